@@ -21,7 +21,7 @@ const groups = [
     test: /\/src\/(sentences|decimal|units|json\/raw-json|output\/(list|page|wire|cleaner|screen))\.ts$/,
   },
   // `check` and `log` convert files, but print no call.
-  { name: "values", test: /\/src\/messages\/(value|output-json)\.ts$/ },
+  { name: "values", test: /\/src\/rollouts\/messages\/(value|output-json)\.ts$/ },
   // `catalog cost` reads a call, and prints none.
   { name: "call-page", test: /\/src\/commands\/call\/call-printer\.ts$/ },
   { name: "run", test: /\/src\/(run|program|cli\/index|commands\/index)\.ts$/ },
@@ -165,7 +165,9 @@ export const program = {
   preserveEntrySignatures: "allow-extension",
   // An index.ts of these modules does not load the files that its importer does not use.
   treeshake: {
-    moduleSideEffects: [{ test: /\/src\/(output|calls|catalogs|check|dataset|problems|logging\/send)\//, sideEffects: false }],
+    moduleSideEffects: [
+      { test: /\/src\/(output|calls|catalogs|rollouts\/(check|dataset|rules)|logging\/send)\//, sideEffects: false },
+    ],
   },
   logLevel: "warn",
   output: {

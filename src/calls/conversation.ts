@@ -8,7 +8,7 @@ import {
   textAt,
   withoutAbsent,
 } from "../json/raw-json.ts";
-import { OpenCalls } from "../messages/open-calls.ts";
+import { OpenCalls } from "../rollouts/messages/open-calls.ts";
 
 export type Turn = Readonly<{
   /** The index in the list of messages and choices. */

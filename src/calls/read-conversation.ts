@@ -9,12 +9,12 @@ import {
   textAt,
   toRawObject,
 } from "../json/raw-json.ts";
-import { convertBlocks, convertReply } from "../messages/anthropic.ts";
-import { type ConversionNotes, toTools } from "../messages/chat.ts";
-import { findIn, GeminiConverter } from "../messages/gemini.ts";
-import { type Json, JsonWriter } from "../messages/output-json.ts";
-import { convertInput, convertOutput } from "../messages/responses.ts";
-import { ConversionError, Value } from "../messages/value.ts";
+import { convertBlocks, convertReply } from "../rollouts/messages/anthropic.ts";
+import { type ConversionNotes, toTools } from "../rollouts/messages/chat.ts";
+import { findIn, GeminiConverter } from "../rollouts/messages/gemini.ts";
+import { type Json, JsonWriter } from "../rollouts/messages/output-json.ts";
+import { convertInput, convertOutput } from "../rollouts/messages/responses.ts";
+import { ConversionError, Value } from "../rollouts/messages/value.ts";
 import { findOperation } from "./call-facts.ts";
 import { composeMessage, findMessage, hasMessages } from "./conversation.ts";
 

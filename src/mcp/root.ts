@@ -5,7 +5,7 @@ import { join, relative, resolve, sep } from "node:path";
 import { Failure } from "../failure.ts";
 import { invalidOptionValue } from "../failures.ts";
 import { ignoreErrors } from "../files.ts";
-import { inputChanged } from "../problems/failures.ts";
+import { inputChanged } from "../rollouts/rules/failures.ts";
 
 export type RootFileOpener = ReturnType<typeof openRoot>;
 export type RootFile = ReturnType<RootFileOpener>;

@@ -1,7 +1,8 @@
 /** Prints rewards on a terminal as bars. */
-import type { Distributions } from "../dataset/index.ts";
+
 import type { Screen } from "../output/screen.ts";
 import { foldSentence } from "../output/width.ts";
+import type { Distributions } from "../rollouts/dataset/index.ts";
 import { formatPercent } from "../units.ts";
 
 const maxBars = 8;

@@ -1,12 +1,12 @@
 /** Selects the problems to show, folds similar problems, and adds excerpts. */
 
 import type { Context } from "../context.ts";
-import type { CheckResult, Dataset, Distributions } from "../dataset/index.ts";
 import { Failure, type Problem } from "../failure.ts";
-import { findText, readRange, type Source } from "../input/index.ts";
 import { endOfLine, newline } from "../json/json-bytes.ts";
 import type { Screen } from "../output/index.ts";
-import { getRuleSubject, type RuleCount, redactSecrets } from "../problems/index.ts";
+import type { CheckResult, Dataset, Distributions } from "../rollouts/dataset/index.ts";
+import { findText, readRange, type Source } from "../rollouts/input/index.ts";
+import { getRuleSubject, type RuleCount, redactSecrets } from "../rollouts/rules/index.ts";
 import { pluralize } from "../sentences.ts";
 
 /** output.md promises this number. */

@@ -2,15 +2,15 @@
 
 import { toRequestOptions } from "../connect.ts";
 import type { Context } from "../context.ts";
-import { checkFilter, type Dataset, type ReadOptions, readDataset, selectDataset } from "../dataset/index.ts";
 import { conflictingOptions, invalidOptionValue } from "../failures.ts";
-import { formatNames, readRewardsFile } from "../formats/index.ts";
 import type { Host } from "../host.ts";
-import type { RemoteAccess } from "../input/index.ts";
 import { findNearest } from "../nearest.ts";
 import type { InputOptions } from "../options/input-options.ts";
-import { parseStrictness } from "../problems/index.ts";
-import { shortenName } from "../problems/positions.ts";
+import { checkFilter, type Dataset, type ReadOptions, readDataset, selectDataset } from "../rollouts/dataset/index.ts";
+import { formatNames, readRewardsFile } from "../rollouts/formats/index.ts";
+import type { RemoteAccess } from "../rollouts/input/index.ts";
+import { parseStrictness } from "../rollouts/rules/index.ts";
+import { shortenName } from "../rollouts/rules/positions.ts";
 import { formatList, pluralize } from "../sentences.ts";
 import type { Settings } from "../settings/index.ts";
 import { formatPercent } from "../units.ts";

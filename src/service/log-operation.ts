@@ -1,10 +1,10 @@
 /** Logs trajectories (interface 4.1). */
 import { createHash } from "node:crypto";
-import { isTrajectory } from "../check/index.ts";
-import { Tally } from "../index/metrics.ts";
 import { isObject, openBrace, openBracket, sliceText } from "../json/json-bytes.ts";
 import { composeMembers, composeObject } from "../json/raw-json.ts";
 import * as json from "../json/table.ts";
+import { isTrajectory } from "../rollouts/check/index.ts";
+import { Tally } from "../rollouts/index/metrics.ts";
 import { logTrajectories } from "../wire/contract/log.ts";
 import {
   LogRequest,

@@ -1,12 +1,12 @@
 /** Reads a group, and formats the command that logs or reads the group. */
 
-import * as grouping from "../dataset/index.ts";
-import { formatKeyText } from "../index/group-key.ts";
 import { isObject, sliceText } from "../json/json-bytes.ts";
 import { formatIndented, parseRawJson } from "../json/raw-json.ts";
 import * as table from "../json/table.ts";
 import { formatOwnCommand } from "../program.ts";
-import * as stats from "../stats/index.ts";
+import * as grouping from "../rollouts/dataset/index.ts";
+import { formatKeyText } from "../rollouts/index/group-key.ts";
+import * as stats from "../rollouts/stats/index.ts";
 import type { GroupContent, LoggedGroup } from "./answers.ts";
 
 export type ViewInput = Readonly<{

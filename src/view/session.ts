@@ -1,10 +1,10 @@
 /** Summarizes groups, and reads their content on request. */
 
-import * as grouping from "../dataset/index.ts";
-import { composeCheckResult } from "../dataset/index.ts";
 import type { Problem } from "../failure.ts";
-import { formatKeyText } from "../index/group-key.ts";
-import * as stats from "../stats/index.ts";
+import * as grouping from "../rollouts/dataset/index.ts";
+import { composeCheckResult } from "../rollouts/dataset/index.ts";
+import { formatKeyText } from "../rollouts/index/group-key.ts";
+import * as stats from "../rollouts/stats/index.ts";
 import { createAnswers } from "./answer-queries.ts";
 import type { Finding, GroupFacts, GroupReader, ReadingList, RewardBounds, Summary } from "./answers.ts";
 import { computeCharts } from "./charts.ts";

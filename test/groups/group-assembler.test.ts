@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { GroupAssembler } from "../../src/dataset/group-assembler.ts";
-import { Scan } from "../../src/dataset/scan.ts";
-import { Digests, DigestTable } from "../../src/index/column.ts";
-import { assignDedupKeys, DedupKeys } from "../../src/index/dedup-keys.ts";
-import { Groups, openGrouping } from "../../src/index/groups.ts";
-import { createScanResult } from "../../src/index/scan-result.ts";
-import { openMemoryBytes } from "../../src/input/source.ts";
-import { defaultStrictness } from "../../src/problems/rules.ts";
+import { GroupAssembler } from "../../src/rollouts/dataset/group-assembler.ts";
+import { Scan } from "../../src/rollouts/dataset/scan.ts";
+import { Digests, DigestTable } from "../../src/rollouts/index/column.ts";
+import { assignDedupKeys, DedupKeys } from "../../src/rollouts/index/dedup-keys.ts";
+import { Groups, openGrouping } from "../../src/rollouts/index/groups.ts";
+import { createScanResult } from "../../src/rollouts/index/scan-result.ts";
+import { openMemoryBytes } from "../../src/rollouts/input/source.ts";
+import { defaultStrictness } from "../../src/rollouts/rules/rules.ts";
 
 /** A line: a trajectory with or without a key, or an unreadable line. */
 const anyLine = fc.oneof(

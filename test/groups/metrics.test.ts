@@ -1,8 +1,14 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type MeasuredTrajectory, Tally } from "../../src/index/metrics.ts";
-import { addToSketch, createSketch, mergeSketch, type Sketch, sketchDeviation } from "../../src/index/sketch.ts";
+import { type MeasuredTrajectory, Tally } from "../../src/rollouts/index/metrics.ts";
+import {
+  addToSketch,
+  createSketch,
+  mergeSketch,
+  type Sketch,
+  sketchDeviation,
+} from "../../src/rollouts/index/sketch.ts";
 
 /** Adds a group with its trajectories. */
 const addGroup = (

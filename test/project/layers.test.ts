@@ -16,7 +16,7 @@ interface Module {
 
 /** Modules that every module may import. */
 const baseModules = new Set(
-  "chat-marks decimal document-schemas failure failures files host json nearest package.json program sentences shell-words units v8-limits".split(
+  "decimal document-schemas failure failures files host json nearest package.json program rollouts/messages sentences shell-words units v8-limits".split(
     " ",
   ),
 );
@@ -27,35 +27,52 @@ const modules: Readonly<Record<string, Module>> = {
   run: { imports: "cli commands context output settings" },
   commands: {
     imports:
-      "calls catalogs check cli connect context dataset formats index input installation lists logging/ledger logging/send mcp options output problems reading service settings stats view wire/client wire/contract",
+      "calls catalogs cli connect context installation lists logging/ledger logging/send mcp options output reading rollouts/check rollouts/dataset rollouts/formats rollouts/index rollouts/input rollouts/rules rollouts/stats service settings view wire/client wire/contract",
     open: "*",
   },
-  reading: { imports: "connect context dataset formats input options output problems settings", open: "*" },
+  reading: {
+    imports: "connect context options output rollouts/dataset rollouts/formats rollouts/input rollouts/rules settings",
+    open: "*",
+  },
   lists: { imports: "output wire/contract", open: "*" },
   options: { imports: "catalogs cli output", open: "*" },
   cli: { imports: "context output", packages: "commander" },
   connect: { imports: "context service settings wire/client wire/contract" },
   context: { imports: "output settings" },
   output: { packages: "chalk cli-table3 ora string-width", uses: "files processes", open: "*" },
-  mcp: { imports: "problems", packages: "@modelcontextprotocol/sdk zod", uses: "files" },
-  view: { imports: "calls dataset http-server index stats", packages: "hono preact zod", uses: "files" },
+  mcp: { imports: "rollouts/rules", packages: "@modelcontextprotocol/sdk zod", uses: "files" },
+  view: {
+    imports: "calls http-server rollouts/dataset rollouts/index rollouts/stats",
+    packages: "hono preact zod",
+    uses: "files",
+  },
   service: {
-    imports: "check database dataset http-server index wire/contract",
+    imports: "database http-server rollouts/check rollouts/dataset rollouts/index wire/contract",
     packages: "hono @hono/node-server zod",
     uses: "files network processes",
   },
-  stats: { imports: "dataset index" },
+  "rollouts/stats": { imports: "rollouts/dataset rollouts/index" },
   "http-server": { packages: "@hono/node-server", uses: "network" },
-  "logging/send": { imports: "dataset index logging/ledger problems wire/client wire/contract", uses: "files" },
-  "logging/ledger": { imports: "database index", uses: "files processes" },
-  dataset: { imports: "check formats index input problems", uses: "files" },
-  formats: { imports: "index input messages problems", uses: "files" },
-  check: { imports: "index messages problems" },
-  input: { imports: "problems wire/client", packages: "fzstd hyparquet yauzl", uses: "files processes" },
-  index: { imports: "problems", packages: "@marcbachmann/cel-js", open: "*" },
-  problems: { open: "*" },
-  calls: { imports: "messages", open: "*" },
-  messages: { open: "*" },
+  "logging/send": {
+    imports: "logging/ledger rollouts/dataset rollouts/index rollouts/rules wire/client wire/contract",
+    uses: "files",
+  },
+  "logging/ledger": { imports: "database rollouts/index", uses: "files processes" },
+  "rollouts/dataset": {
+    imports: "rollouts/check rollouts/formats rollouts/index rollouts/input rollouts/rules",
+    uses: "files",
+  },
+  "rollouts/formats": { imports: "rollouts/index rollouts/input rollouts/messages rollouts/rules", uses: "files" },
+  "rollouts/check": { imports: "rollouts/index rollouts/messages rollouts/rules" },
+  "rollouts/input": {
+    imports: "rollouts/rules wire/client",
+    packages: "fzstd hyparquet yauzl",
+    uses: "files processes",
+  },
+  "rollouts/index": { imports: "rollouts/rules", packages: "@marcbachmann/cel-js", open: "*" },
+  "rollouts/rules": { open: "*" },
+  calls: { imports: "rollouts/messages", open: "*" },
+  "rollouts/messages": { open: "*" },
   catalogs: { imports: "wire/contract", packages: "zod", uses: "files" },
   // Saved secrets are redacted before the settings are read.
   settings: { imports: "database wire/contract", packages: "conf", uses: "files processes", open: "saved-files" },
@@ -139,7 +156,7 @@ const findImportFault = (path: string, { to, isType }: Import): string | undefin
 };
 
 /** Internal files with tests, because only a killed run or a failing store shows their promises. */
-const testedInternals = /^src\/((input|logging\/(ledger|send)|dataset|check)\/|view\/calls\.ts$)/;
+const testedInternals = /^src\/((logging\/(ledger|send)|rollouts\/(input|dataset|check))\/|view\/calls\.ts$)/;
 
 const findTestImportFault = ({ to }: Import): string | undefined =>
   !to.startsWith("src/") || isPublic(to) || testedInternals.test(to)

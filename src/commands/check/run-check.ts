@@ -1,20 +1,20 @@
 import { readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
+import { roundForDisplay } from "../../decimal.ts";
+import { Failure, type Problem, toProblemDocument, toWarningDocuments } from "../../failure.ts";
+import { formatUnreadable, printFacts, toFacts } from "../../lists/print-facts.ts";
+import { printDocument, printReport } from "../../output/index.ts";
+import { checkReportFiles } from "../../reading/output-files.ts";
+import { printDistributions, printWarnings } from "../../reading/print-problems.ts";
+import { closeDatasetAtEnd, printInputNotes, readInputs } from "../../reading/read-inputs.ts";
 import {
   type CheckResult,
   collectDistributions,
   composeCheckResult,
   type Dataset,
   reportSplitLeaks,
-} from "../../dataset/index.ts";
-import { roundForDisplay } from "../../decimal.ts";
-import { Failure, type Problem, toProblemDocument, toWarningDocuments } from "../../failure.ts";
-import { combineModes, locateLine } from "../../input/index.ts";
-import { formatUnreadable, printFacts, toFacts } from "../../lists/print-facts.ts";
-import { printDocument, printReport } from "../../output/index.ts";
-import { checkReportFiles } from "../../reading/output-files.ts";
-import { printDistributions, printWarnings } from "../../reading/print-problems.ts";
-import { closeDatasetAtEnd, printInputNotes, readInputs } from "../../reading/read-inputs.ts";
+} from "../../rollouts/dataset/index.ts";
+import { combineModes, locateLine } from "../../rollouts/input/index.ts";
 import type { CheckOptions } from "./command.ts";
 import type { CheckDocument } from "./output.ts";
 

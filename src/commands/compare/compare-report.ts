@@ -1,9 +1,10 @@
 /** Reports a comparison to a build system, or as Markdown. */
-import type { Dataset } from "../../dataset/index.ts";
+
 import { formatForDisplay } from "../../decimal.ts";
 import type { Failure, Problem } from "../../failure.ts";
-import { combineModes } from "../../input/index.ts";
 import { formatTable, printReport, type Screen } from "../../output/index.ts";
+import type { Dataset } from "../../rollouts/dataset/index.ts";
+import { combineModes } from "../../rollouts/input/index.ts";
 import { formatPercent } from "../../units.ts";
 import type { CompareOptions } from "./command.ts";
 import { type ComparedFiles, formatChange, formatPositions, formatPrompt, listCounts } from "./compare-page.ts";

@@ -1,24 +1,24 @@
 import { readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
+import { formatForDisplay, roundForDisplay } from "../../decimal.ts";
+import { Failure, toWarningDocuments } from "../../failure.ts";
+import { conflictingOptions } from "../../failures.ts";
+import { readTries } from "../../options/input-options.ts";
+import { printDocument, printObjects, type Screen } from "../../output/index.ts";
+import { checkReportFiles } from "../../reading/output-files.ts";
+import { noteWarnings, skipInvalidGroups, withExcerpts } from "../../reading/print-problems.ts";
+import { closeDatasetAtEnd, printInputNotes, readInputs } from "../../reading/read-inputs.ts";
 import {
   composeCheckResult,
   type Dataset,
   locateTrajectory,
   readPromptAndKeyAt,
   type TrajectoryPosition,
-} from "../../dataset/index.ts";
-import { formatForDisplay, roundForDisplay } from "../../decimal.ts";
-import { Failure, toWarningDocuments } from "../../failure.ts";
-import { conflictingOptions } from "../../failures.ts";
-import { formatKeyText } from "../../index/group-key.ts";
-import { readTries } from "../../options/input-options.ts";
-import { printDocument, printObjects, type Screen } from "../../output/index.ts";
-import { toFileLine, toFilePath } from "../../problems/positions.ts";
-import { checkReportFiles } from "../../reading/output-files.ts";
-import { noteWarnings, skipInvalidGroups, withExcerpts } from "../../reading/print-problems.ts";
-import { closeDatasetAtEnd, printInputNotes, readInputs } from "../../reading/read-inputs.ts";
+} from "../../rollouts/dataset/index.ts";
+import { formatKeyText } from "../../rollouts/index/group-key.ts";
+import { toFileLine, toFilePath } from "../../rollouts/rules/positions.ts";
+import { type Comparison, compareDatasets } from "../../rollouts/stats/index.ts";
 import { formatList, pluralize } from "../../sentences.ts";
-import { type Comparison, compareDatasets } from "../../stats/index.ts";
 import * as failures from "../failures.ts";
 import type { CompareOptions } from "./command.ts";
 import { type ComparedFiles, printComparePage } from "./compare-page.ts";

@@ -1,7 +1,7 @@
 /** Lists where the difference of two runs comes from, and what to run next. */
 import { formatForDisplay } from "../../decimal.ts";
-import { rewardTolerance } from "../../index/metrics.ts";
 import type { Line } from "../../output/index.ts";
+import { rewardTolerance } from "../../rollouts/index/metrics.ts";
 import { pluralize } from "../../sentences.ts";
 import { formatCommandLine } from "../../shell-words.ts";
 import { formatPercent } from "../../units.ts";

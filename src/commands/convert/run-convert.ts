@@ -1,5 +1,14 @@
 import { readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
+import { toWarningDocuments } from "../../failure.ts";
+import { conflictingOptions, requiredOptionMissing } from "../../failures.ts";
+import { requireUnusedFile, savePieces } from "../../files.ts";
+import { printFacts, toFacts } from "../../lists/print-facts.ts";
+import { writeRejected } from "../../logging/send/index.ts";
+import { printDocument, type Screen } from "../../output/index.ts";
+import { checkOutputFiles, writeReceipt } from "../../reading/output-files.ts";
+import { printWarnings } from "../../reading/print-problems.ts";
+import { closeDatasetAtEnd, printInputNotes, readInputs } from "../../reading/read-inputs.ts";
 import {
   type CheckResult,
   composeCheckResult,
@@ -7,18 +16,9 @@ import {
   openTrainingRows,
   readGroupLines,
   type TrainingRows,
-} from "../../dataset/index.ts";
-import { toWarningDocuments } from "../../failure.ts";
-import { conflictingOptions, requiredOptionMissing } from "../../failures.ts";
-import { requireUnusedFile, savePieces } from "../../files.ts";
-import { listInexactValues, type ReceiptData, sumCounts } from "../../formats/index.ts";
-import { combineModes } from "../../input/index.ts";
-import { printFacts, toFacts } from "../../lists/print-facts.ts";
-import { writeRejected } from "../../logging/send/index.ts";
-import { printDocument, type Screen } from "../../output/index.ts";
-import { checkOutputFiles, writeReceipt } from "../../reading/output-files.ts";
-import { printWarnings } from "../../reading/print-problems.ts";
-import { closeDatasetAtEnd, printInputNotes, readInputs } from "../../reading/read-inputs.ts";
+} from "../../rollouts/dataset/index.ts";
+import { listInexactValues, type ReceiptData, sumCounts } from "../../rollouts/formats/index.ts";
+import { combineModes } from "../../rollouts/input/index.ts";
 import { formatList, pluralize } from "../../sentences.ts";
 import { conversionInexact, convertRejected, stdoutIsTerminal } from "../failures.ts";
 import type { ConvertOptions } from "./command.ts";
@@ -76,7 +76,7 @@ type Changes = Awaited<ReturnType<typeof openChanges>>;
 
 const openChanges = async ({ to, redact }: ConvertOptions) => ({
   rows: to === "groups" ? undefined : await openTrainingRows(to),
-  redactor: redact ? new (await import("../../problems/redact-json.ts")).Redactor() : undefined,
+  redactor: redact ? new (await import("../../rollouts/rules/redact-json.ts")).Redactor() : undefined,
 });
 
 /** Returns the name of the rejects file; null if no group is rejected. @throws Failure `conversion-inexact` */

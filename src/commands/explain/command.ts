@@ -58,7 +58,7 @@ const renderExample = async ({ screen }: Context, { example }: Topic, indent = 0
 
 const toSections = async (context: Context, topic: Topic) => {
   const { name: title, about, code, exit_codes, severity } = topic;
-  const { warningRules } = await import("../../problems/index.ts");
+  const { warningRules } = await import("../../rollouts/rules/index.ts");
   const exitCode = `${code === null ? "" : "error code, "}exit code ${exit_codes.join(", ")}`;
   const lines: Line[] = [{ label: "kind", text: severity === null ? exitCode : `rule (${severity})` }];
   if (warningRules.includes(title))

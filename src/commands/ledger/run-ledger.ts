@@ -1,7 +1,6 @@
 /** Runs the verbs of `rollcall ledger` (guarantees.md). */
 import { createDestinationFilter, hasNoLogUrl, listServiceArgs, readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { composeCheckResult } from "../../dataset/index.ts";
 import { isFailure, toProblemDocument } from "../../failure.ts";
 import { conflictingOptions } from "../../failures.ts";
 import { checkDatabaseMode, isDatabaseUrl } from "../../files.ts";
@@ -11,6 +10,7 @@ import { type KeyColumn, printDocument, printObjects, type Screen } from "../../
 import { requireConfirmation } from "../../output/prompt.ts";
 import { listSkippedFiles, printSkippedFiles, withExcerpts } from "../../reading/print-problems.ts";
 import { closeDatasetAtEnd, readInputs } from "../../reading/read-inputs.ts";
+import { composeCheckResult } from "../../rollouts/dataset/index.ts";
 import { describeSystemCode, pluralize, toOptionArgs } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
 import { formatIsoTime } from "../../units.ts";

@@ -1,22 +1,22 @@
 import { readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import {
-  type CheckResult,
-  collectDistributions,
-  composeCheckResult,
-  type Dataset,
-  type Distributions,
-} from "../../dataset/index.ts";
 import { toWarningDocuments } from "../../failure.ts";
-import { parseKeyText } from "../../index/group-key.ts";
 import { toRawJson } from "../../json/raw-json.ts";
 import { noteSelection, parseOrder, sortRows } from "../../lists/sort-rows.ts";
 import { readTries } from "../../options/input-options.ts";
 import { findColumn, printDocument, printList, printObjects, requirePage } from "../../output/index.ts";
 import { noteWarnings, skipInvalidGroups } from "../../reading/print-problems.ts";
 import { closeDatasetAtEnd, printInputNotes, readInputs } from "../../reading/read-inputs.ts";
+import {
+  type CheckResult,
+  collectDistributions,
+  composeCheckResult,
+  type Dataset,
+  type Distributions,
+} from "../../rollouts/dataset/index.ts";
+import { parseKeyText } from "../../rollouts/index/group-key.ts";
+import { computeStats, type DatasetStats, isSolved } from "../../rollouts/stats/index.ts";
 import { pluralize } from "../../sentences.ts";
-import { computeStats, type DatasetStats, isSolved } from "../../stats/index.ts";
 import type { StatsCommandOptions } from "./command.ts";
 import { openRows } from "./each-row.ts";
 import type { SliceDocument, StatsDocument } from "./output.ts";

@@ -1,7 +1,7 @@
 /** Defines the columns of the results of `stats` for the values of `--by`. */
 import { formatForDisplay } from "../../decimal.ts";
 import { type CellTag, type KeyColumn, readValue } from "../../output/index.ts";
-import type { Stats } from "../../stats/index.ts";
+import type { Stats } from "../../rollouts/stats/index.ts";
 import { formatPercent } from "../../units.ts";
 import type { SliceDocument } from "./output.ts";
 

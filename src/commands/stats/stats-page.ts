@@ -1,8 +1,8 @@
-import type { Distributions } from "../../dataset/index.ts";
 import { formatForDisplay as format } from "../../decimal.ts";
 import { type Line, printPage, type Screen, type Section } from "../../output/index.ts";
+import type { Distributions } from "../../rollouts/dataset/index.ts";
+import type { Stats } from "../../rollouts/stats/index.ts";
 import { pluralize } from "../../sentences.ts";
-import type { Stats } from "../../stats/index.ts";
 import { formatPercent } from "../../units.ts";
 
 interface StatsPage {

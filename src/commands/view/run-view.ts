@@ -1,10 +1,8 @@
 import { getLocalService, readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { composeCheckResult, type Dataset, readSources } from "../../dataset/index.ts";
 import { toFailure, toProblemDocument } from "../../failure.ts";
 import { conflictingOptions, requiredOptionMissing } from "../../failures.ts";
 import { waitForAbort } from "../../host.ts";
-import { combineModes, createChangeDetector, openSpool } from "../../input/index.ts";
 import { replaceLineEnds, sliceText } from "../../json/json-bytes.ts";
 import { elementsOf, memberAt, readRoot, spanOf } from "../../json/table.ts";
 import { openExistingLedger } from "../../logging/ledger/index.ts";
@@ -17,6 +15,8 @@ import {
   printInputNotes,
   readInputs,
 } from "../../reading/read-inputs.ts";
+import { composeCheckResult, type Dataset, readSources } from "../../rollouts/dataset/index.ts";
+import { combineModes, createChangeDetector, openSpool } from "../../rollouts/input/index.ts";
 import { pluralize, toOptionArgs } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
 import { formatPercent } from "../../units.ts";

@@ -1,8 +1,8 @@
 /** Reads the requests in a ledger. */
 import { createHash, hash } from "node:crypto";
 import type { Database, Row, Statement } from "../../database/index.ts";
-import { dedupKeyBytes } from "../../index/dedup-keys.ts";
 import { parseJson } from "../../json/json-bytes.ts";
+import { dedupKeyBytes } from "../../rollouts/index/dedup-keys.ts";
 
 /** rollcall logs a group once in each scope (guarantees.md). */
 export type LedgerScope = Readonly<ReturnType<typeof toScope>>;

@@ -4,7 +4,7 @@ import { readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import * as db from "../../database/index.ts";
 import { isFailure } from "../../failure.ts";
-import { dedupKeyBytes } from "../../index/dedup-keys.ts";
+import { dedupKeyBytes } from "../../rollouts/index/dedup-keys.ts";
 import * as entries from "./entries.ts";
 import { ledgerReplaced } from "./failures.ts";
 

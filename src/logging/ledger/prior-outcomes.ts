@@ -1,6 +1,6 @@
 /** Collects the prior outcomes of a run's groups. */
-import { NumberColumn } from "../../index/column.ts";
-import { contentBytes, dedupKeyBytes } from "../../index/dedup-keys.ts";
+import { NumberColumn } from "../../rollouts/index/column.ts";
+import { contentBytes, dedupKeyBytes } from "../../rollouts/index/dedup-keys.ts";
 import { type Entry, findGroups, isLogged, isUnknown } from "./entries.ts";
 
 /** The digests of files that rollcall wrote and may replace. */

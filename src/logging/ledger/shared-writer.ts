@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { Database } from "../../database/index.ts";
 import type { Host } from "../../host.ts";
-import { dedupKeyBytes } from "../../index/dedup-keys.ts";
+import { dedupKeyBytes } from "../../rollouts/index/dedup-keys.ts";
 import { leaseLost } from "./failures.ts";
 import { outcomeSql, toOutcomeValues, type Writer } from "./file-writer.ts";
 

@@ -1,8 +1,8 @@
 /** Attempts a request until the outcome is final or no retry is allowed. */
 
-import type { Dataset } from "../../dataset/index.ts";
 import type { Failure } from "../../failure.ts";
 import type { Host } from "../../host.ts";
+import type { Dataset } from "../../rollouts/dataset/index.ts";
 import { dayMs } from "../../units.ts";
 import { isQuotaUsedUp } from "../../wire/client/failures.ts";
 import type { Attempt, Retry, RetryBudget, StreamedBody } from "../../wire/client/index.ts";

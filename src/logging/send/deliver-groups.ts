@@ -1,10 +1,10 @@
 /** Delivers the groups of complete files, and writes rejected groups. */
 
 import { basename } from "node:path";
-import { assignDedupKeys, type Dataset, getFirstFile, hasOtherContent } from "../../dataset/index.ts";
 import { Failure, isFailure, toFailure } from "../../failure.ts";
 import { invalidOptionValue } from "../../failures.ts";
-import { invalidInput } from "../../problems/failures.ts";
+import { assignDedupKeys, type Dataset, getFirstFile, hasOtherContent } from "../../rollouts/dataset/index.ts";
+import { invalidInput } from "../../rollouts/rules/failures.ts";
 import { ledgerBusy } from "../ledger/failures.ts";
 import { openPriorOutcomes, openRunLedger, openWrittenFiles, type RunLedger } from "../ledger/index.ts";
 import { type Delivery, openDelivery, resolveRejectsPath } from "./delivery.ts";

@@ -1,6 +1,7 @@
 /** Connects the sender with the ledger and the rejects file. */
-import { collectContents, type Dataset, dedupKeyBytes, subtractFromMetrics } from "../../dataset/index.ts";
+
 import { isFailure } from "../../failure.ts";
+import { collectContents, type Dataset, dedupKeyBytes, subtractFromMetrics } from "../../rollouts/dataset/index.ts";
 import { type Entry, findGroups, isLogged } from "../ledger/index.ts";
 import { canResend } from "./attempt-request.ts";
 import { type BodyLimit, createEnvelope, planRequest } from "./plan.ts";

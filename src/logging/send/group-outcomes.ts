@@ -1,5 +1,5 @@
 /** Stores the outcome of each group in one byte. */
-import { type Groups, NumberColumn } from "../../dataset/index.ts";
+import { type Groups, NumberColumn } from "../../rollouts/dataset/index.ts";
 import { type GroupOutcome, groupOutcomes, type Outcome } from "./outcome.ts";
 
 export class OutcomeColumn<Name extends Outcome> {

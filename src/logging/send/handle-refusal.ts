@@ -1,10 +1,10 @@
 /** Handles refused requests, and locates refused values in the input. */
 
-import { type Dataset, listParts, locateGroup, locateValue, readPartValue } from "../../dataset/index.ts";
 import type { Failure, Problem } from "../../failure.ts";
 import { getValue, parseJson } from "../../json/json-bytes.ts";
-import type { Path } from "../../problems/positions.ts";
-import { createProblem } from "../../problems/problems.ts";
+import { type Dataset, listParts, locateGroup, locateValue, readPartValue } from "../../rollouts/dataset/index.ts";
+import type { Path } from "../../rollouts/rules/positions.ts";
+import { createProblem } from "../../rollouts/rules/problems.ts";
 import { requestRefused } from "../../wire/client/failures.ts";
 import type { Answer } from "../../wire/client/index.ts";
 import type { ValidationItem } from "../../wire/contract/log-schemas.ts";

@@ -1,6 +1,6 @@
 /** Divides groups into requests, in the same way for the same input. */
 import { createHash } from "node:crypto";
-import { type Dataset, locateGroup } from "../../dataset/index.ts";
+import { type Dataset, locateGroup } from "../../rollouts/dataset/index.ts";
 import { oneRequestTooLarge } from "./failures.ts";
 
 export type PlannedRequest = Readonly<{ groups: Uint32Array; bytes: number }>;

@@ -3,13 +3,13 @@ import { createHash, hash } from "node:crypto";
 import { constants, createReadStream, statSync } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import * as grouping from "../../dataset/index.ts";
-import { combineModes, type Source } from "../../dataset/index.ts";
 import { Failure, isFailure, type Problem, toProblemDocument } from "../../failure.ts";
 import { type Draft, getErrorCode, openDraft, removeDrafts } from "../../files.ts";
 import { bomLength, endOfLine, newline, skipWhite, trimmedEnd } from "../../json/json-bytes.ts";
 import { memberAt, parseValue, readRoot } from "../../json/table.ts";
-import { createProblem } from "../../problems/problems.ts";
+import * as grouping from "../../rollouts/dataset/index.ts";
+import { combineModes, type Source } from "../../rollouts/dataset/index.ts";
+import { createProblem } from "../../rollouts/rules/problems.ts";
 import type { WrittenFiles } from "../ledger/index.ts";
 import { rejectsExist, rejectsUnwritable } from "./failures.ts";
 

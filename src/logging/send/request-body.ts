@@ -3,8 +3,8 @@
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import * as zlib from "node:zlib";
-import { type Dataset, groupClosing, groupOpening, maxGapBytes } from "../../dataset/index.ts";
-import { inputChanged } from "../../problems/failures.ts";
+import { type Dataset, groupClosing, groupOpening, maxGapBytes } from "../../rollouts/dataset/index.ts";
+import { inputChanged } from "../../rollouts/rules/failures.ts";
 import { compressionUnsupported } from "./failures.ts";
 import type { PlannedRequest, RequestEnvelope } from "./plan.ts";
 

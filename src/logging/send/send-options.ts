@@ -1,7 +1,7 @@
 /** Defines the options of a run that sends groups. */
 
-import type { DedupKeys } from "../../dataset/index.ts";
 import type { Failure } from "../../failure.ts";
+import type { DedupKeys } from "../../rollouts/dataset/index.ts";
 import type { Client, Retry } from "../../wire/client/index.ts";
 import type { PriorOutcomes, RunLedger, RunLedgerOptions } from "../ledger/index.ts";
 import type { GroupOutcomes } from "./group-outcomes.ts";

@@ -1,7 +1,7 @@
 /** Sends planned requests, and records each attempt. */
 
-import { collectContents, type DedupKeys, dedupKeyBytes } from "../../dataset/index.ts";
 import { Failure, isFailure, toFailure } from "../../failure.ts";
+import { collectContents, type DedupKeys, dedupKeyBytes } from "../../rollouts/dataset/index.ts";
 import type { Attempt } from "../../wire/client/index.ts";
 import { findGroups } from "../ledger/index.ts";
 import { attemptUntilFinal, type SentRequest } from "./attempt-request.ts";

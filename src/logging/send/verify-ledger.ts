@@ -1,8 +1,8 @@
 /** Compares the groups of inputs with the ledger. */
 
-import { assignDedupKeys, type Dataset, locateGroup } from "../../dataset/index.ts";
 import type { Problem } from "../../failure.ts";
-import { createProblem, type ProblemLocation, type RuleCount } from "../../problems/problems.ts";
+import { assignDedupKeys, type Dataset, locateGroup } from "../../rollouts/dataset/index.ts";
+import { createProblem, type ProblemLocation, type RuleCount } from "../../rollouts/rules/problems.ts";
 import { type Entry, findGroups, hashScope } from "../ledger/index.ts";
 import { OutcomeColumn } from "./group-outcomes.ts";
 import { joinOutcomes, toOutcome } from "./outcome.ts";

@@ -2,7 +2,6 @@
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { type ContentPart, type Media, type Turn, toTurns } from "../../calls/conversation.ts";
-import { errorStatus, isErrorText } from "../../index/tool-errors.ts";
 import {
   digitsAt,
   findValue,
@@ -12,6 +11,7 @@ import {
   textAt,
   tryParseRawJson,
 } from "../../json/raw-json.ts";
+import { errorStatus, isErrorText } from "../../rollouts/index/tool-errors.ts";
 import { cutText } from "../../sentences.ts";
 import type { Finding } from "../answers.ts";
 import { alignTurns, findDifferences } from "./differences.ts";

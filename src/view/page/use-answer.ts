@@ -1,8 +1,8 @@
 /** Gets answers from the server, or from the data of an exported page. */
 import { useEffect, useState } from "preact/hooks";
 import { Failure } from "../../failure.ts";
-import { filterTrajectories, parseFilter, readFinish } from "../../index/expression.ts";
 import type { JsonObject } from "../../json/object.ts";
+import { filterTrajectories, parseFilter, readFinish } from "../../rollouts/index/expression.ts";
 import { createAnswers, findMatch } from "../answer-queries.ts";
 import { type AnswerTypes, formatQuery, type GroupData, type GroupRow, type PageData, type Query } from "../answers.ts";
 

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync 
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { getRuleSubject, ruleNames } from "../../../src/problems/index.ts";
+import { getRuleSubject, ruleNames } from "../../../src/rollouts/rules/index.ts";
 import { hasZstd, newFolder } from "../../support/inputs.ts";
 import { peakOf, runRollcall } from "../../support/run.ts";
 
@@ -37,7 +37,7 @@ const linkToItself = (folder: string): string => {
   return link;
 };
 
-const zstd = readFileSync("test/input/two-groups.jsonl.zst");
+const zstd = readFileSync("test/rollouts/input/two-groups.jsonl.zst");
 
 /** Unusable inputs: the rule, a description, and a function that creates the input and returns its name. */
 const situations: readonly (readonly [rule: string, what: string, make: (folder: string) => string])[] = [

@@ -7,8 +7,6 @@ import fc from "fast-check";
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { type Database, tryLock } from "../../../src/database/index.ts";
-import { Digests } from "../../../src/index/column.ts";
-import { assignDedupKeys, type DedupKeys, dedupKeyBytes } from "../../../src/index/dedup-keys.ts";
 import { type EntryState, formatId, makeIdempotencyKey, parseId } from "../../../src/logging/ledger/entries.ts";
 import { type NewEntry, type RecordedOutcome, toScopeLock } from "../../../src/logging/ledger/file-writer.ts";
 import {
@@ -22,6 +20,8 @@ import {
 import { type Ledger, openLedger } from "../../../src/logging/ledger/ledger.ts";
 import { beginRun, createSharedWriter } from "../../../src/logging/ledger/shared-writer.ts";
 import { verifyDataset } from "../../../src/logging/send/index.ts";
+import { Digests } from "../../../src/rollouts/index/column.ts";
+import { assignDedupKeys, type DedupKeys, dedupKeyBytes } from "../../../src/rollouts/index/dedup-keys.ts";
 import { testHost } from "../../support/host.ts";
 import { filesOf, newFolder, read, usualDelivery } from "../../support/inputs.ts";
 import { hasPostgres, newDatabase } from "../../support/postgres.ts";

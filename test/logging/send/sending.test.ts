@@ -17,16 +17,16 @@ import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { Dataset } from "../../../src/dataset/index.ts";
 import { isFailure } from "../../../src/failure.ts";
 import { interrupted } from "../../../src/failures.ts";
-import { openDescriptorBytes } from "../../../src/input/source.ts";
 import { openRunLedger, openWrittenFiles } from "../../../src/logging/ledger/index.ts";
 import { canResend } from "../../../src/logging/send/attempt-request.ts";
 import { oneRequestTooLarge } from "../../../src/logging/send/failures.ts";
 import { type DeliverOptions, deliverGroups, type LogResult } from "../../../src/logging/send/index.ts";
 import { createEnvelope, planRequests } from "../../../src/logging/send/plan.ts";
 import { openRejects } from "../../../src/logging/send/rejects.ts";
+import type { Dataset } from "../../../src/rollouts/dataset/index.ts";
+import { openDescriptorBytes } from "../../../src/rollouts/input/source.ts";
 import { requestRefused } from "../../../src/wire/client/failures.ts";
 import type { Attempt, RetryBudget } from "../../../src/wire/client/index.ts";
 import { testHost } from "../../support/host.ts";
@@ -127,7 +127,7 @@ describe("a body", () => {
   });
 
   it.skipIf(!hasZstd)("contains groups of plain, zstd and gzip files (skipped if Node has no zstd)", async () => {
-    const zstd = readFileSync("test/input/two-groups.jsonl.zst");
+    const zstd = readFileSync("test/rollouts/input/two-groups.jsonl.zst");
     const [plain = "", gzip = "", packed = ""] = filesOf(group(1), gzipSync(group(2)), zstd);
     const dataset = await read([plain, packed, gzip]);
     expect((await send(dataset)).bodies.map(groupsIn)).toEqual([

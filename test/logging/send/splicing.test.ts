@@ -2,10 +2,10 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Dataset } from "../../../src/dataset/index.ts";
 import { isFailure } from "../../../src/failure.ts";
 import { createEnvelope, planRequest } from "../../../src/logging/send/plan.ts";
 import { composeBody } from "../../../src/logging/send/request-body.ts";
+import type { Dataset } from "../../../src/rollouts/dataset/index.ts";
 import { filesOf, read } from "../../support/inputs.ts";
 import { itHolds } from "../../support/property.ts";
 

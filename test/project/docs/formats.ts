@@ -1,5 +1,5 @@
 /** The page of the formats of other tools, generated from the formats. */
-import { type Format, loadFormats } from "../../../src/formats/index.ts";
+import { type Format, loadFormats } from "../../../src/rollouts/formats/index.ts";
 
 /** Returns the page, with the formats in the order in which they are recognized. */
 export const formatsPage = async (): Promise<string> => {

@@ -2,11 +2,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { type Dataset, readDataset, reportSplitLeaks } from "../../../src/dataset/index.ts";
 import { isFailure, type Problem } from "../../../src/failure.ts";
 import { loadFailurePrinter, openScreen, parseScreenOptions } from "../../../src/output/index.ts";
-import { type ExampleInputs, type RuleName, ruleNames, rules } from "../../../src/problems/index.ts";
 import { selectProblems } from "../../../src/reading/print-problems.ts";
+import { type Dataset, readDataset, reportSplitLeaks } from "../../../src/rollouts/dataset/index.ts";
+import { type ExampleInputs, type RuleName, ruleNames, rules } from "../../../src/rollouts/rules/index.ts";
 import { testHost } from "../../support/host.ts";
 
 const { renderProblem } = await loadFailurePrinter();

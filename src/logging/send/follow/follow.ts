@@ -1,9 +1,9 @@
 /** Follows a growing file, and sends complete groups. */
 
 import { basename } from "node:path";
-import * as datasets from "../../../dataset/index.ts";
 import { Failure, isFailure } from "../../../failure.ts";
-import { inputChanged, invalidInput } from "../../../problems/failures.ts";
+import * as datasets from "../../../rollouts/dataset/index.ts";
+import { inputChanged, invalidInput } from "../../../rollouts/rules/failures.ts";
 import { type Entry, findGroups, openPriorOutcomes, openRunLedger, type RunLedger } from "../../ledger/index.ts";
 import { markUnsent } from "../deliver-groups.ts";
 import { type Delivery, openDelivery } from "../delivery.ts";

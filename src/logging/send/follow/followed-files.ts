@@ -1,14 +1,14 @@
 /** Reads the complete lines of a followed file, and of later files with the same name. */
 
 import { stat } from "node:fs/promises";
-import * as datasets from "../../../dataset/index.ts";
 import { Failure } from "../../../failure.ts";
 import { getErrorCode } from "../../../files.ts";
 import type { Host } from "../../../host.ts";
 import { bomLength } from "../../../json/json-bytes.ts";
-import { invalidInput } from "../../../problems/failures.ts";
-import { Problems } from "../../../problems/problems.ts";
-import type { Strictness } from "../../../problems/rules.ts";
+import * as datasets from "../../../rollouts/dataset/index.ts";
+import { invalidInput } from "../../../rollouts/rules/failures.ts";
+import { Problems } from "../../../rollouts/rules/problems.ts";
+import type { Strictness } from "../../../rollouts/rules/rules.ts";
 import { fileNotFollowable } from "../failures.ts";
 
 export interface FollowedFileOptions {

@@ -1,7 +1,7 @@
 /** Sends the complete groups of followed files. */
 
-import { finalizeGroup, openGroupReporter } from "../../../dataset/index.ts";
 import { isFailure } from "../../../failure.ts";
+import { finalizeGroup, openGroupReporter } from "../../../rollouts/dataset/index.ts";
 import { graceMs } from "../attempt-request.ts";
 import type { Delivery } from "../delivery.ts";
 import { cutRequests, reportOversizedRequests } from "../plan.ts";

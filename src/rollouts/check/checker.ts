@@ -1,0 +1,351 @@
+/** Recognizes, checks and indexes requests, groups and trajectories. */
+
+import { crc32 } from "node:zlib";
+import type { Severity } from "../../failure.ts";
+import { type Span, sliceText } from "../../json/json-bytes.ts";
+import { type JsonReader, type KeyUses, nodeSize } from "../../json/reader.ts";
+import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, mapMembers } from "../../json/shape.ts";
+import type { JsonTable, JsonValue } from "../../json/table.ts";
+import * as json from "../../json/table.ts";
+import { openGroupKeyReader } from "../index/group-key.ts";
+import type { Part } from "../index/parts.ts";
+import type { NewPart, ScanResult } from "../index/scan-result.ts";
+import { createTrajectoryFacts, type TrajectoryFacts } from "../index/trajectory-facts.ts";
+import { invalidInput } from "../rules/failures.ts";
+import { finishReasons, roles } from "../rules/hints.ts";
+import { findSecrets, secretPrefixes } from "../rules/known-secrets.ts";
+import type { Path, PositionCounter } from "../rules/positions.ts";
+import { type ProblemLocation, Problems } from "../rules/problems.ts";
+import type { RuleReporter } from "../rules/rules.ts";
+import { openStepComparison } from "./policy-steps.ts";
+import type { RolloutMeasurer } from "./rollout-facts.ts";
+import { inspectTrajectory } from "./trajectory.ts";
+import { findPrompt, findRarestPrompt, hasTaskPrompt, haveEqualBytes, openPromptReader } from "./trajectory-prompt.ts";
+import { anyValue, checkElements, defineObjectType, reportWrongType, requiredField } from "./types.ts";
+
+export interface Block {
+  readonly table: JsonTable;
+  readonly reader: Pick<JsonReader, "findRun" | "findMark" | "findTurnMark" | "fingerprintOf" | "countEqual">;
+  /** Byte offset of the table's text in the source. */
+  readonly start: number;
+  readonly positions: Pick<PositionCounter, "mark" | "locate">;
+}
+
+export const emptyBlock: Block = {
+  table: json.emptyTable,
+  reader: {
+    findRun: (_, end) => end,
+    findMark: (_, end) => end,
+    findTurnMark: (_, end) => end,
+    fingerprintOf: () => 0,
+    countEqual: () => 0,
+  },
+  start: 0,
+  positions: { mark: () => 1, locate: () => ({ line: 1, column: 1, offset: 0 }) },
+};
+
+type CheckedValue = JsonValue & { readonly path: Path };
+
+export interface ScanOptions {
+  readonly index: number;
+  readonly groupBy: readonly string[] | undefined;
+  readonly result: ScanResult;
+  /** Adds to the facts of `result`. */
+  readonly measure?: RolloutMeasurer | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export const keyUses: KeyUses = {
+  leafKeys: ["parameters", "logprobs"],
+  shapeTexts: { role: roles, finish_reason: finishReasons },
+  runPrefixes: secretPrefixes,
+};
+
+const requestType = defineObjectType(
+  {
+    trajectory_groups: requiredField(Kind.array),
+    split: { ...requiredField(Kind.string), acceptedKinds: Kind.absent | Kind.string },
+    trajectories: anyValue,
+    messages_and_choices: anyValue,
+    messages: anyValue,
+    reward: anyValue,
+  },
+  ({ trajectory_groups: groups, split, trajectories, ...fieldKinds }) => {
+    const hasOnlySplit =
+      split !== Kind.absent &&
+      trajectories === Kind.absent &&
+      Object.values(fieldKinds).every((kind) => kind === Kind.absent);
+    if (groups !== Kind.absent || hasOnlySplit) return "requests";
+    return trajectories === Kind.absent ? "trajectories" : "groups";
+  },
+);
+
+const requestKeys = ["trajectory_groups", "split"] as const;
+const groupType = defineObjectType({ trajectories: requiredField(Kind.array), exceptions: anyValue }, kindsAsFacts);
+
+/** The number of facts if a trajectory has no facts. */
+const noFacts = -1;
+
+/** An index of this many parts takes about 600 MB. */
+const maxRecords = 10_000_000;
+/** The facts of this many trajectories take about 400 MB. */
+const maxTrajectories = 1_000_000;
+
+export class Checker {
+  readonly result: ScanResult;
+  readonly #file: string;
+  readonly #index: number;
+  readonly #readGroupKey: ReturnType<typeof openGroupKeyReader>;
+  readonly #measure: RolloutMeasurer | undefined;
+  #block = emptyBlock;
+  #value: CheckedValue = { table: json.emptyTable, node: 0, path: [] };
+  #line = 0;
+  #isInvalid = false;
+  #isWarned = false;
+  readonly #facts: TrajectoryFacts[] = [];
+
+  constructor(file: string, { result, index, groupBy, measure }: ScanOptions) {
+    this.result = result;
+    this.#file = file;
+    this.#index = index;
+    this.#readGroupKey = openGroupKeyReader(groupBy);
+    this.#measure = measure;
+  }
+
+  check(block: Block, node: number, position?: number): void {
+    this.#block = block;
+    const { table } = block;
+    if (position !== undefined) this.#checkRecord({ table, node, path: [position] });
+    else if (kindAt(table, node) !== Kind.array) this.#checkRecord({ table, node, path: [] });
+    else for (const [at, element] of json.childrenOf({ table, node })) this.#checkRecord({ ...element, path: [at] });
+  }
+
+  addUnreadable(block: Block, span: Span, faultAt = 0): void {
+    this.#block = block;
+    this.#line = block.positions.mark(span.start);
+    const closed = json.closeTruncated(block.table.bytes.subarray(span.start, span.start + faultAt));
+    const value = closed && json.readRoot(closed);
+    const key = value && this.#readGroupKey(value, () => undefined);
+    this.#addInvalid(span, key === undefined ? "unreadable" : "trajectory");
+    if (key !== undefined) this.result.parts.setKey(key);
+  }
+
+  #startValue(value: CheckedValue): void {
+    this.#value = value;
+    this.#isInvalid = false;
+    this.#isWarned = false;
+    this.#line = this.#block.positions.mark(json.startOf(value.table, value.node));
+  }
+
+  #checkRecord(value: CheckedValue): void {
+    this.#startValue(value);
+    const { table, node } = value;
+    if (kindAt(table, node) !== Kind.object) {
+      this.#report("not-an-object", { found: describeValue(table, node) }, node);
+      const mayBeTrajectory = (kindAt(table, node) & (Kind.string | Kind.array)) !== 0;
+      this.#addInvalid(json.spanOf(value), mayBeTrajectory ? "unreadable" : "group");
+      return;
+    }
+    const { derived: shape } = requestType.shape.read(table, node);
+    this.result.shapes.add(shape);
+    if (shape === "requests") this.#checkRequest(value);
+    else if (shape === "groups") this.#checkGroup(value);
+    else this.#checkTrajectory(value);
+  }
+
+  #checkRequest(value: CheckedValue): void {
+    const { table, node, path } = value;
+    const { shape, check } = requestType;
+    const [list, split] = [shape.at(table, shape.slots.trajectory_groups), shape.at(table, shape.slots.split)];
+    const repeatedKeys = requestKeys.filter((key) => shape.hasDuplicate(key));
+    for (const key of repeatedKeys) this.#report("duplicate-key", { key }, shape.at(table, shape.slots[key]));
+    check(table, node, this.#report);
+    this.#addRequest(value, kindOf(table, split) === Kind.string ? json.readString(table, split) : undefined);
+    if (repeatedKeys.length > 0 || kindOf(table, list) !== Kind.array) {
+      this.#addInvalid(json.spanOf(value), "group");
+      return;
+    }
+    for (const [at, group] of json.childrenOf({ table, node: list })) {
+      this.#checkGroup({ ...group, path: [...path, "trajectory_groups", at] });
+    }
+  }
+
+  #addRequest({ table, node }: CheckedValue, split: string | undefined): void {
+    const members = mapMembers(table, node);
+    const others = Array.from(members).filter(([name]) => !requestKeys.some((key) => key === name));
+    const toKey = (value: number) => ({ name: jsonOf(table, value - nodeSize), value: jsonOf(table, value) });
+    const keys = new Map(others.map(([name, value]) => [name, toKey(value)]));
+    this.result.requests.add({ split, keys }, (key) => {
+      const value = key === undefined ? node : members.get(key);
+      return this.#locate(value ?? node, value === undefined ? ["split"] : []);
+    });
+  }
+
+  #checkGroup(value: CheckedValue): void {
+    this.#startValue(value);
+    const { table, node } = value;
+    const { shape, check } = groupType;
+    if (kindAt(table, node) !== Kind.object) {
+      reportWrongType(table, { node, field: "a group", wanted: "an object" }, this.#report);
+      this.#reportSecrets();
+      this.#addInvalid(json.spanOf(value), "group");
+      return;
+    }
+    check(table, node, this.#report);
+    const list = shape.at(table, shape.slots.trajectories);
+    const exceptions = countElements(table, shape.at(table, shape.slots.exceptions));
+    if (shape.hasDuplicate("trajectories")) this.#report("duplicate-key", { key: "trajectories" }, list);
+    const found = kindOf(table, list) === Kind.array ? this.#inspectTrajectories(table, list) : noFacts;
+    let [min, max] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+    for (let at = 0; at < found; at++) {
+      const { version } = this.#factsAt(at);
+      if (version < min) min = version;
+      if (version > max) max = version;
+    }
+    if (min < max) this.#report("mixed-policy-versions", { min, max }, node);
+    if (found > 1) this.#compareTrajectories(table, found, node);
+    this.#reportSecrets();
+    const trajectories = found === noFacts ? countElements(table, list) : found;
+    const isValid = !this.#isInvalid && found !== noFacts;
+    this.#addPart(json.spanOf(value), { kind: "group", trajectories, exceptions, isValid, isWarned: this.#isWarned });
+  }
+
+  #compareTrajectories(table: JsonTable, count: number, group: number) {
+    const { reader } = this.#block;
+    const all = this.#facts.slice(0, count);
+    if (all.some(({ steps }) => steps !== all[0]?.steps)) this.#compareSteps(table, all, group);
+    if (haveEqualBytes(table, all.filter(hasTaskPrompt), reader)) return;
+    const readPrompt = openPromptReader();
+    const mixed = findRarestPrompt(all.map((facts) => (hasTaskPrompt(facts) ? readPrompt(table, facts) : undefined)));
+    if (mixed) this.#report("mixed-prompts", { ...mixed, subject: `trajectory ${mixed.first + 1}` }, group);
+  }
+
+  #compareSteps(table: JsonTable, facts: readonly TrajectoryFacts[], group: number) {
+    const comparison = openStepComparison();
+    for (const { node } of facts) comparison.add({ table, node });
+    const mixed = comparison.findMixed();
+    if (mixed) this.#report("mixed-steps", mixed, group);
+  }
+
+  /** Returns the number of facts, or `noFacts` if a trajectory has no facts. */
+  #inspectTrajectories(table: JsonTable, list: number) {
+    let [areObjects, areTyped] = [json.countNumbers(table, list) === 0, true];
+    let count = 0;
+    const end = json.nodeAfter(table, list);
+    for (let node = list + nodeSize; node < end; node = json.nodeAfter(table, node)) {
+      if (kindAt(table, node) !== Kind.object) areObjects = false;
+      else if (inspectTrajectory(table, node, this.#factsAt(count), this.#report, this.#hasMark)) count++;
+      else areTyped = false;
+      if (count > maxTrajectories) this.#refuse();
+    }
+    if (!areObjects) checkElements(table, list, { kind: Kind.object, field: "trajectories" }, this.#report);
+    return areObjects && areTyped ? count : noFacts;
+  }
+
+  /** Bounds the memory of the index. @throws Failure `invalid-input` */
+  #refuse(): never {
+    const limits = { records: maxRecords, trajectories: maxTrajectories };
+    // Other problems would hide this problem.
+    const refusal = new Problems();
+    refusal.report("too-many-records", limits, { file: this.#file });
+    throw invalidInput(refusal);
+  }
+
+  /** Later calls reuse the returned object. */
+  #factsAt(position: number): TrajectoryFacts {
+    const known = this.#facts[position];
+    if (known) return known;
+    const facts = createTrajectoryFacts();
+    this.#facts[position] = facts;
+    return facts;
+  }
+
+  #checkTrajectory(value: CheckedValue): void {
+    const { table, node } = value;
+    const facts = this.#factsAt(0);
+    inspectTrajectory(table, node, facts, this.#report, this.#hasMark);
+    this.#reportSecrets();
+    const key = this.#readGroupKey(value, this.#report);
+    const isValid = !this.#isInvalid;
+    this.#addPart(json.spanOf(value), {
+      kind: "trajectory",
+      trajectories: 1,
+      exceptions: 0,
+      isValid,
+      isWarned: this.#isWarned,
+    });
+    if (key === undefined) return;
+    this.result.parts.setKey(key);
+    if (isValid) this.result.parts.setSteps(facts.steps);
+    const prompt = this.#isInvalid || !hasTaskPrompt(facts) ? undefined : findPrompt(table, facts);
+    if (prompt) this.result.parts.setPrompt(this.#block.reader.fingerprintOf(prompt.start, prompt.end));
+  }
+
+  #addInvalid(span: Span, kind: Part["kind"]) {
+    const trajectories = kind === "trajectory" ? 1 : 0;
+    this.#addPart(span, { kind, trajectories, exceptions: 0, isValid: false, isWarned: this.#isWarned });
+  }
+
+  #addPart({ start, end }: Span, part: NewPart): void {
+    const { parts } = this.result;
+    const { table, reader } = this.#block;
+    if (parts.count >= maxRecords) this.#refuse();
+    for (let at = 0; part.isValid && at < part.trajectories; at++) {
+      const trajectory = this.#factsAt(at);
+      const from = json.startOf(table, trajectory.node);
+      const to = json.endOf(table, trajectory.node);
+      trajectory.start = from - start;
+      trajectory.length = to - from;
+      trajectory.fingerprint = reader.fingerprintOf(from, to);
+    }
+    const position = { source: this.#index, start: this.#block.start + start, length: end - start, line: this.#line };
+    this.result.addPart(position, part, this.#facts);
+    if (parts.facts.walked && part.isValid)
+      for (let at = 0; at < part.trajectories; at++)
+        this.#measure?.(this.#value, this.#factsAt(at), parts.facts.walked);
+    if (!parts.options.hasDigests) {
+      parts.columns.checksum.length++;
+      return;
+    }
+    const bytes = table.bytes.subarray(start, end);
+    parts.columns.checksum.push(crc32(bytes));
+    parts.digests.appendHash(bytes);
+  }
+
+  readonly #report: RuleReporter = (rule, data, node, ...steps) => {
+    this.#take(this.result.problems.report(rule, data, () => this.#locate(node, steps)));
+  };
+
+  readonly #hasMark = (start: number, end: number) => this.#block.reader.findTurnMark(start, end) < end;
+
+  #take(severity: Severity | undefined) {
+    if (severity === "error") this.#isInvalid = true;
+    if (severity === "warning") this.#isWarned = true;
+  }
+
+  #locate(node: number, steps: Path): ProblemLocation {
+    const { table, node: value, path } = this.#value;
+    const deepest = json.findDeepest({ table, node }, steps);
+    return {
+      file: this.#file,
+      ...this.#block.positions.locate(json.startOf(deepest.table, deepest.node)),
+      path: [...path, ...json.findInnermost(table, { from: value, byte: json.startOf(table, node) }).path, ...steps],
+    };
+  }
+
+  #reportSecrets(): void {
+    const { table, node } = this.#value;
+    for (const { start, kind } of findSecrets(table.bytes, json.spanOf(this.#value), this.#block.reader)) {
+      // Line and column locate the value that contains the secret.
+      const locate = (): ProblemLocation => ({
+        ...this.#locate(json.findInnermost(table, { from: node, byte: start }).node, []),
+        offset: this.#block.start + start,
+      });
+      this.#take(this.result.problems.report("secret-in-content", { kind }, locate));
+    }
+  }
+}
+
+const countElements = (table: JsonTable, node: number) => (node === 0 ? 0 : json.elementsOf({ table, node }).length);
+
+const jsonOf = (table: JsonTable, node: number) => sliceText(table.bytes, json.spanOf({ table, node }));

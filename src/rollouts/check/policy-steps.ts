@@ -1,0 +1,55 @@
+/** Reads the columns that state the training step, or the version of the policy, of a trajectory. */
+
+import { sliceText } from "../../json/json-bytes.ts";
+import { nodeSize, registerKey } from "../../json/reader.ts";
+import { Kind, kindAt, mapMembers } from "../../json/shape.ts";
+import type { JsonTable } from "../../json/table.ts";
+import * as json from "../../json/table.ts";
+import { comparedStepNames, comparedStepPaths } from "../index/step-columns.ts";
+
+const stepIds = new Set(comparedStepNames.map(registerKey));
+/** True if the object has a key of a step column. */
+export const hasStepKey = (table: JsonTable, object: number) =>
+  [...mapMembers(table, object).values()].some((node) => stepIds.has(json.keyIdOf(table, node - nodeSize)));
+
+const hashFactor = 31;
+const comparedKinds = Kind.string | Kind.number | Kind.boolean;
+
+/** Hashes the step columns of an object; 0 without such a column. The order of the columns does not count. */
+export const hashSteps = (table: JsonTable, object: number) => {
+  let sum = 0;
+  const end = json.nodeAfter(table, object);
+  for (let key = object + nodeSize; key < end; ) {
+    const value = key + nodeSize;
+    const id = json.keyIdOf(table, key);
+    if (id > 0 && stepIds.has(id) && (kindAt(table, value) & comparedKinds) !== 0) sum += hashBytes(table, value, id);
+    key = json.nodeAfter(table, value);
+  }
+  return sum >>> 0;
+};
+
+const hashBytes = ({ bytes, words }: JsonTable, node: number, seed: number) => {
+  let hash = seed;
+  const end = words[node + 1] ?? 0;
+  for (let at = words[node] ?? 0; at < end; at++) hash = (Math.imul(hash, hashFactor) + (bytes[at] ?? 0)) | 0;
+  return hash;
+};
+
+/** Collects the step columns of trajectories. */
+export const openStepComparison = () => {
+  const values = new Map<string, Set<string>>();
+  const add = (trajectory: json.JsonValue) => {
+    for (const path of comparedStepPaths) {
+      const value = json.findAt(trajectory, path);
+      if (!value || (kindAt(value.table, value.node) & comparedKinds) === 0) continue;
+      const key = path.at(-1) ?? "";
+      values.set(key, (values.get(key) ?? new Set()).add(sliceText(value.table.bytes, json.spanOf(value))));
+    }
+  };
+  /** Returns a column with several values. */
+  const findMixed = () => {
+    const [key, mixed] = [...values].find(([, { size }]) => size > 1) ?? [];
+    return key !== undefined && mixed ? { key, values: [...mixed] } : undefined;
+  };
+  return { add, findMixed };
+};

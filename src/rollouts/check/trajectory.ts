@@ -1,0 +1,259 @@
+/** Checks trajectories (interface 2.1), and collects their facts. */
+
+import { isObject } from "../../json/json-bytes.ts";
+import { nodeSize } from "../../json/reader.ts";
+import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, mapMembers, Shape } from "../../json/shape.ts";
+import type { JsonTable, JsonValue } from "../../json/table.ts";
+import * as json from "../../json/table.ts";
+import { isDateTime } from "../../units.ts";
+import { isCalculated, trainingBits } from "../index/metrics.ts";
+import { stepHolders } from "../index/step-columns.ts";
+import { createMessageFacts, noMetrics, type TrajectoryFacts } from "../index/trajectory-facts.ts";
+import { shortenName } from "../rules/positions.ts";
+import type { RuleReporter } from "../rules/rules.ts";
+import { inspectMessages, inspectToolCalls, type MarkFinder } from "./messages.ts";
+import { hashSteps, hasStepKey } from "./policy-steps.ts";
+import type { Check } from "./types.ts";
+import { anyValue, checkElements, defineObjectType, optionalField, reportWrongType, requiredField } from "./types.ts";
+
+const string = optionalField(Kind.string);
+const functionType = defineObjectType(
+  { name: string, description: string, parameters: optionalField(Kind.object), strict: optionalField(Kind.boolean) },
+  kindsAsFacts,
+);
+
+/** Assumed: `function` is the only required field of a tool. */
+const toolType = defineObjectType(
+  { type: string, function: requiredField(Kind.object, functionType.check) },
+  kindsAsFacts,
+);
+
+const checkTools: Check = (table, list, report) => {
+  let fits = checkElements(table, list, { kind: Kind.object, field: "tools" }, report);
+  const end = json.nodeAfter(table, list);
+  for (let tool = list + nodeSize; tool < end; tool = json.nodeAfter(table, tool)) {
+    if (kindAt(table, tool) === Kind.object && !toolType.check(table, tool, report)) fits = false;
+  }
+  return fits;
+};
+
+const versionField = (field: string) => {
+  const wanted = "a whole number";
+  // Integers above 2^53 are valid, because rollcall sends the original digits.
+  const check: Check = (table, node, report) =>
+    Number.isInteger(json.readNumber(table, node)) || reportWrongType(table, { node, field, wanted }, report);
+  return { ...optionalField(Kind.number, check), expected: wanted };
+};
+
+const checkStartTime: Check = (table, node, report) => {
+  const fits = isDateTime(json.readString(table, node));
+  if (!fits) report("start-time-invalid", undefined, node);
+  return fits;
+};
+
+const letterZ = 0x5a;
+const signs: readonly (number | undefined)[] = [0x2b, 0x2d];
+
+/** Reads only the end, so that most times are not decoded again: `Z`, `+00:00`, `+0000` or `+00` after the date. */
+const hasOffset = ({ bytes }: JsonTable, { start, end }: { start: number; end: number }) => {
+  const at = end - 2;
+  if (((bytes[at] ?? 0) & ~0x20) === letterZ) return true;
+  return [2, 4, 5].some((digits) => at - digits > start + "2025-11-01".length && signs.includes(bytes[at - digits]));
+};
+
+/** A trajectory should not have these keys, because `exception_rate` counts only the exceptions of groups. */
+const failureKeys = ["exception", "exceptions"] as const;
+
+/** Keys of the shape that are not fields of the interface. */
+const customKeys: ReadonlySet<string> = new Set([...failureKeys, "info", "extra_info"]);
+
+/** Assumed: `messages_and_choices` and `reward` are required, and other fields can be null. */
+const trajectoryType = defineObjectType(
+  {
+    messages_and_choices: requiredField(Kind.array),
+    tools: optionalField(Kind.array, checkTools),
+    additional_histories: optionalField(Kind.array),
+    reward: requiredField(Kind.number),
+    initial_policy_version: versionField("initial_policy_version"),
+    final_policy_version: versionField("final_policy_version"),
+    metrics: optionalField(Kind.object),
+    metadata: optionalField(Kind.object),
+    logs: optionalField(Kind.array),
+    start_time: optionalField(Kind.string, checkStartTime),
+    exception: anyValue,
+    exceptions: anyValue,
+    info: anyValue,
+    extra_info: anyValue,
+  },
+  (kinds, table, object) => ({
+    hasFailureKey: failureKeys.some((key) => kinds[key] !== Kind.absent),
+    hasStep: hasStepKey(table, object),
+    stepHolders: stepHolders.filter((key) => kinds[key] === Kind.object),
+  }),
+);
+const { shape } = trajectoryType;
+const { slots } = shape;
+
+export const isTrajectory = ({ table, node }: JsonValue): boolean =>
+  kindAt(table, node) === Kind.object && trajectoryType.check(table, node, () => undefined);
+
+export const listCustomKeys = (value: unknown): readonly string[] => {
+  if (!isObject(value)) return [];
+  const known = new Set<string>(shape.names.filter((name) => !customKeys.has(name)));
+  const listKeys = (object: object) => Object.entries(object).flatMap(([key, one]) => (one === null ? [] : [key]));
+  const metadata = isObject(value.metadata) ? listKeys(value.metadata) : [];
+  return [...listKeys(value).filter((key) => !known.has(key)), ...metadata];
+};
+
+export const inspectTrajectory = (
+  table: JsonTable,
+  node: number,
+  facts: TrajectoryFacts,
+  report: RuleReporter,
+  hasMark?: MarkFinder,
+): boolean => {
+  if (!trajectoryType.check(table, node, report)) return false;
+  facts.node = node;
+  const { kinds, nulls, derived } = shape.read(table, node);
+  const rewardNode = shape.at(table, slots.reward);
+  const reward = json.readNumber(table, rewardNode);
+  for (const field of nulls) report("null-field", { field }, shape.at(table, slots[field]));
+  if (!Number.isFinite(reward)) report("reward-not-finite", undefined, rewardNode);
+  if (derived.hasFailureKey) inspectExceptions(table, report);
+  const offered = kinds.tools === Kind.array ? inspectTools(table, shape.at(table, slots.tools), report) : undefined;
+  const list = shape.at(table, slots.messages_and_choices);
+  facts.list = list;
+  inspectMessages(table, list, facts, report, hasMark);
+  if (facts.cutNode > 0) report("truncated-trajectory", undefined, facts.cutNode);
+  const { choices, choicesWithLogprobs, hasAssistantTurn, callsTools } = facts;
+  inspectToolCalls(table, facts, offered, report);
+  if (!hasAssistantTurn && choices === 0) report("no-assistant-turn", undefined, list);
+  if (facts.firstTurn === list + nodeSize) report("no-prompt", undefined, list);
+  if (kinds.additional_histories === Kind.array)
+    inspectHistories(table, shape.at(table, slots.additional_histories), report);
+  facts.metricNames = noMetrics;
+  if (kinds.metrics === Kind.object) inspectMetrics(table, shape.at(table, slots.metrics), facts, report);
+  if (kinds.metadata === Kind.object) inspectMetadata(table, shape.at(table, slots.metadata), report);
+  if (kinds.logs === Kind.array)
+    checkElements(table, shape.at(table, slots.logs), { kind: Kind.string, rule: "log-type" }, report);
+  const initial = readVersion(table, slots.initial_policy_version);
+  const final = readVersion(table, slots.final_policy_version);
+  if (final < initial)
+    report("policy-versions-reversed", { initial, final }, shape.at(table, slots.final_policy_version));
+  facts.steps = derived.hasStep ? hashSteps(table, node) : 0;
+  for (const holder of derived.stepHolders) facts.steps += hashSteps(table, shape.at(table, slots[holder]));
+  facts.reward = reward;
+  facts.version = Number.isNaN(final) ? initial : final;
+  facts.training =
+    (choices > 0 ? trainingBits.choice : hasAssistantTurn ? 2 * trainingBits.choice : 0) |
+    (choicesWithLogprobs > 0 ? trainingBits.logprobs : 0) |
+    (choicesWithLogprobs < choices ? 2 * trainingBits.logprobs : 0) |
+    (kinds.tools === Kind.array ? trainingBits.tools : callsTools ? 2 * trainingBits.tools : 0);
+  if (kinds.start_time === Kind.string)
+    facts.training |= hasOffset(table, json.spanOf({ table, node: shape.at(table, slots.start_time) }))
+      ? trainingBits.offset
+      : 2 * trainingBits.offset;
+  return true;
+};
+
+const readVersion = (table: JsonTable, slot: number) => {
+  const node = shape.at(table, slot);
+  return kindOf(table, node) === Kind.number ? json.readNumber(table, node) : Number.NaN;
+};
+
+const inspectExceptions = (table: JsonTable, report: RuleReporter) => {
+  for (const key of failureKeys) {
+    const node = shape.at(table, slots[key]);
+    if (node > 0 && isException(json.parseNode(table, node))) report("exception-in-trajectory", { key }, node);
+  }
+};
+
+const isException = (value: unknown) =>
+  isObject(value) || value === true || ((typeof value === "string" || Array.isArray(value)) && value.length > 0);
+
+const inspectTools = (table: JsonTable, list: number, report: RuleReporter) => {
+  const names = new Set<string>();
+  let areNamed = true;
+  const end = json.nodeAfter(table, list);
+  for (let tool = list + nodeSize; tool < end; tool = json.nodeAfter(table, tool)) {
+    const { kinds } = toolType.shape.read(table, tool);
+    const functionNode = toolType.shape.at(table, toolType.shape.slots.function);
+    if (kinds.type !== Kind.string) report("tool-incomplete", { field: "type" }, tool);
+    const isNamed = functionType.shape.read(table, functionNode).kinds.name === Kind.string;
+    if (isNamed) names.add(json.readString(table, functionType.shape.at(table, functionType.shape.slots.name)));
+    else report("tool-incomplete", { field: "function.name" }, functionNode);
+    areNamed &&= isNamed;
+  }
+  return areNamed ? names : undefined;
+};
+
+const inspectHistories = (table: JsonTable, list: number, report: RuleReporter) => {
+  checkElements(table, list, { kind: Kind.object, rule: "history-type" }, report);
+  const end = json.nodeAfter(table, list);
+  for (let node = list + nodeSize; node < end; node = json.nodeAfter(table, node)) {
+    if (kindAt(table, node) !== Kind.object) continue;
+    const messagesNode = json.findMemberNode(table, node, "messages_and_choices") ?? 0;
+    if (kindOf(table, messagesNode) === Kind.array) inspectMessages(table, messagesNode, createMessageFacts(), report);
+    else report("history-type", { found: describeValue(table, node) }, node);
+  }
+};
+
+const isNested = (table: JsonTable, node: number) => (kindAt(table, node) & (Kind.object | Kind.array)) !== 0;
+
+/** Metadata has no cached shape, because its keys often differ from trajectory to trajectory. */
+const hasNestedMember = (table: JsonTable, object: number) => {
+  const end = json.nodeAfter(table, object);
+  let value = object + 2 * nodeSize;
+  while (value < end && !isNested(table, value)) value = json.nodeAfter(table, value) + nodeSize;
+  return value < end;
+};
+
+const inspectMetadata = (table: JsonTable, object: number, report: RuleReporter) => {
+  if (!hasNestedMember(table, object)) return;
+  for (const [name, node] of mapMembers(table, object)) {
+    if (!isNested(table, node)) continue;
+    report("metadata-nested", { key: shortenName(name), found: describeValue(table, node) }, node);
+  }
+};
+
+const metricsShape = new Shape([], (_, table, object) => {
+  const members = mapMembers(table, object);
+  const areUnique = members.size === (json.nodeAfter(table, object) - object - nodeSize) / (2 * nodeSize);
+  const areMetrics = [...members].every(([name, node]) => readMetric(table, node) !== undefined && !isCalculated(name));
+  return areUnique && areMetrics ? [...members.keys()] : undefined;
+});
+
+const inspectMetrics = (table: JsonTable, object: number, facts: TrajectoryFacts, report: RuleReporter) => {
+  const names = metricsShape.read(table, object);
+  if (names) {
+    if (names.length > facts.metrics.length) facts.metrics = new Float64Array(2 * names.length);
+    let areFinite = true;
+    for (let at = 0; at < names.length; at++) {
+      const value = readMetric(table, object + 2 * nodeSize * (at + 1)) ?? 0;
+      facts.metrics[at] = value;
+      areFinite &&= Number.isFinite(value);
+    }
+    facts.metricNames = names;
+    if (areFinite) return;
+  }
+  const metricNames: string[] = [];
+  const members = mapMembers(table, object);
+  if (members.size > facts.metrics.length) facts.metrics = new Float64Array(2 * members.size);
+  for (const [name, node] of members) {
+    const value = readMetric(table, node);
+    const key = shortenName(name);
+    if (value === undefined) report("metric-type", { key, found: describeValue(table, node) }, node);
+    else if (isCalculated(name)) report("metric-name", { key: name }, node);
+    else if (!Number.isFinite(value)) report("metric-not-finite", { key }, node);
+    else facts.metrics[metricNames.push(name) - 1] = value;
+  }
+  facts.metricNames = metricNames;
+};
+
+const letterT = 0x74;
+
+const readMetric = (table: JsonTable, node: number) => {
+  const kind = kindOf(table, node);
+  if (kind === Kind.number) return json.readNumber(table, node);
+  return kind === Kind.boolean ? Number(json.firstByteAt(table, node) === letterT) : undefined;
+};

@@ -1,0 +1,65 @@
+/** Describes the result of a run of `check`. */
+import type { Failure, Problem } from "../../failure.ts";
+import type { Groups } from "../index/groups.ts";
+import { invalidInput } from "../rules/failures.ts";
+import { countUnreadable, type Dataset } from "./read-dataset.ts";
+
+interface ReadCounts {
+  read: number;
+  rejected: number;
+}
+
+/** What the results of `check` and `log` say of the input. */
+interface DatasetFacts {
+  readonly unreadable: number;
+  readonly filteredOut: Dataset["filteredOut"];
+  readonly metrics: Readonly<Record<string, number>>;
+}
+
+export interface CheckResult extends DatasetFacts {
+  readonly status: "valid" | "invalid";
+  readonly split: string | undefined;
+  readonly groups: Readonly<ReadCounts>;
+  readonly trajectories: Readonly<ReadCounts>;
+  readonly problems: readonly Problem[];
+  readonly omittedProblemCount: number;
+  readonly failure: Failure | undefined;
+}
+
+/** @param canSkip true if the command has `--on-invalid skip` */
+export const composeCheckResult = (dataset: Dataset, canSkip = false): CheckResult => {
+  const { problems, split } = dataset;
+  const { groups, trajectories } = countRead(dataset.groups);
+  const valid = canSkip ? groups.read - groups.rejected : undefined;
+  const failure = problems.errors > 0 ? invalidInput(problems, { valid }) : undefined;
+  const stored = problems.sorted();
+  return {
+    status: failure ? "invalid" : "valid",
+    split,
+    groups,
+    trajectories,
+    problems: stored,
+    omittedProblemCount: problems.counts.reduce((sum, { count }) => sum + count, 0) - stored.length,
+    failure,
+    ...toDatasetFacts(dataset, split),
+  };
+};
+
+const countRead = (groups: Groups) => {
+  const counts = { groups: { read: groups.count, rejected: 0 }, trajectories: { read: 0, rejected: 0 } };
+  const areValid = groups.areValidParts;
+  for (let group = 0; group < groups.count; group++) {
+    const trajectories = groups.trajectoriesOf(group);
+    counts.trajectories.read += trajectories;
+    if (areValid || groups.isValid(group)) continue;
+    counts.groups.rejected++;
+    counts.trajectories.rejected += trajectories;
+  }
+  return counts;
+};
+
+export const toDatasetFacts = (dataset: Dataset, split: string | undefined): DatasetFacts => ({
+  unreadable: countUnreadable(dataset),
+  filteredOut: dataset.filteredOut,
+  metrics: dataset.scan.tally.groups === 0 ? {} : dataset.scan.tally.metrics(split),
+});

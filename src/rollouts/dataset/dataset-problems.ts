@@ -1,0 +1,320 @@
+/** Reports problems of whole datasets, such as outliers and duplicates. */
+import { hash } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
+import { readRoot } from "../../json/table.ts";
+import { findPromptOf } from "../check/index.ts";
+import { findAmbiguousGroups } from "../index/ambiguous-groups.ts";
+import type { NumberColumn } from "../index/column.ts";
+import type { ScatteredPart } from "../index/groups.ts";
+import { rewardTolerance, trainingBits } from "../index/metrics.ts";
+import type { Parts } from "../index/parts.ts";
+import { countWeights, median, type Sketch, toWeights } from "../index/sketch.ts";
+import { findBounds } from "../index/sums.ts";
+import { type Path, toFileLine } from "../rules/positions.ts";
+import type { ProblemLocation } from "../rules/problems.ts";
+import type { RuleName } from "../rules/rules.ts";
+import { listTrajectories, parseReward, ReadWindow } from "./group-bytes.ts";
+import * as positions from "./locate.ts";
+import { getPart, type IndexedGroups, reportGroup } from "./locate.ts";
+import { type BrokenRules, reportMissingFeatures } from "./missing-features.ts";
+import { reportMixedGroups } from "./prompts.ts";
+import { canRegroupPart, findSharedKey, readTrajectories } from "./shared-key.ts";
+
+/** @throws the signal's reason */
+export const reportDatasetProblems = async (
+  dataset: IndexedGroups,
+  rewards: readonly Sketch[],
+  signal?: AbortSignal,
+) => {
+  reportStaleGroups(dataset);
+  for (const [source, sketch] of rewards.entries()) await reportOutliers(dataset, source, sketch);
+  const lacking = reportMissingFeatures(dataset);
+  await reportMixedGroups(dataset, signal);
+  await reportDuplicates(dataset, signal);
+  await reportCopies(dataset, signal);
+  return lacking;
+};
+
+/** Returns the rules that groups of whole files break, which are not reported. */
+export const reportGroupProblems = async (dataset: IndexedGroups, signal: AbortSignal): Promise<BrokenRules> => {
+  const { groups, scan } = dataset;
+  const { trajectories, equal } = scan.parts.columns;
+  const hasSmallGroups = trajectories.includes(1) || trajectories.includes(0);
+  if (groups.areValidParts && equal.hasOnlyDefaults && !hasSmallGroups) return [];
+  const sharedKey = trajectories.includes(1) ? await findSharedKey(dataset, signal) : undefined;
+  const broken = hasSmallGroups ? findSmallGroups(dataset, sharedKey) : [];
+  const report = openGroupReporter(dataset, { broken, sharedKey });
+  for (let group = 0; group < groups.count; group++) if (groups.isValid(group)) report(group);
+  return broken;
+};
+
+/** Finds the files that have only groups of one trajectory, or only groups of failures. */
+const findSmallGroups = (dataset: IndexedGroups, sharedKey: string | undefined): BrokenRules => {
+  const { groups, scan, sources } = dataset;
+  const [others, sizes] = [new Uint8Array(sources.length), new Uint8Array(sources.length)];
+  for (let group = 0; group < groups.count; group++) {
+    const size = groups.trajectoriesOf(group);
+    const file = scan.parts.columns.source.at(groups.firstOf(group));
+    if (size > 1 || !groups.isValid(group) || (size === 0 && groups.exceptionsOf(group) === 0)) others[file] = 1;
+    else sizes[file] = (sizes[file] ?? 0) | (1 << size);
+  }
+  const listFiles = (size: number) =>
+    new Set([...sizes.keys()].filter((file) => !others[file] && sizes[file] === 1 << size));
+  return [
+    { rule: "empty-group", files: listFiles(0) },
+    { rule: "single-trajectory-group", files: sharedKey === undefined ? listFiles(1) : new Set() },
+  ];
+};
+
+/** A choice, or another assistant turn. */
+const turnBits = trainingBits.choice | (trainingBits.choice << 1);
+
+interface KnownOfAll {
+  readonly broken: BrokenRules;
+  readonly sharedKey: string | undefined;
+}
+
+/** The returned function expects a valid group. Without `known`, the input goes on. */
+export const openGroupReporter = (dataset: IndexedGroups, known?: KnownOfAll): ((group: number) => void) => {
+  const { broken = [], sharedKey } = known ?? {};
+  const { groups, scan } = dataset;
+  const { training, source } = scan.parts.columns;
+  const isNoted = (rule: RuleName, group: number) =>
+    broken.some((one) => one.rule === rule && one.files.has(source.at(groups.firstOf(group))));
+  const hasTurn = (group: number) => groups.partsOf(group).some((at) => (training.at(at) & turnBits) !== 0);
+  return (group) => {
+    const trajectories = groups.trajectoriesOf(group);
+    if (trajectories === 0) {
+      const data = { hasExceptions: groups.exceptionsOf(group) > 0 };
+      if (!isNoted("empty-group", group)) reportGroup(dataset, "empty-group", { data, group, path: ["trajectories"] });
+    } else if (trajectories === 1) {
+      if (isNoted("single-trajectory-group", group)) return;
+      const isFlat = canRegroupPart(getPart(dataset, groups.firstOf(group)));
+      const canRegroup = isFlat && (sharedKey !== undefined || !groups.isKeyed(group));
+      reportGroup(dataset, "single-trajectory-group", { data: { canRegroup, key: sharedKey }, group });
+    } else if (hasZeroVariance(dataset, group) && hasTurn(group))
+      reportGroup(dataset, "zero-variance-group", { data: { trajectories }, group });
+    // The checker has compared the versions of a group that is one part.
+    if (!groups.isBare(group) || dataset.scan.parts.columns.version.hasOnlyDefaults) return;
+    const { min, max } = findVersionBounds(dataset, group);
+    if (min < max) reportGroup(dataset, "mixed-policy-versions", { data: { min, max }, group });
+  };
+};
+
+const findVersionBounds = ({ scan: { parts }, groups }: IndexedGroups, group: number) =>
+  findBounds(groups.partsOf(group).map((at) => parts.columns.version.at(at)));
+
+const reportStaleGroups = (dataset: IndexedGroups) => {
+  const { scan, groups } = dataset;
+  const { columns } = scan.parts;
+  if (columns.version.hasOnlyDefaults) return;
+  let newest = { source: -1, version: 0, line: 0 };
+  for (let group = 0; group < groups.count; group++) {
+    const version = findVersionBounds(dataset, group).max;
+    if (!groups.isValid(group) || version === Number.NEGATIVE_INFINITY) continue;
+    const first = groups.firstOf(group);
+    const source = columns.source.at(first);
+    if (source !== newest.source || version > newest.version)
+      newest = { source, version, line: columns.line.at(first) };
+    else if (version < newest.version)
+      reportGroup(dataset, "stale-policy", { data: { version, newest: newest.version, line: newest.line }, group });
+  }
+};
+
+export const hasZeroVariance = ({ scan: { parts }, groups }: IndexedGroups, group: number) => {
+  const first = groups.firstOf(group);
+  if (parts.kindOf(first) === "group") return parts.columns.equal.at(first) === 1;
+  const { min, max } = findBounds(groups.rewardsOf(group));
+  return max - min <= rewardTolerance;
+};
+
+export const hasNoSampledTurn = ({ scan: { parts, tally }, groups }: IndexedGroups, group: number) =>
+  tally.sampled.choices > 0 &&
+  groups.partsOf(group).every((at) => (parts.columns.training.at(at) & trainingBits.choice) === 0);
+
+export const reportMissingKeys = (
+  dataset: IndexedGroups,
+  { source, linesWithout, key }: { source: number; linesWithout: readonly number[]; key: string },
+) => {
+  for (const line of linesWithout) {
+    const part = positions.findPartAt(dataset.scan.parts, source, { line });
+    if (part === undefined) continue;
+    const group = dataset.groups.groupOf(part);
+    if (dataset.groups.isValid(group)) reportGroup(dataset, "group-key-missing", { data: { key }, group });
+  }
+};
+
+/** One cause and one fix is one entry for each file. In the file of reasons, each line has its own. */
+export const reportScatteredParts = (dataset: IndexedGroups, scattered: readonly ScatteredPart[]) => {
+  const { parts, problems } = dataset.scan;
+  const counts = new Map<number, number>();
+  for (const { part } of scattered) {
+    const source = parts.columns.source.at(part);
+    counts.set(source, (counts.get(source) ?? 0) + 1);
+  }
+  for (const { part, first, key } of scattered) {
+    const source = parts.columns.source.at(part);
+    const count = counts.get(source);
+    if (!problems.strictness.writesRejects) counts.delete(source);
+    if (count === undefined) continue;
+    const others = problems.strictness.writesRejects ? 0 : count - 1;
+    const data = { id: key, line: parts.columns.line.at(first), others };
+    positions.reportPart(dataset, "group-scattered", { data, part, path: ["group_id"] });
+  }
+};
+
+export const reportAmbiguousGroups = (dataset: IndexedGroups, byKey: boolean) => {
+  const { scan, groups, sources } = dataset;
+  const { parts } = scan;
+  if (!parts.has("unreadable")) return;
+  const memberships = Array.from({ length: parts.count }, (_, at) => {
+    const group = groups.groupOf(at);
+    return {
+      fileSet: byKey ? 0 : parts.columns.source.at(at),
+      group: groups.isKeyed(group) ? group : undefined,
+      isUnknown: parts.kindOf(at) === "unreadable",
+    };
+  });
+  for (const [group, at] of findAmbiguousGroups(memberships, byKey)) {
+    const { source, part } = getPart(dataset, at);
+    const position = `line ${part.line}${sources.length === 1 ? "" : ` of ${source.name}`}`;
+    reportGroup(dataset, "ambiguous-group", { data: { position }, group });
+  }
+};
+
+const minRewardsForOutliers = 10;
+
+const outlierFactor = 30;
+
+const maxOutlierShare = 0.1;
+
+const findOutlierBound = (rewards: Sketch) => {
+  if (rewards.count < minRewardsForOutliers) return undefined;
+  const weights = toWeights(rewards);
+  const middle = median(weights);
+  const distances = weights.map(({ value, count }) => ({ value: Math.abs(value - middle), count }));
+  distances.sort((a, b) => a.value - b.value);
+  // If most rewards are equal, the median distance is 0.
+  const others = distances.filter(({ value }) => value > 0);
+  const distance = (median(distances) || median(others)) * outlierFactor;
+  const outside = countWeights(others.filter(({ value }) => value > distance));
+  return outside > 0 && outside <= rewards.count * maxOutlierShare + 1 ? { middle, distance } : undefined;
+};
+
+const reportOutliers = async (dataset: IndexedGroups, sourceIndex: number, rewards: Sketch) => {
+  const { groups } = dataset;
+  const { parts } = dataset.scan;
+  const bound = findOutlierBound(rewards);
+  if (!bound) return;
+  const window = new ReadWindow();
+  for (let part = 0; part < parts.count; part++) {
+    const group = groups.groupOf(part);
+    if (parts.columns.source.at(part) !== sourceIndex || !groups.isValid(group)) continue;
+    const { source, part: facts } = getPart(dataset, part);
+    const bytes = await window.read(source, facts.start, facts.length);
+    for (const [at, reward] of listTrajectories(bytes, facts).map(parseReward).entries()) {
+      const isOutlier = Number.isFinite(reward) && Math.abs(reward - bound.middle) > bound.distance;
+      if (!isOutlier || !groups.isValid(group)) continue;
+      const path = [...positions.pathInPart(parts, part, at), "reward"];
+      reportGroup(dataset, "reward-outlier", { data: { reward, median: bound.middle }, group, part, path });
+    }
+  }
+};
+
+const maxRereadBytes = 2 ** 26;
+
+/** To locate a trajectory of a converted record, rollcall converts the record again. */
+const maxLocatedOriginals = 1000;
+
+const formatLocation = ({ path = [], ...location }: ProblemLocation) =>
+  toFileLine(location) + (path.length > 0 ? `, ${path.join(".")}` : "");
+
+/** @throws the signal's reason */
+const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal) => {
+  const { groups, scan } = dataset;
+  const { parts } = scan;
+  const originals = new Map<string, () => Promise<string>>();
+  let [duplicates, bytesRead] = [0, 0];
+  for (const [part, suspects] of findSuspects(parts)) {
+    const group = groups.groupOf(part);
+    if (!groups.isValid(group)) continue;
+    await setImmediate();
+    signal?.throwIfAborted();
+    bytesRead += parts.columns.length.at(part);
+    if (bytesRead > maxRereadBytes) return;
+    const groupPart = getPart(dataset, part);
+    const trajectories = readTrajectories(groupPart);
+    const locate = positions.openPartLocator(groupPart);
+    for (const at of suspects) {
+      const trajectory = trajectories[at];
+      // A trajectory without a turn has the warning `no-assistant-turn`.
+      if (!trajectory || !groups.isValid(group) || !hasTurn(trajectory)) continue;
+      const digest = hash("sha256", trajectory);
+      const path = positions.pathInPart(parts, part, at);
+      const locateOriginal = originals.get(digest);
+      if (!locateOriginal) originals.set(digest, openOriginal(groupPart, { path, locate }));
+      else {
+        const position = ++duplicates > maxLocatedOriginals ? "another position" : await locateOriginal();
+        reportGroup(dataset, "duplicate-trajectory", { data: { position }, group, part, path, locate });
+      }
+    }
+  }
+};
+
+const hasTurn = (trajectory: Buffer) => {
+  const root = readRoot(trajectory);
+  return root === undefined || findPromptOf(root).firstTurn > 0;
+};
+
+/** Several copies of a trajectory share the position of the first. */
+const openOriginal = (
+  groupPart: positions.GroupPart,
+  { path, locate }: { path: Path; locate: ReturnType<typeof positions.openPartLocator> },
+) => {
+  const find = async () =>
+    formatLocation(groupPart.source.originals ? await positions.locateValue(groupPart, path) : locate(path));
+  let found: ReturnType<typeof find> | undefined;
+  return async () => {
+    found ??= find();
+    return await found;
+  };
+};
+
+export const reportCopies = async (dataset: IndexedGroups, signal?: AbortSignal) => {
+  const { sources, groups, scan } = dataset;
+  let located = 0;
+  for (const [source, { originals }] of sources.entries()) {
+    for (const { line, findPath, locate } of originals?.copies ?? []) {
+      signal?.throwIfAborted();
+      const part = positions.findPartAt(scan.parts, source, { line });
+      const group = part === undefined ? undefined : groups.groupOf(part);
+      if (part === undefined || group === undefined || !groups.isValid(group)) continue;
+      const position = ++located > maxLocatedOriginals ? "another position" : formatLocation(await locate());
+      reportGroup(dataset, "duplicate-rollout", { data: { position }, group, part, path: findPath });
+    }
+  }
+};
+
+function* findSuspects({ columns: { fingerprint, trajectories }, count }: Parts) {
+  const repeated = findRepeatedNumbers(fingerprint);
+  if (repeated.size === 0) return;
+  for (let part = 0, first = 0; part < count; part++) {
+    const suspects: number[] = [];
+    for (let at = 0; at < trajectories.at(part); at++) if (repeated.has(fingerprint.at(first + at))) suspects.push(at);
+    if (suspects.length > 0) yield [part, suspects] as const;
+    first += trajectories.at(part);
+  }
+}
+
+/** Ignores 0, the fingerprint of trajectories in invalid parts. */
+const findRepeatedNumbers = (numbers: NumberColumn) => {
+  const sorted = numbers.values().sort();
+  const repeated = new Set<number>();
+  let before = 0;
+  for (let at = 0; at < sorted.length; at++) {
+    const number = sorted[at] ?? 0;
+    if (number === before && number !== 0) repeated.add(number);
+    before = number;
+  }
+  return repeated;
+};

@@ -1,0 +1,174 @@
+/** Reads the bytes of parts and groups. */
+
+import { setImmediate } from "node:timers/promises";
+import { crc32 } from "node:zlib";
+import { type JsonObject, parseJson, replaceLineEnds, type Span } from "../../json/json-bytes.ts";
+import { elementsOf, type JsonValue, memberAt, parseValue, readRoot, spanOf } from "../../json/table.ts";
+import { groupClosing, groupOpening } from "../index/groups.ts";
+import type { Part } from "../index/parts.ts";
+import { createScanResult, type ScanResult } from "../index/scan-result.ts";
+import { locateLine, openMemoryBytes, type Source } from "../input/index.ts";
+import { inputChanged } from "../rules/failures.ts";
+import { defaultStrictness } from "../rules/rules.ts";
+import { type GroupPart, getPart, type IndexedGroups, locateValue, readPartStart } from "./locate.ts";
+import { Scan } from "./scan.ts";
+
+export const listParts = (dataset: IndexedGroups, group: number): readonly GroupPart[] =>
+  dataset.groups.partsOf(group).map((at) => getPart(dataset, at));
+
+const windowBytes = 2 ** 20;
+/** rollcall does not read ahead across larger gaps between parts. */
+export const maxGapBytes = 2 ** 14;
+
+/** Reads ahead if the caller reads parts in the order of the source. */
+export class ReadWindow {
+  #source: Source | undefined;
+  #start = 0;
+  #bytes: Buffer = Buffer.alloc(0);
+
+  /** Lets other tasks run before each read of the source. Returns fewer bytes at the end of the source. */
+  async read(source: Source, start: number, length: number): Promise<Buffer> {
+    if (!this.#has(source, start, length)) await setImmediate();
+    return this.#readNow(source, start, length);
+  }
+
+  /** @throws Failure `input-changed` */
+  async readPart(groupPart: GroupPart): Promise<Buffer> {
+    return requireUnchanged(await this.read(groupPart.source, groupPart.part.start, groupPart.part.length), groupPart);
+  }
+
+  readPartNow(groupPart: GroupPart): Buffer {
+    return requireUnchanged(this.#readNow(groupPart.source, groupPart.part.start, groupPart.part.length), groupPart);
+  }
+
+  #readNow(source: Source, start: number, length: number) {
+    if (!this.#has(source, start, length)) {
+      const end = this.#start + this.#bytes.length;
+      const isNext = this.#source === source && start >= this.#start && start <= end + maxGapBytes;
+      const ahead = isNext ? Math.min(windowBytes, source.bytes.size - start) : 0;
+      const buffer = Buffer.allocUnsafe(Math.max(length, ahead));
+      this.#bytes = buffer.subarray(0, source.bytes.read(buffer, start));
+      this.#source = source;
+      this.#start = start;
+    }
+    return this.#bytes.subarray(start - this.#start, start - this.#start + length);
+  }
+
+  #has(source: Source, start: number, length: number) {
+    const startsInside = this.#source === source && start >= this.#start;
+    return startsInside && start + length <= this.#start + this.#bytes.length;
+  }
+}
+
+/** @throws Failure `input-changed` */
+export const requireUnchanged = (bytes: Buffer, { source, part }: GroupPart): Buffer => {
+  if (bytes.length === part.length && crc32(bytes) === part.checksum) return bytes;
+  throw inputChanged(source.name);
+};
+
+export const readPartValue = (groupPart: GroupPart) => {
+  const value = parseJson(readPartStart(groupPart).toString("utf8"));
+  if (!value) throw inputChanged(groupPart.source.name);
+  return value.value;
+};
+
+/** Warnings do not make a part invalid. */
+export const recheckBytes = (bytes: Buffer): ScanResult => {
+  const source = { name: "", bytes: openMemoryBytes(Buffer.alloc(0)) };
+  const found = createScanResult(defaultStrictness, { hasDigests: false, hasFacts: false });
+  const scan = new Scan(source, { index: 0, groupBy: undefined, result: found });
+  scan.scanLines({ kind: "lines", bytes: replaceLineEnds(bytes), start: 0, isLast: false });
+  return found;
+};
+
+const comma = Buffer.from(",");
+export const lineEnd = Buffer.from("\n");
+
+/** Some trajectories of a group, and the positions of all its trajectories in their parts. */
+export type GroupSubset = Readonly<{ selected: readonly number[]; spans: readonly Span[] }>;
+
+/** Expects a valid group. @throws Failure `input-changed` */
+export const composeGroup = (dataset: IndexedGroups, group: number, window: ReadWindow, subset?: GroupSubset) => {
+  const parts = listParts(dataset, group).map((part) => window.readPartNow(part));
+  const [whole = lineEnd] = parts;
+  const isBare = dataset.groups.isBare(group);
+  const spans = isBare ? [] : (subset?.spans ?? []);
+  const trajectories = isBare ? parts : spans.map(({ start, end }) => whole.subarray(start, end));
+  const selected = subset?.selected.flatMap((at) => trajectories[at] ?? []) ?? trajectories;
+  // Without spans, the opening is the whole group.
+  const opening = isBare ? groupOpening : whole.subarray(0, spans[0]?.start);
+  const closing = isBare ? groupClosing : whole.subarray(spans.at(-1)?.end ?? whole.length);
+  const joined = selected.flatMap((trajectory, at) => (at === 0 ? [trajectory] : [comma, trajectory]));
+  return Buffer.concat([replaceLineEnds(Buffer.concat([opening, ...joined, closing])), lineEnd]);
+};
+
+/** Returns the length of a group that has only some of its trajectories. */
+export const measureSubset = ({ scan, groups }: IndexedGroups, group: number, { selected, spans }: GroupSubset) => {
+  const [first] = spans;
+  const last = spans.at(-1);
+  const whole = scan.parts.columns.length.at(groups.firstOf(group));
+  const isInside = first && last && !groups.isBare(group);
+  const around = isInside ? first.start + whole - last.end : groupOpening.length + groupClosing.length;
+  const lengths = selected.map((at) => (spans[at] ? spans[at].end - spans[at].start : 0));
+  return lengths.reduce((sum, length) => sum + length, around + selected.length - 1);
+};
+
+/** @param rewrite replaces the line of each valid group @throws Failure `input-changed` */
+export async function* readGroupLines(
+  dataset: IndexedGroups,
+  rewrite: (line: Buffer, group: number) => Iterable<Buffer> = (line) => [line],
+): AsyncGenerator<Buffer, void> {
+  const window = new ReadWindow();
+  for (let group = 0; group < dataset.groups.count; group++) {
+    if (!dataset.groups.isValid(group)) continue;
+    // Fills the window, because `composeGroup` reads synchronously.
+    await window.readPart(getPart(dataset, dataset.groups.firstOf(group)));
+    yield* rewrite(composeGroup(dataset, group, window), group);
+  }
+}
+
+/** Lists the trajectories of a group. Any other part is one trajectory. */
+export const listTrajectories = (bytes: Uint8Array, { kind }: Pick<Part, "kind">): readonly JsonValue[] => {
+  const root = readRoot(bytes);
+  return kind === "group" ? elementsOf(memberAt(root, "trajectories")) : root ? [root] : [];
+};
+
+const findTrajectorySpans = (bytes: Uint8Array, part: Pick<Part, "kind">): readonly Span[] =>
+  part.kind === "group" ? listTrajectories(bytes, part).map(spanOf) : [{ start: 0, end: bytes.length }];
+
+export const sliceTrajectories = (bytes: Buffer, part: Pick<Part, "kind">): readonly Buffer[] =>
+  findTrajectorySpans(bytes, part).map(({ start, end }) => bytes.subarray(start, end));
+
+export const pickMembers = (object: JsonValue, names: readonly string[]): JsonObject =>
+  Object.fromEntries(
+    names.flatMap((name) => {
+      const value = memberAt(object, name);
+      return value ? [[name, parseValue(value)] as const] : [];
+    }),
+  );
+
+export type SourceTrajectory = Readonly<{ bytes: Buffer; position: { file: string; line: number } }>;
+
+/** An unreadable part counts as one trajectory. @throws Failure `input-changed` */
+export const readGroupTrajectories = async (dataset: IndexedGroups, group: number) => {
+  const trajectories: SourceTrajectory[] = [];
+  const window = new ReadWindow();
+  for (const at of dataset.groups.partsOf(group)) {
+    const groupPart = getPart(dataset, at);
+    const bytes = await window.readPart(groupPart);
+    for (const [index, trajectory] of sliceTrajectories(bytes, groupPart.part).entries()) {
+      const location = await locateValue(groupPart, groupPart.part.kind === "group" ? ["trajectories", index] : []);
+      const { file, line } = { ...locateLine(groupPart.source, groupPart.part.line), ...location };
+      trajectories.push({ bytes: trajectory, position: { file, line } });
+    }
+  }
+  return trajectories;
+};
+
+export const readGroupStart = (dataset: IndexedGroups, group: number, maxLength: number) =>
+  readPartStart(getPart(dataset, dataset.groups.firstOf(group)), maxLength);
+
+export const parseReward = (trajectory: JsonValue) => {
+  const { reward } = pickMembers(trajectory, ["reward"]);
+  return typeof reward === "number" ? reward : Number.NaN;
+};

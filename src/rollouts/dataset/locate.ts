@@ -1,0 +1,191 @@
+/** Finds the position of a path in a part, and the group of a problem. */
+
+import type { Problem } from "../../failure.ts";
+import { findDeepest, readRoot, spanOf } from "../../json/table.ts";
+import { countWhile } from "../index/column.ts";
+import type { Groups } from "../index/groups.ts";
+import type { Part, Parts } from "../index/parts.ts";
+import type { ScanResult } from "../index/scan-result.ts";
+import { countUnitsBefore, fileOf, locateLine, type Source } from "../input/index.ts";
+import { inputChanged } from "../rules/failures.ts";
+import { type Path, PositionCounter } from "../rules/positions.ts";
+import type { ProblemLocation, Problems } from "../rules/problems.ts";
+import type { RuleData, RuleName } from "../rules/rules.ts";
+
+export type IndexedGroups = Readonly<{ sources: readonly Source[]; scan: ScanResult; groups: Groups }>;
+
+export type GroupPart = Readonly<{ source: Source; part: Part }>;
+
+export const getPart = ({ sources, scan }: IndexedGroups, at: number): GroupPart => {
+  const part = scan.parts.at(at);
+  const source = sources[part.source];
+  if (!source) throw new Error(`part ${at} has no source`);
+  return { source, part };
+};
+
+/** @throws Failure `input-changed` if the source became shorter */
+export const readPartStart = ({ source, part }: GroupPart, maxLength = part.length): Buffer => {
+  const bytes = Buffer.allocUnsafe(Math.min(part.length, maxLength));
+  if (source.bytes.read(bytes, part.start) < bytes.length) throw inputChanged(source.name);
+  return bytes;
+};
+
+type PartLocator = (path: Path) => ProblemLocation;
+
+export const openPartLocator = ({ source, part }: GroupPart): PartLocator => {
+  const { name: file, originals } = source;
+  const { start, line } = part;
+  const unitsBefore = () => countUnitsBefore(source.bytes, part);
+  const openPart = () => {
+    const bytes = readPartStart({ source, part });
+    return { root: readRoot(bytes), positions: new PositionCounter({ bytes, start, line, unitsBefore }) };
+  };
+  let opened: ReturnType<typeof openPart> | undefined;
+  const locate = (path: Path): ProblemLocation => {
+    opened ??= openPart();
+    const { root, positions } = opened;
+    return { file, ...positions.locate(root ? spanOf(findDeepest(root, path)).start : 0), path };
+  };
+  return (path) => {
+    if (originals) return { file, line, path };
+    try {
+      return path.length > 0 ? locate(path) : { file, line, column: unitsBefore() + 1, path, offset: start };
+    } catch {
+      // The file has changed.
+      return { file, line };
+    }
+  };
+};
+
+/** A missing value gets the position of the deepest existing value on its path. */
+export const locateValue = async (groupPart: GroupPart, path: Path): Promise<ProblemLocation> => {
+  const { source, part } = groupPart;
+  return source.originals ? await locateInRecord(source, part.line, path) : openPartLocator(groupPart)(path);
+};
+
+const locateInRecord = async (source: Source, line: number, path: Path) => {
+  const recordLocation = await source.originals?.locationOf(line, path).catch(() => undefined);
+  // A value in a Parquet row, or in a changed file, gets the position of its record.
+  const lineLocation = recordLocation?.file === undefined ? locateLine(source, line) : {};
+  return { ...lineLocation, ...recordLocation, readAt: `${source.name}:${line}`, readPath: path };
+};
+
+export const mapProblemsToRecords = async (sources: readonly Source[], problems: Problems) => {
+  const byName = new Map(sources.flatMap((source) => (source.originals ? [[source.name, source]] : [])));
+  if (byName.size === 0) return;
+  await problems.relocate(async ({ file = "", line, path = [], readAt }) => {
+    const source = readAt === undefined ? byName.get(file) : undefined;
+    if (!source) return undefined;
+    return line === undefined ? { file: fileOf(source) } : await locateInRecord(source, line, path);
+  });
+};
+
+interface PartProblem<Name extends RuleName> {
+  data: RuleData<Name>;
+  part: number;
+  path?: Path | (() => Path);
+  locate?: PartLocator;
+}
+
+export const reportPart = <Name extends RuleName>(
+  dataset: IndexedGroups,
+  rule: Name,
+  { data, part, path = [], locate }: PartProblem<Name>,
+) => {
+  const { parts, problems } = dataset.scan;
+  problems.input = dataset.sources[parts.columns.source.at(part)]?.name;
+  const find = () => (locate ?? openPartLocator(getPart(dataset, part)))(typeof path === "function" ? path() : path);
+  return problems.report(rule, data, find);
+};
+
+export const reportGroup = <Name extends RuleName>(
+  dataset: IndexedGroups,
+  rule: Name,
+  { group, ...problem }: Omit<PartProblem<Name>, "part"> & { group: number; part?: number },
+) => {
+  const { groups } = dataset;
+  const severity = reportPart(dataset, rule, { part: groups.firstOf(group), ...problem });
+  if (severity === "error") groups.reject(group);
+  if (severity === "warning") groups.warn(group);
+};
+
+/** The path of a trajectory in a group or trajectory. */
+export const pathInPart = (parts: Parts, part: number, at: number) =>
+  parts.kindOf(part) === "group" ? ["trajectories", at] : [];
+
+export const getFirstFile = ({ sources: [first] }: Pick<IndexedGroups, "sources">) => (first ? fileOf(first) : "-");
+
+export const locateGroup = (dataset: IndexedGroups, group: number) =>
+  locatePart(dataset, dataset.groups.firstOf(group));
+
+/** Returns the position of the line or record. */
+export const locatePart = (dataset: IndexedGroups, at: number) => {
+  const { source, part } = getPart(dataset, at);
+  return locateLine(source, part.line);
+};
+
+/** For each trajectory of a part, true if its record states no finish reason of the last choice. */
+export const listDerivedFinishes = ({ source, part }: GroupPart): readonly boolean[] =>
+  source.originals?.derivedFinishesOf(part.line) ?? Array<boolean>(part.trajectories).fill(false);
+
+type SelectedGroups = IndexedGroups & {
+  readonly unselected?: IndexedGroups | undefined;
+  readonly originalOf?: (group: number) => { group: number; selected: readonly number[] | undefined };
+};
+
+/** Returns the position of a trajectory: its line, or its path in a document of another tool. */
+export const locateTrajectory = async (
+  dataset: SelectedGroups,
+  part: number,
+  trajectory: number,
+): Promise<{ file: string; line: number; path: Path }> => {
+  const { unselected, originalOf } = dataset;
+  if (unselected && originalOf) {
+    const { group, selected } = originalOf(dataset.groups.groupOf(part));
+    const [at, parts] = [selected?.[trajectory] ?? trajectory, unselected.groups.partsOf(group)];
+    const isBare = unselected.groups.isBare(group);
+    return await locateTrajectory(unselected, parts[isBare ? at : 0] ?? 0, isBare ? 0 : at);
+  }
+  const first = locatePart(dataset, part);
+  const groupPart = getPart(dataset, part);
+  if (!groupPart.source.originals || groupPart.part.kind !== "group") return { ...first, path: [] };
+  // A group without trajectories has exceptions.
+  const list = groupPart.part.trajectories === 0 ? "exceptions" : "trajectories";
+  const { file = first.file, line = first.line, path = [] } = await locateValue(groupPart, [list, trajectory]);
+  return { file, line, path };
+};
+
+export const findPartAt = (
+  { columns, count }: Parts,
+  source: number,
+  { line = -1, offset }: { line?: number | undefined; offset?: number | undefined },
+) => {
+  const isBefore = (at: number) => {
+    if (columns.source.at(at) !== source) return columns.source.at(at) < source;
+    return offset === undefined ? columns.line.at(at) <= line : columns.start.at(at) <= offset;
+  };
+  const last = countWhile(count, isBefore) - 1;
+  return last >= 0 && columns.source.at(last) === source ? last : undefined;
+};
+
+/** Returns indexes, or undefined for a problem outside of all groups. */
+export const findProblemSubject = ({ sources, scan, groups }: IndexedGroups, problem: Problem) => {
+  const { file, line, offset, readAt } = problem;
+  // `readPath` is the path in the converted group.
+  const path = problem.readPath ?? (readAt === undefined ? (problem.path ?? []) : []);
+  const [, name, lineRead] = /^(.*):(\d+)$/s.exec(readAt ?? "") ?? [];
+  const source = sources.findIndex((candidate) => candidate.name === (name ?? file));
+  const at = lineRead === undefined ? { line, offset } : { line: Number(lineRead) };
+  const part = source < 0 ? undefined : findPartAt(scan.parts, source, at);
+  if (part === undefined) return undefined;
+  const group = groups.groupOf(part);
+  const isGroup = scan.parts.kindOf(part) === "group";
+  const trajectory = isGroup ? indexAfter(path, "trajectories") : groups.partsOf(group).indexOf(part);
+  const message = trajectory === undefined ? undefined : indexAfter(path, "messages_and_choices");
+  return { group, trajectory, message };
+};
+
+const indexAfter = (path: NonNullable<Problem["path"]>, list: string) => {
+  const step = path.includes(list) ? path[path.indexOf(list) + 1] : undefined;
+  return typeof step === "number" ? step : undefined;
+};

@@ -1,0 +1,165 @@
+/** Reports trajectories that lack log probabilities, tools and others, and notes the files in which all lack them. */
+
+import { openBrace } from "../../json/json-bytes.ts";
+import { elementsOf, firstByteOf, type JsonValue, memberAt } from "../../json/table.ts";
+import { formatInputName, formatList } from "../../sentences.ts";
+import { inspectTrajectory } from "../check/index.ts";
+import { trainingBits } from "../index/metrics.ts";
+import type { Parts } from "../index/parts.ts";
+import { createTrajectoryFacts } from "../index/trajectory-facts.ts";
+import { filesOf } from "../input/index.ts";
+import type { Path } from "../rules/positions.ts";
+import { listTrajectories } from "./group-bytes.ts";
+import * as positions from "./locate.ts";
+import { getPart, type IndexedGroups } from "./locate.ts";
+
+/** What all rollouts of a file lack is true of its format, so it is a note, also with `--strict`. */
+const notes = {
+  "missing-logprobs": "no log probabilities",
+  "missing-tools": "no definitions of the called tools",
+  "single-trajectory-group": "one trajectory in each group",
+  "empty-group": "only failures",
+  "missing-utc-offset": "times without a UTC offset",
+};
+
+type NotedRule = keyof typeof notes;
+
+/** For each rule, the indexes of the files in which all rollouts break it. */
+export type BrokenRules = readonly { readonly rule: NotedRule; readonly files: ReadonlySet<number> }[];
+
+/** Returns undefined if no rule is noted. */
+export const formatBrokenRules = ({ sources, scan }: IndexedGroups, broken: BrokenRules): string | undefined => {
+  const bySubject = new Map<string, string[]>();
+  for (const { rule, files } of broken) {
+    if (files.size === 0 || scan.problems.strictness.allowed.has(rule)) continue;
+    const names = [...files].flatMap((file) => (sources[file] ? filesOf(sources[file]) : [])).map(formatInputName);
+    const isInput = files.size === sources.length && names.length > 1;
+    const subject = isInput ? "the input has" : `${formatList(names, 3)} ${names.length > 1 ? "have" : "has"}`;
+    bySubject.set(subject, [...(bySubject.get(subject) ?? []), notes[rule]]);
+  }
+  const parts = Array.from(
+    bySubject,
+    ([subject, texts]) => `${subject} ${texts.join(", ").replace(/, (?=[^,]*$)/, " and ")}`,
+  );
+  return parts.length === 0 ? undefined : parts.join(", and ");
+};
+
+const findMissingLogprobs = (trajectory: JsonValue): Path => {
+  const turns = elementsOf(memberAt(trajectory, "messages_and_choices"));
+  const isObjectAt = (turn: JsonValue, key: string) => {
+    const value = memberAt(turn, key);
+    return value !== undefined && firstByteOf(value) === openBrace;
+  };
+  const isUnscored = (turn: JsonValue) =>
+    !memberAt(turn, "role") && isObjectAt(turn, "message") && !isObjectAt(turn, "logprobs");
+  return ["messages_and_choices", turns.findIndex(isUnscored), "logprobs"];
+};
+
+const missingFeatures = [
+  { rule: "no-sampled-turns", has: trainingBits.choice, pathIn: () => ["messages_and_choices"] },
+  { rule: "missing-logprobs", has: trainingBits.logprobs, pathIn: findMissingLogprobs, isNoted: true },
+  { rule: "missing-tools", has: trainingBits.tools, pathIn: () => ["tools"], isNoted: true },
+  { rule: "missing-utc-offset", has: trainingBits.offset, pathIn: () => ["start_time"], isNoted: true },
+] as const;
+
+type MissingFeature = (typeof missingFeatures)[number];
+
+const lacks = (training: number, { has }: MissingFeature) => (training & (has << 1)) !== 0;
+
+/** Returns the rules that all trajectories of some files break, which are not reported. */
+export const reportMissingFeatures = (dataset: IndexedGroups): BrokenRules => {
+  const { sources, scan } = dataset;
+  const { columns, count } = scan.parts;
+  const bitsOfFiles = new Uint8Array(sources.length);
+  for (let at = 0; at < count; at++) {
+    const file = columns.source.at(at);
+    bitsOfFiles[file] = (bitsOfFiles[file] ?? 0) | columns.training.at(at);
+  }
+  const isWhole = (feature: MissingFeature, bits: number) => lacks(bits, feature) && (bits & feature.has) === 0;
+  const broken = missingFeatures.map((feature) => ({
+    feature,
+    rule: feature.rule,
+    files: new Set([...bitsOfFiles.keys()].filter((file) => isWhole(feature, bitsOfFiles[file] ?? 0))),
+    isMissingInInput: bitsOfFiles.every((bits) => (bits & feature.has) === 0),
+  }));
+  const isReported = ({ feature, files }: (typeof broken)[number]) =>
+    bitsOfFiles.some((bits, file) => lacks(bits, feature) && !("isNoted" in feature && files.has(file)));
+  const reported = broken.filter((one) => !scan.problems.strictness.allowed.has(one.rule) && isReported(one));
+  reportFeatures(dataset, reported);
+  return broken.flatMap(({ rule, files }) => (rule === "no-sampled-turns" ? [] : { rule, files }));
+};
+
+interface LackingFiles {
+  readonly feature: MissingFeature;
+  /** The indexes of the files in which all trajectories lack the feature. */
+  readonly files: ReadonlySet<number>;
+  readonly isMissingInInput: boolean;
+}
+
+/** Reports each part that lacks a feature. If all of a file lack it, reports the first part, or none. */
+const reportFeatures = (dataset: IndexedGroups, features: readonly LackingFiles[]) => {
+  const { groups, scan } = dataset;
+  const { parts, problems } = scan;
+  const wholeFiles = new Set<number>();
+  for (let at = 0; at < parts.count && features.length > 0; at++) {
+    if (!groups.isValid(groups.groupOf(at))) continue;
+    const file = parts.columns.source.at(at);
+    let part: ReturnType<typeof openPart> | undefined;
+    for (const { feature, files, isMissingInInput } of features) {
+      const all = files.has(file);
+      if (!lacks(parts.columns.training.at(at), feature) || (all && "isNoted" in feature)) continue;
+      if (!all || !wholeFiles.has(file)) {
+        part ??= openPart(dataset, at);
+        const { trajectories, locate } = part;
+        const path = () => locateMissingFeature(trajectories(), { part: at, parts, feature });
+        const place = { part: at, path, locate };
+        if ("isNoted" in feature) positions.reportPart(dataset, feature.rule, { data: undefined, ...place });
+        else positions.reportPart(dataset, feature.rule, { data: { all }, ...place });
+      }
+      if (all) wholeFiles.add(file);
+      // If no group has the feature, rollcall rejects no group.
+      if (isMissingInInput) problems.addInputRule(feature.rule);
+      else groups.warn(groups.groupOf(at));
+    }
+  }
+};
+
+const maxSearchedBytes = 2 ** 20;
+
+/** Several problems of a part share what was read. */
+const openPart = (dataset: IndexedGroups, at: number) => {
+  let locate: ReturnType<typeof positions.openPartLocator> | undefined;
+  let trajectories: readonly JsonValue[] | undefined;
+  const read = () => {
+    const groupPart = getPart(dataset, at);
+    if (groupPart.part.length > maxSearchedBytes) return [];
+    try {
+      return listTrajectories(positions.readPartStart(groupPart), groupPart.part);
+    } catch {
+      // The file has changed.
+      return [];
+    }
+  };
+  return {
+    locate: (path: Path) => {
+      locate ??= positions.openPartLocator(getPart(dataset, at));
+      return locate(path);
+    },
+    trajectories: () => {
+      trajectories ??= read();
+      return trajectories;
+    },
+  };
+};
+
+const locateMissingFeature = (
+  trajectories: readonly JsonValue[],
+  { part, parts, feature }: { part: number; parts: Parts; feature: MissingFeature },
+) => {
+  const facts = createTrajectoryFacts();
+  const isLacking = ({ table, node }: JsonValue) =>
+    inspectTrajectory(table, node, facts, () => undefined) && lacks(facts.training, feature);
+  const at = trajectories.length === 1 ? 0 : trajectories.findIndex(isLacking);
+  const trajectory = trajectories[at];
+  return trajectory ? [...positions.pathInPart(parts, part, at), ...feature.pathIn(trajectory)] : [];
+};

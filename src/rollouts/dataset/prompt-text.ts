@@ -1,0 +1,123 @@
+/** Reads the text of a group's prompt, and its key. */
+
+import { isObject } from "../../json/json-bytes.ts";
+import { requireFault } from "../../json/reader.ts";
+import * as table from "../../json/table.ts";
+import { cutText } from "../../sentences.ts";
+import { findPromptOf } from "../check/index.ts";
+import { findGroupKey, openGroupKeyReader, parseKeyText } from "../index/group-key.ts";
+import { getPart, type IndexedGroups, readPartStart } from "./locate.ts";
+
+const maxWholeBytes = 2 ** 20;
+const largeStartBytes = 2 ** 18;
+const maxPromptLength = 200;
+const maxMemberBytes = 10_000;
+
+/** A trajectory by its part, and by its index in a part that is a group. */
+export type TrajectoryPosition = Readonly<{ part: number; trajectory: number }>;
+
+/** Reads the first trajectory of a group. @throws Failure `input-changed` */
+export const readPromptAndKey = (dataset: IndexedGroups, group: number, groupBy: readonly string[] | undefined) => {
+  const first = { part: dataset.groups.firstOf(group), trajectory: 0 };
+  return readPromptAndKeyAt(dataset, first, groupBy, dataset.groups.bytesOf(group) > maxWholeBytes);
+};
+
+/** @param isCut true if only the start of the part is read @throws Failure `input-changed` */
+export const readPromptAndKeyAt = (
+  dataset: IndexedGroups,
+  { part, trajectory: at }: TrajectoryPosition,
+  groupBy: readonly string[] | undefined,
+  isCut = false,
+) => {
+  const bytes = readPartStart(getPart(dataset, part), isCut ? largeStartBytes : undefined);
+  const root = table.readRoot(bytes) ?? parseTruncated(bytes);
+  const trajectory = table.findAt(root, ["trajectories", at]) ?? root;
+  return readValues(trajectory, root, groupBy);
+};
+
+const readValues = (
+  trajectory: table.JsonValue | undefined,
+  root: table.JsonValue | undefined,
+  groupBy: readonly string[] | undefined,
+) => ({
+  prompt: trajectory ? parsePrompt(trajectory) : "",
+  // A trajectory without the key has that of its group.
+  key: findGroupKey(parseSmallMembers(trajectory), groupBy) ?? findGroupKey(parseSmallMembers(root), groupBy) ?? null,
+});
+
+/**
+ * Reads each part once, in the order of its trajectories. The returned function throws Failure `input-changed`.
+ * @param names other keys whose values are wanted
+ */
+export const openRowReader = (
+  dataset: IndexedGroups,
+  { groupBy, names }: { readonly groupBy: readonly string[] | undefined; readonly names: readonly string[] },
+) => {
+  const readers = names.map((name) => ({ name, read: openGroupKeyReader([name]) }));
+  let open: { part: number; root: table.JsonValue | undefined; trajectories: readonly table.JsonValue[] } | undefined;
+  return (part: number, at: number) => {
+    if (open?.part !== part) {
+      const root = table.readRoot(readPartStart(getPart(dataset, part)));
+      open = { part, root, trajectories: table.elementsOf(root && table.memberAt(root, "trajectories")) };
+    }
+    const { root, trajectories } = open;
+    const trajectory = trajectories[at] ?? root;
+    const keys = new Map<string, unknown>();
+    for (const { name, read } of readers) {
+      const key = [trajectory, root].map((value) => value && read(value, () => undefined)).find((text) => text);
+      if (key !== undefined) keys.set(name, parseKeyText(key));
+    }
+    return { ...readValues(trajectory, root, groupBy), keys };
+  };
+};
+
+/** Reads the key of a group without trajectories, in its line or first record. @throws Failure `input-changed` */
+export const readFailedKey = async (dataset: IndexedGroups, group: number, name: string) => {
+  const groupPart = getPart(dataset, dataset.groups.firstOf(group));
+  const [record] = (await groupPart.source.originals?.recordsOf(groupPart.part.line)) ?? [];
+  const root = table.readRoot(record?.bytes ?? readPartStart(groupPart));
+  return root && openGroupKeyReader([name])(root, () => undefined);
+};
+
+const parseSmallMembers = (value: table.JsonValue | undefined) => {
+  const members = value ? [...table.childrenOf(value)] : [];
+  const small = members.filter(([, member]) => table.spanOf(member).end - table.spanOf(member).start <= maxMemberBytes);
+  return Object.fromEntries(small.map(([name, member]) => [name, table.parseValue(member)]));
+};
+
+/** The JSON depth of a message: group, `trajectories`, trajectory, `messages_and_choices`. */
+const messageDepth = 4;
+
+const parseTruncated = (bytes: Buffer) => {
+  const start = table.closeTruncated(bytes.subarray(0, requireFault(bytes).at), messageDepth);
+  return start && table.readRoot(start);
+};
+
+/** Returns the first line of the user, otherwise of another message; empty if nothing precedes the first turn. */
+const parsePrompt = (trajectory: table.JsonValue) => {
+  const { firstTurn } = findPromptOf(trajectory);
+  let first = "";
+  for (const value of table.elementsOf(table.memberAt(trajectory, "messages_and_choices"))) {
+    if (value.node === firstTurn) break;
+    const message = table.parseValue(value);
+    if (!isObject(message)) continue;
+    const line = shorten(joinText(message.content));
+    if (message.role === "user" && line !== "") return line;
+    first ||= line;
+  }
+  return first;
+};
+
+const joinText = (content: unknown) => {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  return content.map((part: unknown) => (isObject(part) && typeof part.text === "string" ? part.text : "")).join(" ");
+};
+
+const shorten = (text: string) => {
+  const line = cutText(text, maxPromptLength * 4).replaceAll(/\s+/g, " ");
+  const characters = [...line.trim()];
+  if (characters.length <= maxPromptLength) return characters.join("");
+  const start = characters.slice(0, maxPromptLength - 1).join("");
+  return `${start.trimEnd()}…`;
+};

@@ -1,0 +1,290 @@
+/** Reads and checks all inputs. */
+
+import type { Host } from "../../host.ts";
+import { findNearest } from "../../nearest.ts";
+import { listCustomKeys, loadRolloutMeasurer, type MeasuredKeys } from "../check/index.ts";
+import { type Conversion, convertOpened, type FormatOptions } from "../formats/index.ts";
+import { digestBytes } from "../index/column.ts";
+import { findCommonSplit, type OtherKeys, reportMismatches } from "../index/contradictions.ts";
+import { Groups, openGrouping, type ScatteredPart } from "../index/groups.ts";
+import type { Parts } from "../index/parts.ts";
+import { createScanResult, ScanResult } from "../index/scan-result.ts";
+import { mergeSketch, type Sketch } from "../index/sketch.ts";
+import * as inputs from "../input/index.ts";
+import { inputChanged, invalidInput } from "../rules/failures.ts";
+import { maxNameLength, shortenName } from "../rules/positions.ts";
+import type { Problems } from "../rules/problems.ts";
+import { defaultStrictness, type Strictness } from "../rules/rules.ts";
+import * as datasetProblems from "./dataset-problems.ts";
+import { missingSplit } from "./failures.ts";
+import { readPartValue } from "./group-bytes.ts";
+import { finalizeGroup } from "./group-metrics.ts";
+import { getPart, type IndexedGroups, listDerivedFinishes, mapProblemsToRecords } from "./locate.ts";
+import { formatBrokenRules } from "./missing-features.ts";
+import { scanSource } from "./scan.ts";
+import { Breaks } from "./select/breaks.ts";
+
+interface ReadSourceOptions {
+  signal: AbortSignal;
+  split: string | undefined;
+  isSplitRequired: boolean;
+  /** A key that groups trajectories anywhere in the input. Default: `group_id` of adjacent trajectories. */
+  groupBy: readonly string[] | undefined;
+  strictness?: Strictness | undefined;
+  /** True if the caller sends, selects and compares no groups. */
+  skipsDigests?: boolean;
+  /** True if the caller selects groups. rollcall then checks the selection, not the whole input. */
+  isSelected?: boolean;
+  /** Collects the facts of each trajectory, with the values of these keys. */
+  measures?: MeasuredKeys | undefined;
+  /** Default: `scanSource`. */
+  scan?: typeof scanSource;
+  onProgress: (progress: { bytes: number; of: number }) => void;
+}
+
+export interface ReadOptions extends Omit<ReadSourceOptions, "signal"> {
+  host: Host;
+  /** `-` or an empty list means standard input. */
+  files: readonly string[];
+  maxUnpackedBytes: number;
+  /** True if rollcall continues without the inputs that it cannot open. */
+  continuesAfterErrors?: boolean;
+  foreign: FormatOptions;
+  /** Default: a URL is the name of a file. */
+  remote?: inputs.RemoteAccess | undefined;
+  onOpened: () => void;
+}
+
+export type FilteredOut = Readonly<
+  Partial<Record<"where" | "best" | "sample" | "shard", { trajectories: number; groups: number }>>
+>;
+
+/** The caller must close the dataset. */
+export interface Dataset extends IndexedGroups {
+  split: string | undefined;
+  /** Every sent request contains these keys. */
+  ownKeys: OtherKeys;
+  problems: Problems;
+  conversion?: Conversion | undefined;
+  skippedFiles?: readonly inputs.SkippedFile[] | undefined;
+  /** Names of files that are inputs under another name. */
+  repeatedFiles?: readonly string[];
+  filteredOut?: FilteredOut | undefined;
+  /** The number of trajectories that lack a value of `--where`. */
+  lacking?: number;
+  /** The number of groups of several files that `--group-by` joined. */
+  joinedGroups?: number | undefined;
+  /** What all rollouts of some files lack. */
+  note?: string | undefined;
+  /** The input before the selection. */
+  unselected?: IndexedGroups | undefined;
+  /** The group before the selection, and the indexes of its selected trajectories if others were filtered out. */
+  originalOf?: (group: number) => { group: number; selected: readonly number[] | undefined };
+  /** The result of `countUnreadable` before the selection. */
+  unreadable?: number;
+  close(): Promise<void>;
+}
+
+/** Counts unreadable lines. Also counts unreadable records of other tools if their group is unknown. */
+export const countUnreadable = ({ scan, sources, conversion, unreadable }: Omit<Dataset, "close">) => {
+  const { parts } = scan;
+  const isUnconverted = sources.map(({ originals }) => originals === undefined);
+  const count = parts.has("unreadable") ? parts.count : 0;
+  let lines = 0;
+  for (let at = 0; at < count; at++)
+    if (parts.kindOf(at) === "unreadable" && isUnconverted[parts.columns.source.at(at)]) lines++;
+  return unreadable ?? lines + (conversion?.unreadableRecords ?? 0);
+};
+
+/** @throws Failure `invalid-input` if an input cannot be opened; as `openInputs`, `convertOpened`, `readSources` */
+export const readDataset = async (options: ReadOptions): Promise<Dataset> => {
+  const { foreign, continuesAfterErrors = false, host, isSplitRequired } = options;
+  const opened = await inputs.openInputs({ ...options, takesContainers: foreign.from !== "rollcall" });
+  const { problems, repeated } = opened;
+  let sources: readonly inputs.Source[] = opened.sources;
+  const close = async () => await inputs.closeSources(sources);
+  try {
+    const { conversion, skipped, ...converted } = await convertOpened(
+      { ...foreign, split: options.split },
+      { ...opened, ...options },
+    );
+    sources = converted.sources;
+    if (problems.errors > 0 && (!continuesAfterErrors || sources.length === 0))
+      throw invalidInput(problems, { isSending: isSplitRequired });
+    options.onOpened();
+    const read = await readSources(sources, { ...options, signal: host.signal });
+    read.problems.merge(problems);
+    if (conversion) read.problems.merge(conversion.recordProblems);
+    await mapProblemsToRecords(sources, read.problems);
+    reportSkippedFiles(read.problems, skipped);
+    return { ...read, conversion, skippedFiles: skipped, repeatedFiles: repeated, close };
+  } catch (thrown) {
+    await close();
+    throw thrown;
+  }
+};
+
+export const reportSkippedFiles = (problems: Problems, files: readonly inputs.SkippedFile[] = []) => {
+  for (const { file, reason } of files) problems.report("skipped-file", { reason }, { file });
+  if (problems.strictness.strict) problems.addInputRule("skipped-file");
+};
+
+/** @throws Failure `missing-split`, `input-changed`; the signal's reason */
+export const readSources = async (sources: readonly inputs.Source[], options: ReadSourceOptions) => {
+  const { groupBy, split: given, signal, skipsDigests = false, isSelected = false } = options;
+  const strictness = strictnessFor(sources, options.strictness);
+  const scan = createScanResult(
+    { ...strictness, isDeferred: true },
+    { hasDigests: !skipsDigests, hasFacts: isSelected, hasWalked: options.measures !== undefined },
+  );
+  const { problems, requests, shapes } = scan;
+  problems.inputs = sources.map(({ name }) => name);
+  const read: IndexedGroups = { sources, scan, groups: new Groups(scan.parts) };
+  const requireSplit = (isKnown: boolean) => {
+    if (options.isSplitRequired && !isKnown)
+      throw missingSplit([...new Set(requests.distinct.flatMap((request) => request.split ?? []))]);
+  };
+  const onScanned = () => requireSplit(given !== undefined || hasOnlyRequests(scan));
+  const { rewards, scattered } = await scanSources(read, { ...options, onScanned });
+  if (options.measures) await forgetDerivedFinishes(read, signal);
+  const joinedGroups = groupBy === undefined ? 0 : checkGroupKey(read, groupBy);
+  reportMismatches(scan, { split: given, location: locateOnlySource(sources) });
+  const split = given ?? findCommonSplit(requests, shapes);
+  requireSplit(split !== undefined);
+  datasetProblems.reportScatteredParts(read, scattered);
+  datasetProblems.reportAmbiguousGroups(read, groupBy !== undefined);
+  if (isSelected) await datasetProblems.reportCopies(read, signal);
+  const broken = isSelected ? [] : await checkGroups(read, rewards, signal);
+  const ownKeys: OtherKeys = requests.distinct[0]?.keys ?? new Map();
+  return { ...read, split, ownKeys, problems, joinedGroups, note: formatBrokenRules(read, broken) };
+};
+
+/** A derived finish reason is in the line of a converted trajectory, but it is no fact of the rollout. */
+const forgetDerivedFinishes = async (read: IndexedGroups, signal: AbortSignal) => {
+  const { parts } = read.scan;
+  const breaks = new Breaks(signal);
+  if (read.sources.every(({ originals }) => !originals)) return;
+  for (let part = 0; part < parts.count; part++) {
+    if (breaks.isDue()) await breaks.take();
+    const rows = parts.facts.rowsOf([part]);
+    const derived = rows.length === 0 ? [] : listDerivedFinishes(getPart(read, part));
+    for (const [at, row] of rows.entries()) if (derived[at]) parts.facts.walked?.forgetFinishReason(row);
+  }
+};
+
+type ScanSourcesOptions = ReadSourceOptions & { onScanned: () => void };
+
+/** Scans and groups all sources. */
+const scanSources = async (
+  { sources, scan, groups }: IndexedGroups,
+  { groupBy, signal, onScanned, onProgress, ...options }: ScanSourcesOptions,
+) => {
+  const { parts, problems } = scan;
+  const isGroupedByKey = groupBy !== undefined;
+  const totalBytes = sources.reduce((sum, { bytes }) => sum + bytes.size, 0);
+  const rewards: Sketch[] = [];
+  const scattered: ScatteredPart[] = [];
+  let bytesBefore = 0;
+  let grouping = openGrouping({ parts, groups, isGroupedByKey });
+  const measure = options.measures && (await loadRolloutMeasurer(options.measures));
+  for (const [index, source] of sources.entries()) {
+    if (!isGroupedByKey) grouping = openGrouping({ parts, groups, isGroupedByKey });
+    const first = parts.count;
+    let grouped = first;
+    const onRead = (bytes: number) => {
+      onScanned();
+      grouping.groupParts(grouped);
+      grouped = parts.count;
+      onProgress({ bytes: bytesBefore + bytes, of: totalBytes });
+    };
+    problems.input = source.name;
+    const result = new ScanResult(scan);
+    const { scan: scanOne = scanSource } = options;
+    await scanOne(source, { index, result, groupBy, measure, signal, onRead }).catch((thrown: unknown) => {
+      throw thrown instanceof inputs.ShrunkSourceError ? inputChanged(source.name) : thrown;
+    });
+    takeDigests(parts, source, first);
+    const isEmpty = source.bytes.size === 0 && !source.originals;
+    for (const file of parts.count === first ? inputs.filesOf(source) : [])
+      problems.report("input-empty", { isEmpty }, { file });
+    rewards.push(result.rewards);
+    mergeSketch(scan.rewards, result.rewards);
+    if (!isGroupedByKey) for (const part of grouping.scattered) scattered.push(part);
+    bytesBefore += source.bytes.size;
+  }
+  return { rewards, scattered };
+};
+
+/** The digest of a converted or selected group does not depend on its bytes. */
+const takeDigests = (parts: Parts, { originals }: inputs.Source, first: number) => {
+  if (!parts.options.hasDigests || !originals) return;
+  for (let at = first; at < parts.count; at++)
+    parts.digests.set(at, originals.digestOf(parts.columns.line.at(at)).subarray(0, digestBytes));
+};
+
+/** Reports problems of groups and of the whole input, and finishes the metrics. */
+const checkGroups = async (read: IndexedGroups, rewards: readonly Sketch[], signal: AbortSignal) => {
+  const { groups, scan } = read;
+  const { parts, problems } = scan;
+  const broken = await datasetProblems.reportGroupProblems(read, signal);
+  const lacking = await datasetProblems.reportDatasetProblems(read, rewards, signal);
+  problems.promoteWarnings();
+  if (problems.strictness.strict) groups.rejectWarned();
+  // Only the search for duplicates needs fingerprints.
+  parts.fingerprints.reset();
+  const unfinished = groups.areValidParts ? 0 : groups.count;
+  for (let group = 0; group < unfinished; group++)
+    if (!groups.isValid(group) || groups.isBare(group)) await finalizeGroup(read, group);
+  return [...lacking, ...broken];
+};
+
+/** The rejects file of converted input contains original records, so rollcall stores fewer errors. */
+const strictnessFor = (sources: readonly inputs.Source[], strictness: Strictness = defaultStrictness) =>
+  sources.every(({ originals }) => originals !== undefined) ? { ...strictness, writesRejects: false } : strictness;
+
+const maxNamedKeys = 8;
+
+/** Returns the number of groups that the key joins across files. */
+const checkGroupKey = (read: IndexedGroups, groupBy: readonly string[]) => {
+  const { groups, scan, sources } = read;
+  const { parts, problems } = scan;
+  const uses = sources.flatMap(({ originals }, source) => (originals?.keyUse ? { source, ...originals.keyUse } : []));
+  let joined = uses.reduce((sum, use) => sum + use.joined, 0);
+  let isUsed = uses.some((use) => use.isUsed);
+  for (let group = 0; group < groups.count; group++) {
+    if (!groups.isKeyed(group)) continue;
+    isUsed = true;
+    if (sources.length > 1 && new Set(groups.partsOf(group).map((at) => parts.columns.source.at(at))).size > 1)
+      joined++;
+  }
+  let first = 0;
+  while (first < parts.count && parts.kindOf(first) !== "trajectory") first++;
+  const known = first < parts.count ? listCustomKeys(readPartValue(getPart(read, first))) : uses[0]?.keys;
+  const key = (isUsed ? undefined : groupBy.find((name) => !known?.includes(name))) ?? groupBy.join();
+  if (isUsed || !known) {
+    for (const { source, linesWithout } of uses) datasetProblems.reportMissingKeys(read, { source, linesWithout, key });
+    return joined;
+  }
+  const others = orderByNearness(key, known).slice(0, maxNamedKeys).map(shortenName);
+  problems.replaceWithError("group-key-missing", { key, others }, locateOnlySource(sources));
+  const isConverted = new Set(uses.map(({ source }) => source));
+  for (let group = 0; group < groups.count; group++) {
+    if (groups.isBare(group) || isConverted.has(parts.columns.source.at(groups.firstOf(group)))) groups.reject(group);
+  }
+  return 0;
+};
+
+const orderByNearness = (key: string, names: readonly string[]) => {
+  const nearest = findNearest(
+    key,
+    names.filter((name) => name.length <= maxNameLength),
+  );
+  return nearest === undefined ? names : [nearest, ...names.filter((name) => name !== nearest)];
+};
+
+const locateOnlySource = ([first, ...others]: readonly inputs.Source[]) =>
+  !first || others.length > 0 || inputs.filesOf(first).length > 1 ? {} : { file: inputs.fileOf(first) };
+
+/** Groups and trajectories cannot name a split. */
+const hasOnlyRequests = ({ shapes, parts, requests }: ScanResult) =>
+  (shapes.size === 0 && parts.count === 0) || (shapes.size === 1 && requests.count > 0);

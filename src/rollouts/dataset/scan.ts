@@ -1,0 +1,220 @@
+/** Scans the records of a source: lines, a document, or elements of a long array. */
+import { isUtf8 } from "node:buffer";
+import { bomLength, newline, openBracket, type Span, skipWhite, trimmedEnd } from "../../json/json-bytes.ts";
+import { cacheReader, JsonReader, nodeSize, type SyntaxFault, Table } from "../../json/reader.ts";
+import { emptyTable, endOf, nodeAfter, startOf } from "../../json/table.ts";
+import { limitInlining } from "../../v8-limits.ts";
+import { type Block, Checker, emptyBlock, keyUses, type ScanOptions } from "../check/index.ts";
+import { createScanResult, mergeScanResult, type ScanResult } from "../index/scan-result.ts";
+import * as input from "../input/index.ts";
+import { maxTextBytes } from "../rules/file-rules.ts";
+import { PositionCounter } from "../rules/positions.ts";
+import { type Reporter, reportSyntaxFault } from "../rules/syntax-faults.ts";
+
+const withReader = cacheReader(keyUses);
+
+interface ScannedText extends Span {
+  node: number | undefined;
+  fault: () => SyntaxFault;
+  isLast: boolean;
+}
+
+export class Scan {
+  readonly result: ScanResult;
+  readonly #source: input.Source;
+  readonly #options: ScanOptions;
+  readonly #checker: Checker;
+  #line = 1;
+  #isDocument = false;
+
+  constructor(source: input.Source, options: ScanOptions) {
+    this.result = options.result;
+    this.#source = source;
+    this.#options = options;
+    this.#checker = new Checker(source.name, options);
+  }
+
+  /** @throws ShrunkSourceError, or the reason of an aborted signal */
+  async scanFrame(frame: input.Frame): Promise<void> {
+    if (frame.kind === "lines") return this.scanLines(frame);
+    this.#isDocument = frame.kind === "document";
+    await this.#scanLong(frame);
+    this.#line++;
+  }
+
+  /** The caller adds the line to the result. */
+  skipLine(): void {
+    this.#line++;
+  }
+
+  /** Scans pieces that fit in the processor's cache. Frames are larger, so that V8 does not optimize their loops. */
+  scanLines({ bytes, start, isLast }: input.Lines): void {
+    for (let from = 0; from < bytes.length; ) {
+      const cut = from + input.cachedBytes < bytes.length ? bytes.indexOf(newline, from + input.cachedBytes) + 1 : 0;
+      const end = cut > 0 ? cut : bytes.length;
+      this.#scanPiece(bytes.subarray(from, end), start + from, isLast && end === bytes.length);
+      from = end;
+    }
+  }
+
+  #scanPiece(bytes: Buffer, start: number, isLast: boolean) {
+    withReader((reader) => this.#scanLines({ kind: "lines", bytes, start, isLast }, reader));
+  }
+
+  #scanLines({ bytes, start, isLast }: input.Lines, reader: JsonReader) {
+    const isClean = isUtf8(bytes);
+    reader.readLines(bytes.length > 0 && bytes.includes(byteOrderMark) ? blankOutByteOrderMarks(bytes) : bytes);
+    const table = reader.viewTable();
+    const positions = new PositionCounter({ bytes, start, line: this.#line });
+    const block = { table, start, positions, reader };
+    const { length } = table.words;
+    for (let root = 0; root < length; root = nodeAfter(table, root)) {
+      const isJson = endOf(table, root) > 0;
+      if (isJson && isClean && !this.#source.originals) {
+        this.#checker.check(block, root);
+        positions.skip(startOf(table, root), endOf(table, root));
+        continue;
+      }
+      const lineEnd = isJson ? endOf(table, root) : endOf(table, root + nodeSize);
+      this.#checkText(block, {
+        node: isJson ? root : undefined,
+        start: startOf(table, root),
+        end: trimmedEnd(table.bytes, lineEnd),
+        fault: () => reader.faultOf(table, root),
+        isLast: isLast && lineEnd === bytes.length,
+      });
+    }
+    this.#line = positions.mark(bytes.length) + (bytes.length > 0 && bytes.at(-1) !== newline ? 1 : 0);
+  }
+
+  #checkText(block: Block, { node, start, end, fault, isLast }: ScannedText): void {
+    const line = block.positions.mark(start);
+    const bytes = block.table.bytes.subarray(start, end);
+    const isBroken = this.#source.originals?.isBroken(line) === true;
+    const isUnclean = !isUtf8(bytes);
+    if (node !== undefined && !isBroken && !isUnclean) return void this.#checker.check(block, node);
+    let faultAt = 0;
+    if (!isBroken && isUnclean) {
+      faultAt = findInvalidByte(bytes);
+      this.#reporterAt(block, start + faultAt)("not-utf-8", undefined);
+    } else if (!isBroken) {
+      const syntaxFault = fault();
+      faultAt = syntaxFault.at - start;
+      const report = this.#reporterAt(block, syntaxFault.at);
+      const inText = { ...syntaxFault, at: faultAt };
+      reportSyntaxFault({ bytes, fault: inText, isLast, isDocument: this.#isDocument }, report);
+    }
+    this.#checker.addUnreadable(block, { start, end }, faultAt);
+  }
+
+  async #scanLong(frame: input.LongText) {
+    const { start, end } = frame;
+    const text = { start, end, line: this.#line };
+    if (end - start > input.blockBytes && (await scanArray(this.#source, text, this.#options))) return;
+    if (end - start <= maxTextBytes) return await this.#scanWhole(frame);
+    const block = { ...emptyBlock, start, positions: new PositionCounter({ ...text, bytes: emptyTable.bytes }) };
+    if (!this.#isDocument) this.#reporterAt(block, 0)("line-too-long", undefined);
+    else this.result.problems.report("document-too-long", undefined, { file: this.#source.name });
+    this.#checker.addUnreadable(block, { start: 0, end: 0 });
+  }
+
+  async #scanWhole({ start, end, isLast }: input.LongText) {
+    const reader = new JsonReader(keyUses);
+    const buffer = reader.reserve(end - start);
+    if (this.#source.bytes.read(buffer, start) < buffer.length) throw new input.ShrunkSourceError();
+    const bom = bomLength(buffer);
+    const content = buffer.subarray(bom, trimmedEnd(buffer, buffer.length));
+    const span = { start: skipWhite(content, 0), end: content.length };
+    if (span.start >= span.end) return;
+    const isClean = isUtf8(content);
+    const isJson = isClean && reader.read(content, { skipsLeaves: true });
+    // After `reader.read`, the text can be in new memory, so `content` may point to old memory.
+    const table = isJson
+      ? reader.viewTable()
+      : new Table(isClean ? reader.reserve(span.end) : content, emptyTable.words);
+    const origin = { start: start + bom, line: this.#line, unitsBefore: () => Math.min(1, bom) };
+    const positions = new PositionCounter({ ...origin, bytes: table.bytes });
+    const block = { table, reader, start: origin.start, positions };
+    this.#checkText(block, { ...span, node: isJson ? 0 : undefined, fault: () => reader.fault(), isLast });
+  }
+
+  #reporterAt(block: Block, at: number): Reporter {
+    const { name: file } = this.#source;
+    const { problems } = this.result;
+    return (rule, data) => problems.report(rule, data, () => ({ file, ...block.positions.locate(at), path: [] }));
+  }
+}
+
+/** The scan of a smaller source ends before V8 has optimized much. */
+const minOptimizedBytes = 2 ** 20;
+
+type ScanSourceOptions = ScanOptions & { signal: AbortSignal; onRead: (bytes: number) => void };
+
+/** @throws ShrunkSourceError, or the reason of an aborted signal */
+export const scanSource = async (source: input.Source, options: ScanSourceOptions): Promise<void> => {
+  const { bytes } = source;
+  const { signal, onRead } = options;
+  const scan = new Scan(source, options);
+  if (bytes.size >= minOptimizedBytes) limitInlining();
+  for await (const frame of input.readFrames(bytes, { start: input.findTextStart(bytes), signal })) {
+    signal.throwIfAborted();
+    await scan.scanFrame(frame);
+    onRead(frame.kind === "lines" ? frame.start + frame.bytes.length : frame.end);
+  }
+  onRead(bytes.size);
+};
+
+/** In concatenated files, any line can begin with a byte order mark. */
+const byteOrderMark = Buffer.from("\ufeff");
+
+const blankOutByteOrderMarks = (original: Buffer): Buffer => {
+  const bytes = Buffer.from(original);
+  for (let at = bytes.indexOf(byteOrderMark); at >= 0; at = bytes.indexOf(byteOrderMark, at + 1)) {
+    if (at === 0 || bytes[at - 1] === newline) bytes.fill(" ", at, at + byteOrderMark.length);
+  }
+  return bytes;
+};
+
+const findInvalidByte = (bytes: Buffer) => {
+  const decoded = Buffer.from(bytes.toString("utf8"));
+  let end = 0;
+  while (bytes[end] === decoded[end]) end++;
+  // The first difference can be inside a character.
+  while (!isUtf8(bytes.subarray(0, end))) end--;
+  return end;
+};
+
+/** The maximum white space before and after a long array. */
+const maxAroundBytes = 2 ** 16;
+
+/** If the text is not a valid array, returns false and adds nothing to `result`. */
+const scanArray = async (
+  { bytes, name }: input.Source,
+  { start, end, line }: Span & input.LineStart,
+  { result, signal, ...options }: ScanOptions,
+) => {
+  const head = await input.readRange(bytes, { start, length: Math.min(maxAroundBytes, end - start) });
+  const bracket = skipWhite(head, 0);
+  if (head[bracket] !== openBracket) return false;
+  const { problems, parts } = result;
+  const arrayResult = createScanResult(problems.strictness, parts.options);
+  const checker = new Checker(name, { ...options, result: arrayResult });
+  const reader = new JsonReader(keyUses);
+  const firstLine = new PositionCounter({ bytes: head, start, line }).mark(bracket);
+  const range = { start: start + bracket + 1, end, line: firstLine };
+  let count = 0;
+  for await (const part of input.readElements(bytes, range, { reader, isTolerant: false, signal })) {
+    const { table, restAt, fault, isEnd, positions } = part;
+    if (fault || !isUtf8(table.bytes.subarray(0, restAt))) return false;
+    const block = { table, reader, start: part.start, positions };
+    for (let node = 0; node < table.words.length; node = nodeAfter(table, node)) checker.check(block, node, count++);
+    if (!isEnd) continue;
+    const after = part.start + restAt + 1;
+    if (end - after > maxAroundBytes) return false;
+    const rest = await input.readRange(bytes, { start: after, length: end - after });
+    if (skipWhite(rest, 0) < rest.length) return false;
+    mergeScanResult(result, arrayResult);
+    return true;
+  }
+  return false;
+};

@@ -1,0 +1,124 @@
+/** Finds the trajectories of a group that match an expression. */
+import { setImmediate } from "node:timers/promises";
+import { isNativeError } from "node:util/types";
+import { createContext, type RunningScriptOptions, Script } from "node:vm";
+import { Failure } from "../../../failure.ts";
+import { interrupted } from "../../../failures.ts";
+import { repeatInterrupt } from "../../../host.ts";
+import { isObject, type JsonObject } from "../../../json/json-bytes.ts";
+import { elementsOf, type JsonValue, memberAt, parseValue, readRoot } from "../../../json/table.ts";
+import { loadTrajectoryMeasurer } from "../../check/index.ts";
+import {
+  fieldDefaults,
+  filterTrajectories,
+  parseFilter,
+  readFinish,
+  stepNames,
+  walkedFacts,
+} from "../../index/expression.ts";
+import { slowFilter } from "../../index/failures.ts";
+import { stepHolders } from "../../index/step-columns.ts";
+import { nameFacts } from "../../index/walked-columns.ts";
+import { toFileLine } from "../../rules/positions.ts";
+import { listParts, listTrajectories, pickMembers, ReadWindow } from "../group-bytes.ts";
+import { type IndexedGroups, listDerivedFinishes, locateGroup } from "../locate.ts";
+
+/** Regular expressions and nested loops need a time limit. */
+const canBeSlow = /\bmatches\b|\b(all|exists|exists_one|map|filter)\b[\s\S]*\b(all|exists|exists_one|map|filter)\b/;
+
+const maxEvaluationMs = 2000;
+
+const sandbox: { run?: () => void } = createContext({});
+const script = new Script("run()");
+
+/** The first try does not use `breakOnSigint`, which costs 90 µs. */
+const maxFirstEvaluationMs = 50;
+
+/** Returns false if `run` takes longer than `timeout` ms. Can call `run` twice. Costs 70 µs. */
+const runBounded = async (run: () => void, timeout: number, signal: AbortSignal) => {
+  const runLimited = (options: RunningScriptOptions) => {
+    // Each try sets `run`, because several searches of the view can run at once.
+    sandbox.run = run;
+    try {
+      script.runInContext(sandbox, options);
+      return "ended";
+    } catch (thrown) {
+      if (thrown instanceof Failure) throw thrown;
+      return isNativeError(thrown) && "code" in thrown ? thrown.code : "failed";
+    }
+  };
+  if (runLimited({ timeout: maxFirstEvaluationMs }) === "ended") return true;
+  // Lets Node report a signal that was sent during the first try.
+  await setImmediate();
+  signal.throwIfAborted();
+  const end = runLimited({ timeout, breakOnSigint: true });
+  if (end === "ERR_SCRIPT_EXECUTION_INTERRUPTED") {
+    repeatInterrupt();
+    throw interrupted({ signal: "SIGINT" });
+  }
+  return end === "ended";
+};
+
+export interface FilterOptions {
+  where: string;
+  /** A trajectory is solved if its reward is at least this. Default: 1. */
+  pass?: number | undefined;
+  signal: AbortSignal;
+  /** Returns all rewards of a group, so that expressions over rewards read no file. */
+  rewardsOf?: ((group: number) => readonly number[] | undefined) | undefined;
+}
+
+/** The returned function expects a valid group, and returns indexes and a count. @throws Failure `invalid-filter` */
+export const openFilter = (dataset: IndexedGroups, { where, pass, signal, rewardsOf }: FilterOptions) => {
+  const isTrue = parseFilter(where);
+  const isNamed = (name: string) => new RegExp(`\\b${name}\\b`).test(where);
+  const members = ["reward", ...Object.keys(fieldDefaults).filter(isNamed)];
+  const needsFinish = isNamed("truncated") || isNamed("finish_reason");
+  const steps = stepNames.filter(isNamed);
+  if (steps.length > 0) members.push(...steps, "metadata", ...stepHolders);
+  if (isNamed("messages") || needsFinish) members.push("messages_and_choices");
+  const needsExceptions = isNamed("exceptions");
+  const parse = isNamed("trajectory") ? parseObject : (value: JsonValue) => pickMembers(value, members);
+  const window = new ReadWindow();
+  const needsFacts = walkedFacts.some(isNamed);
+  const isAboutRewards = members.length === 1 && !needsExceptions && !needsFacts && !isNamed("trajectory");
+  const readGroup = async (group: number) => {
+    const known = isAboutRewards ? rewardsOf?.(group) : undefined;
+    if (known) return { trajectories: known.map((reward) => ({ reward })), exceptions: 0 };
+    const measure = needsFacts ? await loadTrajectoryMeasurer() : undefined;
+    const trajectories: JsonObject[] = [];
+    const facts: JsonObject[] = [];
+    let exceptions = 0;
+    for (const groupPart of listParts(dataset, group)) {
+      const bytes = await window.readPart(groupPart);
+      const derived = needsFinish ? listDerivedFinishes(groupPart) : [];
+      for (const [at, value] of listTrajectories(bytes, groupPart.part).entries()) {
+        const trajectory = parse(value);
+        trajectories.push(trajectory);
+        const finish = needsFinish ? readFinish(trajectory, derived[at] === true) : {};
+        facts.push({ ...(measure && nameFacts(measure(value))), ...finish });
+      }
+      if (needsExceptions && groupPart.part.kind === "group")
+        exceptions = elementsOf(memberAt(readRoot(bytes), "exceptions")).length;
+    }
+    return { trajectories, facts, exceptions };
+  };
+  return async (group: number) => {
+    const members = await readGroup(group);
+    const { trajectories } = members;
+    const locate = () => toFileLine(locateGroup(dataset, group));
+    let result: ReturnType<typeof filterTrajectories> = { wanted: [], absent: 0 };
+    const evaluate = () => {
+      result = filterTrajectories(isTrue, { group, ...members, pass, locate });
+    };
+    const limitMs = maxEvaluationMs + trajectories.length;
+    if (!canBeSlow.test(where)) evaluate();
+    else if (!(await runBounded(evaluate, limitMs, signal))) throw slowFilter(where, limitMs, locate());
+    return result;
+  };
+};
+
+const parseObject = (value: JsonValue) => {
+  const object = parseValue(value);
+  return isObject(object) ? object : {};
+};

@@ -1,0 +1,311 @@
+/** Finds rewards and builds trajectories, or throws ConversionError. */
+import { basename } from "node:path";
+import { findNearest } from "../../nearest.ts";
+import { formatList } from "../../sentences.ts";
+import { formatCommandLine } from "../../shell-words.ts";
+import { unwrap } from "../messages/chat.ts";
+import {
+  type Json,
+  literal,
+  type Member,
+  nonEmpty,
+  nonEmptyMap,
+  rawLiteral,
+  rawOf,
+  sourcesOf,
+} from "../messages/output-json.ts";
+import { ConversionError, type Members, Value } from "../messages/value.ts";
+import { type Path, shortenName } from "../rules/positions.ts";
+import { findRewardCandidates } from "../rules/row-columns.ts";
+import type { FormatRun, RewardPart, Rollout, SourceRecord } from "./format.ts";
+
+/** Returns a ConversionError, so that other parts of the record are still converted. */
+export const convertPart = (
+  part: Value,
+  facts: Pick<Rollout, "group" | "id" | "changedAt">,
+  convert: () => Rollout,
+) => {
+  try {
+    return { ...facts, part, ...convert() };
+  } catch (thrown) {
+    if (thrown instanceof ConversionError) return { ...facts, part, error: thrown };
+    throw thrown;
+  }
+};
+
+export const isUuid = (text: string) => /^[\da-f]{8}-?(?:[\da-f]{4}-?){3}[\da-f]{12}$/i.test(text);
+
+/** The last of the recorded ISO 8601 times, in milliseconds. */
+export const findLastTime = (values: readonly (Value | undefined)[]) => {
+  const times = values.map((value) => Date.parse(value?.text ?? "")).filter((time) => !Number.isNaN(time));
+  return times.length === 0 ? undefined : times.reduce((last, time) => Math.max(last, time));
+};
+
+type TrajectoryParts = Readonly<{
+  reward: ReturnType<typeof findReward>;
+  turns: readonly Json[];
+  tools?: Json | undefined;
+  histories?: readonly Json[];
+  policy?: { start: Value | undefined; end: Value | undefined };
+  metrics: Iterable<Member>;
+  metadata: Iterable<Member>;
+  startTime?: Json | undefined;
+  identity?: string;
+}>;
+
+export const buildTrajectory = (parts: TrajectoryParts) => {
+  const { reward, turns, tools, histories = [], policy, startTime, identity = "" } = parts;
+  const { parts: rewardParts = [] } = reward;
+  const metrics = [...parts.metrics];
+  const metricIds = metrics.map(([, value]) => findOriginId(value));
+  const rewardIds = rewardParts.map(([, value]) => findOriginId(value));
+  const isRewardPart = ([, value]: Member) => rewardIds.includes(findOriginId(value) ?? Number.NaN);
+  const trajectory = {
+    messages_and_choices: turns,
+    tools,
+    additional_histories: nonEmpty(histories),
+    reward: reward.reward,
+    initial_policy_version: policy?.start,
+    final_policy_version: policy?.end,
+    metrics: nonEmptyMap([...metrics, ...rewardParts.filter((_, at) => !metricIds.includes(rewardIds[at]))]),
+    metadata: nonEmptyMap(
+      rewardIds.length > 0 ? [...parts.metadata].filter((one) => !isRewardPart(one)) : parts.metadata,
+    ),
+    start_time: startTime,
+  };
+  return { identity: `${reward.identity ?? ""}${identity}`, trajectory };
+};
+
+/** Returns the id of the recorded value, or of the value that was converted. */
+const findOriginId = (json: Json | undefined) =>
+  (json instanceof Value ? json : json === undefined ? undefined : sourcesOf(json)[0])?.id;
+
+export const buildException = (message: Json, type?: Json, traceback?: Json) => {
+  const isData = message instanceof Value && !message.isText;
+  return { type: type ?? "error", message: isData ? literal(message.raw, message) : message, traceback };
+};
+
+/** The names of the file for `--rewards`: without all known endings first, and the full name last. */
+export const listFileIds = ({ file, value, isListed }: Pick<SourceRecord, "file" | "value" | "isListed">) => {
+  if (isListed) return ["instance_id", "id"].flatMap((key) => value.textAt(key) ?? []);
+  const names = [basename(file)];
+  for (let [name = ""] = names; fileEnding.test(name); [name = ""] = names) names.unshift(name.replace(fileEnding, ""));
+  return names;
+};
+
+const fileEnding = /\.(?:gz|zst|jsonl?|ndjson|traj|eval)$/i;
+
+/** Returns the ids for `--rewards`, or the names of the file if the record is a whole file. */
+export const listRewardIds = ({ options }: FormatRun, record: SourceRecord) => {
+  const { value, isWhole = false } = record;
+  const id = value.get("id");
+  if (id && options.rewards?.has(id.plain)) return [id];
+  const ids = rewardIdKeys.flatMap((key) => value.get(key) ?? value.get("metadata", key) ?? []);
+  return ids.length > 0 || !isWhole ? ids : listFileIds(record);
+};
+
+/** Different ids of a record can be equal to ids of other records, so only `id` overrides the others. */
+const rewardIdKeys = ["id", "idx", "uid", "example_id", "instance_id", "trajectory_id", "session_id"];
+
+type RewardQuery = Readonly<{
+  record: Value;
+  ids: readonly (Value | string | undefined)[];
+  readOwn?: () => Json | undefined;
+  /** Default: `readPath`. */
+  findValue?: (path: Path) => Value | undefined;
+  /** Reads other values than numbers, such as grades. */
+  readOther?: (value: Value) => Json | undefined;
+  /** True if the writer adds only the parts that a record has. */
+  canLackParts?: boolean;
+}>;
+
+type Reward = Readonly<{
+  reward: Json;
+  identity?: string;
+  /** The parts of a sum, which become metrics. */
+  parts?: readonly Member[];
+}>;
+
+/** Follows the path through strings of JSON. Keys can contain dots, so longer keys are tried first. */
+export const readPath = (record: Value, path: Path): Value | undefined => {
+  if (path.length === 0) return record;
+  const holder = unwrap(record);
+  for (let { length } = path; length > 0; length--) {
+    const child = holder.get(length === 1 && holder.isList ? (path[0] ?? "") : path.slice(0, length).join("."));
+    const value = child && readPath(child, path.slice(length));
+    if (value) return value;
+  }
+  return undefined;
+};
+
+/** `--reward-from` and `--rewards` override `readOwn`. `identity` is a part of the dedup key. */
+export const findReward = (run: FormatRun, query: RewardQuery): Reward => {
+  const { record, ids, readOwn } = query;
+  const { rewardFrom, rewards } = run.options;
+  if (rewardFrom) return addParts(run, query, rewardFrom);
+  if (rewards) {
+    const names = [...new Set(ids.flatMap((id) => (id instanceof Value ? id.plain : (id ?? []))))];
+    const [first, ...more] = names.flatMap((name) => rewards.get(name) ?? []);
+    if (more.some((json) => json !== first))
+      throw record.error(`--rewards has several rewards for ${names.join(" and ")} (omit the reward of one id)`);
+    if (first !== undefined) {
+      for (const name of names) run.usedRewards.add(name);
+      return { reward: rawLiteral(first, []), identity: `reward ${first}` };
+    }
+    if (names.length === 0) throw record.error("the record has no id for --rewards (add the key id to the record)");
+    const fix = "add the reward of this record to the file of --rewards";
+    throw record.error(`--rewards has no reward for ${names.join(" or ")} (${fix})`);
+  }
+  const reward = readOwn?.();
+  if (reward === undefined) throw missingReward(record);
+  return { reward: reward instanceof Value ? (toReward(run, reward) ?? reward) : reward };
+};
+
+const addParts = (run: FormatRun, query: RewardQuery, rewardFrom: readonly RewardPart[]): Reward => {
+  const canLackParts = query.canLackParts === true && rewardFrom.length > 1;
+  const parts = rewardFrom.flatMap((part) => {
+    const reward = readPart(run, { ...query, canLackParts }, part);
+    return reward === undefined ? [] : [{ ...part, reward }];
+  });
+  const [first] = parts;
+  if (!first) throw missingPart(query.record, undefined, rewardFrom[0]?.path ?? []);
+  for (const { name } of parts) run.usedRewards.add(name);
+  if (parts.length < rewardFrom.length) run.note("added only the recorded parts of the reward, as TRL does");
+  if (rewardFrom.length === 1 && first.weight === undefined)
+    return { reward: first.reward, identity: `from ${first.path.join(".")}` };
+  const sum = parts.reduce((total, { reward, weight = 1 }) => total + Number(rawOf(reward)) * weight, 0);
+  return {
+    reward: literal(sum, ...parts.flatMap(({ reward }) => (reward instanceof Value ? reward : sourcesOf(reward)))),
+    identity: `from ${formatRewardFrom(rewardFrom)}`,
+    parts: parts.map(({ name, reward }) => [name, reward]),
+  };
+};
+
+/** Returns undefined for a part that the record can lack. */
+const readPart = (run: FormatRun, query: RewardQuery, { path }: RewardPart) => {
+  const { record, readOther, canLackParts = false } = query;
+  const value = (query.findValue ?? ((at: Path) => readPath(record, at)))(path);
+  const reward = value && (toReward(run, value) ?? parseReward(run, value) ?? readOther?.(value));
+  // Parquet has NaN for a part without a value.
+  if (reward || (canLackParts && (!value || value.text === "NaN"))) return reward;
+  throw missingPart(record, value, path);
+};
+
+const missingPart = (record: Value, value: Value | undefined, path: Path) => {
+  const name = path.join(".");
+  const option = value && suggestReward([[name, value]]);
+  const fix = option ? `pass ${option}` : describeNumbers(record, path);
+  return (value ?? record).error(
+    `--reward-from finds ${value ? "no number" : "nothing"} at the path \`${name}\` (${fix})`,
+  );
+};
+
+export const formatRewardFrom = (parts: readonly RewardPart[]) =>
+  parts.map(({ name, weight }) => (weight === undefined ? name : `${name}*${weight}`)).join(" + ");
+
+const toReward = (run: FormatRun, value: Value) => {
+  if (value.isNumber) return value;
+  if (!value.canBeMetric) return undefined;
+  run.note("converted the rewards true and false to 1 and 0");
+  return literal(value.isTrue ? 1 : 0, value);
+};
+
+const numberPattern = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?|true|false)$/i;
+
+/** Accepts strings, because many tables contain only strings. */
+const parseReward = (run: FormatRun, value: Value) => {
+  const { text = "" } = value;
+  if (!numberPattern.test(text)) return undefined;
+  run.note("converted rewards from strings to numbers");
+  return rawLiteral(text.replace(/^true$/i, "1").replace(/^false$/i, "0"), [value]);
+};
+
+const partsKey = /^(?:rewards?|scores?|metrics|reward_\w+)$/;
+
+/** Finds the numbers of objects beside the reward, and numbers in columns such as `reward_format`. */
+export const findMetrics = (record: Value): Members =>
+  record.members().flatMap(([key, given]) => {
+    if (!partsKey.test(key)) return [];
+    const value = unwrap(given);
+    if (!value.isObject) return key.startsWith("reward_") && value.isNumber ? [[key, value] as const] : [];
+    return value.metricMembers().map(([name, part]) => [key === "metrics" ? name : `${key}.${name}`, part] as const);
+  });
+
+export const requireReward = (record: Value, key: string) => {
+  const value = record.get(key);
+  if (!value || value.canBeMetric) return value;
+  const option = suggestReward([[key, value]]);
+  const kind = value.isObject ? "an object" : value.isList ? "a list" : "a string";
+  throw value.error(`${key} is ${kind}, not a number (${option ? `pass ${option}` : "write the reward as a number"})`);
+};
+
+/** Leaves out a part whose writer could not score it. `--reward-from` and `--rewards` state a reward all the same. */
+export const skipUnscored = (
+  run: FormatRun,
+  { isTruncated }: Pick<SourceRecord, "isTruncated">,
+  [part, reward]: readonly [Value, unknown],
+) =>
+  reward === undefined && !isTruncated && !run.options.rewardFrom && !run.options.rewards
+    ? run.skip(part, "a rollout without a score")
+    : undefined;
+
+/** @param paths the possible paths; default: the paths of numbers with usual reward names */
+export const missingReward = (record: Value, paths: readonly string[] = []) => {
+  const option = (paths.length > 0 ? suggestPaths(paths) : suggestReward(record.members())) ?? "--reward-from <path>";
+  return record.error(`the reward is missing (pass ${option}, or --rewards <file>)`);
+};
+
+const suggestReward = (members: Members) =>
+  suggestPaths(findRewardCandidates(listValues(members, isNumeric).map(([path]) => path)));
+
+/** Names all paths, because another path would be another reward. */
+export const suggestPaths = (paths: readonly string[]) => {
+  const words = paths.map((path) => formatCommandLine([path]));
+  if (words.length < 2) return words[0] && `--reward-from ${words[0]}`;
+  return `--reward-from with one of ${formatList(words)}, or several times to add several of them`;
+};
+
+/** TRL writes a column for each reward function, but no column for their sum. */
+export const missingTrlReward = (record: Value) => {
+  const names = record.metricMembers().flatMap(([key]) => (trlColumns.test(key) ? [] : [key]));
+  if (!record.hasAny("advantage", "advantages") || names.length === 0) return missingReward(record);
+  const options = formatCommandLine(names.flatMap((name) => ["--reward-from", name]));
+  // A row has no value in the column of a reward function that returned None.
+  const others = names.length === 1 ? "and --reward-from with each other column of a reward function, " : "";
+  const why = `${others}because TRL adds the columns of its reward functions (name*0.5 weighs a column)`;
+  return record.error(`the reward is missing (pass ${options}, ${why}, or --rewards <file>)`);
+};
+
+const trlColumns = /^(?:step|advantages?|(?:.*_)?(?:id|idx|index))$/;
+
+const maxSearchDepth = 4;
+const maxPathLength = 200;
+const maxSearchedValues = 200;
+const maxNamedPaths = 4;
+
+const isNumeric = (value: Value) => value.canBeMetric || numberPattern.test(value.text ?? "");
+
+const listValues = (members: Members, matches: (value: Value) => boolean) => {
+  const found: (readonly [path: string, value: Value])[] = [];
+  let level = members;
+  for (let depth = 0; depth < maxSearchDepth; depth++) {
+    for (const member of level) if (member[0].length <= maxPathLength && matches(member[1])) found.push(member);
+    level = level.slice(0, maxSearchedValues).flatMap(([path, given]) => {
+      const value = unwrap(given);
+      const [item, ...more] = value.items();
+      const children: Members = item && more.length === 0 ? [["0", item]] : value.members();
+      return children.map(([key, child]) => [`${path}.${key}`, child] as const);
+    });
+  }
+  return found;
+};
+
+const describeNumbers = (record: Value, path: Path) => {
+  const seeksLists = typeof path.at(-1) === "number";
+  const kind = seeksLists ? "lists of numbers" : "numbers";
+  const matches = (value: Value) => (seeksLists ? value.get(0) : value)?.isNumber === true;
+  const paths = listValues(record.members(), matches).map(([name]) => name);
+  if (paths.length === 0) return `the record has no ${kind}`;
+  const named = new Set([findNearest(path.join("."), paths) ?? [], paths].flat());
+  return `paths of ${kind} in the record: ${formatList([...named].map(shortenName), maxNamedPaths)}`;
+};

@@ -1,0 +1,394 @@
+/** Converts rows with chat messages or plain text. */
+import { hash } from "node:crypto";
+import { isObject } from "../../json/object.ts";
+import { groupKeyNames } from "../index/ambiguous-groups.ts";
+import {
+  choice,
+  haveTexts,
+  isMasked,
+  noteRowMasks,
+  orderNote,
+  orderReason,
+  toNamedCall,
+  toTools,
+  toTurns,
+  unwrap,
+} from "../messages/chat.ts";
+import { splitTemplate } from "../messages/chat-marks.ts";
+import { openFinish, type SampledRecord } from "../messages/finish-reason.ts";
+import { addition, type Json, literal, rawOf } from "../messages/output-json.ts";
+import { recorderKey } from "../messages/recorder-keys.ts";
+import { requireOwnWords } from "../messages/template-turns.ts";
+import { type Members, Value } from "../messages/value.ts";
+import type { Path } from "../rules/positions.ts";
+import { answerColumns, findRewardColumns, pythonMessages } from "../rules/row-columns.ts";
+import {
+  buildException,
+  buildTrajectory,
+  findMetrics,
+  findReward,
+  listRewardIds,
+  missingReward,
+  missingTrlReward,
+  readPath,
+  requireReward,
+} from "./build-trajectory.ts";
+import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
+import { formatSteps, listInnerSteps, readSteps } from "./policy-steps.ts";
+import { isLogged, openTableIds } from "./trl-tables.ts";
+import { sampleEarlier } from "./turn-rows.ts";
+
+export interface ChatRows extends Omit<Format, "keys" | "records" | "recognizes" | "open"> {
+  rewardKey: string;
+  rewardText?: string;
+  usedKeys: readonly string[];
+  sampled: string;
+  /** True if rows can have tools and metrics, and files can be Parquet. */
+  isDataset: boolean;
+  /** Returns the members of a row that can become metadata. Default: all. */
+  listMembers?(row: Value): Members;
+  openIds?(): (record: SourceRecord) => Rollout["id"];
+  /** Returns the recorded group. */
+  findGroup?(row: Value): string | undefined;
+  /** Returns the error of a row that is not a rollout, whatever its reward is. */
+  findError?(row: Value): Value | undefined;
+  recognizes(row: Value): boolean | undefined;
+  readPrompt(row: Value): readonly Json[];
+  readTurns(run: FormatRun, row: Value): readonly Json[];
+  readReward?(run: FormatRun, row: Value): Json | undefined;
+  /** True if the writer adds only the reward columns that have a value. */
+  canLackParts?: boolean;
+  /** Returns undefined for a row that is not a group. */
+  readGroup?(run: FormatRun, record: SourceRecord): readonly Rollout[] | undefined;
+}
+
+export const chatRows = (rows: ChatRows): Format => ({
+  ...rows,
+  keys: {
+    group: `${rows.readGroup ? "a row with a list in `completions`, or " : ""}the rows with the same group_id, or else with the same step and the same prompt_id (or task_id, …) or prompt`,
+    reward: rows.rewardText ?? `\`${rows.rewardKey}\``,
+    sampled: rows.sampled,
+  },
+  records: rows.isDataset ? { text: "lines", parquet: true } : { text: "lines" },
+  recognizes: ({ value }) => rows.recognizes(value),
+  takesGroupKey: true,
+  open: (run) => {
+    const findId = rows.openIds?.();
+    let last: { file: string; steps: ReadonlyMap<string, string> } = { file: "", steps: new Map() };
+    return {
+      convert: (record) => {
+        const { value, file, isTruncated } = record;
+        record.identity = { id: findId?.(record) };
+        const recorded = readSteps(value);
+        // The step can be in the missing part of a truncated row.
+        const steps = isTruncated && last.file === file ? new Map([...last.steps, ...recorded]) : recorded;
+        last = { file, steps };
+        return convertRow(run, rows, { record, steps: formatSteps(steps) });
+      },
+    };
+  },
+});
+
+const convertRow = (
+  run: FormatRun,
+  rows: ChatRows,
+  { record, steps }: Readonly<{ record: SourceRecord; steps: string }>,
+) => {
+  const { value: row } = record;
+  const recordedKey = findGroupKey(rows, row);
+  // The policy changes at each step, so only a group that the file states can have several steps.
+  const key = recordedKey?.startsWith("group_id ") ? recordedKey : recordedKey && `${steps} ${recordedKey}`;
+  if (key !== undefined) record.group = key;
+  record.isGroupDerived = key === undefined;
+  const prompt = rows.readPrompt(row);
+  const rollouts = rows.readGroup?.(run, record);
+  if (rollouts) return rollouts;
+  record.group ??= `${steps} prompt ${computeDigest(prompt)}`;
+  const { rewards, rewardFrom = [{ path: [rows.rewardKey] }] } = run.options;
+  const isFailed = !rewards && rewardFrom.every(({ path }) => readPath(row, path) === undefined);
+  if (isFailed && rewardFrom.every(({ path }) => isEmpty(row, path))) return run.skip(row, "a row without a score");
+  const result = rewards || !row.has("trial_name") ? undefined : readPath(row, rewardFrom[0]?.path ?? []);
+  if (result && exceptionName.test(result.text ?? ""))
+    return [{ exception: buildException("no message is recorded", result) }];
+  const error = rows.findError?.(row) ?? (isFailed ? row.get("error") : undefined);
+  if (error?.isObject || error?.text)
+    return [{ exception: buildException(error.get("message") ?? error, error.get("type")) }];
+  const readOwn = () => (rows.readReward ? rows.readReward(run, row) : requireReward(row, rows.rewardKey));
+  const reward = findReward(run, {
+    record: row,
+    ids: listRewardIds(run, record),
+    readOwn,
+    canLackParts: rows.canLackParts === true,
+  });
+  if (rows.isDataset) noteRowMasks(run, row);
+  const turns = sampleEarlier(run, rows.readTurns(run, row), record);
+  return [buildTrajectory({ reward, turns, ...readMembers(row, rows) })];
+};
+
+/** Harbor's `export_traces` writes the name of a trial's exception instead of its reward. */
+const exceptionName = /^(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Timeout|Interrupt|Cancelled)$/;
+
+/** True if the object that has the reward in other rows is empty, as evalscope writes it if the judge failed. */
+const isEmpty = (row: Value, path: Path) => {
+  const holder = path.length > 1 ? readPath(row, path.slice(0, -1)) : undefined;
+  return holder?.isObject === true && holder.members().every(([, { isNull }]) => isNull);
+};
+
+/** In rows of chat messages, a uid identifies the row. */
+const rowGroupKeys = groupKeyNames.filter((name) => name !== "uid");
+
+const findGroupKey = ({ findGroup }: ChatRows, row: Value) => {
+  const recorded = findGroup?.(row);
+  if (recorded !== undefined) return recorded;
+  for (const name of rowGroupKeys) {
+    const key = row.get(name) ?? row.get("metadata", name);
+    if (key) return `${name} ${key.raw}`;
+  }
+  return undefined;
+};
+
+/** Parses the JSON first, so that whitespace and escapes do not change the digest. */
+const computeDigest = (values: readonly Json[]) =>
+  hash("sha256", JSON.stringify(values.map((value) => omitRecorded(JSON.parse(rawOf(value))))));
+
+/** The depth of the calls and of the parts of a message. */
+const maxSaidDepth = 2;
+
+/** Omits ids, recorders and times, in which repetitions of a prompt differ. */
+const omitRecorded = (value: unknown, depth = 0): unknown => {
+  if (Array.isArray(value)) return value.map((item: unknown) => omitRecorded(item, depth));
+  if (!isObject(value) || depth >= maxSaidDepth) return value;
+  const said = Object.entries(value).filter(([key, member]) => member !== null && !recorderKey.test(key));
+  return Object.fromEntries(said.map(([key, member]) => [key, omitRecorded(member, depth + 1)]));
+};
+
+const readMembers = (row: Value, rows: ChatRows, completionMembers: Members = []) => {
+  const { usedKeys, isDataset, listMembers } = rows;
+  const top = (listMembers?.(row) ?? row.members()).filter(([key]) => !usedKeys.includes(key));
+  // Arrow writes null for each key that only other rows have, and Parquet has no keys without a value.
+  const metadata = [...listInnerSteps(row), ...top, ...completionMembers, ...row.members("metadata")].filter(
+    ([, { isScalar }]) => isScalar,
+  );
+  const tools = isDataset ? toTools(unwrap(row.get("tools"))) : undefined;
+  const metrics = findMetrics(row).filter(([key]) => !usedKeys.includes(key));
+  const metricIds = new Set(metrics.map(([, { id }]) => id));
+  return { tools, metrics, metadata: metadata.filter(([, { id }]) => !metricIds.has(id)) };
+};
+
+const canBeTurns = (value: Value | undefined) => value?.isText || value?.isList;
+
+const takeBefore = (messages: readonly Value[], isAnswer: (message: Value) => boolean) => {
+  const first = messages.findIndex(isAnswer);
+  return first < 0 ? messages : messages.slice(0, first);
+};
+
+/** True if the row states its answer, or a result of tau2 or mini-swe-agent, outside of its messages. */
+const isOtherRow = (row: Value, messages: Value | undefined) =>
+  row.hasAny("reward_info", "termination_reason", "trajectory_format") ||
+  row.get("output", "choices")?.isList ||
+  row.get("info")?.hasAny("exit_status", "model_stats") ||
+  (messages?.items().at(-1)?.textAt("role") !== "assistant" && answerColumns.some((name) => canBeTurns(row.get(name))));
+
+/** @param path the path of a list of messages, or of a string with a JSON list */
+export const messageRows = (path: Path): Format => {
+  const name = path.join(".");
+  const requireMessages = (row: Value) => {
+    const value = readPath(row, path);
+    const messages = unwrap(value);
+    if (messages?.isList) return messages;
+    if (pythonMessages.test(value?.text ?? ""))
+      throw row.error(`\`${name}\` is text of Python, not JSON (write it with json.dumps, not with str)`);
+    const fault = value ? "is not a list" : "is missing";
+    const wrong =
+      name === "messages" ? `\`messages\` ${fault}` : `--messages-from finds no list at the path \`${name}\``;
+    throw (value ?? row).error(wrong);
+  };
+  return chatRows({
+    name: "openai-chat",
+    title: "rows of chat messages",
+    rewardKey: "reward",
+    usedKeys: [...path.map((_, at) => path.slice(0, at + 1).join(".")), "reward", "tools"],
+    sampled: "all turns of the assistant",
+    isDataset: true,
+    recognizes: (row) => {
+      const messages = unwrap(readPath(row, path));
+      return haveTexts(messages, "role") && !isOtherRow(row, messages);
+    },
+    listTurns: (row) => ({ sampled: unwrap(readPath(row, path))?.items() ?? [] }),
+    readPrompt: (row) =>
+      takeBefore(requireMessages(row).items(), (message) =>
+        /^(?:assistant|tool_call)$/.test(message.textAt("role") ?? ""),
+      ),
+    readTurns: (run, row) => toTurns(run, requireMessages(row), { name, sampled: { record: row } }),
+  });
+};
+
+export const openaiChat = messageRows(["messages"]);
+
+const tauBenchRows = chatRows({
+  name: "tau-bench",
+  title: "results of tau-bench 1",
+  rewardKey: "reward",
+  usedKeys: ["traj", "reward"],
+  sampled: "all turns of the assistant",
+  isDataset: false,
+  listMembers: (row) => [...row.members(), ...row.flatMembers("info")],
+  findGroup: (row) => row.get("task_id")?.raw,
+  findError: (row) => (row.items("traj").length === 0 ? row.get("info", "error") : undefined),
+  recognizes: (row) => row.hasAny("task_id") && row.has("trial") && row.has("info") && row.get("traj")?.isList,
+  readPrompt: (row) => [row.require("traj")],
+  readTurns: (run, row) => toTurns(run, row.require("traj"), { name: "traj", sampled: { record: row } }),
+});
+
+export const tauBench: Format = {
+  ...tauBenchRows,
+  keys: { ...tauBenchRows.keys, group: "the trials of one file with the same task_id" },
+};
+
+const readCompletion = (run: FormatRun, sampled: SampledRecord, [name, value]: readonly [string, Value]) => [
+  ...toTurns(run, sampled.record.require("prompt"), { name: "prompt" }),
+  ...toTurns(run, value, { name, sampled }),
+];
+
+const completionKey = (row: Value) =>
+  row.has("completions") ? undefined : answerColumns.find((name) => row.has(name));
+
+const trlRows: ChatRows = {
+  name: "trl",
+  title: "rows of TRL",
+  rewardKey: "reward",
+  rewardText: "`reward` or `rewards`",
+  usedKeys: ["prompt", "completion", "completions", "reward", "rewards", "tools"],
+  sampled: "the assistant's turns in `completion`",
+  isDataset: true,
+  recognizes: (row) =>
+    canBeTurns(row.get("prompt")) &&
+    row.get("prompt", 0)?.isText !== true &&
+    (unwrap(row.get("completions"))?.isList || canBeTurns(row.get("completion"))),
+  readPrompt: (row) => [row.require("prompt")],
+  listMembers: (row) => {
+    const answer = completionKey(row);
+    return row.members().filter(([key]) => key !== answer);
+  },
+  listTurns: (row) => {
+    if (row.has("completions")) return undefined;
+    const [prompt, completion] = [row.get("prompt"), row.get(completionKey(row) ?? "completion")].map(unwrap);
+    return { prompt: prompt?.text ?? prompt?.items() ?? [], sampled: completion?.text ?? completion?.items() ?? [] };
+  },
+  hasPrompts: true,
+  canLackParts: true,
+  repeatedPath: /completions_\d+(?=\.parquet$)/,
+  openIds: openTableIds,
+  readReward: (_, row) => {
+    const reward = requireReward(row, "reward");
+    if (!reward) throw missingTrlReward(row);
+    return reward;
+  },
+  readTurns: (run, row) => {
+    const key = completionKey(row) ?? "completion";
+    if (key !== "completion") run.note(`read the completions from the key \`${key}\``);
+    if (isLogged(row) && !unwrap(row.get("prompt"))?.isList && !splitTemplate(row.textAt("prompt") ?? ""))
+      run.note("converted each prompt to one message of the user, because the file has the decoded text of the prompt");
+    return readCompletion(run, { record: row }, [key, row.require(key)]);
+  },
+  readGroup: (run, record) => {
+    if (!record.value.has("completions")) return undefined;
+    record.group = `${record.file} row ${record.position}`;
+    return convertCompletions(run, record);
+  },
+};
+
+export const trl = chatRows(trlRows);
+
+/** Another list with the length of `completions` has one metadata value for each completion. */
+const convertCompletions = (run: FormatRun, record: SourceRecord) => {
+  const row = record.value;
+  const labels = row.get("labels");
+  if (labels) throw labels.error("the labels are not rewards, because they rate the steps of one solution");
+  const completions = row.requireItems("completions");
+  const count = completions.length;
+  const list = unwrap(row.get("rewards"));
+  const rewards = list?.items();
+  const rowIds = listRewardIds(run, record).map((id) => (id instanceof Value ? id.plain : id));
+  const lists = row.members().filter(([key, { isList }]) => isList && !trlRows.usedKeys.includes(key));
+  const each = lists.map(([key, value]) => [key, value.items()] as const).filter(([, { length }]) => length === count);
+  return completions.map((completion, at) => {
+    const readOwn = () => {
+      const reward = rewards?.[at];
+      if (list && rewards?.length !== count)
+        throw list.error(`rewards is not a list of ${count} values, one for each completion`);
+      if (reward?.canBeMetric === false) throw reward.error(`rewards.${at} is not a number`);
+      if (!reward) throw missingReward(row, findRewardColumns(each.map(([key]) => key)));
+      return reward;
+    };
+    // With --reward-from, the path leads to a list of rewards.
+    const rewardFrom = run.options.rewardFrom?.map((part) => ({ ...part, path: part.path.concat(at) }));
+    const runAt = { ...run, options: { ...run.options, rewardFrom } };
+    const ids = rowIds.map((id) => `${id}/${at}`);
+    const reward = findReward(runAt, { record: row, ids, readOwn, canLackParts: true });
+    const itemMembers = each.flatMap(([key, values]) => values.slice(at, at + 1).map((value) => [key, value] as const));
+    const sampled = { record: row, completion: { at, count } };
+    const turns = readCompletion(run, sampled, [`completions.${at}`, completion]);
+    return buildTrajectory({ reward, turns, ...readMembers(row, trlRows, itemMembers) });
+  });
+};
+
+const roleNames = {
+  system: ["system"],
+  user: ["human", "user"],
+  assistant: ["gpt", "assistant", "function_call", "tool_call"],
+  tool: ["tool", "observation", "function_response", "tool_response"],
+};
+const roles = new Map(Object.entries(roleNames).flatMap(([role, names]) => names.map((name) => [name, role] as const)));
+
+export const shareGpt = chatRows({
+  name: "sharegpt",
+  title: "conversations of ShareGPT",
+  rewardKey: "reward",
+  usedKeys: ["conversations", "reward", "tools", "system"],
+  sampled: "all turns of the assistant",
+  isDataset: true,
+  isLossy: true,
+  recognizes: (row) => haveTexts(unwrap(row.get("conversations")), "from"),
+  listTurns: (row) => ({ sampled: unwrap(row.get("conversations"))?.items() ?? [] }),
+  readPrompt: (row) => [row.get("system") ?? [], takeBefore(row.requireItems("conversations"), isAnswer)].flat(),
+  readTurns: (run, row) => {
+    const system = row.get("system");
+    return [...(system ? [{ role: "system", content: system }] : []), ...shareGptTurns(run, row)];
+  },
+});
+
+const isAnswer = (turn: Value) => roles.get(turn.textAt("from") ?? "") === "assistant";
+
+const shareGptTurns = (run: FormatRun, row: Value) => {
+  const unansweredIds: string[] = [];
+  const recorded = row.requireItems("conversations");
+  const finish = openFinish(run, { record: row }, recorded.filter(isAnswer).length);
+  let answers = 0;
+  const sampledTurn = (turn: Value, message: Json, callsTools: boolean) => {
+    const reason = finish(answers++, { callsTools });
+    if (isMasked(run, turn)) return message;
+    if (!callsTools) requireOwnWords(turn.get("value"));
+    return choice(message, reason);
+  };
+  return recorded.map((turn, at) => {
+    const from = turn.require("from");
+    const value = turn.require("value");
+    const knownRole = roles.get(from.text ?? "");
+    if (knownRole === undefined) throw from.error(`\`from\` is not one of ${[...roles.keys()].join(", ")}`);
+    const id = knownRole === "tool" ? unansweredIds.shift() : undefined;
+    const role = knownRole === "tool" && id === undefined ? "user" : knownRole;
+    if (role !== knownRole) run.note("converted tool results to user messages, because their calls are not recorded");
+    if (/^(?:function|tool)_call$/.test(from.text ?? "")) {
+      const list = unwrap(value);
+      const calls = list.isList ? list.items() : [value];
+      const ids = calls.map((_, index) => (calls.length === 1 ? `call_${at}` : `call_${at}_${index}`));
+      unansweredIds.push(...ids);
+      run.note(orderNote);
+      const tool_calls = calls.map((call, index) => toNamedCall(call, addition(ids[index], orderReason)));
+      return sampledTurn(turn, { role: literal("assistant", from), content: null, tool_calls }, true);
+    }
+    const message = { role: literal(role, from), tool_call_id: id && addition(id, orderReason), content: value };
+    return role === "assistant" ? sampledTurn(turn, message, false) : message;
+  });
+};

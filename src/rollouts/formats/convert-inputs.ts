@@ -1,0 +1,305 @@
+/** Converts inputs of other tools to lines with one group each. */
+import { dirname, join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import type { Host } from "../../host.ts";
+import { formatList, pluralize, toOptionArgs } from "../../sentences.ts";
+import * as input from "../input/index.ts";
+import type { Value } from "../messages/value.ts";
+import { Problems } from "../rules/problems.ts";
+import { breakAmbiguous, breakGroup, breakUnreadable, openBrokenGroups } from "./broken-records.ts";
+import { formatRewardFrom } from "./build-trajectory.ts";
+import { leaveOutCopies } from "./copies.ts";
+import { openDocuments } from "./documents.ts";
+import type { ConvertibleInputs, Format, FormatOptions, FormatRun, SourceRecord } from "./format.ts";
+import { groupByKeys } from "./group-by.ts";
+import * as lines from "./group-lines.ts";
+import { LostValues } from "./lost-values.ts";
+import { Receipt } from "./receipt.ts";
+import { isCompanion, openFormatFinder, ownFormat, recognizeInputs } from "./recognize.ts";
+import * as records from "./source-records.ts";
+import { areTurns, joinTurns, turnsNote } from "./turn-rows.ts";
+
+export type ConvertedInputs = Awaited<ReturnType<typeof convertInputs>>;
+
+export type Conversion = NonNullable<ConvertedInputs["conversion"]>;
+
+const maxNamedIds = 3;
+
+/** @throws Failure `spool-failed`; the signal's reason; read errors */
+export const convertInputs = async (options: FormatOptions, inputs: ConvertibleInputs) => {
+  const { sources, folders } = inputs;
+  const { rewards, hasReceipt, from, messagesFrom } = options;
+  const { byFormat, skipped, advice, isPart } = await recognizeInputs(inputs, options);
+  const formatArgs = toOptionArgs({ from: from === "auto" ? undefined : from, messagesFrom: messagesFrom?.join(".") });
+  input.reportEmptyFolders(folders, { skipped, problems: inputs.problems, options: formatArgs, advice });
+  const known = [...byFormat.keys()];
+  const listSkipped = (foundNames?: ReadonlySet<string>) =>
+    [...inputs.skipped, ...skipped.map((file) => ({ file }))].filter(
+      ({ file }) => !foundNames?.has(file) && !isCompanion(file, known) && !isPart(file),
+    );
+  const ownSources = byFormat.get(ownFormat) ?? [];
+  byFormat.delete(ownFormat);
+  // Sources of other formats stay open, because records can refer to a document in another source.
+  const otherSources = sources.filter((source) => !ownSources.includes(source));
+  const formats = [];
+  for (const [format, files] of byFormat) {
+    const opened = await records.openFiles(files, format, { ...inputs, hasReceipt });
+    if (opened.length > 0) formats.push({ format, files: opened });
+  }
+  if (formats.length === 0) {
+    await input.closeSources(otherSources);
+    return { sources: ownSources, skipped: listSkipped() };
+  }
+  const names = formats.map(({ format }) => format.name);
+  const hasSeveralFormats = formats.length + ownSources.length > 1;
+  const run = openRun({ ...options, formats: names, hasSeveralFormats }, inputs);
+  const { receipt } = run;
+  const results: Awaited<ReturnType<typeof convertFiles>>[] = [];
+  for (const { format, files } of formats) results.push(await convertFiles(files, format, run));
+  reportUnusedRewards(options, run);
+  const converted = results.map(({ source }, at) => {
+    const close = async () => await input.closeSources([source, ...otherSources]);
+    return at > 0 ? source : { ...source, bytes: { ...source.bytes, close } };
+  });
+  return {
+    sources: [...converted, ...ownSources],
+    conversion: {
+      formats: formats.map(({ format, files }) => ({ format, files: files.length })),
+      rewardFrom: rewards ? "from --rewards" : options.rewardFrom && `\`${formatRewardFrom(options.rewardFrom)}\``,
+      notes: run.notes,
+      recordProblems: run.problems,
+      /** The number of records that are not JSON and have no known group. */
+      unreadableRecords: results.reduce((sum, { unreadable }) => sum + unreadable, 0),
+      /** The values that no trajectory has, by path. */
+      lost: run.lost.list(),
+      receipt: receipt && {
+        data: () => receipt.data(),
+        records: () => lines.listRecordMappings(results),
+      },
+    },
+    skipped: [
+      ...listSkipped(run.documents.foundNames),
+      ...formats.flatMap(({ files }) => files.flatMap((file) => file.records.skipped ?? [])),
+    ],
+  };
+};
+
+/** Unused ids are not an error, because a file of rewards can cover several runs. */
+const reportUnusedRewards = (
+  { rewards, rewardFrom = [] }: FormatOptions,
+  { usedRewards, notes, problems }: ConversionRun,
+) => {
+  const unusedIds = [...(rewards?.keys() ?? [])].filter((id) => !usedRewards.has(id));
+  const unusedText = `--rewards contains ${pluralize(unusedIds.length, "id")} without a rollout`;
+  if (unusedIds.length > 0) notes.set(`${unusedText}: ${formatList(unusedIds, maxNamedIds)}`, 1);
+  for (const { name: part } of rewardFrom)
+    if (usedRewards.size > 0 && !usedRewards.has(part)) problems.report("reward-part-missing", { part });
+};
+
+type ConversionRun = ReturnType<typeof openRun>;
+
+type RunOptions = FormatOptions & Readonly<{ formats: readonly string[]; hasSeveralFormats: boolean }>;
+
+const openRun = ({ formats, hasSeveralFormats, ...options }: RunOptions, inputs: ConvertibleInputs) => {
+  const { sources, host, skipsDigests = false } = inputs;
+  const receipt = options.hasReceipt ? new Receipt(formats) : undefined;
+  const lost = receipt?.lost ?? new LostValues();
+  const run = {
+    counter: receipt ?? lost,
+    lost,
+    options,
+    hasSeveralFormats,
+    host,
+    skipsDigests,
+    receipt,
+    documents: openDocuments(sources),
+  };
+  return { ...run, usedRewards: new Set<string>(), problems: new Problems(), notes: new Map<string, number>() };
+};
+
+/** A conversion of all files of one format. */
+type FormatConversion = Awaited<ReturnType<typeof openConversion>>;
+
+/** The keys of the first converted record. */
+const noKeys: Readonly<Record<"all" | "flat", readonly string[]>> = { all: [], flat: [] };
+
+const openConversion = async (files: readonly records.ConvertedFile[], format: Format, run: ConversionRun) => {
+  const title =
+    files.length === 1 ? files[0]?.name : `${files.length} files${run.hasSeveralFormats ? ` of ${format.name}` : ""}`;
+  const { groupBy, from, messagesFrom } = run.options;
+  const { formatRun, endCounting } = openFormatRun(files, format, run);
+  return {
+    run,
+    files,
+    format,
+    formatRun,
+    endCounting,
+    name: `${title} (as groups)`,
+    isFormatGiven: from !== "auto" && messagesFrom === undefined,
+    findOthers: from === "auto" && messagesFrom === undefined ? await openFormatFinder() : () => [],
+    isGroupedByKey: groupBy !== undefined && format.isGrouped !== true,
+    converter: joinTurns(groupByKeys(format.open(formatRun), format, groupBy), format),
+    output: new lines.GroupLines(await input.openSpool(run.host), run),
+    broken: openBrokenGroups(),
+    keys: noKeys,
+    hasRecordedGroups: false,
+  };
+};
+
+const convertFiles = async (files: readonly records.ConvertedFile[], format: Format, run: ConversionRun) => {
+  const { host } = run;
+  const conversion = await openConversion(files, format, run);
+  const { output, converter, broken, formatRun } = conversion;
+  const { groups } = output;
+  try {
+    if (converter.preview) {
+      await visitRecords(files, host, (raw, at) => {
+        const record = records.parseRecord(format, raw, at);
+        return record && converter.preview?.(record) === false ? false : undefined;
+      });
+    }
+    const folderFileSets = new Map<string, number>();
+    await visitRecords(files, host, (raw, at) => {
+      // Files of one folder share groups if each file is a single record.
+      if (raw.isDocument) {
+        const folder = dirname(at.file.name);
+        at.file.fileSet = folderFileSets.get(folder) ?? at.file.fileSet;
+        folderFileSets.set(folder, at.file.fileSet);
+      }
+      convertRaw(conversion, raw, at);
+      return output.flushFull();
+    });
+    conversion.endCounting();
+    const copies = output.dropCopies();
+    broken.reportAll(copies);
+    for (const { copy } of copies) {
+      const note = areTurns(copy.id) ? turnsNote : "left out a copy of a rollout";
+      run.notes.set(note, (run.notes.get(note) ?? 0) + 1);
+    }
+    if (formatRun.receipt) await leaveOutCopies(copies, { format, converter, receipt: run.counter });
+    for (const { file: fileName, position, group, fault } of converter.findFaults?.() ?? []) {
+      const file = files.find((converted) => converted.name === fileName);
+      if (!file) continue;
+      const { label, line } = file.records.locate(position);
+      const location = { file: label, ...(format.listTurns && { line }), path: [] };
+      breakGroup(conversion, { group }, { file, record: position, position: -1 }, { fault, location });
+    }
+    if (!conversion.hasRecordedGroups) broken.dropGrouped();
+    breakAmbiguous(conversion);
+    const bytes = await output.end(host);
+    const originals = lines.createLineOrigin({ ...conversion, groups, copies });
+    const keyUse = conversion.isGroupedByKey ? lines.findKeyUse(groups, conversion.keys.flat) : undefined;
+    const source: input.Source = { name: conversion.name, bytes, originals: { ...originals, keyUse } };
+    return { source, groups, copies, unreadable: broken.countUnreadable() };
+  } catch (thrown) {
+    await output.discard();
+    throw thrown;
+  }
+};
+
+const convertRaw = (conversion: FormatConversion, raw: input.RawRecord, at: records.RolloutPosition) => {
+  const { run, format, converter, keys } = conversion;
+  const record = records.parseRecord(format, raw, at);
+  if (!record) return breakUnreadable(conversion, raw, at);
+  const { value } = record;
+  const rollouts = records.convertRecord(converter, record);
+  if (record.group !== undefined && record.isGroupDerived !== true) conversion.hasRecordedGroups = true;
+  if (!rollouts) return;
+  const misfit = rollouts.some(({ error }) => error) ? describeMisfit(conversion, record) : {};
+  for (const [position, rollout] of rollouts.entries()) {
+    const { error, exception } = rollout;
+    if (exception !== undefined) conversion.formatRun.note("converted a failed rollout to an exception of its group");
+    if (!error) conversion.output.add(rollout, value, { ...at, position });
+    else {
+      const { fault, location } = records.findSyntaxFault(raw, error) ?? {
+        fault: error.message,
+        location: records.locateInRecord(raw, error.value),
+      };
+      breakGroup(conversion, rollout, { ...at, position }, { fault, location, keys: listKeys(value), ...misfit });
+    }
+  }
+  const isConverted = rollouts[0]?.error === undefined || rollouts[0].part !== undefined;
+  if (isConverted && rollouts.length > 0 && keys.all.length === 0) {
+    const flat = [...value.flatMembers(), ...value.flatMembers("metadata")].map(([key]) => key);
+    conversion.keys = { all: listKeys(value) ?? [], flat: flat.filter((key) => key !== "reward") };
+  }
+  if (conversion.formatRun.receipt) run.counter.addRecord(record, isConverted ? rollouts : undefined);
+};
+
+/** Describes a record that its format does not recognize. A record without further keys only lacks a key. */
+const describeMisfit = ({ format, isFormatGiven, keys, findOthers }: FormatConversion, record: SourceRecord) => {
+  if (format.recognizes(record)) return {};
+  if (isFormatGiven) return { contradictsGivenFormat: true };
+  const others = listKeys(record.value)?.every((key) => keys.all.includes(key)) ? [] : findOthers(record);
+  return others.length === 0 ? {} : { otherFormats: others.map(({ name }) => name), keys: [] };
+};
+
+const listKeys = (value: Value) => (value.isText ? undefined : value.members().map(([key]) => key));
+
+/** Records are converted again after `endCounting`, which ends the counts of notes. */
+const openFormatRun = (files: readonly records.ConvertedFile[], format: Format, run: ConversionRun) => {
+  const { documents, notes } = run;
+  // Without a receipt, the values of most columns are unknown.
+  const receipt = format.columns && !run.receipt ? undefined : run.counter;
+  let isCounting = true;
+  const note = (text: string) => {
+    if (isCounting) notes.set(text, (notes.get(text) ?? 0) + 1);
+  };
+  const firstRecords = new Map<string, string>();
+  const lists = new Map(files.map((file) => [join(file.name), file.records]));
+  const formatRun: FormatRun = {
+    ...run,
+    receipt,
+    note,
+    files: files.map((file) => file.name),
+    readDocument: ({ file, value }, path) => {
+      const name = join(dirname(file), path);
+      const listed = records.parseListedName(name);
+      const read = listed && lists.get(listed.file)?.readNow;
+      const document = read ? documents.load(name, () => read(listed.position)) : documents.findFile(file, path);
+      return documents.require(document, value);
+    },
+    readSettings: ({ file, member }, path) => {
+      if (member === undefined) return documents.findFile(file, path)?.value;
+      const archive = files.find(({ name }) => name === file)?.records;
+      return documents.load(`${file}!${path}`, () => archive?.readSibling?.(path))?.value;
+    },
+    isFirst: (id, { file, position }) => {
+      const own = `${position} ${file}`;
+      const first = firstRecords.get(id) ?? own;
+      firstRecords.set(id, first);
+      return first === own;
+    },
+    skip: (value, subject) => {
+      note(`left out ${subject}`);
+      receipt?.leaveOut(value, subject);
+      return [];
+    },
+  };
+  const endCounting = () => {
+    isCounting = false;
+  };
+  return { formatRun, endCounting };
+};
+
+const maxRecordsAtOnce = 256;
+
+type Visit = (raw: input.RawRecord, at: records.RolloutPosition) => Promise<void> | false | undefined | void;
+
+/** Awaits only promises, because an await takes longer than the conversion of a record. */
+const visitRecords = async (files: readonly records.ConvertedFile[], { signal }: Host, visit: Visit) => {
+  const visitFile = async (file: records.ConvertedFile) => {
+    let record = 0;
+    for await (const batch of file.records.batches()) {
+      for (const raw of batch) {
+        // Records that convert to nothing never let other tasks run.
+        if (record % maxRecordsAtOnce === 0) await setImmediate();
+        signal.throwIfAborted();
+        const visiting = visit(raw, { file, record: record++, position: -1 });
+        if (visiting === false) return;
+        if (visiting) await visiting;
+      }
+    }
+  };
+  for (const file of files) await visitFile(file);
+};

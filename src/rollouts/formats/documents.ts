@@ -1,0 +1,70 @@
+/** Reads the documents next to a record, which are not records themselves. */
+import { basename, dirname, join } from "node:path";
+import { getErrorCode, readRegularFile } from "../../files.ts";
+import { bomLength } from "../../json/json-bytes.ts";
+import { inputUnreadable } from "../input/failures.ts";
+import * as input from "../input/index.ts";
+import { ConversionError, Value } from "../messages/value.ts";
+
+interface SideDocument {
+  readonly name: string;
+  readonly bytes: Buffer;
+  /** NaN and Infinity are empty objects. Undefined for other text than JSON. */
+  readonly value: Value | undefined;
+}
+
+/** A document that the record needs is not JSON. */
+export class DocumentError extends ConversionError {
+  readonly document: SideDocument;
+
+  constructor(document: SideDocument, record: Value) {
+    super(`the document ${document.name} is not JSON`, record);
+    this.document = document;
+  }
+}
+
+/** Finds a document next to a remote file only if this document is an input. */
+export const openDocuments = (sources: readonly input.Source[]) => {
+  const remotes = new Map(
+    sources.flatMap((source) => (input.isRemote(source.name) ? [[join(source.name), source]] : [])),
+  );
+  const foundNames = new Set<string>();
+  /** Caches the last document, because all records of a file use the same document. */
+  let latest: { name: string; document: SideDocument | undefined } | undefined;
+  const load = (name: string, read: () => Buffer | undefined) => {
+    if (latest?.name === name) return latest.document;
+    const content = read();
+    if (content) foundNames.add(name);
+    const bytes = content?.subarray(bomLength(content));
+    latest = { name, document: bytes && { name, bytes, value: Value.parsePython(bytes, name) } };
+    return latest.document;
+  };
+  return {
+    foundNames,
+    load,
+    findFile: (file: string, path: string) => {
+      const name = join(dirname(file), path);
+      const remote = remotes.get(name);
+      if (remote) {
+        const { name: url, bytes } = remote;
+        return load(url, () => (bytes.size > input.maxDocumentBytes ? undefined : input.readHead(bytes, bytes.size)));
+      }
+      return file === "-" || input.isRemote(file) ? undefined : load(name, () => readDocumentFile(name));
+    },
+    /** @throws DocumentError for other text than strict JSON */
+    require: (document: SideDocument | undefined, record: Value) => {
+      if (document && document.value?.bytes !== document.bytes) throw new DocumentError(document, record);
+      return document?.value;
+    },
+  };
+};
+
+const readDocumentFile = (path: string) => {
+  try {
+    return readRegularFile(path);
+  } catch (thrown) {
+    const code = getErrorCode(thrown);
+    if (["ENOENT", "ENOTDIR", "EISDIR"].includes(code)) return undefined;
+    throw inputUnreadable(basename(path), code, { cause: thrown });
+  }
+};

@@ -1,0 +1,67 @@
+/** Reads the first records of an input. */
+
+import { closeTruncated } from "../../json/table.ts";
+import * as input from "../input/index.ts";
+import { Value } from "../messages/value.ts";
+import { isAtEnd } from "./source-records.ts";
+
+export type FirstRecord = input.RawRecord & Readonly<{ kind?: "lines" | "document"; value?: Value }>;
+
+export const maxFirstLines = 20;
+
+/** Reads at most this many bytes to find a list that identifies rollcall's format. */
+const maxHeadBytes = 2 ** 16;
+
+/** Deep enough for the messages of a trajectory in a request. */
+const maxHeadDepth = 8;
+
+/** Parses an object at the start, also in an array. A truncated object ends after its last complete value. */
+export const parseStart = (bytes: Buffer) => {
+  const start = bytes.toString("latin1").search(/[^\s[\xef\xbb\xbf]/);
+  const closed = start < 0 ? undefined : closeTruncated(bytes.subarray(start), maxHeadDepth);
+  return closed && Value.parsePython(closed);
+};
+
+export function* readStarts(bytes: input.Bytes) {
+  for (const length of [input.ownHeadBytes, maxHeadBytes]) {
+    const value = parseStart(input.readHead(bytes, length));
+    if (value) yield value;
+  }
+}
+
+/**
+ * Yields objects and invalid JSON from the first lines, then the whole file if it can be a document.
+ * @param isDone true if the caller needs no document
+ */
+export async function* readFirstRecords(
+  source: input.Source,
+  limits: input.ReadLimits,
+  isDone: () => boolean,
+): AsyncGenerator<FirstRecord, void> {
+  const { bytes } = source;
+  const isList = /^[\s\ufeff]*\[/.test(input.readHead(bytes, input.sniffedBytes).toString("utf8"));
+  let count = 0;
+  let hasLines = false;
+  for await (const raw of readRawRecords(source, { text: "lines" }, limits)) {
+    const value = Value.parsePython(Buffer.from(raw.bytes));
+    const isWhole = raw.isDocument || (count === 0 && isAtEnd(raw, bytes.size));
+    if (value?.isObject || (value && isWhole)) {
+      yield isWhole ? { ...raw, value } : { ...raw, value, kind: "lines" };
+      // A file that starts with `[` can still be a document.
+      hasLines ||= count === 0 && !isList;
+    } else if (!value) yield raw;
+    if (isWhole || ++count === maxFirstLines) break;
+  }
+  if (hasLines || isDone() || bytes.size > input.maxDocumentBytes) return;
+  for await (const raw of readRawRecords(source, { text: "document" }, limits)) {
+    const value = Value.parsePython(raw.bytes);
+    if (value) yield { ...raw, value, kind: "document" };
+  }
+}
+
+export async function* readRawRecords(source: input.Source, records: input.RecordKinds, limits: input.ReadLimits) {
+  const opened = await input.openRecords(source, { records }, limits);
+  const first = await opened.readFirst?.();
+  if (first) yield first;
+  if (!opened.readFirst) for await (const batch of opened.batches()) yield* batch;
+}

@@ -1,0 +1,170 @@
+/** Defines the interface of formats, whose functions throw ConversionError. */
+
+import type { Host } from "../../host.ts";
+import type { OpenedInputs, RecordKinds } from "../input/index.ts";
+import type { ConversionNotes } from "../messages/chat.ts";
+import type { Json } from "../messages/output-json.ts";
+import type { ConversionError, Members, Value } from "../messages/value.ts";
+import type { Path } from "../rules/positions.ts";
+
+export interface ConvertibleInputs extends OpenedInputs {
+  host: Host;
+  maxUnpackedBytes: number;
+  /** True if nothing calls `LineOrigin.digestOf`. */
+  skipsDigests?: boolean;
+}
+
+/** What a format says of its conversion in the receipt. */
+interface ReceiptNotes {
+  /** @param isRepeated true if the output has the information of the value */
+  leaveOut(value: Value, reason: string, isRepeated?: boolean): void;
+  addRepeated(json: Json | undefined, to: string): void;
+}
+
+export type RewardPart = Readonly<{
+  path: Path;
+  /** The path as it was given, without the weight. */
+  name: string;
+  /** Default: 1. */
+  weight?: number | undefined;
+}>;
+
+export type FormatOptions = Readonly<{
+  /** The name of a format, or `auto`. */
+  from: string;
+  /** The parts whose sum is the reward. Default: the format's own reward. */
+  rewardFrom?: readonly RewardPart[] | undefined;
+  /** Default: `messages`. */
+  messagesFrom?: Path | undefined;
+  /** Maps ids of rollouts to JSON numbers. */
+  rewards?: ReadonlyMap<string, string> | undefined;
+  /** The keys whose values a group has in common. */
+  groupBy?: readonly string[] | undefined;
+  /** Default: unknown. */
+  split?: string | undefined;
+  allowsLossy: boolean;
+  hasReceipt: boolean;
+  /** True if each document of a trajectory becomes a separate history. */
+  keepsHistories: boolean;
+}>;
+
+export interface SourceRecord {
+  readonly value: Value;
+  readonly file: string;
+  readonly position: number;
+  readonly member?: string | undefined;
+  /** True if only the start of the record is valid JSON. */
+  readonly isTruncated?: boolean;
+  /** True if the record is one of several documents in a file. */
+  readonly isListed?: boolean;
+  /** True if the record is the whole content of its file. */
+  readonly isWhole?: boolean;
+  /** The bytes of a record with NaN or Infinity. `isAllowed` is `Format.hasNonFinite`. */
+  readonly nonFinite?: Readonly<{ bytes: Buffer; isAllowed: boolean }> | undefined;
+  /** The key of the group that becomes invalid if the record cannot be converted. */
+  group?: string | undefined;
+  /** True if the record has no group key. In a truncated record, the key can be in the missing part. */
+  isGroupDerived?: boolean;
+  /** For each answer in the prompt, whether another row sampled it, and true if it sampled this text. */
+  sampled?: readonly (boolean | undefined)[] | undefined;
+  /** The id and the time of the record's only rollout. */
+  identity?: Pick<Rollout, "id" | "changedAt">;
+}
+
+export type Rollout = Readonly<{
+  /** The group key. Files with the same `groupScope` share groups. Default: `SourceRecord.group`. */
+  group?: string | undefined;
+  /** The record's part for this rollout. Default: the whole record. */
+  part?: Value;
+  documents?: readonly Value[];
+  /** The values whose bytes determine the dedup key. Default: `part` and `documents`. */
+  identityValues?: readonly Value[];
+  /** A text that also determines the dedup key, such as a reward from another file. */
+  identity?: string | undefined;
+  index?: number | undefined;
+  trajectory?: Json;
+  exception?: Json;
+  error?: ConversionError;
+  /** Other members of the group. Only the group's first rollout sets these members. */
+  members?: Members;
+  /**
+   * Copies of a rollout have the same id in all files. No other rollout has this id.
+   * A function is called after the last record.
+   */
+  id?: string | (() => string) | undefined;
+  /** The last time in the record, in milliseconds. The newest copy counts. Default: the last copy. */
+  changedAt?: number | undefined;
+}>;
+
+export type RecordFault = Pick<SourceRecord, "file" | "position"> & Readonly<{ group: string; fault: string }>;
+
+export interface FormatRun extends ConversionNotes {
+  skip(value: Value, subject: string): readonly never[];
+  readonly options: FormatOptions;
+  readonly files: readonly string[];
+  /** Reads a document next to the record's file. @throws ConversionError if the document is not JSON */
+  readDocument(record: Pick<SourceRecord, "file" | "value">, path: string): Value | undefined;
+  /** Reads settings next to the record's file or in the record's archive. NaN and Infinity become empty objects. */
+  readSettings(record: Pick<SourceRecord, "file" | "member">, path: string): Value | undefined;
+  /** True for the first record with the id, each time that this record is converted. */
+  isFirst(id: string, record: Pick<SourceRecord, "file" | "position">): boolean;
+  /** The ids of `rewards`, or the names of the parts of `rewardFrom`, that a record has. */
+  readonly usedRewards: Set<string>;
+  readonly receipt: ReceiptNotes | undefined;
+}
+
+export interface Converter {
+  /** Receives each record before the first call of `convert`. Returns false if it needs no more records of the file. */
+  preview?(record: SourceRecord): unknown;
+  /** Returns undefined for a record that is part of another record, and no rollout for other records. */
+  convert(record: SourceRecord): readonly Rollout[] | undefined;
+  /** After the last record, returns the faults that depend on several records. */
+  findFaults?(): readonly RecordFault[];
+}
+
+/** The messages, or the texts, of a row. */
+export interface RowTurns {
+  readonly prompt?: readonly Value[] | string;
+  readonly sampled: readonly Value[] | string;
+}
+
+export type Format = Readonly<{
+  name: string;
+  title: string;
+  /** Texts that tell users where these values come from. */
+  keys: { group: string; reward: string; sampled: string };
+  /** The first capture of `zip` is the group key in the name of a member. */
+  records: RecordKinds;
+  /** Without a receipt, only these columns are read. Default: all. */
+  columns?: readonly string[];
+  /** Columns of strings with JSON. The output never contains these strings. */
+  jsonColumns?: readonly string[];
+  /** Matches paths after removal of `.gz` and `.zst`. The separator is always `/`. */
+  filePattern?: RegExp;
+  /** Matches paths, as `filePattern` does, of files without rollouts that the writer puts next to its rollouts. */
+  companions?: RegExp;
+  /** Matches the names of folders next to a record whose files are parts of the record. */
+  partFolders?: RegExp;
+  /** Only files with the same scope share groups. Default: no other file. */
+  groupScope?(file: string): string;
+  /** The writer writes a rollout to two files if their paths differ only in this part. */
+  repeatedPath?: RegExp;
+  takesGroupKey?: boolean;
+  /** True if no two records belong to a group. */
+  hasGroupPerRecord?: boolean;
+  /** True if the files record whole groups, which `--group-by` does not change. */
+  isGrouped?: boolean;
+  lastFilePattern?: RegExp;
+  /** True if the writer writes NaN and Infinity, for example for samples without a score. */
+  hasNonFinite?: boolean;
+  /** True if files lack some messages or tokens. */
+  isLossy?: boolean;
+  /** Returns the turns of a row, which can be a turn of another row. Undefined for a row with several rollouts. */
+  listTurns?(row: Value): RowTurns | undefined;
+  /** True if a row has answers of earlier turns in its prompt. */
+  hasPrompts?: boolean;
+  /** Returns the id of a rollout whose rows must all continue each other. */
+  findOutputs?(record: SourceRecord): string | undefined;
+  recognizes(first: SourceRecord): boolean | undefined;
+  open(run: FormatRun): Converter;
+}>;

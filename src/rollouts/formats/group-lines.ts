@@ -1,0 +1,321 @@
+/** Writes groups as lines of rollcall's format, and maps the lines to records. */
+
+import { hash } from "node:crypto";
+import type { Host } from "../../host.ts";
+import { replaceLineEnds } from "../../json/json-bytes.ts";
+import * as input from "../input/index.ts";
+import { additionReasonOf, childrenOf, findSource, type Json, JsonWriter, memberOf } from "../messages/output-json.ts";
+import type { Value } from "../messages/value.ts";
+import { invalidInput } from "../rules/failures.ts";
+import type { Path } from "../rules/positions.ts";
+import { Problems } from "../rules/problems.ts";
+import { dropCopies, pathInGroup } from "./copies.ts";
+import type { Converter, Format, Rollout } from "./format.ts";
+import {
+  type ConvertedFile,
+  convertRecord,
+  locateInRecord,
+  parseRecord,
+  type RolloutPosition,
+} from "./source-records.ts";
+import { areTurns } from "./turn-rows.ts";
+import { type ConvertedGroup, crossFileMark, type DroppedCopy, type WrittenRollout } from "./written-rollout.ts";
+
+const maxBufferedBytes = 2 ** 20;
+
+/** The positions of this many rollouts, each in its own group, take about 1.5 GB. */
+const maxRollouts = 2_000_000;
+
+const lineStart = '{"trajectories":[';
+const lineEnd = ({ rollouts, members }: ConvertedGroup) => {
+  const exceptions = rollouts.flatMap(({ exception }) => (exception === "" ? [] : exception));
+  return `]${exceptions.length === 0 ? "" : `,"exceptions":[${exceptions.join()}]`}${members && ","}${members}}\n`;
+};
+
+const computeDigest = ({ bytes, span: { start, end } }: Value) => hash("sha256", bytes.subarray(start, end), "binary");
+
+/** Writes groups in the order of their first rollouts. */
+export class GroupLines {
+  readonly groups: ConvertedGroup[] = [];
+  readonly #byKey = new Map<string, ConvertedGroup>();
+  readonly #spool: input.Spool;
+  readonly #skipsDigests: boolean;
+  readonly #pending = new JsonWriter();
+  #flushedBytes = 0;
+  #rollouts = 0;
+  #current: ConvertedGroup | undefined;
+  /** True while the lines in the spool are complete groups, with their rollouts in order. */
+  #isInOrder = true;
+  #ordered: input.Spool | undefined;
+
+  constructor(spool: input.Spool, { skipsDigests }: { readonly skipsDigests: boolean }) {
+    this.#spool = spool;
+    this.#skipsDigests = skipsDigests;
+  }
+
+  add(rollout: Rollout, value: Value, { file, record, position }: RolloutPosition) {
+    const group = this.#findGroup(rollout.group ?? "", { file, record });
+    const { trajectory, index, part, documents = [], identity = "", id, changedAt } = rollout;
+    const before = group.rollouts.at(-1);
+    if (!before) this.#startGroup(group, rollout.members);
+    else if (group !== this.#current || (index ?? 0) < (before.index ?? 0)) this.#isInOrder = false;
+    const exception = rollout.exception === undefined ? "" : this.#toLatin1Json(rollout.exception);
+    if (trajectory !== undefined && group.trajectories++ > 0) this.#writeText(",");
+    const start = this.#flushedBytes + this.#pending.length;
+    const length = trajectory === undefined ? 0 : this.#pending.writeOnOneLine(trajectory).length;
+    const identities = this.#skipsDigests ? [] : (rollout.identityValues ?? [part ?? value, ...documents]);
+    const digest = identities.map(computeDigest).join("") + identity;
+    const span = part?.span;
+    // Spread syntax would need twice the memory.
+    const isFinishDerived = isLastFinishDerived(trajectory);
+    this.#addTo(group, {
+      ...{ file, record, position, start, length, span, digest, index, exception, id, changedAt, isFinishDerived },
+    });
+  }
+
+  addBroken(key: string, at: RolloutPosition, { part, id, changedAt }: Rollout) {
+    const group = this.#findGroup(key, at);
+    this.#isInOrder = false;
+    const nothing = { start: 0, length: 0, digest: "", exception: "", index: undefined };
+    const rollout: WrittenRollout = { ...at, ...nothing, span: part?.span, id, changedAt, isBroken: true };
+    this.#addTo(group, rollout);
+    return { group, rollout };
+  }
+
+  /** Expects that all rollouts were added. */
+  dropCopies() {
+    const copies = dropCopies(this.groups);
+    if (copies.length > 0) this.#isInOrder = false;
+    return copies;
+  }
+
+  /** Returns a promise only if the buffer is full, because an await takes time. */
+  flushFull() {
+    return this.#flushFullTo(this.#spool);
+  }
+
+  async end(host: Host) {
+    if (this.#current) this.#writeText(lineEnd(this.#current));
+    await this.#flushTo(this.#spool);
+    const texts = this.#spool.bytes();
+    if (this.#isInOrder) return texts;
+    this.#ordered = await input.openSpool(host);
+    for (const group of this.groups) {
+      await this.#writeGroup(group, texts);
+      await this.#flushFullTo(this.#ordered);
+    }
+    await this.#flushTo(this.#ordered);
+    await texts.close();
+    return this.#ordered.bytes();
+  }
+
+  async discard() {
+    await Promise.all([this.#spool.discard(), this.#ordered?.discard()]);
+  }
+
+  #findGroup(key: string, { file, record }: Pick<RolloutPosition, "file" | "record">) {
+    const isKeyed = key.startsWith(crossFileMark);
+    const fullKey = isKeyed ? key : `${file.fileSet} ${file.areRecordsApart ? record : ""} ${key}`;
+    const existing = this.#byKey.get(fullKey);
+    if (existing) return existing;
+    const empty = { isBroken: false, trajectories: 0, members: "" };
+    const group: ConvertedGroup = { position: this.groups.length, rollouts: [], isKeyed, ...empty };
+    this.groups.push(group);
+    this.#byKey.set(fullKey, group);
+    return group;
+  }
+
+  #startGroup(group: ConvertedGroup, members: Rollout["members"] = []) {
+    group.members = this.#toLatin1Json(new Map(members)).slice(1, -1);
+    this.#writeText(`${this.#current ? lineEnd(this.#current) : ""}${lineStart}`);
+    this.#current = group;
+  }
+
+  /** @throws Failure `invalid-input` */
+  #addTo(group: ConvertedGroup, rollout: WrittenRollout) {
+    group.rollouts.push(rollout);
+    if (++this.#rollouts <= maxRollouts) return;
+    const refusal = new Problems();
+    refusal.report("too-many-records", { rollouts: maxRollouts }, { file: rollout.file.name });
+    throw invalidInput(refusal);
+  }
+
+  async #writeGroup(group: ConvertedGroup, texts: input.Bytes) {
+    group.rollouts.sort((a, b) => (a.index ?? 0) - (b.index ?? 0));
+    // `!` is not JSON, so the group becomes invalid. The rollouts of a joined group are in another line.
+    if (group.isBroken || group.rollouts.length === 0) return this.#writeText(group.isBroken ? "!\n" : "\n");
+    this.#writeText(lineStart);
+    for (const [at, trajectory] of group.rollouts.filter(({ length }) => length > 0).entries()) {
+      if (at > 0) this.#writeText(",");
+      this.#pending.write(await input.readRange(texts, trajectory));
+    }
+    this.#writeText(lineEnd(group));
+  }
+
+  #writeText(text: string) {
+    this.#pending.write(Buffer.from(text, "latin1"));
+  }
+
+  #toLatin1Json(json: Json) {
+    const start = this.#pending.length;
+    this.#pending.writeOnOneLine(json);
+    return this.#pending.take(start).toString("latin1");
+  }
+
+  #flushFullTo(to: input.Spool) {
+    return this.#pending.length >= maxBufferedBytes ? this.#flushTo(to) : undefined;
+  }
+
+  async #flushTo(to: input.Spool) {
+    const bytes = this.#pending.take();
+    this.#flushedBytes += bytes.length;
+    await to.write(bytes);
+  }
+}
+
+/** True if rollcall added the finish reason of the last choice. */
+const isLastFinishDerived = (trajectory: Json | undefined) => {
+  const turns = childrenOf(memberOf(trajectory ?? null, "messages_and_choices") ?? null);
+  const finishes = turns.map(([, turn]) => memberOf(turn, "finish_reason"));
+  return additionReasonOf(finishes.findLast((finish) => finish !== undefined) ?? null) !== undefined;
+};
+
+/** @param keys names that `--group-by` could use instead */
+export const findKeyUse = (groups: readonly ConvertedGroup[], keys: readonly string[]): input.GroupKeyUse => {
+  const filesOf = ({ rollouts }: ConvertedGroup) => new Set(rollouts.map(({ file }) => file)).size;
+  const lacksKey = ({ isKeyed, isBroken }: ConvertedGroup) => !isKeyed && !isBroken;
+  return {
+    keys,
+    isUsed: groups.some(({ isKeyed }) => isKeyed),
+    joined: groups.filter((group) => group.isKeyed && filesOf(group) > 1).length,
+    linesWithout: groups.flatMap((group, at) => (lacksKey(group) ? at + 1 : [])),
+  };
+};
+
+interface ConvertedFiles {
+  readonly files: readonly ConvertedFile[];
+  readonly format: Format;
+  readonly converter: Converter;
+  readonly groups: readonly ConvertedGroup[];
+  readonly copies: readonly DroppedCopy[];
+}
+
+export const createLineOrigin = ({ files, format, converter, groups, copies }: ConvertedFiles): input.OriginalLines => {
+  const rolloutsOf = (line: number) => groups[line - 1]?.rollouts ?? [];
+  const reread = openRereader(format, converter);
+  return {
+    files: files.map(({ name }) => name),
+    copies: copies.flatMap(({ copy, kept, keptIn }) => {
+      const pathOf = ({ name }: ConvertedFile) => name.replace(format.repeatedPath ?? "", "");
+      const isExpected = areTurns(copy.id) || (copy.file !== kept.file && pathOf(copy.file) === pathOf(kept.file));
+      const locate = async () => await locateRollout(copy, reread);
+      const findPath = () => pathInGroup(keptIn, kept);
+      return isExpected ? [] : { line: keptIn.position + 1, findPath, locate };
+    }),
+    canRegroup: format.takesGroupKey === true && files.length > 1,
+    isBroken: (line) => groups[line - 1]?.isBroken === true,
+    digestOf: (line, kept) => digestRollouts(rolloutsOf(line), kept),
+    positionOf: (line) => {
+      const [first] = rolloutsOf(line);
+      const record = first?.file.records.locate(first.record) ?? { label: "the input", line: 1 };
+      return { file: record.label, line: record.line };
+    },
+    derivedFinishesOf: (line) =>
+      rolloutsOf(line).flatMap((rollout) => (rollout.length > 0 ? rollout.isFinishDerived === true : [])),
+    locationOf: async (line, path) => await locatePath(rolloutsOf(line), path, reread),
+    recordsOf: async (line) => await listRecords(rolloutsOf(line), reread),
+    textOf: (label) => files.find(({ name }) => name === label)?.records.text,
+  };
+};
+
+/** Reads and converts the record of a rollout again. */
+type Reread = (written: WrittenRollout) => Promise<{
+  raw: input.RawRecord | undefined;
+  value: Value | undefined;
+  rollout: Rollout | undefined;
+}>;
+
+const openRereader = (format: Format, converter: Converter): Reread => {
+  const rereadRecord = async (at: RolloutPosition) => {
+    const raw = await at.file.records.reread(at.record);
+    const record = raw && parseRecord(format, raw, at);
+    return { raw, value: record?.value, rollouts: record && convertRecord(converter, record) };
+  };
+  /** A document can be the record of many groups. */
+  let latest: { at: RolloutPosition; converted: ReturnType<typeof rereadRecord> } | undefined;
+  return async (written) => {
+    if (latest?.at.file !== written.file || latest.at.record !== written.record)
+      latest = { at: written, converted: rereadRecord(written) };
+    const { raw, value, rollouts } = await latest.converted;
+    return { raw, value, rollout: rollouts?.[written.position] };
+  };
+};
+
+const locateRollout = async (written: WrittenRollout, reread: Reread) => {
+  const { raw, value, rollout } = await reread(written);
+  return raw && value ? locateInRecord(raw, rollout?.part ?? value) : written.file.records.locate(written.record);
+};
+
+const digestRollouts = (rollouts: readonly WrittenRollout[], kept: readonly number[] | undefined) => {
+  const trajectories = rollouts.filter(({ length }) => length > 0);
+  const selected = new Set(kept?.map((at) => trajectories[at]) ?? trajectories);
+  const chosen = rollouts.filter((rollout) => rollout.length === 0 || selected.has(rollout));
+  // The digest must not depend on the order of the records.
+  const digests = chosen.map(({ digest }) => digest).sort();
+  return hash("sha256", digests.join("\n"), "buffer");
+};
+
+const locatePath = async (rollouts: readonly WrittenRollout[], path: Path, reread: Reread) => {
+  const [key, position] = path;
+  const isException = key === "exceptions";
+  const candidates = rollouts.filter((one) => (one.length === 0) === isException && !one.isBroken);
+  const written = (typeof position === "number" ? candidates[position] : undefined) ?? rollouts[0];
+  if (!written) return {};
+  const { raw, value, rollout } = await reread(written);
+  if (!raw || !value) return {};
+  const json = rollout?.trajectory ?? rollout?.exception;
+  const source = json === undefined || path.length < 3 ? undefined : findSource(json, path.slice(2));
+  return locateInRecord(raw, source?.value ?? rollout?.part ?? value, source?.rest);
+};
+
+/** Returns each record, part and document once, as a single line. */
+const listRecords = async (rollouts: readonly WrittenRollout[], reread: Reread) => {
+  const partKey = ({ file, record, span }: WrittenRollout) => `${file.position} ${record} ${span?.start ?? 0}`;
+  const parts = new Map(rollouts.map((written) => [partKey(written), written]));
+  const documents = new Set<string>();
+  const records: input.OriginalRecord[] = [];
+  const add = (file: string, line: number, bytes: Buffer) =>
+    records.push({ file, line, bytes: replaceLineEnds(Buffer.from(bytes)) });
+  for (const written of parts.values()) {
+    const { raw, rollout } = await reread(written);
+    if (!raw || raw.fault !== undefined) continue;
+    const { label, line } = written.file.records.locate(written.record);
+    add(label, line, raw.bytes.subarray(written.span?.start, written.span?.end));
+    for (const { document = "", bytes } of rollout?.documents ?? []) {
+      if (!documents.has(document)) add(document, 1, bytes);
+      documents.add(document);
+    }
+  }
+  return records;
+};
+
+interface WrittenGroups {
+  groups: readonly ConvertedGroup[];
+  copies: readonly DroppedCopy[];
+}
+
+export function* listRecordMappings(written: readonly WrittenGroups[]) {
+  const numbers = new Map<ConvertedGroup, number>();
+  const toMapping = ({ file, record }: WrittenRollout, group: number, trajectory: number | null) => {
+    const { label, line } = file.records.locate(record);
+    return { file: label, line, group, trajectory };
+  };
+  for (const group of written.flatMap(({ groups }) => groups)) {
+    if (group.rollouts.length > 0) numbers.set(group, numbers.size + 1);
+    let trajectories = 0;
+    for (const rollout of group.rollouts)
+      yield toMapping(rollout, numbers.size, rollout.length > 0 ? ++trajectories : null);
+  }
+  for (const { copy, keptIn } of written.flatMap(({ copies }) => copies))
+    yield toMapping(copy, numbers.get(keptIn) ?? 0, null);
+}

@@ -1,0 +1,78 @@
+/** Converts files of other tools to groups. */
+import { readUpTo } from "../../files.ts";
+import type { Host } from "../../host.ts";
+import { isObject, parseJson } from "../../json/json-bytes.ts";
+import { digitsAt, findMember, tryParseRawJson } from "../../json/raw-json.ts";
+import { describeSystemCode } from "../../sentences.ts";
+import { formatCommandLine } from "../../shell-words.ts";
+import { invalidRewards } from "../input/failures.ts";
+import type { ConvertedInputs } from "./convert-inputs.ts";
+import type { ConvertibleInputs, FormatOptions } from "./format.ts";
+import { beginsWithOwnRecord } from "./recognize.ts";
+
+export type { Conversion } from "./convert-inputs.ts";
+export type { Format, FormatOptions } from "./format.ts";
+export { listInexactValues, type ReceiptData, sumCounts } from "./receipt.ts";
+
+/** Loads converters only if an input can need a conversion. @throws Failure `spool-failed`; the signal's reason */
+export const convertOpened = async (options: FormatOptions, inputs: ConvertibleInputs): Promise<ConvertedInputs> => {
+  const { sources } = inputs;
+  if (options.from === "auto" && sources.every(({ bytes }) => beginsWithOwnRecord(bytes)))
+    return { sources, skipped: inputs.skipped };
+  return await (await import("./convert-inputs.ts")).convertInputs(options, inputs);
+};
+
+/** Reads the file of `--rewards` without rounding. @throws Failure `invalid-option-value` */
+export const readRewardsFile = async (file: string, host: Host) => {
+  const bytes = await readUpTo(file, Number.POSITIVE_INFINITY, host, (code) =>
+    invalidRewards(`cannot read --rewards ${file}: ${describeSystemCode(code)}`),
+  );
+  const text = bytes?.toString("utf8") ?? "";
+  const report = readReport(text, file);
+  if (report) return report;
+  const rewards = new Map<string, string>();
+  for (const [at, line] of text.split("\n").entries()) {
+    if (line.trim() === "") continue;
+    const value = tryParseRawJson(line);
+    const [name, reward] = [findMember(value, "id")?.text, digitsAt(value, "reward")];
+    if (name === undefined || reward === undefined)
+      throw invalidRewards(
+        `${file}:${at + 1}: expected a line such as {"id": "a", "reward": 1}, or a report of SWE-bench`,
+        findCommand(text, file),
+      );
+    if (rewards.has(name) && rewards.get(name) !== reward)
+      throw invalidRewards(`--rewards ${file}: ${name} has two rewards`);
+    rewards.set(name, reward);
+  }
+  return rewards;
+};
+
+/** The lists of a report of SWE-bench, which counts empty patches and errors as not resolved. */
+const reportLists = { resolved_ids: "1", unresolved_ids: "0", empty_patch_ids: "0", error_ids: "0" };
+
+const readReport = (text: string, file: string) => {
+  const report: unknown = /"resolved_ids"/.test(text) ? parseJson(text)?.value : undefined;
+  if (!isObject(report)) return undefined;
+  const rewards = new Map<string, string>();
+  for (const [key, reward] of Object.entries(reportLists)) {
+    const ids = report[key];
+    // Older reports have no list of empty patches.
+    if (ids === undefined) continue;
+    if (!Array.isArray(ids) || ids.some((id) => typeof id !== "string"))
+      throw invalidRewards(`--rewards ${file}: ${key} is not a list of ids`);
+    for (const id of ids.map(String)) {
+      if (rewards.has(id) && rewards.get(id) !== reward)
+        throw invalidRewards(`--rewards ${file}: ${id} is resolved and not resolved`);
+      rewards.set(id, reward);
+    }
+  }
+  return rewards;
+};
+
+/** Results of SWE-bench: a line for each instance. */
+const findCommand = (text: string, file: string) =>
+  /"resolved"\s*:/.test(text)
+    ? `convert it: \`${formatCommandLine(["jq", "-c", "{id: .instance_id, reward: (if .resolved then 1 else 0 end)}", file])} > rewards.jsonl\``
+    : undefined;
+
+export { formatNames, loadFormats } from "./recognize.ts";

@@ -1,0 +1,385 @@
+/** Converts logs of Inspect. */
+import { hash } from "node:crypto";
+import type { Path } from "../../json/table.ts";
+import { buildCall, choice, hasCalls, toToolCall } from "../messages/chat.ts";
+import { decideFinish } from "../messages/finish-reason.ts";
+import { type Json, literal, type Member, nonEmpty, rawLiteral, unindentJson } from "../messages/output-json.ts";
+import type { Value } from "../messages/value.ts";
+import { shortenName } from "../rules/positions.ts";
+import {
+  buildException,
+  buildTrajectory,
+  convertPart,
+  findLastTime,
+  findReward,
+  listFileIds,
+  missingReward,
+  readPath,
+} from "./build-trajectory.ts";
+import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
+
+export const inspect: Format = {
+  name: "inspect",
+  title: "a log of Inspect",
+  keys: {
+    group: "the epochs of one sample",
+    reward: "the score of the only scorer (of several scorers: --reward-from scores.NAME.value)",
+    sampled: 'the messages with the source "generate", and the outputs of model events',
+  },
+  // A sample in chunks has many members, and `sample.json` is the first.
+  records: {
+    text: "documents",
+    zip: /^samples\/(.+)_epoch_\d+(?:\/sample)?\.json$/,
+    zipCompanions: /^(?:_journal\/.*|(?:header|summaries|reductions)\.json|samples\/.+_epoch_\d+\/.*)$/,
+  },
+  filePattern: /\.eval$/,
+  companions: /(?:^|\/)(?:eval-set|logs|listing)\.json$/,
+  // `inspect score` writes a copy, without the time, next to the log.
+  lastFilePattern: /-scored(?:-\d+)?\.(?:eval|json)$/i,
+  hasNonFinite: true,
+  recognizes: ({ value, member }) =>
+    member === undefined
+      ? value.get("eval", "task")?.isText && value.get("samples")?.isList
+      : value.has("id") && value.get("epoch")?.isNumber,
+  open: (run) => ({ convert: (record) => convertRollouts(run, record) }),
+};
+
+const chunkedSample = /_epoch_\d+\/sample\.json$/;
+
+const convertRollouts = (run: FormatRun, record: SourceRecord) => {
+  const { value, member } = record;
+  const convert = (sample: Value, context: SampleLog): readonly Rollout[] =>
+    isUnscored(run, sample) ? run.skip(sample, "a sample without a score") : [convertRollout(run, sample, context)];
+  if (member !== undefined) {
+    const log = run.readSettings(record, "header.json") ?? run.readSettings(record, "_journal/start.json");
+    const isOnly =
+      log?.get("eval", "dataset", "samples")?.number === 1 && (log.get("eval", "config", "epochs")?.number ?? 1) === 1;
+    const names = isOnly ? listFileIds(record) : [];
+    noteIncomplete(run, record, log, run.readSettings(record, "header.json") !== undefined);
+    return convert(value, { log, names, isChunked: chunkedSample.test(member) });
+  }
+  noteIncomplete(run, record, value, true);
+  const samples = value.requireItems("samples");
+  const names = samples.length === 1 ? listFileIds(record) : [];
+  return samples.flatMap((sample) => convert(sample, { log: value, names, isChunked: false }));
+};
+
+/** Inspect writes the header last. */
+const noteIncomplete = (run: FormatRun, record: SourceRecord, log: Value | undefined, hasHeader: boolean) => {
+  const status = log?.textAt("status") ?? "success";
+  if ((hasHeader && status === "success") || !run.isFirst(`log ${record.file}`, record)) return;
+  const why = hasHeader ? `the status of the log is \`${shortenName(status)}\`` : "the log has no header.json";
+  run.note(`${why}, so the evaluation may have ended early, and samples can be missing`);
+};
+
+/** A scorer that leaves a sample unscored writes NaN, which is an empty object here. */
+const isUnscored = ({ options: { rewardFrom, rewards } }: FormatRun, sample: Value) => {
+  const names = rewards ? [] : sample.members("scores").map(([name]) => name);
+  const paths = rewardFrom?.map(({ path }) => path) ?? (names.length === 1 ? [["scores", ...names, "value"]] : []);
+  return paths.some((path) => {
+    const value = readPath(sample, path);
+    return value?.isObject && value.members().length === 0;
+  });
+};
+
+interface SampleLog {
+  log: Value | undefined;
+  /** The names of the file if the log has no other sample. */
+  names: readonly string[];
+  isChunked: boolean;
+}
+
+const convertRollout = (formatRun: FormatRun, sample: Value, { log, names, isChunked }: SampleLog) => {
+  const run = { ...formatRun, note: noteOnce(formatRun) };
+  const id = sample.get("id");
+  const group = id?.plain;
+  const events = findEvents(sample).map((event) => event.get("timestamp"));
+  const changedAt = findLastTime([...events, sample.get("completed_at"), sample.get("started_at")]);
+  return convertPart(sample, { group, id: findId(sample, log), changedAt }, () => {
+    if (group === undefined) throw sample.error("id is missing");
+    const fix = "pass the log from before `inspect log convert-chunked`";
+    if (isChunked) throw sample.error(`the sample is stored in chunks, which are not supported (${fix})`);
+    const error = sample.get("error");
+    const scores = findScores(sample, log);
+    if (error && scores.size === 0)
+      return { exception: buildException(error.get("message") ?? error, undefined, error.get("traceback")) };
+    if (sample.has("invalidation")) run.note("converted a sample that is marked as invalidated");
+    if (error) run.note("converted a sample with an error and a score to a trajectory, with the error in its metadata");
+    const started = sample.get("started_at");
+    const startTime = /T.*(?:Z|[+-]\d\d:?\d\d)$/i.test(started?.text ?? "") ? started : undefined;
+    return buildTrajectory({
+      reward: findSampleReward(run, sample, { scores, names }),
+      ...readMessages(run, sample),
+      metrics: convertMetrics(run, scores),
+      metadata: [...convertMetadata(sample, log, scores, startTime), ["error", error?.get("message") ?? error]],
+      startTime,
+    });
+  });
+};
+
+/** A score is the reward and a metric, but counts once. */
+const noteOnce = ({ note }: FormatRun) => {
+  const noted = new Set<string>();
+  return (text: string) => {
+    if (!noted.has(text)) note(text);
+    noted.add(text);
+  };
+};
+
+/** Before 0.3.70, samples have no uuid. `inspect score` and `inspect eval-retry` keep the task, and reuse samples. */
+const findId = (sample: Value, log: Value | undefined) => {
+  const textOf = (key: string) => log?.get("eval", key)?.text ?? "";
+  const run = ["task_id", "run_id", "created"].map(textOf).find((text) => text !== "");
+  const uuid = sample.textAt("uuid");
+  if (uuid !== undefined || run === undefined) return uuid;
+  const epoch = ["id", "epoch"].map((key) => sample.get(key)?.data);
+  const messages = sample.items("messages").map((message) => [message.textAt("role"), message.get("content")?.data]);
+  return hash("sha256", JSON.stringify([run, textOf("task"), textOf("model"), epoch, messages]), "hex");
+};
+
+type Scores = ReadonlyMap<string, Value>;
+
+const findSampleReward = (
+  run: FormatRun,
+  sample: Value,
+  { scores, names }: { scores: Scores; names: readonly string[] },
+) => {
+  const { rewardFrom, rewards } = run.options;
+  const [[name, score] = []] = scores;
+  const value = scores.size === 1 ? score?.get("value") : undefined;
+  const own = value?.canBeMetric ? value : value && convertGrade(run, value);
+  if (own && !rewardFrom && !rewards) {
+    run.note(`used the score of the only scorer, ${name}, as the reward`);
+    return findReward(run, { record: sample, ids: [], readOwn: () => own });
+  }
+  if (!rewardFrom && !rewards) {
+    throw missingReward(
+      sample,
+      Array.from(scores.keys(), (name) => `scores.${name}.value`),
+    );
+  }
+  const findValue = (path: Path) => {
+    const [first, name, ...rest] = path;
+    const isOlder = first === "scores" && !sample.has("scores");
+    return isOlder ? scores.get(String(name))?.get(...rest) : readPath(sample, path);
+  };
+  const readOther = (value: Value) => convertGrade(run, value);
+  const id = sample.get("id");
+  const ids = [`${id?.plain}_epoch_${sample.get("epoch")?.raw ?? 1}`, sample.get("uuid"), ...names];
+  return findReward(run, { record: sample, ids, findValue, readOther });
+};
+
+const convertGrade = (run: FormatRun, value: Value) => {
+  const number = grades.get(value.text ?? "");
+  if (number === undefined) return undefined;
+  run.note("converted the scores C, I, P and N to 1, 0, 0.5 and 0");
+  return literal(number, value);
+};
+
+/** The rewards for the grades correct, incorrect, partial and no answer. */
+const grades: ReadonlyMap<string, number> = new Map(Object.entries({ C: 1, I: 0, P: 0.5, N: 0 }));
+
+const convertMetrics = (run: FormatRun, scores: Scores) => {
+  const metricOf = (value: Value) => (value.canBeMetric ? value : convertGrade(run, value));
+  return [...scores].flatMap(([name, score]): readonly Member[] => {
+    const value = score.get("value");
+    if (value?.isObject) return value.members().map(([key, one]) => [`scores.${name}.${key}`, metricOf(one)]);
+    return value ? [[`scores.${name}`, metricOf(value)]] : [];
+  });
+};
+
+/** In older logs, a sample has only one score, without a name. */
+const findScores = (sample: Value, log: Value | undefined) => {
+  const scores = sample.get("scores");
+  const older = sample.get("score");
+  if (scores || !older) return new Map(scores?.members());
+  const name = log?.get("results", "scorer", "name") ?? log?.get("results", "scores", 0, "name");
+  return new Map([[name?.text ?? "score", older]]);
+};
+
+const convertMetadata = (sample: Value, log: Value | undefined, scores: Scores, startTime: Value | undefined) => {
+  const taken = ["messages", "error", "input", ...(startTime ? ["started_at"] : [])];
+  const members = new Map<string, Value | undefined>(sample.flatMembers().filter(([key]) => !taken.includes(key)));
+  const add = (key: string, value: Value | undefined, otherwise: string) => {
+    if (value) members.set(members.has(key) ? otherwise : key, value);
+  };
+  add("limit", sample.get("limit", "type"), "limit.type");
+  for (const [key, value] of sample.flatMembers("metadata")) add(key, value, `metadata.${key}`);
+  for (const [name, score] of scores) {
+    const value = score.get("value");
+    if (value?.text !== undefined && !grades.has(value.text)) add(`scores.${name}`, value, `scores.${name}.value`);
+  }
+  add("task", log?.get("eval", "task"), "eval.task");
+  add("model", log?.get("eval", "model"), "eval.model");
+  return members;
+};
+
+const readMessages = (run: FormatRun, sample: Value) => {
+  const messages = sample.requireItems("messages");
+  const events = modelEvents(findEvents(sample));
+  const attachments = openAttachments(sample);
+  const choiceOf = openChoices(attachments, [...events.map((event) => event.get("output")), sample.get("output")]);
+  const toTurn = (message: Value) => {
+    const role = message.textAt("role");
+    if (role === undefined) throw message.error("a message has no role");
+    const converted = toMessage(run, message, attachments);
+    const isGenerated = message.textAt("source") === "generate";
+    if (role !== "assistant" || (!isGenerated && idOf(message) === undefined)) return converted;
+    const sampledChoice = choiceOf(message);
+    if (!isGenerated && !sampledChoice) return converted;
+    const stated = [sampledChoice?.get("stop_reason")];
+    return choice(
+      converted,
+      decideFinish(run, { callsTools: hasCalls(message), stated }),
+      convertLogprobs(sampledChoice),
+    );
+  };
+  return { turns: messages.map(toTurn), tools: findTools(attachments, events, new Set(messages.map(idOf))) };
+};
+
+const findEvents = (sample: Value) => (sample.get("events") ?? sample.get("transcript", "events"))?.items() ?? [];
+
+const idOf = (message: Value | undefined) => message?.textAt("id");
+
+const modelEvents = (events: readonly Value[]): readonly Value[] =>
+  events.flatMap((event) => (event.textAt("event") === "model" ? event : modelEvents(event.items("events"))));
+
+/** Finds the choice of a message by message id. Without an id, compares content and tool calls. */
+const openChoices = ({ follow }: Attachments, outputs: readonly (Value | undefined)[]) => {
+  const choices = new Map<string, Value>();
+  const keyOf = (message: Value | undefined) => {
+    const [id, content] = [idOf(message), message?.get("content")];
+    if (id !== undefined) return `id ${id}`;
+    return JSON.stringify([content && follow(content).data, message?.get("tool_calls")?.data]);
+  };
+  for (const sampledChoice of outputs.flatMap((output) => output?.items("choices") ?? [])) {
+    const message = sampledChoice.get("message");
+    const key = keyOf(message);
+    if (idOf(message) === undefined || !choices.has(key)) choices.set(key, sampledChoice);
+  }
+  return (message: Value) => choices.get(keyOf(message));
+};
+
+const convertLogprobs = (sampledChoice: Value | undefined) => {
+  const content = sampledChoice?.get("logprobs", "content");
+  if (content?.isList !== true) return undefined;
+  const tokens = content.items().map((token) => {
+    const members = token.members();
+    const top = token.get("top_logprobs");
+    if (top && members.some(([key]) => key === "bytes")) return token;
+    return new Map<string, Json>([["bytes", null], ...members, ["top_logprobs", top ?? []]]);
+  });
+  return { content: tokens };
+};
+
+const toMessage = (run: FormatRun, message: Value, attachments: Attachments) => {
+  const { resolved } = attachments;
+  const { content, reasoning } = convertContent(attachments, message);
+  const isEmpty = message.textAt("role") === "tool" && (content === undefined || message.textAt("content") === "");
+  const error = isEmpty ? (message.get("error", "message") ?? message.get("tool_error")) : undefined;
+  if (error) run.note("used a failed tool's error as the content of the tool message");
+  return new Map<string, Json | undefined>([
+    ...message.members().filter(([, { isNull }]) => !isNull),
+    ["content", error ? resolved(error) : content],
+    ["reasoning", undefined],
+    ["reasoning_content", reasoning],
+    ["tool_calls", nonEmpty(message.items("tool_calls").map((call) => convertCall(attachments, call)))],
+  ]);
+};
+
+const convertCall = ({ resolved, json }: Attachments, call: Value) => {
+  const [name, args] = [call.get("function"), call.get("arguments")];
+  if (name?.isText !== true) return toToolCall(call);
+  const toArguments = (value: Value) => {
+    if (value.isText) return resolved(value);
+    const { raw, sources } = json(value);
+    return literal(unindentJson(raw), ...sources);
+  };
+  const built = buildCall(call.get("id"), name, args ? toArguments(args) : "{}");
+  return { ...built, type: call.get("type") ?? built.type };
+};
+
+const convertContent = (attachments: Attachments, message: Value) => {
+  const { follow, json, resolved } = attachments;
+  const [content, given] = [message.get("content"), message.get("reasoning")];
+  if (content?.isList !== true) return { content: content && resolved(content), reasoning: given && resolved(given) };
+  const isReasoning = (part: Value) => part.textAt("type") === "reasoning";
+  const items = content.items();
+  const parts = items.filter((part) => !isReasoning(part));
+  const thoughts = items.filter(isReasoning).flatMap((part) => {
+    const thought = part.get(part.get("redacted")?.isTrue ? "summary" : "reasoning");
+    return thought ? [{ part, thought, content: follow(thought) }] : [];
+  });
+  const thought = thoughts.map(({ content }) => content.plain).join("\n");
+  const origins = thoughts.flatMap(({ part, thought, content }) => [thought, content, part.get("type")]);
+  const reasoning = thoughts.length === 0 ? given : literal(thought, ...origins);
+  const [first] = parts;
+  const type = first?.get("type");
+  const text = parts.length === 1 && type?.text === "text" ? first?.get("text") : undefined;
+  if (!text || !type)
+    return { content: nonEmpty(parts.map((part) => convertContentPart(attachments, part))) ?? "", reasoning };
+  const { raw, sources } = json(text);
+  return { content: rawLiteral(raw, [...sources, type]), reasoning };
+};
+
+const convertContentPart = ({ follow, resolved }: Attachments, part: Value) => {
+  const [type, image, audio] = [part.get("type"), part.get("image"), part.get("audio")];
+  if (type?.text === "image" && image)
+    return { type: literal("image_url", type), image_url: { url: resolved(image), detail: part.get("detail") } };
+  const sound = audio && follow(audio);
+  const [, data] = /^data:[^,]*;base64,(.*)$/s.exec(sound?.text ?? "") ?? [];
+  if (type?.text !== "audio" || data === undefined) return resolved(part);
+  const input_audio = { data: literal(data, sound, audio), format: part.get("format") };
+  return { type: literal("input_audio", type), input_audio };
+};
+
+type Attachments = ReturnType<typeof openAttachments>;
+
+/** A scalar with more bytes is not a reference to an attachment. */
+const maxReferenceBytes = 64;
+
+/** Older logs have the attachments in `transcript.content`. */
+const openAttachments = (sample: Value) => {
+  const attachment = (id: string, at: Value) => {
+    const content = sample.get("attachments", id) ?? sample.get("transcript", "content", id);
+    if (content?.isText !== true) throw at.error(`the attachment ${id} is missing`);
+    return content;
+  };
+  const follow = (value: Value) => {
+    const [, id] = /^(?:attachment|tc):\/\/([0-9a-f]{32})$/.exec(value.text ?? "") ?? [];
+    return id === undefined ? value : attachment(id, value);
+  };
+  const json = (value: Value) => {
+    const sources = [value];
+    const raw = value.raw.replaceAll(/"(?:attachment|tc):\/\/([0-9a-f]{32})"/g, (_, id: string) => {
+      const attached = attachment(id, value);
+      sources.push(attached);
+      return attached.raw;
+    });
+    return { raw, sources };
+  };
+  const resolved = (value: Value) => {
+    const { start, end } = value.span;
+    if (value.isScalar && end - start > maxReferenceBytes) return value;
+    const { raw, sources } = json(value);
+    return sources.length === 1 ? value : rawLiteral(raw, sources);
+  };
+  return { follow, json, resolved };
+};
+
+const findTools = ({ resolved }: Attachments, events: readonly Value[], ids: ReadonlySet<string | undefined>) => {
+  const tools = new Map<string, Json>();
+  for (const event of events) {
+    const isOwn = event.items("output", "choices").some((item) => ids.has(idOf(item.get("message"))));
+    for (const tool of isOwn ? event.items("tools") : []) {
+      const name = tool.get("name");
+      if (name?.text === undefined || tools.has(name.text)) continue;
+      const [description, parameters] = ["description", "parameters"].map((key) => {
+        const value = tool.get(key);
+        return value && resolved(value);
+      });
+      tools.set(name.text, { type: "function", function: { name, description, parameters } });
+    }
+  }
+  return nonEmpty([...tools.values()]);
+};

@@ -1,0 +1,101 @@
+/** Converts samples of lm-evaluation-harness in which the model generated text. */
+
+import { formatList } from "../../sentences.ts";
+import { formatCommandLine } from "../../shell-words.ts";
+import { textChoice, toTurns } from "../messages/chat.ts";
+import type { Value } from "../messages/value.ts";
+import { buildTrajectory, findReward } from "./build-trajectory.ts";
+import type { Converter, Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
+
+export const lmEval: Format = {
+  name: "lm-eval",
+  title: "samples of lm-evaluation-harness",
+  keys: {
+    group: "the samples of one file with the same doc_id",
+    reward: "missing (pass --reward-from METRIC, or METRIC,FILTER)",
+    sampled: "the texts in `resps`",
+  },
+  records: { text: "lines" },
+  hasGroupPerRecord: true,
+  filePattern: /(?:^|\/)samples_[^/]*\.jsonl$/,
+  companions: /(?:^|\/)results(?:_[^/]*)?\.json$/,
+  recognizes: ({ value }) =>
+    value.has("doc_id") && ["resps", "filtered_resps"].every((key) => value.get(key)?.isList) && value.has("arguments"),
+  open: (run) => openSamples(run),
+};
+
+/** A file has a row for each filter of a sample. The rows of a sample repeat its responses. */
+const openSamples = (run: FormatRun): Converter => {
+  const filtersByFile = new Map<string, Set<string>>();
+  return {
+    preview: ({ value, file }) => {
+      const filters = filtersByFile.get(file) ?? new Set();
+      filtersByFile.set(file, filters.add(value.textAt("filter") ?? ""));
+    },
+    convert: (record) => {
+      const { value: row, file } = record;
+      record.group = row.require("doc_id").raw;
+      const filters = [...(filtersByFile.get(file) ?? [])];
+      const filter = row.textAt("filter") ?? "";
+      if (filter !== chooseFilter(run, row, filters))
+        return run.skip(row, "a row of another filter, because it repeats the responses");
+      return convertSample(run, record);
+    },
+  };
+};
+
+const splitPath = (path: readonly (string | number)[]) => path.join(".").split(",");
+
+const chooseFilter = ({ options: { rewardFrom, rewards } }: FormatRun, row: Value, filters: readonly string[]) => {
+  const named = rewardFrom?.flatMap(({ path }) => splitPath(path)[1] ?? [])[0];
+  if (named !== undefined && filters.includes(named)) return named;
+  if (rewards || (named === undefined && rewardFrom && filters.length === 1)) return filters[0];
+  const metrics = listMetrics(row).map(([name]) => name);
+  const names = rewardFrom ? rewardFrom.map(({ path }) => splitPath(path)[0] ?? "") : metrics;
+  const options = names.flatMap((name) => (filters.length === 1 ? name : filters.map((one) => `${name},${one}`)));
+  const words = options.map((option) => formatCommandLine([option]));
+  const choice = words.length === 1 ? `--reward-from ${words[0]}` : `--reward-from with one of ${formatList(words)}`;
+  const fault = named === undefined ? "several filters rate the sample" : `no row of the file has the filter ${named}`;
+  throw row.error(`${rewardFrom ? fault : "the reward is missing"} (pass ${choice})`);
+};
+
+const usedKeys = new Set(["doc_id", "metrics"]);
+
+const listMetrics = (row: Value) => {
+  const names = row.items("metrics").map(({ text }) => text);
+  const isMetric = (key: string) => (names.length > 0 ? names.includes(key) : !usedKeys.has(key));
+  return row.metricMembers().filter(([key]) => isMetric(key));
+};
+
+const convertSample = (run: FormatRun, { value: row }: SourceRecord): readonly Rollout[] => {
+  const listed = row.require("arguments");
+  const [request, ...more] = listed.isList ? listed.items() : listed.members().map(([, one]) => one);
+  const argument = (at: number) => request?.get(request.isList ? at : `arg_${at}`);
+  if (!request || more.length > 0 || !argument(1)?.isObject)
+    throw listed.error(
+      "the model rated texts instead of sampling them, so the sample is not a rollout (omit the file)",
+    );
+  const prompt = argument(0) ?? request;
+  const [only, ...others] = prompt.items();
+  // A prompt of a chat API is a list with a string of JSON.
+  const before = toTurns(run, only?.isText && others.length === 0 ? only : prompt, { name: "arguments" });
+  const responses = row.get("resps", 0)?.isList ? row.items("resps", 0) : row.items("resps");
+  const metrics = listMetrics(row);
+  const metadata = row.flatMembers().filter(([key]) => !metrics.some(([name]) => name === key));
+  return responses.map((response, at) => {
+    if (!response.isText) throw response.error("a response is not text");
+    const isAlone = responses.length === 1;
+    const findValue = (path: readonly (string | number)[]) => {
+      const name = splitPath(path)[0] ?? "";
+      const repeats = row.get("scores_per_repeat", name);
+      const value = repeats ?? row.get(name);
+      if ((isAlone && !repeats) || !value) return value;
+      if (value.items().length === responses.length) return value.items()[at];
+      throw value.error(`the metric rates ${responses.length} responses together, so their rewards are unknown`);
+    };
+    const id = row.get("doc_id")?.raw ?? "";
+    const reward = findReward(run, { record: row, ids: [isAlone ? id : `${id}/${at}`], findValue });
+    const turns = [...before, textChoice(run, response, { record: row, completion: { at, count: responses.length } })];
+    return buildTrajectory({ reward, turns, metrics, metadata });
+  });
+};

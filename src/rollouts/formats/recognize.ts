@@ -1,0 +1,369 @@
+/** Lists the formats, and recognizes the format of each input. */
+import { basename, dirname, join } from "node:path";
+import { UnusableInput } from "../input/failures.ts";
+import * as input from "../input/index.ts";
+import { Value } from "../messages/value.ts";
+import { suggestForMissingField } from "../rules/hints.ts";
+import { shortenName } from "../rules/positions.ts";
+import { createProblem } from "../rules/problems.ts";
+import { columnAdvice } from "../rules/row-columns.ts";
+import type { RuleData } from "../rules/rules.ts";
+import {
+  type FirstRecord,
+  maxFirstLines,
+  parseStart,
+  readFirstRecords,
+  readRawRecords,
+  readStarts,
+} from "./first-records.ts";
+import type { ConvertibleInputs, Format, FormatOptions, FormatRun, SourceRecord } from "./format.ts";
+import { convertRecord } from "./source-records.ts";
+
+const loadRows = async () => await import("./chat-rows.ts");
+const loadDecodedRows = async () => await import("./decoded-rows.ts");
+
+const formats: Readonly<Record<string, () => Promise<Format>>> = {
+  atif: async () => (await import("./atif.ts")).atif,
+  harbor: async () => (await import("./harbor.ts")).harbor,
+  "mini-swe-agent": async () => (await import("./mini-swe-agent.ts")).miniSweAgent,
+  "mini-swe-agent-messages": async () => (await import("./mini-swe-agent.ts")).miniSweAgentMessages,
+  "verifiers-v0": async () => (await import("./verifiers-v0.ts")).verifiersV0,
+  art: async () => (await import("./art.ts")).art,
+  "verifiers-v1": async () => (await import("./verifiers-v1.ts")).verifiersV1,
+  "nemo-gym": async () => (await import("./nemo-gym.ts")).nemoGym,
+  "openai-chat": async () => (await loadRows()).openaiChat,
+  trl: async () => (await loadRows()).trl,
+  sharegpt: async () => (await loadRows()).shareGpt,
+  openrlhf: async () => (await loadDecodedRows()).openrlhf,
+  verl: async () => (await loadDecodedRows()).verl,
+  skyrl: async () => (await loadDecodedRows()).skyrl,
+  "nemo-rl": async () => (await loadDecodedRows()).nemoRl,
+  inspect: async () => (await import("./inspect.ts")).inspect,
+  "tau-bench": async () => (await loadRows()).tauBench,
+  tau2: async () => (await import("./tau2.ts")).tau2,
+  "swe-agent": async () => (await import("./swe-agent.ts")).sweAgent,
+  atropos: async () => (await import("./atropos.ts")).atropos,
+  "lm-eval": async () => (await import("./lm-eval.ts")).lmEval,
+};
+
+export const formatNames: readonly string[] = Object.keys(formats);
+
+export const loadFormats = async () => await Promise.all(Object.values(formats).map((load) => load()));
+
+interface RecognizedInput {
+  source: input.Source;
+  /** Several formats if they fit equally well. */
+  formats: readonly Format[];
+  rejection?: RuleData<"not-json"> | undefined;
+  /** The kind of a file that cannot be read. */
+  damagedKind?: keyof input.RecordKinds | undefined;
+  unknown?: RuleData<"unknown-format"> | undefined;
+  /** Options that read the file. */
+  hint?: string | undefined;
+}
+
+export const ownFormat: Format = {
+  name: "rollcall",
+  title: "",
+  keys: { group: "", reward: "", sampled: "" },
+  records: { text: "lines" },
+  recognizes: ({ value }) => isOwnRecord(value),
+  open: () => ({ convert: () => [] }),
+};
+
+/** True if a list at the top level contains what only rollcall's format contains there. */
+const isOwnRecord = (value: Value) => {
+  const trajectories = value.get("trajectories");
+  const items = trajectories?.items() ?? [];
+  const isGroup =
+    trajectories?.isList &&
+    (items.length === 0 ? hasOnlyOwnKeys(value) : items.some((one) => one.has("messages_and_choices")));
+  return Boolean(value.get("messages_and_choices")?.isList || value.get("trajectory_groups")?.isList || isGroup);
+};
+
+export const beginsWithOwnRecord = (bytes: input.Bytes) => {
+  for (const value of readStarts(bytes)) if (isOwnRecord(value)) return true;
+  return false;
+};
+
+/** Rows of these formats have only common keys, so any other format that fits has a higher score. */
+const scoresOfCommonRows: Readonly<Record<string, number>> = { "openai-chat": 1, sharegpt: 1, trl: 2, openrlhf: 2 };
+
+/**
+ * The score of a format is its specificity and, below 1, the share of the first records that it recognizes.
+ * The format with the highest score is chosen.
+ */
+const scoreFormats = () => {
+  const scores = new Map<Format, number>();
+  const records: (readonly Format[])[] = [];
+  const specificity = (format: Format) => (format === ownFormat ? 4 : (scoresOfCommonRows[format.name] ?? 3));
+  return {
+    isEmpty: () => scores.size === 0,
+    /** Adds the formats that recognize a record. */
+    add: (formats: readonly Format[]) => {
+      records.push(formats);
+      for (const format of formats)
+        scores.set(format, (scores.get(format) ?? specificity(format)) + 1 / (maxFirstLines + 1));
+    },
+    /** Returns several formats only if they recognize the same record. Otherwise, the file has records of each. */
+    best: () => {
+      const highest = Math.max(...scores.values());
+      const best = [...scores].flatMap(([format, score]) => (score === highest ? format : []));
+      const isSame = records.some((formats) => best.filter((one) => formats.includes(one)).length > 1);
+      return isSame ? best : best.slice(0, 1);
+    },
+  };
+};
+
+export const openFormatFinder = async () => {
+  const all = [...(await loadFormats()), ownFormat];
+  return (record: SourceRecord) => {
+    const scores = scoreFormats();
+    scores.add(all.filter((format) => format.recognizes(record)));
+    return scores.best();
+  };
+};
+
+/** Reads one input at a time, to save memory. */
+export const recognizeInputs = async (opened: ConvertibleInputs, options: FormatOptions) => {
+  const { folders, problems } = opened;
+  const { from, messagesFrom, allowsLossy } = options;
+  const own = from === ownFormat.name ? ownFormat : await formats[from]?.();
+  const given = messagesFrom ? (await loadRows()).messageRows(messagesFrom) : own;
+  const inputs: RecognizedInput[] = [];
+  for (const source of opened.sources) inputs.push(await recognizeInput(source, given, { ...opened, ...options }));
+  const byFormat = new Map<Format, input.Source[]>();
+  const skipped: string[] = [];
+  const advice = new Map<string, string>();
+  const parts = findParts(inputs);
+  for (const recognized of addMissingFormats(dropParts(inputs, parts), given)) {
+    const { source, formats, rejection, damagedKind, unknown, hint } = recognized;
+    const location = { file: source.name };
+    const [format = ownFormat, ...more] = formats;
+    if (folders.has(source.name) && formats.length === 0 && damagedKind === undefined) {
+      skipped.push(source.name);
+      const reason = hint ?? (unknown?.name && createProblem("unknown-format", unknown).message);
+      if (reason) advice.set(source.name, reason);
+    } else if (rejection) problems.report("not-json", rejection, location);
+    else if (unknown && !hint && formats.length === 0) problems.report("unknown-format", unknown, location);
+    else if (more.length > 0)
+      problems.report("ambiguous-format", { formats: formats.map(({ name }) => name) }, location);
+    else byFormat.set(format, [...(byFormat.get(format) ?? []), source]);
+  }
+  for (const [format, [first]] of byFormat) {
+    if (format.isLossy !== true || allowsLossy) continue;
+    problems.report("lossy-format", { format: format.name }, first ? { file: first.name } : {});
+    byFormat.delete(format);
+  }
+  return { byFormat, skipped, advice, isPart: parts.isPart };
+};
+
+const recognizeInput = async (
+  source: input.Source,
+  given: Format | undefined,
+  options: ConvertibleInputs & FormatOptions,
+): Promise<RecognizedInput> => {
+  const { folders, rewardFrom, rewards } = options;
+  const head = input.readHead(source.bytes, input.sniffedBytes);
+  const [container, error] = [input.findContainer(head), input.findFormatError(head, source.name)];
+  const data = error?.rule === "not-json" ? error.data : undefined;
+  // The given format applies to each argument, but not to each file of a folder.
+  if (given && !folders.has(source.name)) {
+    if (!container || given.records[container]) return { source, formats: [given] };
+    return { source, formats: [], rejection: data && { ...data, instead: "correct or omit --from" } };
+  }
+  const { matching, unreadable, row, records } = await matchFormats(source, { ...options, container, given });
+  const columns = row && {
+    unreadable: "its columns match no format",
+    instead: columnAdvice(row, Boolean(rewardFrom ?? rewards)),
+  };
+  const reason = unreadable === undefined ? columns : { unreadable, instead: "write or copy the file again" };
+  const damagedKind: keyof input.RecordKinds | undefined =
+    matching.length === 0 && unreadable !== undefined ? (container ?? "text") : undefined;
+  const described = matching.length === 0 && records && !given ? await describeUnknown(records) : undefined;
+  const facts = container && described?.unknown?.name === undefined ? undefined : described;
+  const rejection = matching.length === 0 && data && !facts ? { ...data, ...reason } : undefined;
+  return { source, formats: matching, rejection, damagedKind, ...facts };
+};
+
+const maxNamedKeys = 8;
+
+/** Describes records that no format recognizes, or returns rollcall's format, which reports their faults. */
+const describeUnknown = async (records: readonly Value[]): Promise<Partial<RecognizedInput>> => {
+  const objects = records.filter(({ isObject }) => isObject);
+  const [first] = objects;
+  if (!first) return {};
+  const name = (await import("./unknown-formats.ts")).findUnknownFormat(records);
+  if (name === undefined && objects.some(hasOwnList)) return { formats: [ownFormat] };
+  if (name === undefined && objects.some(hasOnlyOwnKeys)) return {};
+  const keys = first.members().map(([key]) => shortenName(key));
+  const unknown = { name, keys: keys.slice(0, maxNamedKeys), formats: [...formatNames, ownFormat.name] };
+  const hint = name === undefined ? suggestForMissingField("messages_and_choices", first.data, false) : undefined;
+  return { unknown, hint };
+};
+
+const ownLists = ["messages_and_choices", "trajectories", "trajectory_groups"];
+const ownKeys = new Set([
+  ...ownLists,
+  ..."split tools additional_histories reward initial_policy_version final_policy_version metrics metadata".split(" "),
+  ..."logs start_time exceptions group_id".split(" "),
+]);
+
+const hasOwnList = (value: Value) => value.members().some(([key]) => ownLists.includes(key));
+const hasOnlyOwnKeys = (value: Value) => value.members().every(([key]) => ownKeys.has(key));
+
+const matchesPath = (pattern: RegExp | undefined, name: string) =>
+  pattern?.test(
+    name
+      .replaceAll("\\", "/")
+      .toLowerCase()
+      .replace(/\.(?:gz|zst)$/, ""),
+  ) === true;
+
+const fitsName = ({ filePattern }: Format, { name }: input.Source) => matchesPath(filePattern, name);
+
+export const isCompanion = (file: string, formats: readonly Format[]) =>
+  formats.some(({ companions }) => matchesPath(companions, file));
+
+/** Gives an unrecognized file the only format that fits: the given format, or a format of another input. */
+const addMissingFormats = (inputs: readonly RecognizedInput[], given: Format | undefined) => {
+  const known = new Set(given ? [given] : inputs.flatMap(({ formats }) => formats));
+  return inputs.map((recognized): RecognizedInput => {
+    const { source, damagedKind: kind, rejection } = recognized;
+    if (recognized.formats.length > 0 || (!kind && rejection)) return recognized;
+    const fitting = [...known].filter((one) => (kind ? one.records[kind] : fitsName(one, source)));
+    return fitting.length === 1 ? { source, formats: fitting } : recognized;
+  });
+};
+
+/** Finds the files in the folders of a record's parts. */
+const findParts = (inputs: readonly RecognizedInput[]) => {
+  const known = inputs.flatMap(({ formats }) => formats);
+  /** Folders of records, and the names of the folders of parts in them. */
+  const recordFolders = new Map<string, RegExp>();
+  /** Folders with a folder for each record, and the names of the folders of parts below them. */
+  const scopes = new Map<string, RegExp>();
+  for (const { source, formats } of inputs) {
+    const format = formats[0] ?? known.find((candidate) => fitsName(candidate, source));
+    const { partFolders, groupScope } = format ?? {};
+    if (partFolders) recordFolders.set(dirname(join(source.name)), partFolders);
+    if (partFolders && groupScope) scopes.set(groupScope(join(source.name)), partFolders);
+  }
+  const find = (name: string, findPattern: (folder: string) => RegExp | undefined) =>
+    recordFolders.size === 0
+      ? undefined
+      : listFolders(join(name)).find((folder) => findPattern(folder)?.test(basename(folder)));
+  return {
+    isPart: (name: string) => find(name, (folder) => recordFolders.get(dirname(folder))) !== undefined,
+    /** Returns the folder of a part whose record is not written yet. */
+    findUnfinished: (name: string) => find(name, (folder) => scopes.get(dirname(dirname(folder)))),
+  };
+};
+
+/** Removes parts of records, and recognizes no format in parts of a record that is not written yet. */
+const dropParts = (inputs: readonly RecognizedInput[], parts: ReturnType<typeof findParts>) => {
+  const folderOf = ({ name }: input.Source) => dirname(join(name));
+  const ownFolders = new Set(inputs.map(({ source }) => folderOf(source)));
+  return inputs.flatMap((recognized): RecognizedInput | readonly [] => {
+    const { source } = recognized;
+    if (parts.isPart(source.name)) return [];
+    const unfinished = parts.findUnfinished(source.name);
+    if (unfinished === undefined) return recognized;
+    // Files of deeper folders would repeat the hint.
+    if (unfinished !== folderOf(source) && ownFolders.has(unfinished)) return [];
+    return { source, formats: [], hint: unfinishedHint };
+  });
+};
+
+const listFolders = (path: string): readonly string[] => {
+  const folder = dirname(path);
+  return folder === path ? [] : [folder, ...listFolders(folder)];
+};
+
+const unfinishedHint = "wait until the result of the rollout is written, or omit the rollout";
+
+/** Missing rewards do not matter, because the record has its own values of these keys last. */
+const defaultRewards = Buffer.from('{"reward":0,"score":0,');
+
+/** True if `--from` can name the format of a record that the format does not recognize. */
+const canConvert = (format: Format, { value, ...at }: SourceRecord, options: FormatOptions) => {
+  if (format === ownFormat) return value.isObject && hasOwnList(value);
+  const { bytes, span } = value;
+  const record = value.isObject
+    ? Value.parse(Buffer.concat([defaultRewards, bytes.subarray(span.start + 1, span.end)]))
+    : value;
+  const ignore = () => undefined;
+  const run: FormatRun = {
+    options: { ...options, rewards: undefined },
+    files: [at.file],
+    readDocument: ignore,
+    readSettings: ignore,
+    note: ignore,
+    isFirst: () => true,
+    skip: () => [],
+    usedRewards: new Set(),
+    receipt: undefined,
+  };
+  const converter = format.open(run);
+  const rollouts = record && convertRecord(converter, { ...at, value: record });
+  return rollouts?.some(({ error }) => !error) === true;
+};
+
+interface MatchOptions extends ConvertibleInputs, FormatOptions {
+  container: input.Container | undefined;
+  given: Format | undefined;
+}
+
+const noJson = "it contains no JSON";
+
+/** After a format fits, reads no more records than this. */
+const maxReadBytes = 2 ** 20;
+
+/** A damaged or too large file matches the only possible format, or none. */
+const matchFormats = async (source: input.Source, { container, given, ...options }: MatchOptions) => {
+  const { name: file, bytes } = source;
+  const limits = { maxUnpackedBytes: options.maxUnpackedBytes, signal: options.host.signal };
+  if (!container && !given && beginsWithOwnRecord(bytes)) return { matching: [ownFormat] };
+  const candidates = given ? [given] : [...(await loadFormats()), ownFormat];
+  const possible = candidates.filter(({ records }) => records[container ?? "text"]);
+  const fits = (format: Format, record: SourceRecord) =>
+    format.recognizes(record) || (format === given && canConvert(format, record, options));
+  const scores = scoreFormats();
+  const records: Value[] = [];
+  let unreadable = container ? undefined : noJson;
+  let bytesRead = 0;
+  try {
+    const firstRecords: AsyncIterable<FirstRecord> = container
+      ? // All possible formats read the same records from this container.
+        readRawRecords(source, possible[0]?.records ?? {}, limits)
+      : readFirstRecords(source, limits, () => !scores.isEmpty());
+    for await (const raw of firstRecords) {
+      const { member, fault, kind, columns, value = fault === undefined ? Value.parse(raw.bytes) : undefined } = raw;
+      if (!value) {
+        if (records.length === 0) unreadable = fault ?? noJson;
+        const start = container ? undefined : parseStart(raw.bytes);
+        if (start && isOwnRecord(start) && possible.includes(ownFormat)) scores.add([ownFormat]);
+        continue;
+      }
+      unreadable = undefined;
+      records.push(value);
+      bytesRead += raw.bytes.length;
+      const record = { value, file, position: 0, member };
+      const isReadable = (one: Format) =>
+        !kind || one === ownFormat || [kind, "documents"].includes(one.records.text ?? "");
+      scores.add(possible.filter((one) => isReadable(one) && fits(one, record)));
+      if (container) return { matching: scores.best(), row: columns && { ...columns, ...Object(value.data) }, records };
+      if (!scores.isEmpty() && bytesRead > maxReadBytes) break;
+    }
+  } catch (thrown) {
+    if (!(thrown instanceof UnusableInput)) throw thrown;
+    unreadable = thrown.message;
+  }
+  if (!scores.isEmpty()) return { matching: scores.best() };
+  const isPossible = (one: Format) =>
+    container
+      ? unreadable !== undefined
+      : bytes.size > input.maxDocumentBytes && one.records.text !== "lines" && fitsName(one, source);
+  const remaining = possible.filter(isPossible);
+  return { matching: remaining.length === 1 ? remaining : [], unreadable, records };
+};

@@ -1,0 +1,206 @@
+/** Opens files, and parses, converts and locates their records. */
+
+import { findFault, requireFault, type SyntaxFault } from "../../json/reader.ts";
+import { UnusableInput } from "../input/failures.ts";
+import * as input from "../input/index.ts";
+import { childrenOf, type Json, sourcesOf } from "../messages/output-json.ts";
+import { ConversionError, Value } from "../messages/value.ts";
+import { type Path, PositionCounter } from "../rules/positions.ts";
+import { DocumentError } from "./documents.ts";
+import type { Converter, ConvertibleInputs, Format, Rollout, SourceRecord } from "./format.ts";
+
+export interface ConvertedFile {
+  readonly name: string;
+  readonly records: input.Records;
+  readonly position: number;
+  /** Files with the same number share groups. */
+  fileSet: number;
+  /** True if no two records of the file share a group. */
+  readonly areRecordsApart: boolean;
+}
+
+export type RolloutPosition = Readonly<{
+  file: ConvertedFile;
+  record: number;
+  /** The index of the rollout in the record, or -1 if the rollout could not be converted. */
+  position: number;
+}>;
+
+export const openFiles = async (
+  sources: readonly input.Source[],
+  format: Format,
+  { hasReceipt, problems, maxUnpackedBytes, host }: ConvertibleInputs & { hasReceipt: boolean },
+) => {
+  const isLast = ({ name }: input.Source) => format.lastFilePattern?.test(name) === true;
+  const kinds = { records: format.records, columns: hasReceipt ? undefined : format.columns };
+  const files: ConvertedFile[] = [];
+  const scopes = new Map<string, number>();
+  for (const source of sources.toSorted((a, b) => Number(isLast(a)) - Number(isLast(b)))) {
+    try {
+      const records = await input.openRecords(source, kinds, { maxUnpackedBytes, signal: host.signal });
+      const position = files.length;
+      const scope = format.groupScope?.(source.name) ?? source.name;
+      const fileSet = scopes.get(scope) ?? position;
+      scopes.set(scope, fileSet);
+      const areRecordsApart = records.isList === true && format.groupScope === undefined;
+      files.push({ name: source.name, records, position, fileSet, areRecordsApart });
+    } catch (thrown) {
+      if (!(thrown instanceof UnusableInput)) throw thrown;
+      thrown.report(problems, source.name);
+    }
+  }
+  return files;
+};
+
+/**
+ * Returns undefined for invalid JSON other than NaN and Infinity.
+ * Long texts of `jsonColumns` stay outside the JSON of a row.
+ */
+export const parseRecord = ({ hasNonFinite, jsonColumns }: Format, raw: input.RawRecord, at: RolloutPosition) => {
+  if (raw.fault !== undefined) return undefined;
+  const { bytes, texts } =
+    raw.columns && jsonColumns ? input.extractTexts(raw.columns, jsonColumns) : { bytes: raw.bytes };
+  const strict = Value.parse(bytes, undefined, texts);
+  const value = strict ?? Value.parsePython(bytes);
+  const nonFinite = strict ? undefined : { bytes, isAllowed: hasNonFinite === true };
+  return value && { ...toRecord(value, raw, at), nonFinite };
+};
+
+export const toRecord = (value: Value, raw: input.RawRecord, at: RolloutPosition): SourceRecord => {
+  const { member, isDocument = false, isComposed = false } = raw;
+  const isWhole = isDocument || (at.record === 0 && !isComposed && isAtEnd(raw));
+  const { name, records } = at.file;
+  const isListed = records.isList === true;
+  return { value, file: isListed ? nameListed(name, at.record) : name, position: at.record, member, isWhole, isListed };
+};
+
+/** The name of a document in a file of several documents. */
+const nameListed = (file: string, position: number) => `${file}#record ${position + 1}`;
+
+export const parseListedName = (name: string) => {
+  const [, file, number] = /^(.*)#record (\d+)$/.exec(name) ?? [];
+  return file === undefined ? undefined : { file, position: Number(number) - 1 };
+};
+
+/** A line end has up to two bytes. */
+export const isAtEnd = ({ within, start, bytes }: input.RawRecord, size = within?.size ?? Number.POSITIVE_INFINITY) =>
+  start + bytes.length >= size - 2;
+
+export const convertRecord = (converter: Converter, record: SourceRecord): readonly Rollout[] | undefined => {
+  const rejectNonFinite = openNonFiniteFilter(record);
+  const toRollout = (rollout: Rollout) => rejectNonFinite({ group: record.group, ...record.identity, ...rollout });
+  try {
+    const rollouts = converter.convert(record)?.map(toRollout);
+    const isInvalid = rollouts?.every(({ error }) => error instanceof NonFiniteError);
+    return isInvalid ? keepFirstOfGroups(rollouts ?? []) : rollouts;
+  } catch (thrown) {
+    if (thrown instanceof ConversionError) return [toRollout({ error: thrown })];
+    throw thrown;
+  }
+};
+
+/** If the whole record is invalid, a group needs only one error. */
+const keepFirstOfGroups = (rollouts: readonly Rollout[]) => {
+  const groups = new Set<string | undefined>();
+  return rollouts.filter(({ part, group }) => {
+    const isFirst = !groups.has(group);
+    groups.add(group);
+    return part || isFirst;
+  });
+};
+
+/** NaN or Infinity is at this position of the record. */
+class NonFiniteError extends ConversionError {
+  readonly at: number;
+  /** Default: the key before the number. */
+  readonly key: string | undefined;
+
+  constructor(value: Value, at: number, key: string | undefined) {
+    super("the record contains NaN or Infinity", value);
+    this.at = at;
+    this.key = key;
+  }
+}
+
+/** Rejects a rollout with NaN or Infinity. If the format allows these numbers, only converted values matter. */
+const openNonFiniteFilter = ({ value, nonFinite }: SourceRecord) => {
+  if (!nonFinite) return (rollout: Rollout) => rollout;
+  const { isAllowed } = nonFinite;
+  const find = ({ bytes, span }: Value) => {
+    if (bytes !== value.bytes) return undefined;
+    for (let at = span.start; at < span.end; at++) if (bytes[at] !== nonFinite.bytes[at]) return at;
+    return undefined;
+  };
+  const inRecord = find(value);
+  const findInUsed = ({ trajectory = null, exception = null, error }: Rollout) => {
+    const isNumber = error?.value.isObject && error.value.members().length === 0;
+    const used = error ? (isNumber ? [error.value] : []) : listValues([trajectory, exception]);
+    return used.map(find).find((at) => at !== undefined);
+  };
+  return (rollout: Rollout): Rollout => {
+    const { trajectory, exception, members, ...facts } = rollout;
+    const { part, error } = facts;
+    const at = isAllowed ? findInUsed(rollout) : part ? find(part) : inRecord;
+    if (at === undefined) return rollout;
+    return { ...facts, error: new NonFiniteError(part ?? value, at, isAllowed && error ? "reward" : undefined) };
+  };
+};
+
+const listValues = (json: Json): readonly Value[] => [
+  ...(json instanceof Value ? [json] : sourcesOf(json)),
+  ...childrenOf(json).flatMap(([, child]) => listValues(child)),
+];
+
+export const locateInRecord = (raw: input.RawRecord, value: Value, rest: Path = []) => {
+  const { document } = value;
+  const path = [...value.path, ...rest];
+  if (document !== undefined) return { file: document, line: 1, path };
+  return { file: raw.label, ...(!raw.isComposed && { line: raw.line }), path };
+};
+
+/** A list or object, which can have words of Python, but no other text in brackets. */
+const jsonStart = /^\s*[[{]\s*(?:["[{\]}\d-]|(?:true|false|null|nan|infinity|none|undefined)\b)/i;
+const nonFinite = /^(?:NaN|-?Infinity)/;
+
+/** Finds the fault of the document, or NaN or Infinity in the record, in a string of JSON, or in a Parquet column. */
+export const findSyntaxFault = (raw: input.RawRecord, error: ConversionError) => {
+  if (error instanceof DocumentError) {
+    const { name, bytes } = error.document;
+    const fault = requireFault(bytes);
+    return {
+      fault: { bytes, fault, isLast: true, isDocument: true },
+      location: locateByte({ bytes, start: 0, line: 1, label: name }, fault.at),
+    };
+  }
+  if (error instanceof NonFiniteError) {
+    const fault: SyntaxFault = { at: error.at, fault: "word" };
+    return { fault: { bytes: raw.bytes, fault, key: error.key }, location: locateByte(raw, error.at) };
+  }
+  const { value } = error;
+  const { text = "" } = value;
+  if (!jsonStart.test(text) && !(raw.isComposed && nonFinite.test(text))) return undefined;
+  const fault = findFault(Buffer.from(text));
+  if (fault?.fault !== "word") return undefined;
+  const key = value.path.at(-1);
+  return {
+    fault: { bytes: Buffer.from(text), fault, key: fault.at === 0 ? String(key) : undefined },
+    location: locateInRecord(raw, value),
+  };
+};
+
+type RecordBytes = Pick<input.RawRecord, "bytes" | "start" | "line" | "label"> & Partial<input.RawRecord>;
+
+/** A document with many faults is counted only once. */
+const counters = new WeakMap<RecordBytes, { positions: PositionCounter; at: number }>();
+
+export const locateByte = (raw: RecordBytes, offset: number) => {
+  const { bytes, start, line, label, isComposed, within } = raw;
+  if (isComposed) return { file: label };
+  const before = within && { unitsBefore: () => input.countUnitsBefore(within, { start, line }) };
+  const known = counters.get(raw);
+  const positions =
+    known && known.at <= offset ? known.positions : new PositionCounter({ bytes, start, line, ...before });
+  counters.set(raw, { positions, at: offset });
+  positions.mark(offset);
+  return { file: label, ...positions.locate(offset) };
+};

@@ -1,0 +1,213 @@
+/** Joins the rows of one rollout if a writer writes a row for each turn, or refuses these rows. */
+import { hash } from "node:crypto";
+import { stepHolders } from "../index/step-columns.ts";
+import { choice } from "../messages/chat.ts";
+import { removeTurnEnd, splitTemplate } from "../messages/chat-marks.ts";
+import { decideFinish } from "../messages/finish-reason.ts";
+import { type Json, memberOf, rawOf } from "../messages/output-json.ts";
+import type { Value } from "../messages/value.ts";
+import type { Converter, Format, FormatRun, RecordFault, RowTurns, SourceRecord } from "./format.ts";
+
+/** The columns that name a rollout. AReaL's `sample_idx` counts turns, and a `run_id` names many rollouts. */
+const rolloutColumns =
+  "trial_name rollout_id trajectory_id traj_id traj_uid episode_id session_id rollout_idx rollout_index".split(" ");
+
+const findRolloutId = (row: Value) => {
+  for (const holder of [[], ...stepHolders.map((name) => [name])])
+    for (const column of rolloutColumns) {
+      const value = row.get(...holder, column);
+      if (value?.isScalar) return `${column} ${value.raw}`;
+    }
+  return undefined;
+};
+
+/** Rollout ids with this start belong to rows that are turns of one rollout. */
+const turnsMark = "turns ";
+
+export const areTurns = (id: string | (() => string) | undefined) =>
+  (typeof id === "function" ? id() : id)?.startsWith(turnsMark) === true;
+
+export const turnsNote = "left out a row that is a turn of a rollout, because a later row contains its messages";
+const unsampledNote =
+  "kept earlier answers of a rollout in its prompt, because its last row does not contain these answers as sampled";
+
+const turnFault =
+  "a row of the input continues another row, so rows are turns of one rollout (add a column with the rollout's id, such as rollout_id, also if a short rollout only begins like a longer one)";
+const outputsFault =
+  "the rollout has several outputs, of which none continues the others (write all its turns to one row of openai-chat)";
+
+interface Row extends Omit<RecordFault, "fault"> {
+  readonly digests: readonly number[];
+  readonly rolloutId: string | undefined;
+}
+
+/** A row is a turn of another row if the other row begins with all of its messages and has more. */
+export const joinTurns = (converter: Converter, format: Format): Converter => {
+  const { listTurns, findOutputs } = format;
+  if (!listTurns) return converter;
+  const [ends, prefixes] = [new Set<number>(), new Set<number>()];
+  const sampled = new Map<number, boolean>();
+  const rows: Row[] = [];
+  let isComplete = false;
+  const isContinued = (digest: number) => ends.has(digest) && prefixes.has(digest);
+  const digestRow = (record: SourceRecord) => {
+    const outputs = findOutputs?.(record);
+    const rolloutId = outputs ?? findRolloutId(record.value);
+    const turns = listTurns(record.value);
+    return { outputs, rolloutId, turns: turns && digestTurns(turns, rolloutId) };
+  };
+  const addRow = (record: SourceRecord, { outputs, rolloutId, turns }: ReturnType<typeof digestRow>) => {
+    if (!turns) return;
+    const digests = [...turns.prefixes, ...turns.ends];
+    const { file, position, group = "", identity } = record;
+    if (!isComplete) {
+      for (const end of turns.ends) ends.add(end);
+      for (const prefix of turns.prefixes) prefixes.add(prefix);
+      if (rolloutId === undefined || outputs !== undefined) rows.push({ file, position, group, digests, rolloutId });
+    }
+    if (rolloutId === undefined) return;
+    const id = () => {
+      isComplete = true;
+      const first = digests.find(isContinued);
+      if (first !== undefined) return `${turnsMark}${rolloutId} ${first}`;
+      return (typeof identity?.id === "function" ? identity.id() : identity?.id) ?? `row ${position} ${file}`;
+    };
+    record.identity = { id, changedAt: turns.size };
+  };
+  return {
+    ...converter,
+    ...(format.hasPrompts && {
+      preview: (record) => {
+        const { rolloutId, turns } = digestRow(record);
+        for (const [digest, isExact] of rolloutId === undefined ? [] : (turns?.own ?? [])) sampled.set(digest, isExact);
+        return rolloutId !== undefined || record.position > 0;
+      },
+    }),
+    convert: (record) => {
+      const row = digestRow(record);
+      if (sampled.size > 0) record.sampled = row.turns?.earlier.map((digest) => sampled.get(digest));
+      try {
+        return converter.convert(record);
+      } finally {
+        addRow(record, row);
+      }
+    },
+    findFaults: () => {
+      isComplete = true;
+      const outputs = new Map<string, Set<number | undefined>>();
+      const keyOf = ({ digests }: Row) => digests.find(isContinued) ?? digests.at(-1);
+      for (const row of rows)
+        if (row.rolloutId !== undefined)
+          outputs.set(row.rolloutId, (outputs.get(row.rolloutId) ?? new Set()).add(keyOf(row)));
+      const faults = rows.flatMap(({ digests, rolloutId, ...row }) => {
+        if (rolloutId === undefined) return digests.some(isContinued) ? { ...row, fault: turnFault } : [];
+        return (outputs.get(rolloutId)?.size ?? 0) > 1 ? { ...row, fault: outputsFault } : [];
+      });
+      return [...(converter.findFaults?.() ?? []), ...faults];
+    },
+  };
+};
+
+/** Makes choices of the earlier answers that other rows of the rollout sampled. */
+export const sampleEarlier = (run: FormatRun, turns: readonly Json[], { sampled = [] }: SourceRecord) => {
+  if (sampled.every((isExact) => isExact === undefined)) return turns;
+  let answers = 0;
+  const complete = turns.map((turn) => {
+    if (rawOf(memberOf(turn, "role") ?? null) !== '"assistant"' || sampled[answers++] !== true) return turn;
+    return choice(turn, decideFinish(run, { callsTools: memberOf(turn, "tool_calls") !== undefined }));
+  });
+  if (sampled.includes(false) || answers < sampled.length) run.note(unsampledNote);
+  return complete;
+};
+
+interface TurnDigests {
+  /** The digests of the starts of the row that another row can have as a whole. */
+  readonly prefixes: readonly number[];
+  /** The digests of the whole row, and of the row without the reasoning of its last answer. */
+  readonly ends: readonly number[];
+  /** The digests of the answers in the prompt. */
+  readonly earlier: readonly number[];
+  /** The digests of the sampled answers. True if another row that has the digest has the answer's text. */
+  readonly own: readonly (readonly [digest: number, isExact: boolean])[];
+  /** Larger for a row with more turns. */
+  readonly size: number;
+}
+
+/** Many templates omit the reasoning of earlier answers. */
+const removeReasoning = (text: string) => text.replace(/^[\s\S]*<\/think>/, "");
+
+const digestTurns = ({ prompt = [], sampled }: RowTurns, seed = ""): TurnDigests | undefined => {
+  const isText = typeof sampled === "string";
+  const given = typeof prompt === "string" ? splitTemplate(prompt) : prompt.map(toTurn);
+  if (!given && isText) return digestTexts(`${seed}${prompt}`, sampled, seed.length);
+  const before = given ?? [{ role: "user", text: `${prompt}` }];
+  // A template can begin the answer, and a decoded answer can contain turns of others.
+  const isTemplate = isText && typeof prompt === "string";
+  const opening = isTemplate && isAnswer(before.at(-1));
+  const own = isText ? [{ role: "assistant", text: sampled }] : sampled.map(toTurn);
+  const turns = (isTemplate ? splitTemplate(`${prompt}${sampled}`) : undefined) ?? [...before, ...own];
+  const earlierAnswers = before.filter(isAnswer).length - (opening ? 1 : 0);
+  const answers: (readonly [number, boolean])[] = [];
+  const prefixes: number[] = [];
+  let [digest, brief] = [computeDigest(seed), 0];
+  for (const [at, turn] of turns.entries()) {
+    brief = extendDigest(digest, { ...turn, text: isAnswer(turn) ? removeReasoning(turn.text) : turn.text });
+    digest = extendDigest(digest, turn);
+    if (isAnswer(turn)) answers.push([digest, !opening]);
+    if (answers.length > 0 && at < turns.length - 1) prefixes.push(digest);
+  }
+  if (turns.length === 0) return undefined;
+  const ends = brief === digest ? [digest] : [brief, digest];
+  const ownAnswers = [...ends.map((end) => [end, false] as const), ...answers.slice(earlierAnswers)];
+  const earlier = answers.slice(0, earlierAnswers).map(([answer]) => answer);
+  return { prefixes, ends, earlier, own: ownAnswers, size: turns.length };
+};
+
+const digestBytes = 6;
+
+const computeDigest = (text: string) => hash("sha256", text, "buffer").readUIntBE(0, digestBytes);
+
+interface Turn {
+  readonly role: string;
+  readonly text: string;
+}
+
+const isAnswer = (turn: Turn | undefined) =>
+  /^(?:assistant|gpt|model|function_call|tool_call|agent)$/.test(turn?.role ?? "");
+
+const extendDigest = (digest: number, turn: Turn) =>
+  computeDigest(`${digest} ${isAnswer(turn)} ${removeTurnEnd(turn.text).trim()}`);
+
+/** Ids and the order of keys do not count. */
+const toTurn = (message: Value): Turn => {
+  const role = message.textAt("role") ?? message.textAt("from") ?? "";
+  const content = message.get("content") ?? message.get("value");
+  const calls = message.items("tool_calls").map((call) => call.get("function")?.data ?? call.data);
+  const text = content?.isText ? content.text : JSON.stringify(content?.data);
+  return { role, text: `${text}${calls.length > 0 ? JSON.stringify(calls) : ""}` };
+};
+
+const [fnvOffset, fnvPrime] = [0x811c9dc5, 0x01000193];
+const maxLengthBits = 2 ** 20;
+const maxStarts = 256;
+
+/** Without marks, a turn ends before a line end. */
+const digestTexts = (prompt: string, answer: string, seedEnd: number): TurnDigests | undefined => {
+  if (answer.trim() === "") return undefined;
+  const text = `${prompt}${answer}`;
+  const prefixes: number[] = [];
+  let [hashed, atLastWord, lengthOfWords] = [fnvOffset, fnvOffset, 0];
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === newline && at > seedEnd && at < prompt.length) prefixes.push(toNumber(atLastWord, lengthOfWords));
+    hashed = Math.imul(hashed ^ code, fnvPrime);
+    if (code > space) [atLastWord, lengthOfWords] = [hashed, at];
+  }
+  const end = toNumber(atLastWord, lengthOfWords);
+  const kept = prefixes.slice(-maxStarts);
+  return { prefixes: kept, ends: [end], own: [[end, false]], earlier: kept, size: text.length };
+};
+
+const [newline, space] = [0x0a, 0x20];
+
+const toNumber = (digest: number, length: number) => (length % maxLengthBits) * 2 ** 32 + (digest >>> 0);

@@ -1,0 +1,110 @@
+/** Reads and suggests group keys. */
+import { hash } from "node:crypto";
+import { getValue, isObject } from "../../json/json-bytes.ts";
+import { Kind, kindAt } from "../../json/shape.ts";
+import * as json from "../../json/table.ts";
+import type { RuleReporter } from "../rules/rules.ts";
+import { groupKeyNames, toKeyPaths } from "./ambiguous-groups.ts";
+
+/** Keys of prompts are last, because two groups can have the same prompt. */
+const groupKeyCandidates: readonly string[] = [...groupKeyNames, "prompt", "question", "task"];
+
+const maxSearchedObjects = 16;
+
+const readKeyValue = (trajectory: unknown, name: string) =>
+  toKeyPaths(name)
+    .map((path) => getValue(trajectory, path))
+    .find((value) => value !== undefined && value !== null);
+
+/** Returns names that `--group-by` accepts, with their values as JSON. */
+export const findGroupKeys = (value: unknown): readonly { name: string; text: string }[] => {
+  if (!isObject(value)) return [];
+  const metadata = isObject(value.metadata) ? value.metadata : {};
+  const holders = [...Object.entries(value), ...Object.entries(metadata)].flatMap(([name, inner]) =>
+    inner !== metadata && isObject(inner) && /^[\w-]+$/.test(name) ? [`${name}.`] : [],
+  );
+  return ["", ...new Set(holders.slice(0, maxSearchedObjects))].flatMap((holder) =>
+    groupKeyCandidates.flatMap((key) => {
+      const name = `${holder}${key}`;
+      const keyValue = readKeyValue(value, name);
+      return keyValue === undefined ? [] : [{ name, text: JSON.stringify(keyValue) }];
+    }),
+  );
+};
+
+/** @param names keys of `--group-by` */
+export const findGroupKey = (trajectory: unknown, names: readonly string[] = []) => {
+  const values = names.flatMap((name) => readKeyValue(trajectory, name) ?? []);
+  const isCertain = ({ name }: { name: string }) => groupKeyNames.includes(name.split(".").at(-1) ?? "");
+  const isKnown = values.length > 0 && values.length === names.length;
+  const value: unknown = values.length === 1 ? values[0] : values;
+  const text = isKnown ? JSON.stringify(value) : findGroupKeys(trajectory).find(isCertain)?.text;
+  return text?.startsWith('"') === true ? String(JSON.parse(text)) : text;
+};
+
+/** The best group key has the lowest rank. */
+export const rankGroupKey = (name: string) => {
+  const steps = name.split(".");
+  return 2 * groupKeyCandidates.indexOf(steps.at(-1) ?? "") + steps.length - 1;
+};
+
+/** @param groupBy the keys of which a trajectory needs all; default: the group id at the top level */
+export const openGroupKeyReader = (groupBy: readonly string[] | undefined) => {
+  const keyPaths = groupBy?.map(toKeyPaths) ?? [[["group_id"]]];
+  const readKey = (trajectory: json.JsonValue, paths: readonly (readonly string[])[]) => {
+    for (const path of paths) {
+      const key = path.reduce<json.JsonValue | undefined>(enterStep, trajectory);
+      if (key && kindAt(key.table, key.node) !== Kind.null) return formatKey(key);
+    }
+    return undefined;
+  };
+  return (trajectory: json.JsonValue, report: RuleReporter) => {
+    const [first] = keyPaths;
+    if (first && keyPaths.length === 1) {
+      const key = readKey(trajectory, first);
+      if (key === undefined && groupBy) report("group-key-missing", { key: groupBy.join() }, trajectory.node);
+      return key;
+    }
+    const keys = keyPaths.map((paths) => readKey(trajectory, paths));
+    const missing = groupBy?.filter((_, at) => keys[at] === undefined) ?? [];
+    if (missing.length === 0) return `[${keys.map(quoteDigest).join()}]`;
+    report("group-key-missing", { key: missing.join() }, trajectory.node);
+    return undefined;
+  };
+};
+
+const quoteDigest = (key = "") => (key.startsWith("sha256:") ? JSON.stringify(key) : key);
+
+const enterStep = (value: json.JsonValue | undefined, step: string) => {
+  const holder = value && json.expandLeaf(value);
+  if (!holder || kindAt(holder.table, holder.node) !== Kind.array) return json.memberAt(holder, step);
+  return /^(?:0|[1-9]\d*)$/.test(step) ? json.findChild(holder, Number(step)) : undefined;
+};
+
+const digestDigits = 16;
+
+/** Values of different types have different texts. */
+const formatKey = (key: json.JsonValue) => {
+  const { table, node } = key;
+  const { start, end } = json.spanOf(key);
+  const kind = kindAt(table, node);
+  const isUnescapedAscii = json.detailOf(table, node) === end - start - 2;
+  if (kind === Kind.string && !isUnescapedAscii) return JSON.stringify(json.readString(table, node));
+  // Integers above 2^53 keep their digits, because different integers can have the same double.
+  const value = kind === Kind.number ? json.readNumber(table, node) : Number.NaN;
+  if (Number.isSafeInteger(value)) return JSON.stringify(value);
+  if (kind !== Kind.object && kind !== Kind.array) return table.bytes.toString("latin1", start, end);
+  return `sha256:${hash("sha256", table.bytes.subarray(start, end)).slice(0, digestDigits)}`;
+};
+
+/** Returns the value of a key that the reader returned; null without a key. Arrays and objects are their text. */
+export const parseKeyText = (key: string | undefined): string | number | boolean | null => {
+  if (key === undefined || key.startsWith("sha256:")) return key ?? null;
+  const value: unknown = JSON.parse(key);
+  // Another integer can have the same double.
+  if (Number.isInteger(value) && !Number.isSafeInteger(value)) return key;
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? value : key;
+};
+
+/** Returns the text of a key that the reader returned; null without a key. */
+export const formatKeyText = (key: string | undefined) => (key === undefined ? null : String(parseKeyText(key)));

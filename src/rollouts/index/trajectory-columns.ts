@@ -1,0 +1,135 @@
+/** Stores the facts of trajectories. */
+
+import type { Span } from "../../json/json-bytes.ts";
+import { NumberColumn } from "./column.ts";
+import { createTrajectoryFacts, noMetrics, type TrajectoryFacts } from "./trajectory-facts.ts";
+import { WalkedColumns } from "./walked-columns.ts";
+
+export interface FactsOptions {
+  /** True if the caller selects trajectories, without a second scan. */
+  readonly hasFacts: boolean;
+  /** True if the caller aggregates trajectories. */
+  readonly hasWalked?: boolean;
+}
+
+/** A row is a trajectory of a valid part, in the order of the input. */
+export class TrajectoryColumns {
+  readonly reward = new NumberColumn("f64");
+  readonly walked: WalkedColumns | undefined;
+  readonly #hasFacts: boolean;
+  /** For each part, the number of rows before it. */
+  readonly #first = new NumberColumn("u32");
+  /** The lists of names of metrics. Trajectories of a shape share a list. */
+  readonly #nameLists = [noMetrics];
+  readonly #nameList = new NumberColumn("u32");
+  /** For each row, the number of metrics up to its end. */
+  readonly #metricsEnd = new NumberColumn("u32");
+  readonly #metrics = new NumberColumn("f64");
+  readonly #version = new NumberColumn("f64", Number.NaN);
+  readonly #training = new NumberColumn("u8");
+  readonly #start = new NumberColumn("u32");
+  readonly #length = new NumberColumn("u32");
+  readonly #fingerprint = new NumberColumn("u32");
+  readonly #choices = new NumberColumn("u32");
+  readonly #choicesWithLogprobs = new NumberColumn("u32");
+
+  constructor({ hasFacts, hasWalked = false }: FactsOptions) {
+    this.#hasFacts = hasFacts;
+    if (hasWalked) this.walked = new WalkedColumns();
+  }
+
+  get rows() {
+    return this.reward.length;
+  }
+
+  /** @param facts begins with the facts of each trajectory of the part */
+  addPart(facts: readonly TrajectoryFacts[], trajectories: number) {
+    this.#first.push(this.rows);
+    for (const trajectory of facts.slice(0, trajectories)) this.#addRow(trajectory);
+  }
+
+  #addRow(facts: TrajectoryFacts) {
+    this.reward.push(facts.reward);
+    const names = facts.metricNames;
+    if (names.length > 0 && names !== this.#nameLists.at(-1)) this.#nameLists.push(names);
+    this.#nameList.push(names.length > 0 ? this.#nameLists.length - 1 : 0);
+    for (let at = 0; at < names.length; at++) this.#metrics.push(facts.metrics[at] ?? 0);
+    this.#metricsEnd.push(this.#metrics.length);
+    if (!this.#hasFacts) return;
+    this.#version.push(facts.version);
+    this.#training.push(facts.training);
+    this.#start.push(facts.start);
+    this.#length.push(facts.length);
+    this.#fingerprint.push(facts.fingerprint);
+    this.#choices.push(facts.choices);
+    this.#choicesWithLogprobs.push(facts.choicesWithLogprobs);
+  }
+
+  /** Adds the parts of a later input. */
+  append(later: TrajectoryColumns) {
+    const facts = createTrajectoryFacts();
+    for (let part = 0; part < later.#first.length; part++) {
+      const rows = later.rowsOf([part]);
+      this.#first.push(this.rows);
+      for (const row of rows) this.#addRow(later.read(row, facts));
+      if (later.walked) this.walked?.copyRows(later.walked, rows);
+    }
+  }
+
+  /** Returns the rows of the parts of a group. */
+  rowsOf(parts: readonly number[]): readonly number[] {
+    const rows: number[] = [];
+    for (const part of parts) {
+      const end = part + 1 < this.#first.length ? this.#first.at(part + 1) : this.rows;
+      for (let row = this.#first.at(part); row < end; row++) rows.push(row);
+    }
+    return rows;
+  }
+
+  /** Returns the names of the metrics of a row. */
+  metricNamesOf(row: number) {
+    return this.#nameLists[this.#nameList.at(row)] ?? noMetrics;
+  }
+
+  /** @param at the index in `metricNamesOf(row)` */
+  metricAt(row: number, at: number) {
+    return this.#metrics.at(this.#metricsEnd.at(row) - this.metricNamesOf(row).length + at);
+  }
+
+  /** Returns NaN for a row without the metric. */
+  metricOf(row: number, name: string) {
+    const at = this.metricNamesOf(row).indexOf(name);
+    return at < 0 ? Number.NaN : this.metricAt(row, at);
+  }
+
+  listMetricNames() {
+    return [...new Set(this.#nameLists.flat())];
+  }
+
+  versionOf(row: number) {
+    return this.#version.at(row);
+  }
+
+  /** The position in the part. */
+  spanOf(row: number): Span {
+    const start = this.#start.at(row);
+    return { start, end: start + this.#length.at(row) };
+  }
+
+  /** Overwrites and returns `facts`. */
+  read(row: number, facts: TrajectoryFacts): TrajectoryFacts {
+    const names = this.metricNamesOf(row);
+    facts.reward = this.reward.at(row);
+    facts.version = this.#version.at(row);
+    facts.training = this.#training.at(row);
+    facts.start = this.#start.at(row);
+    facts.length = this.#length.at(row);
+    facts.fingerprint = this.#fingerprint.at(row);
+    facts.choices = this.#choices.at(row);
+    facts.choicesWithLogprobs = this.#choicesWithLogprobs.at(row);
+    facts.metricNames = names;
+    if (facts.metrics.length < names.length) facts.metrics = new Float64Array(2 * names.length);
+    for (let at = 0; at < names.length; at++) facts.metrics[at] = this.metricAt(row, at);
+    return facts;
+  }
+}

@@ -1,0 +1,148 @@
+/** Opens the inputs of a command line. */
+import { closeSync, createReadStream, fstatSync, openSync, statSync } from "node:fs";
+import type { Readable } from "node:stream";
+import { Failure } from "../../failure.ts";
+import { getErrorCode, unblockOnAbort } from "../../files.ts";
+import { Problems } from "../rules/problems.ts";
+import { findDecompressor, ZstdUnsupported } from "./decompress.ts";
+import { expandGlob, expandNames, expandPatterns, isGlob } from "./expand-names.ts";
+import { duplicateStdin, inputMissing, UnusableInput } from "./failures.ts";
+import { isRemote, leadsTo, reportEmptyFolders, tryStat } from "./names.ts";
+import type { Remotes } from "./remote.ts";
+import type { RemoteAccess } from "./remote-file.ts";
+import { findContainer, findFormatError, sniffedBytes } from "./sniff.ts";
+import {
+  closeSources,
+  createCloser,
+  openDescriptorBytes,
+  openReopenedBytes,
+  ownHeadBytes,
+  readHead,
+  type Source,
+} from "./source.ts";
+import { type SpoolOptions, spoolStream } from "./spool.ts";
+
+interface OpenOptions extends SpoolOptions {
+  readonly files: readonly string[];
+  /** Without this option, rollcall treats URLs as local paths. */
+  readonly remote?: RemoteAccess | undefined;
+}
+
+export type OpenedInputs = Awaited<ReturnType<typeof openInputs>>;
+
+/** With more inputs, rollcall opens a file for each read, because descriptors are limited. */
+const maxOpenFiles = 64;
+
+/**
+ * The caller closes the sources. `folders` maps files to folders. `repeated` contains further names of opened files.
+ * @throws Failure `input-missing`, `duplicate-stdin`, `spool-failed`, `remote-…`
+ */
+export const openInputs = async ({ files, remote, ...options }: OpenOptions) => {
+  const { host } = options;
+  if (files.length === 0 && host.terminal.stdin) throw inputMissing();
+  if (files.filter((name) => name === "-").length > 1) throw duplicateStdin();
+  const given = expandPatterns(files.length === 0 ? ["-"] : files, host);
+  const remotes = remote && given.some(isRemote) ? await (await import("./remote.ts")).openRemotes(remote) : undefined;
+  const problems = new Problems();
+  problems.inputs = files;
+  const sources: Source[] = [];
+  const emptyFiles: string[] = [];
+  try {
+    const { names, folders, repeated, skipped } = await expandNames(given, { problems, remotes });
+    const isReopened = names.length > maxOpenFiles;
+    for (const name of names) {
+      try {
+        sources.push(await openInput(name, { ...options, remotes, isReopened }));
+      } catch (thrown) {
+        if (!(thrown instanceof UnusableInput)) throw thrown;
+        if (thrown.rule === "input-empty" && folders.has(name)) emptyFiles.push(name);
+        else thrown.report(problems, name);
+      }
+    }
+    reportEmptyFolders(folders, { skipped: emptyFiles, problems });
+    for (const name of emptyFiles) folders.delete(name);
+    return { sources, problems, folders, skipped: [...skipped, ...emptyFiles.map((file) => ({ file }))], repeated };
+  } catch (thrown) {
+    await closeSources(sources);
+    throw thrown;
+  } finally {
+    remotes?.close();
+  }
+};
+
+interface OpenInputOptions extends SpoolOptions {
+  readonly isReopened: boolean;
+  readonly remotes: Remotes | undefined;
+}
+
+const openInput = async (name: string, options: OpenInputOptions) => {
+  const { host, remotes } = options;
+  try {
+    if (remotes && isRemote(name)) return await openStream(name, remotes.open(name), options);
+    if (name === "-") return await openStream(name, host.stdin, options);
+    const facts = statSync(name, { bigint: true });
+    if (facts.isCharacterDevice() && endlessDevices.some((device) => tryStat(device)?.rdev === facts.rdev))
+      throw new UnusableInput("endless-device", undefined);
+    // Files in /proc have the size 0.
+    const file = facts.isFile() && facts.size > 0 ? openFile(name, options) : undefined;
+    if (file) return file;
+    const stopWaiting = facts.isFIFO() ? unblockOnAbort(name, host) : undefined;
+    return await openStream(name, createReadStream(name), options).finally(stopWaiting);
+  } catch (thrown) {
+    if (thrown instanceof ZstdUnsupported)
+      throw new UnusableInput("zstd-unsupported", { name, node: host.nodeVersion });
+    if (thrown instanceof Failure || thrown instanceof UnusableInput) throw thrown;
+    const code = getErrorCode(thrown);
+    if (code !== "ENOENT" && code !== "ENOTDIR") throw new UnusableInput("file-unreadable", { code });
+    if (!isGlob(name)) throw new UnusableInput("file-not-found", undefined);
+    throw new UnusableInput("glob-without-match", { pattern: name, matches: expandGlob(name).length });
+  }
+};
+
+const endlessDevices = ["/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+
+const openFile = (name: string, { isReopened, takesContainers }: OpenInputOptions) => {
+  const descriptor = openSync(name, "r");
+  let isInUse = false;
+  try {
+    const facts = fstatSync(descriptor, { bigint: true });
+    const size = Number(facts.size);
+    const bytes = openDescriptorBytes({ descriptor, name, size });
+    const head = readHead(bytes, sniffedBytes);
+    if (findDecompressor(head)) return undefined;
+    checkHead(name, head, takesContainers);
+    // The cached head is short, so most reads notice changes of the file.
+    if (isReopened) return { name, bytes: openReopenedBytes({ name, size, head: head.subarray(0, ownHeadBytes) }) };
+    isInUse = true;
+    let last = facts;
+    return {
+      name,
+      bytes: { ...bytes, close: createCloser(descriptor) },
+      async touched() {
+        const before = last;
+        last = fstatSync(descriptor, { bigint: true });
+        return last.size < before.size || (last.size === before.size && last.mtimeNs !== before.mtimeNs);
+      },
+      isReplaced: () => leadsTo(name, facts) === false,
+    };
+  } finally {
+    if (!isInUse) closeSync(descriptor);
+  }
+};
+
+const openStream = async (name: string, stream: Readable, options: SpoolOptions) => {
+  const bytes = await spoolStream(stream, options);
+  try {
+    checkHead(name, readHead(bytes, sniffedBytes), options.takesContainers);
+  } catch (thrown) {
+    await bytes.close();
+    throw thrown;
+  }
+  return { name, bytes };
+};
+
+const checkHead = (name: string, head: Buffer, takesContainers: boolean) => {
+  if (head.length === 0) throw new UnusableInput("input-empty", { isEmpty: true });
+  const error = takesContainers && findContainer(head) ? undefined : findFormatError(head, name);
+  if (error) throw error;
+};

@@ -1,0 +1,154 @@
+/** Reads the members of a zip archive, one at a time. */
+import { setImmediate } from "node:timers/promises";
+import * as zlib from "node:zlib";
+import { type Entry, fromRandomAccessReaderPromise, getFileNameLowLevel, RandomAccessReader } from "yauzl";
+import { Failure } from "../../failure.ts";
+import { getErrorCode } from "../../files.ts";
+import { decompressedTooLarge } from "./failures.ts";
+import { skipByName } from "./list-folder.ts";
+import { isRolloutName } from "./names.ts";
+import {
+  type Bytes,
+  documentTooLong,
+  maxDocumentBytes,
+  type ReadLimits,
+  type Records,
+  type Source,
+  unreadableRecord,
+} from "./source.ts";
+import { decompressionLimit } from "./spool.ts";
+import { formatExcess, UnreadableContent, unzstd } from "./zstd.ts";
+
+/** If a name is repeated, uses the last member. @throws UnusableInput; Failure `input-unreadable` */
+export const openMembers = async (
+  { name: file, bytes }: Source,
+  { names, companions, maxUnpackedBytes, signal }: ReadLimits & { names: RegExp; companions: RegExp | undefined },
+): Promise<Records> => {
+  const members = await listMembers(bytes, signal);
+  if (typeof members === "string") {
+    const defect = unreadableRecord({ label: file }, members);
+    return {
+      async *batches() {
+        yield [defect];
+      },
+      reread: async () => defect,
+      locate: () => defect,
+    };
+  }
+  const matching = [...members].filter(([name]) => names.test(name));
+  const others = [...members.keys()].filter((name) => !names.test(name) && !companions?.test(name));
+  const limit = decompressionLimit(bytes.size, maxUnpackedBytes);
+  const size = matching.reduce((sum, [, { uncompressedSize }]) => sum + uncompressedSize, 0);
+  if (size > limit) throw decompressedTooLarge(limit, maxUnpackedBytes);
+  const toRecord = ([name, member]: readonly [string, ArchiveMember]) => {
+    const content = readContent(bytes, member);
+    const text = { label: `${file}!${name}`, member: name };
+    return typeof content === "string"
+      ? unreadableRecord(text, content)
+      : { ...text, bytes: content, line: 1, start: 0 };
+  };
+  return {
+    async *batches() {
+      for (const entry of matching) yield [toRecord(entry)];
+    },
+    reread: async (position) => matching[position] && toRecord(matching[position]),
+    locate: (position) => ({ label: `${file}!${matching[position]?.[0]}`, line: 1 }),
+    skipped: others.flatMap((name) =>
+      /(?:^|\/)\.|\/$/.test(name)
+        ? []
+        : isRolloutName(name)
+          ? { file: `${file}!${name}` }
+          : skipByName(`${file}!${name}`),
+    ),
+    readSibling: (name) => {
+      const member = members.get(name);
+      const content = member && member.uncompressedSize <= limit ? readContent(bytes, member) : undefined;
+      return typeof content === "string" ? undefined : content;
+    },
+  };
+};
+
+/** Copies a few fields, because a million of yauzl's entries would take too much memory. */
+const toMember = (entry: Entry) => {
+  const { compressionMethod, compressedSize, uncompressedSize, crc32, relativeOffsetOfLocalHeader: offset } = entry;
+  const isEncrypted = (entry.generalPurposeBitFlag & 1) === 1;
+  return { compressionMethod, compressedSize, uncompressedSize, crc32, isEncrypted, offset };
+};
+
+type ArchiveMember = ReturnType<typeof toMember>;
+
+type ReadCallback = (error: Error | null, bytesRead?: number) => void;
+
+const maxMembers = 100_000;
+
+/** Returns the defect of an unreadable archive. @throws the signal's reason */
+const listMembers = async (bytes: Bytes, signal: AbortSignal) => {
+  const members = new Map<string, ArchiveMember>();
+  class ZipReader extends RandomAccessReader {
+    override read(into: Buffer, offset: number, length: number, at: number, done: ReadCallback) {
+      let bytesRead = 0;
+      try {
+        bytesRead = bytes.read(into.subarray(offset, offset + length), at);
+      } catch (thrown) {
+        return done(thrown instanceof Error ? thrown : new Error());
+      }
+      done(null, bytesRead);
+    }
+  }
+  try {
+    // yauzl's checks of names are unnecessary, because no name becomes a path.
+    const options = { autoClose: false, decodeStrings: false, validateEntrySizes: false };
+    const archive = await fromRandomAccessReaderPromise(new ZipReader(), bytes.size, options);
+    if (archive.entryCount > maxMembers)
+      return `the archive has ${archive.entryCount} members, over the limit of ${maxMembers} (write it as several archives)`;
+    let count = 0;
+    for await (const entry of archive.eachEntry()) {
+      if (count++ % 1000 === 0) await setImmediate();
+      signal.throwIfAborted();
+      const name = getFileNameLowLevel(entry.generalPurposeBitFlag, entry.fileNameRaw, entry.extraFields, false);
+      members.delete(name);
+      members.set(name, toMember(entry));
+    }
+    return members;
+  } catch (thrown) {
+    if (thrown instanceof Failure || signal.aborted) throw thrown;
+    return "the archive is cut off or damaged, so its list of members cannot be read (write the file again)";
+  }
+};
+
+/** The fixed size of a local file header in bytes (APPNOTE.TXT, 4.3.7). */
+const headerBytes = 30;
+const headerMagic = 0x04034b50;
+
+const readContent = (bytes: Bytes, member: ArchiveMember) => {
+  const { isEncrypted, uncompressedSize, compressedSize, offset } = member;
+  if (isEncrypted) return "it is encrypted";
+  if (uncompressedSize > maxDocumentBytes) return documentTooLong;
+  try {
+    const header = readBytes(bytes, offset, headerBytes);
+    if (header.readUInt32LE(0) !== headerMagic) return "the archive is damaged at the start of this member";
+    const start = offset + headerBytes + header.readUInt16LE(26) + header.readUInt16LE(28);
+    const content = decompress(readBytes(bytes, start, compressedSize), member);
+    const isWhole = content.length === uncompressedSize && zlib.crc32(content) === member.crc32;
+    return isWhole ? content : "it is damaged: its length or checksum is wrong";
+  } catch (thrown) {
+    if (thrown instanceof Failure) throw thrown;
+    if (getErrorCode(thrown) === "ERR_BUFFER_TOO_LARGE") return formatExcess(uncompressedSize);
+    return thrown instanceof UnreadableContent ? thrown.message : "it is damaged and cannot be decompressed";
+  }
+};
+
+const readBytes = (bytes: Bytes, start: number, length: number) => {
+  const into = start + length > bytes.size ? undefined : Buffer.allocUnsafe(length);
+  if (!into || bytes.read(into, start) < length)
+    throw new UnreadableContent("the archive ends before the end of this member");
+  return into;
+};
+
+const decompress = (compressed: Buffer, { compressionMethod, uncompressedSize }: ArchiveMember) => {
+  if (compressionMethod === 0) return compressed;
+  if (compressionMethod === 8)
+    return zlib.inflateRawSync(compressed, { maxOutputLength: Math.max(1, uncompressedSize) });
+  if (compressionMethod === 93) return unzstd(compressed, uncompressedSize);
+  throw new UnreadableContent(`its compression method ${compressionMethod} is not supported`);
+};

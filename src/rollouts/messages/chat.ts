@@ -1,0 +1,244 @@
+/** Converts chat messages, tools, tool calls and logprobs, or throws ConversionError. */
+import { pluralize } from "../../sentences.ts";
+import { openFinish, type SampledRecord } from "./finish-reason.ts";
+import { addition, type Json, literal, nonEmpty, rawLiteral, replaceMembers, toText } from "./output-json.ts";
+import { requireOwnWords, textRole, toPromptTurns } from "./template-turns.ts";
+import { Value } from "./value.ts";
+
+/** Receives the values that a conversion derives or leaves out. */
+export interface ConversionNotes {
+  note(text: string): void;
+  /**
+   * Returns the value if the output keeps it unchanged.
+   * @param subject a noun phrase for the note
+   */
+  skip(value: Value, subject: string): readonly Value[];
+}
+
+/** Only one choice of a response is recorded, so the index is 0. */
+export const choice = (message: Json, finish: Json, logprobs?: Json) => ({
+  finish_reason: finish,
+  index: 0,
+  message,
+  logprobs,
+});
+
+export const textChoice = (run: ConversionNotes, content: Value, sampled: SampledRecord) =>
+  choice(
+    { role: textRole("assistant"), content: requireOwnWords(content) },
+    openFinish(run, sampled, 1)(0, { callsTools: false }),
+  );
+
+export const orderReason = "a tool result has no id, so rollcall matched it to a call by order";
+
+export const orderNote = "matched tool results without tool_call_id to the calls by order";
+
+export const haveTexts = (list: Value | undefined, key: string) => {
+  const items = list?.items() ?? [];
+  return items.length > 0 && items.every((item) => item.textAt(key) !== undefined);
+};
+
+/**
+ * Converts text, a list of messages, or a string with a JSON list of messages.
+ * @param sampled the record of the turns if the assistant's turns were sampled
+ */
+export const toTurns = (
+  run: ConversionNotes,
+  given: Value,
+  { name, sampled }: { name: string; sampled?: SampledRecord | undefined },
+) => {
+  const value = haveTexts(given.embeddedJson, "role") ? unwrap(given) : given;
+  if (value.isText) return sampled ? [textChoice(run, value, sampled)] : toPromptTurns(run, value);
+  if (!value.isList) throw value.error(`${name} is neither a list of messages nor text`);
+  const messages = value.items();
+  const roles = messages.map((message) => message.textAt("role"));
+  const unknown = messages[roles.indexOf(undefined)];
+  if (unknown) throw unknown.error(`a message of ${name} has no role`);
+  const isAnswer = (at: number) => roles[at] === "assistant" || (roles[at] === callRole && roles[at - 1] !== callRole);
+  const finish = sampled && openFinish(run, sampled, messages.filter((_, at) => isAnswer(at)).length);
+  let answers = 0;
+  let callIds: readonly string[] = [];
+  let answeredIds: string[] = [];
+  return messages.flatMap((message, at): Json | readonly Json[] => {
+    const role = roles[at] ?? "";
+    if (resultRoles.has(role)) {
+      const recordedId = message.textAt("tool_call_id");
+      const id = recordedId ?? callIds.find((callId) => !answeredIds.includes(callId));
+      if (id === undefined) throw message.error("tool_call_id is missing, and every earlier call has a result");
+      answeredIds.push(id);
+      const renamed = role === "tool" ? {} : { role: literal("tool", message.get("role")) };
+      if (recordedId !== undefined) return toRowMessage(message, renamed);
+      run.note(orderNote);
+      return toRowMessage(message, { ...renamed, tool_call_id: addition(id, orderReason) });
+    }
+    if (role === callRole && !isAnswer(at)) return [];
+    if (!isAnswer(at)) return toRowMessage(message);
+    answeredIds = [];
+    let end = at;
+    while (roles[end] === callRole) end++;
+    const calls = messages.slice(at, end);
+    callIds = role === callRole ? calls.map((_, index) => `call_${at + index}`) : listCallIds(message);
+    const turn = role === callRole ? joinCalls(calls, callIds) : toRowMessage(message);
+    if (!finish) return turn;
+    const position = answers++;
+    if (isMasked(run, message)) return turn;
+    requireOwnWords(message.get("content"));
+    return choice(turn, finish(position, { callsTools: calls.length > 0 || hasCalls(message), message }));
+  });
+};
+
+/** In rows of ms-swift, each call is a message with this role. */
+const callRole = "tool_call";
+const resultRoles: ReadonlySet<string> = new Set(["tool", "tool_response"]);
+
+const joinCalls = (messages: readonly Value[], ids: readonly string[]) => ({
+  role: literal("assistant", ...messages.map((message) => message.get("role"))),
+  content: null,
+  tool_calls: messages.map((message, at) => toNamedCall(message.require("content"), addition(ids[at], orderReason))),
+});
+
+/** @throws ConversionError for a value that is not a call */
+export const toNamedCall = (given: Value, id: Json) => {
+  if (!unwrap(given).has("name") && !unwrap(given).has("function"))
+    throw given.error("the value is not a call with a function name");
+  return toToolCall(given, id);
+};
+
+const maskKeys: ReadonlySet<string> = new Set(
+  "weight loss loss_scale loss_mask loss_weight mask train training trainable train_on_turn".split(" "),
+);
+
+/** True if a trainer must not learn the turn. Notes the keys that look like masks and have another value. */
+export const isMasked = (run: ConversionNotes, turn: Value) => {
+  let isZero = false;
+  for (const [key, value] of turn.members()) {
+    if (value.isNull || !(maskKeys.has(key) || maskLike.test(key))) continue;
+    const isKnown = maskKeys.has(key) && value.canBeMetric;
+    if (!isKnown) run.note(`\`${key}\` of turns can be a mask for training, which rollcall does not read`);
+    else if (value.number === 0 || (value.canBeMetric && !value.isNumber && !value.isTrue)) isZero = true;
+  }
+  if (isZero)
+    run.note("kept turns that are masked for training as messages, such as turns with the weight 0 or loss false");
+  return isZero;
+};
+
+export const noteRowMasks = (run: ConversionNotes, row: Value) => {
+  for (const [key, { isNull }] of row.members())
+    if (!isNull && key !== "loss" && (maskKeys.has(key) || maskLike.test(key)))
+      run.note(`\`${key}\` of rows can be a mask for training, which rollcall does not read`);
+};
+
+const maskLike = /(?:^|_)(?:masks?|train(?:able|ing)?|loss)(?:_|$)/;
+
+const listCallIds = (caller: Value) => caller.items("tool_calls").flatMap((call) => unwrap(call).textAt("id") ?? []);
+
+export const hasCalls = (message: Value) => message.items("tool_calls").length > 0;
+
+/** Omits null `tool_calls` from a message that is not a choice. */
+export const toChatMessage = (message: Value, isSampled: boolean) => {
+  const calls = toToolCalls(message);
+  if (calls instanceof Value) return message;
+  const hasNullCalls = !isSampled && message.isNullAt("tool_calls");
+  return !calls && !hasNullCalls ? message : replaceMembers(message, { tool_calls: calls });
+};
+
+/** Completes the tool calls of a message in a row, and removes null members. */
+const toRowMessage = (message: Value, added: Readonly<Record<string, Json>> = {}): Json => {
+  const complete = removeNulls(message);
+  const calls = toToolCalls(message);
+  const changes = Object.entries(calls && !(calls instanceof Value) ? { tool_calls: calls, ...added } : added);
+  if (changes.length === 0) return complete;
+  return new Map<string, Json | undefined>([...(complete instanceof Map ? complete : message.members()), ...changes]);
+};
+
+/** Arrow writes null for each key that only other rows have. Null can also be a content or an argument. */
+const removeNulls = (value: Value): Json => {
+  if (!value.raw.includes("null")) return value;
+  if (value.isList) {
+    const items = value.items();
+    const kept = items.map(removeNulls);
+    return kept.every((item, at) => item === items[at]) ? value : kept;
+  }
+  const members = value.members();
+  const kept = members.flatMap(([key, member]): readonly (readonly [string, Json])[] => {
+    if (key === "arguments") return [[key, member]];
+    return member.isNull && key !== "content" ? [] : [[key, removeNulls(member)]];
+  });
+  const isSame = kept.length === members.length && kept.every(([, member], at) => member === members[at]?.[1]);
+  return isSame ? value : new Map(kept);
+};
+
+export const toToolCalls = (message: Value) => {
+  const items = message.items("tool_calls");
+  if (items.length === 0) return undefined;
+  const calls = items.map((call) => toToolCall(call));
+  return calls.every((call, at) => call === items[at]) ? message.get("tool_calls") : calls;
+};
+
+export const unwrap = <Own extends Value | undefined>(value: Own): Own | Value => value?.embeddedJson ?? value;
+
+/** Completes a call that is flat (`{id, name, arguments}`), in a string, or without type or arguments. */
+export const toToolCall = (call: Value, newId?: Json) => {
+  const unwrapped = unwrap(call);
+  const fn = unwrapped.get("function");
+  const isNested = fn?.isObject;
+  const name = isNested ? fn.get("name") : (unwrapped.get("name") ?? fn);
+  const args = (isNested ? fn : unwrapped).get("arguments");
+  const isComplete = unwrapped === call && isNested && call.has("type") && args?.isText;
+  if (isComplete || !name) return call;
+  return {
+    id: newId ?? unwrapped.get("id"),
+    type: unwrapped.get("type") ?? "function",
+    function: { name, arguments: toArguments(args), ...omitKeys(fn, ["name", "arguments"]) },
+    ...omitKeys(unwrapped, ["id", "type", "function", "name", "arguments"]),
+  };
+};
+
+export const buildCall = (id: Json | undefined, name: Json, args: Json) => ({
+  id,
+  type: "function",
+  function: { name, arguments: args },
+});
+
+export const toArguments = (args: Value | undefined) => (args ? toText(args) : "{}");
+
+const omitKeys = (value: Value | undefined, keys: readonly string[]) =>
+  Object.fromEntries((value?.members() ?? []).filter(([key]) => !keys.includes(key)));
+
+/** Completes flat tools (`{name, description, …}`), also those of Anthropic and Gemini. */
+export const toTools = (tools: Value | undefined) => nonEmpty((tools?.items() ?? []).flatMap(toTool));
+
+const toTool = (tool: Value): readonly Json[] => {
+  const declared = tool.get("function_declarations") ?? tool.get("functionDeclarations");
+  if (declared) return declared.items().flatMap(toTool);
+  const type = tool.get("type");
+  if (type && type.text !== "function" && !tool.has("input_schema")) return [];
+  const fn = tool.get("function");
+  if (fn) return [type ? tool : { type: "function", function: fn }];
+  if (!tool.has("name")) return [];
+  const members = tool.members().filter(([key, { isNull }]) => key !== "type" && !isNull);
+  const named = members.map(([key, value]) => [schemaKeys.has(key) ? "parameters" : key, value] as const);
+  return [{ type: type?.text === "function" ? type : "function", function: new Map(named) }];
+};
+
+/** Keys for the parameters of a tool in Anthropic's and Gemini's APIs. */
+const schemaKeys = new Set(["input_schema", "parameters_json_schema", "parametersJsonSchema"]);
+
+/** Trainers read token ids from `token_id:<n>`. @param part the elements of `logprobs` for `ids`; default: all */
+export const toLogprobs = (
+  logprobs: Value,
+  ids: readonly Value[],
+  sources: readonly Value[] = [],
+  part?: readonly Value[],
+) => {
+  const values = part ?? logprobs.items();
+  if (values.length !== ids.length)
+    throw logprobs.error(`found ${pluralize(values.length, "logprob")} for ${pluralize(ids.length, "sampled token")}`);
+  const tokens = values.map((logprob, at) => {
+    const id = ids[at];
+    if (!logprob.isNumber) throw logprob.error("a logprob is not a number");
+    if (id?.isNumber !== true) throw (id ?? logprob).error("a token id is not a number");
+    return `{"token":"token_id:${id.raw}","logprob":${logprob.raw},"bytes":null,"top_logprobs":[]}`;
+  });
+  return rawLiteral(`{"content":[${tokens.join(",")}]}`, [...(part ?? [logprobs]), ...sources]);
+};

@@ -1,0 +1,172 @@
+/** Composes JSON from recorded and new values. */
+import { replaceLineEnds } from "../../json/json-bytes.ts";
+import type { Path } from "../../json/table.ts";
+import { Value } from "./value.ts";
+
+type JsonSources = readonly (Value | undefined)[];
+
+/** JSON that represents the recorded values in `sources`. */
+class JsonLiteral {
+  readonly json: string;
+  readonly sources: readonly Value[];
+  /** The reason for a value that the record does not have. */
+  readonly addedBecause: string | undefined;
+
+  constructor(json: string, sources: JsonSources, addedBecause?: string) {
+    this.json = json;
+    this.sources = sources.filter((value) => value !== undefined);
+    this.addedBecause = addedBecause;
+  }
+}
+
+export type Member = readonly [key: string, value: Json | undefined];
+
+type PlainObject = { readonly [key: string]: Json | undefined };
+type Scalar = string | number | null;
+/** Unlike an object, a Map keeps the order of integer keys. */
+export type Json = Value | JsonLiteral | Map<string, Json | undefined> | PlainObject | readonly Json[] | Scalar;
+
+export const literal = (data: unknown, ...sources: JsonSources) => rawLiteral(JSON.stringify(data), sources);
+
+/** A derived value, which a receipt lists as added. */
+export const addition = (data: unknown, reason: string) => new JsonLiteral(JSON.stringify(data), [], reason);
+
+export const rawLiteral = (json: string, sources: JsonSources) => new JsonLiteral(json, sources);
+
+export const toText = (value: Value) => (value.isText ? value : literal(unindentJson(value.raw), value));
+
+/** Puts JSON on one line like Python's `json.dumps`. JSON strings never contain raw line ends. */
+export const unindentJson = (json: string) =>
+  json.replaceAll(/(,?)[ \t]*\r?\n[ \t]*/g, (_, comma: string) => (comma === "" ? "" : ", "));
+
+export const nonEmptyMap = (members: Iterable<Member>) => {
+  const present = [...members].filter(([, value]) => value !== undefined);
+  return present.length === 0 ? undefined : new Map(present);
+};
+
+/** Removes a member if its replacement is undefined. */
+export const replaceMembers = (value: Value, replacements: PlainObject) =>
+  new Map<string, Json | undefined>([...value.members(), ...Object.entries(replacements)]);
+
+export const nonEmpty = (values: readonly Json[]) => (values.length === 0 ? undefined : values);
+
+const isList = (json: Json): json is readonly Json[] => Array.isArray(json);
+
+export const childrenOf = (json: Json): readonly (readonly [key: string | number, child: Json])[] => {
+  if (json instanceof Value || json instanceof JsonLiteral || json === null || typeof json !== "object") return [];
+  if (isList(json)) return [...json.entries()];
+  const members = json instanceof Map ? [...json] : Object.entries(json);
+  return members.flatMap(([key, value]) => (value === undefined ? [] : [[key, value] as const]));
+};
+
+/** Visits the recorded values in the JSON, without their members. */
+export const visitValues = (json: Json | undefined, visit: (value: Value) => void): void => {
+  if (json instanceof Value) visit(json);
+  else if (json instanceof JsonLiteral) for (const source of json.sources) visit(source);
+  else if (json === undefined || json === null || typeof json !== "object") return;
+  else if (isList(json)) for (const item of json) visitValues(item, visit);
+  else if (json instanceof Map) for (const member of json.values()) visitValues(member, visit);
+  else for (const key in json) visitValues(json[key], visit);
+};
+
+export const memberOf = (json: Json, key: string) =>
+  json instanceof Value ? json.get(key) : childrenOf(json).find(([own]) => own === key)?.[1];
+
+export const sourcesOf = (json: Json) => (json instanceof JsonLiteral ? json.sources : []);
+
+export const rawOf = (json: Json) =>
+  json instanceof Value ? json.raw : json instanceof JsonLiteral ? json.json : JSON.stringify(json);
+
+export const additionReasonOf = (json: Json) => (json instanceof JsonLiteral ? json.addedBecause : undefined);
+
+/** Finds the value that became the JSON at a path. `rest` is the path inside this value. */
+export const findSource = (json: Json, path: Path): Readonly<{ value: Value; rest: Path }> | undefined => {
+  if (json instanceof Value) return { value: json, rest: path };
+  const [source] = sourcesOf(json);
+  if (source) return { value: source, rest: [] };
+  const [key, ...rest] = path;
+  const children = childrenOf(json);
+  const child = children.find(([childKey]) => childKey === key);
+  if (child) return findSource(child[1], rest);
+  // A missing member has no source, so the first source in the object is used.
+  // A finish reason can be far from its turn.
+  const near = children.filter(([childKey]) => childKey !== "finish_reason");
+  for (const [, descendant] of near) {
+    const childSource = findSource(descendant, []);
+    if (childSource) return childSource;
+  }
+  return undefined;
+};
+
+const initialBytes = 2 ** 21;
+/** Up to this length, a loop is faster than `Buffer.copy`. */
+const maxLoopBytes = 48;
+const brackets = [Buffer.from("["), Buffer.from("]")] as const;
+const braces = [Buffer.from("{"), Buffer.from("}")] as const;
+const comma = Buffer.from(",");
+const colon = Buffer.from(":");
+
+/** Returned bytes are valid until the next write. */
+export class JsonWriter {
+  #bytes = Buffer.allocUnsafeSlow(initialBytes);
+  length = 0;
+
+  write(bytes: Buffer, start = 0, end = bytes.length) {
+    const after = this.length + end - start;
+    if (after > this.#bytes.length) this.#bytes = Buffer.concat([this.#bytes], 2 * after);
+    if (end - start > maxLoopBytes) bytes.copy(this.#bytes, this.length, start, end);
+    else for (let at = start; at < end; at++) this.#bytes[this.length + at - start] = bytes[at] ?? 0;
+    this.length = after;
+  }
+
+  writeOnOneLine(json: Json) {
+    const start = this.length;
+    this.#writeJson(json);
+    return replaceLineEnds(this.#bytes.subarray(start, this.length));
+  }
+
+  take(start = 0) {
+    const bytes = this.#bytes.subarray(start, this.length);
+    this.length = start;
+    if (start === 0 && this.#bytes.length > initialBytes) this.#bytes = Buffer.allocUnsafeSlow(initialBytes);
+    return bytes;
+  }
+
+  #writeJson(json: Json): void {
+    if (json instanceof Value) this.write(json.bytes, json.span.start, json.span.end);
+    else if (json instanceof JsonLiteral) this.write(Buffer.from(json.json));
+    else if (json === null || typeof json !== "object") this.write(toJson(json));
+    else {
+      const [open, close] = isList(json) ? brackets : braces;
+      this.write(open);
+      const start = this.length;
+      if (isList(json)) for (const item of json) this.#writeItem(item);
+      else if (json instanceof Map) for (const [key, value] of json) this.#writeItem(value, key);
+      else for (const key in json) this.#writeItem(json[key], key);
+      // The closing bracket replaces the last comma.
+      if (this.length > start) this.length--;
+      this.write(close);
+    }
+  }
+
+  #writeItem(json: Json | undefined, key?: string): void {
+    if (json === undefined) return;
+    if (key !== undefined) {
+      this.write(toJson(key));
+      this.write(colon);
+    }
+    this.#writeJson(json);
+    this.write(comma);
+  }
+}
+
+const cachedJson = new Map<Scalar, Buffer>();
+const maxCachedJson = 2 ** 10;
+
+const toJson = (data: Scalar) => {
+  const cached = cachedJson.get(data);
+  if (cached) return cached;
+  const json = Buffer.from(typeof data === "string" ? JSON.stringify(data) : String(data));
+  if (cachedJson.size < maxCachedJson) cachedJson.set(data, json);
+  return json;
+};

@@ -1,0 +1,31 @@
+/** Keeps the turns of others out of answers, and splits prompts that a chat template formatted. */
+import { findForeignTurn, splitTemplate } from "./chat-marks.ts";
+import { addition, type Json, literal } from "./output-json.ts";
+import type { Value } from "./value.ts";
+
+/** The role of a text that states no role. */
+export const textRole = (role: "user" | "assistant") => addition(role, "the text has no role");
+
+/** Returns the content of a sampled turn. @throws ConversionError if it contains a turn of another role */
+export const requireOwnWords = <Content extends Value | undefined>(content: Content): Content => {
+  for (const part of content?.isList ? content.items() : [content]) {
+    const value = part?.isObject ? part.get("text") : part;
+    const mark = value?.isText ? findForeignTurn(value.text ?? "") : undefined;
+    if (value && mark !== undefined)
+      throw value.error(
+        `${value.path.join(".")} contains a turn that the model did not sample, after \`${mark}\` (write each turn to a message of its own)`,
+      );
+  }
+  return content;
+};
+
+/** Returns the turns of a prompt, which is a turn of the user if no template formatted it. Default of `given`: all */
+export const toPromptTurns = (run: { note(text: string): void }, prompt: Value, given?: string): readonly Json[] => {
+  const turns = splitTemplate(given ?? prompt.text ?? "");
+  if (!turns) return [{ role: textRole("user"), content: given === undefined ? prompt : literal(given, prompt) }];
+  run.note("split the prompts at the marks of their chat template");
+  return turns.map(({ role, text }) => {
+    if (role === "tool") run.note("converted tool results to user messages, because their calls are not recorded");
+    return { role: literal(role === "tool" ? "user" : role, prompt), content: literal(text, prompt) };
+  });
+};

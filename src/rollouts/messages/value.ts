@@ -1,0 +1,296 @@
+/** Represents values as ranges of bytes. */
+import { openBrace, openBracket, quote, replaceNonFinite, sliceText } from "../../json/json-bytes.ts";
+import { nodeSize, readTable } from "../../json/reader.ts";
+import * as json from "../../json/table.ts";
+
+interface JsonText {
+  id: number;
+  table: json.JsonTable;
+  /** The name of a document. Undefined for other texts. */
+  document: string | undefined;
+  /** The value that contains this text: a string with JSON, or an array of numbers. */
+  holder: Value | undefined;
+  /** Maps nodes of empty strings to texts that are not in the bytes. */
+  longTexts: Map<number, Buffer> | undefined;
+  /** Maps nodes to parsed strings of JSON and expanded arrays of numbers. */
+  nested: Map<number, Value | undefined> | undefined;
+}
+
+/** Keeps the ids of values below 2^53, where integers are exact. */
+const maxTexts = 2 ** 20;
+let textCount = 0;
+
+const createText = (table: json.JsonTable, document?: string, holder?: Value): JsonText => {
+  textCount = (textCount + 1) % maxTexts;
+  return { id: textCount, table, document, holder, longTexts: undefined, nested: undefined };
+};
+
+const nullByte = 0x6e;
+const trueByte = 0x74;
+/** The largest first byte of a number. Other values, except strings, begin with a larger byte. */
+const digitNine = 0x39;
+
+export type Members = readonly (readonly [key: string, value: Value])[];
+
+export class Value {
+  readonly #in: JsonText;
+  readonly #node: number;
+
+  private constructor(text: JsonText, node: number) {
+    this.#in = text;
+    this.#node = node;
+  }
+
+  /** @param longTexts maps keys of empty members to texts that never become output */
+  static parse(bytes: Buffer, document?: string, longTexts?: ReadonlyMap<string, Buffer>): Value | undefined {
+    const table = readTable(bytes);
+    if (!table) return undefined;
+    const jsonText = createText(table, document);
+    const nodeOf = (key: string) => json.findMemberNode(table, 0, key) ?? 0;
+    jsonText.longTexts = longTexts && new Map(Array.from(longTexts, ([key, text]) => [nodeOf(key), text]));
+    return new Value(jsonText, 0);
+  }
+
+  /** NaN and Infinity become empty objects. */
+  static parsePython(bytes: Buffer, document?: string): Value | undefined {
+    // The length stays the same, so that all positions stay valid.
+    const replaced = () => replaceNonFinite(bytes, (word) => "{}".padEnd(word.length));
+    return Value.parse(bytes, document) ?? Value.parse(replaced(), document);
+  }
+
+  /** The id is unique in a record and its documents. */
+  get id() {
+    return this.#in.id * 2 ** 32 + this.#node;
+  }
+
+  get bytes() {
+    return this.#in.table.bytes;
+  }
+
+  get document(): string | undefined {
+    const { holder, document } = this.#in;
+    return holder ? holder.document : document;
+  }
+
+  get span() {
+    return { start: json.startOf(this.#in.table, this.#node), end: json.endOf(this.#in.table, this.#node) };
+  }
+
+  get raw() {
+    return sliceText(this.bytes, this.span);
+  }
+
+  /** Numbers above 2^53 lose digits. */
+  get data(): unknown {
+    return this.text ?? JSON.parse(this.raw);
+  }
+
+  get text() {
+    if (!this.isText) return undefined;
+    return this.#in.longTexts?.get(this.#node)?.toString("utf8") ?? json.readString(this.#in.table, this.#node);
+  }
+
+  /** The text without quotes and escapes, or the JSON of another value. */
+  get plain() {
+    return this.text ?? this.raw;
+  }
+
+  get number() {
+    return this.isNumber ? json.readNumber(this.#in.table, this.#node) : undefined;
+  }
+
+  error(reason: string) {
+    return new ConversionError(reason, this);
+  }
+
+  textAt(key: string) {
+    return this.get(key)?.text;
+  }
+
+  isNullAt(key: string) {
+    return this.#member(key)?.isNull ?? false;
+  }
+
+  get isList() {
+    return this.#first === openBracket;
+  }
+  get isObject() {
+    return this.#first === openBrace;
+  }
+  get isNull() {
+    return this.#first === nullByte;
+  }
+  get isText() {
+    return this.#first === quote;
+  }
+  get isTrue() {
+    return this.#first === trueByte;
+  }
+  get isNumber() {
+    return this.#first <= digitNine && this.#first !== quote;
+  }
+
+  get canBeMetric() {
+    return this.isScalar && !this.isText;
+  }
+  get isFlat() {
+    return !this.isList && !this.isObject;
+  }
+  get isScalar() {
+    return this.isFlat && !this.isNull;
+  }
+
+  /** Returns undefined for a missing or null value. If a key is repeated, returns the last value. */
+  get(...path: json.Path): Value | undefined {
+    let value: Value | undefined = this;
+    for (const step of path) if (value) value = value.#child(step);
+    return value;
+  }
+
+  has(...path: json.Path) {
+    return this.get(...path) !== undefined;
+  }
+
+  hasAny(...keys: readonly string[]) {
+    return keys.some((key) => this.has(key));
+  }
+
+  /** @throws ConversionError for a missing or null value */
+  require(key: string) {
+    const value = this.get(key);
+    if (!value) throw this.error(`\`${key}\` is missing`);
+    return value;
+  }
+
+  /** Accepts a list, or a string with a JSON list. @throws ConversionError */
+  requireItems(key: string) {
+    const value = this.require(key);
+    const list = value.embeddedJson ?? value;
+    if (!list.isList) throw list.error(`\`${key}\` is not a list`);
+    return list.items();
+  }
+
+  /** Includes null elements. */
+  items(...path: json.Path): readonly Value[] {
+    if (path.length > 0) return this.get(...path)?.items() ?? [];
+    if (!this.isList) return [];
+    const { table } = this.#in;
+    const end = json.nodeAfter(table, this.#node);
+    if (end === this.#node + nodeSize) return this.#numbers();
+    const items: Value[] = [];
+    for (let node = this.#node + nodeSize; node < end; node = json.nodeAfter(table, node))
+      items.push(new Value(this.#in, node));
+    return items;
+  }
+
+  /** An empty array or an array of numbers is a single node. Returns the array with a node for each number. */
+  #expandNumbers() {
+    return this.#nested(() => createText(json.expandNumbers(this.#in.table, this.#node), undefined, this));
+  }
+
+  /** The length of an array of only numbers, unless its elements were read. */
+  get numberCount() {
+    const { table, nested } = this.#in;
+    const isSingleNode = this.isList && json.nodeAfter(table, this.#node) === this.#node + nodeSize;
+    return isSingleNode && !nested?.has(this.#node) ? json.countNumbers(table, this.#node) : undefined;
+  }
+
+  #numbers(): readonly Value[] {
+    const array = this.#expandNumbers();
+    if (!array) return [];
+    const count = array.#in.table.words.length / nodeSize - 1;
+    return Array.from({ length: count }, (_, at) => new Value(array.#in, (at + 1) * nodeSize));
+  }
+
+  /** Does not make a value of each element, because a list can have millions. */
+  #item(index: number): Value | undefined {
+    const { table } = this.#in;
+    const end = this.isList ? json.nodeAfter(table, this.#node) : 0;
+    let node = this.#node + nodeSize;
+    if (index < 0 || !this.isList) return undefined;
+    if (node >= end) {
+      const array = this.#expandNumbers();
+      const number = (index + 1) * nodeSize;
+      return array && number < array.#in.table.words.length ? new Value(array.#in, number) : undefined;
+    }
+    for (let at = 0; at < index && node < end; at++) node = json.nodeAfter(table, node);
+    return node < end ? new Value(this.#in, node) : undefined;
+  }
+
+  metricMembers(...path: json.Path) {
+    return this.members(...path).filter(([, { canBeMetric }]) => canBeMetric);
+  }
+
+  flatMembers(...path: json.Path) {
+    return this.members(...path).filter(([, { isFlat }]) => isFlat);
+  }
+
+  /** Includes null members. */
+  members(...path: json.Path): Members {
+    if (path.length > 0) return this.get(...path)?.members() ?? [];
+    if (!this.isObject) return [];
+    const { table } = this.#in;
+    const members: (readonly [string, Value])[] = [];
+    const end = json.nodeAfter(table, this.#node);
+    for (let key = this.#node + nodeSize; key < end; key = json.nodeAfter(table, key + nodeSize))
+      members.push([json.readString(table, key), new Value(this.#in, key + nodeSize)]);
+    // Comparing a few keys is faster than hashing.
+    const isFirst = (name: string, at: number) => members.findIndex(([key]) => key === name) === at;
+    const isUnique = members.length < 16 && members.every(([key], at) => isFirst(key, at));
+    return isUnique ? members : [...new Map(members)];
+  }
+
+  get embeddedJson(): Value | undefined {
+    if (!this.isText) return undefined;
+    return this.#nested(() => {
+      const table = readTable(this.#in.longTexts?.get(this.#node) ?? Buffer.from(this.text ?? ""));
+      return table && createText(table, undefined, this);
+    });
+  }
+
+  get cachedEmbeddedJson(): Value | undefined {
+    return this.isText ? this.#in.nested?.get(this.#node) : undefined;
+  }
+
+  /** The path from the record to the value, through strings that contain JSON. */
+  get path(): json.Path {
+    const { table, holder } = this.#in;
+    const innerPath = holder?.isList
+      ? [this.#node / nodeSize - 1]
+      : json.findInnermost(table, { from: 0, byte: json.startOf(table, this.#node) }).path;
+    return [...(holder?.path ?? []), ...innerPath];
+  }
+
+  get #first() {
+    return json.firstByteAt(this.#in.table, this.#node);
+  }
+
+  #child(key: json.Path[number]): Value | undefined {
+    const child = typeof key === "number" ? this.#item(key) : this.#member(key);
+    return child?.isNull === false ? child : undefined;
+  }
+
+  #member(key: string): Value | undefined {
+    const node = this.isObject ? json.findMemberNode(this.#in.table, this.#node, key) : undefined;
+    return node === undefined ? undefined : new Value(this.#in, node);
+  }
+
+  #nested(read: () => JsonText | undefined) {
+    const { nested = new Map<number, Value | undefined>() } = this.#in;
+    this.#in.nested = nested;
+    if (!nested.has(this.#node)) {
+      const text = read();
+      nested.set(this.#node, text && new Value(text, 0));
+    }
+    return nested.get(this.#node);
+  }
+}
+
+export class ConversionError extends Error {
+  readonly value: Value;
+
+  constructor(reason: string, value: Value) {
+    super(reason);
+    this.value = value;
+  }
+}

@@ -1,0 +1,41 @@
+import { Failure } from "../../failure.ts";
+import { fieldPrefix, pluralize, positionPrefix } from "../../sentences.ts";
+import { createProblem, type Problems } from "./problems.ts";
+
+export const inputChanged = (file: string, isFollowed = false) => {
+  const problem = createProblem("input-changed", { isFollowed }, { file });
+  const hint = `${problem.advice}${isFollowed ? ". Then" : ", then"} rerun the command`;
+  const details = { hint, subject: file, retryable: true, problems: [problem] };
+  return new Failure("invalid_input", "input-changed", `${file} changed while rollcall read it`, details);
+};
+
+/** The number of valid groups; `some` for a growing file. */
+type ValidGroups = number | "some" | undefined;
+
+export const invalidInput = (
+  problems: Problems,
+  { isSending, valid }: { isSending?: boolean; valid?: ValidGroups } = {},
+) => {
+  const errors = problems.sorted().filter(({ severity }) => severity === "error");
+  const [first] = errors;
+  const details = { problems: errors };
+  if (problems.errors === 1 && first) {
+    const position = first.column === undefined ? fieldPrefix(first) : positionPrefix(first);
+    const hint = [first.advice, skipHint(valid)].flatMap((way) => way ?? []).join(", or ") || undefined;
+    const message = `${position}${first.message} [${first.rule}]`;
+    return new Failure("invalid_input", "invalid-input", message, { hint, ...details });
+  }
+  const rules = problems.counts.flatMap(({ rule, severity, count }) =>
+    severity === "error" ? `${count} ${rule}` : [],
+  );
+  const reason = valid === 0 ? ", and no group is valid" : "";
+  const end = isSending === true ? `${reason}, so nothing was sent` : "";
+  const message = `the input has ${problems.errors} errors (${rules.join(", ")})${end}`;
+  return new Failure("invalid_input", "invalid-input", message, { hint: skipHint(valid), ...details });
+};
+
+const skipHint = (valid: ValidGroups = 0) => {
+  if (valid === 0) return undefined;
+  const groups = valid === "some" ? "the valid groups" : pluralize(valid, "valid group");
+  return `pass --on-invalid skip to continue with ${groups} and write the invalid groups to the rejects file`;
+};

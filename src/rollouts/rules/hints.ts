@@ -1,0 +1,119 @@
+/** Suggests fixes for missing fields and wrong types. */
+
+import { isObject, type JsonObject } from "../../json/json-bytes.ts";
+import { findNearest } from "../../nearest.ts";
+import { formatCommandLine } from "../../shell-words.ts";
+import { maxNameLength, shortenName } from "./positions.ts";
+import { answerColumns, findColumns, pythonMessages } from "./row-columns.ts";
+
+const fieldAliases: Readonly<Record<string, string>> = {
+  messages_and_choices: "messages conversation conversations messages_and_choice choices turns chat history",
+  reward: "rewards score scores return total_reward final_reward episode_reward reward_score",
+  trajectories: "trajectory rollouts samples group",
+  trajectory_groups: "groups data",
+};
+
+const hasAny = (value: unknown, ...keys: readonly string[]): value is JsonObject =>
+  isObject(value) && keys.some((key) => Object.hasOwn(value, key));
+
+const areObjects = (value: unknown): value is readonly JsonObject[] =>
+  Array.isArray(value) && value.length > 0 && value.every(isObject);
+
+/** @param isElement true if `holder` is in an array, where rows of other tools are unlikely */
+export const suggestForMissingField = (field: string, holder: unknown, isElement: boolean) => {
+  if (!isObject(holder)) return undefined;
+  const alias = findAlias(field, holder);
+  if (field === "messages_and_choices")
+    return suggestForWrongLevel(holder) ?? suggestForMessages(holder, alias, isElement);
+  if (field === "trajectories" && hasAny(holder, "messages_and_choices"))
+    return 'wrap the trajectory in a group: {"trajectories": [{…}]}';
+  return alias === undefined ? undefined : `rename ${alias} to ${field}`;
+};
+
+export const isNotTrajectory = (holder: unknown) =>
+  isObject(holder) &&
+  !hasAny(holder, "messages_and_choices") &&
+  (suggestForWrongLevel(holder) !== undefined || suggestForRow(holder) !== undefined);
+
+const findAlias = (field: string, holder: JsonObject) => {
+  const fits = (name: string) => Object.hasOwn(holder, name) && fitsField(field, holder[name]);
+  const known = fieldAliases[field]?.split(" ").find(fits);
+  // Too many keys resemble a short field name.
+  if (known !== undefined || field.length < 8) return known;
+  return findNearest(
+    field,
+    Object.keys(holder).filter((name) => name.length <= maxNameLength && fits(name)),
+  );
+};
+
+const isTurn = ({ role, message }: JsonObject) => typeof role === "string" || isObject(message);
+
+/** True if a value would be valid under the name of the field. */
+const fitsField = (field: string, value: unknown) => {
+  if (field === "reward") return typeof value === "number";
+  if (field === "messages_and_choices") return areObjects(value) && value.every(isTurn);
+  if (field === "trajectories") return areObjects(value) && value.every((one) => hasAny(one, "messages_and_choices"));
+  return field !== "trajectory_groups" || (areObjects(value) && value.every((one) => hasAny(one, "trajectories")));
+};
+
+const suggestForWrongLevel = ({ trajectories, role }: JsonObject) => {
+  if (Array.isArray(trajectories)) return "move the trajectories of the group one level up";
+  return typeof role === "string" ? "put the messages into the messages_and_choices of a trajectory" : undefined;
+};
+
+const suggestForMessages = (holder: JsonObject, alias: string | undefined, isElement: boolean) => {
+  const hint = isElement ? undefined : suggestForRow(holder);
+  if (hint !== undefined || alias === undefined) return hint;
+  const turns = holder[alias];
+  const hasAssistant = areObjects(turns) && turns.some(({ role }) => role === "assistant");
+  if (!hasAssistant && answerColumns.some((name) => hasTurns(holder, name))) return undefined;
+  return `rename ${alias} to messages_and_choices${hasAssistant ? ", and write each assistant turn as a choice" : ""}`;
+};
+
+const hasTurns = (holder: JsonObject, key: string) => typeof holder[key] === "string" || areObjects(holder[key]);
+
+const suggestForRow = (holder: JsonObject) => {
+  const { input, output, conversations } = holder;
+  const hasCompletion = hasTurns(holder, "completion") || Array.isArray(holder.completions);
+  if (hasTurns(holder, "prompt") && hasCompletion) return "pass --from trl";
+  if (typeof input === "string" && typeof output === "string")
+    return `pass --from ${hasAny(holder, "score") ? "verl" : "openrlhf"} --lossy`;
+  if (areObjects(conversations) && conversations.every(({ from }) => typeof from === "string"))
+    return "pass --from sharegpt --lossy";
+  const isPython = (value: unknown) => typeof value === "string" && pythonMessages.test(value);
+  const python = Object.keys(holder).find((name) => isPython(holder[name]));
+  if (python !== undefined)
+    return `write \`${shortenName(python)}\` as JSON (in Python, with json.dumps, not with str)`;
+  const { messages, reward, rewards } = findColumns(holder);
+  const options = reward === undefined || reward === "reward" ? [] : ["--reward-from", reward];
+  const isTrl = hasTurns(holder, "prompt") && answerColumns.some((name) => hasTurns(holder, name));
+  if (!isTrl && messages === undefined) return undefined;
+  const from = isTrl ? "trl" : messages === "messages" ? "openai-chat" : undefined;
+  const words = [...(from ? ["--from", from] : ["--messages-from", messages ?? ""]), ...options];
+  const choice = rewards.length > 1 ? `, and --reward-from with one of ${formatCommandLine(rewards)}` : "";
+  return `pass ${formatCommandLine(words)}${choice}`;
+};
+
+export const suggestForWrongType = (
+  found: unknown,
+  { field, wanted, isElement }: { field: string; wanted: string; isElement: boolean },
+) => {
+  if (Array.isArray(found) && wanted === "an object") {
+    const isExtraArray = isElement || found.some((item) => typeof item === "object");
+    return isExtraArray ? "remove one pair of brackets" : `write a key for each value: "${field}": {"<name>": …}`;
+  }
+  if (typeof found !== "string") return undefined;
+  if (wanted.endsWith("number") && found.trim() !== "" && Number.isFinite(Number(found)))
+    return `write ${Number(found)} without quotes`;
+  return /^\s*[[{]/.test(found) && !wanted.endsWith("string")
+    ? "write the JSON without quotes around it, because it was encoded twice"
+    : undefined;
+};
+
+/** Assumed: deployed services accept messages with these roles. */
+export const roles: ReadonlySet<string> = new Set(["developer", "system", "user", "assistant", "tool", "function"]);
+
+/** OpenAI's reasons (openai-python, types/chat/chat_completion.py). */
+export const finishReasons: ReadonlySet<string> = new Set(
+  "stop length tool_calls content_filter function_call".split(" "),
+);

@@ -1,0 +1,84 @@
+/** Converts byte positions to lines and columns, finds paths, and shortens names. */
+import { isAscii } from "node:buffer";
+import type { Problem } from "../../failure.ts";
+import { endOfLine } from "../../json/json-bytes.ts";
+import type { Path } from "../../json/table.ts";
+import { cutText } from "../../sentences.ts";
+
+type Position = Readonly<Record<"line" | "column" | "offset", number>>;
+
+interface PositionedBytes {
+  bytes: Buffer;
+  start: number;
+  line: number;
+  /** Returns the number of UTF-16 units between the start of the first line and `bytes`. */
+  unitsBefore?: () => number;
+}
+
+/** Counts the lines before a mark, which never moves back. */
+export class PositionCounter {
+  readonly #text: PositionedBytes;
+  #mark = 0;
+  #lineEnd: number | undefined;
+  #lineStart = 0;
+  #line: number;
+  /** The next count of columns starts here, because a long line can have many problems. */
+  #counted = { lineStart: 0, at: 0, units: 0 };
+
+  constructor(text: PositionedBytes) {
+    this.#text = text;
+    this.#line = text.line;
+  }
+
+  mark(at: number) {
+    while (this.#mark < at) {
+      this.#lineEnd ??= endOfLine(this.#text.bytes, this.#mark);
+      if (this.#lineEnd >= at) this.#mark = at;
+      else {
+        this.#line++;
+        this.#lineStart = this.#mark = this.#lineEnd + 1;
+        this.#lineEnd = undefined;
+      }
+    }
+    return this.#line;
+  }
+
+  /** The skipped bytes must not contain a newline. */
+  skip(start: number, end: number) {
+    this.mark(start);
+    this.#mark = end;
+  }
+
+  /** `at` must not be before the mark. */
+  locate(at: number): Position {
+    const { bytes, start, line: first, unitsBefore } = this.#text;
+    let [line, from] = [this.#line, this.#lineStart];
+    this.#lineEnd ??= endOfLine(bytes, this.#mark);
+    for (let end = this.#lineEnd; end < at; end = endOfLine(bytes, from)) {
+      line++;
+      from = end + 1;
+    }
+    const { at: known, units } = this.#counted.lineStart === from ? this.#counted : { at: from, units: 0 };
+    const text = bytes.subarray(Math.min(known, at), Math.max(known, at));
+    // Decoding takes ten times as long as `isAscii`.
+    const between = isAscii(text) ? text.length : text.toString("utf8").length;
+    this.#counted = { lineStart: from, at, units: at < known ? units - between : units + between };
+    const before = line === first ? (unitsBefore?.() ?? 0) : 0;
+    return { line, column: before + this.#counted.units + 1, offset: start + at };
+  }
+}
+
+export const toFileLine = ({ file = "the input", line = 1 }: Pick<Problem, "file" | "line">) =>
+  `${file === "-" ? "standard input" : file}:${line}`;
+
+/** Returns the name of a file with the path of a record in it, such as `results.json#simulations.7`. */
+export const toFilePath = (file: string, path: Path = []) => (path.length === 0 ? file : `${file}#${path.join(".")}`);
+
+export type { Path } from "../../json/table.ts";
+
+export const maxNameLength = 60;
+
+export const shortenName = (name: string) => {
+  if (name.trim() === "") return JSON.stringify(name.slice(0, maxNameLength));
+  return name.length > maxNameLength ? `${cutText(name, maxNameLength - 1)}…` : name;
+};

@@ -1,0 +1,144 @@
+/** Selects trajectories to read. A list says by what it selects, and judges nothing. */
+
+import { formatForDisplay as format } from "../../decimal.ts";
+import type { Dataset } from "../dataset/index.ts";
+import { isSolved, rewardTolerance } from "../index/metrics.ts";
+import { standardDeviation } from "../index/sums.ts";
+import { sumUses } from "../index/walked-columns.ts";
+import { type Facts, getFacts } from "./facts.ts";
+import { percentile } from "./intervals.ts";
+
+/** A trajectory by the index of its group, and by its index in the group. Its reward is finite. */
+interface Trajectory {
+  readonly group: number;
+  readonly trajectory: number;
+  readonly reward: number;
+}
+
+type Row = Trajectory & { readonly row: number };
+
+/** The first of the best and of the worst trajectories, and all of them. */
+type Group = Readonly<{ best: Row; worst: Row; rows: readonly Row[]; deviation: number }>;
+
+export interface ReadingList {
+  readonly reason: string;
+  readonly selectedBy: string;
+  readonly trajectories: readonly (Trajectory & { readonly why: string })[];
+}
+
+const maxListed = 4;
+/** Limits the memory for a million trajectories. */
+const maxCandidates = 1000;
+
+interface Candidate {
+  /** The lowest rank is the first. Of equal ranks, the order of the input counts. */
+  readonly rank: readonly number[];
+  readonly trajectories: ReadingList["trajectories"];
+}
+
+/** Expects a dataset with facts. Leaves out empty lists. */
+export const chooseReading = (dataset: Dataset): readonly ReadingList[] => {
+  const facts = getFacts(dataset);
+  const groups = listGroups(dataset, facts);
+  const lists = [...listByFacts(facts, groups), listSometimesSolved(groups), listSingleMetrics(facts, groups)];
+  return lists.filter(({ trajectories }) => trajectories.length > 0);
+};
+
+const listGroups = ({ groups }: Dataset, { columns }: Facts) =>
+  Array.from({ length: groups.count }, (_, group) => {
+    const indexes = groups.isValid(group) ? groups.rowsOf(group) : [];
+    const all = indexes.map((row, trajectory): Row => ({ group, trajectory, reward: columns.reward.at(row), row }));
+    const rows = all.filter(({ reward }) => Number.isFinite(reward));
+    const [best, ...others] = rows.toSorted((a, b) => b.reward - a.reward);
+    const worst = others.find(({ reward }) => reward === others.at(-1)?.reward) ?? best;
+    return best && worst ? { best, worst, rows, deviation: standardDeviation(rows.map(({ reward }) => reward)) } : [];
+  }).flat();
+
+const toList = (reason: string, selectedBy: string, candidates: Candidate[]): ReadingList => {
+  const first = keepFirst(candidates).flatMap(({ trajectories }) => trajectories);
+  return { reason, selectedBy, trajectories: first.slice(0, maxListed) };
+};
+
+const keepFirst = (candidates: Candidate[]) => {
+  candidates.sort((a, b) => compareRanks(a.rank, b.rank)).splice(maxListed);
+  return candidates;
+};
+
+const compareRanks = (a: readonly number[], b: readonly number[]) => {
+  const at = a.findIndex((value, position) => value !== b[position]);
+  return at < 0 ? 0 : (a[at] ?? 0) - (b[at] ?? 0);
+};
+
+const read = ({ group, trajectory, reward }: Row, why: string) => ({ group, trajectory, reward, why });
+
+const listByFacts = ({ walked }: Facts, groups: readonly Group[]): readonly ReadingList[] => {
+  const rows = groups.flatMap((group) => group.rows);
+  const rewards = Float64Array.from(rows, ({ reward }) => reward).sort();
+  const withTurn = rows.filter(({ row }) => walked.turnsOf(row) > 0);
+  const lengths = Float64Array.from(withTurn, ({ row }) => walked.charactersOf(row)).sort();
+  const [high, few] = [percentile(rewards, 0.9), percentile(lengths, 0.1)];
+  const [failed, short, cut]: [Candidate[], Candidate[], Candidate[]] = [[], [], []];
+  for (const row of rows) {
+    const { reward } = row;
+    const { characters, tools, turns, finishReason } = walked.at(row.row);
+    const { errors } = sumUses(tools.values());
+    const isHigh = reward >= high && reward > (rewards[0] ?? 0);
+    const add = (list: Candidate[], rank: readonly number[], why: string) => {
+      if (list.push({ rank, trajectories: [read(row, why)] }) > maxCandidates) keepFirst(list);
+    };
+    if (errors > 0) add(failed, [-reward, -errors], `tool errors: ${errors}`);
+    if (isHigh && turns > 0 && characters <= few) add(short, [characters, -reward], `characters: ${characters}`);
+    if (isHigh && finishReason === "length") add(cut, [-reward, -characters], "finish reason: length");
+  }
+  const isHigh = `reward ≥ ${format(high)} (p90) and above the lowest`;
+  const isShort = `characters ≤ ${format(few)} (p10)`;
+  const byReward = (other: string) => `by reward, then by ${other}, from the highest`;
+  return [
+    toList("the highest rewards with a tool error", `tool errors ≥ 1; ${byReward("tool errors")}`, failed),
+    toList("high rewards in few characters", `${isHigh}, and ${isShort}; by characters from the lowest`, short),
+    toList("truncated, with a high reward", `finish reason length, and ${isHigh}; ${byReward("characters")}`, cut),
+  ];
+};
+
+const listSometimesSolved = (groups: readonly Group[]) => {
+  const candidates = groups.flatMap(({ best, worst, rows, deviation }) => {
+    const solved = rows.filter(({ reward }) => isSolved(reward)).length;
+    const of = `of ${rows.length}, ${solved} solved`;
+    const pair = [read(best, `best ${of}`), read(worst, `worst ${of}`)];
+    return solved === 0 || solved === rows.length ? [] : { rank: [-deviation], trajectories: pair };
+  });
+  const selectedBy = "some rewards ≥ 1, some below; by the standard deviation in the group, from the highest";
+  return toList("the best and the worst of a group that is sometimes solved", selectedBy, candidates);
+};
+
+/** A weight of a single group can be chance, and a metric that decides all groups is a copy of the reward. */
+const listSingleMetrics = ({ columns }: Facts, groups: readonly Group[]) => {
+  const different = groups.filter(({ best, worst }) => best.reward - worst.reward > rewardTolerance);
+  const decided = different.map((group) => ({ ...group, metrics: findDecidingMetrics(columns, group) }));
+  const counts = new Map<string, number>();
+  for (const { name, weighted } of decided.flatMap(({ metrics }) => metrics))
+    for (const text of [name, weighted]) counts.set(text, (counts.get(text) ?? 0) + 1);
+  const countOf = (text: string) => counts.get(text) ?? 0;
+  const candidates = decided.flatMap(({ best, deviation, metrics }) => {
+    const [only, ...others] = metrics.filter(({ name }) => countOf(name) < decided.length);
+    if (!only || others.length > 0 || countOf(only.weighted) < 2) return [];
+    return {
+      rank: [countOf(only.weighted), -deviation],
+      trajectories: [read(best, `only ${only.weighted} decides`)],
+    };
+  });
+  const selectedBy =
+    "in the group, reward = constant + weight × one metric alone, with the same weight in another group, but not in all groups; the rarest first";
+  return toList("one part of the reward decides alone", selectedBy, candidates);
+};
+
+/** A metric decides a group if each reward is a constant plus a weight times the metric. */
+const findDecidingMetrics = (columns: Facts["columns"], { best, worst, rows }: Group) =>
+  [...new Set(columns.metricNamesOf(best.row))].flatMap((name) => {
+    const low = columns.metricOf(worst.row, name);
+    const rise = columns.metricOf(best.row, name) - low;
+    const weight = (best.reward - worst.reward) / rise;
+    const isOnLine = ({ row, reward }: Row) =>
+      Math.abs(columns.metricOf(row, name) - low - (reward - worst.reward) / weight) <= Math.abs(rise) * 1e-9;
+    return rise !== 0 && rows.every(isOnLine) ? { name, weighted: `${format(weight)} × ${name}` } : [];
+  });

@@ -1,0 +1,153 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { Redactor } from "../../../src/rollouts/rules/redact-json.ts";
+import { runHere } from "../../support/here.ts";
+import { itHolds } from "../../support/property.ts";
+import { secretKeys } from "./secret-keys.ts";
+
+/** Writes a text as JSON. Each number decides the spelling of a character. */
+const spell = (text: string, numbers: readonly number[]): string => {
+  const units = Array.from(text, (character, at) => {
+    const number = numbers[at % numbers.length] ?? 0;
+    if (number === 0 && character === "/") return "\\/";
+    if (number < 3) return JSON.stringify(character).slice(1, -1);
+    const codes = character.split("").map((unit) => unit.charCodeAt(0).toString(16).padStart(4, "0"));
+    return codes.map((code) => `\\u${number === 3 ? code : code.toUpperCase()}`).join("");
+  });
+  return `"${units.join("")}"`;
+};
+
+const numbers = fc.array(fc.nat({ max: 4 }), { minLength: 1, maxLength: 50 });
+const starts = fc.oneof(
+  fc.constant(""),
+  fc
+    .tuple(
+      fc.string({ unit: "grapheme", maxLength: 20 }),
+      fc.constantFrom(" ", "\n", ": ", "é", "/", '"', "\u0001", "😀"),
+    )
+    .map((parts) => parts.join("")),
+);
+const ends = fc.constantFrom("", " ", "é", '"', "; end", "\\ x", "😀");
+/** The spellings of a string at each depth of JSON in strings. */
+const depths = fc.array(numbers, { minLength: 1, maxLength: 3 });
+
+const redact = (json: string) => new Redactor().redact(Buffer.from(json)).toString();
+
+/** The rules about secrets that the check reports for a message. */
+const rulesOf = async (content: string): Promise<readonly string[]> => {
+  const line = JSON.stringify({ messages_and_choices: [{ role: "assistant", content }], reward: 1 });
+  const { stdout } = await runHere(["check", "--json"], { stdin: line });
+  const { problems } = JSON.parse(stdout);
+  return problems.map(({ rule }: { rule: string }) => rule).filter((rule: string) => rule.startsWith("secret"));
+};
+
+describe("the redaction of JSON", () => {
+  itHolds(
+    "replaces a secret in any spelling, in values, keys and JSON in strings, and keeps all other bytes",
+    fc.property(starts, secretKeys, ends, depths, fc.boolean(), (start, { before, secret }, end, spellings, isKey) => {
+      const texts = [`${start}${before}`, end];
+      const [first = [], ...outer] = spellings;
+      const inner = spell(texts.join(secret), first);
+      const string = outer.reduce((json, each) => spell(`{"a\\/": [${json}, 1.0]}`, each), inner);
+      const around = ['{"a":9007199254740993, ', isKey ? ': 1e400,"b":"\\u0041"}' : ',"b":"\\u0041"}'] as const;
+      const redacted = redact(`${around[0]}${isKey ? "" : '"c" : '}${string}${around[1]}`);
+      expect(redacted.startsWith(around[0]) && redacted.endsWith(around[1])).toBe(true);
+      let value: unknown = JSON.parse(
+        redacted.slice(around[0].length + (isKey ? 0 : '"c" : '.length), -around[1].length),
+      );
+      for (const _ of outer) value = JSON.parse(String(value))["a/"][0];
+      expect(String(value).replace(/\[redacted: [^\]]+\]/, "◆")).toBe(texts.join("◆"));
+    }),
+    { quick: 100, slow: 3000 },
+  );
+
+  itHolds(
+    "leaves no secret for the check",
+    fc.asyncProperty(
+      fc.array(secretKeys, { minLength: 1, maxLength: 4 }),
+      fc.constantFrom("", ".", "a", "\n"),
+      async (keys, glue) => {
+        const content = keys.map(({ before, secret }) => before + secret).join(glue);
+        const line = JSON.stringify({ messages_and_choices: [{ role: "assistant", content }], reward: 1 });
+        const { stdout } = await runHere(["convert", "--redact", "-q"], { stdin: line });
+        const checked = await runHere(["check", "--json"], { stdin: stdout });
+        expect(checked.stdout).not.toContain("secret-in-content");
+      },
+    ),
+    { quick: 10, slow: 100 },
+  );
+
+  it("keeps JSON valid if a number is a secret", () => {
+    const digits = "4040404040404040404040404040123569788882";
+    const mark = "[redacted: an API key of Weights & Biases]";
+    expect(redact(`{"wandb_api_key":${digits},"b":1.0}`)).toBe(`{"wandb_api_key":"${mark}","b":1.0}`);
+  });
+
+  const lines = "MIIEpAIBAAKCAQEA3Tz2mr7SZiAMfQyuvBjM9OiJ\n".repeat(30);
+  it.each([
+    ["an end", `-----BEGIN PRIVATE KEY-----\n${lines}-----END PRIVATE KEY-----`],
+    [
+      "line ends of Windows and headers",
+      `-----BEGIN RSA PRIVATE KEY-----\r\nProc-Type: 4,ENCRYPTED\r\n\r\n${lines}-----END RSA PRIVATE KEY-----`,
+    ],
+    [
+      "indents and line numbers",
+      `-----BEGIN EC PRIVATE KEY-----\n${lines.replaceAll("\n", "\n  12 | ")}-----END EC PRIVATE KEY-----`,
+    ],
+    [
+      "quotes",
+      `-----BEGIN OPENSSH PRIVATE KEY-----\\n"\n  "${lines.replaceAll("\n", '\\n"\n  "')}-----END OPENSSH PRIVATE KEY-----`,
+    ],
+    [
+      "a block of PGP",
+      `-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: 1\n\n${lines}=aB3d\n-----END PGP PRIVATE KEY BLOCK-----`,
+    ],
+  ])("redacts a whole private key with %s, also of JSON in a string", async (_, key) => {
+    for (const text of [`a ${key} b`, JSON.stringify({ key: `a ${key} b` })]) {
+      expect(redact(JSON.stringify([text]))).toContain("a [redacted: a private key] b");
+      expect(await rulesOf(text)).toEqual(["secret-in-content"]);
+    }
+  });
+
+  it("redacts a private key without an end up to the end of its string, and no mention of one", async () => {
+    const head = "-----BEGIN PRIVATE KEY-----";
+    expect(redact(JSON.stringify([`a ${head}\n${lines}`, "b"]))).toBe('["a [redacted: a private key]","b"]');
+    const mention = JSON.stringify([`if "${head}" in text`, "b"]);
+    expect(redact(mention)).toBe(mention);
+  });
+
+  const random = "bIJgCDdqpnffFICvUYT0PqNHDWfKFQao4RFs";
+  it.each([
+    ["after a letter", `xghp_${random}`, `ghp_${random}`],
+    ["after a point", `x.hf_${random}`, `hf_${random}`],
+    ["after a dash", `x-AKIAKTTCDN6QDMZNIMPI`, "AKIAKTTCDN6QDMZNIMPI"],
+    ["after an underscore", `x_sk-${random}`, `sk-${random}`],
+    ["after a backslash", `C:\\keys\\sk-${random}`, `sk-${random}`],
+    ["after an escape", `\u0085sk-${random}`, `sk-${random}`],
+    ["in a header", `curl -H "Authorization: Bearer ${random}+/=" x`, `${random}+/=`],
+    ["in a header of another name", `{'X-API-Key': '${random}'}`, random],
+    ["in the URL of a database", `postgres://admin:${random}@db:5432/app`, random],
+    ["in the URL of a webhook", `https://hooks.slack.com/services/T01ABCDEF/B01ABCDEFGH/${random}`, random],
+    [
+      "named in the environment",
+      "EXA_API_KEY=0b1f7c52-9d3e-4a86-b5c0-2f6e8d7a9b14",
+      "0b1f7c52-9d3e-4a86-b5c0-2f6e8d7a9b14",
+    ],
+  ])("finds a secret %s, as the check does", async (_, text, secret) => {
+    for (const content of [text, JSON.stringify([text])]) {
+      const json = JSON.stringify([content]);
+      for (const line of [json, json.replaceAll(/[\u0080-\uffff]/g, "\\u0085"), json.replaceAll("/", "\\/")]) {
+        expect(JSON.parse(redact(line))[0]).not.toContain(secret);
+        expect(JSON.parse(redact(line))[0]).toContain("[redacted: ");
+      }
+      expect(await rulesOf(content)).toEqual(["secret-in-content"]);
+    }
+  });
+
+  it("finds no secret in words, names and addresses", async () => {
+    const text =
+      "task-implementation-of-the-thing-2024, me@example.com, postgres://postgres:postgres@localhost/db, https://x.com/@a1b2c3d4e5f6";
+    expect(redact(JSON.stringify(text))).toBe(JSON.stringify(text));
+    expect(await rulesOf(text)).toEqual([]);
+  });
+});

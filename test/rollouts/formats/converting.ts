@@ -1,0 +1,70 @@
+/** Converts files of other tools with the built program, and returns all results. */
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { onTestFinished } from "vitest";
+import { runRollcall } from "../../support/run.ts";
+
+interface Group {
+  readonly trajectories: readonly object[];
+}
+
+/** Rows or texts of files by name. */
+type Files = Readonly<Record<string, readonly (object | string)[] | string>>;
+
+const linesOf = (rows: readonly (object | string)[]): string =>
+  rows.map((row) => (typeof row === "string" ? row : JSON.stringify(row))).join("\n");
+
+/** Writes files into a folder for this test; returns the folder. */
+export const folderOf = (files: Files): string => {
+  const folder = mkdtempSync(join(tmpdir(), "converting-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  for (const [name, content] of Object.entries(files)) {
+    const file = join(folder, name);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, typeof content === "string" ? content : linesOf(content));
+  }
+  return folder;
+};
+
+export const fileOf = (rows: readonly (object | string)[], name = "rows.jsonl"): string => {
+  const file = join(mkdtempSync(join(tmpdir(), "rows-")), name);
+  writeFileSync(file, linesOf(rows));
+  return file;
+};
+
+/** Converts files in their order. Returns the groups, and the positions and messages of errors. */
+export const convertFiles = async (files: Files, { args = [] }: { readonly args?: readonly string[] } = {}) => {
+  const ran = await runRollcall(["convert", ...Object.keys(files), ...args], { cwd: folderOf(files) });
+  const groups: readonly Group[] = ran.stdout.split("\n").flatMap((line) => (line === "" ? [] : JSON.parse(line)));
+  return { code: ran.code, groups, errors: ran.stderr.split("\n").filter((line) => line.includes(" error: ")) };
+};
+
+/** Converts a file. Returns the groups, the notes, and the values that were left out, with the reasons. */
+export const convertFile = async (file: string, args: readonly string[] = []) => {
+  const folder = mkdtempSync(join(tmpdir(), "converted-"));
+  const [out, receipt] = [join(folder, "groups.jsonl"), join(folder, "receipt.json")];
+  const rejects = args.includes("skip") ? ["--rejects", join(folder, "rejects.jsonl")] : [];
+  const { code, stderr } = await runRollcall([
+    ...["convert", file, ...args, ...rejects, "--out", out, "--receipt", receipt],
+  ]);
+  const { left_out = [] } = existsSync(receipt) ? JSON.parse(readFileSync(receipt, "utf8")) : {};
+  return {
+    code,
+    lines: existsSync(out) ? readFileSync(out, "utf8").split("\n").slice(0, -1) : [],
+    notes: stderr.split("\n").flatMap((line) => /^note: (.*)/.exec(line)?.[1] ?? []),
+    left: left_out.map(({ path, reason }: Record<string, string>) => [path, reason]),
+    stderr,
+  };
+};
+
+export const convertRows = async (rows: readonly (object | string)[], args: readonly string[] = []) =>
+  await convertFile(fileOf(rows), args);
+
+export const turn = (content: string, finish_reason = "stop") => ({
+  finish_reason,
+  index: 0,
+  message: { role: "assistant", content },
+});
+
+export const user = (content: string) => ({ role: "user", content });

@@ -1,0 +1,76 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { runHere } from "../../support/here.ts";
+import { newHome } from "../../support/run.ts";
+import { notRollouts, samples, wordsOf } from "./samples.ts";
+
+/** Samples without the files next to them. */
+const names = readdirSync(samples).filter((name) => !/^README/.test(name) && !notRollouts.test(name));
+
+/** The format of each sample by the start of its name. */
+const formats: Readonly<Record<string, string>> = {
+  art: "art",
+  atif: "atif",
+  atropos: "atropos",
+  harbor: "harbor",
+  inspect: "inspect",
+  "llama-factory": "sharegpt",
+  "lm-eval": "lm-eval",
+  "mini-swe-": "mini-swe-agent",
+  "mini-swe": "mini-swe-agent-messages",
+  "ms-swift": "openai-chat",
+  "nemo-gym": "nemo-gym",
+  "nemo-rl": "nemo-rl",
+  openrlhf: "openrlhf",
+  "prime-rl": "verifiers-v1",
+  skyrl: "skyrl",
+  "swe-agent": "swe-agent",
+  "tau-bench": "tau-bench",
+  tau2: "tau2",
+  trl: "trl",
+  "verifiers-v0": "verifiers-v0",
+  "verifiers-v1": "verifiers-v1",
+  verl: "verl",
+};
+
+describe("a sample of another tool", () => {
+  it.each(names)(
+    "is recognized in %s, logged like its conversion, and read back as the same trajectory",
+    async (name) => {
+      const env = newHome();
+      const file = join(samples, name);
+      const words = wordsOf(name);
+      const run = async (...args: readonly string[]) => await runHere(args, { env });
+      const converted = await run("convert", file, ...words);
+      const start = Object.keys(formats).find((own) => name.startsWith(own)) ?? "";
+      expect(converted).toMatchObject({ code: 0, stderr: expect.stringContaining(`(--from ${formats[start]})`) });
+      const own = converted.stdout.trimEnd().split("\n");
+      const trajectories = own.flatMap((line): readonly object[] => JSON.parse(line).trajectories);
+
+      const logged = await run("log", "m", file, ...words, "--split", "train", "--local", "--json");
+      const { responses }: { responses: readonly { body: { call_ids: readonly string[] } }[] } = JSON.parse(
+        logged.stdout,
+      );
+      const ids = responses.flatMap(({ body }) => body.call_ids);
+      expect(ids).toHaveLength(trajectories.length);
+      const read = await run("call", "read", ids[0] ?? "", "--as", "trajectory", "--local");
+      // One sample has no turn of the assistant, so it has no output.
+      const hasOutput = JSON.stringify(trajectories[0]).includes('"role":"assistant"');
+      if (hasOutput) expect(JSON.parse(read.stdout)).toMatchObject(trajectories[0] ?? {});
+      else expect(read).toMatchObject({ stdout: "", stderr: expect.stringContaining("it has no output") });
+    },
+  );
+
+  it("is not converted with --exact if values have no field, and the error counts the values", async () => {
+    const { code, stdout, stderr } = await runHere(["convert", join(samples, "tau2.results.json"), "--exact"]);
+    expect([code, stdout]).toEqual([3, ""]);
+    expect(stderr).toContain("228 values have no field in a trajectory (");
+  });
+
+  it("is not recognized if it is in rollcall's format", async () => {
+    for (const name of ["airline.groups.jsonl", "airline.trajectories.jsonl", "wordle.trajectories.jsonl"]) {
+      expect((await runHere(["check", join("test/samples", name)])).stderr).not.toContain("--from");
+    }
+  });
+});

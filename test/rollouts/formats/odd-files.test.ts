@@ -1,0 +1,168 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readlinkSync, statSync, truncateSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { ignoreErrors } from "../../../src/files.ts";
+import { readDataset } from "../../../src/rollouts/dataset/index.ts";
+import { readRewardsFile } from "../../../src/rollouts/formats/index.ts";
+import { testHost } from "../../support/host.ts";
+import { runRollcall } from "../../support/run.ts";
+import { convertFiles, convertRows, folderOf, turn, user } from "./converting.ts";
+
+const chat = (reward: unknown, role = "assistant") => ({
+  messages: [
+    { role: "user", content: "q" },
+    { role, content: `a${reward}` },
+  ],
+  reward,
+});
+
+describe.runIf(process.platform === "linux")("the temporary files of a conversion", () => {
+  it("are closed if a temporary file cannot be read", async () => {
+    const rows = [0, 1, 0].map((group, at) => ({ ...chat(at), group_id: `group ${group}` }));
+    const now = 8_640_000_000_000_000;
+    const temporaryFiles = () =>
+      readdirSync("/proc/self/fd")
+        .map((descriptor) => `/proc/self/fd/${descriptor}`)
+        .filter((path) => ignoreErrors(() => readlinkSync(path))?.includes(`-${now}`));
+    const opened: number[] = [];
+    // A random number is part of the name of each temporary file. The second file opens when the first is complete.
+    const random = () => {
+      for (const path of temporaryFiles()) truncateSync(path);
+      return opened.push(temporaryFiles().length) / 10;
+    };
+    const reading = readDataset({
+      host: { ...testHost(), now: () => now, random },
+      files: [join(folderOf({ "a.jsonl": rows }), "a.jsonl")],
+      ...{ split: undefined, isSplitRequired: false, groupBy: undefined, maxUnpackedBytes: 1e9 },
+      foreign: { from: "openai-chat", hasReceipt: false, allowsLossy: false, keepsHistories: false },
+      ...{ onOpened: () => undefined, onProgress: () => undefined },
+    });
+    await expect(reading).rejects.toThrow();
+    expect([opened, temporaryFiles()]).toEqual([[0, 1], []]);
+  });
+});
+
+describe("the output of convert", () => {
+  it("does not depend on temporary files, for any mixture of the rollouts of groups", async () => {
+    const rows = [0, 1, 0, 1, 0].map((group, at) => ({ ...chat(at), group_id: `group ${group}` }));
+    const folder = folderOf({ "a.jsonl": rows });
+    const [usual, inMemory] = await Promise.all(
+      [{}, { TMPDIR: join(folder, "none") }].map((env) =>
+        runRollcall(["convert", "a.jsonl", "-q"], { cwd: folder, env }),
+      ),
+    );
+    expect(inMemory).toEqual(usual);
+    expect(usual?.stdout.split("\n")).toHaveLength(3);
+  });
+
+  it("is written into a named pipe, which stays a pipe", async () => {
+    const folder = folderOf({ "a.jsonl": [chat(0), chat(1)] });
+    const pipe = join(folder, "pipe");
+    expect(spawnSync("mkfifo", [pipe]).status).toBe(0);
+    const reader = spawn("cat", [pipe]);
+    const closed = once(reader, "close");
+    let text = "";
+    reader.stdout.on("data", (data: Buffer) => {
+      text += data;
+    });
+    const { code, stderr } = await runRollcall(["convert", "a.jsonl", "--out", pipe], { cwd: folder });
+    expect({ code, stderr }).toEqual({ code: 0, stderr });
+    expect(statSync(pipe).isFIFO()).toBe(true);
+    await closed;
+    expect(JSON.parse(text).trajectories).toHaveLength(2);
+  });
+});
+
+describe("the file of --rewards", () => {
+  it("can be a named pipe, and a signal ends the wait for its writer", async () => {
+    const pipe = join(folderOf({}), "pipe");
+    expect(spawnSync("mkfifo", [pipe]).status).toBe(0);
+    const stop = new AbortController();
+    const sleep = async (ms: number) => await new Promise<void>((resolve) => setTimeout(resolve, ms));
+    const waiting = readRewardsFile(pipe, { ...testHost(), sleep, signal: stop.signal });
+    setTimeout(() => stop.abort(new Error("stopped")), 20);
+    await expect(waiting).rejects.toThrow("stopped");
+    const reading = readRewardsFile(pipe, testHost());
+    await writeFile(pipe, '{"id":"a","reward":1.50}\n');
+    expect([...(await reading)]).toEqual([["a", "1.50"]]);
+  });
+});
+
+describe("rows of another tool", () => {
+  const rows = [chat(0), chat(1), chat(0.5)].map((row, at) => ({ ...row, group_id: `g${at >> 1}` }));
+
+  it.each([
+    ["in a list on one line", JSON.stringify(rows)],
+    ["in an indented list after a byte order mark", `\ufeff${JSON.stringify(rows, null, 2)}\r\n`],
+    ["in a list with one row on each line", `[\n${rows.map((row) => JSON.stringify(row)).join(",\n")}\n]\n`],
+    ["in two lists", `${JSON.stringify(rows.slice(0, 1))}\n${JSON.stringify(rows.slice(1))}`],
+  ])("are converted like lines if they are %s", async (_, text) => {
+    const lines = await convertFiles({ "a.jsonl": rows });
+    expect(lines.groups.map(({ trajectories }) => trajectories.length)).toEqual([2, 1]);
+    expect((await convertFiles({ "a.json": text })).groups).toEqual(lines.groups);
+  });
+
+  const scored = { example_id: 0, task: "t", prompt: "q", completion: "a", reward: 1 };
+  const sampled = { prompt: "q", completion: "a", reward: 1 };
+
+  it.each([
+    ["verifiers-v0", [scored, { ...scored, completion: 3 }], "completion"],
+    ["trl", [sampled, { ...sampled, reward: "x" }], "reward"],
+  ])("have their positions after blank lines if they are rows of %s", async (name, [good, broken], at) => {
+    for (const text of [
+      `${JSON.stringify(good)}\n \t\r\n${JSON.stringify(broken)}\n`,
+      `\n\n[${JSON.stringify(good)},${JSON.stringify(broken)}]\n`,
+    ]) {
+      const { stderr } = await runRollcall(["check", "a.jsonl"], { cwd: folderOf({ "a.jsonl": text }) });
+      expect(stderr).toContain(`a.jsonl:3: ${at}: cannot convert this ${name} record`);
+    }
+  });
+
+  it("have their positions after a row that is longer than a block of a file", async () => {
+    const long = { ...chat(1), id: "x".repeat(2 ** 21) };
+    const folder = folderOf({ "a.jsonl": [chat(0), long, chat("none")] });
+    const { stderr } = await runRollcall(["check", "a.jsonl"], { cwd: folder });
+    expect(stderr).toContain("a.jsonl:3: reward: cannot convert this openai-chat record");
+  });
+});
+
+describe("a truncated file of mini-swe-agent", () => {
+  const prompt = user("COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT");
+  const messages = [{ role: "system", content: "s" }, prompt, turn("a").message];
+  const info = { exit_status: "Submitted", model_stats: { api_calls: 1 } };
+  const file = { info, messages, trajectory_format: "mini-swe-agent-1.1", instance_id: "x" };
+
+  it.each([
+    ["can belong to the group of a later file", JSON.stringify(file), []],
+    ["is not part of another file's group if it has only messages", JSON.stringify(messages), [1]],
+  ])("%s", async (_, text, written) => {
+    const names = ["a.traj.json", "b.traj.json"];
+    const rewards = folderOf({
+      "rewards.jsonl": [...names, "x"].map((id) => ({ id: id.replace(/\..*/, ""), reward: 1 })),
+    });
+    const args = ["--rewards", join(rewards, "rewards.jsonl"), "--lossy", "--on-invalid", "skip"];
+    const { groups } = await convertFiles({ "a.traj.json": text.slice(0, -9), "b.traj.json": text }, { args });
+    expect(groups.map(({ trajectories }) => trajectories.length)).toEqual(written);
+  });
+});
+
+describe("a conversion", () => {
+  it("writes no group of a prompt if a record with an unreadable prompt can belong to it", async () => {
+    const row = JSON.stringify({ trajectory_id: "t", messages: [user("q"), turn("a").message], reward: 1 });
+    const { lines, stderr } = await convertRows([row, row.replace("[", "\\")], ["--on-invalid", "skip"]);
+    expect(lines).toEqual([]);
+    expect(stderr).toContain("[ambiguous-group]");
+  });
+
+  it("is refused if the positions of its rollouts would fill the memory", { tags: "slow" }, async () => {
+    const exchange = { request: { messages: [user("q")] }, response: { choices: [turn("a")] } };
+    const group = { trajectories: [{ exchanges: { chat_completions: [exchange] } }], exceptions: [] };
+    const line = JSON.stringify(group).replace('"exceptions":[', `"exceptions":[${"1,".repeat(2_000_000)}1`);
+    const { code, stderr } = await convertRows([line]);
+    expect([code, stderr]).toEqual([3, expect.stringContaining("the converted files have more than 2000000 rollouts")]);
+    expect(stderr).toContain("[too-many-records]");
+  });
+});

@@ -1,0 +1,172 @@
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { parquetWriteBuffer } from "hyparquet-writer";
+import { describe, expect, it } from "vitest";
+import { newHome, runRollcall } from "../../support/run.ts";
+import { convertFile, convertFiles, convertRows, fileOf, turn, user } from "./converting.ts";
+
+const tool = { type: "function", function: { name: "add", parameters: {} } };
+const flat = '{"id":"c1","name":"add","arguments":{"a":2,"b":12345678901234567890}}';
+const called =
+  '{"messages":[{"role":"system","content":"be \\u00e9xact"},{"role":"user","content":"2+2?"},' +
+  `{"role":"assistant","content":null,"tool_calls":[${flat}]},{"role":"tool","content":"4"},{"role":"assistant","content":"4"}],` +
+  `"reward":1.50,"seed":12345678901234567890,"tools":[${JSON.stringify(tool)}],"metadata":{"k":"v"},"metrics":{"len":3}}`;
+const said = (reward: number, more: object = {}) => ({
+  messages: [user("hi"), { role: "assistant", content: "yo" }],
+  reward,
+  ...more,
+});
+
+const rewardsIn = (lines: readonly string[]): readonly number[][] =>
+  lines.map((line) => JSON.parse(line).trajectories.map(({ reward }: { reward: number }) => reward));
+
+const runScript = (script: string, cwd: string): readonly string[] =>
+  execFileSync("sh", ["-c", script], { cwd, encoding: "utf8" }).trimEnd().split("\n");
+
+describe("rows of chat messages", () => {
+  it("have, for each observation of ShareGPT, the id of the first call without an observation", async () => {
+    const call = (name: string) => ({ from: "function_call", value: JSON.stringify({ name, arguments: {} }) });
+    const conversations = [
+      ...[{ from: "human", value: "q" }, call("first"), call("second")],
+      ...["one", "two"].map((value) => ({ from: "observation", value })),
+      { from: "gpt", value: "done" },
+    ];
+    const { lines } = await convertRows([{ conversations, reward: 1 }], ["--lossy"]);
+    const messages: readonly { message?: { tool_calls?: { id: string }[] }; tool_call_id?: string }[] = JSON.parse(
+      lines[0] ?? "{}",
+    ).trajectories[0].messages_and_choices;
+    const calls = messages.flatMap(({ message }) => message?.tool_calls ?? []);
+    const ids = calls.map(({ id }) => id);
+    expect(new Set(ids).size).toBe(2);
+    expect(messages.flatMap(({ tool_call_id: id }) => id ?? [])).toEqual(ids);
+  });
+
+  it("can have their messages as JSON in a string, like the output of the command for CSV", async () => {
+    const row = said(0.5);
+    const inText = { ...row, messages: JSON.stringify(row.messages) };
+    const { code, lines } = await convertRows([inText]);
+    expect({ code, lines }).toEqual({ code: 0, lines: (await convertRows([row])).lines });
+    const parquet = fileOf([], "rows.parquet");
+    const columnData = [
+      { name: "messages", data: [inText.messages], type: "STRING" as const },
+      { name: "reward", data: [0.5], type: "DOUBLE" as const },
+    ];
+    writeFileSync(parquet, new Uint8Array(parquetWriteBuffer({ columnData })));
+    expect((await convertFile(parquet)).lines).toEqual(lines);
+  });
+
+  it.each([
+    [
+      "a byte order mark",
+      ["\ufeffconversation,score", '"[{""role"": ""user""}, {""role"": ""assistant"", ""content"": ""yo""}]",1'],
+    ],
+    ["a response", ["prompt,response,score", "hi,yo,1"]],
+  ])("are converted from CSV with %s by the commands in the hints", async (_, table) => {
+    const file = fileOf(table, "rows.csv");
+    const [, script = "", out = ""] = /`(python3 .*) > (.*)`/.exec((await convertFile(file)).stderr) ?? [];
+    expect(out).toBe(file.replace(".csv", ".rows.jsonl"));
+    const rows = runScript(script, dirname(file));
+    const [, options = ""] = /hint: pass (.*)/.exec((await convertRows(rows)).stderr) ?? [];
+    const { lines } = await convertRows(rows, options.split(" "));
+    expect(rewardsIn(lines)).toEqual([[1]]);
+    expect(lines[0]).toMatch(/"content": ?"yo"/);
+  });
+
+  it("get advice in Parquet that names their columns, without options that are already passed", async () => {
+    const adviceFor = async (names: readonly string[], args: readonly string[] = []) => {
+      const file = fileOf([], "rows.parquet");
+      const columnData = names.map((name) => ({ name, data: ["a"], type: "STRING" as const }));
+      writeFileSync(file, new Uint8Array(parquetWriteBuffer({ columnData })));
+      return /hint: (.*)/.exec((await convertFile(file, args)).stderr)?.[1];
+    };
+    const columns = ["prompt", "response", "score"];
+    const end = ", or convert it to JSON lines";
+    expect(await adviceFor(columns)).toBe(`pass --from trl --reward-from score${end}`);
+    expect(await adviceFor(columns, ["--reward-from", "score"])).toBe(`pass --from trl${end}`);
+    expect(await adviceFor(["messages_and_choices", "reward"])).toBe(
+      "convert it to JSON lines, because rollcall reads the column messages_and_choices only from JSON",
+    );
+  });
+
+  it("are read from the columns of --messages-from and --reward-from, also of Parquet", async () => {
+    const { messages } = said(0.5);
+    const args = ["--messages-from", "conversation", "--reward-from", "score"];
+    const { lines } = await convertRows([{ messages, score: 0.5 }], ["--reward-from", "score"]);
+    expect((await convertRows([{ conversation: messages, score: 0.5 }], args)).lines).toEqual(lines);
+    const parquet = fileOf([], "rows.parquet");
+    const columnData = [
+      { name: "conversation", data: [JSON.stringify(messages)], type: "STRING" as const },
+      { name: "score", data: [0.5], type: "DOUBLE" as const },
+    ];
+    writeFileSync(parquet, new Uint8Array(parquetWriteBuffer({ columnData })));
+    expect((await convertFile(parquet, args)).lines).toEqual(lines);
+    expect((await convertFile(dirname(parquet), args)).lines).toEqual(lines);
+    expect((await convertFile(parquet)).stderr).toContain("--messages-from conversation --reward-from score");
+    const scores = { name: "eval", data: [{ "final.score": 0.5 }], type: "JSON" as const };
+    const log = { name: "Chat Log", data: [messages], type: "JSON" as const };
+    const empty = { name: "reward", data: [null], type: "DOUBLE" as const };
+    writeFileSync(parquet, new Uint8Array(parquetWriteBuffer({ columnData: [log, scores, empty] })));
+    const hint = "--messages-from 'Chat Log' --reward-from eval.final.score";
+    expect((await convertFile(parquet)).stderr).toContain(
+      `: its columns match no format [not-json]\nhint: pass ${hint}`,
+    );
+    const named = ["--messages-from", "Chat Log", "--reward-from", "eval.final.score"];
+    expect(rewardsIn((await convertFile(parquet, named)).lines)).toEqual([[0.5]]);
+    const { code, stderr } = await convertRows([{ messages }], ["--messages-from", "conversation", "--from", "trl"]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("only openai-chat reads messages from a path")]);
+    const { stderr: missing } = await convertRows([{ score: 1 }], args);
+    expect(missing).toContain("--messages-from finds no list at the path `conversation`");
+  });
+
+  it("are read from JSON columns of Parquet byte for byte", async () => {
+    const { messages } = said(0.5);
+    const columnData = [
+      { name: "messages", data: [messages] },
+      { name: "reward", data: [{ total: 0.5, format: 1, length: 7 }] },
+      { name: "metadata", data: [{ k: 123456, nested: { a: 1 } }] },
+      { name: "broken", data: [7654321] },
+    ].map((column) => ({ ...column, type: "JSON" as const }));
+    const bytes = Buffer.from(parquetWriteBuffer({ columnData, codec: "UNCOMPRESSED" })).toString("latin1");
+    const parquet = fileOf([], "rows.parquet");
+    writeFileSync(parquet, bytes.replaceAll("123456", "\n 1.50").replaceAll("7654321", "{broken"), "latin1");
+    const args = ["--reward-from", "reward.total"];
+    const { lines } = await convertFile(parquet, args);
+    const row = `{"messages":${JSON.stringify(messages)},"reward":{"total":0.5,"format":1,"length":7},"broken":"{broken","metadata":{"k":1.50}}`;
+    expect(lines).toEqual((await convertRows([row], args)).lines);
+    expect(lines.join()).toContain('"metrics":{"reward.total":0.5,"reward.format":1,"reward.length":7}');
+  });
+
+  it("belong to the group of the step before if they are truncated before their own step", async () => {
+    const row = (content: string, reward: number) => ({
+      messages: [user("q"), { role: "assistant", content }],
+      reward,
+    });
+    const [a, b, other] = [row("a", 1), row("b", 0), { messages: [user("r"), turn("c").message], reward: 1 }];
+    const rows = [a, other, b].map((one) => ({ ...one, step: 7 }));
+    const files = { "a.jsonl": [...rows.slice(0, 2), JSON.stringify(rows[2]).slice(0, -3)] };
+    const { code, groups } = await convertFiles(files, { args: ["--on-invalid", "skip"] });
+    expect([code, JSON.stringify(groups)]).toEqual([7, expect.stringMatching(/^\[(?!.*"q").*"r".*\]$/)]);
+  });
+
+  it("are named by their numbers, in order, with the column that probably has the rewards", async () => {
+    const parquet = fileOf([], "rows.parquet");
+    const columnData = [
+      { name: "messages", data: Array.from({ length: 11 }, () => said(0).messages), type: "JSON" as const },
+      { name: "score", data: Array.from({ length: 11 }, (_, at) => at), type: "INT32" as const },
+    ];
+    writeFileSync(parquet, new Uint8Array(parquetWriteBuffer({ columnData })));
+    const { stderr } = await runRollcall(["check", parquet]);
+    expect(stderr.match(/row \d+/g)).toEqual([1, 2, 3, 4, 5, 6, 7].map((row) => `row ${row}`));
+    expect(stderr).toContain("pass --reward-from score, or --rewards <file>");
+  });
+
+  it("are read back as the same trajectory after they were logged", async () => {
+    const home = newHome();
+    const args = ["log", "m", fileOf([called]), "--split", "train", "--local", "--json"];
+    const [{ body }] = JSON.parse((await runRollcall(args, { env: home })).stdout).responses;
+    const read = await runRollcall(["call", "read", body.call_ids[0], "--as", "trajectory", "--local"], { env: home });
+    const own = JSON.parse((await convertRows([called])).lines[0] ?? "").trajectories[0];
+    expect(JSON.parse(read.stdout)).toMatchObject(own);
+  });
+});

@@ -1,0 +1,142 @@
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parquetWriteBuffer, type SchemaElement } from "hyparquet-writer";
+import { describe, expect, it } from "vitest";
+import { runRollcall } from "../../support/run.ts";
+import { convertFile, convertFiles, convertRows, turn, user } from "./converting.ts";
+
+describe("rows of TRL", () => {
+  it("are converted from Parquet like lines, without keys that are null", async () => {
+    const file = join(mkdtempSync(join(tmpdir(), "trl-")), "completions.parquet");
+    const columnData = [
+      { name: "prompt", data: ["q", "q"], type: "STRING" as const },
+      { name: "completion", data: ["a", "b"], type: "STRING" as const },
+      { name: "reward", data: [1, 0.5], type: "DOUBLE" as const },
+      { name: "seed", data: [9007199254740993n, null], type: "INT64" as const },
+      { name: "finish_reason", data: ["stop", "length"], type: "STRING" as const },
+    ];
+    writeFileSync(file, new Uint8Array(parquetWriteBuffer({ columnData })));
+    const made = ([content, finish]: readonly [string, string], more: string) =>
+      `{"messages_and_choices":[${JSON.stringify(user("q"))},${JSON.stringify(turn(content, finish))}],${more}}`;
+    const [seed, finish] = ['"seed":9007199254740993', '"finish_reason":'];
+    const stopped = made(["a", "stop"], `"reward":1,"metadata":{${seed},${finish}"stop"}`);
+    const cut = made(["b", "length"], `"reward":0.5,"metadata":{${finish}"length"}`);
+    expect((await convertFile(file, ["--exact"])).lines).toEqual([`{"trajectories":[${stopped},${cut}]}`]);
+    const lines = [
+      '{"prompt":"q","completion":"a","reward":1,"seed":9007199254740993,"finish_reason":"stop"}',
+      '{"prompt":"q","completion":"b","reward":0.5,"seed":null,"finish_reason":"length"}',
+    ];
+    expect((await convertRows(lines, ["--exact"])).lines).toEqual([`{"trajectories":[${stopped},${cut}]}`]);
+  });
+
+  it("name the row of Parquet whose unknown group makes another group ambiguous", async () => {
+    const file = join(mkdtempSync(join(tmpdir(), "trl-")), "completions.parquet");
+    const columnData = [
+      { name: "prompt", data: ["q", "q", null], type: "STRING" as const },
+      { name: "completion", data: ["a", "b", "c"], type: "STRING" as const },
+      { name: "reward", data: [1, 0.5, 0], type: "DOUBLE" as const },
+    ];
+    writeFileSync(file, new Uint8Array(parquetWriteBuffer({ columnData })));
+    const { stderr } = await convertFile(file, ["--on-invalid", "skip"]);
+    expect(stderr).toContain(`row 3 of ${file} has an unknown group and may belong to this group`);
+  });
+
+  it("are refused in Parquet for NaN as the reward, and add reward columns without NaN", async () => {
+    const file = join(mkdtempSync(join(tmpdir(), "trl-")), "completions.parquet");
+    const columnData = [
+      { name: "prompt", data: ["q", "q"], type: "STRING" as const },
+      { name: "completion", data: ["a", "b"], type: "STRING" as const },
+      { name: "exact", data: [1, Number.NaN], type: "DOUBLE" as const },
+      { name: "format", data: [0.5, 0.25], type: "DOUBLE" as const },
+    ];
+    writeFileSync(file, new Uint8Array(parquetWriteBuffer({ columnData })));
+    const refused = await runRollcall(["check", file, "--reward-from", "exact"]);
+    expect([refused.code, refused.stderr]).toEqual([3, expect.stringContaining("NaN is not JSON [json-nan]")]);
+    const { lines } = await convertFile(file, ["--reward-from", "exact", "--reward-from", "format*2"]);
+    const rewards = lines.flatMap((line) => JSON.parse(line).trajectories.map((one: { reward: number }) => one.reward));
+    expect(rewards).toEqual([2, 0.5]);
+  });
+
+  it("are refused for a reward that is null in a list of Parquet", async () => {
+    const file = join(mkdtempSync(join(tmpdir(), "trl-")), "completions.parquet");
+    const listOf = (name: string, type: "BYTE_ARRAY" | "DOUBLE"): SchemaElement[] => [
+      { name, num_children: 1, converted_type: "LIST", repetition_type: "OPTIONAL" },
+      { name: "list", num_children: 1, repetition_type: "REPEATED" },
+      { name: "element", type, repetition_type: "OPTIONAL", ...(type === "DOUBLE" ? {} : { converted_type: "UTF8" }) },
+    ];
+    const schema: SchemaElement[] = [
+      { name: "root", num_children: 3, repetition_type: "REQUIRED" },
+      { name: "prompt", type: "BYTE_ARRAY", converted_type: "UTF8", repetition_type: "OPTIONAL" },
+      ...listOf("completions", "BYTE_ARRAY"),
+      ...listOf("rewards", "DOUBLE"),
+    ];
+    const columnData = [
+      { name: "prompt", data: ["q"] },
+      { name: "completions", data: [["a", "b"]] },
+      { name: "rewards", data: [[1, null]] },
+    ];
+    writeFileSync(file, new Uint8Array(parquetWriteBuffer({ schema, columnData })));
+    const { code, stderr } = await runRollcall(["check", file]);
+    expect([code, stderr]).toEqual([3, expect.stringContaining("rewards.1 is not a number")]);
+  });
+
+  it("count once if TRL wrote the batch of a step again at the next step", async () => {
+    const files = [2, 3].map((step) => `test/samples/formats/trl-1.9.0.completions_0000${step}.parquet`);
+    const words = ["--reward-from", "exact_reward", "--reward-from", "format_reward", "--allow", "missing-logprobs"];
+    const both = JSON.parse((await runRollcall(["check", ...files, ...words, "--json"])).stdout);
+    expect(both.trajectories).toEqual({ read: 4, rejected: 0 });
+    expect(both.notes).toContain("left out a copy of a rollout (4 times)");
+    expect(both.problems.map(({ rule }: { rule: string }) => rule)).not.toContain("duplicate-rollout");
+  });
+
+  it("are refused once for NaN in a row with several completions", async () => {
+    const row = { prompt: "q", completions: ["a", "b"], rewards: [1, 0], more: "NaN" };
+    const { stderr } = await convertRows([JSON.stringify(row).replace('"NaN"', "NaN")]);
+    expect(stderr).toMatch(/^rollcall: \S+:1:\d+: NaN is not JSON \[json-nan\]$/m);
+  });
+
+  it("get the advice to add all reward columns also if a row has no value in one of them", async () => {
+    const { stderr } = await convertRows([
+      { step: 1, prompt: "q", completion: "a", exact: 1, format: null, advantage: 0 },
+    ]);
+    const why = "and --reward-from with each other column of a reward function, because TRL adds the columns";
+    expect(stderr).toContain(`pass --reward-from exact, ${why}`);
+  });
+
+  it("count once if an evaluation left them in the table of the next step", async () => {
+    const row = (prompt: string, completion: string) => ({ prompt, completion, reward: 1, advantage: 0.5 });
+    const [batch, evaluation] = [[row("p", "a"), row("p", "b"), row("q", "c"), row("q", "d")], [row("e", "f")]];
+    const tables = [
+      batch,
+      [...batch.slice(1), ...evaluation],
+      [...batch.slice(1), ...evaluation],
+      [...batch].reverse(),
+    ];
+    const rows = tables.flatMap((table, step) => table.map((one) => ({ ...one, step })));
+    const steps = (await convertFiles({ "a.jsonl": rows })).groups.map(({ trajectories }) => trajectories.length);
+    expect(steps).toEqual([2, 2, 1, 2, 2]);
+  });
+
+  it("are refused if a small Parquet file repeats a value too often", async () => {
+    const prompt = JSON.stringify([user("x".repeat(200_000))]);
+    const texts = { name: "messages", data: Array(1000).fill(prompt), type: "STRING" as const };
+    const file = join(mkdtempSync(join(tmpdir(), "rollcall-trl-")), "rows.parquet");
+    writeFileSync(file, new Uint8Array(parquetWriteBuffer({ columnData: [{ ...texts, encoding: "RLE_DICTIONARY" }] })));
+    const { code, stderr } = await runRollcall(["check", file, "--from", "openai-chat"]);
+    expect([code, stderr]).toEqual([3, expect.stringContaining("its rows decompress to more than 64 MiB")]);
+  });
+
+  it("are refused if the schema of a Parquet file has other columns, also if a column is damaged", async () => {
+    const texts = { name: "prompt", data: ["q", "r"], type: "STRING" as const };
+    const rewards = { name: "reward", data: [1, 2], type: "DOUBLE" as const };
+    const bytes = Buffer.from(parquetWriteBuffer({ columnData: [texts, rewards] }));
+    bytes
+      .fill(0xff, 4, 8)
+      .write("rewurd", bytes.indexOf("reward", bytes.length - 8 - bytes.readUInt32LE(bytes.length - 8)));
+    const file = join(mkdtempSync(join(tmpdir(), "rollcall-trl-")), "rows.parquet");
+    writeFileSync(file, bytes);
+    const { code, stderr } = await runRollcall(["check", file]);
+    expect([code, stderr]).toEqual([3, expect.stringContaining("cannot read a Parquet file: ")]);
+  });
+});

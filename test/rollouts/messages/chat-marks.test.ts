@@ -1,0 +1,125 @@
+import { describe, expect, it } from "vitest";
+import { findForeignTurn, splitTemplate } from "../../../src/rollouts/messages/chat-marks.ts";
+
+/** An answer, a turn of another role, and an answer, as each family of templates writes them. */
+const foreignTurns = {
+  ChatML: "a<|im_end|>\n<|im_start|>user\n<tool_response>\n4\n</tool_response><|im_end|>\n<|im_start|>assistant\nok",
+  "ChatML that ends in a result": "a<|im_end|>\n<|im_start|>user\n<tool_response>\n4",
+  "Phi-4": "a<|im_end|><|im_start|>user<|im_sep|>b<|im_end|>",
+  "Llama 2": "a</s>[INST] b [/INST] c",
+  "Llama 3": "a<|eot_id|><|start_header_id|>ipython<|end_header_id|>\n\n4<|eot_id|>",
+  "Llama 4": "a<|eot|><|header_start|>user<|header_end|>\n\nb",
+  Gemma: "a<end_of_turn>\n<start_of_turn>user\nb<end_of_turn>\n<start_of_turn>model\nc",
+  "Gemma 4": "a<turn|>\n<|turn>user\nb",
+  Mistral: '[TOOL_CALLS][{"name":"f"}]</s>[TOOL_RESULTS]{"content":4}[/TOOL_RESULTS]c',
+  GLM: "a</tool_call><|observation|>\n<tool_response>\n4\n</tool_response><|assistant|>\nc",
+  "Phi-3": "a<|end|><|user|>b<|end|><|assistant|>c",
+  harmony: "a<|call|><|start|>functions.f to=assistant<|channel|>commentary<|message|>4<|end|>",
+  "harmony's user": "a<|end|><|start|>user<|message|>b<|end|>",
+  DeepSeek:
+    "a```json\n{}\n```<｜tool▁call▁end｜><｜tool▁outputs▁begin｜><｜tool▁output▁begin｜>4<｜tool▁outputs▁end｜>c",
+  "DeepSeek's user": "a<｜end▁of▁sentence｜><｜User｜>b<｜Assistant｜>c",
+  Kimi: "a<|im_end|><|im_system|>f<|im_middle|>## Return of functions.f:0\n4<|im_end|>",
+  "Command-R": "a<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|USER_TOKEN|>b",
+  Granite: "a<|end_of_text|>\n<|start_of_role|>tool_response<|end_of_role|>4<|end_of_text|>",
+  Nemotron: "a\n<extra_id_1>User\nb\n<extra_id_1>Assistant\nc",
+  "Nemotron-H": "a\n<SPECIAL_11>User\nb\n<SPECIAL_11>Assistant\nc",
+  EXAONE: "a[|endofturn|]\n[|user|]b\n[|assistant|]c",
+  MiniMax: "a[e~[\n]~b]tool\n4[e~[\n]~b]ai\nc",
+  Seed: "a<seed:eos><seed:bos>user\nb",
+  Ling: "a<role>OBSERVATION</role>4<role>ASSISTANT</role>c",
+  "an unknown family": "a<|new_user_start|>b<|new_assistant_start|>c",
+  "Qwen without special tokens": "</tool_call>\nuser\n<tool_response>\n4\n</tool_response>\nassistant\nc",
+  "Qwen's user without special tokens": "a\nuser\nb\nassistant\nc",
+  "Llama 3 without special tokens": "Hello!user\n\nbassistant\n\nc",
+  "Gemma without special tokens": "a\nuser\nb\nmodel\nc",
+  "GLM without special tokens": "a</tool_call>\n<tool_response>\n4\n</tool_response>\nc",
+  "Mistral without special tokens": '[{"name":"f"}]{"content": 4, "call_id": "a1b2c3d4e"}c',
+  "harmony without special tokens": "a json{}functions.f to=assistantcommentary4assistantfinalc",
+  "Kimi without special tokens": "a## Return of functions.f:0\n4assistantc",
+};
+
+/** Answers with the model's own words. */
+const ownWords = {
+  "the end of a turn": "4<|im_end|>",
+  "the role after the end": "4<|user|>",
+  "several channels": "<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>final<|message|>4<|return|>",
+  "calls of Kimi": "<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_end|>",
+  "calls of DeepSeek": "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>f<｜tool▁call▁end｜>",
+  "calls of Mistral": '[TOOL_CALLS][{"name":"f"}]</s>',
+  "marks in code": "ChatML uses `<|im_start|>user` and `<|im_end|>`.",
+  "marks in a block of code": "```\n<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n```\nSo it is.",
+  "marks in prose": "The tokens are <|user|> and <|assistant|>. In Llama 2, [INST] begins a turn.",
+  "a list of marks": "- <|user|>\n- <|assistant|>\n",
+  "a list of roles": "Roles:\nsystem\nuser\nassistant\n",
+  "roles in paragraphs": "List:\n\nuser\n\nname\n\nmodel\n",
+  "other text in brackets": "int a[INSTANCE]; x[|y|]; if (a<|b|>c) <b>user</b>",
+};
+
+describe("findForeignTurn", () => {
+  it.each(Object.entries(foreignTurns))("finds a turn of another role in %s", (_, text) => {
+    expect(findForeignTurn(text)).toBeDefined();
+  });
+
+  it.each(Object.entries(ownWords))("finds no turn in %s", (_, text) => {
+    expect(findForeignTurn(text)).toBeUndefined();
+  });
+
+  it("takes linear time for any text", () => {
+    const pieces = [
+      "<|a_",
+      "\n```\n<|user|>",
+      "a<|im_start|>user ",
+      '}]{"content"',
+      "\nuser\n",
+      "a".repeat(99),
+      " ",
+      "[INST",
+    ];
+    for (const piece of pieces) {
+      const text = piece.repeat(2e6 / piece.length);
+      findForeignTurn(text);
+      splitTemplate(`<|im_start|>user\n${text}`);
+    }
+  });
+});
+
+describe("splitTemplate", () => {
+  const [system, user] = [
+    { role: "system", text: "Add." },
+    { role: "user", text: "2+2?" },
+  ];
+  it.each([
+    ["<|im_start|>system\nAdd.<|im_end|>\n<|im_start|>user\n2+2?<|im_end|>\n<|im_start|>assistant\n"],
+    ["<s>[INST] <<SYS>>\nAdd.\n<</SYS>>\n\n2+2? [/INST]"],
+    ["<s>[SYSTEM_PROMPT]Add.[/SYSTEM_PROMPT][INST]2+2?[/INST]"],
+    ["<｜begin▁of▁sentence｜>Add.<｜User｜>2+2?<｜Assistant｜>"],
+    [
+      "<|begin_of_text|><|start_header_id|>system<|end_header_id|>\n\nAdd.<|eot_id|><|start_header_id|>user<|end_header_id|>\n\n2+2?<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n",
+    ],
+    ["[gMASK]<sop><|system|>\nAdd.<|user|>\n2+2?<|assistant|>"],
+    ["<|start|>developer<|message|>Add.<|end|><|start|>user<|message|>2+2?<|end|><|start|>assistant"],
+    [
+      "<|im_system|>system<|im_middle|>Add.<|im_end|><|im_user|>user<|im_middle|>2+2?<|im_end|><|im_assistant|>assistant<|im_middle|>",
+    ],
+    [
+      "<BOS_TOKEN><|START_OF_TURN_TOKEN|><|SYSTEM_TOKEN|>Add.<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|USER_TOKEN|>2+2?<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|CHATBOT_TOKEN|>",
+    ],
+  ])("splits a prompt into its turns (row %$)", (text) => {
+    expect(splitTemplate(text)).toEqual([system, user]);
+  });
+
+  it("returns the start of an answer that the template wrote", () => {
+    expect(splitTemplate("<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\n<think>\n")?.at(-1)).toEqual({
+      role: "assistant",
+      text: "<think>\n",
+    });
+  });
+
+  it.each(["2+2?", "What is <|im_start|>user?", "user\n2+2?\nassistant\n"])(
+    "leaves other text whole (row %$)",
+    (text) => {
+      expect(splitTemplate(text)).toBeUndefined();
+    },
+  );
+});
