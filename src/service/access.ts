@@ -6,9 +6,9 @@ import { databaseLocked } from "../database/failures.ts";
 import { toFileFailure, waitForLock } from "../database/index.ts";
 import { checkFileMode, requireSafeOwnership, writeFileAtomically } from "../files.ts";
 import type { Host } from "../host.ts";
-import { isSameSecret, parseCredential } from "../http-server/index.ts";
 import type { Endpoint } from "../wire/contract/endpoint.ts";
 import { invalidLocalKey } from "./failures.ts";
+import { isSameSecret, parseCredential } from "./http-server/index.ts";
 import { HttpRefusal } from "./refusal.ts";
 import type { ServiceOptions } from "./service-options.ts";
 

@@ -2,9 +2,9 @@
 import { randomUUID } from "node:crypto";
 import type { HttpBindings } from "@hono/node-server";
 import { type Context, Hono } from "hono";
-import type { Bindings } from "../http-server/index.ts";
-import { foreignRequestReason } from "../http-server/index.ts";
 import { requireCredential } from "./access.ts";
+import type { Bindings } from "./http-server/index.ts";
+import { foreignRequestReason } from "./http-server/index.ts";
 import type { Operation } from "./operation.ts";
 import { openBodyReader } from "./read-body.ts";
 import { detailError, HttpRefusal } from "./refusal.ts";

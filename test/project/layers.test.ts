@@ -42,17 +42,17 @@ const modules: Readonly<Record<string, Module>> = {
   output: { packages: "chalk cli-table3 ora string-width", uses: "files processes", open: "*" },
   mcp: { imports: "rollouts/rules", packages: "@modelcontextprotocol/sdk zod", uses: "files" },
   view: {
-    imports: "calls http-server rollouts/dataset rollouts/index rollouts/stats",
+    imports: "calls rollouts/dataset rollouts/index rollouts/stats service/http-server",
     packages: "hono preact zod",
     uses: "files",
   },
   service: {
-    imports: "database http-server rollouts/check rollouts/dataset rollouts/index wire/contract",
+    imports: "database rollouts/check rollouts/dataset rollouts/index service/http-server wire/contract",
     packages: "hono @hono/node-server zod",
     uses: "files network processes",
   },
   "rollouts/stats": { imports: "rollouts/dataset rollouts/index" },
-  "http-server": { packages: "@hono/node-server", uses: "network" },
+  "service/http-server": { packages: "@hono/node-server", uses: "network" },
   "logging/send": {
     imports: "logging/ledger rollouts/dataset rollouts/index rollouts/rules wire/client wire/contract",
     uses: "files",
