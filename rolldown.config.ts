@@ -25,8 +25,8 @@ const groups = [
   // `catalog cost` reads a call, and prints none.
   { name: "call-page", test: /\/src\/commands\/call\/call-printer\.ts$/ },
   { name: "run", test: /\/src\/(run|program|cli\/index|commands\/index)\.ts$/ },
-  { name: "options", test: /\/src\/options\/[a-z-]+\.ts$/ },
-  { name: "settings", test: /\/src\/(settings\/index|connect)\.ts$/ },
+  { name: "options", test: /\/src\/session\/options\/[a-z-]+\.ts$/ },
+  { name: "settings", test: /\/src\/(settings\/index|session\/connect)\.ts$/ },
   // Failures are made without loading the module that they are about.
   { name: "failures", test: /\/src\/(wire\/client|settings|catalogs|database|commands|output)\/failures\.ts$/ },
   { name: "models", test: /\/src\/commands\/models\/run-models\.ts$/ },
@@ -41,7 +41,7 @@ const groups = [
   { name: "documents", test: /\/src\/(document-schemas|commands\/[a-z-]+\/output)\.ts$/ },
   {
     name: "log-run",
-    test: /\/src\/(commands\/(log\/(run-log|log-report)|check\/run-check)|reading\/(print-problems|read-inputs))\.ts$/,
+    test: /\/src\/(commands\/(log\/(run-log|log-report)|check\/run-check)|session\/(print-problems|read-inputs))\.ts$/,
   },
 ];
 

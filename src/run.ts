@@ -1,7 +1,6 @@
 /** Runs a command line. */
 import * as cli from "./cli/index.ts";
 import { program } from "./commands/index.ts";
-import { type Context, openContext } from "./context.ts";
 import { toExitCode, toFailure } from "./failure.ts";
 import { type Host, openHost } from "./host.ts";
 import {
@@ -12,6 +11,7 @@ import {
   parseScreenOptions,
   type Screen,
 } from "./output/index.ts";
+import { type Context, openContext } from "./session/context.ts";
 import { readSavedSecrets } from "./settings/saved-files.ts";
 
 /** Returns the exit code. Never throws, and never ends the process. */

@@ -1,10 +1,10 @@
 /** Parses argv with commander, and runs the command. */
 import { CommanderError } from "commander";
 import { version } from "../../package.json" with { type: "json" };
-import type { Context } from "../context.ts";
 import type { Failure } from "../failure.ts";
 import { conflictingOptions, invalidArguments, requiredOptionMissing, subcommandMissing } from "../failures.ts";
 import { findNearest } from "../nearest.ts";
+import type { Context } from "../session/context.ts";
 import type { Command, Program } from "./command.ts";
 import * as commands from "./command.ts";
 import type { GlobalValues } from "./globals.ts";

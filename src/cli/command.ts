@@ -1,6 +1,7 @@
 /** Defines commands, and formats their usage. */
-import type { Context } from "../context.ts";
+
 import type { Outputs } from "../document-schemas.ts";
+import type { Context } from "../session/context.ts";
 import type { OptionKind, OptionKinds, Values } from "./kinds.ts";
 
 export interface Command {

@@ -1,6 +1,7 @@
 /** Defines the global options. */
-import type { GlobalFlags } from "../context.ts";
+
 import { colorModes, formats, parseScreenOptions, type ScreenOptions } from "../output/index.ts";
+import type { GlobalFlags } from "../session/context.ts";
 import { choice, flag, inGroup, text, type Values } from "./kinds.ts";
 
 export const globalOptions = {

@@ -24,21 +24,20 @@ const baseModules = new Set(
 /** The modules from top to bottom. */
 const modules: Readonly<Record<string, Module>> = {
   main: { imports: "run" },
-  run: { imports: "cli commands context output settings" },
+  run: { imports: "cli commands output session settings" },
   commands: {
     imports:
-      "calls catalogs cli connect context installation lists logging/ledger logging/send mcp options output reading rollouts/check rollouts/dataset rollouts/formats rollouts/index rollouts/input rollouts/rules rollouts/stats service settings view wire/client wire/contract",
+      "calls catalogs cli installation lists logging/ledger logging/send mcp output rollouts/check rollouts/dataset rollouts/formats rollouts/index rollouts/input rollouts/rules rollouts/stats service session session/options settings view wire/client wire/contract",
     open: "*",
   },
-  reading: {
-    imports: "connect context options output rollouts/dataset rollouts/formats rollouts/input rollouts/rules settings",
+  session: {
+    imports:
+      "output rollouts/dataset rollouts/formats rollouts/input rollouts/rules service session/options settings wire/client wire/contract",
     open: "*",
   },
   lists: { imports: "output wire/contract", open: "*" },
-  options: { imports: "catalogs cli output", open: "*" },
-  cli: { imports: "context output", packages: "commander" },
-  connect: { imports: "context service settings wire/client wire/contract" },
-  context: { imports: "output settings" },
+  "session/options": { imports: "catalogs cli output", open: "*" },
+  cli: { imports: "output session", packages: "commander" },
   output: { packages: "chalk cli-table3 ora string-width", uses: "files processes", open: "*" },
   mcp: { imports: "rollouts/rules", packages: "@modelcontextprotocol/sdk zod", uses: "files" },
   view: {

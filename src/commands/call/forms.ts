@@ -1,12 +1,12 @@
 /** Selects and prints the output form of `call read`. */
 import * as traced from "../../calls/index.ts";
 import { compileGlob } from "../../catalogs/index.ts";
-import type { Context } from "../../context.ts";
 import type { Failure, Problem } from "../../failure.ts";
 import { conflictingOptions, invalidOptionValue, requiredOptionMissing } from "../../failures.ts";
 import { type RawJson, textAt } from "../../json/raw-json.ts";
 import { type KeyColumn, printObjects, requirePage } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
+import type { Context } from "../../session/context.ts";
 import { callPathMissing, callsUnconvertible } from "../failures.ts";
 import { type CallPrinting, type CallReply, printCallSummary, printCalls } from "./call-printer.ts";
 import type { CallReadOptions } from "./command.ts";

@@ -2,8 +2,6 @@
 
 import { addAbortSignal, Readable } from "node:stream";
 import { omitContent, parseCallIds, toCallId } from "../../calls/index.ts";
-import { checkRequest, openServiceClient, readEffectiveSettings } from "../../connect.ts";
-import type { Context } from "../../context.ts";
 import { Failure } from "../../failure.ts";
 import { invalidOptionValue } from "../../failures.ts";
 import { getErrorCode } from "../../files.ts";
@@ -11,6 +9,8 @@ import type { Host } from "../../host.ts";
 import { parseRawBytes } from "../../json/raw-bytes.ts";
 import { findMember, toRawJson } from "../../json/raw-json.ts";
 import { pluralize } from "../../sentences.ts";
+import { checkRequest, openServiceClient, readEffectiveSettings } from "../../session/connect.ts";
+import type { Context } from "../../session/context.ts";
 import type { Settings } from "../../settings/index.ts";
 import { readCall } from "../../wire/contract/call.ts";
 import { callIdsUnreadable, callsMissing, callsUnreadable } from "../failures.ts";

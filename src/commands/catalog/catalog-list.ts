@@ -1,14 +1,14 @@
 /** Lists the entries of catalogs, and shows one model. */
 import * as catalogs from "../../catalogs/index.ts";
-import { listServiceArgs } from "../../connect.ts";
-import type { Context } from "../../context.ts";
 import { isObject } from "../../json/json-bytes.ts";
 import { parseRawBytes } from "../../json/raw-bytes.ts";
 import { toRawJson } from "../../json/raw-json.ts";
 import { noteSelection, parseOrder, rankColumns, sortRows } from "../../lists/sort-rows.ts";
 import { findNearest } from "../../nearest.ts";
-import type { CatalogSourceOptions, FilterOptions, OrderOptions } from "../../options/list-options.ts";
 import { formatCell, type Line, printList, printPage, readSpelledObject, type Section } from "../../output/index.ts";
+import { listServiceArgs } from "../../session/connect.ts";
+import type { Context } from "../../session/context.ts";
+import type { CatalogSourceOptions, FilterOptions, OrderOptions } from "../../session/options/list-options.ts";
 import { toText } from "../../wire/contract/replies.ts";
 import { modelNotListed } from "../failures.ts";
 import { readModels } from "../models/run-models.ts";

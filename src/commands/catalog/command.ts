@@ -2,8 +2,8 @@
 
 import type { CatalogName } from "../../catalogs/index.ts";
 import * as cli from "../../cli/index.ts";
-import * as lists from "../../options/list-options.ts";
-import * as units from "../../options/unit-options.ts";
+import * as lists from "../../session/options/list-options.ts";
+import * as units from "../../session/options/unit-options.ts";
 
 const listOptions = { ...lists.filterOptions, ...lists.orderOptions, ...cli.inGroup("source", lists.sourceOptions) };
 

@@ -1,14 +1,14 @@
 /** Reads the selected catalogs from the service or the data folder. */
 
 import * as catalogs from "../../catalogs/index.ts";
-import { openServiceClient, readEffectiveSettings } from "../../connect.ts";
-import type { Context } from "../../context.ts";
 import { isFailure } from "../../failure.ts";
 import { getErrorCode } from "../../files.ts";
 import { noteDefects } from "../../lists/sort-rows.ts";
 import { findNearest } from "../../nearest.ts";
-import type { CatalogSourceOptions } from "../../options/list-options.ts";
 import { describeSystemCode } from "../../sentences.ts";
+import { openServiceClient, readEffectiveSettings } from "../../session/connect.ts";
+import type { Context } from "../../session/context.ts";
+import type { CatalogSourceOptions } from "../../session/options/list-options.ts";
 import type { Settings } from "../../settings/index.ts";
 import { formatMinute } from "../../units.ts";
 import { listAnalysisModels, listRouterModels } from "../../wire/contract/models.ts";

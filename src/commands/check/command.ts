@@ -1,5 +1,5 @@
 import { command, repeated, text, type Values } from "../../cli/index.ts";
-import * as inputs from "../../options/input-options.ts";
+import * as inputs from "../../session/options/input-options.ts";
 
 const args = { file: inputs.trajectoryFiles };
 const options = {

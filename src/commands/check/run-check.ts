@@ -1,12 +1,7 @@
-import { readEffectiveSettings } from "../../connect.ts";
-import type { Context } from "../../context.ts";
 import { roundForDisplay } from "../../decimal.ts";
 import { Failure, type Problem, toProblemDocument, toWarningDocuments } from "../../failure.ts";
 import { formatUnreadable, printFacts, toFacts } from "../../lists/print-facts.ts";
 import { printDocument, printReport } from "../../output/index.ts";
-import { checkReportFiles } from "../../reading/output-files.ts";
-import { printDistributions, printWarnings } from "../../reading/print-problems.ts";
-import { closeDatasetAtEnd, printInputNotes, readInputs } from "../../reading/read-inputs.ts";
 import {
   type CheckResult,
   collectDistributions,
@@ -15,6 +10,11 @@ import {
   reportSplitLeaks,
 } from "../../rollouts/dataset/index.ts";
 import { combineModes, locateLine } from "../../rollouts/input/index.ts";
+import { readEffectiveSettings } from "../../session/connect.ts";
+import type { Context } from "../../session/context.ts";
+import { checkReportFiles } from "../../session/output-files.ts";
+import { printDistributions, printWarnings } from "../../session/print-problems.ts";
+import { closeDatasetAtEnd, printInputNotes, readInputs } from "../../session/read-inputs.ts";
 import type { CheckOptions } from "./command.ts";
 import type { CheckDocument } from "./output.ts";
 

@@ -1,6 +1,6 @@
 import * as cli from "../../cli/index.ts";
-import * as inputs from "../../options/input-options.ts";
-import { limitOption } from "../../options/list-options.ts";
+import * as inputs from "../../session/options/input-options.ts";
+import { limitOption } from "../../session/options/list-options.ts";
 
 const file = { completion: "files" } as const;
 const args = {

@@ -3,8 +3,8 @@
 import { callFields } from "../../calls/index.ts";
 import { knownWords, listSavedModelIds } from "../../catalogs/index.ts";
 import { listOutputs, type OptionKind, type ParsedArgv, type Program } from "../../cli/index.ts";
-import type { Context } from "../../context.ts";
 import { keysOf } from "../../document-schemas.ts";
+import type { Context } from "../../session/context.ts";
 import { findDataFolder, isSettingName, readSavedTexts, settingTable } from "../../settings/index.ts";
 import { rowColumns } from "../catalog/catalog-columns.ts";
 import { measureColumns } from "../compare/measures.ts";

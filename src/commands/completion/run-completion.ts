@@ -1,6 +1,6 @@
 /** Prints candidates for completion scripts. */
 import * as cli from "../../cli/index.ts";
-import type { Context } from "../../context.ts";
+import type { Context } from "../../session/context.ts";
 import { quoteText, splitWords } from "../../shell-words.ts";
 import { type Candidate, type Candidates, suggestValues } from "./candidates.ts";
 

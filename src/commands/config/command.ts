@@ -1,8 +1,8 @@
 import { command, flag, repeated, required, text } from "../../cli/index.ts";
-import type { Context } from "../../context.ts";
 import type { Failure } from "../../failure.ts";
 import { printDocument, printObjects } from "../../output/index.ts";
 import { requireConfirmation } from "../../output/prompt.ts";
+import type { Context } from "../../session/context.ts";
 import * as saved from "../../settings/index.ts";
 import type { SettingDocument } from "./output.ts";
 

@@ -1,5 +1,5 @@
 import { choice, command, flag, text, type Values, withDefault } from "../../cli/index.ts";
-import * as inputs from "../../options/input-options.ts";
+import * as inputs from "../../session/options/input-options.ts";
 
 const args = { file: inputs.rolloutFiles };
 const options = {

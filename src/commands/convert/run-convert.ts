@@ -1,14 +1,9 @@
-import { readEffectiveSettings } from "../../connect.ts";
-import type { Context } from "../../context.ts";
 import { toWarningDocuments } from "../../failure.ts";
 import { conflictingOptions, requiredOptionMissing } from "../../failures.ts";
 import { requireUnusedFile, savePieces } from "../../files.ts";
 import { printFacts, toFacts } from "../../lists/print-facts.ts";
 import { writeRejected } from "../../logging/send/index.ts";
 import { printDocument, type Screen } from "../../output/index.ts";
-import { checkOutputFiles, writeReceipt } from "../../reading/output-files.ts";
-import { printWarnings } from "../../reading/print-problems.ts";
-import { closeDatasetAtEnd, printInputNotes, readInputs } from "../../reading/read-inputs.ts";
 import {
   type CheckResult,
   composeCheckResult,
@@ -20,6 +15,11 @@ import {
 import { listInexactValues, type ReceiptData, sumCounts } from "../../rollouts/formats/index.ts";
 import { combineModes } from "../../rollouts/input/index.ts";
 import { formatList, pluralize } from "../../sentences.ts";
+import { readEffectiveSettings } from "../../session/connect.ts";
+import type { Context } from "../../session/context.ts";
+import { checkOutputFiles, writeReceipt } from "../../session/output-files.ts";
+import { printWarnings } from "../../session/print-problems.ts";
+import { closeDatasetAtEnd, printInputNotes, readInputs } from "../../session/read-inputs.ts";
 import { conversionInexact, convertRejected, stdoutIsTerminal } from "../failures.ts";
 import type { ConvertOptions } from "./command.ts";
 import type { ConvertDocument } from "./output.ts";

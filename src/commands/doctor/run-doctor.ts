@@ -1,6 +1,4 @@
 import { version } from "../../../package.json" with { type: "json" };
-import { withoutNotices } from "../../connect.ts";
-import { type Context, runInContext } from "../../context.ts";
 import { defect, Failure, type FailureCode, isFailure, toFailure } from "../../failure.ts";
 import { checkFileMode, ignoreErrors, isDatabaseUrl } from "../../files.ts";
 import type { Host } from "../../host.ts";
@@ -14,6 +12,8 @@ import {
 } from "../../logging/ledger/index.ts";
 import { type Line, printObjects, printPage } from "../../output/index.ts";
 import { inProfile, pluralize } from "../../sentences.ts";
+import { withoutNotices } from "../../session/connect.ts";
+import { type Context, runInContext } from "../../session/context.ts";
 import * as config from "../../settings/index.ts";
 import { loadDownloads } from "../../wire/client/index.ts";
 import type { CredentialUse, EndpointHost } from "../../wire/contract/endpoint.ts";

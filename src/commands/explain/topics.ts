@@ -1,10 +1,10 @@
 /** Lists the topics of `rollcall explain`, which are codes and rules. */
 
 import type { Severity } from "../../failure.ts";
-import { selectProblems } from "../../reading/print-problems.ts";
 import { readSources, reportSplitLeaks } from "../../rollouts/dataset/index.ts";
 import { openMemoryBytes } from "../../rollouts/input/index.ts";
 import * as check from "../../rollouts/rules/index.ts";
+import { selectProblems } from "../../session/print-problems.ts";
 import { codeTopics, type Topic } from "./code-topics.ts";
 
 const ruleTopic = (name: string, severity: Severity, about: Topic["about"], example?: Topic["example"]): Topic => {

@@ -1,8 +1,8 @@
 /** Defines `rollcall ledger` (guarantees.md). */
 import { command, flag, repeated, required, text, type Values } from "../../cli/index.ts";
-import { formatOptions, groupByOption, ledgerOption, selectionOptions } from "../../options/input-options.ts";
-import { limitOption } from "../../options/list-options.ts";
-import { timeOption } from "../../options/unit-options.ts";
+import { formatOptions, groupByOption, ledgerOption, selectionOptions } from "../../session/options/input-options.ts";
+import { limitOption } from "../../session/options/list-options.ts";
+import { timeOption } from "../../session/options/unit-options.ts";
 
 const locationOptions = {
   ledger: ledgerOption,

@@ -1,6 +1,5 @@
 /** Runs the verbs of `rollcall ledger` (guarantees.md). */
-import { createDestinationFilter, hasNoLogUrl, listServiceArgs, readEffectiveSettings } from "../../connect.ts";
-import type { Context } from "../../context.ts";
+
 import { isFailure, toProblemDocument } from "../../failure.ts";
 import { conflictingOptions } from "../../failures.ts";
 import { checkDatabaseMode, isDatabaseUrl } from "../../files.ts";
@@ -8,10 +7,12 @@ import * as ledgers from "../../logging/ledger/index.ts";
 import { type Verification, verifyDataset } from "../../logging/send/index.ts";
 import { type KeyColumn, printDocument, printObjects, type Screen } from "../../output/index.ts";
 import { requireConfirmation } from "../../output/prompt.ts";
-import { listSkippedFiles, printSkippedFiles, withExcerpts } from "../../reading/print-problems.ts";
-import { closeDatasetAtEnd, readInputs } from "../../reading/read-inputs.ts";
 import { composeCheckResult } from "../../rollouts/dataset/index.ts";
 import { describeSystemCode, pluralize, toOptionArgs } from "../../sentences.ts";
+import { createDestinationFilter, hasNoLogUrl, listServiceArgs, readEffectiveSettings } from "../../session/connect.ts";
+import type { Context } from "../../session/context.ts";
+import { listSkippedFiles, printSkippedFiles, withExcerpts } from "../../session/print-problems.ts";
+import { closeDatasetAtEnd, readInputs } from "../../session/read-inputs.ts";
 import type { Settings } from "../../settings/index.ts";
 import { formatIsoTime } from "../../units.ts";
 import * as failures from "../failures.ts";

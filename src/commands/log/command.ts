@@ -1,8 +1,8 @@
 /** Defines `rollcall log` (interface 4.1). */
 import * as cli from "../../cli/index.ts";
-import * as inputs from "../../options/input-options.ts";
-import { durationOption } from "../../options/unit-options.ts";
 import { meterFormats } from "../../output/index.ts";
+import * as inputs from "../../session/options/input-options.ts";
+import { durationOption } from "../../session/options/unit-options.ts";
 
 const args = {
   "model-id": cli.required(cli.text("id of the model that produced the trajectories", "id", { completion: "models" })),

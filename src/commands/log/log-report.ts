@@ -1,7 +1,5 @@
 /** Prints the progress and the result of `log`. */
 
-import { formatRetry, listServiceArgs } from "../../connect.ts";
-import type { Context } from "../../context.ts";
 import { isFailure, toProblemDocument } from "../../failure.ts";
 import { tryParseRawJson } from "../../json/raw-json.ts";
 import { formatUnreadable, printFacts, toFacts } from "../../lists/print-facts.ts";
@@ -16,6 +14,8 @@ import {
 import { type Meter, printDocument, type Screen } from "../../output/index.ts";
 import { formatOwnCommand } from "../../program.ts";
 import { pluralize, toOptionArgs } from "../../sentences.ts";
+import { formatRetry, listServiceArgs } from "../../session/connect.ts";
+import type { Context } from "../../session/context.ts";
 import type { Settings } from "../../settings/index.ts";
 import type { LogOptions } from "./command.ts";
 import type { LogDocument } from "./output.ts";

@@ -1,6 +1,6 @@
 /** Defines `rollcall models` (interface 4.2). */
 import { command, flag, needing, text } from "../../cli/index.ts";
-import { filterOptions, orderOptions, providerOptions } from "../../options/list-options.ts";
+import { filterOptions, orderOptions, providerOptions } from "../../session/options/list-options.ts";
 
 export const models = command({
   words: "models",

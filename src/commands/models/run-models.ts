@@ -1,11 +1,11 @@
 /** Lists the inference models without catalog data. */
 import { compilePattern } from "../../catalogs/index.ts";
-import { openServiceClient, readEffectiveSettings } from "../../connect.ts";
-import type { Context } from "../../context.ts";
 import { parseRawBytes } from "../../json/raw-bytes.ts";
 import { noteDefects, noteSelection, parseOrder, rankColumns, sortRows } from "../../lists/sort-rows.ts";
-import type { OrderOptions } from "../../options/list-options.ts";
 import { printList } from "../../output/index.ts";
+import { openServiceClient, readEffectiveSettings } from "../../session/connect.ts";
+import type { Context } from "../../session/context.ts";
+import type { OrderOptions } from "../../session/options/list-options.ts";
 import { type Settings, saveModelIds } from "../../settings/index.ts";
 import { listModels as endpoint } from "../../wire/contract/models.ts";
 import { toText } from "../../wire/contract/replies.ts";

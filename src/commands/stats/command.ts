@@ -1,6 +1,6 @@
 import * as cli from "../../cli/index.ts";
-import * as inputs from "../../options/input-options.ts";
-import { orderOptions } from "../../options/list-options.ts";
+import * as inputs from "../../session/options/input-options.ts";
+import { orderOptions } from "../../session/options/list-options.ts";
 
 const args = { file: inputs.trajectoryFiles };
 const options = {

@@ -1,11 +1,11 @@
-import type { Context } from "../../context.ts";
 import type { toProblemDocument } from "../../failure.ts";
 import { toRawJson } from "../../json/raw-json.ts";
 import { noteSelection, parseOrder, rankColumns, sortRows } from "../../lists/sort-rows.ts";
-import type { OrderOptions } from "../../options/list-options.ts";
 import { findColumn, type KeyColumn, printList, type Screen } from "../../output/index.ts";
 import type { Dataset } from "../../rollouts/dataset/index.ts";
 import * as stats from "../../rollouts/stats/index.ts";
+import type { Context } from "../../session/context.ts";
+import type { OrderOptions } from "../../session/options/list-options.ts";
 import { formatCommandLine } from "../../shell-words.ts";
 import type { GroupRow, TrajectoryRow } from "./output.ts";
 

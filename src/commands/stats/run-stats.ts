@@ -1,12 +1,7 @@
-import { readEffectiveSettings } from "../../connect.ts";
-import type { Context } from "../../context.ts";
 import { toWarningDocuments } from "../../failure.ts";
 import { toRawJson } from "../../json/raw-json.ts";
 import { noteSelection, parseOrder, sortRows } from "../../lists/sort-rows.ts";
-import { readTries } from "../../options/input-options.ts";
 import { findColumn, printDocument, printList, printObjects, requirePage } from "../../output/index.ts";
-import { noteWarnings, skipInvalidGroups } from "../../reading/print-problems.ts";
-import { closeDatasetAtEnd, printInputNotes, readInputs } from "../../reading/read-inputs.ts";
 import {
   type CheckResult,
   collectDistributions,
@@ -17,6 +12,11 @@ import {
 import { parseKeyText } from "../../rollouts/index/group-key.ts";
 import { computeStats, type DatasetStats, isSolved } from "../../rollouts/stats/index.ts";
 import { pluralize } from "../../sentences.ts";
+import { readEffectiveSettings } from "../../session/connect.ts";
+import type { Context } from "../../session/context.ts";
+import { readTries } from "../../session/options/input-options.ts";
+import { noteWarnings, skipInvalidGroups } from "../../session/print-problems.ts";
+import { closeDatasetAtEnd, printInputNotes, readInputs } from "../../session/read-inputs.ts";
 import type { StatsCommandOptions } from "./command.ts";
 import { openRows } from "./each-row.ts";
 import type { SliceDocument, StatsDocument } from "./output.ts";

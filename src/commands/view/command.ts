@@ -1,5 +1,5 @@
 import { command, flag, port, repeated, type Values } from "../../cli/index.ts";
-import { formatOptions, groupByOption, outputFile, selectionOptions } from "../../options/input-options.ts";
+import { formatOptions, groupByOption, outputFile, selectionOptions } from "../../session/options/input-options.ts";
 
 const args = {
   file: repeated("files, folders or URLs of rollouts, or - for standard input (the default without --local)"),

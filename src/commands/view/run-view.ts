@@ -1,5 +1,3 @@
-import { getLocalService, readEffectiveSettings } from "../../connect.ts";
-import type { Context } from "../../context.ts";
 import { toFailure, toProblemDocument } from "../../failure.ts";
 import { conflictingOptions, requiredOptionMissing } from "../../failures.ts";
 import { waitForAbort } from "../../host.ts";
@@ -7,17 +5,19 @@ import { replaceLineEnds, sliceText } from "../../json/json-bytes.ts";
 import { elementsOf, memberAt, readRoot, spanOf } from "../../json/table.ts";
 import { openExistingLedger } from "../../logging/ledger/index.ts";
 import { openBrowser, printDocument } from "../../output/index.ts";
-import { listSkippedFiles, printSkippedFiles } from "../../reading/print-problems.ts";
+import { composeCheckResult, type Dataset, readSources } from "../../rollouts/dataset/index.ts";
+import { combineModes, createChangeDetector, openSpool } from "../../rollouts/input/index.ts";
+import { pluralize, toOptionArgs } from "../../sentences.ts";
+import { getLocalService, readEffectiveSettings } from "../../session/connect.ts";
+import type { Context } from "../../session/context.ts";
+import { listSkippedFiles, printSkippedFiles } from "../../session/print-problems.ts";
 import {
   applySelection,
   closeDatasetAtEnd,
   hasSelection,
   printInputNotes,
   readInputs,
-} from "../../reading/read-inputs.ts";
-import { composeCheckResult, type Dataset, readSources } from "../../rollouts/dataset/index.ts";
-import { combineModes, createChangeDetector, openSpool } from "../../rollouts/input/index.ts";
-import { pluralize, toOptionArgs } from "../../sentences.ts";
+} from "../../session/read-inputs.ts";
 import type { Settings } from "../../settings/index.ts";
 import { formatPercent } from "../../units.ts";
 import * as pages from "../../view/index.ts";

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { isFailure, type Problem } from "../../../src/failure.ts";
 import { loadFailurePrinter, openScreen, parseScreenOptions } from "../../../src/output/index.ts";
-import { selectProblems } from "../../../src/reading/print-problems.ts";
 import { type Dataset, readDataset, reportSplitLeaks } from "../../../src/rollouts/dataset/index.ts";
 import { type ExampleInputs, type RuleName, ruleNames, rules } from "../../../src/rollouts/rules/index.ts";
+import { selectProblems } from "../../../src/session/print-problems.ts";
 import { testHost } from "../../support/host.ts";
 
 const { renderProblem } = await loadFailurePrinter();

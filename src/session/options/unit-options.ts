@@ -1,7 +1,15 @@
 /** Defines options with sizes, durations, times and percentages. */
-import * as cli from "../cli/index.ts";
-import { invalidOptionValue } from "../failures.ts";
-import { type InvalidText, isInvalid, parseAge, parseCount, parseDuration, parsePercent, parseTime } from "../units.ts";
+import * as cli from "../../cli/index.ts";
+import { invalidOptionValue } from "../../failures.ts";
+import {
+  type InvalidText,
+  isInvalid,
+  parseAge,
+  parseCount,
+  parseDuration,
+  parsePercent,
+  parseTime,
+} from "../../units.ts";
 
 export const unitOption = <Value>(about: string, placeholder: string, parse: (text: string) => Value | InvalidText) =>
   cli.custom(about, placeholder, (word, option): Value => {

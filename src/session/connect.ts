@@ -1,13 +1,13 @@
 /** Reads a command's settings, and opens a client of the service. */
 
+import type { Problem } from "../failure.ts";
+import { toOptionArgs } from "../sentences.ts";
+import type { Service } from "../service/index.ts";
+import { readSettings, type SettingFlags, type Settings } from "../settings/index.ts";
+import { formatSeconds } from "../units.ts";
+import type { Client, Retry } from "../wire/client/index.ts";
+import type { Endpoint, PathValues } from "../wire/contract/endpoint.ts";
 import type { Context, GlobalFlags } from "./context.ts";
-import type { Problem } from "./failure.ts";
-import { toOptionArgs } from "./sentences.ts";
-import type { Service } from "./service/index.ts";
-import { readSettings, type SettingFlags, type Settings } from "./settings/index.ts";
-import { formatSeconds } from "./units.ts";
-import type { Client, Retry } from "./wire/client/index.ts";
-import type { Endpoint, PathValues } from "./wire/contract/endpoint.ts";
 
 export const readEffectiveSettings = (context: Context, flags: SettingFlags = {}) =>
   readSettings({ ...context, flags: { ...context.flags, ...flags } });
@@ -38,7 +38,7 @@ export const formatRetry = ({ attempt, waitMs, leftMs }: Retry) => {
 };
 
 export const openServiceClient = async (context: Context, settings: Settings, retries = true): Promise<Client> => {
-  const module = await import("./wire/client/index.ts");
+  const module = await import("../wire/client/index.ts");
   const local = settings.local ? await getLocalService(context, settings) : undefined;
   const project = settings.get("project");
   const client = context.closeAtEnd(
@@ -95,7 +95,7 @@ export const getLocalService = async (context: Context, settings: Settings) => {
 };
 
 const openLocalService = async (context: Context, settings: Settings) => {
-  const { openService } = await import("./service/index.ts");
+  const { openService } = await import("../service/index.ts");
   const base = { address: "127.0.0.1", port: 0, warn: () => undefined, trace: undefined };
   const service = context.closeAtEnd(await openService({ ...(await settings.service()), ...base, host: context.host }));
   context.screen.hideSecret(service.key);
@@ -113,7 +113,7 @@ export const resolveLogDestination = async (context: Context, settings: Settings
 export const createDestinationFilter = async ({ host }: Context, settings: Settings) => {
   const account = settings.require("account");
   const identifyStore = async () => {
-    const { storeIdentity } = await import("./service/index.ts");
+    const { storeIdentity } = await import("../service/index.ts");
     return await storeIdentity(await settings.service(), { host });
   };
   const resolve = await createResolver(settings, identifyStore);
@@ -126,8 +126,8 @@ const createResolver = async (settings: Settings, identifyStore: () => Promise<s
     const store = `store ${(await identifyStore()) ?? ""}`;
     return (_: string) => store;
   }
-  const { logTrajectories } = await import("./wire/contract/log.ts");
-  const { fillPath } = await import("./wire/contract/endpoint.ts");
+  const { logTrajectories } = await import("../wire/contract/log.ts");
+  const { fillPath } = await import("../wire/contract/endpoint.ts");
   const address = settings.serviceUrl(logTrajectories.host);
   return (model: string) => `${address}${fillPath(logTrajectories.path, { model_id: model })}`;
 };

@@ -1,6 +1,5 @@
 /** Selects the problems to show, folds similar problems, and adds excerpts. */
 
-import type { Context } from "../context.ts";
 import { Failure, type Problem } from "../failure.ts";
 import { endOfLine, newline } from "../json/json-bytes.ts";
 import type { Screen } from "../output/index.ts";
@@ -8,6 +7,7 @@ import type { CheckResult, Dataset, Distributions } from "../rollouts/dataset/in
 import { findText, readRange, type Source } from "../rollouts/input/index.ts";
 import { getRuleSubject, type RuleCount, redactSecrets } from "../rollouts/rules/index.ts";
 import { pluralize } from "../sentences.ts";
+import type { Context } from "./context.ts";
 
 /** output.md promises this number. */
 const maxProblems = 20;

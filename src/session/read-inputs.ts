@@ -1,11 +1,8 @@
 /** Reads inputs, and prints notices about them. */
 
-import { toRequestOptions } from "../connect.ts";
-import type { Context } from "../context.ts";
 import { conflictingOptions, invalidOptionValue } from "../failures.ts";
 import type { Host } from "../host.ts";
 import { findNearest } from "../nearest.ts";
-import type { InputOptions } from "../options/input-options.ts";
 import { checkFilter, type Dataset, type ReadOptions, readDataset, selectDataset } from "../rollouts/dataset/index.ts";
 import { formatNames, readRewardsFile } from "../rollouts/formats/index.ts";
 import type { RemoteAccess } from "../rollouts/input/index.ts";
@@ -14,6 +11,9 @@ import { shortenName } from "../rollouts/rules/positions.ts";
 import { formatList, pluralize } from "../sentences.ts";
 import type { Settings } from "../settings/index.ts";
 import { formatPercent } from "../units.ts";
+import { toRequestOptions } from "./connect.ts";
+import type { Context } from "./context.ts";
+import type { InputOptions } from "./options/input-options.ts";
 import { withExcerpts } from "./print-problems.ts";
 
 type InputsRequest = Partial<Omit<ReadOptions, "host" | "foreign" | "remote" | "maxUnpackedBytes">> &
