@@ -4,8 +4,8 @@ import { basename, dirname, join, resolve } from "node:path";
 import { addAbortSignal, type Readable } from "node:stream";
 import { Failure, type Problem } from "./failure.ts";
 import { currentUser, type Host } from "./host.ts";
-import { describeSystemCode } from "./sentences.ts";
-import { formatCommandLine } from "./shell-words.ts";
+import { describeSystemCode } from "./text/sentences.ts";
+import { formatCommandLine } from "./text/shell-words.ts";
 
 export const getErrorCode = (thrown: unknown) =>
   thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : "unknown";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isDateTime } from "../src/units.ts";
+import { isDateTime } from "../src/text/units.ts";
 
 describe("a date and time", () => {
   it.each([

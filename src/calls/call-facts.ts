@@ -1,5 +1,5 @@
 /** Reads the facts of a traced call (interface 2.4). */
-import { addDecimals, type Decimal, parseDecimal, zero } from "../decimal.ts";
+
 import {
   composeMembers,
   findValue,
@@ -10,6 +10,7 @@ import {
   textAt,
   withoutAbsent,
 } from "../json/raw-json.ts";
+import { addDecimals, type Decimal, parseDecimal, zero } from "../text/decimal.ts";
 import { type CallUsage, countCompletion, findNamedModel, isSameCost, otherCostStated, readUsages } from "./usage.ts";
 
 export type CallState = "ok" | "failed" | "running" | "deleted";

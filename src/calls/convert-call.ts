@@ -10,7 +10,7 @@ import {
   sliceMembers,
   textAt,
 } from "../json/raw-json.ts";
-import { cutText } from "../sentences.ts";
+import { cutText } from "../text/sentences.ts";
 import { findOperation, findState, readStatus } from "./call-facts.ts";
 import { composeMessage, findMessage } from "./conversation.ts";
 import { type CallPath, findPath, formatPath } from "./path.ts";

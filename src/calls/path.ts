@@ -2,7 +2,7 @@
 import { invalidOptionValue } from "../failures.ts";
 import { parseJson } from "../json/json-bytes.ts";
 import { findMember, type RawJson } from "../json/raw-json.ts";
-import { findNearest } from "../nearest.ts";
+import { findNearest } from "../text/nearest.ts";
 
 /** A negative index counts from the end. */
 export type CallPath = readonly (string | number)[];

@@ -1,5 +1,5 @@
 /** Counts the tokens and costs of a call once, although its parent calls include them. */
-import { addDecimals, compareDecimals, type Decimal, multiplyDecimals, zero } from "../decimal.ts";
+import { addDecimals, compareDecimals, type Decimal, multiplyDecimals, zero } from "../text/decimal.ts";
 import { type TokenKind, tokenKinds } from "./usage.ts";
 
 export type Amounts = Readonly<Partial<Record<TokenKind | "usd", Decimal>>>;

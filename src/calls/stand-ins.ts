@@ -1,6 +1,6 @@
 /** Finds references and placeholders that a tracing client recorded in place of a message or its content. */
 import { findMember, findValue, itemsOf, type RawJson, textAt, tryParseRawJson } from "../json/raw-json.ts";
-import { cutText } from "../sentences.ts";
+import { cutText } from "../text/sentences.ts";
 import { findMessage } from "./conversation.ts";
 
 const maxLevels = 32;

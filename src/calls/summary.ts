@@ -1,6 +1,7 @@
 /** Summarizes calls by operation and model. */
-import { addDecimals, type Decimal, formatDecimal, zero } from "../decimal.ts";
+
 import { type RawJson, textAt } from "../json/raw-json.ts";
+import { addDecimals, type Decimal, formatDecimal, zero } from "../text/decimal.ts";
 import * as facts from "./call-facts.ts";
 import { type Amounts, removeRollUps } from "./roll-up.ts";
 import { type CallUsage, readUsages, sumTokens, type TokenKind, tokenKinds } from "./usage.ts";

@@ -1,4 +1,6 @@
 /** Reads the tokens of a traced call, and counts each token once. */
+
+import { findValue, isAbsent, itemsOf, membersOf, type RawJson, textAt } from "../json/raw-json.ts";
 import {
   addDecimals,
   compareDecimals,
@@ -7,9 +9,8 @@ import {
   multiplyDecimals,
   parseDecimal,
   shiftDecimal,
-} from "../decimal.ts";
-import { findValue, isAbsent, itemsOf, membersOf, type RawJson, textAt } from "../json/raw-json.ts";
-import { cutText, formatList } from "../sentences.ts";
+} from "../text/decimal.ts";
+import { cutText, formatList } from "../text/sentences.ts";
 
 export const tokenKinds = ["prompt", "completion", "total"] as const;
 export type TokenKind = (typeof tokenKinds)[number];

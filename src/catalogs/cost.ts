@@ -1,7 +1,7 @@
 /** Computes the exact cost of tokens, images and requests. */
 
-import * as decimals from "../decimal.ts";
-import { formatList } from "../sentences.ts";
+import * as decimals from "../text/decimal.ts";
+import { formatList } from "../text/sentences.ts";
 import type { CatalogModel } from "../wire/contract/models.ts";
 import { imagePriceNames, listStatedPrices, listUnknownMembers, mediaPriceNames, parsePrice } from "./fields.ts";
 import { findPrice, listUnknownConditions, type PartPrice } from "./price.ts";

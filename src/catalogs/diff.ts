@@ -1,9 +1,9 @@
 /** Finds the differences between two catalogs by walking both, and which of them can break a user. */
 
-import * as decimals from "../decimal.ts";
 import { ignoreErrors } from "../files.ts";
 import { isObject } from "../json/json-bytes.ts";
-import { dayMs } from "../units.ts";
+import * as decimals from "../text/decimal.ts";
+import { dayMs } from "../text/units.ts";
 import type { CatalogModel } from "../wire/contract/models.ts";
 import { toText } from "../wire/contract/replies.ts";
 import * as fields from "./fields.ts";

@@ -1,5 +1,5 @@
 import { Failure, type FailureLocation } from "../failure.ts";
-import { describeSystemCode, formatInputName } from "../sentences.ts";
+import { describeSystemCode, formatInputName } from "../text/sentences.ts";
 
 type FileFault = Readonly<{ file: string; code: string; cause?: unknown }>;
 

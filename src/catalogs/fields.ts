@@ -1,9 +1,9 @@
 /** Reads the fields of catalog entries. */
 
-import { type Decimal, formatDecimal, parseDecimal, shiftDecimal, zero } from "../decimal.ts";
 import { ignoreErrors } from "../files.ts";
 import { isObject, type JsonObject } from "../json/json-bytes.ts";
-import { cutText } from "../sentences.ts";
+import { type Decimal, formatDecimal, parseDecimal, shiftDecimal, zero } from "../text/decimal.ts";
+import { cutText } from "../text/sentences.ts";
 import type { CatalogModel } from "../wire/contract/models.ts";
 import { toText } from "../wire/contract/replies.ts";
 

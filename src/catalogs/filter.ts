@@ -1,10 +1,10 @@
 /** Filters models. A model without a field matches no filter of this field except `--not-deprecated`. */
 
-import { compareDecimals, parseDecimal } from "../decimal.ts";
 import { invalidOptionValue } from "../failures.ts";
-import { findNearest } from "../nearest.ts";
-import { formatList, toOptionName } from "../sentences.ts";
-import type { TimeResolver } from "../units.ts";
+import { compareDecimals, parseDecimal } from "../text/decimal.ts";
+import { findNearest } from "../text/nearest.ts";
+import { formatList, toOptionName } from "../text/sentences.ts";
+import type { TimeResolver } from "../text/units.ts";
 import type { CatalogModel } from "../wire/contract/models.ts";
 import { toText, toTexts } from "../wire/contract/replies.ts";
 import * as fields from "./fields.ts";

@@ -1,7 +1,7 @@
 /** Finds prices with their conditions, such as tiers and times. */
 
-import { compareDecimals, type Decimal, formatDecimal } from "../decimal.ts";
 import { isObject, type JsonObject } from "../json/json-bytes.ts";
+import { compareDecimals, type Decimal, formatDecimal } from "../text/decimal.ts";
 import type { CatalogModel } from "../wire/contract/models.ts";
 import { impliedPrice, isKnownPrice, listStatedPrices, parseAmount, parsePrice } from "./fields.ts";
 

@@ -2,7 +2,7 @@
 
 import type { Output } from "../document-schemas.ts";
 import { invalidOptionValue } from "../failures.ts";
-import { findNearest } from "../nearest.ts";
+import { findNearest } from "../text/nearest.ts";
 import type { Command, Program } from "./command.ts";
 
 export const listOutputs = async ({ nouns }: Program) => {

@@ -2,8 +2,8 @@ import type { MissingStep } from "../calls/index.ts";
 import type { CatalogId } from "../catalogs/index.ts";
 import { Failure, type FailureDetails } from "../failure.ts";
 import type { Verification } from "../logging/send/index.ts";
-import { describeSystemCode, formatList, formatRejected, formatSuggestion, pluralize } from "../sentences.ts";
-import { adviseToResolve, formatCommandLine, formatLedgerCommand } from "../shell-words.ts";
+import { describeSystemCode, formatList, formatRejected, formatSuggestion, pluralize } from "../text/sentences.ts";
+import { adviseToResolve, formatCommandLine, formatLedgerCommand } from "../text/shell-words.ts";
 
 export const convertRejected = (
   { written, file, ...counts }: Record<"written" | "rejected" | "unreadable", number> & { file: string },

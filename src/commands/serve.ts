@@ -7,7 +7,7 @@ import type { Service } from "../service/index.ts";
 import { localSettings } from "../session/connect.ts";
 import type { Context } from "../session/context.ts";
 import type { ServiceSettings } from "../settings/index.ts";
-import { formatCommandLine } from "../shell-words.ts";
+import { formatCommandLine } from "../text/shell-words.ts";
 
 const options = {
   host: cli.withDefault(cli.text("address to listen on", "address"), "127.0.0.1"),

@@ -1,8 +1,8 @@
 import { Failure, type FailureDetails } from "../failure.ts";
 import { isDatabaseUrl } from "../files.ts";
-import { describeSystemCode } from "../sentences.ts";
-import { formatCommandLine } from "../shell-words.ts";
-import { formatSeconds } from "../units.ts";
+import { describeSystemCode } from "../text/sentences.ts";
+import { formatCommandLine } from "../text/shell-words.ts";
+import { formatSeconds } from "../text/units.ts";
 
 export type TitledFile = Readonly<{ path: string; title: string }>;
 

@@ -1,7 +1,8 @@
 /** Prints the facts of a result. */
-import { roundForDisplay } from "../decimal.ts";
+
 import { type KeyColumn, type Line, printObjects, printPage, resolveField, type Screen } from "../output/index.ts";
-import { pluralize } from "../sentences.ts";
+import { roundForDisplay } from "../text/decimal.ts";
+import { pluralize } from "../text/sentences.ts";
 
 type Fact = Readonly<{ name: string; value: string | number }>;
 

@@ -1,10 +1,10 @@
 /** Sorts the rows of a list, and prints notes about omitted rows. */
 
-import { compareDecimals, type Decimal, parseDecimal } from "../decimal.ts";
 import { invalidOptionValue } from "../failures.ts";
-import { findNearest } from "../nearest.ts";
 import { type Column, findColumn, formatPlainValue, readValue, type Screen } from "../output/index.ts";
-import { pluralize } from "../sentences.ts";
+import { compareDecimals, type Decimal, parseDecimal } from "../text/decimal.ts";
+import { findNearest } from "../text/nearest.ts";
+import { pluralize } from "../text/sentences.ts";
 import type { ReplyList } from "../wire/contract/replies.ts";
 
 type Order<Row> = Readonly<{ column: Column<Row>; descending: boolean }>;

@@ -6,7 +6,7 @@ import { version } from "../../package.json" with { type: "json" };
 import { Failure } from "../failure.ts";
 import { invalidArguments } from "../failures.ts";
 import { type Host, waitForAbort } from "../host.ts";
-import { cutText } from "../sentences.ts";
+import { cutText } from "../text/sentences.ts";
 import * as sdk from "./sdk.ts";
 
 export { openRoot, type RootFile, type RootFileOpener } from "./root.ts";

@@ -4,7 +4,7 @@ import { crc32 } from "node:zlib";
 import type { Problem } from "../failure.ts";
 import { hasContent, savePieces, writeUserFile } from "../files.ts";
 import { nameProgram } from "../program.ts";
-import { formatPosition } from "../sentences.ts";
+import { formatPosition } from "../text/sentences.ts";
 import type { TextCleaner } from "./cleaner.ts";
 import { reportExists } from "./failures.ts";
 import { formatTable, quoteCode } from "./markdown.ts";

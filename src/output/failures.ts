@@ -1,5 +1,5 @@
 import { Failure } from "../failure.ts";
-import { describeSystemCode, pluralize } from "../sentences.ts";
+import { describeSystemCode, pluralize } from "../text/sentences.ts";
 
 export const outputFailed = (
   code: string,

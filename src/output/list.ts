@@ -1,6 +1,6 @@
 /** Prints lists as tables, TSV, CSV (RFC 4180) or JSON. */
 import * as raw from "../json/raw-json.ts";
-import { pluralize } from "../sentences.ts";
+import { pluralize } from "../text/sentences.ts";
 import { printPage } from "./page.ts";
 import type { Screen } from "./screen.ts";
 import {

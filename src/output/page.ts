@@ -1,5 +1,5 @@
 /** Prints pages of titled sections. */
-import { cutText, replaceLoneSurrogates } from "../sentences.ts";
+import { cutText, replaceLoneSurrogates } from "../text/sentences.ts";
 import { notRows } from "./failures.ts";
 import type { Screen } from "./screen.ts";
 import type { Line, Page, Section } from "./views.ts";

@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { type Host, removeSecrets } from "../host.ts";
-import { splitCommandLine } from "../shell-words.ts";
+import { splitCommandLine } from "../text/shell-words.ts";
 import { openSink, type Sink, writePieces } from "./sink.ts";
 
 type PagedOutput = Readonly<{ host: Host; pieces: AsyncGenerator<string, void>; fallback: Sink }>;

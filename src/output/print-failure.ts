@@ -2,7 +2,7 @@
 import { type Excerpt, Failure, type Problem, toExitCode, toProblemDocument } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { nameProgram } from "../program.ts";
-import { cutText, formatInputName, formatPosition, pluralize, positionPrefix } from "../sentences.ts";
+import { cutText, formatInputName, formatPosition, pluralize, positionPrefix } from "../text/sentences.ts";
 import { type Cleaner, toOneLine } from "./cleaner.ts";
 import { type Paint, plainPaint, type Tone } from "./views.ts";
 import { foldSentence, truncate, truncateStart, widthOf } from "./width.ts";

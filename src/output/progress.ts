@@ -1,8 +1,8 @@
 /** Shows progress on standard error. */
 import type { Ora } from "ora";
 import type { Host } from "../host.ts";
-import { pluralize } from "../sentences.ts";
-import { formatMB, formatPercent, formatRest } from "../units.ts";
+import { pluralize } from "../text/sentences.ts";
+import { formatMB, formatPercent, formatRest } from "../text/units.ts";
 import type { TextCleaner } from "./cleaner.ts";
 
 export type Progress = { update(label: string): void; stop(): void };

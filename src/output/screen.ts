@@ -4,7 +4,7 @@ import { type Problem, toProblemDocument } from "../failure.ts";
 import { conflictingOptions, invalidOptionValue } from "../failures.ts";
 import { type Host, isSecretVariable } from "../host.ts";
 import { nameProgram } from "../program.ts";
-import { cutText } from "../sentences.ts";
+import { cutText } from "../text/sentences.ts";
 import { type Cleaner, isBuildSystem, openCleaner, toOneLine } from "./cleaner.ts";
 import * as progress from "./progress.ts";
 import { findArgvSecrets } from "./secrets.ts";

@@ -1,7 +1,7 @@
 /** Finds values in a reply by dotted names, without changing the digits of numbers. */
 import { invalidOptionValue } from "../failures.ts";
 import * as raw from "../json/raw-json.ts";
-import { findNearest } from "../nearest.ts";
+import { findNearest } from "../text/nearest.ts";
 import type { Column, WireObjects } from "./views.ts";
 
 export const openWire = ({ document, member, shownPositions }: WireObjects) => {

@@ -1,5 +1,5 @@
 import { Failure } from "../failure.ts";
-import { formatCommandLine } from "../shell-words.ts";
+import { formatCommandLine } from "../text/shell-words.ts";
 
 export const invalidLocalKey = (path: string) =>
   new Failure("storage", "invalid-local-key", `${path} does not contain a valid key of the local service`, {

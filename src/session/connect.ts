@@ -1,10 +1,10 @@
 /** Reads a command's settings, and opens a client of the service. */
 
 import type { Problem } from "../failure.ts";
-import { toOptionArgs } from "../sentences.ts";
 import type { Service } from "../service/index.ts";
 import { readSettings, type SettingFlags, type Settings } from "../settings/index.ts";
-import { formatSeconds } from "../units.ts";
+import { toOptionArgs } from "../text/sentences.ts";
+import { formatSeconds } from "../text/units.ts";
 import type { Client, Retry } from "../wire/client/index.ts";
 import type { Endpoint, PathValues } from "../wire/contract/endpoint.ts";
 import type { Context, GlobalFlags } from "./context.ts";

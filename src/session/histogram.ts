@@ -3,7 +3,7 @@
 import type { Screen } from "../output/screen.ts";
 import { foldSentence } from "../output/width.ts";
 import type { Distributions } from "../rollouts/dataset/index.ts";
-import { formatPercent } from "../units.ts";
+import { formatPercent } from "../text/units.ts";
 
 const maxBars = 8;
 const minWidth = 30;

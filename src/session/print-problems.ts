@@ -6,7 +6,7 @@ import type { Screen } from "../output/index.ts";
 import type { CheckResult, Dataset, Distributions } from "../rollouts/dataset/index.ts";
 import { findText, readRange, type Source } from "../rollouts/input/index.ts";
 import { getRuleSubject, type RuleCount, redactSecrets } from "../rollouts/rules/index.ts";
-import { pluralize } from "../sentences.ts";
+import { pluralize } from "../text/sentences.ts";
 import type { Context } from "./context.ts";
 
 /** output.md promises this number. */

@@ -2,15 +2,15 @@
 
 import { conflictingOptions, invalidOptionValue } from "../failures.ts";
 import type { Host } from "../host.ts";
-import { findNearest } from "../nearest.ts";
 import { checkFilter, type Dataset, type ReadOptions, readDataset, selectDataset } from "../rollouts/dataset/index.ts";
 import { formatNames, readRewardsFile } from "../rollouts/formats/index.ts";
 import type { RemoteAccess } from "../rollouts/input/index.ts";
 import { parseStrictness } from "../rollouts/rules/index.ts";
 import { shortenName } from "../rollouts/rules/positions.ts";
-import { formatList, pluralize } from "../sentences.ts";
 import type { Settings } from "../settings/index.ts";
-import { formatPercent } from "../units.ts";
+import { findNearest } from "../text/nearest.ts";
+import { formatList, pluralize } from "../text/sentences.ts";
+import { formatPercent } from "../text/units.ts";
 import { toRequestOptions } from "./connect.ts";
 import type { Context } from "./context.ts";
 import type { InputOptions } from "./options/input-options.ts";

@@ -1,6 +1,6 @@
 import { Failure, type FailureLocation, type Problem } from "../failure.ts";
-import { findNearest } from "../nearest.ts";
-import { describeSystemCode, formatPosition, formatSuggestion, inProfile, pluralize } from "../sentences.ts";
+import { findNearest } from "../text/nearest.ts";
+import { describeSystemCode, formatPosition, formatSuggestion, inProfile, pluralize } from "../text/sentences.ts";
 import type { CredentialUse } from "../wire/contract/endpoint.ts";
 
 const formatWhere = (where: FailureLocation, profile?: string) => {

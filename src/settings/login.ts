@@ -4,7 +4,7 @@ import { conflictingOptions } from "../failures.ts";
 import { readUpTo } from "../files.ts";
 import type { Host } from "../host.ts";
 import { isObject } from "../json/json-bytes.ts";
-import { isInvalid } from "../units.ts";
+import { isInvalid } from "../text/units.ts";
 import type { CredentialUse } from "../wire/contract/endpoint.ts";
 import * as credentials from "./credentials.ts";
 import { invalidCredential, loginKeyMissing, secretFaults } from "./failures.ts";

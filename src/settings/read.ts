@@ -5,7 +5,7 @@ import type { DatabaseLocation } from "../database/index.ts";
 import { Failure } from "../failure.ts";
 import { checkFileMode, ignoreErrors, readRegularFile, requireSafeOwnership } from "../files.ts";
 import { decodePercent, type Host } from "../host.ts";
-import { inProfile, toOptionName } from "../sentences.ts";
+import { inProfile, toOptionName } from "../text/sentences.ts";
 import type { EndpointHost } from "../wire/contract/endpoint.ts";
 import * as credentials from "./credentials.ts";
 import { folderUnknown, passwordFileNotPrivate } from "./failures.ts";

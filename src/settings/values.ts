@@ -1,8 +1,8 @@
 /** Defines each setting (configuration.md). */
 
-import { findNearest } from "../nearest.ts";
-import { splitCommandLine } from "../shell-words.ts";
-import { type InvalidText, parseDuration, parseSize, reject } from "../units.ts";
+import { findNearest } from "../text/nearest.ts";
+import { splitCommandLine } from "../text/shell-words.ts";
+import { type InvalidText, parseDuration, parseSize, reject } from "../text/units.ts";
 import type { EndpointHost } from "../wire/contract/endpoint.ts";
 
 type TextParser<Value> = (text: string, machine: { windows: boolean }) => Value | InvalidText;

@@ -8,7 +8,7 @@ import {
   multiplyDecimals,
   parseDecimal,
   shiftDecimal,
-} from "../../src/decimal.ts";
+} from "../../src/text/decimal.ts";
 
 const decimal: fc.Arbitrary<Decimal> = fc.record({
   digits: fc.bigInt({ min: -(10n ** 20n), max: 10n ** 20n }),

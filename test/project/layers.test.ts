@@ -16,9 +16,7 @@ interface Module {
 
 /** Modules that every module may import. */
 const baseModules = new Set(
-  "decimal document-schemas failure failures files host json nearest package.json program rollouts/messages sentences shell-words units v8-limits".split(
-    " ",
-  ),
+  "document-schemas failure failures files host json package.json program rollouts/messages text v8-limits".split(" "),
 );
 
 /** The modules from top to bottom. */
@@ -82,6 +80,7 @@ const modules: Readonly<Record<string, Module>> = {
   installation: { uses: "files" },
   "document-schemas": { packages: "zod" },
   json: { open: "*" },
+  text: { open: "*" },
   "v8-limits": { uses: "processes" },
 };
 

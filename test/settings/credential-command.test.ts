@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { interrupted } from "../../src/failures.ts";
 import { readSettings } from "../../src/settings/index.ts";
-import { splitCommandLine } from "../../src/shell-words.ts";
+import { splitCommandLine } from "../../src/text/shell-words.ts";
 import { asked, credentialOf, failureOf, type HomeOptions, openHome, origin, sleepFor } from "./open.ts";
 
 describe("a credential command", () => {

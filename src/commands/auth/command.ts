@@ -2,11 +2,11 @@ import { choice, command, flag, text } from "../../cli/index.ts";
 import { Failure, type Problem } from "../../failure.ts";
 import { type KeyColumn, printDocument, printObjects } from "../../output/index.ts";
 import { askForLines } from "../../output/prompt.ts";
-import { inProfile } from "../../sentences.ts";
 import { checkRequest, openServiceClient } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import { loginCommand } from "../../settings/failures.ts";
 import * as config from "../../settings/index.ts";
+import { inProfile } from "../../text/sentences.ts";
 import type { CredentialUse } from "../../wire/contract/endpoint.ts";
 import type { Credential, LoginDocument, LogoutDocument } from "./output.ts";
 

@@ -1,11 +1,11 @@
 /** Composes the page of a traced call (interface 2.4). */
 import * as calls from "../../calls/index.ts";
-import { addDecimals, formatRounded, roundForDisplay, zero } from "../../decimal.ts";
 import * as raw from "../../json/raw-json.ts";
 import { groupDigits } from "../../output/page.ts";
 import type { Section } from "../../output/views.ts";
 import { findValues } from "../../output/wire.ts";
-import { formatMicros, formatRoundedSize } from "../../units.ts";
+import { addDecimals, formatRounded, roundForDisplay, zero } from "../../text/decimal.ts";
+import { formatMicros, formatRoundedSize } from "../../text/units.ts";
 import { describeBinary, formatTree, getDecodedSize } from "./value-tree.ts";
 
 /** `vendorPrefix` replaces `vendor` in keys such as `vendor_user_id` (interface 2.4). */

@@ -1,6 +1,6 @@
 /** Formats JSON as an indented tree, without the bytes of data URLs. */
 import { compactJson, maxIndentedLevels, type RawJson } from "../../json/raw-json.ts";
-import { formatRoundedSize } from "../../units.ts";
+import { formatRoundedSize } from "../../text/units.ts";
 
 const maxListWidth = 72;
 const indentStep = "  ";

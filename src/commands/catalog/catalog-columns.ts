@@ -1,9 +1,9 @@
 /** Defines the columns of catalog entries (interface 2.5), whose order output.md promises. */
 import * as catalogs from "../../catalogs/index.ts";
-import { formatDecimal } from "../../decimal.ts";
 import { parseRawBytes } from "../../json/raw-bytes.ts";
 import { type CellTag, type Column, readSpelledObject } from "../../output/index.ts";
-import { dayMs } from "../../units.ts";
+import { formatDecimal } from "../../text/decimal.ts";
+import { dayMs } from "../../text/units.ts";
 import { toText, toTexts } from "../../wire/contract/replies.ts";
 import { modelColumns, serviceColumn, spellTime } from "../models/model-columns.ts";
 

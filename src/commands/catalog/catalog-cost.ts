@@ -7,13 +7,13 @@ import {
   readUsages,
 } from "../../calls/index.ts";
 import * as catalogs from "../../catalogs/index.ts";
-import { parseDecimal } from "../../decimal.ts";
 import { invalidOptionValue } from "../../failures.ts";
 import { parseRawJson } from "../../json/raw-json.ts";
 import { type KeyColumn, printObjects } from "../../output/index.ts";
-import { pluralize } from "../../sentences.ts";
 import { openServiceClient, readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
+import { parseDecimal } from "../../text/decimal.ts";
+import { pluralize } from "../../text/sentences.ts";
 import { readCall } from "../../wire/contract/call.ts";
 import { toText } from "../../wire/contract/replies.ts";
 import { callsMissing, modelsMissing, usageMissing, usageUnrecorded } from "../failures.ts";

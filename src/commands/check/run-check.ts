@@ -1,4 +1,3 @@
-import { roundForDisplay } from "../../decimal.ts";
 import { Failure, type Problem, toProblemDocument, toWarningDocuments } from "../../failure.ts";
 import { formatUnreadable, printFacts, toFacts } from "../../lists/print-facts.ts";
 import { printDocument, printReport } from "../../output/index.ts";
@@ -15,6 +14,7 @@ import type { Context } from "../../session/context.ts";
 import { checkReportFiles } from "../../session/output-files.ts";
 import { printDistributions, printWarnings } from "../../session/print-problems.ts";
 import { closeDatasetAtEnd, printInputNotes, readInputs } from "../../session/read-inputs.ts";
+import { roundForDisplay } from "../../text/decimal.ts";
 import type { CheckOptions } from "./command.ts";
 import type { CheckDocument } from "./output.ts";
 

@@ -1,7 +1,7 @@
-import { formatForDisplay } from "../../decimal.ts";
 import { type Line, printPage, type Screen, type Section } from "../../output/index.ts";
-import { pluralize } from "../../sentences.ts";
-import { formatPercent } from "../../units.ts";
+import { formatForDisplay } from "../../text/decimal.ts";
+import { pluralize } from "../../text/sentences.ts";
+import { formatPercent } from "../../text/units.ts";
 import type { CompareOptions } from "./command.ts";
 import { type ChangedMeasure, formatSigned, listChanges } from "./measures.ts";
 import type { CompareDocument } from "./output.ts";

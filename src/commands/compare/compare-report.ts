@@ -1,11 +1,11 @@
 /** Reports a comparison to a build system, or as Markdown. */
 
-import { formatForDisplay } from "../../decimal.ts";
 import type { Failure, Problem } from "../../failure.ts";
 import { formatTable, printReport, type Screen } from "../../output/index.ts";
 import type { Dataset } from "../../rollouts/dataset/index.ts";
 import { combineModes } from "../../rollouts/input/index.ts";
-import { formatPercent } from "../../units.ts";
+import { formatForDisplay } from "../../text/decimal.ts";
+import { formatPercent } from "../../text/units.ts";
 import type { CompareOptions } from "./command.ts";
 import { type ComparedFiles, formatChange, formatPositions, formatPrompt, listCounts } from "./compare-page.ts";
 import { formatSigned, listChanges } from "./measures.ts";

@@ -1,6 +1,7 @@
 /** Lists and formats the compared means by their names. */
-import { formatForDisplay } from "../../decimal.ts";
+
 import type { KeyColumn } from "../../output/index.ts";
+import { formatForDisplay } from "../../text/decimal.ts";
 import type { CompareDocument } from "./output.ts";
 
 type Named<Compared> = Compared & { readonly name: string };

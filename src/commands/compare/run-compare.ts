@@ -1,4 +1,3 @@
-import { formatForDisplay, roundForDisplay } from "../../decimal.ts";
 import { Failure, toWarningDocuments } from "../../failure.ts";
 import { conflictingOptions } from "../../failures.ts";
 import { printDocument, printObjects, type Screen } from "../../output/index.ts";
@@ -12,13 +11,14 @@ import {
 import { formatKeyText } from "../../rollouts/index/group-key.ts";
 import { toFileLine, toFilePath } from "../../rollouts/rules/positions.ts";
 import { type Comparison, compareDatasets } from "../../rollouts/stats/index.ts";
-import { formatList, pluralize } from "../../sentences.ts";
 import { readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import { readTries } from "../../session/options/input-options.ts";
 import { checkReportFiles } from "../../session/output-files.ts";
 import { noteWarnings, skipInvalidGroups, withExcerpts } from "../../session/print-problems.ts";
 import { closeDatasetAtEnd, printInputNotes, readInputs } from "../../session/read-inputs.ts";
+import { formatForDisplay, roundForDisplay } from "../../text/decimal.ts";
+import { formatList, pluralize } from "../../text/sentences.ts";
 import * as failures from "../failures.ts";
 import type { CompareOptions } from "./command.ts";
 import { type ComparedFiles, printComparePage } from "./compare-page.ts";

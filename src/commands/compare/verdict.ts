@@ -1,7 +1,7 @@
 /** Judges the difference of the mean rewards, for the page, the reports and the exit code. */
 
-import { formatForDisplay } from "../../decimal.ts";
 import { rewardTolerance } from "../../rollouts/index/metrics.ts";
+import { formatForDisplay } from "../../text/decimal.ts";
 import { formatSigned } from "./measures.ts";
 import type { CompareDocument } from "./output.ts";
 

@@ -1,10 +1,11 @@
 /** Lists where the difference of two runs comes from, and what to run next. */
-import { formatForDisplay } from "../../decimal.ts";
+
 import type { Line } from "../../output/index.ts";
 import { rewardTolerance } from "../../rollouts/index/metrics.ts";
-import { pluralize } from "../../sentences.ts";
-import { formatCommandLine } from "../../shell-words.ts";
-import { formatPercent } from "../../units.ts";
+import { formatForDisplay } from "../../text/decimal.ts";
+import { pluralize } from "../../text/sentences.ts";
+import { formatCommandLine } from "../../text/shell-words.ts";
+import { formatPercent } from "../../text/units.ts";
 import type { ComparedFiles } from "./compare-page.ts";
 import { formatSigned } from "./measures.ts";
 import type { CompareDocument } from "./output.ts";

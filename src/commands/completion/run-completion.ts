@@ -1,7 +1,7 @@
 /** Prints candidates for completion scripts. */
 import * as cli from "../../cli/index.ts";
 import type { Context } from "../../session/context.ts";
-import { quoteText, splitWords } from "../../shell-words.ts";
+import { quoteText, splitWords } from "../../text/shell-words.ts";
 import { type Candidate, type Candidates, suggestValues } from "./candidates.ts";
 
 /**

@@ -14,12 +14,12 @@ import {
 } from "../../rollouts/dataset/index.ts";
 import { listInexactValues, type ReceiptData, sumCounts } from "../../rollouts/formats/index.ts";
 import { combineModes } from "../../rollouts/input/index.ts";
-import { formatList, pluralize } from "../../sentences.ts";
 import { readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import { checkOutputFiles, writeReceipt } from "../../session/output-files.ts";
 import { printWarnings } from "../../session/print-problems.ts";
 import { closeDatasetAtEnd, printInputNotes, readInputs } from "../../session/read-inputs.ts";
+import { formatList, pluralize } from "../../text/sentences.ts";
 import { conversionInexact, convertRejected, stdoutIsTerminal } from "../failures.ts";
 import type { ConvertOptions } from "./command.ts";
 import type { ConvertDocument } from "./output.ts";

@@ -11,10 +11,10 @@ import {
   openExistingLedger,
 } from "../../logging/ledger/index.ts";
 import { type Line, printObjects, printPage } from "../../output/index.ts";
-import { inProfile, pluralize } from "../../sentences.ts";
 import { withoutNotices } from "../../session/connect.ts";
 import { type Context, runInContext } from "../../session/context.ts";
 import * as config from "../../settings/index.ts";
+import { inProfile, pluralize } from "../../text/sentences.ts";
 import { loadDownloads } from "../../wire/client/index.ts";
 import type { CredentialUse, EndpointHost } from "../../wire/contract/endpoint.ts";
 import { testCredential } from "../auth/command.ts";

@@ -1,8 +1,8 @@
 import { command, text } from "../../cli/index.ts";
 import { invalidOptionValue } from "../../failures.ts";
-import { findNearest } from "../../nearest.ts";
 import { type KeyColumn, type Line, loadFailurePrinter, printObjects, printPage } from "../../output/index.ts";
 import type { Context } from "../../session/context.ts";
+import { findNearest } from "../../text/nearest.ts";
 import type { Topic } from "./code-topics.ts";
 import type { ExplainDocument } from "./output.ts";
 

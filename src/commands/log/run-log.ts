@@ -9,13 +9,13 @@ import { outputFailed } from "../../output/failures.ts";
 import { missingSplit } from "../../rollouts/dataset/failures.ts";
 import { collectDistributions, type Dataset } from "../../rollouts/dataset/index.ts";
 import { isRolloutFile } from "../../rollouts/input/index.ts";
-import { describeSystemCode, pluralize } from "../../sentences.ts";
 import * as connect from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import { checkOutputFiles, writeReceipt } from "../../session/output-files.ts";
 import { printDistributions, printWarnings } from "../../session/print-problems.ts";
 import { closeDatasetAtEnd, printInputNotes, readInputs, readStrictness } from "../../session/read-inputs.ts";
 import type { Settings } from "../../settings/index.ts";
+import { describeSystemCode, pluralize } from "../../text/sentences.ts";
 import { ledgerLocationMissing, stdoutIsTerminal } from "../failures.ts";
 import type { LogOptions } from "./command.ts";
 import {

@@ -1,9 +1,9 @@
 import { command, flag, required, text } from "../../cli/index.ts";
 import { printDocument, printObjects } from "../../output/index.ts";
 import { requireConfirmation } from "../../output/prompt.ts";
-import { pluralize } from "../../sentences.ts";
 import { profileBuiltIn } from "../../settings/failures.ts";
 import * as saved from "../../settings/index.ts";
+import { pluralize } from "../../text/sentences.ts";
 import type { ProfileDeleteDocument, ProfileListDocument, ProfileRenameDocument } from "./output.ts";
 
 const list = command({

@@ -1,7 +1,7 @@
 import { command, flag, listOutputs, repeated } from "../../cli/index.ts";
 import { invalidOptionValue, requiredOptionMissing } from "../../failures.ts";
-import { findNearest } from "../../nearest.ts";
 import { printDocument, printObjects } from "../../output/index.ts";
+import { findNearest } from "../../text/nearest.ts";
 import type { SchemaListDocument } from "./output.ts";
 
 export const schema = command({

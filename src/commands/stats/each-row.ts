@@ -6,7 +6,7 @@ import type { Dataset } from "../../rollouts/dataset/index.ts";
 import * as stats from "../../rollouts/stats/index.ts";
 import type { Context } from "../../session/context.ts";
 import type { OrderOptions } from "../../session/options/list-options.ts";
-import { formatCommandLine } from "../../shell-words.ts";
+import { formatCommandLine } from "../../text/shell-words.ts";
 import type { GroupRow, TrajectoryRow } from "./output.ts";
 
 type RowOptions = OrderOptions &

@@ -11,12 +11,12 @@ import {
 } from "../../rollouts/dataset/index.ts";
 import { parseKeyText } from "../../rollouts/index/group-key.ts";
 import { computeStats, type DatasetStats, isSolved } from "../../rollouts/stats/index.ts";
-import { pluralize } from "../../sentences.ts";
 import { readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import { readTries } from "../../session/options/input-options.ts";
 import { noteWarnings, skipInvalidGroups } from "../../session/print-problems.ts";
 import { closeDatasetAtEnd, printInputNotes, readInputs } from "../../session/read-inputs.ts";
+import { pluralize } from "../../text/sentences.ts";
 import type { StatsCommandOptions } from "./command.ts";
 import { openRows } from "./each-row.ts";
 import type { SliceDocument, StatsDocument } from "./output.ts";

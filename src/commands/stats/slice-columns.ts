@@ -1,8 +1,9 @@
 /** Defines the columns of the results of `stats` for the values of `--by`. */
-import { formatForDisplay } from "../../decimal.ts";
+
 import { type CellTag, type KeyColumn, readValue } from "../../output/index.ts";
 import type { Stats } from "../../rollouts/stats/index.ts";
-import { formatPercent } from "../../units.ts";
+import { formatForDisplay } from "../../text/decimal.ts";
+import { formatPercent } from "../../text/units.ts";
 import type { SliceDocument } from "./output.ts";
 
 /** `hasKey` is false if JSON has the value at another path than the name. */

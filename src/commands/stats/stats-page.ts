@@ -1,9 +1,9 @@
-import { formatForDisplay as format } from "../../decimal.ts";
 import { type Line, printPage, type Screen, type Section } from "../../output/index.ts";
 import type { Distributions } from "../../rollouts/dataset/index.ts";
 import type { Stats } from "../../rollouts/stats/index.ts";
-import { pluralize } from "../../sentences.ts";
-import { formatPercent } from "../../units.ts";
+import { formatForDisplay as format } from "../../text/decimal.ts";
+import { pluralize } from "../../text/sentences.ts";
+import { formatPercent } from "../../text/units.ts";
 
 interface StatsPage {
   readonly whole: Stats;

@@ -7,7 +7,6 @@ import { openExistingLedger } from "../../logging/ledger/index.ts";
 import { openBrowser, printDocument } from "../../output/index.ts";
 import { composeCheckResult, type Dataset, readSources } from "../../rollouts/dataset/index.ts";
 import { combineModes, createChangeDetector, openSpool } from "../../rollouts/input/index.ts";
-import { pluralize, toOptionArgs } from "../../sentences.ts";
 import { getLocalService, readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import { listSkippedFiles, printSkippedFiles } from "../../session/print-problems.ts";
@@ -19,7 +18,8 @@ import {
   readInputs,
 } from "../../session/read-inputs.ts";
 import type { Settings } from "../../settings/index.ts";
-import { formatPercent } from "../../units.ts";
+import { pluralize, toOptionArgs } from "../../text/sentences.ts";
+import { formatPercent } from "../../text/units.ts";
 import * as pages from "../../view/index.ts";
 import type { ViewOptions } from "./command.ts";
 import type { ViewDocument } from "./output.ts";

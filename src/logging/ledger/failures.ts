@@ -1,6 +1,6 @@
 import { Failure } from "../../failure.ts";
-import { formatLogged, type LoggedCounts } from "../../sentences.ts";
-import { formatSeconds } from "../../units.ts";
+import { formatLogged, type LoggedCounts } from "../../text/sentences.ts";
+import { formatSeconds } from "../../text/units.ts";
 
 export const ledgerMissing = (path: string) =>
   new Failure("storage", "ledger-missing", `the ledger ${path} does not exist, but --require-ledger is given`, {

@@ -2,7 +2,7 @@
 import type { DatabaseLocation, Lock } from "../../database/index.ts";
 import { type Failure, isFailure } from "../../failure.ts";
 import type { Host } from "../../host.ts";
-import { dayMs } from "../../units.ts";
+import { dayMs } from "../../text/units.ts";
 import { formatId, isUnknown, type LedgerScope, makeIdempotencyKey, parseId } from "./entries.ts";
 import { leaseLost, ledgerBusy, ledgerMissing, ledgerReplaced } from "./failures.ts";
 import type { NewEntry, RecordedOutcome } from "./file-writer.ts";

@@ -3,7 +3,7 @@
 import type { Failure } from "../../failure.ts";
 import type { Host } from "../../host.ts";
 import type { Dataset } from "../../rollouts/dataset/index.ts";
-import { dayMs } from "../../units.ts";
+import { dayMs } from "../../text/units.ts";
 import { isQuotaUsedUp } from "../../wire/client/failures.ts";
 import type { Attempt, Retry, RetryBudget, StreamedBody } from "../../wire/client/index.ts";
 import { logTrajectories } from "../../wire/contract/log.ts";

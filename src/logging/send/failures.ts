@@ -1,7 +1,7 @@
 import { Failure, type FailureDetails } from "../../failure.ts";
 import { getErrorCode } from "../../files.ts";
-import * as sentences from "../../sentences.ts";
-import { formatRoundedSize } from "../../units.ts";
+import * as sentences from "../../text/sentences.ts";
+import { formatRoundedSize } from "../../text/units.ts";
 
 export const compressionUnsupported = (compression: string) =>
   new Failure("usage", "compression-unsupported", `this version of Node cannot compress with ${compression}`, {

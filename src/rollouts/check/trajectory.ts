@@ -5,7 +5,7 @@ import { nodeSize } from "../../json/reader.ts";
 import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, mapMembers, Shape } from "../../json/shape.ts";
 import type { JsonTable, JsonValue } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
-import { isDateTime } from "../../units.ts";
+import { isDateTime } from "../../text/units.ts";
 import { isCalculated, trainingBits } from "../index/metrics.ts";
 import { stepHolders } from "../index/step-columns.ts";
 import { createMessageFacts, noMetrics, type TrajectoryFacts } from "../index/trajectory-facts.ts";

@@ -2,7 +2,7 @@
 
 import { openBrace } from "../../json/json-bytes.ts";
 import { elementsOf, firstByteOf, type JsonValue, memberAt } from "../../json/table.ts";
-import { formatInputName, formatList } from "../../sentences.ts";
+import { formatInputName, formatList } from "../../text/sentences.ts";
 import { inspectTrajectory } from "../check/index.ts";
 import { trainingBits } from "../index/metrics.ts";
 import type { Parts } from "../index/parts.ts";

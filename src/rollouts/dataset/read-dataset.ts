@@ -1,7 +1,7 @@
 /** Reads and checks all inputs. */
 
 import type { Host } from "../../host.ts";
-import { findNearest } from "../../nearest.ts";
+import { findNearest } from "../../text/nearest.ts";
 import { listCustomKeys, loadRolloutMeasurer, type MeasuredKeys } from "../check/index.ts";
 import { type Conversion, convertOpened, type FormatOptions } from "../formats/index.ts";
 import { digestBytes } from "../index/column.ts";

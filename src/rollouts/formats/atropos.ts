@@ -1,6 +1,6 @@
 /** Converts groups that Atropos writes to `data_path_to_save_groups`. */
 
-import { pluralize } from "../../sentences.ts";
+import { pluralize } from "../../text/sentences.ts";
 import { choice, hasCalls, toLogprobs, toTurns } from "../messages/chat.ts";
 import { decideFinish } from "../messages/finish-reason.ts";
 import { type Json, literal, replaceMembers } from "../messages/output-json.ts";

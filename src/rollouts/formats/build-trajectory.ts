@@ -1,8 +1,8 @@
 /** Finds rewards and builds trajectories, or throws ConversionError. */
 import { basename } from "node:path";
-import { findNearest } from "../../nearest.ts";
-import { formatList } from "../../sentences.ts";
-import { formatCommandLine } from "../../shell-words.ts";
+import { findNearest } from "../../text/nearest.ts";
+import { formatList } from "../../text/sentences.ts";
+import { formatCommandLine } from "../../text/shell-words.ts";
 import { unwrap } from "../messages/chat.ts";
 import {
   type Json,

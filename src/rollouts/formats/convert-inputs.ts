@@ -2,7 +2,7 @@
 import { dirname, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import type { Host } from "../../host.ts";
-import { formatList, pluralize, toOptionArgs } from "../../sentences.ts";
+import { formatList, pluralize, toOptionArgs } from "../../text/sentences.ts";
 import * as input from "../input/index.ts";
 import type { Value } from "../messages/value.ts";
 import { Problems } from "../rules/problems.ts";

@@ -1,7 +1,7 @@
 /** Converts samples of lm-evaluation-harness in which the model generated text. */
 
-import { formatList } from "../../sentences.ts";
-import { formatCommandLine } from "../../shell-words.ts";
+import { formatList } from "../../text/sentences.ts";
+import { formatCommandLine } from "../../text/shell-words.ts";
 import { textChoice, toTurns } from "../messages/chat.ts";
 import type { Value } from "../messages/value.ts";
 import { buildTrajectory, findReward } from "./build-trajectory.ts";

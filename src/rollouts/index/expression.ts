@@ -2,7 +2,7 @@
 import { type ASTNode, TypeError as CelTypeError, Environment, EvaluationError } from "@marcbachmann/cel-js";
 import { Failure } from "../../failure.ts";
 import { isObject, type JsonObject } from "../../json/object.ts";
-import { findNearest } from "../../nearest.ts";
+import { findNearest } from "../../text/nearest.ts";
 import { invalidFilter, nestedTooDeeply } from "./failures.ts";
 import { isSolved } from "./metrics.ts";
 import { comparedStepNames, stepHolders } from "./step-columns.ts";

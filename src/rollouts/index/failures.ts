@@ -1,6 +1,6 @@
 /** Failures of expressions. */
 import { Failure } from "../../failure.ts";
-import { formatSeconds } from "../../units.ts";
+import { formatSeconds } from "../../text/units.ts";
 
 /** @param position undefined for an expression that cannot be parsed */
 export const invalidFilter = (

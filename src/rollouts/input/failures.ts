@@ -1,5 +1,5 @@
 import { Failure, type FailureDetails } from "../../failure.ts";
-import { describeSystemCode } from "../../sentences.ts";
+import { describeSystemCode } from "../../text/sentences.ts";
 import type { DownloadReply } from "../../wire/client/index.ts";
 import type { Problems } from "../rules/problems.ts";
 import type { RuleData, RuleName } from "../rules/rules.ts";

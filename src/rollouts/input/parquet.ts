@@ -7,7 +7,7 @@ import { getMaxDefinitionLevel, getMaxRepetitionLevel, getSchemaPath } from "hyp
 import { readVarInt } from "hyparquet/src/thrift.js";
 import { Failure } from "../../failure.ts";
 import { isObject } from "../../json/json-bytes.ts";
-import { formatMiB } from "../../units.ts";
+import { formatMiB } from "../../text/units.ts";
 import { decodeJson, decodeText, LazyText, valueToJson } from "./column-values.ts";
 import { decompressedTooLarge } from "./failures.ts";
 import { type Bytes, type Records, readRange, ShrunkSourceError, type Source, unreadableRecord } from "./source.ts";

@@ -1,5 +1,5 @@
 /** Recognizes the kinds of files by their first bytes. */
-import { formatCommandLine } from "../../shell-words.ts";
+import { formatCommandLine } from "../../text/shell-words.ts";
 import { UnusableInput } from "./failures.ts";
 import { isRemote } from "./names.ts";
 

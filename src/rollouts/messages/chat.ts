@@ -1,5 +1,5 @@
 /** Converts chat messages, tools, tool calls and logprobs, or throws ConversionError. */
-import { pluralize } from "../../sentences.ts";
+import { pluralize } from "../../text/sentences.ts";
 import { openFinish, type SampledRecord } from "./finish-reason.ts";
 import { addition, type Json, literal, nonEmpty, rawLiteral, replaceMembers, toText } from "./output-json.ts";
 import { requireOwnWords, textRole, toPromptTurns } from "./template-turns.ts";

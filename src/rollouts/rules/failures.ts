@@ -1,5 +1,5 @@
 import { Failure } from "../../failure.ts";
-import { fieldPrefix, pluralize, positionPrefix } from "../../sentences.ts";
+import { fieldPrefix, pluralize, positionPrefix } from "../../text/sentences.ts";
 import { createProblem, type Problems } from "./problems.ts";
 
 export const inputChanged = (file: string, isFollowed = false) => {

@@ -1,7 +1,7 @@
 /** Defines rules for unreadable input, and for text that is not JSON. */
 import type { Fault } from "../../json/reader.ts";
-import { describeSystemCode, pluralize } from "../../sentences.ts";
-import { formatCommandLine } from "../../shell-words.ts";
+import { describeSystemCode, pluralize } from "../../text/sentences.ts";
+import { formatCommandLine } from "../../text/shell-words.ts";
 import { answer, error, errorOfInput, messages, problem, trajectory } from "./rule.ts";
 
 const compressionFaults = {

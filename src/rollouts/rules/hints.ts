@@ -1,8 +1,8 @@
 /** Suggests fixes for missing fields and wrong types. */
 
 import { isObject, type JsonObject } from "../../json/json-bytes.ts";
-import { findNearest } from "../../nearest.ts";
-import { formatCommandLine } from "../../shell-words.ts";
+import { findNearest } from "../../text/nearest.ts";
+import { formatCommandLine } from "../../text/shell-words.ts";
 import { maxNameLength, shortenName } from "./positions.ts";
 import { answerColumns, findColumns, pythonMessages } from "./row-columns.ts";
 

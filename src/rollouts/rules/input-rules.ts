@@ -1,6 +1,6 @@
 /** Defines rules for the whole input, responses, the ledger and growing files. */
-import { pluralize } from "../../sentences.ts";
-import { adviseToResolve, formatLedgerCommand } from "../../shell-words.ts";
+import { pluralize } from "../../text/sentences.ts";
+import { adviseToResolve, formatLedgerCommand } from "../../text/shell-words.ts";
 import {
   error,
   errorOfInput,

@@ -3,7 +3,7 @@ import { isAscii } from "node:buffer";
 import type { Problem } from "../../failure.ts";
 import { endOfLine } from "../../json/json-bytes.ts";
 import type { Path } from "../../json/table.ts";
-import { cutText } from "../../sentences.ts";
+import { cutText } from "../../text/sentences.ts";
 
 type Position = Readonly<Record<"line" | "column" | "offset", number>>;
 

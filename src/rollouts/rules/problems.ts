@@ -1,6 +1,6 @@
 /** Counts all problems, and stores some problems of each rule. */
 import type { Problem, Severity } from "../../failure.ts";
-import { replaceLoneSurrogates } from "../../sentences.ts";
+import { replaceLoneSurrogates } from "../../text/sentences.ts";
 import { redactText } from "./known-secrets.ts";
 import type { RuleText } from "./rule.ts";
 import { defaultStrictness, getRule, getRuleSubject, type RuleData, type RuleName, type Strictness } from "./rules.ts";

@@ -1,7 +1,7 @@
 /** Finds messages and rewards in rows of other tools, and suggests options that read them. */
 import { isObject, type JsonObject, parseJson } from "../../json/json-bytes.ts";
-import { formatList } from "../../sentences.ts";
-import { formatCommandLine } from "../../shell-words.ts";
+import { formatList } from "../../text/sentences.ts";
+import { formatCommandLine } from "../../text/shell-words.ts";
 
 const messagesColumn = /^(?:messages|conversations?|chat|dialog(?:ue)?|turns)$/i;
 /** Matches names such as `reward`, `total_score` and `rewards.total`. */

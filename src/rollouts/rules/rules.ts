@@ -1,7 +1,7 @@
 /** Lists all rules, and parses `--strict` and `--allow`. */
 
 import { invalidOptionValue } from "../../failures.ts";
-import { findNearest } from "../../nearest.ts";
+import { findNearest } from "../../text/nearest.ts";
 import { fileRules } from "./file-rules.ts";
 import { inputRules, runRules } from "./input-rules.ts";
 import type { Path } from "./positions.ts";

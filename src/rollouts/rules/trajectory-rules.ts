@@ -1,6 +1,6 @@
 /** Defines rules for trajectories and groups. */
-import { formatList } from "../../sentences.ts";
-import { formatCommandLine } from "../../shell-words.ts";
+import { formatList } from "../../text/sentences.ts";
+import { formatCommandLine } from "../../text/shell-words.ts";
 import { shortenName } from "./positions.ts";
 import {
   answer,

@@ -1,6 +1,6 @@
 /** Selects trajectories to read. A list says by what it selects, and judges nothing. */
 
-import { formatForDisplay as format } from "../../decimal.ts";
+import { formatForDisplay as format } from "../../text/decimal.ts";
 import type { Dataset } from "../dataset/index.ts";
 import { isSolved, rewardTolerance } from "../index/metrics.ts";
 import { standardDeviation } from "../index/sums.ts";

@@ -1,6 +1,6 @@
 import { Failure } from "../../failure.ts";
 import { getErrorCode } from "../../files.ts";
-import { describeSystemCode } from "../../sentences.ts";
+import { describeSystemCode } from "../../text/sentences.ts";
 
 export interface Listener {
   readonly serverName: "the local service" | "`rollcall view`";

@@ -1,9 +1,9 @@
 /** Defines the options of commands that print lists. */
 
 import * as cli from "../../cli/index.ts";
-import { parseDecimal } from "../../decimal.ts";
 import { invalidOptionValue } from "../../failures.ts";
-import { parseDeadline } from "../../units.ts";
+import { parseDecimal } from "../../text/decimal.ts";
+import { parseDeadline } from "../../text/units.ts";
 import { ageOption, countOption, timeOption, unitOption } from "./unit-options.ts";
 
 const parsedList = <Item>(

@@ -9,7 +9,7 @@ import {
   parseDuration,
   parsePercent,
   parseTime,
-} from "../../units.ts";
+} from "../../text/units.ts";
 
 export const unitOption = <Value>(about: string, placeholder: string, parse: (text: string) => Value | InvalidText) =>
   cli.custom(about, placeholder, (word, option): Value => {

@@ -12,7 +12,7 @@ import {
   tryParseRawJson,
 } from "../../json/raw-json.ts";
 import { errorStatus, isErrorText } from "../../rollouts/index/tool-errors.ts";
-import { cutText } from "../../sentences.ts";
+import { cutText } from "../../text/sentences.ts";
 import type { Finding } from "../answers.ts";
 import { alignTurns, findDifferences } from "./differences.ts";
 import { Markdown, MarkedText } from "./markdown.tsx";

@@ -1,6 +1,6 @@
 /** Draws the trajectories of a group side by side. */
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { formatRoundedSize, formatTime } from "../../units.ts";
+import { formatRoundedSize, formatTime } from "../../text/units.ts";
 import { compareNaturally, compareNumbers } from "../answer-queries.ts";
 import { type GroupDetail, rowsPerPage, type TrajectorySummary } from "../answers.ts";
 import { Conversation, Fold, LongText, textOfParts, useTrajectory } from "./conversation.tsx";

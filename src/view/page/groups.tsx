@@ -1,6 +1,6 @@
 /** Draws the summary, the charts and the table. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { formatPercent } from "../../units.ts";
+import { formatPercent } from "../../text/units.ts";
 import {
   allGroups,
   formatQuery,

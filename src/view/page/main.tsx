@@ -2,7 +2,7 @@
 import { render } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import * as z from "zod/mini";
-import { formatPercent } from "../../units.ts";
+import { formatPercent } from "../../text/units.ts";
 import { allGroups, formatQuery, type PageState, parentQuery, selectView } from "../answers.ts";
 import { Group } from "./group.tsx";
 import { Groups } from "./groups.tsx";

@@ -1,6 +1,6 @@
 import { Failure, type FailureDetails } from "../../failure.ts";
-import { cutText, fieldPrefix, inProfile, skipRefusedHint } from "../../sentences.ts";
-import { formatMiB, formatSeconds } from "../../units.ts";
+import { cutText, fieldPrefix, inProfile, skipRefusedHint } from "../../text/sentences.ts";
+import { formatMiB, formatSeconds } from "../../text/units.ts";
 import type { Credential, EndpointHost } from "../contract/endpoint.ts";
 import { type ExchangeResult, maxReplyBytes } from "./exchange.ts";
 import { findStatedError, inspectBody, isQuotaUsedUp } from "./reply-message.ts";

@@ -1,6 +1,6 @@
 /** Finds the messages and errors in replies. */
 import { isObject, parseJson } from "../../json/json-bytes.ts";
-import { cutText } from "../../sentences.ts";
+import { cutText } from "../../text/sentences.ts";
 import { maxSearchedBytes } from "./reply-body.ts";
 
 /** Assumed: these words in `type`, `code` and so on mean that waiting for minutes does not help. */

@@ -1,6 +1,6 @@
 /** Describes the bodies of log requests (interface 2.1) and validation errors (interface 7). */
 import * as z from "zod/mini";
-import { isDateTime } from "../../units.ts";
+import { isDateTime } from "../../text/units.ts";
 
 const text = z.nullish(z.string());
 const freeObject = z.nullish(z.record(z.string(), z.unknown()));

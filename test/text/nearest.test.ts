@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findNearest } from "../src/nearest.ts";
+import { findNearest } from "../../src/text/nearest.ts";
 
 describe("findNearest", () => {
   it.each<[typed: string, candidates: string, nearest: string | undefined]>([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { formatPercent, formatRest, formatRoundedSize, parseCount, parseDuration } from "../src/units.ts";
+import { formatPercent, formatRest, formatRoundedSize, parseCount, parseDuration } from "../../src/text/units.ts";
 
 describe("a duration", () => {
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { formatList } from "../src/sentences.ts";
+import { formatList } from "../../src/text/sentences.ts";
 
 describe("formatList", () => {
   it("prints ten items, and counts all further items", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { formatCommandLine, splitCommandLine } from "../src/shell-words.ts";
+import { formatCommandLine, splitCommandLine } from "../../src/text/shell-words.ts";
 
 describe("splitCommandLine", () => {
   it.each<[line: string, words: readonly string[] | undefined]>([

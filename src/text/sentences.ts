@@ -1,5 +1,5 @@
 /** Formats the parts of messages that several modules share. */
-import type { FailureLocation, Problem } from "./failure.ts";
+import type { FailureLocation, Problem } from "../failure.ts";
 
 export const inProfile = (command: string, profile: string) =>
   profile === "default" ? command : `${command} --profile ${profile}`;
