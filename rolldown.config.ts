@@ -24,7 +24,7 @@ const groups = [
   { name: "values", test: /\/src\/rollouts\/messages\/(value|output-json)\.ts$/ },
   // `catalog cost` reads a call, and prints none.
   { name: "call-page", test: /\/src\/commands\/call\/call-printer\.ts$/ },
-  { name: "run", test: /\/src\/(run|program|cli\/index|commands\/index)\.ts$/ },
+  { name: "run", test: /\/src\/(run|system\/program|cli\/index|commands\/index)\.ts$/ },
   { name: "options", test: /\/src\/session\/options\/[a-z-]+\.ts$/ },
   { name: "settings", test: /\/src\/(settings\/index|session\/connect)\.ts$/ },
   // Failures are made without loading the module that they are about.

@@ -36,7 +36,8 @@ await new Promise((resolve) => service.listen(0, "127.0.0.1", resolve));
 
 const folder = mkdtempSync(join(tmpdir(), "rollcall-compiled-"));
 const url = `http://127.0.0.1:${service.address().port}`;
-// For a larger input, rollcall changes a flag of V8 (`src/v8-limits.ts`), and then V8 refuses the compiled functions.
+// For a larger input, rollcall changes a flag of V8 (`src/system/v8-limits.ts`). V8 then refuses the compiled
+// functions.
 const groups = join(folder, "groups.jsonl");
 const lines = readFileSync(join(root, "test/samples/airline.groups.jsonl"), "utf8").split("\n");
 writeFileSync(groups, lines.slice(0, 8).join("\n"));

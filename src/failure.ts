@@ -1,5 +1,5 @@
 /** Defines failures, problems and exit codes. */
-import { nameProgram } from "./program.ts";
+import { nameProgram } from "./system/program.ts";
 
 export const exitCodes = {
   internal: 1,

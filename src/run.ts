@@ -2,7 +2,6 @@
 import * as cli from "./cli/index.ts";
 import { program } from "./commands/index.ts";
 import { toExitCode, toFailure } from "./failure.ts";
-import { type Host, openHost } from "./host.ts";
 import {
   isJsonFormat,
   loadFailurePrinter,
@@ -13,6 +12,7 @@ import {
 } from "./output/index.ts";
 import { type Context, openContext } from "./session/context.ts";
 import { readSavedSecrets } from "./settings/saved-files.ts";
+import { type Host, openHost } from "./system/host.ts";
 
 /** Returns the exit code. Never throws, and never ends the process. */
 export const run = async (node: NodeJS.Process) => {

@@ -1,7 +1,8 @@
 /** Finds a value by a path such as `output.choices[0].message.content`. */
-import { invalidOptionValue } from "../failures.ts";
+
 import { parseJson } from "../json/json-bytes.ts";
 import { findMember, type RawJson } from "../json/raw-json.ts";
+import { invalidOptionValue } from "../system/failures.ts";
 import { findNearest } from "../text/nearest.ts";
 
 /** A negative index counts from the end. */

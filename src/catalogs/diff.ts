@@ -1,7 +1,7 @@
 /** Finds the differences between two catalogs by walking both, and which of them can break a user. */
 
-import { ignoreErrors } from "../files.ts";
 import { isObject } from "../json/json-bytes.ts";
+import { ignoreErrors } from "../system/files.ts";
 import * as decimals from "../text/decimal.ts";
 import { dayMs } from "../text/units.ts";
 import type { CatalogModel } from "../wire/contract/models.ts";

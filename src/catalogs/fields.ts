@@ -1,7 +1,7 @@
 /** Reads the fields of catalog entries. */
 
-import { ignoreErrors } from "../files.ts";
 import { isObject, type JsonObject } from "../json/json-bytes.ts";
+import { ignoreErrors } from "../system/files.ts";
 import { type Decimal, formatDecimal, parseDecimal, shiftDecimal, zero } from "../text/decimal.ts";
 import { cutText } from "../text/sentences.ts";
 import type { CatalogModel } from "../wire/contract/models.ts";

@@ -1,6 +1,6 @@
 /** Filters models. A model without a field matches no filter of this field except `--not-deprecated`. */
 
-import { invalidOptionValue } from "../failures.ts";
+import { invalidOptionValue } from "../system/failures.ts";
 import { compareDecimals, parseDecimal } from "../text/decimal.ts";
 import { findNearest } from "../text/nearest.ts";
 import { formatList, toOptionName } from "../text/sentences.ts";

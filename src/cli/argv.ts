@@ -2,8 +2,8 @@
 import { CommanderError } from "commander";
 import { version } from "../../package.json" with { type: "json" };
 import type { Failure } from "../failure.ts";
-import { conflictingOptions, invalidArguments, requiredOptionMissing, subcommandMissing } from "../failures.ts";
 import type { Context } from "../session/context.ts";
+import { conflictingOptions, invalidArguments, requiredOptionMissing, subcommandMissing } from "../system/failures.ts";
 import { findNearest } from "../text/nearest.ts";
 import type { Command, Program } from "./command.ts";
 import * as commands from "./command.ts";

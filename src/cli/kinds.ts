@@ -1,5 +1,5 @@
 /** Defines the kinds of options and arguments, and parses values. */
-import { invalidOptionValue } from "../failures.ts";
+import { invalidOptionValue } from "../system/failures.ts";
 import { findNearest } from "../text/nearest.ts";
 
 /** Where the completion of a value comes from. A placeholder `file`, `dir` or `folder` needs none. */

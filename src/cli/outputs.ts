@@ -1,7 +1,7 @@
 /** Finds the JSON documents of commands. */
 
 import type { Output } from "../document-schemas.ts";
-import { invalidOptionValue } from "../failures.ts";
+import { invalidOptionValue } from "../system/failures.ts";
 import { findNearest } from "../text/nearest.ts";
 import type { Command, Program } from "./command.ts";
 

@@ -1,6 +1,6 @@
 /** Makes commander's objects from the records of commands, options and arguments. */
 import { Argument, type CommanderError, Option, Command as Parser } from "commander";
-import { invalidOptionValue } from "../failures.ts";
+import { invalidOptionValue } from "../system/failures.ts";
 import type { Command } from "./command.ts";
 import * as commands from "./command.ts";
 import { camelCase, type OptionKind } from "./kinds.ts";

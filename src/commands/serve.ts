@@ -1,12 +1,12 @@
 /** Defines `rollcall serve`. */
 import * as cli from "../cli/index.ts";
 import { isFailure, type Problem } from "../failure.ts";
-import { interrupted, invalidOptionValue } from "../failures.ts";
-import { type Host, isLoopback, waitForAbort } from "../host.ts";
 import type { Service } from "../service/index.ts";
 import { localSettings } from "../session/connect.ts";
 import type { Context } from "../session/context.ts";
 import type { ServiceSettings } from "../settings/index.ts";
+import { interrupted, invalidOptionValue } from "../system/failures.ts";
+import { type Host, isLoopback, waitForAbort } from "../system/host.ts";
 import { formatCommandLine } from "../text/shell-words.ts";
 
 const options = {

@@ -1,5 +1,5 @@
 /** What SQLite and PostgreSQL have in common. */
-import type { Host } from "../host.ts";
+import type { Host } from "../system/host.ts";
 import type { Row } from "./row.ts";
 
 /** SQLite cuts a text at a NUL and loses lone surrogates, so callers store such a text as JSON. */

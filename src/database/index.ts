@@ -1,5 +1,5 @@
 /** Opens SQLite files, and ledgers in PostgreSQL by URL. */
-import { isDatabaseUrl } from "../files.ts";
+import { isDatabaseUrl } from "../system/files.ts";
 import type { DatabaseOptions, DatabaseSchema } from "./database.ts";
 import { openFile } from "./sqlite.ts";
 

@@ -3,7 +3,7 @@ import * as fs from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import type { Database as Connection } from "libsql";
 import { Failure } from "../failure.ts";
-import { getErrorCode, ignoreErrors, makeFolder, requireSafeOwnership } from "../files.ts";
+import { getErrorCode, ignoreErrors, makeFolder, requireSafeOwnership } from "../system/files.ts";
 import type { DatabaseWaitOptions } from "./database.ts";
 import * as failures from "./failures.ts";
 

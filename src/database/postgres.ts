@@ -2,8 +2,8 @@
 import { isIP, Socket } from "node:net";
 import pg from "pg";
 import { Failure } from "../failure.ts";
-import { getErrorCode } from "../files.ts";
-import { isLoopback } from "../host.ts";
+import { getErrorCode } from "../system/files.ts";
+import { isLoopback } from "../system/host.ts";
 import type { Database, DatabaseOptions, DatabaseSchema, Statement } from "./database.ts";
 import * as failures from "./failures.ts";
 import { type Row, toRow } from "./row.ts";

@@ -3,7 +3,7 @@ import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Database as Connection } from "libsql";
-import { ignoreErrors } from "../files.ts";
+import { ignoreErrors } from "../system/files.ts";
 import type { Database, DatabaseOptions, FileSchema, Statement } from "./database.ts";
 import { databaseForeign, databaseLocked, databaseVersion, type TitledFile } from "./failures.ts";
 import { loadSqlite, prepareFile, readFileIdentity, requireOwnFile, whileBusy, withFileFailures } from "./own-file.ts";

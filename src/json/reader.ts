@@ -1,6 +1,6 @@
 /** Reads JSON with the WebAssembly kernel (src/json/kernel/index.ts). */
 import { Failure } from "../failure.ts";
-import { withTieringBudget } from "../v8-limits.ts";
+import { withTieringBudget } from "../system/v8-limits.ts";
 import { toBuffer } from "./json-bytes.ts";
 import { kernelProgram } from "./kernel-code.ts";
 

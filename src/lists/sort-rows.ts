@@ -1,7 +1,7 @@
 /** Sorts the rows of a list, and prints notes about omitted rows. */
 
-import { invalidOptionValue } from "../failures.ts";
 import { type Column, findColumn, formatPlainValue, readValue, type Screen } from "../output/index.ts";
+import { invalidOptionValue } from "../system/failures.ts";
 import { compareDecimals, type Decimal, parseDecimal } from "../text/decimal.ts";
 import { findNearest } from "../text/nearest.ts";
 import { pluralize } from "../text/sentences.ts";

@@ -4,8 +4,8 @@ import { Writable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { version } from "../../package.json" with { type: "json" };
 import { Failure } from "../failure.ts";
-import { invalidArguments } from "../failures.ts";
-import { type Host, waitForAbort } from "../host.ts";
+import { invalidArguments } from "../system/failures.ts";
+import { type Host, waitForAbort } from "../system/host.ts";
 import { cutText } from "../text/sentences.ts";
 import * as sdk from "./sdk.ts";
 

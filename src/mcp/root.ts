@@ -3,9 +3,9 @@
 import { closeSync, constants, existsSync, fstatSync, openSync, realpathSync, statSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
 import { Failure } from "../failure.ts";
-import { invalidOptionValue } from "../failures.ts";
-import { ignoreErrors } from "../files.ts";
 import { inputChanged } from "../rollouts/rules/failures.ts";
+import { invalidOptionValue } from "../system/failures.ts";
+import { ignoreErrors } from "../system/files.ts";
 
 export type RootFileOpener = ReturnType<typeof openRoot>;
 export type RootFile = ReturnType<RootFileOpener>;

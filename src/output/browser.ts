@@ -3,8 +3,8 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ignoreErrors } from "../files.ts";
-import { type Host, removeSecrets } from "../host.ts";
+import { ignoreErrors } from "../system/files.ts";
+import { type Host, removeSecrets } from "../system/host.ts";
 import { isBuildSystem } from "./cleaner.ts";
 
 /** Passes the URL in a private file, because other users can read argv. */

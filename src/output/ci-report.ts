@@ -2,8 +2,8 @@
 import { appendFileSync, readFileSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import type { Problem } from "../failure.ts";
-import { hasContent, savePieces, writeUserFile } from "../files.ts";
-import { nameProgram } from "../program.ts";
+import { hasContent, savePieces, writeUserFile } from "../system/files.ts";
+import { nameProgram } from "../system/program.ts";
 import { formatPosition } from "../text/sentences.ts";
 import type { TextCleaner } from "./cleaner.ts";
 import { reportExists } from "./failures.ts";

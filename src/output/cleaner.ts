@@ -1,5 +1,5 @@
 /** Removes harmful characters from output, and redacts secrets. */
-import type { Host } from "../host.ts";
+import type { Host } from "../system/host.ts";
 import { openSecrets } from "./secrets.ts";
 
 export type TextCleaner = (text: string) => string;

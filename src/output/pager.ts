@@ -1,7 +1,7 @@
 /** Prints long output in a pager. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { type Host, removeSecrets } from "../host.ts";
+import { type Host, removeSecrets } from "../system/host.ts";
 import { splitCommandLine } from "../text/shell-words.ts";
 import { openSink, type Sink, writePieces } from "./sink.ts";
 

@@ -1,7 +1,7 @@
 /** Prints failures and problems as JSON or text. */
 import { type Excerpt, Failure, type Problem, toExitCode, toProblemDocument } from "../failure.ts";
-import type { Host } from "../host.ts";
-import { nameProgram } from "../program.ts";
+import type { Host } from "../system/host.ts";
+import { nameProgram } from "../system/program.ts";
 import { cutText, formatInputName, formatPosition, pluralize, positionPrefix } from "../text/sentences.ts";
 import { type Cleaner, toOneLine } from "./cleaner.ts";
 import { type Paint, plainPaint, type Tone } from "./views.ts";

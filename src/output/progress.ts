@@ -1,6 +1,6 @@
 /** Shows progress on standard error. */
 import type { Ora } from "ora";
-import type { Host } from "../host.ts";
+import type { Host } from "../system/host.ts";
 import { pluralize } from "../text/sentences.ts";
 import { formatMB, formatPercent, formatRest } from "../text/units.ts";
 import type { TextCleaner } from "./cleaner.ts";

@@ -1,8 +1,8 @@
 /** Asks questions at a terminal. */
 import { Writable } from "node:stream";
 import { Failure } from "../failure.ts";
-import { interrupted } from "../failures.ts";
-import type { Host } from "../host.ts";
+import { interrupted } from "../system/failures.ts";
+import type { Host } from "../system/host.ts";
 import type { Screen } from "./screen.ts";
 
 /** Asks at a terminal. Returns all lines that were pasted together. Returns undefined at the end of the input. */

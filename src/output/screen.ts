@@ -1,9 +1,9 @@
 /** Prints the output, messages and progress of one run. */
 
 import { type Problem, toProblemDocument } from "../failure.ts";
-import { conflictingOptions, invalidOptionValue } from "../failures.ts";
-import { type Host, isSecretVariable } from "../host.ts";
-import { nameProgram } from "../program.ts";
+import { conflictingOptions, invalidOptionValue } from "../system/failures.ts";
+import { type Host, isSecretVariable } from "../system/host.ts";
+import { nameProgram } from "../system/program.ts";
 import { cutText } from "../text/sentences.ts";
 import { type Cleaner, isBuildSystem, openCleaner, toOneLine } from "./cleaner.ts";
 import * as progress from "./progress.ts";

@@ -1,6 +1,7 @@
 /** Finds secrets in any spelling. Redacts rollcall's own texts, and omits texts from outside. */
-import { decodePercent } from "../host.ts";
+
 import { endOfString } from "../json/raw-json.ts";
+import { decodePercent } from "../system/host.ts";
 
 const redacted = "***";
 const omitted = "[text omitted: it contains a credential]";

@@ -1,6 +1,6 @@
 /** Writes to a stream until the reader leaves. */
 import type { Writable } from "node:stream";
-import { getErrorCode } from "../files.ts";
+import { getErrorCode } from "../system/files.ts";
 import { outputFailed } from "./failures.ts";
 
 export type Pieces = Iterable<string> | AsyncIterable<string>;

@@ -1,6 +1,7 @@
 /** Finds values in a reply by dotted names, without changing the digits of numbers. */
-import { invalidOptionValue } from "../failures.ts";
+
 import * as raw from "../json/raw-json.ts";
+import { invalidOptionValue } from "../system/failures.ts";
 import { findNearest } from "../text/nearest.ts";
 import type { Column, WireObjects } from "./views.ts";
 

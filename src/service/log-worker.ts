@@ -1,7 +1,7 @@
 /** The thread that `log-thread.ts` starts. It has its own connection to the store, and alone makes ids of calls. */
 import process from "node:process";
 import { type MessagePort, parentPort } from "node:worker_threads";
-import { openHost } from "../host.ts";
+import { openHost } from "../system/host.ts";
 import { logOperation } from "./log-operation.ts";
 import {
   answerThread,

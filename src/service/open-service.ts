@@ -1,8 +1,8 @@
 /** Opens and closes the local service. */
 import { constants } from "node:buffer";
 import { type Problem, toFailure } from "../failure.ts";
-import { checkDatabaseMode } from "../files.ts";
-import { isLoopback } from "../host.ts";
+import { checkDatabaseMode } from "../system/files.ts";
+import { isLoopback } from "../system/host.ts";
 import { loadLocalKey } from "./access.ts";
 import { createApp } from "./app.ts";
 import { allowHostMissing } from "./failures.ts";

@@ -1,10 +1,10 @@
 /** Operations of the interface. */
 import { isUtf8 } from "node:buffer";
 import type * as z from "zod/mini";
-import { ignoreErrors } from "../files.ts";
 import { countNested, getValue } from "../json/json-bytes.ts";
 import { findFault } from "../json/reader.ts";
 import { type JsonValue, parseValue, readRoot, spanOf } from "../json/table.ts";
+import { ignoreErrors } from "../system/files.ts";
 import type { Endpoint } from "../wire/contract/endpoint.ts";
 import { type Issue, maxFaults, type ValidationItem } from "../wire/contract/log-schemas.ts";
 import type { Chunks } from "./read-body.ts";

@@ -1,6 +1,6 @@
 /** Defines the options of the local service. */
 import type { Problem } from "../failure.ts";
-import type { Host } from "../host.ts";
+import type { Host } from "../system/host.ts";
 import type { StoreLocation } from "./store/store.ts";
 
 export type ServiceOptions = StoreLocation &

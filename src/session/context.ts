@@ -1,7 +1,8 @@
 /** Defines the context of a run: its host, screen, flags and open resources. */
-import { type Host, withSignal } from "../host.ts";
+
 import type { Screen } from "../output/index.ts";
 import type { SettingFlags } from "../settings/index.ts";
+import { type Host, withSignal } from "../system/host.ts";
 
 export type GlobalFlags = SettingFlags & Readonly<{ local: boolean; debug: boolean }>;
 

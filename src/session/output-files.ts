@@ -1,10 +1,10 @@
 /** Checks the files that a run will write, and writes receipts. */
 
-import { conflictingOptions, rejectsPathMissing } from "../failures.ts";
-import { identifyFile, requireUnusedFile, requireWritableFolder, savePieces } from "../files.ts";
 import { requireReportFile, type Screen } from "../output/index.ts";
 import { type Dataset, listParts } from "../rollouts/dataset/index.ts";
 import { combineModes, isRemote, locateLine } from "../rollouts/input/index.ts";
+import { conflictingOptions, rejectsPathMissing } from "../system/failures.ts";
+import { identifyFile, requireUnusedFile, requireWritableFolder, savePieces } from "../system/files.ts";
 import type { Context } from "./context.ts";
 import type { InputOptions, ReportRequest } from "./options/input-options.ts";
 

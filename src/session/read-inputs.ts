@@ -1,13 +1,13 @@
 /** Reads inputs, and prints notices about them. */
 
-import { conflictingOptions, invalidOptionValue } from "../failures.ts";
-import type { Host } from "../host.ts";
 import { checkFilter, type Dataset, type ReadOptions, readDataset, selectDataset } from "../rollouts/dataset/index.ts";
 import { formatNames, readRewardsFile } from "../rollouts/formats/index.ts";
 import type { RemoteAccess } from "../rollouts/input/index.ts";
 import { parseStrictness } from "../rollouts/rules/index.ts";
 import { shortenName } from "../rollouts/rules/positions.ts";
 import type { Settings } from "../settings/index.ts";
+import { conflictingOptions, invalidOptionValue } from "../system/failures.ts";
+import type { Host } from "../system/host.ts";
 import { findNearest } from "../text/nearest.ts";
 import { formatList, pluralize } from "../text/sentences.ts";
 import { formatPercent } from "../text/units.ts";

@@ -1,9 +1,9 @@
 /** Shows and changes saved settings and profiles. */
 
 import { Failure, type Problem } from "../failure.ts";
-import { readUpTo } from "../files.ts";
-import type { Host } from "../host.ts";
 import type { JsonObject } from "../json/json-bytes.ts";
+import { readUpTo } from "../system/files.ts";
+import type { Host } from "../system/host.ts";
 import { findNearest } from "../text/nearest.ts";
 import { formatSuggestion } from "../text/sentences.ts";
 import { isInvalid } from "../text/units.ts";

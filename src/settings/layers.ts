@@ -1,9 +1,9 @@
 /** Finds a setting on the command line, in the environment, in a profile or in the defaults, in this order. */
 import type { FailureLocation, Problem } from "../failure.ts";
-import { conflictingOptions } from "../failures.ts";
-import { ignoreErrors } from "../files.ts";
-import type { Host } from "../host.ts";
 import type { JsonObject } from "../json/json-bytes.ts";
+import { conflictingOptions } from "../system/failures.ts";
+import { ignoreErrors } from "../system/files.ts";
+import type { Host } from "../system/host.ts";
 import { toOptionName } from "../text/sentences.ts";
 import { isInvalid } from "../text/units.ts";
 import { invalidSetting, unknownProfile } from "./failures.ts";

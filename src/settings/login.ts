@@ -1,9 +1,9 @@
 /** Reads a key, and asks for missing settings. */
 
-import { conflictingOptions } from "../failures.ts";
-import { readUpTo } from "../files.ts";
-import type { Host } from "../host.ts";
 import { isObject } from "../json/json-bytes.ts";
+import { conflictingOptions } from "../system/failures.ts";
+import { readUpTo } from "../system/files.ts";
+import type { Host } from "../system/host.ts";
 import { isInvalid } from "../text/units.ts";
 import type { CredentialUse } from "../wire/contract/endpoint.ts";
 import * as credentials from "./credentials.ts";

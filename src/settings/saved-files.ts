@@ -4,6 +4,9 @@ import * as fs from "node:fs";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { databaseLocked } from "../database/failures.ts";
 import { Failure, type Problem } from "../failure.ts";
+import { bomLength, isObject, type JsonObject, locateOffset } from "../json/json-bytes.ts";
+import { findFault } from "../json/reader.ts";
+import { findAt, readRoot, spanOf } from "../json/table.ts";
 import {
   checkFileMode,
   getErrorCode,
@@ -11,11 +14,8 @@ import {
   makeFolder,
   readRegularFile,
   requireSafeOwnership,
-} from "../files.ts";
-import type { Host } from "../host.ts";
-import { bomLength, isObject, type JsonObject, locateOffset } from "../json/json-bytes.ts";
-import { findFault } from "../json/reader.ts";
-import { findAt, readRoot, spanOf } from "../json/table.ts";
+} from "../system/files.ts";
+import type { Host } from "../system/host.ts";
 import { folderUnknown, inaccessibleFile, invalidSettingsFile } from "./failures.ts";
 
 export type FolderHost = Pick<Host, "env" | "platform">;

@@ -3,10 +3,10 @@
 import { isObject, sliceText } from "../json/json-bytes.ts";
 import { formatIndented, parseRawJson } from "../json/raw-json.ts";
 import * as table from "../json/table.ts";
-import { formatOwnCommand } from "../program.ts";
 import * as grouping from "../rollouts/dataset/index.ts";
 import { formatKeyText } from "../rollouts/index/group-key.ts";
 import * as stats from "../rollouts/stats/index.ts";
+import { formatOwnCommand } from "../system/program.ts";
 import type { GroupContent, LoggedGroup } from "./answers.ts";
 
 export type ViewInput = Readonly<{

@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { Failure } from "../failure.ts";
-import { writeFileAtomically, writeUserFile } from "../files.ts";
-import type { Host } from "../host.ts";
+import { writeFileAtomically, writeUserFile } from "../system/files.ts";
+import type { Host } from "../system/host.ts";
 import type { GroupData, GroupRow, PageData } from "./answers.ts";
 import type { ViewInput } from "./group-content.ts";
 import conversationStyle from "./page/conversation.css?raw";

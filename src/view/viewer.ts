@@ -2,8 +2,8 @@
 import { randomBytes } from "node:crypto";
 import { Hono } from "hono";
 import { isFailure, toFailure } from "../failure.ts";
-import { type Host, waitForAbort } from "../host.ts";
 import * as httpServer from "../service/http-server/index.ts";
+import { type Host, waitForAbort } from "../system/host.ts";
 import { type Answers, maxSearchLength, parseQuery, type Query, type ReadProgress } from "./answers.ts";
 import type { ReadInput } from "./group-content.ts";
 import { formatDocument, formatPolicy, pageScript, pageStyle } from "./html-export.ts";

@@ -13,7 +13,7 @@ import {
   waitForLock,
 } from "../../src/database/index.ts";
 import { Failure } from "../../src/failure.ts";
-import { openHost } from "../../src/host.ts";
+import { openHost } from "../../src/system/host.ts";
 import { testHost } from "../support/host.ts";
 import { hasPostgres, newDatabase, startOwnServer } from "../support/postgres.ts";
 import { listenOnLoopback } from "../support/server.ts";

@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Host } from "../../src/host.ts";
 import { openBrowser } from "../../src/output/index.ts";
+import type { Host } from "../../src/system/host.ts";
 import { testHost } from "../support/host.ts";
 
 describe("openBrowser", () => {

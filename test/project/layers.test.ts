@@ -15,9 +15,7 @@ interface Module {
 }
 
 /** Modules that every module may import. */
-const baseModules = new Set(
-  "document-schemas failure failures files host json package.json program rollouts/messages text v8-limits".split(" "),
-);
+const baseModules = new Set("document-schemas failure json package.json system text".split(" "));
 
 /** The modules from top to bottom. */
 const modules: Readonly<Record<string, Module>> = {
@@ -25,7 +23,7 @@ const modules: Readonly<Record<string, Module>> = {
   run: { imports: "cli commands output session settings" },
   commands: {
     imports:
-      "calls catalogs cli installation lists logging/ledger logging/send mcp output rollouts/check rollouts/dataset rollouts/formats rollouts/index rollouts/input rollouts/rules rollouts/stats service session session/options settings view wire/client wire/contract",
+      "calls catalogs cli lists logging/ledger logging/send mcp output rollouts/check rollouts/dataset rollouts/formats rollouts/index rollouts/input rollouts/rules rollouts/stats service session session/options settings system view wire/client wire/contract",
     open: "*",
   },
   session: {
@@ -76,12 +74,10 @@ const modules: Readonly<Record<string, Module>> = {
   "wire/client": { imports: "wire/contract", packages: "undici", uses: "files network processes" },
   "wire/contract": { packages: "zod", open: "*" },
   database: { packages: "libsql pg", uses: "files network" },
-  files: { uses: "files" },
-  installation: { uses: "files" },
   "document-schemas": { packages: "zod" },
   json: { open: "*" },
   text: { open: "*" },
-  "v8-limits": { uses: "processes" },
+  system: { uses: "files processes", open: "*" },
 };
 
 /** Node's modules by the part of the system that they use. */

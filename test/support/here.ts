@@ -1,6 +1,7 @@
 /** Runs a command line in the process of the test, which takes a tenth of the time of the built program. */
-import type { Host } from "../../src/host.ts";
+
 import { runCommandLine } from "../../src/run.ts";
+import type { Host } from "../../src/system/host.ts";
 import { testHost } from "./host.ts";
 import { findOutputFaults } from "./outputs.ts";
 import type { RunResult } from "./run.ts";

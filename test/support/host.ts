@@ -1,6 +1,6 @@
 /** A host for tests, with streams that store their text, a terminal of any width, and a stopped clock. */
 import { PassThrough, Readable } from "node:stream";
-import type { Host } from "../../src/host.ts";
+import type { Host } from "../../src/system/host.ts";
 
 /** A host, and its output. */
 export interface TestHost extends Host {

@@ -2,10 +2,10 @@
 import * as traced from "../../calls/index.ts";
 import { compileGlob } from "../../catalogs/index.ts";
 import type { Failure, Problem } from "../../failure.ts";
-import { conflictingOptions, invalidOptionValue, requiredOptionMissing } from "../../failures.ts";
 import { type RawJson, textAt } from "../../json/raw-json.ts";
 import { type KeyColumn, printObjects, requirePage } from "../../output/index.ts";
 import type { Context } from "../../session/context.ts";
+import { conflictingOptions, invalidOptionValue, requiredOptionMissing } from "../../system/failures.ts";
 import { pluralize } from "../../text/sentences.ts";
 import { callPathMissing, callsUnconvertible } from "../failures.ts";
 import { type CallPrinting, type CallReply, printCallSummary, printCalls } from "./call-printer.ts";

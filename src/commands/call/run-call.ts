@@ -3,14 +3,14 @@
 import { addAbortSignal, Readable } from "node:stream";
 import { omitContent, parseCallIds, toCallId } from "../../calls/index.ts";
 import { Failure } from "../../failure.ts";
-import { invalidOptionValue } from "../../failures.ts";
-import { getErrorCode } from "../../files.ts";
-import type { Host } from "../../host.ts";
 import { parseRawBytes } from "../../json/raw-bytes.ts";
 import { findMember, toRawJson } from "../../json/raw-json.ts";
 import { checkRequest, openServiceClient, readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import type { Settings } from "../../settings/index.ts";
+import { invalidOptionValue } from "../../system/failures.ts";
+import { getErrorCode } from "../../system/files.ts";
+import type { Host } from "../../system/host.ts";
 import { pluralize } from "../../text/sentences.ts";
 import { readCall } from "../../wire/contract/call.ts";
 import { callIdsUnreadable, callsMissing, callsUnreadable } from "../failures.ts";

@@ -7,11 +7,11 @@ import {
   readUsages,
 } from "../../calls/index.ts";
 import * as catalogs from "../../catalogs/index.ts";
-import { invalidOptionValue } from "../../failures.ts";
 import { parseRawJson } from "../../json/raw-json.ts";
 import { type KeyColumn, printObjects } from "../../output/index.ts";
 import { openServiceClient, readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
+import { invalidOptionValue } from "../../system/failures.ts";
 import { parseDecimal } from "../../text/decimal.ts";
 import { pluralize } from "../../text/sentences.ts";
 import { readCall } from "../../wire/contract/call.ts";

@@ -1,10 +1,10 @@
 import { basename } from "node:path";
 import * as catalogs from "../../catalogs/index.ts";
-import { conflictingOptions, requiredOptionMissing } from "../../failures.ts";
 import { noteDefects } from "../../lists/sort-rows.ts";
 import { type KeyColumn, printObjects, type Screen } from "../../output/index.ts";
 import type { Context } from "../../session/context.ts";
 import type { Settings } from "../../settings/index.ts";
+import { conflictingOptions, requiredOptionMissing } from "../../system/failures.ts";
 import { formatList, pluralize } from "../../text/sentences.ts";
 import { formatMinute, type TimeResolver } from "../../text/units.ts";
 import type { CatalogModel } from "../../wire/contract/models.ts";

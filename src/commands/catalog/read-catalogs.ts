@@ -2,12 +2,12 @@
 
 import * as catalogs from "../../catalogs/index.ts";
 import { isFailure } from "../../failure.ts";
-import { getErrorCode } from "../../files.ts";
 import { noteDefects } from "../../lists/sort-rows.ts";
 import { openServiceClient, readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import type { CatalogSourceOptions } from "../../session/options/list-options.ts";
 import type { Settings } from "../../settings/index.ts";
+import { getErrorCode } from "../../system/files.ts";
 import { findNearest } from "../../text/nearest.ts";
 import { describeSystemCode } from "../../text/sentences.ts";
 import { formatMinute } from "../../text/units.ts";

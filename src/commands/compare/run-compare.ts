@@ -1,5 +1,4 @@
 import { Failure, toWarningDocuments } from "../../failure.ts";
-import { conflictingOptions } from "../../failures.ts";
 import { printDocument, printObjects, type Screen } from "../../output/index.ts";
 import {
   composeCheckResult,
@@ -17,6 +16,7 @@ import { readTries } from "../../session/options/input-options.ts";
 import { checkReportFiles } from "../../session/output-files.ts";
 import { noteWarnings, skipInvalidGroups, withExcerpts } from "../../session/print-problems.ts";
 import { closeDatasetAtEnd, printInputNotes, readInputs } from "../../session/read-inputs.ts";
+import { conflictingOptions } from "../../system/failures.ts";
 import { formatForDisplay, roundForDisplay } from "../../text/decimal.ts";
 import { formatList, pluralize } from "../../text/sentences.ts";
 import * as failures from "../failures.ts";

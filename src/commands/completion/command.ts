@@ -1,7 +1,7 @@
 /** Defines `rollcall completion`, and the hidden command that completion scripts call. */
 
 import { choice, command, repeated, required, text } from "../../cli/index.ts";
-import { conflictingOptions } from "../../failures.ts";
+import { conflictingOptions } from "../../system/failures.ts";
 
 export const completion = command({
   words: "completion",

@@ -1,6 +1,4 @@
 import { toWarningDocuments } from "../../failure.ts";
-import { conflictingOptions, requiredOptionMissing } from "../../failures.ts";
-import { requireUnusedFile, savePieces } from "../../files.ts";
 import { printFacts, toFacts } from "../../lists/print-facts.ts";
 import { writeRejected } from "../../logging/send/index.ts";
 import { printDocument, type Screen } from "../../output/index.ts";
@@ -19,6 +17,8 @@ import type { Context } from "../../session/context.ts";
 import { checkOutputFiles, writeReceipt } from "../../session/output-files.ts";
 import { printWarnings } from "../../session/print-problems.ts";
 import { closeDatasetAtEnd, printInputNotes, readInputs } from "../../session/read-inputs.ts";
+import { conflictingOptions, requiredOptionMissing } from "../../system/failures.ts";
+import { requireUnusedFile, savePieces } from "../../system/files.ts";
 import { formatList, pluralize } from "../../text/sentences.ts";
 import { conversionInexact, convertRejected, stdoutIsTerminal } from "../failures.ts";
 import type { ConvertOptions } from "./command.ts";

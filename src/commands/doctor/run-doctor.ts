@@ -1,8 +1,5 @@
 import { version } from "../../../package.json" with { type: "json" };
 import { defect, Failure, type FailureCode, isFailure, toFailure } from "../../failure.ts";
-import { checkFileMode, ignoreErrors, isDatabaseUrl } from "../../files.ts";
-import type { Host } from "../../host.ts";
-import { findInstallation } from "../../installation.ts";
 import {
   type EntryCounts,
   examineLedger,
@@ -14,6 +11,9 @@ import { type Line, printObjects, printPage } from "../../output/index.ts";
 import { withoutNotices } from "../../session/connect.ts";
 import { type Context, runInContext } from "../../session/context.ts";
 import * as config from "../../settings/index.ts";
+import { checkFileMode, ignoreErrors, isDatabaseUrl } from "../../system/files.ts";
+import type { Host } from "../../system/host.ts";
+import { findInstallation } from "../../system/installation.ts";
 import { inProfile, pluralize } from "../../text/sentences.ts";
 import { loadDownloads } from "../../wire/client/index.ts";
 import type { CredentialUse, EndpointHost } from "../../wire/contract/endpoint.ts";

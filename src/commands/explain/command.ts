@@ -1,7 +1,7 @@
 import { command, text } from "../../cli/index.ts";
-import { invalidOptionValue } from "../../failures.ts";
 import { type KeyColumn, type Line, loadFailurePrinter, printObjects, printPage } from "../../output/index.ts";
 import type { Context } from "../../session/context.ts";
+import { invalidOptionValue } from "../../system/failures.ts";
 import { findNearest } from "../../text/nearest.ts";
 import type { Topic } from "./code-topics.ts";
 import type { ExplainDocument } from "./output.ts";

@@ -1,8 +1,6 @@
 /** Runs the verbs of `rollcall ledger` (guarantees.md). */
 
 import { isFailure, toProblemDocument } from "../../failure.ts";
-import { conflictingOptions } from "../../failures.ts";
-import { checkDatabaseMode, isDatabaseUrl } from "../../files.ts";
 import * as ledgers from "../../logging/ledger/index.ts";
 import { type Verification, verifyDataset } from "../../logging/send/index.ts";
 import { type KeyColumn, printDocument, printObjects, type Screen } from "../../output/index.ts";
@@ -13,6 +11,8 @@ import type { Context } from "../../session/context.ts";
 import { listSkippedFiles, printSkippedFiles, withExcerpts } from "../../session/print-problems.ts";
 import { closeDatasetAtEnd, readInputs } from "../../session/read-inputs.ts";
 import type { Settings } from "../../settings/index.ts";
+import { conflictingOptions } from "../../system/failures.ts";
+import { checkDatabaseMode, isDatabaseUrl } from "../../system/files.ts";
 import { describeSystemCode, pluralize, toOptionArgs } from "../../text/sentences.ts";
 import { formatIsoTime } from "../../text/units.ts";
 import * as failures from "../failures.ts";

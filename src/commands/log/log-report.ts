@@ -12,10 +12,10 @@ import {
   type SendProgress,
 } from "../../logging/send/index.ts";
 import { type Meter, printDocument, type Screen } from "../../output/index.ts";
-import { formatOwnCommand } from "../../program.ts";
 import { formatRetry, listServiceArgs } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import type { Settings } from "../../settings/index.ts";
+import { formatOwnCommand } from "../../system/program.ts";
 import { pluralize, toOptionArgs } from "../../text/sentences.ts";
 import type { LogOptions } from "./command.ts";
 import type { LogDocument } from "./output.ts";

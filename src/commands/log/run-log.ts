@@ -1,6 +1,4 @@
 import { isFailure } from "../../failure.ts";
-import { conflictingOptions, invalidOptionValue } from "../../failures.ts";
-import { checkDatabaseMode, isDatabaseUrl, requireCreatable } from "../../files.ts";
 import { checkFactFields } from "../../lists/print-facts.ts";
 import { formatLease, ledgerMissing } from "../../logging/ledger/failures.ts";
 import { openExistingLedger } from "../../logging/ledger/index.ts";
@@ -15,6 +13,8 @@ import { checkOutputFiles, writeReceipt } from "../../session/output-files.ts";
 import { printDistributions, printWarnings } from "../../session/print-problems.ts";
 import { closeDatasetAtEnd, printInputNotes, readInputs, readStrictness } from "../../session/read-inputs.ts";
 import type { Settings } from "../../settings/index.ts";
+import { conflictingOptions, invalidOptionValue } from "../../system/failures.ts";
+import { checkDatabaseMode, isDatabaseUrl, requireCreatable } from "../../system/files.ts";
 import { describeSystemCode, pluralize } from "../../text/sentences.ts";
 import { ledgerLocationMissing, stdoutIsTerminal } from "../failures.ts";
 import type { LogOptions } from "./command.ts";

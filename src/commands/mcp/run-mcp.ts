@@ -9,13 +9,13 @@ import {
   runCommand,
 } from "../../cli/index.ts";
 import { toFailure } from "../../failure.ts";
-import { withSignal } from "../../host.ts";
 import { parseRawJson, type RawJson } from "../../json/raw-json.ts";
 import * as mcp from "../../mcp/index.ts";
 import { loadFailurePrinter, openRunCleaner, openScreen, parseScreenOptions } from "../../output/index.ts";
 import { readEffectiveSettings } from "../../session/connect.ts";
 import { type Context, openContext, runInContext } from "../../session/context.ts";
 import { readSavedSecrets } from "../../settings/saved-files.ts";
+import { withSignal } from "../../system/host.ts";
 import type { McpOptions } from "./command.ts";
 import { readInRoot, toCheckDocument, toCompareDocument, toStatsDocument } from "./root-tools.ts";
 

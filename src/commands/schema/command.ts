@@ -1,6 +1,6 @@
 import { command, flag, listOutputs, repeated } from "../../cli/index.ts";
-import { invalidOptionValue, requiredOptionMissing } from "../../failures.ts";
 import { printDocument, printObjects } from "../../output/index.ts";
+import { invalidOptionValue, requiredOptionMissing } from "../../system/failures.ts";
 import { findNearest } from "../../text/nearest.ts";
 import type { SchemaListDocument } from "./output.ts";
 

@@ -1,6 +1,4 @@
 import { toFailure, toProblemDocument } from "../../failure.ts";
-import { conflictingOptions, requiredOptionMissing } from "../../failures.ts";
-import { waitForAbort } from "../../host.ts";
 import { replaceLineEnds, sliceText } from "../../json/json-bytes.ts";
 import { elementsOf, memberAt, readRoot, spanOf } from "../../json/table.ts";
 import { openExistingLedger } from "../../logging/ledger/index.ts";
@@ -18,6 +16,8 @@ import {
   readInputs,
 } from "../../session/read-inputs.ts";
 import type { Settings } from "../../settings/index.ts";
+import { conflictingOptions, requiredOptionMissing } from "../../system/failures.ts";
+import { waitForAbort } from "../../system/host.ts";
 import { pluralize, toOptionArgs } from "../../text/sentences.ts";
 import { formatPercent } from "../../text/units.ts";
 import * as pages from "../../view/index.ts";

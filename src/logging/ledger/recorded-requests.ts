@@ -1,7 +1,7 @@
 /** Reads the requests of earlier runs, and records the requests of a run. */
 import type { DatabaseLocation, Lock } from "../../database/index.ts";
 import { type Failure, isFailure } from "../../failure.ts";
-import type { Host } from "../../host.ts";
+import type { Host } from "../../system/host.ts";
 import { dayMs } from "../../text/units.ts";
 import { formatId, isUnknown, type LedgerScope, makeIdempotencyKey, parseId } from "./entries.ts";
 import { leaseLost, ledgerBusy, ledgerMissing, ledgerReplaced } from "./failures.ts";

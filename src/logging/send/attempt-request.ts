@@ -1,8 +1,8 @@
 /** Attempts a request until the outcome is final or no retry is allowed. */
 
 import type { Failure } from "../../failure.ts";
-import type { Host } from "../../host.ts";
 import type { Dataset } from "../../rollouts/dataset/index.ts";
+import type { Host } from "../../system/host.ts";
 import { dayMs } from "../../text/units.ts";
 import { isQuotaUsedUp } from "../../wire/client/failures.ts";
 import type { Attempt, Retry, RetryBudget, StreamedBody } from "../../wire/client/index.ts";

@@ -2,9 +2,9 @@
 
 import { basename } from "node:path";
 import { Failure, isFailure, toFailure } from "../../failure.ts";
-import { invalidOptionValue } from "../../failures.ts";
 import { assignDedupKeys, type Dataset, getFirstFile, hasOtherContent } from "../../rollouts/dataset/index.ts";
 import { invalidInput } from "../../rollouts/rules/failures.ts";
+import { invalidOptionValue } from "../../system/failures.ts";
 import { ledgerBusy } from "../ledger/failures.ts";
 import { openPriorOutcomes, openRunLedger, openWrittenFiles, type RunLedger } from "../ledger/index.ts";
 import { type Delivery, openDelivery, resolveRejectsPath } from "./delivery.ts";

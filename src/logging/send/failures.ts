@@ -1,5 +1,5 @@
 import { Failure, type FailureDetails } from "../../failure.ts";
-import { getErrorCode } from "../../files.ts";
+import { getErrorCode } from "../../system/files.ts";
 import * as sentences from "../../text/sentences.ts";
 import { formatRoundedSize } from "../../text/units.ts";
 

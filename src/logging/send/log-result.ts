@@ -1,10 +1,10 @@
 /** Describes the result of a run of `log`. */
 
 import { type Failure, type FailureDetails, isFailure } from "../../failure.ts";
-import { interrupted } from "../../failures.ts";
 import { countUnreadable, type Dataset, locateGroup, toDatasetFacts } from "../../rollouts/dataset/index.ts";
 import { toFileLine } from "../../rollouts/rules/positions.ts";
 import { createProblem } from "../../rollouts/rules/problems.ts";
+import { interrupted } from "../../system/failures.ts";
 import { ledgerReplaced } from "../ledger/failures.ts";
 import type { RunLedger } from "../ledger/index.ts";
 import { countByOutcome, type OutcomeCounts, zeroCounts } from "./group-outcomes.ts";

@@ -4,12 +4,12 @@ import { constants, createReadStream, statSync } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { Failure, isFailure, type Problem, toProblemDocument } from "../../failure.ts";
-import { type Draft, getErrorCode, openDraft, removeDrafts } from "../../files.ts";
 import { bomLength, endOfLine, newline, skipWhite, trimmedEnd } from "../../json/json-bytes.ts";
 import { memberAt, parseValue, readRoot } from "../../json/table.ts";
 import * as grouping from "../../rollouts/dataset/index.ts";
 import { combineModes, type Source } from "../../rollouts/dataset/index.ts";
 import { createProblem } from "../../rollouts/rules/problems.ts";
+import { type Draft, getErrorCode, openDraft, removeDrafts } from "../../system/files.ts";
 import type { WrittenFiles } from "../ledger/index.ts";
 import { rejectsExist, rejectsUnwritable } from "./failures.ts";
 

@@ -1,8 +1,8 @@
 /** Holds the state of a run that sends requests. */
 
 import { Failure } from "../../failure.ts";
-import type { Host } from "../../host.ts";
 import type { Dataset } from "../../rollouts/dataset/index.ts";
+import type { Host } from "../../system/host.ts";
 import type { Attempt, Retry, RetryBudget } from "../../wire/client/index.ts";
 import type { RecordedRequest } from "../ledger/index.ts";
 import { isKeyHonored } from "./attempt-request.ts";

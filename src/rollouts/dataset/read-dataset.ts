@@ -1,6 +1,6 @@
 /** Reads and checks all inputs. */
 
-import type { Host } from "../../host.ts";
+import type { Host } from "../../system/host.ts";
 import { findNearest } from "../../text/nearest.ts";
 import { listCustomKeys, loadRolloutMeasurer, type MeasuredKeys } from "../check/index.ts";
 import { type Conversion, convertOpened, type FormatOptions } from "../formats/index.ts";

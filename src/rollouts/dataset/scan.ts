@@ -3,7 +3,7 @@ import { isUtf8 } from "node:buffer";
 import { bomLength, newline, openBracket, type Span, skipWhite, trimmedEnd } from "../../json/json-bytes.ts";
 import { cacheReader, JsonReader, nodeSize, type SyntaxFault, Table } from "../../json/reader.ts";
 import { emptyTable, endOf, nodeAfter, startOf } from "../../json/table.ts";
-import { limitInlining } from "../../v8-limits.ts";
+import { limitInlining } from "../../system/v8-limits.ts";
 import { type Block, Checker, emptyBlock, keyUses, type ScanOptions } from "../check/index.ts";
 import { createScanResult, mergeScanResult, type ScanResult } from "../index/scan-result.ts";
 import * as input from "../input/index.ts";

@@ -1,7 +1,7 @@
 /** Converts inputs of other tools to lines with one group each. */
 import { dirname, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import type { Host } from "../../host.ts";
+import type { Host } from "../../system/host.ts";
 import { formatList, pluralize, toOptionArgs } from "../../text/sentences.ts";
 import * as input from "../input/index.ts";
 import type { Value } from "../messages/value.ts";

@@ -1,7 +1,7 @@
 /** Reads the documents next to a record, which are not records themselves. */
 import { basename, dirname, join } from "node:path";
-import { getErrorCode, readRegularFile } from "../../files.ts";
 import { bomLength } from "../../json/json-bytes.ts";
+import { getErrorCode, readRegularFile } from "../../system/files.ts";
 import { inputUnreadable } from "../input/failures.ts";
 import * as input from "../input/index.ts";
 import { ConversionError, Value } from "../messages/value.ts";

@@ -1,6 +1,6 @@
 /** Defines the interface of formats, whose functions throw ConversionError. */
 
-import type { Host } from "../../host.ts";
+import type { Host } from "../../system/host.ts";
 import type { OpenedInputs, RecordKinds } from "../input/index.ts";
 import type { ConversionNotes } from "../messages/chat.ts";
 import type { Json } from "../messages/output-json.ts";

@@ -1,8 +1,8 @@
 /** Writes groups as lines of rollcall's format, and maps the lines to records. */
 
 import { hash } from "node:crypto";
-import type { Host } from "../../host.ts";
 import { replaceLineEnds } from "../../json/json-bytes.ts";
+import type { Host } from "../../system/host.ts";
 import * as input from "../input/index.ts";
 import { additionReasonOf, childrenOf, findSource, type Json, JsonWriter, memberOf } from "../messages/output-json.ts";
 import type { Value } from "../messages/value.ts";

@@ -1,8 +1,9 @@
 /** Converts files of other tools to groups. */
-import { readUpTo } from "../../files.ts";
-import type { Host } from "../../host.ts";
+
 import { isObject, parseJson } from "../../json/json-bytes.ts";
 import { digitsAt, findMember, tryParseRawJson } from "../../json/raw-json.ts";
+import { readUpTo } from "../../system/files.ts";
+import type { Host } from "../../system/host.ts";
 import { describeSystemCode } from "../../text/sentences.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
 import { invalidRewards } from "../input/failures.ts";

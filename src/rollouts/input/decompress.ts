@@ -1,7 +1,7 @@
 /** Decompresses gzip and zstd streams. */
 import { pipeline, Transform } from "node:stream";
 import * as zlib from "node:zlib";
-import { getErrorCode } from "../../files.ts";
+import { getErrorCode } from "../../system/files.ts";
 import { corruptData } from "./failures.ts";
 
 type Chunks = AsyncIterable<Uint8Array>;

@@ -1,8 +1,8 @@
 /** Expands arguments, globs and folders to names of files. */
 import { readdirSync } from "node:fs";
 import { resolve } from "node:path";
-import { identifyFile, ignoreErrors } from "../../files.ts";
-import type { Host } from "../../host.ts";
+import { identifyFile, ignoreErrors } from "../../system/files.ts";
+import type { Host } from "../../system/host.ts";
 import { adviseSkipped } from "../rules/input-rules.ts";
 import type { Problems } from "../rules/problems.ts";
 import { UnusableInput } from "./failures.ts";

@@ -1,9 +1,9 @@
 /** Finds files of datasets on the Hugging Face Hub: `hf://datasets/<owner>/<name>[@revision]/<path>`. */
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { readUpTo } from "../../files.ts";
-import type { Host } from "../../host.ts";
 import { isObject, parseJson } from "../../json/json-bytes.ts";
+import { readUpTo } from "../../system/files.ts";
+import type { Host } from "../../system/host.ts";
 import { invalidRemoteUrl, type RemoteLocation, unsafeRedirect } from "./failures.ts";
 import { isAllowed, isSafeTarget, type RemoteAccess, type RemoteContext, requestFile } from "./remote-file.ts";
 

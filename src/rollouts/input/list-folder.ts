@@ -1,7 +1,7 @@
 /** Lists the rollout files below a folder, and every other entry that could hold rollouts. */
 import { closeSync, type Dirent, lstatSync, openSync, readdirSync, readSync, realpathSync } from "node:fs";
 import { join, sep } from "node:path";
-import { getErrorCode, identifyFile, ignoreErrors } from "../../files.ts";
+import { getErrorCode, identifyFile, ignoreErrors } from "../../system/files.ts";
 import type { SkipReason } from "../rules/input-rules.ts";
 import { isRolloutName, tryStat } from "./names.ts";
 

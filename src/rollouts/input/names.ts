@@ -1,6 +1,6 @@
 /** Recognizes URLs and rollout files by name, and reports folders without rollouts. */
 import { type BigIntStats, statSync } from "node:fs";
-import { ignoreErrors } from "../../files.ts";
+import { ignoreErrors } from "../../system/files.ts";
 import type { Problems } from "../rules/problems.ts";
 
 const rolloutName = /\.(?:jsonl|ndjson|json|eval|traj|parquet)(?:\.gz|\.zst)?$/i;

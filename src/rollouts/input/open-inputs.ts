@@ -2,7 +2,7 @@
 import { closeSync, createReadStream, fstatSync, openSync, statSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { Failure } from "../../failure.ts";
-import { getErrorCode, unblockOnAbort } from "../../files.ts";
+import { getErrorCode, unblockOnAbort } from "../../system/files.ts";
 import { Problems } from "../rules/problems.ts";
 import { findDecompressor, ZstdUnsupported } from "./decompress.ts";
 import { expandGlob, expandNames, expandPatterns, isGlob } from "./expand-names.ts";

@@ -1,6 +1,6 @@
 /** Opens inputs at http://, https:// and hf:// URLs. */
 import { Readable } from "node:stream";
-import { withSignal } from "../../host.ts";
+import { withSignal } from "../../system/host.ts";
 import { type DownloadReply, loadDownloads } from "../../wire/client/index.ts";
 import { invalidRemoteUrl, type RemoteLocation } from "./failures.ts";
 import { openHub } from "./hub.ts";

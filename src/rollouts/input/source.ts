@@ -1,7 +1,7 @@
 /** Defines sources, and reads bytes at any offset. */
 import { closeSync, openSync, readSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
-import { getErrorCode } from "../../files.ts";
+import { getErrorCode } from "../../system/files.ts";
 import type { Path } from "../rules/positions.ts";
 import { createProblem, type ProblemLocation } from "../rules/problems.ts";
 import type { Columns } from "./column-values.ts";

@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import * as zlib from "node:zlib";
 import { type Entry, fromRandomAccessReaderPromise, getFileNameLowLevel, RandomAccessReader } from "yauzl";
 import { Failure } from "../../failure.ts";
-import { getErrorCode } from "../../files.ts";
+import { getErrorCode } from "../../system/files.ts";
 import { decompressedTooLarge } from "./failures.ts";
 import { skipByName } from "./list-folder.ts";
 import { isRolloutName } from "./names.ts";

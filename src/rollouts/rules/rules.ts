@@ -1,6 +1,6 @@
 /** Lists all rules, and parses `--strict` and `--allow`. */
 
-import { invalidOptionValue } from "../../failures.ts";
+import { invalidOptionValue } from "../../system/failures.ts";
 import { findNearest } from "../../text/nearest.ts";
 import { fileRules } from "./file-rules.ts";
 import { inputRules, runRules } from "./input-rules.ts";

@@ -1,5 +1,5 @@
 import { Failure } from "../../failure.ts";
-import { getErrorCode } from "../../files.ts";
+import { getErrorCode } from "../../system/files.ts";
 import { describeSystemCode } from "../../text/sentences.ts";
 
 export interface Listener {

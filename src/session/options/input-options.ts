@@ -1,8 +1,8 @@
 /** Defines the options of commands that read trajectories. */
 
 import * as cli from "../../cli/index.ts";
-import { invalidOptionValue } from "../../failures.ts";
 import { type ReportForm, reportForms } from "../../output/index.ts";
+import { invalidOptionValue } from "../../system/failures.ts";
 
 const parseShard = (word: string, option: string) => {
   const [, part = 0, of = 0] = (/^([1-9]\d{0,5})\/([1-9]\d{0,5})$/.exec(word) ?? []).map(Number);

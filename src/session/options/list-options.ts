@@ -1,7 +1,7 @@
 /** Defines the options of commands that print lists. */
 
 import * as cli from "../../cli/index.ts";
-import { invalidOptionValue } from "../../failures.ts";
+import { invalidOptionValue } from "../../system/failures.ts";
 import { parseDecimal } from "../../text/decimal.ts";
 import { parseDeadline } from "../../text/units.ts";
 import { ageOption, countOption, timeOption, unitOption } from "./unit-options.ts";

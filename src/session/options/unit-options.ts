@@ -1,6 +1,6 @@
 /** Defines options with sizes, durations, times and percentages. */
 import * as cli from "../../cli/index.ts";
-import { invalidOptionValue } from "../../failures.ts";
+import { invalidOptionValue } from "../../system/failures.ts";
 import {
   type InvalidText,
   isInvalid,

@@ -3,7 +3,7 @@ import { setMaxListeners } from "node:events";
 import type { Duplex } from "node:stream";
 import buildConnector from "undici/lib/core/connect.js";
 import Agent from "undici/lib/dispatcher/agent.js";
-import { withTieringBudget } from "../../v8-limits.ts";
+import { withTieringBudget } from "../../system/v8-limits.ts";
 import { isForwardedByProxy, type Route } from "./route.ts";
 import { connectTimeoutMs, TransportError, toTransportError } from "./transport-error.ts";
 

@@ -1,7 +1,7 @@
 /** Downloads files, and probes URLs for `doctor`. */
 import { Readable } from "node:stream";
 import type { Failure } from "../../failure.ts";
-import { withSignal } from "../../host.ts";
+import { withSignal } from "../../system/host.ts";
 import { traceRequest, userAgent } from "./build-request.ts";
 import type { Connections } from "./connections.ts";
 import { type Headers, type OutgoingRequest, type ReplyHeaders, runExchange } from "./exchange.ts";

@@ -1,6 +1,6 @@
 /** Decompresses the bodies of replies, and recognizes web pages. */
 import type { Transform } from "node:stream";
-import { getErrorCode } from "../../files.ts";
+import { getErrorCode } from "../../system/files.ts";
 import type { ExchangeResult, ReplyHeaders } from "./exchange.ts";
 import { TransportError } from "./transport-error.ts";
 

@@ -1,6 +1,6 @@
 /** Defines the options of requests. */
 
-import type { Host } from "../../host.ts";
+import type { Host } from "../../system/host.ts";
 import type { Credential, CredentialUse, EndpointHost } from "../contract/endpoint.ts";
 
 export type ClientOptions = Readonly<{

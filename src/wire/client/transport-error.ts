@@ -1,5 +1,5 @@
 /** Names the errors of connections. */
-import { getErrorCode } from "../../files.ts";
+import { getErrorCode } from "../../system/files.ts";
 
 export class TransportError extends Error {
   override readonly name = "TransportError";

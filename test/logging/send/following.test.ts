@@ -1,8 +1,8 @@
 import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { interrupted } from "../../../src/failures.ts";
 import { type FollowOptions, followFile } from "../../../src/logging/send/index.ts";
+import { interrupted } from "../../../src/system/failures.ts";
 import { requestRefused } from "../../../src/wire/client/failures.ts";
 import type { Attempt } from "../../../src/wire/client/index.ts";
 import { testHost } from "../../support/host.ts";

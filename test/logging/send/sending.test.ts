@@ -18,7 +18,6 @@ import fc from "fast-check";
 import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { isFailure } from "../../../src/failure.ts";
-import { interrupted } from "../../../src/failures.ts";
 import { openRunLedger, openWrittenFiles } from "../../../src/logging/ledger/index.ts";
 import { canResend } from "../../../src/logging/send/attempt-request.ts";
 import { oneRequestTooLarge } from "../../../src/logging/send/failures.ts";
@@ -27,6 +26,7 @@ import { createEnvelope, planRequests } from "../../../src/logging/send/plan.ts"
 import { openRejects } from "../../../src/logging/send/rejects.ts";
 import type { Dataset } from "../../../src/rollouts/dataset/index.ts";
 import { openDescriptorBytes } from "../../../src/rollouts/input/source.ts";
+import { interrupted } from "../../../src/system/failures.ts";
 import { requestRefused } from "../../../src/wire/client/failures.ts";
 import type { Attempt, RetryBudget } from "../../../src/wire/client/index.ts";
 import { testHost } from "../../support/host.ts";

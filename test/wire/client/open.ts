@@ -3,8 +3,8 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 import { Failure } from "../../../src/failure.ts";
-import { interrupted } from "../../../src/failures.ts";
-import type { Host } from "../../../src/host.ts";
+import { interrupted } from "../../../src/system/failures.ts";
+import type { Host } from "../../../src/system/host.ts";
 import {
   type Attempt,
   type Client,

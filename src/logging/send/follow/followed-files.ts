@@ -2,13 +2,13 @@
 
 import { stat } from "node:fs/promises";
 import { Failure } from "../../../failure.ts";
-import { getErrorCode } from "../../../files.ts";
-import type { Host } from "../../../host.ts";
 import { bomLength } from "../../../json/json-bytes.ts";
 import * as datasets from "../../../rollouts/dataset/index.ts";
 import { invalidInput } from "../../../rollouts/rules/failures.ts";
 import { Problems } from "../../../rollouts/rules/problems.ts";
 import type { Strictness } from "../../../rollouts/rules/rules.ts";
+import { getErrorCode } from "../../../system/files.ts";
+import type { Host } from "../../../system/host.ts";
 import { fileNotFollowable } from "../failures.ts";
 
 export interface FollowedFileOptions {

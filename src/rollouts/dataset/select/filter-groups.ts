@@ -3,10 +3,10 @@ import { setImmediate } from "node:timers/promises";
 import { isNativeError } from "node:util/types";
 import { createContext, type RunningScriptOptions, Script } from "node:vm";
 import { Failure } from "../../../failure.ts";
-import { interrupted } from "../../../failures.ts";
-import { repeatInterrupt } from "../../../host.ts";
 import { isObject, type JsonObject } from "../../../json/json-bytes.ts";
 import { elementsOf, type JsonValue, memberAt, parseValue, readRoot } from "../../../json/table.ts";
+import { interrupted } from "../../../system/failures.ts";
+import { repeatInterrupt } from "../../../system/host.ts";
 import { loadTrajectoryMeasurer } from "../../check/index.ts";
 import {
   fieldDefaults,

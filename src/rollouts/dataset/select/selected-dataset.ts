@@ -1,6 +1,6 @@
 /** Composes a dataset of selected groups. */
 import { createHash } from "node:crypto";
-import type { Host } from "../../../host.ts";
+import type { Host } from "../../../system/host.ts";
 import { countWhile, NumberColumn } from "../../index/column.ts";
 import { ScanResult } from "../../index/scan-result.ts";
 import * as input from "../../input/index.ts";

@@ -2,10 +2,10 @@
 import * as fs from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { addAbortSignal, type Readable } from "node:stream";
-import { Failure, type Problem } from "./failure.ts";
+import { Failure, type Problem } from "../failure.ts";
+import { describeSystemCode } from "../text/sentences.ts";
+import { formatCommandLine } from "../text/shell-words.ts";
 import { currentUser, type Host } from "./host.ts";
-import { describeSystemCode } from "./text/sentences.ts";
-import { formatCommandLine } from "./text/shell-words.ts";
 
 export const getErrorCode = (thrown: unknown) =>
   thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : "unknown";

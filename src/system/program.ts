@@ -1,5 +1,5 @@
 /** Names this program in commands, as the user started it. */
-import { formatCommandLine } from "./text/shell-words.ts";
+import { formatCommandLine } from "../text/shell-words.ts";
 
 let programName = "rollcall";
 

@@ -1,5 +1,5 @@
-import { Failure, type FailureDetails } from "./failure.ts";
-import { formatSuggestion, resendAloneHint } from "./text/sentences.ts";
+import { Failure, type FailureDetails } from "../failure.ts";
+import { formatSuggestion, resendAloneHint } from "../text/sentences.ts";
 
 export const interrupted = (
   details: FailureDetails & { signal: NonNullable<FailureDetails["signal"]> },
