@@ -38,7 +38,7 @@ const groups = [
     test: /\/src\/commands\/(serve|(auth|commands|completion|config|doctor|explain|ledger|mcp|profile|schema)\/command)\.ts$/,
   },
   // `schema`, `commands` and completion need all.
-  { name: "documents", test: /\/src\/(document-schemas|commands\/[a-z-]+\/output)\.ts$/ },
+  { name: "documents", test: /\/src\/(output\/document-schemas|commands\/[a-z-]+\/output)\.ts$/ },
   {
     name: "log-run",
     test: /\/src\/(commands\/(log\/(run-log|log-report)|check\/run-check)|session\/(print-problems|read-inputs))\.ts$/,

@@ -1,6 +1,6 @@
 /** Defines commands, and formats their usage. */
 
-import type { Outputs } from "../document-schemas.ts";
+import type { Outputs } from "../output/document-schemas.ts";
 import type { Context } from "../session/context.ts";
 import type { OptionKind, OptionKinds, Values } from "./kinds.ts";
 

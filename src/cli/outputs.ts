@@ -1,6 +1,6 @@
 /** Finds the JSON documents of commands. */
 
-import type { Output } from "../document-schemas.ts";
+import type { Output } from "../output/document-schemas.ts";
 import { invalidOptionValue } from "../system/failures.ts";
 import { findNearest } from "../text/nearest.ts";
 import type { Command, Program } from "./command.ts";
@@ -19,7 +19,7 @@ const loadOutputs = async ({ loadOutputs: load }: Command): Promise<readonly Out
 export const checkFields = async ({ nouns }: Program, words: string, fields: readonly string[]) => {
   const noun = await nouns[words.split(" ", 1)[0] ?? ""]?.();
   const output = noun && (await loadOutputs(noun)).find(({ name }) => name === words);
-  const known = output ? (await import("../document-schemas.ts")).keysOf(output.schema) : [];
+  const known = output ? (await import("../output/document-schemas.ts")).keysOf(output.schema) : [];
   const unknown = fields.find((field) => !known.some((name) => field === name || field.startsWith(`${name}.`)));
   const wanted = `names of keys: ${known.slice(0, 5).join(", ")}, …`;
   if (unknown !== undefined) throw invalidOptionValue("--fields", unknown, wanted, findNearest(unknown, known));

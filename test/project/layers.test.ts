@@ -15,7 +15,7 @@ interface Module {
 }
 
 /** Modules that every module may import. */
-const baseModules = new Set("document-schemas failure json package.json system text".split(" "));
+const baseModules = new Set("failure json package.json system text".split(" "));
 
 /** The modules from top to bottom. */
 const modules: Readonly<Record<string, Module>> = {
@@ -23,7 +23,7 @@ const modules: Readonly<Record<string, Module>> = {
   run: { imports: "cli commands output session settings" },
   commands: {
     imports:
-      "calls catalogs cli lists logging/ledger logging/send mcp output rollouts/check rollouts/dataset rollouts/formats rollouts/index rollouts/input rollouts/rules rollouts/stats service session session/options settings system view wire/client wire/contract",
+      "calls catalogs cli logging/ledger logging/send mcp output rollouts/check rollouts/dataset rollouts/formats rollouts/index rollouts/input rollouts/rules rollouts/stats service session session/options settings system view wire/client wire/contract",
     open: "*",
   },
   session: {
@@ -31,10 +31,14 @@ const modules: Readonly<Record<string, Module>> = {
       "output rollouts/dataset rollouts/formats rollouts/input rollouts/rules service session/options settings wire/client wire/contract",
     open: "*",
   },
-  lists: { imports: "output wire/contract", open: "*" },
   "session/options": { imports: "catalogs cli output", open: "*" },
   cli: { imports: "output session", packages: "commander" },
-  output: { packages: "chalk cli-table3 ora string-width", uses: "files processes", open: "*" },
+  output: {
+    imports: "wire/contract",
+    packages: "chalk cli-table3 ora string-width zod",
+    uses: "files processes",
+    open: "*",
+  },
   mcp: { imports: "rollouts/rules", packages: "@modelcontextprotocol/sdk zod", uses: "files" },
   view: {
     imports: "calls rollouts/dataset rollouts/index rollouts/stats service/http-server",
@@ -74,7 +78,6 @@ const modules: Readonly<Record<string, Module>> = {
   "wire/client": { imports: "wire/contract", packages: "undici", uses: "files network processes" },
   "wire/contract": { packages: "zod", open: "*" },
   database: { packages: "libsql pg", uses: "files network" },
-  "document-schemas": { packages: "zod" },
   json: { open: "*" },
   text: { open: "*" },
   system: { uses: "files processes", open: "*" },

@@ -16,7 +16,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { documentSchema, lineSchema } from "../../src/document-schemas.ts";
+import { documentSchema, lineSchema } from "../../src/output/document-schemas.ts";
 import { outputs } from "../support/outputs.ts";
 import { newHome, runRollcall } from "../support/run.ts";
 import { commandPaths } from "./docs/commands.ts";

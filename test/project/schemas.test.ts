@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
-import { documentSchema, lineSchema } from "../../src/document-schemas.ts";
+import { documentSchema, lineSchema } from "../../src/output/document-schemas.ts";
 import { commandIn, faultsIn, findOutputFaults, outputs } from "../support/outputs.ts";
 import { newHome, runRollcall } from "../support/run.ts";
 import { json, scriptedServer } from "../support/server.ts";

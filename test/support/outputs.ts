@@ -2,7 +2,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { listCommands, listOutputs, loadTree } from "../../src/cli/index.ts";
 import { program } from "../../src/commands/index.ts";
-import { documentSchema, lineSchema, type Output } from "../../src/document-schemas.ts";
+import { documentSchema, lineSchema, type Output } from "../../src/output/document-schemas.ts";
 
 export const outputs = await listOutputs(program);
 

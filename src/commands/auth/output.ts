@@ -1,6 +1,6 @@
 /** Defines the documents of `auth`. */
-import * as s from "../../document-schemas.ts";
-import { describe, list, nullable, object, oneOf, text } from "../../document-schemas.ts";
+import * as s from "../../output/document-schemas.ts";
+import { describe, list, nullable, object, oneOf, text } from "../../output/document-schemas.ts";
 
 const login = object({
   profile: text,

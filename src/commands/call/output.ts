@@ -1,6 +1,6 @@
 /** Defines the documents of `call read`. */
-import * as s from "../../document-schemas.ts";
-import { count, describe, list, nullable, object, sameKeys, text } from "../../document-schemas.ts";
+import * as s from "../../output/document-schemas.ts";
+import { count, describe, list, nullable, object, sameKeys, text } from "../../output/document-schemas.ts";
 
 const sentTime = s.sent("a date and time, ISO 8601");
 

@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import * as catalogs from "../../catalogs/index.ts";
-import { noteDefects } from "../../lists/sort-rows.ts";
 import { type KeyColumn, printObjects, type Screen } from "../../output/index.ts";
+import { noteDefects } from "../../output/lists/sort-rows.ts";
 import type { Context } from "../../session/context.ts";
 import type { Settings } from "../../settings/index.ts";
 import { conflictingOptions, requiredOptionMissing } from "../../system/failures.ts";

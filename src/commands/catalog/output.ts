@@ -1,5 +1,5 @@
 /** Defines the documents of `catalog`. */
-import * as s from "../../document-schemas.ts";
+import * as s from "../../output/document-schemas.ts";
 import {
   count,
   describe,
@@ -11,7 +11,7 @@ import {
   oneOf,
   sameKeys,
   text,
-} from "../../document-schemas.ts";
+} from "../../output/document-schemas.ts";
 
 export const notes = s.optionalAbout("notices about an incomplete list", list(text));
 

@@ -2,7 +2,7 @@
 
 import * as catalogs from "../../catalogs/index.ts";
 import { isFailure } from "../../failure.ts";
-import { noteDefects } from "../../lists/sort-rows.ts";
+import { noteDefects } from "../../output/lists/sort-rows.ts";
 import { openServiceClient, readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import type { CatalogSourceOptions } from "../../session/options/list-options.ts";

@@ -1,6 +1,6 @@
 /** Defines the document of `check`, and keys of all documents about an input. */
-import * as s from "../../document-schemas.ts";
-import { count, describe, object, optional, optionalAbout, sameKeys } from "../../document-schemas.ts";
+import * as s from "../../output/document-schemas.ts";
+import { count, describe, object, optional, optionalAbout, sameKeys } from "../../output/document-schemas.ts";
 
 const filteredOut = object({ trajectories: count, groups: describe("groups that lost all their trajectories", count) });
 

@@ -1,6 +1,6 @@
 import { Failure, type Problem, toProblemDocument, toWarningDocuments } from "../../failure.ts";
-import { formatUnreadable, printFacts, toFacts } from "../../lists/print-facts.ts";
 import { printDocument, printReport } from "../../output/index.ts";
+import { formatUnreadable, printFacts, toFacts } from "../../output/lists/print-facts.ts";
 import {
   type CheckResult,
   collectDistributions,

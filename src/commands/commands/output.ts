@@ -1,6 +1,6 @@
 /** Defines the document of `commands`. */
-import * as s from "../../document-schemas.ts";
-import { count, describe, flag, list, nullable, object, sameKeys, text } from "../../document-schemas.ts";
+import * as s from "../../output/document-schemas.ts";
+import { count, describe, flag, list, nullable, object, sameKeys, text } from "../../output/document-schemas.ts";
 
 const valueKeys = {
   name: describe("placeholder", text),

@@ -1,6 +1,6 @@
 /** Defines the document of `compare`. */
-import * as s from "../../document-schemas.ts";
-import { count, describe, list, named, nullable, number, object, text } from "../../document-schemas.ts";
+import * as s from "../../output/document-schemas.ts";
+import { count, describe, list, named, nullable, number, object, text } from "../../output/document-schemas.ts";
 import { notes } from "../check/output.ts";
 
 const side = object({ groups: count, trajectories: count, exceptions: count });

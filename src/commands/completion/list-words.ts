@@ -3,7 +3,7 @@
 import { callFields } from "../../calls/index.ts";
 import { knownWords, listSavedModelIds } from "../../catalogs/index.ts";
 import { listOutputs, type OptionKind, type ParsedArgv, type Program } from "../../cli/index.ts";
-import { keysOf } from "../../document-schemas.ts";
+import { keysOf } from "../../output/document-schemas.ts";
 import type { Context } from "../../session/context.ts";
 import { findDataFolder, isSettingName, readSavedTexts, settingTable } from "../../settings/index.ts";
 import { rowColumns } from "../catalog/catalog-columns.ts";

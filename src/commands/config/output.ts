@@ -1,6 +1,6 @@
 /** Defines the documents of `config`. */
-import * as s from "../../document-schemas.ts";
-import { describe, nullable, object, text } from "../../document-schemas.ts";
+import * as s from "../../output/document-schemas.ts";
+import { describe, nullable, object, text } from "../../output/document-schemas.ts";
 
 const setting = object({
   name: text,

@@ -1,6 +1,6 @@
 /** Defines the document of `convert`. */
-import * as s from "../../document-schemas.ts";
-import { count, describe, list, nullable, object, text } from "../../document-schemas.ts";
+import * as s from "../../output/document-schemas.ts";
+import { count, describe, list, nullable, object, text } from "../../output/document-schemas.ts";
 import { inputKeys, notes, readAndRejected } from "../check/output.ts";
 
 const convert = object({

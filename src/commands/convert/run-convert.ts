@@ -1,7 +1,7 @@
 import { toWarningDocuments } from "../../failure.ts";
-import { printFacts, toFacts } from "../../lists/print-facts.ts";
 import { writeRejected } from "../../logging/send/index.ts";
 import { printDocument, type Screen } from "../../output/index.ts";
+import { printFacts, toFacts } from "../../output/lists/print-facts.ts";
 import {
   type CheckResult,
   composeCheckResult,

@@ -1,6 +1,6 @@
 /** Defines the document of `doctor`. */
-import * as s from "../../document-schemas.ts";
-import { oneOf, optional, optionalAbout, text } from "../../document-schemas.ts";
+import * as s from "../../output/document-schemas.ts";
+import { oneOf, optional, optionalAbout, text } from "../../output/document-schemas.ts";
 
 const finding = s.object({
   check: text,

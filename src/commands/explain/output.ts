@@ -1,6 +1,6 @@
 /** Defines the document of `explain`. */
-import * as s from "../../document-schemas.ts";
-import { nullable, oneOf, text } from "../../document-schemas.ts";
+import * as s from "../../output/document-schemas.ts";
+import { nullable, oneOf, text } from "../../output/document-schemas.ts";
 
 const topic = s.object({
   name: text,

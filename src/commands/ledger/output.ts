@@ -1,6 +1,6 @@
 /** Defines the documents of `ledger`. */
-import * as s from "../../document-schemas.ts";
-import { count, describe, list, nullable, object, oneOf, sameKeys, text } from "../../document-schemas.ts";
+import * as s from "../../output/document-schemas.ts";
+import { count, describe, list, nullable, object, oneOf, sameKeys, text } from "../../output/document-schemas.ts";
 
 const counts = object({
   read: count,

@@ -2,7 +2,6 @@
 
 import { isFailure, toProblemDocument } from "../../failure.ts";
 import { tryParseRawJson } from "../../json/raw-json.ts";
-import { formatUnreadable, printFacts, toFacts } from "../../lists/print-facts.ts";
 import {
   type DeliverOptions,
   type FollowOptions,
@@ -12,6 +11,7 @@ import {
   type SendProgress,
 } from "../../logging/send/index.ts";
 import { type Meter, printDocument, type Screen } from "../../output/index.ts";
+import { formatUnreadable, printFacts, toFacts } from "../../output/lists/print-facts.ts";
 import { formatRetry, listServiceArgs } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import type { Settings } from "../../settings/index.ts";

@@ -1,6 +1,15 @@
 /** Defines the document of `log`. */
-import * as s from "../../document-schemas.ts";
-import { count, describe, list, nullable, object, optional, optionalAbout, text } from "../../document-schemas.ts";
+import * as s from "../../output/document-schemas.ts";
+import {
+  count,
+  describe,
+  list,
+  nullable,
+  object,
+  optional,
+  optionalAbout,
+  text,
+} from "../../output/document-schemas.ts";
 import { inputKeys, metrics, notes } from "../check/output.ts";
 
 const outcomes = object({

@@ -1,9 +1,9 @@
 import { isFailure } from "../../failure.ts";
-import { checkFactFields } from "../../lists/print-facts.ts";
 import { formatLease, ledgerMissing } from "../../logging/ledger/failures.ts";
 import { openExistingLedger } from "../../logging/ledger/index.ts";
 import * as send from "../../logging/send/index.ts";
 import { outputFailed } from "../../output/failures.ts";
+import { checkFactFields } from "../../output/lists/print-facts.ts";
 import { missingSplit } from "../../rollouts/dataset/failures.ts";
 import { collectDistributions, type Dataset } from "../../rollouts/dataset/index.ts";
 import { isRolloutFile } from "../../rollouts/input/index.ts";

@@ -1,5 +1,5 @@
 /** Defines the documents of `models`. */
-import * as s from "../../document-schemas.ts";
+import * as s from "../../output/document-schemas.ts";
 import { model as catalogModel, catalogOrNull, catalogRows, notes, sentList } from "../catalog/output.ts";
 
 /** An inference model (interface 2.3). Assumed: `created` is in Unix seconds, or 0 if unknown. */

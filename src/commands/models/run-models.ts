@@ -1,8 +1,8 @@
 /** Lists the inference models without catalog data. */
 import { compilePattern } from "../../catalogs/index.ts";
 import { parseRawBytes } from "../../json/raw-bytes.ts";
-import { noteDefects, noteSelection, parseOrder, rankColumns, sortRows } from "../../lists/sort-rows.ts";
 import { printList } from "../../output/index.ts";
+import { noteDefects, noteSelection, parseOrder, rankColumns, sortRows } from "../../output/lists/sort-rows.ts";
 import { openServiceClient, readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import type { OrderOptions } from "../../session/options/list-options.ts";

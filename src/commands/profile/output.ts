@@ -1,6 +1,6 @@
 /** Defines the documents of `profile`. */
-import * as s from "../../document-schemas.ts";
-import { object, text } from "../../document-schemas.ts";
+import * as s from "../../output/document-schemas.ts";
+import { object, text } from "../../output/document-schemas.ts";
 
 const profile = object({
   name: text,

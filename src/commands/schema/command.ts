@@ -21,7 +21,7 @@ export const schema = command({
   run: async ({ screen }, { command: words, line: isLine }, program) => {
     const name = words.join(" ");
     if (name === "" && isLine) throw requiredOptionMissing("--line", "<command>");
-    const { documentSchema, lineSchema } = await import("../../document-schemas.ts");
+    const { documentSchema, lineSchema } = await import("../../output/document-schemas.ts");
     const outputs = await listOutputs(program);
     if (name === "") {
       const schemas = outputs.map((output) => {

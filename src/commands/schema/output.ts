@@ -1,6 +1,7 @@
 /** Defines the documents of `schema`, and those that all commands print. */
 
-import * as s from "../../document-schemas.ts";
+import { exitCodes } from "../../failure.ts";
+import * as s from "../../output/document-schemas.ts";
 import {
   count,
   describe,
@@ -11,8 +12,7 @@ import {
   optionalAbout,
   sameKeys,
   text,
-} from "../../document-schemas.ts";
-import { exitCodes } from "../../failure.ts";
+} from "../../output/document-schemas.ts";
 
 const listed = object({
   name: describe("argument of rollcall schema", text),

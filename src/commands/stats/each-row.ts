@@ -1,7 +1,7 @@
 import type { toProblemDocument } from "../../failure.ts";
 import { toRawJson } from "../../json/raw-json.ts";
-import { noteSelection, parseOrder, rankColumns, sortRows } from "../../lists/sort-rows.ts";
 import { findColumn, type KeyColumn, printList, type Screen } from "../../output/index.ts";
+import { noteSelection, parseOrder, rankColumns, sortRows } from "../../output/lists/sort-rows.ts";
 import type { Dataset } from "../../rollouts/dataset/index.ts";
 import * as stats from "../../rollouts/stats/index.ts";
 import type { Context } from "../../session/context.ts";

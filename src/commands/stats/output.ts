@@ -1,6 +1,6 @@
 /** Defines the documents of `stats`. */
-import * as s from "../../document-schemas.ts";
-import { count, describe, list, named, nullable, number, object, text } from "../../document-schemas.ts";
+import * as s from "../../output/document-schemas.ts";
+import { count, describe, list, named, nullable, number, object, text } from "../../output/document-schemas.ts";
 import { inputKeys, notes } from "../check/output.ts";
 
 const interval = describe(

@@ -1,7 +1,7 @@
 import { toWarningDocuments } from "../../failure.ts";
 import { toRawJson } from "../../json/raw-json.ts";
-import { noteSelection, parseOrder, sortRows } from "../../lists/sort-rows.ts";
 import { findColumn, printDocument, printList, printObjects, requirePage } from "../../output/index.ts";
+import { noteSelection, parseOrder, sortRows } from "../../output/lists/sort-rows.ts";
 import {
   type CheckResult,
   collectDistributions,

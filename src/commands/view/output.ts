@@ -1,6 +1,6 @@
 /** Defines the documents of `view`. */
-import * as s from "../../document-schemas.ts";
-import { count, describe, object, oneOf, text } from "../../document-schemas.ts";
+import * as s from "../../output/document-schemas.ts";
+import { count, describe, object, oneOf, text } from "../../output/document-schemas.ts";
 import { inputKeys } from "../check/output.ts";
 
 const readAndWritten = object(s.sameKeys(count, "read", "rejected", "written"));

@@ -1,6 +1,6 @@
 /** Defines parts of the schemas of documents, and makes JSON Schemas. */
 import * as z from "zod/mini";
-import { exitCodes } from "./failure.ts";
+import { exitCodes } from "../failure.ts";
 
 export { array, looseObject, nullable, nullish, optional, strictObject as object, union, unknown } from "zod/mini";
 

@@ -1,8 +1,8 @@
 /** Prints the facts of a result. */
 
-import { type KeyColumn, type Line, printObjects, printPage, resolveField, type Screen } from "../output/index.ts";
-import { roundForDisplay } from "../text/decimal.ts";
-import { pluralize } from "../text/sentences.ts";
+import { roundForDisplay } from "../../text/decimal.ts";
+import { pluralize } from "../../text/sentences.ts";
+import { type KeyColumn, type Line, printObjects, printPage, resolveField, type Screen } from "../index.ts";
 
 type Fact = Readonly<{ name: string; value: string | number }>;
 

@@ -1,11 +1,11 @@
 /** Sorts the rows of a list, and prints notes about omitted rows. */
 
-import { type Column, findColumn, formatPlainValue, readValue, type Screen } from "../output/index.ts";
-import { invalidOptionValue } from "../system/failures.ts";
-import { compareDecimals, type Decimal, parseDecimal } from "../text/decimal.ts";
-import { findNearest } from "../text/nearest.ts";
-import { pluralize } from "../text/sentences.ts";
-import type { ReplyList } from "../wire/contract/replies.ts";
+import { invalidOptionValue } from "../../system/failures.ts";
+import { compareDecimals, type Decimal, parseDecimal } from "../../text/decimal.ts";
+import { findNearest } from "../../text/nearest.ts";
+import { pluralize } from "../../text/sentences.ts";
+import type { ReplyList } from "../../wire/contract/replies.ts";
+import { type Column, findColumn, formatPlainValue, readValue, type Screen } from "../index.ts";
 
 type Order<Row> = Readonly<{ column: Column<Row>; descending: boolean }>;
 
