@@ -24,9 +24,12 @@ const groups = [
   { name: "values", test: /\/src\/rollouts\/messages\/(value|output-json)\.ts$/ },
   // `catalog cost` reads a call, and prints none.
   { name: "call-page", test: /\/src\/commands\/call\/call-printer\.ts$/ },
-  { name: "run", test: /\/src\/(run|system\/program|cli\/index|commands\/index)\.ts$/ },
+  {
+    name: "run",
+    test: /\/src\/(run|system\/program|cli\/(argv|command|globals|kinds|outputs)|commands\/program)\.ts$/,
+  },
   { name: "options", test: /\/src\/session\/options\/[a-z-]+\.ts$/ },
-  { name: "settings", test: /\/src\/(settings\/index|session\/connect)\.ts$/ },
+  { name: "settings", test: /\/src\/(settings\/read|session\/connect)\.ts$/ },
   // Failures are made without loading the module that they are about.
   { name: "failures", test: /\/src\/(wire\/client|settings|catalogs|database|commands|output)\/failures\.ts$/ },
   { name: "models", test: /\/src\/commands\/models\/run-models\.ts$/ },
@@ -163,7 +166,6 @@ export const program = {
     compiled,
   ],
   preserveEntrySignatures: "allow-extension",
-  // An index.ts of these modules does not load the files that its importer does not use.
   treeshake: {
     moduleSideEffects: [
       { test: /\/src\/(output|calls|catalogs|rollouts\/(check|dataset|rules)|logging\/send)\//, sideEffects: false },

@@ -1,15 +1,11 @@
 /** Runs a command line. */
-import * as cli from "./cli/index.ts";
-import { program } from "./commands/index.ts";
+import { parseArgv, runCommand } from "./cli/argv.ts";
+import { toGlobalFlags, toScreenOptions } from "./cli/globals.ts";
+import { checkFields } from "./cli/outputs.ts";
+import { program } from "./commands/program.ts";
 import { toExitCode, toFailure } from "./failure.ts";
-import {
-  isJsonFormat,
-  loadFailurePrinter,
-  openRunCleaner,
-  openScreen,
-  parseScreenOptions,
-  type Screen,
-} from "./output/index.ts";
+import { openRunCleaner, openScreen, parseScreenOptions, type Screen } from "./output/screen.ts";
+import { isJsonFormat } from "./output/views.ts";
 import { type Context, openContext } from "./session/context.ts";
 import { readSavedSecrets } from "./settings/saved-files.ts";
 import { type Host, openHost } from "./system/host.ts";
@@ -32,15 +28,15 @@ export const runCommandLine = async (host: Host, stray = new Promise<never>(() =
   let screen: Screen | undefined;
   let context: Context | undefined;
   const work = async () => {
-    const parsed = await cli.parseArgv(program, host.argv);
-    screen = openScreen({ host, options: cli.toScreenOptions(parsed, true) }, openCleaner());
-    const formatText = await cli.runCommand(program, parsed, async (globals) => {
-      const options = cli.toScreenOptions(parsed);
+    const parsed = await parseArgv(program, host.argv);
+    screen = openScreen({ host, options: toScreenOptions(parsed, true) }, openCleaner());
+    const formatText = await runCommand(program, parsed, async (globals) => {
+      const options = toScreenOptions(parsed);
       const { words, hasSideEffects } = parsed.command;
       const areFieldsChecked = hasSideEffects && isJsonFormat(options.format);
-      if (areFieldsChecked && options.fields) await cli.checkFields(program, words, options.fields);
+      if (areFieldsChecked && options.fields) await checkFields(program, words, options.fields);
       screen = openScreen({ host, options: { ...options, areFieldsChecked } }, screen?.cleaner ?? openCleaner());
-      context = openContext({ host, screen, flags: cli.toGlobalFlags(globals) });
+      context = openContext({ host, screen, flags: toGlobalFlags(globals) });
       return context;
     });
     if (formatText) await screen.print([formatText(screen.width)], "redact-only");
@@ -54,7 +50,7 @@ export const runCommandLine = async (host: Host, stray = new Promise<never>(() =
     screen ??= openScreen({ host, options: parseScreenOptions({ pager: true }) }, openCleaner());
     const explained = await context?.explain(thrown).catch((defect: unknown) => defect);
     const failure = toFailure(explained ?? thrown);
-    await (await loadFailurePrinter()).printFailure(screen, failure);
+    await (await import("./output/print-failure.ts")).printFailure(screen, failure);
     await context?.close().catch(() => undefined);
     return toExitCode(failure);
   }

@@ -1,6 +1,7 @@
 /** Defines the global options. */
 
-import { colorModes, formats, parseScreenOptions, type ScreenOptions } from "../output/index.ts";
+import { colorModes, parseScreenOptions, type ScreenOptions } from "../output/screen.ts";
+import { formats } from "../output/views.ts";
 import type { GlobalFlags } from "../session/context.ts";
 import { choice, flag, inGroup, text, type Values } from "./kinds.ts";
 

@@ -1,7 +1,7 @@
-import type { MissingStep } from "../calls/index.ts";
-import type { CatalogId } from "../catalogs/index.ts";
+import type { MissingStep } from "../calls/path.ts";
+import type { CatalogId } from "../catalogs/catalog-files.ts";
 import { Failure, type FailureDetails } from "../failure.ts";
-import type { Verification } from "../logging/send/index.ts";
+import type { Verification } from "../logging/send/verify-ledger.ts";
 import { describeSystemCode, formatList, formatRejected, formatSuggestion, pluralize } from "../text/sentences.ts";
 import { adviseToResolve, formatCommandLine, formatLedgerCommand } from "../text/shell-words.ts";
 

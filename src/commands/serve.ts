@@ -1,29 +1,31 @@
 /** Defines `rollcall serve`. */
-import * as cli from "../cli/index.ts";
+
+import { command } from "../cli/command.ts";
+import { choice, port, repeated, text, type Values, withDefault } from "../cli/kinds.ts";
 import { isFailure, type Problem } from "../failure.ts";
-import type { Service } from "../service/index.ts";
+import type { Service } from "../service/service.ts";
 import { localSettings } from "../session/connect.ts";
 import type { Context } from "../session/context.ts";
-import type { ServiceSettings } from "../settings/index.ts";
+import type { ServiceSettings } from "../settings/read.ts";
 import { interrupted, invalidOptionValue } from "../system/failures.ts";
 import { type Host, isLoopback, waitForAbort } from "../system/host.ts";
 import { formatCommandLine } from "../text/shell-words.ts";
 
 const options = {
-  host: cli.withDefault(cli.text("address to listen on", "address"), "127.0.0.1"),
-  port: cli.port("8700"),
-  "data-dir": cli.text("folder of the key, the catalogs and the store", "dir", { default: "the data folder" }),
-  store: cli.text("file of logged data", "file", {
+  host: withDefault(text("address to listen on", "address"), "127.0.0.1"),
+  port: port("8700"),
+  "data-dir": text("folder of the key, the catalogs and the store", "dir", { default: "the data folder" }),
+  store: text("file of logged data", "file", {
     default: "local.db in --data-dir",
     completion: "files",
   }),
-  "allow-host": cli.repeated("host name that clients use, in addition to loopback", "name"),
-  "max-body-size": cli.text("largest accepted request", "size", { default: "64MiB" }),
-  log: cli.withDefault(cli.choice("format of the output: text or json", ["text", "json"], "form"), "text"),
+  "allow-host": repeated("host name that clients use, in addition to loopback", "name"),
+  "max-body-size": text("largest accepted request", "size", { default: "64MiB" }),
+  log: withDefault(choice("format of the output: text or json", ["text", "json"], "form"), "text"),
 };
 
 /** @throws Failure `interrupted` if a signal aborted a request */
-const runService = async (context: Context, typed: cli.Values<typeof options>) => {
+const runService = async (context: Context, typed: Values<typeof options>) => {
   const { host, screen } = context;
   const { host: address, port, allowHost: allowHosts, dataDir, store, maxBodySize } = typed;
   const invalidHost = allowHosts.find((name) => !/^[\w.-]+$|^[\da-f:.]+$/i.test(name));
@@ -39,7 +41,7 @@ const runService = async (context: Context, typed: cli.Values<typeof options>) =
   const trace = context.flags.debug ? screen.trace : undefined;
   const log = typed.log === "json" ? openLog(host) : undefined;
   const onEnd = log && ((ended: object) => log("request", ended));
-  const { openService } = await import("../service/index.ts");
+  const { openService } = await import("../service/service.ts");
   const serviceOptions = { ...settings, host, address, port, allowHosts, trace, warn, onEnd };
   const service = await openService({ ...serviceOptions, usesThread: true });
   context.closeAtEnd(service);
@@ -87,7 +89,7 @@ const openLog =
   (event: string, members: object = {}) =>
     void stderr.write(`${JSON.stringify({ time: new Date(now()).toISOString(), event, ...members })}\n`);
 
-export const serve = cli.command({
+export const serve = command({
   words: "serve",
   summary: "run the local service in the foreground",
   about: "run the local service in the foreground, and store logged data on disk",

@@ -3,12 +3,12 @@ import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { databaseLocked } from "../database/failures.ts";
-import { toFileFailure, waitForLock } from "../database/index.ts";
+import { toFileFailure, waitForLock } from "../database/own-file.ts";
 import { checkFileMode, requireSafeOwnership, writeFileAtomically } from "../system/files.ts";
 import type { Host } from "../system/host.ts";
 import type { Endpoint } from "../wire/contract/endpoint.ts";
 import { invalidLocalKey } from "./failures.ts";
-import { isSameSecret, parseCredential } from "./http-server/index.ts";
+import { isSameSecret, parseCredential } from "./http-server/check-request.ts";
 import { HttpRefusal } from "./refusal.ts";
 import type { ServiceOptions } from "./service-options.ts";
 

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { isObject, openBrace, openBracket, sliceText } from "../json/json-bytes.ts";
 import { composeMembers, composeObject } from "../json/raw-json.ts";
 import * as json from "../json/table.ts";
-import { isTrajectory } from "../rollouts/check/index.ts";
+import { isTrajectory } from "../rollouts/check/trajectory.ts";
 import { Tally } from "../rollouts/index/metrics.ts";
 import { logTrajectories } from "../wire/contract/log.ts";
 import {

@@ -6,7 +6,7 @@ import { isLoopback } from "../system/host.ts";
 import { loadLocalKey } from "./access.ts";
 import { createApp } from "./app.ts";
 import { allowHostMissing } from "./failures.ts";
-import { listen } from "./http-server/index.ts";
+import { listen } from "./http-server/server.ts";
 import { logOperation } from "./log-operation.ts";
 import { callOperation, catalogOperations, modelsOperation } from "./read-operations.ts";
 import type { ServiceOptions } from "./service-options.ts";

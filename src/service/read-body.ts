@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { Readable } from "node:stream";
 import * as zlib from "node:zlib";
 import type { HttpBindings } from "@hono/node-server";
-import { findDecompressor } from "../rollouts/dataset/index.ts";
+import { findDecompressor } from "../rollouts/input/decompress.ts";
 import { HttpRefusal } from "./refusal.ts";
 
 /** The limit for all bodies in memory. At the limit, newer requests wait for the oldest request. */

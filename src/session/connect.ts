@@ -1,11 +1,13 @@
 /** Reads a command's settings, and opens a client of the service. */
 
 import type { Problem } from "../failure.ts";
-import type { Service } from "../service/index.ts";
-import { readSettings, type SettingFlags, type Settings } from "../settings/index.ts";
+import type { Service } from "../service/service.ts";
+import type { SettingFlags } from "../settings/layers.ts";
+import { readSettings, type Settings } from "../settings/read.ts";
 import { toOptionArgs } from "../text/sentences.ts";
 import { formatSeconds } from "../text/units.ts";
-import type { Client, Retry } from "../wire/client/index.ts";
+import type { Client } from "../wire/client/client.ts";
+import type { Retry } from "../wire/client/request-options.ts";
 import type { Endpoint, PathValues } from "../wire/contract/endpoint.ts";
 import type { Context, GlobalFlags } from "./context.ts";
 
@@ -38,7 +40,7 @@ export const formatRetry = ({ attempt, waitMs, leftMs }: Retry) => {
 };
 
 export const openServiceClient = async (context: Context, settings: Settings, retries = true): Promise<Client> => {
-  const module = await import("../wire/client/index.ts");
+  const module = await import("../wire/client/client.ts");
   const local = settings.local ? await getLocalService(context, settings) : undefined;
   const project = settings.get("project");
   const client = context.closeAtEnd(
@@ -95,7 +97,7 @@ export const getLocalService = async (context: Context, settings: Settings) => {
 };
 
 const openLocalService = async (context: Context, settings: Settings) => {
-  const { openService } = await import("../service/index.ts");
+  const { openService } = await import("../service/service.ts");
   const base = { address: "127.0.0.1", port: 0, warn: () => undefined, trace: undefined };
   const service = context.closeAtEnd(await openService({ ...(await settings.service()), ...base, host: context.host }));
   context.screen.hideSecret(service.key);
@@ -113,7 +115,7 @@ export const resolveLogDestination = async (context: Context, settings: Settings
 export const createDestinationFilter = async ({ host }: Context, settings: Settings) => {
   const account = settings.require("account");
   const identifyStore = async () => {
-    const { storeIdentity } = await import("../service/index.ts");
+    const { storeIdentity } = await import("../service/store/store.ts");
     return await storeIdentity(await settings.service(), { host });
   };
   const resolve = await createResolver(settings, identifyStore);

@@ -1,7 +1,7 @@
 /** Defines the context of a run: its host, screen, flags and open resources. */
 
-import type { Screen } from "../output/index.ts";
-import type { SettingFlags } from "../settings/index.ts";
+import type { Screen } from "../output/screen.ts";
+import type { SettingFlags } from "../settings/layers.ts";
 import { type Host, withSignal } from "../system/host.ts";
 
 export type GlobalFlags = SettingFlags & Readonly<{ local: boolean; debug: boolean }>;

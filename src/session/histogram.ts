@@ -2,7 +2,7 @@
 
 import type { Screen } from "../output/screen.ts";
 import { foldSentence } from "../output/width.ts";
-import type { Distributions } from "../rollouts/dataset/index.ts";
+import type { Distributions } from "../rollouts/dataset/group-metrics.ts";
 import { formatPercent } from "../text/units.ts";
 
 const maxBars = 8;

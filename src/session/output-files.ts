@@ -1,8 +1,11 @@
 /** Checks the files that a run will write, and writes receipts. */
 
-import { requireReportFile, type Screen } from "../output/index.ts";
-import { type Dataset, listParts } from "../rollouts/dataset/index.ts";
-import { combineModes, isRemote, locateLine } from "../rollouts/input/index.ts";
+import { requireReportFile } from "../output/ci-report.ts";
+import type { Screen } from "../output/screen.ts";
+import { listParts } from "../rollouts/dataset/group-bytes.ts";
+import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
+import { isRemote } from "../rollouts/input/names.ts";
+import { combineModes, locateLine } from "../rollouts/input/source.ts";
 import { conflictingOptions, rejectsPathMissing } from "../system/failures.ts";
 import { identifyFile, requireUnusedFile, requireWritableFolder, savePieces } from "../system/files.ts";
 import type { Context } from "./context.ts";

@@ -2,10 +2,14 @@
 
 import { Failure, type Problem } from "../failure.ts";
 import { endOfLine, newline } from "../json/json-bytes.ts";
-import type { Screen } from "../output/index.ts";
-import type { CheckResult, Dataset, Distributions } from "../rollouts/dataset/index.ts";
-import { findText, readRange, type Source } from "../rollouts/input/index.ts";
-import { getRuleSubject, type RuleCount, redactSecrets } from "../rollouts/rules/index.ts";
+import type { Screen } from "../output/screen.ts";
+import type { CheckResult } from "../rollouts/dataset/check-result.ts";
+import type { Distributions } from "../rollouts/dataset/group-metrics.ts";
+import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
+import { findText, readRange, type Source } from "../rollouts/input/source.ts";
+import { redactSecrets } from "../rollouts/rules/known-secrets.ts";
+import type { RuleCount } from "../rollouts/rules/problems.ts";
+import { getRuleSubject } from "../rollouts/rules/rules.ts";
 import { pluralize } from "../text/sentences.ts";
 import type { Context } from "./context.ts";
 

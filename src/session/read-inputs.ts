@@ -1,11 +1,12 @@
 /** Reads inputs, and prints notices about them. */
 
-import { checkFilter, type Dataset, type ReadOptions, readDataset, selectDataset } from "../rollouts/dataset/index.ts";
-import { formatNames, readRewardsFile } from "../rollouts/formats/index.ts";
-import type { RemoteAccess } from "../rollouts/input/index.ts";
-import { parseStrictness } from "../rollouts/rules/index.ts";
+import { type Dataset, type ReadOptions, readDataset } from "../rollouts/dataset/read-dataset.ts";
+import { readRewardsFile } from "../rollouts/formats/convert-opened.ts";
+import { formatNames } from "../rollouts/formats/recognize.ts";
+import type { RemoteAccess } from "../rollouts/input/remote-file.ts";
 import { shortenName } from "../rollouts/rules/positions.ts";
-import type { Settings } from "../settings/index.ts";
+import { parseStrictness } from "../rollouts/rules/rules.ts";
+import type { Settings } from "../settings/read.ts";
 import { conflictingOptions, invalidOptionValue } from "../system/failures.ts";
 import type { Host } from "../system/host.ts";
 import { findNearest } from "../text/nearest.ts";
@@ -41,7 +42,7 @@ type SelectionValues = Pick<InputOptions, "where" | "pass" | "best" | "sample" |
 
 /** @throws Failure `invalid-filter` */
 export const hasSelection = async ({ where, best, sample, shard }: SelectionValues) => {
-  if (where !== undefined) await checkFilter(where);
+  if (where !== undefined) await (await import("../rollouts/index/expression.ts")).parseFilter(where);
   return [where, best, sample, shard].some((value) => value !== undefined);
 };
 
@@ -95,7 +96,7 @@ export const applySelection = async (
   const { host } = context;
   const notice = openNotices(context, options.subject);
   try {
-    const filtered = await selectDataset(dataset, {
+    const filtered = await (await import("../rollouts/dataset/select/selected-dataset.ts")).selectDataset(dataset, {
       ...options,
       host,
       choosing: { where, pass, best, needsAnswer: options.needsAnswer, sample, seed, shard },

@@ -1,7 +1,7 @@
 /** Reads the settings of one run. */
 import { join, resolve } from "node:path";
+import type { DatabaseLocation } from "../database/database.ts";
 import { databaseUrlWithPassword, invalidDatabaseUrl, storeNotAFile } from "../database/failures.ts";
-import type { DatabaseLocation } from "../database/index.ts";
 import { Failure } from "../failure.ts";
 import { checkFileMode, ignoreErrors, readRegularFile, requireSafeOwnership } from "../system/files.ts";
 import { decodePercent, type Host } from "../system/host.ts";

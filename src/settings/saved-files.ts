@@ -155,7 +155,7 @@ export const changeSaved = async (
   change: (profiles: Map<string, JsonObject>, otherMembers: Record<string, unknown>) => void,
 ) => {
   const file = findSettingsFile(host, kind);
-  const { waitForLock } = await import("../database/index.ts");
+  const { waitForLock } = await import("../database/own-file.ts");
   try {
     requireSafeOwnership(file);
     makeFolder(dirname(file));

@@ -1,5 +1,5 @@
 /** Computes the data of the charts. */
-import { findBounds, meanOfFinite } from "../rollouts/dataset/index.ts";
+import { findBounds, meanOfFinite } from "../rollouts/index/sums.ts";
 import { compareNaturally, relativePosition } from "./answer-queries.ts";
 import type { Charts, GroupFacts, RewardBounds } from "./answers.ts";
 

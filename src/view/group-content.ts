@@ -3,14 +3,17 @@
 import { isObject, sliceText } from "../json/json-bytes.ts";
 import { formatIndented, parseRawJson } from "../json/raw-json.ts";
 import * as table from "../json/table.ts";
-import * as grouping from "../rollouts/dataset/index.ts";
+import { readGroupStart, readGroupTrajectories, type SourceTrajectory } from "../rollouts/dataset/group-bytes.ts";
+import { locateTrajectory } from "../rollouts/dataset/locate.ts";
+import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
 import { formatKeyText } from "../rollouts/index/group-key.ts";
-import * as stats from "../rollouts/stats/index.ts";
+import { toFilePath } from "../rollouts/rules/positions.ts";
+import * as stats from "../rollouts/stats/fact-rows.ts";
 import { formatOwnCommand } from "../system/program.ts";
 import type { GroupContent, LoggedGroup } from "./answers.ts";
 
 export type ViewInput = Readonly<{
-  dataset: grouping.Dataset;
+  dataset: Dataset;
   /** The arguments of the `log` command that the page shows. */
   inputOptions: Readonly<{
     files: readonly string[];
@@ -28,11 +31,11 @@ export type ReadInput = () => Promise<ViewInput>;
 export const readGroupContent = async (input: ViewInput, group: number): Promise<Omit<GroupContent, "findings">> => {
   const { dataset } = input;
   const { groups, scan } = dataset;
-  const trajectories = (await grouping.readGroupTrajectories(dataset, group)).map(parseTrajectory);
+  const trajectories = (await readGroupTrajectories(dataset, group)).map(parseTrajectory);
   const kind = scan.parts.kindOf(groups.firstOf(group));
   const facts = stats.readGroupFacts(dataset, group);
   const mean = stats.meanOfGroup(dataset, group);
-  const bytes = kind === "group" ? grouping.readGroupStart(dataset, group, groups.bytesOf(group)) : undefined;
+  const bytes = kind === "group" ? readGroupStart(dataset, group, groups.bytesOf(group)) : undefined;
   return {
     position: await locateContent(dataset, group),
     isReadable: kind !== "unreadable",
@@ -53,8 +56,8 @@ export const readGroupContent = async (input: ViewInput, group: number): Promise
 
 /** A document is one line, so its path says more. */
 const locateContent = async (dataset: ViewInput["dataset"], group: number) => {
-  const { file, line, path } = await grouping.locateTrajectory(dataset, dataset.groups.firstOf(group), 0);
-  return { file: grouping.toFilePath(file, path), line };
+  const { file, line, path } = await locateTrajectory(dataset, dataset.groups.firstOf(group), 0);
+  return { file: toFilePath(file, path), line };
 };
 
 const readExceptions = (bytes: Buffer) =>
@@ -66,7 +69,7 @@ const readExceptions = (bytes: Buffer) =>
 
 const isNumber = (value: unknown): value is number => Number.isFinite(value);
 
-const parseTrajectory = ({ bytes, position }: grouping.SourceTrajectory) => {
+const parseTrajectory = ({ bytes, position }: SourceTrajectory) => {
   const root = table.readRoot(bytes);
   const [reward, metrics] = ["reward", "metrics"].map((key) => {
     const value = table.memberAt(root, key);

@@ -1,10 +1,21 @@
 /** Summarizes groups, and reads their content on request. */
 
 import type { Problem } from "../failure.ts";
-import * as grouping from "../rollouts/dataset/index.ts";
-import { composeCheckResult } from "../rollouts/dataset/index.ts";
+import { composeCheckResult } from "../rollouts/dataset/check-result.ts";
+import { hasNoSampledTurn, hasZeroVariance } from "../rollouts/dataset/dataset-problems.ts";
+import { readGroupTrajectories } from "../rollouts/dataset/group-bytes.ts";
+import { collectDistributions, type Distributions } from "../rollouts/dataset/group-metrics.ts";
+import { findProblemSubject, locateGroup } from "../rollouts/dataset/locate.ts";
+import { readPromptAndKey } from "../rollouts/dataset/prompt-text.ts";
+import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
+import { Breaks } from "../rollouts/dataset/select/breaks.ts";
+import type { SearchQuery } from "../rollouts/dataset/select/search-groups.ts";
 import { formatKeyText } from "../rollouts/index/group-key.ts";
-import * as stats from "../rollouts/stats/index.ts";
+import { computeMoments } from "../rollouts/index/sums.ts";
+import { sumUses } from "../rollouts/index/walked-columns.ts";
+import { readGroupFacts } from "../rollouts/stats/fact-rows.ts";
+import type { RolloutFact } from "../rollouts/stats/facts.ts";
+import { chooseReading } from "../rollouts/stats/reading-list.ts";
 import { createAnswers } from "./answer-queries.ts";
 import type { Finding, GroupFacts, GroupReader, ReadingList, RewardBounds, Summary } from "./answers.ts";
 import { computeCharts } from "./charts.ts";
@@ -35,11 +46,11 @@ export const openSession = async (input: ViewInput, signal: AbortSignal) => {
     state: () => ({ progress: { phase: "read", done: count, of: count }, summary }),
     charts: () => computeCharts(groups, summary.reward.scale),
     reading: async () => {
-      reading ??= stats.chooseReading(dataset).map(({ trajectories, ...list }) => ({
+      reading ??= chooseReading(dataset).map(({ trajectories, ...list }) => ({
         ...list,
         trajectories: trajectories.map((read) => ({
           ...read,
-          prompt: grouping.readPromptAndKey(dataset, read.group, inputOptions.groupBy).prompt,
+          prompt: readPromptAndKey(dataset, read.group, inputOptions.groupBy).prompt,
         })),
       }));
       return reading;
@@ -47,7 +58,7 @@ export const openSession = async (input: ViewInput, signal: AbortSignal) => {
     search: searches.search,
     readRow: async (facts) => ({
       ...facts,
-      ...grouping.readPromptAndKey(dataset, facts.group, inputOptions.groupBy),
+      ...readPromptAndKey(dataset, facts.group, inputOptions.groupBy),
       logged: logged?.[facts.group] ?? null,
     }),
     readContent: async (group) => ({
@@ -55,7 +66,7 @@ export const openSession = async (input: ViewInput, signal: AbortSignal) => {
       findings: findings.filter((finding) => finding.group === group),
     }),
     readTrajectories: async (group) =>
-      (await grouping.readGroupTrajectories(dataset, group)).map(({ bytes }) => bytes.toString("utf8")),
+      (await readGroupTrajectories(dataset, group)).map(({ bytes }) => bytes.toString("utf8")),
   };
   return {
     ...createAnswers(store),
@@ -67,8 +78,8 @@ export const openSession = async (input: ViewInput, signal: AbortSignal) => {
   };
 };
 
-const listGroupFacts = async (dataset: grouping.Dataset, signal: AbortSignal) => {
-  const breaks = new grouping.Breaks(signal);
+const listGroupFacts = async (dataset: Dataset, signal: AbortSignal) => {
+  const breaks = new Breaks(signal);
   const list: GroupFacts[] = [];
   for (let group = 0; group < dataset.groups.count; group++) {
     list.push(describeGroup(dataset, group));
@@ -77,16 +88,16 @@ const listGroupFacts = async (dataset: grouping.Dataset, signal: AbortSignal) =>
   return list;
 };
 
-const describeGroup = (dataset: grouping.Dataset, group: number): GroupFacts => {
-  const facts = stats.readGroupFacts(dataset, group);
+const describeGroup = (dataset: Dataset, group: number): GroupFacts => {
+  const facts = readGroupFacts(dataset, group);
   const rewards = facts.map(({ reward }) => reward);
   // `filter` returns arrays with unused capacity, about 100 MB for 100,000 groups.
   const isComplete = rewards.every(Number.isFinite);
-  const { mean, deviation } = isComplete && rewards.length > 0 ? grouping.computeMoments(rewards) : unknownMoments;
+  const { mean, deviation } = isComplete && rewards.length > 0 ? computeMoments(rewards) : unknownMoments;
   const uses = facts.flatMap(({ tools }) => [...tools.values()]);
   return {
     group,
-    file: grouping.locateGroup(dataset, group).file,
+    file: locateGroup(dataset, group).file,
     size: dataset.groups.trajectoriesOf(group),
     untrainable: findUntrainableReason(dataset, group),
     rules: none,
@@ -96,20 +107,20 @@ const describeGroup = (dataset: grouping.Dataset, group: number): GroupFacts => 
     step: formatSteps(facts),
     finish: formatFinishReasons(facts),
     truncated: facts.filter(({ finishReason }) => finishReason === "length").length,
-    toolErrors: uses.length === 0 ? null : stats.sumUses(uses).errors,
+    toolErrors: uses.length === 0 ? null : sumUses(uses).errors,
   };
 };
 
 const unknownMoments = { mean: null, deviation: null };
 
 /** Null if no trajectory has a step. */
-const formatSteps = (facts: readonly stats.RolloutFact[]) => {
+const formatSteps = (facts: readonly RolloutFact[]) => {
   const steps = new Set(facts.flatMap(({ by }) => by ?? []));
   return steps.size === 0 ? null : Array.from(steps, formatKeyText).join(", ");
 };
 
 /** Formats as `6 stop, 2 length`, without the count if all trajectories have this reason. Null if none is known. */
-const formatFinishReasons = (facts: readonly stats.RolloutFact[]) => {
+const formatFinishReasons = (facts: readonly RolloutFact[]) => {
   const counts = new Map<string, number>();
   for (const { finishReason } of facts)
     if (finishReason !== undefined) counts.set(finishReason, (counts.get(finishReason) ?? 0) + 1);
@@ -121,18 +132,18 @@ const formatFinishReasons = (facts: readonly stats.RolloutFact[]) => {
 /** All groups share this list, because 100,000 empty lists would take 20 MB. */
 const none: readonly never[] = [];
 
-const findUntrainableReason = (dataset: grouping.Dataset, group: number) => {
+const findUntrainableReason = (dataset: Dataset, group: number) => {
   if (!dataset.groups.isValid(group)) return "invalid";
   const trajectories = dataset.groups.trajectoriesOf(group);
   if (trajectories === 0) return "no trajectories";
   if (trajectories === 1) return "one trajectory";
-  if (grouping.hasZeroVariance(dataset, group)) return "equal rewards";
-  return grouping.hasNoSampledTurn(dataset, group) ? "no sampled turn" : null;
+  if (hasZeroVariance(dataset, group)) return "equal rewards";
+  return hasNoSampledTurn(dataset, group) ? "no sampled turn" : null;
 };
 
-const summarizeDataset = (dataset: grouping.Dataset, facts: readonly GroupFacts[]): Summary => {
+const summarizeDataset = (dataset: Dataset, facts: readonly GroupFacts[]): Summary => {
   const { groups, trajectories } = composeCheckResult(dataset);
-  const { rewards } = grouping.collectDistributions(dataset);
+  const { rewards } = collectDistributions(dataset);
   const inputNames = dataset.sources.map(({ name, originals }) => originals?.files[0] ?? name);
   const groupFiles = [...new Set(facts.map(({ file }) => file))];
   const files = groupFiles.length > inputNames.length ? groupFiles : inputNames;
@@ -153,28 +164,28 @@ const summarizeDataset = (dataset: grouping.Dataset, facts: readonly GroupFacts[
 };
 
 /** Excludes rewards whose distance from the range `middle` exceeds the width of this range. */
-const findScale = ({ weights, middle: [low, high], min, max }: grouping.Distributions["rewards"]): RewardBounds => {
+const findScale = ({ weights, middle: [low, high], min, max }: Distributions["rewards"]): RewardBounds => {
   const [from, to] = [low - (high - low), high + (high - low)];
   const inside = low < high ? weights.filter(({ value }) => value >= from && value <= to) : [];
   const [first, last] = [inside.at(0)?.value ?? min, inside.at(-1)?.value ?? max];
   return [min < from ? first : min, max > to ? last : max];
 };
 
-const toFinding = (dataset: grouping.Dataset, problem: Problem): Finding => {
+const toFinding = (dataset: Dataset, problem: Problem): Finding => {
   const { rule, severity, message, advice = "", file, line = 1, column = null } = problem;
   const position = file === undefined ? null : { file, line, column };
-  const subject = grouping.findProblemSubject(dataset, problem);
+  const subject = findProblemSubject(dataset, problem);
   const { group = null, trajectory = null, message: message_at = null } = subject ?? {};
   return { rule, severity, message, advice, position, group, trajectory, message_at };
 };
 
 const maxSearches = 4;
 
-const openSearches = (dataset: grouping.Dataset, groups: readonly GroupFacts[]) => {
+const openSearches = (dataset: Dataset, groups: readonly GroupFacts[]) => {
   const searches = new Map<string, ReturnType<typeof startSearch>>();
   return {
-    async search({ text, where }: grouping.SearchQuery) {
-      if (where !== undefined) await grouping.checkFilter(where);
+    async search({ text, where }: SearchQuery) {
+      if (where !== undefined) await (await import("../rollouts/index/expression.ts")).parseFilter(where);
       const key = JSON.stringify([text, where]);
       const search = searches.get(key) ?? startSearch(dataset, { text, where }, groups);
       searches.delete(key);
@@ -192,7 +203,7 @@ const openSearches = (dataset: grouping.Dataset, groups: readonly GroupFacts[]) 
   };
 };
 
-const startSearch = (dataset: grouping.Dataset, sought: grouping.SearchQuery, groups: readonly GroupFacts[]) => {
+const startSearch = (dataset: Dataset, sought: SearchQuery, groups: readonly GroupFacts[]) => {
   const ending = new AbortController();
   const found = new Set<number>();
   let read = () => ({ found, share: 0 });
@@ -204,7 +215,11 @@ const startSearch = (dataset: grouping.Dataset, sought: grouping.SearchQuery, gr
     return rewards.length === size ? rewards : undefined;
   };
   const onFound = (group: number) => found.add(group);
-  grouping.searchGroups(dataset, sought, { signal: ending.signal, onFound, onProgress, rewardsOf }).then(
+  const search = async () => {
+    const { searchGroups } = await import("../rollouts/dataset/select/search-groups.ts");
+    await searchGroups(dataset, sought, { signal: ending.signal, onFound, onProgress, rewardsOf });
+  };
+  search().then(
     () => onProgress(1),
     (thrown: unknown) => {
       read = () => {

@@ -2,7 +2,8 @@
 import { randomBytes } from "node:crypto";
 import { Hono } from "hono";
 import { isFailure, toFailure } from "../failure.ts";
-import * as httpServer from "../service/http-server/index.ts";
+import { foreignRequestReason, isAuthorized } from "../service/http-server/check-request.ts";
+import { type Bindings, type ListenOptions, listen } from "../service/http-server/server.ts";
 import { type Host, waitForAbort } from "../system/host.ts";
 import { type Answers, maxSearchLength, parseQuery, type Query, type ReadProgress } from "./answers.ts";
 import type { ReadInput } from "./group-content.ts";
@@ -14,7 +15,7 @@ const maxHeaderBytes = 2 * 9 * maxSearchLength + 2 ** 16;
 
 const openingProgress: ReadProgress = { phase: "opening", done: 0, of: 0 };
 
-export type ViewerOptions = Pick<httpServer.ListenOptions, "port" | "trace"> & { readonly host: Host };
+export type ViewerOptions = Pick<ListenOptions, "port" | "trace"> & { readonly host: Host };
 
 /** @throws Failure `cannot-listen` */
 export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
@@ -32,7 +33,7 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
     onPageLoad: () => onPageLoad(),
   });
   const options = { app, port, maxHeaderBytes, trace, elapsed: host.elapsed };
-  const server = await httpServer.listen({ ...options, serverName: "`rollcall view`", address: "127.0.0.1" });
+  const server = await listen({ ...options, serverName: "`rollcall view`", address: "127.0.0.1" });
   return {
     /** Browsers do not send the part after `#`, so traces do not contain the token. */
     url: `${server.url}/#token=${token}`,
@@ -85,13 +86,13 @@ const createApp = (
   token: string,
   { answer, onPageLoad }: { answer: (name: keyof Answers, query: Query) => unknown; onPageLoad: () => Promise<void> },
 ) => {
-  const app = new Hono<httpServer.Bindings>();
+  const app = new Hono<Bindings>();
   app.use(async ({ env, req }, next) => {
     const { headers: sent } = env.incoming;
     const { "sec-fetch-mode": mode, "sec-fetch-dest": target } = sent;
     // `openBrowser` opens a file that redirects to this page, so the browser reports another site.
     const isNewTab = req.path === "/" && mode === "navigate" && target === "document";
-    const why = httpServer.foreignRequestReason(isNewTab ? { ...sent, "sec-fetch-site": "none" } : sent, []);
+    const why = foreignRequestReason(isNewTab ? { ...sent, "sec-fetch-site": "none" } : sent, []);
     if (why !== undefined) return refuse(403, why);
     if (req.method !== "GET" && req.method !== "HEAD") return refuse(405, "Method Not Allowed");
     return await next();
@@ -103,7 +104,7 @@ const createApp = (
   app.get("/page.js", () => respond(pageScript, "text/javascript; charset=utf-8"));
   app.get("/page.css", () => respond(pageStyle, "text/css; charset=utf-8"));
   app.use("/api/*", async ({ req }, next) => {
-    if (!httpServer.isAuthorized(req.header("authorization"), token)) {
+    if (!isAuthorized(req.header("authorization"), token)) {
       return refuse(401, "the token is missing or wrong. Open the URL that rollcall view printed");
     }
     return await next();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type ConversionResult, toMessages, toTrajectory } from "../../src/calls/index.ts";
+import { type ConversionResult, toMessages, toTrajectory } from "../../src/calls/convert-call.ts";
 import { parseRawJson } from "../../src/json/raw-json.ts";
 import { page } from "../output/call.ts";
 import { runHere } from "../support/here.ts";

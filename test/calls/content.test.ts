@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { omitContent } from "../../src/calls/index.ts";
+import { omitContent } from "../../src/calls/call-facts.ts";
 import { parseRawJson } from "../../src/json/raw-json.ts";
 
 const left = (call: unknown, prefix = "vendor") =>

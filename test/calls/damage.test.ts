@@ -1,10 +1,13 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import { findPath, omitContent, openSummary, parsePath, toMessages, toTrajectory } from "../../src/calls/index.ts";
+import { omitContent } from "../../src/calls/call-facts.ts";
+import { toMessages, toTrajectory } from "../../src/calls/convert-call.ts";
+import { findPath, parsePath } from "../../src/calls/path.ts";
+import { openSummary } from "../../src/calls/summary.ts";
 import { printCalls } from "../../src/commands/call/call-printer.ts";
 import { parseRawJson, type RawJson } from "../../src/json/raw-json.ts";
-import { openScreen, parseScreenOptions, type ScreenFlags } from "../../src/output/index.ts";
+import { openScreen, parseScreenOptions, type ScreenFlags } from "../../src/output/screen.ts";
 import { everything, repliesWith } from "../output/call.ts";
 import { testHost } from "../support/host.ts";
 import { itHolds } from "../support/property.ts";

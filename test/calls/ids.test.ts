@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseCallIds } from "../../src/calls/index.ts";
+import { parseCallIds } from "../../src/calls/parse-ids.ts";
 
 async function* chunked(text: string | Uint8Array, size: number): AsyncGenerator<Uint8Array, void> {
   const bytes = Buffer.from(text);

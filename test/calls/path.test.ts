@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type CallPath, findPath, formatPath, parsePath } from "../../src/calls/index.ts";
+import { type CallPath, findPath, formatPath, parsePath } from "../../src/calls/path.ts";
 import { parseRawJson } from "../../src/json/raw-json.ts";
 import { itHolds } from "../support/property.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type CallSummary, openSummary } from "../../src/calls/index.ts";
+import { type CallSummary, openSummary } from "../../src/calls/summary.ts";
 import { parseRawJson } from "../../src/json/raw-json.ts";
 
 const summaryOf = (calls: readonly (object | string)[], prefix = "vendor"): CallSummary => {

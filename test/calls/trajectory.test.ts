@@ -1,13 +1,8 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  type ConversionResult,
-  parsePath,
-  type RewardSource,
-  toMessages,
-  toTrajectory,
-} from "../../src/calls/index.ts";
+import { type ConversionResult, type RewardSource, toMessages, toTrajectory } from "../../src/calls/convert-call.ts";
+import { parsePath } from "../../src/calls/path.ts";
 import { parseRawJson } from "../../src/json/raw-json.ts";
 
 const sample = (name: string): string => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { listInputMedia, readUsages } from "../../src/calls/index.ts";
+import { listInputMedia, readUsages } from "../../src/calls/usage.ts";
 import { parseRawJson } from "../../src/json/raw-json.ts";
 
 /** Lists prompt, cached, written and completion tokens of each model. */

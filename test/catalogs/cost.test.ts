@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { compareCosts, computeCost, noUsage } from "../../src/catalogs/index.ts";
+import { compareCosts, computeCost, noUsage } from "../../src/catalogs/cost.ts";
 import { entry, modelsOf } from "./models.ts";
 
 const modelOf = (value: unknown) => modelsOf([value])[0] ?? {};

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type DiffPolicy, diffCatalogs, isDifference, usualPolicy } from "../../src/catalogs/index.ts";
+import { type DiffPolicy, diffCatalogs, isDifference, usualPolicy } from "../../src/catalogs/diff.ts";
 import { entries, modelsOf, parseModels } from "./models.ts";
 
 const diff = (from: readonly unknown[], to: readonly unknown[], policy?: DiffPolicy) =>

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { type CatalogId, findSavedCatalog, maxSavedReplies, saveCatalog } from "../../src/catalogs/index.ts";
+import { type CatalogId, findSavedCatalog, maxSavedReplies, saveCatalog } from "../../src/catalogs/catalog-files.ts";
 
 const router: CatalogId = { baseUrl: "https://one.example", catalog: "router", provider: "r" };
 

@@ -4,14 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Connection from "libsql";
 import { describe, expect, it, onTestFinished } from "vitest";
-import {
-  type Database,
-  type DatabaseSchema,
-  type FileSchema,
-  openDatabase,
-  tryLock,
-  waitForLock,
-} from "../../src/database/index.ts";
+import type { Database, DatabaseSchema, FileSchema } from "../../src/database/database.ts";
+import { openDatabase } from "../../src/database/open-database.ts";
+import { tryLock, waitForLock } from "../../src/database/own-file.ts";
 import { Failure } from "../../src/failure.ts";
 import { openHost } from "../../src/system/host.ts";
 import { testHost } from "../support/host.ts";

@@ -14,7 +14,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { formatPage } from "../../src/commands/mcp/run-mcp.ts";
 import { isFailure } from "../../src/failure.ts";
-import { openRoot } from "../../src/mcp/index.ts";
+import { openRoot } from "../../src/mcp/root.ts";
 
 const pageOfJson = (json: string, asked: { readonly maxTextLength?: number } = {}): string =>
   formatPage(json, { listKey: "data", offset: 0, limit: 500, maxTextLength: 20_000, ...asked });

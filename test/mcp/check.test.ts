@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { redactMessage } from "../../src/rollouts/rules/index.ts";
+import { redactMessage } from "../../src/rollouts/rules/rules.ts";
 import { problemsIn, readRules } from "../project/docs/rule-page.ts";
 import { openAgent } from "./agent.ts";
 

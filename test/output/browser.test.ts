@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { openBrowser } from "../../src/output/index.ts";
+import { openBrowser } from "../../src/output/browser.ts";
 import type { Host } from "../../src/system/host.ts";
 import { testHost } from "../support/host.ts";
 

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import type { CallViewOptions } from "../../src/commands/call/call-page.ts";
 import { printCalls } from "../../src/commands/call/call-printer.ts";
 import { parseRawJson } from "../../src/json/raw-json.ts";
-import { openScreen, parseScreenOptions, type ScreenFlags } from "../../src/output/index.ts";
+import { openScreen, parseScreenOptions, type ScreenFlags } from "../../src/output/screen.ts";
 import { testHost } from "../support/host.ts";
 
 export const nothing: CallViewOptions = {

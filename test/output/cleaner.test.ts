@@ -3,7 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { defect } from "../../src/failure.ts";
-import { loadFailurePrinter, printList, printPage, printReport } from "../../src/output/index.ts";
+import { printReport } from "../../src/output/ci-report.ts";
+import { printList } from "../../src/output/list.ts";
+import { printPage } from "../../src/output/page.ts";
+import { printFailure } from "../../src/output/print-failure.ts";
 import { openAgent } from "../mcp/agent.ts";
 import { testHost } from "../support/host.ts";
 import { newHome, runRollcall } from "../support/run.ts";
@@ -11,8 +14,6 @@ import { type Answer, json, scriptedServer } from "../support/server.ts";
 import { runOnTerminal } from "../support/terminal.ts";
 import { listOf, screenOn } from "./printed-text.ts";
 import { encodings } from "./secret-spellings.ts";
-
-const { printFailure } = await loadFailurePrinter();
 
 /** Characters that must not reach a terminal: C0 except tab and line end, DEL, C1, and changes of direction. */
 const harmful = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/;

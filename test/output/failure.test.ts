@@ -2,7 +2,7 @@ import fc from "fast-check";
 import stringWidth from "string-width-current";
 import { describe, expect, it } from "vitest";
 import type { Excerpt, Problem } from "../../src/failure.ts";
-import { openScreen, parseScreenOptions } from "../../src/output/index.ts";
+import { openScreen, parseScreenOptions } from "../../src/output/screen.ts";
 import { problemsIn, readRules, told } from "../project/docs/rule-page.ts";
 import { testHost } from "../support/host.ts";
 

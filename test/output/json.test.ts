@@ -3,14 +3,9 @@ import { describe, expect, it } from "vitest";
 import { Failure } from "../../src/failure.ts";
 import { parseRawBytes } from "../../src/json/raw-bytes.ts";
 import { parseRawJson } from "../../src/json/raw-json.ts";
-import {
-  type Column,
-  openScreen,
-  parseScreenOptions,
-  printDocument,
-  printList,
-  type ScreenFlags,
-} from "../../src/output/index.ts";
+import { printDocument, printList } from "../../src/output/list.ts";
+import { openScreen, parseScreenOptions, type ScreenFlags } from "../../src/output/screen.ts";
+import type { Column } from "../../src/output/views.ts";
 import { testHost } from "../support/host.ts";
 
 interface JsonSpelling {

@@ -1,7 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseRawJson, toRawJson } from "../../src/json/raw-json.ts";
-import { type Column, openScreen, parseScreenOptions, printList, type ScreenFlags } from "../../src/output/index.ts";
+import { printList } from "../../src/output/list.ts";
+import { openScreen, parseScreenOptions, type ScreenFlags } from "../../src/output/screen.ts";
+import type { Column } from "../../src/output/views.ts";
 import { testHost } from "../support/host.ts";
 
 type Row = Readonly<Record<string, unknown>>;

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatBar, openScreen, parseScreenOptions } from "../../src/output/index.ts";
+import { formatBar } from "../../src/output/progress.ts";
+import { openScreen, parseScreenOptions } from "../../src/output/screen.ts";
 import { testHost } from "../support/host.ts";
 
 const half = { phase: "sending", bytes: 25_000_000, ofBytes: 50_000_000, groups: 4558 };

@@ -3,15 +3,15 @@ import { existsSync, openSync } from "node:fs";
 import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
-import { parseArgv, toScreenOptions } from "../../src/cli/index.ts";
-import { program } from "../../src/commands/index.ts";
+import { parseArgv } from "../../src/cli/argv.ts";
+import { toScreenOptions } from "../../src/cli/globals.ts";
+import { program } from "../../src/commands/program.ts";
 import { defect } from "../../src/failure.ts";
-import { loadFailurePrinter, openScreen, parseScreenOptions } from "../../src/output/index.ts";
+import { printFailure } from "../../src/output/print-failure.ts";
+import { openScreen, parseScreenOptions } from "../../src/output/screen.ts";
 import { testHost } from "../support/host.ts";
 import { newHome, runRollcall, startRollcall } from "../support/run.ts";
 import { json, scriptedServer } from "../support/server.ts";
-
-const { printFailure } = await loadFailurePrinter();
 
 const catalogOf = (length: number): string =>
   JSON.stringify({

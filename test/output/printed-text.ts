@@ -1,6 +1,7 @@
 /** Opens a screen on a test host, and makes a list of one text. */
 import { toRawJson } from "../../src/json/raw-json.ts";
-import { type Column, openScreen, parseScreenOptions, type ScreenFlags } from "../../src/output/index.ts";
+import { openScreen, parseScreenOptions, type ScreenFlags } from "../../src/output/screen.ts";
+import type { Column } from "../../src/output/views.ts";
 import type { TestHost } from "../support/host.ts";
 
 export const screenOn = (host: TestHost, typed: ScreenFlags = {}) =>

@@ -4,25 +4,22 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { defect } from "../../src/failure.ts";
+import { printReport } from "../../src/output/ci-report.ts";
+import { printDocument, printList } from "../../src/output/list.ts";
+import { printPage } from "../../src/output/page.ts";
+import { printFailure } from "../../src/output/print-failure.ts";
 import {
-  loadFailurePrinter,
   openRunCleaner,
   openScreen,
   parseScreenOptions,
-  printDocument,
-  printList,
-  printPage,
-  printReport,
   type Screen,
   type ScreenFlags,
-} from "../../src/output/index.ts";
+} from "../../src/output/screen.ts";
 import { readSavedSecrets } from "../../src/settings/saved-files.ts";
 import { testHost } from "../support/host.ts";
 import { itHolds } from "../support/property.ts";
 import { listOf, screenOn } from "./printed-text.ts";
 import { encodings } from "./secret-spellings.ts";
-
-const { printFailure } = await loadFailurePrinter();
 
 const hidden = /\*{3}|text omitted(?::|%3A) it contains a credential/;
 const omitted = "[text omitted: it contains a credential]";

@@ -2,15 +2,11 @@ import fc from "fast-check";
 import stringWidth from "string-width-current";
 import { describe, expect, it } from "vitest";
 import { toRawJson } from "../../src/json/raw-json.ts";
-import {
-  type Column,
-  openScreen,
-  parseScreenOptions,
-  printList,
-  printPage,
-  type ScreenFlags,
-} from "../../src/output/index.ts";
+import { printList } from "../../src/output/list.ts";
+import { printPage } from "../../src/output/page.ts";
+import { openScreen, parseScreenOptions, type ScreenFlags } from "../../src/output/screen.ts";
 import { drawTable } from "../../src/output/text-table.ts";
+import type { Column } from "../../src/output/views.ts";
 import { plainPaint } from "../../src/output/views.ts";
 import { testHost } from "../support/host.ts";
 

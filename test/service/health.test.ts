@@ -3,7 +3,7 @@ import { renameSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Exchange } from "../../src/service/index.ts";
+import type { Exchange } from "../../src/service/service-options.ts";
 import { basic, openTestService, reply, request, trajectory } from "./open.ts";
 
 /** Returns the status of a request with headers that `fetch` does not allow. */

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readSettings } from "../../src/settings/index.ts";
+import { readSettings } from "../../src/settings/read.ts";
 import { interrupted } from "../../src/system/failures.ts";
 import { splitCommandLine } from "../../src/text/shell-words.ts";
 import { asked, credentialOf, failureOf, type HomeOptions, openHome, origin, sleepFor } from "./open.ts";

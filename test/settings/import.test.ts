@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { exportSettings, importSettings } from "../../src/settings/index.ts";
+import { exportSettings, importSettings } from "../../src/settings/changes.ts";
 import { failureOf, type Home, openHome, readSaved } from "./open.ts";
 
 describe("an export", () => {

@@ -5,14 +5,10 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { setTimeout } from "node:timers/promises";
 import { Failure, type Problem } from "../../src/failure.ts";
-import {
-  readSettings,
-  type SettingFlags,
-  type Settings,
-  type SettingsSources,
-  setSetting,
-  startLogin,
-} from "../../src/settings/index.ts";
+import { setSetting } from "../../src/settings/changes.ts";
+import type { SettingFlags, SettingsSources } from "../../src/settings/layers.ts";
+import { startLogin } from "../../src/settings/login.ts";
+import { readSettings, type Settings } from "../../src/settings/read.ts";
 import type { Credential, CredentialUse } from "../../src/wire/contract/endpoint.ts";
 import { testHost } from "../support/host.ts";
 

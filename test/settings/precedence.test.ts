@@ -1,5 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { listSettings, readSavedTexts, readSettings, settingNames } from "../../src/settings/index.ts";
+import { listSettings } from "../../src/settings/changes.ts";
+import { readSavedTexts } from "../../src/settings/layers.ts";
+import { readSettings } from "../../src/settings/read.ts";
+import { settingNames } from "../../src/settings/values.ts";
 import { testHost } from "../support/host.ts";
 import { failureOf, openHome } from "./open.ts";
 

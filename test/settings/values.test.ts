@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { SettingName } from "../../src/settings/index.ts";
+import type { SettingName } from "../../src/settings/values.ts";
 import { failureOf, openHome } from "./open.ts";
 
 const read = async (name: SettingName, text: string): Promise<unknown> =>

@@ -15,8 +15,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { tryLock } from "../../src/database/index.ts";
-import { exportSettings, renameProfile, setSetting, settingNames, unsetSettings } from "../../src/settings/index.ts";
+import { tryLock } from "../../src/database/own-file.ts";
+import { exportSettings, renameProfile, setSetting, unsetSettings } from "../../src/settings/changes.ts";
+import { settingNames } from "../../src/settings/values.ts";
 import { newHome } from "../support/run.ts";
 import { failureOf, logIn, openHome, readSaved, set } from "./open.ts";
 

@@ -4,12 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as zlib from "node:zlib";
 import { onTestFinished } from "vitest";
-import type { DeliverOptions } from "../../src/logging/send/index.ts";
-import { type Dataset, readDataset } from "../../src/rollouts/dataset/index.ts";
-import { type Strictness, warningRules } from "../../src/rollouts/rules/index.ts";
+import type { DeliverOptions } from "../../src/logging/send/send-options.ts";
+import { type Dataset, readDataset } from "../../src/rollouts/dataset/read-dataset.ts";
+import { type Strictness, warningRules } from "../../src/rollouts/rules/rules.ts";
 import type { Host } from "../../src/system/host.ts";
+import type { Attempt, Client } from "../../src/wire/client/client.ts";
 import { connectionFailed } from "../../src/wire/client/failures.ts";
-import type { Attempt, Client } from "../../src/wire/client/index.ts";
 import { testHost } from "./host.ts";
 
 export const hasZstd = typeof Reflect.get(zlib, "createZstdDecompress") === "function";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Findings, GroupDetail, GroupRows } from "../../src/view/index.ts";
+import type { Findings, GroupDetail, GroupRows } from "../../src/view/answers.ts";
 import { runRollcall } from "../support/run.ts";
 import { fileOf, groupLine, startView, type ViewProcess, whenRead } from "./viewing.ts";
 

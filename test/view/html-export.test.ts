@@ -1,7 +1,7 @@
 import { chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Findings } from "../../src/view/index.ts";
+import type { Findings } from "../../src/view/answers.ts";
 import { chromium } from "../support/browser.ts";
 import { newHome, runRollcall } from "../support/run.ts";
 import { addressOf, newPageFile, openedFile, writtenPage } from "./shown.ts";

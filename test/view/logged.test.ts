@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { GroupDetail, GroupRows } from "../../src/view/index.ts";
+import type { GroupDetail, GroupRows } from "../../src/view/answers.ts";
 import { chromium } from "../support/browser.ts";
 import { newHome, runRollcall } from "../support/run.ts";
 import { addressOf, openServedPage } from "./shown.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ReadingList } from "../../src/view/index.ts";
+import type { ReadingList } from "../../src/view/answers.ts";
 import { fileOf, startView, whenRead } from "./viewing.ts";
 
 interface Rollout {

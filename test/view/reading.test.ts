@@ -2,7 +2,7 @@ import { appendFileSync, readFileSync, rmSync, truncateSync, utimesSync, writeFi
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import type { GroupDetail, GroupRows } from "../../src/view/index.ts";
+import type { GroupDetail, GroupRows } from "../../src/view/answers.ts";
 import { startRollcall } from "../support/run.ts";
 import { asked, fileOf, groupLine, startView, waitForPage, whenRead } from "./viewing.ts";
 

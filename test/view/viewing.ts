@@ -3,7 +3,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { PageState } from "../../src/view/index.ts";
+import type { PageState } from "../../src/view/answers.ts";
 import { endAfterTest, type RunOptions, type StartedRun, startInTurn } from "../support/run.ts";
 
 export interface ViewProcess {

@@ -1,16 +1,21 @@
-import { choice, command, flag, text } from "../../cli/index.ts";
+import { command } from "../../cli/command.ts";
+import { choice, flag, text } from "../../cli/kinds.ts";
 import { Failure, type Problem } from "../../failure.ts";
-import { type KeyColumn, printDocument, printObjects } from "../../output/index.ts";
+import { printDocument, printObjects } from "../../output/list.ts";
 import { askForLines } from "../../output/prompt.ts";
+import type { KeyColumn } from "../../output/views.ts";
 import { checkRequest, openServiceClient } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
+import { logout } from "../../settings/changes.ts";
+import { credentialUses, findSecretVariables } from "../../settings/credentials.ts";
 import { loginCommand } from "../../settings/failures.ts";
-import * as config from "../../settings/index.ts";
+import { findOrigin, maxKeyCheckWait, type StartedLogin, startLogin } from "../../settings/login.ts";
+import { readSettings, type Settings } from "../../settings/read.ts";
 import { inProfile } from "../../text/sentences.ts";
 import type { CredentialUse } from "../../wire/contract/endpoint.ts";
 import type { Credential, LoginDocument, LogoutDocument } from "./output.ts";
 
-const useOption = (about: string) => choice(`${about}: log, inference or calls`, config.credentialUses, "use");
+const useOption = (about: string) => choice(`${about}: log, inference or calls`, credentialUses, "use");
 
 const exampleUrlOption = "--base-url https://api.example.com";
 
@@ -31,7 +36,7 @@ const login = command({
     const { host, screen } = context;
     const ask = (label: string, isHidden: boolean) => askForLines(host, label, isHidden);
     const flags = { ...context.flags, analysis_provider: analysisProvider, router_provider: routerProvider };
-    const started = await config.startLogin({ ...context, flags }, ask, {
+    const started = await startLogin({ ...context, flags }, ask, {
       only,
       username,
       withToken,
@@ -53,7 +58,7 @@ const login = command({
     if (!noCheck && state === "untried") screen.warn(untriedKeyProblem(...untriedReason(uses, profile)));
     const exampleCommand = uses.includes("log") ? "log <model-id> <file> --split <name>" : "call read <call-id>";
     const next = inProfile(`rollcall ${uses.includes("inference") ? "models" : exampleCommand}`, profile);
-    for (const name of config.findSecretVariables(context.host, uses))
+    for (const name of findSecretVariables(context.host, uses))
       screen.notice(`${name} is set and overrides the saved key`);
     screen.notice(`next: \`${next}\``);
     const saved = started.findLogins();
@@ -62,7 +67,7 @@ const login = command({
   },
 });
 
-const testKey = async (context: Context, started: config.StartedLogin, savedUses: readonly CredentialUse[]) => {
+const testKey = async (context: Context, started: StartedLogin, savedUses: readonly CredentialUse[]) => {
   const { settings } = started;
   const logins = started.findLogins();
   const uses = logins.map((each) => each.use);
@@ -111,7 +116,7 @@ type KeyState = keyof typeof keyStates;
 
 export const testCredential = async (
   context: Context,
-  settings: config.Settings,
+  settings: Settings,
   uses: readonly CredentialUse[],
   retries = true,
 ): Promise<{ state: KeyState; use?: CredentialUse; failure?: Failure }> => {
@@ -138,11 +143,11 @@ export const testCredential = async (
   }
 };
 
-const findTestableUse = (settings: config.Settings, uses: readonly CredentialUse[]) =>
+const findTestableUse = (settings: Settings, uses: readonly CredentialUse[]) =>
   uses.find((use) => use === "inference" || (use === "calls" && settings.get("project") !== undefined));
 
 /** Checks what a test of the key needs before the key is read. */
-const checkTest = async (context: Context, settings: config.Settings, uses: readonly CredentialUse[]) => {
+const checkTest = async (context: Context, settings: Settings, uses: readonly CredentialUse[]) => {
   const use = findTestableUse(settings, uses);
   if (use === undefined) return;
   const endpoint =
@@ -160,7 +165,7 @@ const logOut = command({
   examples: ["rollcall auth logout", "rollcall auth logout --for log --profile work"],
   run: async (context, { for: only }) => {
     const { screen } = context;
-    const { profile, removed, left } = await config.logout(context, only);
+    const { profile, removed, left } = await logout(context, only);
     const none = `no key is saved${only === undefined ? "" : ` for ${only}`}`;
     screen.notice(`profile ${profile}: ${removed.length === 0 ? none : `deleted the key for ${removed.join(", ")}`}`);
     if (left.length > 0) screen.notice(`still set in the environment: ${left.join(", ")}`);
@@ -175,7 +180,7 @@ const status = command({
   examples: ["rollcall auth status", "rollcall auth status --check --json"],
   run: async (context, { for: only, check: shouldCheck }) => {
     const { screen } = context;
-    const settings = await config.readSettings({ ...context, defaults: { max_wait: config.maxKeyCheckWait } });
+    const settings = await readSettings({ ...context, defaults: { max_wait: maxKeyCheckWait } });
     const { profile, local } = settings;
     let firstFailure: Failure | undefined;
     const readStatus = async (use: CredentialUse) => {
@@ -188,7 +193,7 @@ const status = command({
       return { ...row, check };
     };
     const rows: Credential[] = [];
-    for (const use of only === undefined ? config.credentialUses : [only]) rows.push(await readStatus(use));
+    for (const use of only === undefined ? credentialUses : [only]) rows.push(await readStatus(use));
     if (!rows.some(isUsable)) {
       const hasUrl = rows.some(({ origin }) => origin !== null);
       const states = rows.map(({ use, state }) => `${use}: ${unusableStates[state] ?? state}`).join(", ");
@@ -219,16 +224,13 @@ const unusableStates: Readonly<Record<string, string>> = { missing: "no key", el
 
 const isUsable = ({ state }: { state: string }) => state === "ready" || state === "command";
 
-const describeCredential = async (
-  settings: config.Settings,
-  use: CredentialUse,
-): Promise<Omit<Credential, "check">> => {
+const describeCredential = async (settings: Settings, use: CredentialUse): Promise<Omit<Credential, "check">> => {
   const missing = { use, origin: null, state: "no URL", from: null, username: null } as const;
   if (settings.local) {
     const username = use === "calls" ? "api" : null;
     return { ...missing, state: "ready", from: "the local service's own key", username };
   }
-  const origin = config.findOrigin(settings, use);
+  const origin = findOrigin(settings, use);
   if (origin === undefined) return missing;
   const { state, from = null, username = null } = await settings.credentialSource(use, origin);
   return { use, origin, state, from, username };

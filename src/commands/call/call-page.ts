@@ -1,5 +1,20 @@
 /** Composes the page of a traced call (interface 2.4). */
-import * as calls from "../../calls/index.ts";
+
+import {
+  type CallCost,
+  findCallName,
+  findDurationMicros,
+  findModels,
+  findState,
+  listFieldNames,
+  readCosts,
+  readDollars,
+  readStatus,
+  withPrefix,
+} from "../../calls/call-facts.ts";
+import { type ContentPart, type Media, type Turn, toTurns } from "../../calls/conversation.ts";
+import { readConversation } from "../../calls/read-conversation.ts";
+import { readUsages, tokenKinds } from "../../calls/usage.ts";
 import * as raw from "../../json/raw-json.ts";
 import { groupDigits } from "../../output/page.ts";
 import type { Section } from "../../output/views.ts";
@@ -16,12 +31,12 @@ export type CallViewOptions = Readonly<
 /** The texts of the sections are not safe to print. */
 export function* callSections(call: raw.RawJson, options: CallViewOptions) {
   const prefix = options.vendorPrefix;
-  const { inputs, output } = calls.readConversation(call);
-  yield { title: `Call ${calls.findCallName(call) ?? "without a name"}`, lines: listFacts(call, options) };
+  const { inputs, output } = readConversation(call);
+  yield { title: `Call ${findCallName(call) ?? "without a name"}`, lines: listFacts(call, options) };
   yield* toTreeSection("Exception", raw.findValue(call, "exception"), { maxBlockLines: maxExceptionLines });
   for (const [title, { items, rest }] of [["Inputs", inputs] as const, ["Output", output] as const]) {
     yield* items ? [{ title }] : toTreeSection(title, rest);
-    for (const turn of calls.toTurns(items ?? [])) yield* toTurnSections(turn, items?.length === 1);
+    for (const turn of toTurns(items ?? [])) yield* toTurnSections(turn, items?.length === 1);
   }
   if (inputs.items) yield* toTreeSection("Other inputs", inputs.rest);
   if (output.items) yield* toTreeSection("Other output", output.rest);
@@ -29,7 +44,7 @@ export function* callSections(call: raw.RawJson, options: CallViewOptions) {
   if (details.length > 0) yield { title: "Details", lines: details };
   yield* toTreeSection("Attributes", raw.findValue(call, "attributes"));
   yield* toTreeSection("Summary", findSummary(call, options));
-  const known = calls.listFieldNames(prefix);
+  const known = listFieldNames(prefix);
   const others = raw.withoutAbsent(call.members).filter(({ key }) => !known.includes(key));
   if (others.length > 0) yield* toTreeSection("Other", raw.toRawObject(others));
 }
@@ -51,17 +66,17 @@ const tones = { ok: "good", failed: "bad", running: "warning", deleted: "faint" 
 
 const listFacts = (call: raw.RawJson, options: CallViewOptions) => {
   const { vendorPrefix: prefix, costs, storageSize, totalStorageSize } = options;
-  const state = calls.findState(call, prefix);
-  const status = calls.readStatus(call, prefix);
+  const state = findState(call, prefix);
+  const status = readStatus(call, prefix);
   const isUsual = status === undefined || ["success", "error", "running"].includes(status);
   const reward = raw.findValue(call, "attributes", "reward");
   const hasReward = reward?.kind === "number" || reward?.kind === "word";
   const facts: Readonly<Record<string, readonly string[]>> = {
     reward: hasReward ? [roundFraction(raw.formatInline(reward))] : [],
-    duration: formatDuration(calls.findDurationMicros(call)),
-    model: [calls.findModels(call, prefix).join(", ")].filter(Boolean),
+    duration: formatDuration(findDurationMicros(call)),
+    model: [findModels(call, prefix).join(", ")].filter(Boolean),
     tokens: formatTokens(call),
-    cost: costs ? formatCosts(calls.readCosts(call, prefix)) : [],
+    cost: costs ? formatCosts(readCosts(call, prefix)) : [],
     size: storageSize ? [formatStorageSize(call, "storage_size_bytes")] : [],
     "total size": totalStorageSize ? [formatStorageSize(call, "total_storage_size_bytes")] : [],
   };
@@ -83,13 +98,13 @@ const formatDuration = (micros: number | undefined) => {
 };
 
 const formatTokens = (call: raw.RawJson) =>
-  calls.readUsages(call).map(({ model, cached = 0n, written = 0n, ...usage }) => {
+  readUsages(call).map(({ model, cached = 0n, written = 0n, ...usage }) => {
     const group = (count: bigint | undefined) => groupDigits(String(count));
     const parts = [
       ...(cached > 0n ? [`${group(cached)} cached`] : []),
       ...(written > 0n ? [`${group(written)} written to a cache`] : []),
     ].join(", ");
-    const stated = calls.tokenKinds.filter((kind) => usage[kind] !== undefined);
+    const stated = tokenKinds.filter((kind) => usage[kind] !== undefined);
     const counts = stated
       .map((kind) => `${group(usage[kind])} ${kind}${kind === "prompt" && parts !== "" ? ` (${parts})` : ""}`)
       .join(", ");
@@ -97,17 +112,17 @@ const formatTokens = (call: raw.RawJson) =>
     return model === undefined ? text : `${text}  ${model}`;
   });
 
-const formatCosts = (costs: readonly calls.CallCost[]) => {
+const formatCosts = (costs: readonly CallCost[]) => {
   if (costs.length === 0) return [notProvided];
   const lines = costs.map((cost) => `${formatCost(cost)}  ${cost.model}`);
-  const dollars = costs.flatMap((cost) => calls.readDollars(cost) ?? []);
+  const dollars = costs.flatMap((cost) => readDollars(cost) ?? []);
   if (costs.length === 1 || dollars.length < costs.length) return lines;
   return [...lines, `$${formatRounded(dollars.reduce(addDecimals, zero))} total`];
 };
 
 const notProvided = "not provided by the service";
 
-const formatCost = ({ unit, total, known, reason }: calls.CallCost) => {
+const formatCost = ({ unit, total, known, reason }: CallCost) => {
   const amount = formatRounded(total ?? known);
   const money = unit === "USD" ? `$${amount}` : `${amount} ${unit}`;
   if (total) return money;
@@ -137,7 +152,7 @@ const detailLabels = {
 
 const listFields = (call: raw.RawJson, labels: Readonly<Record<string, string>>, prefix: string) =>
   Object.entries(labels).flatMap(([field, label]) => {
-    return [...new Set([calls.withPrefix(field, prefix), field])].flatMap((name) => {
+    return [...new Set([withPrefix(field, prefix), field])].flatMap((name) => {
       const value = raw.findValue(call, name);
       return value ? [{ label, text: raw.formatInline(value) }] : [];
     });
@@ -153,15 +168,14 @@ const findSummary = (call: raw.RawJson, { costs }: CallViewOptions) => {
   return raw.toRawObject(members);
 };
 
-const toTurnSections = ({ role, name, toolCallId, choiceMembers, parts }: calls.Turn, isAlone: boolean) => {
+const toTurnSections = ({ role, name, toolCallId, choiceMembers, parts }: Turn, isAlone: boolean) => {
   const others = choiceMembers.filter((member) => !isTitleMember(member));
   const titleMembers = choiceMembers.filter((member) => isTitleMember(member) && !(isAlone && member.key === "index"));
   const details = [
     ...[name, toolCallId].flatMap((text) => (text === undefined ? [] : quoteName(text))),
     ...titleMembers.map(({ key, value }) => `${key.replaceAll("_", " ")} ${quoteName(raw.formatInline(value))}`),
   ].join(", ");
-  const allParts: readonly calls.ContentPart[] =
-    others.length === 0 ? parts : [...parts, { kind: "other", members: others }];
+  const allParts: readonly ContentPart[] = others.length === 0 ? parts : [...parts, { kind: "other", members: others }];
   const [first = {}, ...rest] = mergeTexts(allParts.flatMap(toPartSections));
   const title = role === undefined ? "not a message" : /^[a-z][\w-]{0,30}$/i.test(role) ? role : JSON.stringify(role);
   const heading: Section = { title: details === "" ? title : `${title} (${details})`, level: 2 };
@@ -189,7 +203,7 @@ const mergeTexts = (parts: readonly Section[]) => {
   return merged;
 };
 
-const toPartSections = (part: calls.ContentPart): readonly Section[] => {
+const toPartSections = (part: ContentPart): readonly Section[] => {
   const titled = (title: string, text = ""): Section => ({ title, ...toTextSection(text) });
   if (part.kind === "said") return [toTextSection(formatTree(part.value))];
   if (part.kind === "result")
@@ -208,14 +222,14 @@ const toPartSections = (part: calls.ContentPart): readonly Section[] => {
   return [call, { ...titled(`← result${ofTool}`), block: flattenParts(result.parts), isQuoted: true }];
 };
 
-const flattenParts = (parts: readonly calls.ContentPart[]) =>
+const flattenParts = (parts: readonly ContentPart[]) =>
   parts
     .flatMap(toPartSections)
     .flatMap(({ title, block = "" }) => [title === undefined ? "" : `[${title}]`, block])
     .filter(Boolean)
     .join("\n");
 
-const formatMedia = ({ category, url, data, name = "", format }: calls.Media) => {
+const formatMedia = ({ category, url, data, name = "", format }: Media) => {
   if (url !== undefined) return `${category}: ${describeBinary(url)?.slice(1, -1) ?? quoteName(url)}`;
   if (data === undefined) return `${category}: ${quoteName(name)}`;
   return `${category}: ${format === undefined ? "" : `${quoteName(format)}, `}${formatRoundedSize(getDecodedSize(data))}`;

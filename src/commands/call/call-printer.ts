@@ -1,5 +1,7 @@
 /** Prints traced calls and summaries of calls. */
-import { type CallGroup, type CallSummary, callFields, withPrefix } from "../../calls/index.ts";
+
+import { callFields, withPrefix } from "../../calls/call-facts.ts";
+import type { CallGroup, CallSummary } from "../../calls/summary.ts";
 import { findValue, parseRawJson, type RawJson, toRawJson } from "../../json/raw-json.ts";
 import { printList } from "../../output/list.ts";
 import { printPages } from "../../output/page.ts";

@@ -1,7 +1,8 @@
 /** Defines `rollcall call` (interface 4.3). */
+
+import { command } from "../../cli/command.ts";
 import {
   choice,
-  command,
   count,
   flag,
   forAgents,
@@ -11,7 +12,7 @@ import {
   text,
   type Values,
   withDefault,
-} from "../../cli/index.ts";
+} from "../../cli/kinds.ts";
 
 const args = {
   "call-id": required(

@@ -1,9 +1,14 @@
 /** Selects and prints the output form of `call read`. */
-import * as traced from "../../calls/index.ts";
-import { compileGlob } from "../../catalogs/index.ts";
+import { findDurationMicros, findModels, findOperation, findState } from "../../calls/call-facts.ts";
+import { type ConversionResult, toMessages, toTrajectory } from "../../calls/convert-call.ts";
+import { type CallPath, findPath, formatPath, type MissingStep, parsePath } from "../../calls/path.ts";
+import { openSummary } from "../../calls/summary.ts";
+import { compileGlob } from "../../catalogs/fields.ts";
 import type { Failure, Problem } from "../../failure.ts";
 import { type RawJson, textAt } from "../../json/raw-json.ts";
-import { type KeyColumn, printObjects, requirePage } from "../../output/index.ts";
+import { printObjects } from "../../output/list.ts";
+import { requirePage } from "../../output/page.ts";
+import type { KeyColumn } from "../../output/views.ts";
 import type { Context } from "../../session/context.ts";
 import { conflictingOptions, invalidOptionValue, requiredOptionMissing } from "../../system/failures.ts";
 import { pluralize } from "../../text/sentences.ts";
@@ -28,9 +33,9 @@ export const createCallFilter = ({ failed, running, op, model }: CallReadOptions
   const matchesOp = compileGlob(op ?? "*");
   const matchesModel = compileGlob(model ?? "*");
   return (call: RawJson) =>
-    (states.length === 0 || states.includes(traced.findState(call, prefix))) &&
-    matchesOp(traced.findOperation(call)) &&
-    (model === undefined || traced.findModels(call, prefix).some((name) => matchesModel(name)));
+    (states.length === 0 || states.includes(findState(call, prefix))) &&
+    matchesOp(findOperation(call)) &&
+    (model === undefined || findModels(call, prefix).some((name) => matchesModel(name)));
 };
 
 export const selectForm = (context: Context, typed: CallReadOptions): Form => {
@@ -40,14 +45,14 @@ export const selectForm = (context: Context, typed: CallReadOptions): Form => {
   if (list || (as ?? path) !== undefined) checkForm(context, typed);
   if (list) return listForm;
   if (summary) return summaryForm;
-  if (path !== undefined) return valueForm(traced.parsePath(path, "--path"));
-  if (as === "messages") return lineForm(as, traced.toMessages);
+  if (path !== undefined) return valueForm(parsePath(path, "--path"));
+  if (as === "messages") return lineForm(as, toMessages);
   if (as === undefined) {
     requirePage(context.screen);
     return pageForm;
   }
   const source = selectReward(reward, rewardFrom);
-  return lineForm(as, (call) => traced.toTrajectory(call, source));
+  return lineForm(as, (call) => toTrajectory(call, source));
 };
 
 const checkForm = ({ screen: { fields, format } }: Context, { as, list, noContent }: CallReadOptions) => {
@@ -61,7 +66,7 @@ const checkForm = ({ screen: { fields, format } }: Context, { as, list, noConten
 };
 
 const selectReward = (reward: string | undefined, path = "attributes.reward") => {
-  if (reward === undefined) return { path: traced.parsePath(path, "--reward-from") };
+  if (reward === undefined) return { path: parsePath(path, "--reward-from") };
   const text = reward.trim();
   const isNumber = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text) && Number.isFinite(Number(text));
   if (!isNumber) throw invalidOptionValue("--reward", reward, "a number such as 1 or -0.5");
@@ -87,12 +92,12 @@ const listForm: Form = async ({ screen }, typed, { calls, vendorPrefix: prefix }
 };
 
 const toListedCall = (call: RawJson, id: string, prefix: string) => {
-  const micros = traced.findDurationMicros(call);
+  const micros = findDurationMicros(call);
   return {
     id,
-    status: traced.findState(call, prefix),
-    op: traced.findOperation(call) ?? "",
-    model: traced.findModels(call, prefix).join(", "),
+    status: findState(call, prefix),
+    op: findOperation(call) ?? "",
+    model: findModels(call, prefix).join(", "),
     started_at: textAt(call, "started_at") ?? "",
     seconds: micros === undefined || micros < 0 ? undefined : String(micros / 1_000_000),
     // The last line of a traceback is the message.
@@ -112,7 +117,7 @@ const listColumns: readonly KeyColumn<ListedCall>[] = [
 ];
 
 const summaryForm: Form = async ({ screen }, { costs }, { calls, totals, vendorPrefix }) => {
-  const summarizer = traced.openSummary(vendorPrefix);
+  const summarizer = openSummary(vendorPrefix);
   for await (const { call } of calls) summarizer.add(call);
   const summary = summarizer.summary();
   const { calls: count, cost } = summary.all;
@@ -132,13 +137,13 @@ const summaryForm: Form = async ({ screen }, { costs }, { calls, totals, vendorP
 };
 
 const valueForm =
-  (path: traced.CallPath): Form =>
+  (path: CallPath): Form =>
   async ({ screen }, _, { calls, totals }) => {
     const ids: string[] = [];
     const values: string[] = [];
-    let missing: traced.MissingStep | undefined;
+    let missing: MissingStep | undefined;
     for await (const { id, call } of calls) {
-      const found = traced.findPath(call, path);
+      const found = findPath(call, path);
       if (found.kind === "missing") {
         ids.push(id);
         missing ??= found;
@@ -153,7 +158,7 @@ const valueForm =
         [hasSeveral || values.length === 0 ? `[${values.join(",")}]` : values.join(), "\n"],
         "json",
       );
-    return missing && callPathMissing(missing, traced.formatPath(path), ids, requested);
+    return missing && callPathMissing(missing, formatPath(path), ids, requested);
   };
 
 const referenceInContent = (id: string, at: number, reference: string): Problem => {
@@ -163,7 +168,7 @@ const referenceInContent = (id: string, at: number, reference: string): Problem 
 };
 
 const lineForm =
-  (into: "trajectory" | "messages", convert: (call: RawJson) => traced.ConversionResult): Form =>
+  (into: "trajectory" | "messages", convert: (call: RawJson) => ConversionResult): Form =>
   async ({ screen }, _, { calls, totals }) => {
     const obstacles: { id: string; why: string; needsReward?: true }[] = [];
     for await (const { id, call } of calls) {

@@ -1,13 +1,14 @@
 /** Runs `rollcall call read` (interface 4.3). */
 
 import { addAbortSignal, Readable } from "node:stream";
-import { omitContent, parseCallIds, toCallId } from "../../calls/index.ts";
+import { omitContent } from "../../calls/call-facts.ts";
+import { parseCallIds, toCallId } from "../../calls/parse-ids.ts";
 import { Failure } from "../../failure.ts";
 import { parseRawBytes } from "../../json/raw-bytes.ts";
 import { findMember, toRawJson } from "../../json/raw-json.ts";
 import { checkRequest, openServiceClient, readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
-import type { Settings } from "../../settings/index.ts";
+import type { Settings } from "../../settings/read.ts";
 import { invalidOptionValue } from "../../system/failures.ts";
 import { getErrorCode } from "../../system/files.ts";
 import type { Host } from "../../system/host.ts";

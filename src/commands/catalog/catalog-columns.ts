@@ -1,13 +1,27 @@
 /** Defines the columns of catalog entries (interface 2.5), whose order output.md promises. */
-import * as catalogs from "../../catalogs/index.ts";
+
+import type { CatalogName } from "../../catalogs/catalog-files.ts";
+import {
+  countryField,
+  deprecationDay,
+  listStatedPrices,
+  listUnknownMembers,
+  parsePrice,
+  priceUnit,
+  readField,
+  toShownPrice,
+  utcDay,
+} from "../../catalogs/fields.ts";
+import type { CatalogRow } from "../../catalogs/rows.ts";
 import { parseRawBytes } from "../../json/raw-bytes.ts";
-import { type CellTag, type Column, readSpelledObject } from "../../output/index.ts";
+import type { CellTag, Column } from "../../output/views.ts";
+import { readSpelledObject } from "../../output/wire.ts";
 import { formatDecimal } from "../../text/decimal.ts";
 import { dayMs } from "../../text/units.ts";
 import { toText, toTexts } from "../../wire/contract/replies.ts";
 import { modelColumns, serviceColumn, spellTime } from "../models/model-columns.ts";
 
-type Row = catalogs.CatalogRow;
+type Row = CatalogRow;
 
 const entryColumn = (name: string, display: Omit<Parameters<typeof serviceColumn<Row>>[1], "read">) =>
   serviceColumn<Row>(name, { ...display, read: ({ entry }) => entry?.[name] });
@@ -16,16 +30,16 @@ const spellWords = (value: unknown, spelled: () => string) => toTexts(value)?.jo
 
 const priceColumn = (name: string, rank: number, title = name) =>
   serviceColumn<Row>(`pricing.${name}`, {
-    heading: `${title}\n${catalogs.priceUnit(name)}`,
+    heading: `${title}\n${priceUnit(name)}`,
     rank,
     align: "decimal",
-    read: ({ entry }) => catalogs.listStatedPrices(entry?.pricing).get(name),
+    read: ({ entry }) => listStatedPrices(entry?.pricing).get(name),
     // Marks an invalid price with digits, because users could take it for a valid price.
     text: (value, spelled, { entry = {} }) => {
       const text = toText(value) ?? spelled();
-      const hasTerms = typeof value === "object" || catalogs.listUnknownMembers(entry).some(({ isTerm }) => isTerm);
-      const price = hasTerms ? undefined : catalogs.parsePrice(text);
-      if (price) return formatDecimal(catalogs.toShownPrice(name, price));
+      const hasTerms = typeof value === "object" || listUnknownMembers(entry).some(({ isTerm }) => isTerm);
+      const price = hasTerms ? undefined : parsePrice(text);
+      if (price) return formatDecimal(toShownPrice(name, price));
       return /\d/.test(text) ? `${text} (as given)` : text;
     },
   });
@@ -46,22 +60,22 @@ const entryColumns = (now: number): readonly Column<Row>[] => [
   entryColumn("output_modalities", { text: spellWords, heading: "output", rank: 12 }),
   entryColumn("supported_features", { text: spellWords, heading: "features", rank: 8 }),
   entryColumn("supported_sampling_parameters", { text: spellWords, heading: "parameters", rank: 16 }),
-  serviceColumn(catalogs.countryField, {
+  serviceColumn(countryField, {
     text: spellWords,
     heading: "countries",
     rank: 9,
-    read: ({ entry }) => entry && catalogs.readField(entry, catalogs.countryField),
+    read: ({ entry }) => entry && readField(entry, countryField),
   }),
   entryColumn("deprecation_date", {
     heading: "deprecation",
     rank: 3,
-    tag: ({ entry }) => entry && tagDeprecation(catalogs.deprecationDay(entry), now),
+    tag: ({ entry }) => entry && tagDeprecation(deprecationDay(entry), now),
   }),
   entryColumn("created", { text: spellTime, rank: 15 }),
 ];
 
 /** `priced` lists the inference models with their catalog entries. */
-export type ListName = catalogs.CatalogName | "all" | "priced";
+export type ListName = CatalogName | "all" | "priced";
 
 const catalogColumn: Column<Row> = { name: "catalog", rank: 0, cell: ({ catalog }) => catalog ?? "none" };
 
@@ -84,8 +98,8 @@ const modelId: Column<Row> = { name: "id", path: "entry.id", rank: 0, value: spe
 const warnDays = 30;
 
 export const tagDeprecation = (day: string | null | undefined, now: number): CellTag | undefined => {
-  const today = catalogs.utcDay(now);
-  if (!day || day > catalogs.utcDay(now + warnDays * dayMs)) return undefined;
+  const today = utcDay(now);
+  if (!day || day > utcDay(now + warnDays * dayMs)) return undefined;
   if (day > today) return { text: "soon", textElsewhere: "ends soon", tone: "warning" };
   return { text: day < today ? "past" : "today", textElsewhere: "deprecated", tone: "bad" };
 };

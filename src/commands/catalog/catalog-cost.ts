@@ -5,10 +5,14 @@ import {
   listInputMedia,
   otherCostStated,
   readUsages,
-} from "../../calls/index.ts";
-import * as catalogs from "../../catalogs/index.ts";
+} from "../../calls/usage.ts";
+import { type Cost, compareCosts, computeCost, noUsage, type Usage } from "../../catalogs/cost.ts";
+import { compareTexts, deprecationDay, utcDay } from "../../catalogs/fields.ts";
+import { checkFilterWords, compileFilter } from "../../catalogs/filter.ts";
+import type { CatalogEntry } from "../../catalogs/rows.ts";
 import { parseRawJson } from "../../json/raw-json.ts";
-import { type KeyColumn, printObjects } from "../../output/index.ts";
+import { printObjects } from "../../output/list.ts";
+import type { KeyColumn } from "../../output/views.ts";
 import { openServiceClient, readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import { invalidOptionValue } from "../../system/failures.ts";
@@ -28,24 +32,24 @@ export const showCosts = async (context: Context, typed: CostOptions) => {
   const { fromCall, images, requests } = typed;
   const given = parseUsageOptions(typed);
   const read = fromCall === undefined ? undefined : await readRecordedUsage(context, fromCall);
-  const usage = { ...(read?.recorded ?? catalogs.noUsage), ...given };
-  const computeCost = (entry: catalogs.CatalogEntry["entry"]) => {
-    const cost = catalogs.computeCost(entry, { usage, needsUnitPrices, doubt: read?.doubt, media: read?.media ?? [] });
+  const usage = { ...(read?.recorded ?? noUsage), ...given };
+  const computeEntryCost = (entry: CatalogEntry["entry"]) => {
+    const cost = computeCost(entry, { usage, needsUnitPrices, doubt: read?.doubt, media: read?.media ?? [] });
     const total = cost.total === null ? undefined : parseDecimal(cost.total);
     if (!total || !read?.stated || !isOwnModel(entry, read.model) || isSameCost(read.stated, total)) return cost;
     return { ...cost, total: null, reason: otherCostStated(read.stated) };
   };
   const { names, listed } = await source.readCatalogs(context, typed);
-  catalogs.checkFilterWords(typed, listed);
+  checkFilterWords(typed, listed);
   const now = host.now();
-  const { matches } = catalogs.compileFilter(typed, now);
+  const { matches } = compileFilter(typed, now);
   const needsUnitPrices = (images ?? requests) !== undefined;
   const { selected, missing } = source.selectNamed(listed, typed.model);
   const rows = selected
     .filter(({ entry }) => matches(entry))
-    .map((one) => toModelCost(one, computeCost(one.entry), now));
-  const byId = (a: ModelCost, b: ModelCost) => catalogs.compareTexts(a.id ?? "", b.id ?? "");
-  rows.sort((a, b) => Number(a.ended) - Number(b.ended) || catalogs.compareCosts(a, b) || byId(a, b));
+    .map((one) => toModelCost(one, computeEntryCost(one.entry), now));
+  const byId = (a: ModelCost, b: ModelCost) => compareTexts(a.id ?? "", b.id ?? "");
+  rows.sort((a, b) => Number(a.ended) - Number(b.ended) || compareCosts(a, b) || byId(a, b));
   const models = rows.slice(0, typed.limit);
   if (fromCall !== undefined) screen.notice(formatTokenUsage(usage));
   if (rows.length === 0 && missing.length === 0) screen.notice("no model matches");
@@ -60,19 +64,15 @@ export const showCosts = async (context: Context, typed: CostOptions) => {
   if (missing.length > 0) throw modelsMissing(missing, names);
 };
 
-const toModelCost = (
-  { catalog, entry }: catalogs.CatalogEntry,
-  { items, ...cost }: catalogs.Cost,
-  now: number,
-): ModelCost => {
-  const day = catalogs.deprecationDay(entry) ?? null;
+const toModelCost = ({ catalog, entry }: CatalogEntry, { items, ...cost }: Cost, now: number): ModelCost => {
+  const day = deprecationDay(entry) ?? null;
   const [id = null, name = null] = [toText(entry.id), toText(entry.name)];
-  const ended = day !== null && day < catalogs.utcDay(now);
+  const ended = day !== null && day < utcDay(now);
   return { catalog, id, name, deprecation_date: day, ended, ...cost, items };
 };
 
 /** @throws Failure `invalid-option-value`, `usage-missing` */
-const parseUsageOptions = (typed: CostOptions): Partial<catalogs.Usage> => {
+const parseUsageOptions = (typed: CostOptions): Partial<Usage> => {
   const { promptTokens, cached, completionTokens, images, requests, fromCall } = typed;
   const tokens = { prompt_tokens: promptTokens, cached_tokens: cached, completion_tokens: completionTokens };
   const given = Object.entries({ ...tokens, images, requests }).filter(([, count]) => count !== undefined);
@@ -95,17 +95,17 @@ const readRecordedUsage = async (context: Context, id: string) => {
   const usages = read.map(toUsage);
   const doubt = read.map((usage) => usage.doubt).find(Boolean);
   if (usages.length === 0 || usages.some(isUnknown)) throw usageUnrecorded(id, doubt);
-  const recorded = usages.reduce(addUsage, catalogs.noUsage);
+  const recorded = usages.reduce(addUsage, noUsage);
   const own = read.length === 1 ? read[0] : undefined;
   const unpriced = read.map((usage) => usage.unpriced).find(Boolean);
   const media = listInputMedia(call);
   return { recorded, media, doubt: doubt ?? unpriced, model: own?.model, stated: own?.stated };
 };
 
-const isOwnModel = ({ id }: catalogs.CatalogEntry["entry"], model: string | undefined) =>
+const isOwnModel = ({ id }: CatalogEntry["entry"], model: string | undefined) =>
   model !== undefined && (id === model || toText(id)?.endsWith(`/${model}`) === true);
 
-const toUsage = (usage: CallUsage): catalogs.Usage => {
+const toUsage = (usage: CallUsage): Usage => {
   const { prompt, cached = 0n, written = 0n, requests = 1n } = usage;
   const completion = countCompletion(usage);
   const counts = { prompt_tokens: prompt, cached_tokens: cached, cache_write_tokens: written, requests };
@@ -113,13 +113,13 @@ const toUsage = (usage: CallUsage): catalogs.Usage => {
     key,
     Number(count),
   ]);
-  return { ...catalogs.noUsage, ...Object.fromEntries(numbers) };
+  return { ...noUsage, ...Object.fromEntries(numbers) };
 };
 
 /** The number of a missing count is NaN. */
-const isUnknown = (usage: catalogs.Usage) => !Object.values(usage).every(Number.isSafeInteger);
+const isUnknown = (usage: Usage) => !Object.values(usage).every(Number.isSafeInteger);
 
-const addUsage = (sum: catalogs.Usage, more: catalogs.Usage): catalogs.Usage => ({
+const addUsage = (sum: Usage, more: Usage): Usage => ({
   prompt_tokens: sum.prompt_tokens + more.prompt_tokens,
   cached_tokens: sum.cached_tokens + more.cached_tokens,
   cache_write_tokens: sum.cache_write_tokens + more.cache_write_tokens,
@@ -128,7 +128,7 @@ const addUsage = (sum: catalogs.Usage, more: catalogs.Usage): catalogs.Usage => 
   requests: sum.requests + more.requests,
 });
 
-const formatTokenUsage = (usage: catalogs.Usage) => {
+const formatTokenUsage = (usage: Usage) => {
   const written = usage.cache_write_tokens > 0 ? `, ${usage.cache_write_tokens} written to a cache` : "";
   const prompt = `${usage.prompt_tokens} prompt tokens (${usage.cached_tokens} cached${written})`;
   const requests = pluralize(usage.requests, "request");

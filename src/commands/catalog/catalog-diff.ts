@@ -1,9 +1,13 @@
 import { basename } from "node:path";
-import * as catalogs from "../../catalogs/index.ts";
-import { type KeyColumn, printObjects, type Screen } from "../../output/index.ts";
+import { type CatalogName, catalogNames, findSavedCatalog, readCatalogFile } from "../../catalogs/catalog-files.ts";
+import { type Change, type DiffPolicy, diffCatalogs, isDifference } from "../../catalogs/diff.ts";
+import { compilePattern, formatPercentChange, formatPlain, formatPrice, parseAmount } from "../../catalogs/fields.ts";
+import { printObjects } from "../../output/list.ts";
 import { noteDefects } from "../../output/lists/sort-rows.ts";
+import type { Screen } from "../../output/screen.ts";
+import type { KeyColumn } from "../../output/views.ts";
 import type { Context } from "../../session/context.ts";
-import type { Settings } from "../../settings/index.ts";
+import type { Settings } from "../../settings/read.ts";
 import { conflictingOptions, requiredOptionMissing } from "../../system/failures.ts";
 import { formatList, pluralize } from "../../text/sentences.ts";
 import { formatMinute, type TimeResolver } from "../../text/units.ts";
@@ -16,7 +20,7 @@ import type { DiffDocument } from "./output.ts";
 import * as source from "./read-catalogs.ts";
 
 type Side = Readonly<{
-  catalog: catalogs.CatalogName | null;
+  catalog: CatalogName | null;
   provider: string | null;
   file: string | null;
   /** Milliseconds since 1970; undefined for a file. */
@@ -37,7 +41,7 @@ export const diff = async (context: Context, typed: DiffOptions) => {
   const found = compared.flatMap(({ from, to, changes }) =>
     changes.map((one) => ({ catalog: from.catalog === to.catalog ? to.catalog : null, ...one })),
   );
-  const shown = found.filter((change) => (onlyWorse ? change.worse : catalogs.isDifference(change)));
+  const shown = found.filter((change) => (onlyWorse ? change.worse : isDifference(change)));
   noteUnknowns(screen, found, compared);
   if (shown.length === 0) screen.notice(onlyWorse ? "no model got worse" : "no differences");
   const [first, ...others] = pairs;
@@ -51,14 +55,14 @@ export const diff = async (context: Context, typed: DiffOptions) => {
   if (typed.exitCode && changes.length > 0) throw catalogsDiffer(changes.length, onlyWorse);
 };
 
-const compareSides = ([from, to]: Pair, policy: catalogs.DiffPolicy) => {
+const compareSides = ([from, to]: Pair, policy: DiffPolicy) => {
   const isPartial = { from: from.isPartial, to: to.isPartial };
-  return { from, to, ...catalogs.diffCatalogs({ from: from.models, to: to.models }, isPartial, policy) };
+  return { from, to, ...diffCatalogs({ from: from.models, to: to.models }, isPartial, policy) };
 };
 
 type Compared = ReturnType<typeof compareSides>;
 
-const noteUnknowns = (screen: Screen, changes: readonly catalogs.Change[], compared: readonly Compared[]) => {
+const noteUnknowns = (screen: Screen, changes: readonly Change[], compared: readonly Compared[]) => {
   const unknown = changes.filter(({ isUnknown }) => isUnknown).map(({ id, field }) => `${id} ${field}`);
   if (unknown.length > 0)
     screen.noteInResult(`${formatCount(unknown, "fact")} no longer stated, so unknown: ${formatList(unknown)}`);
@@ -88,7 +92,7 @@ const readPairs = async (context: Context, typed: DiffOptions): Promise<readonly
   const patterns = since && saved !== undefined ? [saved, ...typed.pattern] : typed.pattern;
   const pairs = since ? await readHistory(context, typed, since) : await readSavedPairs(context, typed);
   if (patterns.length === 0) return pairs;
-  const tests = patterns.map(catalogs.compilePattern);
+  const tests = patterns.map(compilePattern);
   const matches = ({ id, name }: CatalogModel) => tests.some((test) => test(toText(id), toText(name)));
   const selected = pairs.map((pair): Pair => {
     const [from, to] = pair.map((side) => ({ ...side, models: side.models.filter(matches) }));
@@ -107,7 +111,7 @@ const readSavedPairs = async (context: Context, typed: DiffOptions): Promise<rea
   const settings = await source.readCatalogSettings(context, typed);
   if (!older) {
     if (catalog !== undefined) throw requiredOptionMissing("--catalog", "--since or <saved>");
-    source.selectCatalogs(settings, catalogs.catalogNames);
+    source.selectCatalogs(settings, catalogNames);
     return [
       [await readCurrent(context, settings, typed, "analysis"), await readCurrent(context, settings, typed, "router")],
     ];
@@ -130,7 +134,7 @@ const readSavedPairs = async (context: Context, typed: DiffOptions): Promise<rea
 
 const catalogUnnamed = () => requiredOptionMissing("<saved>", "--catalog, because a list does not name its catalog");
 
-const pairFiles = (older: readonly Side[], newer: readonly Side[], catalog?: catalogs.CatalogName): readonly Pair[] => {
+const pairFiles = (older: readonly Side[], newer: readonly Side[], catalog?: CatalogName): readonly Pair[] => {
   const join = (sides: readonly Side[], name: Side["catalog"]): Side | undefined =>
     sides.find((side) => side.catalog === name) ?? sides.find((side) => side.catalog === null);
   const names = catalog ? [catalog] : [...new Set([...older, ...newer].map((side) => side.catalog))];
@@ -146,7 +150,7 @@ const pairFiles = (older: readonly Side[], newer: readonly Side[], catalog?: cat
 
 /** Returns a side for each catalog in the file. */
 const readFileSides = async ({ screen, host }: Context, file: string): Promise<readonly Side[]> => {
-  const { models: list, entries } = await catalogs.readCatalogFile(file, host);
+  const { models: list, entries } = await readCatalogFile(file, host);
   noteDefects(screen, list, file);
   const found = [...new Set(entries.map(({ catalog }) => catalog))];
   return (found.length === 0 ? [null] : found).map((catalog) => {
@@ -155,7 +159,7 @@ const readFileSides = async ({ screen, host }: Context, file: string): Promise<r
   });
 };
 
-const readCurrent = async (context: Context, settings: Settings, typed: DiffOptions, name: catalogs.CatalogName) =>
+const readCurrent = async (context: Context, settings: Settings, typed: DiffOptions, name: CatalogName) =>
   toSide(await source.readCatalog(context, { settings, catalog: name, typed }));
 
 const toSide = ({ models, ...id }: Pick<Side, "catalog" | "provider" | "asOf"> & { models: ReplyList }): Side => {
@@ -169,10 +173,10 @@ const readHistory = async (context: Context, typed: DiffOptions, since: TimeReso
   const { catalog, until } = typed;
   const now = host.now();
   const settings = await source.readCatalogSettings(context, typed);
-  const readPast = (name: catalogs.CatalogName, option: string, time: number) => {
+  const readPast = (name: CatalogName, option: string, time: number) => {
     const id = source.identifyCatalog(settings, name);
     const folder = settings.dataFolder();
-    const saved = folder === undefined ? undefined : catalogs.findSavedCatalog(folder, id, time);
+    const saved = folder === undefined ? undefined : findSavedCatalog(folder, id, time);
     if (!saved) throw catalogHistoryMissing(id);
     const { models, fetchedAt: asOf } = saved;
     noteDefects(screen, models, `the saved ${name} catalog`);
@@ -220,11 +224,11 @@ const changeColumns = (names: readonly string[] | undefined): readonly KeyColumn
 
 const formatFact = (field: string | null, value: unknown) => {
   if (field?.startsWith("pricing.") && value !== null)
-    return catalogs.formatPrice(field.slice(field.lastIndexOf(".") + 1), value);
+    return formatPrice(field.slice(field.lastIndexOf(".") + 1), value);
   return toWords(value).join(", ");
 };
 
-const toWords = (value: unknown) => (value === null ? [] : [value].flat().map(catalogs.formatPlain));
+const toWords = (value: unknown) => (value === null ? [] : [value].flat().map(formatPlain));
 
 const formatDifference = ({ change, from, to }: ChangeRow) => {
   if (Array.isArray(from) || Array.isArray(to)) {
@@ -233,9 +237,9 @@ const formatDifference = ({ change, from, to }: ChangeRow) => {
     return [...added, ...before.filter((one) => !after.includes(one)).map((one) => `-${one}`)].join(" ");
   }
   if (change === "price") {
-    const [before, after] = [catalogs.parseAmount(from), catalogs.parseAmount(to)];
+    const [before, after] = [parseAmount(from), parseAmount(to)];
     if (!before || !after || before.digits <= 0n || after.digits < 0n) return "";
-    return `${catalogs.formatPercentChange(before, after)}%`;
+    return `${formatPercentChange(before, after)}%`;
   }
   if (!Number.isSafeInteger(from) || !Number.isSafeInteger(to)) return "";
   const difference = Number(to) - Number(from);

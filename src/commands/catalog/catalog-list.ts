@@ -1,10 +1,16 @@
 /** Lists the entries of catalogs, and shows one model. */
-import * as catalogs from "../../catalogs/index.ts";
+import { catalogNames } from "../../catalogs/catalog-files.ts";
+import { listCountries, listStatedPrices } from "../../catalogs/fields.ts";
+import { checkFilterWords, compileFilter } from "../../catalogs/filter.ts";
+import { type CatalogEntry, type CatalogRow, joinById, rowsDocument } from "../../catalogs/rows.ts";
 import { isObject } from "../../json/json-bytes.ts";
 import { parseRawBytes } from "../../json/raw-bytes.ts";
 import { toRawJson } from "../../json/raw-json.ts";
-import { formatCell, type Line, printList, printPage, readSpelledObject, type Section } from "../../output/index.ts";
+import { formatCell, printList } from "../../output/list.ts";
 import { noteSelection, parseOrder, rankColumns, sortRows } from "../../output/lists/sort-rows.ts";
+import { printPage } from "../../output/page.ts";
+import type { Line, Section } from "../../output/views.ts";
+import { readSpelledObject } from "../../output/wire.ts";
 import { listServiceArgs } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import type { CatalogSourceOptions, FilterOptions, OrderOptions } from "../../session/options/list-options.ts";
@@ -24,14 +30,14 @@ export const listEntries = async (context: Context, of: ListName, typed: RowOpti
   const columns = rowColumns(of, host.now());
   const order = parseOrder(typed.sort, columns);
   const settings = await source.readCatalogSettings(context, typed);
-  const selected = of === "priced" ? undefined : catalogs.catalogNames.filter((name) => of === "all" || of === name);
+  const selected = of === "priced" ? undefined : catalogNames.filter((name) => of === "all" || of === name);
   const [{ names, read, listed }, models] = await Promise.all([
     source.readCatalogs(context, typed, { settings, names: selected }),
     of === "priced" ? readModels(context, settings) : undefined,
   ]);
-  catalogs.checkFilterWords(typed, listed);
-  const allRows: readonly catalogs.CatalogRow[] = models ? catalogs.joinById(models, listed) : listed;
-  const { matches, columns: filtered } = catalogs.compileFilter(typed, host.now());
+  checkFilterWords(typed, listed);
+  const allRows: readonly CatalogRow[] = models ? joinById(models, listed) : listed;
+  const { matches, columns: filtered } = compileFilter(typed, host.now());
   // Filters see only the id of a model without a catalog entry.
   const matching = allRows.filter(({ model, entry }) => matches(entry ?? { id: model?.value.id }));
   const rows = sortRows(matching, order).slice(0, typed.limit);
@@ -40,7 +46,7 @@ export const listEntries = async (context: Context, of: ListName, typed: RowOpti
   const shownPositions = rows.flatMap(({ position }) => position ?? []);
   const wire = single
     ? { document: parseRawBytes(single.models.bytes), shownPositions }
-    : { document: toRawJson(catalogs.rowsDocument(rows, names)) };
+    : { document: toRawJson(rowsDocument(rows, names)) };
   const ranked = rankColumns(columns, order, filtered);
   await printList(screen, { columns: ranked, rows, wire: { ...wire, member: "data" } });
 };
@@ -57,7 +63,7 @@ export const showModel = async (context: Context, typed: CatalogSourceOptions & 
     throw modelNotListed({ id: typed.id, names, serviceArgs: listServiceArgs(context.flags) }, near);
   }
   if (screen.isForProgram || screen.format === "csv" || screen.fields) {
-    const wire = { document: toRawJson(catalogs.rowsDocument(found, names)), member: "data" };
+    const wire = { document: toRawJson(rowsDocument(found, names)), member: "data" };
     return await printList(screen, { columns: rowColumns("all", host.now()), rows: found, wire });
   }
   const sections = read.flatMap(({ catalog, provider }): readonly Section[] => {
@@ -69,7 +75,7 @@ export const showModel = async (context: Context, typed: CatalogSourceOptions & 
   await printPage(screen, { sections: [{ title: typed.id }, ...sections] });
 };
 
-const toSections = (row: catalogs.CatalogEntry, title: string, now: number): readonly Section[] => {
+const toSections = (row: CatalogEntry, title: string, now: number): readonly Section[] => {
   const { pricing, datacenters } = row.entry;
   const spelled = readSpelledObject(parseRawBytes(row.raw));
   const columns = rowColumns(row.catalog, now);
@@ -80,13 +86,13 @@ const toSections = (row: catalogs.CatalogEntry, title: string, now: number): rea
     return { label: heading.replace("\n", " "), text: tag ? `${text} ${tag.text}` : text, tone: tag?.tone };
   });
   // Data centers with other facts than a country also appear in `other`, as JSON.
-  const plain = catalogs.listCountries(datacenters)?.map((country_code) => ({ country_code }));
+  const plain = listCountries(datacenters)?.map((country_code) => ({ country_code }));
   const isShown = new Map([
     ...columns.map(({ name }) => [name, true] as const),
     ["pricing", pricing === null || isObject(pricing)],
     ["datacenters", datacenters === null || JSON.stringify(datacenters) === JSON.stringify(plain)],
   ]);
-  const prices = [...catalogs.listStatedPrices(pricing).keys()].map((name) => `pricing.${name}`);
+  const prices = [...listStatedPrices(pricing).keys()].map((name) => `pricing.${name}`);
   const others = [...prices, ...spelled.keys]
     .filter((key) => !isShown.get(key))
     .map((key) => ({ label: key, text: spelled.json(key) }));

@@ -1,50 +1,51 @@
 /** Defines `rollcall catalog` (interface 4.4 and 4.5). */
 
-import type { CatalogName } from "../../catalogs/index.ts";
-import * as cli from "../../cli/index.ts";
+import type { CatalogName } from "../../catalogs/catalog-files.ts";
+import { type Command, command } from "../../cli/command.ts";
+import { flag, inGroup, repeated, required, text, type Values, withDefault } from "../../cli/kinds.ts";
 import * as lists from "../../session/options/list-options.ts";
 import * as units from "../../session/options/unit-options.ts";
 
-const listOptions = { ...lists.filterOptions, ...lists.orderOptions, ...cli.inGroup("source", lists.sourceOptions) };
+const listOptions = { ...lists.filterOptions, ...lists.orderOptions, ...inGroup("source", lists.sourceOptions) };
 
 const diffArgs = {
-  saved: cli.text("a saved list (`catalog all --json`), or - for stdin"),
-  pattern: cli.repeated("only models with this text, or a glob for the id"),
+  saved: text("a saved list (`catalog all --json`), or - for stdin"),
+  pattern: repeated("only models with this text, or a glob for the id"),
 };
 const diffOptions = {
-  with: cli.text("compare with this saved list, not with the current", "file"),
+  with: text("compare with this saved list, not with the current", "file"),
   since: units.timeOption("compare with the cached catalogs of this time, such as 30d"),
   until: { ...units.timeOption("later time of the comparison"), default: "now", needs: "since" },
-  worse: cli.flag("only what can break a user: dearer, gone, smaller, deprecated"),
-  "max-rise": { ...cli.withDefault(units.percentOption("rise of a price that --worse allows"), "0%") },
-  within: cli.withDefault(units.ageOption("with --worse, report models that are deprecated within this time"), "30d"),
-  "exit-code": cli.flag("exit with 10 if the catalogs differ (with --worse, if a model got worse)"),
-  ...cli.inGroup("source", { catalog: lists.catalogOption, ...lists.sourceOptions }),
+  worse: flag("only what can break a user: dearer, gone, smaller, deprecated"),
+  "max-rise": { ...withDefault(units.percentOption("rise of a price that --worse allows"), "0%") },
+  within: withDefault(units.ageOption("with --worse, report models that are deprecated within this time"), "30d"),
+  "exit-code": flag("exit with 10 if the catalogs differ (with --worse, if a model got worse)"),
+  ...inGroup("source", { catalog: lists.catalogOption, ...lists.sourceOptions }),
 };
 
 const ownTokens = "the call has its own numbers of tokens";
 
 const costOptions = {
-  ...cli.inGroup("job", {
+  ...inGroup("job", {
     "prompt-tokens": units.countOption("input tokens, such as 10k"),
     "completion-tokens": units.countOption("output tokens"),
     cached: units.countOption("input tokens that are read from a cache"),
     images: units.countOption("input images"),
     requests: units.countOption("requests, for models with a price per request"),
     "from-call": {
-      ...cli.text("use the tokens and requests of this traced call", "id"),
+      ...text("use the tokens and requests of this traced call", "id"),
       conflicts: { "prompt-tokens": ownTokens, "completion-tokens": ownTokens, cached: ownTokens },
     },
   }),
   ...lists.filterOptions,
-  ...cli.inGroup("source", { catalog: lists.catalogOption, limit: lists.limitOption, ...lists.sourceOptions }),
+  ...inGroup("source", { catalog: lists.catalogOption, limit: lists.limitOption, ...lists.sourceOptions }),
 };
 
-export type DiffOptions = cli.Values<typeof diffArgs & typeof diffOptions>;
-export type CostOptions = cli.Values<typeof costOptions> & { readonly model: readonly string[] };
+export type DiffOptions = Values<typeof diffArgs & typeof diffOptions>;
+export type CostOptions = Values<typeof costOptions> & { readonly model: readonly string[] };
 
-const listCommand = (catalog: CatalogName | "all", about: string, examples: readonly string[]): cli.Command =>
-  cli.command({
+const listCommand = (catalog: CatalogName | "all", about: string, examples: readonly string[]): Command =>
+  command({
     words: `catalog ${catalog}`,
     about,
     args: { pattern: lists.patternArgument },
@@ -56,7 +57,7 @@ const listCommand = (catalog: CatalogName | "all", about: string, examples: read
 const singleCatalogExamples = ["kimi", "--feature tools --max-price prompt=0.5", "--sort -context_length,id --limit 3"];
 const bothCatalogsExamples = ["kimi", "--feature tools --sort pricing.prompt", "--country EU --limit 3 --json"];
 
-export const catalog = cli.command({
+export const catalog = command({
   words: "catalog",
   loadOutputs: () => import("./output.ts"),
   about: "list the public catalogs of models",
@@ -65,11 +66,11 @@ export const catalog = cli.command({
     listCommand("analysis", "list the models in the analysis catalog", singleCatalogExamples),
     listCommand("router", "list the models in the router catalog", singleCatalogExamples),
     listCommand("all", "list the models of both catalogs", bothCatalogsExamples),
-    cli.command({
+    command({
       words: "catalog show",
       about: "show all fields of one model",
       args: {
-        id: cli.required(cli.text("the full id, such as moonshotai/Kimi-K2.5", "id", { completion: "catalog-models" })),
+        id: required(text("the full id, such as moonshotai/Kimi-K2.5", "id", { completion: "catalog-models" })),
       },
       options: lists.sourceOptions,
       examples: [
@@ -78,7 +79,7 @@ export const catalog = cli.command({
       ],
       run: async (context, typed) => (await import("./catalog-list.ts")).showModel(context, typed),
     }),
-    cli.command({
+    command({
       words: "catalog diff",
       about: "compare a saved list with the current catalogs, two times, or the two catalogs",
       args: diffArgs,
@@ -100,10 +101,10 @@ export const catalog = cli.command({
       ],
       run: async (context, typed) => (await import("./catalog-diff.ts")).diff(context, typed),
     }),
-    cli.command({
+    command({
       words: "catalog cost",
       about: "compare the costs of models for a number of tokens (cheapest first, deprecated models last)",
-      args: { model: cli.repeated("ids or globs (default: all models)") },
+      args: { model: repeated("ids or globs (default: all models)") },
       options: costOptions,
       examples: [
         "rollcall catalog cost --prompt-tokens 10k --completion-tokens 2k --local",

@@ -1,12 +1,14 @@
 /** Reads the selected catalogs from the service or the data folder. */
 
-import * as catalogs from "../../catalogs/index.ts";
+import { type CatalogName, catalogNames, findSavedCatalog, saveCatalog } from "../../catalogs/catalog-files.ts";
+import { compilePattern } from "../../catalogs/fields.ts";
+import type { CatalogEntry } from "../../catalogs/rows.ts";
 import { isFailure } from "../../failure.ts";
 import { noteDefects } from "../../output/lists/sort-rows.ts";
 import { openServiceClient, readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import type { CatalogSourceOptions } from "../../session/options/list-options.ts";
-import type { Settings } from "../../settings/index.ts";
+import type { Settings } from "../../settings/read.ts";
 import { getErrorCode } from "../../system/files.ts";
 import { findNearest } from "../../text/nearest.ts";
 import { describeSystemCode } from "../../text/sentences.ts";
@@ -22,8 +24,8 @@ export const readCatalogSettings = async (context: Context, typed: Partial<Catal
 
 export const readCatalogs = async (
   context: Context,
-  typed: Partial<CatalogSourceOptions> & { readonly catalog?: catalogs.CatalogName | undefined },
-  selected: { readonly settings?: Settings; readonly names?: readonly catalogs.CatalogName[] | undefined } = {},
+  typed: Partial<CatalogSourceOptions> & { readonly catalog?: CatalogName | undefined },
+  selected: { readonly settings?: Settings; readonly names?: readonly CatalogName[] | undefined } = {},
 ) => {
   const settings = selected.settings ?? (await readCatalogSettings(context, typed));
   const names = selectCatalogs(settings, selected.names ?? (typed.catalog && [typed.catalog]));
@@ -31,30 +33,28 @@ export const readCatalogs = async (
   const reading = names.map((catalog) => readCatalog(context, { settings, catalog, typed }));
   const read = await Promise.all(reading).finally(progress.stop);
   const listed = read.flatMap(({ catalog, models }) =>
-    models.entries.map(({ value: entry, ...raw }): catalogs.CatalogEntry => ({ catalog, entry, ...raw })),
+    models.entries.map(({ value: entry, ...raw }): CatalogEntry => ({ catalog, entry, ...raw })),
   );
   return { names, read, listed };
 };
 
 /** Default: the catalogs with a provider. @throws Failure `setting-missing` */
-export const selectCatalogs = (settings: Settings, named?: readonly catalogs.CatalogName[]) => {
-  const set = catalogs.catalogNames.filter((name) => settings.get(`${name}_provider`) !== undefined);
+export const selectCatalogs = (settings: Settings, named?: readonly CatalogName[]) => {
+  const set = catalogNames.filter((name) => settings.get(`${name}_provider`) !== undefined);
   const names = named ?? set;
-  const providers = (named ?? (set.length > 0 ? set : catalogs.catalogNames)).map(
-    (name) => `${name}_provider` as const,
-  );
+  const providers = (named ?? (set.length > 0 ? set : catalogNames)).map((name) => `${name}_provider` as const);
   settings.requireAll([...(settings.local ? [] : (["base_url"] as const)), ...providers]);
   return names;
 };
 
-export const identifyCatalog = (settings: Settings, catalog: catalogs.CatalogName) => {
+export const identifyCatalog = (settings: Settings, catalog: CatalogName) => {
   const provider = settings.require(`${catalog}_provider`);
   return { baseUrl: settings.local ? "local" : settings.serviceUrl("base"), catalog, provider };
 };
 
 type CatalogRequest = Readonly<{
   settings: Settings;
-  catalog: catalogs.CatalogName;
+  catalog: CatalogName;
   typed: Partial<CatalogSourceOptions>;
 }>;
 
@@ -67,7 +67,7 @@ export const readCatalog = async (
   const id = identifyCatalog(settings, catalog);
   const folder = findCache(context, settings, offline);
   const canUseCache = folder !== undefined && (offline || maxAgeMs !== undefined);
-  const cached = canUseCache ? catalogs.findSavedCatalog(folder, id, Number.POSITIVE_INFINITY) : undefined;
+  const cached = canUseCache ? findSavedCatalog(folder, id, Number.POSITIVE_INFINITY) : undefined;
   const ageMs = host.now() - (cached?.checkedAt ?? Number.NaN);
   const title = `the ${catalog} catalog`;
   // A negative age means that the clock was changed.
@@ -90,7 +90,7 @@ export const readCatalog = async (
   const save = async () => {
     if (folder === undefined || isPartByHeader) return;
     try {
-      catalogs.saveCatalog(folder, id, bytes, new Date(asOf));
+      saveCatalog(folder, id, bytes, new Date(asOf));
     } catch (thrown) {
       const reason = describeSystemCode(getErrorCode(thrown));
       screen.notice(`${title} was not saved in ${folder} for --offline and \`rollcall catalog diff\`: ${reason}`);
@@ -114,12 +114,11 @@ const findCache = ({ screen }: Context, settings: Settings, isNeeded: boolean) =
 
 const maxSearched = 20;
 
-export const selectNamed = (listed: readonly catalogs.CatalogEntry[], names: readonly string[]) => {
-  const idOf = ({ entry }: catalogs.CatalogEntry) => toText(entry.id) ?? "";
+export const selectNamed = (listed: readonly CatalogEntry[], names: readonly string[]) => {
+  const idOf = ({ entry }: CatalogEntry) => toText(entry.id) ?? "";
   const named = new Set(names);
-  const globs = names.filter((id) => /[*?]/.test(id)).map((id) => ({ id, matches: catalogs.compilePattern(id) }));
-  const isSelected = (one: catalogs.CatalogEntry) =>
-    named.has(idOf(one)) || globs.some(({ matches }) => matches(idOf(one)));
+  const globs = names.filter((id) => /[*?]/.test(id)).map((id) => ({ id, matches: compilePattern(id) }));
+  const isSelected = (one: CatalogEntry) => named.has(idOf(one)) || globs.some(({ matches }) => matches(idOf(one)));
   const selected = names.length === 0 ? listed : listed.filter(isSelected);
   const matched = globs.filter(({ matches }) => listed.some((one) => matches(idOf(one)))).map(({ id }) => id);
   const found = new Set([...listed.map(idOf), ...matched]);

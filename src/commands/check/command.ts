@@ -1,4 +1,5 @@
-import { command, repeated, text, type Values } from "../../cli/index.ts";
+import { command } from "../../cli/command.ts";
+import { repeated, text, type Values } from "../../cli/kinds.ts";
 import * as inputs from "../../session/options/input-options.ts";
 
 const args = { file: inputs.trajectoryFiles };

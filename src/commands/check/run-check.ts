@@ -1,14 +1,12 @@
 import { Failure, type Problem, toProblemDocument, toWarningDocuments } from "../../failure.ts";
-import { printDocument, printReport } from "../../output/index.ts";
+import { printReport } from "../../output/ci-report.ts";
+import { printDocument } from "../../output/list.ts";
 import { formatUnreadable, printFacts, toFacts } from "../../output/lists/print-facts.ts";
-import {
-  type CheckResult,
-  collectDistributions,
-  composeCheckResult,
-  type Dataset,
-  reportSplitLeaks,
-} from "../../rollouts/dataset/index.ts";
-import { combineModes, locateLine } from "../../rollouts/input/index.ts";
+import { type CheckResult, composeCheckResult } from "../../rollouts/dataset/check-result.ts";
+import { collectDistributions } from "../../rollouts/dataset/group-metrics.ts";
+import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
+import { reportSplitLeaks } from "../../rollouts/dataset/split-leaks.ts";
+import { combineModes, locateLine } from "../../rollouts/input/source.ts";
 import { readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import { checkReportFiles } from "../../session/output-files.ts";

@@ -1,17 +1,27 @@
 import { version } from "../../../package.json" with { type: "json" };
-import * as cli from "../../cli/index.ts";
-import { printObjects } from "../../output/index.ts";
+import {
+  type Command,
+  command,
+  formatUsage,
+  lastWord,
+  listCommands,
+  loadTree,
+  type Program,
+} from "../../cli/command.ts";
+import type { OptionKind } from "../../cli/kinds.ts";
+import { listOutputs } from "../../cli/outputs.ts";
+import { printObjects } from "../../output/list.ts";
 import { codeTopics } from "../explain/code-topics.ts";
 import type { CommandsDocument } from "./output.ts";
 
-export const commands = cli.command({
+export const commands = command({
   words: "commands",
   loadOutputs: () => import("./output.ts"),
   group: "more",
   about: "list every command; --json adds arguments, options, values and examples",
   examples: ["rollcall commands", "rollcall commands --json"],
   run: async ({ screen }, _, program) => {
-    const outputs = await cli.listOutputs(program);
+    const outputs = await listOutputs(program);
     const [root, ...rows] = await describeCommands(program);
     const document: CommandsDocument = {
       name: "rollcall",
@@ -37,15 +47,15 @@ export const commands = cli.command({
 const typesByPlaceholder: Readonly<Record<string, string>> = { dir: "folder", n: "number" };
 const types = ["choice", "file", "folder", "duration", "size", "number", "url"] as const;
 
-const describeValue = (name: string, { choices, completion }: cli.OptionKind<unknown>) => {
+const describeValue = (name: string, { choices, completion }: OptionKind<unknown>) => {
   const type = choices ? "choice" : completion === "files" ? "file" : (typesByPlaceholder[name] ?? name);
   return { name, kind: types.find((known) => known === type) ?? ("text" as const), choices: choices ?? null };
 };
 
-const describeCommand = (command: cli.Command) => ({
+const describeCommand = (command: Command) => ({
   name: command.words,
   about: command.about,
-  usage: cli.formatUsage(command),
+  usage: formatUsage(command),
   arguments: Object.entries(command.args).map(([name, kind]) => ({
     ...describeValue(name, kind),
     about: kind.about,
@@ -61,9 +71,8 @@ const describeCommand = (command: cli.Command) => ({
     repeatable: kind.repeatable === true,
     group: kind.group ?? null,
   })),
-  verbs: command.subcommands.map(cli.lastWord),
+  verbs: command.subcommands.map(lastWord),
   examples: command.examples,
 });
 
-export const describeCommands = async (program: cli.Program) =>
-  cli.listCommands(await cli.loadTree(program)).map(describeCommand);
+export const describeCommands = async (program: Program) => listCommands(await loadTree(program)).map(describeCommand);

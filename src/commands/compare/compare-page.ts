@@ -1,4 +1,6 @@
-import { type Line, printPage, type Screen, type Section } from "../../output/index.ts";
+import { printPage } from "../../output/page.ts";
+import type { Screen } from "../../output/screen.ts";
+import type { Line, Section } from "../../output/views.ts";
 import { formatForDisplay } from "../../text/decimal.ts";
 import { pluralize } from "../../text/sentences.ts";
 import { formatPercent } from "../../text/units.ts";

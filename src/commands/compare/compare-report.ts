@@ -1,9 +1,11 @@
 /** Reports a comparison to a build system, or as Markdown. */
 
 import type { Failure, Problem } from "../../failure.ts";
-import { formatTable, printReport, type Screen } from "../../output/index.ts";
-import type { Dataset } from "../../rollouts/dataset/index.ts";
-import { combineModes } from "../../rollouts/input/index.ts";
+import { printReport } from "../../output/ci-report.ts";
+import { formatTable } from "../../output/markdown.ts";
+import type { Screen } from "../../output/screen.ts";
+import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
+import { combineModes } from "../../rollouts/input/source.ts";
 import { formatForDisplay } from "../../text/decimal.ts";
 import { formatPercent } from "../../text/units.ts";
 import type { CompareOptions } from "./command.ts";

@@ -1,6 +1,6 @@
 /** Lists and formats the compared means by their names. */
 
-import type { KeyColumn } from "../../output/index.ts";
+import type { KeyColumn } from "../../output/views.ts";
 import { formatForDisplay } from "../../text/decimal.ts";
 import type { CompareDocument } from "./output.ts";
 

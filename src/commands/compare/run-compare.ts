@@ -1,15 +1,13 @@
 import { Failure, toWarningDocuments } from "../../failure.ts";
-import { printDocument, printObjects, type Screen } from "../../output/index.ts";
-import {
-  composeCheckResult,
-  type Dataset,
-  locateTrajectory,
-  readPromptAndKeyAt,
-  type TrajectoryPosition,
-} from "../../rollouts/dataset/index.ts";
+import { printDocument, printObjects } from "../../output/list.ts";
+import type { Screen } from "../../output/screen.ts";
+import { composeCheckResult } from "../../rollouts/dataset/check-result.ts";
+import { locateTrajectory } from "../../rollouts/dataset/locate.ts";
+import { readPromptAndKeyAt, type TrajectoryPosition } from "../../rollouts/dataset/prompt-text.ts";
+import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { formatKeyText } from "../../rollouts/index/group-key.ts";
 import { toFileLine, toFilePath } from "../../rollouts/rules/positions.ts";
-import { type Comparison, compareDatasets } from "../../rollouts/stats/index.ts";
+import { type Comparison, compareDatasets } from "../../rollouts/stats/compare.ts";
 import { readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import { readTries } from "../../session/options/input-options.ts";

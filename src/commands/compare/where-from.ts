@@ -1,6 +1,6 @@
 /** Lists where the difference of two runs comes from, and what to run next. */
 
-import type { Line } from "../../output/index.ts";
+import type { Line } from "../../output/views.ts";
 import { rewardTolerance } from "../../rollouts/index/metrics.ts";
 import { formatForDisplay } from "../../text/decimal.ts";
 import { pluralize } from "../../text/sentences.ts";

@@ -1,7 +1,9 @@
 /** Finds candidates for values, without requests or credentials. */
-import type { CompletionSource } from "../../cli/index.ts";
-import { reportForms } from "../../output/index.ts";
-import { readModelIds, readSavedTexts, settingNames, settingTable } from "../../settings/index.ts";
+import type { CompletionSource } from "../../cli/kinds.ts";
+import { reportForms } from "../../output/ci-report.ts";
+import { readSavedTexts } from "../../settings/layers.ts";
+import { readModelIds } from "../../settings/saved-files.ts";
+import { settingNames, settings as settingTable } from "../../settings/values.ts";
 
 import type { ValueRequest } from "./list-words.ts";
 
@@ -41,13 +43,13 @@ const sources: Readonly<Record<Exclude<CompletionSource, "files">, Source>> = {
   "call-columns": listWords("callColumns"),
   columns: listWords("columns"),
   "filter-words": listWords("filterWords"),
-  formats: async () => ["auto", "rollcall", ...(await import("../../rollouts/formats/index.ts")).formatNames],
+  formats: async () => ["auto", "rollcall", ...(await import("../../rollouts/formats/recognize.ts")).formatNames],
   models: ({ context }) => readModelIds(context.host),
   "price-names": listWords("priceNames"),
   profiles: ({ context }) => readSavedTexts(context.host, "profile"),
   projects: savedOr("project"),
   "report-forms": reportForms,
-  rules: async () => (await import("../../rollouts/rules/index.ts")).warningRules,
+  rules: async () => (await import("../../rollouts/rules/rules.ts")).warningRules,
   schemas: listWords("schemas"),
   "setting-values": listWords("settingValues"),
   settings: settingNames.map((name) => ({ text: name, about: settingTable[name].about })),

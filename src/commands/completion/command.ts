@@ -1,6 +1,7 @@
 /** Defines `rollcall completion`, and the hidden command that completion scripts call. */
 
-import { choice, command, repeated, required, text } from "../../cli/index.ts";
+import { command } from "../../cli/command.ts";
+import { choice, repeated, required, text } from "../../cli/kinds.ts";
 import { conflictingOptions } from "../../system/failures.ts";
 
 export const completion = command({

@@ -1,11 +1,17 @@
 /** Lists the words of options that select, sort and filter lists. */
 
-import { callFields } from "../../calls/index.ts";
-import { knownWords, listSavedModelIds } from "../../catalogs/index.ts";
-import { listOutputs, type OptionKind, type ParsedArgv, type Program } from "../../cli/index.ts";
+import { callFields } from "../../calls/call-facts.ts";
+import { listSavedModelIds } from "../../catalogs/catalog-files.ts";
+import { knownWords } from "../../catalogs/filter.ts";
+import type { ParsedArgv } from "../../cli/argv.ts";
+import type { Program } from "../../cli/command.ts";
+import type { OptionKind } from "../../cli/kinds.ts";
+import { listOutputs } from "../../cli/outputs.ts";
 import { keysOf } from "../../output/document-schemas.ts";
 import type { Context } from "../../session/context.ts";
-import { findDataFolder, isSettingName, readSavedTexts, settingTable } from "../../settings/index.ts";
+import { readSavedTexts } from "../../settings/layers.ts";
+import { findDataFolder } from "../../settings/saved-files.ts";
+import { isSettingName, settings as settingTable } from "../../settings/values.ts";
 import { rowColumns } from "../catalog/catalog-columns.ts";
 import { measureColumns } from "../compare/measures.ts";
 import { modelColumns } from "../models/model-columns.ts";

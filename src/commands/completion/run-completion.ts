@@ -1,5 +1,8 @@
 /** Prints candidates for completion scripts. */
-import * as cli from "../../cli/index.ts";
+
+import { listOptions, parseArgv } from "../../cli/argv.ts";
+import { formatAbout, lastWord, type Program } from "../../cli/command.ts";
+import type { OptionKind } from "../../cli/kinds.ts";
 import type { Context } from "../../session/context.ts";
 import { quoteText, splitWords } from "../../text/shell-words.ts";
 import { type Candidate, type Candidates, suggestValues } from "./candidates.ts";
@@ -13,7 +16,7 @@ import { type Candidate, type Candidates, suggestValues } from "./candidates.ts"
  */
 export const printCandidates = async (
   context: Context,
-  program: cli.Program,
+  program: Program,
   { shell, typed }: { shell: string; typed: readonly string[] },
 ) => {
   const { current, before, format } = shell === "bash" ? parseBashLine(typed) : parseShellWords(shell, typed);
@@ -70,14 +73,14 @@ const cursorMark = "-\0";
 
 const findCandidates = async (
   context: Context,
-  program: cli.Program,
+  program: Program,
   { before, current }: Pick<ShellLine, "before" | "current">,
 ): Promise<Candidates> => {
-  const { root, command, given, operands } = await cli.parseArgv(program, [...before, cursorMark]);
+  const { root, command, given, operands } = await parseArgv(program, [...before, cursorMark]);
   const { version } = root.options;
-  const options = Object.entries({ ...cli.listOptions(command, root), ...(version && { version }) });
+  const options = Object.entries({ ...listOptions(command, root), ...(version && { version }) });
   const typedOperands = operands.filter((word) => !/^-./.test(word));
-  const valuesFor = async (name: string, kind: cli.OptionKind<unknown>, prefix = ""): Promise<Candidates> => {
+  const valuesFor = async (name: string, kind: OptionKind<unknown>, prefix = ""): Promise<Candidates> => {
     const typed = current.slice(prefix.length);
     const known = { context, program, operands: typedOperands, command, given };
     const values = await suggestValues({ ...known, name, kind, typed });
@@ -93,14 +96,14 @@ const findCandidates = async (
     }
     return options.flatMap(([name, kind]) => {
       const { short, repeatable } = kind;
-      const about = cli.formatAbout(kind);
+      const about = formatAbout(kind);
       if (!repeatable && (given.has(name) || (name === "help" && given.has("h")))) return [];
       const hasShort = short !== undefined && !current.startsWith("--");
       return [{ text: `--${name}`, about }, ...(hasShort ? [{ text: `-${short}`, about }] : [])];
     });
   }
   if (typedOperands.length === 0 && command.subcommands.length > 0) {
-    const verbs = command.subcommands.map((verb) => ({ text: cli.lastWord(verb), about: verb.about }));
+    const verbs = command.subcommands.map((verb) => ({ text: lastWord(verb), about: verb.about }));
     return command.run ? verbs : [...verbs, { text: "help", about: "print the help of a command" }];
   }
   const args = Object.entries(command.args);

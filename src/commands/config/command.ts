@@ -1,12 +1,24 @@
-import { command, flag, repeated, required, text } from "../../cli/index.ts";
+import { command } from "../../cli/command.ts";
+import { flag, repeated, required, text } from "../../cli/kinds.ts";
 import type { Failure } from "../../failure.ts";
-import { printDocument, printObjects } from "../../output/index.ts";
+import { printDocument, printObjects } from "../../output/list.ts";
 import { requireConfirmation } from "../../output/prompt.ts";
 import type { Context } from "../../session/context.ts";
-import * as saved from "../../settings/index.ts";
+import {
+  exportSettings,
+  importSettings,
+  listSettings,
+  type SettingRow,
+  type SettingsChange,
+  setSetting,
+  showSetting,
+  unsetSettings,
+} from "../../settings/changes.ts";
+import { setCommand, settingMissing } from "../../settings/read.ts";
+import { findSettingsFile } from "../../settings/saved-files.ts";
 import type { SettingDocument } from "./output.ts";
 
-const toDocument = ({ problem, ...row }: saved.SettingRow): SettingDocument => {
+const toDocument = ({ problem, ...row }: SettingRow): SettingDocument => {
   return { ...row, problem: problem?.message ?? null };
 };
 
@@ -16,7 +28,7 @@ const list = command({
   examples: ["rollcall config list", "rollcall config list --json --fields name,value"],
   run: async (context) => {
     const { screen } = context;
-    const { profile, rows, unknown, unknownVariables } = saved.listSettings(context);
+    const { profile, rows, unknown, unknownVariables } = listSettings(context);
     for (const { problem } of rows) if (problem !== null) screen.warn(problem);
     if (unknown.length > 0) screen.notice(`settings unknown to this version, but kept: ${unknown.join(", ")}`);
     for (const sentence of unknownVariables) screen.notice(sentence);
@@ -46,9 +58,9 @@ const get = command({
   args: { name: required(text("setting, such as base_url", "setting", { completion: "settings" })) },
   examples: ["rollcall config get max_request_size"],
   run: async (context, { name }) => {
-    const { row, profile } = saved.showSetting(context, name);
-    const hint = `run \`${saved.setCommand(row.name, profile)}\``;
-    if (row.value === null) throw saved.settingMissing([row.name], profile).withDetails({ hint });
+    const { row, profile } = showSetting(context, name);
+    const hint = `run \`${setCommand(row.name, profile)}\``;
+    if (row.value === null) throw settingMissing([row.name], profile).withDetails({ hint });
     await printValue(context, toDocument(row), row.value);
   },
 });
@@ -65,14 +77,13 @@ const set = command({
   },
   options: { create },
   examples: [`rollcall config set base_url ${exampleUrl}`, "rollcall config set split train --profile work --create"],
-  run: async (context, typed) =>
-    await saveChange(context, typed, (confirm) => saved.setSetting(context, typed, confirm)),
+  run: async (context, typed) => await saveChange(context, typed, (confirm) => setSetting(context, typed, confirm)),
 });
 
 const saveChange = async (
   context: Context,
   typed: { create: boolean },
-  save: (confirm: (failure: Failure) => Promise<void>) => Promise<saved.SettingsChange>,
+  save: (confirm: (failure: Failure) => Promise<void>) => Promise<SettingsChange>,
 ) => {
   const { host, screen } = context;
   const { profile, isNew, file, names, overriding } = await save(async (failure) => {
@@ -93,7 +104,7 @@ const unset = command({
   args: { name: required(repeated("settings, such as split", "setting", { completion: "settings" })) },
   examples: ["rollcall config unset split batch"],
   run: async (context, typed) => {
-    const { profile, names, absent } = await saved.unsetSettings(context, typed.name);
+    const { profile, names, absent } = await unsetSettings(context, typed.name);
     const { screen } = context;
     if (names.length > 0) screen.notice(`deleted from the profile ${profile}: ${names.join(", ")}`);
     if (absent.length > 0) screen.notice(`not set in the profile ${profile}: ${absent.join(", ")}`);
@@ -105,7 +116,7 @@ const path = command({
   about: "print the path of the settings file",
   examples: ["rollcall config path"],
   run: async (context) => {
-    const settings = saved.findSettingsFile(context.host);
+    const settings = findSettingsFile(context.host);
     await printValue(context, { settings }, settings);
   },
 });
@@ -117,7 +128,7 @@ const exportCommand = command({
   examples: ["rollcall config export > team.json"],
   run: async (context) => {
     const { screen } = context;
-    const { profile, settings, unknown } = saved.exportSettings(context);
+    const { profile, settings, unknown } = exportSettings(context);
     if (unknown.length > 0) screen.notice(`settings unknown to this version, so not exported: ${unknown.join(", ")}`);
     if (Object.keys(settings).length === 0) screen.notice(`the profile ${profile} has no settings`);
     await screen.printText(`${JSON.stringify(settings, undefined, 2)}\n`);
@@ -131,7 +142,7 @@ const importCommand = command({
   options: { create },
   examples: ["rollcall config export | rollcall config import - --profile copy --create"],
   run: async (context, typed) =>
-    await saveChange(context, typed, (confirm) => saved.importSettings(context, typed.file, confirm)),
+    await saveChange(context, typed, (confirm) => importSettings(context, typed.file, confirm)),
 });
 
 export const config = command({

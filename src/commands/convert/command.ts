@@ -1,4 +1,5 @@
-import { choice, command, flag, text, type Values, withDefault } from "../../cli/index.ts";
+import { command } from "../../cli/command.ts";
+import { choice, flag, text, type Values, withDefault } from "../../cli/kinds.ts";
 import * as inputs from "../../session/options/input-options.ts";
 
 const args = { file: inputs.rolloutFiles };

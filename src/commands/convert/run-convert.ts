@@ -1,17 +1,13 @@
 import { toWarningDocuments } from "../../failure.ts";
-import { writeRejected } from "../../logging/send/index.ts";
-import { printDocument, type Screen } from "../../output/index.ts";
+import { printDocument } from "../../output/list.ts";
 import { printFacts, toFacts } from "../../output/lists/print-facts.ts";
-import {
-  type CheckResult,
-  composeCheckResult,
-  type Dataset,
-  openTrainingRows,
-  readGroupLines,
-  type TrainingRows,
-} from "../../rollouts/dataset/index.ts";
-import { listInexactValues, type ReceiptData, sumCounts } from "../../rollouts/formats/index.ts";
-import { combineModes } from "../../rollouts/input/index.ts";
+import type { Screen } from "../../output/screen.ts";
+import { type CheckResult, composeCheckResult } from "../../rollouts/dataset/check-result.ts";
+import { readGroupLines } from "../../rollouts/dataset/group-bytes.ts";
+import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
+import type { TrainingRows } from "../../rollouts/dataset/training-rows.ts";
+import { listInexactValues, type ReceiptData, sumCounts } from "../../rollouts/formats/receipt.ts";
+import { combineModes } from "../../rollouts/input/source.ts";
 import { readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import { checkOutputFiles, writeReceipt } from "../../session/output-files.ts";
@@ -75,7 +71,7 @@ export const convert = async (context: Context, given: ConvertOptions) => {
 type Changes = Awaited<ReturnType<typeof openChanges>>;
 
 const openChanges = async ({ to, redact }: ConvertOptions) => ({
-  rows: to === "groups" ? undefined : await openTrainingRows(to),
+  rows: to === "groups" ? undefined : new (await import("../../rollouts/dataset/training-rows.ts")).TrainingRows(to),
   redactor: redact ? new (await import("../../rollouts/rules/redact-json.ts")).Redactor() : undefined,
 });
 
@@ -96,7 +92,12 @@ const writeFiles = async (
   if (!isReceiptLast) await saveReceipt();
   const data = dataset.conversion?.receipt?.data();
   if (exact && data) requireExact(data);
-  const file = hasRejects ? await writeRejected(dataset, { rejects, redact: screen.cleaner.json }) : null;
+  const file = hasRejects
+    ? await (await import("../../logging/send/deliver-groups.ts")).writeRejected(dataset, {
+        rejects,
+        redact: screen.cleaner.json,
+      })
+    : null;
   const pieces = readGroupLines(dataset, function* change(line, group) {
     for (const piece of rows?.compose(line, group) ?? [line]) yield redactor?.redact(piece) ?? piece;
   });

@@ -1,4 +1,5 @@
-import { command, flag } from "../../cli/index.ts";
+import { command } from "../../cli/command.ts";
+import { flag } from "../../cli/kinds.ts";
 
 export const doctor = command({
   words: "doctor",

@@ -1,21 +1,22 @@
 import { version } from "../../../package.json" with { type: "json" };
 import { defect, Failure, type FailureCode, isFailure, toFailure } from "../../failure.ts";
-import {
-  type EntryCounts,
-  examineLedger,
-  formatState,
-  ledgerStates,
-  openExistingLedger,
-} from "../../logging/ledger/index.ts";
-import { type Line, printObjects, printPage } from "../../output/index.ts";
+import { type EntryCounts, formatState, ledgerStates } from "../../logging/ledger/entries.ts";
+import { examineLedger, openExistingLedger } from "../../logging/ledger/open-ledger.ts";
+import { printObjects } from "../../output/list.ts";
+import { printPage } from "../../output/page.ts";
+import type { Line } from "../../output/views.ts";
 import { withoutNotices } from "../../session/connect.ts";
 import { type Context, runInContext } from "../../session/context.ts";
-import * as config from "../../settings/index.ts";
+import { listSettings } from "../../settings/changes.ts";
+import { credentialUses } from "../../settings/credentials.ts";
+import { findOrigin } from "../../settings/login.ts";
+import { findLedgerFile, readSettings, type Settings } from "../../settings/read.ts";
+import { canCreate, findDataFolder, readSaved } from "../../settings/saved-files.ts";
+import { urlSettingName } from "../../settings/values.ts";
 import { checkFileMode, ignoreErrors, isDatabaseUrl } from "../../system/files.ts";
 import type { Host } from "../../system/host.ts";
 import { findInstallation } from "../../system/installation.ts";
 import { inProfile, pluralize } from "../../text/sentences.ts";
-import { loadDownloads } from "../../wire/client/index.ts";
 import type { CredentialUse, EndpointHost } from "../../wire/contract/endpoint.ts";
 import { testCredential } from "../auth/command.ts";
 import type { DoctorDocument, DoctorFinding } from "./output.ts";
@@ -27,7 +28,7 @@ type Facts = Readonly<Record<string, unknown>> | undefined;
 
 type CheckContext = Readonly<{
   context: Context;
-  settings: config.Settings | undefined;
+  settings: Settings | undefined;
   isOffline: boolean;
   silenceMs: number;
   maxWaitMs: number;
@@ -57,7 +58,7 @@ const codesFromMostSerious = ["usage", "storage", "auth", "refused", "unavailabl
 const runChecks = async (context: Context, isOffline: boolean) => {
   const { host } = context;
   // `checkSettings` reports unreadable and invalid settings.
-  const settings = await config.readSettings(withoutNotices(context)).catch(() => undefined);
+  const settings = await readSettings(withoutNotices(context)).catch(() => undefined);
   const silenceMs = ignoreErrors(() => settings?.get("timeout")) ?? defaultTimeoutMs;
   const maxWaitMs = ignoreErrors(() => settings?.require("max_wait")) ?? silenceMs;
   const checkContext = { context, settings, isOffline, silenceMs, maxWaitMs };
@@ -136,7 +137,7 @@ const checkInstallation = async ({ nodeVersion, nodePath }: Host) => {
 };
 
 const checkSettings = async ({ context }: CheckContext) => {
-  const { profile, rows, unknown, unknownVariables } = config.listSettings(withoutNotices(context));
+  const { profile, rows, unknown, unknownVariables } = listSettings(withoutNotices(context));
   const set = rows.filter(({ source }) => source !== null && source !== "default");
   const settings = set.map(({ name, value, source, from }) => {
     // The arguments of the command may contain secrets.
@@ -155,7 +156,7 @@ const checkSettings = async ({ context }: CheckContext) => {
   for (const kind of ["settings", "credentials"] as const) {
     const check = `${kind} file`;
     try {
-      config.readSaved(context.host, kind, ({ message, advice }) => found.push({ check, ...warning(message, advice) }));
+      readSaved(context.host, kind, ({ message, advice }) => found.push({ check, ...warning(message, advice) }));
     } catch (thrown) {
       found.push({ check, ...toFinding(thrown) });
     }
@@ -167,7 +168,7 @@ const checkCredentials = async (checkContext: CheckContext): Promise<readonly Fi
   const { settings } = checkContext;
   if (!settings) return [skipped(settingsUnreadable)];
   if (settings.local) return [ok("the local service has its own key")];
-  const checking = config.credentialUses.map(async (use) => {
+  const checking = credentialUses.map(async (use) => {
     return { check: `credential ${use}`, ...(await checkCredential(checkContext, settings, use)) };
   });
   const found = await Promise.all(checking);
@@ -177,11 +178,11 @@ const checkCredentials = async (checkContext: CheckContext): Promise<readonly Fi
 
 const checkCredential = async (
   { context, isOffline }: CheckContext,
-  settings: config.Settings,
+  settings: Settings,
   use: CredentialUse,
 ): Promise<Finding> => {
   try {
-    const origin = config.findOrigin(settings, use);
+    const origin = findOrigin(settings, use);
     if (origin === undefined) return skipped(`no URL is set for ${use}`, { state: "no URL" });
     const { state, from = null, username, failure: unusable } = await settings.credentialSource(use, origin);
     const facts = { state, origin, from, username };
@@ -228,9 +229,9 @@ const checkUrl = async (
   { context: { host }, settings, silenceMs: timeoutMs, maxWaitMs }: CheckContext,
   { address, kind, credentials }: { address: string; kind: EndpointHost; credentials: Promise<readonly Finding[]> },
 ) => {
-  const setting = config.urlSettingName(kind);
+  const setting = urlSettingName(kind);
   try {
-    const { probeUrl } = await loadDownloads();
+    const { probeUrl } = await import("../../wire/client/download.ts");
     const { status, proxy = null, isPage } = await probeUrl(address, { host, setting, timeoutMs, maxWaitMs });
     const facts = { address, status, proxy };
     const { origin } = new URL(address);
@@ -250,7 +251,7 @@ const checkUrl = async (
 };
 
 const checkLedger = async ({ context: { host }, settings }: CheckContext) => {
-  const file = config.findLedgerFile(host);
+  const file = findLedgerFile(host);
   const location = (await settings?.ledgerLocation()) ?? (file && { path: file });
   if (!location) {
     const fix = "set ROLLCALL_DATA_DIR or ROLLCALL_LEDGER";
@@ -268,9 +269,9 @@ const checkLedger = async ({ context: { host }, settings }: CheckContext) => {
   if (!examined) {
     const fix = "make the folder writable, or choose another location with ROLLCALL_LEDGER";
     const message = `none yet, and rollcall cannot create ${path}`;
-    return [config.canCreate(path) ? none : error("storage", message, fix, { path })];
+    return [canCreate(path) ? none : error("storage", message, fix, { path })];
   }
-  const folder = config.findDataFolder(host);
+  const folder = findDataFolder(host);
   const loose = folder && checkFileMode(folder, "700");
   const modes = loose ? [warning(loose.message, loose.advice)] : [];
   const { bytes, version, damages } = examined;
@@ -305,9 +306,9 @@ const toDamageFinding = (check: string, damages: readonly string[], facts: { pat
 };
 
 const checkStore = async ({ context, settings }: CheckContext) => {
-  const dataDir = config.findDataFolder(context.host);
+  const dataDir = findDataFolder(context.host);
   if (dataDir === undefined) return [skipped("cannot locate the store, because the home folder is unknown")];
-  const { examineStore } = await import("../../service/index.ts");
+  const { examineStore } = await import("../../service/store/store.ts");
   const found = await examineStore({ dataDir, store: settings?.storeFile() }, context);
   if (!found) return [ok("none yet (the first use of --local creates it)")];
   const { path } = found;

@@ -1,5 +1,8 @@
-import { command, text } from "../../cli/index.ts";
-import { type KeyColumn, type Line, loadFailurePrinter, printObjects, printPage } from "../../output/index.ts";
+import { command } from "../../cli/command.ts";
+import { text } from "../../cli/kinds.ts";
+import { printObjects } from "../../output/list.ts";
+import { printPage } from "../../output/page.ts";
+import type { KeyColumn, Line } from "../../output/views.ts";
 import type { Context } from "../../session/context.ts";
 import { invalidOptionValue } from "../../system/failures.ts";
 import { findNearest } from "../../text/nearest.ts";
@@ -54,11 +57,11 @@ const columns: readonly KeyColumn<ExplainDocument["topics"][number]>[] = [
 
 /** @param indent in columns */
 const renderExample = async ({ screen }: Context, { example }: Topic, indent = 0) =>
-  example ? (await loadFailurePrinter()).renderProblem(screen, await example(), indent) : null;
+  example ? (await import("../../output/print-failure.ts")).renderProblem(screen, await example(), indent) : null;
 
 const toSections = async (context: Context, topic: Topic) => {
   const { name: title, about, code, exit_codes, severity } = topic;
-  const { warningRules } = await import("../../rollouts/rules/index.ts");
+  const { warningRules } = await import("../../rollouts/rules/rules.ts");
   const exitCode = `${code === null ? "" : "error code, "}exit code ${exit_codes.join(", ")}`;
   const lines: Line[] = [{ label: "kind", text: severity === null ? exitCode : `rule (${severity})` }];
   if (warningRules.includes(title))

@@ -1,9 +1,12 @@
 /** Lists the topics of `rollcall explain`, which are codes and rules. */
 
 import type { Severity } from "../../failure.ts";
-import { readSources, reportSplitLeaks } from "../../rollouts/dataset/index.ts";
-import { openMemoryBytes } from "../../rollouts/input/index.ts";
-import * as check from "../../rollouts/rules/index.ts";
+import { readSources } from "../../rollouts/dataset/read-dataset.ts";
+import { reportSplitLeaks } from "../../rollouts/dataset/split-leaks.ts";
+import { openMemoryBytes } from "../../rollouts/input/source.ts";
+import { createProblem } from "../../rollouts/rules/problems.ts";
+import type { ExampleInputs } from "../../rollouts/rules/rule.ts";
+import { getRule, type RuleName, redactMessage, ruleNames } from "../../rollouts/rules/rules.ts";
 import { selectProblems } from "../../session/print-problems.ts";
 import { codeTopics, type Topic } from "./code-topics.ts";
 
@@ -11,9 +14,9 @@ const ruleTopic = (name: string, severity: Severity, about: Topic["about"], exam
   return { name, kind: "rule", about, code: null, exit_codes: [], severity, example };
 };
 
-export const exampleProblem = async (name: check.RuleName) => {
-  const { example } = check.getRule(name);
-  if ("data" in example) return check.createProblem(name, example.data, example.location);
+export const exampleProblem = async (name: RuleName) => {
+  const { example } = getRule(name);
+  if ("data" in example) return createProblem(name, example.data, example.location);
   const { files, against, ...readOptions } = example;
   const dataset = await readExampleFiles(files, readOptions);
   if (against !== undefined)
@@ -25,8 +28,8 @@ export const exampleProblem = async (name: check.RuleName) => {
 };
 
 const readExampleFiles = async (
-  files: check.ExampleInputs["files"],
-  { split, groupBy }: Pick<check.ExampleInputs, "split" | "groupBy">,
+  files: ExampleInputs["files"],
+  { split, groupBy }: Pick<ExampleInputs, "split" | "groupBy">,
 ) => {
   const sources = Object.entries(files).map(([name, content = ""]) => {
     return { name, bytes: openMemoryBytes(Buffer.from(content)) };
@@ -36,8 +39,8 @@ const readExampleFiles = async (
   return { ...(await readSources(sources, options)), close: async () => undefined };
 };
 
-const trajectoryTopics = check.ruleNames.map((name) => {
-  const { severity, why } = check.getRule(name);
+const trajectoryTopics = ruleNames.map((name) => {
+  const { severity, why } = getRule(name);
   return ruleTopic(name, severity, why, () => exampleProblem(name));
 });
 
@@ -73,6 +76,6 @@ const otherTopics = [
 ];
 
 export const describeTopic = async ({ about, example }: Topic) =>
-  about ?? (example && check.redactMessage(await example())) ?? "";
+  about ?? (example && redactMessage(await example())) ?? "";
 
 export const topics = [...codeTopics, ...trajectoryTopics, ...otherTopics];

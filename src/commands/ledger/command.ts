@@ -1,5 +1,6 @@
 /** Defines `rollcall ledger` (guarantees.md). */
-import { command, flag, repeated, required, text, type Values } from "../../cli/index.ts";
+import { command } from "../../cli/command.ts";
+import { flag, repeated, required, text, type Values } from "../../cli/kinds.ts";
 import { formatOptions, groupByOption, ledgerOption, selectionOptions } from "../../session/options/input-options.ts";
 import { limitOption } from "../../session/options/list-options.ts";
 import { timeOption } from "../../session/options/unit-options.ts";

@@ -1,16 +1,19 @@
 /** Runs the verbs of `rollcall ledger` (guarantees.md). */
 
 import { isFailure, toProblemDocument } from "../../failure.ts";
-import * as ledgers from "../../logging/ledger/index.ts";
-import { type Verification, verifyDataset } from "../../logging/send/index.ts";
-import { type KeyColumn, printDocument, printObjects, type Screen } from "../../output/index.ts";
+import { type Entry, type EntryFilter, formatState } from "../../logging/ledger/entries.ts";
+import { openExistingLedger } from "../../logging/ledger/open-ledger.ts";
+import type { Verification } from "../../logging/send/verify-ledger.ts";
+import { printDocument, printObjects } from "../../output/list.ts";
 import { requireConfirmation } from "../../output/prompt.ts";
-import { composeCheckResult } from "../../rollouts/dataset/index.ts";
+import type { Screen } from "../../output/screen.ts";
+import type { KeyColumn } from "../../output/views.ts";
+import { composeCheckResult } from "../../rollouts/dataset/check-result.ts";
 import { createDestinationFilter, hasNoLogUrl, listServiceArgs, readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import { listSkippedFiles, printSkippedFiles, withExcerpts } from "../../session/print-problems.ts";
 import { closeDatasetAtEnd, readInputs } from "../../session/read-inputs.ts";
-import type { Settings } from "../../settings/index.ts";
+import type { Settings } from "../../settings/read.ts";
 import { conflictingOptions } from "../../system/failures.ts";
 import { checkDatabaseMode, isDatabaseUrl } from "../../system/files.ts";
 import { describeSystemCode, pluralize, toOptionArgs } from "../../text/sentences.ts";
@@ -44,7 +47,7 @@ export const resolveRequests = async (context: Context, typed: ResolveOptions) =
   const { assumeLogged, resend } = typed;
   if (!assumeLogged && !resend) throw failures.resolutionMissing(typed.id, listLedgerArgs(context, typed));
   const { ledger, readEntries, filter } = await openLedger(context, typed, { isForReading: false });
-  const states = new Map((await readEntries(filter)).map(({ id, state }) => [id, ledgers.formatState(state)]));
+  const states = new Map((await readEntries(filter)).map(({ id, state }) => [id, formatState(state)]));
   const unresolvable = typed.id.filter((id) => states.get(id) !== "unknown");
   if (!ledger || unresolvable.length > 0)
     throw failures.noSuchRequest(unresolvable, { ...typed, states, ledgerArgs: listLedgerArgs(context, typed) });
@@ -95,7 +98,7 @@ export const forgetRequests = async (context: Context, typed: ForgetOptions) => 
   const affected = yes ? [] : await readEntries({ ...filter, states: knownOutcomeStates });
   for (const { id, state, groups, scope, input, lastTried } of affected.slice(0, maxNoticeLines)) {
     const target = `model ${scope.model}, split ${scope.split}${scope.batch === null ? "" : `, batch ${scope.batch}`}`;
-    const end = `${ledgers.formatState(state)}, last tried ${formatIsoTime(lastTried)}`;
+    const end = `${formatState(state)}, last tried ${formatIsoTime(lastTried)}`;
     screen.notice(`${id}: ${pluralize(groups, "group")} of ${input} (${target}): ${end}`);
   }
   if (affected.length > maxNoticeLines) screen.notice(`and ${affected.length - maxNoticeLines} more`);
@@ -154,7 +157,7 @@ const scopeColumns: readonly CallColumn[] = [
 const printEntries = async (
   { screen }: Context,
   { allDestinations }: LocationOptions,
-  { entries, counts }: { entries: readonly ledgers.Entry[]; counts: Verification["counts"] | null },
+  { entries, counts }: { entries: readonly Entry[]; counts: Verification["counts"] | null },
 ) => {
   const rows = entries.map((entry) => {
     const { id, state, groups, bytes, input, attempts, status, cause, firstTried, lastTried, calls } = entry;
@@ -176,7 +179,7 @@ const listEntryColumns = ({ format }: Screen, allDestinations: boolean): readonl
   {
     name: "state",
     rank: 0,
-    cell: ({ state }) => ledgers.formatState(state),
+    cell: ({ state }) => formatState(state),
     tag: ({ state }) => (state === "unknown" ? { text: "(resolve)", tone: "warning" } : undefined),
   },
   { name: "groups", rank: 2, align: "right" },
@@ -233,7 +236,7 @@ const openLedger = async (
     : await createDestinationFilter(context, settings).catch(addHint);
   // By default, ledger commands do not wait for a database at a URL.
   const failsImmediately = settings.source("max_wait") === "default" && isDatabaseUrl(location.path);
-  const ledger = await ledgers.openExistingLedger(location, {
+  const ledger = await openExistingLedger(location, {
     host,
     isForReading,
     maxWaitMs: failsImmediately ? 0 : settings.require("max_wait"),
@@ -253,8 +256,8 @@ const openLedger = async (
     ledger,
     coversAllDestinations,
     filter,
-    readEntries: async (selection: ledgers.EntryFilter) => {
-      const entries: ledgers.Entry[] = [];
+    readEntries: async (selection: EntryFilter) => {
+      const entries: Entry[] = [];
       for await (const entry of ledger?.entries(selection) ?? []) entries.push(entry);
       return entries;
     },
@@ -275,6 +278,10 @@ const compareFiles = async (context: Context, typed: FileOptions, options: { isP
   if (dataset.groups.count === 0 && failure) throw failure;
   const { ledger, filter } = await openLedger(context, typed, { isForReading: true, settings });
   const ledgerArgs = listLedgerArgs(context, typed);
-  const verification = await verifyDataset(dataset, ledger?.entries(filter) ?? [], { ...options, ledgerArgs });
+  const verification = await (await import("../../logging/send/verify-ledger.ts")).verifyDataset(
+    dataset,
+    ledger?.entries(filter) ?? [],
+    { ...options, ledgerArgs },
+  );
   return { ...verification, skipped: listSkippedFiles(dataset) };
 };

@@ -2,19 +2,17 @@
 
 import { isFailure, toProblemDocument } from "../../failure.ts";
 import { tryParseRawJson } from "../../json/raw-json.ts";
-import {
-  type DeliverOptions,
-  type FollowOptions,
-  groupOutcomes,
-  type LogResult,
-  outcomes,
-  type SendProgress,
-} from "../../logging/send/index.ts";
-import { type Meter, printDocument, type Screen } from "../../output/index.ts";
+import type { FollowOptions } from "../../logging/send/follow/follow.ts";
+import type { LogResult } from "../../logging/send/log-result.ts";
+import { groupOutcomes, outcomes } from "../../logging/send/outcome.ts";
+import type { DeliverOptions, SendProgress } from "../../logging/send/send-options.ts";
+import { printDocument } from "../../output/list.ts";
 import { formatUnreadable, printFacts, toFacts } from "../../output/lists/print-facts.ts";
+import type { Meter } from "../../output/progress.ts";
+import type { Screen } from "../../output/screen.ts";
 import { formatRetry, listServiceArgs } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
-import type { Settings } from "../../settings/index.ts";
+import type { Settings } from "../../settings/read.ts";
 import { formatOwnCommand } from "../../system/program.ts";
 import { pluralize, toOptionArgs } from "../../text/sentences.ts";
 import type { LogOptions } from "./command.ts";

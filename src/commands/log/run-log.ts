@@ -1,18 +1,20 @@
 import { isFailure } from "../../failure.ts";
 import { formatLease, ledgerMissing } from "../../logging/ledger/failures.ts";
-import { openExistingLedger } from "../../logging/ledger/index.ts";
-import * as send from "../../logging/send/index.ts";
+import { openExistingLedger } from "../../logging/ledger/open-ledger.ts";
+import { emptyResult, type LogResult } from "../../logging/send/log-result.ts";
+import type { DeliverOptions } from "../../logging/send/send-options.ts";
 import { outputFailed } from "../../output/failures.ts";
 import { checkFactFields } from "../../output/lists/print-facts.ts";
 import { missingSplit } from "../../rollouts/dataset/failures.ts";
-import { collectDistributions, type Dataset } from "../../rollouts/dataset/index.ts";
-import { isRolloutFile } from "../../rollouts/input/index.ts";
+import { collectDistributions } from "../../rollouts/dataset/group-metrics.ts";
+import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
+import { isRolloutFile } from "../../rollouts/input/names.ts";
 import * as connect from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import { checkOutputFiles, writeReceipt } from "../../session/output-files.ts";
 import { printDistributions, printWarnings } from "../../session/print-problems.ts";
 import { closeDatasetAtEnd, printInputNotes, readInputs, readStrictness } from "../../session/read-inputs.ts";
-import type { Settings } from "../../settings/index.ts";
+import type { Settings } from "../../settings/read.ts";
 import { conflictingOptions, invalidOptionValue } from "../../system/failures.ts";
 import { checkDatabaseMode, isDatabaseUrl, requireCreatable } from "../../system/files.ts";
 import { describeSystemCode, pluralize } from "../../text/sentences.ts";
@@ -47,7 +49,7 @@ const openRun = async (context: Context, typed: LogOptions): Promise<LogRun> => 
   if (ledger && (typed.file[0] ?? "-") === "-") await checkLedger(context, ledger, settings.require("max_wait"));
   const compress = settings.require("compress");
   const compression = compress === "none" ? undefined : compress;
-  await send.checkCompression(compression);
+  if (compression) (await import("../../logging/send/request-body.ts")).openCompressor(compression).destroy();
   checkFactFields(context.screen);
   if (typed.body !== undefined && context.host.terminal.stdout)
     throw stdoutIsTerminal("--body does not print", "redirect standard output with > body.json");
@@ -86,7 +88,7 @@ const logFiles = async (run: LogRun) => {
   printInputNotes(context, dataset, typed);
   if (receipt !== undefined) await writeReceipt(context, receipt, dataset);
   const body = number === undefined ? undefined : { number, write: screen.printBytes };
-  const result = await send
+  const result = await (await import("../../logging/send/deliver-groups.ts"))
     .deliverGroups(dataset, { ...options, split: dataset.split ?? "", body })
     .finally(meter.stop)
     .catch(async (thrown: unknown) => {
@@ -112,10 +114,7 @@ const readFiles = async (run: LogRun) => {
   return await reading.finally(meter.stop).catch(async (thrown: unknown) => {
     if (!isFailure(thrown, "interrupted")) throw thrown;
     const failure = thrown.withDetails({ unsent: true });
-    await printOutcome(
-      run,
-      send.emptyResult({ modelId, split, batch: settings.get("batch"), failure, ledger: run.ledger }),
-    );
+    await printOutcome(run, emptyResult({ modelId, split, batch: settings.get("batch"), failure, ledger: run.ledger }));
     throw failure;
   });
 };
@@ -126,7 +125,7 @@ const logFollowed = async (run: LogRun, follow: NonNullable<LogRun["follow"]>) =
   if (split === undefined) throw missingSplit([]);
   const delivery = toDeliveryOptions(run);
   const state = { phase: "following", bytes: 0, ofBytes: undefined, groups: 0 };
-  const { dataset, result } = await send
+  const { dataset, result } = await (await import("../../logging/send/follow/follow.ts"))
     .followFile({
       ...delivery,
       ...follow,
@@ -151,7 +150,7 @@ const logFollowed = async (run: LogRun, follow: NonNullable<LogRun["follow"]>) =
   await finishRun(run, dataset, result);
 };
 
-const finishRun = async (run: LogRun, dataset: Dataset, result: send.LogResult) => {
+const finishRun = async (run: LogRun, dataset: Dataset, result: LogResult) => {
   const { context, typed } = run;
   await printWarnings(context, dataset, result.warnings);
   if (typed.body === undefined) {
@@ -168,7 +167,7 @@ const finishRun = async (run: LogRun, dataset: Dataset, result: send.LogResult) 
 /** After other failures, only programs get the result, because it tells a person no more than the message. */
 const codesWithResult = ["partial", "unknown_outcome", "interrupted"];
 
-const printOutcome = async (run: LogRun, result: send.LogResult) => {
+const printOutcome = async (run: LogRun, result: LogResult) => {
   const { code } = result.failure ?? {};
   const isForProgram = code !== "invalid_input" && run.context.screen.isForProgram;
   if (code !== undefined && !isForProgram && !codesWithResult.includes(code)) return;
@@ -186,7 +185,7 @@ const findPlanTarget = async ({ context, settings, typed, compression }: LogRun)
   return { ...target, hasKeys, url: settings.local ? "the local service" : target.url };
 };
 
-const toDeliveryOptions = (run: LogRun): Omit<send.DeliverOptions, "split"> => {
+const toDeliveryOptions = (run: LogRun): Omit<DeliverOptions, "split"> => {
   const { context, settings, typed, ledger, meter, compression } = run;
   const { host, screen } = context;
   const { onInvalid, onRefused, onUnknown, concurrency } = typed;

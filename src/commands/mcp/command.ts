@@ -1,4 +1,5 @@
-import { command, flag, text, type Values } from "../../cli/index.ts";
+import { command } from "../../cli/command.ts";
+import { flag, text, type Values } from "../../cli/kinds.ts";
 
 const options = {
   root: text("folder whose files check, stats and compare may read", "folder"),

@@ -1,7 +1,7 @@
 /** Runs commands on files of the root folder, and removes the texts of rollouts from their documents. */
 import { type Failure, isFailure, toProblemDocument } from "../../failure.ts";
-import type * as mcp from "../../mcp/index.ts";
-import { redactMessage } from "../../rollouts/rules/index.ts";
+import type * as mcp from "../../mcp/root.ts";
+import { redactMessage } from "../../rollouts/rules/rules.ts";
 import type { CheckDocument } from "../check/output.ts";
 import type { CompareDocument } from "../compare/output.ts";
 import type { StatsDocument } from "../stats/output.ts";

@@ -1,17 +1,19 @@
 /** Runs `rollcall mcp`, whose tools run commands and return pages of JSON. */
 import { Readable, Writable } from "node:stream";
-import {
-  formatAbout,
-  type OptionKind,
-  type OptionKinds,
-  type Program,
-  parseArgv,
-  runCommand,
-} from "../../cli/index.ts";
+import { parseArgv, runCommand } from "../../cli/argv.ts";
+import { formatAbout, type Program } from "../../cli/command.ts";
+import type { OptionKind, OptionKinds } from "../../cli/kinds.ts";
 import { toFailure } from "../../failure.ts";
 import { parseRawJson, type RawJson } from "../../json/raw-json.ts";
-import * as mcp from "../../mcp/index.ts";
-import { loadFailurePrinter, openRunCleaner, openScreen, parseScreenOptions } from "../../output/index.ts";
+import { openRoot, type RootFileOpener } from "../../mcp/root.ts";
+import {
+  normalizeArguments,
+  serveTools,
+  type Tool,
+  type ToolArguments,
+  validateArguments,
+} from "../../mcp/serve-tools.ts";
+import { openRunCleaner, openScreen, parseScreenOptions } from "../../output/screen.ts";
 import { readEffectiveSettings } from "../../session/connect.ts";
 import { type Context, openContext, runInContext } from "../../session/context.ts";
 import { readSavedSecrets } from "../../settings/saved-files.ts";
@@ -20,7 +22,7 @@ import type { McpOptions } from "./command.ts";
 import { readInRoot, toCheckDocument, toCompareDocument, toStatsDocument } from "./root-tools.ts";
 
 export const serve = async (given: Context, { root, content }: McpOptions, program: Program) => {
-  const openFile = root === undefined ? undefined : mcp.openRoot(root);
+  const openFile = root === undefined ? undefined : openRoot(root);
   await runInContext(given, async (context) => {
     const { host, screen } = context;
     if (host.terminal.stdin) screen.notice("this command expects an agent on standard input. End it with Ctrl-D");
@@ -29,7 +31,7 @@ export const serve = async (given: Context, { root, content }: McpOptions, progr
     const server = { context, program, openFile, hasContent: content };
     const offered = toolDefinitions.filter(({ toDocument }) => !toDocument || openFile !== undefined);
     const tools = await Promise.all(offered.map(async (definition) => await createTool(definition, server)));
-    await mcp.serveTools({ host, tools, instructions, sanitize: screen.cleaner.json, notice: screen.notice });
+    await serveTools({ host, tools, instructions, sanitize: screen.cleaner.json, notice: screen.notice });
   });
 };
 
@@ -42,13 +44,13 @@ const instructions =
 type Server = Readonly<{
   context: Context;
   program: Program;
-  openFile: mcp.RootFileOpener | undefined;
+  openFile: RootFileOpener | undefined;
   hasContent: boolean;
 }>;
 
 type CommandResult = Awaited<ReturnType<typeof runArgv>>;
 type RunValues = (values: readonly string[]) => Promise<CommandResult>;
-type Schemas = mcp.Tool["inputSchema"]["properties"];
+type Schemas = Tool["inputSchema"]["properties"];
 
 interface ToolDefinition {
   readonly words: string;
@@ -152,7 +154,7 @@ const listAgentOptions = (kinds: OptionKinds) => {
   return Object.entries(kinds).filter(([name, { needs = name }]) => isOffered(name) && isOffered(needs));
 };
 
-const createTool = async (definition: ToolDefinition, server: Server): Promise<mcp.Tool> => {
+const createTool = async (definition: ToolDefinition, server: Server): Promise<Tool> => {
   const { verbs = [], about, note, argument, listKey, toDocument, fixed = [] } = definition;
   const { program, context, hasContent, openFile } = server;
   const words = definition.words.split(" ");
@@ -169,14 +171,14 @@ const createTool = async (definition: ToolDefinition, server: Server): Promise<m
   // The protocol uses stdin, so no argument can default to stdin.
   const requiredArgs = args.filter(([, { required, repeatable }]) => required || repeatable);
   const parameters = { ...verbChoice, ...toSchemas(args, true), ...toSchemas(options, false) };
-  const inputSchema: mcp.Tool["inputSchema"] = {
+  const inputSchema: Tool["inputSchema"] = {
     type: "object",
     properties: { ...parameters, ...(canShowContent ? includeContent : {}), ...paging },
     required: [...Object.keys(verbChoice), ...requiredArgs.map(([key]) => toParameterName(key))],
     additionalProperties: false,
   };
-  const runTool = async (sent: mcp.ToolArguments, signal: AbortSignal): Promise<CommandResult> => {
-    mcp.validateArguments({ name, inputSchema }, sent);
+  const runTool = async (sent: ToolArguments, signal: AbortSignal): Promise<CommandResult> => {
+    validateArguments({ name, inputSchema }, sent);
     const argv = [
       ...words,
       ...Object.keys(verbChoice).map((key) => String(sent[key])),
@@ -188,15 +190,15 @@ const createTool = async (definition: ToolDefinition, server: Server): Promise<m
     const values = args.flatMap(([key]) => sent[toParameterName(key)] ?? []).map(String);
     return openFile && toDocument ? await readInRoot({ open: openFile, toDocument }, run, values) : await run(values);
   };
-  const run: mcp.Tool["run"] = async (given, signal) => {
-    const sent = mcp.normalizeArguments({ inputSchema }, given);
+  const run: Tool["run"] = async (given, signal) => {
+    const sent = normalizeArguments({ inputSchema }, given);
     const { printed, failure, screen } = await runTool(sent, signal).catch((thrown: unknown): CommandResult => {
       return { printed: "", failure: toFailure(thrown), screen: context.screen };
     });
     const { offset = 0, limit = 20, max_characters = 2000 } = sent;
     const page = { listKey, offset: Number(offset), limit: Number(limit), maxTextLength: Number(max_characters) };
     const texts = printed === "" ? [] : [formatPage(printed, page)];
-    if (failure) texts.push((await loadFailurePrinter()).toFailureJson(screen, failure));
+    if (failure) texts.push((await import("../../output/print-failure.ts")).toFailureJson(screen, failure));
     return { texts, isError: printed === "" };
   };
   const description = `${about ?? command.about}. ${note}${canShowContent ? contentNote : ""}`;

@@ -1,5 +1,6 @@
 /** Defines `rollcall models` (interface 4.2). */
-import { command, flag, needing, text } from "../../cli/index.ts";
+import { command } from "../../cli/command.ts";
+import { flag, needing, text } from "../../cli/kinds.ts";
 import { filterOptions, orderOptions, providerOptions } from "../../session/options/list-options.ts";
 
 export const models = command({

@@ -1,6 +1,6 @@
 /** Defines the columns of inference models (interface 2.3), whose order output.md promises. */
-import { formatUnixDay } from "../../catalogs/index.ts";
-import type { Column } from "../../output/index.ts";
+import { formatUnixDay } from "../../catalogs/fields.ts";
+import type { Column } from "../../output/views.ts";
 import { type ReplyEntry, toText } from "../../wire/contract/replies.ts";
 
 type ServiceColumn<Row> = Omit<Column<Row>, "name" | "value" | "cell"> &

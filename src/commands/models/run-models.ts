@@ -1,12 +1,13 @@
 /** Lists the inference models without catalog data. */
-import { compilePattern } from "../../catalogs/index.ts";
+import { compilePattern } from "../../catalogs/fields.ts";
 import { parseRawBytes } from "../../json/raw-bytes.ts";
-import { printList } from "../../output/index.ts";
+import { printList } from "../../output/list.ts";
 import { noteDefects, noteSelection, parseOrder, rankColumns, sortRows } from "../../output/lists/sort-rows.ts";
 import { openServiceClient, readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import type { OrderOptions } from "../../session/options/list-options.ts";
-import { type Settings, saveModelIds } from "../../settings/index.ts";
+import type { Settings } from "../../settings/read.ts";
+import { saveModelIds } from "../../settings/saved-files.ts";
 import { listModels as endpoint } from "../../wire/contract/models.ts";
 import { toText } from "../../wire/contract/replies.ts";
 import { modelColumns } from "./model-columns.ts";

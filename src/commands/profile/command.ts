@@ -1,8 +1,10 @@
-import { command, flag, required, text } from "../../cli/index.ts";
-import { printDocument, printObjects } from "../../output/index.ts";
+import { command } from "../../cli/command.ts";
+import { flag, required, text } from "../../cli/kinds.ts";
+import { printDocument, printObjects } from "../../output/list.ts";
 import { requireConfirmation } from "../../output/prompt.ts";
+import { deleteProfile, findProfile, listProfiles, renameProfile, useProfile } from "../../settings/changes.ts";
 import { profileBuiltIn } from "../../settings/failures.ts";
-import * as saved from "../../settings/index.ts";
+import { localProfile } from "../../settings/layers.ts";
 import { pluralize } from "../../text/sentences.ts";
 import type { ProfileDeleteDocument, ProfileListDocument, ProfileRenameDocument } from "./output.ts";
 
@@ -12,7 +14,7 @@ const list = command({
   examples: ["rollcall profile list", "rollcall profile list --json"],
   run: async (context) => {
     const document: ProfileListDocument = {
-      profiles: saved.listProfiles(context).map(({ settings: _, ...row }) => row),
+      profiles: listProfiles(context).map(({ settings: _, ...row }) => row),
     };
     await printObjects(context.screen, document, {
       member: "profiles",
@@ -34,7 +36,7 @@ const use = command({
   examples: ["rollcall profile use work", "rollcall profile use default"],
   run: async (context, { name }) => {
     const { screen, host } = context;
-    await saved.useProfile(context, name);
+    await useProfile(context, name);
     screen.notice(`commands now use the profile ${name}`);
     const { ROLLCALL_PROFILE: overriding } = host.env;
     if (overriding) screen.notice(`while ROLLCALL_PROFILE is set, commands use the profile ${overriding}`);
@@ -51,16 +53,16 @@ const remove = command({
   examples: ["rollcall profile delete work --yes"],
   run: async (context, { name, yes }) => {
     const { screen } = context;
-    if (name === saved.localProfile) {
+    if (name === localProfile) {
       const hint = `delete its settings with \`rollcall config unset <setting> --profile ${name}\``;
       throw profileBuiltIn("delete the profile", hint);
     }
-    const { settings, keys } = saved.findProfile(context, name);
+    const { settings, keys } = findProfile(context, name);
     const count = (names: readonly string[], noun: string) =>
       names.length === 0 ? `no ${noun}s` : `${pluralize(names.length, noun)} (${names.join(", ")})`;
     const action = `delete the profile "${name}" with ${count(settings, "setting")} and ${count(keys, "key")}`;
     await requireConfirmation(context, { action, option: "--yes", yes });
-    const { wasInUse } = await saved.deleteProfile(context, name);
+    const { wasInUse } = await deleteProfile(context, name);
     screen.notice(`deleted the profile ${name}`);
     if (wasInUse) screen.notice("commands now use the profile default");
     if (screen.isForProgram) await printDocument<ProfileDeleteDocument>(screen, { deleted: name, settings, keys });
@@ -75,7 +77,7 @@ const rename = command({
   examples: ["rollcall profile rename work staging"],
   run: async (context, { from, to }) => {
     const { screen } = context;
-    const { account } = await saved.renameProfile(context, { from, to });
+    const { account } = await renameProfile(context, { from, to });
     screen.notice(`renamed the profile ${from} to ${to}`);
     screen.notice(
       `the setting \`account\` stays \`${account}\`, so reruns still skip the groups that were logged under the old name`,

@@ -1,5 +1,7 @@
-import { command, flag, listOutputs, repeated } from "../../cli/index.ts";
-import { printDocument, printObjects } from "../../output/index.ts";
+import { command } from "../../cli/command.ts";
+import { flag, repeated } from "../../cli/kinds.ts";
+import { listOutputs } from "../../cli/outputs.ts";
+import { printDocument, printObjects } from "../../output/list.ts";
 import { invalidOptionValue, requiredOptionMissing } from "../../system/failures.ts";
 import { findNearest } from "../../text/nearest.ts";
 import type { SchemaListDocument } from "./output.ts";

@@ -1,30 +1,29 @@
-import * as cli from "../../cli/index.ts";
+import { command } from "../../cli/command.ts";
+import { choice, needing, text, type Values } from "../../cli/kinds.ts";
 import * as inputs from "../../session/options/input-options.ts";
 import { orderOptions } from "../../session/options/list-options.ts";
 
 const args = { file: inputs.trajectoryFiles };
 const options = {
   "group-by": inputs.groupByOption,
-  by: cli.text(
-    "also one result for each value of this key of the trajectories, or for each file with --by file",
-    "key",
-    { forAgents: true },
-  ),
+  by: text("also one result for each value of this key of the trajectories, or for each file with --by file", "key", {
+    forAgents: true,
+  }),
   ...inputs.solvedOptions,
   ...inputs.statisticsOptions,
   each: {
-    ...cli.choice("print a row for each group or trajectory", ["group", "trajectory"]),
+    ...choice("print a row for each group or trajectory", ["group", "trajectory"]),
     conflicts: { by: "a row has no result for other rows" },
   },
-  ...cli.needing("each|by", orderOptions),
+  ...needing("each|by", orderOptions),
   ...inputs.selectionOptions,
   ...inputs.formatOptions,
   ...inputs.strictnessOptions,
 };
 
-export type StatsCommandOptions = cli.Values<typeof args & typeof options>;
+export type StatsCommandOptions = Values<typeof args & typeof options>;
 
-export const stats = cli.command({
+export const stats = command({
   words: "stats",
   loadOutputs: () => import("./output.ts"),
   about: "show rewards, pass@k, lengths and tools of rollouts",

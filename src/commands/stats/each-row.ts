@@ -1,9 +1,12 @@
 import type { toProblemDocument } from "../../failure.ts";
 import { toRawJson } from "../../json/raw-json.ts";
-import { findColumn, type KeyColumn, printList, type Screen } from "../../output/index.ts";
+import { printList } from "../../output/list.ts";
 import { noteSelection, parseOrder, rankColumns, sortRows } from "../../output/lists/sort-rows.ts";
-import type { Dataset } from "../../rollouts/dataset/index.ts";
-import * as stats from "../../rollouts/stats/index.ts";
+import type { Screen } from "../../output/screen.ts";
+import type { KeyColumn } from "../../output/views.ts";
+import { findColumn } from "../../output/wire.ts";
+import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
+import * as stats from "../../rollouts/stats/fact-rows.ts";
 import type { Context } from "../../session/context.ts";
 import type { OrderOptions } from "../../session/options/list-options.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";

@@ -1,16 +1,15 @@
 import { toWarningDocuments } from "../../failure.ts";
 import { toRawJson } from "../../json/raw-json.ts";
-import { findColumn, printDocument, printList, printObjects, requirePage } from "../../output/index.ts";
+import { printDocument, printList, printObjects } from "../../output/list.ts";
 import { noteSelection, parseOrder, sortRows } from "../../output/lists/sort-rows.ts";
-import {
-  type CheckResult,
-  collectDistributions,
-  composeCheckResult,
-  type Dataset,
-  type Distributions,
-} from "../../rollouts/dataset/index.ts";
+import { requirePage } from "../../output/page.ts";
+import { findColumn } from "../../output/wire.ts";
+import { type CheckResult, composeCheckResult } from "../../rollouts/dataset/check-result.ts";
+import { collectDistributions, type Distributions } from "../../rollouts/dataset/group-metrics.ts";
+import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { parseKeyText } from "../../rollouts/index/group-key.ts";
-import { computeStats, type DatasetStats, isSolved } from "../../rollouts/stats/index.ts";
+import { isSolved } from "../../rollouts/index/metrics.ts";
+import { computeStats, type DatasetStats } from "../../rollouts/stats/stats-slices.ts";
 import { readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import { readTries } from "../../session/options/input-options.ts";

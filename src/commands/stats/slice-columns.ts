@@ -1,7 +1,8 @@
 /** Defines the columns of the results of `stats` for the values of `--by`. */
 
-import { type CellTag, type KeyColumn, readValue } from "../../output/index.ts";
-import type { Stats } from "../../rollouts/stats/index.ts";
+import { readValue } from "../../output/list.ts";
+import type { CellTag, KeyColumn } from "../../output/views.ts";
+import type { Stats } from "../../rollouts/stats/stats-slice.ts";
 import { formatForDisplay } from "../../text/decimal.ts";
 import { formatPercent } from "../../text/units.ts";
 import type { SliceDocument } from "./output.ts";

@@ -1,6 +1,8 @@
-import { type Line, printPage, type Screen, type Section } from "../../output/index.ts";
-import type { Distributions } from "../../rollouts/dataset/index.ts";
-import type { Stats } from "../../rollouts/stats/index.ts";
+import { printPage } from "../../output/page.ts";
+import type { Screen } from "../../output/screen.ts";
+import type { Line, Section } from "../../output/views.ts";
+import type { Distributions } from "../../rollouts/dataset/group-metrics.ts";
+import type { Stats } from "../../rollouts/stats/stats-slice.ts";
 import { formatForDisplay as format } from "../../text/decimal.ts";
 import { pluralize } from "../../text/sentences.ts";
 import { formatPercent } from "../../text/units.ts";

@@ -1,4 +1,5 @@
-import { command, flag, port, repeated, type Values } from "../../cli/index.ts";
+import { command } from "../../cli/command.ts";
+import { flag, port, repeated, type Values } from "../../cli/kinds.ts";
 import { formatOptions, groupByOption, outputFile, selectionOptions } from "../../session/options/input-options.ts";
 
 const args = {

@@ -1,10 +1,14 @@
 import { toFailure, toProblemDocument } from "../../failure.ts";
 import { replaceLineEnds, sliceText } from "../../json/json-bytes.ts";
 import { elementsOf, memberAt, readRoot, spanOf } from "../../json/table.ts";
-import { openExistingLedger } from "../../logging/ledger/index.ts";
-import { openBrowser, printDocument } from "../../output/index.ts";
-import { composeCheckResult, type Dataset, readSources } from "../../rollouts/dataset/index.ts";
-import { combineModes, createChangeDetector, openSpool } from "../../rollouts/input/index.ts";
+import { openExistingLedger } from "../../logging/ledger/open-ledger.ts";
+import { openBrowser } from "../../output/browser.ts";
+import { printDocument } from "../../output/list.ts";
+import { composeCheckResult } from "../../rollouts/dataset/check-result.ts";
+import { type Dataset, readSources } from "../../rollouts/dataset/read-dataset.ts";
+import { createChangeDetector } from "../../rollouts/input/expand-names.ts";
+import { combineModes } from "../../rollouts/input/source.ts";
+import { openSpool } from "../../rollouts/input/spool.ts";
 import { getLocalService, readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import { listSkippedFiles, printSkippedFiles } from "../../session/print-problems.ts";
@@ -15,12 +19,15 @@ import {
   printInputNotes,
   readInputs,
 } from "../../session/read-inputs.ts";
-import type { Settings } from "../../settings/index.ts";
+import type { Settings } from "../../settings/read.ts";
 import { conflictingOptions, requiredOptionMissing } from "../../system/failures.ts";
 import { waitForAbort } from "../../system/host.ts";
 import { pluralize, toOptionArgs } from "../../text/sentences.ts";
 import { formatPercent } from "../../text/units.ts";
-import * as pages from "../../view/index.ts";
+import type { LoggedGroup } from "../../view/answers.ts";
+import type { ReadInput, ViewInput } from "../../view/group-content.ts";
+import { exportLimits, exportPage, requirePageFile, writePageFile } from "../../view/html-export.ts";
+import { openViewer, type Viewer } from "../../view/open-viewer.ts";
 import type { ViewOptions } from "./command.ts";
 import type { ViewDocument } from "./output.ts";
 
@@ -28,7 +35,7 @@ export const view = async (context: Context, typed: ViewOptions) => {
   const { html, port } = typed;
   if (html === undefined) return await servePage(context, typed);
   if (port !== 0) throw conflictingOptions("--html", "--port", "a page in a file needs no server");
-  pages.requirePageFile(html);
+  requirePageFile(html);
   await writePage(context, typed, html).finally(context.screen.stopProgress);
 };
 
@@ -44,10 +51,10 @@ const writePage = async (context: Context, typed: ViewOptions, file: string) => 
   const { groups, trajectories, failure } = composeCheckResult(dataset);
   if (failure && groups.read === groups.rejected) throw failure;
   update("writing the page");
-  const page = await pages.exportPage(input, host, screen.cleaner.json);
+  const page = await exportPage(input, host, screen.cleaner.json);
   // Data of the local service is private.
   const mode = logged ? 0o600 : combineModes(dataset.sources);
-  const bytes = pages.writePageFile(file, page.pieces, mode);
+  const bytes = writePageFile(file, page.pieces, mode);
   stop();
   if (screen.isForProgram) {
     await printDocument<ViewDocument>(screen, {
@@ -62,7 +69,7 @@ const writePage = async (context: Context, typed: ViewOptions, file: string) => 
   }
   const size = `${(bytes / 1e6).toFixed(1)} MB`;
   screen.notice(`wrote ${page.groups} of ${pluralize(groups.read, "group")} to ${file} (${size})`);
-  const limits = `${pages.exportLimits.groups} groups and ${pages.exportLimits.bytes / 1e6} MB of groups`;
+  const limits = `${exportLimits.groups} groups and ${exportLimits.bytes / 1e6} MB of groups`;
   if (page.groups < groups.read)
     screen.notice(`a page in a file has at most ${limits}. Select groups with --where, --best or --sample`);
   if (failure) throw failure;
@@ -76,7 +83,7 @@ const openDelayMs = 200;
 
 const servePage = async (context: Context, typed: ViewOptions) => {
   const { host, screen, flags } = context;
-  const viewer = await pages.openViewer({ host, port: typed.port, trace: flags.debug ? screen.trace : undefined });
+  const viewer = await openViewer({ host, port: typed.port, trace: flags.debug ? screen.trace : undefined });
   const { url } = viewer;
   const inputReadable = new AbortController();
   const showProgress: OnRead = (progress) => {
@@ -104,7 +111,7 @@ const servePage = async (context: Context, typed: ViewOptions) => {
   }
 };
 
-const openInBrowser = ({ screen, host }: Context, { url, firstRequest }: pages.Viewer) => {
+const openInBrowser = ({ screen, host }: Context, { url, firstRequest }: Viewer) => {
   const browser = openBrowser(host, url);
   if (!browser) screen.notice("cannot find a display. Open the URL in a browser");
   else {
@@ -116,9 +123,9 @@ const openInBrowser = ({ screen, host }: Context, { url, firstRequest }: pages.V
   return browser;
 };
 
-type OnRead = pages.Viewer["showProgress"];
+type OnRead = Viewer["showProgress"];
 
-const openInput = async (context: Context, typed: ViewOptions, onRead: OnRead): Promise<pages.ReadInput> => {
+const openInput = async (context: Context, typed: ViewOptions, onRead: OnRead): Promise<ReadInput> => {
   const { file: files } = typed;
   const { flags, host } = context;
   if (files.length === 0 && (flags.local || flags.profile === "local"))
@@ -143,14 +150,14 @@ const openInput = async (context: Context, typed: ViewOptions, onRead: OnRead): 
 };
 
 /** The `log` command on the page selects a group by number, without `--sample`. */
-const toShownOptions = (typed: ViewOptions): pages.ViewInput["inputOptions"] => {
+const toShownOptions = (typed: ViewOptions): ViewInput["inputOptions"] => {
   const { file: files, where, best, groupBy, from, messagesFrom, rewardFrom, rewards, lossy, histories } = typed;
   const options = toOptionArgs({ groupBy, best, from, messagesFrom, rewardFrom, rewards, lossy, histories });
   return { files: files.length === 0 ? ["-"] : files, options, where, groupBy };
 };
 
 /** @throws Failure `required-option-missing` */
-const openLoggedGroups = async (context: Context, typed: ViewOptions, onRead: OnRead): Promise<pages.ReadInput> => {
+const openLoggedGroups = async (context: Context, typed: ViewOptions, onRead: OnRead): Promise<ReadInput> => {
   const { groupBy, from, rewardFrom, messagesFrom, rewards, lossy, histories } = typed;
   const [given] = toOptionArgs({ groupBy, from, rewardFrom, messagesFrom, rewards, lossy, histories });
   if (given !== undefined) throw requiredOptionMissing(given, "files");
@@ -160,7 +167,7 @@ const openLoggedGroups = async (context: Context, typed: ViewOptions, onRead: On
   const project = settings.require("project");
   const service = await getLocalService(context, settings);
   return async () => {
-    const logged: pages.LoggedGroup[] = [];
+    const logged: LoggedGroup[] = [];
     const batches = await readBatches(context, settings);
     const spool = await openSpool(host);
     try {
@@ -200,7 +207,7 @@ const openLoggedGroups = async (context: Context, typed: ViewOptions, onRead: On
   };
 };
 
-const selectLogged = ({ groups, originalOf }: Dataset, logged: readonly pages.LoggedGroup[]) => {
+const selectLogged = ({ groups, originalOf }: Dataset, logged: readonly LoggedGroup[]) => {
   if (!originalOf) return logged;
   return Array.from({ length: groups.count }, (_, at) => originalOf(at)).flatMap(({ group, selected }) => {
     const original = logged[group];

@@ -2,7 +2,8 @@
 import { randomInt } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import * as db from "../../database/index.ts";
+import type { Database, SqlValue, Statement } from "../../database/database.ts";
+import { findOwnPath, type Lock, type LockWaitOptions, tryLock, waitForLock } from "../../database/own-file.ts";
 import { isFailure } from "../../failure.ts";
 import { dedupKeyBytes } from "../../rollouts/index/dedup-keys.ts";
 import * as entries from "./entries.ts";
@@ -36,7 +37,7 @@ export type Writer = Readonly<{
   /** The end of a `SET` clause that updates the column `changed`. Empty for a file. */
   changedSql: string;
   /** Returns undefined after the maximum wait. */
-  acquireScope(scope: entries.LedgerScope, waiting: db.LockWaitOptions): Promise<db.Lock | undefined>;
+  acquireScope(scope: entries.LedgerScope, waiting: LockWaitOptions): Promise<Lock | undefined>;
   /** Sets requests of dead runs to `unknown`. */
   recover(scope?: entries.LedgerScope): Promise<void>;
   /** Returns the id of the request, or the dedup keys that other runs claim. */
@@ -50,7 +51,7 @@ export type Writer = Readonly<{
   /** Returns a number that changes when another process changes the ledger. */
   readRevision(): Promise<number>;
   /** Returns SQL that deletes the claims of released or deleted requests. */
-  releaseClaims(requests: readonly number[]): readonly db.Statement[];
+  releaseClaims(requests: readonly number[]): readonly Statement[];
   end?(): Promise<void>;
 }>;
 
@@ -58,14 +59,14 @@ export const outcomeSql = "state = ?, status = ?, cause = ?, calls = ?";
 
 export const toOutcomeValues = ({ state, status, cause, calls }: RecordedOutcome) => [state, status, cause, calls];
 
-export const createFileWriter = (database: db.Database): Writer => {
+export const createFileWriter = (database: Database): Writer => {
   const recoverScope = async (scope: entries.LedgerScope) =>
     void (await database.query(recoverSql, entries.toScopeValues(scope)));
   const held = openHeldScope(database);
   return {
     changedSql: "",
     async acquireScope(scope, waiting) {
-      const lock = await db.waitForLock({ ...toScopeLock(database.path, scope), ...waiting });
+      const lock = await waitForLock({ ...toScopeLock(database.path, scope), ...waiting });
       if (lock) await held.read(scope);
       return lock;
     },
@@ -74,7 +75,7 @@ export const createFileWriter = (database: db.Database): Writer => {
       for (const row of await database.query(scopesInFlightSql)) {
         const scope = entries.toScope(row);
         // A live run may hold the lock.
-        const lock = await db.tryLock(toScopeLock(database.path, scope));
+        const lock = await tryLock(toScopeLock(database.path, scope));
         if (lock) await recoverScope(scope);
         lock?.release();
       }
@@ -100,12 +101,12 @@ const maxGenerationStep = 2 ** 20;
  * Each write of a run adds a random number to the generation of its scope, so that copies of a ledger that continued
  * differently have different generations.
  */
-const openHeldScope = (database: db.Database) => {
+const openHeldScope = (database: Database) => {
   let generation = 0;
   let scopeValues: ReturnType<typeof entries.toScopeValues> = [];
   let last: Promise<unknown> = Promise.resolve();
   const replaced = () => ledgerReplaced(`the ledger ${database.path}`);
-  const advance = async ({ sql, values = [] }: db.Statement) => {
+  const advance = async ({ sql, values = [] }: Statement) => {
     const next = generation + randomInt(1, maxGenerationStep);
     const advanced = { sql: advanceSql, values: [next, ...scopeValues, generation] };
     const [found, rows = []] = await database
@@ -128,7 +129,7 @@ const openHeldScope = (database: db.Database) => {
       generation = found;
     },
     /** Writes one after the other, because each needs the generation of the one before. */
-    write(sql: string, values: readonly db.SqlValue[]) {
+    write(sql: string, values: readonly SqlValue[]) {
       const written = last.then(async () => await advance({ sql, values }));
       last = written.catch(() => undefined);
       return written;
@@ -161,7 +162,7 @@ export const countWriters = async (ledger: string) => {
   let writers = 0;
   for (const name of readdirSync(dirname(prefix))) {
     if (!name.startsWith(basename(prefix))) continue;
-    const lock = await db.tryLock({ path: join(dirname(prefix), name), title: "a lock" });
+    const lock = await tryLock({ path: join(dirname(prefix), name), title: "a lock" });
     if (!lock) writers++;
     lock?.release();
   }
@@ -176,4 +177,4 @@ export const toScopeLock = (ledger: string, scope: entries.LedgerScope) => ({
   title: "the lock of the ledger",
 });
 
-const lockPrefix = (ledger: string) => `${db.findOwnPath({ path: ledger, title: "the ledger" })}.lock-`;
+const lockPrefix = (ledger: string) => `${findOwnPath({ path: ledger, title: "the ledger" })}.lock-`;

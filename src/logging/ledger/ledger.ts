@@ -1,6 +1,14 @@
 /** Opens the ledger, which stores each request before rollcall sends the request. */
 import { resolve } from "node:path";
-import * as db from "../../database/index.ts";
+import type {
+  Database,
+  DatabaseLocation,
+  DatabaseOptions,
+  DatabaseSchema,
+  DatabaseWaitOptions,
+} from "../../database/database.ts";
+import { openDatabase } from "../../database/open-database.ts";
+import { examineFile } from "../../database/sqlite.ts";
 import { isFailure } from "../../failure.ts";
 import * as entries from "./entries.ts";
 import { countWriters, createFileWriter } from "./file-writer.ts";
@@ -24,7 +32,7 @@ const createTableStatements = (id: string, { inScope = "", inRequest = "" }) => 
 ];
 
 /** A change of the tables needs a new version. */
-const ledgerSchema: db.DatabaseSchema = {
+const ledgerSchema: DatabaseSchema = {
   title: "the ledger",
   // "rcLG" in ASCII.
   applicationId: 0x72634c47,
@@ -58,11 +66,11 @@ export type Ledger = NonNullable<Awaited<ReturnType<typeof openLedger>>>;
 
 /** Returns undefined if the ledger does not exist. @throws as `openDatabase` */
 export const openLedger = async (
-  location: db.DatabaseLocation,
+  location: DatabaseLocation,
   // `recovers` sets requests of dead runs to `unknown`.
-  options: Omit<db.DatabaseOptions, keyof db.DatabaseLocation> & { recovers?: boolean },
+  options: Omit<DatabaseOptions, keyof DatabaseLocation> & { recovers?: boolean },
 ) => {
-  const opened = await db.openDatabase(ledgerSchema, { ...options, ...location });
+  const opened = await openDatabase(ledgerSchema, { ...options, ...location });
   if (!opened) return undefined;
   const { database, isNew: created, isCopy } = opened;
   const { path, isShared, isFileInPlace: isIntact } = database;
@@ -123,7 +131,7 @@ export const openLedger = async (
   };
 };
 
-const openDigests = (database: db.Database): WrittenFiles => ({
+const openDigests = (database: Database): WrittenFiles => ({
   async readDigest(path) {
     const [row] = await database.query("SELECT digest FROM rollcall.written WHERE path = ?", [resolve(path)]);
     return row?.text("digest");
@@ -135,7 +143,7 @@ const openDigests = (database: db.Database): WrittenFiles => ({
   },
 });
 
-const makeScope = async (database: db.Database, scope: entries.LedgerScope) => {
+const makeScope = async (database: Database, scope: entries.LedgerScope) => {
   const values = entries.toScopeValues(scope);
   const make = `INSERT INTO rollcall.scope (${entries.scopeColumns}) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`;
   const find = `SELECT id FROM rollcall.scope WHERE ${entries.isScopeSql}`;
@@ -143,7 +151,7 @@ const makeScope = async (database: db.Database, scope: entries.LedgerScope) => {
   return row?.integer("id") ?? 0;
 };
 
-const forgetRequests = async (database: db.Database, { matchesScope, ...filter }: entries.EntryFilter) => {
+const forgetRequests = async (database: Database, { matchesScope, ...filter }: entries.EntryFilter) => {
   const scopeRows = await database.query(`SELECT id, ${entries.scopeColumns} FROM rollcall.scope`);
   const scopes = scopeRows.filter((row) => matchesScope?.(entries.toScope(row)) ?? true);
   if (scopes.length === 0) return 0;
@@ -181,7 +189,7 @@ export type DestinationFacts = Readonly<{
 }>;
 
 const saveFacts = async (
-  database: db.Database,
+  database: Database,
   { destination, account }: entries.LedgerScope,
   { sizes: { passed, refused }, echoesKey }: DestinationFacts,
 ) => {
@@ -190,7 +198,7 @@ const saveFacts = async (
 };
 
 const readFacts = async (
-  database: db.Database,
+  database: Database,
   { destination, account }: entries.LedgerScope,
 ): Promise<DestinationFacts> => {
   const sql = `SELECT max_bytes, refused_bytes, refused_at, echoes_key FROM rollcall.address
@@ -203,8 +211,8 @@ const readFacts = async (
   return { sizes: { passed, refused }, echoesKey: row?.integer("echoes_key") === 1 };
 };
 
-export const examineLedger = async (path: string, host: db.DatabaseWaitOptions["host"]) => {
-  const examined = await db.examineFile(ledgerSchema, { path, host, sql: entries.countsSql });
+export const examineLedger = async (path: string, host: DatabaseWaitOptions["host"]) => {
+  const examined = await examineFile(ledgerSchema, { path, host, sql: entries.countsSql });
   if (!examined) return undefined;
   const { rows, ...facts } = examined;
   return { ...facts, counts: entries.toCounts(rows), writers: await countWriters(path) };

@@ -1,5 +1,6 @@
 /** Reads the requests of earlier runs, and records the requests of a run. */
-import type { DatabaseLocation, Lock } from "../../database/index.ts";
+import type { DatabaseLocation } from "../../database/database.ts";
+import type { Lock } from "../../database/own-file.ts";
 import { type Failure, isFailure } from "../../failure.ts";
 import type { Host } from "../../system/host.ts";
 import { dayMs } from "../../text/units.ts";

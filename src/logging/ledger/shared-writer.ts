@@ -1,6 +1,6 @@
 /** Writes the ledger in PostgreSQL, where a row of `mark` is a request's claim to a dedup key. */
 import { randomUUID } from "node:crypto";
-import type { Database } from "../../database/index.ts";
+import type { Database } from "../../database/database.ts";
 import { dedupKeyBytes } from "../../rollouts/index/dedup-keys.ts";
 import type { Host } from "../../system/host.ts";
 import { leaseLost } from "./failures.ts";

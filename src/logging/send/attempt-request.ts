@@ -1,13 +1,17 @@
 /** Attempts a request until the outcome is final or no retry is allowed. */
 
 import type { Failure } from "../../failure.ts";
-import type { Dataset } from "../../rollouts/dataset/index.ts";
+import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import type { Host } from "../../system/host.ts";
 import { dayMs } from "../../text/units.ts";
+import type { Attempt } from "../../wire/client/client.ts";
+import type { StreamedBody } from "../../wire/client/exchange.ts";
 import { isQuotaUsedUp } from "../../wire/client/failures.ts";
-import type { Attempt, Retry, RetryBudget, StreamedBody } from "../../wire/client/index.ts";
+import type { Retry } from "../../wire/client/request-options.ts";
+import type { RetryBudget } from "../../wire/client/retry.ts";
 import { logTrajectories } from "../../wire/contract/log.ts";
-import type { RecordedOutcome, RecordedRequest, RunLedger } from "../ledger/index.ts";
+import type { RecordedOutcome } from "../ledger/file-writer.ts";
+import type { RecordedRequest, RunLedger } from "../ledger/recorded-requests.ts";
 import { emptyCallList, findCallList } from "./call-ids.ts";
 import { classifyAttempt, isFinal, joinOutcomes, type Outcome, outcomes } from "./outcome.ts";
 import type { PlannedRequest } from "./plan.ts";

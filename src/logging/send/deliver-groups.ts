@@ -2,11 +2,16 @@
 
 import { basename } from "node:path";
 import { Failure, isFailure, toFailure } from "../../failure.ts";
-import { assignDedupKeys, type Dataset, getFirstFile, hasOtherContent } from "../../rollouts/dataset/index.ts";
+import { hasOtherContent } from "../../rollouts/dataset/contents.ts";
+import { getFirstFile } from "../../rollouts/dataset/locate.ts";
+import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
+import { assignDedupKeys } from "../../rollouts/index/dedup-keys.ts";
 import { invalidInput } from "../../rollouts/rules/failures.ts";
 import { invalidOptionValue } from "../../system/failures.ts";
 import { ledgerBusy } from "../ledger/failures.ts";
-import { openPriorOutcomes, openRunLedger, openWrittenFiles, type RunLedger } from "../ledger/index.ts";
+import { openRunLedger } from "../ledger/open-ledger.ts";
+import { openPriorOutcomes, openWrittenFiles } from "../ledger/prior-outcomes.ts";
+import type { RunLedger } from "../ledger/recorded-requests.ts";
 import { type Delivery, openDelivery, resolveRejectsPath } from "./delivery.ts";
 import { type GroupOutcomes, rejectInvalid } from "./group-outcomes.ts";
 import { composeLogResult } from "./log-result.ts";

@@ -1,8 +1,11 @@
 /** Connects the sender with the ledger and the rejects file. */
 
 import { isFailure } from "../../failure.ts";
-import { collectContents, type Dataset, dedupKeyBytes, subtractFromMetrics } from "../../rollouts/dataset/index.ts";
-import { type Entry, findGroups, isLogged } from "../ledger/index.ts";
+import { collectContents } from "../../rollouts/dataset/contents.ts";
+import { subtractFromMetrics } from "../../rollouts/dataset/group-metrics.ts";
+import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
+import { dedupKeyBytes } from "../../rollouts/index/dedup-keys.ts";
+import { type Entry, findGroups, isLogged } from "../ledger/entries.ts";
 import { canResend } from "./attempt-request.ts";
 import { type BodyLimit, createEnvelope, planRequest } from "./plan.ts";
 import { openRejects } from "./rejects.ts";

@@ -2,8 +2,8 @@
 
 import { toFailure } from "../../failure.ts";
 import { findFault } from "../../json/reader.ts";
+import type { Answer, Attempt } from "../../wire/client/client.ts";
 import { findStatedError } from "../../wire/client/failures.ts";
-import type { Answer, Attempt } from "../../wire/client/index.ts";
 import type { SentRequest } from "./attempt-request.ts";
 import { emptyCallList, findFirstCall } from "./call-ids.ts";
 import { handleRefusal, handleTooLarge } from "./handle-refusal.ts";

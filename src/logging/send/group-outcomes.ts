@@ -1,5 +1,7 @@
 /** Stores the outcome of each group in one byte. */
-import { type Groups, NumberColumn } from "../../rollouts/dataset/index.ts";
+
+import { NumberColumn } from "../../rollouts/index/column.ts";
+import type { Groups } from "../../rollouts/index/groups.ts";
 import { type GroupOutcome, groupOutcomes, type Outcome } from "./outcome.ts";
 
 export class OutcomeColumn<Name extends Outcome> {

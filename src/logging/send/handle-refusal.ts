@@ -2,11 +2,13 @@
 
 import type { Failure, Problem } from "../../failure.ts";
 import { getValue, parseJson } from "../../json/json-bytes.ts";
-import { type Dataset, listParts, locateGroup, locateValue, readPartValue } from "../../rollouts/dataset/index.ts";
+import { listParts, readPartValue } from "../../rollouts/dataset/group-bytes.ts";
+import { locateGroup, locateValue } from "../../rollouts/dataset/locate.ts";
+import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import type { Path } from "../../rollouts/rules/positions.ts";
 import { createProblem } from "../../rollouts/rules/problems.ts";
+import type { Answer } from "../../wire/client/client.ts";
 import { requestRefused } from "../../wire/client/failures.ts";
-import type { Answer } from "../../wire/client/index.ts";
 import type { ValidationItem } from "../../wire/contract/log-schemas.ts";
 import { requestTooLarge } from "./failures.ts";
 import { cutRequests, findHalfBytes, type PlannedRequest } from "./plan.ts";

@@ -1,12 +1,14 @@
 /** Describes the result of a run of `log`. */
 
 import { type Failure, type FailureDetails, isFailure } from "../../failure.ts";
-import { countUnreadable, type Dataset, locateGroup, toDatasetFacts } from "../../rollouts/dataset/index.ts";
+import { toDatasetFacts } from "../../rollouts/dataset/check-result.ts";
+import { locateGroup } from "../../rollouts/dataset/locate.ts";
+import { countUnreadable, type Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { toFileLine } from "../../rollouts/rules/positions.ts";
 import { createProblem } from "../../rollouts/rules/problems.ts";
 import { interrupted } from "../../system/failures.ts";
 import { ledgerReplaced } from "../ledger/failures.ts";
-import type { RunLedger } from "../ledger/index.ts";
+import type { RunLedger } from "../ledger/recorded-requests.ts";
 import { countByOutcome, type OutcomeCounts, zeroCounts } from "./group-outcomes.ts";
 import { logPartial, logRejected, logUnknown, logUnrecorded, logUnresolved } from "./log-failures.ts";
 import type { RunStatus } from "./outcome.ts";

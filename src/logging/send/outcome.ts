@@ -1,8 +1,9 @@
 /** Defines the outcomes of attempts, requests, groups and runs. */
 
 import type { FailureCode } from "../../failure.ts";
-import type { Attempt } from "../../wire/client/index.ts";
-import { type EntryState, isLogged, isUnknown, type RecordedOutcome } from "../ledger/index.ts";
+import type { Attempt } from "../../wire/client/client.ts";
+import { type EntryState, isLogged, isUnknown } from "../ledger/entries.ts";
+import type { RecordedOutcome } from "../ledger/file-writer.ts";
 
 interface OutcomeFacts {
   /** `joinOutcomes` keeps the higher rank. */

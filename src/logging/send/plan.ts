@@ -1,6 +1,7 @@
 /** Divides groups into requests, in the same way for the same input. */
 import { createHash } from "node:crypto";
-import { type Dataset, locateGroup } from "../../rollouts/dataset/index.ts";
+import { locateGroup } from "../../rollouts/dataset/locate.ts";
+import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { oneRequestTooLarge } from "./failures.ts";
 
 export type PlannedRequest = Readonly<{ groups: Uint32Array; bytes: number }>;

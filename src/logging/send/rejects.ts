@@ -6,18 +6,21 @@ import { dirname } from "node:path";
 import { Failure, isFailure, type Problem, toProblemDocument } from "../../failure.ts";
 import { bomLength, endOfLine, newline, skipWhite, trimmedEnd } from "../../json/json-bytes.ts";
 import { memberAt, parseValue, readRoot } from "../../json/table.ts";
-import * as grouping from "../../rollouts/dataset/index.ts";
-import { combineModes, type Source } from "../../rollouts/dataset/index.ts";
+import { listParts, ReadWindow, requireUnchanged } from "../../rollouts/dataset/group-bytes.ts";
+import { type GroupPart, locateGroup } from "../../rollouts/dataset/locate.ts";
+import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
+import { groupClosing, groupOpening } from "../../rollouts/index/groups.ts";
+import { combineModes, type Source } from "../../rollouts/input/source.ts";
 import { createProblem } from "../../rollouts/rules/problems.ts";
 import { type Draft, getErrorCode, openDraft, removeDrafts } from "../../system/files.ts";
-import type { WrittenFiles } from "../ledger/index.ts";
+import type { WrittenFiles } from "../ledger/prior-outcomes.ts";
 import { rejectsExist, rejectsUnwritable } from "./failures.ts";
 
 export type RejectedGroup = { group: number; problems: readonly Problem[] };
 
 /** `redact` redacts secrets, and escapes control and bidi characters. */
 export const openRejects = (
-  dataset: grouping.Dataset,
+  dataset: Dataset,
   { path, written, redact }: { path: string; written: WrittenFiles; redact: (json: string) => string },
 ) => {
   const reasonsPath = `${path}.reasons`;
@@ -121,8 +124,8 @@ const hashFile = async (path: string) => {
   }
 };
 
-const openRejectedLines = (dataset: grouping.Dataset) => {
-  const window = new grouping.ReadWindow();
+const openRejectedLines = (dataset: Dataset) => {
+  const window = new ReadWindow();
   const firstSources = new Map<string, Source>();
   let lineCount = 0;
   let isAtLineStart = true;
@@ -131,7 +134,7 @@ const openRejectedLines = (dataset: grouping.Dataset) => {
     async *read(rejected: readonly RejectedGroup[], reasons: string[]) {
       const errors = indexErrorsByLine(dataset);
       for (const { group, problems } of rejected) {
-        const parts = grouping.listParts(dataset, group);
+        const parts = listParts(dataset, group);
         const isJoined = dataset.sources.length > 1 && (await hasAmbiguousGroupId(parts, { firstSources, window }));
         const lines = new Map<string, number>();
         const recordLines = new Map<string, number>();
@@ -150,7 +153,7 @@ const openRejectedLines = (dataset: grouping.Dataset) => {
           isAtLineStart = bytes.at(-1) === newline;
         }
         const known = [...[...lines.keys()].flatMap((line) => errors.get(line) ?? []), ...problems];
-        const where = grouping.locateGroup(dataset, group);
+        const where = locateGroup(dataset, group);
         for (const problem of known.length > 0 ? known : [createProblem("group-rejected", undefined, where)]) {
           const inRecord = recordLines.get(`${problem.file}:${problem.line}`);
           const rejects_line = inRecord ?? lines.get(problemLineKey(problem)) ?? lines.values().next().value ?? 1;
@@ -173,8 +176,8 @@ const countLineEnds = (bytes: Buffer) => {
 
 /** Yields the original bytes of each part. */
 async function* copyParts(
-  parts: readonly grouping.GroupPart[],
-  { isJoined, window }: { isJoined: boolean; window: grouping.ReadWindow },
+  parts: readonly GroupPart[],
+  { isJoined, window }: { isJoined: boolean; window: ReadWindow },
 ) {
   for (const [at, part] of parts.entries()) {
     const { originals } = part.source;
@@ -184,8 +187,8 @@ async function* copyParts(
         yield { bytes, beginsLine: true, record, part: index === 0 ? part : undefined };
       }
     } else if (isJoined) {
-      const end = at === parts.length - 1 ? [grouping.groupClosing, newlineBytes] : [];
-      const pieces = [at === 0 ? grouping.groupOpening : Buffer.from(","), await window.readPart(part), ...end];
+      const end = at === parts.length - 1 ? [groupClosing, newlineBytes] : [];
+      const pieces = [at === 0 ? groupOpening : Buffer.from(","), await window.readPart(part), ...end];
       yield { bytes: Buffer.concat(pieces), beginsLine: at === 0, part, record: undefined };
     } else yield { bytes: await readLine(part, window), beginsLine: true, part, record: undefined };
   }
@@ -193,8 +196,8 @@ async function* copyParts(
 
 /** True if a group of another file has the same `group_id`. In the rejects file, both groups would become one. */
 const hasAmbiguousGroupId = async (
-  parts: readonly grouping.GroupPart[],
-  { firstSources, window }: { firstSources: Map<string, Source>; window: grouping.ReadWindow },
+  parts: readonly GroupPart[],
+  { firstSources, window }: { firstSources: Map<string, Source>; window: ReadWindow },
 ) => {
   const [first] = parts;
   if (!first || parts.some(({ part }) => part.kind !== "trajectory")) return false;
@@ -207,7 +210,7 @@ const hasAmbiguousGroupId = async (
   return source !== first.source;
 };
 
-const indexErrorsByLine = ({ problems }: grouping.Dataset) => {
+const indexErrorsByLine = ({ problems }: Dataset) => {
   const byLine = new Map<string, Problem[]>();
   for (const problem of problems.sorted()) {
     if (problem.severity !== "error") continue;
@@ -221,12 +224,12 @@ const indexErrorsByLine = ({ problems }: grouping.Dataset) => {
 const marginBytes = 4096;
 
 /** Returns the whole line of the part. If the line has other data, returns the part alone. */
-const readLine = async (groupPart: grouping.GroupPart, window: grouping.ReadWindow) => {
+const readLine = async (groupPart: GroupPart, window: ReadWindow) => {
   const { source, part } = groupPart;
   const start = Math.min(part.start, marginBytes);
   const after = start + part.length;
   const bytes = await window.read(source, part.start - start, after + marginBytes);
-  const value = grouping.requireUnchanged(bytes.subarray(start, after), groupPart);
+  const value = requireUnchanged(bytes.subarray(start, after), groupPart);
   const lineEnd = endOfLine(bytes, after);
   const lineStart = bytes.subarray(0, start).lastIndexOf(newline) + 1;
   const contentStart = lineStart + bomLength(bytes.subarray(lineStart));

@@ -3,7 +3,9 @@
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import * as zlib from "node:zlib";
-import { type Dataset, groupClosing, groupOpening, maxGapBytes } from "../../rollouts/dataset/index.ts";
+import { maxGapBytes } from "../../rollouts/dataset/group-bytes.ts";
+import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
+import { groupClosing, groupOpening } from "../../rollouts/index/groups.ts";
 import { inputChanged } from "../../rollouts/rules/failures.ts";
 import { compressionUnsupported } from "./failures.ts";
 import type { PlannedRequest, RequestEnvelope } from "./plan.ts";

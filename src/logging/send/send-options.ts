@@ -1,9 +1,11 @@
 /** Defines the options of a run that sends groups. */
 
 import type { Failure } from "../../failure.ts";
-import type { DedupKeys } from "../../rollouts/dataset/index.ts";
-import type { Client, Retry } from "../../wire/client/index.ts";
-import type { PriorOutcomes, RunLedger, RunLedgerOptions } from "../ledger/index.ts";
+import type { DedupKeys } from "../../rollouts/index/dedup-keys.ts";
+import type { Client } from "../../wire/client/client.ts";
+import type { Retry } from "../../wire/client/request-options.ts";
+import type { PriorOutcomes } from "../ledger/prior-outcomes.ts";
+import type { RunLedger, RunLedgerOptions } from "../ledger/recorded-requests.ts";
 import type { GroupOutcomes } from "./group-outcomes.ts";
 import type { Outcome } from "./outcome.ts";
 import type { RequestEnvelope } from "./plan.ts";

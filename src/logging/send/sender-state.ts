@@ -1,10 +1,12 @@
 /** Holds the state of a run that sends requests. */
 
 import { Failure } from "../../failure.ts";
-import type { Dataset } from "../../rollouts/dataset/index.ts";
+import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import type { Host } from "../../system/host.ts";
-import type { Attempt, Retry, RetryBudget } from "../../wire/client/index.ts";
-import type { RecordedRequest } from "../ledger/index.ts";
+import type { Attempt } from "../../wire/client/client.ts";
+import type { Retry } from "../../wire/client/request-options.ts";
+import type { RetryBudget } from "../../wire/client/retry.ts";
+import type { RecordedRequest } from "../ledger/recorded-requests.ts";
 import { isKeyHonored } from "./attempt-request.ts";
 import type { Outcome } from "./outcome.ts";
 import type { PlannedRequest } from "./plan.ts";

@@ -1,9 +1,10 @@
 /** Sends planned requests, and records each attempt. */
 
 import { Failure, isFailure, toFailure } from "../../failure.ts";
-import { collectContents, type DedupKeys, dedupKeyBytes } from "../../rollouts/dataset/index.ts";
-import type { Attempt } from "../../wire/client/index.ts";
-import { findGroups } from "../ledger/index.ts";
+import { collectContents } from "../../rollouts/dataset/contents.ts";
+import { type DedupKeys, dedupKeyBytes } from "../../rollouts/index/dedup-keys.ts";
+import type { Attempt } from "../../wire/client/client.ts";
+import { findGroups } from "../ledger/entries.ts";
 import { attemptUntilFinal, type SentRequest } from "./attempt-request.ts";
 import { emptyCallList } from "./call-ids.ts";
 import { finishRequest, markUnknown, recordOutcome } from "./finish-request.ts";

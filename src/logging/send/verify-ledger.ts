@@ -1,9 +1,11 @@
 /** Compares the groups of inputs with the ledger. */
 
 import type { Problem } from "../../failure.ts";
-import { assignDedupKeys, type Dataset, locateGroup } from "../../rollouts/dataset/index.ts";
+import { locateGroup } from "../../rollouts/dataset/locate.ts";
+import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
+import { assignDedupKeys } from "../../rollouts/index/dedup-keys.ts";
 import { createProblem, type ProblemLocation, type RuleCount } from "../../rollouts/rules/problems.ts";
-import { type Entry, findGroups, hashScope } from "../ledger/index.ts";
+import { type Entry, findGroups, hashScope } from "../ledger/entries.ts";
 import { OutcomeColumn } from "./group-outcomes.ts";
 import { joinOutcomes, toOutcome } from "./outcome.ts";
 

@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { readRoot } from "../../json/table.ts";
-import { findPromptOf } from "../check/index.ts";
+import { findPromptOf } from "../check/trajectory-prompt.ts";
 import { findAmbiguousGroups } from "../index/ambiguous-groups.ts";
 import type { NumberColumn } from "../index/column.ts";
 import type { ScatteredPart } from "../index/groups.ts";

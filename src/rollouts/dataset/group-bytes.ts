@@ -7,7 +7,7 @@ import { elementsOf, type JsonValue, memberAt, parseValue, readRoot, spanOf } fr
 import { groupClosing, groupOpening } from "../index/groups.ts";
 import type { Part } from "../index/parts.ts";
 import { createScanResult, type ScanResult } from "../index/scan-result.ts";
-import { locateLine, openMemoryBytes, type Source } from "../input/index.ts";
+import { locateLine, openMemoryBytes, type Source } from "../input/source.ts";
 import { inputChanged } from "../rules/failures.ts";
 import { defaultStrictness } from "../rules/rules.ts";
 import { type GroupPart, getPart, type IndexedGroups, locateValue, readPartStart } from "./locate.ts";

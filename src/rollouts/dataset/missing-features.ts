@@ -3,11 +3,11 @@
 import { openBrace } from "../../json/json-bytes.ts";
 import { elementsOf, firstByteOf, type JsonValue, memberAt } from "../../json/table.ts";
 import { formatInputName, formatList } from "../../text/sentences.ts";
-import { inspectTrajectory } from "../check/index.ts";
+import { inspectTrajectory } from "../check/trajectory.ts";
 import { trainingBits } from "../index/metrics.ts";
 import type { Parts } from "../index/parts.ts";
 import { createTrajectoryFacts } from "../index/trajectory-facts.ts";
-import { filesOf } from "../input/index.ts";
+import { filesOf } from "../input/source.ts";
 import type { Path } from "../rules/positions.ts";
 import { listTrajectories } from "./group-bytes.ts";
 import * as positions from "./locate.ts";

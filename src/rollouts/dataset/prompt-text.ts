@@ -4,7 +4,7 @@ import { isObject } from "../../json/json-bytes.ts";
 import { requireFault } from "../../json/reader.ts";
 import * as table from "../../json/table.ts";
 import { cutText } from "../../text/sentences.ts";
-import { findPromptOf } from "../check/index.ts";
+import { findPromptOf } from "../check/trajectory-prompt.ts";
 import { findGroupKey, openGroupKeyReader, parseKeyText } from "../index/group-key.ts";
 import { getPart, type IndexedGroups, readPartStart } from "./locate.ts";
 

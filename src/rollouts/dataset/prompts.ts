@@ -1,6 +1,7 @@
 /** Reports groups with several prompts or steps. */
 import { setImmediate } from "node:timers/promises";
-import { findPromptOf, findRarestPrompt, openPromptReader, openStepComparison } from "../check/index.ts";
+import { openStepComparison } from "../check/policy-steps.ts";
+import { findPromptOf, findRarestPrompt, openPromptReader } from "../check/trajectory-prompt.ts";
 import type { NumberColumn } from "../index/column.ts";
 import { toFileLine } from "../rules/positions.ts";
 import { listTrajectories, ReadWindow } from "./group-bytes.ts";

@@ -2,15 +2,21 @@
 
 import type { Host } from "../../system/host.ts";
 import { findNearest } from "../../text/nearest.ts";
-import { listCustomKeys, loadRolloutMeasurer, type MeasuredKeys } from "../check/index.ts";
-import { type Conversion, convertOpened, type FormatOptions } from "../formats/index.ts";
+import type { MeasuredKeys } from "../check/rollout-facts.ts";
+import { listCustomKeys } from "../check/trajectory.ts";
+import type { Conversion } from "../formats/convert-inputs.ts";
+import { convertOpened } from "../formats/convert-opened.ts";
+import type { FormatOptions } from "../formats/format.ts";
 import { digestBytes } from "../index/column.ts";
 import { findCommonSplit, type OtherKeys, reportMismatches } from "../index/contradictions.ts";
 import { Groups, openGrouping, type ScatteredPart } from "../index/groups.ts";
 import type { Parts } from "../index/parts.ts";
 import { createScanResult, ScanResult } from "../index/scan-result.ts";
 import { mergeSketch, type Sketch } from "../index/sketch.ts";
-import * as inputs from "../input/index.ts";
+import type { SkippedFile } from "../input/list-folder.ts";
+import { openInputs } from "../input/open-inputs.ts";
+import type { RemoteAccess } from "../input/remote-file.ts";
+import { closeSources, fileOf, filesOf, ShrunkSourceError, type Source } from "../input/source.ts";
 import { inputChanged, invalidInput } from "../rules/failures.ts";
 import { maxNameLength, shortenName } from "../rules/positions.ts";
 import type { Problems } from "../rules/problems.ts";
@@ -51,7 +57,7 @@ export interface ReadOptions extends Omit<ReadSourceOptions, "signal"> {
   continuesAfterErrors?: boolean;
   foreign: FormatOptions;
   /** Default: a URL is the name of a file. */
-  remote?: inputs.RemoteAccess | undefined;
+  remote?: RemoteAccess | undefined;
   onOpened: () => void;
 }
 
@@ -66,7 +72,7 @@ export interface Dataset extends IndexedGroups {
   ownKeys: OtherKeys;
   problems: Problems;
   conversion?: Conversion | undefined;
-  skippedFiles?: readonly inputs.SkippedFile[] | undefined;
+  skippedFiles?: readonly SkippedFile[] | undefined;
   /** Names of files that are inputs under another name. */
   repeatedFiles?: readonly string[];
   filteredOut?: FilteredOut | undefined;
@@ -99,10 +105,10 @@ export const countUnreadable = ({ scan, sources, conversion, unreadable }: Omit<
 /** @throws Failure `invalid-input` if an input cannot be opened; as `openInputs`, `convertOpened`, `readSources` */
 export const readDataset = async (options: ReadOptions): Promise<Dataset> => {
   const { foreign, continuesAfterErrors = false, host, isSplitRequired } = options;
-  const opened = await inputs.openInputs({ ...options, takesContainers: foreign.from !== "rollcall" });
+  const opened = await openInputs({ ...options, takesContainers: foreign.from !== "rollcall" });
   const { problems, repeated } = opened;
-  let sources: readonly inputs.Source[] = opened.sources;
-  const close = async () => await inputs.closeSources(sources);
+  let sources: readonly Source[] = opened.sources;
+  const close = async () => await closeSources(sources);
   try {
     const { conversion, skipped, ...converted } = await convertOpened(
       { ...foreign, split: options.split },
@@ -124,13 +130,13 @@ export const readDataset = async (options: ReadOptions): Promise<Dataset> => {
   }
 };
 
-export const reportSkippedFiles = (problems: Problems, files: readonly inputs.SkippedFile[] = []) => {
+export const reportSkippedFiles = (problems: Problems, files: readonly SkippedFile[] = []) => {
   for (const { file, reason } of files) problems.report("skipped-file", { reason }, { file });
   if (problems.strictness.strict) problems.addInputRule("skipped-file");
 };
 
 /** @throws Failure `missing-split`, `input-changed`; the signal's reason */
-export const readSources = async (sources: readonly inputs.Source[], options: ReadSourceOptions) => {
+export const readSources = async (sources: readonly Source[], options: ReadSourceOptions) => {
   const { groupBy, split: given, signal, skipsDigests = false, isSelected = false } = options;
   const strictness = strictnessFor(sources, options.strictness);
   const scan = createScanResult(
@@ -186,7 +192,7 @@ const scanSources = async (
   const scattered: ScatteredPart[] = [];
   let bytesBefore = 0;
   let grouping = openGrouping({ parts, groups, isGroupedByKey });
-  const measure = options.measures && (await loadRolloutMeasurer(options.measures));
+  const measure = options.measures && (await import("../check/rollout-facts.ts")).openRolloutMeasurer(options.measures);
   for (const [index, source] of sources.entries()) {
     if (!isGroupedByKey) grouping = openGrouping({ parts, groups, isGroupedByKey });
     const first = parts.count;
@@ -201,11 +207,11 @@ const scanSources = async (
     const result = new ScanResult(scan);
     const { scan: scanOne = scanSource } = options;
     await scanOne(source, { index, result, groupBy, measure, signal, onRead }).catch((thrown: unknown) => {
-      throw thrown instanceof inputs.ShrunkSourceError ? inputChanged(source.name) : thrown;
+      throw thrown instanceof ShrunkSourceError ? inputChanged(source.name) : thrown;
     });
     takeDigests(parts, source, first);
     const isEmpty = source.bytes.size === 0 && !source.originals;
-    for (const file of parts.count === first ? inputs.filesOf(source) : [])
+    for (const file of parts.count === first ? filesOf(source) : [])
       problems.report("input-empty", { isEmpty }, { file });
     rewards.push(result.rewards);
     mergeSketch(scan.rewards, result.rewards);
@@ -216,7 +222,7 @@ const scanSources = async (
 };
 
 /** The digest of a converted or selected group does not depend on its bytes. */
-const takeDigests = (parts: Parts, { originals }: inputs.Source, first: number) => {
+const takeDigests = (parts: Parts, { originals }: Source, first: number) => {
   if (!parts.options.hasDigests || !originals) return;
   for (let at = first; at < parts.count; at++)
     parts.digests.set(at, originals.digestOf(parts.columns.line.at(at)).subarray(0, digestBytes));
@@ -239,7 +245,7 @@ const checkGroups = async (read: IndexedGroups, rewards: readonly Sketch[], sign
 };
 
 /** The rejects file of converted input contains original records, so rollcall stores fewer errors. */
-const strictnessFor = (sources: readonly inputs.Source[], strictness: Strictness = defaultStrictness) =>
+const strictnessFor = (sources: readonly Source[], strictness: Strictness = defaultStrictness) =>
   sources.every(({ originals }) => originals !== undefined) ? { ...strictness, writesRejects: false } : strictness;
 
 const maxNamedKeys = 8;
@@ -282,8 +288,8 @@ const orderByNearness = (key: string, names: readonly string[]) => {
   return nearest === undefined ? names : [nearest, ...names.filter((name) => name !== nearest)];
 };
 
-const locateOnlySource = ([first, ...others]: readonly inputs.Source[]) =>
-  !first || others.length > 0 || inputs.filesOf(first).length > 1 ? {} : { file: inputs.fileOf(first) };
+const locateOnlySource = ([first, ...others]: readonly Source[]) =>
+  !first || others.length > 0 || filesOf(first).length > 1 ? {} : { file: fileOf(first) };
 
 /** Groups and trajectories cannot name a split. */
 const hasOnlyRequests = ({ shapes, parts, requests }: ScanResult) =>

@@ -4,9 +4,19 @@ import { bomLength, newline, openBracket, type Span, skipWhite, trimmedEnd } fro
 import { cacheReader, JsonReader, nodeSize, type SyntaxFault, Table } from "../../json/reader.ts";
 import { emptyTable, endOf, nodeAfter, startOf } from "../../json/table.ts";
 import { limitInlining } from "../../system/v8-limits.ts";
-import { type Block, Checker, emptyBlock, keyUses, type ScanOptions } from "../check/index.ts";
+import { type Block, Checker, emptyBlock, keyUses, type ScanOptions } from "../check/checker.ts";
 import { createScanResult, mergeScanResult, type ScanResult } from "../index/scan-result.ts";
-import * as input from "../input/index.ts";
+import {
+  blockBytes,
+  cachedBytes,
+  type Frame,
+  findTextStart,
+  type Lines,
+  type LongText,
+  readElements,
+  readFrames,
+} from "../input/frames.ts";
+import { type LineStart, readRange, ShrunkSourceError, type Source } from "../input/source.ts";
 import { maxTextBytes } from "../rules/file-rules.ts";
 import { PositionCounter } from "../rules/positions.ts";
 import { type Reporter, reportSyntaxFault } from "../rules/syntax-faults.ts";
@@ -21,13 +31,13 @@ interface ScannedText extends Span {
 
 export class Scan {
   readonly result: ScanResult;
-  readonly #source: input.Source;
+  readonly #source: Source;
   readonly #options: ScanOptions;
   readonly #checker: Checker;
   #line = 1;
   #isDocument = false;
 
-  constructor(source: input.Source, options: ScanOptions) {
+  constructor(source: Source, options: ScanOptions) {
     this.result = options.result;
     this.#source = source;
     this.#options = options;
@@ -35,7 +45,7 @@ export class Scan {
   }
 
   /** @throws ShrunkSourceError, or the reason of an aborted signal */
-  async scanFrame(frame: input.Frame): Promise<void> {
+  async scanFrame(frame: Frame): Promise<void> {
     if (frame.kind === "lines") return this.scanLines(frame);
     this.#isDocument = frame.kind === "document";
     await this.#scanLong(frame);
@@ -48,9 +58,9 @@ export class Scan {
   }
 
   /** Scans pieces that fit in the processor's cache. Frames are larger, so that V8 does not optimize their loops. */
-  scanLines({ bytes, start, isLast }: input.Lines): void {
+  scanLines({ bytes, start, isLast }: Lines): void {
     for (let from = 0; from < bytes.length; ) {
-      const cut = from + input.cachedBytes < bytes.length ? bytes.indexOf(newline, from + input.cachedBytes) + 1 : 0;
+      const cut = from + cachedBytes < bytes.length ? bytes.indexOf(newline, from + cachedBytes) + 1 : 0;
       const end = cut > 0 ? cut : bytes.length;
       this.#scanPiece(bytes.subarray(from, end), start + from, isLast && end === bytes.length);
       from = end;
@@ -61,7 +71,7 @@ export class Scan {
     withReader((reader) => this.#scanLines({ kind: "lines", bytes, start, isLast }, reader));
   }
 
-  #scanLines({ bytes, start, isLast }: input.Lines, reader: JsonReader) {
+  #scanLines({ bytes, start, isLast }: Lines, reader: JsonReader) {
     const isClean = isUtf8(bytes);
     reader.readLines(bytes.length > 0 && bytes.includes(byteOrderMark) ? blankOutByteOrderMarks(bytes) : bytes);
     const table = reader.viewTable();
@@ -107,10 +117,10 @@ export class Scan {
     this.#checker.addUnreadable(block, { start, end }, faultAt);
   }
 
-  async #scanLong(frame: input.LongText) {
+  async #scanLong(frame: LongText) {
     const { start, end } = frame;
     const text = { start, end, line: this.#line };
-    if (end - start > input.blockBytes && (await scanArray(this.#source, text, this.#options))) return;
+    if (end - start > blockBytes && (await scanArray(this.#source, text, this.#options))) return;
     if (end - start <= maxTextBytes) return await this.#scanWhole(frame);
     const block = { ...emptyBlock, start, positions: new PositionCounter({ ...text, bytes: emptyTable.bytes }) };
     if (!this.#isDocument) this.#reporterAt(block, 0)("line-too-long", undefined);
@@ -118,10 +128,10 @@ export class Scan {
     this.#checker.addUnreadable(block, { start: 0, end: 0 });
   }
 
-  async #scanWhole({ start, end, isLast }: input.LongText) {
+  async #scanWhole({ start, end, isLast }: LongText) {
     const reader = new JsonReader(keyUses);
     const buffer = reader.reserve(end - start);
-    if (this.#source.bytes.read(buffer, start) < buffer.length) throw new input.ShrunkSourceError();
+    if (this.#source.bytes.read(buffer, start) < buffer.length) throw new ShrunkSourceError();
     const bom = bomLength(buffer);
     const content = buffer.subarray(bom, trimmedEnd(buffer, buffer.length));
     const span = { start: skipWhite(content, 0), end: content.length };
@@ -151,12 +161,12 @@ const minOptimizedBytes = 2 ** 20;
 type ScanSourceOptions = ScanOptions & { signal: AbortSignal; onRead: (bytes: number) => void };
 
 /** @throws ShrunkSourceError, or the reason of an aborted signal */
-export const scanSource = async (source: input.Source, options: ScanSourceOptions): Promise<void> => {
+export const scanSource = async (source: Source, options: ScanSourceOptions): Promise<void> => {
   const { bytes } = source;
   const { signal, onRead } = options;
   const scan = new Scan(source, options);
   if (bytes.size >= minOptimizedBytes) limitInlining();
-  for await (const frame of input.readFrames(bytes, { start: input.findTextStart(bytes), signal })) {
+  for await (const frame of readFrames(bytes, { start: findTextStart(bytes), signal })) {
     signal.throwIfAborted();
     await scan.scanFrame(frame);
     onRead(frame.kind === "lines" ? frame.start + frame.bytes.length : frame.end);
@@ -189,11 +199,11 @@ const maxAroundBytes = 2 ** 16;
 
 /** If the text is not a valid array, returns false and adds nothing to `result`. */
 const scanArray = async (
-  { bytes, name }: input.Source,
-  { start, end, line }: Span & input.LineStart,
+  { bytes, name }: Source,
+  { start, end, line }: Span & LineStart,
   { result, signal, ...options }: ScanOptions,
 ) => {
-  const head = await input.readRange(bytes, { start, length: Math.min(maxAroundBytes, end - start) });
+  const head = await readRange(bytes, { start, length: Math.min(maxAroundBytes, end - start) });
   const bracket = skipWhite(head, 0);
   if (head[bracket] !== openBracket) return false;
   const { problems, parts } = result;
@@ -203,7 +213,7 @@ const scanArray = async (
   const firstLine = new PositionCounter({ bytes: head, start, line }).mark(bracket);
   const range = { start: start + bracket + 1, end, line: firstLine };
   let count = 0;
-  for await (const part of input.readElements(bytes, range, { reader, isTolerant: false, signal })) {
+  for await (const part of readElements(bytes, range, { reader, isTolerant: false, signal })) {
     const { table, restAt, fault, isEnd, positions } = part;
     if (fault || !isUtf8(table.bytes.subarray(0, restAt))) return false;
     const block = { table, reader, start: part.start, positions };
@@ -211,7 +221,7 @@ const scanArray = async (
     if (!isEnd) continue;
     const after = part.start + restAt + 1;
     if (end - after > maxAroundBytes) return false;
-    const rest = await input.readRange(bytes, { start: after, length: end - after });
+    const rest = await readRange(bytes, { start: after, length: end - after });
     if (skipWhite(rest, 0) < rest.length) return false;
     mergeScanResult(result, arrayResult);
     return true;

@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import { getValue, isObject, parseJson } from "../../json/json-bytes.ts";
 import { readRoot } from "../../json/table.ts";
-import { findPromptOf, openPromptReader } from "../check/index.ts";
+import { findPromptOf, openPromptReader } from "../check/trajectory-prompt.ts";
 import { findGroupKeys, rankGroupKey } from "../index/group-key.ts";
 import { stepHolders } from "../index/step-columns.ts";
 import { sliceTrajectories } from "./group-bytes.ts";

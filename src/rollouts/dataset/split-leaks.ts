@@ -1,7 +1,7 @@
 /** Finds the groups whose prompts another dataset also has. */
 
 import { Digests, DigestTable, NumberColumn } from "../index/column.ts";
-import { locateLine } from "../input/index.ts";
+import { locateLine } from "../input/source.ts";
 import { toFileLine } from "../rules/positions.ts";
 import { ReadWindow } from "./group-bytes.ts";
 import { subtractFromMetrics } from "./group-metrics.ts";

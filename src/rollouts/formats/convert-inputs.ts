@@ -3,7 +3,9 @@ import { dirname, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import type { Host } from "../../system/host.ts";
 import { formatList, pluralize, toOptionArgs } from "../../text/sentences.ts";
-import * as input from "../input/index.ts";
+import { reportEmptyFolders } from "../input/names.ts";
+import { closeSources, type RawRecord, type Source } from "../input/source.ts";
+import { openSpool } from "../input/spool.ts";
 import type { Value } from "../messages/value.ts";
 import { Problems } from "../rules/problems.ts";
 import { breakAmbiguous, breakGroup, breakUnreadable, openBrokenGroups } from "./broken-records.ts";
@@ -31,7 +33,7 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
   const { rewards, hasReceipt, from, messagesFrom } = options;
   const { byFormat, skipped, advice, isPart } = await recognizeInputs(inputs, options);
   const formatArgs = toOptionArgs({ from: from === "auto" ? undefined : from, messagesFrom: messagesFrom?.join(".") });
-  input.reportEmptyFolders(folders, { skipped, problems: inputs.problems, options: formatArgs, advice });
+  reportEmptyFolders(folders, { skipped, problems: inputs.problems, options: formatArgs, advice });
   const known = [...byFormat.keys()];
   const listSkipped = (foundNames?: ReadonlySet<string>) =>
     [...inputs.skipped, ...skipped.map((file) => ({ file }))].filter(
@@ -47,7 +49,7 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
     if (opened.length > 0) formats.push({ format, files: opened });
   }
   if (formats.length === 0) {
-    await input.closeSources(otherSources);
+    await closeSources(otherSources);
     return { sources: ownSources, skipped: listSkipped() };
   }
   const names = formats.map(({ format }) => format.name);
@@ -58,7 +60,7 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
   for (const { format, files } of formats) results.push(await convertFiles(files, format, run));
   reportUnusedRewards(options, run);
   const converted = results.map(({ source }, at) => {
-    const close = async () => await input.closeSources([source, ...otherSources]);
+    const close = async () => await closeSources([source, ...otherSources]);
     return at > 0 ? source : { ...source, bytes: { ...source.bytes, close } };
   });
   return {
@@ -139,7 +141,7 @@ const openConversion = async (files: readonly records.ConvertedFile[], format: F
     findOthers: from === "auto" && messagesFrom === undefined ? await openFormatFinder() : () => [],
     isGroupedByKey: groupBy !== undefined && format.isGrouped !== true,
     converter: joinTurns(groupByKeys(format.open(formatRun), format, groupBy), format),
-    output: new lines.GroupLines(await input.openSpool(run.host), run),
+    output: new lines.GroupLines(await openSpool(run.host), run),
     broken: openBrokenGroups(),
     keys: noKeys,
     hasRecordedGroups: false,
@@ -189,7 +191,7 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
     const bytes = await output.end(host);
     const originals = lines.createLineOrigin({ ...conversion, groups, copies });
     const keyUse = conversion.isGroupedByKey ? lines.findKeyUse(groups, conversion.keys.flat) : undefined;
-    const source: input.Source = { name: conversion.name, bytes, originals: { ...originals, keyUse } };
+    const source: Source = { name: conversion.name, bytes, originals: { ...originals, keyUse } };
     return { source, groups, copies, unreadable: broken.countUnreadable() };
   } catch (thrown) {
     await output.discard();
@@ -197,7 +199,7 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
   }
 };
 
-const convertRaw = (conversion: FormatConversion, raw: input.RawRecord, at: records.RolloutPosition) => {
+const convertRaw = (conversion: FormatConversion, raw: RawRecord, at: records.RolloutPosition) => {
   const { run, format, converter, keys } = conversion;
   const record = records.parseRecord(format, raw, at);
   if (!record) return breakUnreadable(conversion, raw, at);
@@ -284,7 +286,7 @@ const openFormatRun = (files: readonly records.ConvertedFile[], format: Format, 
 
 const maxRecordsAtOnce = 256;
 
-type Visit = (raw: input.RawRecord, at: records.RolloutPosition) => Promise<void> | false | undefined | void;
+type Visit = (raw: RawRecord, at: records.RolloutPosition) => Promise<void> | false | undefined | void;
 
 /** Awaits only promises, because an await takes longer than the conversion of a record. */
 const visitRecords = async (files: readonly records.ConvertedFile[], { signal }: Host, visit: Visit) => {

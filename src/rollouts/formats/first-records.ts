@@ -1,11 +1,21 @@
 /** Reads the first records of an input. */
 
 import { closeTruncated } from "../../json/table.ts";
-import * as input from "../input/index.ts";
+import { openRecords, type RecordKinds } from "../input/records.ts";
+import { sniffedBytes } from "../input/sniff.ts";
+import {
+  type Bytes,
+  maxDocumentBytes,
+  ownHeadBytes,
+  type RawRecord,
+  type ReadLimits,
+  readHead,
+  type Source,
+} from "../input/source.ts";
 import { Value } from "../messages/value.ts";
 import { isAtEnd } from "./source-records.ts";
 
-export type FirstRecord = input.RawRecord & Readonly<{ kind?: "lines" | "document"; value?: Value }>;
+export type FirstRecord = RawRecord & Readonly<{ kind?: "lines" | "document"; value?: Value }>;
 
 export const maxFirstLines = 20;
 
@@ -22,9 +32,9 @@ export const parseStart = (bytes: Buffer) => {
   return closed && Value.parsePython(closed);
 };
 
-export function* readStarts(bytes: input.Bytes) {
-  for (const length of [input.ownHeadBytes, maxHeadBytes]) {
-    const value = parseStart(input.readHead(bytes, length));
+export function* readStarts(bytes: Bytes) {
+  for (const length of [ownHeadBytes, maxHeadBytes]) {
+    const value = parseStart(readHead(bytes, length));
     if (value) yield value;
   }
 }
@@ -34,12 +44,12 @@ export function* readStarts(bytes: input.Bytes) {
  * @param isDone true if the caller needs no document
  */
 export async function* readFirstRecords(
-  source: input.Source,
-  limits: input.ReadLimits,
+  source: Source,
+  limits: ReadLimits,
   isDone: () => boolean,
 ): AsyncGenerator<FirstRecord, void> {
   const { bytes } = source;
-  const isList = /^[\s\ufeff]*\[/.test(input.readHead(bytes, input.sniffedBytes).toString("utf8"));
+  const isList = /^[\s\ufeff]*\[/.test(readHead(bytes, sniffedBytes).toString("utf8"));
   let count = 0;
   let hasLines = false;
   for await (const raw of readRawRecords(source, { text: "lines" }, limits)) {
@@ -52,15 +62,15 @@ export async function* readFirstRecords(
     } else if (!value) yield raw;
     if (isWhole || ++count === maxFirstLines) break;
   }
-  if (hasLines || isDone() || bytes.size > input.maxDocumentBytes) return;
+  if (hasLines || isDone() || bytes.size > maxDocumentBytes) return;
   for await (const raw of readRawRecords(source, { text: "document" }, limits)) {
     const value = Value.parsePython(raw.bytes);
     if (value) yield { ...raw, value, kind: "document" };
   }
 }
 
-export async function* readRawRecords(source: input.Source, records: input.RecordKinds, limits: input.ReadLimits) {
-  const opened = await input.openRecords(source, { records }, limits);
+export async function* readRawRecords(source: Source, records: RecordKinds, limits: ReadLimits) {
+  const opened = await openRecords(source, { records }, limits);
   const first = await opened.readFirst?.();
   if (first) yield first;
   if (!opened.readFirst) for await (const batch of opened.batches()) yield* batch;

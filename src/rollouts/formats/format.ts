@@ -1,7 +1,8 @@
 /** Defines the interface of formats, whose functions throw ConversionError. */
 
 import type { Host } from "../../system/host.ts";
-import type { OpenedInputs, RecordKinds } from "../input/index.ts";
+import type { OpenedInputs } from "../input/open-inputs.ts";
+import type { RecordKinds } from "../input/records.ts";
 import type { ConversionNotes } from "../messages/chat.ts";
 import type { Json } from "../messages/output-json.ts";
 import type { ConversionError, Members, Value } from "../messages/value.ts";

@@ -3,7 +3,15 @@
 import { hash } from "node:crypto";
 import { replaceLineEnds } from "../../json/json-bytes.ts";
 import type { Host } from "../../system/host.ts";
-import * as input from "../input/index.ts";
+import {
+  type Bytes,
+  type GroupKeyUse,
+  type OriginalLines,
+  type OriginalRecord,
+  type RawRecord,
+  readRange,
+} from "../input/source.ts";
+import { openSpool, type Spool } from "../input/spool.ts";
 import { additionReasonOf, childrenOf, findSource, type Json, JsonWriter, memberOf } from "../messages/output-json.ts";
 import type { Value } from "../messages/value.ts";
 import { invalidInput } from "../rules/failures.ts";
@@ -38,7 +46,7 @@ const computeDigest = ({ bytes, span: { start, end } }: Value) => hash("sha256",
 export class GroupLines {
   readonly groups: ConvertedGroup[] = [];
   readonly #byKey = new Map<string, ConvertedGroup>();
-  readonly #spool: input.Spool;
+  readonly #spool: Spool;
   readonly #skipsDigests: boolean;
   readonly #pending = new JsonWriter();
   #flushedBytes = 0;
@@ -46,9 +54,9 @@ export class GroupLines {
   #current: ConvertedGroup | undefined;
   /** True while the lines in the spool are complete groups, with their rollouts in order. */
   #isInOrder = true;
-  #ordered: input.Spool | undefined;
+  #ordered: Spool | undefined;
 
-  constructor(spool: input.Spool, { skipsDigests }: { readonly skipsDigests: boolean }) {
+  constructor(spool: Spool, { skipsDigests }: { readonly skipsDigests: boolean }) {
     this.#spool = spool;
     this.#skipsDigests = skipsDigests;
   }
@@ -99,7 +107,7 @@ export class GroupLines {
     await this.#flushTo(this.#spool);
     const texts = this.#spool.bytes();
     if (this.#isInOrder) return texts;
-    this.#ordered = await input.openSpool(host);
+    this.#ordered = await openSpool(host);
     for (const group of this.groups) {
       await this.#writeGroup(group, texts);
       await this.#flushFullTo(this.#ordered);
@@ -140,14 +148,14 @@ export class GroupLines {
     throw invalidInput(refusal);
   }
 
-  async #writeGroup(group: ConvertedGroup, texts: input.Bytes) {
+  async #writeGroup(group: ConvertedGroup, texts: Bytes) {
     group.rollouts.sort((a, b) => (a.index ?? 0) - (b.index ?? 0));
     // `!` is not JSON, so the group becomes invalid. The rollouts of a joined group are in another line.
     if (group.isBroken || group.rollouts.length === 0) return this.#writeText(group.isBroken ? "!\n" : "\n");
     this.#writeText(lineStart);
     for (const [at, trajectory] of group.rollouts.filter(({ length }) => length > 0).entries()) {
       if (at > 0) this.#writeText(",");
-      this.#pending.write(await input.readRange(texts, trajectory));
+      this.#pending.write(await readRange(texts, trajectory));
     }
     this.#writeText(lineEnd(group));
   }
@@ -162,11 +170,11 @@ export class GroupLines {
     return this.#pending.take(start).toString("latin1");
   }
 
-  #flushFullTo(to: input.Spool) {
+  #flushFullTo(to: Spool) {
     return this.#pending.length >= maxBufferedBytes ? this.#flushTo(to) : undefined;
   }
 
-  async #flushTo(to: input.Spool) {
+  async #flushTo(to: Spool) {
     const bytes = this.#pending.take();
     this.#flushedBytes += bytes.length;
     await to.write(bytes);
@@ -181,7 +189,7 @@ const isLastFinishDerived = (trajectory: Json | undefined) => {
 };
 
 /** @param keys names that `--group-by` could use instead */
-export const findKeyUse = (groups: readonly ConvertedGroup[], keys: readonly string[]): input.GroupKeyUse => {
+export const findKeyUse = (groups: readonly ConvertedGroup[], keys: readonly string[]): GroupKeyUse => {
   const filesOf = ({ rollouts }: ConvertedGroup) => new Set(rollouts.map(({ file }) => file)).size;
   const lacksKey = ({ isKeyed, isBroken }: ConvertedGroup) => !isKeyed && !isBroken;
   return {
@@ -200,7 +208,7 @@ interface ConvertedFiles {
   readonly copies: readonly DroppedCopy[];
 }
 
-export const createLineOrigin = ({ files, format, converter, groups, copies }: ConvertedFiles): input.OriginalLines => {
+export const createLineOrigin = ({ files, format, converter, groups, copies }: ConvertedFiles): OriginalLines => {
   const rolloutsOf = (line: number) => groups[line - 1]?.rollouts ?? [];
   const reread = openRereader(format, converter);
   return {
@@ -230,7 +238,7 @@ export const createLineOrigin = ({ files, format, converter, groups, copies }: C
 
 /** Reads and converts the record of a rollout again. */
 type Reread = (written: WrittenRollout) => Promise<{
-  raw: input.RawRecord | undefined;
+  raw: RawRecord | undefined;
   value: Value | undefined;
   rollout: Rollout | undefined;
 }>;
@@ -283,7 +291,7 @@ const listRecords = async (rollouts: readonly WrittenRollout[], reread: Reread) 
   const partKey = ({ file, record, span }: WrittenRollout) => `${file.position} ${record} ${span?.start ?? 0}`;
   const parts = new Map(rollouts.map((written) => [partKey(written), written]));
   const documents = new Set<string>();
-  const records: input.OriginalRecord[] = [];
+  const records: OriginalRecord[] = [];
   const add = (file: string, line: number, bytes: Buffer) =>
     records.push({ file, line, bytes: replaceLineEnds(Buffer.from(bytes)) });
   for (const written of parts.values()) {

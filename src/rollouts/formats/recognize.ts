@@ -1,7 +1,9 @@
 /** Lists the formats, and recognizes the format of each input. */
 import { basename, dirname, join } from "node:path";
 import { UnusableInput } from "../input/failures.ts";
-import * as input from "../input/index.ts";
+import type { RecordKinds } from "../input/records.ts";
+import { type Container, findContainer, findFormatError, sniffedBytes } from "../input/sniff.ts";
+import { type Bytes, maxDocumentBytes, readHead, type Source } from "../input/source.ts";
 import { Value } from "../messages/value.ts";
 import { suggestForMissingField } from "../rules/hints.ts";
 import { shortenName } from "../rules/positions.ts";
@@ -51,12 +53,12 @@ export const formatNames: readonly string[] = Object.keys(formats);
 export const loadFormats = async () => await Promise.all(Object.values(formats).map((load) => load()));
 
 interface RecognizedInput {
-  source: input.Source;
+  source: Source;
   /** Several formats if they fit equally well. */
   formats: readonly Format[];
   rejection?: RuleData<"not-json"> | undefined;
   /** The kind of a file that cannot be read. */
-  damagedKind?: keyof input.RecordKinds | undefined;
+  damagedKind?: keyof RecordKinds | undefined;
   unknown?: RuleData<"unknown-format"> | undefined;
   /** Options that read the file. */
   hint?: string | undefined;
@@ -81,7 +83,7 @@ const isOwnRecord = (value: Value) => {
   return Boolean(value.get("messages_and_choices")?.isList || value.get("trajectory_groups")?.isList || isGroup);
 };
 
-export const beginsWithOwnRecord = (bytes: input.Bytes) => {
+export const beginsWithOwnRecord = (bytes: Bytes) => {
   for (const value of readStarts(bytes)) if (isOwnRecord(value)) return true;
   return false;
 };
@@ -132,7 +134,7 @@ export const recognizeInputs = async (opened: ConvertibleInputs, options: Format
   const given = messagesFrom ? (await loadRows()).messageRows(messagesFrom) : own;
   const inputs: RecognizedInput[] = [];
   for (const source of opened.sources) inputs.push(await recognizeInput(source, given, { ...opened, ...options }));
-  const byFormat = new Map<Format, input.Source[]>();
+  const byFormat = new Map<Format, Source[]>();
   const skipped: string[] = [];
   const advice = new Map<string, string>();
   const parts = findParts(inputs);
@@ -159,13 +161,13 @@ export const recognizeInputs = async (opened: ConvertibleInputs, options: Format
 };
 
 const recognizeInput = async (
-  source: input.Source,
+  source: Source,
   given: Format | undefined,
   options: ConvertibleInputs & FormatOptions,
 ): Promise<RecognizedInput> => {
   const { folders, rewardFrom, rewards } = options;
-  const head = input.readHead(source.bytes, input.sniffedBytes);
-  const [container, error] = [input.findContainer(head), input.findFormatError(head, source.name)];
+  const head = readHead(source.bytes, sniffedBytes);
+  const [container, error] = [findContainer(head), findFormatError(head, source.name)];
   const data = error?.rule === "not-json" ? error.data : undefined;
   // The given format applies to each argument, but not to each file of a folder.
   if (given && !folders.has(source.name)) {
@@ -178,7 +180,7 @@ const recognizeInput = async (
     instead: columnAdvice(row, Boolean(rewardFrom ?? rewards)),
   };
   const reason = unreadable === undefined ? columns : { unreadable, instead: "write or copy the file again" };
-  const damagedKind: keyof input.RecordKinds | undefined =
+  const damagedKind: keyof RecordKinds | undefined =
     matching.length === 0 && unreadable !== undefined ? (container ?? "text") : undefined;
   const described = matching.length === 0 && records && !given ? await describeUnknown(records) : undefined;
   const facts = container && described?.unknown?.name === undefined ? undefined : described;
@@ -220,7 +222,7 @@ const matchesPath = (pattern: RegExp | undefined, name: string) =>
       .replace(/\.(?:gz|zst)$/, ""),
   ) === true;
 
-const fitsName = ({ filePattern }: Format, { name }: input.Source) => matchesPath(filePattern, name);
+const fitsName = ({ filePattern }: Format, { name }: Source) => matchesPath(filePattern, name);
 
 export const isCompanion = (file: string, formats: readonly Format[]) =>
   formats.some(({ companions }) => matchesPath(companions, file));
@@ -262,7 +264,7 @@ const findParts = (inputs: readonly RecognizedInput[]) => {
 
 /** Removes parts of records, and recognizes no format in parts of a record that is not written yet. */
 const dropParts = (inputs: readonly RecognizedInput[], parts: ReturnType<typeof findParts>) => {
-  const folderOf = ({ name }: input.Source) => dirname(join(name));
+  const folderOf = ({ name }: Source) => dirname(join(name));
   const ownFolders = new Set(inputs.map(({ source }) => folderOf(source)));
   return inputs.flatMap((recognized): RecognizedInput | readonly [] => {
     const { source } = recognized;
@@ -310,7 +312,7 @@ const canConvert = (format: Format, { value, ...at }: SourceRecord, options: For
 };
 
 interface MatchOptions extends ConvertibleInputs, FormatOptions {
-  container: input.Container | undefined;
+  container: Container | undefined;
   given: Format | undefined;
 }
 
@@ -320,7 +322,7 @@ const noJson = "it contains no JSON";
 const maxReadBytes = 2 ** 20;
 
 /** A damaged or too large file matches the only possible format, or none. */
-const matchFormats = async (source: input.Source, { container, given, ...options }: MatchOptions) => {
+const matchFormats = async (source: Source, { container, given, ...options }: MatchOptions) => {
   const { name: file, bytes } = source;
   const limits = { maxUnpackedBytes: options.maxUnpackedBytes, signal: options.host.signal };
   if (!container && !given && beginsWithOwnRecord(bytes)) return { matching: [ownFormat] };
@@ -363,7 +365,7 @@ const matchFormats = async (source: input.Source, { container, given, ...options
   const isPossible = (one: Format) =>
     container
       ? unreadable !== undefined
-      : bytes.size > input.maxDocumentBytes && one.records.text !== "lines" && fitsName(one, source);
+      : bytes.size > maxDocumentBytes && one.records.text !== "lines" && fitsName(one, source);
   const remaining = possible.filter(isPossible);
   return { matching: remaining.length === 1 ? remaining : [], unreadable, records };
 };

@@ -1,8 +1,11 @@
 /** Opens files, and parses, converts and locates their records. */
 
 import { findFault, requireFault, type SyntaxFault } from "../../json/reader.ts";
+import { extractTexts } from "../input/column-values.ts";
 import { UnusableInput } from "../input/failures.ts";
-import * as input from "../input/index.ts";
+import { countUnitsBefore } from "../input/frames.ts";
+import { openRecords } from "../input/records.ts";
+import type { RawRecord, Records, Source } from "../input/source.ts";
 import { childrenOf, type Json, sourcesOf } from "../messages/output-json.ts";
 import { ConversionError, Value } from "../messages/value.ts";
 import { type Path, PositionCounter } from "../rules/positions.ts";
@@ -11,7 +14,7 @@ import type { Converter, ConvertibleInputs, Format, Rollout, SourceRecord } from
 
 export interface ConvertedFile {
   readonly name: string;
-  readonly records: input.Records;
+  readonly records: Records;
   readonly position: number;
   /** Files with the same number share groups. */
   fileSet: number;
@@ -27,17 +30,17 @@ export type RolloutPosition = Readonly<{
 }>;
 
 export const openFiles = async (
-  sources: readonly input.Source[],
+  sources: readonly Source[],
   format: Format,
   { hasReceipt, problems, maxUnpackedBytes, host }: ConvertibleInputs & { hasReceipt: boolean },
 ) => {
-  const isLast = ({ name }: input.Source) => format.lastFilePattern?.test(name) === true;
+  const isLast = ({ name }: Source) => format.lastFilePattern?.test(name) === true;
   const kinds = { records: format.records, columns: hasReceipt ? undefined : format.columns };
   const files: ConvertedFile[] = [];
   const scopes = new Map<string, number>();
   for (const source of sources.toSorted((a, b) => Number(isLast(a)) - Number(isLast(b)))) {
     try {
-      const records = await input.openRecords(source, kinds, { maxUnpackedBytes, signal: host.signal });
+      const records = await openRecords(source, kinds, { maxUnpackedBytes, signal: host.signal });
       const position = files.length;
       const scope = format.groupScope?.(source.name) ?? source.name;
       const fileSet = scopes.get(scope) ?? position;
@@ -56,17 +59,16 @@ export const openFiles = async (
  * Returns undefined for invalid JSON other than NaN and Infinity.
  * Long texts of `jsonColumns` stay outside the JSON of a row.
  */
-export const parseRecord = ({ hasNonFinite, jsonColumns }: Format, raw: input.RawRecord, at: RolloutPosition) => {
+export const parseRecord = ({ hasNonFinite, jsonColumns }: Format, raw: RawRecord, at: RolloutPosition) => {
   if (raw.fault !== undefined) return undefined;
-  const { bytes, texts } =
-    raw.columns && jsonColumns ? input.extractTexts(raw.columns, jsonColumns) : { bytes: raw.bytes };
+  const { bytes, texts } = raw.columns && jsonColumns ? extractTexts(raw.columns, jsonColumns) : { bytes: raw.bytes };
   const strict = Value.parse(bytes, undefined, texts);
   const value = strict ?? Value.parsePython(bytes);
   const nonFinite = strict ? undefined : { bytes, isAllowed: hasNonFinite === true };
   return value && { ...toRecord(value, raw, at), nonFinite };
 };
 
-export const toRecord = (value: Value, raw: input.RawRecord, at: RolloutPosition): SourceRecord => {
+export const toRecord = (value: Value, raw: RawRecord, at: RolloutPosition): SourceRecord => {
   const { member, isDocument = false, isComposed = false } = raw;
   const isWhole = isDocument || (at.record === 0 && !isComposed && isAtEnd(raw));
   const { name, records } = at.file;
@@ -83,7 +85,7 @@ export const parseListedName = (name: string) => {
 };
 
 /** A line end has up to two bytes. */
-export const isAtEnd = ({ within, start, bytes }: input.RawRecord, size = within?.size ?? Number.POSITIVE_INFINITY) =>
+export const isAtEnd = ({ within, start, bytes }: RawRecord, size = within?.size ?? Number.POSITIVE_INFINITY) =>
   start + bytes.length >= size - 2;
 
 export const convertRecord = (converter: Converter, record: SourceRecord): readonly Rollout[] | undefined => {
@@ -151,7 +153,7 @@ const listValues = (json: Json): readonly Value[] => [
   ...childrenOf(json).flatMap(([, child]) => listValues(child)),
 ];
 
-export const locateInRecord = (raw: input.RawRecord, value: Value, rest: Path = []) => {
+export const locateInRecord = (raw: RawRecord, value: Value, rest: Path = []) => {
   const { document } = value;
   const path = [...value.path, ...rest];
   if (document !== undefined) return { file: document, line: 1, path };
@@ -163,7 +165,7 @@ const jsonStart = /^\s*[[{]\s*(?:["[{\]}\d-]|(?:true|false|null|nan|infinity|non
 const nonFinite = /^(?:NaN|-?Infinity)/;
 
 /** Finds the fault of the document, or NaN or Infinity in the record, in a string of JSON, or in a Parquet column. */
-export const findSyntaxFault = (raw: input.RawRecord, error: ConversionError) => {
+export const findSyntaxFault = (raw: RawRecord, error: ConversionError) => {
   if (error instanceof DocumentError) {
     const { name, bytes } = error.document;
     const fault = requireFault(bytes);
@@ -188,7 +190,7 @@ export const findSyntaxFault = (raw: input.RawRecord, error: ConversionError) =>
   };
 };
 
-type RecordBytes = Pick<input.RawRecord, "bytes" | "start" | "line" | "label"> & Partial<input.RawRecord>;
+type RecordBytes = Pick<RawRecord, "bytes" | "start" | "line" | "label"> & Partial<RawRecord>;
 
 /** A document with many faults is counted only once. */
 const counters = new WeakMap<RecordBytes, { positions: PositionCounter; at: number }>();
@@ -196,7 +198,7 @@ const counters = new WeakMap<RecordBytes, { positions: PositionCounter; at: numb
 export const locateByte = (raw: RecordBytes, offset: number) => {
   const { bytes, start, line, label, isComposed, within } = raw;
   if (isComposed) return { file: label };
-  const before = within && { unitsBefore: () => input.countUnitsBefore(within, { start, line }) };
+  const before = within && { unitsBefore: () => countUnitsBefore(within, { start, line }) };
   const known = counters.get(raw);
   const positions =
     known && known.at <= offset ? known.positions : new PositionCounter({ bytes, start, line, ...before });

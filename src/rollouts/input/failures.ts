@@ -1,6 +1,6 @@
 import { Failure, type FailureDetails } from "../../failure.ts";
 import { describeSystemCode } from "../../text/sentences.ts";
-import type { DownloadReply } from "../../wire/client/index.ts";
+import type { DownloadReply } from "../../wire/client/download.ts";
 import type { Problems } from "../rules/problems.ts";
 import type { RuleData, RuleName } from "../rules/rules.ts";
 

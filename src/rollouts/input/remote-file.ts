@@ -2,7 +2,7 @@
 
 import { isFailure } from "../../failure.ts";
 import { isLoopback } from "../../system/host.ts";
-import type { DownloadOptions, DownloadReply, Downloads } from "../../wire/client/index.ts";
+import type { DownloadOptions, DownloadReply, Downloads } from "../../wire/client/download.ts";
 import { type RemoteLocation, remoteFailure, UnusableInput, unsafeRedirect } from "./failures.ts";
 
 export interface RemoteAccess extends DownloadOptions {

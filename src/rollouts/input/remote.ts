@@ -1,7 +1,7 @@
 /** Opens inputs at http://, https:// and hf:// URLs. */
 import { Readable } from "node:stream";
 import { withSignal } from "../../system/host.ts";
-import { type DownloadReply, loadDownloads } from "../../wire/client/index.ts";
+import type { DownloadReply } from "../../wire/client/download.ts";
 import { invalidRemoteUrl, type RemoteLocation } from "./failures.ts";
 import { openHub } from "./hub.ts";
 import { skipByName } from "./list-folder.ts";
@@ -16,7 +16,7 @@ const maxFilesAhead = 8;
 const maxBytesAhead = 2 ** 17;
 
 export const openRemotes = async (access: RemoteAccess) => {
-  const { openDownloads } = await loadDownloads();
+  const { openDownloads } = await import("../../wire/client/download.ts");
   const abort = new AbortController();
   const downloads = openDownloads({ ...access, host: withSignal(access.host, abort.signal) });
   const context = { downloads, insecureHttp: access.insecureHttp, clean: access.clean };

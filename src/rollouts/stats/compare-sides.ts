@@ -1,6 +1,8 @@
 /** Divides two datasets into pools of trajectories with the same key or prompt. */
 
-import { type Breaks, type Dataset, readFailedKey, type TrajectoryPosition } from "../dataset/index.ts";
+import { readFailedKey, type TrajectoryPosition } from "../dataset/prompt-text.ts";
+import type { Dataset } from "../dataset/read-dataset.ts";
+import type { Breaks } from "../dataset/select/breaks.ts";
 import { groupKeyNames } from "../index/ambiguous-groups.ts";
 import { addToSum, createSum, type ExactSum } from "../index/sums.ts";
 import type { TextColumn } from "../index/walked-columns.ts";

@@ -1,6 +1,7 @@
 /** Compares the rewards, metrics and finish reasons of two datasets by key or prompt (metrics.md). */
 
-import { Breaks, type Dataset } from "../dataset/index.ts";
+import type { Dataset } from "../dataset/read-dataset.ts";
+import { Breaks } from "../dataset/select/breaks.ts";
 import { isSolved, rewardTolerance } from "../index/metrics.ts";
 import { computeMean, meanOfFinite, meanOfSum } from "../index/sums.ts";
 import { type Change, countTransitions, PairCauses } from "./compare-causes.ts";

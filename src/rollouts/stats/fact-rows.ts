@@ -1,9 +1,12 @@
 /** Lists trajectories and groups as rows, whose keys are those of the documents of `rollcall stats --each`. */
 
-import { type Dataset, locateTrajectory, openRowReader, toFilePath } from "../dataset/index.ts";
+import { locateTrajectory } from "../dataset/locate.ts";
+import { openRowReader } from "../dataset/prompt-text.ts";
+import type { Dataset } from "../dataset/read-dataset.ts";
 import { isSolved } from "../index/metrics.ts";
 import { meanOfFinite, standardDeviation } from "../index/sums.ts";
 import { nameFacts, sumUses } from "../index/walked-columns.ts";
+import { toFilePath } from "../rules/positions.ts";
 import { getFacts, type RolloutFact, readFact } from "./facts.ts";
 import type { StatsOptions } from "./stats-slice.ts";
 

@@ -1,5 +1,5 @@
 /** Finds the facts of a dataset. */
-import type { Dataset } from "../dataset/index.ts";
+import type { Dataset } from "../dataset/read-dataset.ts";
 import type { TrajectoryColumns } from "../index/trajectory-columns.ts";
 import type { WalkedColumns } from "../index/walked-columns.ts";
 

@@ -1,7 +1,7 @@
 /** Selects trajectories to read. A list says by what it selects, and judges nothing. */
 
 import { formatForDisplay as format } from "../../text/decimal.ts";
-import type { Dataset } from "../dataset/index.ts";
+import type { Dataset } from "../dataset/read-dataset.ts";
 import { isSolved, rewardTolerance } from "../index/metrics.ts";
 import { standardDeviation } from "../index/sums.ts";
 import { sumUses } from "../index/walked-columns.ts";

@@ -1,6 +1,9 @@
 /** Computes the statistics of the whole input, and of each value of `--by`. */
 
-import { Breaks, type Dataset, getPart, locateGroup, readFailedKey } from "../dataset/index.ts";
+import { getPart, locateGroup } from "../dataset/locate.ts";
+import { readFailedKey } from "../dataset/prompt-text.ts";
+import type { Dataset } from "../dataset/read-dataset.ts";
+import { Breaks } from "../dataset/select/breaks.ts";
 import { NumberColumn } from "../index/column.ts";
 import { parseKeyText } from "../index/group-key.ts";
 import { Names } from "../index/walked-columns.ts";

@@ -1,5 +1,5 @@
 /** Queries of the store. */
-import type { Database } from "../../database/index.ts";
+import type { Database } from "../../database/database.ts";
 import type { Span } from "../../json/json-bytes.ts";
 import * as ids from "./call-ids.ts";
 import { findByKey, type LoggedRequest, toLoggedRequest } from "./request-writer.ts";

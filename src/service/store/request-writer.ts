@@ -1,6 +1,8 @@
 /** Saves a request and its idempotency key in one transaction. */
+
+import type { Database, SqlValue, Statement } from "../../database/database.ts";
 import { databaseFailed, type TitledFile } from "../../database/failures.ts";
-import type { Database, Row, SqlValue, Statement } from "../../database/index.ts";
+import type { Row } from "../../database/row.ts";
 import * as ids from "./call-ids.ts";
 
 type NewRequest = Readonly<{

@@ -1,14 +1,15 @@
 /** Opens the store. */
 import { join } from "node:path";
+import type { Database, DatabaseWaitOptions, FileSchema } from "../../database/database.ts";
 import { databaseFailed } from "../../database/failures.ts";
-import * as db from "../../database/index.ts";
+import { examineFile, openFile } from "../../database/sqlite.ts";
 import { Failure } from "../../failure.ts";
 import { idTimeMs, lastIdMs } from "./call-ids.ts";
 import { createQueries } from "./queries.ts";
 import { openRequestWriter } from "./request-writer.ts";
 
 /** If you change the tables, increase `version`. */
-const storeSchema: db.FileSchema = {
+const storeSchema: FileSchema = {
   title: "the store of the local service",
   applicationId: 0x72636c73,
   version: 3,
@@ -32,7 +33,7 @@ const storeSchema: db.FileSchema = {
 /** \`store\` is a file. Default: \`local.db\` in \`dataDir\`. */
 export type StoreLocation = Readonly<{ dataDir: string; store: string | undefined }>;
 
-type StoreHost = db.DatabaseWaitOptions["host"];
+type StoreHost = DatabaseWaitOptions["host"];
 
 /** This wait is enough for parallel commits of 50 processes. */
 const maxWaitMs = 30_000;
@@ -42,7 +43,7 @@ export type Store = Awaited<ReturnType<typeof openStore>>;
 
 export const openStore = async (location: StoreLocation, host: StoreHost) => {
   const path = storePath(location);
-  const opened = await db.openFile(storeSchema, { path, host, maxWaitMs, canCreate: true });
+  const opened = await openFile(storeSchema, { path, host, maxWaitMs, canCreate: true });
   if (!opened) throw new Error("openFile did not create the store");
   const { database } = opened;
   const file = { path, title: storeSchema.title };
@@ -65,19 +66,19 @@ export const openStore = async (location: StoreLocation, host: StoreHost) => {
   }
 };
 
-const readIdentity = async (database: db.Database) =>
+const readIdentity = async (database: Database) =>
   (await database.query("SELECT id FROM rollcall.store"))[0]?.text("id");
 
 export const storeIdentity = async (location: StoreLocation, { host }: { host: StoreHost }) => {
   const options = { path: storePath(location), host, maxWaitMs, canCreate: false, isForReading: true };
-  const opened = await db.openFile(storeSchema, options);
+  const opened = await openFile(storeSchema, options);
   return opened && (await readIdentity(opened.database).finally(opened.database.close));
 };
 
 export const examineStore = async (location: StoreLocation, { host }: { host: StoreHost }) => {
   const path = storePath(location);
   const sql = "SELECT coalesce(sum(calls), 0) AS calls FROM rollcall.logged";
-  const examined = await db.examineFile(storeSchema, { path, host, sql });
+  const examined = await examineFile(storeSchema, { path, host, sql });
   if (!examined) return undefined;
   const { rows, ...facts } = examined;
   return { ...facts, path, calls: rows[0]?.integer("calls") };

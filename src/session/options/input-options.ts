@@ -1,7 +1,7 @@
 /** Defines the options of commands that read trajectories. */
 
-import * as cli from "../../cli/index.ts";
-import { type ReportForm, reportForms } from "../../output/index.ts";
+import * as cli from "../../cli/kinds.ts";
+import { type ReportForm, reportForms } from "../../output/ci-report.ts";
 import { invalidOptionValue } from "../../system/failures.ts";
 
 const parseShard = (word: string, option: string) => {

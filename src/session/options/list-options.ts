@@ -1,6 +1,6 @@
 /** Defines the options of commands that print lists. */
 
-import * as cli from "../../cli/index.ts";
+import * as cli from "../../cli/kinds.ts";
 import { invalidOptionValue } from "../../system/failures.ts";
 import { parseDecimal } from "../../text/decimal.ts";
 import { parseDeadline } from "../../text/units.ts";

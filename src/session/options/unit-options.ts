@@ -1,5 +1,5 @@
 /** Defines options with sizes, durations, times and percentages. */
-import * as cli from "../../cli/index.ts";
+import * as cli from "../../cli/kinds.ts";
 import { invalidOptionValue } from "../../system/failures.ts";
 import {
   type InvalidText,

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync 
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { getRuleSubject, ruleNames } from "../../../src/rollouts/rules/index.ts";
+import { getRuleSubject, ruleNames } from "../../../src/rollouts/rules/rules.ts";
 import { hasZstd, newFolder } from "../../support/inputs.ts";
 import { peakOf, runRollcall } from "../../support/run.ts";
 

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { lastWord, loadTree, parseArgv } from "../../../src/cli/index.ts";
-import { program } from "../../../src/commands/index.ts";
+import { parseArgv } from "../../../src/cli/argv.ts";
+import { lastWord, loadTree } from "../../../src/cli/command.ts";
+import { program } from "../../../src/commands/program.ts";
 import { exitCodes } from "../../../src/failure.ts";
 import { commandPaths } from "../../project/docs/commands.ts";
 import { newHome, runRollcall } from "../../support/run.ts";

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { describeCommands } from "../../../src/commands/commands/command.ts";
-import { program } from "../../../src/commands/index.ts";
+import { program } from "../../../src/commands/program.ts";
 import { runHere } from "../../support/here.ts";
 import { newHome, runRollcall } from "../../support/run.ts";
 import { json, scriptedServer } from "../../support/server.ts";

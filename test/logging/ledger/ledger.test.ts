@@ -6,20 +6,17 @@ import { join } from "node:path";
 import fc from "fast-check";
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { type Database, tryLock } from "../../../src/database/index.ts";
+import type { Database } from "../../../src/database/database.ts";
+import { tryLock } from "../../../src/database/own-file.ts";
+import type { Entry, EntryFilter, LedgerScope } from "../../../src/logging/ledger/entries.ts";
 import { type EntryState, formatId, makeIdempotencyKey, parseId } from "../../../src/logging/ledger/entries.ts";
 import { type NewEntry, type RecordedOutcome, toScopeLock } from "../../../src/logging/ledger/file-writer.ts";
-import {
-  type Entry,
-  type EntryFilter,
-  type LedgerScope,
-  openPriorOutcomes,
-  openRunLedger,
-  type RunLedger,
-} from "../../../src/logging/ledger/index.ts";
 import { type Ledger, openLedger } from "../../../src/logging/ledger/ledger.ts";
+import { openRunLedger } from "../../../src/logging/ledger/open-ledger.ts";
+import { openPriorOutcomes } from "../../../src/logging/ledger/prior-outcomes.ts";
+import type { RunLedger } from "../../../src/logging/ledger/recorded-requests.ts";
 import { beginRun, createSharedWriter } from "../../../src/logging/ledger/shared-writer.ts";
-import { verifyDataset } from "../../../src/logging/send/index.ts";
+import { verifyDataset } from "../../../src/logging/send/verify-ledger.ts";
 import { Digests } from "../../../src/rollouts/index/column.ts";
 import { assignDedupKeys, type DedupKeys, dedupKeyBytes } from "../../../src/rollouts/index/dedup-keys.ts";
 import { testHost } from "../../support/host.ts";

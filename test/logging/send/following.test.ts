@@ -1,10 +1,11 @@
 import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type FollowOptions, followFile } from "../../../src/logging/send/index.ts";
+import type { FollowOptions } from "../../../src/logging/send/follow/follow.ts";
+import { followFile } from "../../../src/logging/send/follow/follow.ts";
 import { interrupted } from "../../../src/system/failures.ts";
+import type { Attempt } from "../../../src/wire/client/client.ts";
 import { requestRefused } from "../../../src/wire/client/failures.ts";
-import type { Attempt } from "../../../src/wire/client/index.ts";
 import { testHost } from "../../support/host.ts";
 import { makeAnswer, newFolder, openRecordingClient, usualDelivery } from "../../support/inputs.ts";
 

@@ -18,17 +18,21 @@ import fc from "fast-check";
 import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { isFailure } from "../../../src/failure.ts";
-import { openRunLedger, openWrittenFiles } from "../../../src/logging/ledger/index.ts";
+import { openRunLedger } from "../../../src/logging/ledger/open-ledger.ts";
+import { openWrittenFiles } from "../../../src/logging/ledger/prior-outcomes.ts";
 import { canResend } from "../../../src/logging/send/attempt-request.ts";
+import { deliverGroups } from "../../../src/logging/send/deliver-groups.ts";
 import { oneRequestTooLarge } from "../../../src/logging/send/failures.ts";
-import { type DeliverOptions, deliverGroups, type LogResult } from "../../../src/logging/send/index.ts";
+import type { LogResult } from "../../../src/logging/send/log-result.ts";
 import { createEnvelope, planRequests } from "../../../src/logging/send/plan.ts";
 import { openRejects } from "../../../src/logging/send/rejects.ts";
-import type { Dataset } from "../../../src/rollouts/dataset/index.ts";
+import type { DeliverOptions } from "../../../src/logging/send/send-options.ts";
+import type { Dataset } from "../../../src/rollouts/dataset/read-dataset.ts";
 import { openDescriptorBytes } from "../../../src/rollouts/input/source.ts";
 import { interrupted } from "../../../src/system/failures.ts";
+import type { Attempt } from "../../../src/wire/client/client.ts";
 import { requestRefused } from "../../../src/wire/client/failures.ts";
-import type { Attempt, RetryBudget } from "../../../src/wire/client/index.ts";
+import type { RetryBudget } from "../../../src/wire/client/retry.ts";
 import { testHost } from "../../support/host.ts";
 import {
   connectionReset,

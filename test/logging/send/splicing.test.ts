@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { isFailure } from "../../../src/failure.ts";
 import { createEnvelope, planRequest } from "../../../src/logging/send/plan.ts";
 import { composeBody } from "../../../src/logging/send/request-body.ts";
-import type { Dataset } from "../../../src/rollouts/dataset/index.ts";
+import type { Dataset } from "../../../src/rollouts/dataset/read-dataset.ts";
 import { filesOf, read } from "../../support/inputs.ts";
 import { itHolds } from "../../support/property.ts";
 

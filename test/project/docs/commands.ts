@@ -1,7 +1,7 @@
 /** The reference of all commands, which is made from the help that they print. */
 import { type HelpSection, parseHelp } from "../../../build/help.js";
-import { listCommands, loadTree } from "../../../src/cli/index.ts";
-import { program } from "../../../src/commands/index.ts";
+import { listCommands, loadTree } from "../../../src/cli/command.ts";
+import { program } from "../../../src/commands/program.ts";
 import { runRollcall } from "../../support/run.ts";
 
 /** Words that lead to a command, from the program's name on. */

@@ -1,5 +1,6 @@
 /** The page of the formats of other tools, generated from the formats. */
-import { type Format, loadFormats } from "../../../src/rollouts/formats/index.ts";
+import type { Format } from "../../../src/rollouts/formats/format.ts";
+import { loadFormats } from "../../../src/rollouts/formats/recognize.ts";
 
 /** Returns the page, with the formats in the order in which they are recognized. */
 export const formatsPage = async (): Promise<string> => {

@@ -3,13 +3,14 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { isFailure, type Problem } from "../../../src/failure.ts";
-import { loadFailurePrinter, openScreen, parseScreenOptions } from "../../../src/output/index.ts";
-import { type Dataset, readDataset, reportSplitLeaks } from "../../../src/rollouts/dataset/index.ts";
-import { type ExampleInputs, type RuleName, ruleNames, rules } from "../../../src/rollouts/rules/index.ts";
+import { renderProblem } from "../../../src/output/print-failure.ts";
+import { openScreen, parseScreenOptions } from "../../../src/output/screen.ts";
+import { type Dataset, readDataset } from "../../../src/rollouts/dataset/read-dataset.ts";
+import { reportSplitLeaks } from "../../../src/rollouts/dataset/split-leaks.ts";
+import type { ExampleInputs } from "../../../src/rollouts/rules/rule.ts";
+import { type RuleName, ruleNames, rules } from "../../../src/rollouts/rules/rules.ts";
 import { selectProblems } from "../../../src/session/print-problems.ts";
 import { testHost } from "../../support/host.ts";
-
-const { renderProblem } = await loadFailurePrinter();
 
 /** A rule whose example is read. */
 export interface ReadRule {

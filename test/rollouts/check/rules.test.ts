@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { exampleProblem } from "../../../src/commands/explain/topics.ts";
-import type { ExampleInputs, RuleName } from "../../../src/rollouts/rules/index.ts";
+import type { ExampleInputs } from "../../../src/rollouts/rules/rule.ts";
 import {
   answer,
   fileExample,
@@ -12,6 +12,7 @@ import {
   toolResult,
   trajectory,
 } from "../../../src/rollouts/rules/rule.ts";
+import type { RuleName } from "../../../src/rollouts/rules/rules.ts";
 import { choiceExample, rewards, tools, versions } from "../../../src/rollouts/rules/trajectory-rules.ts";
 import { problemsIn, readRules } from "../../project/docs/rule-page.ts";
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { JsonReader, nodeSize } from "../../../src/json/reader.ts";
 import { endOf, nodeAfter, startOf } from "../../../src/json/table.ts";
-import { readBlocks, readElements } from "../../../src/rollouts/input/index.ts";
+import { readBlocks, readElements } from "../../../src/rollouts/input/frames.ts";
 import { openMemoryBytes } from "../../../src/rollouts/input/source.ts";
 
 /** Reads the text after an array's bracket in pieces of these lengths. A piece without the end of an element grows. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { openRecords } from "../../../src/rollouts/input/index.ts";
+import { openRecords } from "../../../src/rollouts/input/records.ts";
 import { openMemoryBytes } from "../../../src/rollouts/input/source.ts";
 
 const open = async (text: string, signal = new AbortController().signal) =>

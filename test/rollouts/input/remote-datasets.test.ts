@@ -6,7 +6,7 @@ import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { openHub } from "../../../src/rollouts/input/hub.ts";
 import type { Host } from "../../../src/system/host.ts";
-import type { DownloadReply, Downloads } from "../../../src/wire/client/index.ts";
+import type { DownloadReply, Downloads } from "../../../src/wire/client/download.ts";
 import { fileServer } from "../../support/file-server.ts";
 import { testHost } from "../../support/host.ts";
 import { newFolder } from "../../support/inputs.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findFormatError } from "../../../src/rollouts/input/index.ts";
+import { findFormatError } from "../../../src/rollouts/input/sniff.ts";
 import { Problems } from "../../../src/rollouts/rules/problems.ts";
 
 const foundIn = (head: string | Uint8Array) => {

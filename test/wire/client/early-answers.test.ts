@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import type { StreamedBody } from "../../../src/wire/client/index.ts";
+import type { StreamedBody } from "../../../src/wire/client/exchange.ts";
 import { scriptedServer } from "../../support/server.ts";
 import { attemptAt, bodyOf, mebibyte, serverAfter, wireReply } from "./open.ts";
 

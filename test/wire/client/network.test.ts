@@ -2,7 +2,8 @@ import { createServer } from "node:http";
 import type { Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type Attempt, loadDownloads } from "../../../src/wire/client/index.ts";
+import type { Attempt } from "../../../src/wire/client/client.ts";
+import { openDownloads } from "../../../src/wire/client/download.ts";
 import { listModels } from "../../../src/wire/contract/models.ts";
 import { testHost } from "../../support/host.ts";
 import { findClosedPort, listenOnLoopback } from "../../support/server.ts";
@@ -251,7 +252,6 @@ describe("a download", () => {
   const limits = { timeoutMs: 5_000, maxWaitMs: 3_000, waitsForHost: false, trace: undefined };
 
   it("fails with its URL without the query, which may contain a signature", async () => {
-    const { openDownloads } = await loadDownloads();
     const downloads = openDownloads({ host: testHost(), ...limits });
     onTestFinished(() => downloads.close());
     const address = `http://127.0.0.1:${await findClosedPort()}/step.jsonl`;
@@ -260,7 +260,6 @@ describe("a download", () => {
   });
 
   it("is attempted again if its server replied before and then refuses connections", async () => {
-    const { openDownloads } = await loadDownloads();
     const waits: number[] = [];
     const elapsed = () => waits.reduce((sum, wait) => sum + wait, 0);
     const host = { ...testHost(), elapsed, sleep: async (ms: number) => void waits.push(ms) };

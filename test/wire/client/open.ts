@@ -5,13 +5,9 @@ import { onTestFinished } from "vitest";
 import { Failure } from "../../../src/failure.ts";
 import { interrupted } from "../../../src/system/failures.ts";
 import type { Host } from "../../../src/system/host.ts";
-import {
-  type Attempt,
-  type Client,
-  type ClientOptions,
-  openClient,
-  type StreamedBody,
-} from "../../../src/wire/client/index.ts";
+import { type Attempt, type Client, openClient } from "../../../src/wire/client/client.ts";
+import type { StreamedBody } from "../../../src/wire/client/exchange.ts";
+import type { ClientOptions } from "../../../src/wire/client/request-options.ts";
 import { logTrajectories } from "../../../src/wire/contract/log.ts";
 import { listModels } from "../../../src/wire/contract/models.ts";
 import { testHost } from "../../support/host.ts";

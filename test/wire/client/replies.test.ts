@@ -1,12 +1,11 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { loadFailurePrinter, openScreen, parseScreenOptions } from "../../../src/output/index.ts";
+import { printFailure } from "../../../src/output/print-failure.ts";
+import { openScreen, parseScreenOptions } from "../../../src/output/screen.ts";
 import { listModels } from "../../../src/wire/contract/models.ts";
 import { testHost } from "../../support/host.ts";
 import { type Answer, json, scriptedServer } from "../../support/server.ts";
 import { clientAt, failureOf, list, type Overrides, rawServer, wireReply } from "./open.ts";
-
-const { printFailure } = await loadFailurePrinter();
 
 /** The failure of a request for a list with this answer. */
 const failureAt = async (answer: Answer, overrides: Overrides = {}) => {

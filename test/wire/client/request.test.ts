@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ClientOptions } from "../../../src/wire/client/index.ts";
+import type { ClientOptions } from "../../../src/wire/client/request-options.ts";
 import { readCall } from "../../../src/wire/contract/call.ts";
 import type { Credential } from "../../../src/wire/contract/endpoint.ts";
 import { logTrajectories } from "../../../src/wire/contract/log.ts";

@@ -2,9 +2,17 @@
 
 import { basename } from "node:path";
 import { Failure, isFailure } from "../../../failure.ts";
-import * as datasets from "../../../rollouts/dataset/index.ts";
+import { reportDatasetProblems } from "../../../rollouts/dataset/dataset-problems.ts";
+import { finalizeGroup } from "../../../rollouts/dataset/group-metrics.ts";
+import { formatBrokenRules } from "../../../rollouts/dataset/missing-features.ts";
+import { Digests, DigestTable } from "../../../rollouts/index/column.ts";
+import { DedupKeys, dedupKeyBytes } from "../../../rollouts/index/dedup-keys.ts";
+import { isRemote, plainUrl } from "../../../rollouts/input/names.ts";
 import { inputChanged, invalidInput } from "../../../rollouts/rules/failures.ts";
-import { type Entry, findGroups, openPriorOutcomes, openRunLedger, type RunLedger } from "../../ledger/index.ts";
+import { type Entry, findGroups } from "../../ledger/entries.ts";
+import { openRunLedger } from "../../ledger/open-ledger.ts";
+import { openPriorOutcomes } from "../../ledger/prior-outcomes.ts";
+import type { RunLedger } from "../../ledger/recorded-requests.ts";
 import { markUnsent } from "../deliver-groups.ts";
 import { type Delivery, openDelivery } from "../delivery.ts";
 import { fileNotFollowable } from "../failures.ts";
@@ -27,7 +35,7 @@ export interface FollowOptions
 type RunOptions = FollowOptions & DeliverOptions;
 
 export const followFile = async (options: FollowOptions) => {
-  if (datasets.isRemote(options.file)) throw fileNotFollowable(datasets.plainUrl(options.file), "not-a-file");
+  if (isRemote(options.file)) throw fileNotFollowable(plainUrl(options.file), "not-a-file");
   const runOptions = { ...options, dryRun: false, oneRequest: false };
   const destination = await options.destination();
   let runLedger: RunLedger | undefined;
@@ -51,8 +59,8 @@ const quietMs = 1000;
 
 /** Numbers the dedup keys, because keys of earlier runs have no groups yet. */
 class KeyNumbers {
-  readonly #keys = new datasets.Digests();
-  readonly #table = new datasets.DigestTable(this.#keys);
+  readonly #keys = new Digests();
+  readonly #table = new DigestTable(this.#keys);
 
   find(key: Uint8Array) {
     return this.#table.find(key) ?? -1;
@@ -77,11 +85,11 @@ class FollowRun {
   constructor(options: RunOptions, runLedger: RunLedger) {
     this.#options = options;
     const numbers = new KeyNumbers();
-    const dedupKeys = new datasets.DedupKeys();
+    const dedupKeys = new DedupKeys();
     const priorOutcomes = openPriorOutcomes({
       ...options,
       input: basename(options.file),
-      numberOf: (keys, offset) => numbers.add(keys.subarray(offset, offset + datasets.dedupKeyBytes)),
+      numberOf: (keys, offset) => numbers.add(keys.subarray(offset, offset + dedupKeyBytes)),
     });
     this.#files = new FollowedFiles(options, {
       dedupKeys,
@@ -224,13 +232,10 @@ class FollowRun {
     const isChanged = isFailure(stop, "input-changed");
     const isReadable = !isChanged && !all.some(({ isRewritten }) => isRewritten);
     const open = all.flatMap(({ assembler }) => assembler.incomplete);
-    if (!isChanged) for (const group of open) await datasets.finalizeGroup(dataset, group);
+    if (!isChanged) for (const group of open) await finalizeGroup(dataset, group);
     // With `--strict`, these problems would be errors, but the groups are already sent.
     if (isReadable && !this.#options.strictness.strict)
-      dataset.note = datasets.formatBrokenRules(
-        dataset,
-        await datasets.reportDatasetProblems(dataset, [dataset.scan.rewards]),
-      );
+      dataset.note = formatBrokenRules(dataset, await reportDatasetProblems(dataset, [dataset.scan.rewards]));
     const isUnread = isChanged || isFailure(stop, "file-not-followable");
     const hasUnfinishedLine = !isUnread && (await this.#files.reportUnfinished());
     if (open.length > 0) dataset.problems.report("incomplete-group", { groups: open.length });

@@ -3,7 +3,18 @@
 import { stat } from "node:fs/promises";
 import { Failure } from "../../../failure.ts";
 import { bomLength } from "../../../json/json-bytes.ts";
-import * as datasets from "../../../rollouts/dataset/index.ts";
+import { type AssemblyOptions, GroupAssembler } from "../../../rollouts/dataset/group-assembler.ts";
+import type { Dataset } from "../../../rollouts/dataset/read-dataset.ts";
+import { Scan } from "../../../rollouts/dataset/scan.ts";
+import { reportMismatches } from "../../../rollouts/index/contradictions.ts";
+import type { DedupKeys } from "../../../rollouts/index/dedup-keys.ts";
+import { Groups } from "../../../rollouts/index/groups.ts";
+import { createScanResult } from "../../../rollouts/index/scan-result.ts";
+import { findDecompressor } from "../../../rollouts/input/decompress.ts";
+import { readBlocks } from "../../../rollouts/input/frames.ts";
+import { findFormatError } from "../../../rollouts/input/sniff.ts";
+import { closeSources, ShrunkSourceError, type Source } from "../../../rollouts/input/source.ts";
+import { openTail, type Tail } from "../../../rollouts/input/tail.ts";
 import { invalidInput } from "../../../rollouts/rules/failures.ts";
 import { Problems } from "../../../rollouts/rules/problems.ts";
 import type { Strictness } from "../../../rollouts/rules/rules.ts";
@@ -20,15 +31,15 @@ export interface FollowedFileOptions {
   onEvent: (event: "waiting" | "moved" | "rewritten") => void;
 }
 
-type CompletionOptions = Pick<datasets.AssemblyOptions, "size" | "wasSent" | "onInvalid" | "onComplete"> & {
-  dedupKeys: datasets.DedupKeys;
+type CompletionOptions = Pick<AssemblyOptions, "size" | "wasSent" | "onInvalid" | "onComplete"> & {
+  dedupKeys: DedupKeys;
 };
 
 export interface FollowedFile {
   index: number;
-  tail: datasets.Tail;
-  assembler: datasets.GroupAssembler;
-  scan: datasets.Scan;
+  tail: Tail;
+  assembler: GroupAssembler;
+  scan: Scan;
   /** A time of `host.elapsed`. */
   changedAt: number;
   /** True if a later file exists and this file no longer grows. */
@@ -39,10 +50,10 @@ export interface FollowedFile {
 export class FollowedFiles {
   readonly all: FollowedFile[] = [];
   /** All groups of all files. */
-  readonly dataset: datasets.Dataset;
+  readonly dataset: Dataset;
   readonly #options: FollowedFileOptions;
   readonly #completion: CompletionOptions;
-  readonly #sources: datasets.Source[] = [];
+  readonly #sources: Source[] = [];
   #isWaiting = false;
   #comparedCount = 0;
   #isMixed = false;
@@ -51,17 +62,17 @@ export class FollowedFiles {
     this.#options = options;
     this.#completion = completion;
     const sources = this.#sources;
-    const scan = datasets.createScanResult(options.strictness);
+    const scan = createScanResult(options.strictness);
     this.dataset = {
       sources,
       scan,
       problems: scan.problems,
       split: options.split,
-      groups: new datasets.Groups(scan.parts),
+      groups: new Groups(scan.parts),
       get ownKeys() {
         return scan.requests.distinct[0]?.keys ?? new Map();
       },
-      close: async () => await datasets.closeSources(sources),
+      close: async () => await closeSources(sources),
     };
   }
 
@@ -101,11 +112,11 @@ export class FollowedFiles {
     const index = this.all.length;
     try {
       await this.#requireRegularFile();
-      const tail = await datasets.openTail(file, index > 0 ? `${file} (version ${index + 1})` : file);
+      const tail = await openTail(file, index > 0 ? `${file} (version ${index + 1})` : file);
       const { dedupKeys, ...completion } = this.#completion;
       this.#sources.push(tail.source);
       problems.inputs = this.#sources.map(({ name }) => name);
-      const assembler = new datasets.GroupAssembler({
+      const assembler = new GroupAssembler({
         ...completion,
         scan,
         groups,
@@ -114,7 +125,7 @@ export class FollowedFiles {
         keys: dedupKeys.addInput(),
         elapsed: host.elapsed,
       });
-      const fileScan = new datasets.Scan(tail.source, { index, groupBy, result: scan });
+      const fileScan = new Scan(tail.source, { index, groupBy, result: scan });
       const state = { changedAt: host.elapsed(), isFinished: false, isRewritten: false };
       this.all.push({ index, tail, assembler, scan: fileScan, ...state });
       return true;
@@ -145,7 +156,7 @@ export class FollowedFiles {
     if (end <= start) return;
     const { parts } = this.dataset.scan;
     try {
-      for await (const block of datasets.readBlocks(tail.source.bytes, { start, end })) {
+      for await (const block of readBlocks(tail.source.bytes, { start, end })) {
         if (this.#options.host.urgent.aborted) return;
         const first = parts.count;
         await scan.scanFrame(block);
@@ -158,16 +169,16 @@ export class FollowedFiles {
       await tail.skip(end);
     } catch (thrown) {
       // The next poll finds that the file was rewritten.
-      if (!(thrown instanceof datasets.ShrunkSourceError)) throw thrown;
+      if (!(thrown instanceof ShrunkSourceError)) throw thrown;
     }
   }
 
   #requireText(head: Buffer) {
     const { file } = this.#options;
     const { problems } = this.dataset;
-    if (datasets.findDecompressor(head)) throw fileNotFollowable(file, "compressed");
+    if (findDecompressor(head)) throw fileNotFollowable(file, "compressed");
     if (/^[\s\ufeff]*[{[]\s*\n/.test(head.toString("utf8"))) throw fileNotFollowable(file, "document");
-    const sniffed = datasets.findFormatError(head, file);
+    const sniffed = findFormatError(head, file);
     if (!sniffed) return;
     sniffed.report(problems, file);
     throw invalidInput(problems);
@@ -181,7 +192,7 @@ export class FollowedFiles {
     if (count === this.#comparedCount) return undefined;
     this.#comparedCount = count;
     const problems = new Problems(strictness);
-    datasets.reportMismatches({ requests, shapes, problems }, { split });
+    reportMismatches({ requests, shapes, problems }, { split });
     if (problems.errors === 0 && this.#isMixed) return undefined;
     this.#isMixed = shapes.size > 1;
     this.dataset.problems.merge(problems);

@@ -1,7 +1,8 @@
 /** Sends the complete groups of followed files. */
 
 import { isFailure } from "../../../failure.ts";
-import { finalizeGroup, openGroupReporter } from "../../../rollouts/dataset/index.ts";
+import { openGroupReporter } from "../../../rollouts/dataset/dataset-problems.ts";
+import { finalizeGroup } from "../../../rollouts/dataset/group-metrics.ts";
 import { graceMs } from "../attempt-request.ts";
 import type { Delivery } from "../delivery.ts";
 import { cutRequests, reportOversizedRequests } from "../plan.ts";

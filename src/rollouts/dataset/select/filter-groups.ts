@@ -7,7 +7,6 @@ import { isObject, type JsonObject } from "../../../json/json-bytes.ts";
 import { elementsOf, type JsonValue, memberAt, parseValue, readRoot } from "../../../json/table.ts";
 import { interrupted } from "../../../system/failures.ts";
 import { repeatInterrupt } from "../../../system/host.ts";
-import { loadTrajectoryMeasurer } from "../../check/index.ts";
 import {
   fieldDefaults,
   filterTrajectories,
@@ -85,7 +84,7 @@ export const openFilter = (dataset: IndexedGroups, { where, pass, signal, reward
   const readGroup = async (group: number) => {
     const known = isAboutRewards ? rewardsOf?.(group) : undefined;
     if (known) return { trajectories: known.map((reward) => ({ reward })), exceptions: 0 };
-    const measure = needsFacts ? await loadTrajectoryMeasurer() : undefined;
+    const measure = needsFacts ? (await import("../../check/rollout-facts.ts")).measureTrajectory : undefined;
     const trajectories: JsonObject[] = [];
     const facts: JsonObject[] = [];
     let exceptions = 0;

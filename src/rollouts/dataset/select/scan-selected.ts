@@ -4,7 +4,7 @@ import type { NumberColumn } from "../../index/column.ts";
 import type { PartPosition, ScanResult } from "../../index/scan-result.ts";
 import { findBounds } from "../../index/sums.ts";
 import { createTrajectoryFacts, type TrajectoryFacts } from "../../index/trajectory-facts.ts";
-import { blockBytes, type Frame } from "../../input/index.ts";
+import { blockBytes, type Frame } from "../../input/frames.ts";
 import { lineEnd } from "../group-bytes.ts";
 import type { IndexedGroups } from "../locate.ts";
 import { Scan, type scanSource } from "../scan.ts";

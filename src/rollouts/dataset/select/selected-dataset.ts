@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { Host } from "../../../system/host.ts";
 import { countWhile, NumberColumn } from "../../index/column.ts";
 import { ScanResult } from "../../index/scan-result.ts";
-import * as input from "../../input/index.ts";
+import * as input from "../../input/source.ts";
 import { Problems } from "../../rules/problems.ts";
 import { composeGroup, type GroupSubset, lineEnd, listParts, measureSubset, ReadWindow } from "../group-bytes.ts";
 import {

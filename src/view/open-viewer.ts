@@ -1,10 +1,6 @@
 /** Shows groups in a browser: with a server, or in a file. */
 import type { ViewerOptions } from "./viewer.ts";
 
-export type { Charts, Findings, GroupDetail, GroupRows, LoggedGroup, PageState, ReadingList } from "./answers.ts";
-export type { ReadInput, ViewInput } from "./group-content.ts";
-export { exportLimits, exportPage, requirePageFile, writePageFile } from "./html-export.ts";
-
 export type Viewer = Awaited<ReturnType<typeof openViewer>>;
 
 /** Opens the server, which a page in a file does not need. @throws Failure `cannot-listen` */

@@ -1,9 +1,6 @@
 /** Runs the local service. */
 import type { ServiceOptions } from "./service-options.ts";
 
-export type { Exchange, ServiceOptions } from "./service-options.ts";
-export { examineStore, type Store, storeIdentity } from "./store/store.ts";
-
 export type Service = Awaited<ReturnType<typeof openService>>;
 
 /**

@@ -1,22 +1,5 @@
 /** Records requests, and compares inputs with these records. */
-import type { DatabaseLocation, DatabaseWaitOptions } from "../../database/index.ts";
-
-export {
-  type Entry,
-  type EntryCounts,
-  type EntryFilter,
-  type EntryState,
-  findGroups,
-  formatState,
-  hashScope,
-  isLogged,
-  isUnknown,
-  type LedgerScope,
-  ledgerStates,
-} from "./entries.ts";
-export type { RecordedOutcome } from "./file-writer.ts";
-export { openPriorOutcomes, openWrittenFiles, type PriorOutcomes, type WrittenFiles } from "./prior-outcomes.ts";
-export type { RecordedRequest, RunLedger, RunLedgerOptions } from "./recorded-requests.ts";
+import type { DatabaseLocation, DatabaseWaitOptions } from "../../database/database.ts";
 
 /** Returns undefined if the ledger does not exist. @throws as `openDatabase` */
 export const openExistingLedger = async (

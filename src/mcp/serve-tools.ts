@@ -9,8 +9,6 @@ import { type Host, waitForAbort } from "../system/host.ts";
 import { cutText } from "../text/sentences.ts";
 import * as sdk from "./sdk.ts";
 
-export { openRoot, type RootFile, type RootFileOpener } from "./root.ts";
-
 export type ToolArguments = Readonly<Record<string, unknown>>;
 
 export type Tool = Readonly<{

@@ -11,10 +11,6 @@ import type { ConvertedInputs } from "./convert-inputs.ts";
 import type { ConvertibleInputs, FormatOptions } from "./format.ts";
 import { beginsWithOwnRecord } from "./recognize.ts";
 
-export type { Conversion } from "./convert-inputs.ts";
-export type { Format, FormatOptions } from "./format.ts";
-export { listInexactValues, type ReceiptData, sumCounts } from "./receipt.ts";
-
 /** Loads converters only if an input can need a conversion. @throws Failure `spool-failed`; the signal's reason */
 export const convertOpened = async (options: FormatOptions, inputs: ConvertibleInputs): Promise<ConvertedInputs> => {
   const { sources } = inputs;
@@ -75,5 +71,3 @@ const findCommand = (text: string, file: string) =>
   /"resolved"\s*:/.test(text)
     ? `convert it: \`${formatCommandLine(["jq", "-c", "{id: .instance_id, reward: (if .resolved then 1 else 0 end)}", file])} > rewards.jsonl\``
     : undefined;
-
-export { formatNames, loadFormats } from "./recognize.ts";

@@ -1,4 +1,5 @@
-import { command, globalOptions, type Program } from "../cli/index.ts";
+import { command, type Program } from "../cli/command.ts";
+import { globalOptions } from "../cli/globals.ts";
 
 /** Lists the commands in the order of the help. */
 export const program: Program = {
