@@ -2,8 +2,6 @@
 
 import { Failure, type Problem } from "../failure.ts";
 import type { JsonObject } from "../json/json-bytes.ts";
-import { readUpTo } from "../system/files.ts";
-import type { Host } from "../system/host.ts";
 import { findNearest } from "../text/nearest.ts";
 import { formatSuggestion } from "../text/sentences.ts";
 import { isInvalid } from "../text/units.ts";
@@ -11,19 +9,17 @@ import type { CredentialUse } from "../wire/contract/endpoint.ts";
 import { findSavedUses, findSecretVariables } from "./credentials.ts";
 import * as failures from "./failures.ts";
 import {
-  checkProfileName,
   defaultProfile,
   findLayers,
   findProfileName,
   type Layers,
   listKnownProfiles,
-  localProfile,
   readValue,
   resolveSetting,
   type SettingsSources,
 } from "./layers.ts";
 import { setCommand } from "./read.ts";
-import { changeSaved, createAddition, parseDocument, readSaved } from "./saved-files.ts";
+import { changeSaved, createAddition, readSaved } from "./saved-files.ts";
 import * as values from "./values.ts";
 
 export type SettingRow = ReturnType<typeof toSettingRow>;
@@ -86,57 +82,36 @@ const builtInSetting = (name: string) => {
   return new Failure("usage", "built-in-setting", `the local service has its own ${name}`, details);
 };
 
-const findSettingFailure = (name: string, value: unknown, layers: Pick<Layers, "local" | "windows">) => {
+const findSettingFailure = (name: string, text: string, layers: Pick<Layers, "local" | "windows">) => {
   if (!values.isSettingName(name)) return unknownName(name);
   const { isOfService, parse } = values.settings[name];
   if (layers.local && isOfService) return builtInSetting(name);
   const where = { setting: name };
-  if (typeof value === "object") {
-    const hint = "write it as a string, as `rollcall config export` does";
-    const message = `${name} is not a string, a number, true or false`;
-    return new Failure("usage", "setting-invalid", message, { hint, where });
-  }
-  const text = String(value);
   const parsed = parse(text, layers);
   if (!isInvalid(parsed)) return undefined;
   return failures.invalidSetting({ ...parsed, setting: name, value: values.redactSetting(name, text), where });
 };
 
-export type SettingsChange = Awaited<ReturnType<typeof saveSettings>>;
-
 /** Asks about a new profile, because the name may be mistyped. @throws `failure` without a terminal */
 type ProfileConfirmation = (failure: Failure) => Promise<void>;
 
-export const setSetting = (
+export const setSetting = async (
   sources: SettingsSources,
   typed: Record<"name" | "value", string>,
   confirm?: ProfileConfirmation,
-) =>
-  saveSettings(sources, confirm, (layers) => {
-    const name = parseSettingName(typed.name);
-    const problem = findSettingFailure(name, typed.value, layers);
-    if (problem) throw problem;
-    const value = values.settings[name].parse(typed.value, layers);
-    return { [name]: typeof value === "boolean" ? value : typed.value };
-  });
-
-export const importSettings = (sources: SettingsSources, from: string, confirm?: ProfileConfirmation) =>
-  saveSettings(sources, confirm, (layers) => readImport(sources.host, from, layers));
-
-const saveSettings = async (
-  sources: SettingsSources,
-  confirm: ProfileConfirmation | undefined,
-  readAdded: (layers: Layers) => JsonObject | Promise<JsonObject>,
 ) => {
   const layers = findLayers({ ...sources, canBeNew: true });
   const { profile, isNew } = layers;
   if (isNew) await confirm?.(layers.toUnknownFailure());
-  const added = await readAdded(layers);
+  const name = parseSettingName(typed.name);
+  const problem = findSettingFailure(name, typed.value, layers);
+  if (problem) throw problem;
+  const parsed = values.settings[name].parse(typed.value, layers);
+  const added = { [name]: typeof parsed === "boolean" ? parsed : typed.value };
   const file = await changeSaved(sources.host, "settings", createAddition(profile, added));
-  const names = Object.keys(added).filter(values.isSettingName);
-  const after = { ...layers, saved: added, flags: {} };
-  const overriding = names.filter((name) => resolveSetting(after, name)?.source === "environment");
-  return { profile, isNew, file, names, overriding: overriding.map(values.toVariableName) };
+  const { source } = resolveSetting({ ...layers, saved: added, flags: {} }, name) ?? {};
+  const overriding = source === "environment" ? values.toVariableName(name) : undefined;
+  return { profile, isNew, file, name, overriding };
 };
 
 const createRemoval = (profile: string, names: readonly string[]) => (profiles: Map<string, JsonObject>) => {
@@ -151,33 +126,6 @@ export const unsetSettings = async (sources: SettingsSources, typed: readonly st
   const names = typed.filter(isSaved);
   if (names.length > 0) await changeSaved(sources.host, "settings", createRemoval(profile, names));
   return { profile, names, absent };
-};
-
-/** @throws Failure `setting-invalid` */
-export const exportSettings = (sources: SettingsSources) => {
-  const layers = findLayers(sources);
-  const { profile, saved } = layers;
-  const names = values.settingNames.filter((name) => (saved[name] ?? null) !== null);
-  for (const name of names) readValue({ ...layers, flags: {}, env: {} }, name);
-  const exported = Object.fromEntries(names.map((name) => [name, saved[name]]));
-  return { profile, settings: exported, unknown: findUnknownNames(layers) };
-};
-
-const maxImportBytes = 1024 * 1024;
-
-const readImport = async (host: Host, from: string, layers: Layers) => {
-  const name = from === "-" ? "(standard input)" : from;
-  const toFailure = (code: string, cause: unknown) => failures.unreadableImport(name, code, cause);
-  const bytes = await readUpTo(from === "-" ? host.stdin : from, maxImportBytes, host, toFailure);
-  if (!bytes) throw failures.unreadableImport(name, "EFBIG");
-  const { members, where } = parseDocument(bytes, name, failures.invalidImportFile);
-  const problems = Object.entries(members).flatMap(([key, value]) => {
-    const failure = findSettingFailure(key, value, layers);
-    if (!failure) return [];
-    return [{ ...where([key]), ...toProblem(failure, "error", "correct the value in the file"), path: [key] }];
-  });
-  if (problems.length > 0) throw failures.invalidImportSettings(name, problems);
-  return members;
 };
 
 export const listProfiles = ({ host, flags, screen: { warn } }: SettingsSources) => {
@@ -225,29 +173,4 @@ export const logout = async (sources: SettingsSources, only?: CredentialUse) => 
   const removed = saved.filter((use) => !only || use === only);
   if (removed.length > 0) await changeSaved(host, "credentials", createRemoval(profile, removed));
   return { profile, removed, left: findSecretVariables(host, only && [only]) };
-};
-
-/** Keeps the account, because dedup keys contain the account. @throws Failure `profile-exists` */
-export const renameProfile = async (sources: SettingsSources, { from, to }: Record<"from" | "to", string>) => {
-  const { host } = sources;
-  const { keys } = findProfile(sources, from);
-  checkProfileName(to, {});
-  if (from === localProfile) throw failures.profileBuiltIn("rename the profile");
-  if (to === localProfile) throw failures.profileBuiltIn("rename a profile to");
-  const taken = listProfiles(sources).find(({ name }) => name === to);
-  const isUnused = to === defaultProfile && taken?.settings.length === 0 && taken.keys.length === 0;
-  if (taken && !isUnused) throw failures.profileExists(to);
-  const move = (profiles: Map<string, JsonObject>, defaults: JsonObject = {}) => {
-    const saved = { ...defaults, ...profiles.get(from) };
-    profiles.set(to, saved).delete(from);
-    return saved;
-  };
-  if (keys.length > 0) await changeSaved(host, "credentials", (profiles) => move(profiles));
-  let account = from;
-  await changeSaved(host, "settings", (profiles, otherMembers) => {
-    const saved = move(profiles, { account: from });
-    if (otherMembers.profile === from) otherMembers.profile = to;
-    if (typeof saved.account === "string") account = saved.account;
-  });
-  return { account };
 };

@@ -1,6 +1,6 @@
-import { Failure, type FailureLocation, type Problem } from "../failure.ts";
+import { Failure, type FailureLocation } from "../failure.ts";
 import { findNearest } from "../text/nearest.ts";
-import { describeSystemCode, formatPosition, formatSuggestion, inProfile, pluralize } from "../text/sentences.ts";
+import { describeSystemCode, formatPosition, formatSuggestion, inProfile } from "../text/sentences.ts";
 import type { CredentialUse } from "../wire/contract/endpoint.ts";
 
 const formatWhere = (where: FailureLocation, profile?: string) => {
@@ -19,33 +19,10 @@ export const invalidSetting = (
   return new Failure("usage", "setting-invalid", message, { where });
 };
 
-const importHint = "give a file that `rollcall config export` wrote, or - for standard input";
-
-export const unreadableImport = (file: string, code: string, cause?: unknown) => {
-  const message = `cannot read ${file}: ${describeSystemCode(code)}`;
-  return new Failure("invalid_input", "unreadable-import", message, { hint: importHint, where: { file }, cause });
-};
-
-export const invalidImportFile = (fault: string, where: FailureLocation) => {
-  const message = `cannot import ${formatWhere(where)}: ${fault}, so nothing was saved`;
-  return new Failure("invalid_input", "invalid-import-file", message, { hint: importHint, where });
-};
-
-export const invalidImportSettings = (file: string, problems: readonly Problem[]) => {
-  const count = pluralize(problems.length, "invalid setting");
-  const message = `cannot import ${file}: it has ${count}, so nothing was saved`;
-  return new Failure("invalid_input", "invalid-import-settings", message, { hint: "correct the file", problems });
-};
-
 const fileHint = "correct the file, or move it away";
 
 export const invalidSettingsFile = (fault: string, where: FailureLocation, hint = fileHint) =>
   new Failure("usage", "invalid-settings-file", `cannot use ${formatWhere(where)}: ${fault}`, { hint, where });
-
-export const profileExists = (profile: string) => {
-  const hint = `choose another name, or run \`rollcall profile delete ${profile}\` first`;
-  return new Failure("usage", "profile-exists", `the profile "${profile}" already exists`, { hint });
-};
 
 export const profileBuiltIn = (action: string, hint?: string) =>
   new Failure("usage", "profile-built-in", `cannot ${action} local, because local is built in`, { hint });

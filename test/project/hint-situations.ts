@@ -166,16 +166,6 @@ export const situations: Readonly<Record<string, Situation>> = {
       ],
     ],
   },
-  "profile-exists": {
-    before: "rollcall config set split train --profile a --create; rollcall config set split test --profile b --create",
-    fails: "rollcall profile rename a b",
-    helps: [
-      [
-        "rollcall profile delete b --yes && rollcall profile rename a b",
-        "test $(rollcall config get split --profile b) = train && ! rollcall config get split --profile a",
-      ],
-    ],
-  },
   "not-confirmed": {
     before: "rollcall config set split train --profile a --create",
     fails: "rollcall profile delete a",
@@ -284,26 +274,6 @@ export const situations: Readonly<Record<string, Situation>> = {
     fails: "rollcall catalog diff one.json --with two.json --exit-code",
     helps: [["rollcall catalog diff one.json --with two.json", "test -s .out"]],
     drops: ["--exit-code"],
-  },
-  "unreadable-import": {
-    before: "rollcall config set split train",
-    fails: "rollcall config import none.json",
-    helps: [
-      [
-        "rollcall config export > team.json && rollcall config unset split && rollcall config import team.json",
-        "test $(rollcall config get split) = train",
-      ],
-    ],
-  },
-  "invalid-import-file": {
-    before: "rollcall config set split train",
-    fails: "rollcall config import good.jsonl",
-    helps: [
-      [
-        "rollcall config export > team.json && rollcall config unset split && rollcall config import team.json",
-        "test $(rollcall config get split) = train",
-      ],
-    ],
   },
   "calls-missing": {
     before: log,

@@ -16,7 +16,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { tryLock } from "../../src/database/own-file.ts";
-import { exportSettings, renameProfile, setSetting, unsetSettings } from "../../src/settings/changes.ts";
+import { setSetting, unsetSettings } from "../../src/settings/changes.ts";
 import { settingNames } from "../../src/settings/values.ts";
 import { newHome } from "../support/run.ts";
 import { failureOf, logIn, openHome, readSaved, set } from "./open.ts";
@@ -93,23 +93,6 @@ describe("saved settings", () => {
       }),
       { numRuns: 10 },
     );
-  });
-
-  it("move with their profile to another name, and to default only if nothing was saved there", async () => {
-    const work = { work: { split: "train" } };
-    const home = openHome({ profiles: { ...work, plain: { split: "val" } }, logins: { work: { log: { key: "k" } } } });
-    expect(await renameProfile(home.sources, { from: "work", to: "default" })).toEqual({ account: "work" });
-    expect(readSaved(home)).toEqual({
-      profiles: { plain: { split: "val" }, default: { account: "work", split: "train" } },
-    });
-    expect(readSaved(home, "credentials.json")).toEqual({ profiles: { default: { log: { key: "k" } } } });
-    for (const taken of [
-      { profiles: { ...work, default: { split: "val" } } },
-      { profiles: work, logins: { default: { log: { key: "k" } } } },
-    ]) {
-      const renamed = async () => await renameProfile(openHome(taken).sources, { from: "work", to: "default" });
-      expect(await failureOf(renamed)).toMatchObject({ kind: "profile-exists" });
-    }
   });
 
   it("cannot be a secret, an unknown name, an invalid value or a URL of the local service", async () => {
@@ -192,8 +175,9 @@ describe("concurrent writers", () => {
             ? "1MiB"
             : "x";
     await Promise.all(names.map(async (name) => await set(openHome({ env }), name, value(name))));
-    const first = openHome({ env });
-    expect(Object.keys(exportSettings(first.sources).settings).sort()).toEqual([...names].sort());
+    const [first] = homes;
+    const saved = Object(first && readSaved(first)).profiles.default;
+    expect(Object.keys(saved).sort()).toEqual([...names].sort());
     expect(readdirSync(env.ROLLCALL_CONFIG_DIR)).toEqual(["settings.json"]);
   });
 

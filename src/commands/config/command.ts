@@ -1,19 +1,9 @@
 import { command } from "../../cli/command.ts";
 import { flag, repeated, required, text } from "../../cli/kinds.ts";
-import type { Failure } from "../../failure.ts";
 import { printDocument, printObjects } from "../../output/list.ts";
 import { requireConfirmation } from "../../output/prompt.ts";
 import type { Context } from "../../session/context.ts";
-import {
-  exportSettings,
-  importSettings,
-  listSettings,
-  type SettingRow,
-  type SettingsChange,
-  setSetting,
-  showSetting,
-  unsetSettings,
-} from "../../settings/changes.ts";
+import { listSettings, type SettingRow, setSetting, showSetting, unsetSettings } from "../../settings/changes.ts";
 import { setCommand, settingMissing } from "../../settings/read.ts";
 import { findSettingsFile } from "../../settings/saved-files.ts";
 import type { SettingDocument } from "./output.ts";
@@ -65,7 +55,6 @@ const get = command({
   },
 });
 
-const create = flag("create the profile if it does not exist");
 const exampleUrl = "https://api.example.com";
 
 const set = command({
@@ -75,28 +64,21 @@ const set = command({
     name: required(text("setting, such as base_url (`config list` shows all)", "setting", { completion: "settings" })),
     value: required(text("its value", "value", { completion: "setting-values" })),
   },
-  options: { create },
+  options: { create: flag("create the profile if it does not exist") },
   examples: [`rollcall config set base_url ${exampleUrl}`, "rollcall config set split train --profile work --create"],
-  run: async (context, typed) => await saveChange(context, typed, (confirm) => setSetting(context, typed, confirm)),
+  run: async (context, typed) => {
+    const { host, screen } = context;
+    const { profile, isNew, file, name, overriding } = await setSetting(context, typed, async (failure) => {
+      if (!typed.create && !host.terminal.stdin) throw failure;
+      const action = `create the profile ${failure.details.subject}`;
+      await requireConfirmation(context, { action, option: "--create", yes: typed.create });
+    });
+    screen.notice(`saved ${name} in the ${isNew ? "new " : ""}profile ${profile} (${file})`);
+    if (overriding !== undefined) screen.notice(`environment variables override the saved settings: ${overriding}`);
+    if (name === "credential_command")
+      screen.notice("when a request needs a key, rollcall runs credential_command as your user");
+  },
 });
-
-const saveChange = async (
-  context: Context,
-  typed: { create: boolean },
-  save: (confirm: (failure: Failure) => Promise<void>) => Promise<SettingsChange>,
-) => {
-  const { host, screen } = context;
-  const { profile, isNew, file, names, overriding } = await save(async (failure) => {
-    if (!typed.create && !host.terminal.stdin) throw failure;
-    const action = `create the profile ${failure.details.subject}`;
-    await requireConfirmation(context, { action, option: "--create", yes: typed.create });
-  });
-  screen.notice(`saved ${names.join(", ") || "nothing"} in the ${isNew ? "new " : ""}profile ${profile} (${file})`);
-  if (overriding.length > 0)
-    screen.notice(`environment variables override the saved settings: ${overriding.join(", ")}`);
-  if (names.includes("credential_command"))
-    screen.notice("when a request needs a key, rollcall runs credential_command as your user");
-};
 
 const unset = command({
   words: "config unset",
@@ -121,34 +103,10 @@ const path = command({
   },
 });
 
-/** Ignores the output format, because `config import` reads only JSON. */
-const exportCommand = command({
-  words: "config export",
-  about: "print the settings of the profile as JSON, without secrets",
-  examples: ["rollcall config export > team.json"],
-  run: async (context) => {
-    const { screen } = context;
-    const { profile, settings, unknown } = exportSettings(context);
-    if (unknown.length > 0) screen.notice(`settings unknown to this version, so not exported: ${unknown.join(", ")}`);
-    if (Object.keys(settings).length === 0) screen.notice(`the profile ${profile} has no settings`);
-    await screen.printText(`${JSON.stringify(settings, undefined, 2)}\n`);
-  },
-});
-
-const importCommand = command({
-  words: "config import",
-  about: "save the output of `config export` in the profile (all settings or none)",
-  args: { file: required(text("file, or - for standard input")) },
-  options: { create },
-  examples: ["rollcall config export | rollcall config import - --profile copy --create"],
-  run: async (context, typed) =>
-    await saveChange(context, typed, (confirm) => importSettings(context, typed.file, confirm)),
-});
-
 export const config = command({
   words: "config",
   loadOutputs: () => import("./output.ts"),
   about: "read and change the settings of a profile",
   examples: ["rollcall config list", `rollcall config set base_url ${exampleUrl}`],
-  subcommands: [list, get, set, unset, path, exportCommand, importCommand],
+  subcommands: [list, get, set, unset, path],
 });

@@ -16,5 +16,4 @@ export const outputs: s.Outputs = {
   "config list": ["the settings with their sources", list, setting],
   "config get": ["one setting", setting],
   "config path": ["the path of the settings file", object({ settings: text })],
-  "config export": ["the settings of a profile by name, for config import", s.named(s.unknown())],
 };

@@ -2,11 +2,11 @@ import { command } from "../../cli/command.ts";
 import { flag, required, text } from "../../cli/kinds.ts";
 import { printDocument, printObjects } from "../../output/list.ts";
 import { requireConfirmation } from "../../output/prompt.ts";
-import { deleteProfile, findProfile, listProfiles, renameProfile, useProfile } from "../../settings/changes.ts";
+import { deleteProfile, findProfile, listProfiles, useProfile } from "../../settings/changes.ts";
 import { profileBuiltIn } from "../../settings/failures.ts";
 import { localProfile } from "../../settings/layers.ts";
 import { pluralize } from "../../text/sentences.ts";
-import type { ProfileDeleteDocument, ProfileListDocument, ProfileRenameDocument } from "./output.ts";
+import type { ProfileDeleteDocument, ProfileListDocument } from "./output.ts";
 
 const list = command({
   words: "profile list",
@@ -69,28 +69,11 @@ const remove = command({
   },
 });
 
-const rename = command({
-  words: "profile rename",
-  hasSideEffects: true,
-  about: "rename a profile (later runs still skip its logged groups)",
-  args: { from: required(text("a profile", "profile", { completion: "profiles" })), to: required(text("new name")) },
-  examples: ["rollcall profile rename work staging"],
-  run: async (context, { from, to }) => {
-    const { screen } = context;
-    const { account } = await renameProfile(context, { from, to });
-    screen.notice(`renamed the profile ${from} to ${to}`);
-    screen.notice(
-      `the setting \`account\` stays \`${account}\`, so reruns still skip the groups that were logged under the old name`,
-    );
-    if (screen.isForProgram) await printDocument<ProfileRenameDocument>(screen, { from, to, account });
-  },
-});
-
 export const profile = command({
   words: "profile",
   loadOutputs: () => import("./output.ts"),
   group: "more",
-  about: "list, choose, rename and delete saved profiles",
+  about: "list, choose and delete saved profiles",
   examples: ["rollcall profile list", "rollcall profile use work"],
-  subcommands: [list, use, remove, rename],
+  subcommands: [list, use, remove],
 });

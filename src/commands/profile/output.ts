@@ -12,12 +12,9 @@ const list = object({ profiles: s.list(profile) });
 export type ProfileListDocument = s.Infer<typeof list>;
 const deleted = object({ deleted: text, settings: s.list(text), keys: s.list(s.use) });
 export type ProfileDeleteDocument = s.Infer<typeof deleted>;
-const renamed = object(s.sameKeys(text, "from", "to", "account"));
-export type ProfileRenameDocument = s.Infer<typeof renamed>;
 
 export const outputs: s.Outputs = {
   "profile list": ["the saved profiles", list, profile],
   "profile use": ["the default profile", object({ profile: text })],
   "profile delete": ["the deleted profile, and its deleted settings and keys", deleted],
-  "profile rename": ["the old and new name of the profile, and its account", renamed],
 };

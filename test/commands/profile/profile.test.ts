@@ -2,7 +2,6 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { newHome, type RunOptions, runRollcall } from "../../support/run.ts";
-import { json, scriptedServer } from "../../support/server.ts";
 
 const key = "wk-1234567890";
 
@@ -39,34 +38,5 @@ describe("rollcall profile", () => {
     for (const name of ["settings.json", "credentials.json"])
       expect(Object.keys(Object(saved(name).profiles))).toEqual(["default"]);
     expect((await run("config get base_url")).stdout).toBe("https://a.example\n");
-  });
-
-  it("renames a profile twice, and the ledger still recognizes its logged groups", async () => {
-    const { run, saved } = await openHome();
-    const server = await scriptedServer([{ answer: json({}) }]);
-    const log = `log m test/samples/airline.groups.jsonl --split train --base-url ${server.url}`;
-    const env = { ROLLCALL_TOKEN: key };
-    await run("config set base_url http://127.0.0.1:1 --profile plain --create");
-    expect((await run(`${log} --profile plain`, { env })).code).toBe(0);
-    expect((await run("profile rename plain staging --json")).stdout).toBe(
-      '{"from":"plain","to":"staging","account":"plain"}\n',
-    );
-    expect((await run("profile rename staging live --json")).stdout).toBe(
-      '{"from":"staging","to":"live","account":"plain"}\n',
-    );
-    const again = await run(`${log} --profile live --json`, { env });
-    expect(JSON.parse(again.stdout)).toMatchObject({ status: "already_logged" });
-    await run("profile use work");
-    await run("profile rename work office");
-    expect(saved("settings.json").profile).toBe("office");
-    expect(saved("credentials.json").profiles).toMatchObject({ office: { log: { key } } });
-    expect(saved("settings.json").profiles).toMatchObject({ office: { account: "work", split: "train" } });
-    const taken = await run("profile rename office default");
-    expect([taken.code, taken.stderr]).toEqual([2, expect.stringContaining('the profile "default" already exists')]);
-    expect((await run("profile rename office office")).code).toBe(2);
-    expect(saved("credentials.json").profiles).toMatchObject({ office: { log: { key } } });
-    expect((await run("profile rename office local")).code).toBe(2);
-    expect((await run("profile rename office a/b")).code).toBe(2);
-    expect((await run("profile rename nobody somebody")).code).toBe(2);
   });
 });
