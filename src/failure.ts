@@ -116,7 +116,32 @@ export class Failure extends Error {
   }
 }
 
-export const isFailure = <Kind extends string>(
+/** The kinds on which the code decides. Others are only printed. */
+type DecidingKind =
+  | "connection-failed"
+  | "database-corrupt"
+  | "database-failed"
+  | "database-foreign"
+  | "database-refused"
+  | "file-not-followable"
+  | "html-reply"
+  | "input-changed"
+  | "input-unreadable"
+  | "interrupted"
+  | "invalid-filter"
+  | "invalid-input"
+  | "ledger-busy"
+  | "ledger-replaced"
+  | "log-rejected"
+  | "log-resolvable"
+  | "output-failed"
+  | "records-rejected"
+  | "rejects-unwritable"
+  | "setting-invalid"
+  | "setting-missing"
+  | "unsafe-ownership";
+
+export const isFailure = <Kind extends DecidingKind>(
   thrown: unknown,
   kind: Kind,
 ): thrown is Failure & { readonly kind: Kind } => thrown instanceof Failure && thrown.kind === kind;

@@ -13,7 +13,7 @@ import { join, sep } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { formatPage } from "../../src/commands/mcp/run-mcp.ts";
-import { isFailure } from "../../src/failure.ts";
+import { Failure } from "../../src/failure.ts";
 import { openRoot } from "../../src/mcp/root.ts";
 
 const pageOfJson = (json: string, asked: { readonly maxTextLength?: number } = {}): string =>
@@ -89,7 +89,7 @@ describe("openRoot", () => {
           expect(statSync(real).isFile()).toBe(true);
           expect(join(root, file.name)).toBe(real);
         } catch (thrown) {
-          if (!isFailure(thrown, "root-file-missing")) throw thrown;
+          if (!(thrown instanceof Failure) || thrown.kind !== "root-file-missing") throw thrown;
         }
       }),
       { numRuns: 1000, examples: [["a"], ["in/c"], ["up/root/a"], ["sub/out"]] },

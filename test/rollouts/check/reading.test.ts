@@ -4,7 +4,7 @@ import { dirname, join, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
-import { Failure, isFailure } from "../../../src/failure.ts";
+import { Failure } from "../../../src/failure.ts";
 import { decompressionLimit } from "../../../src/rollouts/input/spool.ts";
 import { PositionCounter } from "../../../src/rollouts/rules/positions.ts";
 import { defaultStrictness } from "../../../src/rollouts/rules/rules.ts";
@@ -275,7 +275,7 @@ describe("a whole request in the input", () => {
       `${request("train")}\n${line}`,
       line,
     ].map(async (text) => await readFailure(filesOf(text), { isSplitRequired: true }));
-    for (const thrown of await Promise.all(failures)) expect(isFailure(thrown, "missing-split")).toBe(true);
+    for (const thrown of await Promise.all(failures)) expect(thrown).toMatchObject({ kind: "missing-split" });
   });
 
   it("is rejected if it has a structural key twice, in any spelling", async () => {
@@ -493,8 +493,8 @@ describe("an input file", () => {
 
   it("is standard input by default, unless that is a terminal", async () => {
     const thrown = await readFailure([], { host: testHost({ terminal: { stdin: true } }) });
-    expect(isFailure(thrown, "input-missing")).toBe(true);
-    expect(isFailure(await readFailure(["-", "-"]), "duplicate-stdin")).toBe(true);
+    expect(thrown).toMatchObject({ kind: "input-missing" });
+    expect(await readFailure(["-", "-"])).toMatchObject({ kind: "duplicate-stdin" });
   });
 });
 
