@@ -3,7 +3,7 @@
 import { isObject } from "../json/json-bytes.ts";
 import { ignoreErrors } from "../system/files.ts";
 import * as decimals from "../text/decimal.ts";
-import { dayMs } from "../text/units.ts";
+import { dayMs, utcDay } from "../text/units.ts";
 import type { CatalogModel } from "../wire/contract/models.ts";
 import { toText } from "../wire/contract/replies.ts";
 import * as fields from "./fields.ts";
@@ -201,7 +201,7 @@ const isEnding = (key: string, value: unknown, { now, withinMs }: DiffPolicy) =>
   if (key === "is_ready") return value === false;
   if (value === undefined || value === false) return false;
   const day = fields.readDay(value);
-  return day === undefined || day <= fields.utcDay(now + withinMs);
+  return day === undefined || day <= utcDay(now + withinMs);
 };
 
 const toWritable = (value: unknown = null) =>

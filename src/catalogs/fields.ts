@@ -4,19 +4,12 @@ import { isObject, type JsonObject } from "../json/json-bytes.ts";
 import { ignoreErrors } from "../system/files.ts";
 import { type Decimal, formatDecimal, parseDecimal, shiftDecimal, zero } from "../text/decimal.ts";
 import { cutText } from "../text/sentences.ts";
+import { formatUnixDay, utcDay } from "../text/units.ts";
 import type { CatalogModel } from "../wire/contract/models.ts";
 import { toText } from "../wire/contract/replies.ts";
 
 export const formatPlain = (value: unknown) =>
   typeof value === "string" ? value : (ignoreErrors(() => JSON.stringify(value)) ?? "(nested too deeply)");
-
-/** The last millisecond of the year 9999. */
-const maxMs = Date.UTC(10_000, 0) - 1;
-export const utcDay = (ms: number) => new Date(Math.min(ms, maxMs)).toISOString().slice(0, 10);
-
-/** Returns undefined for a value that is not a time in seconds. */
-export const formatUnixDay = (seconds: unknown) =>
-  typeof seconds === "number" && seconds > 0 && seconds * 1000 <= maxMs ? utcDay(seconds * 1000) : undefined;
 
 export const priceNames = ["prompt", "completion", "image", "request", "input_cache_read"] as const;
 

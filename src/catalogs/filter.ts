@@ -4,7 +4,7 @@ import { invalidOptionValue } from "../system/failures.ts";
 import { compareDecimals, parseDecimal } from "../text/decimal.ts";
 import { findNearest } from "../text/nearest.ts";
 import { formatList, toOptionName } from "../text/sentences.ts";
-import type { TimeResolver } from "../text/units.ts";
+import { type TimeResolver, utcDay } from "../text/units.ts";
 import type { CatalogModel } from "../wire/contract/models.ts";
 import { toText, toTexts } from "../wire/contract/replies.ts";
 import * as fields from "./fields.ts";
@@ -117,7 +117,7 @@ const listCriteria = (filter: Filter, now: number) => {
     [filter.deprecatedWithin?.(now), true],
   ] as const) {
     if (ms === undefined) continue;
-    const day = fields.utcDay(ms);
+    const day = utcDay(ms);
     add(["deprecation_date"], (model) => {
       const end = fields.deprecationDay(model);
       return end !== undefined && (end !== null && end <= day) === wantsPast;

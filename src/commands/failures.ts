@@ -2,8 +2,9 @@ import type { MissingStep } from "../calls/path.ts";
 import type { CatalogId } from "../catalogs/catalog-files.ts";
 import { Failure, type FailureDetails } from "../failure.ts";
 import type { Verification } from "../logging/send/verify-ledger.ts";
+import { adviseToResolve, formatLedgerCommand } from "../rollouts/rules/ledger-advice.ts";
 import { describeSystemCode, formatList, formatRejected, formatSuggestion, pluralize } from "../text/sentences.ts";
-import { adviseToResolve, formatCommandLine, formatLedgerCommand } from "../text/shell-words.ts";
+import { formatCommandLine } from "../text/shell-words.ts";
 
 export const convertRejected = (
   { written, file, ...counts }: Record<"written" | "rejected" | "unreadable", number> & { file: string },

@@ -8,7 +8,8 @@ import { localSettings } from "../session/connect.ts";
 import type { Context } from "../session/context.ts";
 import type { ServiceSettings } from "../settings/read.ts";
 import { interrupted, invalidOptionValue } from "../system/failures.ts";
-import { type Host, isLoopback, waitForAbort } from "../system/host.ts";
+import { type Host, waitForAbort } from "../system/host.ts";
+import { isLoopback } from "../text/locations.ts";
 import { formatCommandLine } from "../text/shell-words.ts";
 
 const options = {

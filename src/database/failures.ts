@@ -1,5 +1,5 @@
 import { Failure, type FailureDetails } from "../failure.ts";
-import { isDatabaseUrl } from "../system/files.ts";
+import { isDatabaseUrl } from "../text/locations.ts";
 import { describeSystemCode } from "../text/sentences.ts";
 import { formatCommandLine } from "../text/shell-words.ts";
 import { formatSeconds } from "../text/units.ts";

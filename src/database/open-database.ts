@@ -1,5 +1,5 @@
 /** Opens SQLite files, and ledgers in PostgreSQL by URL. */
-import { isDatabaseUrl } from "../system/files.ts";
+import { isDatabaseUrl } from "../text/locations.ts";
 import type { DatabaseOptions, DatabaseSchema } from "./database.ts";
 import { openFile } from "./sqlite.ts";
 

@@ -68,6 +68,24 @@ const sharedProblem = withNotes(problem, { id: "problem" });
 export const problems = list(sharedProblem);
 export const limitedProblems = z.readonly(z.array(sharedProblem).check(z.maxLength(20)));
 
+const filteredOut = z.strictObject({
+  trajectories: count,
+  groups: describe("groups that lost all their trajectories", count),
+});
+
+/** Keys of each document about inputs. */
+export const inputKeys = {
+  unreadable_lines: optionalAbout("each counts as a rejected group", count),
+  not_chosen: optionalAbout(
+    "filtered out, by option",
+    z.strictObject(sameKeys(z.optional(filteredOut), "where", "best", "sample", "shard")),
+  ),
+};
+
+export const metrics = describe("means over all valid groups", named(number));
+export const notes = describe("notices, as a person sees them", list(text));
+export const readAndRejected = z.strictObject({ read: count, rejected: count });
+
 /** The note about objects of a service, whose content rollcall does not check. */
 export const passthroughNote =
   "as the service sent it, including unknown keys, invalid values and the spelling of numbers";

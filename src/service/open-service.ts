@@ -2,7 +2,7 @@
 import { constants } from "node:buffer";
 import { type Problem, toFailure } from "../failure.ts";
 import { checkDatabaseMode } from "../system/files.ts";
-import { isLoopback } from "../system/host.ts";
+import { isLoopback } from "../text/locations.ts";
 import { loadLocalKey } from "./access.ts";
 import { createApp } from "./app.ts";
 import { allowHostMissing } from "./failures.ts";

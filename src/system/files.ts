@@ -204,12 +204,9 @@ export const removeDrafts = (path: string, before: number) => {
   }
 };
 
-export const isDatabaseUrl = (location: string) => /^postgres(ql)?:\/\//i.test(location);
-
-/** Ignores an empty file, because rollcall sets the mode of an empty database. */
+/** Ignores a URL, and an empty file, because rollcall sets the mode of an empty database. */
 export const checkDatabaseMode = (location: string, warn: (problem: Problem) => void) => {
-  const isWritten = !isDatabaseUrl(location) && ignoreErrors(() => hasContent(location));
-  const looseMode = isWritten && checkFileMode(location, "600");
+  const looseMode = ignoreErrors(() => hasContent(location)) && checkFileMode(location, "600");
   if (looseMode) warn(looseMode);
 };
 

@@ -38,8 +38,6 @@ export type Host = Readonly<{
   lendTerminal: () => () => void;
 }>;
 
-export const isLoopback = (hostname: string) => /^(?:localhost\.?|127(?:\.\d{1,3}){3}|::1|\[::1\])$/i.test(hostname);
-
 export const decodePercent = (text: string) => {
   try {
     return decodeURIComponent(text);

@@ -75,6 +75,14 @@ export const isDateTime = (text: string) => {
   return year !== undefined && (Number(day) <= 28 || isInMonth());
 };
 
+/** The last millisecond of the year 9999. */
+const maxMs = Date.UTC(10_000, 0) - 1;
+export const utcDay = (ms: number) => new Date(Math.min(ms, maxMs)).toISOString().slice(0, 10);
+
+/** Returns undefined for a value that is not a time in seconds. */
+export const formatUnixDay = (seconds: unknown) =>
+  typeof seconds === "number" && seconds > 0 && seconds * 1000 <= maxMs ? utcDay(seconds * 1000) : undefined;
+
 export const formatIsoTime = (ms: number) => new Date(ms).toISOString();
 
 /** Returns text such as `2026-01-31 12:00:59` (UTC). */

@@ -10,16 +10,15 @@ import {
   priceUnit,
   readField,
   toShownPrice,
-  utcDay,
 } from "../../catalogs/fields.ts";
 import type { CatalogRow } from "../../catalogs/rows.ts";
 import { parseRawBytes } from "../../json/raw-bytes.ts";
+import { modelColumns, serviceColumn, spellTime } from "../../output/lists/model-columns.ts";
 import type { CellTag, Column } from "../../output/views.ts";
 import { readSpelledObject } from "../../output/wire.ts";
 import { formatDecimal } from "../../text/decimal.ts";
-import { dayMs } from "../../text/units.ts";
+import { dayMs, utcDay } from "../../text/units.ts";
 import { toText, toTexts } from "../../wire/contract/replies.ts";
-import { modelColumns, serviceColumn, spellTime } from "../models/model-columns.ts";
 
 type Row = CatalogRow;
 

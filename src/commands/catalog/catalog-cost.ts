@@ -7,7 +7,7 @@ import {
   readUsages,
 } from "../../calls/usage.ts";
 import { type Cost, compareCosts, computeCost, noUsage, type Usage } from "../../catalogs/cost.ts";
-import { compareTexts, deprecationDay, utcDay } from "../../catalogs/fields.ts";
+import { compareTexts, deprecationDay } from "../../catalogs/fields.ts";
 import { checkFilterWords, compileFilter } from "../../catalogs/filter.ts";
 import type { CatalogEntry } from "../../catalogs/rows.ts";
 import { parseRawJson } from "../../json/raw-json.ts";
@@ -18,6 +18,7 @@ import type { Context } from "../../session/context.ts";
 import { invalidOptionValue } from "../../system/failures.ts";
 import { parseDecimal } from "../../text/decimal.ts";
 import { pluralize } from "../../text/sentences.ts";
+import { utcDay } from "../../text/units.ts";
 import { readCall } from "../../wire/contract/call.ts";
 import { toText } from "../../wire/contract/replies.ts";
 import { callsMissing, modelsMissing, usageMissing, usageUnrecorded } from "../failures.ts";

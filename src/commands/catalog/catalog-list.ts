@@ -14,10 +14,10 @@ import { readSpelledObject } from "../../output/wire.ts";
 import { listServiceArgs } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import type { CatalogSourceOptions, FilterOptions, OrderOptions } from "../../session/options/list-options.ts";
+import { readModels } from "../../session/read-models.ts";
 import { findNearest } from "../../text/nearest.ts";
 import { toText } from "../../wire/contract/replies.ts";
 import { modelNotListed } from "../failures.ts";
-import { readModels } from "../models/run-models.ts";
 import { type ListName, rowColumns } from "./catalog-columns.ts";
 import * as source from "./read-catalogs.ts";
 

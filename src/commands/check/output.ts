@@ -1,20 +1,14 @@
-/** Defines the document of `check`, and keys of all documents about an input. */
+/** Defines the document of `check`. */
 import * as s from "../../output/document-schemas.ts";
-import { count, describe, object, optional, optionalAbout, sameKeys } from "../../output/document-schemas.ts";
-
-const filteredOut = object({ trajectories: count, groups: describe("groups that lost all their trajectories", count) });
-
-export const inputKeys = {
-  unreadable_lines: optionalAbout("each counts as a rejected group", count),
-  not_chosen: optionalAbout(
-    "filtered out, by option",
-    object(sameKeys(optional(filteredOut), "where", "best", "sample", "shard")),
-  ),
-};
-
-export const metrics = describe("means over all valid groups", s.named(s.number));
-export const notes = describe("notices, as a person sees them", s.list(s.text));
-export const readAndRejected = object({ read: count, rejected: count });
+import {
+  count,
+  inputKeys,
+  metrics,
+  notes,
+  object,
+  optionalAbout,
+  readAndRejected,
+} from "../../output/document-schemas.ts";
 
 const check = object({
   status: s.oneOf("valid", "invalid"),

@@ -1,7 +1,6 @@
 /** Defines the document of `compare`. */
 import * as s from "../../output/document-schemas.ts";
-import { count, describe, list, named, nullable, number, object, text } from "../../output/document-schemas.ts";
-import { notes } from "../check/output.ts";
+import { count, describe, list, named, notes, nullable, number, object, text } from "../../output/document-schemas.ts";
 
 const side = object({ groups: count, trajectories: count, exceptions: count });
 const interval = describe("95 % interval; null for fewer than two pairs", nullable(list(number)));

@@ -8,13 +8,13 @@ import type { Program } from "../../cli/command.ts";
 import type { OptionKind } from "../../cli/kinds.ts";
 import { listOutputs } from "../../cli/outputs.ts";
 import { keysOf } from "../../output/document-schemas.ts";
+import { modelColumns } from "../../output/lists/model-columns.ts";
 import type { Context } from "../../session/context.ts";
 import { readSavedTexts } from "../../settings/layers.ts";
 import { findDataFolder } from "../../settings/saved-files.ts";
 import { isSettingName, settings as settingTable } from "../../settings/values.ts";
 import { rowColumns } from "../catalog/catalog-columns.ts";
 import { measureColumns } from "../compare/measures.ts";
-import { modelColumns } from "../models/model-columns.ts";
 import { rowNames } from "../stats/each-row.ts";
 import { sliceColumns } from "../stats/slice-columns.ts";
 

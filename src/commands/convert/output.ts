@@ -1,7 +1,16 @@
 /** Defines the document of `convert`. */
 import * as s from "../../output/document-schemas.ts";
-import { count, describe, list, nullable, object, text } from "../../output/document-schemas.ts";
-import { inputKeys, notes, readAndRejected } from "../check/output.ts";
+import {
+  count,
+  describe,
+  inputKeys,
+  list,
+  notes,
+  nullable,
+  object,
+  readAndRejected,
+  text,
+} from "../../output/document-schemas.ts";
 
 const convert = object({
   status: s.oneOf("converted"),

@@ -15,7 +15,8 @@ import { listSkippedFiles, printSkippedFiles, withExcerpts } from "../../session
 import { closeDatasetAtEnd, readInputs } from "../../session/read-inputs.ts";
 import type { Settings } from "../../settings/read.ts";
 import { conflictingOptions } from "../../system/failures.ts";
-import { checkDatabaseMode, isDatabaseUrl } from "../../system/files.ts";
+import { checkDatabaseMode } from "../../system/files.ts";
+import { isDatabaseUrl } from "../../text/locations.ts";
 import { describeSystemCode, pluralize, toOptionArgs } from "../../text/sentences.ts";
 import { formatIsoTime } from "../../text/units.ts";
 import * as failures from "../failures.ts";

@@ -3,14 +3,16 @@ import * as s from "../../output/document-schemas.ts";
 import {
   count,
   describe,
+  inputKeys,
   list,
+  metrics,
+  notes,
   nullable,
   object,
   optional,
   optionalAbout,
   text,
 } from "../../output/document-schemas.ts";
-import { inputKeys, metrics, notes } from "../check/output.ts";
 
 const outcomes = object({
   read: count,

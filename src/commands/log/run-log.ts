@@ -16,7 +16,8 @@ import { printDistributions, printWarnings } from "../../session/print-problems.
 import { closeDatasetAtEnd, printInputNotes, readInputs, readStrictness } from "../../session/read-inputs.ts";
 import type { Settings } from "../../settings/read.ts";
 import { conflictingOptions, invalidOptionValue } from "../../system/failures.ts";
-import { checkDatabaseMode, isDatabaseUrl, requireCreatable } from "../../system/files.ts";
+import { checkDatabaseMode, requireCreatable } from "../../system/files.ts";
+import { isDatabaseUrl } from "../../text/locations.ts";
 import { describeSystemCode, pluralize } from "../../text/sentences.ts";
 import { ledgerLocationMissing, stdoutIsTerminal } from "../failures.ts";
 import type { LogOptions } from "./command.ts";

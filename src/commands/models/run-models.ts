@@ -2,15 +2,14 @@
 import { compilePattern } from "../../catalogs/fields.ts";
 import { parseRawBytes } from "../../json/raw-bytes.ts";
 import { printList } from "../../output/list.ts";
-import { noteDefects, noteSelection, parseOrder, rankColumns, sortRows } from "../../output/lists/sort-rows.ts";
-import { openServiceClient, readEffectiveSettings } from "../../session/connect.ts";
+import { modelColumns } from "../../output/lists/model-columns.ts";
+import { noteSelection, parseOrder, rankColumns, sortRows } from "../../output/lists/sort-rows.ts";
+import { readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import type { OrderOptions } from "../../session/options/list-options.ts";
-import type { Settings } from "../../settings/read.ts";
+import { readModels } from "../../session/read-models.ts";
 import { saveModelIds } from "../../settings/saved-files.ts";
-import { listModels as endpoint } from "../../wire/contract/models.ts";
 import { toText } from "../../wire/contract/replies.ts";
-import { modelColumns } from "./model-columns.ts";
 
 export const listModels = async (
   context: Context,
@@ -32,11 +31,4 @@ export const listModels = async (
   const ids = entries.flatMap(({ value }) => toText(value.id) ?? []);
   saveModelIds(context.host, ids);
   await printList(screen, { columns: rankColumns(modelColumns, order), rows, wire });
-};
-
-export const readModels = async (context: Context, settings: Settings) => {
-  const client = await openServiceClient(context, settings);
-  const { value: models } = await client.send(endpoint, { parameters: {}, body: undefined });
-  noteDefects(context.screen, models, "the list of models");
-  return models;
 };

@@ -1,7 +1,17 @@
 /** Defines the documents of `stats`. */
 import * as s from "../../output/document-schemas.ts";
-import { count, describe, list, named, nullable, number, object, text } from "../../output/document-schemas.ts";
-import { inputKeys, notes } from "../check/output.ts";
+import {
+  count,
+  describe,
+  inputKeys,
+  list,
+  named,
+  notes,
+  nullable,
+  number,
+  object,
+  text,
+} from "../../output/document-schemas.ts";
 
 const interval = describe(
   "95 % interval of the mean, clustered by group; null for fewer than two groups",

@@ -1,7 +1,6 @@
 /** Defines the documents of `view`. */
 import * as s from "../../output/document-schemas.ts";
-import { count, describe, object, oneOf, text } from "../../output/document-schemas.ts";
-import { inputKeys } from "../check/output.ts";
+import { count, describe, inputKeys, object, oneOf, text } from "../../output/document-schemas.ts";
 
 const readAndWritten = object(s.sameKeys(count, "read", "rejected", "written"));
 const served = object({ status: oneOf("serving"), url: describe("has a secret token after #", text) });

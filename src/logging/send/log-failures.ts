@@ -1,7 +1,7 @@
 /** Describes the failures of runs that sent requests. */
 import { Failure, type FailureDetails, isFailure } from "../../failure.ts";
+import { adviseToResolve, formatLedgerCommand } from "../../rollouts/rules/ledger-advice.ts";
 import * as sentences from "../../text/sentences.ts";
-import { adviseToResolve, formatLedgerCommand } from "../../text/shell-words.ts";
 import type { SentRequest } from "./attempt-request.ts";
 import { outcomes } from "./outcome.ts";
 import type { SendResult } from "./send-result.ts";

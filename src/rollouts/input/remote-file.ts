@@ -1,7 +1,7 @@
 /** Requests files at URLs, and follows redirects. */
 
 import { isFailure } from "../../failure.ts";
-import { isLoopback } from "../../system/host.ts";
+import { isLoopback } from "../../text/locations.ts";
 import type { DownloadOptions, DownloadReply, Downloads } from "../../wire/client/download.ts";
 import { type RemoteLocation, remoteFailure, UnusableInput, unsafeRedirect } from "./failures.ts";
 

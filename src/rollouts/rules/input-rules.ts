@@ -1,6 +1,6 @@
 /** Defines rules for the whole input, responses, the ledger and growing files. */
 import { pluralize } from "../../text/sentences.ts";
-import { adviseToResolve, formatLedgerCommand } from "../../text/shell-words.ts";
+import { adviseToResolve, formatLedgerCommand } from "./ledger-advice.ts";
 import {
   error,
   errorOfInput,

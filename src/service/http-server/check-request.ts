@@ -1,7 +1,7 @@
 /** Checks the host, the origin and the credential of a request. */
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import { isLoopback } from "../../system/host.ts";
+import { isLoopback } from "../../text/locations.ts";
 
 export const foreignRequestReason = (headers: IncomingHttpHeaders, allowHosts: readonly string[]) => {
   const { host = "", origin, "sec-fetch-site": site } = headers;

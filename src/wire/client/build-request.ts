@@ -1,6 +1,7 @@
 /** Builds requests (interface 4, 5) and their `--debug` lines. */
 import { version } from "../../../package.json" with { type: "json" };
-import { type Host, isLoopback } from "../../system/host.ts";
+import type { Host } from "../../system/host.ts";
+import { isLoopback } from "../../text/locations.ts";
 import { type Credential, type Endpoint, fillPath } from "../contract/endpoint.ts";
 import type { ExchangeResult, Headers } from "./exchange.ts";
 import { credentialOverHttp, invalidHeader, invalidPathParameter } from "./failures.ts";

@@ -1,6 +1,7 @@
 /** Finds the proxy of a request. */
 import { isIP } from "node:net";
-import { decodePercent, type Host, isLoopback } from "../../system/host.ts";
+import { decodePercent, type Host } from "../../system/host.ts";
+import { isLoopback } from "../../text/locations.ts";
 import { invalidProxy } from "./failures.ts";
 import { hostAndPort, type Route } from "./route.ts";
 

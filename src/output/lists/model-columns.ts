@@ -1,7 +1,7 @@
 /** Defines the columns of inference models (interface 2.3), whose order output.md promises. */
-import { formatUnixDay } from "../../catalogs/fields.ts";
-import type { Column } from "../../output/views.ts";
+import { formatUnixDay } from "../../text/units.ts";
 import { type ReplyEntry, toText } from "../../wire/contract/replies.ts";
+import type { Column } from "../views.ts";
 
 type ServiceColumn<Row> = Omit<Column<Row>, "name" | "value" | "cell"> &
   Readonly<{
