@@ -4,7 +4,6 @@ import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { describeCommands } from "../../src/commands/commands/command.ts";
 import { program } from "../../src/commands/program.ts";
-import { settingNames, settings as settingTable } from "../../src/settings/values.ts";
 import { runHereOnTerminal } from "../support/here.ts";
 import { runRollcall } from "../support/run.ts";
 import { hasShell } from "../support/shell.ts";
@@ -13,6 +12,7 @@ import { commandsPage } from "./docs/commands.ts";
 import { formatsPage } from "./docs/formats.ts";
 import { drawTerminal } from "./docs/picture.ts";
 import { rulesPage } from "./docs/rules.ts";
+import { exitCodesPage, settingsPage } from "./docs/settings.ts";
 
 const pages = [
   "README.md",
@@ -71,41 +71,27 @@ describe("docs/commands.md", () => {
   });
 });
 
-describe("docs/guide/input-formats.md", () => {
+describe("docs/reference/formats.md", () => {
   it("contains every format", async () => {
-    await expect(await formatsPage()).toMatchFileSnapshot("../../docs/guide/input-formats.md");
+    await expect(await formatsPage()).toMatchFileSnapshot("../../docs/reference/formats.md");
+  });
+});
+
+describe("docs/reference/settings.md", () => {
+  it("contains every setting", async () => {
+    await expect(settingsPage()).toMatchFileSnapshot("../../docs/reference/settings.md");
+  });
+});
+
+describe("docs/reference/exit-codes.md", () => {
+  it("contains every exit code", async () => {
+    await expect(exitCodesPage()).toMatchFileSnapshot("../../docs/reference/exit-codes.md");
   });
 });
 
 describe("docs/reference/rules.md", () => {
   it("contains every rule", async () => {
     await expect(await rulesPage()).toMatchFileSnapshot("../../docs/reference/rules.md");
-  });
-});
-
-describe("docs/operate/configuration.md", () => {
-  const defaultOf = ({
-    derivedFrom,
-    commandDefaults,
-    fallback = commandDefaults,
-    localFallback,
-  }: (typeof settingTable)[keyof typeof settingTable]): string => {
-    if (localFallback !== undefined) return `\`${localFallback}\` in the profile \`local\``;
-    if (typeof fallback !== "function") return fallback === undefined ? "" : `\`${fallback}\``;
-    if (derivedFrom === undefined) return "the profile's name";
-    const source = settingTable[derivedFrom].fallback;
-    return `\`${fallback({ profile: "", text: typeof source === "string" ? source : derivedFrom })}\``;
-  };
-
-  it("has a table of all settings", async () => {
-    const rows = settingNames.map((name) => {
-      const about = settingTable[name].about.replaceAll("<", "\\<");
-      return `| \`${name}\` | ${about} | ${defaultOf(settingTable[name])} |\n`;
-    });
-    const page = readFileSync("docs/operate/configuration.md", "utf8");
-    const table = /(?<=^\| setting \| meaning \| default \|\n\|---\|---\|---\|\n)(?:\|.*\n)*/m;
-    expect(page).toMatch(table);
-    await expect(page.replace(table, rows.join(""))).toMatchFileSnapshot("../../docs/operate/configuration.md");
   });
 });
 

@@ -13,19 +13,19 @@ export type Topic = Readonly<{
 }>;
 
 const codeMeanings: Readonly<Record<FailureCode | "success", string>> = {
-  success: "The command did its work, or there was no work.",
-  internal: "A defect of rollcall.",
-  usage: "Wrong arguments, or a missing or invalid setting.",
+  success: "Everything is done, or nothing was left to do.",
+  internal: "A defect of rollcall. The hint says how to report it.",
+  usage: "Wrong arguments, a missing or invalid setting, or a question that you did not confirm. Nothing was sent.",
   invalid_input: "Invalid input. Nothing was sent.",
-  auth: "A credential is missing, or the service refused it.",
-  unavailable: "The network or the service is unavailable. Rerunning the command is safe.",
-  refused: "The service refused the request, or its answer does not match its interface.",
+  auth: "A credential is missing, or the service refused it (401, 403).",
+  unavailable: "The network or the service is unavailable, or an answer was cut off. Rerunning the command is safe.",
+  refused: "The service refused the request, or its answer does not match its interface, such as HTML.",
   partial: "Some or all groups were not logged or converted, because they were rejected or not sent.",
   unknown_outcome: "A request may or may not have been logged. The hint of the error says how to resolve it.",
-  not_found: "The named call, model, catalog, request or key does not exist.",
+  not_found: "The service answered 404 with JSON, or a named call, model, catalog, request or key does not exist.",
   differs:
     "`catalog diff --exit-code` or `ledger verify` found a difference, or `compare --exit-code` found a lower reward.",
-  storage: "rollcall cannot use a file or folder, or cannot write its output.",
+  storage: "rollcall cannot use a file or folder, such as a locked ledger or a full disk, or cannot write its output.",
   interrupted: "A signal (SIGHUP, SIGINT or SIGTERM) ended the run. Run the same command again to continue.",
 };
 

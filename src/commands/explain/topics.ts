@@ -50,14 +50,7 @@ const otherTopics = [
     "warning",
     "Other users can read or change keys or settings in this file or folder.",
   ),
-  ruleTopic("setting-invalid", "error", "The setting does not accept this saved or imported value."),
-  ruleTopic("setting-unknown", "error", "This version of rollcall does not have the imported setting."),
-  ruleTopic("built-in-setting", "error", "The profile `local` uses the local service, which has its own URL and key."),
-  ruleTopic(
-    "secret-in-settings",
-    "error",
-    "Settings are printed and shared. `rollcall auth login` saves secrets in another file.",
-  ),
+  ruleTopic("setting-invalid", "warning", "The setting does not accept this saved value."),
   ruleTopic(
     "key-not-verified",
     "warning",

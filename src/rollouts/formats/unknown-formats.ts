@@ -71,6 +71,9 @@ const unknownFormats: Readonly<Record<string, (record: Value) => boolean | undef
   },
 };
 
+/** The names for the documentation, with the reasons. */
+export const unknownFormatNames = Object.keys(unknownFormats);
+
 /** Exports and replies of APIs have their records in these lists. */
 const listKeys = ["runs", "traces", "data"];
 
@@ -80,5 +83,5 @@ export const findUnknownFormat = (records: readonly Value[]) => {
     record.isList ? (record.get(0) ?? []) : [record, ...listKeys.flatMap((key) => record.get(key, 0) ?? [])],
   );
   const objects = elements.filter(({ isObject }) => isObject);
-  return Object.keys(unknownFormats).find((name) => objects.some((record) => unknownFormats[name]?.(record)));
+  return unknownFormatNames.find((name) => objects.some((record) => unknownFormats[name]?.(record)));
 };

@@ -83,7 +83,7 @@ export const inputRules = {
       name === undefined
         ? `name the format with --from (${formats.join(", ")}), or write the rollouts in one of these formats (docs/guide/input-formats.md)`
         : "write the rollouts in another format, as docs/guide/input-formats.md describes",
-    why: "The records have neither the keys of rollcall's format nor those of another format that it reads. `docs/guide/input-formats.md` lists the formats, and says why rollcall refuses some files.",
+    why: "The records have neither the keys of rollcall's format nor those of another format that it reads. `docs/reference/formats.md` lists the formats, and the files that rollcall refuses.",
     example: problem({ name: undefined, keys: ["question", "reply"], formats: ["trl", "rollcall"] }, "rows.jsonl"),
   }),
   "lossy-format": errorOfInput<{ format: string }>({
