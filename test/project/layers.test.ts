@@ -71,7 +71,7 @@ const modules: Readonly<Record<string, Module>> = {
   "rollouts/formats": {
     imports: "rollouts/index rollouts/input rollouts/messages rollouts/rules",
     uses: "files",
-    open: "convert-inputs convert-opened format receipt recognize",
+    open: "convert-inputs convert-opened format receipt recognize unknown-formats",
   },
   "rollouts/check": {
     imports: "rollouts/index rollouts/messages rollouts/rules",
