@@ -16,13 +16,15 @@ export interface Context {
   closeAtEnd<Opened extends Closable>(opened: Opened): Opened;
   /** Runs `work` when the context closes. Ignores the errors of `work`. */
   runAtEnd(work: () => Promise<void>): void;
-  /** Adds details, such as excerpts, to the error of the run. */
-  explain: (thrown: unknown) => Promise<unknown>;
+  /** Replaces the function that adds details, such as excerpts, to the error of the run. */
+  explainWith(explain: (thrown: unknown) => Promise<unknown>): void;
+  explain(thrown: unknown): Promise<unknown>;
   close(): Promise<void>;
 }
 
 export const openContext = ({ host, screen, flags }: Pick<Context, "host" | "screen" | "flags">): Context => {
   const opened: Closable[] = [];
+  let explain = async (thrown: unknown) => thrown;
   const closeAtEnd: Context["closeAtEnd"] = (value) => {
     opened.push(value);
     return value;
@@ -33,7 +35,10 @@ export const openContext = ({ host, screen, flags }: Pick<Context, "host" | "scr
     flags,
     closeAtEnd,
     runAtEnd: (work) => void closeAtEnd({ close: async () => await work().catch(() => undefined) }),
-    explain: async (thrown) => thrown,
+    explainWith(given) {
+      explain = given;
+    },
+    explain: async (thrown) => await explain(thrown),
     async close() {
       for (const closable of opened.splice(0).reverse()) await closable.close();
     },

@@ -4,7 +4,6 @@ import { Failure, type Problem } from "../failure.ts";
 import { endOfLine, newline } from "../json/json-bytes.ts";
 import type { Screen } from "../output/screen.ts";
 import type { CheckResult } from "../rollouts/dataset/check-result.ts";
-import type { Distributions } from "../rollouts/dataset/group-metrics.ts";
 import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
 import { findText, readRange, type Source } from "../rollouts/input/source.ts";
 import { redactSecrets } from "../rollouts/rules/known-secrets.ts";
@@ -61,12 +60,15 @@ export const printSkippedFiles = async ({ screen }: Context, dataset: Dataset) =
   for (const warning of shown) screen.warn(warning);
 };
 
-/** `counts` includes problems that are not in the failure. */
-export const withExcerpts = async (
+/** If the run fails, its problems get excerpts of the sources. */
+export const explainWithExcerpts = (context: Context, { sources, problems }: Pick<Dataset, "sources" | "problems">) =>
+  context.explainWith((thrown) => addExcerpts(context, thrown, { sources, counts: problems.counts }));
+
+/** @param counts include problems that are not in the failure */
+export const addExcerpts = async (
   { screen }: Context,
-  sources: readonly Source[],
   thrown: unknown,
-  counts: readonly RuleCount[] = [],
+  { sources, counts }: { sources: readonly Source[]; counts: readonly RuleCount[] },
 ) => {
   if (screen.isForProgram || !(thrown instanceof Failure)) return thrown;
   const { problems = [] } = thrown.details;
@@ -167,9 +169,3 @@ const readExcerpt = async (sources: readonly Source[], { rule, file = "", offset
 };
 
 const firstToken = /^(?:"(?:\\.?|[^"\\])*"?|'(?:\\.?|[^'\\])*'?|[\w+.-]+|.)/su;
-
-/** Shows the rewards as bars to people. */
-export const printDistributions = async (screen: Screen, collect: () => Distributions) => {
-  if (!screen.host.terminal.stdout || screen.format !== "table" || screen.options.quiet) return;
-  await (await import("./histogram.ts")).printHistograms(screen, collect());
-};

@@ -82,9 +82,9 @@ export const read = async (files: readonly string[], asked: ReadOptions = {}): P
     maxUnpackedBytes: asked.maxUnpackedBytes ?? 2 ** 36,
     groupBy: asked.groupBy === undefined ? undefined : [asked.groupBy],
     strictness: asked.strictness ?? { strict: false, allowed: others },
-    foreign: { from: "rollcall", hasReceipt: false, allowsLossy: false, keepsHistories: false },
+    ...{ from: "rollcall", hasReceipt: false, allowsLossy: false, keepsHistories: false },
     onOpened: asked.onOpened ?? (() => undefined),
-    onProgress: asked.onProgress ?? (() => undefined),
+    onProgress: asked.onProgress,
   });
   onTestFinished(() => reading.close());
   return reading;

@@ -1,5 +1,6 @@
 import { Failure, type Problem, toProblemDocument, toWarningDocuments } from "../../failure.ts";
 import { printReport } from "../../output/ci-report.ts";
+import { printDistributions } from "../../output/histogram.ts";
 import { printDocument } from "../../output/list.ts";
 import { formatUnreadable, printFacts, toFacts } from "../../output/lists/print-facts.ts";
 import { type CheckResult, composeCheckResult } from "../../rollouts/dataset/check-result.ts";
@@ -10,8 +11,8 @@ import { combineModes, locateLine } from "../../rollouts/input/source.ts";
 import { readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import { checkReportFiles } from "../../session/output-files.ts";
-import { printDistributions, printWarnings } from "../../session/print-problems.ts";
-import { closeDatasetAtEnd, printInputNotes, readInputs } from "../../session/read-inputs.ts";
+import { printWarnings } from "../../session/print-problems.ts";
+import { readInputs, readRollouts } from "../../session/read-rollouts.ts";
 import { roundForDisplay } from "../../text/decimal.ts";
 import type { CheckOptions } from "./command.ts";
 import type { CheckDocument } from "./output.ts";
@@ -42,20 +43,16 @@ export const check = async (context: Context, typed: CheckOptions) => {
     };
     for (const report of reports) await printReport(screen, { ...report, ...facts });
   };
-  const read = async (options: Partial<Parameters<typeof readInputs>[1]>) => {
-    const request = { settings, typed, label: "checking", skipsDigests: true, ...options };
-    return await readInputs(context, request).catch(async (thrown: unknown) => {
-      if (thrown instanceof Failure && thrown.code === "invalid_input")
-        await printReports(thrown.details.problems ?? []);
-      throw thrown;
-    });
+  const reportFailure = async (thrown: unknown) => {
+    if (thrown instanceof Failure && thrown.code === "invalid_input") await printReports(thrown.details.problems ?? []);
+    throw thrown;
   };
-  const dataset = await read({ files: typed.file, split: settings.get("split"), continuesAfterErrors: true });
-  closeDatasetAtEnd(context, dataset);
-  printInputNotes(context, dataset, typed);
+  const needs = { settings, label: "checking", skipsDigests: true };
+  const own = { ...needs, split: settings.get("split"), continuesAfterErrors: true };
+  const dataset = await readRollouts(context, typed, own).catch(reportFailure);
   if (against.length > 0) {
-    const whole = { where: undefined, best: undefined, sample: undefined, shard: undefined };
-    const otherSplit = await read({ files: against, typed: { ...typed, ...whole } });
+    const whole = { file: against, where: undefined, best: undefined, sample: undefined, shard: undefined };
+    const otherSplit = await readInputs(context, { ...typed, ...whole }, needs).catch(reportFailure);
     await reportSplitLeaks(dataset, otherSplit, host.signal).finally(otherSplit.close);
   }
   const result = composeCheckResult(dataset);

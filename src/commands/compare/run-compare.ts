@@ -12,8 +12,8 @@ import { readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import { readTries } from "../../session/options/input-options.ts";
 import { checkReportFiles } from "../../session/output-files.ts";
-import { noteWarnings, skipInvalidGroups, withExcerpts } from "../../session/print-problems.ts";
-import { closeDatasetAtEnd, printInputNotes, readInputs } from "../../session/read-inputs.ts";
+import { explainWithExcerpts, noteWarnings, skipInvalidGroups } from "../../session/print-problems.ts";
+import { readRollouts } from "../../session/read-rollouts.ts";
 import { conflictingOptions } from "../../system/failures.ts";
 import { formatForDisplay, roundForDisplay } from "../../text/decimal.ts";
 import { formatList, pluralize } from "../../text/sentences.ts";
@@ -65,8 +65,7 @@ export const printComparison = async (context: Context, options: CompareOptions)
   noteWarnings(context, datasets.b, typed.b);
   await printReports(screen, { typed, failure, document, datasets: [datasets.a, datasets.b], problems });
   if (failure) {
-    const { sources, problems } = results[0]?.failure ? datasets.a : datasets.b;
-    context.explain = (thrown) => withExcerpts(context, sources, thrown, problems.counts);
+    explainWithExcerpts(context, results[0]?.failure ? datasets.a : datasets.b);
     throw failure;
   }
   if (typed.exitCode) requireEqual(comparison, typed);
@@ -93,11 +92,8 @@ const readBoth = async (context: Context, typed: ComparedRuns): Promise<Datasets
     const where = wheres.length > 1 ? wheres.map((one) => `(${one})`).join(" && ") : wheres[0];
     // Each input would be sampled and divided without the other, which would break pairs.
     const one = { ...typed, file: [file], where, sample: undefined, seed: "0", shard: undefined };
-    const request = { settings, typed: one, skipsDigests: true, measures, continuesAfterErrors: true, subject: file };
-    const dataset = await readInputs(context, { ...request, label: `reading ${file}` });
-    closeDatasetAtEnd(context, dataset);
-    printInputNotes(context, dataset, one, file);
-    return dataset;
+    const needs = { settings, skipsDigests: true, measures, continuesAfterErrors: true, subject: file };
+    return await readRollouts(context, one, { ...needs, label: `reading ${file}` });
   };
   return { a: await read(typed.a, typed.whereA), b: await read(typed.b, typed.whereB) };
 };

@@ -34,8 +34,7 @@ const readExampleFiles = async (
   const sources = Object.entries(files).map(([name, content = ""]) => {
     return { name, bytes: openMemoryBytes(Buffer.from(content)) };
   });
-  const { signal } = new AbortController();
-  const options = { split, groupBy, isSplitRequired: false, signal, onProgress: () => undefined };
+  const options = { split, groupBy, host: new AbortController() };
   return { ...(await readSources(sources, options)), close: async () => undefined };
 };
 

@@ -11,8 +11,8 @@ import type { KeyColumn } from "../../output/views.ts";
 import { composeCheckResult } from "../../rollouts/dataset/check-result.ts";
 import { createDestinationFilter, hasNoLogUrl, listServiceArgs, readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
-import { listSkippedFiles, printSkippedFiles, withExcerpts } from "../../session/print-problems.ts";
-import { closeDatasetAtEnd, readInputs } from "../../session/read-inputs.ts";
+import { addExcerpts, listSkippedFiles, printSkippedFiles } from "../../session/print-problems.ts";
+import { readRollouts } from "../../session/read-rollouts.ts";
 import type { Settings } from "../../settings/read.ts";
 import { conflictingOptions } from "../../system/failures.ts";
 import { checkDatabaseMode } from "../../system/files.ts";
@@ -82,7 +82,8 @@ export const verifyGroups = async (context: Context, typed: FileOptions) => {
   }
   if (isVerified) return;
   // The problems concern the ledger, so excerpts of the input would not help.
-  context.explain = (thrown) => withExcerpts(context, [], thrown, verification.problemCounts);
+  const found = { sources: [], counts: verification.problemCounts };
+  context.explainWith(async (thrown) => await addExcerpts(context, thrown, found));
   throw failures.ledgerDiffers(verification, listLedgerArgs(context, typed));
 };
 
@@ -272,8 +273,7 @@ const listLedgerArgs = ({ flags }: Context, { ledger }: LocationOptions) => [
 
 const compareFiles = async (context: Context, typed: FileOptions, options: { isPerScope: boolean }) => {
   const settings = await readEffectiveSettings(context);
-  const dataset = await readInputs(context, { settings, typed, split: typed.split });
-  closeDatasetAtEnd(context, dataset);
+  const dataset = await readRollouts(context, typed, { settings, split: typed.split });
   await printSkippedFiles(context, dataset);
   const { failure } = composeCheckResult(dataset);
   if (dataset.groups.count === 0 && failure) throw failure;

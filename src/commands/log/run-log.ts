@@ -4,6 +4,7 @@ import { openExistingLedger } from "../../logging/ledger/open-ledger.ts";
 import { emptyResult, type LogResult } from "../../logging/send/log-result.ts";
 import type { DeliverOptions } from "../../logging/send/send-options.ts";
 import { outputFailed } from "../../output/failures.ts";
+import { printDistributions } from "../../output/histogram.ts";
 import { checkFactFields } from "../../output/lists/print-facts.ts";
 import { missingSplit } from "../../rollouts/dataset/failures.ts";
 import { collectDistributions } from "../../rollouts/dataset/group-metrics.ts";
@@ -12,8 +13,8 @@ import { isRolloutFile } from "../../rollouts/input/names.ts";
 import * as connect from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import { checkOutputFiles, writeReceipt } from "../../session/output-files.ts";
-import { printDistributions, printWarnings } from "../../session/print-problems.ts";
-import { closeDatasetAtEnd, printInputNotes, readInputs, readStrictness } from "../../session/read-inputs.ts";
+import { printWarnings } from "../../session/print-problems.ts";
+import { closeDatasetAtEnd, readRollouts, readStrictness } from "../../session/read-rollouts.ts";
 import type { Settings } from "../../settings/read.ts";
 import { conflictingOptions, invalidOptionValue } from "../../system/failures.ts";
 import { checkDatabaseMode, requireCreatable } from "../../system/files.ts";
@@ -85,8 +86,6 @@ const logFiles = async (run: LogRun) => {
   const { receipt, body: number } = typed;
   const options = toDeliveryOptions(run);
   const dataset = await readFiles(run);
-  closeDatasetAtEnd(context, dataset);
-  printInputNotes(context, dataset, typed);
   if (receipt !== undefined) await writeReceipt(context, receipt, dataset);
   const body = number === undefined ? undefined : { number, write: screen.printBytes };
   const result = await (await import("../../logging/send/deliver-groups.ts"))
@@ -103,9 +102,8 @@ const readFiles = async (run: LogRun) => {
   const { context, settings, typed, meter } = run;
   const { modelId } = typed;
   const split = settings.get("split");
-  const reading = readInputs(context, {
+  const reading = readRollouts(context, typed, {
     settings,
-    typed,
     split,
     isSplitRequired: true,
     hasReceipt: typed.receipt !== undefined,

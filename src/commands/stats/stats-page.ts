@@ -63,7 +63,7 @@ const drawBar = (share: number) => {
 
 const listRanges = async (rewards: Distributions["rewards"]): Promise<readonly Line[]> => {
   if (rewards.count === 0) return [];
-  const { computeBars } = await import("../../session/histogram.ts");
+  const { computeBars } = await import("../../output/histogram.ts");
   const bars = computeBars(rewards);
   const max = Math.max(...bars.map(({ count }) => count));
   const text = (count: number) => `${String(count).padStart(String(max).length)}  ${drawBar(count / max)}`.trimEnd();

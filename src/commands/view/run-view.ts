@@ -18,7 +18,7 @@ import {
   hasSelection,
   printInputNotes,
   readInputs,
-} from "../../session/read-inputs.ts";
+} from "../../session/read-rollouts.ts";
 import type { Settings } from "../../settings/read.ts";
 import { conflictingOptions, requiredOptionMissing } from "../../system/failures.ts";
 import { waitForAbort } from "../../system/host.ts";
@@ -134,15 +134,9 @@ const openInput = async (context: Context, typed: ViewOptions, onRead: OnRead): 
   return async () => {
     // The detector starts before reading, so that it finds changes during reading.
     const hasChanged = createChangeDetector(files, host);
-    const dataset = await readInputs(context, {
-      settings,
-      typed,
-      split: settings.get("split"),
-      continuesAfterErrors: true,
-      measures,
-      onProgress: onRead,
-      onFetched: onRead,
-    });
+    const shown = { measures, onProgress: onRead, onFetched: onRead };
+    const needs = { settings, split: settings.get("split"), continuesAfterErrors: true, ...shown };
+    const dataset = await readInputs(context, typed, needs);
     printInputNotes(context, dataset, typed);
     await printSkippedFiles(context, dataset);
     return { dataset, inputOptions: toShownOptions(typed), hasChanged };
@@ -189,9 +183,9 @@ const openLoggedGroups = async (context: Context, typed: ViewOptions, onRead: On
     }
     const bytes = spool.bytes();
     const name = `${project}, local service`;
-    const options = { split: undefined, isSplitRequired: false, groupBy: undefined, measures, onProgress: onRead };
+    const options = { host, measures, onProgress: onRead };
     const sources = logged.length === 0 ? [] : [{ name, bytes }];
-    const read = await readSources(sources, { ...options, isSelected: isFiltered, signal: host.signal });
+    const read = await readSources(sources, { ...options, isSelected: isFiltered });
     const all: Dataset = { ...read, close: async () => await bytes.close() };
     const dataset = isFiltered ? await applySelection(context, all, typed, options) : all;
     return {

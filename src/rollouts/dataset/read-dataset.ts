@@ -14,8 +14,7 @@ import type { Parts } from "../index/parts.ts";
 import { createScanResult, ScanResult } from "../index/scan-result.ts";
 import { mergeSketch, type Sketch } from "../index/sketch.ts";
 import type { SkippedFile } from "../input/list-folder.ts";
-import { openInputs } from "../input/open-inputs.ts";
-import type { RemoteAccess } from "../input/remote-file.ts";
+import { type OpenOptions, openInputs } from "../input/open-inputs.ts";
 import { closeSources, fileOf, filesOf, ShrunkSourceError, type Source } from "../input/source.ts";
 import { inputChanged, invalidInput } from "../rules/failures.ts";
 import { maxNameLength, shortenName } from "../rules/positions.ts";
@@ -30,35 +29,26 @@ import { formatBrokenRules } from "./missing-features.ts";
 import { scanSource } from "./scan.ts";
 import { Breaks } from "./select/breaks.ts";
 
-interface ReadSourceOptions {
-  signal: AbortSignal;
-  split: string | undefined;
-  isSplitRequired: boolean;
-  /** A key that groups trajectories anywhere in the input. Default: `group_id` of adjacent trajectories. */
-  groupBy: readonly string[] | undefined;
-  strictness?: Strictness | undefined;
-  /** True if the caller sends, selects and compares no groups. */
-  skipsDigests?: boolean;
+/** What the check of open sources needs of `ReadOptions`. */
+interface CheckOptions extends Pick<FormatOptions, "split" | "groupBy" | "skipsDigests"> {
+  readonly host: Pick<Host, "signal">;
+  readonly isSplitRequired?: boolean;
+  readonly strictness?: Strictness | undefined;
   /** True if the caller selects groups. rollcall then checks the selection, not the whole input. */
-  isSelected?: boolean;
+  readonly isSelected?: boolean;
   /** Collects the facts of each trajectory, with the values of these keys. */
-  measures?: MeasuredKeys | undefined;
+  readonly measures?: MeasuredKeys | undefined;
   /** Default: `scanSource`. */
-  scan?: typeof scanSource;
-  onProgress: (progress: { bytes: number; of: number }) => void;
+  readonly scan?: typeof scanSource;
+  readonly onProgress?: ((progress: { bytes: number; of: number }) => void) | undefined;
 }
 
-export interface ReadOptions extends Omit<ReadSourceOptions, "signal"> {
-  host: Host;
-  /** `-` or an empty list means standard input. */
-  files: readonly string[];
-  maxUnpackedBytes: number;
+/** The options of a command that reads rollouts, as each step gets them. */
+export interface ReadOptions extends CheckOptions, FormatOptions, Omit<OpenOptions, "takesContainers"> {
+  readonly host: Host;
   /** True if rollcall continues without the inputs that it cannot open. */
-  continuesAfterErrors?: boolean;
-  foreign: FormatOptions;
-  /** Default: a URL is the name of a file. */
-  remote?: RemoteAccess | undefined;
-  onOpened: () => void;
+  readonly continuesAfterErrors?: boolean;
+  readonly onOpened?: () => void;
 }
 
 export type FilteredOut = Readonly<
@@ -104,21 +94,18 @@ export const countUnreadable = ({ scan, sources, conversion, unreadable }: Omit<
 
 /** @throws Failure `invalid-input` if an input cannot be opened; as `openInputs`, `convertOpened`, `readSources` */
 export const readDataset = async (options: ReadOptions): Promise<Dataset> => {
-  const { foreign, continuesAfterErrors = false, host, isSplitRequired } = options;
-  const opened = await openInputs({ ...options, takesContainers: foreign.from !== "rollcall" });
+  const { from, continuesAfterErrors = false, isSplitRequired = false } = options;
+  const opened = await openInputs({ ...options, takesContainers: from !== "rollcall" });
   const { problems, repeated } = opened;
   let sources: readonly Source[] = opened.sources;
   const close = async () => await closeSources(sources);
   try {
-    const { conversion, skipped, ...converted } = await convertOpened(
-      { ...foreign, split: options.split },
-      { ...opened, ...options },
-    );
+    const { conversion, skipped, ...converted } = await convertOpened(options, opened);
     sources = converted.sources;
     if (problems.errors > 0 && (!continuesAfterErrors || sources.length === 0))
       throw invalidInput(problems, { isSending: isSplitRequired });
-    options.onOpened();
-    const read = await readSources(sources, { ...options, signal: host.signal });
+    options.onOpened?.();
+    const read = await readSources(sources, options);
     read.problems.merge(problems);
     if (conversion) read.problems.merge(conversion.recordProblems);
     await mapProblemsToRecords(sources, read.problems);
@@ -136,8 +123,9 @@ export const reportSkippedFiles = (problems: Problems, files: readonly SkippedFi
 };
 
 /** @throws Failure `missing-split`, `input-changed`; the signal's reason */
-export const readSources = async (sources: readonly Source[], options: ReadSourceOptions) => {
-  const { groupBy, split: given, signal, skipsDigests = false, isSelected = false } = options;
+export const readSources = async (sources: readonly Source[], options: CheckOptions) => {
+  const { groupBy, split: given, skipsDigests = false, isSelected = false } = options;
+  const { signal } = options.host;
   const strictness = strictnessFor(sources, options.strictness);
   const scan = createScanResult(
     { ...strictness, isDeferred: true },
@@ -147,11 +135,11 @@ export const readSources = async (sources: readonly Source[], options: ReadSourc
   problems.inputs = sources.map(({ name }) => name);
   const read: IndexedGroups = { sources, scan, groups: new Groups(scan.parts) };
   const requireSplit = (isKnown: boolean) => {
-    if (options.isSplitRequired && !isKnown)
+    if (options.isSplitRequired === true && !isKnown)
       throw missingSplit([...new Set(requests.distinct.flatMap((request) => request.split ?? []))]);
   };
   const onScanned = () => requireSplit(given !== undefined || hasOnlyRequests(scan));
-  const { rewards, scattered } = await scanSources(read, { ...options, onScanned });
+  const { rewards, scattered } = await scanSources(read, options, onScanned);
   if (options.measures) await forgetDerivedFinishes(read, signal);
   const joinedGroups = groupBy === undefined ? 0 : checkGroupKey(read, groupBy);
   reportMismatches(scan, { split: given, location: locateOnlySource(sources) });
@@ -178,13 +166,9 @@ const forgetDerivedFinishes = async (read: IndexedGroups, signal: AbortSignal) =
   }
 };
 
-type ScanSourcesOptions = ReadSourceOptions & { onScanned: () => void };
-
 /** Scans and groups all sources. */
-const scanSources = async (
-  { sources, scan, groups }: IndexedGroups,
-  { groupBy, signal, onScanned, onProgress, ...options }: ScanSourcesOptions,
-) => {
+const scanSources = async ({ sources, scan, groups }: IndexedGroups, options: CheckOptions, onScanned: () => void) => {
+  const { groupBy, measures, onProgress, scan: scanOne = scanSource } = options;
   const { parts, problems } = scan;
   const isGroupedByKey = groupBy !== undefined;
   const totalBytes = sources.reduce((sum, { bytes }) => sum + bytes.size, 0);
@@ -192,7 +176,7 @@ const scanSources = async (
   const scattered: ScatteredPart[] = [];
   let bytesBefore = 0;
   let grouping = openGrouping({ parts, groups, isGroupedByKey });
-  const measure = options.measures && (await import("../check/rollout-facts.ts")).openRolloutMeasurer(options.measures);
+  const measure = measures && (await import("../check/rollout-facts.ts")).openRolloutMeasurer(measures);
   for (const [index, source] of sources.entries()) {
     if (!isGroupedByKey) grouping = openGrouping({ parts, groups, isGroupedByKey });
     const first = parts.count;
@@ -201,12 +185,12 @@ const scanSources = async (
       onScanned();
       grouping.groupParts(grouped);
       grouped = parts.count;
-      onProgress({ bytes: bytesBefore + bytes, of: totalBytes });
+      onProgress?.({ bytes: bytesBefore + bytes, of: totalBytes });
     };
     problems.input = source.name;
     const result = new ScanResult(scan);
-    const { scan: scanOne = scanSource } = options;
-    await scanOne(source, { index, result, groupBy, measure, signal, onRead }).catch((thrown: unknown) => {
+    const { signal } = options.host;
+    await scanOne(source, { index, result, groupBy, measure, signal }, onRead).catch((thrown: unknown) => {
       throw thrown instanceof ShrunkSourceError ? inputChanged(source.name) : thrown;
     });
     takeDigests(parts, source, first);

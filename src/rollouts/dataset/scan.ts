@@ -158,12 +158,14 @@ export class Scan {
 /** The scan of a smaller source ends before V8 has optimized much. */
 const minOptimizedBytes = 2 ** 20;
 
-type ScanSourceOptions = ScanOptions & { signal: AbortSignal; onRead: (bytes: number) => void };
-
 /** @throws ShrunkSourceError, or the reason of an aborted signal */
-export const scanSource = async (source: Source, options: ScanSourceOptions): Promise<void> => {
+export const scanSource = async (
+  source: Source,
+  options: ScanOptions & { signal: AbortSignal },
+  onRead: (bytes: number) => void,
+): Promise<void> => {
   const { bytes } = source;
-  const { signal, onRead } = options;
+  const { signal } = options;
   const scan = new Scan(source, options);
   if (bytes.size >= minOptimizedBytes) limitInlining();
   for await (const frame of readFrames(bytes, { start: findTextStart(bytes), signal })) {

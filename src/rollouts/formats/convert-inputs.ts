@@ -4,6 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import type { Host } from "../../system/host.ts";
 import { formatList, pluralize, toOptionArgs } from "../../text/sentences.ts";
 import { reportEmptyFolders } from "../input/names.ts";
+import type { OpenedInputs } from "../input/open-inputs.ts";
 import { closeSources, type RawRecord, type Source } from "../input/source.ts";
 import { openSpool } from "../input/spool.ts";
 import type { Value } from "../messages/value.ts";
@@ -12,7 +13,7 @@ import { breakAmbiguous, breakGroup, breakUnreadable, openBrokenGroups } from ".
 import { formatRewardFrom } from "./build-trajectory.ts";
 import { leaveOutCopies } from "./copies.ts";
 import { openDocuments } from "./documents.ts";
-import type { ConvertibleInputs, Format, FormatOptions, FormatRun, SourceRecord } from "./format.ts";
+import type { Format, FormatOptions, FormatRun, SourceRecord } from "./format.ts";
 import { groupByKeys } from "./group-by.ts";
 import * as lines from "./group-lines.ts";
 import { LostValues } from "./lost-values.ts";
@@ -28,9 +29,9 @@ export type Conversion = NonNullable<ConvertedInputs["conversion"]>;
 const maxNamedIds = 3;
 
 /** @throws Failure `spool-failed`; the signal's reason; read errors */
-export const convertInputs = async (options: FormatOptions, inputs: ConvertibleInputs) => {
+export const convertInputs = async (options: FormatOptions, inputs: OpenedInputs) => {
   const { sources, folders } = inputs;
-  const { rewards, hasReceipt, from, messagesFrom } = options;
+  const { rewards, from, messagesFrom } = options;
   const { byFormat, skipped, advice, isPart } = await recognizeInputs(inputs, options);
   const formatArgs = toOptionArgs({ from: from === "auto" ? undefined : from, messagesFrom: messagesFrom?.join(".") });
   reportEmptyFolders(folders, { skipped, problems: inputs.problems, options: formatArgs, advice });
@@ -45,7 +46,7 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
   const otherSources = sources.filter((source) => !ownSources.includes(source));
   const formats = [];
   for (const [format, files] of byFormat) {
-    const opened = await records.openFiles(files, format, { ...inputs, hasReceipt });
+    const opened = await records.openFiles(files, format, { ...options, problems: inputs.problems });
     if (opened.length > 0) formats.push({ format, files: opened });
   }
   if (formats.length === 0) {
@@ -102,8 +103,7 @@ type ConversionRun = ReturnType<typeof openRun>;
 
 type RunOptions = FormatOptions & Readonly<{ formats: readonly string[]; hasSeveralFormats: boolean }>;
 
-const openRun = ({ formats, hasSeveralFormats, ...options }: RunOptions, inputs: ConvertibleInputs) => {
-  const { sources, host, skipsDigests = false } = inputs;
+const openRun = ({ formats, hasSeveralFormats, ...options }: RunOptions, { sources }: OpenedInputs) => {
   const receipt = options.hasReceipt ? new Receipt(formats) : undefined;
   const lost = receipt?.lost ?? new LostValues();
   const run = {
@@ -111,8 +111,6 @@ const openRun = ({ formats, hasSeveralFormats, ...options }: RunOptions, inputs:
     lost,
     options,
     hasSeveralFormats,
-    host,
-    skipsDigests,
     receipt,
     documents: openDocuments(sources),
   };
@@ -141,7 +139,7 @@ const openConversion = async (files: readonly records.ConvertedFile[], format: F
     findOthers: from === "auto" && messagesFrom === undefined ? await openFormatFinder() : () => [],
     isGroupedByKey: groupBy !== undefined && format.isGrouped !== true,
     converter: joinTurns(groupByKeys(format.open(formatRun), format, groupBy), format),
-    output: new lines.GroupLines(await openSpool(run.host), run),
+    output: new lines.GroupLines(await openSpool(run.options.host), run.options),
     broken: openBrokenGroups(),
     keys: noKeys,
     hasRecordedGroups: false,
@@ -149,7 +147,7 @@ const openConversion = async (files: readonly records.ConvertedFile[], format: F
 };
 
 const convertFiles = async (files: readonly records.ConvertedFile[], format: Format, run: ConversionRun) => {
-  const { host } = run;
+  const { host } = run.options;
   const conversion = await openConversion(files, format, run);
   const { output, converter, broken, formatRun } = conversion;
   const { groups } = output;

@@ -7,12 +7,13 @@ import type { Host } from "../../system/host.ts";
 import { describeSystemCode } from "../../text/sentences.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
 import { invalidRewards } from "../input/failures.ts";
+import type { OpenedInputs } from "../input/open-inputs.ts";
 import type { ConvertedInputs } from "./convert-inputs.ts";
-import type { ConvertibleInputs, FormatOptions } from "./format.ts";
+import type { FormatOptions } from "./format.ts";
 import { beginsWithOwnRecord } from "./recognize.ts";
 
 /** Loads converters only if an input can need a conversion. @throws Failure `spool-failed`; the signal's reason */
-export const convertOpened = async (options: FormatOptions, inputs: ConvertibleInputs): Promise<ConvertedInputs> => {
+export const convertOpened = async (options: FormatOptions, inputs: OpenedInputs): Promise<ConvertedInputs> => {
   const { sources } = inputs;
   if (options.from === "auto" && sources.every(({ bytes }) => beginsWithOwnRecord(bytes)))
     return { sources, skipped: inputs.skipped };

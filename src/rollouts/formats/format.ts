@@ -1,19 +1,11 @@
 /** Defines the interface of formats, whose functions throw ConversionError. */
 
-import type { Host } from "../../system/host.ts";
-import type { OpenedInputs } from "../input/open-inputs.ts";
 import type { RecordKinds } from "../input/records.ts";
+import type { SpoolOptions } from "../input/spool.ts";
 import type { ConversionNotes } from "../messages/chat.ts";
 import type { Json } from "../messages/output-json.ts";
 import type { ConversionError, Members, Value } from "../messages/value.ts";
 import type { Path } from "../rules/positions.ts";
-
-export interface ConvertibleInputs extends OpenedInputs {
-  host: Host;
-  maxUnpackedBytes: number;
-  /** True if nothing calls `LineOrigin.digestOf`. */
-  skipsDigests?: boolean;
-}
 
 /** What a format says of its conversion in the receipt. */
 interface ReceiptNotes {
@@ -30,24 +22,26 @@ export type RewardPart = Readonly<{
   weight?: number | undefined;
 }>;
 
-export type FormatOptions = Readonly<{
+export interface FormatOptions extends Pick<SpoolOptions, "host" | "maxUnpackedBytes"> {
   /** The name of a format, or `auto`. */
-  from: string;
+  readonly from: string;
   /** The parts whose sum is the reward. Default: the format's own reward. */
-  rewardFrom?: readonly RewardPart[] | undefined;
+  readonly rewardFrom?: readonly RewardPart[] | undefined;
   /** Default: `messages`. */
-  messagesFrom?: Path | undefined;
+  readonly messagesFrom?: Path | undefined;
   /** Maps ids of rollouts to JSON numbers. */
-  rewards?: ReadonlyMap<string, string> | undefined;
+  readonly rewards?: ReadonlyMap<string, string> | undefined;
   /** The keys whose values a group has in common. */
-  groupBy?: readonly string[] | undefined;
+  readonly groupBy?: readonly string[] | undefined;
   /** Default: unknown. */
-  split?: string | undefined;
-  allowsLossy: boolean;
-  hasReceipt: boolean;
+  readonly split?: string | undefined;
+  readonly allowsLossy: boolean;
+  readonly hasReceipt: boolean;
   /** True if each document of a trajectory becomes a separate history. */
-  keepsHistories: boolean;
-}>;
+  readonly keepsHistories: boolean;
+  /** True if the caller sends and compares no groups. */
+  readonly skipsDigests?: boolean | undefined;
+}
 
 export interface SourceRecord {
   readonly value: Value;

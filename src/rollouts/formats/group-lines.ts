@@ -18,7 +18,7 @@ import { invalidInput } from "../rules/failures.ts";
 import type { Path } from "../rules/positions.ts";
 import { Problems } from "../rules/problems.ts";
 import { dropCopies, pathInGroup } from "./copies.ts";
-import type { Converter, Format, Rollout } from "./format.ts";
+import type { Converter, Format, FormatOptions, Rollout } from "./format.ts";
 import {
   type ConvertedFile,
   convertRecord,
@@ -56,7 +56,7 @@ export class GroupLines {
   #isInOrder = true;
   #ordered: Spool | undefined;
 
-  constructor(spool: Spool, { skipsDigests }: { readonly skipsDigests: boolean }) {
+  constructor(spool: Spool, { skipsDigests = false }: Pick<FormatOptions, "skipsDigests">) {
     this.#spool = spool;
     this.#skipsDigests = skipsDigests;
   }

@@ -1,6 +1,7 @@
 /** Lists the formats, and recognizes the format of each input. */
 import { basename, dirname, join } from "node:path";
 import { UnusableInput } from "../input/failures.ts";
+import type { OpenedInputs } from "../input/open-inputs.ts";
 import type { RecordKinds } from "../input/records.ts";
 import { type Container, findContainer, findFormatError, sniffedBytes } from "../input/sniff.ts";
 import { type Bytes, maxDocumentBytes, readHead, type Source } from "../input/source.ts";
@@ -18,7 +19,7 @@ import {
   readRawRecords,
   readStarts,
 } from "./first-records.ts";
-import type { ConvertibleInputs, Format, FormatOptions, FormatRun, SourceRecord } from "./format.ts";
+import type { Format, FormatOptions, FormatRun, SourceRecord } from "./format.ts";
 import { convertRecord } from "./source-records.ts";
 
 const loadRows = async () => await import("./chat-rows.ts");
@@ -127,13 +128,14 @@ export const openFormatFinder = async () => {
 };
 
 /** Reads one input at a time, to save memory. */
-export const recognizeInputs = async (opened: ConvertibleInputs, options: FormatOptions) => {
+export const recognizeInputs = async (opened: OpenedInputs, options: FormatOptions) => {
   const { folders, problems } = opened;
   const { from, messagesFrom, allowsLossy } = options;
   const own = from === ownFormat.name ? ownFormat : await formats[from]?.();
   const given = messagesFrom ? (await loadRows()).messageRows(messagesFrom) : own;
   const inputs: RecognizedInput[] = [];
-  for (const source of opened.sources) inputs.push(await recognizeInput(source, given, { ...opened, ...options }));
+  for (const source of opened.sources)
+    inputs.push(await recognizeInput(source, given, { ...options, folders: opened.folders }));
   const byFormat = new Map<Format, Source[]>();
   const skipped: string[] = [];
   const advice = new Map<string, string>();
@@ -163,9 +165,9 @@ export const recognizeInputs = async (opened: ConvertibleInputs, options: Format
 const recognizeInput = async (
   source: Source,
   given: Format | undefined,
-  options: ConvertibleInputs & FormatOptions,
+  { folders, ...options }: FormatOptions & Pick<OpenedInputs, "folders">,
 ): Promise<RecognizedInput> => {
-  const { folders, rewardFrom, rewards } = options;
+  const { rewardFrom, rewards } = options;
   const head = readHead(source.bytes, sniffedBytes);
   const [container, error] = [findContainer(head), findFormatError(head, source.name)];
   const data = error?.rule === "not-json" ? error.data : undefined;
@@ -311,7 +313,7 @@ const canConvert = (format: Format, { value, ...at }: SourceRecord, options: For
   return rollouts?.some(({ error }) => !error) === true;
 };
 
-interface MatchOptions extends ConvertibleInputs, FormatOptions {
+interface MatchOptions extends FormatOptions {
   container: Container | undefined;
   given: Format | undefined;
 }

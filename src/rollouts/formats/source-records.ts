@@ -9,8 +9,9 @@ import type { RawRecord, Records, Source } from "../input/source.ts";
 import { childrenOf, type Json, sourcesOf } from "../messages/output-json.ts";
 import { ConversionError, Value } from "../messages/value.ts";
 import { type Path, PositionCounter } from "../rules/positions.ts";
+import type { Problems } from "../rules/problems.ts";
 import { DocumentError } from "./documents.ts";
-import type { Converter, ConvertibleInputs, Format, Rollout, SourceRecord } from "./format.ts";
+import type { Converter, Format, FormatOptions, Rollout, SourceRecord } from "./format.ts";
 
 export interface ConvertedFile {
   readonly name: string;
@@ -32,7 +33,7 @@ export type RolloutPosition = Readonly<{
 export const openFiles = async (
   sources: readonly Source[],
   format: Format,
-  { hasReceipt, problems, maxUnpackedBytes, host }: ConvertibleInputs & { hasReceipt: boolean },
+  { hasReceipt, problems, maxUnpackedBytes, host }: FormatOptions & { problems: Problems },
 ) => {
   const isLast = ({ name }: Source) => format.lastFilePattern?.test(name) === true;
   const kinds = { records: format.records, columns: hasReceipt ? undefined : format.columns };

@@ -22,7 +22,8 @@ import {
 } from "./source.ts";
 import { type SpoolOptions, spoolStream } from "./spool.ts";
 
-interface OpenOptions extends SpoolOptions {
+export interface OpenOptions extends SpoolOptions {
+  /** `-` or an empty list means standard input. */
   readonly files: readonly string[];
   /** Without this option, rollcall treats URLs as local paths. */
   readonly remote?: RemoteAccess | undefined;

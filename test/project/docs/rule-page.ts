@@ -34,12 +34,9 @@ export const problemsIn = async ({ files, split, groupBy, against }: ExampleInpu
       host: testHost(),
       files: names.map((name) => join(folder, name)),
       split,
-      isSplitRequired: false,
       maxUnpackedBytes: 2 ** 36,
       groupBy,
-      foreign: { from: "rollcall", hasReceipt: false, allowsLossy: false, keepsHistories: false },
-      onOpened: () => undefined,
-      onProgress: () => undefined,
+      ...{ from: "rollcall", hasReceipt: false, allowsLossy: false, keepsHistories: false },
     });
   // The folder is this machine's: what is shown has the files' own names.
   const own = (text: string): string => text.replaceAll(`${folder}/`, "").replaceAll(folder, ".");

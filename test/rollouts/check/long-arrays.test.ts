@@ -160,13 +160,7 @@ describe("an array that is longer than a block", () => {
           return own.read(into, at);
         };
         const source = { name: "a", bytes: { ...own, size, read: counted } };
-        const reading = await readSources([source], {
-          split: undefined,
-          isSplitRequired: false,
-          groupBy: undefined,
-          signal: new AbortController().signal,
-          onProgress: () => undefined,
-        });
+        const reading = await readSources([source], { host: new AbortController() });
         expect([reading.groups.count, reading.problems.errors]).toEqual([count, 0]);
         expect(Math.max(...asked)).toBeLessThanOrEqual(2 * block);
         return asked.reduce((sum, length) => sum + length, 0) / size;

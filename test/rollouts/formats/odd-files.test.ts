@@ -36,9 +36,8 @@ describe.runIf(process.platform === "linux")("the temporary files of a conversio
     const reading = readDataset({
       host: { ...testHost(), now: () => now, random },
       files: [join(folderOf({ "a.jsonl": rows }), "a.jsonl")],
-      ...{ split: undefined, isSplitRequired: false, groupBy: undefined, maxUnpackedBytes: 1e9 },
-      foreign: { from: "openai-chat", hasReceipt: false, allowsLossy: false, keepsHistories: false },
-      ...{ onOpened: () => undefined, onProgress: () => undefined },
+      maxUnpackedBytes: 1e9,
+      ...{ from: "openai-chat", hasReceipt: false, allowsLossy: false, keepsHistories: false },
     });
     await expect(reading).rejects.toThrow();
     expect([opened, temporaryFiles()]).toEqual([[0, 1], []]);

@@ -28,7 +28,7 @@ interface SelectedSources {
 export const openSelectedScan = (dataset: IndexedGroups, selected: SelectedSources): typeof scanSource => {
   const hasProblem = openProblemSearch(dataset);
   const addGroup = openGroupAdder(dataset, selected);
-  return async (source, { onRead, ...options }) => {
+  return async (source, options, onRead) => {
     const { index, result, signal } = options;
     const scan = new Scan(source, options);
     const breaks = new Breaks(signal);

@@ -27,20 +27,19 @@ interface SelectOptions extends Pick<ReadOptions, "strictness" | "skipsDigests" 
 /** Expects a dataset read with `isSelected`. @throws Failure `invalid-filter`, `input-changed`; the signal's reason */
 export const selectDataset = async (
   dataset: Dataset,
-  { choosing, host: { signal }, strictness, skipsDigests = false, measures, onProgress }: SelectOptions,
+  { choosing, host, strictness, skipsDigests = false, measures, onProgress }: SelectOptions,
 ): Promise<Dataset> => {
+  const { signal } = host;
   const selected = await selectGroups(dataset, choosing, signal);
   const { kept, subsets, filteredOut, lacking } = selected;
   const { sources, lineOf, ...composed } = await composeSources(dataset, selected, signal);
   const read = await readSources(sources, {
-    signal,
+    host,
     strictness,
     skipsDigests,
     measures,
     onProgress,
-    groupBy: undefined,
     split: dataset.split,
-    isSplitRequired: false,
     scan: openSelectedScan(dataset, { ...composed, subsets }),
   });
   const { problems } = read;

@@ -1,16 +1,28 @@
 /** Prints rewards on a terminal as bars. */
 
-import type { Screen } from "../output/screen.ts";
-import { foldSentence } from "../output/width.ts";
-import type { Distributions } from "../rollouts/dataset/group-metrics.ts";
 import { formatPercent } from "../text/units.ts";
+import type { Screen } from "./screen.ts";
+import { foldSentence } from "./width.ts";
 
 const maxBars = 8;
 const minWidth = 30;
 
-export const printHistograms = async (screen: Screen, distributions: Distributions) => {
+interface Rewards
+  extends Readonly<Record<"count" | "min" | "max" | "mean" | "spread" | "median" | "rangeStep", number>> {
+  readonly weights: readonly { readonly value: number; readonly count: number }[];
+}
+
+interface Distributions {
+  readonly rewards: Rewards;
+  readonly groups: Readonly<Record<"trainable" | "total", number>>;
+  readonly sampled: Readonly<Record<"choices" | "choicesWithLogprobs" | "trajectories" | "total", number>>;
+}
+
+/** Shows the rewards as bars to people. */
+export const printDistributions = async (screen: Screen, collect: () => Distributions) => {
+  if (!screen.host.terminal.stdout || screen.format !== "table" || screen.options.quiet) return;
   const { width } = screen;
-  const { rewards, groups, sampled } = distributions;
+  const { rewards, groups, sampled } = collect();
   if (rewards.count === 0 || width < minWidth) return;
   const paint = await screen.paint();
   const mean = `${formatNumber(rewards.mean)} ± ${formatNumber(rewards.spread)}`;
@@ -40,7 +52,7 @@ const drawBars = (bars: ReturnType<typeof computeBars>, width: number) => {
 };
 
 /** Returns at most eight ranges of rewards, or single rewards, with their numbers of trajectories. */
-export const computeBars = ({ weights, min, max, rangeStep }: Distributions["rewards"]) => {
+export const computeBars = ({ weights, min, max, rangeStep }: Omit<Rewards, "mean" | "spread" | "median">) => {
   if (weights.length <= maxBars && rangeStep === 0)
     return weights.map(({ value, count }) => ({ name: formatNumber(value, 6), count }));
   const minStep = (max - min) / (maxBars - 2);

@@ -1,4 +1,4 @@
-/** Reads inputs, and prints notices about them. */
+/** Reads the rollouts of a command, and prints notes about them. */
 
 import { type Dataset, type ReadOptions, readDataset } from "../rollouts/dataset/read-dataset.ts";
 import { readRewardsFile } from "../rollouts/formats/convert-opened.ts";
@@ -12,30 +12,74 @@ import type { Host } from "../system/host.ts";
 import { findNearest } from "../text/nearest.ts";
 import { formatList, pluralize } from "../text/sentences.ts";
 import { formatPercent } from "../text/units.ts";
-import { toRequestOptions } from "./connect.ts";
+import { readEffectiveSettings, toRequestOptions } from "./connect.ts";
 import type { Context } from "./context.ts";
 import type { InputOptions } from "./options/input-options.ts";
-import { withExcerpts } from "./print-problems.ts";
+import { explainWithExcerpts } from "./print-problems.ts";
 
-type InputsRequest = Partial<Omit<ReadOptions, "host" | "foreign" | "remote" | "maxUnpackedBytes">> &
+/** What a command needs of its rollouts, in addition to what its options say. */
+type ReadNeeds = Partial<
+  Pick<
+    ReadOptions,
+    "split" | "isSplitRequired" | "skipsDigests" | "measures" | "continuesAfterErrors" | "hasReceipt" | "onProgress"
+  >
+> &
   Readonly<{
-    settings: Settings;
-    typed: InputOptions;
-    hasReceipt?: boolean;
+    settings?: Settings;
+    /** The text of the progress. Default: the caller shows the progress. */
+    label?: string;
     /** The input that notices name, if a command has several. */
-    subject?: string | undefined;
+    subject?: string;
     /** True if the best trajectories of a group need an answer. */
-    needsAnswer?: boolean | undefined;
+    needsAnswer?: boolean;
     onFetched?: RemoteAccess["onFetched"];
   }>;
 
-export const readInputs = async (context: Context, { label, ...request }: InputsRequest & { label?: string }) => {
-  const progress = label === undefined ? undefined : context.screen.startProgress(label);
-  return await readSelected(context, {
-    onProgress: ({ bytes, of }) => progress?.update(`${label}, ${formatPercent(bytes, of)}`),
-    onFetched: ({ bytes }) => progress?.update(`fetching, ${Math.floor(bytes / 1e6)} MB`),
-    ...request,
-  }).finally(progress?.stop);
+/** Reads rollouts, closes them at the end of the run, and prints notes about them. */
+export const readRollouts = async (context: Context, typed: InputOptions, needs: ReadNeeds) => {
+  const dataset = await readInputs(context, typed, needs);
+  closeDatasetAtEnd(context, dataset);
+  printInputNotes(context, dataset, typed, needs.subject);
+  return dataset;
+};
+
+/** The caller closes the dataset. */
+export const readInputs = async (
+  context: Context,
+  typed: InputOptions,
+  { settings: given, label, subject, needsAnswer, onFetched, ...needs }: ReadNeeds,
+) => {
+  const { host, screen } = context;
+  const settings = given ?? (await readEffectiveSettings(context));
+  const progress = label === undefined ? undefined : screen.startProgress(label);
+  const showFetched = ({ bytes }: { bytes: number }) => progress?.update(`fetching, ${Math.floor(bytes / 1e6)} MB`);
+  const read = async () => {
+    const isFiltered = await hasSelection(typed);
+    const options: ReadOptions = {
+      ...(await parseFormatOptions(typed, host)),
+      files: typed.file,
+      strictness: readStrictness(typed),
+      maxUnpackedBytes: settings.require("max_unpacked_size"),
+      remote: {
+        ...toRequestOptions(context, settings),
+        hide: screen.hideSecret,
+        onFetched: onFetched ?? showFetched,
+      },
+      onProgress: ({ bytes, of }) => progress?.update(`${label}, ${formatPercent(bytes, of)}`),
+      ...needs,
+      host,
+    };
+    // If the first reading were strict, its errors would be in the result twice.
+    const strictness = options.strictness && { ...options.strictness, strict: false };
+    const whole = { ...options, strictness, skipsDigests: false, isSelected: true };
+    const dataset = await readDataset(isFiltered ? whole : options);
+    const { repeatedFiles: repeated = [] } = dataset;
+    const files = pluralize(repeated.length, "repeated file");
+    if (repeated.length > 0)
+      openNotices(context, subject)(`read ${files} only once: ${formatList(repeated, maxNames)}`);
+    return isFiltered ? await applySelection(context, dataset, typed, { ...options, subject, needsAnswer }) : dataset;
+  };
+  return await read().finally(progress?.stop);
 };
 
 type SelectionValues = Pick<InputOptions, "where" | "pass" | "best" | "sample" | "seed" | "shard">;
@@ -46,52 +90,13 @@ export const hasSelection = async ({ where, best, sample, shard }: SelectionValu
   return [where, best, sample, shard].some((value) => value !== undefined);
 };
 
-const readSelected = async (
-  context: Context,
-  {
-    settings,
-    typed,
-    hasReceipt: receipt = false,
-    subject,
-    needsAnswer,
-    onFetched = () => undefined,
-    ...readOptions
-  }: InputsRequest,
-) => {
-  const { host, screen } = context;
-  const notice = openNotices(context, subject);
-  const isFiltered = await hasSelection(typed);
-  const options: ReadOptions = {
-    files: typed.file,
-    groupBy: typed.groupBy,
-    split: undefined,
-    isSplitRequired: false,
-    strictness: readStrictness(typed),
-    onOpened: () => undefined,
-    onProgress: () => undefined,
-    ...readOptions,
-    host,
-    foreign: await parseFormatOptions(typed, { hasReceipt: receipt, host }),
-    maxUnpackedBytes: settings.require("max_unpacked_size"),
-    remote: { ...toRequestOptions(context, settings), hide: screen.hideSecret, onFetched },
-  };
-  // If the first reading were strict, its errors would be in the result twice.
-  const strictness = options.strictness && { ...options.strictness, strict: false };
-  const whole = { ...options, strictness, skipsDigests: false, isSelected: true };
-  const dataset = await readDataset(isFiltered ? whole : options);
-  const { repeatedFiles: repeated = [] } = dataset;
-  const files = pluralize(repeated.length, "repeated file");
-  if (repeated.length > 0) notice(`read ${files} only once: ${formatList(repeated, maxNames)}`);
-  return isFiltered ? await applySelection(context, dataset, typed, { ...options, subject, needsAnswer }) : dataset;
-};
-
 /** Prints the counts of filtered-out trajectories. @throws Failure `invalid-filter`, `input-changed` */
 export const applySelection = async (
   context: Context,
   dataset: Dataset,
   { where, pass, best, sample, seed, shard }: SelectionValues,
   options: Pick<ReadOptions, "strictness" | "skipsDigests" | "measures" | "onProgress"> &
-    Pick<InputsRequest, "subject" | "needsAnswer">,
+    Readonly<{ subject?: string | undefined; needsAnswer?: boolean | undefined }>,
 ) => {
   const { host } = context;
   const notice = openNotices(context, options.subject);
@@ -121,10 +126,9 @@ export const readStrictness = ({ strict = false, allow = [], onInvalid }: InputO
   return { ...parseStrictness({ strict, allow }), writesRejects: onInvalid === "skip" };
 };
 
-/** If the run fails, its problems get excerpts of the sources. */
 export const closeDatasetAtEnd = (context: Context, dataset: Dataset) => {
   context.closeAtEnd(dataset);
-  context.explain = (thrown) => withExcerpts(context, dataset.sources, thrown, dataset.problems.counts);
+  explainWithExcerpts(context, dataset);
 };
 
 const chatFormat = "openai-chat";
@@ -138,7 +142,7 @@ const parseRewardPart = (given: string) => {
   return { path: parseDottedPath(name), name, weight: weight === undefined ? undefined : Number(weight) };
 };
 
-const parseFormatOptions = async (typed: InputOptions, { hasReceipt, host }: { hasReceipt: boolean; host: Host }) => {
+const parseFormatOptions = async (typed: InputOptions, host: Host) => {
   const { messagesFrom, from = messagesFrom === undefined ? "auto" : chatFormat, rewardFrom, rewards } = typed;
   const names = ["auto", "rollcall", ...formatNames];
   if (!names.includes(from)) throw invalidOptionValue("--from", from, names.join(", "), findNearest(from, names));
@@ -148,7 +152,7 @@ const parseFormatOptions = async (typed: InputOptions, { hasReceipt, host }: { h
     throw conflictingOptions("--messages-from", `--from ${from}`, `only ${chatFormat} reads messages from a path`);
   return {
     from,
-    hasReceipt,
+    hasReceipt: false,
     allowsLossy: typed.lossy,
     keepsHistories: typed.histories,
     messagesFrom: messagesFrom === undefined ? undefined : parseDottedPath(messagesFrom),
