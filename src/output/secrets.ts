@@ -18,27 +18,27 @@ const minCutLetters = 4;
 export const openSecrets = () => {
   // The longest secrets come first, because a secret may contain another secret.
   let known: readonly string[] = [];
-  let [isIn, isInName] = [createFinder(known), createFinder(known)];
-  const omit = (text: string) => (isIn(text) ? omitted : text);
+  let [all, inNames] = [createFinder(known), createFinder(known)];
+  const omit = (text: string) => (all.isIn(text) ? omitted : text);
   return {
     add(secret: string) {
       if (known.includes(secret)) return;
       const texts = [secret, ...secret.split(/[\r\n]+/)].map((line) => line.trim());
       const added = texts.filter((text) => text.length >= minLength);
       known = [...new Set([...known, ...added])].sort((a, b) => b.length - a.length);
-      isIn = createFinder(known);
-      isInName = createFinder(known.filter((text) => text.length >= minLengthInNames));
+      all = createFinder(known);
+      inNames = createFinder(known.filter((text) => text.length >= minLengthInNames));
     },
     /** For a text from outside. */
     omit,
     /** For rollcall's own text. Redacts the words that contain a secret, unless white space divides the secret. */
     redact(text: string) {
-      if (!isIn(text)) return text;
+      if (!all.isIn(text)) return text;
       const plain = toPattern(known.map(escapePattern), "giu");
-      return omit(text.replace(plain, redacted).replace(/\S+/g, (word) => (isIn(word) ? redacted : word)));
+      return omit(text.replace(plain, redacted).replace(/\S+/g, (word) => (all.isIn(word) ? redacted : word)));
     },
     omitInJson: (json: string) =>
-      known.length === 0 ? json : omitStrings(json, (text, isName) => (isName ? isInName : isIn)(text)),
+      all.canContain(json) ? omitStrings(json, (text, isName) => (isName ? inNames : all).isIn(text)) : json,
   };
 };
 
@@ -59,10 +59,102 @@ const createFinder = (secrets: readonly string[]) => {
   const ofBytes = others.map((text) => Buffer.from(text).toString("latin1"));
   const exact = toPattern([...others, ...inJson, ...ofBytes].map(escapePattern), "iu");
   const isInReading = (text: string) => reduce(text).search(reduced) >= 0 || text.search(exact) >= 0;
-  const isInWindow = (window: string) => listReadings(window).some(isInReading);
-  return (text: string) =>
-    secrets.length > 0 && (text.length <= windowLength ? isInWindow(text) : listWindows(text).some(isInWindow));
+  const canContain = others.length > 0 ? () => true : createFilter(sequences);
+  const isInWindow = (window: string) => canContain(window) && listReadings(window).some(isInReading);
+  const isIn = (text: string) =>
+    text.length <= windowLength ? isInWindow(text) : canContain(text) && listWindows(text).some(isInWindow);
+  return { canContain, isIn };
 };
+
+/** The first letters of five sequences are the bits of a number. */
+const filterLetters = 6;
+const filterSequences = 5;
+
+/** Returns false if no reading of a text can contain a sequence, because readings take much time. */
+const createFilter = (sequences: readonly string[]) => {
+  const count = Math.ceil(sequences.length / filterSequences);
+  const starts = Array.from({ length: count }, (_, at) =>
+    toMasks(sequences.slice(at * filterSequences, (at + 1) * filterSequences)),
+  );
+  return (text: string) =>
+    count > 0 && (text.includes("…") || hexEscape.test(text) || starts.some((masks) => canFollow(text, masks)));
+};
+
+/** Each letter has the bits of its positions. The letter 0 has those of all first letters. */
+const toMasks = (sequences: readonly string[]) => {
+  const masks = new Int32Array(128);
+  const add = (code: number, at: number) => {
+    masks[code] = (masks[code] ?? 0) | (1 << at);
+  };
+  for (const [at, sequence] of sequences.entries()) {
+    add(0, at * filterLetters);
+    for (let own = 0; own < filterLetters; own++) add(sequence.charCodeAt(own), at * filterLetters + own);
+  }
+  return masks;
+};
+
+/** Follows the starts of sequences through a text, with and without what a reading can leave out. */
+const canFollow = (text: string, masks: Int32Array) => {
+  const [first = 0] = masks;
+  const last = first << (filterLetters - 1);
+  let [state, beforeTag, afterEscape, escapeEnd] = [0, 0, 0, 0];
+  for (let at = 0; at < text.length; at++) {
+    if (at <= escapeEnd) state |= afterEscape;
+    const letter = kept[text.charCodeAt(at)] ?? 0;
+    if (letter > special) {
+      state = ((state << 1) | first) & (masks[letter] ?? 0);
+      if ((state & last) !== 0) return true;
+    } else if (letter === special) {
+      if (text[at] === "<") beforeTag = state;
+      else if (text[at] === ">") state |= beforeTag;
+      else {
+        const decoded = decodeSimple(text, at);
+        if (decoded === undefined) return true;
+        const advanced = decoded > special ? ((state << 1) | first) & (masks[decoded] ?? 0) : 0;
+        afterEscape = state | advanced;
+        if ((afterEscape & last) !== 0) return true;
+        if (decoded >= 0) escapeEnd = simpleEscape.lastIndex;
+      }
+    }
+  }
+  return false;
+};
+
+/** Returns the letter that an escape can mean, 0 for none, -1 for no escape, or undefined if more is possible. */
+const decodeSimple = (text: string, at: number) => {
+  if (text.startsWith('\\"', at)) return -1;
+  simpleEscape.lastIndex = at;
+  const [spelled, high, low] = simpleEscape.exec(text) ?? [];
+  if (spelled === undefined) return beginsEscape(text, at) ? undefined : -1;
+  if (high === undefined || low === undefined) return 0;
+  const end = simpleEscape.lastIndex;
+  const code = Number.parseInt(high + low, 16);
+  const character = String.fromCharCode(code);
+  const canEnd = /[#ux\da-f\s]/i.test(character) && openEscape.test(text.slice(Math.max(0, at - 64), at));
+  const canBegin = kept[code] === special && beginsEscape(character + text.slice(end, end + 64), 0);
+  const isHex = /0x/i.test(`${text[at - 1]}${character}${text[end]}`);
+  simpleEscape.lastIndex = end;
+  return canEnd || canBegin || isHex ? undefined : (kept[code] ?? 0);
+};
+
+const beginsEscape = (text: string, at: number) =>
+  [simpleEscape, otherEscape].some((pattern) => {
+    pattern.lastIndex = at;
+    return pattern.test(text);
+  });
+
+/** An escape of one character that begins no other escape. */
+const simpleEscape =
+  /\\(?:[bfnrtv]|u001b\[[\d;]*m|u(?!00[0-7]|017f|20[27-9a-f]|21|24|d835|ff[1-5])[\da-f]{4})|[%=]\s*([\da-f])\s*([\da-f])/iy;
+/** The start of an escape at the end of a text. */
+const openEscape = /(?:[\\%=&]|^[^<]*>)(?:[#ux\da-f\s]|\\[bfnrtv]|\\u[\da-f]{4}|[%=][\da-f\s]{2,4}|<[^<>]*>)*$/i;
+const gap = String.raw`\s|\\(?:[bfnrtv]|u[\da-f]{4})|<[^<>]*>`;
+/** Anything else that can be an escape, or a form of a letter. */
+const otherEscape = new RegExp(
+  String.raw`\\(?:[x\d\s<]|u[\da-f\s{<\\])|[%=](?:${gap})*(?:u|[\da-f](?:${gap})*[\da-f])|&(?:[#\w]|${gap})+;|[^\\%=&]`,
+  "iy",
+);
+const hexEscape = /0(?:<[^<>]*>)*x/i;
 
 /** A long text is read in windows, because each reading is a copy. They overlap by more than a spelled secret. */
 const windowLength = 64 * 1024;
@@ -93,10 +185,22 @@ const listBase64 = (text: string) =>
 /** Other forms of letters and digits, such as those of full width. */
 const letterForms = /[\u017f\u2070-\u214f\u2460-\u24ff\uff10-\uff5a]|\ud835[\udc00-\udfff]/g;
 
-/** Maps letters and digits to lower case, the mark of a cut to one byte, and others to 0. */
-const toKept = (code: number) =>
-  /[a-z\d]/i.test(String.fromCharCode(code)) ? code | 0x20 : code === 0x2026 ? cutMark.charCodeAt(0) : 0;
-const kept = Uint8Array.from({ length: 0x2027 }, (_, code) => toKept(code));
+/** Marks characters that can begin an escape or a tag, or that are forms of letters. */
+const special = 1;
+
+/** Maps letters and digits to lower case, the mark of a cut to one byte, and others to 0 or `special`. */
+const kept = new Uint8Array(0x10000);
+for (const letter of "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
+  kept[letter.charCodeAt(0)] = letter.charCodeAt(0) | 0x20;
+for (const mark of "\\%=&<>\u001b\u017f\ud835") kept[mark.charCodeAt(0)] = special;
+for (const [from, to] of [
+  [0x2070, 0x214f],
+  [0x2460, 0x24ff],
+  [0xff10, 0xff5a],
+] as const)
+  for (let code = from; code <= to; code++)
+    if (/[a-z\d]/i.test(String.fromCharCode(code).normalize("NFKC"))) kept[code] = special;
+kept[0x2026] = cutMark.charCodeAt(0);
 
 /** A loop is faster than `replace`. */
 const reduce = (text: string) => {
@@ -105,7 +209,7 @@ const reduce = (text: string) => {
   let length = 0;
   for (let at = 0; at < plain.length; at++) {
     const letter = kept[plain.charCodeAt(at)] ?? 0;
-    if (letter !== 0) letters[length++] = letter;
+    if (letter > special) letters[length++] = letter;
   }
   return letters.toString("latin1", 0, length);
 };

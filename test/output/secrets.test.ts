@@ -177,7 +177,24 @@ describe("the redaction of a secret", () => {
     const host = testHost();
     const screen = screenOn(host);
     screen.hideSecret(secret);
-    for (const part of ["\\", "<", "&#", "%", "=", "&#x", "…", " <", "\\u{"])
+    for (const part of [
+      "\\",
+      "<",
+      "&#",
+      "%",
+      "=",
+      "&#x",
+      "…",
+      " <",
+      "\\u{",
+      "& a ",
+      "= ",
+      "=<a",
+      "&<a",
+      "0<a",
+      "=4\\n",
+      "= 34 ",
+    ])
       await printList(screen, listOf(part.repeat(300_000)));
     expect(host.printed()).not.toContain(omitted);
   });

@@ -109,8 +109,8 @@ const omitted = "[text omitted]";
 const hideText = (value: string | number | boolean | null, read: Read) =>
   typeof value === "string" ? nameFile(value, read) || omitted : value;
 
-/** Keeps names such as `length` and `search.web`, which a model or a person cannot use to write sentences. */
-const hideSentence = (name: string) => (/^[\w.:/@$-]{1,64}$/.test(name) ? name : omitted);
+/** Keeps names such as `length` and `search.web`. Omits sentences and URLs, which an agent could follow. */
+const hideSentence = (name: string) => (/^(?!.*\/\/)[\w.:/@$-]{1,64}$/.test(name) ? name : omitted);
 
 const hideName = <Named extends { readonly name: string | null }>(named: Named) => ({
   ...named,
