@@ -121,6 +121,8 @@ export interface JsonTable {
   readonly words: Int32Array;
   /** Shapes are comparable between tables with the same object here. */
   readonly shapes?: object | undefined;
+  /** False if no mark of a chat template is in the bytes. */
+  readonly canHaveTurnMarks: boolean;
 }
 
 /** A class keeps the types of its fields. V8 forgets the types of an object literal when it runs a second time. */
@@ -128,11 +130,13 @@ export class Table implements JsonTable {
   readonly bytes: Buffer;
   readonly words: Int32Array;
   readonly shapes: object | undefined;
+  readonly canHaveTurnMarks: boolean;
 
-  constructor(bytes: Buffer, words: Int32Array, shapes?: object) {
+  constructor(bytes: Buffer, words: Int32Array, shapes?: object, canHaveTurnMarks = true) {
     this.bytes = bytes;
     this.words = words;
     this.shapes = shapes;
+    this.canHaveTurnMarks = canHaveTurnMarks;
   }
 }
 
@@ -250,7 +254,7 @@ export class JsonReader {
     const copy = Buffer.allocUnsafe(this.#result("length"));
     this.#bytes.copy(copy, 0, start, start + copy.length);
     const words = new Int32Array(copy.buffer, copy.byteOffset, copy.length / wordBytes);
-    return new Table(toBuffer(bytes), words, this.#shapes);
+    return new Table(toBuffer(bytes), words, this.#shapes, this.findTurnMark(0, this.#length) < this.#length);
   }
 
   fault(): SyntaxFault {

@@ -1,27 +1,30 @@
-/** Finds the starts of marks with which chat templates begin turns. */
-import { backslash, byteAt } from "./bytes";
+/** Finds the starts of marks with which chat templates begin or end turns. */
+import { backslash, byteAt, closeBrace, closeBracket, colon, isDigit, openBrace, openBracket, quote } from "./bytes";
 
 const lessThan: u32 = 0x3c;
-const openBracket: u32 = 0x5b;
+const equals: u32 = 0x3d;
 
 const windowBytes: usize = 64;
 
-function isBracket(at: usize): v128 {
+function isStart(at: usize): v128 {
   const bytes = v128.load(at);
-  // `[` and the backslash are adjacent.
+  // `:`, `;`, `<` and `=` are adjacent, as are `[`, the backslash and `]`.
   return v128.or(
-    i8x16.eq(bytes, i8x16.splat(i8(lessThan))),
-    i8x16.lt_u(i8x16.sub(bytes, i8x16.splat(i8(openBracket))), i8x16.splat(2)),
+    i8x16.lt_u(i8x16.sub(bytes, i8x16.splat(i8(colon))), i8x16.splat(4)),
+    i8x16.lt_u(i8x16.sub(bytes, i8x16.splat(i8(openBracket))), i8x16.splat(3)),
   );
 }
 
-/** Returns the first byte that may begin a mark, or `end`. A mark is `<|…`, `<｜…`, a known word, or escaped. */
+/**
+ * Returns the first byte that may begin a mark, or `end`. A mark is `<|…`, `<｜…`, a known word, or escaped. Without
+ * tokens, a turn of the assistant follows its name, and `:` or an escaped line end.
+ */
 export function findTurnMark(from: usize, end: usize): usize {
   for (let at = from; at < end; at += windowBytes) {
-    const a = isBracket(at);
-    const b = isBracket(at + 16);
-    const c = isBracket(at + 32);
-    const d = isBracket(at + 48);
+    const a = isStart(at);
+    const b = isStart(at + 16);
+    const c = isStart(at + 32);
+    const d = isStart(at + 48);
     if (!v128.any_true(v128.or(v128.or(a, b), v128.or(c, d)))) continue;
     let bits =
       u64(i8x16.bitmask(a)) |
@@ -41,22 +44,64 @@ export function findTurnMark(from: usize, end: usize): usize {
 function beginsMark(at: usize): bool {
   const first = byteAt(at);
   const second = byteAt(at + 1);
+  const before = load<u32>(at - 4);
+  // ` to=assistant`
+  if (first === equals) return before >> 8 === to && load<u32>(at + 1) === assi;
+  if (first === colon) {
+    // `functions.f:0` and a line end
+    if (isDigit(second) && byteAt(at - 1) !== quote) return byteAt(at + 2) === backslash || isDigit(byteAt(at + 2));
+    return before === tant || before === capitals || before === onse;
+  }
+  if (first === backslash && second === 0x6e) return before === tant || before === capitals || before === odel;
   // `\u003c`
   if (first === backslash) return second === 0x75 && (load<u32>(at + 2) | 0x20000000) === 0x63333030;
+  const word = load<u32>(at + 1);
+  // `]~b]` and `}]{"content"`
+  if (first === closeBracket) return second === 0x7e || (second === openBrace && before >> 24 === closeBrace);
   // `|`, the first byte of `｜`, and the backslash of `\uff5c`.
   if (second === 0x7c || (first === lessThan && (second === 0xef || second === backslash))) return true;
-  const word = load<u32>(at + 1);
-  if (first === openBracket) return word === insts || word === tools || word === systems || word === available;
-  return word === starts || word === extras || word === specials || word === seeds || word === roles;
+  if (first === openBracket)
+    return word === insts || word === tools || word === systems || word === available || word === unused;
+  if ((word & 0xffffff) === sentenceEnd) return true;
+  if (word === tool) return load<u32>(at + 5) === results;
+  return (
+    word === starts ||
+    word === extras ||
+    word === specials ||
+    word === seeds ||
+    word === roles ||
+    word === begins ||
+    word === cats ||
+    word === reserved ||
+    word === ends ||
+    word === user
+  );
 }
 
-/** Four letters each, little-endian: INST, TOOL, SYST, AVAI, star, extr, SPEC, seed, role. */
+/** Up to four bytes each, little-endian: tant, TANT, onse, odel, ` to`, assi, INST, TOOL, SYST, AVAI, unus. */
+const tant: u32 = 0x746e6174;
+const capitals: u32 = 0x544e4154;
+const onse: u32 = 0x65736e6f;
+const odel: u32 = 0x6c65646f;
+const to: u32 = 0x6f7420;
+const assi: u32 = 0x69737361;
 const insts: u32 = 0x54534e49;
 const tools: u32 = 0x4c4f4f54;
 const systems: u32 = 0x54535953;
 const available: u32 = 0x49415641;
+const unused: u32 = 0x73756e75;
+
+/** tool and _res, star, extr, SPEC, seed, role, begi, long, rese, end_, the first bytes of `用户`, and `/s>`. */
+const tool: u32 = 0x6c6f6f74;
+const results: u32 = 0x7365725f;
 const starts: u32 = 0x72617473;
 const extras: u32 = 0x72747865;
 const specials: u32 = 0x43455053;
 const seeds: u32 = 0x64656573;
 const roles: u32 = 0x656c6f72;
+const begins: u32 = 0x69676562;
+const cats: u32 = 0x676e6f6c;
+const reserved: u32 = 0x65736572;
+const ends: u32 = 0x5f646e65;
+const user: u32 = 0xe6a894e7;
+const sentenceEnd: u32 = 0x3e732f;

@@ -144,8 +144,9 @@ const marked: number[] = [];
 const reportMarks = (table: JsonTable, content: number, report: RuleReporter) => {
   const value = json.parseNode(table, content);
   const texts = Array.isArray(value) ? value.map((part: unknown) => (isObject(part) ? part.text : part)) : [value];
-  const [mark] = texts.flatMap((text) => (typeof text === "string" ? (findForeignTurn(text) ?? []) : []));
-  if (mark !== undefined) report("chat-marks-in-content", { mark: shortenName(mark) }, content);
+  const [turn] = texts.flatMap((text) => (typeof text === "string" ? (findForeignTurn(text) ?? []) : []));
+  const verb = turn?.isKnown ? "contains" : "can contain";
+  if (turn) report("chat-marks-in-content", { verb, mark: shortenName(turn.mark) }, content);
 };
 
 const reportFinish: ProblemReporter = (table, _, report) => {

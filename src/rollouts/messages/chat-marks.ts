@@ -1,38 +1,46 @@
 /** Finds the marks with which chat templates begin turns, also in text that was decoded without special tokens. */
 
-/**
- * The marks of known families of templates. A mark of a family that is not here has the shape of a token with a role
- * (`anyToken`), or is unknown and counts as text.
- */
 const roleWords =
-  "system|developer|user|human|assistant|model|chatbot|bot|ai|ipython|observation|environment|function(?:[_▁](?:response|result|output)s?)?|tools?(?:[_▁](?:response|result|output)s?)?";
+  "system|developer|user|human|userprompt|assistant|response|model|chatbot|bot|ai|ipython|observation|environment|function(?:[_▁](?:response|result|output)s?)?|tools?(?:[_▁](?:response|result|output)s?)?";
 
-/** The role is in the token: GLM, Phi-3, Zephyr, DeepSeek, Kimi, Command-R, EXAONE, Apertus, Hunyuan. */
-const anyToken = `[<[][|｜](?:[A-Za-z]+[_▁])*?(?<inside>${roleWords})(?:[_▁](?:token|start|begin))?[|｜][>\\]](?:[\\w.:-]+<\\|im_middle\\|>)?`;
+/** The role follows a token: ChatML, Llama 3 and 4, Gemma, harmony, Granite, Nemotron, Seed, MiniMax, Ling, Step. */
+const openings =
+  "<\\|(?:im_start|start_header_id|header_start|role_start|start|start_of_role|begin|turn|bot)\\|?>|<start_of_turn>|<beginning_of_sentence>|<extra_id_[01]>|<SPECIAL_\\d+>|<seed:bos>|\\]~b\\]|<role>";
+const tokenAndRole = `(?:${openings})[ ]?(?:(?<after>${roleWords})(?=[\\n<]| \\w+=|$)|(?<named>[\\w.]+) to=assistant)(?:</role>)?(?: \\w+=[^\\n<]*\\n|[^\\n<]*<\\|(?:end_header_id|header_end|role_end|end_of_role|im_sep|message|content)\\|>|<\\|channel\\|>[^\\n<]*<\\|message\\|>)?`;
 
-/** The role follows a token: ChatML, Llama 3 and 4, Gemma, harmony, Granite, Nemotron, Seed, MiniMax, Ling. */
-const openingTokens =
-  "<\\|(?:im_start|start_header_id|header_start|start|start_of_role|begin|turn)\\|?>|<start_of_turn>|<extra_id_[01]>|<SPECIAL_\\d+>|<seed:bos>|\\]~b\\]|<role>";
-const tokenAndRole = `(?:${openingTokens})[ ]?(?:(?<after>${roleWords})(?=[\\n<]| name=|$)|(?<named>[\\w.]+) to=assistant)(?:</role>)?(?:[^\\n<]*<\\|(?:end_header_id|header_end|end_of_role|im_sep|message|content)\\|>|<\\|channel\\|>[^\\n<]*<\\|message\\|>)?`;
+/** The role is in the token: GLM, Phi-3, Zephyr, DeepSeek, Kimi, Command-R, EXAONE, Apertus, Hunyuan, dots, LongCat. */
+const anyToken = `[<[](?:[|｜]|longcat_)(?:[A-Za-z]+[_▁])*?(?<inside>${roleWords})(?:[_▁](?:token|start|begin|turn|message|prompt))?[|｜]?[>\\]](?:[\\w.:-]+<\\|im_middle\\|>)?|<\\|open\\|>message role="(?<opened>\\w+)"[^<\\n]*<\\|sep\\|>`;
 
-/** Mistral and Llama 2, whose assistant has no mark of its own, and the results of tools in DeepSeek's. */
+/** Mistral, Llama 2, Hunyuan-A13B, Baichuan, MiniCPM, openPangu, OpenChat, and the results of tools in DeepSeek's. */
 const pairs =
-  "(?<user>\\[INST\\])|(?<assistant>\\[/INST\\]|\\[/TOOL_RESULTS\\]|<｜tool▁outputs▁end｜>)|(?<tool>\\[TOOL_RESULTS\\])|(?<system>\\[(?:SYSTEM_PROMPT|AVAILABLE_TOOLS)\\])";
+  "(?<user>\\[INST\\]|<\\|startoftext\\|>|<\\|extra_4\\|>|<reserved_10[26]>|<用户>|\\[unused9\\]用户：|GPT4 Correct User: ?)|(?<assistant>\\[/INST\\]|\\[/TOOL_RESULTS\\]|<｜tool▁outputs▁end｜>|<\\|extra_0\\|>|<reserved_10[37]>|<AI>(?<=<用户>[^<]*<AI>)|\\[unused9\\]助手：|GPT4 Correct Assistant: ?)|(?<tool>\\[TOOL_RESULTS\\]|\\[unused9\\](?:工具|方法)：)|(?<system>\\[(?:SYSTEM_PROMPT|AVAILABLE_TOOLS)\\]|\\[unused9\\]系统：)";
 
-const turnStarts = new RegExp(`${anyToken}|${tokenAndRole}|${pairs}`, "gi");
+/** The words in the tokens of an answer, and in tokens that are parts of other marks. */
+const ownToken =
+  "<[|｜](?:[a-z\\d]+[_▁.])*?(?:calls?|function|tool|sep|argument|channel|message|constrain|python|plugin|interpreter|action|think|thinking|thought|solution|text|box|quad|ref|vision|image|video|audio|speech|fim|suffix|repo|file|cite|code|im_middle|open|close|(?:start|end)ofthink|(?:start|end)_response)(?:[_▁](?!results?|outputs?|responses?)[a-z\\d]+)*[|｜]?>";
+
+const endToken =
+  "<\\|(?:im_end|eot_id|eom_id|eot|eom|eos|bom|end|return|call|end_of_text|endoftext|separator|(?:message|role)_sep|role_end|end_of_msg|(?:END|START)_OF_TURN_TOKEN|turn_end|end_?of(?!_?(?:thought|think|solution|box|image|audio|video|cite))\\w+|(?:finetune_right_)?pad(?:_token|_id)?)\\|>|<end_of_(?:turn|sentence|utterance)>|<turn\\|>|<pad>|</s>|</longcat_s>|<eos>|<seed:eos>|<｜(?:end▁of▁sentence|hy_place▁holder▁no▁\\d)｜>|\\[\\|endofturn\\|\\]|\\[e~\\[|\\[unused10\\]|\\[/(?:SYSTEM_PROMPT|AVAILABLE_TOOLS)\\]";
+
+/** Any other token has an unknown meaning. */
+const unknownToken = "<[|｜][^\\s<>|｜]{3,40}[|｜]>";
+
+const marks = new RegExp(
+  `${tokenAndRole}|${anyToken}|${pairs}|(?<end>${endToken})|(?<own>${ownToken})|(?<unknown>${unknownToken})`,
+  "gi",
+);
 
 const firstTokens =
-  /^(?:\s|<s>|<bos>|<BOS_TOKEN>|<\|(?:begin_of_text|startoftext|endoftext|START_OF_TURN_TOKEN|bom)\|>|<｜begin▁of▁sentence｜>|\[gMASK\]|<sop>|\]~!b\[)*/;
+  /^(?:\s|<s>|<bos>|<BOS_TOKEN>|<begin_of_document>|<\|(?:begin_of_text|startoftext|endoftext|START_OF_TURN_TOKEN|bom)\|>|<｜(?:hy_)?begin▁of▁sentence｜>|\[gMASK\]|<sop>|\]~!b\[)*/;
 
-const turnEnd =
-  /(?:<\|(?:im_end|eot_id|eom_id|eot|end|return|call|end_of_text|endoftext|(?:END|START)_OF_TURN_TOKEN|bom|eom|\w+_end)\|>|<end_of_turn>|<turn\|>|<\/s>|<eos>|<seed:eos>|<｜end▁of▁sentence｜>|\[\|endofturn\|\]|\[e~\[|\[\/(?:SYSTEM_PROMPT|AVAILABLE_TOOLS)\])$/;
+const lastEnd = new RegExp(`(?:${endToken}|<\\|\\w+_end\\|>)$`);
 const maxEndLength = 40;
 
 /** Removes the tokens with which templates end a turn. */
 export const removeTurnEnd = (text: string) => {
   for (let rest = text; ; ) {
     const trimmed = rest.trimEnd();
-    const [end] = turnEnd.exec(trimmed.slice(-maxEndLength)) ?? [];
+    const [end] = lastEnd.exec(trimmed.slice(-maxEndLength)) ?? [];
     if (end === undefined) return rest;
     rest = trimmed.slice(0, -end.length);
   }
@@ -46,33 +54,44 @@ const bareResults =
   /\n(?:user|tool)\n<tool_response>|<\/tool_call>\s*<tool_response>|\bfunctions\.\w+ to=assistant|## Return of functions\.\w+:\d+\n|(?<=\}\])\{"content": ?/;
 const onlyRoles = /^(?:\s|system|user|human|assistant|model|tool|ipython|observation|environment)*$/i;
 
+/** Templates without tokens: Vicuna, Alpaca, DeepSeek-V2, Orion. Only capital letters are unlike other text. */
+const textRole =
+  /GPT4 Correct User: |USER: (?<!(?:[^\S\n]|[A-Z_"'`])USER: )|(?:User|Human|### (?:Instruction|Input|Human|User)): ?(?<=(?:^|\n)(?:User|Human|###[ \w]+): ?)/g;
+const textAnswer = /\n(?:Assistant|### (?:Response|Assistant)):|ASSISTANT:/g;
+const roleAfterEnd =
+  /\s*(?:\[Round \d+\] ?)?(?:### )?(?:user|human|system|tool|instruction|function[\w ]*)(?: ?:|<\|role_sep\|>)/iy;
+
 type Role = "system" | "user" | "assistant" | "tool";
 
-interface TurnStart {
+interface Mark {
   readonly mark: string;
-  readonly role: Role;
+  readonly role: Role | "end" | "unknown";
   readonly start: number;
   readonly end: number;
 }
 
-/** True if the text can contain a mark. */
-const canHaveMark = /[|｜][>\]]|\[INST|\[TOOL_|_turn>|<extra_id|<SPECIAL_|<seed:|\]~b\]|<role>|<\|turn>/i;
+/** Most texts contain none of these starts. */
+const markStart =
+  /[<[\]](?:[|｜~用]|\/(?:s>|longcat|INST|TOOL_)|INST|TOOL_|unused|SYSTEM_|AVAIL|e~|AI>|start|end_|turn|extra_id|SPECIAL_|seed:|role>|longcat_|reserved_|begin|pad>|eos>)/;
 
-const listTurnStarts = (text: string): readonly TurnStart[] => {
-  if (!canHaveMark.test(text)) return [];
+const listMarks = (text: string): readonly Mark[] => {
+  if (!markStart.test(text)) return [];
   const isMention = openMentions(text);
-  const starts: TurnStart[] = [];
-  for (const { 0: mark, index, groups = {} } of text.matchAll(turnStarts))
-    if (!isMention(index)) starts.push({ mark, role: toRole(groups, mark), start: index, end: index + mark.length });
-  return starts;
+  const found: Mark[] = [];
+  for (const { 0: mark, index, groups = {} } of text.matchAll(marks))
+    if (groups.own === undefined && !isMention(index))
+      found.push({ mark, role: toRole(groups, mark), start: index, end: index + mark.length });
+  return found;
 };
 
-const toRole = (groups: Readonly<Record<string, string | undefined>>, mark: string): Role => {
-  const word = (groups.inside ?? groups.after ?? "").toLowerCase();
+const toRole = (groups: Readonly<Record<string, string | undefined>>, mark: string): Mark["role"] => {
+  const word = (groups.inside ?? groups.after ?? groups.opened ?? "").toLowerCase();
+  if (groups.end) return "end";
+  if (groups.unknown) return "unknown";
   if (groups.user) return "user";
-  if (groups.assistant || /^(?:assistant|model|chatbot|bot|ai)$/.test(word)) return "assistant";
+  if (groups.assistant || /^(?:assistant|response|model|chatbot|bot|ai)$/.test(word)) return "assistant";
   if (groups.tool || groups.named !== undefined) return "tool";
-  if (/^(?:user|human)$/.test(word)) return "user";
+  if (/^(?:user|human|userprompt)$/.test(word)) return "user";
   // Kimi's results of tools are turns of the system with another name.
   if (/im_system\|>(?!system|tool_declare)/i.test(mark)) return "tool";
   return groups.system || /^(?:system|developer)$/.test(word) ? "system" : "tool";
@@ -82,12 +101,14 @@ const maxLineStart = 200;
 
 /** A mark in code, or after a space or a quote in a line of prose, belongs to the text. Expects ascending positions. */
 const openMentions = (text: string) => {
-  const fences = Array.from(text.matchAll(/^ *(?:```|~~~)/gm), ({ index }) => index);
+  const hasFences = text.includes("```") || text.includes("~~~");
+  const fences = hasFences ? Array.from(text.matchAll(/^ *(?:```|~~~)/gm), ({ index }) => index) : [];
   let fencesBefore = 0;
   return (at: number) => {
     while ((fences[fencesBefore] ?? at) < at) fencesBefore++;
     if (isOdd(fencesBefore) && fencesBefore < fences.length) return true;
-    const line = text.slice(Math.max(text.lastIndexOf("\n", at - 1) + 1, at - maxLineStart), at);
+    const before = text.slice(Math.max(0, at - maxLineStart), at);
+    const line = before.slice(before.lastIndexOf("\n") + 1);
     if (text[at + 1] !== "/" && /\S\s+$/.test(line) && !/[>\]]\s+$/.test(line)) return true;
     return /[`"'(“‘]$/.test(line) || isOdd(line.replaceAll("```", "").split("`").length - 1);
   };
@@ -95,37 +116,74 @@ const openMentions = (text: string) => {
 
 const isOdd = (count: number) => count % 2 === 1;
 
+export interface ForeignTurn {
+  readonly mark: string;
+  /** False if the mark is not of a known template, so that the model can have sampled what follows. */
+  readonly isKnown: boolean;
+}
+
 /**
- * Returns the first mark in the text of an answer with which a turn of another role begins.
- * A mark at the end is the token with which some models end an answer.
+ * Returns the first mark in the text of an answer with which a turn of another role begins, or else a mark that is not
+ * of a known template. Marks at the end are the tokens with which models end an answer.
  */
-export const findForeignTurn = (text: string): string | undefined => {
-  const foreign = listTurnStarts(text).find(({ role, end }) => role !== "assistant" && text.slice(end).trim() !== "");
-  return foreign?.mark.trim() ?? findBareTurn(text);
+export const findForeignTurn = (text: string): ForeignTurn | undefined => {
+  const found = listMarks(text);
+  let inner = found.length;
+  while (inner > 0 && text.slice(found[inner - 1]?.end, found[inner]?.start).trim() === "") inner--;
+  let unknown: string | undefined;
+  for (let at = 0; at < inner; at++) {
+    const { mark, role, end } = found[at] ?? { mark: "", role: "end", end: 0 };
+    if (role === "assistant") continue;
+    if (role !== "end" && role !== "unknown") return { mark: mark.trim(), isKnown: true };
+    roleAfterEnd.lastIndex = end;
+    if (role === "end" && roleAfterEnd.test(text)) return { mark: mark.trim(), isKnown: true };
+    // The next mark decides. `</s>` can be HTML.
+    if (mark !== "</s>" && (role === "unknown" || text.slice(end, found[at + 1]?.start).trim() !== ""))
+      unknown ??= mark;
+  }
+  return findBareTurn(text) ?? (unknown === undefined ? undefined : { mark: unknown, isKnown: false });
 };
 
 /** Most texts contain none of these, and a search for a fixed text is fast. */
 const bareResultParts = ["<tool_response>", " to=assistant", "## Return of functions.", "}]{"];
-const bareAnswerEnd = /(?:assistant|model)\n/i;
+const bareAnswerParts = ["ssistant\n", "odel\n"];
+const textAnswerParts = ["ssistant:", "SSISTANT:", "### Response:"];
 
-const findBareTurn = (text: string) => {
-  const result = bareResultParts.some((part) => text.includes(part)) ? bareResults.exec(text) : null;
-  if (result && !openMentions(text)(result.index)) return result[0].trim();
-  if (!bareAnswerEnd.test(text)) return undefined;
+const findBareTurn = (text: string): ForeignTurn | undefined => {
+  const includesSome = (parts: readonly string[]) => parts.some((part) => text.includes(part));
+  const result = includesSome(bareResultParts) ? bareResults.exec(text) : null;
+  if (result && !openMentions(text)(result.index)) return { mark: result[0].trim(), isKnown: true };
+  const bare = includesSome(bareAnswerParts) ? findPair(text, bareRole, bareAnswer) : undefined;
+  if (bare) return { mark: bare[0].trim(), isKnown: true };
+  const named = includesSome(textAnswerParts) ? findPair(text, textRole, textAnswer) : undefined;
+  return named && { mark: named[0].trim(), isKnown: /USER|GPT4/.test(named[0]) };
+};
+
+/** Finds a role of others before an answer. */
+const findPair = (text: string, role: RegExp, answer: RegExp) => {
   const isMention = openMentions(text);
-  let [answer, answerAt] = [false, 0];
-  for (const { 0: role, index } of text.matchAll(bareRole)) {
-    const end = index + role.length;
-    if (!answer || answerAt < end) {
-      bareAnswer.lastIndex = end;
-      const found = bareAnswer.exec(text);
-      if (!found) return undefined;
-      [answer, answerAt] = [true, found.index];
+  let [isFound, answerAt] = [false, 0];
+  for (const match of text.matchAll(role)) {
+    const end = match.index + match[0].length;
+    if (!isFound || answerAt < end) {
+      answer.lastIndex = end;
+      const next = answer.exec(text);
+      if (!next) return undefined;
+      [isFound, answerAt] = [true, next.index];
     }
-    if (!onlyRoles.test(text.slice(end, answerAt + 1)) && !isMention(index + 1)) return role.trim();
+    if (!onlyRoles.test(text.slice(end, answerAt + 1)) && !isMention(match.index + 1)) return match;
   }
   return undefined;
 };
+
+/** The start of an answer at the end of a prompt. */
+const textOpening = /(?:\b(?:Assistant|ASSISTANT)|### Response):\s*(?:<think>\s*)?$/;
+
+/** True if a prompt has a mark of an unknown template. */
+export const hasUnknownMark = (text: string, isSplit: boolean) =>
+  isSplit
+    ? listMarks(text).some(({ role }) => role === "unknown")
+    : textOpening.test(text) || listMarks(text).length > 0;
 
 export interface TemplateTurn {
   readonly role: Role;
@@ -134,7 +192,9 @@ export interface TemplateTurn {
 
 /** Splits a prompt that begins with a mark into its turns. Returns undefined for other text. */
 export const splitTemplate = (text: string): readonly TemplateTurn[] | undefined => {
-  const starts = listTurnStarts(text);
+  const starts = listMarks(text).flatMap(({ role, ...mark }) =>
+    role === "end" || role === "unknown" ? [] : [{ ...mark, role }],
+  );
   const [first] = starts;
   if (!first) return undefined;
   const [opening = ""] = firstTokens.exec(text) ?? [];
@@ -143,12 +203,14 @@ export const splitTemplate = (text: string): readonly TemplateTurn[] | undefined
   if (before !== "" && !opening.includes("｜")) return undefined;
   const turns: TemplateTurn[] = before === "" ? [] : [{ role: "system", text: before }];
   for (const [at, { mark, role, end }] of starts.entries()) {
-    const within = removeTurnEnd(text.slice(end, starts[at + 1]?.start).replace(/^\n+/, ""));
+    const next = starts[at + 1];
+    const within = removeTurnEnd(text.slice(end, next?.start).replace(/^\n+/, ""));
     // Llama 2 has the system prompt in the first turn of the user.
     const [, system, rest] = /^\s*<<SYS>>([\s\S]*?)<<\/SYS>>([\s\S]*)$/.exec(within) ?? [];
     if (system !== undefined) turns.push({ role: "system", text: system.trim() });
     const content = mark.startsWith("[") ? (rest ?? within).trim() : within;
-    if (content.trim() !== "") turns.push({ role, text: content });
+    const isSystem = next?.mark === "<|extra_4|>";
+    if (content.trim() !== "") turns.push({ role: isSystem ? "system" : role, text: content });
   }
   return turns;
 };

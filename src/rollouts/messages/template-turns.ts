@@ -1,5 +1,5 @@
 /** Keeps the turns of others out of answers, and splits prompts that a chat template formatted. */
-import { findForeignTurn, splitTemplate } from "./chat-marks.ts";
+import { findForeignTurn, hasUnknownMark, splitTemplate } from "./chat-marks.ts";
 import { addition, type Json, literal } from "./output-json.ts";
 import type { Value } from "./value.ts";
 
@@ -8,12 +8,13 @@ export const textRole = (role: "user" | "assistant") => addition(role, "the text
 
 /** Returns the content of a sampled turn. @throws ConversionError if it contains a turn of another role */
 export const requireOwnWords = <Content extends Value | undefined>(content: Content): Content => {
-  for (const part of content?.isList ? content.items() : [content]) {
+  if (!content?.canHaveTurnMarks) return content;
+  for (const part of content.isList ? content.items() : [content]) {
     const value = part?.isObject ? part.get("text") : part;
-    const mark = value?.isText ? findForeignTurn(value.text ?? "") : undefined;
-    if (value && mark !== undefined)
+    const turn = value?.isText ? findForeignTurn(value.text ?? "") : undefined;
+    if (value && turn?.isKnown)
       throw value.error(
-        `${value.path.join(".")} contains a turn that the model did not sample, after \`${mark}\` (write each turn to a message of its own)`,
+        `${value.path.join(".")} contains a turn that the model did not sample, after \`${turn.mark}\` (write each turn to a message of its own)`,
       );
   }
   return content;
@@ -21,7 +22,10 @@ export const requireOwnWords = <Content extends Value | undefined>(content: Cont
 
 /** Returns the turns of a prompt, which is a turn of the user if no template formatted it. Default of `given`: all */
 export const toPromptTurns = (run: { note(text: string): void }, prompt: Value, given?: string): readonly Json[] => {
-  const turns = splitTemplate(given ?? prompt.text ?? "");
+  const text = given ?? prompt.text ?? "";
+  const turns = splitTemplate(text);
+  if (hasUnknownMark(text, turns !== undefined))
+    run.note("kept marks of a chat template in the prompts, because rollcall does not know the template");
   if (!turns) return [{ role: textRole("user"), content: given === undefined ? prompt : literal(given, prompt) }];
   run.note("split the prompts at the marks of their chat template");
   return turns.map(({ role, text }) => {

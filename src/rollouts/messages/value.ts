@@ -90,6 +90,11 @@ export class Value {
     return this.#in.longTexts?.get(this.#node)?.toString("utf8") ?? json.readString(this.#in.table, this.#node);
   }
 
+  /** False if no mark of a chat template is in the record or the embedded JSON. */
+  get canHaveTurnMarks() {
+    return this.#in.table.canHaveTurnMarks || this.#in.longTexts !== undefined;
+  }
+
   /** The text without quotes and escapes, or the JSON of another value. */
   get plain() {
     return this.text ?? this.raw;

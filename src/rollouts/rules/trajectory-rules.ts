@@ -257,12 +257,12 @@ export const trainingRules = {
     why: "Trainers compare each reward with the mean of its group. Trajectories of several training steps are from different policies, so that mean measures the training. rollcall compares step, global_step, iteration, train_step, training_step, _step, rollout_step, policy_version, weight_version, model_version and checkpoint of the trajectory, metadata, info and extra_info.",
     example: group(trajectory(0, ',"metadata":{"step":1}'), trajectory(1, ',"metadata":{"step":2}')),
   }),
-  "chat-marks-in-content": warning<{ mark: string }>({
-    message: ({ mark }) => `the sampled content contains a turn of another role, after \`${mark}\``,
+  "chat-marks-in-content": warning<{ mark: string; verb: "contains" | "can contain" }>({
+    message: ({ mark, verb }) => `the sampled content ${verb} a turn of another role, after \`${mark}\``,
     redactedMessage: "the sampled content contains a turn of another role",
     advice:
       "write each turn as a message of its own, or pass --allow chat-marks-in-content if the model sampled the marks",
-    why: "Decoded text of several turns contains results of tools or messages of the user. In one choice, a trainer takes them for the model's words. rollcall knows the marks of many templates; marks in code or prose, without special tokens, or of other shapes are not found.",
+    why: "Decoded text of several turns contains results of tools or messages of the user. In one choice, a trainer takes them for the model's words. rollcall knows the marks of many templates and names unknown tokens such as <|word|>. It ignores marks in code, in prose and at the end of an answer.",
     example: messages(
       question,
       choiceExample().replace('"content":"4"', '"content":"a<|im_end|>\\n<|im_start|>user\\nb"'),

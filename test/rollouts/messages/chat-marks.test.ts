@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { findForeignTurn, splitTemplate } from "../../../src/rollouts/messages/chat-marks.ts";
+import { Value } from "../../../src/rollouts/messages/value.ts";
 
 /** An answer, a turn of another role, and an answer, as each family of templates writes them. */
 const foreignTurns = {
@@ -27,6 +28,25 @@ const foreignTurns = {
   EXAONE: "a[|endofturn|]\n[|user|]b\n[|assistant|]c",
   MiniMax: "a[e~[\n]~b]tool\n4[e~[\n]~b]ai\nc",
   Seed: "a<seed:eos><seed:bos>user\nb",
+  "MiniMax-Text-01":
+    "a<end_of_sentence>\n<beginning_of_sentence>tool name=tools\n4<end_of_sentence>\n<beginning_of_sentence>ai name=assistant\nc",
+  "Hunyuan-A13B": "a<|eos|><|startoftext|>b<|extra_0|>c<|eos|>",
+  "Hunyuan-4B": "a<｜hy_place▁holder▁no▁2｜><｜hy_User｜>b<｜hy_Assistant｜>c",
+  "ERNIE 4.5": "a<|end_of_sentence|>User: b\nAssistant: c",
+  "Grok-2": "a<|separator|>\n\nHuman: b<|separator|>\n\nAssistant: c<|separator|>",
+  Step3: "a<|EOT|><|BOT|>user\nb<|EOT|><|BOT|>assistant\nc<|EOT|>",
+  dots: "a<|endofresponse|><|userprompt|>b<|endofuserprompt|><|response|>c",
+  LongCat: "a</longcat_s><longcat_user>b <longcat_assistant>c",
+  openPangu: "a[unused10][unused9]用户：b[unused10][unused9]助手：c",
+  Baichuan: "a</s><reserved_106>b<reserved_107>c",
+  MiniCPM: "a</s><用户>b<AI>c",
+  "Kimi-K3":
+    'a<|close|>response<|sep|><|end_of_msg|><|open|>message role="tool" tool="f"<|sep|>4<|close|>message<|sep|>',
+  Megrez: "a<|turn_end|><|role_start|>user<|role_end|>b<|turn_end|>",
+  GigaChat: "a<|message_sep|>user<|role_sep|>b<|message_sep|>",
+  OpenChat: "a<|end_of_turn|>GPT4 Correct User: b<|end_of_turn|>GPT4 Correct Assistant: c",
+  Vicuna: "a</s>USER: b ASSISTANT: c</s>",
+  "Vicuna without special tokens": "a.USER: b ASSISTANT: c",
   Ling: "a<role>OBSERVATION</role>4<role>ASSISTANT</role>c",
   "an unknown family": "a<|new_user_start|>b<|new_assistant_start|>c",
   "Qwen without special tokens": "</tool_call>\nuser\n<tool_response>\n4\n</tool_response>\nassistant\nc",
@@ -37,6 +57,16 @@ const foreignTurns = {
   "Mistral without special tokens": '[{"name":"f"}]{"content": 4, "call_id": "a1b2c3d4e"}c',
   "harmony without special tokens": "a json{}functions.f to=assistantcommentary4assistantfinalc",
   "Kimi without special tokens": "a## Return of functions.f:0\n4assistantc",
+};
+
+/** Answers with a mark that can be of a template, or of the model. */
+const unknownMarks = {
+  "an unknown token": ["a<|next_speaker|>b", "<|next_speaker|>"],
+  "an unknown token of another width": ["a<｜next▁speaker｜>b", "<｜next▁speaker｜>"],
+  "an unknown role": ["a<|im_end|>\n<|im_start|>critic\nb", "<|im_start|>"],
+  "text after the end of a turn": ["a<|im_end|>\nb", "<|im_end|>"],
+  Alpaca: ["a\n\n### Instruction:\nb\n\n### Response:\nc", "### Instruction:"],
+  "DeepSeek-V2 without special tokens": ["a\n\nUser: b\n\nAssistant: c", "User:"],
 };
 
 /** Answers with the model's own words. */
@@ -53,16 +83,35 @@ const ownWords = {
   "a list of marks": "- <|user|>\n- <|assistant|>\n",
   "a list of roles": "Roles:\nsystem\nuser\nassistant\n",
   "roles in paragraphs": "List:\n\nuser\n\nname\n\nmodel\n",
+  "an unknown end of a turn": "4<|im_end|><|done|>\n<|padding_1|>",
+  "an unknown token in prose": "The token <|next_speaker|> is new.",
+  "thoughts and boxes": "<|begin_of_thought|>a<|end_of_thought|><|begin_of_box|>4<|end_of_box|>",
+  "calls of Kimi-K3": "<|open|>think<|sep|>a<|close|>think<|sep|><|open|>response<|sep|>b<|close|>response<|sep|>",
+  "calls of Gemma 4": "<|channel>thought\na<channel|><|tool_call>call:f{}<tool_call|>",
+  "a pad in HTML": "<s>3</s> 4",
+  "the name of a user": "User: ada\nDB_USER: x",
   "other text in brackets": "int a[INSTANCE]; x[|y|]; if (a<|b|>c) <b>user</b>",
 };
 
 describe("findForeignTurn", () => {
   it.each(Object.entries(foreignTurns))("finds a turn of another role in %s", (_, text) => {
-    expect(findForeignTurn(text)).toBeDefined();
+    expect(findForeignTurn(text)?.isKnown).toBe(true);
+  });
+
+  it.each(Object.entries(unknownMarks))("names a mark of no known template: %s", (_, [text = "", mark]) => {
+    expect(findForeignTurn(text)).toEqual({ mark, isKnown: false });
   });
 
   it.each(Object.entries(ownWords))("finds no turn in %s", (_, text) => {
     expect(findForeignTurn(text)).toBeUndefined();
+  });
+
+  it("receives each text with a mark, because `canHaveTurnMarks` is true", () => {
+    const texts = [...Object.values(foreignTurns), ...Object.values(unknownMarks).map(([text]) => text)];
+    const ascii = (json: string) => json.replace(/[^\0-~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16)}`);
+    const spellings = texts.map((text) => JSON.stringify(text)).flatMap((json) => [json, ascii(json)]);
+    expect(spellings.filter((json) => !Value.parse(Buffer.from(json))?.canHaveTurnMarks)).toEqual([]);
+    expect(Value.parse(Buffer.from('{"id":12,"text":["2+2=4: yes"]}'))?.canHaveTurnMarks).toBe(false);
   });
 
   it("takes linear time for any text", () => {
@@ -97,6 +146,14 @@ describe("splitTemplate", () => {
     [
       "<|begin_of_text|><|start_header_id|>system<|end_header_id|>\n\nAdd.<|eot_id|><|start_header_id|>user<|end_header_id|>\n\n2+2?<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n",
     ],
+    [
+      "<beginning_of_sentence>system ai_setting=assistant\nAdd.<end_of_sentence>\n<beginning_of_sentence>user name=user\n2+2?<end_of_sentence>\n<beginning_of_sentence>ai name=assistant\n",
+    ],
+    ["<|startoftext|>Add.<|extra_4|>2+2?<|extra_0|>"],
+    ["<｜hy_begin▁of▁sentence｜>Add.<｜hy_place▁holder▁no▁3｜><｜hy_User｜>2+2?<｜hy_Assistant｜>"],
+    ["<|system|>Add.<|endofsystem|><|userprompt|>2+2?<|endofuserprompt|><|response|>"],
+    ["<longcat_system>Add.<longcat_user>2+2?<longcat_assistant>"],
+    ["[unused9]系统：Add.[unused10][unused9]用户：2+2?[unused10][unused9]助手："],
     ["[gMASK]<sop><|system|>\nAdd.<|user|>\n2+2?<|assistant|>"],
     ["<|start|>developer<|message|>Add.<|end|><|start|>user<|message|>2+2?<|end|><|start|>assistant"],
     [
