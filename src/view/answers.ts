@@ -1,5 +1,6 @@
 /** The query in the page's URL, and the types of answers. In a query, `page`, `group` and `trajectory` count from 1. */
 import * as z from "zod/mini";
+import type { FactValues } from "../rollouts/facts/facts.ts";
 
 export const rowsPerPage = 100;
 
@@ -242,17 +243,7 @@ export type TrajectorySummary = Readonly<{
 }>;
 
 /** The facts with their names in expressions (metrics.md). */
-export type TrajectoryFacts = Readonly<{
-  reward: number | null;
-  advantage: number | null;
-  turns: number;
-  characters: number;
-  tokens: number | null;
-  finish_reason: string | null;
-  tool_calls: number;
-  tool_errors: number;
-  unanswered: number;
-}>;
+export type TrajectoryFacts = Omit<FactValues, "solved">;
 
 export type GroupContent = Readonly<{
   position: SourcePosition;

@@ -6,9 +6,10 @@ import * as table from "../json/table.ts";
 import { readGroupStart, readGroupTrajectories, type SourceTrajectory } from "../rollouts/dataset/group-bytes.ts";
 import { locateTrajectory } from "../rollouts/dataset/locate.ts";
 import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
+import { type FactRow, readFacts } from "../rollouts/facts/facts.ts";
 import { formatKeyText } from "../rollouts/index/group-key.ts";
 import { toFilePath } from "../rollouts/rules/positions.ts";
-import * as stats from "../rollouts/stats/fact-rows.ts";
+import { readGroupFacts } from "../rollouts/stats/facts.ts";
 import { formatOwnCommand } from "../system/program.ts";
 import type { GroupContent, LoggedGroup } from "./answers.ts";
 
@@ -33,8 +34,7 @@ export const readGroupContent = async (input: ViewInput, group: number): Promise
   const { groups, scan } = dataset;
   const trajectories = (await readGroupTrajectories(dataset, group)).map(parseTrajectory);
   const kind = scan.parts.kindOf(groups.firstOf(group));
-  const facts = stats.readGroupFacts(dataset, group);
-  const mean = stats.meanOfGroup(dataset, group);
+  const facts = readGroupFacts(dataset, group);
   const bytes = kind === "group" ? readGroupStart(dataset, group, groups.bytesOf(group)) : undefined;
   return {
     position: await locateContent(dataset, group),
@@ -45,13 +45,19 @@ export const readGroupContent = async (input: ViewInput, group: number): Promise
         ...member,
         messages: messages.length,
         step: formatKeyText(fact?.by),
-        facts: fact ? stats.toFactValues(fact, mean) : null,
+        facts: fact ? toPageFacts(fact) : null,
       };
     }),
     exceptions: bytes ? readExceptions(bytes) : [],
     common: countSharedMessages(trajectories.map(({ messages }) => messages)),
     command: formatCommand(input, group),
   };
+};
+
+/** The page knows no `--pass`. */
+const toPageFacts = (fact: FactRow) => {
+  const { solved: _, ...others } = readFacts(fact);
+  return others;
 };
 
 /** A document is one line, so its path says more. */

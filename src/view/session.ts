@@ -12,9 +12,7 @@ import { Breaks } from "../rollouts/dataset/select/breaks.ts";
 import type { SearchQuery } from "../rollouts/dataset/select/search-groups.ts";
 import { formatKeyText } from "../rollouts/index/group-key.ts";
 import { computeMoments } from "../rollouts/index/sums.ts";
-import { sumUses } from "../rollouts/index/walked-columns.ts";
-import { readGroupFacts } from "../rollouts/stats/fact-rows.ts";
-import type { RolloutFact } from "../rollouts/stats/facts.ts";
+import { type RolloutFact, readGroupFacts } from "../rollouts/stats/facts.ts";
 import { chooseReading } from "../rollouts/stats/reading-list.ts";
 import { createAnswers } from "./answer-queries.ts";
 import type { Finding, GroupFacts, GroupReader, ReadingList, RewardBounds, Summary } from "./answers.ts";
@@ -94,7 +92,7 @@ const describeGroup = (dataset: Dataset, group: number): GroupFacts => {
   // `filter` returns arrays with unused capacity, about 100 MB for 100,000 groups.
   const isComplete = rewards.every(Number.isFinite);
   const { mean, deviation } = isComplete && rewards.length > 0 ? computeMoments(rewards) : unknownMoments;
-  const uses = facts.flatMap(({ tools }) => [...tools.values()]);
+  const callsTools = facts.some(({ uses }) => uses.calls + uses.errors > 0);
   return {
     group,
     file: locateGroup(dataset, group).file,
@@ -107,7 +105,7 @@ const describeGroup = (dataset: Dataset, group: number): GroupFacts => {
     step: formatSteps(facts),
     finish: formatFinishReasons(facts),
     truncated: facts.filter(({ finishReason }) => finishReason === "length").length,
-    toolErrors: uses.length === 0 ? null : sumUses(uses).errors,
+    toolErrors: callsTools ? facts.reduce((sum, { uses }) => sum + uses.errors, 0) : null,
   };
 };
 

@@ -23,7 +23,7 @@ const modules: Readonly<Record<string, Module>> = {
   run: { imports: "cli commands output session settings" },
   commands: {
     imports:
-      "calls catalogs cli logging/ledger logging/send mcp output rollouts/dataset rollouts/formats rollouts/index rollouts/input rollouts/rules rollouts/stats service session session/options settings view wire/client wire/contract",
+      "calls catalogs cli logging/ledger logging/send mcp output rollouts/dataset rollouts/facts rollouts/formats rollouts/index rollouts/input rollouts/rules rollouts/stats service session session/options settings view wire/client wire/contract",
   },
   session: {
     imports:
@@ -38,7 +38,7 @@ const modules: Readonly<Record<string, Module>> = {
   },
   mcp: { imports: "rollouts/rules", packages: "@modelcontextprotocol/sdk zod", uses: "files" },
   view: {
-    imports: "calls rollouts/dataset rollouts/index rollouts/rules rollouts/stats service/http-server",
+    imports: "calls rollouts/dataset rollouts/facts rollouts/index rollouts/rules rollouts/stats service/http-server",
     packages: "hono preact zod",
     uses: "files",
     open: "answers group-content html-export open-viewer",
@@ -50,7 +50,7 @@ const modules: Readonly<Record<string, Module>> = {
     open: "service service-options store/store",
   },
   "rollouts/stats": {
-    imports: "rollouts/dataset rollouts/index rollouts/rules",
+    imports: "rollouts/dataset rollouts/facts rollouts/index rollouts/rules",
     open: "compare fact-rows facts reading-list stats-slice stats-slices",
   },
   "service/http-server": { packages: "@hono/node-server", uses: "network" },
@@ -65,7 +65,7 @@ const modules: Readonly<Record<string, Module>> = {
     open: "entries failures file-writer open-ledger prior-outcomes recorded-requests",
   },
   "rollouts/dataset": {
-    imports: "rollouts/check rollouts/formats rollouts/index rollouts/input rollouts/rules",
+    imports: "rollouts/check rollouts/facts rollouts/formats rollouts/index rollouts/input rollouts/rules",
     uses: "files",
   },
   "rollouts/formats": {
@@ -74,15 +74,16 @@ const modules: Readonly<Record<string, Module>> = {
     open: "convert-inputs convert-opened format receipt recognize unknown-formats",
   },
   "rollouts/check": {
-    imports: "rollouts/index rollouts/messages rollouts/rules",
-    open: "checker policy-steps rollout-facts trajectory trajectory-prompt",
+    imports: "rollouts/facts rollouts/index rollouts/messages rollouts/rules",
+    open: "checker measure policy-steps trajectory trajectory-prompt",
   },
   "rollouts/input": {
     imports: "rollouts/rules wire/client",
     packages: "fzstd hyparquet yauzl",
     uses: "files processes",
   },
-  "rollouts/index": { imports: "rollouts/rules", packages: "@marcbachmann/cel-js" },
+  "rollouts/index": { imports: "rollouts/facts rollouts/rules", packages: "@marcbachmann/cel-js" },
+  "rollouts/facts": {},
   "rollouts/rules": {},
   calls: { imports: "rollouts/messages" },
   "rollouts/messages": {},

@@ -6,11 +6,11 @@ import type { Screen } from "../../output/screen.ts";
 import type { KeyColumn } from "../../output/views.ts";
 import { findColumn } from "../../output/wire.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
+import { facts, groupFacts } from "../../rollouts/facts/facts.ts";
 import * as stats from "../../rollouts/stats/fact-rows.ts";
 import type { Context } from "../../session/context.ts";
 import type { OrderOptions } from "../../session/options/list-options.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
-import type { GroupRow, TrajectoryRow } from "./output.ts";
 
 type RowOptions = OrderOptions &
   Readonly<{
@@ -19,6 +19,7 @@ type RowOptions = OrderOptions &
     pass: number;
     groupBy: readonly string[] | undefined;
   }>;
+type Row = Readonly<Record<string, unknown>>;
 type Warnings = readonly ReturnType<typeof toProblemDocument>[];
 
 export const openRows = (each: "group" | "trajectory", options: RowOptions) =>
@@ -26,16 +27,16 @@ export const openRows = (each: "group" | "trajectory", options: RowOptions) =>
     ? openList(options, "groups", groupColumns, stats.listGroupRows)
     : openList(options, "trajectories", trajectoryColumns, stats.listTrajectoryRows);
 
-type RowLister<Row> = (
+type RowLister = (
   dataset: Dataset,
   options: stats.RowOptions,
 ) => AsyncGenerator<{ readonly row: Row; readonly keys: ReadonlyMap<string, unknown> }>;
 
-const openList = <Row extends object>(
+const openList = (
   { sort, limit, pass, groupBy, ...selected }: RowOptions,
   noun: string,
   columns: readonly KeyColumn<Row>[],
-  listRows: RowLister<Row>,
+  listRows: RowLister,
 ) => {
   const sorted = new Set(sort.map((name) => name.replace(/^-/, "")));
   /** Keys of the input, such as a step. */
@@ -73,41 +74,38 @@ const noteNext = (screen: Screen, { file, where }: Pick<RowOptions, "file" | "wh
 };
 
 const numbers = { align: "right", isRounded: true } as const;
-
-const trajectoryColumns: readonly KeyColumn<TrajectoryRow>[] = [
+const place = [
   { name: "file", rank: 0 },
   { name: "line", rank: 0, align: "right" },
   { name: "key", rank: 4 },
   { name: "prompt", rank: 9 },
-  { name: "reward", rank: 0, ...numbers },
-  { name: "advantage", rank: 5, ...numbers },
-  { name: "solved", rank: 7 },
-  { name: "turns", rank: 3, ...numbers },
-  { name: "characters", rank: 6, ...numbers },
-  { name: "tokens", rank: 6, ...numbers },
-  { name: "finish_reason", heading: "finish reason", rank: 2 },
-  { name: "tool_calls", heading: "tool calls", rank: 4, ...numbers },
-  { name: "tool_errors", heading: "tool errors", rank: 3, ...numbers },
-  { name: "unanswered", rank: 7, ...numbers },
+] as const;
+
+const headingOf = (name: string) => name.replaceAll("_", " ");
+
+const trajectoryColumns: readonly KeyColumn<Row>[] = [
+  ...place,
+  ...facts.map(({ name, type, ranks: [rank] }) => {
+    const isNumber = type === "number" || type === "count";
+    return { name, heading: headingOf(name), rank, ...(isNumber && numbers) };
+  }),
   { name: "trajectory", rank: 1, align: "right" },
 ];
 
-const groupColumns: readonly KeyColumn<GroupRow>[] = [
-  { name: "file", rank: 0 },
-  { name: "line", rank: 0, align: "right" },
-  { name: "key", rank: 4 },
-  { name: "prompt", rank: 9 },
+const [reward, ...otherColumns] = groupFacts.map(({ name, ranks: [rank, ofGroup = rank] }) => ({
+  name,
+  heading: headingOf(name),
+  rank: ofGroup,
+  ...numbers,
+}));
+
+const groupColumns: readonly KeyColumn<Row>[] = [
+  ...place,
   { name: "trajectories", rank: 2, ...numbers },
   { name: "exceptions", rank: 8, ...numbers },
-  { name: "reward", rank: 0, ...numbers },
+  ...(reward ? [reward] : []),
   { name: "std_dev", heading: "std dev", rank: 1, ...numbers },
-  { name: "solved", rank: 2, ...numbers },
-  { name: "turns", rank: 5, ...numbers },
-  { name: "characters", rank: 6, ...numbers },
-  { name: "tokens", rank: 6, ...numbers },
-  { name: "tool_calls", heading: "tool calls", rank: 7, ...numbers },
-  { name: "tool_errors", heading: "tool errors", rank: 6, ...numbers },
-  { name: "unanswered", rank: 8, ...numbers },
+  ...otherColumns,
 ];
 
 /** Returns the names of the columns that `--each` prints. */

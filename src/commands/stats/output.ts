@@ -12,6 +12,7 @@ import {
   object,
   text,
 } from "../../output/document-schemas.ts";
+import { type Fact, facts, groupFacts, mapFacts, walkedNames } from "../../rollouts/facts/facts.ts";
 
 const interval = describe(
   "95 % interval of the mean, clustered by group; null for fewer than two groups",
@@ -48,9 +49,7 @@ const statsKeys = {
     "of the last choices; null without trajectories",
     nullable(list(object({ name: nullable(text), trajectories: count, reward: describe("mean", nullable(number)) }))),
   ),
-  turns: describe("choices, or assistant messages without choices", length),
-  characters: describe("sampled code points", length),
-  tokens: describe("sampled tokens with log probabilities", length),
+  ...s.sameKeys(length, ...walkedNames),
   tools: list(object({ name: nullable(text), calls: count, errors: count, unanswered: count })),
   metrics: describe(
     "null without metrics",
@@ -81,33 +80,23 @@ const rowKeys = {
 };
 const optionalNumber = nullable(number);
 
+const types = { number, count, flag: s.flag, text };
+const defineFact = ({ type, about, unknown }: Fact) =>
+  describe(about, unknown === undefined ? types[type] : nullable(types[type]));
+
 const trajectoryRow = object({
   ...rowKeys,
-  reward: optionalNumber,
-  advantage: describe("the reward minus the mean of its group", optionalNumber),
-  solved: nullable(s.flag),
-  turns: count,
-  characters: count,
-  tokens: nullable(count),
-  finish_reason: nullable(text),
-  tool_calls: count,
-  tool_errors: count,
-  unanswered: count,
+  ...mapFacts(facts, defineFact),
   trajectory: describe("the number in its group, from 1", count),
 });
-export type TrajectoryRow = s.Infer<typeof trajectoryRow>;
 
 const groupRow = object({
   ...rowKeys,
   trajectories: count,
   exceptions: count,
-  reward: describe("mean", optionalNumber),
   std_dev: optionalNumber,
-  solved: count,
-  ...s.sameKeys(describe("mean", optionalNumber), "turns", "characters", "tokens"),
-  ...s.sameKeys(count, "tool_calls", "tool_errors", "unanswered"),
+  ...mapFacts(groupFacts, ({ inGroup }) => (inGroup === "mean" ? describe("mean", optionalNumber) : count)),
 });
-export type GroupRow = s.Infer<typeof groupRow>;
 
 const rows = <Row extends s.Schema>(row: Row) => object({ data: list(row), warnings: s.problems, notes });
 

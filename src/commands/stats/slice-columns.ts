@@ -2,6 +2,7 @@
 
 import { readValue } from "../../output/list.ts";
 import type { CellTag, KeyColumn } from "../../output/views.ts";
+import { walkedNames } from "../../rollouts/facts/facts.ts";
 import type { Stats } from "../../rollouts/stats/stats-slice.ts";
 import { formatForDisplay } from "../../text/decimal.ts";
 import { formatPercent } from "../../text/units.ts";
@@ -55,7 +56,7 @@ export const sliceColumns = (
     hasKey: false,
     value: (row: SliceDocument) => row.solved?.pass.find((one) => one.k === k)?.value,
   })),
-  ...(["turns", "characters", "tokens"] as const).map((name) => ({
+  ...walkedNames.map((name) => ({
     name: `${name}.mean`,
     ...(name === "characters" && { table: { heading: "characters" } }),
     rank: 2,

@@ -2,6 +2,7 @@ import { printPage } from "../../output/page.ts";
 import type { Screen } from "../../output/screen.ts";
 import type { Line, Section } from "../../output/views.ts";
 import type { Distributions } from "../../rollouts/dataset/group-metrics.ts";
+import { walkedNames } from "../../rollouts/facts/facts.ts";
 import type { Stats } from "../../rollouts/stats/stats-slice.ts";
 import { formatForDisplay as format } from "../../text/decimal.ts";
 import { pluralize } from "../../text/sentences.ts";
@@ -105,11 +106,14 @@ const listFinishes = ({ finish_reasons, trajectories: of }: Stats): readonly Lin
     };
   });
 
-const listLengths = ({ turns, characters, tokens }: Stats): readonly Line[] =>
-  Object.entries({ turns, characters, tokens }).flatMap(([label, length]) => {
-    if (!length) return [];
-    const { mean, p50, p95, max } = length;
-    return { label, text: `mean ${format(mean)}, median ${format(p50)}, p95 ${format(p95)}, max ${max}` };
+const listLengths = (stats: Stats): readonly Line[] =>
+  walkedNames.flatMap((name) => {
+    if (!stats[name]) return [];
+    const { mean, p50, p95, max } = stats[name];
+    return {
+      label: name.replaceAll("_", " "),
+      text: `mean ${format(mean)}, median ${format(p50)}, p95 ${format(p95)}, max ${max}`,
+    };
   });
 
 const listTools = ({ tools }: Stats): readonly Line[] =>

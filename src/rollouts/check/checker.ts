@@ -7,6 +7,7 @@ import { type JsonReader, type KeyUses, nodeSize } from "../../json/reader.ts";
 import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, mapMembers } from "../../json/shape.ts";
 import type { JsonTable, JsonValue } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
+import type { FactColumns } from "../facts/fact-columns.ts";
 import { openGroupKeyReader } from "../index/group-key.ts";
 import type { Part } from "../index/parts.ts";
 import type { NewPart, ScanResult } from "../index/scan-result.ts";
@@ -17,8 +18,8 @@ import { findSecrets, secretPrefixes } from "../rules/known-secrets.ts";
 import type { Path, PositionCounter } from "../rules/positions.ts";
 import { type ProblemLocation, Problems } from "../rules/problems.ts";
 import type { RuleReporter } from "../rules/rules.ts";
+import type { Measurer } from "./measure.ts";
 import { openStepComparison } from "./policy-steps.ts";
-import type { RolloutMeasurer } from "./rollout-facts.ts";
 import { inspectTrajectory } from "./trajectory.ts";
 import { findPrompt, findRarestPrompt, hasTaskPrompt, haveEqualBytes, openPromptReader } from "./trajectory-prompt.ts";
 import { anyValue, checkElements, defineObjectType, reportWrongType, requiredField } from "./types.ts";
@@ -51,7 +52,7 @@ export interface ScanOptions {
   readonly groupBy: readonly string[] | undefined;
   readonly result: ScanResult;
   /** Adds to the facts of `result`. */
-  readonly measure?: RolloutMeasurer | undefined;
+  readonly measure?: Measurer | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -96,7 +97,8 @@ export class Checker {
   readonly #file: string;
   readonly #index: number;
   readonly #readGroupKey: ReturnType<typeof openGroupKeyReader>;
-  readonly #measure: RolloutMeasurer | undefined;
+  readonly #measure: Measurer | undefined;
+  readonly #inspection: Parameters<typeof inspectTrajectory>[4];
   #block = emptyBlock;
   #value: CheckedValue = { table: json.emptyTable, node: 0, path: [] };
   #line = 0;
@@ -110,6 +112,11 @@ export class Checker {
     this.#index = index;
     this.#readGroupKey = openGroupKeyReader(groupBy);
     this.#measure = measure;
+    const { walked } = result.parts.facts;
+    this.#inspection = {
+      hasMark: (start, end) => this.#block.reader.findTurnMark(start, end) < end,
+      onWalked: measure && walked && ((table, facts) => measure.addFacts(table, facts, walked)),
+    };
   }
 
   check(block: Block, node: number, position?: number): void {
@@ -234,7 +241,7 @@ export class Checker {
     const end = json.nodeAfter(table, list);
     for (let node = list + nodeSize; node < end; node = json.nodeAfter(table, node)) {
       if (kindAt(table, node) !== Kind.object) areObjects = false;
-      else if (inspectTrajectory(table, node, this.#factsAt(count), this.#report, this.#hasMark)) count++;
+      else if (inspectTrajectory(table, node, this.#factsAt(count), this.#report, this.#inspection)) count++;
       else areTyped = false;
       if (count > maxTrajectories) this.#refuse();
     }
@@ -263,7 +270,7 @@ export class Checker {
   #checkTrajectory(value: CheckedValue): void {
     const { table, node } = value;
     const facts = this.#factsAt(0);
-    inspectTrajectory(table, node, facts, this.#report, this.#hasMark);
+    inspectTrajectory(table, node, facts, this.#report, this.#inspection);
     this.#reportSecrets();
     const key = this.#readGroupKey(value, this.#report);
     const isValid = !this.#isInvalid;
@@ -300,9 +307,7 @@ export class Checker {
     }
     const position = { source: this.#index, start: this.#block.start + start, length: end - start, line: this.#line };
     this.result.addPart(position, part, this.#facts);
-    if (parts.facts.walked && part.isValid)
-      for (let at = 0; at < part.trajectories; at++)
-        this.#measure?.(this.#value, this.#factsAt(at), parts.facts.walked);
+    if (parts.facts.walked) this.#addKeys(part, parts.facts.walked);
     if (!parts.options.hasDigests) {
       parts.columns.checksum.length++;
       return;
@@ -312,11 +317,17 @@ export class Checker {
     parts.digests.appendHash(bytes);
   }
 
+  /** Removes the rows of an invalid part. */
+  #addKeys({ isValid, trajectories }: NewPart, into: FactColumns) {
+    const { rows } = this.result.parts.facts;
+    into.truncate(rows);
+    for (let at = 0; isValid && at < trajectories; at++)
+      this.#measure?.addKeys(this.#value, this.#factsAt(at), into, rows - trajectories + at);
+  }
+
   readonly #report: RuleReporter = (rule, data, node, ...steps) => {
     this.#take(this.result.problems.report(rule, data, () => this.#locate(node, steps)));
   };
-
-  readonly #hasMark = (start: number, end: number) => this.#block.reader.findTurnMark(start, end) < end;
 
   #take(severity: Severity | undefined) {
     if (severity === "error") this.#isInvalid = true;

@@ -1,23 +1,18 @@
-/** Checks messages, and counts choices. */
+/** Walks messages, for rules and facts. */
 
 import { isObject } from "../../json/json-bytes.ts";
 import { nodeSize } from "../../json/reader.ts";
 import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, Shape } from "../../json/shape.ts";
 import type { JsonTable } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
+import { walkedIndexes } from "../facts/facts.ts";
 import type { MessageFacts } from "../index/trajectory-facts.ts";
 import { findForeignTurn } from "../messages/chat-marks.ts";
-import { OpenCalls } from "../messages/open-calls.ts";
 import { finishReasons, roles } from "../rules/hints.ts";
 import { shortenName } from "../rules/positions.ts";
 import type { RuleReporter } from "../rules/rules.ts";
+import { makers, toolCalls } from "./tool-calls.ts";
 import { absentOrNull, checkElements } from "./types.ts";
-
-/**
- * The events of the last inspected messages. Three nodes for each event: a call, its id and its name, or 0, the id of a
- * result and `resultMark`. Missing: 0.
- */
-let events = new Int32Array(256);
 
 type ProblemReporter = (table: JsonTable, message: number, report: RuleReporter) => void;
 
@@ -25,7 +20,10 @@ const roleNames = [...roles];
 const [user, assistant, tool] = [roleNames.indexOf("user"), roleNames.indexOf("assistant"), roleNames.indexOf("tool")];
 
 const messageShape = new Shape(
-  ["role", "content", "tool_calls", "tool_call_id", "message", "logprobs", "finish_reason"],
+  [
+    ...(["role", "content", "tool_calls", "tool_call_id", "message", "logprobs", "finish_reason"] as const),
+    ...(["reasoning_content", "reasoning"] as const),
+  ],
   (kinds, table, object) => {
     const roleNode = json.findMemberNode(table, object, "role") ?? 0;
     const roleIndex = kinds.role === Kind.string ? roleNames.indexOf(json.readString(table, roleNode)) : -1;
@@ -37,13 +35,15 @@ const messageShape = new Shape(
     if (roleIndex === tool && kinds.tool_call_id !== Kind.string) reporters.push(reportMissingId);
     if (!fits(kinds.tool_calls, Kind.array)) reporters.push(reportType("tool-calls-type", slots.tool_calls));
     const finishNode = json.findMemberNode(table, object, "finish_reason") ?? 0;
-    const finish = kinds.finish_reason === Kind.string ? json.readString(table, finishNode) : "";
+    const finish = kinds.finish_reason === Kind.string ? json.readString(table, finishNode) : undefined;
     return {
       isChoice: kinds.role === Kind.absent && kinds.message === Kind.object,
-      isCut: finish === "length",
-      isFinishKnown: fits(kinds.finish_reason, 0) || finishReasons.has(finish),
+      finish,
+      isFinishKnown: fits(kinds.finish_reason, 0) || finishReasons.has(finish ?? ""),
+      hasReasoning: ((kinds.reasoning_content | kinds.reasoning) & Kind.string) !== 0,
       hasLogprobs: kinds.logprobs === Kind.object,
       roleIndex,
+      contentKind: kinds.content,
       callsKind: kinds.tool_calls,
       isValid: reporters.length === 0,
       reporters,
@@ -52,7 +52,7 @@ const messageShape = new Shape(
 );
 const { slots } = messageShape;
 const callShape = new Shape(["id", "function"], kindsAsFacts);
-const functionShape = new Shape(["name"], kindsAsFacts);
+const functionShape = new Shape(["name", "arguments"], kindsAsFacts);
 
 const resetFacts = (facts: MessageFacts) => {
   facts.choices = 0;
@@ -64,8 +64,20 @@ const resetFacts = (facts: MessageFacts) => {
   facts.firstTurn = 0;
   facts.promptEnd = 0;
   facts.hasGreeting = false;
-  facts.eventCount = 0;
-  facts.lastCallsIndex = -1;
+  facts.finishReason = undefined;
+  forgetTurns(facts);
+  toolCalls.reset();
+};
+
+const { turns, characters } = walkedIndexes;
+
+/** The log probabilities of the sampled turns of the last walked messages. */
+export const scores: number[] = [];
+
+const forgetTurns = ({ walked }: MessageFacts) => {
+  // For so few numbers, a loop is faster than `fill`.
+  for (let at = 0; at < walked.length; at++) walked[at] = 0;
+  if (scores.length > 0) scores.length = 0;
 };
 
 /** Returns false if no mark of a chat template is between two bytes of the table. */
@@ -92,9 +104,13 @@ export const inspectMessages = (
     }
     let shape = messageShape.read(table, entry);
     const { isChoice, hasLogprobs } = shape;
-    if (isChoice) facts.cutNode = shape.isCut ? messageShape.at(table, slots.finish_reason) : 0;
+    if (isChoice) {
+      facts.cutNode = shape.finish === "length" ? messageShape.at(table, slots.finish_reason) : 0;
+      facts.finishReason = shape.finish;
+    }
     if (isChoice && !shape.isFinishKnown) reportFinish(table, entry, report);
     const message = isChoice ? messageShape.at(table, slots.message) : entry;
+    const score = hasLogprobs ? messageShape.at(table, slots.logprobs) : 0;
     if (isChoice) shape = messageShape.read(table, message);
     const { roleIndex, callsKind, isValid } = shape;
     if (!isValid) for (const reportProblem of shape.reporters) reportProblem(table, message, report);
@@ -106,28 +122,34 @@ export const inspectMessages = (
       facts.hasGreeting = isGreeted;
     }
     if (isChoice) {
-      facts.choices++;
+      // With a choice, messages of the assistant are not sampled.
+      if (facts.choices++ === 0) forgetTurns(facts);
       facts.lastChoice = entry;
+      if (hasLogprobs) facts.choicesWithLogprobs++;
     }
+    const isSampled = isChoice || (roleIndex === assistant && facts.choices === 0);
+    if (isSampled) countTurn(table, shape, facts);
+    if (isSampled && hasLogprobs) scores.push(score);
     const content = isChoice || roleIndex === assistant ? messageShape.at(table, slots.content) : 0;
     const [start, stop] = [json.startOf(table, content), json.endOf(table, content)];
     if (content > 0 && stop - start >= minMarkedBytes && hasMark(start, stop))
       marked.push(isChoice ? content : -content);
-    if (isChoice && hasLogprobs) facts.choicesWithLogprobs++;
     if (roleIndex === assistant) facts.hasAssistantTurn = true;
     else if (roleIndex === user && !hasTask) {
       hasTask = true;
       isGreeted = facts.hasAssistantTurn;
     }
-    if (roleIndex === tool) {
+    if (roleIndex === tool && !isChoice) {
       const idNode = messageShape.at(table, slots.tool_call_id);
-      addEvent(facts, 0, kindOf(table, idNode) === Kind.string ? nonEmptyNode(table, idNode) : 0, resultMark);
+      const id = kindOf(table, idNode) === Kind.string ? nonEmptyNode(table, idNode) : 0;
+      toolCalls.add(message, id, 0, makers.result);
     }
     if (callsKind !== Kind.array) continue;
-    if (json.nodeAfter(table, entry) === end) facts.lastCallsIndex = facts.eventCount;
-    addToolCalls(table, messageShape.at(table, slots.tool_calls), facts);
+    if (json.nodeAfter(table, entry) === end) toolCalls.startLast();
+    const maker = isChoice ? makers.choice : roleIndex === assistant ? makers.assistant : makers.other;
+    const sampled = addToolCalls(table, messageShape.at(table, slots.tool_calls), facts, maker);
+    if (isSampled) facts.walked[characters] = (facts.walked[characters] ?? 0) + sampled;
   }
-  if (facts.lastCallsIndex < 0) facts.lastCallsIndex = facts.eventCount;
   // Without choices, each message of the assistant counts as sampled.
   if (marked.length > 0)
     for (const content of marked.splice(0))
@@ -192,115 +214,56 @@ const checkParts: ProblemReporter = (table, _, report) => {
 
 const reportMissingId: ProblemReporter = (_, message, report) => report("missing-tool-call-id", undefined, message);
 
-const eventSize = 3;
-const resultMark = -1;
-
-const addEvent = (facts: MessageFacts, call: number, idNode: number, nameNode: number) => {
-  const at = facts.eventCount;
-  facts.eventCount = at + eventSize;
-  if (facts.eventCount > events.length) {
-    const grown = new Int32Array(2 * events.length);
-    grown.set(events);
-    events = grown;
-  }
-  events[at] = call;
-  events[at + 1] = idNode;
-  events[at + 2] = nameNode;
+/** Counts the message that `messageShape` has read. Some services send the reasoning under both names. */
+const countTurn = (table: JsonTable, { hasReasoning, contentKind }: MessageShape, { walked }: MessageFacts) => {
+  let said = 0;
+  if (hasReasoning)
+    for (const slot of [slots.reasoning_content, slots.reasoning])
+      said = Math.max(said, countCharacters(table, messageShape.at(table, slot)));
+  const content = messageShape.at(table, slots.content);
+  if (contentKind === Kind.string) said += json.detailOf(table, content);
+  else if (contentKind === Kind.array) for (const part of listTexts(table, content)) said += json.detailOf(table, part);
+  walked[turns] = (walked[turns] ?? 0) + 1;
+  walked[characters] = (walked[characters] ?? 0) + said;
 };
 
-const addToolCalls = (table: JsonTable, list: number, facts: MessageFacts) => {
+type MessageShape = ReturnType<typeof messageShape.read>;
+
+/** Counts the code points of a string; 0 for another value. */
+const countCharacters = (table: JsonTable, node: number) =>
+  kindOf(table, node) === Kind.string ? json.detailOf(table, node) : 0;
+
+/** Returns the nodes of the texts in a list of parts. */
+export const listTexts = (table: JsonTable, list: number) => {
+  const texts: number[] = [];
+  const end = json.nodeAfter(table, list);
+  for (let part = list + nodeSize; part < end; part = json.nodeAfter(table, part)) {
+    const kinds = kindAt(table, part) === Kind.object ? partShape.read(table, part) : undefined;
+    if (kinds?.text === Kind.string) texts.push(partShape.at(table, partShape.slots.text));
+  }
+  return texts;
+};
+
+/** Returns the number of characters of the arguments. */
+const addToolCalls = (table: JsonTable, list: number, facts: MessageFacts, maker: number) => {
+  let said = 0;
   const end = json.nodeAfter(table, list);
   for (let node = list + nodeSize; node < end; node = json.nodeAfter(table, node)) {
     if (kindAt(table, node) !== Kind.object) continue;
     const kinds = callShape.read(table, node);
     const idNode = kinds.id === Kind.string ? nonEmptyNode(table, callShape.at(table, callShape.slots.id)) : 0;
-    let nameNode = 0;
+    let name = 0;
     if (kinds.function === Kind.object) {
-      const { name } = functionShape.read(table, callShape.at(table, callShape.slots.function));
-      if (name === Kind.string) nameNode = nonEmptyNode(table, functionShape.at(table, functionShape.slots.name));
+      const inner = functionShape.read(table, callShape.at(table, callShape.slots.function));
+      if (inner.name === Kind.string) name = functionShape.at(table, functionShape.slots.name);
+      if (inner.arguments === Kind.string)
+        said += json.detailOf(table, functionShape.at(table, functionShape.slots.arguments));
     }
-    if (nameNode > 0) facts.callsTools = true;
-    addEvent(facts, node, idNode, nameNode);
+    if (name > 0 && nonEmptyNode(table, name) > 0) facts.callsTools = true;
+    toolCalls.add(node, idNode, name, maker);
   }
+  return said;
 };
 
 /** Returns 0 for an empty string, which is no id and no name. */
-export const nonEmptyNode = (table: JsonTable, node: number) => (json.detailOf(table, node) > 0 ? node : 0);
-
-const readToolName = (table: JsonTable, at: number) => {
-  const nameNode = events[at + 2] ?? 0;
-  return nameNode > 0 ? json.readString(table, nameNode) : undefined;
-};
-
-/** @param offered the names in `tools`; undefined if `tools` or a name is missing */
-export const inspectToolCalls = (
-  table: JsonTable,
-  facts: MessageFacts,
-  offered: ReadonlySet<string> | undefined,
-  report: RuleReporter,
-) => {
-  const { eventCount, lastCallsIndex } = facts;
-  for (let at = 0; offered && at < eventCount; at += eventSize) {
-    const name = readToolName(table, at);
-    if (name === undefined || offered.has(name)) continue;
-    report("undeclared-tool", { name: shortenName(name) }, events[at + 2] ?? 0);
-  }
-  if (lastCallsIndex === eventCount && areAnsweredInOrder(table, facts)) return;
-  const { waiting, answeredTools } = matchToolCalls(table, lastCallsIndex);
-  for (const at of waiting) {
-    const name = () => {
-      const whole = readToolName(table, at);
-      return whole && shortenName(whole);
-    };
-    report("missing-tool-result", { name }, events[at] ?? 0);
-  }
-  // In the last message, a call needs a result only if an earlier call of the same tool has a result.
-  for (let at = lastCallsIndex; at < eventCount; at += eventSize) {
-    const name = answeredTools.size > 0 ? readToolName(table, at) : undefined;
-    if (name !== undefined && answeredTools.has(name))
-      report("trailing-tool-call", { name: shortenName(name) }, events[at] ?? 0);
-  }
-};
-
-const areAnsweredInOrder = (table: JsonTable, { eventCount }: MessageFacts) => {
-  let oldest = 0;
-  for (let at = 0; at <= eventCount; at += eventSize) {
-    while (oldest < at && (events[oldest + 2] === resultMark || (at === eventCount && events[oldest + 1] === 0)))
-      oldest += eventSize;
-    if (at === eventCount || oldest === at || events[at + 2] !== resultMark) continue;
-    const idNode = events[at + 1] ?? 0;
-    const callId = events[oldest + 1] ?? 0;
-    if (idNode > 0 && (callId === 0 || !haveSameSpelling(table, callId, idNode))) return false;
-    oldest += eventSize;
-  }
-  return oldest === eventCount;
-};
-
-const haveSameSpelling = (table: JsonTable, a: number, b: number) => {
-  const { bytes } = table;
-  const [from, end, other] = [json.startOf(table, a), json.endOf(table, a), json.startOf(table, b)];
-  if (json.endOf(table, b) - other !== end - from) return false;
-  // For short texts, a loop is faster than `Buffer.compare`.
-  for (let at = from; at < end; at++) if (bytes[at] !== bytes[at - from + other]) return false;
-  return true;
-};
-
-const matchToolCalls = (table: JsonTable, end: number) => {
-  const readId = (at: number) => {
-    const idNode = events[at + 1] ?? 0;
-    return idNode > 0 ? json.readString(table, idNode) : undefined;
-  };
-  const calls = new OpenCalls(readId);
-  const answeredTools = new Set<string>();
-  for (let at = 0; at < end; at += eventSize) {
-    if (events[at + 2] !== resultMark) {
-      calls.add(at);
-      continue;
-    }
-    const call = calls.take(readId(at));
-    const name = call === undefined ? undefined : readToolName(table, call);
-    if (name !== undefined) answeredTools.add(name);
-  }
-  // A call without an id needs no result.
-  return { waiting: calls.open().filter((at) => events[at + 1] !== 0), answeredTools };
-};
+const nonEmptyNode = (table: JsonTable, node: number) => (json.detailOf(table, node) > 0 ? node : 0);

@@ -11,8 +11,9 @@ import { stepHolders } from "../index/step-columns.ts";
 import { createMessageFacts, noMetrics, type TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { shortenName } from "../rules/positions.ts";
 import type { RuleReporter } from "../rules/rules.ts";
-import { inspectMessages, inspectToolCalls, type MarkFinder } from "./messages.ts";
+import { inspectMessages, type MarkFinder } from "./messages.ts";
 import { hashSteps, hasStepKey } from "./policy-steps.ts";
+import { inspectToolCalls } from "./tool-calls.ts";
 import type { Check } from "./types.ts";
 import { anyValue, checkElements, defineObjectType, optionalField, reportWrongType, requiredField } from "./types.ts";
 
@@ -105,12 +106,19 @@ export const listCustomKeys = (value: unknown): readonly string[] => {
   return [...listKeys(value).filter((key) => !known.has(key)), ...metadata];
 };
 
+interface InspectOptions {
+  /** Default: marks are not reported. */
+  readonly hasMark?: MarkFinder;
+  /** Called while `toolCalls` and `scores` are those of the trajectory. */
+  readonly onWalked?: ((table: JsonTable, facts: TrajectoryFacts) => void) | undefined;
+}
+
 export const inspectTrajectory = (
   table: JsonTable,
   node: number,
   facts: TrajectoryFacts,
   report: RuleReporter,
-  hasMark?: MarkFinder,
+  { hasMark, onWalked }: InspectOptions = {},
 ): boolean => {
   if (!trajectoryType.check(table, node, report)) return false;
   facts.node = node;
@@ -126,7 +134,8 @@ export const inspectTrajectory = (
   inspectMessages(table, list, facts, report, hasMark);
   if (facts.cutNode > 0) report("truncated-trajectory", undefined, facts.cutNode);
   const { choices, choicesWithLogprobs, hasAssistantTurn, callsTools } = facts;
-  inspectToolCalls(table, facts, offered, report);
+  inspectToolCalls(table, offered, report);
+  onWalked?.(table, facts);
   if (!hasAssistantTurn && choices === 0) report("no-assistant-turn", undefined, list);
   if (facts.firstTurn === list + nodeSize) report("no-prompt", undefined, list);
   if (kinds.additional_histories === Kind.array)

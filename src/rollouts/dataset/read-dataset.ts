@@ -2,7 +2,7 @@
 
 import type { Host } from "../../system/host.ts";
 import { findNearest } from "../../text/nearest.ts";
-import type { MeasuredKeys } from "../check/rollout-facts.ts";
+import type { MeasuredKeys } from "../check/measure.ts";
 import { listCustomKeys } from "../check/trajectory.ts";
 import type { Conversion } from "../formats/convert-inputs.ts";
 import { convertOpened } from "../formats/convert-opened.ts";
@@ -176,7 +176,7 @@ const scanSources = async ({ sources, scan, groups }: IndexedGroups, options: Ch
   const scattered: ScatteredPart[] = [];
   let bytesBefore = 0;
   let grouping = openGrouping({ parts, groups, isGroupedByKey });
-  const measure = measures && (await import("../check/rollout-facts.ts")).openRolloutMeasurer(measures);
+  const measure = measures && (await import("../check/measure.ts")).openMeasurer(measures);
   for (const [index, source] of sources.entries()) {
     if (!isGroupedByKey) grouping = openGrouping({ parts, groups, isGroupedByKey });
     const first = parts.count;

@@ -99,39 +99,6 @@ export class NumberColumn {
   }
 }
 
-/** Rows of integers. V8 reads blocks of one type faster than those of columns, which have three types. */
-export class NumberTable {
-  readonly #width: number;
-  readonly #blocks: Uint32Array[] = [];
-  length = 0;
-
-  constructor(width: number) {
-    this.#width = width;
-  }
-
-  /** Adds a row of zeros, and returns its position. */
-  addRow() {
-    const row = this.length++;
-    const index = row >>> blockBits;
-    const block = this.#blocks[index];
-    if (block && (row & blockMask) * this.#width < block.length) return row;
-    const grown = new Uint32Array(lengthFor(row) * this.#width);
-    grown.set(block ?? []);
-    this.#blocks[index] = grown;
-    return row;
-  }
-
-  at(row: number, column: number): number {
-    return this.#blocks[row >>> blockBits]?.[(row & blockMask) * this.#width + column] ?? 0;
-  }
-
-  /** Expects a row that was added. */
-  set(row: number, column: number, value: number) {
-    const block = this.#blocks[row >>> blockBits];
-    if (block) block[(row & blockMask) * this.#width + column] = value;
-  }
-}
-
 /** Counts the leading positions for which `holds` is true. At all later positions, `holds` must be false. */
 export const countWhile = (count: number, holds: (position: number) => boolean) => {
   let [low, high] = [0, count];

@@ -3,6 +3,7 @@ import { type ASTNode, TypeError as CelTypeError, Environment, EvaluationError }
 import { Failure } from "../../failure.ts";
 import { isObject, type JsonObject } from "../../json/object.ts";
 import { findNearest } from "../../text/nearest.ts";
+import { facts } from "../facts/facts.ts";
 import { invalidFilter, nestedTooDeeply } from "./failures.ts";
 import { isSolved } from "./metrics.ts";
 import { comparedStepNames, stepHolders } from "./step-columns.ts";
@@ -24,11 +25,6 @@ export const fieldDefaults: JsonObject = {
     final_policy_version: null,
   },
 };
-/** The facts that need only rewards (metrics.md). */
-const rewardFacts = ["advantage", "solved"] as const;
-/** The facts that need a walk over the messages. */
-export const walkedFacts = ["turns", "characters", "tokens", "tool_calls", "tool_errors", "unanswered"] as const;
-
 /** `--by` knows these names, too. */
 export const stepNames = comparedStepNames.filter((name) => /^[a-z_]\w*$/i.test(name));
 
@@ -36,7 +32,7 @@ const variableNames = [
   ...new Set(["reward", "messages", "trajectory", "group", ...Object.keys(fieldDefaults), ...stepNames]),
 ];
 
-const knownNames = new Set([...variableNames, ...rewardFacts, ...walkedFacts]);
+const knownNames = new Set([...variableNames, ...facts.map(({ name }) => name)]);
 
 /** @throws Failure `invalid-filter`, `nested-too-deeply` */
 type TrajectoryFilter = (variables: Variables, locate: () => string) => boolean | "absent";

@@ -1,9 +1,9 @@
 /** Stores the facts of trajectories. */
 
 import type { Span } from "../../json/json-bytes.ts";
+import { FactColumns } from "../facts/fact-columns.ts";
 import { NumberColumn } from "./column.ts";
 import { createTrajectoryFacts, noMetrics, type TrajectoryFacts } from "./trajectory-facts.ts";
-import { WalkedColumns } from "./walked-columns.ts";
 
 export interface FactsOptions {
   /** True if the caller selects trajectories, without a second scan. */
@@ -15,7 +15,7 @@ export interface FactsOptions {
 /** A row is a trajectory of a valid part, in the order of the input. */
 export class TrajectoryColumns {
   readonly reward = new NumberColumn("f64");
-  readonly walked: WalkedColumns | undefined;
+  readonly walked: FactColumns | undefined;
   readonly #hasFacts: boolean;
   /** For each part, the number of rows before it. */
   readonly #first = new NumberColumn("u32");
@@ -35,7 +35,7 @@ export class TrajectoryColumns {
 
   constructor({ hasFacts, hasWalked = false }: FactsOptions) {
     this.#hasFacts = hasFacts;
-    if (hasWalked) this.walked = new WalkedColumns();
+    if (hasWalked) this.walked = new FactColumns();
   }
 
   get rows() {

@@ -1,4 +1,5 @@
 /** The facts of a trajectory that one walk finds. */
+import { walkedNames } from "../facts/facts.ts";
 
 export interface MessageFacts {
   choices: number;
@@ -15,9 +16,10 @@ export interface MessageFacts {
   lastChoice: number;
   /** The finish reason of the last choice if it is `length`, or 0. */
   cutNode: number;
-  eventCount: number;
-  /** The index of the first call in the last message, or `eventCount` if that message has no call. */
-  lastCallsIndex: number;
+  /** The finish reason of the last choice. */
+  finishReason: string | undefined;
+  /** By the index in `walkedNames`. The walk does not count tokens. */
+  readonly walked: Int32Array;
 }
 
 export interface TrajectoryFacts extends MessageFacts {
@@ -51,8 +53,8 @@ export const createMessageFacts = (): MessageFacts => ({
   hasGreeting: false,
   lastChoice: 0,
   cutNode: 0,
-  eventCount: 0,
-  lastCallsIndex: 0,
+  finishReason: undefined,
+  walked: new Int32Array(walkedNames.length),
 });
 
 export const noMetrics: readonly string[] = [];

@@ -1,63 +1,95 @@
 /** Divides the difference of two runs by what happened in their trajectories (metrics.md). */
 
-import { computeMean, meanOfFinite } from "../index/sums.ts";
-import { sumUses, type ToolUse } from "../index/walked-columns.ts";
+import type { FactColumns } from "../facts/fact-columns.ts";
+import { counts, walkedNames } from "../facts/facts.ts";
+import { computeMean } from "../index/sums.ts";
 import type { Pool, Side } from "./compare-sides.ts";
 
 type Both<Value> = Readonly<Record<"a" | "b", Value>>;
 
 /** A trajectory belongs to the first of these classes that fits. */
 const causeNames = ["truncated", "tool_errors", "other"] as const;
-type CauseName = (typeof causeNames)[number];
+const [truncated, withErrors, other] = [0, 1, 2];
 
-/** The share of the rollouts of a prompt, and the sum of their rewards divided by the number of all rollouts. */
-type Share = { share: number; part: number };
+/** The facts that pools sum, in the order of their sums. */
+const summedNames: readonly string[] = [...walkedNames, "tool_calls", "tool_errors", "unanswered"];
+const firstUse = walkedNames.length;
+const summedFacts = counts.map(({ name }) => ({ name, at: summedNames.indexOf(name) }));
 
-interface PoolSummary {
-  readonly shares: Readonly<Record<CauseName, Share>>;
-  /** The mean of each fact; null if it is unknown. */
-  readonly facts: Readonly<Record<string, number | null>>;
-  readonly tools: ReadonlyMap<number, ToolUse>;
-  readonly rows: number;
-}
-
-const addUse = (uses: Map<number, ToolUse>, tool: number, use: ToolUse) =>
-  uses.set(tool, sumUses([uses.get(tool) ?? { calls: 0, errors: 0, unanswered: 0 }, use]));
-
-/** @param rewards of the rows, and then of the exceptions */
-const summarize = ({ facts: { walked } }: Side, { rows }: Pool, rewards: readonly number[]): PoolSummary => {
-  const shares = { truncated: { share: 0, part: 0 }, tool_errors: { share: 0, part: 0 }, other: { share: 0, part: 0 } };
-  const count = rewards.filter(Number.isFinite).length;
-  const addReward = (cause: CauseName, reward = Number.NaN) => {
-    if (!Number.isFinite(reward)) return;
-    shares[cause].share += 1 / count;
-    shares[cause].part += reward / count;
-  };
-  const tools = new Map<number, ToolUse>();
-  let toolErrors = 0;
-  const addRowUse = (tool: number, calls: number, errors: number, unanswered: number) => {
-    toolErrors += errors;
-    addUse(tools, tool, { calls, errors, unanswered });
-  };
-  for (const [at, row] of rows.entries()) {
-    toolErrors = 0;
-    walked.forEachUse(row, addRowUse);
-    const isCut = walked.finishReasons.at(walked.finishReasonOf(row)) === "length";
-    addReward(isCut ? "truncated" : toolErrors > 0 ? "tool_errors" : "other", rewards[at]);
-  }
-  for (const reward of rewards.slice(rows.length)) addReward("other", reward);
-  const { calls, errors, unanswered } = sumUses(tools.values());
-  const perRow = (sum: number) => (rows.length === 0 ? null : sum / rows.length);
-  const facts = {
-    turns: meanOfFinite(rows.map((row) => walked.turnsOf(row))),
-    characters: meanOfFinite(rows.map((row) => walked.charactersOf(row))),
-    tokens: meanOfFinite(rows.map((row) => walked.tokensOf(row)).filter((tokens) => tokens >= 0)),
-    tool_calls: perRow(calls),
-    tool_errors: perRow(errors),
-    unanswered: perRow(unanswered),
-  };
-  return { shares, facts, tools, rows: rows.length };
+const add = (to: Float64Array | number[], at: number, value: number) => {
+  to[at] = (to[at] ?? 0) + value;
 };
+
+/** Sums what happened in the trajectories of a pool. One object serves the pools of a side, one after the other. */
+class PoolSums {
+  readonly #columns: FactColumns;
+  readonly #length: number;
+  rows = 0;
+  /** By class: the share of the rollouts, and the sum of their rewards divided by the number of all rollouts. */
+  readonly shares = new Float64Array(causeNames.length);
+  readonly parts = new Float64Array(causeNames.length);
+  readonly #sums = new Float64Array(summedNames.length);
+  readonly #known = new Float64Array(summedNames.length);
+  /** The numbers of the pool's tools. */
+  readonly tools: number[] = [];
+  /** For each tool of the side: its calls, errors and unanswered calls. */
+  readonly uses: number[] = [];
+
+  constructor(columns: FactColumns) {
+    this.#columns = columns;
+    this.#length = columns.finishReasons.numberOf("length");
+  }
+
+  /** @param rewards of the rows, and then of the exceptions */
+  read({ rows }: Pool, rewards: readonly number[]) {
+    for (const sums of [this.shares, this.parts, this.#sums, this.#known]) sums.fill(0);
+    for (const tool of this.tools) this.uses.fill(0, 3 * tool, 3 * tool + 3);
+    this.tools.length = 0;
+    this.rows = rows.length;
+    const count = rewards.filter(Number.isFinite).length;
+    for (let at = 0; at < rewards.length; at++) {
+      const [row, reward = 0] = [rows[at], rewards[at]];
+      const cause = row === undefined ? other : this.#addRow(row);
+      if (!Number.isFinite(reward)) continue;
+      add(this.shares, cause, 1 / count);
+      add(this.parts, cause, reward / count);
+    }
+  }
+
+  /** Returns the class of the trajectory. */
+  #addRow(row: number) {
+    const columns = this.#columns;
+    for (let fact = 0; fact < firstUse; fact++) {
+      const value = columns.walkedAt(row, fact);
+      if (value < 0) continue;
+      add(this.#sums, fact, value);
+      add(this.#known, fact, 1);
+    }
+    const errors = this.#sums[firstUse + 1];
+    columns.forEachUse(row, this.#addUse);
+    for (let fact = firstUse; fact < summedNames.length; fact++) add(this.#known, fact, 1);
+    if (columns.finishReasonOf(row) === this.#length) return truncated;
+    return this.#sums[firstUse + 1] === errors ? other : withErrors;
+  }
+
+  readonly #addUse = (tool: number, calls: number, errors: number, unanswered: number) => {
+    const at = 3 * tool;
+    if (!this.uses[at] && !this.uses[at + 1] && !this.uses[at + 2]) this.tools.push(tool);
+    while (this.uses.length < at) this.uses.push(0);
+    add(this.uses, at, calls);
+    add(this.uses, at + 1, errors);
+    add(this.uses, at + 2, unanswered);
+    add(this.#sums, firstUse, calls);
+    add(this.#sums, firstUse + 1, errors);
+    add(this.#sums, firstUse + 2, unanswered);
+  };
+
+  /** Returns the mean of a fact over the trajectories; null if it is unknown. */
+  meanOf(fact: number) {
+    const known = this.#known[fact] ?? 0;
+    return known === 0 ? null : (this.#sums[fact] ?? 0) / known;
+  }
+}
 
 interface ToolSums {
   /** The sum over pairs of the calls for each trajectory. */
@@ -67,43 +99,52 @@ interface ToolSums {
   pairsWithResults: number;
 }
 
+/** The numbers of each pair. */
+type PairValues = Both<number[]>;
+
+const createValues = (): PairValues => ({ a: [], b: [] });
+
 /** Sums what happened in the trajectories of each pair. */
 export class PairCauses {
-  readonly #sides: Both<Side>;
-  readonly #shares: Both<Readonly<Record<CauseName, Share>>>[] = [];
-  readonly #facts = new Map<string, { readonly a: number[]; readonly b: number[] }>();
-  readonly #tools: Both<Map<string | null, ToolSums>> = { a: new Map(), b: new Map() };
+  readonly #columns: Both<FactColumns>;
+  readonly #sums: Both<PoolSums>;
+  readonly #causes = causeNames.map((name) => ({ name, shares: createValues(), parts: createValues() }));
+  readonly #facts = summedFacts.map((fact) => ({ ...fact, values: createValues() }));
+  /** By the number of the tool. */
+  readonly #tools: Both<Map<number, ToolSums>> = { a: new Map(), b: new Map() };
   #pairs = 0;
 
-  constructor(sides: Both<Side>) {
-    this.#sides = sides;
+  constructor({ a, b }: Both<Side>) {
+    this.#columns = { a: a.facts.walked, b: b.facts.walked };
+    this.#sums = { a: new PoolSums(a.facts.walked), b: new PoolSums(b.facts.walked) };
   }
 
   /** @param hasMeans true if both sides have a mean reward */
   add(pools: Both<Pool>, rewards: Both<readonly number[]>, hasMeans: boolean) {
-    const a = summarize(this.#sides.a, pools.a, rewards.a);
-    const b = summarize(this.#sides.b, pools.b, rewards.b);
-    if (hasMeans) this.#shares.push({ a: a.shares, b: b.shares });
-    for (const [name, inA] of Object.entries(a.facts)) {
-      const inB = b.facts[name] ?? null;
+    const { a, b } = this.#sums;
+    a.read(pools.a, rewards.a);
+    b.read(pools.b, rewards.b);
+    for (const side of hasMeans ? (["a", "b"] as const) : [])
+      for (const [cause, { shares, parts }] of this.#causes.entries()) {
+        shares[side].push(this.#sums[side].shares[cause] ?? 0);
+        parts[side].push(this.#sums[side].parts[cause] ?? 0);
+      }
+    for (const { at, values } of this.#facts) {
+      const [inA, inB] = [a.meanOf(at), b.meanOf(at)];
       if (inA === null || inB === null) continue;
-      const own = this.#facts.get(name) ?? { a: [], b: [] };
-      this.#facts.set(name, own);
-      own.a.push(inA);
-      own.b.push(inB);
+      values.a.push(inA);
+      values.b.push(inB);
     }
     if (a.rows === 0 || b.rows === 0) return;
     this.#pairs++;
-    this.#addTools("a", a);
-    this.#addTools("b", b);
+    for (const side of ["a", "b"] as const) this.#addTools(this.#tools[side], this.#sums[side]);
   }
 
-  #addTools(side: "a" | "b", { tools, rows }: PoolSummary) {
-    const { toolNames } = this.#sides[side].facts.walked;
-    for (const [tool, { calls, errors, unanswered }] of tools) {
-      const name = toolNames.at(tool) ?? null;
-      const sums = this.#tools[side].get(name) ?? { calls: 0, errors: 0, pairsWithResults: 0 };
-      this.#tools[side].set(name, sums);
+  #addTools(into: Map<number, ToolSums>, { tools, uses, rows }: PoolSums) {
+    for (const tool of tools) {
+      const sums = into.get(tool) ?? { calls: 0, errors: 0, pairsWithResults: 0 };
+      into.set(tool, sums);
+      const [calls = 0, errors = 0, unanswered = 0] = [uses[3 * tool], uses[3 * tool + 1], uses[3 * tool + 2]];
       sums.calls += calls / rows;
       const results = calls - unanswered;
       if (results <= 0) continue;
@@ -113,19 +154,23 @@ export class PairCauses {
   }
 
   compute() {
-    const facts = Array.from(this.#facts, ([name, { a, b }]) => ({ name, a: computeMean(a), b: computeMean(b) }));
+    const known = this.#facts.filter(({ values }) => values.a.length > 0);
+    const facts = known.map(({ name, values: { a, b } }) => ({ name, a: computeMean(a), b: computeMean(b) }));
     return { causes: this.#divideDifference(), facts, tools: this.#compareTools() };
   }
 
   /** Divides the difference of the means exactly, after Kitagawa (1955). */
   #divideDifference() {
-    const pairs = this.#shares;
-    if (pairs.length === 0) return null;
-    const meanOf = (side: "a" | "b", cause: CauseName) => {
-      const share = computeMean(pairs.map((pair) => pair[side][cause].share));
-      return { share, reward: share === 0 ? null : computeMean(pairs.map((pair) => pair[side][cause].part)) / share };
+    if (this.#causes[other]?.shares.a.length === 0) return null;
+    const meanOf = (shares: readonly number[], parts: readonly number[]) => {
+      const share = computeMean(shares);
+      return { share, reward: share === 0 ? null : computeMean(parts) / share };
     };
-    const classes = causeNames.map((name) => ({ name, a: meanOf("a", name), b: meanOf("b", name) }));
+    const classes = this.#causes.map(({ name, shares, parts }) => ({
+      name,
+      a: meanOf(shares.a, parts.a),
+      b: meanOf(shares.b, parts.b),
+    }));
     const totals = classes.flatMap(({ a, b }) => [a, b]).map(({ share, reward }) => share * (reward ?? 0));
     const middle = totals.reduce((sum, part) => sum + part, 0) / 2;
     return classes.map(({ name, a, b }) => {
@@ -143,7 +188,9 @@ export class PairCauses {
   }
 
   #compareTools() {
-    const { a, b } = this.#tools;
+    const nameUses = (side: "a" | "b") =>
+      new Map(Array.from(this.#tools[side], ([tool, sums]) => [this.#columns[side].toolNames.at(tool) ?? null, sums]));
+    const [a, b] = [nameUses("a"), nameUses("b")];
     const toMeans = (sums: ToolSums | undefined) => ({
       calls: (sums?.calls ?? 0) / this.#pairs,
       errors: sums && sums.pairsWithResults > 0 ? sums.errors / sums.pairsWithResults : null,

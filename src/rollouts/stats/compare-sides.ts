@@ -3,9 +3,9 @@
 import { readFailedKey, type TrajectoryPosition } from "../dataset/prompt-text.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
 import type { Breaks } from "../dataset/select/breaks.ts";
+import type { TextColumn } from "../facts/fact-columns.ts";
 import { groupKeyNames } from "../index/ambiguous-groups.ts";
 import { addToSum, createSum, type ExactSum } from "../index/sums.ts";
-import type { TextColumn } from "../index/walked-columns.ts";
 import { type Facts, getFacts } from "./facts.ts";
 
 /** The trajectories of a dataset with the same prompt, or the same key. */

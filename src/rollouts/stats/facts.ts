@@ -1,12 +1,15 @@
-/** Finds the facts of a dataset. */
+/** Reads the facts of a dataset. */
 import type { Dataset } from "../dataset/read-dataset.ts";
+import type { FactColumns } from "../facts/fact-columns.ts";
+import type { FactRow } from "../facts/facts.ts";
+import { isSolved } from "../index/metrics.ts";
+import { meanOfFinite } from "../index/sums.ts";
 import type { TrajectoryColumns } from "../index/trajectory-columns.ts";
-import type { WalkedColumns } from "../index/walked-columns.ts";
 
 /** Rows of trajectories. */
 export interface Facts {
   readonly columns: TrajectoryColumns;
-  readonly walked: WalkedColumns;
+  readonly walked: FactColumns;
 }
 
 /** Expects a dataset that was read with `measures`. */
@@ -16,9 +19,26 @@ export const getFacts = ({ scan: { parts } }: Dataset): Facts => {
   return { columns, walked: columns.walked };
 };
 
-export type RolloutFact = ReturnType<typeof readFact>;
+/** A row with the value of `--by` as JSON. */
+export type RolloutFact = ReturnType<ReturnType<typeof openFactReader>>;
 
-export const readFact = ({ columns, walked }: Facts, row: number) => ({
-  reward: columns.reward.at(row),
-  ...walked.at(row),
-});
+/** Returns a function that reads the facts of a trajectory of the group. @param pass default: 1 */
+export const openFactReader = (dataset: Dataset, group: number, pass?: number) => {
+  const { columns, walked } = getFacts(dataset);
+  const mean = meanOfGroup(dataset, group);
+  return (row: number): FactRow & { readonly by: string | undefined } => {
+    const reward = columns.reward.at(row);
+    return { reward, mean, isSolved: isSolved(reward, pass), by: walked.by.at(row), ...walked.at(row) };
+  };
+};
+
+/** Returns the facts of a group's trajectories; none if the group is invalid. @param pass default: 1 */
+export const readGroupFacts = (dataset: Dataset, group: number, pass?: number): readonly RolloutFact[] =>
+  dataset.groups.isValid(group) ? dataset.groups.rowsOf(group).map(openFactReader(dataset, group, pass)) : [];
+
+/** Returns the mean of the finite rewards of a group, before the selection. */
+const meanOfGroup = (dataset: Dataset, group: number) => {
+  const { scan, groups } = dataset.unselected ?? dataset;
+  const original = dataset.originalOf?.(group).group ?? group;
+  return meanOfFinite(scan.parts.facts.reward.pick(groups.rowsOf(original)));
+};

@@ -2,9 +2,9 @@
 
 import { formatForDisplay as format } from "../../text/decimal.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
+import { walkedIndexes } from "../facts/facts.ts";
 import { isSolved, rewardTolerance } from "../index/metrics.ts";
 import { standardDeviation } from "../index/sums.ts";
-import { sumUses } from "../index/walked-columns.ts";
 import { type Facts, getFacts } from "./facts.ts";
 import { percentile } from "./intervals.ts";
 
@@ -74,14 +74,19 @@ const read = ({ group, trajectory, reward }: Row, why: string) => ({ group, traj
 const listByFacts = ({ walked }: Facts, groups: readonly Group[]): readonly ReadingList[] => {
   const rows = groups.flatMap((group) => group.rows);
   const rewards = Float64Array.from(rows, ({ reward }) => reward).sort();
-  const withTurn = rows.filter(({ row }) => walked.turnsOf(row) > 0);
-  const lengths = Float64Array.from(withTurn, ({ row }) => walked.charactersOf(row)).sort();
+  const turnsOf = ({ row }: Row) => walked.walkedAt(row, walkedIndexes.turns);
+  const charactersOf = ({ row }: Row) => walked.walkedAt(row, walkedIndexes.characters);
+  const withTurn = rows.filter((row) => turnsOf(row) > 0);
+  const lengths = Float64Array.from(withTurn, charactersOf).sort();
   const [high, few] = [percentile(rewards, 0.9), percentile(lengths, 0.1)];
   const [failed, short, cut]: [Candidate[], Candidate[], Candidate[]] = [[], [], []];
   for (const row of rows) {
     const { reward } = row;
-    const { characters, tools, turns, finishReason } = walked.at(row.row);
-    const { errors } = sumUses(tools.values());
+    const {
+      finishReason,
+      uses: { errors },
+    } = walked.at(row.row);
+    const [turns, characters] = [turnsOf(row), charactersOf(row)];
     const isHigh = reward >= high && reward > (rewards[0] ?? 0);
     const add = (list: Candidate[], rank: readonly number[], why: string) => {
       if (list.push({ rank, trajectories: [read(row, why)] }) > maxCandidates) keepFirst(list);

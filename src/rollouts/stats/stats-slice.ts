@@ -1,10 +1,11 @@
 /** Aggregates the facts of trajectories (metrics.md). */
 
+import type { ToolUse } from "../facts/fact-columns.ts";
+import { type WalkedName, walkedNames } from "../facts/facts.ts";
 import { NumberColumn } from "../index/column.ts";
 import { isSolved, Tally } from "../index/metrics.ts";
 import { addToSum, createSum, type ExactSum, meanOfSum, standardDeviation } from "../index/sums.ts";
 import { createTrajectoryFacts, noMetrics } from "../index/trajectory-facts.ts";
-import type { ToolUse } from "../index/walked-columns.ts";
 import type { Facts } from "./facts.ts";
 import { GroupedValues, percentile } from "./intervals.ts";
 
@@ -22,6 +23,8 @@ export type Stats = ReturnType<StatsSlice["compute"]>;
 
 /** The metrics of `rollcall check`, by name. */
 type Means = Readonly<Record<string, number>>;
+
+type Length = Readonly<Record<"trajectories" | "mean" | "p50" | "p95" | "max", number>>;
 
 type Tries = Readonly<Record<"tries" | "solved", number>>;
 
@@ -137,7 +140,6 @@ export class StatsSlice {
 
   compute() {
     const { exceptions } = this.#tally;
-    const { walked } = this.#facts;
     const means = this.#tally.metrics();
     return {
       groups: this.#groups,
@@ -146,9 +148,7 @@ export class StatsSlice {
       reward: this.#computeReward(means),
       solved: this.#computeSolved(),
       finish_reasons: this.#rows.length === 0 ? null : this.#computeFinishes(),
-      turns: this.#computeLength((row) => walked.turnsOf(row)),
-      characters: this.#computeLength((row) => walked.charactersOf(row)),
-      tokens: this.#computeLength((row) => walked.tokensOf(row)),
+      ...this.#computeLengths(),
       tools: this.#computeTools(),
       metrics: this.#computeMetrics(means),
     };
@@ -192,12 +192,16 @@ export class StatsSlice {
     return [...known.sort((a, b) => b.trajectories - a.trajectories || compareNames(a.name, b.name)), unknown];
   }
 
-  /** @param of returns a negative number for an unknown length */
-  #computeLength(of: (row: number) => number) {
+  #computeLengths(): Readonly<Record<WalkedName, Length | null>> {
+    return Object.fromEntries(walkedNames.map((name, fact): readonly unknown[] => [name, this.#computeLength(fact)]));
+  }
+
+  #computeLength(fact: number): Length | null {
+    const { walked } = this.#facts;
     const lengths = new Uint32Array(this.#rows.length);
     let [count, sum] = [0, 0];
     for (const row of this.#rows.values()) {
-      const length = of(row);
+      const length = walked.walkedAt(row, fact);
       if (length < 0) continue;
       lengths[count++] = length;
       sum += length;

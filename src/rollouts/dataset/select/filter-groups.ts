@@ -7,17 +7,10 @@ import { isObject, type JsonObject } from "../../../json/json-bytes.ts";
 import { elementsOf, type JsonValue, memberAt, parseValue, readRoot } from "../../../json/table.ts";
 import { interrupted } from "../../../system/failures.ts";
 import { repeatInterrupt } from "../../../system/host.ts";
-import {
-  fieldDefaults,
-  filterTrajectories,
-  parseFilter,
-  readFinish,
-  stepNames,
-  walkedFacts,
-} from "../../index/expression.ts";
+import { counts } from "../../facts/facts.ts";
+import { fieldDefaults, filterTrajectories, parseFilter, readFinish, stepNames } from "../../index/expression.ts";
 import { slowFilter } from "../../index/failures.ts";
 import { stepHolders } from "../../index/step-columns.ts";
-import { nameFacts } from "../../index/walked-columns.ts";
 import { toFileLine } from "../../rules/positions.ts";
 import { listParts, listTrajectories, pickMembers, ReadWindow } from "../group-bytes.ts";
 import { type IndexedGroups, listDerivedFinishes, locateGroup } from "../locate.ts";
@@ -79,12 +72,12 @@ export const openFilter = (dataset: IndexedGroups, { where, pass, signal, reward
   const needsExceptions = isNamed("exceptions");
   const parse = isNamed("trajectory") ? parseObject : (value: JsonValue) => pickMembers(value, members);
   const window = new ReadWindow();
-  const needsFacts = walkedFacts.some(isNamed);
+  const needsFacts = counts.some(({ name }) => isNamed(name));
   const isAboutRewards = members.length === 1 && !needsExceptions && !needsFacts && !isNamed("trajectory");
   const readGroup = async (group: number) => {
     const known = isAboutRewards ? rewardsOf?.(group) : undefined;
     if (known) return { trajectories: known.map((reward) => ({ reward })), exceptions: 0 };
-    const measure = needsFacts ? (await import("../../check/rollout-facts.ts")).measureTrajectory : undefined;
+    const measure = needsFacts ? (await import("../../check/measure.ts")).measureTrajectory : undefined;
     const trajectories: JsonObject[] = [];
     const facts: JsonObject[] = [];
     let exceptions = 0;
@@ -95,7 +88,7 @@ export const openFilter = (dataset: IndexedGroups, { where, pass, signal, reward
         const trajectory = parse(value);
         trajectories.push(trajectory);
         const finish = needsFinish ? readFinish(trajectory, derived[at] === true) : {};
-        facts.push({ ...(measure && nameFacts(measure(value))), ...finish });
+        facts.push({ ...measure?.(value), ...finish });
       }
       if (needsExceptions && groupPart.part.kind === "group")
         exceptions = elementsOf(memberAt(readRoot(bytes), "exceptions")).length;

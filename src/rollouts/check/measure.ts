@@ -1,0 +1,152 @@
+/** Adds the facts and keys of valid trajectories to columns (metrics.md). */
+
+import type { JsonObject } from "../../json/object.ts";
+import { cacheReader, nodeSize } from "../../json/reader.ts";
+import { Kind, kindOf, Shape } from "../../json/shape.ts";
+import type { JsonTable } from "../../json/table.ts";
+import * as json from "../../json/table.ts";
+import { FactColumns } from "../facts/fact-columns.ts";
+import { counts, mapFacts, walkedIndexes } from "../facts/facts.ts";
+import { divisionNames, groupKeyNames } from "../index/ambiguous-groups.ts";
+import { openGroupKeyReader } from "../index/group-key.ts";
+import { comparedStepNames } from "../index/step-columns.ts";
+import { createTrajectoryFacts, type TrajectoryFacts } from "../index/trajectory-facts.ts";
+import { scores } from "./messages.ts";
+import { makers, toolCalls } from "./tool-calls.ts";
+import { findToolName, isErrorResult } from "./tool-results.ts";
+import { inspectTrajectory } from "./trajectory.ts";
+import { openPromptReader } from "./trajectory-prompt.ts";
+
+/** The keys that are stored for each trajectory, in the notation of --group-by. */
+export type MeasuredKeys = Readonly<{
+  by?: string | undefined;
+  /** Default: no key, because a million keys take much memory. */
+  key?: readonly string[] | undefined;
+  /** True if rows have the digests of prompts, and the keys of tasks that all trajectories have. */
+  hasPrompts?: boolean;
+}>;
+
+/** Adds the facts of the trajectory that was walked last. */
+const addFacts = (table: JsonTable, facts: TrajectoryFacts, into: FactColumns) => {
+  const { walked, choices } = facts;
+  addToolUses(table, choices > 0 ? makers.choice : makers.assistant, into);
+  walked[walkedIndexes.tokens] = countTokens(table, facts.node);
+  into.addRow(walked, facts.finishReason);
+};
+
+const addToolUses = (table: JsonTable, sampled: number, into: FactColumns) => {
+  const { count, countBeforeLast } = toolCalls;
+  const numberOf = (node: number) => (node > 0 ? into.toolNames.numberAt(table, node) : 0);
+  for (let event = 0; event < count; event++) {
+    const [maker, partner] = [toolCalls.makerOf(event), toolCalls.partnerOf(event)];
+    if (maker === sampled) {
+      const tool = numberOf(toolCalls.nameOf(event));
+      into.countUse("calls", tool);
+      if (partner < 0 && event < countBeforeLast) into.countUse("unanswered", tool);
+    } else if (maker === makers.result && (partner < 0 || toolCalls.makerOf(partner) === sampled)) {
+      const result = toolCalls.nodeOf(event);
+      if (!isErrorResult(table, result)) continue;
+      into.countUse("errors", numberOf(partner < 0 ? findToolName(table, result) : toolCalls.nameOf(partner)));
+    }
+  }
+};
+
+/** Adds rows, and then the keys of rows of valid trajectories. */
+export interface Measurer {
+  readonly addFacts: typeof addFacts;
+  /** @param holder the group of the trajectory, or the trajectory */
+  addKeys(holder: json.JsonValue, facts: TrajectoryFacts, into: FactColumns, row: number): void;
+}
+
+export const openMeasurer = (keys: MeasuredKeys): Measurer => {
+  const [readBy, readKey] = [openKeyReader(keys.by === undefined ? undefined : [keys.by]), openKeyReader(keys.key)];
+  const readPrompt = openPromptReader();
+  const taskNames = [...new Set([...groupKeyNames, ...comparedStepNames, ...divisionNames])];
+  const taskReaders = new Map(taskNames.map((name) => [name, openKeyReader([name])]));
+  const readTasks = (holder: json.JsonValue, node: number, row: number, known: FactColumns["tasks"]) => {
+    if (row > 0 && known.size === 0) return undefined;
+    const values = new Map<string, string>();
+    for (const name of row === 0 ? taskNames : known.keys()) {
+      const value = taskReaders.get(name)?.(holder, node);
+      if (value !== undefined) values.set(name, value);
+    }
+    return values;
+  };
+  return {
+    addFacts,
+    addKeys: (holder, facts, into, row) => {
+      const [by, key] = [readBy(holder, facts.node), readKey(holder, facts.node)];
+      if (!keys.hasPrompts) return into.setKeys(row, { by, key });
+      const tasks = readTasks(holder, facts.node, row, into.tasks);
+      into.setKeys(row, { by, key, prompt: readPrompt(holder.table, facts), isGreeted: facts.hasGreeting, tasks });
+    },
+  };
+};
+
+/** A trajectory without the key has that of its group. */
+const openKeyReader = (names: readonly string[] | undefined) => {
+  if (names === undefined) return () => undefined;
+  const read = openGroupKeyReader(names);
+  return (holder: json.JsonValue, node: number) => read({ table: holder.table, node }, ignore) ?? read(holder, ignore);
+};
+
+const ignore = () => undefined;
+
+/** Returns the counts of a valid trajectory. */
+export const measureTrajectory = ({ table, node }: json.JsonValue): JsonObject => {
+  const into = new FactColumns();
+  const onWalked = (_: JsonTable, facts: TrajectoryFacts) => addFacts(table, facts, into);
+  inspectTrajectory(table, node, createTrajectoryFacts(), ignore, { onWalked });
+  const row = { reward: 0, mean: 0, isSolved: false, ...into.at(0) };
+  return mapFacts(counts, ({ read }) => read(row));
+};
+
+/** Returns the number of sampled tokens; -1 if it is unknown. */
+const countTokens = (table: JsonTable, node: number) => {
+  let [sum, isScored] = [0, false];
+  for (const score of scores) {
+    const count = countScores(table.bytes.subarray(json.startOf(table, score), json.endOf(table, score)));
+    if (count === undefined) continue;
+    isScored = true;
+    sum += count;
+  }
+  return isScored ? sum : findStatedTokens(table, node);
+};
+
+const tokenCounts = ["completion_tokens", "output_tokens", "n_output_tokens", "token_usage.output_tokens"] as const;
+const tokenHolders = ["usage", "token_usage", "metadata", "metrics"] as const;
+
+/** The members of a record, and of its usage, that state the number of sampled tokens. */
+const tokensShape = new Shape([...tokenCounts, ...tokenHolders], (kinds) => ({
+  count: tokenCounts.find((name) => kinds[name] === Kind.number),
+  holders: tokenHolders.filter((name) => kinds[name] === Kind.object),
+}));
+
+/** Returns -1 if the trajectory does not state the number of sampled tokens. */
+const findStatedTokens = (table: JsonTable, object: number, depth = 0): number => {
+  const { count, holders } = tokensShape.read(table, object);
+  const stated = count === undefined ? -1 : json.readNumber(table, tokensShape.at(table, tokensShape.slots[count]));
+  if (Number.isInteger(stated) && stated >= 0) return stated;
+  if (depth === 2) return -1;
+  for (const name of holders) {
+    tokensShape.read(table, object);
+    const found = findStatedTokens(table, tokensShape.at(table, tokensShape.slots[name]), depth + 1);
+    if (found >= 0) return found;
+  }
+  return -1;
+};
+
+const withLogprobsReader = cacheReader({ leafKeys: ["top_logprobs", "bytes"] });
+
+/** The scan skips the log probabilities, because no rule needs them. Returns undefined without a list of tokens. */
+const countScores = (bytes: Buffer) =>
+  withLogprobsReader((reader) => {
+    if (!reader.read(bytes, { skipsLeaves: true })) return undefined;
+    const table = reader.viewTable();
+    const list = json.findMemberNode(table, 0, "content") ?? 0;
+    if (kindOf(table, list) !== Kind.array) return undefined;
+    let count = 0;
+    const end = json.nodeAfter(table, list);
+    for (let node = list + nodeSize; node < end; node = json.nodeAfter(table, node)) count++;
+    return count;
+  });

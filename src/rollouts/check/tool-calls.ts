@@ -1,0 +1,185 @@
+/** Pairs the calls of a trajectory with their results, for rules and facts. */
+
+import type { JsonTable } from "../../json/table.ts";
+import * as json from "../../json/table.ts";
+import { OpenCalls } from "../messages/open-calls.ts";
+import { shortenName } from "../rules/positions.ts";
+import type { RuleReporter } from "../rules/rules.ts";
+
+/** What makes an event: a result, or a call of a message. Without choices, the assistant's messages are sampled. */
+export const makers = { result: 0, other: 1, assistant: 2, choice: 3 };
+
+const fields = { node: 0, id: 1, name: 2, maker: 3, partner: 4 };
+const eventSize = 5;
+const none = -1;
+
+/** Calls and results in their order. One object serves all trajectories, and has those of the last walked one. */
+export class ToolCalls {
+  /** For each event: the node of the call or message, of its id and its name (0 if missing), its maker and partner. */
+  #events = new Int32Array(64 * eventSize);
+  #end = 0;
+  /** The first event of the last message. */
+  #last = none;
+
+  reset() {
+    this.#end = 0;
+    this.#last = none;
+  }
+
+  get count() {
+    return this.#end / eventSize;
+  }
+
+  /** Called before the calls of the last message, which need no result. */
+  startLast() {
+    this.#last = this.#end;
+  }
+
+  add(node: number, id: number, name: number, maker: number) {
+    const at = this.#end;
+    this.#end = at + eventSize;
+    if (this.#end > this.#events.length) {
+      const grown = new Int32Array(2 * this.#events.length);
+      grown.set(this.#events);
+      this.#events = grown;
+    }
+    const events = this.#events;
+    events[at] = node;
+    events[at + fields.id] = id;
+    events[at + fields.name] = name;
+    events[at + fields.maker] = maker;
+    events[at + fields.partner] = none;
+  }
+
+  /** @param event from 0 */
+  #field(event: number, field: number) {
+    return this.#events[event * eventSize + field] ?? 0;
+  }
+
+  nodeOf(event: number) {
+    return this.#field(event, fields.node);
+  }
+
+  idOf(event: number) {
+    return this.#field(event, fields.id);
+  }
+
+  nameOf(event: number) {
+    return this.#field(event, fields.name);
+  }
+
+  makerOf(event: number) {
+    return this.#field(event, fields.maker);
+  }
+
+  /** Returns the result of a call, or the call of a result; -1 if there is none. */
+  partnerOf(event: number) {
+    return this.#field(event, fields.partner);
+  }
+
+  /** The number of events before the calls of the last message. */
+  get countBeforeLast() {
+    return (this.#last < 0 ? this.#end : this.#last) / eventSize;
+  }
+
+  /** Finds the partners, after all events were added. Returns true if each call has a result. */
+  pair(table: JsonTable) {
+    return this.#pairInOrder(table) ?? this.#pairById(table);
+  }
+
+  /** Returns undefined if a result does not answer the oldest open call. Comparing bytes of ids needs no decoding. */
+  #pairInOrder(table: JsonTable) {
+    const events = this.#events;
+    const end = this.countBeforeLast * eventSize;
+    let oldest = 0;
+    let open = (this.#end - end) / eventSize;
+    for (let at = 0; at < end; at += eventSize) {
+      open++;
+      if (events[at + fields.maker] !== makers.result) continue;
+      open--;
+      while (oldest < at && events[oldest + fields.maker] === makers.result) oldest += eventSize;
+      if (oldest === at) continue;
+      const call = events[oldest + fields.id] ?? 0;
+      const result = events[at + fields.id] ?? 0;
+      if (result > 0 && (call === 0 || !haveSameSpelling(table, call, result))) return undefined;
+      events[oldest + fields.partner] = at / eventSize;
+      events[at + fields.partner] = oldest / eventSize;
+      oldest += eventSize;
+      open--;
+    }
+    return open === 0;
+  }
+
+  #pairById(table: JsonTable) {
+    const events = this.#events;
+    const readId = (at: number) => {
+      const node = events[at + fields.id] ?? 0;
+      return node > 0 ? json.readString(table, node) : undefined;
+    };
+    const end = this.countBeforeLast * eventSize;
+    const open = new OpenCalls(readId);
+    for (let at = 0; at < end; at += eventSize) events[at + fields.partner] = none;
+    for (let at = 0; at < end; at += eventSize) {
+      if (events[at + fields.maker] !== makers.result) open.add(at);
+      else {
+        const call = open.take(readId(at));
+        if (call === undefined) continue;
+        events[call + fields.partner] = at / eventSize;
+        events[at + fields.partner] = call / eventSize;
+      }
+    }
+    return end === this.#end && open.open().length === 0;
+  }
+}
+
+const haveSameSpelling = (table: JsonTable, a: number, b: number) => {
+  const { bytes } = table;
+  const [from, end, other] = [json.startOf(table, a), json.endOf(table, a), json.startOf(table, b)];
+  if (json.endOf(table, b) - other !== end - from) return false;
+  // For short texts, a loop is faster than `Buffer.compare`.
+  for (let at = from; at < end; at++) if (bytes[at] !== bytes[at - from + other]) return false;
+  return true;
+};
+
+export const toolCalls = new ToolCalls();
+
+/** An empty string is no name. */
+const readToolName = (table: JsonTable, call: number) => {
+  const node = toolCalls.nameOf(call);
+  return (node > 0 && json.readString(table, node)) || undefined;
+};
+
+/** Pairs calls and results. @param offered the names in `tools`; undefined if `tools` or a name is missing */
+export const inspectToolCalls = (table: JsonTable, offered: ReadonlySet<string> | undefined, report: RuleReporter) => {
+  const { count, countBeforeLast } = toolCalls;
+  if (count === 0) return;
+  const areAnswered = toolCalls.pair(table);
+  if (areAnswered && !offered) return;
+  const isCall = (event: number) => toolCalls.makerOf(event) !== makers.result;
+  for (let event = 0; offered && event < count; event++) {
+    const name = isCall(event) ? readToolName(table, event) : undefined;
+    if (name !== undefined && !offered.has(name))
+      report("undeclared-tool", { name: shortenName(name) }, toolCalls.nameOf(event));
+  }
+  if (areAnswered) return;
+  // A call without an id needs no result.
+  for (let event = 0; event < countBeforeLast; event++)
+    if (isCall(event) && toolCalls.partnerOf(event) < 0 && toolCalls.idOf(event) > 0) {
+      const name = () => {
+        const whole = readToolName(table, event);
+        return whole && shortenName(whole);
+      };
+      report("missing-tool-result", { name }, toolCalls.nodeOf(event));
+    }
+  // In the last message, a call needs a result only if an earlier call of the same tool has a result.
+  const answeredTools = new Set<string>();
+  for (let event = 0; event < countBeforeLast; event++) {
+    const name = isCall(event) && toolCalls.partnerOf(event) >= 0 ? readToolName(table, event) : undefined;
+    if (name !== undefined) answeredTools.add(name);
+  }
+  for (let event = countBeforeLast; event < count; event++) {
+    const name = answeredTools.size > 0 ? readToolName(table, event) : undefined;
+    if (name !== undefined && answeredTools.has(name))
+      report("trailing-tool-call", { name: shortenName(name) }, toolCalls.nodeOf(event));
+  }
+};

@@ -1,0 +1,150 @@
+/** Lists the facts of a trajectory (metrics.md), in Node and in browsers. */
+
+/** What facts are read from. */
+export interface FactRow {
+  readonly reward: number;
+  /** The mean reward of the group before a selection; null without a finite reward. */
+  readonly mean: number | null;
+  /** True if the reward is at least `--pass`. */
+  readonly isSolved: boolean;
+  /** The numbers that the walk over the messages finds, by name; null if unknown. */
+  readonly walked: Readonly<Record<string, number | null>>;
+  readonly finishReason: string | undefined;
+  /** The sum over all tools. */
+  readonly uses: Readonly<Record<"calls" | "errors" | "unanswered", number>>;
+}
+
+export type FactValue = number | boolean | string | null;
+
+export interface Fact {
+  readonly name: string;
+  /** For docs/reference/metrics.md. */
+  readonly about: string;
+  /** Says when the value is null. Default: never. */
+  readonly unknown?: string;
+  readonly type: "number" | "count" | "flag" | "text";
+  /** True if the walk stores the number, so that `stats` shows its distribution. */
+  readonly isWalked?: true;
+  /** How a group's value follows from those of its trajectories. Default: groups have no value. */
+  readonly inGroup?: "mean" | "sum";
+  /** The ranks of the columns of trajectories and of groups: a narrow terminal shows low ranks. */
+  readonly ranks: readonly [trajectory: number, group?: number];
+  readonly read: (row: FactRow) => FactValue;
+}
+
+const list = [
+  {
+    name: "reward",
+    about: "the reward",
+    unknown: "it is not finite",
+    type: "number",
+    inGroup: "mean",
+    ranks: [0, 0],
+    read: ({ reward }) => (Number.isFinite(reward) ? reward : null),
+  },
+  {
+    name: "advantage",
+    about: "the reward minus the mean of the rewards of its group, before `--where` and `--best`",
+    unknown: "the reward is not finite",
+    type: "number",
+    ranks: [5],
+    read: ({ reward, mean }) => (Number.isFinite(reward) && mean !== null ? reward - mean : null),
+  },
+  {
+    name: "solved",
+    about: "true if the reward is at least `--pass` (default 1), with a tolerance of 1e-12",
+    unknown: "the reward is not finite",
+    type: "flag",
+    inGroup: "sum",
+    ranks: [7, 2],
+    read: ({ reward, isSolved }) => (Number.isFinite(reward) ? isSolved : null),
+  },
+  {
+    name: "turns",
+    about: "choices. Without choices: assistant messages",
+    type: "count",
+    isWalked: true,
+    inGroup: "mean",
+    ranks: [3, 5],
+    read: ({ walked }) => walked.turns ?? null,
+  },
+  {
+    name: "characters",
+    about:
+      "code points of the content, the reasoning and the arguments of tool calls in these turns. If a turn has the reasoning under two names, the longer one",
+    type: "count",
+    isWalked: true,
+    inGroup: "mean",
+    ranks: [6, 6],
+    read: ({ walked }) => walked.characters ?? null,
+  },
+  {
+    name: "tokens",
+    about:
+      "sampled tokens with recorded log probabilities (elements of `logprobs.content`). If no turn has them, the number that the record states (`completion_tokens`, `output_tokens`, also in `usage` or `token_usage`, in `metadata` and `metrics`)",
+    unknown: "the record has neither",
+    type: "count",
+    isWalked: true,
+    inGroup: "mean",
+    ranks: [6, 6],
+    read: ({ walked }) => walked.tokens ?? null,
+  },
+  {
+    name: "finish_reason",
+    about: "the `finish_reason` of the last choice",
+    unknown: "there is no choice, or a converted record states none",
+    type: "text",
+    ranks: [2],
+    read: ({ finishReason }) => finishReason ?? null,
+  },
+  {
+    name: "tool_calls",
+    about: "tool calls in these turns",
+    type: "count",
+    inGroup: "sum",
+    ranks: [4, 7],
+    read: ({ uses }) => uses.calls,
+  },
+  {
+    name: "tool_errors",
+    about: "results of these calls, and results without a known call, that are marked as errors (see below)",
+    type: "count",
+    inGroup: "sum",
+    ranks: [3, 6],
+    read: ({ uses }) => uses.errors,
+  },
+  {
+    name: "unanswered",
+    about: "of these calls, those before the last message without a result",
+    type: "count",
+    inGroup: "sum",
+    ranks: [7, 8],
+    read: ({ uses }) => uses.unanswered,
+  },
+] as const satisfies readonly Fact[];
+
+type KnownFact = (typeof list)[number];
+export type FactValues = { readonly [One in KnownFact as One["name"]]: ReturnType<One["read"]> };
+export type WalkedName = Extract<KnownFact, { readonly isWalked: true }>["name"];
+
+export const facts: readonly Fact[] = list;
+
+/** The facts of which groups have a summary. */
+export const groupFacts = facts.filter(({ inGroup }) => inGroup !== undefined);
+
+/** The facts that count what happened in messages. */
+export const counts = facts.filter(({ type }) => type === "count");
+
+/** The facts that are stored as numbers, in the order of their columns. */
+export const walkedNames: readonly WalkedName[] = list.flatMap((fact) => ("isWalked" in fact ? fact.name : []));
+
+export const walkedIndexes: Readonly<Record<WalkedName, number>> = Object.fromEntries(
+  walkedNames.map((name, at): readonly unknown[] => [name, at]),
+);
+
+/** Returns a value for each of the facts, by name. */
+export const mapFacts = <Value>(of: readonly Fact[], map: (fact: Fact) => Value): Readonly<Record<string, Value>> =>
+  Object.fromEntries(of.map((fact) => [fact.name, map(fact)]));
+
+export const readFacts = (row: FactRow): FactValues =>
+  Object.fromEntries(facts.map(({ name, read }): readonly unknown[] => [name, read(row)]));
