@@ -3,13 +3,19 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { openExistingLedger } from "../../src/logging/ledger/open-ledger.ts";
-import { deliverGroups } from "../../src/logging/send/deliver-groups.ts";
 import type { LogResult } from "../../src/logging/send/log-result.ts";
-import type { DeliverOptions } from "../../src/logging/send/send-options.ts";
 import type { Attempt, Client } from "../../src/wire/client/client.ts";
 import { requestRefused } from "../../src/wire/client/failures.ts";
 import { testHost } from "../support/host.ts";
-import { connectionReset, makeAnswer, newFolder, read, usualDelivery } from "../support/inputs.ts";
+import {
+  connectionReset,
+  type DeliverOptions,
+  deliverGroups,
+  makeAnswer,
+  newFolder,
+  read,
+  usualDelivery,
+} from "../support/inputs.ts";
 import { itHolds } from "../support/property.ts";
 import { groupOf, linesOf } from "./place.ts";
 

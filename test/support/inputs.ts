@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as zlib from "node:zlib";
 import { onTestFinished } from "vitest";
-import type { DeliverOptions } from "../../src/logging/send/send-options.ts";
+import { logDataset } from "../../src/logging/send/log-dataset.ts";
+import type { LogEvents, LogPolicy, LogTools } from "../../src/logging/send/policy.ts";
 import { type Dataset, readDataset } from "../../src/rollouts/dataset/read-dataset.ts";
 import { type Strictness, warningRules } from "../../src/rollouts/rules/rules.ts";
 import type { Host } from "../../src/system/host.ts";
@@ -154,6 +155,12 @@ export const openRecordingClient = (
     close: async () => undefined,
   };
 };
+
+/** The policy, the tools and the events of a delivery in one object. */
+export type DeliverOptions = LogPolicy & LogTools & LogEvents;
+
+export const deliverGroups = async (dataset: Dataset, options: DeliverOptions) =>
+  await logDataset(dataset, { policy: options, tools: options, events: options });
 
 /** Default options of a delivery: once, without a ledger. */
 export const usualDelivery = (): Omit<DeliverOptions, "client"> => ({

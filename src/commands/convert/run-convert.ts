@@ -88,10 +88,7 @@ const writeFiles = async (
   const data = dataset.conversion?.receipt?.data();
   if (exact && data) requireExact(data);
   const file = hasRejects
-    ? await (await import("../../logging/send/deliver-groups.ts")).writeRejected(dataset, {
-        rejects,
-        redact: screen.cleaner.json,
-      })
+    ? await (await import("../../logging/send/log-dataset.ts")).writeRejected(dataset, rejects, screen.cleaner.json)
     : null;
   const pieces = readGroupLines(dataset, function* change(line, group) {
     for (const piece of rows?.compose(line, group) ?? [line]) yield redactor?.redact(piece) ?? piece;

@@ -5,7 +5,7 @@ import { tryParseRawJson } from "../../json/raw-json.ts";
 import type { FollowOptions } from "../../logging/send/follow/follow.ts";
 import type { LogResult } from "../../logging/send/log-result.ts";
 import { groupOutcomes, outcomes } from "../../logging/send/outcome.ts";
-import type { DeliverOptions, SendProgress } from "../../logging/send/send-options.ts";
+import type { LogPolicy, SendProgress } from "../../logging/send/policy.ts";
 import { printDocument } from "../../output/list.ts";
 import { formatUnreadable, printFacts, toFacts } from "../../output/lists/print-facts.ts";
 import type { Meter } from "../../output/progress.ts";
@@ -23,9 +23,9 @@ export interface LogRun {
   settings: Settings;
   typed: LogOptions;
   follow: Pick<FollowOptions, "file" | "everyMs" | "groupSize" | "groupIdleMs"> | undefined;
-  ledger: DeliverOptions["ledger"];
+  ledger: LogPolicy["ledger"];
   meter: Meter;
-  compression: DeliverOptions["compression"];
+  compression: LogPolicy["compression"];
   /** True if the meter prints an event for each attempt. */
   printsEvents: boolean;
 }

@@ -2,7 +2,7 @@ import { isFailure } from "../../failure.ts";
 import { formatLease, ledgerMissing } from "../../logging/ledger/failures.ts";
 import { openExistingLedger } from "../../logging/ledger/open-ledger.ts";
 import { emptyResult, type LogResult } from "../../logging/send/log-result.ts";
-import type { DeliverOptions } from "../../logging/send/send-options.ts";
+import type { LogEvents, LogPolicy, LogSetup } from "../../logging/send/policy.ts";
 import { outputFailed } from "../../output/failures.ts";
 import { printDistributions } from "../../output/histogram.ts";
 import { checkFactFields } from "../../output/lists/print-facts.ts";
@@ -82,14 +82,11 @@ const checkLedger = async ({ host }: Context, location: NonNullable<LogRun["ledg
 
 const logFiles = async (run: LogRun) => {
   const { context, typed, meter } = run;
-  const { screen } = context;
-  const { receipt, body: number } = typed;
-  const options = toDeliveryOptions(run);
+  const { receipt } = typed;
   const dataset = await readFiles(run);
   if (receipt !== undefined) await writeReceipt(context, receipt, dataset);
-  const body = number === undefined ? undefined : { number, write: screen.printBytes };
-  const result = await (await import("../../logging/send/deliver-groups.ts"))
-    .deliverGroups(dataset, { ...options, split: dataset.split ?? "", body })
+  const result = await (await import("../../logging/send/log-dataset.ts"))
+    .logDataset(dataset, toLogSetup(run, dataset.split ?? ""))
     .finally(meter.stop)
     .catch(async (thrown: unknown) => {
       if (isFailure(thrown, "invalid-input")) await printWarnings(context, dataset, dataset.problems.sorted());
@@ -113,7 +110,8 @@ const readFiles = async (run: LogRun) => {
   return await reading.finally(meter.stop).catch(async (thrown: unknown) => {
     if (!isFailure(thrown, "interrupted")) throw thrown;
     const failure = thrown.withDetails({ unsent: true });
-    await printOutcome(run, emptyResult({ modelId, split, batch: settings.get("batch"), failure, ledger: run.ledger }));
+    const ledger = run.ledger ? { path: run.ledger.path, created: false } : null;
+    await printOutcome(run, emptyResult({ modelId, split, batch: settings.get("batch"), failure, ledger }));
     throw failure;
   });
 };
@@ -122,25 +120,25 @@ const logFollowed = async (run: LogRun, follow: NonNullable<LogRun["follow"]>) =
   const { context, settings, typed, meter } = run;
   const split = settings.get("split");
   if (split === undefined) throw missingSplit([]);
-  const delivery = toDeliveryOptions(run);
+  const setup = toLogSetup(run, split);
   const state = { phase: "following", bytes: 0, ofBytes: undefined, groups: 0 };
   const { dataset, result } = await (await import("../../logging/send/follow/follow.ts"))
     .followFile({
-      ...delivery,
-      ...follow,
-      split,
-      groupBy: typed.groupBy,
-      strictness: readStrictness(typed),
-      onEvent: (event) => {
-        const { file } = follow;
-        const text = followNotices[event](file);
-        if (run.printsEvents) meter.report({ event: `file_${event}`, text, facts: { file } });
-        else context.screen.notice(text);
-      },
-      onRead: (bytes) => meter.show(Object.assign(state, { bytes })),
-      onProgress: (progress) => {
-        meter.show(Object.assign(state, { groups: progress.groups }));
-        delivery.onProgress(progress);
+      ...setup,
+      options: { ...follow, groupBy: typed.groupBy, strictness: readStrictness(typed) },
+      events: {
+        ...setup.events,
+        onEvent: (event) => {
+          const { file } = follow;
+          const text = followNotices[event](file);
+          if (run.printsEvents) meter.report({ event: `file_${event}`, text, facts: { file } });
+          else context.screen.notice(text);
+        },
+        onRead: (bytes) => meter.show(Object.assign(state, { bytes })),
+        onProgress: (progress) => {
+          meter.show(Object.assign(state, { groups: progress.groups }));
+          setup.events.onProgress(progress);
+        },
       },
     })
     .finally(meter.stop);
@@ -184,37 +182,47 @@ const findPlanTarget = async ({ context, settings, typed, compression }: LogRun)
   return { ...target, hasKeys, url: settings.local ? "the local service" : target.url };
 };
 
-const toDeliveryOptions = (run: LogRun): Omit<DeliverOptions, "split"> => {
-  const { context, settings, typed, ledger, meter, compression } = run;
+const toLogSetup = (run: LogRun, split: string): LogSetup => {
+  const { context, settings, typed } = run;
   const { host, screen } = context;
-  const { onInvalid, onRefused, onUnknown, concurrency } = typed;
-  const { dryRun, oneRequest, rejects, resendLogged, modelId, follow } = typed;
-  const report = openReporter(screen, meter, run.printsEvents);
   return {
-    dryRun,
-    oneRequest,
-    onInvalid,
-    onRefused,
-    onUnknown,
-    rejects,
-    resendLogged,
+    policy: toPolicy(run, split),
+    tools: {
+      host,
+      redact: screen.cleaner.json,
+      clean: screen.cleaner.outside,
+      destination: async () =>
+        typed.dryRun && connect.hasNoLogUrl(settings)
+          ? ""
+          : await connect.resolveLogDestination(context, settings, typed.modelId),
+      client: () => connect.openServiceClient(context, settings),
+    },
+    events: toLogEvents(run),
+  };
+};
+
+const toPolicy = (run: LogRun, split: string): LogPolicy => {
+  const { settings, typed, ledger, compression } = run;
+  return {
+    ...typed,
     ledger,
-    concurrency,
-    modelId,
-    host,
-    maxWaitMs: settings.require("max_wait"),
+    split,
     compression,
-    redact: screen.cleaner.json,
-    clean: screen.cleaner.outside,
+    writtenRequest: typed.body,
+    maxWaitMs: settings.require("max_wait"),
     ledgerArgs: listLedgerArgs(run),
     batch: settings.get("batch"),
     account: settings.require("account"),
-    destination: async () =>
-      dryRun && connect.hasNoLogUrl(settings) ? "" : await connect.resolveLogDestination(context, settings, modelId),
-    client: () => connect.openServiceClient(context, settings),
     maxRequestBytes: settings.require("max_request_size"),
     hasIdempotencyKeys: settings.require("idempotency") === "auto",
     honorsKeys: settings.local,
+  };
+};
+
+const toLogEvents = ({ context: { screen }, follow, meter, printsEvents }: LogRun): LogEvents => {
+  const report = openReporter(screen, meter, printsEvents);
+  return {
+    onBody: screen.printBytes,
     onResend: (requests) => {
       const which = `resending ${pluralize(requests, "request")} of unknown outcome`;
       screen.notice(`${which}. The service honors Idempotency-Key, so it logs nothing twice`);

@@ -7,10 +7,6 @@ export const openExistingLedger = async (
   options: DatabaseWaitOptions & { isForReading: boolean },
 ) => await (await import("./ledger.ts")).openLedger(location, { ...options, canCreate: false, recovers: true });
 
-/** @throws Failure `ledger-missing`; as `openDatabase` */
-export const openRunLedger: typeof import("./recorded-requests.ts").openRunLedger = async (...args) =>
-  await (await import("./recorded-requests.ts")).openRunLedger(...args);
-
 /** Does not change the file. Returns undefined if the file does not exist. @throws Failure `storage` */
 export const examineLedger: typeof import("./ledger.ts").examineLedger = async (path, host) =>
   await (await import("./ledger.ts")).examineLedger(path, host);

@@ -29,7 +29,7 @@ export const openPriorOutcomes = (options: {
   input: string;
   resendLogged: boolean;
   /** `earlier` is an element of `Entry.contents`. */
-  hasOtherContent?: (group: number, earlier: Uint8Array) => boolean;
+  hasOtherContent?: ((group: number, earlier: Uint8Array) => boolean) | undefined;
 }) => {
   const { numberOf, input: ownInput, resendLogged, hasOtherContent = () => false } = options;
   const facts = new NumberColumn("u8");

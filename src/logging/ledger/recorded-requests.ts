@@ -10,8 +10,7 @@ import type { NewEntry, RecordedOutcome } from "./file-writer.ts";
 import type { DestinationFacts, Ledger } from "./ledger.ts";
 import { openWrittenFiles, type WrittenFiles } from "./prior-outcomes.ts";
 
-export type RunLedgerOptions = Readonly<{
-  host: Host;
+export type LedgerPolicy = Readonly<{
   modelId: string;
   split: string;
   batch: string | undefined;
@@ -23,9 +22,15 @@ export type RunLedgerOptions = Readonly<{
   hasIdempotencyKeys: boolean;
   /** True for the local service. Other services must echo a key first. */
   honorsKeys: boolean;
+}>;
+
+export type LedgerEvents = Readonly<{
   onWait: (leaseMs?: number) => void;
   onUnavailable: (code: string) => void;
 }>;
+
+/** `input` is the name of the first input. */
+type RunLedgerOptions = LedgerPolicy & LedgerEvents & Readonly<{ host: Host; input: string }>;
 
 export type RecordedRequest = Readonly<{
   id: string | undefined;
@@ -35,29 +40,14 @@ export type RecordedRequest = Readonly<{
   firstTried: number;
 }>;
 
-/** `input` is the name of the first input. */
-type RunNames = Readonly<{ destination: string; input: string }>;
-
-export const openRunLedger = async (options: RunLedgerOptions, names: RunNames) => {
-  const { ledger: location, dryRun } = options;
-  const canCreate = !dryRun && !location?.require;
-  const ledger = location && (await (await import("./ledger.ts")).openLedger(location, { ...options, canCreate }));
-  if (location?.require && !ledger) throw ledgerMissing(location.path);
-  return new RunLedger(options, names, ledger);
-};
-
 type RequestFacts = Pick<NewEntry, "dedupKeys" | "bytes" | "envelopeDigest" | "contents">;
 
 /** Without a ledger, the methods record no requests. */
 export class RunLedger {
-  readonly writtenFiles: WrittenFiles;
-  readonly now: () => number;
   readonly #options: RunLedgerOptions;
-  readonly #scope: LedgerScope;
-  readonly #input: string;
-  readonly #ledger: Ledger | undefined;
-  /** A run that can log groups again needs new idempotency keys. */
-  readonly #generation: string;
+  #scope: LedgerScope;
+  #ledger: Ledger | undefined;
+  readonly #ownFiles = openWrittenFiles();
   readonly #ownRequests = new Set<string>();
   #facts: DestinationFacts = { sizes: { passed: undefined, refused: undefined }, echoesKey: false };
   /** True if the service echoed a key before this run. */
@@ -68,29 +58,55 @@ export class RunLedger {
   /** The first row that may have changed since the last read. */
   #changedFrom = 0;
   #revision = 0;
+  /** A run that can log groups again needs new idempotency keys. */
+  readonly #generation: string;
 
-  constructor(options: RunLedgerOptions, { destination, input }: RunNames, ledger: Ledger | undefined) {
-    const { host, resendLogged, modelId: model, split, batch = null, account } = options;
+  constructor(options: RunLedgerOptions) {
+    const { host, resendLogged, modelId: model, split, batch = null, account, ledger } = options;
     this.#options = options;
-    this.#scope = { destination, account, model, split, batch };
-    this.#input = input;
-    this.#ledger = ledger;
+    this.#scope = { destination: "", account, model, split, batch };
     this.#generation = !ledger || resendLogged ? `${host.now()}-${host.random()}` : "";
-    this.now = ledger?.now ?? host.now;
-    this.writtenFiles = ledger?.writtenFiles ?? openWrittenFiles();
+  }
+
+  /** A dry run does not create the ledger. @throws Failure `ledger-missing`; as `openDatabase` */
+  async open(destination: string) {
+    const { ledger: location, dryRun } = this.#options;
+    this.#scope = { ...this.#scope, destination };
+    if (!location) return;
+    const { openLedger } = await import("./ledger.ts");
+    this.#ledger = await openLedger(location, { ...this.#options, canCreate: !dryRun && !location.require });
+    if (location.require && !this.#ledger) throw ledgerMissing(location.path);
+  }
+
+  get now() {
+    return this.#ledger?.now ?? this.#options.host.now;
+  }
+
+  get writtenFiles(): WrittenFiles {
+    return this.#ledger?.writtenFiles ?? this.#ownFiles;
   }
 
   get resultFacts() {
-    return this.#ledger ? { path: this.#ledger.path, created: this.#ledger.created } : null;
+    const { ledger: location } = this.#options;
+    const { path, created } = this.#ledger ?? { path: location?.path, created: false };
+    return path === undefined ? null : { path, created };
   }
 
-  /** True if this run may resend an unknown request. An echo during this run has no effect. */
-  get honorsKeys() {
-    return this.#options.honorsKeys || this.#echoedBefore === true;
+  /** True if this run may resend the request. An echo during this run has no effect. */
+  isKeyHonored(request: RecordedRequest) {
+    return this.#isKeyHonored(request, this.#echoedBefore === true);
   }
 
-  get willHonorKeys() {
-    return this.#options.honorsKeys || this.#facts.echoesKey;
+  /** True if a later run may resend the request. */
+  willHonorKey(request: RecordedRequest) {
+    return this.#isKeyHonored(request, this.#facts.echoesKey);
+  }
+
+  #isKeyHonored({ key, firstTried }: RecordedRequest, isEchoed: boolean) {
+    const { hasIdempotencyKeys, honorsKeys } = this.#options;
+    const ageMs = this.now() - firstTried;
+    // A negative age means that the clock was set back.
+    return hasIdempotencyKeys && key !== "" && (honorsKeys || isEchoed) && ageMs >= 0 && ageMs < maxKeyAgeMs;
   }
 
   /** The limit for request bodies; undefined without a recent answer 413. */
@@ -162,7 +178,7 @@ export class RunLedger {
     if (!this.#ledger) return { id: undefined, key, firstTried };
     const generation = resendLogged ? this.#generation : "";
     this.#scopeRow ??= await this.#ledger.makeScope(this.#scope);
-    const entry = { ...request, key, input: this.#input, now: firstTried, generation };
+    const entry = { ...request, key, input: this.#options.input, now: firstTried, generation };
     const row = await this.#ledger.recordRequest(this.#scopeRow, entry);
     if (typeof row === "object") return row;
     const id = formatId(row);
@@ -196,7 +212,7 @@ export class RunLedger {
   }
 
   async recordKeyEcho() {
-    await this.#saveFacts({ ...this.#facts, echoesKey: true });
+    if (!this.#options.honorsKeys && !this.#facts.echoesKey) await this.#saveFacts({ ...this.#facts, echoesKey: true });
   }
 
   async recordPassedSize(bytes: number) {
@@ -239,6 +255,9 @@ export class RunLedger {
     if (!this.#replaced) await this.#ledger?.saveFacts(this.#scope, changed);
   }
 }
+
+/** A service honors a key for this time after the first attempt (guarantees.md). */
+const maxKeyAgeMs = dayMs;
 
 /** A refused size expires, because the service may raise its limit. */
 const maxRefusedSizeAgeMs = dayMs;

@@ -1,113 +1,148 @@
-/** Connects the sender with the ledger and the rejects file. */
+/** Holds the state of a run that sends groups. */
 
-import { isFailure } from "../../failure.ts";
-import { collectContents } from "../../rollouts/dataset/contents.ts";
-import { subtractFromMetrics } from "../../rollouts/dataset/group-metrics.ts";
+import { basename } from "node:path";
+import { Failure } from "../../failure.ts";
+import { hasOtherContent } from "../../rollouts/dataset/contents.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
-import { dedupKeyBytes } from "../../rollouts/index/dedup-keys.ts";
-import { type Entry, findGroups, isLogged } from "../ledger/entries.ts";
-import { canResend } from "./attempt-request.ts";
-import { type BodyLimit, createEnvelope, planRequest } from "./plan.ts";
-import { openRejects } from "./rejects.ts";
-import type { DeliverOptions, DeliveryState } from "./send-options.ts";
-import { emptySendResult } from "./send-result.ts";
-import { collectDedupKeys, sendJobs } from "./sender.ts";
-import { type Job, Sender, toSendResult } from "./sender-state.ts";
+import type { DedupKeys } from "../../rollouts/index/dedup-keys.ts";
+import type { Host } from "../../system/host.ts";
+import type { Attempt, Client } from "../../wire/client/client.ts";
+import type { RetryBudget } from "../../wire/client/retry.ts";
+import { openPriorOutcomes, type PriorOutcomes } from "../ledger/prior-outcomes.ts";
+import { type RecordedRequest, RunLedger } from "../ledger/recorded-requests.ts";
+import type { GroupOutcomes } from "./group-outcomes.ts";
+import { type BodyLimit, createEnvelope, cutRequests, type PlannedRequest } from "./plan.ts";
+import type { LogEvents, LogPolicy, LogSetup, LogTools, RequestChange } from "./policy.ts";
+import { nameRejects, openRejects, type RejectedGroup, type RejectsFile } from "./rejects.ts";
+import { SendResult } from "./send-result.ts";
 
-export type Delivery = ReturnType<typeof openDelivery>;
+/** A job with `recorded` repeats the bytes and the key of an earlier request. */
+export type Job = Readonly<{ request: PlannedRequest; recorded?: RecordedRequest }>;
 
-export const openDelivery = (dataset: Dataset, options: DeliverOptions & DeliveryState) => {
-  const { runLedger, priorOutcomes, outcomes, dedupKeys, numberOf } = options;
-  const { groups, problems } = dataset;
-  const canReject = options.onInvalid === "skip" || options.onRefused === "skip";
-  const rejectsFile = canReject ? resolveRejectsPath(options.file, options.rejects) : undefined;
-  const written = runLedger.writtenFiles;
-  let sender: Sender | undefined;
-  const sendResult = () => (sender ? toSendResult(sender) : emptySendResult());
-  const envelope = () => createEnvelope(dataset, options.split);
+interface KnownGroups {
+  /** The path of the first input. */
+  file: string;
+  outcomes: GroupOutcomes;
+  dedupKeys: DedupKeys;
+  /** Numbers the keys of groups that `dedupKeys` lacks. Default: a key has the number of its group. */
+  numberOfKey?: (dedupKeys: Uint8Array, offset: number) => number;
+}
 
-  const toJob = ({ id, key, firstTried, ...entry }: Entry) => {
-    const groups = Uint32Array.from(findGroups(entry.dedupKeys, dedupKeys.find));
-    if (groups.length * dedupKeyBytes < entry.dedupKeys.length) return undefined;
-    const current = envelope();
-    const request = planRequest(dataset, { envelope: current, groups });
-    const isSameEnvelope = request.bytes === entry.bytes && current.digest === entry.envelopeDigest;
-    const isSame =
-      isSameEnvelope &&
-      (entry.contents.length === 0 || Buffer.compare(entry.contents, collectContents(dataset, groups)) === 0);
-    return isSame ? { request, recorded: { id, key, firstTried } } : undefined;
-  };
+export class Delivery {
+  readonly dataset: Dataset;
+  readonly policy: LogPolicy;
+  readonly tools: LogTools;
+  readonly events: LogEvents;
+  readonly outcomes: GroupOutcomes;
+  readonly dedupKeys: DedupKeys;
+  readonly priorOutcomes: PriorOutcomes;
+  readonly runLedger: RunLedger;
+  readonly rejects: RejectsFile | undefined;
+  readonly sent = new SendResult();
+  readonly progress = { requests: 0, bytes: 0, ofBytes: 0, groups: 0 };
+  queue: Job[] = [];
+  readonly lanes: Promise<void>[] = [];
+  runningCount = 0;
+  jobCount = 0;
+  startedCount = 0;
+  inFlightBytes = 0;
+  /** After a 413, the maximum size of a request with several groups. */
+  sizeLimit = Number.POSITIVE_INFINITY;
+  retryBudget: RetryBudget = { wait: async () => false };
+  /** `signal` ends waits immediately, and attempts after `graceMs`. `urgent` ends attempts immediately. */
+  signals: Pick<Host, "signal" | "urgent">;
+  isInterrupted = false;
+  /** True if other runs send the same groups. */
+  isSharing = false;
+  /** The groups that other runs claimed. */
+  takenGroups: number[] = [];
+  readonly #numberOfKey: KnownGroups["numberOfKey"];
+  #client: Promise<Client> | undefined;
 
-  return {
-    dataset,
-    options,
-    rejectsFile,
-    rejects: rejectsFile === undefined ? undefined : openRejects(dataset, { ...options, path: rejectsFile, written }),
-    envelope,
-    sendResult,
-    limit(): BodyLimit {
-      const { maxRequestBytes } = options;
-      const { sizeLimit = { bytes: maxRequestBytes } } = runLedger;
-      const bytes = Math.min(maxRequestBytes, sizeLimit.bytes);
-      return { ...sizeLimit, bytes, isDiscovered: bytes < maxRequestBytes };
-    },
-    readPriorOutcomes: async () => await priorOutcomes.addEntries(runLedger.entries()),
-    setPriorOutcomes(groups: Iterable<number>) {
-      for (const group of groups) outcomes.set(group, priorOutcomes.outcomeOf(numberOf(group)));
-    },
-    planResends() {
-      const jobs: Job[] = [];
-      const impossible: string[] = [];
-      for (const entry of priorOutcomes.unknownEntries().filter((entry) => canResend(entry, options))) {
-        const job = toJob(entry);
-        if (job) jobs.push(job);
-        else impossible.push(entry.id);
-      }
-      return { jobs, impossible };
-    },
-    findIdempotencyKey: ({ request, recorded }: Job) =>
-      recorded?.key ?? runLedger.findPlannedKey(collectDedupKeys(request, dedupKeys)),
-    async sendJobs(jobs: readonly Job[], isAfterSignal = false): Promise<Sender> {
-      sender ??= new Sender(dataset, { ...options, client: await options.client(), envelope: envelope() });
-      await sendJobs(sender, jobs, isAfterSignal);
-      return sender;
-    },
-    async subtractRefused() {
-      const refused = sendResult().refused.map(({ group }) => group);
-      await subtractFromMetrics(dataset, refused).catch((thrown: unknown) => {
-        if (!isFailure(thrown, "input-changed") && !isFailure(thrown, "input-unreadable")) throw thrown;
-      });
-    },
-    /** These groups are sent, because the account is a part of their identity. */
-    async reportOtherAccounts() {
-      const found = new Set<number>();
-      let [last, account] = [0, ""];
-      for await (const entry of runLedger.entriesOfOtherAccounts()) {
-        const logged = isLogged(entry.state) ? findGroups(entry.dedupKeys, dedupKeys.find) : [];
-        for (const group of logged) found.add(group);
-        if (logged.length > 0 && entry.lastTried >= last) [last, account] = [entry.lastTried, entry.scope.account];
-      }
-      const at = new Date(last).toISOString();
-      const facts = { groups: found.size, at, account, ownAccount: options.account };
-      if (found.size > 0) problems.report("logged-before", facts);
-    },
-    reportPriorRuns(isCounted: (group: number) => boolean) {
-      let elsewhere = 0;
-      let differently = 0;
-      for (let group = 0; group < groups.count && !priorOutcomes.isEmpty(); group++) {
-        if (!isCounted(group)) continue;
-        if (priorOutcomes.wasLoggedElsewhere(numberOf(group))) elsewhere++;
-        if (priorOutcomes.wasLoggedDifferently(numberOf(group))) differently++;
-      }
-      if (differently > 0) problems.report("logged-differently", { groups: differently });
-      if (elsewhere > 0 && options.batch === undefined) {
-        const at = new Date(priorOutcomes.loggedElsewhereAt()).toISOString();
-        problems.report("logged-before", { groups: elsewhere, at });
-      }
-      const { resultFacts: ledger } = runLedger;
-      if (ledger?.created === true && options.host.env.CI) problems.report("new-ledger", { path: ledger.path });
-    },
-  };
-};
+  constructor(dataset: Dataset, { policy, tools, events }: LogSetup, known: KnownGroups) {
+    const { file, outcomes, dedupKeys, numberOfKey } = known;
+    const { resendLogged, onInvalid, onRefused, rejects: path = nameRejects(file) } = policy;
+    const input = basename(file);
+    this.dataset = dataset;
+    this.policy = policy;
+    this.tools = tools;
+    this.events = events;
+    this.outcomes = outcomes;
+    this.dedupKeys = dedupKeys;
+    this.#numberOfKey = numberOfKey;
+    this.signals = tools.host;
+    this.runLedger = new RunLedger({ ...policy, ...events, host: tools.host, input });
+    this.priorOutcomes = openPriorOutcomes({
+      input,
+      resendLogged,
+      numberOf: numberOfKey ?? dedupKeys.find,
+      hasOtherContent: numberOfKey ? undefined : (group, earlier) => hasOtherContent(dataset, group, earlier),
+    });
+    if (onInvalid === "skip" || onRefused === "skip")
+      this.rejects = openRejects(dataset, { path, runLedger: this.runLedger, redact: tools.redact });
+  }
 
-export const resolveRejectsPath = (firstInput: string, rejects = `${firstInput}.rejected`) => rejects;
+  /** Returns the number of the group in `priorOutcomes`. */
+  numberOf(group: number) {
+    return this.#numberOfKey?.(this.dedupKeys.slice(group, 1), 0) ?? group;
+  }
+
+  async client() {
+    this.#client ??= this.tools.client();
+    return await this.#client;
+  }
+
+  envelope() {
+    return createEnvelope(this.dataset, this.policy.split);
+  }
+
+  bodyLimit(): BodyLimit {
+    const { maxRequestBytes } = this.policy;
+    const { sizeLimit = { bytes: maxRequestBytes } } = this.runLedger;
+    const bytes = Math.min(maxRequestBytes, sizeLimit.bytes);
+    return { ...sizeLimit, bytes, isDiscovered: bytes < maxRequestBytes };
+  }
+
+  cutRequests(groups: Uint32Array, limit: number) {
+    return cutRequests(this.dataset, { envelope: this.envelope(), groups, limit });
+  }
+
+  reject(refused: RejectedGroup) {
+    this.outcomes.set(refused.group, "rejected");
+    this.sent.refused.push(refused);
+  }
+
+  /** Starts no further request. */
+  stop(failure: Failure | undefined) {
+    this.sent.stop ??= failure;
+  }
+
+  /** Starts no further request. A signal explains more than the failure of the request in flight. */
+  stopAfterRequest(failure: Failure | undefined) {
+    this.stop(this.#signalFailure() ?? failure);
+  }
+
+  stopFailure() {
+    return this.runLedger.replaced ?? this.sent.stop ?? (this.isInterrupted ? this.#signalFailure() : undefined);
+  }
+
+  #signalFailure() {
+    const { reason } = this.tools.host.signal;
+    return reason instanceof Failure ? reason : undefined;
+  }
+
+  reportProgress(change?: RequestChange) {
+    const { progress, startedCount, queue, inFlightBytes } = this;
+    const bytes = Math.min(progress.bytes + inFlightBytes, progress.ofBytes);
+    this.events.onProgress({ ...progress, of: startedCount + queue.length, bytes, change });
+  }
+
+  reportAttempt(
+    { groups, bytes }: PlannedRequest,
+    attempt: Attempt,
+    { outcome, retry }: Pick<RequestChange, "outcome" | "retry">,
+  ) {
+    const reason = attempt.kind === "answered" ? String(attempt.status) : attempt.code;
+    this.reportProgress({ outcome, retry, groups: groups.length, bytes, reason, failure: attempt.failure });
+  }
+}

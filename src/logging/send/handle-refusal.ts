@@ -1,6 +1,6 @@
 /** Handles refused requests, and locates refused values in the input. */
 
-import type { Failure, Problem } from "../../failure.ts";
+import type { Problem } from "../../failure.ts";
 import { getValue, parseJson } from "../../json/json-bytes.ts";
 import { listParts, readPartValue } from "../../rollouts/dataset/group-bytes.ts";
 import { locateGroup, locateValue } from "../../rollouts/dataset/locate.ts";
@@ -10,60 +10,50 @@ import { createProblem } from "../../rollouts/rules/problems.ts";
 import type { Answer } from "../../wire/client/client.ts";
 import { requestRefused } from "../../wire/client/failures.ts";
 import type { ValidationItem } from "../../wire/contract/log-schemas.ts";
+import type { Delivery } from "./delivery.ts";
 import { requestTooLarge } from "./failures.ts";
-import { cutRequests, findHalfBytes, type PlannedRequest } from "./plan.ts";
-import type { RejectedGroup } from "./rejects.ts";
-import type { SendOptions } from "./send-options.ts";
-
-/** If `requests` and `refused` are empty, the run ends with `stop`. */
-interface NextStep {
-  requests?: readonly PlannedRequest[];
-  limit?: number;
-  refused?: readonly RejectedGroup[];
-  /** Default: the failure of the answer. */
-  stop?: Failure | undefined;
-}
-
-interface RefusedRequest extends Pick<SendOptions, "envelope" | "oneRequest" | "onRefused" | "clean"> {
-  request: PlannedRequest;
-  answer: Answer;
-}
+import { findHalfBytes, type PlannedRequest } from "./plan.ts";
 
 /** Cuts a request of several groups into halves, or at the ledger's limit if that is larger. */
-export const handleTooLarge = (dataset: Dataset, refusal: RefusedRequest & { knownLimit: number }): NextStep => {
-  const { envelope, answer, oneRequest, onRefused, knownLimit } = refusal;
-  const { groups, bytes } = refusal.request;
+export const handleTooLarge = (delivery: Delivery, { groups, bytes }: PlannedRequest, answer: Answer) => {
+  const { dataset, policy, runLedger } = delivery;
   const isAlone = groups.length === 1;
-  if (!isAlone && !oneRequest) {
-    const limit = Math.max(findHalfBytes(dataset, { envelope, groups }), knownLimit < bytes ? knownLimit : 0);
-    return { limit, requests: cutRequests(dataset, { envelope, groups, limit }) };
+  if (!isAlone && !policy.oneRequest) {
+    const knownLimit = runLedger.sizeLimit?.bytes ?? 0;
+    const halfBytes = findHalfBytes(dataset, { envelope: delivery.envelope(), groups });
+    const limit = Math.max(halfBytes, knownLimit < bytes ? knownLimit : 0);
+    delivery.sizeLimit = Math.min(delivery.sizeLimit, limit);
+    return delivery.cutRequests(groups, limit);
   }
   const [group = 0] = groups;
   const where = isAlone ? locateGroup(dataset, group) : undefined;
-  if (isAlone && onRefused === "skip")
-    return { refused: [{ group, problems: [createProblem("group-too-large", { bytes }, where)] }] };
-  return { stop: requestTooLarge(bytes, groups.length, { http: answer.failure?.details.http, where }) };
+  if (isAlone && policy.onRefused === "skip")
+    delivery.reject({ group, problems: [createProblem("group-too-large", { bytes }, where)] });
+  else delivery.stopAfterRequest(requestTooLarge(bytes, groups.length, { http: answer.failure?.details.http, where }));
+  return [];
 };
 
 const statusesNotAboutContent: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 407, 410]);
 
 /** With `--on-refused skip`, rejects the groups that the answer names, or the only group of the request. */
-export const handleRefusal = async (dataset: Dataset, refusal: RefusedRequest): Promise<NextStep> => {
-  const { envelope, request, answer, onRefused, clean } = refusal;
+export const handleRefusal = async (delivery: Delivery, request: PlannedRequest, answer: Answer) => {
+  const { dataset, policy, tools } = delivery;
   const { status, body, failure } = answer;
   const { ValidationError } = await import("../../wire/contract/log-schemas.ts");
   const parsed = ValidationError.safeParse(parseJson(Buffer.from(body).toString("utf8"))?.value);
   const isAboutContent = status >= 400 && status < 500 && !statusesNotAboutContent.has(status);
   const detail = parsed.success && isAboutContent ? parsed.data.detail : [];
-  const items = detail.map((item) => toRefusalItem(request, { ...item, msg: clean(item.msg) }));
+  const items = detail.map((item) => toRefusalItem(request, { ...item, msg: tools.clean(item.msg) }));
   const isAlone = request.groups.length === 1;
   const named = isAlone ? [0] : items.flatMap(({ position }) => position ?? []);
-  const positions = new Set(onRefused === "skip" && isAboutContent ? named : []);
+  const positions = new Set(policy.onRefused === "skip" && isAboutContent ? named : []);
   if (positions.size === 0) {
     const problems = await locateProblems(dataset, { request, items });
-    return { stop: problems.length === 0 ? failure : requestRefused(status, { ...failure?.details, problems }) };
+    delivery.stopAfterRequest(
+      problems.length === 0 ? failure : requestRefused(status, { ...failure?.details, problems }),
+    );
+    return [];
   }
-  const refused: RejectedGroup[] = [];
   for (const [position, group] of request.groups.entries()) {
     if (!positions.has(position)) continue;
     const groupItems = isAlone ? items : items.filter((item) => item.position === position);
@@ -71,11 +61,10 @@ export const handleRefusal = async (dataset: Dataset, refusal: RefusedRequest): 
     const text = failure?.details.http?.said ?? "no reason given";
     if (located.length === 0) located.push(createProblem("group-refused", { text }));
     const where = locateGroup(dataset, group);
-    refused.push({ group, problems: located.map((problem) => ({ ...where, ...problem })) });
+    delivery.reject({ group, problems: located.map((problem) => ({ ...where, ...problem })) });
   }
   const groups = request.groups.filter((_, position) => !positions.has(position));
-  const limit = request.bytes;
-  return { refused, requests: groups.length === 0 ? [] : cutRequests(dataset, { envelope, groups, limit }) };
+  return groups.length === 0 ? [] : delivery.cutRequests(groups, request.bytes);
 };
 
 type RefusalItem = ReturnType<typeof toRefusalItem>;

@@ -2,9 +2,13 @@
 import { Failure, type FailureDetails, isFailure } from "../../failure.ts";
 import { adviseToResolve, formatLedgerCommand } from "../../rollouts/rules/ledger-advice.ts";
 import * as sentences from "../../text/sentences.ts";
-import type { SentRequest } from "./attempt-request.ts";
 import { outcomes } from "./outcome.ts";
-import type { SendResult } from "./send-result.ts";
+import type { SendResult, SentRequest } from "./send-result.ts";
+
+export const markUnsent = (thrown: unknown) =>
+  thrown instanceof Failure && (thrown.code === "storage" || thrown.kind === "database-unavailable")
+    ? thrown.withDetails({ unsent: true })
+    : thrown;
 
 interface LogCounts extends sentences.LoggedCounts {
   notSent: number;

@@ -3,37 +3,36 @@
 import { type Failure, type FailureDetails, isFailure } from "../../failure.ts";
 import { toDatasetFacts } from "../../rollouts/dataset/check-result.ts";
 import { locateGroup } from "../../rollouts/dataset/locate.ts";
-import { countUnreadable, type Dataset } from "../../rollouts/dataset/read-dataset.ts";
+import { countUnreadable } from "../../rollouts/dataset/read-dataset.ts";
 import { toFileLine } from "../../rollouts/rules/positions.ts";
 import { createProblem } from "../../rollouts/rules/problems.ts";
 import { interrupted } from "../../system/failures.ts";
 import { ledgerReplaced } from "../ledger/failures.ts";
-import type { RunLedger } from "../ledger/recorded-requests.ts";
+import type { Delivery } from "./delivery.ts";
 import { countByOutcome, type OutcomeCounts, zeroCounts } from "./group-outcomes.ts";
 import { logPartial, logRejected, logUnknown, logUnrecorded, logUnresolved } from "./log-failures.ts";
 import type { RunStatus } from "./outcome.ts";
-import type { SendOptions } from "./send-options.ts";
-import { emptySendResult, type SendResult } from "./send-result.ts";
+import { SendResult } from "./send-result.ts";
 
-interface LogResultParts
-  extends Pick<SendOptions, "modelId" | "batch" | "outcomes" | "resendLogged" | "onUnknown" | "ledgerArgs" | "ledger"> {
-  split: string | undefined;
-  sent: SendResult;
+interface RunEnd {
+  /** The failure that ended the run. */
+  stop?: Failure | undefined;
   /** `key` is null if the request has no key, or if each run makes a new key. */
   planned?: readonly Readonly<{ groups: number; bytes: number; key: string | null }>[];
-  rejectsFile?: string | undefined;
   rejectsFailure?: Failure | undefined;
-  areRejectsEmpty?: boolean;
+  /** The names of inputs that were replaced during the run. */
   replaced?: readonly string[];
-  runLedger?: Pick<RunLedger, "resultFacts"> | undefined;
 }
 
-export type LogResult = ReturnType<typeof composeLogResult>;
+/** `split` is undefined if the input was not read. */
+export type LogResult = Omit<ReturnType<typeof composeLogResult>, "split"> & { split: string | undefined };
 
-export const composeLogResult = (dataset: Dataset, run: LogResultParts) => {
-  const { planned, sent, modelId, split, batch, rejectsFile } = run;
-  const { groups, trajectories } = countByOutcome(run.outcomes, dataset.groups);
-  const failure = planned ? undefined : withUnwrittenRejects(dataset, { ...run, groups });
+export const composeLogResult = (delivery: Delivery, { stop, planned, rejectsFailure, replaced = [] }: RunEnd) => {
+  const { dataset, policy, sent, rejects } = delivery;
+  const { modelId, split, batch } = policy;
+  const { groups, trajectories } = countByOutcome(delivery.outcomes, dataset.groups);
+  const found = planned ? undefined : findFailure(delivery, groups, stop);
+  const failure = withUnwrittenRejects(delivery, found, rejectsFailure ?? stop);
   return {
     status: planned ? "planned" : toStatus(groups, failure, sent),
     modelId,
@@ -42,31 +41,26 @@ export const composeLogResult = (dataset: Dataset, run: LogResultParts) => {
     groups,
     trajectories,
     sent,
-    rejectsFile,
+    rejectsFile: rejects?.isWritten() ? rejects.path : undefined,
     failure,
-    ledger: run.runLedger?.resultFacts ?? toUnopenedFacts(run.ledger),
+    ledger: delivery.runLedger.resultFacts,
     requests: planned?.length ?? sent.attempted,
     bytes: planned?.reduce((sum, { bytes }) => sum + bytes, 0) ?? sent.attemptedBytes,
     planned: planned ?? [],
-    warnings: listWarnings(dataset, run),
+    warnings: listWarnings(delivery, replaced),
     ...toDatasetFacts(dataset, split),
   };
 };
 
-const toUnopenedFacts = (location: { path: string } | undefined) =>
-  location ? { path: location.path, created: false } : null;
-
-export const emptyResult = ({
-  ledger,
-  ...known
-}: Pick<LogResult, "modelId" | "split" | "batch" | "failure"> & Pick<SendOptions, "ledger">): LogResult => ({
+export const emptyResult = (
+  known: Pick<LogResult, "modelId" | "split" | "batch" | "failure" | "ledger">,
+): LogResult => ({
   ...known,
-  ledger: toUnopenedFacts(ledger),
   status: "not_sent",
   requests: 0,
   bytes: 0,
   planned: [],
-  sent: emptySendResult(),
+  sent: new SendResult(),
   groups: zeroCounts(),
   trajectories: zeroCounts(),
   rejectsFile: undefined,
@@ -85,23 +79,22 @@ const toStatus = (groups: OutcomeCounts, failure: Failure | undefined, sent: Sen
 const isUnsent = ({ logged, already_logged, unknown }: OutcomeCounts, { refused }: SendResult) =>
   logged + already_logged + unknown === 0 && refused.length === 0;
 
-const withUnwrittenRejects = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCounts }) => {
-  const { sent, rejectsFailure: cause = sent.stop } = run;
-  const failure = findFailure(dataset, run);
+const withUnwrittenRejects = ({ dataset, sent }: Delivery, failure?: Failure, cause?: Failure) => {
   if (!cause?.kind.startsWith("rejects-")) return failure;
   const invalid = dataset.problems.sorted().filter(({ severity }) => severity === "error");
   const refused = sent.refused.flatMap(({ problems }) => problems);
-  const problems = [...(failure?.details.problems ?? []), ...invalid, ...refused];
-  return failure?.withDetails({ problems });
+  return failure?.withDetails({ problems: [...(failure.details.problems ?? []), ...invalid, ...refused] });
 };
 
-const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCounts }) => {
-  const { sent, groups, ledgerArgs, resendLogged, rejectsFile: file = "", areRejectsEmpty: isEmpty = false } = run;
-  const { unknown, stop } = sent;
+const findFailure = (delivery: Delivery, groups: OutcomeCounts, stop: Failure | undefined) => {
+  const { dataset, policy, sent, rejects, runLedger } = delivery;
+  const { resendLogged, ledgerArgs } = policy;
+  const { unknown } = sent;
   const { logged, already_logged: alreadyLogged, not_sent: notSent, rejected } = groups;
-  const hasLedger = Boolean(run.runLedger?.resultFacts);
+  const hasLedger = runLedger.resultFacts !== null;
   const counts = { ...groups, alreadyLogged, notSent };
-  const facts = { ...counts, requests: sent.attemptedOrQueued, hasLedger, resendLogged, ledgerArgs };
+  const requests = sent.attempted + delivery.queue.length;
+  const facts = { ...counts, requests, hasLedger, resendLogged, ledgerArgs };
   const problems = stop?.details.problems ?? [];
   const stopDetails = {
     ...toCauseDetails(stop),
@@ -110,8 +103,8 @@ const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCo
   };
   if (isFailure(stop, "ledger-replaced")) return ledgerReplaced(stop.details.subject ?? "", counts);
   if (unknown) {
-    const { request } = unknown;
-    const canResolve = hasLedger && unknown.isKeyHonored && !resendLogged;
+    const { request, recorded } = unknown;
+    const canResolve = hasLedger && !resendLogged && runLedger.willHonorKey(recorded);
     const [from = "", to = ""] = [0, -1].map((at) => toFileLine(locateGroup(dataset, request.groups.at(at) ?? 0)));
     const positions = from === to ? from : `${from} to ${to}`;
     const areMoreUnknown = groups.unknown > request.groups.length;
@@ -128,6 +121,8 @@ const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCo
   if (!stop) {
     if (rejected === 0) return undefined;
     const unreadable = countUnreadable(dataset);
+    const isEmpty = rejects?.countLines() === 0;
+    const file = rejects?.path ?? "";
     const data = { ...facts, unreadable, file, isEmpty, isConverted: dataset.conversion !== undefined };
     return logRejected(data, { retryable: false, stoppedBy: sent.refused.length > 0 ? "refused" : "invalid_input" });
   }
@@ -144,12 +139,13 @@ const toCauseDetails = (cause: Failure | undefined): FailureDetails => {
 };
 
 /** With `--strict`, warnings that this function creates stay warnings. */
-const listWarnings = (dataset: Dataset, { sent, replaced = [] }: LogResultParts) => {
+const listWarnings = ({ dataset, sent, jobCount, sizeLimit }: Delivery, replaced: readonly string[]) => {
   const { problems } = dataset;
-  const { dividedInto } = sent;
+  const requests = sent.replies.filter(({ isLogged }) => isLogged).length;
+  const isDivided = jobCount === 1 && sizeLimit !== Number.POSITIVE_INFINITY && requests > 1;
   return [
     ...problems.sorted().filter(({ severity }) => severity === "warning"),
-    ...(dividedInto > 1 ? [createProblem("split-requests", { requests: dividedInto, tooLarge: true })] : []),
+    ...(isDivided ? [createProblem("split-requests", { requests, tooLarge: true })] : []),
     ...sent.doubtfulReplies.map(({ said, ...reply }) =>
       said === undefined
         ? createProblem("unreadable-response", reply)

@@ -15,14 +15,22 @@ import { createProblem } from "../../rollouts/rules/problems.ts";
 import { type Draft, getErrorCode, openDraft, removeDrafts } from "../../system/files.ts";
 import type { WrittenFiles } from "../ledger/prior-outcomes.ts";
 import { rejectsExist, rejectsUnwritable } from "./failures.ts";
+import type { LogTools } from "./policy.ts";
+
+export const nameRejects = (firstInput: string) => `${firstInput}.rejected`;
 
 export type RejectedGroup = { group: number; problems: readonly Problem[] };
 
-/** `redact` redacts secrets, and escapes control and bidi characters. */
-export const openRejects = (
-  dataset: Dataset,
-  { path, written, redact }: { path: string; written: WrittenFiles; redact: (json: string) => string },
-) => {
+export type RejectsFile = ReturnType<typeof openRejects>;
+
+interface RejectsOptions {
+  path: string;
+  runLedger: { readonly writtenFiles: WrittenFiles };
+  redact: LogTools["redact"];
+}
+
+export const openRejects = (dataset: Dataset, { path, runLedger, redact }: RejectsOptions) => {
+  let isWritten = false;
   const reasonsPath = `${path}.reasons`;
   const reader = openRejectedLines(dataset);
   // The data of a pipe may be private.
@@ -31,6 +39,7 @@ export const openRejects = (
   /** If the files contain exactly `rejected`, records their digests, so that this run can replace the files. */
   const adopt = async (rejected: readonly RejectedGroup[]) => {
     const digest = await hashFile(path);
+    const written = runLedger.writtenFiles;
     if (digest === undefined || digest === (await written.readDigest(path))) return;
     const reasons: string[] = [];
     if (digest !== (await hashPieces(openRejectedLines(dataset).read(rejected, reasons)))) return;
@@ -41,12 +50,14 @@ export const openRejects = (
   };
 
   return {
+    path,
+    isWritten: () => isWritten,
     countLines: reader.countLines,
     /** @throws Failure `rejects-exist`, or `rejects-unwritable` if `isNeeded` */
     async requireWritable(isNeeded: boolean, rejected: readonly RejectedGroup[] = []) {
       try {
         await adopt(rejected);
-        for (const file of [path, reasonsPath]) await requireReplaceable(file, written);
+        for (const file of [path, reasonsPath]) await requireReplaceable(file, runLedger.writtenFiles);
         await access(dirname(path), constants.W_OK).catch((thrown: unknown) => {
           throw rejectsUnwritable(path, thrown);
         });
@@ -58,10 +69,11 @@ export const openRejects = (
     /** @throws Failure `rejects-exist`, `rejects-unwritable` */
     async append(rejected: readonly RejectedGroup[]) {
       if (rejected.length === 0) return;
-      const isBegun = reader.countLines() > 0;
+      const replacement = { isBegun: reader.countLines() > 0, written: runLedger.writtenFiles, mode };
       const reasons: string[] = [];
-      await replaceFile(path, reader.read(rejected, reasons), { isBegun, written, mode });
-      await replaceFile(reasonsPath, [Buffer.from(redact(reasons.join("")))], { isBegun, written, mode });
+      await replaceFile(path, reader.read(rejected, reasons), replacement);
+      await replaceFile(reasonsPath, [Buffer.from(redact(reasons.join("")))], replacement);
+      isWritten = true;
     },
   };
 };

@@ -12,9 +12,8 @@ import type { Entry, EntryFilter, LedgerScope } from "../../../src/logging/ledge
 import { type EntryState, formatId, makeIdempotencyKey, parseId } from "../../../src/logging/ledger/entries.ts";
 import { type NewEntry, type RecordedOutcome, toScopeLock } from "../../../src/logging/ledger/file-writer.ts";
 import { type Ledger, openLedger } from "../../../src/logging/ledger/ledger.ts";
-import { openRunLedger } from "../../../src/logging/ledger/open-ledger.ts";
 import { openPriorOutcomes } from "../../../src/logging/ledger/prior-outcomes.ts";
-import type { RunLedger } from "../../../src/logging/ledger/recorded-requests.ts";
+import { RunLedger } from "../../../src/logging/ledger/recorded-requests.ts";
 import { beginRun, createSharedWriter } from "../../../src/logging/ledger/shared-writer.ts";
 import { verifyDataset } from "../../../src/logging/send/verify-ledger.ts";
 import { Digests } from "../../../src/rollouts/index/column.ts";
@@ -307,9 +306,9 @@ for (const { name, newPlace, skip, tags } of bodies)
 describe("the ledger of a run", () => {
   const openRun = async (path: string, now = testHost().now()): Promise<RunLedger> => {
     const host = { ...testHost(), now: () => now };
-    const options = { ...usualDelivery(), host, ledger: { path, require: false } };
-    const run = await openRunLedger(options, { destination: scope.destination, input: "a.jsonl" });
+    const run = new RunLedger({ ...usualDelivery(), host, ledger: { path, require: false }, input: "a.jsonl" });
     onTestFinished(async () => await run.close());
+    await run.open(scope.destination);
     await run.acquire();
     return run;
   };
@@ -350,8 +349,9 @@ describe("the ledger of a run", () => {
   it("returns the key of a request before it is recorded, as in a dry run", async () => {
     const path = join(newFolder(), "ledger.db");
     const marks = keysOf(["a"]).slice(0, 1);
-    const target = { destination: scope.destination, input: "a.jsonl" };
-    const planned = await openRunLedger({ ...usualDelivery(), ledger: { path, require: false }, dryRun: true }, target);
+    const ledgerOfRun = { path, require: false };
+    const planned = new RunLedger({ ...usualDelivery(), ledger: ledgerOfRun, dryRun: true, input: "a.jsonl" });
+    await planned.open(scope.destination);
     const sent = await (await openRun(path)).recordRequest({ dedupKeys: marks, bytes: 10, envelopeDigest: "" });
     expect(sent).toMatchObject({ key: planned.findPlannedKey(marks) });
   });

@@ -1,13 +1,18 @@
 import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { FollowOptions } from "../../../src/logging/send/follow/follow.ts";
-import { followFile } from "../../../src/logging/send/follow/follow.ts";
+import { type FollowEvents, type FollowOptions, followFile } from "../../../src/logging/send/follow/follow.ts";
 import { interrupted } from "../../../src/system/failures.ts";
 import type { Attempt } from "../../../src/wire/client/client.ts";
 import { requestRefused } from "../../../src/wire/client/failures.ts";
 import { testHost } from "../../support/host.ts";
-import { makeAnswer, newFolder, openRecordingClient, usualDelivery } from "../../support/inputs.ts";
+import {
+  type DeliverOptions,
+  makeAnswer,
+  newFolder,
+  openRecordingClient,
+  usualDelivery,
+} from "../../support/inputs.ts";
 
 const line = (reward: unknown, more = "") => `{"messages_and_choices":[],"reward":${reward}${more}}`;
 const groupLine = (...rewards: readonly unknown[]) =>
@@ -18,10 +23,12 @@ const bare = (id: number, reward: number) => `${line(reward, `,"group_id":${id}`
 const rejectsOf = (file: string): readonly string[] =>
   existsSync(`${file}.rejected`) ? readFileSync(`${file}.rejected`, "utf8").trimEnd().split("\n") : [];
 
+type FollowRunOptions = DeliverOptions & FollowOptions & FollowEvents;
+
 /** Follows a file with a clock that only waits advance. Each wait does the next step. The last step is Ctrl-C. */
 const follow = async (
   steps: readonly ((file: string) => void)[],
-  { answer, ...more }: Partial<FollowOptions> & { readonly answer?: (body: Buffer, at: number) => Attempt } = {},
+  { answer, ...more }: Partial<FollowRunOptions> & { readonly answer?: (body: Buffer, at: number) => Attempt } = {},
 ) => {
   const folder = newFolder();
   const file = join(folder, "a.jsonl");
@@ -52,7 +59,7 @@ const follow = async (
     return { wait: async () => retries-- > 0 };
   };
   const client = { ...keeping, retryBudget };
-  const { result, dataset } = await followFile({
+  const run: FollowRunOptions = {
     ...usualDelivery(),
     ...{ host, file, split: "train", groupBy: undefined, groupSize: undefined, groupIdleMs: 0, everyMs: 1000 },
     strictness: { strict: false, allowed: new Set(["single-trajectory-group", "no-assistant-turn"]) },
@@ -61,7 +68,8 @@ const follow = async (
     onRead: () => undefined,
     client: async () => client,
     ...more,
-  });
+  };
+  const { result, dataset } = await followFile({ policy: run, tools: run, events: run, options: run });
   await dataset.close();
   const { read, logged, already_logged: before, rejected, unknown, not_sent: unsent } = result.groups;
   return {

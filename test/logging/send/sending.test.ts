@@ -18,15 +18,13 @@ import fc from "fast-check";
 import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { isFailure } from "../../../src/failure.ts";
-import { openRunLedger } from "../../../src/logging/ledger/open-ledger.ts";
 import { openWrittenFiles } from "../../../src/logging/ledger/prior-outcomes.ts";
-import { canResend } from "../../../src/logging/send/attempt-request.ts";
-import { deliverGroups } from "../../../src/logging/send/deliver-groups.ts";
+import { RunLedger } from "../../../src/logging/ledger/recorded-requests.ts";
+import { canResend } from "../../../src/logging/send/earlier-requests.ts";
 import { oneRequestTooLarge } from "../../../src/logging/send/failures.ts";
 import type { LogResult } from "../../../src/logging/send/log-result.ts";
 import { createEnvelope, planRequests } from "../../../src/logging/send/plan.ts";
 import { openRejects } from "../../../src/logging/send/rejects.ts";
-import type { DeliverOptions } from "../../../src/logging/send/send-options.ts";
 import type { Dataset } from "../../../src/rollouts/dataset/read-dataset.ts";
 import { openDescriptorBytes } from "../../../src/rollouts/input/source.ts";
 import { interrupted } from "../../../src/system/failures.ts";
@@ -36,6 +34,8 @@ import type { RetryBudget } from "../../../src/wire/client/retry.ts";
 import { testHost } from "../../support/host.ts";
 import {
   connectionReset,
+  type DeliverOptions,
+  deliverGroups,
   filesOf,
   hasZstd,
   makeAnswer,
@@ -272,31 +272,18 @@ describe("a plan", () => {
 
 describe("an unknown request", () => {
   it("is not resent with resendLogged, even if the service is known to honor its key", () => {
-    const scope = { destination: "http://service/log", account: "default", model: "m", split: "train", batch: null };
-    const host = testHost();
-    const times = { firstTried: host.now(), lastTried: host.now(), attempts: 1, status: null, cause: null, calls: [] };
-    const request = {
-      input: "a.jsonl",
-      groups: 1,
-      bytes: 10,
-      key: "k",
-      dedupKeys: new Uint8Array(16),
-      envelopeDigest: "",
-    };
-    const entry = { id: "r1", state: "unknown" as const, scope, ...request, ...times };
-    const facts = {
-      runLedger: { honorsKeys: true, now: host.now },
-      hasIdempotencyKeys: true,
-      onUnknown: "leave" as const,
-    };
-    expect([false, true].map((resendLogged) => canResend(entry, { ...facts, resendLogged }))).toEqual([true, false]);
+    const request = { id: "r1", key: "k", firstTried: testHost().now() };
+    const isSent = (resendLogged: boolean) =>
+      canResend(request, { onUnknown: "leave", resendLogged }, { isKeyHonored: () => true });
+    expect([false, true].map(isSent)).toEqual([true, false]);
   });
 });
 
 describe("one request", () => {
   it("is sent even if the service refused a smaller request, which halves other requests", async () => {
     const options = { ...usualDelivery(), ledger: { path: join(newFolder(), "ledger.db"), require: false } };
-    const run = await openRunLedger(options, { destination: await options.destination(), input: "a.jsonl" });
+    const run = new RunLedger({ ...options, input: "a.jsonl" });
+    await run.open(await options.destination());
     await run.acquire();
     await run.recordRefusedSize(150);
     await run.close();
@@ -423,7 +410,11 @@ describe("an outcome", () => {
     const dataset = await read(filesOf(`${group(1)}\n{"trajectories":1}`));
     const [path = ""] = filesOf("mine");
     const rejected = [{ group: 1, problems: [] }];
-    const file = openRejects(dataset, { path, written: openWrittenFiles(), redact: (json) => json });
+    const file = openRejects(dataset, {
+      path,
+      runLedger: { writtenFiles: openWrittenFiles() },
+      redact: (json) => json,
+    });
     await expect(file.append(rejected)).rejects.toMatchObject({ kind: "rejects-exist" });
     expect([readFileSync(path, "utf8"), existsSync(`${path}.reasons`)]).toEqual(["mine", false]);
   });
@@ -574,8 +565,9 @@ describe("the requests after a 413", () => {
       ledger: options.ledger,
       answer: () => makeAnswer(413),
     });
-    const next = await openRunLedger(options, { destination: await options.destination(), input: "1.jsonl" });
+    const next = new RunLedger({ ...options, input: "1.jsonl" });
     onTestFinished(async () => await next.close());
+    await next.open(await options.destination());
     await next.acquire();
     expect(next.sizeLimit?.bytes).toBe(Math.ceil((bodies[0]?.length ?? 0) / 2));
   });

@@ -1,6 +1,5 @@
 /** Follows a growing file, and sends complete groups. */
 
-import { basename } from "node:path";
 import { Failure, isFailure } from "../../../failure.ts";
 import { reportDatasetProblems } from "../../../rollouts/dataset/dataset-problems.ts";
 import { finalizeGroup } from "../../../rollouts/dataset/group-metrics.ts";
@@ -10,45 +9,42 @@ import { DedupKeys, dedupKeyBytes } from "../../../rollouts/index/dedup-keys.ts"
 import { isRemote, plainUrl } from "../../../rollouts/input/names.ts";
 import { inputChanged, invalidInput } from "../../../rollouts/rules/failures.ts";
 import { type Entry, findGroups } from "../../ledger/entries.ts";
-import { openRunLedger } from "../../ledger/open-ledger.ts";
-import { openPriorOutcomes } from "../../ledger/prior-outcomes.ts";
-import type { RunLedger } from "../../ledger/recorded-requests.ts";
-import { markUnsent } from "../deliver-groups.ts";
-import { type Delivery, openDelivery } from "../delivery.ts";
+import { Delivery } from "../delivery.ts";
+import { readPriorOutcomes, reportOtherAccounts, reportPriorRuns } from "../earlier-requests.ts";
 import { fileNotFollowable } from "../failures.ts";
 import { openGroupOutcomes } from "../group-outcomes.ts";
+import { subtractRefused } from "../log-dataset.ts";
+import { markUnsent } from "../log-failures.ts";
 import { composeLogResult } from "../log-result.ts";
-import type { DeliverOptions } from "../send-options.ts";
+import type { LogEvents, LogSetup } from "../policy.ts";
 import { type FollowedFile, type FollowedFileOptions, FollowedFiles } from "./followed-files.ts";
 import { type CompletedGroup, PendingGroups } from "./pending-groups.ts";
 
-export interface FollowOptions
-  extends Omit<DeliverOptions, "dryRun" | "oneRequest">,
-    Omit<FollowedFileOptions, "split" | "host"> {
+export interface FollowOptions extends Omit<FollowedFileOptions, "split" | "host" | "onEvent"> {
   /** The longest time that a complete group waits. */
   everyMs: number;
   groupSize: number | undefined;
   groupIdleMs: number;
-  onRead: (bytes: number) => void;
 }
 
-type RunOptions = FollowOptions & DeliverOptions;
+export type FollowEvents = LogEvents &
+  Pick<FollowedFileOptions, "onEvent"> &
+  Readonly<{ onRead: (bytes: number) => void }>;
 
-export const followFile = async (options: FollowOptions) => {
-  if (isRemote(options.file)) throw fileNotFollowable(plainUrl(options.file), "not-a-file");
-  const runOptions = { ...options, dryRun: false, oneRequest: false };
-  const destination = await options.destination();
-  let runLedger: RunLedger | undefined;
-  let run: FollowRun;
+type FollowSetup = LogSetup & Readonly<{ options: FollowOptions; events: FollowEvents }>;
+
+export const followFile = async (setup: FollowSetup) => {
+  const { file } = setup.options;
+  if (isRemote(file)) throw fileNotFollowable(plainUrl(file), "not-a-file");
+  const destination = await setup.tools.destination();
+  const run = new FollowRun(setup);
   try {
-    runLedger = await openRunLedger(runOptions, { destination, input: basename(options.file) });
-    run = new FollowRun(runOptions, runLedger);
-    await run.open();
+    await run.open(destination);
   } catch (thrown) {
-    await runLedger?.close();
+    await run.close();
     throw markUnsent(thrown);
   }
-  return await run.run().finally(async () => await runLedger.close());
+  return await run.run().finally(async () => await run.close());
 };
 
 /** rollcall polls, because some file systems do not report changes. */
@@ -75,44 +71,55 @@ class KeyNumbers {
 }
 
 class FollowRun {
-  readonly #options: RunOptions;
+  readonly #setup: FollowSetup;
   readonly #files: FollowedFiles;
   readonly #delivery: Delivery;
   readonly #pending: PendingGroups;
   readonly #completed: CompletedGroup[] = [];
   #hasStoppingError = false;
 
-  constructor(options: RunOptions, runLedger: RunLedger) {
-    this.#options = options;
+  constructor(setup: FollowSetup) {
+    const { policy, tools, events, options } = setup;
+    const { file } = options;
+    this.#setup = setup;
     const numbers = new KeyNumbers();
     const dedupKeys = new DedupKeys();
-    const priorOutcomes = openPriorOutcomes({
-      ...options,
-      input: basename(options.file),
-      numberOf: (keys, offset) => numbers.add(keys.subarray(offset, offset + dedupKeyBytes)),
-    });
-    this.#files = new FollowedFiles(options, {
-      dedupKeys,
-      size: options.groupSize,
-      wasSent: (key) => !priorOutcomes.isEmpty() && priorOutcomes.outcomeOf(numbers.find(key)) !== "not_sent",
-      onInvalid: () => {
-        this.#hasStoppingError = options.onInvalid === "stop";
+    this.#files = new FollowedFiles(
+      { ...options, host: tools.host, split: policy.split, onEvent: events.onEvent },
+      {
+        dedupKeys,
+        size: options.groupSize,
+        wasSent: (key) => {
+          const { priorOutcomes } = this.#delivery;
+          return !priorOutcomes.isEmpty() && priorOutcomes.outcomeOf(numbers.find(key)) !== "not_sent";
+        },
+        onInvalid: () => {
+          this.#hasStoppingError = policy.onInvalid === "stop";
+        },
+        onComplete: (group) => this.#completed.push({ group, isAfterError: this.#hasStoppingError }),
       },
-      onComplete: (group) => this.#completed.push({ group, isAfterError: this.#hasStoppingError }),
+    );
+    this.#delivery = new Delivery(this.#files.dataset, setup, {
+      file,
+      outcomes: openGroupOutcomes(0),
+      dedupKeys,
+      numberOfKey: (keys, offset) => numbers.add(keys.subarray(offset, offset + dedupKeyBytes)),
     });
-    const numberOf = (group: number) => numbers.add(dedupKeys.slice(group, 1));
-    const state = { outcomes: openGroupOutcomes(0), runLedger, dedupKeys, priorOutcomes, numberOf };
-    this.#delivery = openDelivery(this.#files.dataset, { ...options, ...state });
     this.#pending = new PendingGroups(this.#delivery);
   }
 
-  async open() {
-    await this.#delivery.readPriorOutcomes();
+  async open(destination: string) {
+    await this.#delivery.runLedger.open(destination);
+    await readPriorOutcomes(this.#delivery);
+  }
+
+  async close() {
+    await this.#delivery.runLedger.close();
   }
 
   async run() {
     const { dataset } = this.#files;
-    const { signal, urgent } = this.#options.host;
+    const { signal, urgent } = this.#setup.tools.host;
     try {
       await this.#delivery.rejects?.requireWritable(true);
       const stop = await this.#catchStop(this.#follow());
@@ -140,7 +147,8 @@ class FollowRun {
   }
 
   async #follow() {
-    const { host, everyMs, groupIdleMs } = this.#options;
+    const { host } = this.#setup.tools;
+    const { everyMs, groupIdleMs } = this.#setup.options;
     const waitMs = Math.max(10, Math.min(pollIntervalMs, everyMs, groupIdleMs || pollIntervalMs));
     for (;;) {
       const isLastPoll = host.signal.aborted;
@@ -157,14 +165,15 @@ class FollowRun {
 
   /** If another run sent the bytes of a group, the group is complete. */
   async #readOtherRuns() {
-    if (!(await this.#delivery.options.runLedger.hasChanged())) return;
+    if (!(await this.#delivery.runLedger.hasChanged())) return;
     await this.#pending.catchUp();
     for (const { assembler } of this.#files.all) assembler.completeSent();
   }
 
   /** Returns true if `follow` may read the next file. */
   async #poll(file: FollowedFile, isLastPoll: boolean) {
-    const { host, groupIdleMs } = this.#options;
+    const { host } = this.#setup.tools;
+    const { groupIdleMs } = this.#setup.options;
     const { assembler } = file;
     if (file.isRewritten || (await this.#findRewrite(file))) return true;
     await this.#files.read(file, async () => await this.#takeLines(file));
@@ -181,16 +190,16 @@ class FollowRun {
   async #findRewrite(file: FollowedFile) {
     if (!(await file.tail.isRewritten())) return false;
     const isUnsent = file.assembler.incomplete.length > 0 || this.#pending.isWaitingFor(file.index);
-    if (isUnsent) throw inputChanged(this.#options.file, true);
+    if (isUnsent) throw inputChanged(this.#setup.options.file, true);
     file.isRewritten = true;
     return true;
   }
 
   async #takeLines(file: FollowedFile) {
-    const { host, onRead } = this.#options;
+    const { host } = this.#setup.tools;
     file.changedAt = host.elapsed();
     await this.#processCompleted();
-    onRead(this.#files.bytesRead);
+    this.#setup.events.onRead(this.#files.bytesRead);
     if (!host.signal.aborted) await this.#pending.sendFull();
   }
 
@@ -199,24 +208,19 @@ class FollowRun {
     await this.#pending.add(this.#completed.splice(0));
     if (problems.errors === 0) return;
     if (problems.isInputBroken) throw invalidInput(problems);
-    if (this.#options.onInvalid === "stop") throw invalidInput(problems, { valid: "some" });
+    if (this.#setup.policy.onInvalid === "stop") throw invalidInput(problems, { valid: "some" });
   }
 
   async #finish(stop: Failure | undefined) {
     const { dataset, all } = this.#files;
     const delivery = this.#delivery;
-    const { outcomes } = delivery.options;
-    const { reason } = this.#options.host.signal;
+    const { outcomes } = delivery;
+    const { reason } = this.#setup.tools.host.signal;
     const hasUnfinishedLine = await this.#reportEnd(stop);
     const isComplete = all.length > 0 && !hasUnfinishedLine && outcomes.groupsWith("not_sent").length === 0;
     // A signal is the normal end of a run that sent all groups.
     const signal = isComplete || !(reason instanceof Failure) ? undefined : reason;
-    const result = composeLogResult(dataset, {
-      ...delivery.options,
-      resendLogged: false,
-      sent: { ...delivery.sendResult(), stop: stop ?? signal },
-      rejectsFile: delivery.rejects?.countLines() ? delivery.rejectsFile : undefined,
-    });
+    const result = composeLogResult(delivery, { stop: stop ?? signal });
     const { rejected, read } = result.groups;
     const isNothingValid =
       rejected === read && read > 0 && outcomes.groupsWith("rejected").every((at) => !dataset.groups.isValid(at));
@@ -228,30 +232,30 @@ class FollowRun {
   /** Reports problems of the whole input. Returns true if the input ends with an incomplete line. */
   async #reportEnd(stop: Failure | undefined) {
     const { dataset, all } = this.#files;
-    this.#delivery.options.outcomes.extendTo(dataset.groups.count);
+    this.#delivery.outcomes.extendTo(dataset.groups.count);
     const isChanged = isFailure(stop, "input-changed");
     const isReadable = !isChanged && !all.some(({ isRewritten }) => isRewritten);
     const open = all.flatMap(({ assembler }) => assembler.incomplete);
     if (!isChanged) for (const group of open) await finalizeGroup(dataset, group);
     // With `--strict`, these problems would be errors, but the groups are already sent.
-    if (isReadable && !this.#options.strictness.strict)
+    if (isReadable && !this.#setup.options.strictness.strict)
       dataset.note = formatBrokenRules(dataset, await reportDatasetProblems(dataset, [dataset.scan.rewards]));
     const isUnread = isChanged || isFailure(stop, "file-not-followable");
     const hasUnfinishedLine = !isUnread && (await this.#files.reportUnfinished());
     if (open.length > 0) dataset.problems.report("incomplete-group", { groups: open.length });
     this.#reportPriorRuns();
-    await this.#delivery.reportOtherAccounts();
-    if (isReadable) await this.#delivery.subtractRefused();
+    await reportOtherAccounts(this.#delivery);
+    if (isReadable) await subtractRefused(this.#delivery);
     return hasUnfinishedLine;
   }
 
   #reportPriorRuns() {
-    const { ledgerArgs, outcomes, priorOutcomes, dedupKeys } = this.#delivery.options;
-    this.#delivery.reportPriorRuns((at) => ["already_logged", "unknown"].includes(outcomes.outcomeOf(at)));
+    const { policy, outcomes, priorOutcomes, dedupKeys } = this.#delivery;
+    reportPriorRuns(this.#delivery, (at) => ["already_logged", "unknown"].includes(outcomes.outcomeOf(at)));
     const groups = this.#pending.unknownCount;
     if (groups === 0) return;
     const isOfRun = (entry: Entry) => findGroups(entry.dedupKeys, dedupKeys.find).length > 0;
     const requests = priorOutcomes.unknownEntries().filter(isOfRun).length;
-    this.#files.dataset.problems.report("unresolved-requests", { requests, groups, ledgerArgs });
+    this.#files.dataset.problems.report("unresolved-requests", { requests, groups, ledgerArgs: policy.ledgerArgs });
   }
 }

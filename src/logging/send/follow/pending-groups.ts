@@ -5,8 +5,10 @@ import { openGroupReporter } from "../../../rollouts/dataset/dataset-problems.ts
 import { finalizeGroup } from "../../../rollouts/dataset/group-metrics.ts";
 import { graceMs } from "../attempt-request.ts";
 import type { Delivery } from "../delivery.ts";
+import { planResends, readPriorOutcomes, setPriorOutcomes } from "../earlier-requests.ts";
 import { cutRequests, reportOversizedRequests } from "../plan.ts";
 import type { RejectedGroup } from "../rejects.ts";
+import { sendJobs } from "../send-jobs.ts";
 
 /** A group with `isAfterError` is not sent, because an earlier error ends the run. */
 export type CompletedGroup = { group: number; isAfterError: boolean };
@@ -40,7 +42,7 @@ export class PendingGroups {
   }
 
   #outcomeOf(group: number) {
-    return this.#delivery.options.outcomes.outcomeOf(group);
+    return this.#delivery.outcomes.outcomeOf(group);
   }
 
   isWaitingFor(source: number) {
@@ -49,8 +51,8 @@ export class PendingGroups {
   }
 
   async add(completed: readonly CompletedGroup[]) {
-    const { dataset, options, rejects, setPriorOutcomes } = this.#delivery;
-    const { onInvalid, outcomes } = options;
+    const { dataset, policy, rejects, outcomes } = this.#delivery;
+    const { onInvalid } = policy;
     const rejected: RejectedGroup[] = [];
     let isStopped = false;
     for (const { group, isAfterError } of completed) {
@@ -61,7 +63,7 @@ export class PendingGroups {
       await finalizeGroup(dataset, group);
       outcomes.extendTo(group + 1);
       if (isValid) {
-        setPriorOutcomes([group]);
+        setPriorOutcomes(this.#delivery, [group]);
         const outcome = this.#outcomeOf(group);
         const canBeSent = outcome === "not_sent" && !isAfterError && !isStopped;
         if (canBeSent || outcome === "unknown") this.#groups.push(group);
@@ -76,10 +78,9 @@ export class PendingGroups {
 
   /** Learns what this run and other runs have sent. */
   async catchUp() {
-    const { readPriorOutcomes, setPriorOutcomes } = this.#delivery;
-    await readPriorOutcomes();
+    await readPriorOutcomes(this.#delivery);
     this.#removeSent();
-    setPriorOutcomes(this.#groups);
+    setPriorOutcomes(this.#delivery, this.#groups);
     this.#removeSent();
     this.#updateWaiting();
   }
@@ -89,15 +90,15 @@ export class PendingGroups {
   }
 
   #updateWaiting() {
-    const isWaiting = this.#groupsWith("not_sent").length > 0 || this.#delivery.planResends().jobs.length > 0;
-    this.#waitingSince = isWaiting ? (this.#waitingSince ?? this.#delivery.options.host.elapsed()) : undefined;
+    const isWaiting = this.#groupsWith("not_sent").length > 0 || planResends(this.#delivery).jobs.length > 0;
+    this.#waitingSince = isWaiting ? (this.#waitingSince ?? this.#delivery.tools.host.elapsed()) : undefined;
   }
 
   /** Sends requests that have the maximum size. */
   async sendFull() {
-    const { dataset, limit } = this.#delivery;
+    const { dataset } = this.#delivery;
     const bytes = this.#groupsWith("not_sent").reduce((sum, group) => sum + dataset.groups.bytesOf(group) + 1, 0);
-    if (bytes > limit().bytes) await this.#send({});
+    if (bytes > this.#delivery.bodyLimit().bytes) await this.#send({});
   }
 
   async sendAll(isAfterSignal: boolean) {
@@ -105,7 +106,7 @@ export class PendingGroups {
   }
 
   async #send(batch: BatchOptions) {
-    const { runLedger } = this.#delivery.options;
+    const { runLedger } = this.#delivery;
     if (!(await this.#acquireLedger(batch))) return;
     try {
       await this.catchUp();
@@ -115,17 +116,18 @@ export class PendingGroups {
     } finally {
       runLedger.release();
     }
-    const { refused, stop } = this.#delivery.sendResult();
+    const { refused } = this.#delivery.sent;
     const newlyRefused = refused.slice(this.#refusedCount);
     this.#refusedCount = refused.length;
     await this.#delivery.rejects?.append(newlyRefused);
+    const stop = this.#delivery.stopFailure();
     if (stop && !isFailure(stop, "interrupted")) throw stop;
   }
 
   /** Returns false if a signal ends the wait for another run. */
   async #acquireLedger({ isAfterSignal }: BatchOptions) {
-    const { runLedger, host, maxWaitMs } = this.#delivery.options;
-    const graceWait = { signal: host.urgent, maxWaitMs: Math.min(maxWaitMs, graceMs) };
+    const { runLedger, tools, policy } = this.#delivery;
+    const graceWait = { signal: tools.host.urgent, maxWaitMs: Math.min(policy.maxWaitMs, graceMs) };
     try {
       await runLedger.acquire(isAfterSignal ? graceWait : undefined);
       return true;
@@ -137,25 +139,24 @@ export class PendingGroups {
 
   async #sendWithLedger({ isAfterSignal, canBePartial }: BatchOptions) {
     const delivery = this.#delivery;
-    const { dataset, options } = delivery;
-    const { priorOutcomes, numberOf } = options;
+    const { dataset, priorOutcomes } = delivery;
     // Equal groups of two files have the same dedup key, so only the first group is sent.
     const byKey = new Map<number, number>();
     for (const group of this.#groupsWith("not_sent")) {
-      const key = numberOf(group);
+      const key = delivery.numberOf(group);
       if (!byKey.has(key)) byKey.set(key, group);
     }
     const groups = Uint32Array.from(byKey.values());
-    const limit = delivery.limit();
+    const limit = delivery.bodyLimit();
     const plan = { envelope: delivery.envelope(), groups, limit: limit.bytes, areFull: true };
     const requests = cutRequests(dataset, plan).slice(0, canBePartial ? undefined : -1);
-    const jobs = [...delivery.planResends().jobs, ...requests.map((request) => ({ request }))];
+    const jobs = [...planResends(delivery).jobs, ...requests.map((request) => ({ request }))];
     if (jobs.length === 0) return;
     reportOversizedRequests(dataset, { requests, limit });
-    await delivery.sendJobs(jobs, isAfterSignal);
+    await sendJobs(delivery, jobs, isAfterSignal);
     for (const group of groups) {
       const outcome = this.#outcomeOf(group);
-      if (outcome === "logged" || outcome === "unknown") priorOutcomes.recordOutcome(numberOf(group), outcome);
+      if (outcome === "logged" || outcome === "unknown") priorOutcomes.recordOutcome(delivery.numberOf(group), outcome);
     }
     const planned = new Set(groups);
     this.#groups = this.#groups.filter((group) => !planned.has(group) || this.#outcomeOf(group) === "not_sent");

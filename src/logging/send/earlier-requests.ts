@@ -1,0 +1,95 @@
+/** Compares the groups of a run with the requests of earlier runs, and plans which of these requests it resends. */
+
+import { collectContents } from "../../rollouts/dataset/contents.ts";
+import { type DedupKeys, dedupKeyBytes } from "../../rollouts/index/dedup-keys.ts";
+import { type Entry, findGroups, isLogged } from "../ledger/entries.ts";
+import type { RecordedRequest, RunLedger } from "../ledger/recorded-requests.ts";
+import type { Delivery, Job } from "./delivery.ts";
+import { planRequest } from "./plan.ts";
+import type { LogPolicy } from "./policy.ts";
+
+export const readPriorOutcomes = async ({ priorOutcomes, runLedger }: Delivery) =>
+  await priorOutcomes.addEntries(runLedger.entries());
+
+export const setPriorOutcomes = (delivery: Delivery, groups: Iterable<number>) => {
+  const { outcomes, priorOutcomes } = delivery;
+  for (const group of groups) outcomes.set(group, priorOutcomes.outcomeOf(delivery.numberOf(group)));
+};
+
+export const canResend = (
+  request: RecordedRequest,
+  { resendLogged, onUnknown }: Pick<LogPolicy, "resendLogged" | "onUnknown">,
+  runLedger: Pick<RunLedger, "isKeyHonored">,
+) => !resendLogged && (onUnknown === "resend" || runLedger.isKeyHonored(request));
+
+/** `impossible` has the ids of requests whose groups or bytes changed. */
+export const planResends = (delivery: Delivery) => {
+  const { policy, priorOutcomes, runLedger } = delivery;
+  const jobs: Job[] = [];
+  const impossible: string[] = [];
+  for (const entry of priorOutcomes.unknownEntries()) {
+    if (!canResend(entry, policy, runLedger)) continue;
+    const job = toJob(delivery, entry);
+    if (job) jobs.push(job);
+    else impossible.push(entry.id);
+  }
+  return { jobs, impossible };
+};
+
+const toJob = (delivery: Delivery, { id, key, firstTried, ...entry }: Entry): Job | undefined => {
+  const { dataset, dedupKeys } = delivery;
+  const groups = Uint32Array.from(findGroups(entry.dedupKeys, dedupKeys.find));
+  if (groups.length * dedupKeyBytes < entry.dedupKeys.length) return undefined;
+  const envelope = delivery.envelope();
+  const request = planRequest(dataset, { envelope, groups });
+  if (request.bytes !== entry.bytes || envelope.digest !== entry.envelopeDigest) return undefined;
+  const isSame = entry.contents.length === 0 || Buffer.compare(entry.contents, collectContents(dataset, groups)) === 0;
+  return isSame ? { request, recorded: { id, key, firstTried } } : undefined;
+};
+
+/** Reports groups that other accounts logged. They are sent, because the account is a part of their identity. */
+export const reportOtherAccounts = async (delivery: Delivery) => {
+  const { dataset, runLedger, dedupKeys, policy } = delivery;
+  const found = new Set<number>();
+  let [last, account] = [0, ""];
+  for await (const entry of runLedger.entriesOfOtherAccounts()) {
+    const logged = isLogged(entry.state) ? findGroups(entry.dedupKeys, dedupKeys.find) : [];
+    for (const group of logged) found.add(group);
+    if (logged.length > 0 && entry.lastTried >= last) [last, account] = [entry.lastTried, entry.scope.account];
+  }
+  const at = new Date(last).toISOString();
+  const facts = { groups: found.size, at, account, ownAccount: policy.account };
+  if (found.size > 0) dataset.problems.report("logged-before", facts);
+};
+
+export const reportPriorRuns = (delivery: Delivery, isCounted: (group: number) => boolean) => {
+  const { dataset, priorOutcomes, policy, runLedger, tools } = delivery;
+  const { groups, problems } = dataset;
+  let elsewhere = 0;
+  let differently = 0;
+  for (let group = 0; group < groups.count && !priorOutcomes.isEmpty(); group++) {
+    if (!isCounted(group)) continue;
+    if (priorOutcomes.wasLoggedElsewhere(delivery.numberOf(group))) elsewhere++;
+    if (priorOutcomes.wasLoggedDifferently(delivery.numberOf(group))) differently++;
+  }
+  if (differently > 0) problems.report("logged-differently", { groups: differently });
+  if (elsewhere > 0 && policy.batch === undefined) {
+    const at = new Date(priorOutcomes.loggedElsewhereAt()).toISOString();
+    problems.report("logged-before", { groups: elsewhere, at });
+  }
+  const { resultFacts: ledger } = runLedger;
+  if (ledger?.created === true && tools.host.env.CI) problems.report("new-ledger", { path: ledger.path });
+};
+
+const maxCopiedKeys = 4096;
+
+export const collectDedupKeys = (groups: Uint32Array, dedupKeys: DedupKeys): Uint8Array => {
+  const keys = new Uint8Array(groups.length * dedupKeyBytes);
+  // `maxCopiedKeys` limits temporary memory.
+  for (let first = 0, end = 0; first < groups.length; first = end) {
+    const group = groups[first] ?? 0;
+    for (end = first + 1; end < first + maxCopiedKeys && groups[end] === group + end - first; ) end++;
+    keys.set(dedupKeys.slice(group, end - first), first * dedupKeyBytes);
+  }
+  return keys;
+};

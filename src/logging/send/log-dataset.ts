@@ -1,0 +1,200 @@
+/** Logs the groups of complete files, and writes rejected groups. */
+
+import { isFailure, toFailure } from "../../failure.ts";
+import { subtractFromMetrics } from "../../rollouts/dataset/group-metrics.ts";
+import { getFirstFile } from "../../rollouts/dataset/locate.ts";
+import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
+import { assignDedupKeys } from "../../rollouts/index/dedup-keys.ts";
+import { invalidInput } from "../../rollouts/rules/failures.ts";
+import { invalidOptionValue } from "../../system/failures.ts";
+import { ledgerBusy } from "../ledger/failures.ts";
+import { openWrittenFiles } from "../ledger/prior-outcomes.ts";
+import { Delivery, type Job } from "./delivery.ts";
+import {
+  collectDedupKeys,
+  planResends,
+  readPriorOutcomes,
+  reportOtherAccounts,
+  reportPriorRuns,
+  setPriorOutcomes,
+} from "./earlier-requests.ts";
+import { type GroupOutcomes, rejectInvalid } from "./group-outcomes.ts";
+import { markUnsent } from "./log-failures.ts";
+import { composeLogResult, type LogResult } from "./log-result.ts";
+import { planRequests } from "./plan.ts";
+import type { LogSetup, LogTools } from "./policy.ts";
+import { nameRejects, openRejects, type RejectedGroup } from "./rejects.ts";
+import { composeBody, compress } from "./request-body.ts";
+import { sendJobs } from "./send-jobs.ts";
+
+export const logDataset = async (dataset: Dataset, setup: LogSetup): Promise<LogResult> => {
+  const outcomes = requireValid(dataset, { skips: setup.policy.onInvalid === "skip", sends: true });
+  const destination = await setup.tools.destination();
+  const dedupKeys = assignDedupKeys(dataset.groups);
+  const delivery = new Delivery(dataset, setup, { file: getFirstFile(dataset), outcomes, dedupKeys });
+  const { runLedger } = delivery;
+  try {
+    await runLedger.open(destination);
+    await runLedger.acquire();
+    await readPriorOutcomes(delivery);
+    return await deliver(delivery);
+  } catch (thrown) {
+    if (!isFailure(thrown, "interrupted")) throw markUnsent(thrown);
+    // A signal ended a wait before the first request.
+    return composeLogResult(delivery, { stop: thrown });
+  } finally {
+    await runLedger.close();
+  }
+};
+
+/** Writes the rejected groups without sending the others. Returns the path of the rejects file. */
+export const writeRejected = async (dataset: Dataset, path: string | undefined, redact: LogTools["redact"]) => {
+  const rejected = listRejected(requireValid(dataset, { skips: true, sends: false }), []);
+  const rejects = openRejects(dataset, {
+    path: path ?? nameRejects(getFirstFile(dataset)),
+    runLedger: { writtenFiles: openWrittenFiles() },
+    redact,
+  });
+  await rejects.requireWritable(true, rejected);
+  await rejects.append(rejected);
+  return rejects.path;
+};
+
+const requireValid = (dataset: Dataset, { skips, sends }: { skips: boolean; sends: boolean }) => {
+  const { problems, groups } = dataset;
+  const outcomes = rejectInvalid(dataset);
+  if (problems.errors === 0) return outcomes;
+  const valid = problems.isInputBroken ? 0 : groups.count - outcomes.groupsWith("rejected").length;
+  if (skips && valid > 0) return outcomes;
+  throw invalidInput(problems, { isSending: sends, valid });
+};
+
+const deliver = async (delivery: Delivery) => {
+  const { dataset, policy, outcomes } = delivery;
+  const { problems } = dataset;
+  const invalid = listRejected(outcomes, []);
+  if (!policy.dryRun)
+    await delivery.rejects?.requireWritable(policy.onRefused === "skip" || invalid.length > 0, invalid);
+  const errorsBefore = problems.errors;
+  await reportOtherAccounts(delivery);
+  const jobs = [...applyPriorOutcomes(delivery), ...planNewJobs(delivery)];
+  // With `--strict`, a warning of `planRequests` is an error.
+  if (problems.errors > errorsBefore) throw invalidInput(problems, { isSending: true });
+  return policy.dryRun ? await describePlan(delivery, jobs) : await sendAndReport(delivery, jobs);
+};
+
+/** Applies the outcomes of earlier runs. Returns the requests to resend. */
+const applyPriorOutcomes = (delivery: Delivery): readonly Job[] => {
+  const { dataset, policy, events, outcomes, priorOutcomes } = delivery;
+  const { problems } = dataset;
+  const { ledgerArgs } = policy;
+  if (!priorOutcomes.isEmpty()) setPriorOutcomes(delivery, outcomes.groupsWith("not_sent"));
+  reportPriorRuns(delivery, () => true);
+  const { jobs, impossible } = planResends(delivery);
+  for (const id of impossible) problems.report("resend-impossible", { id, ledgerArgs });
+  const unresolvedCount = priorOutcomes.unknownEntries().length - jobs.length;
+  if (unresolvedCount > 0) {
+    const resentGroups = jobs.reduce((sum, { request }) => sum + request.groups.length, 0);
+    const groups = Math.max(outcomes.groupsWith("unknown").length - resentGroups, 0);
+    problems.report("unresolved-requests", { requests: unresolvedCount, groups, ledgerArgs });
+  }
+  if (jobs.length > 0 && policy.onUnknown !== "resend") events.onResend(jobs.length);
+  return jobs;
+};
+
+const planNewJobs = (delivery: Delivery): readonly Job[] => {
+  const { dataset, policy, outcomes } = delivery;
+  const { oneRequest, maxRequestBytes } = policy;
+  const requests = planRequests(dataset, {
+    envelope: delivery.envelope(),
+    groups: outcomes.groupsWith("not_sent"),
+    // `--one-request` ignores an earlier 413, because the service may now accept the size.
+    limit: { ...delivery.bodyLimit(), ...(oneRequest ? { bytes: maxRequestBytes, isDiscovered: false } : {}) },
+    oneRequest,
+  });
+  return requests.map((request) => ({ request }));
+};
+
+const describePlan = async (delivery: Delivery, jobs: readonly Job[]) => {
+  const { policy, runLedger, dedupKeys } = delivery;
+  if (policy.writtenRequest !== undefined) await writeBody(delivery, jobs, policy.writtenRequest);
+  const planned = jobs.map(({ request, recorded }) => {
+    const { groups, bytes } = request;
+    const key = recorded?.key ?? runLedger.findPlannedKey(collectDedupKeys(groups, dedupKeys));
+    return { groups: groups.length, bytes, key };
+  });
+  return composeLogResult(delivery, { planned });
+};
+
+const writeBody = async (delivery: Delivery, jobs: readonly Job[], number: number) => {
+  const { dataset, policy, events } = delivery;
+  const request = jobs[number - 1]?.request;
+  if (!request) {
+    const wanted =
+      jobs.length === 0
+        ? "no --body, because no request is planned"
+        : `at most ${jobs.length}, the number of planned requests`;
+    throw invalidOptionValue("--body", String(number), wanted);
+  }
+  const chunks = composeBody(dataset, { envelope: delivery.envelope(), request });
+  const pieces = policy.compression ? await compress(chunks, policy.compression) : chunks;
+  for await (const piece of pieces) await events.onBody?.(piece);
+};
+
+const sendAndReport = async (delivery: Delivery, jobs: readonly Job[]) => {
+  const { dataset, outcomes, rejects, sent } = delivery;
+  if (jobs.length > 0) {
+    await sendJobs(delivery, jobs);
+    await sendTaken(delivery).catch((thrown: unknown) => delivery.stop(toFailure(thrown)));
+  }
+  const replaced = jobs.length === 0 ? [] : dataset.sources.filter((source) => source.isReplaced?.());
+  await subtractRefused(delivery);
+  const rejected = listRejected(outcomes, sent.refused);
+  // The result must show the logged groups even if rollcall cannot write the rejects file.
+  const rejectsFailure = await rejects?.append(rejected).then(() => undefined, toFailure);
+  const stop = delivery.stopFailure() ?? rejectsFailure;
+  return composeLogResult(delivery, { stop, rejectsFailure, replaced: replaced.map(({ name }) => name) });
+};
+
+const maxPauseMs = 2000;
+
+/** Sends the groups that other runs claimed but did not log. */
+const sendTaken = async (delivery: Delivery) => {
+  const { outcomes, runLedger, policy, tools, events } = delivery;
+  const { host } = tools;
+  let waitingSince: number | undefined;
+  while (delivery.takenGroups.length > 0 && !delivery.stopFailure()) {
+    const taken = Uint32Array.from(delivery.takenGroups.splice(0)).sort();
+    await runLedger.acquire();
+    await readPriorOutcomes(delivery);
+    setPriorOutcomes(delivery, taken);
+    const groups = taken.filter((group) => outcomes.outcomeOf(group) === "not_sent");
+    if (groups.length === 0) break;
+    const leaseMs = await runLedger.readOtherLeaseMs();
+    if (waitingSince === undefined) events.onWait(leaseMs);
+    waitingSince ??= host.elapsed();
+    const waitedMs = host.elapsed() - waitingSince;
+    if (waitedMs > policy.maxWaitMs) throw ledgerBusy(runLedger.resultFacts?.path ?? "", waitedMs, leaseMs);
+    await host.sleep(host.random() * maxPauseMs, host.signal);
+    const requests = delivery.cutRequests(groups, delivery.bodyLimit().bytes);
+    await sendJobs(
+      delivery,
+      requests.map((request) => ({ request })),
+    );
+    // The wait restarts if this run claimed a group.
+    if (delivery.takenGroups.length < groups.length) waitingSince = host.elapsed();
+  }
+};
+
+/** Subtracts the refused groups from the metrics, unless the input changed. */
+export const subtractRefused = async ({ dataset, sent }: Delivery) => {
+  const refused = sent.refused.map(({ group }) => group);
+  await subtractFromMetrics(dataset, refused).catch((thrown: unknown) => {
+    if (!isFailure(thrown, "input-changed") && !isFailure(thrown, "input-unreadable")) throw thrown;
+  });
+};
+
+const listRejected = (outcomes: GroupOutcomes, refused: readonly RejectedGroup[]) => {
+  const reasons = new Map(refused.map(({ group, problems }) => [group, problems]));
+  return Array.from(outcomes.groupsWith("rejected"), (group) => ({ group, problems: reasons.get(group) ?? [] }));
+};

@@ -1,0 +1,67 @@
+/** Defines the policy, the tools and the events of a run that sends groups. */
+
+import type { Failure } from "../../failure.ts";
+import type { Host } from "../../system/host.ts";
+import type { Client } from "../../wire/client/client.ts";
+import type { Retry } from "../../wire/client/request-options.ts";
+import type { LedgerEvents, LedgerPolicy } from "../ledger/recorded-requests.ts";
+import type { Outcome } from "./outcome.ts";
+import type { Compression } from "./request-body.ts";
+
+/** The options and settings of a run. */
+export type LogPolicy = LedgerPolicy &
+  Readonly<{
+    maxRequestBytes: number;
+    oneRequest: boolean;
+    concurrency: number;
+    onInvalid: "stop" | "skip";
+    onRefused: "stop" | "skip";
+    onUnknown: "stop" | "resend" | "leave";
+    /** Default: the path of the first file, followed by `.rejected`. */
+    rejects: string | undefined;
+    /** The options of `rollcall ledger` that select this run's ledger and service. */
+    ledgerArgs: readonly string[];
+    compression: Compression | undefined;
+    /** The number, from 1, of the request whose body a dry run writes. */
+    writtenRequest?: number | undefined;
+  }>;
+
+export type LogTools = Readonly<{
+  host: Host;
+  destination: () => Promise<string>;
+  client: () => Promise<Client>;
+  /** Redacts secrets, and escapes control and bidi characters. */
+  redact: (json: string) => string;
+  /** Cleans a text of the service. */
+  clean: (text: string) => string;
+}>;
+
+export type LogEvents = LedgerEvents &
+  Readonly<{
+    onProgress: (progress: SendProgress) => void;
+    onResend: (requests: number) => void;
+    /** A piece is valid until the promise resolves. */
+    onBody?: (piece: Uint8Array) => Promise<void>;
+  }>;
+
+export type LogSetup = Readonly<{ policy: LogPolicy; tools: LogTools; events: LogEvents }>;
+
+export interface SendProgress {
+  /** The number of requests that ended, with any outcome. */
+  requests: number;
+  of: number;
+  /** Bytes that are logged or being sent. */
+  bytes: number;
+  ofBytes: number;
+  groups: number;
+  change: RequestChange | undefined;
+}
+
+export interface RequestChange {
+  outcome: Outcome;
+  retry: Retry | undefined;
+  groups: number;
+  bytes: number;
+  reason: string;
+  failure: Failure | undefined;
+}
