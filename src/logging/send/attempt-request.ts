@@ -78,7 +78,7 @@ const attemptOnce = async (
   const { policy, runLedger } = delivery;
   const { hasIdempotencyKeys, compression, modelId } = policy;
   const client = await delivery.client();
-  const grace = openGracePeriod(delivery.signals);
+  const { urgent } = delivery.tools.host;
   let handedOver = 0;
   const countChunks = async function* () {
     for await (const chunk of chunks()) {
@@ -100,28 +100,9 @@ const attemptOnce = async (
         ...(hasIdempotencyKeys && recorded.key !== "" && { "Idempotency-Key": recorded.key }),
       },
       sinceFirstAttemptMs: waitedMs,
-      signal: grace.signal,
+      signal: delivery.isAfterSignal ? urgent : AbortSignal.any([urgent, delivery.lateSignal]),
     });
   } finally {
-    grace.end();
     delivery.inFlightBytes -= handedOver;
   }
-};
-
-/** After a signal, a request in flight has this time to end (guarantees.md). */
-export const graceMs = 5000;
-
-const openGracePeriod = ({ signal, urgent }: Delivery["signals"]) => {
-  const abort = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
-  const start = () => {
-    timer = setTimeout(() => abort.abort(signal.reason), graceMs);
-  };
-  signal.addEventListener("abort", start, { once: true });
-  if (signal.aborted) start();
-  const end = () => {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", start);
-  };
-  return { signal: AbortSignal.any([urgent, abort.signal]), end };
 };

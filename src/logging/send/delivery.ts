@@ -5,7 +5,6 @@ import { Failure } from "../../failure.ts";
 import { hasOtherContent } from "../../rollouts/dataset/contents.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import type { DedupKeys } from "../../rollouts/index/dedup-keys.ts";
-import type { Host } from "../../system/host.ts";
 import type { Attempt, Client } from "../../wire/client/client.ts";
 import type { RetryBudget } from "../../wire/client/retry.ts";
 import { openPriorOutcomes, type PriorOutcomes } from "../ledger/prior-outcomes.ts";
@@ -41,16 +40,16 @@ export class Delivery {
   readonly sent = new SendResult();
   readonly progress = { requests: 0, bytes: 0, ofBytes: 0, groups: 0 };
   queue: Job[] = [];
-  readonly lanes: Promise<void>[] = [];
-  runningCount = 0;
   jobCount = 0;
   startedCount = 0;
   inFlightBytes = 0;
   /** After a 413, the maximum size of a request with several groups. */
   sizeLimit = Number.POSITIVE_INFINITY;
   retryBudget: RetryBudget = { wait: async () => false };
-  /** `signal` ends waits immediately, and attempts after `graceMs`. `urgent` ends attempts immediately. */
-  signals: Pick<Host, "signal" | "urgent">;
+  /** Aborts `graceMs` after the signal. */
+  readonly lateSignal: AbortSignal;
+  /** True if each job has one attempt, because a signal ends the run. */
+  isAfterSignal = false;
   isInterrupted = false;
   /** True if other runs send the same groups. */
   isSharing = false;
@@ -70,7 +69,7 @@ export class Delivery {
     this.outcomes = outcomes;
     this.dedupKeys = dedupKeys;
     this.#numberOfKey = numberOfKey;
-    this.signals = tools.host;
+    this.lateSignal = delaySignal(tools.host.signal);
     this.runLedger = new RunLedger({ ...policy, ...events, host: tools.host, input });
     this.priorOutcomes = openPriorOutcomes({
       input,
@@ -146,3 +145,14 @@ export class Delivery {
     this.reportProgress({ outcome, retry, groups: groups.length, bytes, reason, failure: attempt.failure });
   }
 }
+
+/** After a signal, a request in flight has this time to end (guarantees.md). */
+export const graceMs = 5000;
+
+const delaySignal = (signal: AbortSignal) => {
+  const late = new AbortController();
+  const start = () => setTimeout(() => late.abort(signal.reason), graceMs).unref();
+  if (signal.aborted) start();
+  else signal.addEventListener("abort", start, { once: true });
+  return late.signal;
+};

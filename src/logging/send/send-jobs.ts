@@ -1,9 +1,8 @@
-/** Sends jobs in parallel lanes. */
+/** Sends jobs, several at a time. */
 
 import { isFailure, toFailure } from "../../failure.ts";
 import { collectContents } from "../../rollouts/dataset/contents.ts";
 import { findGroups } from "../ledger/entries.ts";
-import { emptyCallList } from "./call-ids.ts";
 import type { Delivery, Job } from "./delivery.ts";
 import { collectDedupKeys } from "./earlier-requests.ts";
 import { type PlannedRequest, planRequest } from "./plan.ts";
@@ -12,48 +11,45 @@ import { sendRequest } from "./send-request.ts";
 
 /** If `isAfterSignal`, attempts each job once. */
 export const sendJobs = async (delivery: Delivery, jobs: readonly Job[], isAfterSignal = false) => {
-  const { sent, progress, lanes, tools } = delivery;
-  const { host } = tools;
-  delivery.signals = isAfterSignal ? { signal: host.urgent, urgent: host.urgent } : host;
+  const { sent, progress, policy } = delivery;
+  delivery.isAfterSignal = isAfterSignal;
   delivery.retryBudget = (await delivery.client()).retryBudget();
   delivery.isInterrupted = false;
   if (isAfterSignal && !sent.unknown && isFailure(sent.stop, "interrupted")) sent.stop = undefined;
   delivery.queue = [...jobs];
   delivery.jobCount += jobs.length;
   progress.ofBytes += jobs.reduce((sum, { request }) => sum + request.bytes, 0);
-  startLanes(delivery);
-  for (let lane = lanes.shift(); lane; lane = lanes.shift()) await lane;
-};
-
-/** Starts a lane for each queued job, because lanes end if the queue is empty, and a 413 can fill it again. */
-const startLanes = (delivery: Delivery) => {
-  const { lanes, queue, policy } = delivery;
-  for (let free = Math.min(policy.concurrency - delivery.runningCount, queue.length); free > 0; free--) {
-    delivery.runningCount++;
-    lanes.push(
-      runLane(delivery).finally(() => {
-        delivery.runningCount--;
-      }),
-    );
+  const running = new Set<Promise<void>>();
+  for (;;) {
+    while (running.size < policy.concurrency) {
+      const job = takeJob(delivery);
+      if (!job) break;
+      const run = runJob(delivery, job).finally(() => running.delete(run));
+      running.add(run);
+    }
+    if (running.size === 0) return;
+    await Promise.race(running);
   }
 };
 
-const runLane = async (delivery: Delivery) => {
-  for (;;) {
-    if (delivery.signals.signal.aborted && delivery.queue.length > 0) delivery.isInterrupted = true;
-    const job = delivery.sent.stop || delivery.isInterrupted ? undefined : delivery.queue.shift();
-    if (!job) return;
-    delivery.startedCount++;
-    try {
-      if (!(await runJob(delivery, job))) delivery.startedCount--;
-    } catch (thrown) {
-      delivery.stop(toFailure(thrown));
-    }
+const takeJob = (delivery: Delivery) => {
+  const { signal, urgent } = delivery.tools.host;
+  const isAborted = (delivery.isAfterSignal ? urgent : signal).aborted;
+  if (isAborted && delivery.queue.length > 0) delivery.isInterrupted = true;
+  return delivery.sent.stop || delivery.isInterrupted ? undefined : delivery.queue.shift();
+};
+
+const runJob = async (delivery: Delivery, job: Job) => {
+  delivery.startedCount++;
+  try {
+    if (!(await sendJob(delivery, job))) delivery.startedCount--;
+  } catch (thrown) {
+    delivery.stop(toFailure(thrown));
   }
 };
 
 /** Returns false if the request was not attempted. */
-const runJob = async (delivery: Delivery, { request, recorded: earlier }: Job) => {
+const sendJob = async (delivery: Delivery, { request, recorded: earlier }: Job) => {
   const { dataset, runLedger, dedupKeys, sent } = delivery;
   const { groups, bytes } = request;
   if (!earlier && bytes > delivery.sizeLimit && groups.length > 1) {
@@ -79,20 +75,13 @@ const runJob = async (delivery: Delivery, { request, recorded: earlier }: Job) =
   }
   sent.attempted++;
   sent.attemptedBytes += bytes;
-  const instead = await sendRequest(delivery, {
-    request,
-    number: sent.attempted,
-    recorded,
-    outcome: earlier ? "unknown" : "not_sent",
-    lastAttempt: { status: null, cause: null, calls: emptyCallList },
-  });
-  if (instead.length > 0) queueFirst(delivery, instead);
+  const outcome = earlier ? "unknown" : "not_sent";
+  queueFirst(delivery, await sendRequest(delivery, { request, number: sent.attempted, recorded, outcome }));
   return true;
 };
 
 const queueFirst = (delivery: Delivery, requests: readonly PlannedRequest[]) => {
   delivery.queue = [...requests.map((request) => ({ request })), ...delivery.queue];
-  startLanes(delivery);
 };
 
 const recutQueue = (delivery: Delivery, groups: Uint32Array) => {

@@ -12,8 +12,10 @@ import { classifyAttempt, isFinal, joinOutcomes, outcomes } from "./outcome.ts";
 import type { SentRequest } from "./send-result.ts";
 
 /** Expects a recorded request. Returns the requests that the run must send instead. */
-export const sendRequest = async (delivery: Delivery, sentRequest: SentRequest) =>
-  await finishRequest(delivery, sentRequest, await attemptRequest(delivery, sentRequest));
+export const sendRequest = async (delivery: Delivery, recorded: Omit<SentRequest, "lastAttempt">) => {
+  const request = { ...recorded, lastAttempt: { status: null, cause: null, calls: emptyCallList } };
+  return await finishRequest(delivery, request, await attemptRequest(delivery, request));
+};
 
 const attemptRequest = async (delivery: Delivery, request: SentRequest) => {
   try {

@@ -3,8 +3,7 @@
 import { isFailure } from "../../../failure.ts";
 import { openGroupReporter } from "../../../rollouts/dataset/dataset-problems.ts";
 import { finalizeGroup } from "../../../rollouts/dataset/group-metrics.ts";
-import { graceMs } from "../attempt-request.ts";
-import type { Delivery } from "../delivery.ts";
+import { type Delivery, graceMs } from "../delivery.ts";
 import { planResends, readPriorOutcomes, setPriorOutcomes } from "../earlier-requests.ts";
 import { cutRequests, reportOversizedRequests } from "../plan.ts";
 import type { RejectedGroup } from "../rejects.ts";
