@@ -33,8 +33,8 @@ export const openHub = async (access: RemoteAccess) => {
       const folderPath = path.replace(/\/+$/, "");
       const paths: string[] = [];
       const seen = new Set<string>();
-      const tree = `${endpoint}/api/datasets/${dataset}/tree/${revision}/${encodePath(folderPath)}`;
-      for (let url = new URL(`${tree}?recursive=true`); !seen.has(url.href); ) {
+      const tree = `${endpoint}/api/datasets/${dataset}/tree/${revision}/${encodePath(folderPath)}?recursive=true`;
+      for (let url = new URL(tree); !seen.has(url.href); ) {
         seen.add(url.href);
         const { headers, chunks } = await requestFile(locationAt(name, url), context);
         const entries: unknown = parseJson(await text(chunks()))?.value;
@@ -42,14 +42,19 @@ export const openHub = async (access: RemoteAccess) => {
           if (isObject(entry) && entry.type === "file" && typeof entry.path === "string")
             paths.push(folderPath === "" ? entry.path : entry.path.slice(folderPath.length + 1));
         }
-        const [, next] = /<([^>]+)>\s*;\s*rel="?next"?/i.exec(headers.link ?? "") ?? [];
-        const target = next && URL.canParse(next, url.href) ? new URL(next, url) : url;
-        if (!isSafeTarget(url, target, context)) throw unsafeRedirect(name, 200, target);
-        url = target;
+        url = findNextPage(url, headers.link, name, context);
       }
       return paths;
     },
   };
+};
+
+/** Returns `url` if it is the last page. @throws as `unsafeRedirect` */
+const findNextPage = (url: URL, link: string | undefined, name: string, context: RemoteContext) => {
+  const [, next] = /<([^>]+)>\s*;\s*rel="?next"?/i.exec(link ?? "") ?? [];
+  const target = next && URL.canParse(next, url.href) ? new URL(next, url) : url;
+  if (!isSafeTarget(url, target, context)) throw unsafeRedirect(name, 200, target);
+  return target;
 };
 
 const hubUrlPattern = /^hf:\/\/datasets\/([\w.-]+\/[\w.-]+)(?:@(refs\/(?:convert|pr)\/[^/]+|[^/@]+))?\/(.*)$/is;

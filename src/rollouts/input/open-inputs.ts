@@ -43,7 +43,7 @@ export const openInputs = async ({ files, remote, ...options }: OpenOptions) => 
   if (files.length === 0 && host.terminal.stdin) throw inputMissing();
   if (files.filter((name) => name === "-").length > 1) throw duplicateStdin();
   const given = expandPatterns(files.length === 0 ? ["-"] : files, host);
-  const remotes = remote && given.some(isRemote) ? await (await import("./remote.ts")).openRemotes(remote) : undefined;
+  const remotes = remote && given.some(isRemote) ? new (await import("./remote.ts")).Remotes(remote) : undefined;
   const problems = new Problems();
   problems.inputs = files;
   const sources: Source[] = [];

@@ -10,7 +10,16 @@ import { isObject } from "../../json/json-bytes.ts";
 import { formatMiB } from "../../text/units.ts";
 import { decodeJson, decodeText, LazyText, valueToJson } from "./column-values.ts";
 import { decompressedTooLarge } from "./failures.ts";
-import { type Bytes, type Records, readRange, ShrunkSourceError, type Source, unreadableRecord } from "./source.ts";
+import {
+  type Bytes,
+  openUnreadable,
+  type RawRecord,
+  type Records,
+  readRange,
+  ShrunkSourceError,
+  type Source,
+  unreadableRecord,
+} from "./source.ts";
 import { decompressionLimit } from "./spool.ts";
 import { unzstd } from "./zstd.ts";
 
@@ -22,88 +31,108 @@ type RowRange = Readonly<{ start: number; end: number; group: hyparquet.RowGroup
 
 type RowFile = Readonly<{ bytes: Bytes; metadata: hyparquet.FileMetaData; columns: readonly string[] | undefined }>;
 
+type RowOptions = Readonly<{ columns: readonly string[] | undefined; maxUnpackedBytes: number }>;
+
 /** If rows are unreadable, the last record describes the defect. @throws UnusableInput; Failure `input-unreadable` */
-export const openRows = async (
-  { name, bytes }: Source,
-  options: { columns: readonly string[] | undefined; maxUnpackedBytes: number },
-): Promise<Records> => {
-  const { metadata, defect: fileDefect } = await readMetadata(bytes);
+export const openRows = async ({ name, bytes }: Source, options: RowOptions): Promise<Records> => {
+  const { metadata, defect } = await readMetadata(bytes);
+  const toDefectRecord = (wrong: string) => unreadableRecord({ label: name, isComposed: true }, wrong);
+  if (defect) return openUnreadable(toDefectRecord(defect));
   const { row_groups: groups, schema } = metadata;
-  // hyparquet recognizes JSON by the older `converted_type`.
-  for (const element of schema) if (element.logical_type?.type === "JSON") element.converted_type ??= "JSON";
   const limit = decompressionLimit(bytes.size, options.maxUnpackedBytes);
   if (groups.reduce((sum, { total_byte_size }) => sum + Number(total_byte_size), 0) > limit)
     throw decompressedTooLarge(limit, options.maxUnpackedBytes);
-  let rowCount = 0;
-  const ranges = groups.map((group): RowRange => {
-    const start = rowCount;
-    rowCount += Number(group.num_rows);
-    return { start, end: rowCount, group };
-  });
+  const ranges = listRanges(groups);
   const columns = options.columns?.filter((column) => schema.some((element) => element.name === column));
-  const file: RowFile = { bytes, metadata, columns };
-  const toDefectRecord = (wrong: string) => unreadableRecord({ label: name, isComposed: true }, wrong);
-  let damage = fileDefect ? { record: toDefectRecord(fileDefect), from: 0 } : undefined;
-  let loaded: { range: RowRange; rows: readonly unknown[] } | undefined;
-  const loadRows = async (range: RowRange) => {
-    if (loaded && loaded.range.start <= range.start && range.end <= loaded.range.end) return undefined;
-    loaded = undefined;
+  const rows = new LoadedRows(name, { bytes, metadata, columns });
+  let damage: { record: RawRecord; from: number } | undefined;
+  return {
+    async readFirst() {
+      const first = ranges.find(({ end }) => end > 0);
+      const why = first && (await rows.load({ ...first, end: 1 }));
+      return why ? toDefectRecord(why) : first && rows.toRecord(0);
+    },
+    async *batches() {
+      let total = 0;
+      for (const range of ranges) {
+        const why = await rows.load(range);
+        total += rows.minJsonBytes();
+        const defect = why ?? (total > limit ? `its rows decompress to more than ${formatMiB(limit)}` : undefined);
+        damage = defect ? { record: toDefectRecord(defect), from: range.start } : undefined;
+        if (damage) return yield [damage.record];
+        yield rows.toRecords(range);
+      }
+    },
+    async reread(position) {
+      if (position === damage?.from) return damage.record;
+      const range = ranges.find(({ start, end }) => start <= position && position < end);
+      return !range || (await rows.load(range)) ? undefined : rows.toRecord(position);
+    },
+    locate: (position) => ({ label: position === damage?.from ? name : rows.labelOf(position), line: 1 }),
+  };
+};
+
+const listRanges = (groups: readonly hyparquet.RowGroup[]) => {
+  let end = 0;
+  return groups.map((group): RowRange => {
+    const start = end;
+    end += Number(group.num_rows);
+    return { start, end, group };
+  });
+};
+
+class LoadedRows {
+  readonly #name: string;
+  readonly #file: RowFile;
+  #loaded: { range: RowRange; rows: readonly unknown[] } | undefined;
+
+  constructor(name: string, file: RowFile) {
+    this.#name = name;
+    this.#file = file;
+  }
+
+  /** Returns the defect of unreadable rows. */
+  async load(range: RowRange) {
+    const loaded = this.#loaded?.range;
+    if (loaded && loaded.start <= range.start && range.end <= loaded.end) return undefined;
+    this.#loaded = undefined;
     try {
-      await checkPages(file, range.group);
-      loaded = { range, rows: await readRows(file, range) };
+      await checkPages(this.#file, range.group);
+      this.#loaded = { range, rows: await readRows(this.#file, range) };
       return undefined;
     } catch (thrown) {
       return toReason(thrown);
     }
-  };
-  const labelOf = (row: number) => `${name}#row ${row + 1}`;
-  const toRecord = (row: number) => {
-    const values = loaded?.rows[row - loaded.range.start];
+  }
+
+  /** `total_byte_size` counts a repeated text once. */
+  minJsonBytes() {
+    return (this.#loaded?.rows ?? []).reduce<number>((sum, row) => sum + minJsonBytesOf(row), 0);
+  }
+
+  labelOf(row: number) {
+    return `${this.#name}#row ${row + 1}`;
+  }
+
+  *toRecords({ start, end }: RowRange) {
+    for (let row = start; row < end; row++) yield this.toRecord(row);
+  }
+
+  toRecord(row: number) {
+    const values = this.#loaded?.rows[row - this.#loaded.range.start];
     const columns = isObject(values) ? values : {};
     return {
       line: 1,
       start: 0,
       isComposed: true as const,
-      label: labelOf(row),
+      label: this.labelOf(row),
       columns,
       get bytes() {
         return Buffer.from(valueToJson(columns) ?? "null");
       },
     };
-  };
-  const toRecords = function* ({ start, end }: RowRange) {
-    for (let row = start; row < end; row++) yield toRecord(row);
-  };
-  return {
-    async readFirst() {
-      const first = ranges.find(({ end }) => end > 0);
-      if (damage || !first) return damage?.record;
-      const why = await loadRows({ ...first, end: 1 });
-      return why ? toDefectRecord(why) : toRecord(0);
-    },
-    async *batches() {
-      let total = 0;
-      for (const range of ranges) {
-        const why = await loadRows(range);
-        // `total_byte_size` counts a repeated text once.
-        for (const row of loaded?.rows ?? []) total += minJsonBytesOf(row);
-        const defect = why ?? (total > limit ? `its rows decompress to more than ${formatMiB(limit)}` : undefined);
-        if (defect) {
-          damage = { record: toDefectRecord(defect), from: range.start };
-          break;
-        }
-        yield toRecords(range);
-      }
-      if (damage) yield [damage.record];
-    },
-    async reread(position) {
-      if (position === damage?.from) return damage.record;
-      const range = ranges.find(({ start, end }) => start <= position && position < end);
-      return !range || (await loadRows(range)) ? undefined : toRecord(position);
-    },
-    locate: (position) => ({ label: position === damage?.from ? name : labelOf(position), line: 1 }),
-  };
-};
+  }
+}
 
 const minJsonBytesOf = (value: unknown): number => {
   if (value instanceof LazyText) return value.bytes.length;
@@ -121,6 +150,8 @@ const readMetadata = async (bytes: Bytes) => {
     const footer = await readEnd(bytes, 8 + end.readUInt32LE(0));
     checkStruct(readerOf(footer));
     const metadata = hyparquet.parquetMetadata(footer);
+    // hyparquet recognizes JSON by the older `converted_type`.
+    for (const element of metadata.schema) if (element.logical_type?.type === "JSON") element.converted_type ??= "JSON";
     for (const [at, size] of metadata.row_groups.map(minMemoryBytesOf).entries()) {
       if (size <= maxRowGroupBytes) continue;
       const tooMuch = `${formatMiB(size)}, over the limit of ${formatMiB(maxRowGroupBytes)}`;

@@ -13,7 +13,7 @@ export interface RemoteAccess extends DownloadOptions {
 }
 
 export interface RemoteContext extends Pick<RemoteAccess, "insecureHttp" | "clean"> {
-  readonly downloads: Downloads;
+  readonly downloads: Pick<Downloads, "get">;
 }
 
 const maxRedirects = 20;

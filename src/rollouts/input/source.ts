@@ -228,3 +228,12 @@ export interface Records {
 }
 
 export type ReadLimits = Readonly<{ maxUnpackedBytes: number; signal: AbortSignal }>;
+
+/** The only record of a file without readable records. */
+export const openUnreadable = (record: RawRecord): Records => ({
+  async *batches() {
+    yield [record];
+  },
+  reread: async () => record,
+  locate: () => record,
+});

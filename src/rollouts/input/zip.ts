@@ -11,6 +11,7 @@ import {
   type Bytes,
   documentTooLong,
   maxDocumentBytes,
+  openUnreadable,
   type ReadLimits,
   type Records,
   type Source,
@@ -25,41 +26,28 @@ export const openMembers = async (
   { names, companions, maxUnpackedBytes, signal }: ReadLimits & { names: RegExp; companions: RegExp | undefined },
 ): Promise<Records> => {
   const members = await listMembers(bytes, signal);
-  if (typeof members === "string") {
-    const defect = unreadableRecord({ label: file }, members);
-    return {
-      async *batches() {
-        yield [defect];
-      },
-      reread: async () => defect,
-      locate: () => defect,
-    };
-  }
+  if (typeof members === "string") return openUnreadable(unreadableRecord({ label: file }, members));
   const matching = [...members].filter(([name]) => names.test(name));
-  const others = [...members.keys()].filter((name) => !names.test(name) && !companions?.test(name));
   const limit = decompressionLimit(bytes.size, maxUnpackedBytes);
   const size = matching.reduce((sum, [, { uncompressedSize }]) => sum + uncompressedSize, 0);
   if (size > limit) throw decompressedTooLarge(limit, maxUnpackedBytes);
+  const labelOf = (name: string | undefined) => `${file}!${name}`;
   const toRecord = ([name, member]: readonly [string, ArchiveMember]) => {
     const content = readContent(bytes, member);
-    const text = { label: `${file}!${name}`, member: name };
+    const text = { label: labelOf(name), member: name };
     return typeof content === "string"
       ? unreadableRecord(text, content)
       : { ...text, bytes: content, line: 1, start: 0 };
   };
+  const others = [...members.keys()].filter((name) => !names.test(name) && !companions?.test(name));
+  const visible = others.filter((name) => !/(?:^|\/)\.|\/$/.test(name));
   return {
     async *batches() {
       for (const entry of matching) yield [toRecord(entry)];
     },
     reread: async (position) => matching[position] && toRecord(matching[position]),
-    locate: (position) => ({ label: `${file}!${matching[position]?.[0]}`, line: 1 }),
-    skipped: others.flatMap((name) =>
-      /(?:^|\/)\.|\/$/.test(name)
-        ? []
-        : isRolloutName(name)
-          ? { file: `${file}!${name}` }
-          : skipByName(`${file}!${name}`),
-    ),
+    locate: (position) => ({ label: labelOf(matching[position]?.[0]), line: 1 }),
+    skipped: visible.flatMap((name) => (isRolloutName(name) ? { file: labelOf(name) } : skipByName(labelOf(name)))),
     readSibling: (name) => {
       const member = members.get(name);
       const content = member && member.uncompressedSize <= limit ? readContent(bytes, member) : undefined;

@@ -104,7 +104,7 @@ const attemptOnce = async (
   const { method } = endpoint;
   const headers = buildHeaders(options, endpoint, { credential, own });
   const traceReply = traceRequest(options, { method, url, headers, projectHeader: options.project?.header });
-  session.connections ??= import("./connections.ts").then(({ openConnections }) => openConnections());
+  session.connections ??= import("./connections.ts").then(({ Connections }) => new Connections());
   // A log request opens a new connection, because a reused one that the service closed leaves the outcome unknown.
   const connection = await (await session.connections).open(route, !exchanges.isStreamed(content.body));
   const reply = await exchanges.runExchange(connection, { method, route, path, headers, silenceMs, ...content });

@@ -16,52 +16,55 @@ const parserBudget = 1_000_000_000;
 /** Most servers keep idle connections for a longer time. */
 const maxIdleMs = 1000;
 
-export type Connections = ReturnType<typeof openConnections>;
 export type Connection = Awaited<ReturnType<Connections["open"]>>;
 
-export const openConnections = () => {
-  const closing = new AbortController();
-  // Each socket adds a listener to the signal.
-  setMaxListeners(0, closing.signal);
-  const socketOptions = {
+export class Connections {
+  readonly #closing = new AbortController();
+  readonly #released = new Map<string, Agent[]>();
+  readonly #socketOptions = {
     timeout: connectTimeoutMs,
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: addressTimeoutMs,
     // Each piece of a body waits until the previous piece has left the process.
     highWaterMark: 1,
-    signal: closing.signal,
+    signal: this.#closing.signal,
   };
-  const connectSocket = buildConnector(socketOptions);
-  const connect: Connector = (to, callback) => {
-    // Node connects a new socket despite an aborted signal.
-    if (closing.signal.aborted) return callback(new TransportError("ABORTED"), null);
-    // On Node 20, the optimization of undici's parser would delay the exit by 95 ms.
-    connectSocket(to, (...connected) => withTieringBudget(parserBudget, () => callback(...connected)));
-  };
-  const agentOptions = { keepAliveTimeout: maxIdleMs, keepAliveMaxTimeout: maxIdleMs, connect };
-  const openAgent = async (route: Route) =>
-    !route.proxy || isForwardedByProxy(route)
-      ? new Agent(agentOptions)
-      : await openTunnels(route.proxy, { ...agentOptions, requestTls: socketOptions });
-  const released = new Map<string, Agent[]>();
-  return {
-    async open(route: Route, canReuse: boolean) {
-      const key = `${route.to.origin} ${route.proxy?.url.origin}`;
-      const agents = released.get(key) ?? [];
-      released.set(key, agents);
-      const agent: Agent = (canReuse ? agents.pop() : undefined) ?? (await openAgent(route));
-      return {
-        dispatch: agent.dispatch.bind(agent),
-        release: () => void agents.push(agent),
-        destroy: () => void agent.destroy(),
-      };
-    },
-    close() {
-      closing.abort();
-      for (const agent of [...released.values()].flat()) void agent.destroy();
-    },
-  };
-};
+  readonly #connectSocket = buildConnector(this.#socketOptions);
+
+  constructor() {
+    // Each socket adds a listener to the signal.
+    setMaxListeners(0, this.#closing.signal);
+  }
+
+  async open(route: Route, canReuse: boolean) {
+    const key = `${route.to.origin} ${route.proxy?.url.origin}`;
+    const agents = this.#released.get(key) ?? [];
+    this.#released.set(key, agents);
+    const agent: Agent = (canReuse ? agents.pop() : undefined) ?? (await this.#openAgent(route));
+    return {
+      dispatch: agent.dispatch.bind(agent),
+      release: () => void agents.push(agent),
+      destroy: () => void agent.destroy(),
+    };
+  }
+
+  async #openAgent(route: Route) {
+    const connect: Connector = (to, callback) => {
+      // Node connects a new socket despite an aborted signal.
+      if (this.#closing.signal.aborted) return callback(new TransportError("ABORTED"), null);
+      // On Node 20, the optimization of undici's parser would delay the exit by 95 ms.
+      this.#connectSocket(to, (...connected) => withTieringBudget(parserBudget, () => callback(...connected)));
+    };
+    const options = { keepAliveTimeout: maxIdleMs, keepAliveMaxTimeout: maxIdleMs, connect };
+    if (!route.proxy || isForwardedByProxy(route)) return new Agent(options);
+    return await openTunnels(route.proxy, { ...options, requestTls: this.#socketOptions });
+  }
+
+  close() {
+    this.#closing.abort();
+    for (const agent of [...this.#released.values()].flat()) void agent.destroy();
+  }
+}
 
 type Connector = ReturnType<typeof buildConnector>;
 

@@ -8,7 +8,14 @@ import { type Headers, type OutgoingRequest, type ReplyHeaders, runExchange } fr
 import { connectionFailed } from "./failures.ts";
 import { findRoute } from "./proxy.ts";
 import type { ClientOptions, Retry } from "./request-options.ts";
-import { isTransientStatus, openReadBudget, openRetryNotices, parseRetryAfter, readSilenceMs } from "./retry.ts";
+import {
+  isTransientStatus,
+  openReadBudget,
+  openRetryNotices,
+  parseRetryAfter,
+  type RetryNotices,
+  readSilenceMs,
+} from "./retry.ts";
 import { hostAndPort, withoutQuery } from "./route.ts";
 import { isRetryable, TransportError } from "./transport-error.ts";
 
@@ -32,47 +39,93 @@ export type DownloadReply = Readonly<{
 
 type DownloadRequest = Pick<OutgoingRequest, "route" | "headers" | "totalMs" | "connectMs">;
 
-export type Downloads = ReturnType<typeof openDownloads>;
+const maxBufferedBytes = 2 ** 18;
 
-export const openDownloads = (options: DownloadOptions) => {
-  const { host, waitsForHost, setting, trace } = options;
-  const { method = "GET", timeoutMs: silenceMs = readSilenceMs } = options;
-  let connections: Promise<Connections> | undefined;
-  const announceRetry = openRetryNotices(options.onRetry);
-  const reachedOrigins = new Set<string>();
+/** Pauses the transfer until the reader continues, and stops the transfer when the reader leaves. */
+class ReplyBody extends Readable {
+  readonly stopping = new AbortController();
+  resumeTransfer = (): void => undefined;
 
-  const request = async (url: URL, outgoing: DownloadRequest, toFailure: (error: TransportError) => Failure) => {
+  constructor() {
+    super({ highWaterMark: maxBufferedBytes });
+    this.on("error", () => undefined);
+  }
+
+  override _read() {
+    this.resumeTransfer();
+  }
+
+  override _destroy(error: Error | null, callback: (error: Error | null) => void) {
+    this.stopping.abort();
+    callback(error);
+  }
+}
+
+export class Downloads {
+  readonly #options: DownloadOptions;
+  readonly #announceRetry: RetryNotices;
+  readonly #reachedOrigins = new Set<string>();
+  #connections: Promise<Connections> | undefined;
+
+  constructor(options: DownloadOptions) {
+    this.#options = options;
+    this.#announceRetry = openRetryNotices(options.onRetry);
+  }
+
+  close() {
+    void this.#connections?.then((connections) => connections.close());
+  }
+
+  /** @throws Failure; the signal's reason */
+  async get(url: URL, ownHeaders: Headers): Promise<DownloadReply> {
+    const { host, setting, waitsForHost, method = "GET", timeoutMs: silenceMs = readSilenceMs } = this.#options;
+    const budget = openReadBudget(this.#options, silenceMs);
+    const route = findRoute(url, host.env);
+    const headers = [...ownHeaders, ["Accept-Encoding", "identity"], ["User-Agent", userAgent(host)]] as const;
+    const where = setting === undefined ? {} : { where: { setting } };
+    const details = { ...where, http: { method, url: withoutQuery(url) } };
+    for (let attempt = 2; ; attempt++) {
+      const context = { route, silenceMs, attempts: attempt - 1, setting: setting ?? "the URL" };
+      const toFailure = (error: TransportError) => connectionFailed(error, context, details);
+      const reply = await this.#request(url, { route, headers, ...budget.limits() }, toFailure);
+      if (reply instanceof TransportError) {
+        const onWait = (retry: Retry) => this.#announceRetry(toFailure(reply).message, retry);
+        const canRetry = isRetryable(reply, waitsForHost || this.#reachedOrigins.has(url.origin));
+        if (!canRetry || !(await budget.wait(undefined, { attempt, onWait }))) throw toFailure(reply);
+        continue;
+      }
+      this.#reachedOrigins.add(url.origin);
+      const onWait = (retry: Retry) => {
+        reply.cancel();
+        this.#announceRetry(`${url.host} answered ${reply.status}`, retry);
+      };
+      const canRetry = isTransientStatus(reply.status);
+      if (!canRetry || !(await budget.wait(reply.retryAfterMs, { attempt, onWait }))) return reply;
+    }
+  }
+
+  async #request(url: URL, outgoing: DownloadRequest, toFailure: (error: TransportError) => Failure) {
+    const { host, trace, method = "GET", timeoutMs: silenceMs = readSilenceMs } = this.#options;
     host.signal.throwIfAborted();
-    connections ??= import("./connections.ts").then(({ openConnections }) => openConnections());
-    const connection = await (await connections).open(outgoing.route, true);
-    const traceReply = traceRequest(options, { method, url: withoutQuery(url), headers: outgoing.headers });
-    const stopping = new AbortController();
-    let resume = (): void => undefined;
-    const body = new Readable({
-      highWaterMark: maxBufferedBytes,
-      read: () => resume(),
-      destroy(error, callback) {
-        stopping.abort();
-        callback(error);
-      },
-    });
-    body.on("error", () => undefined);
-    const { signal } = withSignal(host, stopping.signal);
+    this.#connections ??= import("./connections.ts").then(({ Connections }) => new Connections());
+    const connection = await (await this.#connections).open(outgoing.route, true);
+    const traceReply = traceRequest(this.#options, { method, url: withoutQuery(url), headers: outgoing.headers });
+    const body = new ReplyBody();
+    const { signal } = withSignal(host, body.stopping.signal);
+    const limits = { silenceMs, signal, maxReplyLength: 0 };
     const reply = await new Promise<DownloadReply | TransportError>((resolve) => {
       const exchange = runExchange(connection, {
         ...outgoing,
+        ...limits,
         method,
         path: url.pathname + url.search,
-        silenceMs,
-        signal,
-        maxReplyLength: 0,
         onHead(status, headers) {
           traceReply({ status, headers, error: undefined }, Number(headers["content-length"] ?? 0));
           const { retryAfterMs } = parseRetryAfter(headers, host.now());
           resolve({ status, headers, retryAfterMs, chunks: () => body, cancel: () => void body.destroy() });
         },
-        onReplyPiece(piece, resumeReply) {
-          resume = resumeReply;
+        onReplyPiece(piece, resume) {
+          body.resumeTransfer = resume;
           return body.push(piece);
         },
       });
@@ -85,40 +138,8 @@ export const openDownloads = (options: DownloadOptions) => {
     });
     host.signal.throwIfAborted();
     return reply;
-  };
-
-  return {
-    close: () => void connections?.then((opened) => opened.close()),
-    /** @throws Failure; the signal's reason */
-    async get(url: URL, ownHeaders: Headers): Promise<DownloadReply> {
-      const budget = openReadBudget(options, silenceMs);
-      const route = findRoute(url, host.env);
-      const headers = [...ownHeaders, ["Accept-Encoding", "identity"], ["User-Agent", userAgent(host)]] as const;
-      const where = setting === undefined ? {} : { where: { setting } };
-      const details = { ...where, http: { method, url: withoutQuery(url) } };
-      for (let attempt = 2; ; attempt++) {
-        const context = { route, silenceMs, attempts: attempt - 1, setting: setting ?? "the URL" };
-        const toFailure = (error: TransportError) => connectionFailed(error, context, details);
-        const reply = await request(url, { route, headers, ...budget.limits() }, toFailure);
-        if (reply instanceof TransportError) {
-          const onWait = (retry: Retry) => announceRetry(toFailure(reply).message, retry);
-          const canRetry = isRetryable(reply, waitsForHost || reachedOrigins.has(url.origin));
-          if (!canRetry || !(await budget.wait(undefined, { attempt, onWait }))) throw toFailure(reply);
-          continue;
-        }
-        reachedOrigins.add(url.origin);
-        const onWait = (retry: Retry) => {
-          reply.cancel();
-          announceRetry(`${url.host} answered ${reply.status}`, retry);
-        };
-        const canRetry = isTransientStatus(reply.status);
-        if (!canRetry || !(await budget.wait(reply.retryAfterMs, { attempt, onWait }))) return reply;
-      }
-    },
-  };
-};
-
-const maxBufferedBytes = 2 ** 18;
+  }
+}
 
 /** @throws Failure; the signal's reason */
 export const probeUrl = async (
@@ -126,7 +147,7 @@ export const probeUrl = async (
   options: Pick<DownloadOptions, "host" | "timeoutMs" | "maxWaitMs"> & { setting: string },
 ) => {
   const once = { method: "HEAD", retries: false, waitsForHost: false } as const;
-  const downloads = openDownloads({ ...options, ...once, trace: undefined });
+  const downloads = new Downloads({ ...options, ...once, trace: undefined });
   try {
     const to = new URL(url);
     const { status, headers, cancel } = await downloads.get(to, []);

@@ -32,9 +32,7 @@ export const credentialOverHttp = (origin: string) =>
     "usage",
     "credential-over-http",
     `${origin} is plain http, but rollcall sends keys to other machines only over https`,
-    {
-      hint: "use https://, or pass --insecure-http to send the key anyway",
-    },
+    { hint: "use https://, or pass --insecure-http to send the key anyway" },
   );
 
 export interface AttemptResult extends ExchangeResult {
@@ -91,10 +89,8 @@ const toStatusFailure = (request: RequestContext, reply: AttemptResult & { statu
   const setting = urlSettings[endpoint.host];
   const fail = (code: "not_found" | "refused" | "unavailable", kind: string, text: string, hint: string) =>
     new Failure(code, kind, text, { hint, ...details });
-  if (status === 403 && isOfProxy(request, reply, kind)) {
-    const text = `a proxy refused the request to ${url} (403)${said}`;
-    return fail("refused", "proxy-refused", text, refusingProxyHint);
-  }
+  if (status === 403 && isOfProxy(request, reply, kind))
+    return fail("refused", "proxy-refused", `a proxy refused the request to ${url} (403)${said}`, refusingProxyHint);
   if (status === 401 || status === 403) return credentialRefused(request, reply.credential, details);
   if (status === 404 && kind === "json") {
     const [, parameter = ""] = /\{(\w+)\}/.exec(endpoint.path) ?? [];
@@ -110,13 +106,10 @@ const toStatusFailure = (request: RequestContext, reply: AttemptResult & { statu
   const isTransient = isTransientStatus(status) || (status >= 500 && endpoint.use === "log");
   if (!isTransient) return requestRefused(status, details, status === 415 ? encoding : undefined);
   const text = `the service answered ${status}${formatAttempt(attempts)}${said}`;
-  if (isQuotaUsed)
-    return fail(
-      endpoint.use === "log" ? "unavailable" : "refused",
-      "quota-used-up",
-      text,
-      "raise the quota of the account, or wait until it is renewed",
-    );
+  if (isQuotaUsed) {
+    const code = endpoint.use === "log" ? "unavailable" : "refused";
+    return fail(code, "quota-used-up", text, "raise the quota of the account, or wait until it is renewed");
+  }
   const hint =
     retryAfterMs === undefined
       ? "try again later, or allow longer retries with --max-wait"

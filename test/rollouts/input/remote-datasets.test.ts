@@ -98,7 +98,7 @@ describe("a dataset on the Hub as input", () => {
   it("sends its token to no other origin, even if the origin begins like the Hub's", async () => {
     const asked: (readonly [origin: string, hasToken: boolean])[] = [];
     const next = "https://huggingface.co.evil.example/next";
-    const downloads: Downloads = {
+    const downloads: Pick<Downloads, "get"> = {
       get: async (url, headers): Promise<DownloadReply> => {
         asked.push([url.origin, headers.some(([name]) => name === "Authorization")]);
         const link = { link: `<${next}>; rel="next"` };
@@ -107,7 +107,6 @@ describe("a dataset on the Hub as input", () => {
         };
         return { status: 200, headers: link, retryAfterMs: undefined, chunks, cancel: () => undefined };
       },
-      close: () => undefined,
     };
     const hub = await openHub(hubAccess(testHost({ env: { HF_TOKEN: "hf_secret_token" } })));
     const address = "hf://datasets/o/n/data/";

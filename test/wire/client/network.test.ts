@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Attempt } from "../../../src/wire/client/client.ts";
-import { openDownloads } from "../../../src/wire/client/download.ts";
+import { Downloads } from "../../../src/wire/client/download.ts";
 import { listModels } from "../../../src/wire/contract/models.ts";
 import { testHost } from "../../support/host.ts";
 import { findClosedPort, listenOnLoopback } from "../../support/server.ts";
@@ -252,7 +252,7 @@ describe("a download", () => {
   const limits = { timeoutMs: 5_000, maxWaitMs: 3_000, waitsForHost: false, trace: undefined };
 
   it("fails with its URL without the query, which may contain a signature", async () => {
-    const downloads = openDownloads({ host: testHost(), ...limits });
+    const downloads = new Downloads({ host: testHost(), ...limits });
     onTestFinished(() => downloads.close());
     const address = `http://127.0.0.1:${await findClosedPort()}/step.jsonl`;
     const failure = await failureOf(downloads.get(new URL(`${address}?X-Amz-Signature=hush`), []));
@@ -263,7 +263,7 @@ describe("a download", () => {
     const waits: number[] = [];
     const elapsed = () => waits.reduce((sum, wait) => sum + wait, 0);
     const host = { ...testHost(), elapsed, sleep: async (ms: number) => void waits.push(ms) };
-    const downloads = openDownloads({ host, ...limits });
+    const downloads = new Downloads({ host, ...limits });
     onTestFinished(() => downloads.close());
     await failureOf(downloads.get(new URL(`http://127.0.0.1:${await findClosedPort()}/step.jsonl`), []));
     expect(waits).toEqual([]);
