@@ -1,5 +1,5 @@
 /** Finds the credential of a request. */
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { delimiter, resolve } from "node:path";
 import type { Failure, FailureLocation } from "../failure.ts";
@@ -56,16 +56,12 @@ type CredentialSource = Readonly<{
   secret?: () => string | Promise<string>;
 }>;
 
-interface CredentialContext {
-  readonly sources: SettingsSources;
-  readonly layers: Layers;
-  readonly readVariable: VariableReader;
-}
+export type SettingsContext = SettingsSources &
+  Readonly<{ layers: Layers; readVariable: ReturnType<typeof openVariables> }>;
 
 type Target = Readonly<{ use: CredentialUse; origin: string }>;
 
-export const openCredentials = (sources: SettingsSources, layers: Layers, readVariable: VariableReader) => {
-  const context = { sources, layers, readVariable };
+export const openCredentials = (context: SettingsContext) => {
   const resolved = new Map<string, Promise<Credential>>();
   const rerunIds = new Set<string>();
   return {
@@ -83,13 +79,13 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     async requireCredential(use: CredentialUse, origin: string) {
       const { state, failure } = await findCredential(context, { use, origin });
       if (failure) throw failure;
-      if (state === "command") requireProgram(readValue(layers, "credential_command") ?? "", sources.host);
+      if (state === "command") requireProgram(readValue(context.layers, "credential_command") ?? "", context.host);
     },
     credentialSource: async (use: CredentialUse, origin: string) => await findCredential(context, { use, origin }),
   };
 };
 
-const resolveCredential = async (context: CredentialContext, target: Target): Promise<Credential> => {
+const resolveCredential = async (context: SettingsContext, target: Target): Promise<Credential> => {
   const { secret, from = "", profile, username, failure } = await findCredential(context, target);
   if (!secret) throw failure;
   return { secret: await secret(), from, profile, username };
@@ -99,7 +95,7 @@ const commandVariable = toVariableName("credential_command");
 
 const isCommandOfProfile = (layers: Layers) => resolveSetting(layers, "credential_command")?.source === "profile";
 
-const findCredential = async (context: CredentialContext, target: Target): Promise<CredentialSource> => {
+const findCredential = async (context: SettingsContext, target: Target): Promise<CredentialSource> => {
   const { layers } = context;
   const { profile, isProfileNamed } = layers;
   const fromCommand = () => findInCommand(context, target);
@@ -112,25 +108,22 @@ const findCredential = async (context: CredentialContext, target: Target): Promi
   return { state: "missing", failure: failures.credentialMissing({ ...target, profile, login }) };
 };
 
-const findInEnvironment = async (
-  context: CredentialContext,
-  { use }: Target,
-): Promise<CredentialSource | undefined> => {
+const findInEnvironment = async (context: SettingsContext, { use }: Target): Promise<CredentialSource | undefined> => {
   const username = findUsername(context, use);
   for (const variable of useTargets[use].variables) {
     const found = await context.readVariable(variable);
     if (!found) continue;
-    context.sources.screen.hideSecret(found.text);
+    context.screen.hideSecret(found.text);
     checkSecret(found, [use]);
     return { state: "ready", from: found.from, username, secret: () => found.text };
   }
   return undefined;
 };
 
-const findInLogin = (context: CredentialContext, { use, origin }: Target): CredentialSource | undefined => {
-  const { layers, sources } = context;
+const findInLogin = (context: SettingsContext, { use, origin }: Target): CredentialSource | undefined => {
+  const { layers, host, screen } = context;
   const { profile } = layers;
-  const { profiles, where } = readSaved(sources.host, "credentials", sources.screen.warn);
+  const { profiles, where } = readSaved(host, "credentials", screen.warn);
   const saved = profiles.get(profile)?.[use];
   if (saved === undefined) return undefined;
   if (!isObject(saved) || typeof saved.key !== "string" || typeof saved.origin !== "string") {
@@ -141,7 +134,7 @@ const findInLogin = (context: CredentialContext, { use, origin }: Target): Crede
   const { key, origin: boundOrigin } = saved;
   const from = `the login of the profile ${profile}`;
   const username = findUsername(context, use, typeof saved.username === "string" ? saved.username : undefined);
-  sources.screen.hideSecret(key);
+  screen.hideSecret(key);
   checkSecret({ text: key, from, where: { setting: use } }, [use]);
   if (boundOrigin === origin) return { state: "ready", from, profile, username, secret: () => key };
   const login = adviseLogin(layers, { use, origin }, false);
@@ -152,22 +145,21 @@ const findInLogin = (context: CredentialContext, { use, origin }: Target): Crede
   return { state: "elsewhere", from, failure };
 };
 
-const findInCommand = (context: CredentialContext, target: Target): CredentialSource | undefined => {
-  const { layers, sources } = context;
+const findInCommand = (context: SettingsContext, target: Target): CredentialSource | undefined => {
+  const { layers, host, screen } = context;
   const { profile } = layers;
   const line = readValue(layers, "credential_command");
   if (!line) return undefined;
   const owner = isCommandOfProfile(layers)
     ? { from: `credential_command of the profile ${profile}`, profile }
     : { from: commandVariable };
-  const { host, screen } = sources;
   const secret = () => runCredentialCommand(line, { host, hide: screen.hideSecret, ...target });
   return { state: "command", ...owner, username: findUsername(context, target.use), secret };
 };
 
-const findUsername = ({ sources, layers }: CredentialContext, use: CredentialUse, saved?: string) => {
+const findUsername = ({ host, layers }: SettingsContext, use: CredentialUse, saved?: string) => {
   if (use !== "calls") return undefined;
-  const variable = sources.host.env.ROLLCALL_USERNAME || undefined;
+  const variable = host.env.ROLLCALL_USERNAME || undefined;
   const [first, second] = layers.isProfileNamed ? [saved, variable] : [variable, saved];
   const name = first ?? second ?? "api";
   return checkUsername(name, name === variable ? { environment: "ROLLCALL_USERNAME" } : {});
@@ -199,8 +191,6 @@ export const findSavedUses = (logins: JsonObject | undefined) =>
   credentialUses.filter((use) => logins?.[use] !== undefined);
 
 type VariableSecret = Readonly<{ text: string; from: string; where: FailureLocation }>;
-
-export type VariableReader = ReturnType<typeof openVariables>;
 
 /** Reads each variable only once, because `…_FILE` may name a pipe. */
 export const openVariables = (host: Host) => {
@@ -304,20 +294,11 @@ export const runCredentialCommand = async (commandLine: string, { host, hide, us
     if (output.length < maxSecretBytes) output += text;
   });
   try {
-    const problem = await new Promise<string | undefined>((resolve) => {
-      const end = (status: number | null, signal: string | null) => {
-        const fault = signal === null ? `it ended with exit status ${status}` : `it was ended by ${signal}`;
-        resolve(status === 0 ? undefined : fault);
-      };
-      child.once("error", (cause) => resolve(`it cannot be started (${describeSystemCode(getErrorCode(cause))})`));
-      child.once("close", end);
-      child.once("exit", async (status, signal) => {
-        if (!output.includes("\n")) await host.sleep(outputGraceMs);
-        end(status, signal);
-      });
-      const expire = () => resolve("it took more than 60 seconds");
-      host.sleep(maxCommandMs, ended.signal).then(expire, () => undefined);
-    });
+    const expired = host.sleep(maxCommandMs, ended.signal).then(() => "it took more than 60 seconds");
+    const grace = async () => {
+      if (!output.includes("\n")) await host.sleep(outputGraceMs);
+    };
+    const problem = await Promise.race([waitForEnd(child, grace), expired]);
     host.signal.throwIfAborted();
     const [line = ""] = output.split(/\r?\n/, 1);
     const key = trimSecret(line, use !== "log" && use !== "inference");
@@ -331,3 +312,18 @@ export const runCredentialCommand = async (commandLine: string, { host, hide, us
     child.stdout.destroy();
   }
 };
+
+/** Returns the problem of a command that failed. @param grace waits for late output after the exit */
+const waitForEnd = (child: ChildProcess, grace: () => Promise<void>) =>
+  new Promise<string | undefined>((resolve) => {
+    const end = (status: number | null, signal: string | null) => {
+      const fault = signal === null ? `it ended with exit status ${status}` : `it was ended by ${signal}`;
+      resolve(status === 0 ? undefined : fault);
+    };
+    child.once("error", (cause) => resolve(`it cannot be started (${describeSystemCode(getErrorCode(cause))})`));
+    child.once("close", end);
+    child.once("exit", async (status, signal) => {
+      await grace();
+      end(status, signal);
+    });
+  });

@@ -16,8 +16,6 @@ import * as values from "./values.ts";
 /** Asks for lines at a terminal: what was pasted together, or undefined at the end of the input. */
 type Ask = (label: string, isHidden: boolean) => Promise<readonly string[] | undefined>;
 
-export type StartedLogin = Awaited<ReturnType<typeof startLogin>>;
-
 export const maxKeyCheckWait = "5s";
 
 const otherLoginSettings = ["project", "analysis_provider", "router_provider"] as const;
@@ -37,80 +35,109 @@ type LoginOptions = Readonly<{
   checkTest?: (settings: Settings, uses: readonly CredentialUse[]) => Promise<void>;
 }>;
 
+type WritableFlags = { -readonly [Name in keyof SettingFlags]: SettingFlags[Name] };
+type LoginSources = SettingsSources & Readonly<{ ask: Ask; flags: WritableFlags }>;
+
 export const startLogin = async (sources: SettingsSources, ask: Ask, options: LoginOptions) => {
-  const { host } = sources;
-  const { only, username, withToken, checkTest } = options;
+  const { only, username } = options;
   if (username !== undefined) {
     if (only && only !== "calls")
       throw conflictingOptions("--username", `--for ${only}`, "only calls need a user name");
     credentials.checkUsername(username, { option: "--username" });
   }
   // `settings.get` reads `flags` at each call, so an answer in `flags` counts as an option.
-  const flags: { -readonly [Name in keyof SettingFlags]: SettingFlags[Name] } = { ...sources.flags };
+  const flags: WritableFlags = { ...sources.flags };
   const settings = await readSettings({ ...sources, flags, defaults: { max_wait: maxKeyCheckWait }, canBeNew: true });
   if (settings.local)
     throw conflictingOptions(`the profile ${localProfile}`, "auth login", "the local service makes its own key");
-  const uses = only ? [only] : credentials.credentialUses;
-  const findLogins = () =>
-    uses.flatMap((use) => {
-      const origin = findOrigin(settings, use);
+  const login = new Login(settings, { ...sources, ask, flags }, options);
+  await login.readKey();
+  return login;
+};
+
+export class Login {
+  settings: Settings;
+  readonly #sources: LoginSources;
+  readonly #options: LoginOptions;
+  readonly #uses: readonly CredentialUse[];
+  readonly #asked = new Set<values.SettingName>();
+  #key: string | undefined;
+
+  constructor(settings: Settings, sources: LoginSources, options: LoginOptions) {
+    this.settings = settings;
+    this.#sources = sources;
+    this.#options = options;
+    this.#uses = options.only ? [options.only] : credentials.credentialUses;
+  }
+
+  async readKey() {
+    const { username, withToken, checkTest } = this.#options;
+    if (this.findLogins().length === 0) await this.askNextSetting();
+    for (const name of otherLoginSettings) this.settings.get(name);
+    const known = this.findLogins();
+    if (known.length === 0) throw settingMissing([this.#findMissing()[0] ?? "base_url"], this.settings.profile, false);
+    const uses = known.map(({ use }) => use);
+    await checkTest?.(this.settings, uses);
+    const secret = await readKey(this.#sources, known, withToken);
+    this.#key = secret;
+    this.settings = { ...this.settings, credential: async () => ({ secret, from: "this login", username }) };
+  }
+
+  findLogins() {
+    return this.#uses.flatMap((use) => {
+      const origin = findOrigin(this.settings, use);
       return origin ? [{ use, origin }] : [];
     });
-  const findMissing = () => [
-    ...uses
-      .filter((use) => !findOrigin(settings, use))
-      .map((use) => (use === "inference" ? "inference_base_url" : "base_url")),
-    ...otherLoginSettings.filter((name) => {
-      const isNeeded = name === "project" ? uses.includes("calls") : !only;
-      return isNeeded && findOrigin(settings, "calls") && !settings.get(name);
-    }),
-  ];
-  const asked = new Set<values.SettingName>();
-  const askNextSetting = async (key?: string): Promise<boolean> => {
-    const names = findMissing();
-    const name = host.terminal.stdin ? names.find((each) => !asked.has(each)) : undefined;
+  }
+
+  #findMissing() {
+    const { only } = this.#options;
+    const unset = this.#uses.filter((use) => !findOrigin(this.settings, use));
+    return [
+      ...unset.map((use) => (use === "inference" ? "inference_base_url" : "base_url")),
+      ...otherLoginSettings.filter((name) => {
+        const isNeeded = name === "project" ? this.#uses.includes("calls") : !only;
+        return isNeeded && findOrigin(this.settings, "calls") && !this.settings.get(name);
+      }),
+    ];
+  }
+
+  /** Returns false if no setting is missing, or none can be asked for. */
+  async askNextSetting(): Promise<boolean> {
+    const { host, ask, flags } = this.#sources;
+    const names = this.#findMissing();
+    const name = host.terminal.stdin ? names.find((each) => !this.#asked.has(each)) : undefined;
     if (!name) return false;
-    asked.add(name);
-    const isRequired = key === undefined && names.every((each) => asked.has(each));
-    flags[name] = await promptForSetting({ host, ask }, name, { key, isRequired });
-    return flags[name] !== undefined || (await askNextSetting(key));
-  };
-  if (findLogins().length === 0) await askNextSetting();
-  for (const name of otherLoginSettings) settings.get(name);
-  const known = findLogins();
-  if (known.length === 0) throw settingMissing([findMissing()[0] ?? "base_url"], settings.profile, false);
-  await checkTest?.(
-    settings,
-    known.map(({ use }) => use),
-  );
-  const key = await readKey({ ...sources, ask }, known, withToken);
-  const credential: Settings["credential"] = async () => ({ secret: key, from: "this login", username });
-  return {
-    settings: { ...settings, credential },
-    findLogins,
-    /** Returns another origin if the login would replace the key of that origin. */
-    findReplacedOrigin: () => {
-      const saved = readSaved(host, "credentials").profiles.get(settings.profile);
-      const replaced = findLogins().map(({ use, origin }) => {
-        const login = saved?.[use];
-        return isObject(login) && login.origin !== origin ? login.origin : undefined;
-      });
-      return replaced.find((origin) => typeof origin === "string");
-    },
-    askNextSetting: () => askNextSetting(key),
-    save: async () => {
-      const { profile } = settings;
-      const given = [...values.urlSettingNames, ...otherLoginSettings].filter((name) => flags[name] !== undefined);
-      const isKnown = profile === defaultProfile || readSaved(host, "settings").profiles.has(profile);
-      const added = Object.fromEntries(given.map((name) => [name, flags[name]]));
-      if (!isKnown || given.length > 0) await changeSaved(host, "settings", createAddition(profile, added));
-      const logins = findLogins().map(({ use, origin }) => {
-        return [use, { key, origin, ...(use === "calls" && username !== undefined && { username }) }];
-      });
-      return await changeSaved(host, "credentials", createAddition(profile, Object.fromEntries(logins)));
-    },
-  };
-};
+    this.#asked.add(name);
+    const isRequired = this.#key === undefined && names.every((each) => this.#asked.has(each));
+    flags[name] = await promptForSetting({ host, ask }, name, { key: this.#key, isRequired });
+    return flags[name] !== undefined || (await this.askNextSetting());
+  }
+
+  /** Returns another origin if the login would replace the key of that origin. */
+  findReplacedOrigin() {
+    const saved = readSaved(this.#sources.host, "credentials").profiles.get(this.settings.profile);
+    const replaced = this.findLogins().map(({ use, origin }) => {
+      const login = saved?.[use];
+      return isObject(login) && login.origin !== origin ? login.origin : undefined;
+    });
+    return replaced.find((origin) => typeof origin === "string");
+  }
+
+  async save() {
+    const { host, flags } = this.#sources;
+    const { profile } = this.settings;
+    const given = [...values.urlSettingNames, ...otherLoginSettings].filter((name) => flags[name] !== undefined);
+    const isKnown = profile === defaultProfile || readSaved(host, "settings").profiles.has(profile);
+    const added = Object.fromEntries(given.map((name) => [name, flags[name]]));
+    if (!isKnown || given.length > 0) await changeSaved(host, "settings", createAddition(profile, added));
+    const { username } = this.#options;
+    const logins = this.findLogins().map(({ use, origin }) => {
+      return [use, { key: this.#key, origin, ...(use === "calls" && username !== undefined && { username }) }];
+    });
+    return await changeSaved(host, "credentials", createAddition(profile, Object.fromEntries(logins)));
+  }
+}
 
 /** Messages omit the answer, because the answer may be a key. */
 const promptForSetting = async (
@@ -137,7 +164,7 @@ const findMistake = (text: string) => {
 };
 
 const readKey = async (
-  { host, screen, ask }: SettingsSources & { ask: Ask },
+  { host, screen, ask }: LoginSources,
   logins: readonly Readonly<{ use: CredentialUse; origin: string }>[],
   withToken: boolean,
 ) => {

@@ -28,57 +28,41 @@ export const readSettings = async (given: SettingsSources) => {
   const { hideSecret, notice: tell, warn } = given.screen;
   const notice = tellOnce(tell);
   const sources = { ...given, screen: { hideSecret, notice, warn: tellOnce(warn) } };
-  const { host, flags } = sources;
   const layers = findLayers(sources);
   const { profile, local } = layers;
   const unused = [...listOverriddenVariables(layers), ...credentials.listOverriddenCredentials(sources, layers)];
   const reason = local ? " with the local service" : `, because the profile ${profile} has its own values`;
   if (unused.length > 0) notice(values.formatUnused(unused, reason));
-  const requireSetting = <Name extends values.SettingName>(name: Name) => {
-    const value = readValue(layers, name);
-    if (value === undefined) throw settingMissing([name], profile);
-    return value;
-  };
-  const readVariable = credentials.openVariables(host);
-  const locations = openLocations(sources, layers, readVariable);
-  return {
-    profile,
-    local,
-    get: <Name extends values.SettingName>(name: Name) => readValue(layers, name),
-    source: (name: values.SettingName) => resolveSetting(layers, name)?.source,
-    require: requireSetting,
-    /** One error names all settings that are missing. @throws Failure `setting-missing` */
-    requireAll(names: readonly values.SettingName[]) {
-      const missing = names.filter((name) => readValue(layers, name) === undefined);
-      if (missing.length > 0) throw settingMissing(missing, profile);
-    },
-    /** Returns the URL without a final `/v1` or slash. @throws Failure `setting-missing` */
-    serviceUrl(of: EndpointHost) {
-      const name = values.urlSettingName(of);
-      const url = requireSetting(name);
-      noteUrlSource(layers, name, notice);
-      // Some endpoints have `/v1` in their own paths.
-      return url.replace(/\/v1$/, "");
-    },
-    ...credentials.openCredentials(sources, layers, readVariable),
-    /** @throws Failure `unsafe-ownership` */
-    dataFolder() {
-      const folder = findDataFolder(host);
-      if (folder) requireSafeOwnership(folder);
-      return folder;
-    },
-    ...locations,
-    async service() {
-      const dataDir = flags.data_dir === undefined ? findDataFolder(host) : resolve(flags.data_dir);
-      if (!dataDir) throw folderUnknown("data");
-      requireSafeOwnership(dataDir);
-      const allowHosts: readonly string[] = [];
-      const key = host.env.ROLLCALL_LOCAL_KEY?.trim() || undefined;
-      const [project, maxBodyBytes] = [requireSetting("project"), requireSetting("max_body_size")];
-      return { dataDir, store: locations.storeFile(), project, key, allowHosts, maxBodyBytes };
-    },
-  };
+  const context = { ...sources, layers, readVariable: credentials.openVariables(sources.host) };
+  return { ...openValues(context), ...credentials.openCredentials(context), ...openLocations(context) };
 };
+
+const requireSetting = <Name extends values.SettingName>(layers: Layers, name: Name) => {
+  const value = readValue(layers, name);
+  if (value === undefined) throw settingMissing([name], layers.profile);
+  return value;
+};
+
+const openValues = ({ layers, screen: { notice } }: credentials.SettingsContext) => ({
+  profile: layers.profile,
+  local: layers.local,
+  get: <Name extends values.SettingName>(name: Name) => readValue(layers, name),
+  source: (name: values.SettingName) => resolveSetting(layers, name)?.source,
+  require: <Name extends values.SettingName>(name: Name) => requireSetting(layers, name),
+  /** One error names all settings that are missing. @throws Failure `setting-missing` */
+  requireAll(names: readonly values.SettingName[]) {
+    const missing = names.filter((name) => readValue(layers, name) === undefined);
+    if (missing.length > 0) throw settingMissing(missing, layers.profile);
+  },
+  /** Returns the URL without a final `/v1` or slash. @throws Failure `setting-missing` */
+  serviceUrl(of: EndpointHost) {
+    const name = values.urlSettingName(of);
+    const url = requireSetting(layers, name);
+    noteUrlSource(layers, name, notice);
+    // Some endpoints have `/v1` in their own paths.
+    return url.replace(/\/v1$/, "");
+  },
+});
 
 const tellOnce = <Item>(tell: (item: Item) => void): ((item: Item) => void) => {
   const told = new Set<string>();
@@ -130,55 +114,71 @@ export const findLedgerFile = (host: FolderHost) => {
 };
 
 /** The returned functions throw failures such as `invalid-database-url`. */
-const openLocations = (sources: SettingsSources, layers: Layers, readVariable: credentials.VariableReader) => {
-  const { host, screen } = sources;
-  const hide = screen.hideSecret;
-  const ledgerLocation = async (typed?: string): Promise<DatabaseLocation | undefined> => {
-    const { PGPASSWORD = "" } = host.env;
-    const readText = async () => (await readVariable("ROLLCALL_LEDGER"))?.text.trim();
-    const text = typed?.trim() ?? (await readText());
-    const file = typed ?? findLedgerFile(host);
-    if (text === undefined || !urlPattern.test(text)) return file === undefined ? undefined : { path: file };
-    const parsed = parseDatabaseUrl(text);
-    if (!parsed) {
-      const inPassword = typed === undefined ? ". In the password, write %2F for /, %3F for ? and %23 for #" : "";
-      const hint = `write a path, or postgres://user@host/database (with a user, and no parameter except sslmode)${inPassword}`;
-      // Any part of an invalid URL may be a password.
-      throw invalidDatabaseUrl({ title, hint });
-    }
-    const path = parsed.url.href;
-    // A typed URL can use the password of the same URL in the environment.
-    const fromEnvironment = typed === undefined ? parsed : parseDatabaseUrl((await readText()) ?? "");
-    for (const secret of [parsed.secret, fromEnvironment?.secret ?? ""]) {
-      hide(secret);
-      hide(encodeURIComponent(secret));
-    }
-    if (typed !== undefined && parsed.secret !== "") throw databaseUrlWithPassword({ path, title });
-    const known = (fromEnvironment?.url.href === path ? fromEnvironment.secret : "") || PGPASSWORD;
-    const inFile = known ? undefined : findInPasswordFile(host, parsed.url);
-    const password = known || (inFile?.isPrivate ? inFile.password : undefined);
-    hide(password ?? "");
-    if (password !== undefined) return { path, password };
-    // A credential of the local service is not the password of a database.
-    const line = readValue({ ...layers, local: false }, "credential_command");
-    if (line)
-      return {
-        path,
-        passwordCommand: () => credentials.runCredentialCommand(line, { host, hide, use: "ledger", origin: path }),
-      };
-    if (!inFile) return { path };
-    const failure = passwordFileNotPrivate({ file: inFile.file, title, path });
-    return { path, passwordCommand: () => Promise.reject(failure) };
+const openLocations = (context: credentials.SettingsContext) => {
+  const { host, flags, layers } = context;
+  /** Returns undefined for the file in the data folder. */
+  const storeFile = () => {
+    const file = flags.store ?? (host.env.ROLLCALL_STORE || undefined);
+    if (file !== undefined && urlPattern.test(file.trim())) throw storeNotAFile();
+    return file;
   };
   return {
-    ledgerLocation,
-    /** Returns undefined for the file in the data folder. */
-    storeFile() {
-      const file = layers.flags.store ?? (host.env.ROLLCALL_STORE || undefined);
-      if (file !== undefined && urlPattern.test(file.trim())) throw storeNotAFile();
-      return file;
+    storeFile,
+    ledgerLocation: async (typed?: string) => await findLedgerLocation(context, typed),
+    /** @throws Failure `unsafe-ownership` */
+    dataFolder() {
+      const folder = findDataFolder(host);
+      if (folder) requireSafeOwnership(folder);
+      return folder;
+    },
+    async service() {
+      const dataDir = flags.data_dir === undefined ? findDataFolder(host) : resolve(flags.data_dir);
+      if (!dataDir) throw folderUnknown("data");
+      requireSafeOwnership(dataDir);
+      const allowHosts: readonly string[] = [];
+      const key = host.env.ROLLCALL_LOCAL_KEY?.trim() || undefined;
+      const project = requireSetting(layers, "project");
+      const maxBodyBytes = requireSetting(layers, "max_body_size");
+      return { dataDir, store: storeFile(), project, key, allowHosts, maxBodyBytes };
     },
   };
+};
+
+const findLedgerLocation = async (
+  { host, layers, screen: { hideSecret: hide }, readVariable }: credentials.SettingsContext,
+  typed: string | undefined,
+): Promise<DatabaseLocation | undefined> => {
+  const readText = async () => (await readVariable("ROLLCALL_LEDGER"))?.text.trim();
+  const text = typed?.trim() ?? (await readText());
+  const file = typed ?? findLedgerFile(host);
+  if (text === undefined || !urlPattern.test(text)) return file === undefined ? undefined : { path: file };
+  const parsed = parseDatabaseUrl(text);
+  if (!parsed) {
+    const inPassword = typed === undefined ? ". In the password, write %2F for /, %3F for ? and %23 for #" : "";
+    const hint = `write a path, or postgres://user@host/database (with a user, and no parameter except sslmode)${inPassword}`;
+    // Any part of an invalid URL may be a password.
+    throw invalidDatabaseUrl({ title, hint });
+  }
+  const path = parsed.url.href;
+  // A typed URL can use the password of the same URL in the environment.
+  const fromEnvironment = typed === undefined ? parsed : parseDatabaseUrl((await readText()) ?? "");
+  for (const secret of [parsed.secret, fromEnvironment?.secret ?? ""]) {
+    hide(secret);
+    hide(encodeURIComponent(secret));
+  }
+  if (typed !== undefined && parsed.secret !== "") throw databaseUrlWithPassword({ path, title });
+  const known = (fromEnvironment?.url.href === path ? fromEnvironment.secret : "") || (host.env.PGPASSWORD ?? "");
+  const inFile = known ? undefined : findInPasswordFile(host, parsed.url);
+  const password = known || (inFile?.isPrivate ? inFile.password : undefined);
+  hide(password ?? "");
+  if (password !== undefined) return { path, password };
+  // A credential of the local service is not the password of a database.
+  const line = readValue({ ...layers, local: false }, "credential_command");
+  const run = { host, hide, use: "ledger", origin: path } as const;
+  if (line) return { path, passwordCommand: () => credentials.runCredentialCommand(line, run) };
+  if (!inFile) return { path };
+  const failure = passwordFileNotPrivate({ file: inFile.file, title, path });
+  return { path, passwordCommand: () => Promise.reject(failure) };
 };
 
 /** Also matches incomplete URLs and connection strings. All other texts are paths. */

@@ -9,7 +9,7 @@ import type { Context } from "../../session/context.ts";
 import { logout } from "../../settings/changes.ts";
 import { credentialUses, findSecretVariables } from "../../settings/credentials.ts";
 import { loginCommand } from "../../settings/failures.ts";
-import { findOrigin, maxKeyCheckWait, type StartedLogin, startLogin } from "../../settings/login.ts";
+import { findOrigin, type Login, maxKeyCheckWait, startLogin } from "../../settings/login.ts";
 import { readSettings, type Settings } from "../../settings/read.ts";
 import { inProfile } from "../../text/sentences.ts";
 import type { CredentialUse } from "../../wire/contract/endpoint.ts";
@@ -67,7 +67,7 @@ const login = command({
   },
 });
 
-const testKey = async (context: Context, started: StartedLogin, savedUses: readonly CredentialUse[]) => {
+const testKey = async (context: Context, started: Login, savedUses: readonly CredentialUse[]) => {
   const { settings } = started;
   const logins = started.findLogins();
   const uses = logins.map((each) => each.use);
