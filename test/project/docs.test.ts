@@ -19,7 +19,6 @@ const pages = [
   "CONTRIBUTING.md",
   "CHANGELOG.md",
   "SECURITY.md",
-  "CODE_OF_CONDUCT.md",
   "bench/README.md",
   ...readdirSync("docs", { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".md"))
@@ -116,6 +115,16 @@ describe("docs/contribute/decisions/", () => {
     const heads = names.map((name) => readFileSync(join("docs/contribute/decisions", name), "utf8").split("\n", 3));
     expect(heads.map(([title = ""]) => Number(/^# (\d+)\. ./.exec(title)?.[1]))).toEqual(numbers);
     for (const [, , status] of heads) expect(status).toMatch(/^Status: [a-z]+\. Date: \d{4}-\d{2}-\d{2}$/);
+  });
+});
+
+describe("the pages that are not generated", () => {
+  const generated = /^docs\/(commands|contribute\/decisions\/.*|reference\/(rules|formats|settings|exit-codes))\.md$/;
+
+  it("have at most 20,000 words", () => {
+    const texts = [...pages, "test/README.md"].filter((page) => !generated.test(page.replaceAll("\\", "/")));
+    const words = texts.flatMap((page) => readFileSync(page, "utf8").match(/\S+/g) ?? []);
+    expect(words.length).toBeLessThanOrEqual(20_000);
   });
 });
 
