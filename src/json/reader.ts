@@ -76,6 +76,7 @@ interface KernelExports {
   addRunPrefix(prefix: number): void;
   findTurnMark(from: number, end: number): number;
   setKeyUse(id: number, use: number): void;
+  limitTable(bytes: number): void;
   keyAddress(): number;
   addKey(length: number): void;
 }
@@ -106,6 +107,8 @@ export interface KeyUses {
   readonly shapeTexts?: Readonly<Record<string, Iterable<string>>>;
   /** The first three bytes of secrets that `findRun` finds, as little-endian numbers. */
   readonly runPrefixes?: Iterable<number>;
+  /** The maximum number of nodes. Default: as many as memory has space for. */
+  readonly maxNodes?: number | undefined;
 }
 
 /** A JSON text with its nodes. The node of a key is before the node of its value. */
@@ -154,7 +157,7 @@ export class JsonReader {
   #generation = 0;
 
   /** @throws Failure `memory-unavailable` */
-  constructor({ leafKeys = [], shapeTexts = {}, runPrefixes = [] }: KeyUses = {}) {
+  constructor({ leafKeys = [], shapeTexts = {}, runPrefixes = [], maxNodes }: KeyUses = {}) {
     const compile = () => new WebAssembly.Module(Buffer.from(kernelProgram, "base64"));
     compiled ??= withTieringBudget(kernelBudget, compile);
     try {
@@ -164,6 +167,7 @@ export class JsonReader {
       throw thrown instanceof RangeError ? memoryUnavailable(thrown.message) : thrown;
     }
     this.#input = this.#exports.input();
+    if (maxNodes !== undefined) this.#exports.limitTable(maxNodes * nodeSize * wordBytes);
     for (const prefix of runPrefixes) this.#exports.addRunPrefix(prefix);
     for (const key of leafKeys) this.#exports.setKeyUse(registerKey(key), useNumbers.leaf);
     for (const [key, texts] of Object.entries(shapeTexts)) {
@@ -282,7 +286,7 @@ export class JsonReader {
     }
   }
 
-  /** @throws RangeError if memory is full */
+  /** @throws RangeError if memory is full, or for more than `maxNodes` */
   #checkResult(result: number) {
     if (result === outOfMemoryResult) throw new RangeError("the JSON has too many values");
     this.#refreshViews();

@@ -17,6 +17,7 @@ import {
   findFaults,
   invalidRequest,
   type Loc,
+  maxReadValues,
   type Operation,
   parseBounded,
   readBody,
@@ -60,7 +61,8 @@ const invalidKey = (input: string, fault: { msg: string; type: string }) =>
 const maxBytesBetweenTurns = 2 ** 20;
 const maxNames = 10_000;
 
-const reader = json.openRootReader(["messages_and_choices", "additional_histories", "metadata", "logs", "parameters"]);
+const leafKeys = ["messages_and_choices", "additional_histories", "metadata", "logs", "parameters"];
+const reader = json.openRootReader(leafKeys, maxReadValues);
 
 /** @throws HttpRefusal 400, 413, 422 */
 const readLogRequest = async (bytes: Uint8Array) => {

@@ -49,10 +49,22 @@ export const defineOperation = (
   },
 });
 
+/** The maximum number of values outside of messages and other lists, because each takes 16 bytes. */
+export const maxReadValues = 2 ** 23;
+
+const readBounded = (bytes: Uint8Array, readJson: typeof readRoot) => {
+  try {
+    return readJson(bytes);
+  } catch (thrown) {
+    if (!(thrown instanceof RangeError)) throw thrown;
+    throw new HttpRefusal(413, `the body has more than ${maxReadValues} values`);
+  }
+};
+
 export const readBody = (bytes: Uint8Array, readJson = readRoot) => {
   if (bytes.length === 0) throw invalidRequest([missingItem(["body"], null)]);
   if (!isUtf8(bytes)) throw new HttpRefusal(400, "There was an error parsing the body: it is not UTF-8");
-  const root = readJson(bytes);
+  const root = readBounded(bytes, readJson);
   if (root) return root;
   throw invalidRequest([
     { loc: ["body", findFault(bytes)?.at ?? 0], msg: "Invalid JSON", type: "json_invalid", input: null },

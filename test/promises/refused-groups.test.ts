@@ -44,6 +44,23 @@ describe.concurrent("--on-refused skip", () => {
     expect((await place.run(["ledger", "verify", file])).code).toBe(0);
   });
 
+  it("counts all reasons of a refusal", async (context) => {
+    const detail = Array.from({ length: 20_000 }, (_, at) => ({
+      loc: ["body", at],
+      msg: "odd",
+      type: "odd",
+      input: {},
+    }));
+    const { place } = await openPlace(context, {
+      otherwise: async (asked) => {
+        await asked.body();
+        asked.answer(422, { body: JSON.stringify({ detail }) });
+      },
+    });
+    const { code, error } = await place.log([place.write("a.jsonl", four)]);
+    expect([code, error?.message]).toEqual([6, "the service refused the request (422), for 20000 reasons"]);
+  });
+
   it("records the line that begins a group if the refused value is on a later line", async (context) => {
     const { place } = await openPlace(context, { otherwise: picky(new Set([2, 3])) });
     const last = groupOf(3).replace('"reward"', '\n"reward"');

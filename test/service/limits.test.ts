@@ -220,6 +220,8 @@ describe("the limit on values in a body", () => {
 
   it.each([
     ["objects and arrays", `{"split":"a","trajectory_groups":{"x":[${"{},".repeat(2 ** 22)}{}]}}`],
+    ["values", `{"split":"a","trajectory_groups":[],"x":[${"[],".repeat(2 ** 23)}[]]}`],
+    ["values", `{"split":"a","trajectory_groups":${"[".repeat(2 ** 23)}${"]".repeat(2 ** 23)}}`],
     ["objects and arrays", bodyOf(`,"tools":${"[".repeat(2 ** 22)}${"]".repeat(2 ** 22)}`)],
     ["metrics, or more than", bodyOf(`,"metrics":${names(10_001)}`)],
     ["metrics, or more than", bodyOf("").replace("}]}]}", `}]}],${names(10_003).slice(1)}`)],

@@ -47,6 +47,8 @@ function begin(end: usize, terminator: u32, isSkipping: bool): void {
   store<u8>(end, u8(terminator));
   table = (end + readAheadBytes + 15) & ~usize(15);
   tableEnd = table;
+  // The first node asks for memory, because the limit is relative to the table.
+  memoryEnd = 0;
   isOutOfMemory = false;
   skipsLeaves = isSkipping;
   shapes.forgetShapes();
@@ -321,12 +323,18 @@ function putNode(node: usize, end: u32, after: u32, detail: u32): void {
 }
 
 let memoryEnd: usize = 0;
+let maxTableBytes: usize = usize.MAX_VALUE;
+
+export function limitTable(bytes: usize): void {
+  maxTableBytes = bytes;
+}
 
 function ensureMemory(end: usize): bool {
+  if (end - table > maxTableBytes) return false;
   const pages = usize(memory.size());
   const wanted = ((end + 0xffff) >> 16) - pages;
   const hasMemory = end <= pages << 16 || memory.grow(i32(max(wanted, pages >> 2))) >= 0;
   const isEnough = hasMemory || memory.grow(i32(wanted)) >= 0;
-  memoryEnd = usize(memory.size()) << 16;
+  memoryEnd = min(usize(memory.size()) << 16, table + min(maxTableBytes, ~table));
   return isEnough;
 }

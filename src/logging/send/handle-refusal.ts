@@ -1,7 +1,7 @@
 /** Handles refused requests, and locates refused values in the input. */
 
 import type { Problem } from "../../failure.ts";
-import { getValue, parseJson } from "../../json/json-bytes.ts";
+import { getValue } from "../../json/json-bytes.ts";
 import { listParts, readPartValue } from "../../rollouts/dataset/group-bytes.ts";
 import { locateGroup, locateValue } from "../../rollouts/dataset/locate.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
@@ -39,19 +39,17 @@ const statusesNotAboutContent: ReadonlySet<number> = new Set([401, 402, 403, 404
 export const handleRefusal = async (delivery: Delivery, request: PlannedRequest, answer: Answer) => {
   const { dataset, policy, tools } = delivery;
   const { status, body, failure } = answer;
-  const { ValidationError } = await import("../../wire/contract/log-schemas.ts");
-  const parsed = ValidationError.safeParse(parseJson(Buffer.from(body).toString("utf8"))?.value);
+  const { readFaults } = await import("../../wire/contract/log-schemas.ts");
   const isAboutContent = status >= 400 && status < 500 && !statusesNotAboutContent.has(status);
-  const detail = parsed.success && isAboutContent ? parsed.data.detail : [];
-  const items = detail.map((item) => toRefusalItem(request, { ...item, msg: tools.clean(item.msg) }));
+  const { faults, count } = isAboutContent ? readFaults(body) : { faults: [], count: 0 };
+  const items = faults.map((item) => toRefusalItem(request, { ...item, msg: tools.clean(item.msg) }));
   const isAlone = request.groups.length === 1;
   const named = isAlone ? [0] : items.flatMap(({ position }) => position ?? []);
   const positions = new Set(policy.onRefused === "skip" && isAboutContent ? named : []);
   if (positions.size === 0) {
     const problems = await locateProblems(dataset, { request, items });
-    delivery.stopAfterRequest(
-      problems.length === 0 ? failure : requestRefused(status, { ...failure?.details, problems }),
-    );
+    const details = { ...failure?.details, problems };
+    delivery.stopAfterRequest(problems.length === 0 ? failure : requestRefused(status, details, { reasons: count }));
     return [];
   }
   for (const [position, group] of request.groups.entries()) {

@@ -23,8 +23,12 @@ export class UnusableInput<Name extends RuleName = RuleName> extends Error {
 export const corruptData = (by: "gzip" | "zstd", wrong: RuleData<"gzip-corrupt">["wrong"], cause?: unknown) =>
   new UnusableInput(`${by}-corrupt`, { wrong }, `invalid ${by} data`, cause);
 
-export const decompressedTooLarge = (limit: number, maxUnpackedBytes: number) => {
-  const data = { limit, isSetting: limit === maxUnpackedBytes };
+export const decompressedTooLarge = (
+  limit: number,
+  maxUnpackedBytes: number,
+  kind: RuleData<"decompressed-too-large">["kind"],
+) => {
+  const data = { limit, kind, isSetting: limit === maxUnpackedBytes };
   return new UnusableInput("decompressed-too-large", data, `it decompresses to more than ${limit} bytes`);
 };
 

@@ -41,7 +41,7 @@ export const openRows = async ({ name, bytes }: Source, options: RowOptions): Pr
   const { row_groups: groups, schema } = metadata;
   const limit = decompressionLimit(bytes.size, options.maxUnpackedBytes);
   if (groups.reduce((sum, { total_byte_size }) => sum + Number(total_byte_size), 0) > limit)
-    throw decompressedTooLarge(limit, options.maxUnpackedBytes);
+    throw decompressedTooLarge(limit, options.maxUnpackedBytes, "parquet");
   const ranges = listRanges(groups);
   const columns = options.columns?.filter((column) => schema.some((element) => element.name === column));
   const rows = new LoadedRows(name, { bytes, metadata, columns });

@@ -69,7 +69,7 @@ async function* decodeChunks(chunks: AsyncIterable<Uint8Array>, { maxUnpackedByt
   for await (const chunk of decompress(countChunks())) {
     outputBytes += chunk.length;
     const limit = decompressionLimit(inputBytes, maxUnpackedBytes);
-    if (outputBytes > limit) throw decompressedTooLarge(limit, maxUnpackedBytes);
+    if (outputBytes > limit) throw decompressedTooLarge(limit, maxUnpackedBytes, "stream");
     yield chunk;
   }
 }

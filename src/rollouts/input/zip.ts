@@ -30,7 +30,7 @@ export const openMembers = async (
   const matching = [...members].filter(([name]) => names.test(name));
   const limit = decompressionLimit(bytes.size, maxUnpackedBytes);
   const size = matching.reduce((sum, [, { uncompressedSize }]) => sum + uncompressedSize, 0);
-  if (size > limit) throw decompressedTooLarge(limit, maxUnpackedBytes);
+  if (size > limit) throw decompressedTooLarge(limit, maxUnpackedBytes, "zip");
   const labelOf = (name: string | undefined) => `${file}!${name}`;
   const toRecord = ([name, member]: readonly [string, ArchiveMember]) => {
     const content = readContent(bytes, member);

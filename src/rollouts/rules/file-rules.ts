@@ -155,13 +155,23 @@ export const fileRules = {
     advice: "name a file, or pass - to read standard input",
     example: problem(undefined, "/dev/zero"),
   }),
-  "decompressed-too-large": errorOfInput<{ limit: number; isSetting: boolean }>({
+  "decompressed-too-large": errorOfInput<{
+    limit: number;
+    isSetting: boolean;
+    kind: "stream" | "zip" | "parquet";
+  }>({
     message: ({ limit, isSetting }) =>
       `the file decompresses to more than ${limit} bytes${isSetting ? " (`max_unpacked_size`)" : ""}`,
-    advice: ({ isSetting }) =>
-      `${isSetting ? "raise `max_unpacked_size`, or " : ""}decompress a file that you trust into a pipe: gzip -dc <file> | rollcall … - (for zstd: zstd -dc)`,
+    advice: ({ isSetting, kind }) => {
+      const otherwise = {
+        stream: "decompress a file that you trust into a pipe: gzip -dc <file> | rollcall … - (for zstd: zstd -dc)",
+        zip: "extract an archive that you trust, and pass its folder: unzip -d <folder> <file>",
+        parquet: "write its rows as JSON lines",
+      };
+      return `${isSetting ? "raise `max_unpacked_size`, or " : ""}${otherwise[kind]}`;
+    },
     why: "A small archive can fill the disk. rollcall stops at 1,000 times the file's size (or at 64 MiB, if that is more), and never exceeds `max_unpacked_size`.",
-    example: problem({ limit: 68_719_476_736, isSetting: true }, "step.jsonl.gz"),
+    example: problem({ limit: 68_719_476_736, isSetting: true, kind: "stream" }, "step.jsonl.gz"),
   }),
   "too-many-records": errorOfInput<{ records: number; trajectories: number } | { rollouts: number }>({
     message: (limits) =>

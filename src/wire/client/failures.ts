@@ -104,7 +104,7 @@ const toStatusFailure = (request: RequestContext, reply: AttemptResult & { statu
   }
   if (status >= 300 && status < 400) return unexpectedRedirect(request, reply.headers.location, details);
   const isTransient = isTransientStatus(status) || (status >= 500 && endpoint.use === "log");
-  if (!isTransient) return requestRefused(status, details, status === 415 ? encoding : undefined);
+  if (!isTransient) return requestRefused(status, details, { encoding: status === 415 ? encoding : undefined });
   const text = `the service answered ${status}${formatAttempt(attempts)}${said}`;
   if (isQuotaUsed) {
     const code = endpoint.use === "log" ? "unavailable" : "refused";
@@ -175,7 +175,11 @@ const proxyHint = (variable: string) =>
   `put the proxy's user and password into ${variable}, or list the host of the service in NO_PROXY`;
 
 /** @param encoding the compression that the service refused */
-export const requestRefused = (status: number, details: FailureDetails, encoding?: string) => {
+export const requestRefused = (
+  status: number,
+  details: FailureDetails,
+  { encoding, reasons }: { readonly encoding?: string | undefined; readonly reasons?: number } = {},
+) => {
   const { problems = [], http } = details;
   const [first] = problems;
   const said = formatSaid(http?.said);
@@ -187,7 +191,8 @@ export const requestRefused = (status: number, details: FailureDetails, encoding
   const text = `the service${status === 407 ? " or a proxy" : ""} refused the request (${status})`;
   if (!first) return refused(text + said, refusalHint(status, http?.said));
   const reason = `: ${fieldPrefix(first)}${first.message} [${first.rule}]`;
-  const why = problems.length === 1 ? reason : `, for ${problems.length} reasons`;
+  const count = reasons ?? problems.length;
+  const why = count === 1 ? reason : `, for ${count} reasons`;
   const hasLine = problems.some(({ line }) => line);
   return refused(text + why, hasLine ? `fix the reported values, or ${skipRefusedHint}` : refusalHint(status, ""));
 };

@@ -106,11 +106,13 @@ export const readListReply: ReplyReader<ReplyList> = (bytes, headers) => {
     return readListReply(Buffer.concat([bytes.subarray(0, start), Buffer.from("[]"), bytes.subarray(end)]), headers);
   }
   if (bytes[start] !== openBracket) return { invalidPath: "data" };
-  const items = walkItems(bytes, start);
-  const elements = Array.from(items, ({ start, end }) => bytes.subarray(start, end));
+  const elements: Uint8Array[] = [];
+  for (const item of walkItems(bytes, start)) {
+    if (bytes[item.start] !== openBrace && bytes[item.start] !== letterN)
+      return { invalidPath: `data.${elements.length}` };
+    elements.push(bytes.subarray(item.start, item.end));
+  }
   if (elements.length === 0 && hasError(root)) return { invalidPath: "data" };
-  const invalid = elements.findIndex(([first]) => first !== openBrace && first !== letterN);
-  if (invalid >= 0) return { invalidPath: `data.${invalid}` };
   const entries = elements.flatMap((raw, position) =>
     raw[0] === letterN ? [] : [{ value: JSON.parse(Buffer.from(raw).toString()), raw, position }],
   );
