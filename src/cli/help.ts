@@ -167,7 +167,7 @@ const formatCommandTerm = (command: Command): string => {
   if (subcommands.every((one) => one.subcommands.length > 0)) return name;
   if (others.length === 0) return `${name} ${formatCommandTerm(only)}`;
   const listed = subcommands.map(commands.lastWord).join("|");
-  return `${name} ${listed.length <= maxVerbListLength ? listed : "<verb>"}`;
+  return `${name} ${listed.length <= maxVerbListLength ? listed : `${listed.split("|", 2).join("|")}|…`}`;
 };
 
 class FullHelp extends CommandHelp {

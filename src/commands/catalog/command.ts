@@ -50,18 +50,18 @@ const listCommand = (catalog: CatalogName | "all", about: string, examples: read
     about,
     args: { pattern: lists.patternArgument },
     options: listOptions,
-    examples: examples.map((words) => `rollcall catalog ${catalog} ${words} --local`),
+    examples: examples.map((words) => `rollcall catalog ${catalog} ${words}`),
     run: async (context, typed) => (await import("./catalog-list.ts")).listEntries(context, catalog, typed),
   });
 
-const singleCatalogExamples = ["kimi", "--feature tools --max-price prompt=0.5", "--sort -context_length,id --limit 3"];
-const bothCatalogsExamples = ["kimi", "--feature tools --sort pricing.prompt", "--country EU --limit 3 --json"];
+const singleCatalogExamples = ["kimi", "--feature tools --max-price prompt=0.5", "--sort -context_length,id --local"];
+const bothCatalogsExamples = ["kimi", "--feature tools --sort pricing.prompt", "--country EU --limit 3 --json --local"];
 
 export const catalog = command({
   words: "catalog",
   loadOutputs: () => import("./output.ts"),
   about: "list the public catalogs of models",
-  examples: ["rollcall catalog analysis --local", "rollcall catalog router --sort pricing.prompt --local"],
+  examples: ["rollcall catalog analysis", "rollcall catalog router --sort pricing.prompt --local"],
   subcommands: [
     listCommand("analysis", "list the models in the analysis catalog", singleCatalogExamples),
     listCommand("router", "list the models in the router catalog", singleCatalogExamples),
@@ -74,7 +74,7 @@ export const catalog = command({
       },
       options: lists.sourceOptions,
       examples: [
-        "rollcall catalog show moonshotai/Kimi-K2.5 --local",
+        "rollcall catalog show moonshotai/Kimi-K2.5",
         "rollcall catalog show openai/gpt-oss-120b --json --local",
       ],
       run: async (context, typed) => (await import("./catalog-list.ts")).showModel(context, typed),

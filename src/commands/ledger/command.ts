@@ -100,7 +100,7 @@ export const ledger = command({
     }),
     command({
       words: "ledger calls",
-      about: "print the call ids of logged groups, as the local service returns them",
+      about: "print the call ids that the local service returned for logged groups",
       options: callOptions,
       examples: ["rollcall ledger calls --since 1d --local"],
       run: async (context, typed) => await (await loadRun()).listCalls(context, typed),

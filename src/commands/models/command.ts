@@ -14,8 +14,8 @@ export const models = command({
     ...orderOptions,
   },
   examples: [
-    "rollcall models --local",
-    "rollcall models 'qwen*' --sort -created --json --local",
+    "rollcall models",
+    "rollcall models 'qwen*' --sort -created --json",
     "rollcall models --with-prices --sort pricing.prompt --local",
   ],
   run: async (context, typed) =>
