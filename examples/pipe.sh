@@ -1,7 +1,7 @@
 #!/bin/sh
-# Logs the output of another program, such as the client of a bucket, and prints the call ids if the service answers with some:
+# For rollouts that another program prints, such as the client of a bucket. Logs them, and prints the call ids if the service
+# answers with some. Nothing is logged if the program fails. The exit code is that of the program, if it fails, or of rollcall.
 #   examples/pipe.sh 'aws s3 cp s3://rollouts/run-7/step-17.jsonl.gz -' [option of rollcall log]...
-# Nothing is logged if the program fails. The exit code is that of the program, if it fails, or of rollcall.
 set -eu
 source=$1
 shift

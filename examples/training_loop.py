@@ -1,4 +1,5 @@
-"""Logs the rollouts of each training step. A failed log never stops the training; the next step tries again.
+"""For a training loop in Python: logs the rollouts of each step. A failed log never stops the training; the next
+step tries again.
 
     python3 examples/training_loop.py rollouts
 
