@@ -1,6 +1,12 @@
 /** Reads the rollouts of a command, and prints notes about them. */
 
-import { type Dataset, type ReadOptions, readDataset } from "../rollouts/dataset/read-dataset.ts";
+import {
+  type CheckOptions,
+  type Dataset,
+  type ReadOptions,
+  readDataset,
+  type Selection,
+} from "../rollouts/dataset/read-dataset.ts";
 import { readRewardsFile } from "../rollouts/formats/convert-opened.ts";
 import { formatNames } from "../rollouts/formats/recognize.ts";
 import type { RemoteAccess } from "../rollouts/input/remote-file.ts";
@@ -54,8 +60,8 @@ export const readInputs = async (
   const progress = label === undefined ? undefined : screen.startProgress(label);
   const showFetched = ({ bytes }: { bytes: number }) => progress?.update(`fetching, ${Math.floor(bytes / 1e6)} MB`);
   const read = async () => {
-    const isFiltered = await hasSelection(typed);
     const options: ReadOptions = {
+      selection: await parseSelection(typed, needsAnswer),
       ...(await parseFormatOptions(typed, host)),
       files: typed.file,
       strictness: readStrictness(typed),
@@ -69,43 +75,35 @@ export const readInputs = async (
       ...needs,
       host,
     };
-    // If the first reading were strict, its errors would be in the result twice.
-    const strictness = options.strictness && { ...options.strictness, strict: false };
-    const whole = { ...options, strictness, skipsDigests: false, isSelected: true };
-    const dataset = await readDataset(isFiltered ? whole : options);
+    const dataset = await readDataset(options);
     const { repeatedFiles: repeated = [] } = dataset;
     const files = pluralize(repeated.length, "repeated file");
     if (repeated.length > 0)
       openNotices(context, subject)(`read ${files} only once: ${formatList(repeated, maxNames)}`);
-    return isFiltered ? await applySelection(context, dataset, typed, { ...options, subject, needsAnswer }) : dataset;
+    return await applySelection(context, dataset, { ...options, subject });
   };
   return await read().finally(progress?.stop);
 };
 
-type SelectionValues = Pick<InputOptions, "where" | "pass" | "best" | "sample" | "seed" | "shard">;
-
 /** @throws Failure `invalid-filter` */
-export const hasSelection = async ({ where, best, sample, shard }: SelectionValues) => {
+export const parseSelection = async (typed: InputOptions, needsAnswer?: boolean): Promise<Selection | undefined> => {
+  const { where, best, sample, shard, pass, seed } = typed;
   if (where !== undefined) await (await import("../rollouts/index/expression.ts")).parseFilter(where);
-  return [where, best, sample, shard].some((value) => value !== undefined);
+  const isWhole = [where, best, sample, shard].every((value) => value === undefined);
+  return isWhole ? undefined : { where, best, sample, shard, pass, seed, needsAnswer };
 };
 
 /** Prints the counts of filtered-out trajectories. @throws Failure `invalid-filter`, `input-changed` */
 export const applySelection = async (
   context: Context,
   dataset: Dataset,
-  { where, pass, best, sample, seed, shard }: SelectionValues,
-  options: Pick<ReadOptions, "strictness" | "skipsDigests" | "measures" | "onProgress"> &
-    Readonly<{ subject?: string | undefined; needsAnswer?: boolean | undefined }>,
+  { selection, subject, ...options }: CheckOptions & { readonly subject?: string | undefined },
 ) => {
-  const { host } = context;
-  const notice = openNotices(context, options.subject);
+  if (!selection) return dataset;
+  const notice = openNotices(context, subject);
   try {
-    const filtered = await (await import("../rollouts/dataset/select/selected-dataset.ts")).selectDataset(dataset, {
-      ...options,
-      host,
-      choosing: { where, pass, best, needsAnswer: options.needsAnswer, sample, seed, shard },
-    });
+    const { selectDataset } = await import("../rollouts/dataset/select/selected-dataset.ts");
+    const filtered = await selectDataset(dataset, selection, options);
     for (const [option, { trajectories, groups }] of Object.entries(filtered.filteredOut ?? {})) {
       if (trajectories + groups === 0) continue;
       const completeGroups = groups === 0 ? "" : `, including ${pluralize(groups, "whole group")}`;

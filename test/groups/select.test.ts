@@ -86,6 +86,21 @@ describe("a selection of trajectories", () => {
     }
   });
 
+  it("names lines of the file, and counts the trajectories of invalid groups, like a check of all groups", async () => {
+    const group = (reward: number, version: number) =>
+      `{"trajectories":[${[0, 1].map((at) => trajectory(reward + at, `,"final_policy_version":${version}`)).join()}]}`;
+    const invalid = group(5, 1).replace('"reward":5', '"reward":"5"');
+    const file = fileOf([group(1, 1), group(2, 9), invalid, group(3, 4)].join("\n"));
+    const checked = async (...words: readonly string[]) => {
+      const { trajectories, problems } = JSON.parse((await runHere(["check", file, "--json", ...words])).stdout);
+      return { trajectories, problems };
+    };
+    const all = await checked();
+    expect(all.problems[1].message).toContain("an earlier group (line 2)");
+    expect(await checked("--shard", "1/1")).toEqual(all);
+    expect(await checked("--where", "group.number > 1")).toEqual({ ...all, trajectories: { read: 6, rejected: 2 } });
+  });
+
   it("keeps a group that has only exceptions", async () => {
     const file = fileOf(`${text}{"trajectories":[],"exceptions":[{"message":"e"}]}\n`);
     const rateOf = async (...words: readonly string[]) =>

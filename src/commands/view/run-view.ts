@@ -15,7 +15,7 @@ import { listSkippedFiles, printSkippedFiles } from "../../session/print-problem
 import {
   applySelection,
   closeDatasetAtEnd,
-  hasSelection,
+  parseSelection,
   printInputNotes,
   readInputs,
 } from "../../session/read-rollouts.ts";
@@ -155,7 +155,7 @@ const openLoggedGroups = async (context: Context, typed: ViewOptions, onRead: On
   const { groupBy, from, rewardFrom, messagesFrom, rewards, lossy, histories } = typed;
   const [given] = toOptionArgs({ groupBy, from, rewardFrom, messagesFrom, rewards, lossy, histories });
   if (given !== undefined) throw requiredOptionMissing(given, "files");
-  const isFiltered = await hasSelection(typed);
+  const selection = await parseSelection(typed);
   const { host, screen } = context;
   const settings = await readEffectiveSettings(context);
   const project = settings.require("project");
@@ -183,11 +183,11 @@ const openLoggedGroups = async (context: Context, typed: ViewOptions, onRead: On
     }
     const bytes = spool.bytes();
     const name = `${project}, local service`;
-    const options = { host, measures, onProgress: onRead };
+    const options = { host, selection, measures, onProgress: onRead };
     const sources = logged.length === 0 ? [] : [{ name, bytes }];
-    const read = await readSources(sources, { ...options, isSelected: isFiltered });
+    const read = await readSources(sources, options);
     const all: Dataset = { ...read, close: async () => await bytes.close() };
-    const dataset = isFiltered ? await applySelection(context, all, typed, options) : all;
+    const dataset = await applySelection(context, all, options);
     return {
       dataset,
       inputOptions: { files: [name], options: [] },

@@ -146,7 +146,9 @@ const openRejectedLines = (dataset: Dataset) => {
     async *read(rejected: readonly RejectedGroup[], reasons: string[]) {
       const errors = indexErrorsByLine(dataset);
       for (const { group, problems } of rejected) {
-        const parts = listParts(dataset, group);
+        // The rejects file has the whole group, also if the run selected some of its trajectories.
+        const { group: original } = dataset.originalOf?.(group) ?? { group };
+        const parts = listParts(dataset.unselected ?? dataset, original);
         const isJoined = dataset.sources.length > 1 && (await hasAmbiguousGroupId(parts, { firstSources, window }));
         const lines = new Map<string, number>();
         const recordLines = new Map<string, number>();

@@ -3,7 +3,8 @@
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import * as zlib from "node:zlib";
-import { maxGapBytes } from "../../rollouts/dataset/group-bytes.ts";
+import { maxGapBytes, ReadWindow } from "../../rollouts/dataset/group-bytes.ts";
+import { getPart } from "../../rollouts/dataset/locate.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { groupClosing, groupOpening } from "../../rollouts/index/groups.ts";
 import { inputChanged } from "../../rollouts/rules/failures.ts";
@@ -26,7 +27,10 @@ export async function* composeBody(dataset: Dataset, { envelope, request, maxChu
   const chunk = Buffer.allocUnsafeSlow(Math.min(maxChunkBytes, request.bytes));
   const reader = openPartReader(dataset, chunk.length);
   let filled = 0;
-  for (const piece of listPieces(dataset, { envelope, request })) {
+  const subsets = new ReadWindow();
+  for (const listed of listPieces(dataset, { envelope, request })) {
+    const isSubset = typeof listed === "number" && parts.subsets.has(listed);
+    const piece = isSubset ? await subsets.readPart(getPart(dataset, listed)) : listed;
     const isPart = typeof piece === "number";
     const length = isPart ? parts.columns.length.at(piece) : piece.length;
     if (filled + length > chunk.length && filled > 0) {
@@ -48,8 +52,13 @@ export async function* composeBody(dataset: Dataset, { envelope, request, maxChu
 export const verifySource = async (dataset: Dataset, source: number) => {
   const { parts } = dataset.scan;
   const reader = openPartReader(dataset, chunkBytes);
+  const subsets = new ReadWindow();
   for (let part = 0; part < parts.count; part++) {
     if (parts.columns.source.at(part) !== source) continue;
+    if (parts.subsets.has(part)) {
+      await subsets.readPart(getPart(dataset, part));
+      continue;
+    }
     const pieces = reader.readLarge(part);
     while (!(await pieces.next()).done);
   }

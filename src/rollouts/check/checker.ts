@@ -53,6 +53,8 @@ export interface ScanOptions {
   readonly result: ScanResult;
   /** Adds to the facts of `result`. */
   readonly measure?: Measurer | undefined;
+  /** Locates a path in the scanned text. Default: the text is at its position in the source. */
+  readonly locate?: ((path: Path) => ProblemLocation) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -99,6 +101,7 @@ export class Checker {
   readonly #readGroupKey: ReturnType<typeof openGroupKeyReader>;
   readonly #measure: Measurer | undefined;
   readonly #inspection: Parameters<typeof inspectTrajectory>[4];
+  readonly #locateElsewhere: ScanOptions["locate"];
   #block = emptyBlock;
   #value: CheckedValue = { table: json.emptyTable, node: 0, path: [] };
   #line = 0;
@@ -106,12 +109,13 @@ export class Checker {
   #isWarned = false;
   readonly #facts: TrajectoryFacts[] = [];
 
-  constructor(file: string, { result, index, groupBy, measure }: ScanOptions) {
+  constructor(file: string, { result, index, groupBy, measure, locate }: ScanOptions) {
     this.result = result;
     this.#file = file;
     this.#index = index;
     this.#readGroupKey = openGroupKeyReader(groupBy);
     this.#measure = measure;
+    this.#locateElsewhere = locate;
     const { walked } = result.parts.facts;
     this.#inspection = {
       hasMark: (start, end) => this.#block.reader.findTurnMark(start, end) < end,
@@ -308,13 +312,10 @@ export class Checker {
     const position = { source: this.#index, start: this.#block.start + start, length: end - start, line: this.#line };
     this.result.addPart(position, part, this.#facts);
     if (parts.facts.walked) this.#addKeys(part, parts.facts.walked);
-    if (!parts.options.hasDigests) {
-      parts.columns.checksum.length++;
-      return;
-    }
-    const bytes = table.bytes.subarray(start, end);
-    parts.columns.checksum.push(crc32(bytes));
-    parts.digests.appendHash(bytes);
+    const { hasChecksums, hasDigests } = parts.options;
+    if (hasChecksums) parts.columns.checksum.push(crc32(table.bytes.subarray(start, end)));
+    else parts.columns.checksum.length++;
+    if (hasDigests) parts.digests.appendHash(table.bytes.subarray(start, end));
   }
 
   /** Removes the rows of an invalid part. */
@@ -334,24 +335,23 @@ export class Checker {
     if (severity === "warning") this.#isWarned = true;
   }
 
-  #locate(node: number, steps: Path): ProblemLocation {
-    const { table, node: value, path } = this.#value;
+  /** @param start the byte of the problem; default: the start of the deepest value */
+  #locate(node: number, steps: Path, start?: number): ProblemLocation {
+    const { table, node: value, path: before } = this.#value;
+    const inner = json.findInnermost(table, { from: value, byte: json.startOf(table, node) }).path;
+    const path = [...before, ...inner, ...steps];
+    if (this.#locateElsewhere) return this.#locateElsewhere(path);
     const deepest = json.findDeepest({ table, node }, steps);
-    return {
-      file: this.#file,
-      ...this.#block.positions.locate(json.startOf(deepest.table, deepest.node)),
-      path: [...path, ...json.findInnermost(table, { from: value, byte: json.startOf(table, node) }).path, ...steps],
-    };
+    const position = this.#block.positions.locate(json.startOf(deepest.table, deepest.node));
+    const offset = start === undefined ? position.offset : this.#block.start + start;
+    return { file: this.#file, ...position, offset, path };
   }
 
   #reportSecrets(): void {
     const { table, node } = this.#value;
     for (const { start, kind } of findSecrets(table.bytes, json.spanOf(this.#value), this.#block.reader)) {
       // Line and column locate the value that contains the secret.
-      const locate = (): ProblemLocation => ({
-        ...this.#locate(json.findInnermost(table, { from: node, byte: start }).node, []),
-        offset: this.#block.start + start,
-      });
+      const locate = () => this.#locate(json.findInnermost(table, { from: node, byte: start }).node, [], start);
       this.#take(this.result.problems.report("secret-in-content", { kind }, locate));
     }
   }

@@ -21,13 +21,9 @@ import { reportMixedGroups } from "./prompts.ts";
 import { canRegroupPart, findSharedKey, readTrajectories } from "./shared-key.ts";
 
 /** @throws the signal's reason */
-export const reportDatasetProblems = async (
-  dataset: IndexedGroups,
-  rewards: readonly Sketch[],
-  signal?: AbortSignal,
-) => {
+export const reportDatasetProblems = async (dataset: IndexedGroups, signal?: AbortSignal) => {
   reportStaleGroups(dataset);
-  for (const [source, sketch] of rewards.entries()) await reportOutliers(dataset, source, sketch);
+  for (const [source, sketch] of dataset.scan.rewardsOfSources.entries()) await reportOutliers(dataset, source, sketch);
   const lacking = reportMissingFeatures(dataset);
   await reportMixedGroups(dataset, signal);
   await reportDuplicates(dataset, signal);
@@ -36,14 +32,18 @@ export const reportDatasetProblems = async (
 };
 
 /** Returns the rules that groups of whole files break, which are not reported. */
-export const reportGroupProblems = async (dataset: IndexedGroups, signal: AbortSignal): Promise<BrokenRules> => {
+export const reportGroupProblems = async (
+  dataset: IndexedGroups,
+  signal: AbortSignal,
+  canRegroup: boolean,
+): Promise<BrokenRules> => {
   const { groups, scan } = dataset;
   const { trajectories, equal } = scan.parts.columns;
   const hasSmallGroups = trajectories.includes(1) || trajectories.includes(0);
   if (groups.areValidParts && equal.hasOnlyDefaults && !hasSmallGroups) return [];
-  const sharedKey = trajectories.includes(1) ? await findSharedKey(dataset, signal) : undefined;
+  const sharedKey = canRegroup && trajectories.includes(1) ? await findSharedKey(dataset, signal) : undefined;
   const broken = hasSmallGroups ? findSmallGroups(dataset, sharedKey) : [];
-  const report = openGroupReporter(dataset, { broken, sharedKey });
+  const report = openGroupReporter(dataset, { broken, sharedKey, canRegroup });
   for (let group = 0; group < groups.count; group++) if (groups.isValid(group)) report(group);
   return broken;
 };
@@ -72,11 +72,12 @@ const turnBits = trainingBits.choice | (trainingBits.choice << 1);
 interface KnownOfAll {
   readonly broken: BrokenRules;
   readonly sharedKey: string | undefined;
+  readonly canRegroup: boolean;
 }
 
 /** The returned function expects a valid group. Without `known`, the input goes on. */
 export const openGroupReporter = (dataset: IndexedGroups, known?: KnownOfAll): ((group: number) => void) => {
-  const { broken = [], sharedKey } = known ?? {};
+  const { broken = [], sharedKey, canRegroup = true } = known ?? {};
   const { groups, scan } = dataset;
   const { training, source } = scan.parts.columns;
   const isNoted = (rule: RuleName, group: number) =>
@@ -89,9 +90,9 @@ export const openGroupReporter = (dataset: IndexedGroups, known?: KnownOfAll): (
       if (!isNoted("empty-group", group)) reportGroup(dataset, "empty-group", { data, group, path: ["trajectories"] });
     } else if (trajectories === 1) {
       if (isNoted("single-trajectory-group", group)) return;
-      const isFlat = canRegroupPart(getPart(dataset, groups.firstOf(group)));
-      const canRegroup = isFlat && (sharedKey !== undefined || !groups.isKeyed(group));
-      reportGroup(dataset, "single-trajectory-group", { data: { canRegroup, key: sharedKey }, group });
+      const isFlat = canRegroup && canRegroupPart(getPart(dataset, groups.firstOf(group)));
+      const isUngrouped = isFlat && (sharedKey !== undefined || !groups.isKeyed(group));
+      reportGroup(dataset, "single-trajectory-group", { data: { canRegroup: isUngrouped, key: sharedKey }, group });
     } else if (hasZeroVariance(dataset, group) && hasTurn(group))
       reportGroup(dataset, "zero-variance-group", { data: { trajectories }, group });
     // The checker has compared the versions of a group that is one part.
@@ -210,9 +211,9 @@ const reportOutliers = async (dataset: IndexedGroups, sourceIndex: number, rewar
   for (let part = 0; part < parts.count; part++) {
     const group = groups.groupOf(part);
     if (parts.columns.source.at(part) !== sourceIndex || !groups.isValid(group)) continue;
-    const { source, part: facts } = getPart(dataset, part);
-    const bytes = await window.read(source, facts.start, facts.length);
-    for (const [at, reward] of listTrajectories(bytes, facts).map(parseReward).entries()) {
+    const groupPart = getPart(dataset, part);
+    const trajectories = listTrajectories(await window.readPart(groupPart), groupPart.part);
+    for (const [at, reward] of trajectories.map(parseReward).entries()) {
       const isOutlier = Number.isFinite(reward) && Math.abs(reward - bound.middle) > bound.distance;
       if (!isOutlier || !groups.isValid(group)) continue;
       const path = [...positions.pathInPart(parts, part, at), "reward"];

@@ -4,13 +4,15 @@ import { setImmediate } from "node:timers/promises";
 import { crc32 } from "node:zlib";
 import { type JsonObject, parseJson, replaceLineEnds, type Span } from "../../json/json-bytes.ts";
 import { elementsOf, type JsonValue, memberAt, parseValue, readRoot, spanOf } from "../../json/table.ts";
+import type { ScanOptions } from "../check/checker.ts";
 import { groupClosing, groupOpening } from "../index/groups.ts";
-import type { Part } from "../index/parts.ts";
-import { createScanResult, type ScanResult } from "../index/scan-result.ts";
+import { cutPart, type Part } from "../index/parts.ts";
+import { createScanResult, ScanResult } from "../index/scan-result.ts";
 import { locateLine, openMemoryBytes, type Source } from "../input/source.ts";
 import { inputChanged } from "../rules/failures.ts";
+import { Problems } from "../rules/problems.ts";
 import { defaultStrictness } from "../rules/rules.ts";
-import { type GroupPart, getPart, type IndexedGroups, locateValue, readPartStart } from "./locate.ts";
+import { type GroupPart, getPart, type IndexedGroups, locateValue, readPartStart, wholeLengthOf } from "./locate.ts";
 import { Scan } from "./scan.ts";
 
 export const listParts = (dataset: IndexedGroups, group: number): readonly GroupPart[] =>
@@ -34,11 +36,14 @@ export class ReadWindow {
 
   /** @throws Failure `input-changed` */
   async readPart(groupPart: GroupPart): Promise<Buffer> {
-    return requireUnchanged(await this.read(groupPart.source, groupPart.part.start, groupPart.part.length), groupPart);
+    const { source, part } = groupPart;
+    return cutPart(requireUnchanged(await this.read(source, part.start, wholeLengthOf(part)), groupPart), part);
   }
 
+  /** @throws Failure `input-changed` */
   readPartNow(groupPart: GroupPart): Buffer {
-    return requireUnchanged(this.#readNow(groupPart.source, groupPart.part.start, groupPart.part.length), groupPart);
+    const { source, part } = groupPart;
+    return cutPart(requireUnchanged(this.#readNow(source, part.start, wholeLengthOf(part)), groupPart), part);
   }
 
   #readNow(source: Source, start: number, length: number) {
@@ -62,7 +67,8 @@ export class ReadWindow {
 
 /** @throws Failure `input-changed` */
 export const requireUnchanged = (bytes: Buffer, { source, part }: GroupPart): Buffer => {
-  if (bytes.length === part.length && crc32(bytes) === part.checksum) return bytes;
+  const isUnchanged = part.checksum === 0 || crc32(bytes) === part.checksum;
+  if (bytes.length === wholeLengthOf(part) && isUnchanged) return bytes;
   throw inputChanged(source.name);
 };
 
@@ -72,45 +78,26 @@ export const readPartValue = (groupPart: GroupPart) => {
   return value.value;
 };
 
-/** Warnings do not make a part invalid. */
-export const recheckBytes = (bytes: Buffer): ScanResult => {
-  const source = { name: "", bytes: openMemoryBytes(Buffer.alloc(0)) };
-  const found = createScanResult(defaultStrictness, { hasDigests: false, hasFacts: false });
-  const scan = new Scan(source, { index: 0, groupBy: undefined, result: found });
+const noBytes = { name: "", bytes: openMemoryBytes(Buffer.alloc(0)) };
+
+/** Checks a part again. Warnings do not make a part invalid. @param problems get the problems, as `locate` places them */
+export const recheckBytes = (bytes: Buffer, problems = new Problems(), locate?: ScanOptions["locate"]): ScanResult => {
+  const options = { hasDigests: false, hasChecksums: false, hasFacts: false };
+  const result = new ScanResult({ ...createScanResult(defaultStrictness, options), problems });
+  const scan = new Scan(noBytes, { index: 0, groupBy: undefined, result, locate });
   scan.scanLines({ kind: "lines", bytes: replaceLineEnds(bytes), start: 0, isLast: false });
-  return found;
+  return result;
 };
 
 const comma = Buffer.from(",");
-export const lineEnd = Buffer.from("\n");
-
-/** Some trajectories of a group, and the positions of all its trajectories in their parts. */
-export type GroupSubset = Readonly<{ selected: readonly number[]; spans: readonly Span[] }>;
+const lineEnd = Buffer.from("\n");
 
 /** Expects a valid group. @throws Failure `input-changed` */
-export const composeGroup = (dataset: IndexedGroups, group: number, window: ReadWindow, subset?: GroupSubset) => {
+export const composeGroup = (dataset: IndexedGroups, group: number, window: ReadWindow) => {
   const parts = listParts(dataset, group).map((part) => window.readPartNow(part));
-  const [whole = lineEnd] = parts;
-  const isBare = dataset.groups.isBare(group);
-  const spans = isBare ? [] : (subset?.spans ?? []);
-  const trajectories = isBare ? parts : spans.map(({ start, end }) => whole.subarray(start, end));
-  const selected = subset?.selected.flatMap((at) => trajectories[at] ?? []) ?? trajectories;
-  // Without spans, the opening is the whole group.
-  const opening = isBare ? groupOpening : whole.subarray(0, spans[0]?.start);
-  const closing = isBare ? groupClosing : whole.subarray(spans.at(-1)?.end ?? whole.length);
-  const joined = selected.flatMap((trajectory, at) => (at === 0 ? [trajectory] : [comma, trajectory]));
-  return Buffer.concat([replaceLineEnds(Buffer.concat([opening, ...joined, closing])), lineEnd]);
-};
-
-/** Returns the length of a group that has only some of its trajectories. */
-export const measureSubset = ({ scan, groups }: IndexedGroups, group: number, { selected, spans }: GroupSubset) => {
-  const [first] = spans;
-  const last = spans.at(-1);
-  const whole = scan.parts.columns.length.at(groups.firstOf(group));
-  const isInside = first && last && !groups.isBare(group);
-  const around = isInside ? first.start + whole - last.end : groupOpening.length + groupClosing.length;
-  const lengths = selected.map((at) => (spans[at] ? spans[at].end - spans[at].start : 0));
-  return lengths.reduce((sum, length) => sum + length, around + selected.length - 1);
+  const pieces = parts.flatMap((part, at) => (at === 0 ? [part] : [comma, part]));
+  const line = dataset.groups.isBare(group) ? [groupOpening, ...pieces, groupClosing] : pieces;
+  return Buffer.concat([replaceLineEnds(Buffer.concat(line)), lineEnd]);
 };
 
 /** @param rewrite replaces the line of each valid group @throws Failure `input-changed` */

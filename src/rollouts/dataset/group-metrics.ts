@@ -26,11 +26,10 @@ const countBareGroup = ({ scan, groups }: IndexedGroups, group: number, sign: 1 
 
 const subtractParts = async (dataset: IndexedGroups, group: number) => {
   const window = new ReadWindow();
-  for (const { source, part } of listParts(dataset, group)) {
-    if (!part.valid) continue;
-    const bytes = await window.read(source, part.start, part.length);
-    const rechecked = recheckBytes(bytes);
-    if (bytes.length < part.length || !rechecked.parts.isValid(0)) throw inputChanged(source.name);
+  for (const groupPart of listParts(dataset, group)) {
+    if (!groupPart.part.valid) continue;
+    const rechecked = recheckBytes(await window.readPart(groupPart));
+    if (!rechecked.parts.isValid(0)) throw inputChanged(groupPart.source.name);
     dataset.scan.tally.merge(rechecked.tally, -1);
   }
 };

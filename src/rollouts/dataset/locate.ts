@@ -4,7 +4,7 @@ import type { Problem } from "../../failure.ts";
 import { findDeepest, readRoot, spanOf } from "../../json/table.ts";
 import { countWhile } from "../index/column.ts";
 import type { Groups } from "../index/groups.ts";
-import type { Part, Parts } from "../index/parts.ts";
+import { cutPart, type Part, type Parts } from "../index/parts.ts";
 import type { ScanResult } from "../index/scan-result.ts";
 import { countUnitsBefore } from "../input/frames.ts";
 import { fileOf, locateLine, type Source } from "../input/source.ts";
@@ -24,11 +24,27 @@ export const getPart = ({ sources, scan }: IndexedGroups, at: number): GroupPart
   return { source, part };
 };
 
-/** @throws Failure `input-changed` if the source became shorter */
-export const readPartStart = ({ source, part }: GroupPart, maxLength = part.length): Buffer => {
-  const bytes = Buffer.allocUnsafe(Math.min(part.length, maxLength));
+const readStart = ({ source, part }: GroupPart, length: number): Buffer => {
+  const bytes = Buffer.allocUnsafe(length);
   if (source.bytes.read(bytes, part.start) < bytes.length) throw inputChanged(source.name);
   return bytes;
+};
+
+/** The length of a part before the selection. */
+export const wholeLengthOf = ({ length, subset }: Part) => subset?.wholeLength ?? length;
+
+/** @throws Failure `input-changed` if the source became shorter */
+export const readPartStart = (groupPart: GroupPart, maxLength = groupPart.part.length): Buffer => {
+  const { part } = groupPart;
+  if (part.subset) return cutPart(readStart(groupPart, wholeLengthOf(part)), part).subarray(0, maxLength);
+  return readStart(groupPart, Math.min(part.length, maxLength));
+};
+
+/** Returns a path before the selection. */
+const toWholePath = ({ subset }: Part, path: Path): Path => {
+  const [list, at, ...inside] = path;
+  if (!subset || list !== "trajectories" || typeof at !== "number") return path;
+  return [list, subset.selected[at] ?? at, ...inside];
 };
 
 type PartLocator = (path: Path) => ProblemLocation;
@@ -38,7 +54,7 @@ export const openPartLocator = ({ source, part }: GroupPart): PartLocator => {
   const { start, line } = part;
   const unitsBefore = () => countUnitsBefore(source.bytes, part);
   const openPart = () => {
-    const bytes = readPartStart({ source, part });
+    const bytes = readStart({ source, part }, wholeLengthOf(part));
     return { root: readRoot(bytes), positions: new PositionCounter({ bytes, start, line, unitsBefore }) };
   };
   let opened: ReturnType<typeof openPart> | undefined;
@@ -47,7 +63,8 @@ export const openPartLocator = ({ source, part }: GroupPart): PartLocator => {
     const { root, positions } = opened;
     return { file, ...positions.locate(root ? spanOf(findDeepest(root, path)).start : 0), path };
   };
-  return (path) => {
+  return (given) => {
+    const path = toWholePath(part, given);
     if (originals) return { file, line, path };
     try {
       return path.length > 0 ? locate(path) : { file, line, column: unitsBefore() + 1, path, offset: start };
@@ -61,7 +78,8 @@ export const openPartLocator = ({ source, part }: GroupPart): PartLocator => {
 /** A missing value gets the position of the deepest existing value on its path. */
 export const locateValue = async (groupPart: GroupPart, path: Path): Promise<ProblemLocation> => {
   const { source, part } = groupPart;
-  return source.originals ? await locateInRecord(source, part.line, path) : openPartLocator(groupPart)(path);
+  if (!source.originals) return openPartLocator(groupPart)(path);
+  return await locateInRecord(source, part.line, toWholePath(part, path));
 };
 
 const locateInRecord = async (source: Source, line: number, path: Path) => {
@@ -129,24 +147,12 @@ export const locatePart = (dataset: IndexedGroups, at: number) => {
 export const listDerivedFinishes = ({ source, part }: GroupPart): readonly boolean[] =>
   source.originals?.derivedFinishesOf(part.line) ?? Array<boolean>(part.trajectories).fill(false);
 
-type SelectedGroups = IndexedGroups & {
-  readonly unselected?: IndexedGroups | undefined;
-  readonly originalOf?: (group: number) => { group: number; selected: readonly number[] | undefined };
-};
-
 /** Returns the position of a trajectory: its line, or its path in a document of another tool. */
 export const locateTrajectory = async (
-  dataset: SelectedGroups,
+  dataset: IndexedGroups,
   part: number,
   trajectory: number,
 ): Promise<{ file: string; line: number; path: Path }> => {
-  const { unselected, originalOf } = dataset;
-  if (unselected && originalOf) {
-    const { group, selected } = originalOf(dataset.groups.groupOf(part));
-    const [at, parts] = [selected?.[trajectory] ?? trajectory, unselected.groups.partsOf(group)];
-    const isBare = unselected.groups.isBare(group);
-    return await locateTrajectory(unselected, parts[isBare ? at : 0] ?? 0, isBare ? 0 : at);
-  }
   const first = locatePart(dataset, part);
   const groupPart = getPart(dataset, part);
   if (!groupPart.source.originals || groupPart.part.kind !== "group") return { ...first, path: [] };
@@ -169,8 +175,26 @@ export const findPartAt = (
   return last >= 0 && columns.source.at(last) === source ? last : undefined;
 };
 
+type SelectedGroups = IndexedGroups & {
+  readonly unselected?: IndexedGroups | undefined;
+  readonly originalOf?: (group: number) => { group: number; selected: readonly number[] | undefined };
+};
+
+type ProblemSubject = Readonly<{ group: number } & Record<"trajectory" | "message", number | undefined>>;
+
 /** Returns indexes, or undefined for a problem outside of all groups. */
-export const findProblemSubject = ({ sources, scan, groups }: IndexedGroups, problem: Problem) => {
+export const findProblemSubject = (dataset: SelectedGroups, problem: Problem): ProblemSubject | undefined => {
+  const { unselected, originalOf, groups } = dataset;
+  if (!unselected || !originalOf) return findSubject(dataset, problem);
+  const whole = findSubject(unselected, problem);
+  const group = whole && countWhile(groups.count, (at) => originalOf(at).group < whole.group);
+  if (group === undefined || group === groups.count || originalOf(group).group !== whole?.group) return undefined;
+  const { trajectory = -1, message } = whole;
+  const at = originalOf(group).selected?.indexOf(trajectory) ?? trajectory;
+  return { group, trajectory: at < 0 ? undefined : at, message };
+};
+
+const findSubject = ({ sources, scan, groups }: IndexedGroups, problem: Problem): ProblemSubject | undefined => {
   const { file, line, offset, readAt } = problem;
   // `readPath` is the path in the converted group.
   const path = problem.readPath ?? (readAt === undefined ? (problem.path ?? []) : []);

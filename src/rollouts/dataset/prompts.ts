@@ -40,8 +40,8 @@ async function* findDifferingParts({ groups }: IndexedGroups, column: NumberColu
 }
 
 const readTrajectories = async (dataset: IndexedGroups, at: number, window: ReadWindow) => {
-  const { source, part } = getPart(dataset, at);
-  return listTrajectories(await window.read(source, part.start, part.length), part);
+  const groupPart = getPart(dataset, at);
+  return listTrajectories(await window.readPart(groupPart), groupPart.part);
 };
 
 /** Returns the digests of the known prompts, without repetition. */

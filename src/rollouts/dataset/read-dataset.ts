@@ -12,7 +12,7 @@ import { findCommonSplit, type OtherKeys, reportMismatches } from "../index/cont
 import { Groups, openGrouping, type ScatteredPart } from "../index/groups.ts";
 import type { Parts } from "../index/parts.ts";
 import { createScanResult, ScanResult } from "../index/scan-result.ts";
-import { mergeSketch, type Sketch } from "../index/sketch.ts";
+import { mergeSketch } from "../index/sketch.ts";
 import type { SkippedFile } from "../input/list-folder.ts";
 import { type OpenOptions, openInputs } from "../input/open-inputs.ts";
 import { closeSources, fileOf, filesOf, ShrunkSourceError, type Source } from "../input/source.ts";
@@ -29,17 +29,30 @@ import { formatBrokenRules } from "./missing-features.ts";
 import { scanSource } from "./scan.ts";
 import { Breaks } from "./select/breaks.ts";
 
+export interface Selection {
+  /** A CEL expression that a trajectory must match. */
+  readonly where?: string | undefined;
+  /** The reward from which a trajectory is solved. Default: 1. */
+  readonly pass?: number | undefined;
+  /** The maximum number of trajectories per group, chosen by highest reward. */
+  readonly best?: number | undefined;
+  /** True if `best` passes over trajectories without an answer. */
+  readonly needsAnswer?: boolean | undefined;
+  readonly sample?: number | undefined;
+  readonly seed: string;
+  /** `part` counts from 1. The digest of a group decides its shard. */
+  readonly shard?: { part: number; of: number } | undefined;
+}
+
 /** What the check of open sources needs of `ReadOptions`. */
-interface CheckOptions extends Pick<FormatOptions, "split" | "groupBy" | "skipsDigests"> {
+export interface CheckOptions extends Pick<FormatOptions, "split" | "groupBy" | "skipsDigests"> {
   readonly host: Pick<Host, "signal">;
   readonly isSplitRequired?: boolean;
   readonly strictness?: Strictness | undefined;
-  /** True if the caller selects groups. rollcall then checks the selection, not the whole input. */
-  readonly isSelected?: boolean;
+  /** What the caller selects. rollcall then checks the selection, not the whole input. */
+  readonly selection?: Selection | undefined;
   /** Collects the facts of each trajectory, with the values of these keys. */
   readonly measures?: MeasuredKeys | undefined;
-  /** Default: `scanSource`. */
-  readonly scan?: typeof scanSource;
   readonly onProgress?: ((progress: { bytes: number; of: number }) => void) | undefined;
 }
 
@@ -76,20 +89,18 @@ export interface Dataset extends IndexedGroups {
   unselected?: IndexedGroups | undefined;
   /** The group before the selection, and the indexes of its selected trajectories if others were filtered out. */
   originalOf?: (group: number) => { group: number; selected: readonly number[] | undefined };
-  /** The result of `countUnreadable` before the selection. */
-  unreadable?: number;
   close(): Promise<void>;
 }
 
 /** Counts unreadable lines. Also counts unreadable records of other tools if their group is unknown. */
-export const countUnreadable = ({ scan, sources, conversion, unreadable }: Omit<Dataset, "close">) => {
+export const countUnreadable = ({ scan, sources, conversion }: Omit<Dataset, "close">) => {
   const { parts } = scan;
   const isUnconverted = sources.map(({ originals }) => originals === undefined);
   const count = parts.has("unreadable") ? parts.count : 0;
   let lines = 0;
   for (let at = 0; at < count; at++)
     if (parts.kindOf(at) === "unreadable" && isUnconverted[parts.columns.source.at(at)]) lines++;
-  return unreadable ?? lines + (conversion?.unreadableRecords ?? 0);
+  return lines + (conversion?.unreadableRecords ?? 0);
 };
 
 /** @throws Failure `invalid-input` if an input cannot be opened; as `openInputs`, `convertOpened`, `readSources` */
@@ -100,7 +111,8 @@ export const readDataset = async (options: ReadOptions): Promise<Dataset> => {
   let sources: readonly Source[] = opened.sources;
   const close = async () => await closeSources(sources);
   try {
-    const { conversion, skipped, ...converted } = await convertOpened(options, opened);
+    const skipsDigests = options.skipsDigests === true && !needsDigests(options.selection);
+    const { conversion, skipped, ...converted } = await convertOpened({ ...options, skipsDigests }, opened);
     sources = converted.sources;
     if (problems.errors > 0 && (!continuesAfterErrors || sources.length === 0))
       throw invalidInput(problems, { isSending: isSplitRequired });
@@ -124,22 +136,17 @@ export const reportSkippedFiles = (problems: Problems, files: readonly SkippedFi
 
 /** @throws Failure `missing-split`, `input-changed`; the signal's reason */
 export const readSources = async (sources: readonly Source[], options: CheckOptions) => {
-  const { groupBy, split: given, skipsDigests = false, isSelected = false } = options;
+  const { groupBy, split: given, selection } = options;
   const { signal } = options.host;
-  const strictness = strictnessFor(sources, options.strictness);
-  const scan = createScanResult(
-    { ...strictness, isDeferred: true },
-    { hasDigests: !skipsDigests, hasFacts: isSelected, hasWalked: options.measures !== undefined },
-  );
+  const scan = openScan(sources, options);
   const { problems, requests, shapes } = scan;
-  problems.inputs = sources.map(({ name }) => name);
   const read: IndexedGroups = { sources, scan, groups: new Groups(scan.parts) };
   const requireSplit = (isKnown: boolean) => {
     if (options.isSplitRequired === true && !isKnown)
       throw missingSplit([...new Set(requests.distinct.flatMap((request) => request.split ?? []))]);
   };
   const onScanned = () => requireSplit(given !== undefined || hasOnlyRequests(scan));
-  const { rewards, scattered } = await scanSources(read, options, onScanned);
+  const scattered = await scanSources(read, options, onScanned);
   if (options.measures) await forgetDerivedFinishes(read, signal);
   const joinedGroups = groupBy === undefined ? 0 : checkGroupKey(read, groupBy);
   reportMismatches(scan, { split: given, location: locateOnlySource(sources) });
@@ -147,11 +154,27 @@ export const readSources = async (sources: readonly Source[], options: CheckOpti
   requireSplit(split !== undefined);
   datasetProblems.reportScatteredParts(read, scattered);
   datasetProblems.reportAmbiguousGroups(read, groupBy !== undefined);
-  if (isSelected) await datasetProblems.reportCopies(read, signal);
-  const broken = isSelected ? [] : await checkGroups(read, rewards, signal);
+  const note = selection ? undefined : await checkGroups(read, signal);
   const ownKeys: OtherKeys = requests.distinct[0]?.keys ?? new Map();
-  return { ...read, split, ownKeys, problems, joinedGroups, note: formatBrokenRules(read, broken) };
+  return { ...read, split, ownKeys, problems, joinedGroups, note };
 };
+
+export const openScan = (
+  sources: readonly Source[],
+  { strictness: given, skipsDigests = false, selection, measures }: CheckOptions,
+) => {
+  const strictness = { ...strictnessFor(sources, given), isDeferred: true };
+  const scan = createScanResult(strictness, {
+    hasDigests: !skipsDigests || needsDigests(selection),
+    hasChecksums: !skipsDigests || (selection?.where ?? selection?.best) !== undefined,
+    hasFacts: selection !== undefined,
+    hasWalked: measures !== undefined,
+  });
+  scan.problems.inputs = sources.map(({ name }) => name);
+  return scan;
+};
+
+const needsDigests = (selection: Selection | undefined) => (selection?.sample ?? selection?.shard) !== undefined;
 
 /** A derived finish reason is in the line of a converted trajectory, but it is no fact of the rollout. */
 const forgetDerivedFinishes = async (read: IndexedGroups, signal: AbortSignal) => {
@@ -168,11 +191,10 @@ const forgetDerivedFinishes = async (read: IndexedGroups, signal: AbortSignal) =
 
 /** Scans and groups all sources. */
 const scanSources = async ({ sources, scan, groups }: IndexedGroups, options: CheckOptions, onScanned: () => void) => {
-  const { groupBy, measures, onProgress, scan: scanOne = scanSource } = options;
+  const { groupBy, measures, onProgress } = options;
   const { parts, problems } = scan;
   const isGroupedByKey = groupBy !== undefined;
   const totalBytes = sources.reduce((sum, { bytes }) => sum + bytes.size, 0);
-  const rewards: Sketch[] = [];
   const scattered: ScatteredPart[] = [];
   let bytesBefore = 0;
   let grouping = openGrouping({ parts, groups, isGroupedByKey });
@@ -190,19 +212,19 @@ const scanSources = async ({ sources, scan, groups }: IndexedGroups, options: Ch
     problems.input = source.name;
     const result = new ScanResult(scan);
     const { signal } = options.host;
-    await scanOne(source, { index, result, groupBy, measure, signal }, onRead).catch((thrown: unknown) => {
+    await scanSource(source, { index, result, groupBy, measure, signal }, onRead).catch((thrown: unknown) => {
       throw thrown instanceof ShrunkSourceError ? inputChanged(source.name) : thrown;
     });
     takeDigests(parts, source, first);
     const isEmpty = source.bytes.size === 0 && !source.originals;
     for (const file of parts.count === first ? filesOf(source) : [])
       problems.report("input-empty", { isEmpty }, { file });
-    rewards.push(result.rewards);
+    scan.rewardsOfSources.push(result.rewards);
     mergeSketch(scan.rewards, result.rewards);
     if (!isGroupedByKey) for (const part of grouping.scattered) scattered.push(part);
     bytesBefore += source.bytes.size;
   }
-  return { rewards, scattered };
+  return scattered;
 };
 
 /** The digest of a converted or selected group does not depend on its bytes. */
@@ -212,12 +234,15 @@ const takeDigests = (parts: Parts, { originals }: Source, first: number) => {
     parts.digests.set(at, originals.digestOf(parts.columns.line.at(at)).subarray(0, digestBytes));
 };
 
-/** Reports problems of groups and of the whole input, and finishes the metrics. */
-const checkGroups = async (read: IndexedGroups, rewards: readonly Sketch[], signal: AbortSignal) => {
+/**
+ * Reports problems of groups and of the whole input, and finishes the metrics. Returns a note.
+ * @param canRegroup false if advice to group trajectories would be wrong
+ */
+export const checkGroups = async (read: IndexedGroups, signal: AbortSignal, canRegroup = true) => {
   const { groups, scan } = read;
   const { parts, problems } = scan;
-  const broken = await datasetProblems.reportGroupProblems(read, signal);
-  const lacking = await datasetProblems.reportDatasetProblems(read, rewards, signal);
+  const broken = await datasetProblems.reportGroupProblems(read, signal, canRegroup);
+  const lacking = await datasetProblems.reportDatasetProblems(read, signal);
   problems.promoteWarnings();
   if (problems.strictness.strict) groups.rejectWarned();
   // Only the search for duplicates needs fingerprints.
@@ -225,7 +250,7 @@ const checkGroups = async (read: IndexedGroups, rewards: readonly Sketch[], sign
   const unfinished = groups.areValidParts ? 0 : groups.count;
   for (let group = 0; group < unfinished; group++)
     if (!groups.isValid(group) || groups.isBare(group)) await finalizeGroup(read, group);
-  return [...lacking, ...broken];
+  return formatBrokenRules(read, [...lacking, ...broken]);
 };
 
 /** The rejects file of converted input contains original records, so rollcall stores fewer errors. */

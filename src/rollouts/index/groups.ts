@@ -18,6 +18,8 @@ export class Groups {
   readonly #toNext = new NumberColumn("u32");
   readonly #toFirst = new NumberColumn("u32");
   readonly #flags = new NumberColumn("u8");
+  /** The digests of groups of several parts from which a selection removed trajectories. */
+  readonly #ownDigests = new Map<number, Uint8Array>();
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -74,10 +76,9 @@ export class Groups {
     return parts;
   }
 
-  /** Returns the rows of the facts of the trajectories. @param selected indexes of trajectories; default: all */
-  rowsOf(group: number, selected?: readonly number[]): readonly number[] {
-    const rows = this.#parts.facts.rowsOf(this.partsOf(group));
-    return selected?.map((at) => rows[at] ?? 0) ?? rows;
+  /** Returns the rows of the facts of the trajectories. */
+  rowsOf(group: number): readonly number[] {
+    return this.#parts.facts.rowsOf(this.partsOf(group));
   }
 
   groupOf(part: number) {
@@ -143,8 +144,15 @@ export class Groups {
     return sum;
   }
 
+  setDigest(group: number, digest: Uint8Array) {
+    if (this.isBare(group)) this.#ownDigests.set(group, digest);
+    else this.#parts.digests.set(this.firstOf(group), digest);
+  }
+
   digestOf(group: number): Uint8Array {
     const { digests } = this.#parts;
+    const own = this.#ownDigests.get(group);
+    if (own) return own;
     if (!this.isBare(group)) return digests.at(this.firstOf(group));
     const digest = openGroupDigest();
     for (const part of this.partsOf(group)) digest.update(digests.at(part));

@@ -1,4 +1,6 @@
 /** Stores the index of all parts, in 50 MB per million parts. */
+
+import type { Span } from "../../json/json-bytes.ts";
 import { Digests, NumberColumn } from "./column.ts";
 import { type FactsOptions, TrajectoryColumns } from "./trajectory-columns.ts";
 
@@ -9,7 +11,7 @@ class Columns {
   readonly start = new NumberColumn("f64");
   readonly length = new NumberColumn("u32");
   readonly line = new NumberColumn("u32");
-  /** CRC-32 of the bytes; 0 if `hasDigests` is false. */
+  /** CRC-32 of the bytes; 0 if `hasChecksums` is false. */
   readonly checksum = new NumberColumn("u32");
   readonly digest = new NumberColumn("u32");
   readonly kind = new NumberColumn("u8");
@@ -41,9 +43,41 @@ export const kinds = ["group", "trajectory", "unreadable"] as const;
 type PartKind = (typeof kinds)[number];
 
 export interface PartsOptions extends FactsOptions {
-  /** False if the caller sends, selects and compares no groups. */
+  /** False if the caller does not identify groups. */
   readonly hasDigests: boolean;
+  /** False if the caller does not send groups, and reads few parts again. */
+  readonly hasChecksums: boolean;
 }
+
+/** The trajectories of a part that a selection keeps. */
+export interface Subset {
+  /** Their indexes in the whole part. */
+  readonly selected: readonly number[];
+  /** The length of the whole part, in bytes. */
+  readonly wholeLength: number;
+  /** Returns the positions of all trajectories in the whole part. */
+  spans(): readonly Span[];
+}
+
+const comma = Buffer.from(",");
+
+/** Returns the length of a part that has only some of its trajectories. */
+export const measureSubset = ({ selected, wholeLength, spans }: Subset) => {
+  const all = spans();
+  const inside = (all.at(-1)?.end ?? 0) - (all[0]?.start ?? 0);
+  const lengths = selected.map((at) => (all[at] ? all[at].end - all[at].start : 0));
+  return lengths.reduce((sum, length) => sum + length, wholeLength - inside + selected.length - 1);
+};
+
+/** Removes the trajectories that a selection does not keep. */
+export const cutPart = (whole: Buffer, { subset }: Pick<Part, "subset">): Buffer => {
+  if (!subset) return whole;
+  const spans = subset.spans();
+  const kept = subset.selected.flatMap((at) => (spans[at] ? [whole.subarray(spans[at].start, spans[at].end)] : []));
+  const opening = whole.subarray(0, spans[0]?.start);
+  const joined = kept.flatMap((trajectory, at) => (at === 0 ? [trajectory] : [comma, trajectory]));
+  return Buffer.concat([opening, ...joined, whole.subarray(spans.at(-1)?.end)]);
+};
 
 export type Part = Readonly<ReturnType<Parts["at"]>>;
 
@@ -54,6 +88,8 @@ export class Parts {
   readonly digests = new Digests(this.columns.digest);
   readonly fingerprints = this.columns.fingerprint;
   readonly facts: TrajectoryColumns;
+  /** The parts from which a selection removed trajectories. */
+  readonly subsets = new Map<number, Subset>();
 
   constructor(options: PartsOptions) {
     this.options = options;
@@ -126,6 +162,7 @@ export class Parts {
       reward: columns.reward.at(position),
       version: columns.version.at(position),
       training: columns.training.at(position),
+      subset: this.subsets.get(position),
     };
   }
 }

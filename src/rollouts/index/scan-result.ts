@@ -27,6 +27,8 @@ export class ScanResult {
   readonly shapes: Set<InputShape>;
   /** Finite rewards of the valid trajectories. */
   readonly rewards: Sketch;
+  /** The rewards of each source. */
+  readonly rewardsOfSources: Sketch[] = [];
   #rewardsOfPart = new Float64Array(64);
 
   constructor(
@@ -58,7 +60,7 @@ export class ScanResult {
     columns.prompt.length++;
     columns.steps.length++;
     if (options.hasFacts || rows.walked) rows.addPart(facts, isValid ? trajectories : 0);
-    if (isValid && !options.hasFacts) return this.#measure(part, facts);
+    if (isValid) return this.#measure(part, facts);
     for (const column of [columns.equal, columns.reward, columns.version, columns.training]) column.length++;
     columns.fingerprint.length += trajectories;
   }
@@ -92,7 +94,7 @@ export class ScanResult {
   }
 }
 
-const allDigests: PartsOptions = { hasDigests: true, hasFacts: false };
+const allDigests: PartsOptions = { hasDigests: true, hasChecksums: true, hasFacts: false };
 
 export const createScanResult = (strictness: Strictness, options = allDigests) =>
   new ScanResult({

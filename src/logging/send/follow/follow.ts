@@ -239,7 +239,7 @@ class FollowRun {
     if (!isChanged) for (const group of open) await finalizeGroup(dataset, group);
     // With `--strict`, these problems would be errors, but the groups are already sent.
     if (isReadable && !this.#setup.options.strictness.strict)
-      dataset.note = formatBrokenRules(dataset, await reportDatasetProblems(dataset, [dataset.scan.rewards]));
+      dataset.note = formatBrokenRules(dataset, await reportDatasetProblems(dataset));
     const isUnread = isChanged || isFailure(stop, "file-not-followable");
     const hasUnfinishedLine = !isUnread && (await this.#files.reportUnfinished());
     if (open.length > 0) dataset.problems.report("incomplete-group", { groups: open.length });

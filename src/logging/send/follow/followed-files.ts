@@ -63,6 +63,7 @@ export class FollowedFiles {
     this.#completion = completion;
     const sources = this.#sources;
     const scan = createScanResult(options.strictness);
+    scan.rewardsOfSources.push(scan.rewards);
     this.dataset = {
       sources,
       scan,

@@ -1,7 +1,6 @@
 /** Searches groups for text, and for trajectories that match an expression. */
 import { setImmediate } from "node:timers/promises";
 import { listSpellings } from "../../../json/raw-json.ts";
-import { inputChanged } from "../../rules/failures.ts";
 import { ReadWindow } from "../group-bytes.ts";
 import { getPart, type IndexedGroups } from "../locate.ts";
 import { type FilterOptions, openFilter } from "./filter-groups.ts";
@@ -53,9 +52,7 @@ const openTextSearch = (dataset: IndexedGroups, text: string) => {
   const needles = listSpellings(text).map((spelled) => Buffer.from(spelled));
   const window = new ReadWindow();
   return async (at: number) => {
-    const { source, part } = getPart(dataset, at);
-    const bytes = await window.read(source, part.start, part.length);
-    if (bytes.length < part.length) throw inputChanged(source.name);
+    const bytes = await window.readPart(getPart(dataset, at));
     return needles.some((needle) => bytes.includes(needle));
   };
 };

@@ -1,26 +1,9 @@
 /** Selects groups and trajectories. */
 import { createHash } from "node:crypto";
-import type { Dataset, FilteredOut } from "../read-dataset.ts";
+import type { Dataset, FilteredOut, Selection } from "../read-dataset.ts";
 import { listAnswered } from "../training-rows.ts";
 import { Breaks } from "./breaks.ts";
 import type { FilterOptions } from "./filter-groups.ts";
-
-export interface Selection {
-  /** A CEL expression that a trajectory must match. */
-  where?: string | undefined;
-  /** The reward from which a trajectory is solved. Default: 1. */
-  pass?: number | undefined;
-  /** The maximum number of trajectories per group, chosen by highest reward. */
-  best?: number | undefined;
-  /** True if `best` passes over trajectories without an answer. */
-  needsAnswer?: boolean | undefined;
-  sample?: number | undefined;
-  seed: string;
-  /** `part` counts from 1. The digest of a group decides its shard. */
-  shard?: { part: number; of: number } | undefined;
-}
-
-export type SelectedGroups = Awaited<ReturnType<typeof selectGroups>>;
 
 /** @throws Failure `invalid-filter`, `input-changed`; the signal's reason */
 export const selectGroups = async (dataset: Dataset, selection: Selection, signal: AbortSignal) => {

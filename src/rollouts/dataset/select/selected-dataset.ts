@@ -1,203 +1,157 @@
-/** Composes a dataset of selected groups. */
+/** Makes a view of a dataset: the groups and trajectories that a selection keeps. */
 import { createHash } from "node:crypto";
-import type { Host } from "../../../system/host.ts";
-import { countWhile, NumberColumn } from "../../index/column.ts";
+import { digestBytes } from "../../index/column.ts";
+import { Groups } from "../../index/groups.ts";
+import { measureSubset } from "../../index/parts.ts";
 import { ScanResult } from "../../index/scan-result.ts";
-import * as input from "../../input/source.ts";
-import { Problems } from "../../rules/problems.ts";
-import { composeGroup, type GroupSubset, lineEnd, listParts, measureSubset, ReadWindow } from "../group-bytes.ts";
+import { mergeSketch } from "../../index/sketch.ts";
+import { createTrajectoryFacts, type TrajectoryFacts } from "../../index/trajectory-facts.ts";
+import { fileOf, type Source } from "../../input/source.ts";
+import { reportCopies } from "../dataset-problems.ts";
+import { ReadWindow, recheckBytes } from "../group-bytes.ts";
+import { getPart, type IndexedGroups, locateGroup, mapProblemsToRecords, openPartLocator } from "../locate.ts";
 import {
-  findProblemSubject,
-  getPart,
-  listDerivedFinishes,
-  locateGroup,
-  locateValue,
-  mapProblemsToRecords,
-} from "../locate.ts";
-import { countUnreadable, type Dataset, type ReadOptions, readSources, reportSkippedFiles } from "../read-dataset.ts";
+  type CheckOptions,
+  checkGroups,
+  type Dataset,
+  openScan,
+  reportSkippedFiles,
+  type Selection,
+} from "../read-dataset.ts";
 import { Breaks } from "./breaks.ts";
-import { openSelectedScan, type SelectedLines } from "./scan-selected.ts";
-import { type SelectedGroups, type Selection, selectGroups } from "./select-groups.ts";
+import { selectGroups } from "./select-groups.ts";
 
-interface SelectOptions extends Pick<ReadOptions, "strictness" | "skipsDigests" | "measures" | "onProgress"> {
-  host: Pick<Host, "signal">;
-  choosing: Selection;
-}
+/** The warnings of the whole input, which no group of a selection has. */
+const inputRules: ReadonlySet<string> = new Set(["mixed-shapes", "group-key-missing", "duplicate-rollout"]);
 
-/** Expects a dataset read with `isSelected`. @throws Failure `invalid-filter`, `input-changed`; the signal's reason */
+/** @throws Failure `invalid-filter`, `input-changed`; the signal's reason */
 export const selectDataset = async (
   dataset: Dataset,
-  { choosing, host, strictness, skipsDigests = false, measures, onProgress }: SelectOptions,
+  selection: Selection,
+  options: CheckOptions,
 ): Promise<Dataset> => {
-  const { signal } = host;
-  const selected = await selectGroups(dataset, choosing, signal);
-  const { kept, subsets, filteredOut, lacking } = selected;
-  const { sources, lineOf, ...composed } = await composeSources(dataset, selected, signal);
-  const read = await readSources(sources, {
-    host,
-    strictness,
-    skipsDigests,
-    measures,
-    onProgress,
-    split: dataset.split,
-    scan: openSelectedScan(dataset, { ...composed, subsets }),
-  });
-  const { problems } = read;
-  await mapProblemsToRecords(sources, problems);
-  const errors = new Problems(dataset.problems.strictness);
-  errors.merge(dataset.problems, ({ rule, severity }) => severity === "error" || readingRules.has(rule));
-  await errors.relocate(async (problem) => {
-    const group = findProblemSubject(dataset, problem)?.group;
-    return group === undefined ? undefined : { ...problem, readAt: lineOf(group) };
-  });
-  problems.merge(errors);
-  if (!dataset.problems.strictness.strict) reportSkippedFiles(problems, dataset.skippedFiles);
+  const { signal } = options.host;
+  const { kept, subsets, filteredOut, lacking } = await selectGroups(dataset, selection, signal);
+  const isWhole = kept.length === dataset.groups.count && subsets.size === 0;
+  const view = isWhole ? dataset : await viewGroups(dataset, { kept, subsets }, options);
+  const { problems } = view.scan;
+  const note = await checkGroups(view, signal, false);
+  if (!isWhole) {
+    await reportCopies(dataset, signal);
+    problems.merge(dataset.problems, ({ rule, severity }) => severity === "error" || inputRules.has(rule));
+    reportSkippedFiles(problems, dataset.skippedFiles);
+  }
+  await mapProblemsToRecords(dataset.sources, problems);
   const [firstReduced = 0] = subsets.keys();
   if (subsets.size > 0)
     problems.report("baseline-changed", { groups: subsets.size }, () => locateGroup(dataset, firstReduced));
   // A shard of a small file can be empty.
-  if (kept.length === 0 && dataset.groups.count > 0 && !choosing.shard) {
+  if (kept.length === 0 && dataset.groups.count > 0 && !selection.shard) {
     const [only, ...rest] = dataset.sources;
     const by = Object.entries(filteredOut).flatMap(([option, count]) => (count.groups > 0 ? [`--${option}`] : []));
-    const location = !only || rest.length > 0 ? {} : { file: input.fileOf(only) };
+    const location = !only || rest.length > 0 ? {} : { file: fileOf(only) };
     problems.report("empty-selection", { by, groups: dataset.groups.count }, location);
   }
-  const { split, conversion, skippedFiles, joinedGroups, ownKeys, scan } = dataset;
-  return {
-    ...read,
-    split,
-    conversion,
-    skippedFiles,
-    joinedGroups,
-    ownKeys,
-    filteredOut,
-    lacking,
-    scan: new ScanResult({ ...read.scan, shapes: scan.shapes }, read.scan.rewards),
-    unreadable: countUnreadable(dataset),
-    unselected: dataset,
-    originalOf: (at) => {
-      const group = kept[at] ?? at;
-      return { group, selected: subsets.get(group) };
-    },
-    close: dataset.close,
+  const originalOf = (at: number) => {
+    const group = kept[at] ?? at;
+    return { group, selected: subsets.get(group) };
   };
+  const { sources, scan, groups } = view;
+  return { ...dataset, sources, scan, groups, problems, note, filteredOut, lacking, unselected: dataset, originalOf };
 };
 
-/** The warnings that `readSources` does not find again in a selection. */
-const readingRules: ReadonlySet<string> = new Set(["mixed-shapes", "group-key-missing", "duplicate-rollout"]);
+interface KeptGroups {
+  readonly kept: readonly number[];
+  /** For each group that loses trajectories, the indexes of those that stay. */
+  readonly subsets: ReadonlyMap<number, readonly number[]>;
+}
 
-/** A line that replaces an invalid group. */
-const invalidLine = Buffer.from("!\n");
-
-const createLines = (): SelectedLines => ({
-  groups: new NumberColumn("u32"),
-  starts: new NumberColumn("f64"),
-  size: 0,
-});
-
-const composeSources = async (dataset: Dataset, { kept, subsets }: SelectedGroups, signal: AbortSignal) => {
-  const { groups, scan } = dataset;
-  const composedSources = dataset.sources.map((source) => ({ source, lines: createLines() }));
-  const composedOf = (group: number) => composedSources[scan.parts.columns.source.at(groups.firstOf(group))];
-  const subsetOf = (group: number): GroupSubset | undefined => {
-    const selected = subsets.get(group);
-    return selected && { selected, spans: groups.rowsOf(group).map((row) => scan.parts.facts.spanOf(row)) };
-  };
-  const lengthOf = (group: number) => {
-    const subset = subsetOf(group);
-    if (!groups.isValid(group)) return invalidLine.length;
-    return (subset ? measureSubset(dataset, group, subset) : groups.bytesOf(group)) + lineEnd.length;
-  };
-  const breaks = new Breaks(signal);
+/** Copies the index of the kept groups. Checks only parts with warnings again. */
+const viewGroups = async (dataset: Dataset, { kept, subsets }: KeptGroups, options: CheckOptions) => {
+  const whole = dataset.groups;
+  const { view, results, addPart } = openView(dataset, kept, options);
+  const breaks = new Breaks(options.host.signal);
+  const window = new ReadWindow();
   for (const group of kept) {
     if (breaks.isDue()) await breaks.take();
-    const lines = composedOf(group)?.lines;
-    if (!lines) continue;
-    lines.groups.push(group);
-    lines.starts.push(lines.size);
-    lines.size += lengthOf(group);
-  }
-  const composed = composedSources.filter(({ lines }) => lines.size > 0);
-  const window = new ReadWindow();
-  const composeLine = (group: number) =>
-    groups.isValid(group) ? composeGroup(dataset, group, window, subsetOf(group)) : invalidLine;
-  return {
-    composeLine,
-    linesOfSources: composed.map(({ lines }) => lines),
-    sources: composed.map(({ source, lines }) => {
-      const originals = createLineOrigin(dataset, { source, lines, subsets });
-      return { ...source, bytes: openLines(lines, composeLine), originals };
-    }),
-    lineOf: (group: number) => {
-      const { source, lines } = composedOf(group) ?? {};
-      return `${source?.name}:${lines ? findLastUpTo(lines.groups, group) + 1 : 0}`;
-    },
-  };
-};
-
-const openLines = ({ groups, starts, size }: SelectedLines, composeLine: (group: number) => Buffer): input.Bytes => {
-  let last: { line: number; bytes: Buffer } = { line: -1, bytes: invalidLine };
-  const read = (into: Buffer, at: number) => {
-    let filled = 0;
-    for (let line = findLastUpTo(starts, at); line < starts.length && filled < into.length; line++) {
-      if (last.line !== line) last = { line, bytes: composeLine(groups.at(line)) };
-      filled += last.bytes.subarray(at + filled - starts.at(line)).copy(into, filled);
+    const [selected, isValid, isBare] = [subsets.get(group), whole.isValid(group), whole.isBare(group)];
+    const parts = whole.partsOf(group);
+    let last: number | undefined;
+    for (const part of isBare && selected ? selected.map((at) => parts[at] ?? 0) : parts) {
+      const added = addPart(part, isValid, isBare ? undefined : selected);
+      if (last === undefined) view.groups.startGroup(added, { isKeyed: whole.isKeyed(group) });
+      else view.groups.addPart(last, added);
+      last = added;
+      if (isValid && dataset.scan.parts.columns.warned.at(part) === 1) await recheckPart(view, added, window);
     }
-    return filled;
-  };
-  return { size, read, close: async () => undefined };
+    if (selected && view.scan.parts.options.hasDigests)
+      view.groups.setDigest(view.groups.count - 1, digestSubset(dataset, group, selected));
+  }
+  for (const { rewards } of results) {
+    view.scan.rewardsOfSources.push(rewards);
+    mergeSketch(view.scan.rewards, rewards);
+  }
+  return view;
 };
 
-const findLastUpTo = (column: NumberColumn, max: number) =>
-  Math.max(0, countWhile(column.length, (at) => column.at(at) <= max) - 1);
-
-const createLineOrigin = (
-  dataset: Dataset,
-  { source, lines, subsets }: { source: input.Source; lines: SelectedLines; subsets: SelectedGroups["subsets"] },
-): input.OriginalLines => {
-  const { groups } = dataset;
-  const groupAt = (line: number) => lines.groups.at(line - 1);
-  return {
-    files: source.originals?.files ?? [source.name],
-    isBroken: (line) => !groups.isValid(groupAt(line)),
-    positionOf: (line) => locateGroup(dataset, groupAt(line)),
-    derivedFinishesOf: (line) => {
-      const group = groupAt(line);
-      const all = listParts(dataset, group).flatMap(listDerivedFinishes);
-      return subsets.get(group)?.map((at) => all[at] === true) ?? all;
-    },
-    digestOf: (line) => {
-      const group = groupAt(line);
-      const positions = subsets.get(group);
-      const digest = groups.digestOf(group);
-      if (!positions) return digest;
-      // If the input is not converted, the hash covers the group's digest and the selected positions.
-      const first = getPart(dataset, groups.firstOf(group));
-      return (
-        first.source.originals?.digestOf(first.part.line, positions) ??
-        createHash("sha256").update(digest).update(positions.join(" ")).digest()
-      );
-    },
-    locationOf: async (line, path) => {
-      const group = groupAt(line);
-      const [list, at, ...inside] = path;
-      const position = list === "trajectories" && typeof at === "number" ? (subsets.get(group)?.[at] ?? at) : undefined;
-      const isBare = groups.isBare(group);
-      const groupPart = listParts(dataset, group)[isBare ? (position ?? 0) : 0];
-      if (!groupPart) return {};
-      const partPath = position === undefined ? path : ["trajectories", position, ...inside];
-      return await locateValue(groupPart, isBare ? inside : partPath);
-    },
-    recordsOf: async (line) => {
-      const records: input.OriginalRecord[] = [];
-      const window = new ReadWindow();
-      for (const groupPart of listParts(dataset, groupAt(line))) {
-        const { source: from, part } = groupPart;
-        const read = async () => ({ ...input.locateLine(from, part.line), bytes: await window.readPart(groupPart) });
-        for (const record of (await from.originals?.recordsOf(part.line)) ?? [await read()]) records.push(record);
-      }
-      return records;
-    },
-    textOf: (file) => input.findText(dataset.sources, file),
+/** Opens a view without groups of the sources that have kept groups. `addPart` copies a part. */
+const openView = (dataset: Dataset, kept: readonly number[], options: CheckOptions) => {
+  const { groups, scan: whole } = dataset;
+  const { columns, facts, digests } = whole.parts;
+  const used = new Set<number>();
+  for (const group of kept) for (const part of groups.partsOf(group)) used.add(columns.source.at(part));
+  const indexes = new Map([...used].sort((a, b) => a - b).map((index, at) => [index, at]));
+  const sources = dataset.sources.filter((_, index) => used.has(index)).map(withoutCopies);
+  const scan = new ScanResult({ ...openScan(sources, options), requests: whole.requests, shapes: whole.shapes });
+  const { parts } = scan;
+  const results = sources.map(() => new ScanResult(scan));
+  const known: TrajectoryFacts[] = [];
+  const addPart = (part: number, isValid: boolean, selected: readonly number[] | undefined) => {
+    const added = parts.count;
+    const { kind, start, length, line, trajectories, ...from } = whole.parts.at(part);
+    const source = indexes.get(from.source) ?? 0;
+    const all = facts.rowsOf([part]);
+    const rows = isValid ? (selected?.map((at) => all[at] ?? 0) ?? all) : [];
+    for (const [at, row] of rows.entries()) known[at] = facts.read(row, known[at] ?? createTrajectoryFacts());
+    const spans = () => facts.rowsOf([part]).map((row) => facts.spanOf(row));
+    const subset = selected && { selected, wholeLength: length, spans };
+    if (subset) parts.subsets.set(added, subset);
+    const exceptions = columns.exceptions.at(part);
+    results[source]?.addPart(
+      { source, start, length: subset ? measureSubset(subset) : length, line },
+      { kind, trajectories: selected?.length ?? trajectories, exceptions, isValid, isWarned: false },
+      known,
+    );
+    if (facts.walked) parts.facts.walked?.copyRows(facts.walked, rows);
+    parts.columns.checksum.push(from.checksum);
+    if (parts.options.hasDigests) parts.digests.append(digests.at(part));
+    parts.setPrompt(columns.prompt.at(part));
+    parts.setSteps(columns.steps.at(part));
+    return added;
   };
+  const view: IndexedGroups = { sources, scan, groups: new Groups(parts) };
+  return { view, results, addPart };
+};
+
+/** The copies of rollouts are in the problems of the whole dataset. */
+const withoutCopies = ({ originals, ...source }: Source): Source =>
+  originals ? { ...source, originals: { ...originals, copies: [] } } : source;
+
+/** Adds the problems of a part with warnings, because the index has no problems. */
+const recheckPart = async (view: IndexedGroups, at: number, window: ReadWindow) => {
+  const { problems, parts } = view.scan;
+  const groupPart = getPart(view, at);
+  problems.input = groupPart.source.name;
+  const found = recheckBytes(await window.readPart(groupPart), problems, openPartLocator(groupPart));
+  parts.columns.warned.set(at, found.parts.columns.warned.at(0));
+};
+
+/** Returns the digest of a group that lost trajectories. */
+const digestSubset = (dataset: Dataset, group: number, selected: readonly number[]) => {
+  const { groups } = dataset;
+  const { source, part } = getPart(dataset, groups.firstOf(group));
+  const digest =
+    source.originals?.digestOf(part.line, selected) ??
+    createHash("sha256").update(groups.digestOf(group)).update(selected.join(" ")).digest();
+  return digest.subarray(0, digestBytes);
 };
