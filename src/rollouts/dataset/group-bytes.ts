@@ -80,7 +80,7 @@ export const readPartValue = (groupPart: GroupPart) => {
 
 const noBytes = { name: "", bytes: openMemoryBytes(Buffer.alloc(0)) };
 
-/** Checks a part again. Warnings do not make a part invalid. @param problems get the problems, as `locate` places them */
+/** Warnings do not make a part invalid. @param locate positions the problems */
 export const recheckBytes = (bytes: Buffer, problems = new Problems(), locate?: ScanOptions["locate"]): ScanResult => {
   const options = { hasDigests: false, hasChecksums: false, hasFacts: false };
   const result = new ScanResult({ ...createScanResult(defaultStrictness, options), problems });
