@@ -34,12 +34,18 @@ export const findOperation = (call: RawJson) => {
 
 export const readStatus = (call: RawJson, prefix?: string) => textAt(findInSummary(call, prefix, "status"));
 
-/** Assumed: a failed call has the status `error`, and a running call has the status `running`. */
+/** Statuses of a call or response with an answer. `incomplete` is an answer that was cut. */
+export const endStatuses: ReadonlySet<string> = new Set(
+  ["success", "succeeded", "ok", "completed", "complete", "done", "finished"].concat("descendant_error", "incomplete"),
+);
+
+/** Assumed: a running call has the status `running`. A call that ended with an unknown status failed. */
 export const findState = (call: RawJson, prefix?: string): CallState => {
   const status = readStatus(call, prefix);
   if (hasValue(call, "deleted_at")) return "deleted";
   if (status === "error" || hasValue(call, "exception")) return "failed";
-  return status === "running" || !hasValue(call, "ended_at") ? "running" : "ok";
+  if (status === "running" || !hasValue(call, "ended_at")) return "running";
+  return endStatuses.has(status?.toLowerCase() ?? "success") ? "ok" : "failed";
 };
 
 /** Also true if `omitContent` removed the value. */

@@ -11,7 +11,7 @@ import {
   textAt,
 } from "../json/raw-json.ts";
 import { cutText } from "../text/sentences.ts";
-import { findOperation, findState, readStatus } from "./call-facts.ts";
+import { endStatuses, findOperation, findState, readStatus } from "./call-facts.ts";
 import { composeMessage, findMessage } from "./conversation.ts";
 import { type CallPath, findPath, formatPath } from "./path.ts";
 import { readConversation, readTools, toChatItems } from "./read-conversation.ts";
@@ -106,18 +106,14 @@ const readItems = (call: RawJson): readonly RawJson[] | string => {
 const describeState = (call: RawJson) => {
   const state = findState(call);
   if (state === "deleted") return "it was deleted";
-  if (state === "failed") return findValue(call, "exception") ? "it failed with an exception" : "it failed";
+  if (state === "failed" && findValue(call, "exception")) return "it failed with an exception";
+  if (readStatus(call) === "error") return "it failed";
   if (state === "running") return "it has not ended";
   const reply = findValue(call, "output");
   const replyStatus = textAt(reply, "object") === "response" ? textAt(reply, "status") : undefined;
   const status = [readStatus(call), replyStatus].find((text = "success") => !endStatuses.has(text.toLowerCase()));
   return status === undefined ? undefined : `it has the status ${JSON.stringify(cutText(status, 40))}`;
 };
-
-/** Statuses of a call or response with an answer. `incomplete` is an answer that was cut. */
-const endStatuses: ReadonlySet<string> = new Set(
-  ["success", "succeeded", "ok", "completed", "complete", "done", "finished"].concat("descendant_error", "incomplete"),
-);
 
 const readRecordedItems = (call: RawJson): readonly RawJson[] | string => {
   const { inputs, output: answer, obstacle } = readConversation(call);

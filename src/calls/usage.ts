@@ -175,14 +175,26 @@ const timeNames: ReadonlySet<string> = new Set(["queuetime", "prompttime", "comp
 const isNeutral = (text: string) =>
   /^(?:standard|default|auto|on_demand|not_available|traffic_type_unspecified|global|none|tokens|usd)$/i.test(text);
 
+/** Members of requests and replies that change prices. Bedrock has objects: `"serviceTier":{"type":"priority"}`. */
+const conditionKeys = [
+  ...["service_tier", "serviceTier", "speed", "inference_geo", "performanceConfig", "server_side_tool_usage"],
+];
+
+const listConditions = (key: string, value: RawJson | undefined): readonly string[] => {
+  if (!value || isAbsent(value) || value.json === '""') return [];
+  if (value.kind === "object") return value.members.flatMap((member) => listConditions(key, member.value));
+  const isUsual = value.kind === "text" ? isNeutral(value.text) : Number(value.json) === 0;
+  return isUsual ? [] : [`${key} ${cutText(value.text, 40)}`];
+};
+
 /** Lists what the call used according to its inputs and its output, with a price that is not a price of tokens. */
 const findOtherUses = (call: RawJson): readonly string[] => {
   const [inputs, output] = [findValue(call, "inputs"), findValue(call, "output")];
   const replies = listReplies(output);
-  const conditions = ["service_tier", "speed", "inference_geo"].flatMap((key) => {
+  const conditions = conditionKeys.flatMap((key) => {
     const isInUsage = replies.some((reply) => findValue(reply, "usage", key));
-    const [text = isInUsage ? "" : (textAt(inputs, key) ?? "")] = replies.flatMap((reply) => textAt(reply, key) || []);
-    return text === "" || isNeutral(text) ? [] : `${key} ${cutText(text, 40)}`;
+    const stated = replies.map((reply) => findValue(reply, key)).find((value) => !isAbsent(value));
+    return listConditions(key, stated ?? (isInUsage ? undefined : findValue(inputs, key)));
   });
   const options = ["web_search_options", "plugins"].filter((key) => hasContent(findValue(inputs, key)));
   const messages = [

@@ -201,6 +201,9 @@ describe("the usage of a call", () => {
 
   it.each([
     ["service_tier flex", { service_tier: "flex", usage: tokens }],
+    ["serviceTier priority", { serviceTier: { type: "priority" }, usage: tokens }],
+    ["performanceConfig optimized", { performanceConfig: { latency: "optimized" }, usage: tokens }],
+    ["server_side_tool_usage 2", { server_side_tool_usage: { SERVER_SIDE_TOOL_WEB_SEARCH: 2 }, usage: tokens }],
     ["service_tier batch", { usage: { ...tokens, service_tier: "batch" } }],
     ["prompt_tokens_details.audio_tokens 5", { usage: { ...tokens, prompt_tokens_details: { audio_tokens: 5 } } }],
     [
@@ -267,6 +270,8 @@ describe("the usage of a call", () => {
     [
       {
         service_tier: "default",
+        performanceConfig: { latency: "standard" },
+        server_side_tool_usage: { SERVER_SIDE_TOOL_WEB_SEARCH: 0 },
         usage: { ...tokens, service_tier: "standard", cache_creation: { ephemeral_1h_input_tokens: 0 } },
       },
     ],

@@ -138,7 +138,7 @@ const openConversion = async (files: readonly records.ConvertedFile[], format: F
     isFormatGiven: from !== "auto" && messagesFrom === undefined,
     findOthers: from === "auto" && messagesFrom === undefined ? await openFormatFinder() : () => [],
     isGroupedByKey: groupBy !== undefined && format.isGrouped !== true,
-    converter: joinTurns(groupByKeys(format.open(formatRun), format, groupBy), format),
+    converter: joinTurns(groupByKeys(format.open(formatRun), format, groupBy), format, (text) => countNote(run, text)),
     output: new lines.GroupLines(await openSpool(run.options.host), run.options),
     broken: openBrokenGroups(),
     keys: noKeys,
@@ -174,7 +174,7 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
     broken.reportAll(copies);
     for (const { copy } of copies) {
       const note = areTurns(copy.id) ? turnsNote : "left out a copy of a rollout";
-      run.notes.set(note, (run.notes.get(note) ?? 0) + 1);
+      countNote(run, note);
     }
     if (formatRun.receipt) await leaveOutCopies(copies, { format, converter, receipt: run.counter });
     for (const { file: fileName, position, group, fault } of converter.findFaults?.() ?? []) {
@@ -234,16 +234,18 @@ const describeMisfit = ({ format, isFormatGiven, keys, findOthers }: FormatConve
   return others.length === 0 ? {} : { otherFormats: others.map(({ name }) => name), keys: [] };
 };
 
+const countNote = ({ notes }: ConversionRun, text: string) => notes.set(text, (notes.get(text) ?? 0) + 1);
+
 const listKeys = (value: Value) => (value.isText ? undefined : value.members().map(([key]) => key));
 
 /** Records are converted again after `endCounting`, which ends the counts of notes. */
 const openFormatRun = (files: readonly records.ConvertedFile[], format: Format, run: ConversionRun) => {
-  const { documents, notes } = run;
+  const { documents } = run;
   // Without a receipt, the values of most columns are unknown.
   const receipt = format.columns && !run.receipt ? undefined : run.counter;
   let isCounting = true;
   const note = (text: string) => {
-    if (isCounting) notes.set(text, (notes.get(text) ?? 0) + 1);
+    if (isCounting) countNote(run, text);
   };
   const firstRecords = new Map<string, string>();
   const lists = new Map(files.map((file) => [join(file.name), file.records]));

@@ -47,6 +47,7 @@ export const readRewardsFile = async (file: string, host: Host) => {
 
 /** The lists of a report of SWE-bench, which counts empty patches and errors as not resolved. */
 const reportLists = { resolved_ids: "1", unresolved_ids: "0", empty_patch_ids: "0", error_ids: "0" };
+const otherLists: ReadonlySet<string> = new Set(["submitted_ids", "completed_ids", "incomplete_ids"]);
 
 const readReport = (text: string, file: string) => {
   const report: unknown = /"resolved_ids"/.test(text) ? parseJson(text)?.value : undefined;
@@ -63,6 +64,12 @@ const readReport = (text: string, file: string) => {
         throw invalidRewards(`--rewards ${file}: ${id} is resolved and not resolved`);
       rewards.set(id, reward);
     }
+  }
+  for (const [key, ids] of Object.entries(report)) {
+    if (!key.endsWith("_ids") || !Array.isArray(ids) || otherLists.has(key)) continue;
+    const unknown = ids.find((id) => !rewards.has(String(id)));
+    if (unknown !== undefined)
+      throw invalidRewards(`--rewards ${file}: ${unknown} is in the list ${key}, whose reward rollcall does not know`);
   }
   return rewards;
 };

@@ -1,6 +1,8 @@
 /** Groups the rollouts of a format by the keys of `--group-by`. */
 import { hash } from "node:crypto";
+import type { Path } from "../../json/table.ts";
 import { toKeyPaths } from "../index/ambiguous-groups.ts";
+import { unwrap } from "../messages/chat.ts";
 import type { Value } from "../messages/value.ts";
 import type { Converter, Format, FormatOptions, SourceRecord } from "./format.ts";
 import { crossFileMark } from "./written-rollout.ts";
@@ -17,7 +19,7 @@ export const groupByKeys = (
   );
   const findKey = (holders: readonly (Value | undefined)[]) => {
     const keys = keyPaths.map(
-      (paths) => holders.flatMap((holder) => paths.flatMap((path) => holder?.get(...path) ?? []))[0],
+      (paths) => holders.flatMap((holder) => paths.flatMap((path) => findInner(holder, path) ?? []))[0],
     );
     const texts = keys.flatMap((key) => (key ? formatKey(key) : []));
     return texts.length < keys.length ? undefined : `${crossFileMark}${texts.join()}`;
@@ -36,6 +38,10 @@ export const groupByKeys = (
   };
   return { ...converter, convert };
 };
+
+/** Writers of tables, such as trackio, have the JSON of an object as a text. */
+const findInner = (holder: Value | undefined, path: Path) =>
+  path.reduce<Value | undefined>((value, step) => unwrap(value)?.get(step), holder);
 
 /** Lists and objects can be long, so their digest is used. */
 const formatKey = (key: Value) => {

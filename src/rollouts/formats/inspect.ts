@@ -41,39 +41,50 @@ export const inspect: Format = {
     member === undefined
       ? value.get("eval", "task")?.isText && value.get("samples")?.isList
       : value.has("id") && value.get("epoch")?.isNumber,
-  open: (run) => ({ convert: (record) => convertRollouts(run, record) }),
+  open: (run) => {
+    const scorers = new Map<string, Set<string>>();
+    return { convert: (record) => convertRollouts(run, record, scorers) };
+  },
 };
 
 const chunkedSample = /_epoch_\d+\/sample\.json$/;
 
-const convertRollouts = (run: FormatRun, record: SourceRecord) => {
-  const { value, member } = record;
+/** @param scorers the only scorers of samples of the log */
+const convertRollouts = (run: FormatRun, record: SourceRecord, scorers: Map<string, Set<string>>) => {
+  const { value, member, file } = record;
+  const ofLog = scorers.get(file) ?? new Set<string>();
+  scorers.set(file, ofLog);
   const convert = (sample: Value, context: SampleLog): readonly Rollout[] =>
-    isUnscored(run, sample) ? run.skip(sample, "a sample without a score") : [convertRollout(run, sample, context)];
+    isUnscored(run, sample, context.log)
+      ? run.skip(sample, "a sample without a score")
+      : [convertRollout(run, sample, context)];
   if (member !== undefined) {
     const log = run.readSettings(record, "header.json") ?? run.readSettings(record, "_journal/start.json");
     const isOnly =
       log?.get("eval", "dataset", "samples")?.number === 1 && (log.get("eval", "config", "epochs")?.number ?? 1) === 1;
     const names = isOnly ? listFileIds(record) : [];
     noteIncomplete(run, record, log, run.readSettings(record, "header.json") !== undefined);
-    return convert(value, { log, names, isChunked: chunkedSample.test(member) });
+    return convert(value, { log, names, scorers: ofLog, isChunked: chunkedSample.test(member) });
   }
   noteIncomplete(run, record, value, true);
   const samples = value.requireItems("samples");
   const names = samples.length === 1 ? listFileIds(record) : [];
-  return samples.flatMap((sample) => convert(sample, { log: value, names, isChunked: false }));
+  return samples.flatMap((sample) => convert(sample, { log: value, names, scorers: ofLog, isChunked: false }));
 };
+
+const isIncomplete = (log: Value | undefined) => (log?.textAt("status") ?? "success") !== "success";
 
 /** Inspect writes the header last. */
 const noteIncomplete = (run: FormatRun, record: SourceRecord, log: Value | undefined, hasHeader: boolean) => {
   const status = log?.textAt("status") ?? "success";
-  if ((hasHeader && status === "success") || !run.isFirst(`log ${record.file}`, record)) return;
+  if ((hasHeader && !isIncomplete(log)) || !run.isFirst(`log ${record.file}`, record)) return;
   const why = hasHeader ? `the status of the log is \`${shortenName(status)}\`` : "the log has no header.json";
   run.note(`${why}, so the evaluation may have ended early, and samples can be missing`);
 };
 
-/** A scorer that leaves a sample unscored writes NaN, which is an empty object here. */
-const isUnscored = ({ options: { rewardFrom, rewards } }: FormatRun, sample: Value) => {
+/** A scorer that leaves a sample unscored writes NaN, which is an empty object here. A cancelled one was not scored. */
+const isUnscored = ({ options: { rewardFrom, rewards } }: FormatRun, sample: Value, log: Value | undefined) => {
+  if (!rewards && isIncomplete(log) && !sample.has("error") && findScores(sample, log).size === 0) return true;
   const names = rewards ? [] : sample.members("scores").map(([name]) => name);
   const paths = rewardFrom?.map(({ path }) => path) ?? (names.length === 1 ? [["scores", ...names, "value"]] : []);
   return paths.some((path) => {
@@ -87,9 +98,10 @@ interface SampleLog {
   /** The names of the file if the log has no other sample. */
   names: readonly string[];
   isChunked: boolean;
+  scorers: Set<string>;
 }
 
-const convertRollout = (formatRun: FormatRun, sample: Value, { log, names, isChunked }: SampleLog) => {
+const convertRollout = (formatRun: FormatRun, sample: Value, { log, names, isChunked, scorers }: SampleLog) => {
   const run = { ...formatRun, note: noteOnce(formatRun) };
   const id = sample.get("id");
   const group = id?.plain;
@@ -108,7 +120,7 @@ const convertRollout = (formatRun: FormatRun, sample: Value, { log, names, isChu
     const started = sample.get("started_at");
     const startTime = /T.*(?:Z|[+-]\d\d:?\d\d)$/i.test(started?.text ?? "") ? started : undefined;
     return buildTrajectory({
-      reward: findSampleReward(run, sample, { scores, names }),
+      reward: findSampleReward(run, sample, { scores, names, scorers }),
       ...readMessages(run, sample),
       metrics: convertMetrics(run, scores),
       metadata: [...convertMetadata(sample, log, scores, startTime), ["error", error?.get("message") ?? error]],
@@ -142,20 +154,22 @@ type Scores = ReadonlyMap<string, Value>;
 const findSampleReward = (
   run: FormatRun,
   sample: Value,
-  { scores, names }: { scores: Scores; names: readonly string[] },
+  { scores, names, scorers }: { scores: Scores; names: readonly string[]; scorers: Set<string> },
 ) => {
   const { rewardFrom, rewards } = run.options;
   const [[name, score] = []] = scores;
   const value = scores.size === 1 ? score?.get("value") : undefined;
   const own = value?.canBeMetric ? value : value && convertGrade(run, value);
-  if (own && !rewardFrom && !rewards) {
+  const candidates = own ? scorers.add(`${name}`) : scores;
+  const [first] = scorers;
+  if (own && name === first && !rewardFrom && !rewards) {
     run.note(`used the score of the only scorer, ${name}, as the reward`);
     return findReward(run, { record: sample, ids: [], readOwn: () => own });
   }
   if (!rewardFrom && !rewards) {
     throw missingReward(
       sample,
-      Array.from(scores.keys(), (name) => `scores.${name}.value`),
+      Array.from(candidates.keys(), (name) => `scores.${name}.value`),
     );
   }
   const findValue = (path: Path) => {

@@ -70,8 +70,9 @@ const convertTrajectory = (run: FormatRun, row: Value) => {
     );
   const ids = [row.get("_ng_task_index"), response.get("id")];
   const reward = findReward(run, { record: row, ids, readOwn: () => requireReward(row, "reward") });
+  // Every other number in a row of tau2's agent is a setting of its request.
   const isMetric = (key: string, { canBeMetric }: Value) =>
-    canBeMetric && !key.startsWith("_") && !settings.includes(key);
+    canBeMetric && !key.startsWith("_") && (!isTau2(row) || key === "duration");
   const members = row.flatMembers().filter(([key]) => key !== "reward");
   return buildTrajectory({
     reward,
@@ -88,9 +89,6 @@ const convertTrajectory = (run: FormatRun, row: Value) => {
     ],
   });
 };
-
-/** The writer of tau2's agent leaves these values out of its metrics. */
-const settings = ["seed", "verbose_logs", "audio_debug", "audio_taps", "auto_review"];
 
 /** tau2's agent puts the turns up to its second answer into `input`. The whole run is in its result. */
 const convertTurns = (run: FormatRun, row: Value) => {

@@ -33,20 +33,26 @@ const unsampledNote =
 
 const turnFault =
   "a row of the input continues another row, so rows are turns of one rollout (add a column with the rollout's id, such as rollout_id, also if a short rollout only begins like a longer one)";
+const separateNote =
+  "counted a row as a rollout of its own, although another row has the same rollout id, because neither continues the other";
+const lateIdFault =
+  "the row has a rollout's id and earlier answers, but the first row of its file has no rollout id, so the row that sampled these answers is unknown (give each row of the file the id of its rollout)";
 const outputsFault =
   "the rollout has several outputs, of which none continues the others (write all its turns to one row of openai-chat)";
 
 interface Row extends Omit<RecordFault, "fault"> {
   readonly digests: readonly number[];
   readonly rolloutId: string | undefined;
+  readonly hasOutputs: boolean;
 }
 
 /** A row is a turn of another row if the other row begins with all of its messages and has more. */
-export const joinTurns = (converter: Converter, format: Format): Converter => {
+export const joinTurns = (converter: Converter, format: Format, note: (text: string) => void): Converter => {
   const { listTurns, findOutputs } = format;
   if (!listTurns) return converter;
   const [ends, prefixes] = [new Set<number>(), new Set<number>()];
   const sampled = new Map<number, boolean>();
+  const filesWithoutIds = new Set<string>();
   const rows: Row[] = [];
   let isComplete = false;
   const isContinued = (digest: number) => ends.has(digest) && prefixes.has(digest);
@@ -63,7 +69,7 @@ export const joinTurns = (converter: Converter, format: Format): Converter => {
     if (!isComplete) {
       for (const end of turns.ends) ends.add(end);
       for (const prefix of turns.prefixes) prefixes.add(prefix);
-      if (rolloutId === undefined || outputs !== undefined) rows.push({ file, position, group, digests, rolloutId });
+      rows.push({ file, position, group, digests, rolloutId, hasOutputs: outputs !== undefined });
     }
     if (rolloutId === undefined) return;
     const id = () => {
@@ -80,11 +86,14 @@ export const joinTurns = (converter: Converter, format: Format): Converter => {
       preview: (record) => {
         const { rolloutId, turns } = digestRow(record);
         for (const [digest, isExact] of rolloutId === undefined ? [] : (turns?.own ?? [])) sampled.set(digest, isExact);
-        return rolloutId !== undefined || record.position > 0;
+        if (rolloutId === undefined && record.position === 0) filesWithoutIds.add(record.file);
+        return !filesWithoutIds.has(record.file);
       },
     }),
     convert: (record) => {
       const row = digestRow(record);
+      if (row.rolloutId !== undefined && filesWithoutIds.has(record.file) && row.turns?.hasAnswers)
+        throw record.value.error(lateIdFault);
       if (sampled.size > 0) record.sampled = row.turns?.earlier.map((digest) => sampled.get(digest));
       try {
         return converter.convert(record);
@@ -99,9 +108,12 @@ export const joinTurns = (converter: Converter, format: Format): Converter => {
       for (const row of rows)
         if (row.rolloutId !== undefined)
           outputs.set(row.rolloutId, (outputs.get(row.rolloutId) ?? new Set()).add(keyOf(row)));
-      const faults = rows.flatMap(({ digests, rolloutId, ...row }) => {
+      const faults = rows.flatMap(({ digests, rolloutId, hasOutputs, ...row }) => {
         if (rolloutId === undefined) return digests.some(isContinued) ? { ...row, fault: turnFault } : [];
-        return (outputs.get(rolloutId)?.size ?? 0) > 1 ? { ...row, fault: outputsFault } : [];
+        if ((outputs.get(rolloutId)?.size ?? 0) < 2) return [];
+        if (hasOutputs) return { ...row, fault: outputsFault };
+        if (!digests.some(isContinued)) note(separateNote);
+        return [];
       });
       return [...(converter.findFaults?.() ?? []), ...faults];
     },
@@ -127,6 +139,8 @@ interface TurnDigests {
   readonly ends: readonly number[];
   /** The digests of the answers in the prompt. */
   readonly earlier: readonly number[];
+  /** True if `earlier` is of answers, not of each line of a prompt without marks. */
+  readonly hasAnswers: boolean;
   /** The digests of the sampled answers. True if another row that has the digest has the answer's text. */
   readonly own: readonly (readonly [digest: number, isExact: boolean])[];
   /** Larger for a row with more turns. */
@@ -160,7 +174,7 @@ const digestTurns = ({ prompt = [], sampled }: RowTurns, seed = ""): TurnDigests
   const ends = brief === digest ? [digest] : [brief, digest];
   const ownAnswers = [...ends.map((end) => [end, false] as const), ...answers.slice(earlierAnswers)];
   const earlier = answers.slice(0, earlierAnswers).map(([answer]) => answer);
-  return { prefixes, ends, earlier, own: ownAnswers, size: turns.length };
+  return { prefixes, ends, earlier, hasAnswers: earlierAnswers > 0, own: ownAnswers, size: turns.length };
 };
 
 const digestBytes = 6;
@@ -205,7 +219,7 @@ const digestTexts = (prompt: string, answer: string, seedEnd: number): TurnDiges
   }
   const end = toNumber(atLastWord, lengthOfWords);
   const kept = prefixes.slice(-maxStarts);
-  return { prefixes: kept, ends: [end], own: [[end, false]], earlier: kept, size: text.length };
+  return { prefixes: kept, ends: [end], own: [[end, false]], earlier: kept, hasAnswers: false, size: text.length };
 };
 
 const [newline, space] = [0x0a, 0x20];

@@ -17,6 +17,11 @@ const unknownFormats: Readonly<Record<string, (record: Value) => boolean | undef
   "lines of columns (ms-swift, ROLL), because each value is a list with an element for each rollout": (record) =>
     ["prompt", "messages"].some((key) => record.get(key, 0)?.isText || record.get(key, 0)?.isList) &&
     ["completion", "responses"].some((key) => record.get(key, 0)?.isText),
+  "logs of Inspect that only have a header, because they have no samples (pass the log's .eval file)": (record) =>
+    record.get("eval", "task")?.isText === true && record.has("status") && !record.has("samples"),
+  "output of OpenAI's batch API, whose prompts are in its input (join both by custom_id to rows of chat messages)": (
+    record,
+  ) => isText(record, "custom_id") && record.hasAny("response", "error"),
   [`sessions of Codex, ${nothingSampled}`]: (record) =>
     (codexTypes.test(record.textAt("type") ?? "") && record.get("payload")?.isObject) ||
     (isText(record, "id", "timestamp") && record.hasAny("instructions", "git") && !record.has("messages")),

@@ -19,7 +19,7 @@ export const verifiersV0: Format = {
   title: "results of verifiers v0",
   keys: {
     group:
-      "the rows with the same group_id, or else with the same env_name and example_id (older rows: prompt, answer and info)",
+      "the rows with the same group_id, or else with the same env_name (or task) and example_id (older rows: prompt, answer and info)",
     reward: "`reward`",
     sampled: "the assistant's turns in `completion`",
   },
@@ -31,18 +31,26 @@ export const verifiersV0: Format = {
     (value.has("completion") || (value.has("error") && value.has("example_id"))) &&
     value.hasAny("example_id", "id") &&
     value.hasAny("task", "answer", "info", "metrics"),
-  open: (run) => ({ convert: (record) => convertRollout(run, record) }),
+  open: (run) => {
+    let environment = "";
+    return {
+      convert: (record) => {
+        // Several environments number their examples from 0. Older rows name the environment in `task`.
+        const named = record.value.get("env_name") ?? record.value.get("task");
+        // The environment can be in the missing part of a truncated row.
+        environment = named?.raw ?? (record.isTruncated ? environment : "");
+        return convertRollout(run, record, environment);
+      },
+    };
+  },
 };
 
-const convertRollout = (run: FormatRun, record: SourceRecord): readonly Rollout[] => {
+const convertRollout = (run: FormatRun, record: SourceRecord, environment: string): readonly Rollout[] => {
   const row = record.value;
   const id = row.get("example_id") ?? row.get("id") ?? row.require("example_id");
   const group = row.get("group_id");
-  // prime-rl trains on several environments, which number their examples from 0.
   const example = row.get("example_id")?.raw ?? digestExample(row);
-  record.group = group
-    ? `group ${group.raw}`
-    : `${formatSteps(readSteps(row))} ${row.get("env_name")?.raw ?? ""} ${example}`;
+  record.group = group ? `group ${group.raw}` : `${formatSteps(readSteps(row))} ${environment} ${example}`;
   record.isGroupDerived = !group;
   const error = row.get("error");
   const rolloutId = row.get("rollout_id")?.raw;

@@ -60,8 +60,10 @@ const openEpisodes = (run: FormatRun): Converter => {
   if (run.files.some((file) => streamFile.test(file)) && !run.files.some((file) => /[/\\]annotations[/\\]/.test(file)))
     run.note("read a stream of prime-rl without annotations (pass the folder that contains stream and annotations)");
   const kinds = new Set<string>();
-  const isOfOtherSplit = (value: Value) => {
+  const isOfOtherSplit = ({ value, file }: SourceRecord) => {
     const kind = kindOf(value)?.text;
+    if (kind === undefined && streamFile.test(file))
+      run.note("read rollouts without info.kind, which can be of another split (--where selects)");
     if (kind === undefined) return false;
     if (split !== undefined && kind !== split)
       run.note(`left out a rollout of kind ${kind}, because the split is ${split}`);
@@ -95,7 +97,7 @@ const openEpisodes = (run: FormatRun): Converter => {
     convert: (record) => {
       const { value } = record;
       if (isAnnotation(value)) return addAnnotation(value);
-      if (isOfOtherSplit(value)) return undefined;
+      if (isOfOtherSplit(record)) return undefined;
       const key = findKey(record);
       record.group = key;
       const traces = value.has("nodes") ? [value] : value.requireItems("traces");

@@ -1,5 +1,5 @@
 /** Keeps the turns of others out of answers, and splits prompts that a chat template formatted. */
-import { findForeignTurn, hasUnknownMark, splitTemplate } from "./chat-marks.ts";
+import { findForeignTurn, hasUnknownMark, removeTurnEnd, splitTemplate } from "./chat-marks.ts";
 import { addition, type Json, literal } from "./output-json.ts";
 import type { Value } from "./value.ts";
 
@@ -18,6 +18,15 @@ export const requireOwnWords = <Content extends Value | undefined>(content: Cont
       );
   }
   return content;
+};
+
+/** A template adds the end of a turn, so a message does not have it. `</s>` can be HTML. */
+export const omitTurnEnd = (run: { note(text: string): void }, content: Value): Json => {
+  const text = (content.canHaveTurnMarks && content.text) || "";
+  const own = text.includes("<s>") ? text : removeTurnEnd(text);
+  if (own === text) return content;
+  run.note("removed the token with which a template ends a turn from answers");
+  return literal(own, content);
 };
 
 /** Returns the turns of a prompt, which is a turn of the user if no template formatted it. Default of `given`: all */
