@@ -17,10 +17,10 @@ const pairs =
 
 /** The words in the tokens of an answer, and in tokens that are parts of other marks. */
 const ownToken =
-  "<[|｜](?:[a-z\\d]+[_▁.])*?(?:calls?|function|tool|sep|argument|channel|message|constrain|python|plugin|interpreter|action|think|thinking|thought|solution|text|box|quad|ref|vision|image|video|audio|speech|fim|suffix|repo|file|cite|code|im_middle|open|close|(?:start|end)ofthink|(?:start|end)_response)(?:[_▁](?!results?|outputs?|responses?)[a-z\\d]+)*[|｜]?>";
+  "<[|｜](?:[a-z\\d]+[_▁.])*?(?:calls?|function|tool|sep|argument|channel|message|constrain|python|plugin|interpreter|action|think|thinking|thought|solution|answer|reasoning|analysis|final|text|box|quad|ref|vision|image|video|audio|speech|fim|suffix|repo|file|cite|code|im_middle|open|close|(?:start|end)ofthink|(?:start|end)_response)(?:[_▁](?!results?|outputs?|responses?)[a-z\\d]+)*[|｜]?>";
 
 const endToken =
-  "<\\|(?:im_end|eot_id|eom_id|eot|eom|eos|bom|end|return|call|end_of_text|endoftext|separator|(?:message|role)_sep|role_end|end_of_msg|(?:END|START)_OF_TURN_TOKEN|turn_end|end_?of(?!_?(?:thought|think|solution|box|image|audio|video|cite))\\w+|(?:finetune_right_)?pad(?:_token|_id)?)\\|>|<end_of_(?:turn|sentence|utterance)>|<turn\\|>|<pad>|</s>|</longcat_s>|<eos>|<seed:eos>|<｜(?:end▁of▁sentence|hy_place▁holder▁no▁\\d)｜>|\\[\\|endofturn\\|\\]|\\[e~\\[|\\[unused10\\]|\\[/(?:SYSTEM_PROMPT|AVAILABLE_TOOLS)\\]";
+  "<\\|(?:im_end|eot_id|eom_id|eot|eom|eos|bom|end|return|call|end_of_text|endoftext|separator|(?:message|role)_sep|role_end|end_of_msg|(?:END|START)_OF_TURN_TOKEN|turn_end|end_?of(?!_?(?:thought|think|solution|answer|reasoning|box|image|audio|video|cite))\\w+|(?:finetune_right_)?pad(?:_token|_id)?)\\|>|<end_of_(?:turn|sentence|utterance)>|<turn\\|>|<pad>|</s>|</longcat_s>|<eos>|<seed:eos>|<｜(?:end▁of▁sentence|hy_place▁holder▁no▁\\d)｜>|\\[\\|endofturn\\|\\]|\\[e~\\[|\\[unused10\\]|\\[/(?:SYSTEM_PROMPT|AVAILABLE_TOOLS)\\]";
 
 /** Any other token has an unknown meaning. */
 const unknownToken = "<[|｜][^\\s<>|｜]{3,40}[|｜]>";

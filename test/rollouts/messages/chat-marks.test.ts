@@ -86,6 +86,7 @@ const ownWords = {
   "an unknown end of a turn": "4<|im_end|><|done|>\n<|padding_1|>",
   "an unknown token in prose": "The token <|next_speaker|> is new.",
   "thoughts and boxes": "<|begin_of_thought|>a<|end_of_thought|><|begin_of_box|>4<|end_of_box|>",
+  "thoughts of ether0": "<|think_start|>a<|think_end|><|answer_start|>4<|answer_end|>",
   "calls of Kimi-K3": "<|open|>think<|sep|>a<|close|>think<|sep|><|open|>response<|sep|>b<|close|>response<|sep|>",
   "calls of Gemma 4": "<|channel>thought\na<channel|><|tool_call>call:f{}<tool_call|>",
   "a pad in HTML": "<s>3</s> 4",
