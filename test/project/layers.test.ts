@@ -57,7 +57,7 @@ const modules: Readonly<Record<string, Module>> = {
   "logging/send": {
     imports: "logging/ledger rollouts/dataset rollouts/index rollouts/input rollouts/rules wire/client wire/contract",
     uses: "files",
-    open: "follow/follow log-dataset log-result outcome policy request-body verify-ledger",
+    open: "follow/follow follow/followed-files log-dataset log-result outcome policy request-body verify-ledger",
   },
   "logging/ledger": {
     imports: "database rollouts/index",

@@ -2,7 +2,7 @@
 
 import { isFailure, toProblemDocument } from "../../failure.ts";
 import { tryParseRawJson } from "../../json/raw-json.ts";
-import type { FollowOptions } from "../../logging/send/follow/follow.ts";
+import type { FollowPolicy } from "../../logging/send/follow/followed-files.ts";
 import type { LogResult } from "../../logging/send/log-result.ts";
 import { groupOutcomes, outcomes } from "../../logging/send/outcome.ts";
 import type { LogPolicy, SendProgress } from "../../logging/send/policy.ts";
@@ -22,7 +22,7 @@ export interface LogRun {
   context: Context;
   settings: Settings;
   typed: LogOptions;
-  follow: Pick<FollowOptions, "file" | "everyMs" | "groupSize" | "groupIdleMs"> | undefined;
+  follow: Pick<FollowPolicy, "file" | "everyMs" | "groupSize" | "groupIdleMs"> | undefined;
   ledger: LogPolicy["ledger"];
   meter: Meter;
   compression: LogPolicy["compression"];

@@ -125,7 +125,7 @@ const logFollowed = async (run: LogRun, follow: NonNullable<LogRun["follow"]>) =
   const { dataset, result } = await (await import("../../logging/send/follow/follow.ts"))
     .followFile({
       ...setup,
-      options: { ...follow, groupBy: typed.groupBy, strictness: readStrictness(typed) },
+      policy: { ...setup.policy, ...follow, groupBy: typed.groupBy, strictness: readStrictness(typed) },
       events: {
         ...setup.events,
         onEvent: (event) => {

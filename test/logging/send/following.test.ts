@@ -1,7 +1,8 @@
 import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type FollowEvents, type FollowOptions, followFile } from "../../../src/logging/send/follow/follow.ts";
+import { followFile } from "../../../src/logging/send/follow/follow.ts";
+import type { FollowEvents, FollowPolicy } from "../../../src/logging/send/follow/followed-files.ts";
 import { interrupted } from "../../../src/system/failures.ts";
 import type { Attempt } from "../../../src/wire/client/client.ts";
 import { requestRefused } from "../../../src/wire/client/failures.ts";
@@ -23,7 +24,7 @@ const bare = (id: number, reward: number) => `${line(reward, `,"group_id":${id}`
 const rejectsOf = (file: string): readonly string[] =>
   existsSync(`${file}.rejected`) ? readFileSync(`${file}.rejected`, "utf8").trimEnd().split("\n") : [];
 
-type FollowRunOptions = DeliverOptions & FollowOptions & FollowEvents;
+type FollowRunOptions = DeliverOptions & FollowPolicy & FollowEvents;
 
 /** Follows a file with a clock that only waits advance. Each wait does the next step. The last step is Ctrl-C. */
 const follow = async (
@@ -69,7 +70,7 @@ const follow = async (
     client: async () => client,
     ...more,
   };
-  const { result, dataset } = await followFile({ policy: run, tools: run, events: run, options: run });
+  const { result, dataset } = await followFile({ policy: run, tools: run, events: run });
   await dataset.close();
   const { read, logged, already_logged: before, rejected, unknown, not_sent: unsent } = result.groups;
   return {

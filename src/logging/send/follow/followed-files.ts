@@ -19,27 +19,35 @@ import { invalidInput } from "../../../rollouts/rules/failures.ts";
 import { Problems } from "../../../rollouts/rules/problems.ts";
 import type { Strictness } from "../../../rollouts/rules/rules.ts";
 import { getErrorCode } from "../../../system/files.ts";
-import type { Host } from "../../../system/host.ts";
 import { fileNotFollowable } from "../failures.ts";
+import type { LogEvents, LogPolicy, LogSetup } from "../policy.ts";
 
-export interface FollowedFileOptions {
-  host: Host;
-  file: string;
-  split: string | undefined;
-  groupBy: readonly string[] | undefined;
-  strictness: Strictness;
-  onEvent: (event: "waiting" | "moved" | "rewritten") => void;
-}
+export type FollowPolicy = LogPolicy &
+  Readonly<{
+    file: string;
+    groupBy: readonly string[] | undefined;
+    strictness: Strictness;
+    /** The longest time that a complete group waits. */
+    everyMs: number;
+    groupSize: number | undefined;
+    groupIdleMs: number;
+  }>;
 
-type CompletionOptions = Pick<AssemblyOptions, "size" | "wasSent" | "onInvalid" | "onComplete"> & {
-  dedupKeys: DedupKeys;
-};
+export type FollowEvents = LogEvents &
+  Readonly<{
+    onEvent: (event: "waiting" | "moved" | "rewritten") => void;
+    onRead: (bytes: number) => void;
+  }>;
+
+export type FollowSetup = LogSetup & Readonly<{ policy: FollowPolicy; events: FollowEvents }>;
+
+type Assembly = Pick<AssemblyOptions, "wasSent" | "onInvalid" | "onComplete"> & { dedupKeys: DedupKeys };
 
 export interface FollowedFile {
-  index: number;
-  tail: Tail;
-  assembler: GroupAssembler;
-  scan: Scan;
+  readonly index: number;
+  readonly tail: Tail;
+  readonly assembler: GroupAssembler;
+  readonly scan: Scan;
   /** A time of `host.elapsed`. */
   changedAt: number;
   /** True if a later file exists and this file no longer grows. */
@@ -51,24 +59,24 @@ export class FollowedFiles {
   readonly all: FollowedFile[] = [];
   /** All groups of all files. */
   readonly dataset: Dataset;
-  readonly #options: FollowedFileOptions;
-  readonly #completion: CompletionOptions;
+  readonly #setup: FollowSetup;
+  readonly #assembly: Assembly;
   readonly #sources: Source[] = [];
   #isWaiting = false;
   #comparedCount = 0;
   #isMixed = false;
 
-  constructor(options: FollowedFileOptions, completion: CompletionOptions) {
-    this.#options = options;
-    this.#completion = completion;
+  constructor(setup: FollowSetup, assembly: Assembly) {
+    this.#setup = setup;
+    this.#assembly = assembly;
     const sources = this.#sources;
-    const scan = createScanResult(options.strictness);
+    const scan = createScanResult(setup.policy.strictness);
     scan.rewardsOfSources.push(scan.rewards);
     this.dataset = {
       sources,
       scan,
       problems: scan.problems,
-      split: options.split,
+      split: setup.policy.split,
       groups: new Groups(scan.parts),
       get ownKeys() {
         return scan.requests.distinct[0]?.keys ?? new Map();
@@ -86,7 +94,7 @@ export class FollowedFiles {
     if (thrown instanceof Failure) return thrown;
     const code = getErrorCode(thrown);
     if (code === "unknown") throw thrown;
-    this.dataset.problems.report("file-unreadable", { code }, { file: this.#options.file });
+    this.dataset.problems.report("file-unreadable", { code }, { file: this.#setup.policy.file });
     return invalidInput(this.dataset.problems);
   }
 
@@ -95,39 +103,39 @@ export class FollowedFiles {
     const before = this.all.at(-1);
     if (before && !before.isRewritten && !before.tail.isMoved()) return;
     if (this.all.some(({ isRewritten, isFinished, tail }) => !isRewritten && !isFinished && tail.isCurrent())) return;
-    const { host, onEvent } = this.#options;
-    const wasWaiting = this.#isWaiting;
-    this.#isWaiting = !(await this.#openNext());
-    if (this.#isWaiting) {
-      if (!wasWaiting) onEvent("waiting");
-    } else if (before) {
-      before.changedAt = host.elapsed();
-      onEvent(before.isRewritten ? "rewritten" : "moved");
-    }
+    const { onEvent } = this.#setup.events;
+    const isOpen = await this.#openNext();
+    if (!isOpen && !this.#isWaiting) onEvent("waiting");
+    this.#isWaiting = !isOpen;
+    if (!isOpen || !before) return;
+    before.changedAt = this.#setup.tools.host.elapsed();
+    onEvent(before.isRewritten ? "rewritten" : "moved");
   }
 
   /** Returns false if the file does not exist. */
   async #openNext() {
-    const { file, groupBy, host } = this.#options;
+    const { file, groupBy, groupSize: size } = this.#setup.policy;
+    const { elapsed } = this.#setup.tools.host;
+    const { dedupKeys, ...assembly } = this.#assembly;
     const { scan, groups, problems } = this.dataset;
     const index = this.all.length;
     try {
       await this.#requireRegularFile();
       const tail = await openTail(file, index > 0 ? `${file} (version ${index + 1})` : file);
-      const { dedupKeys, ...completion } = this.#completion;
       this.#sources.push(tail.source);
       problems.inputs = this.#sources.map(({ name }) => name);
       const assembler = new GroupAssembler({
-        ...completion,
+        ...assembly,
+        size,
         scan,
         groups,
         isGroupedByKey: groupBy !== undefined,
         file: tail.source.name,
         keys: dedupKeys.addInput(),
-        elapsed: host.elapsed,
+        elapsed,
       });
       const fileScan = new Scan(tail.source, { index, groupBy, result: scan });
-      const state = { changedAt: host.elapsed(), isFinished: false, isRewritten: false };
+      const state = { changedAt: elapsed(), isFinished: false, isRewritten: false };
       this.all.push({ index, tail, assembler, scan: fileScan, ...state });
       return true;
     } catch (thrown) {
@@ -137,7 +145,7 @@ export class FollowedFiles {
   }
 
   async #requireRegularFile() {
-    const { file } = this.#options;
+    const { file } = this.#setup.policy;
     const { problems } = this.dataset;
     const facts = await stat(file);
     if (facts.isDirectory()) {
@@ -148,7 +156,7 @@ export class FollowedFiles {
     if (!facts.isFile()) throw fileNotFollowable(file, "not-a-file");
   }
 
-  /** Calls `onLines` after each block of lines. */
+  /** Reads the new complete lines. Calls `onLines` after each block of lines. */
   async read({ tail, scan, assembler }: FollowedFile, onLines: () => Promise<void>) {
     const head = tail.taken === 0 ? tail.head() : Buffer.alloc(0);
     if (tail.taken === 0) this.#requireText(head);
@@ -158,7 +166,7 @@ export class FollowedFiles {
     const { parts } = this.dataset.scan;
     try {
       for await (const block of readBlocks(tail.source.bytes, { start, end })) {
-        if (this.#options.host.urgent.aborted) return;
+        if (this.#setup.tools.host.urgent.aborted) return;
         const first = parts.count;
         await scan.scanFrame(block);
         await tail.skip(block.start);
@@ -169,13 +177,13 @@ export class FollowedFiles {
       }
       await tail.skip(end);
     } catch (thrown) {
-      // The next poll finds that the file was rewritten.
+      // The next pass finds that the file was rewritten.
       if (!(thrown instanceof ShrunkSourceError)) throw thrown;
     }
   }
 
   #requireText(head: Buffer) {
-    const { file } = this.#options;
+    const { file } = this.#setup.policy;
     const { problems } = this.dataset;
     if (findDecompressor(head)) throw fileNotFollowable(file, "compressed");
     if (/^[\s\ufeff]*[{[]\s*\n/.test(head.toString("utf8"))) throw fileNotFollowable(file, "document");
@@ -187,7 +195,7 @@ export class FollowedFiles {
 
   /** Returns the first line with a new error. */
   #reportNewMismatches() {
-    const { split, strictness } = this.#options;
+    const { split, strictness } = this.#setup.policy;
     const { requests, shapes } = this.dataset.scan;
     const count = requests.byContent.size + shapes.size;
     if (count === this.#comparedCount) return undefined;
