@@ -17,7 +17,7 @@ import type { SentRequest } from "./send-result.ts";
 export const attemptUntilFinal = async (delivery: Delivery, request: SentRequest) => {
   const { policy, runLedger, tools } = delivery;
   const { host } = tools;
-  const body = await openBody(delivery, request.request);
+  const body = await openBody(delivery, request);
   let firstEndMs: number | undefined;
   for (let next = 2; ; next++) {
     const waitedMs = firstEndMs === undefined ? 0 : host.elapsed() - firstEndMs;
@@ -32,7 +32,7 @@ export const attemptUntilFinal = async (delivery: Delivery, request: SentRequest
     if (isLate || isStopped || !canRetry(delivery, recorded, attempt)) return attempt;
     const onWait = (retry: Retry) => {
       delivery.sent.obstacle = attempt.failure;
-      delivery.reportAttempt(request.request, attempt, { outcome, retry });
+      delivery.reportAttempt(request, attempt, { outcome, retry });
     };
     const minMs = attempt.kind === "answered" ? attempt.retryAfterMs : undefined;
     if (!(await delivery.retryBudget.wait(minMs, { attempt: next, onWait }))) return attempt;
@@ -56,7 +56,7 @@ const noteAttempt = ({ dataset, tools }: Delivery, request: SentRequest, attempt
   let calls = emptyCallList;
   if (isAnswered && outcome === "logged") {
     // The service records at most one call for each trajectory.
-    const maxCalls = request.request.groups.reduce((sum, group) => sum + dataset.groups.trajectoriesOf(group), 0);
+    const maxCalls = request.groups.reduce((sum, group) => sum + dataset.groups.trajectoriesOf(group), 0);
     calls = findCallList(attempt.body, maxCalls, tools.redact);
   }
   request.lastAttempt = { status: isAnswered ? attempt.status : null, cause: isAnswered ? null : attempt.code, calls };
@@ -72,7 +72,7 @@ const canRetry = ({ policy, runLedger }: Delivery, recorded: RecordedRequest, at
 
 const attemptOnce = async (
   delivery: Delivery,
-  { request, recorded }: SentRequest,
+  { recorded, bytes }: SentRequest,
   { length, chunks, waitedMs }: StreamedBody & { waitedMs: number },
 ) => {
   const { policy, runLedger } = delivery;
@@ -85,10 +85,10 @@ const attemptOnce = async (
       runLedger.requireLease();
       yield chunk;
       // Progress counts uncompressed bytes.
-      const bytes = Math.floor((chunk.length * request.bytes) / length);
-      handedOver += bytes;
-      delivery.inFlightBytes += bytes;
-      if (bytes > 0) delivery.reportProgress();
+      const sentBytes = Math.floor((chunk.length * bytes) / length);
+      handedOver += sentBytes;
+      delivery.inFlightBytes += sentBytes;
+      if (sentBytes > 0) delivery.reportProgress();
     }
   };
   try {

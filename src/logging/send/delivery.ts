@@ -8,15 +8,12 @@ import type { DedupKeys } from "../../rollouts/index/dedup-keys.ts";
 import type { Attempt, Client } from "../../wire/client/client.ts";
 import type { RetryBudget } from "../../wire/client/retry.ts";
 import { openPriorOutcomes, type PriorOutcomes } from "../ledger/prior-outcomes.ts";
-import { type RecordedRequest, RunLedger } from "../ledger/recorded-requests.ts";
+import { RunLedger } from "../ledger/recorded-requests.ts";
 import type { GroupOutcomes } from "./group-outcomes.ts";
 import { type BodyLimit, createEnvelope, cutRequests, type PlannedRequest } from "./plan.ts";
 import type { LogEvents, LogPolicy, LogSetup, LogTools, RequestChange } from "./policy.ts";
 import { nameRejects, openRejects, type RejectedGroup, type RejectsFile } from "./rejects.ts";
 import { SendResult } from "./send-result.ts";
-
-/** A job with `recorded` repeats the bytes and the key of an earlier request. */
-export type Job = Readonly<{ request: PlannedRequest; recorded?: RecordedRequest }>;
 
 interface KnownGroups {
   /** The path of the first input. */
@@ -39,8 +36,8 @@ export class Delivery {
   readonly rejects: RejectsFile | undefined;
   readonly sent = new SendResult();
   readonly progress = { requests: 0, bytes: 0, ofBytes: 0, groups: 0 };
-  queue: Job[] = [];
-  jobCount = 0;
+  queue: PlannedRequest[] = [];
+  plannedCount = 0;
   startedCount = 0;
   inFlightBytes = 0;
   /** After a 413, the maximum size of a request with several groups. */
@@ -116,7 +113,7 @@ export class Delivery {
     this.sent.stop ??= failure;
   }
 
-  /** Starts no further request. A signal explains more than the failure of the request in flight. */
+  /** Starts no further request. A signal explains more than the failure of a request. */
   stopAfterRequest(failure: Failure | undefined) {
     this.stop(this.#signalFailure() ?? failure);
   }
@@ -136,13 +133,9 @@ export class Delivery {
     this.events.onProgress({ ...progress, of: startedCount + queue.length, bytes, change });
   }
 
-  reportAttempt(
-    { groups, bytes }: PlannedRequest,
-    attempt: Attempt,
-    { outcome, retry }: Pick<RequestChange, "outcome" | "retry">,
-  ) {
+  reportAttempt({ groups, bytes }: PlannedRequest, attempt: Attempt, next: Pick<RequestChange, "outcome" | "retry">) {
     const reason = attempt.kind === "answered" ? String(attempt.status) : attempt.code;
-    this.reportProgress({ outcome, retry, groups: groups.length, bytes, reason, failure: attempt.failure });
+    this.reportProgress({ ...next, groups: groups.length, bytes, reason, failure: attempt.failure });
   }
 }
 

@@ -4,8 +4,8 @@ import { collectContents } from "../../rollouts/dataset/contents.ts";
 import { type DedupKeys, dedupKeyBytes } from "../../rollouts/index/dedup-keys.ts";
 import { type Entry, findGroups, isLogged } from "../ledger/entries.ts";
 import type { RecordedRequest, RunLedger } from "../ledger/recorded-requests.ts";
-import type { Delivery, Job } from "./delivery.ts";
-import { planRequest } from "./plan.ts";
+import type { Delivery } from "./delivery.ts";
+import { type PlannedRequest, planRequest } from "./plan.ts";
 import type { LogPolicy } from "./policy.ts";
 
 export const readPriorOutcomes = async ({ priorOutcomes, runLedger }: Delivery) =>
@@ -25,18 +25,18 @@ export const canResend = (
 /** `impossible` has the ids of requests whose groups or bytes changed. */
 export const planResends = (delivery: Delivery) => {
   const { policy, priorOutcomes, runLedger } = delivery;
-  const jobs: Job[] = [];
+  const requests: PlannedRequest[] = [];
   const impossible: string[] = [];
   for (const entry of priorOutcomes.unknownEntries()) {
     if (!canResend(entry, policy, runLedger)) continue;
-    const job = toJob(delivery, entry);
-    if (job) jobs.push(job);
+    const request = toRequest(delivery, entry);
+    if (request) requests.push(request);
     else impossible.push(entry.id);
   }
-  return { jobs, impossible };
+  return { requests, impossible };
 };
 
-const toJob = (delivery: Delivery, { id, key, firstTried, ...entry }: Entry): Job | undefined => {
+const toRequest = (delivery: Delivery, { id, key, firstTried, ...entry }: Entry): PlannedRequest | undefined => {
   const { dataset, dedupKeys } = delivery;
   const groups = Uint32Array.from(findGroups(entry.dedupKeys, dedupKeys.find));
   if (groups.length * dedupKeyBytes < entry.dedupKeys.length) return undefined;
@@ -44,7 +44,7 @@ const toJob = (delivery: Delivery, { id, key, firstTried, ...entry }: Entry): Jo
   const request = planRequest(dataset, { envelope, groups });
   if (request.bytes !== entry.bytes || envelope.digest !== entry.envelopeDigest) return undefined;
   const isSame = entry.contents.length === 0 || Buffer.compare(entry.contents, collectContents(dataset, groups)) === 0;
-  return isSame ? { request, recorded: { id, key, firstTried } } : undefined;
+  return isSame ? { ...request, recorded: { id, key, firstTried } } : undefined;
 };
 
 /** Reports groups that other accounts logged. They are sent, because the account is a part of their identity. */

@@ -37,16 +37,6 @@ export class OutcomeColumn<Name extends Outcome> {
     for (let group = 0; group < groups.length; group++) if (this.#codes.at(group) === code) groups[count++] = group;
     return groups.subarray(0, count);
   }
-
-  /** Returns the sum of the groups' numbers for each outcome. */
-  sums(groups: number, numberOf: (group: number) => number) {
-    const sums = new Float64Array(this.#names.length);
-    for (let group = 0; group < groups; group++) {
-      const code = this.#codes.at(group);
-      sums[code] = (sums[code] ?? 0) + numberOf(group);
-    }
-    return this.#names.map((name, code): [Name, number] => [name, sums[code] ?? 0]);
-  }
 }
 
 export type GroupOutcomes = OutcomeColumn<GroupOutcome>;
@@ -60,20 +50,14 @@ export const zeroCounts = (): OutcomeCounts => {
 };
 
 export const countByOutcome = (outcomes: GroupOutcomes, groups: Groups) => {
-  const toCounts = (numberOf: (group: number) => number) => {
-    const counts = zeroCounts();
-    for (const [outcome, sum] of outcomes.sums(groups.count, numberOf)) {
-      counts.read += sum;
-      counts[outcome] += sum;
-    }
-    return counts;
-  };
-  return { groups: toCounts(() => 1), trajectories: toCounts((group) => groups.trajectoriesOf(group)) };
-};
-
-export const rejectInvalid = ({ groups }: { groups: Groups }) => {
-  const outcomes = openGroupOutcomes(groups.count);
-  const count = groups.areValidParts ? 0 : groups.count;
-  for (let group = 0; group < count; group++) if (!groups.isValid(group)) outcomes.set(group, "rejected");
-  return outcomes;
+  const counts = { groups: zeroCounts(), trajectories: zeroCounts() };
+  for (let group = 0; group < groups.count; group++) {
+    const outcome = outcomes.outcomeOf(group);
+    const trajectories = groups.trajectoriesOf(group);
+    counts.groups.read++;
+    counts.groups[outcome]++;
+    counts.trajectories.read += trajectories;
+    counts.trajectories[outcome] += trajectories;
+  }
+  return counts;
 };

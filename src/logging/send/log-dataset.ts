@@ -9,7 +9,7 @@ import { invalidInput } from "../../rollouts/rules/failures.ts";
 import { invalidOptionValue } from "../../system/failures.ts";
 import { ledgerBusy } from "../ledger/failures.ts";
 import { openWrittenFiles } from "../ledger/prior-outcomes.ts";
-import { Delivery, type Job } from "./delivery.ts";
+import { Delivery } from "./delivery.ts";
 import {
   collectDedupKeys,
   planResends,
@@ -18,14 +18,14 @@ import {
   reportPriorRuns,
   setPriorOutcomes,
 } from "./earlier-requests.ts";
-import { type GroupOutcomes, rejectInvalid } from "./group-outcomes.ts";
+import { type GroupOutcomes, openGroupOutcomes } from "./group-outcomes.ts";
 import { markUnsent } from "./log-failures.ts";
 import { composeLogResult, type LogResult } from "./log-result.ts";
-import { planRequests } from "./plan.ts";
+import { type PlannedRequest, planRequests } from "./plan.ts";
 import type { LogSetup, LogTools } from "./policy.ts";
 import { nameRejects, openRejects, type RejectedGroup } from "./rejects.ts";
 import { composeBody, compress } from "./request-body.ts";
-import { sendJobs } from "./send-jobs.ts";
+import { sendRequests } from "./send-requests.ts";
 
 export const logDataset = async (dataset: Dataset, setup: LogSetup): Promise<LogResult> => {
   const outcomes = requireValid(dataset, { skips: setup.policy.onInvalid === "skip", sends: true });
@@ -62,7 +62,9 @@ export const writeRejected = async (dataset: Dataset, path: string | undefined, 
 
 const requireValid = (dataset: Dataset, { skips, sends }: { skips: boolean; sends: boolean }) => {
   const { problems, groups } = dataset;
-  const outcomes = rejectInvalid(dataset);
+  const outcomes = openGroupOutcomes(groups.count);
+  const checked = groups.areValidParts ? 0 : groups.count;
+  for (let group = 0; group < checked; group++) if (!groups.isValid(group)) outcomes.set(group, "rejected");
   if (problems.errors === 0) return outcomes;
   const valid = problems.isInputBroken ? 0 : groups.count - outcomes.groupsWith("rejected").length;
   if (skips && valid > 0) return outcomes;
@@ -77,63 +79,61 @@ const deliver = async (delivery: Delivery) => {
     await delivery.rejects?.requireWritable(policy.onRefused === "skip" || invalid.length > 0, invalid);
   const errorsBefore = problems.errors;
   await reportOtherAccounts(delivery);
-  const jobs = [...applyPriorOutcomes(delivery), ...planNewJobs(delivery)];
+  const requests = [...applyPriorOutcomes(delivery), ...planUnsent(delivery)];
   // With `--strict`, a warning of `planRequests` is an error.
   if (problems.errors > errorsBefore) throw invalidInput(problems, { isSending: true });
-  return policy.dryRun ? await describePlan(delivery, jobs) : await sendAndReport(delivery, jobs);
+  return policy.dryRun ? await describePlan(delivery, requests) : await sendAndReport(delivery, requests);
 };
 
 /** Applies the outcomes of earlier runs. Returns the requests to resend. */
-const applyPriorOutcomes = (delivery: Delivery): readonly Job[] => {
+const applyPriorOutcomes = (delivery: Delivery) => {
   const { dataset, policy, events, outcomes, priorOutcomes } = delivery;
   const { problems } = dataset;
   const { ledgerArgs } = policy;
   if (!priorOutcomes.isEmpty()) setPriorOutcomes(delivery, outcomes.groupsWith("not_sent"));
   reportPriorRuns(delivery, () => true);
-  const { jobs, impossible } = planResends(delivery);
+  const { requests, impossible } = planResends(delivery);
   for (const id of impossible) problems.report("resend-impossible", { id, ledgerArgs });
-  const unresolvedCount = priorOutcomes.unknownEntries().length - jobs.length;
+  const unresolvedCount = priorOutcomes.unknownEntries().length - requests.length;
   if (unresolvedCount > 0) {
-    const resentGroups = jobs.reduce((sum, { request }) => sum + request.groups.length, 0);
+    const resentGroups = requests.reduce((sum, request) => sum + request.groups.length, 0);
     const groups = Math.max(outcomes.groupsWith("unknown").length - resentGroups, 0);
     problems.report("unresolved-requests", { requests: unresolvedCount, groups, ledgerArgs });
   }
-  if (jobs.length > 0 && policy.onUnknown !== "resend") events.onResend(jobs.length);
-  return jobs;
+  if (requests.length > 0 && policy.onUnknown !== "resend") events.onResend(requests.length);
+  return requests;
 };
 
-const planNewJobs = (delivery: Delivery): readonly Job[] => {
+const planUnsent = (delivery: Delivery) => {
   const { dataset, policy, outcomes } = delivery;
   const { oneRequest, maxRequestBytes } = policy;
-  const requests = planRequests(dataset, {
+  return planRequests(dataset, {
     envelope: delivery.envelope(),
     groups: outcomes.groupsWith("not_sent"),
     // `--one-request` ignores an earlier 413, because the service may now accept the size.
     limit: { ...delivery.bodyLimit(), ...(oneRequest ? { bytes: maxRequestBytes, isDiscovered: false } : {}) },
     oneRequest,
   });
-  return requests.map((request) => ({ request }));
 };
 
-const describePlan = async (delivery: Delivery, jobs: readonly Job[]) => {
+const describePlan = async (delivery: Delivery, requests: readonly PlannedRequest[]) => {
   const { policy, runLedger, dedupKeys } = delivery;
-  if (policy.writtenRequest !== undefined) await writeBody(delivery, jobs, policy.writtenRequest);
-  const planned = jobs.map(({ request, recorded }) => {
-    const { groups, bytes } = request;
+  if (policy.writtenRequest !== undefined) await writeBody(delivery, requests, policy.writtenRequest);
+  const planned = requests.map(({ groups, bytes, recorded }) => {
     const key = recorded?.key ?? runLedger.findPlannedKey(collectDedupKeys(groups, dedupKeys));
     return { groups: groups.length, bytes, key };
   });
   return composeLogResult(delivery, { planned });
 };
 
-const writeBody = async (delivery: Delivery, jobs: readonly Job[], number: number) => {
+const writeBody = async (delivery: Delivery, requests: readonly PlannedRequest[], number: number) => {
   const { dataset, policy, events } = delivery;
-  const request = jobs[number - 1]?.request;
+  const request = requests[number - 1];
   if (!request) {
     const wanted =
-      jobs.length === 0
+      requests.length === 0
         ? "no --body, because no request is planned"
-        : `at most ${jobs.length}, the number of planned requests`;
+        : `at most ${requests.length}, the number of planned requests`;
     throw invalidOptionValue("--body", String(number), wanted);
   }
   const chunks = composeBody(dataset, { envelope: delivery.envelope(), request });
@@ -141,13 +141,13 @@ const writeBody = async (delivery: Delivery, jobs: readonly Job[], number: numbe
   for await (const piece of pieces) await events.onBody?.(piece);
 };
 
-const sendAndReport = async (delivery: Delivery, jobs: readonly Job[]) => {
+const sendAndReport = async (delivery: Delivery, requests: readonly PlannedRequest[]) => {
   const { dataset, outcomes, rejects, sent } = delivery;
-  if (jobs.length > 0) {
-    await sendJobs(delivery, jobs);
+  if (requests.length > 0) {
+    await sendRequests(delivery, requests);
     await sendTaken(delivery).catch((thrown: unknown) => delivery.stop(toFailure(thrown)));
   }
-  const replaced = jobs.length === 0 ? [] : dataset.sources.filter((source) => source.isReplaced?.());
+  const replaced = requests.length === 0 ? [] : dataset.sources.filter((source) => source.isReplaced?.());
   await subtractRefused(delivery);
   const rejected = listRejected(outcomes, sent.refused);
   // The result must show the logged groups even if rollcall cannot write the rejects file.
@@ -176,11 +176,7 @@ const sendTaken = async (delivery: Delivery) => {
     const waitedMs = host.elapsed() - waitingSince;
     if (waitedMs > policy.maxWaitMs) throw ledgerBusy(runLedger.resultFacts?.path ?? "", waitedMs, leaseMs);
     await host.sleep(host.random() * maxPauseMs, host.signal);
-    const requests = delivery.cutRequests(groups, delivery.bodyLimit().bytes);
-    await sendJobs(
-      delivery,
-      requests.map((request) => ({ request })),
-    );
+    await sendRequests(delivery, delivery.cutRequests(groups, delivery.bodyLimit().bytes));
     // The wait restarts if this run claimed a group.
     if (delivery.takenGroups.length < groups.length) waitingSince = host.elapsed();
   }

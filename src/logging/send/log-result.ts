@@ -103,11 +103,11 @@ const findFailure = (delivery: Delivery, groups: OutcomeCounts, stop: Failure | 
   };
   if (isFailure(stop, "ledger-replaced")) return ledgerReplaced(stop.details.subject ?? "", counts);
   if (unknown) {
-    const { request, recorded } = unknown;
+    const { groups: unknownGroups, recorded } = unknown;
     const canResolve = hasLedger && !resendLogged && runLedger.willHonorKey(recorded);
-    const [from = "", to = ""] = [0, -1].map((at) => toFileLine(locateGroup(dataset, request.groups.at(at) ?? 0)));
+    const [from = "", to = ""] = [0, -1].map((at) => toFileLine(locateGroup(dataset, unknownGroups.at(at) ?? 0)));
     const positions = from === to ? from : `${from} to ${to}`;
-    const areMoreUnknown = groups.unknown > request.groups.length;
+    const areMoreUnknown = groups.unknown > unknownGroups.length;
     const data = { ...sent, ...unknown, ...facts, positions, areMoreUnknown, canResolve };
     const details = { ...stopDetails, retryable: canResolve || (hasLedger && notSent > 0) };
     return (sent.unrecorded.length > 0 ? logUnrecorded : logUnknown)(data, details);
@@ -139,10 +139,10 @@ const toCauseDetails = (cause: Failure | undefined): FailureDetails => {
 };
 
 /** With `--strict`, warnings that this function creates stay warnings. */
-const listWarnings = ({ dataset, sent, jobCount, sizeLimit }: Delivery, replaced: readonly string[]) => {
+const listWarnings = ({ dataset, sent, plannedCount, sizeLimit }: Delivery, replaced: readonly string[]) => {
   const { problems } = dataset;
   const requests = sent.replies.filter(({ isLogged }) => isLogged).length;
-  const isDivided = jobCount === 1 && sizeLimit !== Number.POSITIVE_INFINITY && requests > 1;
+  const isDivided = plannedCount === 1 && sizeLimit !== Number.POSITIVE_INFINITY && requests > 1;
   return [
     ...problems.sorted().filter(({ severity }) => severity === "warning"),
     ...(isDivided ? [createProblem("split-requests", { requests, tooLarge: true })] : []),

@@ -2,9 +2,11 @@
 import { createHash } from "node:crypto";
 import { locateGroup } from "../../rollouts/dataset/locate.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
+import type { RecordedRequest } from "../ledger/recorded-requests.ts";
 import { oneRequestTooLarge } from "./failures.ts";
 
-export type PlannedRequest = Readonly<{ groups: Uint32Array; bytes: number }>;
+/** A request with `recorded` repeats the bytes and the key of an earlier request. */
+export type PlannedRequest = Readonly<{ groups: Uint32Array; bytes: number; recorded?: RecordedRequest }>;
 
 /** The bytes of a request before and after its groups. */
 export type RequestEnvelope = Readonly<{ opening: Buffer; closing: Buffer; digest: string }>;

@@ -6,8 +6,7 @@ import type { Outcome } from "./outcome.ts";
 import type { PlannedRequest } from "./plan.ts";
 import type { RejectedGroup } from "./rejects.ts";
 
-export interface SentRequest {
-  readonly request: PlannedRequest;
+export interface SentRequest extends PlannedRequest {
   readonly number: number;
   readonly recorded: RecordedRequest;
   /** The outcome of all attempts, including attempts of earlier runs. */

@@ -25,7 +25,7 @@ import { markUnsent } from "../log-failures.ts";
 import { composeLogResult } from "../log-result.ts";
 import { cutRequests, reportOversizedRequests } from "../plan.ts";
 import type { RejectedGroup } from "../rejects.ts";
-import { sendJobs } from "../send-jobs.ts";
+import { sendRequests } from "../send-requests.ts";
 import {
   type FollowEvents,
   type FollowedFile,
@@ -143,10 +143,10 @@ class FollowRun {
       await work;
       return undefined;
     } catch (thrown) {
-      if (!(thrown instanceof Failure)) return this.#files.toUnreadable(thrown);
-      const isSignal = thrown.code === "interrupted";
-      if (this.#files.all.length === 0 && !isSignal) throw thrown;
-      return isSignal ? undefined : thrown;
+      const failure = this.#files.toFailure(thrown);
+      const isSignal = failure.code === "interrupted";
+      if (this.#files.all.length === 0 && !isSignal) throw failure;
+      return isSignal ? undefined : failure;
     }
   }
 
@@ -161,7 +161,7 @@ class FollowRun {
       await this.#files.open();
       for (const file of this.#files.all) if (!(await this.#readLines(file, isLastPass))) break;
       if (isLastPass) return;
-      const isWaiting = this.#waitingWith("not_sent").length > 0 || planResends(this.delivery).jobs.length > 0;
+      const isWaiting = this.#waitingWith("not_sent").length > 0 || planResends(this.delivery).requests.length > 0;
       this.#waitingSince = isWaiting ? (this.#waitingSince ?? elapsed()) : undefined;
       if (this.#waitingSince !== undefined && elapsed() - this.#waitingSince >= everyMs) await this.#send();
       await sleep(waitMs, signal).catch(() => undefined);
@@ -295,10 +295,10 @@ class FollowRun {
     const limit = delivery.bodyLimit();
     const plan = { envelope: delivery.envelope(), groups, limit: limit.bytes, areFull: true };
     const requests = cutRequests(dataset, plan).slice(0, isFull ? -1 : undefined);
-    const jobs = [...planResends(delivery).jobs, ...requests.map((request) => ({ request }))];
-    if (jobs.length === 0) return;
+    const all = [...planResends(delivery).requests, ...requests];
+    if (all.length === 0) return;
     reportOversizedRequests(dataset, { requests, limit });
-    await sendJobs(delivery, jobs, isAfterSignal);
+    await sendRequests(delivery, all, isAfterSignal);
     for (const group of groups) {
       const outcome = outcomes.outcomeOf(group);
       if (outcome === "logged" || outcome === "unknown") priorOutcomes.recordOutcome(delivery.numberOf(group), outcome);

@@ -90,7 +90,7 @@ export class FollowedFiles {
     return this.all.reduce((sum, { tail }) => sum + tail.taken, 0);
   }
 
-  toUnreadable(thrown: unknown) {
+  toFailure(thrown: unknown) {
     if (thrown instanceof Failure) return thrown;
     const code = getErrorCode(thrown);
     if (code === "unknown") throw thrown;
@@ -140,7 +140,7 @@ export class FollowedFiles {
       return true;
     } catch (thrown) {
       if (getErrorCode(thrown) === "ENOENT") return false;
-      throw this.toUnreadable(thrown);
+      throw thrown;
     }
   }
 

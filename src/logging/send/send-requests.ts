@@ -1,0 +1,203 @@
+/** Sends requests, several at a time, and records their outcomes. */
+
+import { Failure, isFailure, toFailure } from "../../failure.ts";
+import { findFault } from "../../json/reader.ts";
+import { collectContents } from "../../rollouts/dataset/contents.ts";
+import type { Answer, Attempt } from "../../wire/client/client.ts";
+import { findStatedError } from "../../wire/client/failures.ts";
+import { findGroups } from "../ledger/entries.ts";
+import { attemptUntilFinal } from "./attempt-request.ts";
+import { emptyCallList, findFirstCall } from "./call-ids.ts";
+import type { Delivery } from "./delivery.ts";
+import { collectDedupKeys } from "./earlier-requests.ts";
+import { handleRefusal, handleTooLarge } from "./handle-refusal.ts";
+import { classifyAttempt, isFinal, joinOutcomes, outcomes } from "./outcome.ts";
+import { type PlannedRequest, planRequest } from "./plan.ts";
+import { verifySource } from "./request-body.ts";
+import type { SentRequest } from "./send-result.ts";
+
+/** If `isAfterSignal`, attempts each request once. */
+export const sendRequests = async (delivery: Delivery, requests: readonly PlannedRequest[], isAfterSignal = false) => {
+  const { sent, progress, policy } = delivery;
+  delivery.isAfterSignal = isAfterSignal;
+  delivery.retryBudget = (await delivery.client()).retryBudget();
+  delivery.isInterrupted = false;
+  if (isAfterSignal && !sent.unknown && isFailure(sent.stop, "interrupted")) sent.stop = undefined;
+  delivery.queue = [...requests];
+  delivery.plannedCount += requests.length;
+  progress.ofBytes += requests.reduce((sum, { bytes }) => sum + bytes, 0);
+  const running = new Set<Promise<void>>();
+  for (;;) {
+    while (running.size < policy.concurrency) {
+      const request = takeRequest(delivery);
+      if (!request) break;
+      const run = runRequest(delivery, request).finally(() => running.delete(run));
+      running.add(run);
+    }
+    if (running.size === 0) return;
+    await Promise.race(running);
+  }
+};
+
+const takeRequest = (delivery: Delivery) => {
+  const { signal, urgent } = delivery.tools.host;
+  const isAborted = (delivery.isAfterSignal ? urgent : signal).aborted;
+  if (isAborted && delivery.queue.length > 0) delivery.isInterrupted = true;
+  return delivery.sent.stop || delivery.isInterrupted ? undefined : delivery.queue.shift();
+};
+
+const runRequest = async (delivery: Delivery, request: PlannedRequest) => {
+  delivery.startedCount++;
+  try {
+    if (!(await sendRequest(delivery, request))) delivery.startedCount--;
+  } catch (thrown) {
+    delivery.stop(toFailure(thrown));
+  }
+};
+
+/** Returns false if the request was not attempted. */
+const sendRequest = async (delivery: Delivery, request: PlannedRequest) => {
+  const { dataset, runLedger, dedupKeys, sent } = delivery;
+  const { groups, bytes, recorded: earlier } = request;
+  if (!earlier && bytes > delivery.sizeLimit && groups.length > 1) {
+    recutQueue(delivery, groups);
+    return false;
+  }
+  delivery.reportProgress();
+  for (const [at, source] of dataset.sources.entries()) {
+    if ((await source.touched?.()) === true) await verifySource(dataset, at);
+  }
+  if (earlier && !(await runLedger.recordRetry(earlier))) return false;
+  const recorded =
+    earlier ??
+    (await runLedger.recordRequest({
+      bytes,
+      dedupKeys: collectDedupKeys(groups, dedupKeys),
+      envelopeDigest: delivery.envelope().digest,
+      contents: collectContents(dataset, groups),
+    }));
+  if ("taken" in recorded) {
+    requeueUntaken(delivery, request, recorded.taken);
+    return false;
+  }
+  sent.attempted++;
+  sent.attemptedBytes += bytes;
+  const sentRequest: SentRequest = {
+    ...request,
+    recorded,
+    number: sent.attempted,
+    outcome: earlier ? "unknown" : "not_sent",
+    lastAttempt: { status: null, cause: null, calls: emptyCallList },
+  };
+  queueFirst(delivery, await finishRequest(delivery, sentRequest, await attemptRequest(delivery, sentRequest)));
+  return true;
+};
+
+const queueFirst = (delivery: Delivery, requests: readonly PlannedRequest[]) => {
+  delivery.queue = [...requests, ...delivery.queue];
+};
+
+const recutQueue = (delivery: Delivery, groups: Uint32Array) => {
+  const planned = delivery.queue.filter(({ recorded }) => !recorded);
+  const uncut = Uint32Array.from([...groups, ...planned.flatMap((request) => [...request.groups])]);
+  delivery.queue = delivery.queue.filter(({ recorded }) => recorded);
+  queueFirst(delivery, delivery.cutRequests(uncut, delivery.sizeLimit));
+};
+
+const requeueUntaken = (delivery: Delivery, { groups }: PlannedRequest, taken: Uint8Array) => {
+  const { queue, takenGroups, dedupKeys, dataset, tools } = delivery;
+  // Each run continues at a random job, so that runs with the same input claim different groups.
+  if (!delivery.isSharing)
+    for (const job of queue.splice(0, Math.floor(tools.host.random() * queue.length))) queue.push(job);
+  delivery.isSharing = true;
+  const takenElsewhere = new Set(findGroups(taken, dedupKeys.find));
+  for (const group of groups) if (takenElsewhere.has(group)) takenGroups.push(group);
+  const rest = groups.filter((group) => !takenElsewhere.has(group));
+  if (rest.length > 0) queueFirst(delivery, [planRequest(dataset, { envelope: delivery.envelope(), groups: rest })]);
+};
+
+const attemptRequest = async (delivery: Delivery, request: SentRequest) => {
+  try {
+    return await attemptUntilFinal(delivery, request);
+  } catch (thrown) {
+    // A `Failure` comes before the last byte or between attempts. After other errors, the outcome is unknown.
+    if (!(thrown instanceof Failure)) request.outcome = joinOutcomes(request.outcome, "unknown");
+    if (request.outcome === "unknown") markUnknown(delivery, request);
+    await recordOutcome(delivery, request);
+    throw thrown;
+  }
+};
+
+/** Returns the requests that the run must send instead. */
+const finishRequest = async (delivery: Delivery, request: SentRequest, attempt: Attempt) => {
+  const { sent, progress, policy, runLedger } = delivery;
+  const { outcome } = request;
+  const attemptOutcome = classifyAttempt(attempt);
+  if (outcome === "logged") delivery.outcomes.setAll(request.groups, "logged");
+  else if (outcome === "unknown") markUnknown(delivery, request, attempt.failure);
+  if (attempt.kind === "answered") addReply(delivery, request, attempt);
+  if (isFinal(attemptOutcome)) await recordOutcome(delivery, request);
+  const isAbandoned = delivery.tools.host.signal.aborted && !isFinal(attemptOutcome);
+  sent.obstacle = isAbandoned ? attempt.failure : undefined;
+  progress.requests++;
+  if (outcome === "logged") await noteLogged(delivery, request, attempt);
+  // This size limits later requests, even if the refused request had one group.
+  if (attemptOutcome === "too_large") await runLedger.recordRefusedSize(request.bytes);
+  delivery.reportAttempt(request, attempt, { outcome, retry: undefined });
+  if (outcome === "logged" || (attemptOutcome === "unknown" && policy.onUnknown === "leave")) return [];
+  if (outcome !== "unknown" && isFinal(attemptOutcome) && attempt.kind === "answered") {
+    const handle = attempt.status === 413 ? handleTooLarge : handleRefusal;
+    return await handle(delivery, request, attempt);
+  }
+  delivery.stopAfterRequest(attempt.failure);
+  return [];
+};
+
+const markUnknown = ({ sent, outcomes }: Delivery, request: SentRequest, last = request.unknownFailure) => {
+  outcomes.setAll(request.groups, "unknown");
+  sent.unknownIds.add(request.recorded.id);
+  sent.unknown = { ...request, retryFailure: last === request.unknownFailure ? undefined : last };
+};
+
+/** If the ledger cannot record an outcome, the next run finds an unknown outcome. */
+const recordOutcome = async (delivery: Delivery, request: SentRequest) => {
+  const { sent, runLedger } = delivery;
+  const { recorded, lastAttempt, outcome } = request;
+  // The groups of a request that is too large are sent in smaller requests.
+  const isDivisible = outcome === "too_large" && request.groups.length > 1;
+  const { recorded: state } = outcomes[isDivisible ? "not_sent" : outcome];
+  await runLedger.recordOutcome(recorded, { ...lastAttempt, state }).catch((thrown: unknown) => {
+    markUnknown(delivery, request);
+    sent.recordFailure ??= toFailure(thrown);
+    const { status } = lastAttempt;
+    if (state !== "unknown") sent.unrecorded.push({ id: recorded.id, status, isLogged: state === "logged" });
+    throw thrown;
+  });
+};
+
+/** If all answers together are larger, rollcall prints none of them (output.md). */
+const maxPrintedBytes = 64 * 1024;
+
+const addReply = ({ sent, tools }: Delivery, { lastAttempt, recorded, number }: SentRequest, answer: Answer) => {
+  const { status, body, isCut } = answer;
+  const isLogged = classifyAttempt(answer) === "logged";
+  sent.replyBytes += body.length;
+  sent.replies.push({ status, bytes: body.length, body, isLogged });
+  if (sent.replyBytes > maxPrintedBytes) for (const reply of sent.replies) reply.body = undefined;
+  if (!isLogged) return;
+  const hasCalls = lastAttempt.calls !== emptyCallList;
+  if (hasCalls) sent.firstCall ??= findFirstCall(lastAttempt.calls);
+  const said = isCut ? undefined : findStatedError(body, tools.clean);
+  if (isCut || said !== undefined || (!hasCalls && body.length > 0 && findFault(body)))
+    sent.doubtfulReplies.push({ request: recorded.id ?? number, status, isCut, said });
+};
+
+const noteLogged = async ({ progress, runLedger }: Delivery, request: SentRequest, attempt: Attempt) => {
+  const { recorded } = request;
+  progress.bytes += request.bytes;
+  progress.groups += request.groups.length;
+  // An echo in an error answer does not count, because a gateway can send such an answer.
+  const isEchoed = attempt.kind === "answered" && recorded.key !== "" && attempt.idempotencyKey === recorded.key;
+  if (isEchoed) await runLedger.recordKeyEcho();
+  await runLedger.recordPassedSize(request.bytes);
+};
