@@ -232,6 +232,7 @@ class FollowRun {
         setPriorOutcomes(this.delivery, [group]);
         const outcome = outcomes.outcomeOf(group);
         const canBeSent = outcome === "not_sent" && !isAfterError && !isStopped;
+        if (canBeSent) this.#waitingSince ??= this.#host.elapsed();
         if (canBeSent || outcome === "unknown") this.#waiting.push(group);
       } else if (skipsInvalid) {
         outcomes.set(group, "rejected");
