@@ -41,10 +41,10 @@ export const skipRefusedHint =
 export const resendAloneHint = (which: "remaining" | "rejected") =>
   `copy the ${which} groups to a new file and log that file, because a rerun without a ledger logs everything again`;
 
-export type LoggedCounts = Readonly<Record<"logged" | "alreadyLogged", number>>;
+export type LoggedCounts = Readonly<Record<"logged" | "already_logged", number>>;
 
-export const formatLogged = ({ logged, alreadyLogged }: LoggedCounts) =>
-  `${pluralize(logged, "group")} logged${alreadyLogged === 0 ? "" : `, ${alreadyLogged} already logged`}`;
+export const formatLogged = ({ logged, already_logged: before }: LoggedCounts) =>
+  `${pluralize(logged, "group")} logged${before === 0 ? "" : `, ${before} already logged`}`;
 
 export const formatRejected = ({ rejected, unreadable = 0 }: { rejected: number; unreadable?: number | undefined }) => {
   const groups = rejected > unreadable ? [pluralize(rejected - unreadable, "group")] : [];

@@ -16,9 +16,9 @@ export const ledgerBusy = (path: string, waitedMs: number, leaseMs?: number) => 
   return new Failure("storage", "ledger-busy", message, { hint, retryable: true });
 };
 
-export const ledgerReplaced = (subject: string, sent?: LoggedCounts & { unknown: number; notSent: number }) => {
+export const ledgerReplaced = (subject: string, sent?: LoggedCounts & { unknown: number; not_sent: number }) => {
   const unknown = sent?.unknown ? `, ${sent.unknown} unknown` : "";
-  const end = sent ? `: ${formatLogged(sent)}${unknown}, ${sent.notSent} not logged` : "";
+  const end = sent ? `: ${formatLogged(sent)}${unknown}, ${sent.not_sent} not logged` : "";
   const message = `${subject} was deleted, replaced or overwritten during the run${end}`;
   const hint =
     "restore the ledger as it was, because with another ledger, a rerun logs again the groups that this ledger had";

@@ -2,6 +2,7 @@
 import { Failure, type FailureDetails, isFailure } from "../../failure.ts";
 import { adviseToResolve, formatLedgerCommand } from "../../rollouts/rules/ledger-advice.ts";
 import * as sentences from "../../text/sentences.ts";
+import type { OutcomeCounts } from "./group-outcomes.ts";
 import { outcomes } from "./outcome.ts";
 import type { SendResult, SentRequest } from "./send-result.ts";
 
@@ -10,10 +11,7 @@ export const markUnsent = (thrown: unknown) =>
     ? thrown.withDetails({ unsent: true })
     : thrown;
 
-interface LogCounts extends sentences.LoggedCounts {
-  notSent: number;
-  rejected: number;
-  unknown: number;
+interface LogCounts extends OutcomeCounts {
   requests: number;
   hasLedger: boolean;
   resendLogged: boolean;
@@ -21,7 +19,7 @@ interface LogCounts extends sentences.LoggedCounts {
 }
 
 export const logPartial = (counts: LogCounts, stop: Failure, details: FailureDetails) => {
-  const { notSent, rejected, hasLedger } = counts;
+  const { not_sent: notSent, rejected, hasLedger } = counts;
   const rerun = `rerun the same command${notSent > 0 ? " to send only the remaining groups" : ", which skips logged groups"}`;
   const rest = hasLedger ? rerun : sentences.resendAloneHint(notSent > 0 ? "remaining" : "rejected");
   const first = hasLedger || notSent > 0 ? findFirstStep(stop) : fixNamedHint;
@@ -83,7 +81,7 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails) => {
   const ids = areMoreUnknown || recorded.id === undefined ? [] : [recorded.id];
   const others = areMoreUnknown ? ` and ${facts.requests > 1 ? "other requests" : "requests of earlier runs"}` : "";
   const subject = `request ${facts.number} of ${facts.requests} (${[...ids, positions].join(", ")})${others}`;
-  const hasRest = facts.notSent > 0;
+  const hasRest = facts.not_sent > 0;
   const andRest = hasRest ? " and send the rest" : "";
   const orRest = hasRest
     ? ". To send only the groups that are counted as not logged, run the command without --on-unknown resend"
@@ -102,14 +100,14 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails) => {
   });
 };
 
-const formatCounts = ({ unknown, logged, alreadyLogged, notSent }: LogCounts) =>
-  `Groups: ${unknown} unknown, ${logged} logged,${alreadyLogged > 0 ? ` ${alreadyLogged} already logged,` : ""} ${notSent} not logged`;
+const formatCounts = ({ unknown, logged, already_logged: before, not_sent: notSent }: LogCounts) =>
+  `Groups: ${unknown} unknown, ${logged} logged,${before > 0 ? ` ${before} already logged,` : ""} ${notSent} not logged`;
 
 const ledgerFailed = "the ledger could not record the outcome";
 const repairLedgerHint = "make the ledger writable again, for example by freeing disk space";
 
 export const logUnrecorded = (facts: UnknownFacts, details: FailureDetails) => {
-  const { unrecorded, notSent, ledgerArgs, resendLogged, recordFailure } = facts;
+  const { unrecorded, not_sent: notSent, ledgerArgs, resendLogged, recordFailure } = facts;
   const unrecordedIds = new Set(unrecorded.map(({ id }) => id));
   const unknownIds = [...facts.unknownIds].flatMap((id) => (unrecordedIds.has(id) ? [] : (id ?? [])));
   const resolve = (option: string, isWanted: boolean) => {

@@ -90,18 +90,17 @@ const findFailure = (delivery: Delivery, groups: OutcomeCounts, stop: Failure | 
   const { dataset, policy, sent, rejects, runLedger } = delivery;
   const { resendLogged, ledgerArgs } = policy;
   const { unknown } = sent;
-  const { logged, already_logged: alreadyLogged, not_sent: notSent, rejected } = groups;
+  const { logged, already_logged, not_sent, rejected } = groups;
   const hasLedger = runLedger.resultFacts !== null;
-  const counts = { ...groups, alreadyLogged, notSent };
   const requests = sent.attempted + delivery.queue.length;
-  const facts = { ...counts, requests, hasLedger, resendLogged, ledgerArgs };
+  const facts = { ...groups, requests, hasLedger, resendLogged, ledgerArgs };
   const problems = stop?.details.problems ?? [];
   const stopDetails = {
     ...toCauseDetails(stop),
     ...(problems.length > 0 && { problems }),
     ...(stop && { retryable: stop.retryable }),
   };
-  if (isFailure(stop, "ledger-replaced")) return ledgerReplaced(stop.details.subject ?? "", counts);
+  if (isFailure(stop, "ledger-replaced")) return ledgerReplaced(stop.details.subject ?? "", groups);
   if (unknown) {
     const { groups: unknownGroups, recorded } = unknown;
     const canResolve = hasLedger && !resendLogged && runLedger.willHonorKey(recorded);
@@ -109,7 +108,7 @@ const findFailure = (delivery: Delivery, groups: OutcomeCounts, stop: Failure | 
     const positions = from === to ? from : `${from} to ${to}`;
     const areMoreUnknown = groups.unknown > unknownGroups.length;
     const data = { ...sent, ...unknown, ...facts, positions, areMoreUnknown, canResolve };
-    const details = { ...stopDetails, retryable: canResolve || (hasLedger && notSent > 0) };
+    const details = { ...stopDetails, retryable: canResolve || (hasLedger && not_sent > 0) };
     return (sent.unrecorded.length > 0 ? logUnrecorded : logUnknown)(data, details);
   }
   if (groups.unknown > 0) return logUnresolved(facts, stopDetails);
@@ -127,7 +126,7 @@ const findFailure = (delivery: Delivery, groups: OutcomeCounts, stop: Failure | 
     return logRejected(data, { retryable: false, stoppedBy: sent.refused.length > 0 ? "refused" : "invalid_input" });
   }
   // Without a ledger, a rerun would log all groups again.
-  if (logged + alreadyLogged + rejected > 0)
+  if (logged + already_logged + rejected > 0)
     return logPartial(facts, stop, { ...stopDetails, retryable: hasLedger && stop.retryable });
   return sent.attempted === 0 && stop.code === "storage" ? stop.withDetails({ unsent: true }) : stop;
 };
