@@ -1,12 +1,10 @@
 /** Prints reports for build systems: workflow commands of GitHub, JUnit XML, or Markdown. */
-import { appendFileSync, readFileSync } from "node:fs";
-import { crc32 } from "node:zlib";
+import { appendFileSync } from "node:fs";
 import type { Problem } from "../failure.ts";
-import { hasContent, savePieces, writeUserFile } from "../system/files.ts";
+import { requireOutputFile, requireWritableFolder, saveOutput, writeUserFile } from "../system/files.ts";
 import { nameProgram } from "../system/program.ts";
 import { formatPosition } from "../text/sentences.ts";
 import type { TextCleaner } from "./cleaner.ts";
-import { reportExists } from "./failures.ts";
 import { formatTable, quoteCode } from "./markdown.ts";
 import type { Screen } from "./screen.ts";
 
@@ -34,7 +32,7 @@ export type BuildReport = Readonly<{
   listBlocks?: (quote: TextCleaner) => readonly string[];
 }>;
 
-/** Prints or writes a report. @throws Failure `report-exists`, `output-unwritable` */
+/** Prints or writes a report. @throws Failure `output-exists`, `output-unwritable` */
 export const printReport = async (screen: Screen, report: BuildReport) => {
   const { form, file, mode = 0o666 } = report;
   const { cleaner } = screen;
@@ -43,31 +41,16 @@ export const printReport = async (screen: Screen, report: BuildReport) => {
   const text = cleaner.redactLines(formats[form](report, clean));
   if (file === undefined) return await screen.printUnpaged([text], "redact-only");
   if (isJobSummary(file, screen)) return writeUserFile(file, () => appendFileSync(file, text));
-  requireReportFile(file, screen);
-  await savePieces({ file, pieces: [text, formatChecksum(form, text)], mode }, screen.host);
+  const formatMark = (mark: string) => (form === "github" ? `::debug::${mark}\n` : `<!-- ${mark} -->\n`);
+  await saveOutput({ file, pieces: [text], mode, formatMark }, screen.host);
 };
 
 /** Several commands of a step can add to the summary of a job in GitHub Actions. */
 const isJobSummary = (file: string, { host }: Pick<Screen, "host">) => file === host.env.GITHUB_STEP_SUMMARY;
 
-/** This last line lets a later run detect that a user changed the report. */
-const formatChecksum = (form: ReportForm, text: string) => {
-  const mark = `rollcall: checksum ${crc32(text).toString(16)}`;
-  return form === "github" ? `::debug::${mark}\n` : `<!-- ${mark} -->\n`;
-};
-
-/**
- * Refuses a file with content, unless the content is an unchanged report.
- * @throws Failure `report-exists`, `output-unwritable`
- */
-export const requireReportFile = (file: string, screen: Pick<Screen, "host">) => {
-  writeUserFile(file, () => {
-    if (!hasContent(file) || isJobSummary(file, screen)) return;
-    const text = readFileSync(file, "utf8");
-    const body = text.slice(0, text.lastIndexOf("\n", text.length - 2) + 1);
-    if (!reportForms.some((form) => text === `${body}${formatChecksum(form, body)}`)) throw reportExists(file);
-  });
-};
+/** @throws Failure `output-exists`, `output-unwritable` */
+export const requireReportFile = (file: string, screen: Pick<Screen, "host">) =>
+  isJobSummary(file, screen) ? requireWritableFolder(file) : requireOutputFile(file);
 
 const isError = ({ severity }: Problem) => severity === "error";
 

@@ -12,11 +12,6 @@ export const outputFailed = (
   return new Failure("storage", "output-failed", message, { hint, systemCode: code });
 };
 
-export const reportExists = (file: string) => {
-  const message = `${file} already exists, and its content is not from rollcall`;
-  return new Failure("usage", "report-exists", message, { hint: "choose another file with --report" });
-};
-
 export const notRows = () => {
   const message = "--output tsv needs rows, but this result is a page";
   const hint = "pass -o json or -o table, or choose columns with --fields";

@@ -7,11 +7,11 @@ import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
 import { isRemote } from "../rollouts/input/names.ts";
 import { combineModes, locateLine } from "../rollouts/input/source.ts";
 import { conflictingOptions, rejectsPathMissing } from "../system/failures.ts";
-import { identifyFile, requireUnusedFile, requireWritableFolder, savePieces } from "../system/files.ts";
+import { identifyFile, requireOutputFile, requireWritableFolder, saveOutput } from "../system/files.ts";
 import type { Context } from "./context.ts";
 import type { InputOptions, ReportRequest } from "./options/input-options.ts";
 
-/** @throws Failure `conflicting-options`, `report-exists` */
+/** @throws Failure `conflicting-options`, `output-exists`, `output-unwritable` */
 export const checkReportFiles = (
   screen: Screen,
   { report: reports, inputs }: { report: readonly ReportRequest[]; inputs: readonly string[] },
@@ -22,11 +22,7 @@ export const checkReportFiles = (
     throw conflictingOptions(first, second, "both go to standard output");
   const uses = reports.map(({ form, file }): FileUse => [`--report ${form}=`, file]);
   requireSeparateFiles(uses, inputs);
-  for (const { file } of reports) {
-    if (file === undefined) continue;
-    requireReportFile(file, screen);
-    requireWritableFolder(file);
-  }
+  for (const { file } of reports) if (file !== undefined) requireReportFile(file, screen);
 };
 
 type FileUse = readonly [text: string, file: string | undefined];
@@ -44,7 +40,7 @@ export const checkOutputFiles = (typed: OutputOptions, ...others: readonly FileU
   const reasons = rejected && `${rejected}.reasons`;
   const uses = { "--receipt ": receipt, "--rejects ": rejected, "the reasons file ": reasons };
   requireSeparateFiles([...others, ...Object.entries(uses)], inputs);
-  if (receipt !== undefined) requireUnusedFile(receipt);
+  if (receipt !== undefined) requireOutputFile(receipt);
   // A file can be read again if the rejects file cannot be written.
   if (rejects !== undefined && first === "-") requireWritableFolder(rejects);
 };
@@ -72,7 +68,7 @@ export const writeReceipt = async (
   lists: ReceiptLists = {},
 ) => {
   const pieces = composeReceipt(dataset, screen.cleaner.json, lists);
-  await savePieces({ file, pieces, mode: combineModes(dataset.sources) }, host);
+  await saveOutput({ file, pieces, mode: combineModes(dataset.sources) }, host);
 };
 
 /** rollcall counts only converted values, so `leaves` is null. */

@@ -2,6 +2,7 @@
 import * as fs from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { addAbortSignal, type Readable } from "node:stream";
+import { crc32 } from "node:zlib";
 import { Failure, type Problem } from "../failure.ts";
 import { describeSystemCode } from "../text/sentences.ts";
 import { formatCommandLine } from "../text/shell-words.ts";
@@ -154,10 +155,22 @@ export const hasContent = (file: string) => {
   return facts?.isFile() === true && facts.size > 0;
 };
 
-/** @throws Failure `output-exists`, `output-unwritable` */
-export const requireUnusedFile = (file: string) => {
+/** True if the last line is a mark of `saveOutput`, and nobody has changed the lines before. */
+const isUnchangedOutput = (file: string) => {
+  const bytes = fs.readFileSync(file);
+  const end = bytes.lastIndexOf("\n", -2) + 1;
+  const [, checksum] = /rollcall: checksum ([0-9a-f]+)/.exec(bytes.toString("latin1", end)) ?? [];
+  return checksum === crc32(bytes.subarray(0, end)).toString(16);
+};
+
+/**
+ * Accepts a new or empty file, an unchanged file with a mark of `saveOutput`, and devices such as `/dev/fd/3`.
+ * @throws Failure `output-exists`, `output-unwritable`
+ */
+export const requireOutputFile = (file: string) => {
   const hint = "choose another file, or remove this one";
-  if (hasContent(file)) throw new Failure("usage", "output-exists", `${file} already exists`, { hint });
+  if (writeUserFile(file, () => hasContent(file) && !isUnchangedOutput(file)))
+    throw new Failure("usage", "output-exists", `${file} already exists`, { hint });
   requireWritableFolder(file);
 };
 
@@ -268,22 +281,34 @@ const openPipe = async (name: string, sleep: Host["sleep"], signal: AbortSignal)
   }
 };
 
-type FilePieces = Iterable<string | Uint8Array> | AsyncIterable<Uint8Array>;
+interface OutputFile {
+  readonly file: string;
+  readonly pieces: Iterable<string | Uint8Array> | AsyncIterable<Uint8Array>;
+  readonly mode: number;
+  /** Returns a last line with the text, so that later runs can replace the file. Default: no run replaces it. */
+  readonly formatMark?: (text: string) => string;
+}
 
-/** @throws the failures of `writeUserFile` */
-export const savePieces = async (
-  { file, pieces, mode }: { file: string; pieces: FilePieces; mode: number },
-  { signal, sleep }: WaitingHost,
-) => {
+/** Returns the number of written bytes. @throws as `requireOutputFile` */
+export const saveOutput = async ({ file, pieces, mode, formatMark }: OutputFile, { signal, sleep }: WaitingHost) => {
+  requireOutputFile(file);
+  let [bytes, checksum] = [0, 0];
   const pipe = tryStat(file)?.isFIFO() ? await openPipe(file, sleep, signal) : undefined;
   try {
     const draft = writeUserFile(file, () => openDraft(file, mode));
+    const write = (piece: string | Uint8Array) => {
+      if (formatMark) checksum = crc32(piece, checksum);
+      bytes += Buffer.byteLength(piece);
+      writeUserFile(file, () => draft.write(piece));
+    };
     try {
-      for await (const piece of pieces) writeUserFile(file, () => draft.write(piece));
+      for await (const piece of pieces) write(piece);
+      if (formatMark) write(formatMark(`rollcall: checksum ${checksum.toString(16)}`));
       writeUserFile(file, draft.commit);
     } finally {
       draft.discard();
     }
+    return bytes;
   } finally {
     if (pipe !== undefined) fs.closeSync(pipe);
   }

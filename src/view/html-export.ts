@@ -1,8 +1,5 @@
 /** Formats the page, and exports a page that sends no requests. */
 import { createHash } from "node:crypto";
-import { readFileSync, statSync } from "node:fs";
-import { Failure } from "../failure.ts";
-import { writeFileAtomically, writeUserFile } from "../system/files.ts";
 import type { Host } from "../system/host.ts";
 import type { GroupData, GroupRow, PageData } from "./answers.ts";
 import type { ViewInput } from "./group-content.ts";
@@ -39,6 +36,8 @@ export const formatPolicy = (script: string, style: string, extra: readonly stri
 /** A browser opens pages beyond these limits slowly. */
 export const exportLimits = { groups: 2000, bytes: 20_000_000, findings: 2000 };
 
+const pageStart = "<!doctype html>\n<!-- a page by rollcall view -->\n";
+
 /** @throws Failure `input-changed`; the signal's reason */
 export const exportPage = async (input: ViewInput, { now, signal }: Host, redactJson: (json: string) => string) => {
   const { store } = await openSession(input, signal);
@@ -67,29 +66,10 @@ export const exportPage = async (input: ViewInput, { now, signal }: Host, redact
 <meta name="referrer" content="no-referrer">
 <style>${pageStyle}</style>`;
   return {
-    pieces: formatDocument(head, [formatBlock("data", data), ...blocks, `<script>${script}</script>`]),
+    pieces: [pageStart, ...formatDocument(head, [formatBlock("data", data), ...blocks, `<script>${script}</script>`])],
     groups: rows.length,
     trajectories: rows.reduce((sum, { size }) => sum + size, 0),
   };
 };
 
 const digestOf = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
-
-const pagePrefix = "<!doctype html>\n<!-- a page by rollcall ";
-
-/** @throws Failure `page-exists`, `output-unwritable` */
-export const requirePageFile = (file: string) => {
-  const stats = statSync(file, { throwIfNoEntry: false });
-  const isPage = () => readFileSync(file, "latin1").startsWith(pagePrefix);
-  if (!stats || (stats.isFile() && writeUserFile(file, isPage))) return;
-  const message = `${file} already exists and is not a page written by rollcall`;
-  throw new Failure("usage", "page-exists", message, { hint: "choose another file with --html" });
-};
-
-/** Returns the size in bytes. @throws errors of `requirePageFile` */
-export const writePageFile = (file: string, pieces: readonly string[], mode: number): number => {
-  requirePageFile(file);
-  const page = [`${pagePrefix}view -->\n`, ...pieces];
-  writeUserFile(file, () => writeFileAtomically(file, page, mode));
-  return page.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
-};

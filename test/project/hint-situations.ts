@@ -156,7 +156,7 @@ export const situations: Readonly<Record<string, Situation>> = {
     ],
     drops: ["--exact"],
   },
-  "report-exists": {
+  "output-exists": {
     before: "echo mine > report.xml",
     fails: "rollcall check good.jsonl --report junit=report.xml",
     helps: [

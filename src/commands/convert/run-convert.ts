@@ -13,7 +13,7 @@ import { checkOutputFiles, writeReceipt } from "../../session/output-files.ts";
 import { printWarnings } from "../../session/print-problems.ts";
 import { readRollouts } from "../../session/read-rollouts.ts";
 import { conflictingOptions, requiredOptionMissing } from "../../system/failures.ts";
-import { requireUnusedFile, savePieces } from "../../system/files.ts";
+import { requireOutputFile, saveOutput } from "../../system/files.ts";
 import { formatList, pluralize } from "../../text/sentences.ts";
 import { conversionInexact, convertRejected, stdoutIsTerminal } from "../failures.ts";
 import type { ConvertOptions } from "./command.ts";
@@ -31,7 +31,7 @@ const checkOptions = ({ screen, host }: Context, typed: ConvertOptions) => {
     throw conflictingOptions("--exact", `--to ${to}`, "rows have only the messages and tools of a trajectory");
   if (typed.exact && typed.redact) throw conflictingOptions("--exact", "--redact", "--redact changes values");
   checkOutputFiles(typed, ["--out ", out]);
-  if (out !== "-") requireUnusedFile(out);
+  if (out !== "-") requireOutputFile(out);
 };
 
 /** Warnings about training with rewards, which no row has. */
@@ -93,7 +93,7 @@ const writeFiles = async (
   const pieces = readGroupLines(dataset, function* change(line, group) {
     for (const piece of rows?.compose(line, group) ?? [line]) yield redactor?.redact(piece) ?? piece;
   });
-  if (out !== "-") await savePieces({ file: out, pieces, mode: combineModes(dataset.sources) }, host);
+  if (out !== "-") await saveOutput({ file: out, pieces, mode: combineModes(dataset.sources) }, host);
   else for await (const piece of pieces) await screen.printBytes(piece);
   if (isReceiptLast) await saveReceipt();
   return file;

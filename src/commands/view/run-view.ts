@@ -21,12 +21,13 @@ import {
 } from "../../session/read-rollouts.ts";
 import type { Settings } from "../../settings/read.ts";
 import { conflictingOptions, requiredOptionMissing } from "../../system/failures.ts";
+import { requireOutputFile, saveOutput } from "../../system/files.ts";
 import { waitForAbort } from "../../system/host.ts";
 import { pluralize, toOptionArgs } from "../../text/sentences.ts";
 import { formatPercent } from "../../text/units.ts";
 import type { LoggedGroup } from "../../view/answers.ts";
 import type { ReadInput, ViewInput } from "../../view/group-content.ts";
-import { exportLimits, exportPage, requirePageFile, writePageFile } from "../../view/html-export.ts";
+import { exportLimits, exportPage } from "../../view/html-export.ts";
 import { openViewer, type Viewer } from "../../view/open-viewer.ts";
 import type { ViewOptions } from "./command.ts";
 import type { ViewDocument } from "./output.ts";
@@ -35,7 +36,7 @@ export const view = async (context: Context, typed: ViewOptions) => {
   const { html, port } = typed;
   if (html === undefined) return await servePage(context, typed);
   if (port !== 0) throw conflictingOptions("--html", "--port", "a page in a file needs no server");
-  requirePageFile(html);
+  requireOutputFile(html);
   await writePage(context, typed, html).finally(context.screen.stopProgress);
 };
 
@@ -54,7 +55,8 @@ const writePage = async (context: Context, typed: ViewOptions, file: string) => 
   const page = await exportPage(input, host, screen.cleaner.json);
   // Data of the local service is private.
   const mode = logged ? 0o600 : combineModes(dataset.sources);
-  const bytes = writePageFile(file, page.pieces, mode);
+  const formatMark = (mark: string) => `<!-- ${mark} -->\n`;
+  const bytes = await saveOutput({ file, pieces: page.pieces, mode, formatMark }, host);
   stop();
   if (screen.isForProgram) {
     await printDocument<ViewDocument>(screen, {

@@ -128,8 +128,10 @@ const hashPieces = async (pieces: BufferPieces, onPiece?: (piece: Buffer) => voi
 
 const hashFile = async (path: string) => {
   try {
+    const facts = await stat(path);
+    if (facts.isFile() && facts.size === 0) return undefined;
     // An empty digest makes `requireReplaceable` refuse a path that is not a file.
-    return (await stat(path)).isFile() ? await hashPieces(createReadStream(path)) : "";
+    return facts.isFile() ? await hashPieces(createReadStream(path)) : "";
   } catch (thrown) {
     if (getErrorCode(thrown) === "ENOENT") return undefined;
     throw rejectsUnwritable(path, thrown);
