@@ -82,7 +82,8 @@ const testKey = async (context: Context, started: Login, savedUses: readonly Cre
       settings.get("project") === undefined
         ? "the key and the URL, pass --project <team/project>"
         : "the key, the URL and the project";
-    const hint = `check ${checks}, or save the key untested with --no-check`;
+    const ownKeys = uses.length > 1 ? "pass --for <use> if each use has its own key, " : "";
+    const hint = `check ${checks}, ${ownKeys}or save the key untested with --no-check`;
     const message = `${origin} refused the key for ${use}${reason}, ${saved}`;
     throw new Failure("auth", "login-refused", message, { hint, http, where, cause: failure });
   }
