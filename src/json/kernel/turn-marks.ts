@@ -1,18 +1,31 @@
 /** Finds the starts of marks with which chat templates begin or end turns. */
-import { backslash, byteAt, closeBrace, closeBracket, colon, isDigit, openBrace, openBracket, quote } from "./bytes";
+import { backslash, byteAt, closeBrace, closeBracket, colon, openBrace, openBracket } from "./bytes";
 
 const lessThan: u32 = 0x3c;
-const equals: u32 = 0x3d;
+const equalSign: u32 = 0x3d;
+const hash: u32 = 0x23;
 
 const windowBytes: usize = 64;
 
+function equals(bytes: v128, byte: u32): v128 {
+  return i8x16.eq(bytes, i8x16.splat(i8(byte)));
+}
+
 function isStart(at: usize): v128 {
   const bytes = v128.load(at);
-  // `:`, `;`, `<` and `=` are adjacent, as are `[`, the backslash and `]`.
-  return v128.or(
-    i8x16.lt_u(i8x16.sub(bytes, i8x16.splat(i8(colon))), i8x16.splat(4)),
-    i8x16.lt_u(i8x16.sub(bytes, i8x16.splat(i8(openBracket))), i8x16.splat(3)),
+  const before = v128.load(at - 1);
+  const after = v128.load(at + 1);
+  const isBracket = v128.or(equals(bytes, lessThan), v128.or(equals(bytes, openBracket), equals(bytes, closeBracket)));
+  const isBackslash = equals(bytes, backslash);
+  const isAfterName = v128.or(
+    v128.or(equals(before, 0x74), equals(before, 0x54)),
+    v128.or(equals(before, 0x65), v128.or(equals(before, 0x6c), equals(before, 0x6f))),
   );
+  // `:`, `;`, `<` and `=` are adjacent.
+  const isEnd = v128.or(isBackslash, i8x16.lt_u(i8x16.sub(bytes, i8x16.splat(i8(colon))), i8x16.splat(4)));
+  const isEscape = v128.and(isBackslash, equals(after, 0x75));
+  const isHeading = v128.and(equals(bytes, hash), equals(after, hash));
+  return v128.or(v128.or(isBracket, v128.and(isEnd, isAfterName)), v128.or(isEscape, isHeading));
 }
 
 /**
@@ -46,12 +59,10 @@ function beginsMark(at: usize): bool {
   const second = byteAt(at + 1);
   const before = load<u32>(at - 4);
   // ` to=assistant`
-  if (first === equals) return before >> 8 === to && load<u32>(at + 1) === assi;
-  if (first === colon) {
-    // `functions.f:0` and a line end
-    if (isDigit(second) && byteAt(at - 1) !== quote) return byteAt(at + 2) === backslash || isDigit(byteAt(at + 2));
-    return before === tant || before === capitals || before === onse;
-  }
+  if (first === equalSign) return before >> 8 === to && load<u32>(at + 1) === assi;
+  if (first === colon) return before === tant || before === capitals || before === onse;
+  // `## Return of functions.`
+  if (first === hash) return load<u32>(at) === returns;
   if (first === backslash && second === 0x6e) return before === tant || before === capitals || before === odel;
   // `\u003c`
   if (first === backslash) return second === 0x75 && (load<u32>(at + 2) | 0x20000000) === 0x63333030;
@@ -84,6 +95,8 @@ const capitals: u32 = 0x544e4154;
 const onse: u32 = 0x65736e6f;
 const odel: u32 = 0x6c65646f;
 const to: u32 = 0x6f7420;
+/** `## R` */
+const returns: u32 = 0x52202323;
 const assi: u32 = 0x69737361;
 const insts: u32 = 0x54534e49;
 const tools: u32 = 0x4c4f4f54;
