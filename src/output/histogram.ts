@@ -12,17 +12,14 @@ interface Rewards
   readonly weights: readonly { readonly value: number; readonly count: number }[];
 }
 
-interface Distributions {
+export interface Distributions {
   readonly rewards: Rewards;
   readonly groups: Readonly<Record<"trainable" | "total", number>>;
   readonly sampled: Readonly<Record<"choices" | "choicesWithLogprobs" | "trajectories" | "total", number>>;
 }
 
-/** Shows the rewards as bars to people. */
-export const printDistributions = async (screen: Screen, collect: () => Distributions) => {
-  if (!screen.host.terminal.stdout || screen.format !== "table" || screen.options.quiet) return;
+export const printHistograms = async (screen: Screen, { rewards, groups, sampled }: Distributions) => {
   const { width } = screen;
-  const { rewards, groups, sampled } = collect();
   if (rewards.count === 0 || width < minWidth) return;
   const paint = await screen.paint();
   const mean = `${formatNumber(rewards.mean)} ± ${formatNumber(rewards.spread)}`;

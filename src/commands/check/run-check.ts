@@ -1,8 +1,7 @@
 import { Failure, type Problem, toProblemDocument, toWarningDocuments } from "../../failure.ts";
 import { printReport } from "../../output/ci-report.ts";
-import { printDistributions } from "../../output/histogram.ts";
 import { printDocument } from "../../output/list.ts";
-import { formatUnreadable, printFacts, toFacts } from "../../output/lists/print-facts.ts";
+import { formatUnreadable, printDistributions, printFacts, toFacts } from "../../output/lists/print-facts.ts";
 import { type CheckResult, composeCheckResult } from "../../rollouts/dataset/check-result.ts";
 import { collectDistributions } from "../../rollouts/dataset/group-metrics.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";

@@ -23,7 +23,7 @@ describe("rollcall check", () => {
     expect(readFileSync(github ?? "", "utf8")).toContain("::error ");
     writeFileSync(own ?? "", "<mine/>");
     for (const [file, why] of [
-      [own, "its content is not from rollcall"],
+      [own, "own.xml already exists"],
       [bad, "both are the same file"],
     ] as const) {
       const before = readFileSync(file ?? "", "utf8");
