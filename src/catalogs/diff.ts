@@ -92,7 +92,7 @@ const compareModels = (id: string, { from, to }: Sides<CatalogModel>, policy: Di
   const name = toText(to.name) ?? toText(from.name) ?? null;
   const facts = [...walk({ path: [], from: toFacts(from), to: toFacts(to) })];
   return [...facts, ...compareOverrides(from, to)].flatMap((fact): readonly Change[] => {
-    const kind = kindOf(fact.path);
+    const kind = kindOf(fact);
     const [older, newer] = [fact.from, fact.to].map((value) => toStated(kind, value));
     const isAmount = kind === "price" || kind === "context" || kind === "output";
     const isSame = toKey(older, isAmount) === toKey(newer, isAmount);
@@ -118,6 +118,7 @@ const toFacts = (entry: CatalogModel) => {
     ...others,
     pricing: isStated ? base : undefined,
     datacenters: fields.listCountries(datacenters) ?? datacenters,
+    "datacenters' other members": fields.listDatacenterMembers(datacenters),
   };
 };
 
@@ -148,11 +149,16 @@ const kindsByKey: Readonly<Record<string, FactKind>> = {
 const endKey =
   /^is_ready$|(?:^|_)(?:deprecat(?:ed|ion)|expir(?:es|ed|ation|y)|retire(?:d|ment)|sunset|shutdown|end_of_life)(?:_(?:date|at|on|time|day))?$/;
 
-const kindOf = (path: readonly string[]): FactKind => {
+/** Any other date can be the end of a model. */
+const otherDate = /creat|updat|releas|launch|start|since|added|cutoff/;
+
+const kindOf = ({ path, to }: Fact): FactKind => {
   const [root = ""] = path;
+  const key = path.at(-1) ?? "";
   if (root === "pricing" || fields.besideKey.test(root)) return "price";
-  if (endKey.test(path.at(-1) ?? "")) return "deprecation";
-  return kindsByKey[path.at(-1) ?? ""] ?? "other";
+  const isDate = typeof to === "string" && fields.readDay(to) !== undefined;
+  if (endKey.test(key) || (isDate && !otherDate.test(key))) return "deprecation";
+  return kindsByKey[key] ?? "other";
 };
 
 const formatPath = (path: readonly string[]) => (path[0] === "datacenters" ? fields.countryField : path.join("."));

@@ -161,6 +161,12 @@ export const listDatacenters = (datacenters: unknown): readonly JsonObject[] | u
 export const listCountries = (datacenters: unknown) =>
   listDatacenters(datacenters)?.flatMap(({ country_code: code = null }) => (code === null ? [] : formatPlain(code)));
 
+/** Lists the data centers with their members besides the country. Returns undefined if none has any. */
+export const listDatacenterMembers = (datacenters: unknown) => {
+  const others = listDatacenters(datacenters)?.map(({ country_code: _, ...others }) => others) ?? [];
+  return others.some((members) => Object.keys(members).length > 0) ? others : undefined;
+};
+
 /** Returns undefined for an unreadable date. Assumed: dates start with `YYYY-MM-DD`, or are Unix seconds. */
 export const readDay = (date: unknown) => {
   if (typeof date === "number") return formatUnixDay(date);
