@@ -11,7 +11,7 @@ import { openDatabase } from "../../database/open-database.ts";
 import { examineFile } from "../../database/sqlite.ts";
 import { isFailure } from "../../failure.ts";
 import * as entries from "./entries.ts";
-import { countWriters, createFileWriter } from "./file-writer.ts";
+import { countWriters, createFileWriter, type Writer } from "./file-writer.ts";
 import type { WrittenFiles } from "./prior-outcomes.ts";
 import { createSharedWriter } from "./shared-writer.ts";
 
@@ -64,92 +64,85 @@ const ledgerSchema: DatabaseSchema = {
 /** The methods throw the failures of `Database`. */
 export type Ledger = NonNullable<Awaited<ReturnType<typeof openLedger>>>;
 
+type LedgerOptions = Omit<DatabaseOptions, keyof DatabaseLocation> &
+  // Sets requests of dead runs to `unknown`.
+  Readonly<{ recovers?: boolean }>;
+
 /** Returns undefined if the ledger does not exist. @throws as `openDatabase` */
-export const openLedger = async (
-  location: DatabaseLocation,
-  // `recovers` sets requests of dead runs to `unknown`.
-  options: Omit<DatabaseOptions, keyof DatabaseLocation> & { recovers?: boolean },
-) => {
+export const openLedger = async (location: DatabaseLocation, options: LedgerOptions) => {
   const opened = await openDatabase(ledgerSchema, { ...options, ...location });
   if (!opened) return undefined;
   const { database, isNew: created, isCopy } = opened;
   const { path, isShared, isFileInPlace: isIntact } = database;
-  const { host, recovers, isForReading } = options;
-  const writer = isShared ? createSharedWriter(database, { host }) : createFileWriter(database);
-  let now: (() => number) | undefined;
+  const writer = isShared ? createSharedWriter(database, options) : createFileWriter(database);
   try {
     // In a shared ledger, the claims of dead runs block other runs.
-    const recovery = !isCopy && (recovers || isShared) ? writer.recover() : undefined;
-    await recovery?.catch((thrown: unknown) => {
-      if (!isForReading || !isReadOnly(thrown)) throw thrown;
-    });
-    // The database provides the time, because the clocks of machines may differ.
-    const startMs = host.elapsed();
-    const clockMs = await writer.readClockMs?.();
-    if (clockMs !== undefined) now = () => clockMs + host.elapsed() - startMs;
+    if (!isCopy && (options.recovers || isShared)) await recover(writer, options.isForReading);
+    // Returns the database's time in ms since 1970; undefined for a file.
+    const now = await readClock(writer, options.host);
+    return {
+      path,
+      created,
+      isShared,
+      isIntact,
+      now,
+      ...writer,
+      ...openEntries(database),
+      ...openFacts(database),
+      writtenFiles: openDigests(database),
+      countRequests: async () => ({
+        counts: entries.toCounts(await database.query(entries.countsSql)),
+        writers: (await writer.countRuns?.()) ?? 0,
+      }),
+      resolve: async (id: string, state: "assumed_logged" | "released") => {
+        const sql = `UPDATE rollcall.request SET state = ?${writer.changedSql}
+          WHERE id = ? AND state = 'unknown' RETURNING id`;
+        const row = entries.parseId(id);
+        const [resolved] = await database.transact([{ sql, values: [state, row] }, ...writer.releaseClaims([row])]);
+        return resolved?.length === 1;
+      },
+      close: async () => await database.close(writer.end),
+    };
   } catch (thrown) {
     await database.close();
     throw thrown;
   }
-  return {
-    path,
-    created,
-    isShared,
-    isIntact,
-    /** Returns the database's time in ms since 1970; undefined for a file. */
-    now,
-    ...writer,
-    countRequests: async () => ({
-      counts: entries.toCounts(await database.query(entries.countsSql)),
-      writers: (await writer.countRuns?.()) ?? 0,
-    }),
-    writtenFiles: openDigests(database),
-    entries: (filter: entries.EntryFilter) => entries.selectEntries(database, filter),
-    scopeEntries: (scope: entries.LedgerScope, from = 0) => {
-      const values = [...entries.toScopeValues(scope), from];
-      const sql = `${entries.isScopeSql} AND request.id >= ?`;
-      return entries.readEntries(database, { sql, values, hasContents: true });
-    },
-    entriesOfOtherAccounts: (scope: entries.LedgerScope) => {
-      const [destination, account, ...values] = entries.toScopeValues(scope);
-      const sql = "(destination, model, split, batch, has_batch) = (?, ?, ?, ?, ?) AND account <> ?";
-      return entries.readEntries(database, { sql, values: [destination ?? "", ...values, account ?? ""] });
-    },
-    makeScope: async (scope: entries.LedgerScope) => await makeScope(database, scope),
-    readFacts: async (scope: entries.LedgerScope) => await readFacts(database, scope),
-    saveFacts: async (scope: entries.LedgerScope, facts: DestinationFacts) => await saveFacts(database, scope, facts),
-    async resolve(id: string, state: "assumed_logged" | "released") {
-      const sql = `UPDATE rollcall.request SET state = ?${writer.changedSql}
-        WHERE id = ? AND state = 'unknown' RETURNING id`;
-      const row = entries.parseId(id);
-      const [resolved] = await database.transact([{ sql, values: [state, row] }, ...writer.releaseClaims([row])]);
-      return resolved?.length === 1;
-    },
-    /** Does not delete requests that are in flight or unknown. */
-    forget: async (filter: entries.EntryFilter) => await forgetRequests(database, filter),
-    close: async () => await database.close(writer.end),
-  };
 };
 
-const openDigests = (database: Database): WrittenFiles => ({
-  async readDigest(path) {
-    const [row] = await database.query("SELECT digest FROM rollcall.written WHERE path = ?", [resolve(path)]);
-    return row?.text("digest");
+const recover = async (writer: Writer, isForReading: boolean | undefined) =>
+  await writer.recover().catch((thrown: unknown) => {
+    if (!isForReading || !isReadOnly(thrown)) throw thrown;
+  });
+
+/** The database provides the time, because the clocks of machines may differ. */
+const readClock = async (writer: Writer, { elapsed }: DatabaseWaitOptions["host"]) => {
+  const startMs = elapsed();
+  const clockMs = await writer.readClockMs?.();
+  return clockMs === undefined ? undefined : () => clockMs + elapsed() - startMs;
+};
+
+const openEntries = (database: Database) => ({
+  entries: (filter: entries.EntryFilter) => entries.selectEntries(database, filter),
+  scopeEntries: (scope: entries.LedgerScope, from = 0) => {
+    const values = [...entries.toScopeValues(scope), from];
+    const sql = `${entries.isScopeSql} AND request.id >= ?`;
+    return entries.readEntries(database, { sql, values, hasContents: true });
   },
-  async recordDigest(path, digest) {
-    const sql = `INSERT INTO rollcall.written (path, digest) VALUES (?, ?)
-      ON CONFLICT (path) DO UPDATE SET digest = excluded.digest`;
-    await database.query(sql, [resolve(path), digest]);
+  entriesOfOtherAccounts: (scope: entries.LedgerScope) => {
+    const [destination, account, ...values] = entries.toScopeValues(scope);
+    const sql = "(destination, model, split, batch, has_batch) = (?, ?, ?, ?, ?) AND account <> ?";
+    return entries.readEntries(database, { sql, values: [destination ?? "", ...values, account ?? ""] });
   },
+  async makeScope(scope: entries.LedgerScope) {
+    const values = entries.toScopeValues(scope);
+    const make = `INSERT INTO rollcall.scope (${entries.scopeColumns}) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`;
+    const find = `SELECT id FROM rollcall.scope WHERE ${entries.isScopeSql}`;
+    const [, [row] = []] = await database.transact([make, find].map((sql) => ({ sql, values })));
+    return row?.integer("id") ?? 0;
+  },
+  /** Does not delete requests that are in flight or unknown. */
+  forget: async (filter: entries.EntryFilter) => await forgetRequests(database, filter),
 });
-
-const makeScope = async (database: Database, scope: entries.LedgerScope) => {
-  const values = entries.toScopeValues(scope);
-  const make = `INSERT INTO rollcall.scope (${entries.scopeColumns}) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`;
-  const find = `SELECT id FROM rollcall.scope WHERE ${entries.isScopeSql}`;
-  const [, [row] = []] = await database.transact([make, find].map((sql) => ({ sql, values })));
-  return row?.integer("id") ?? 0;
-};
 
 const forgetRequests = async (database: Database, { matchesScope, ...filter }: entries.EntryFilter) => {
   const scopeRows = await database.query(`SELECT id, ${entries.scopeColumns} FROM rollcall.scope`);
@@ -188,28 +181,35 @@ export type DestinationFacts = Readonly<{
   echoesKey: boolean;
 }>;
 
-const saveFacts = async (
-  database: Database,
-  { destination, account }: entries.LedgerScope,
-  { sizes: { passed, refused }, echoesKey }: DestinationFacts,
-) => {
-  const sizes = [passed ?? null, refused?.bytes ?? null, refused?.at ?? null];
-  await database.query(saveFactsSql, [destination, account, ...sizes, echoesKey ? 1 : 0]);
-};
+const openFacts = (database: Database) => ({
+  async saveFacts({ destination, account }: entries.LedgerScope, facts: DestinationFacts) {
+    const { passed, refused } = facts.sizes;
+    const sizes = [passed ?? null, refused?.bytes ?? null, refused?.at ?? null];
+    await database.query(saveFactsSql, [destination, account, ...sizes, facts.echoesKey ? 1 : 0]);
+  },
+  async readFacts({ destination, account }: entries.LedgerScope): Promise<DestinationFacts> {
+    const sql = `SELECT max_bytes, refused_bytes, refused_at, echoes_key FROM rollcall.address
+      WHERE destination = ? AND account = ?`;
+    const [row] = await database.query(sql, [destination, account]);
+    const [passed, bytes, at] = ["max_bytes", "refused_bytes", "refused_at"].map((column) =>
+      row?.isNull(column) === false ? row.integer(column) : undefined,
+    );
+    const refused = bytes === undefined || at === undefined ? undefined : { bytes, at };
+    return { sizes: { passed, refused }, echoesKey: row?.integer("echoes_key") === 1 };
+  },
+});
 
-const readFacts = async (
-  database: Database,
-  { destination, account }: entries.LedgerScope,
-): Promise<DestinationFacts> => {
-  const sql = `SELECT max_bytes, refused_bytes, refused_at, echoes_key FROM rollcall.address
-    WHERE destination = ? AND account = ?`;
-  const [row] = await database.query(sql, [destination, account]);
-  const [passed, bytes, at] = ["max_bytes", "refused_bytes", "refused_at"].map((column) =>
-    row?.isNull(column) === false ? row.integer(column) : undefined,
-  );
-  const refused = bytes === undefined || at === undefined ? undefined : { bytes, at };
-  return { sizes: { passed, refused }, echoesKey: row?.integer("echoes_key") === 1 };
-};
+const openDigests = (database: Database): WrittenFiles => ({
+  async readDigest(path) {
+    const [row] = await database.query("SELECT digest FROM rollcall.written WHERE path = ?", [resolve(path)]);
+    return row?.text("digest");
+  },
+  async recordDigest(path, digest) {
+    const sql = `INSERT INTO rollcall.written (path, digest) VALUES (?, ?)
+      ON CONFLICT (path) DO UPDATE SET digest = excluded.digest`;
+    await database.query(sql, [resolve(path), digest]);
+  },
+});
 
 export const examineLedger = async (path: string, host: DatabaseWaitOptions["host"]) => {
   const examined = await examineFile(ledgerSchema, { path, host, sql: entries.countsSql });

@@ -21,69 +21,97 @@ const unknownBit = 2;
 const loggedElsewhereBit = 4;
 const loggedDifferentlyBit = 8;
 
-export type PriorOutcomes = ReturnType<typeof openPriorOutcomes>;
-
-export const openPriorOutcomes = (options: {
+type PriorOptions = Readonly<{
   /** Returns the group with the dedup key at byte `offset`, or a negative number. */
   numberOf: (dedupKeys: Uint8Array, offset: number) => number;
   input: string;
   resendLogged: boolean;
   /** `earlier` is an element of `Entry.contents`. */
   hasOtherContent?: ((group: number, earlier: Uint8Array) => boolean) | undefined;
-}) => {
-  const { numberOf, input: ownInput, resendLogged, hasOtherContent = () => false } = options;
-  const facts = new NumberColumn("u8");
-  let unknownEntries: Entry[] = [];
-  let loggedElsewhereAt = 0;
-  const set = (group: number, fact: number) => {
-    facts.length = Math.max(facts.length, group + 1);
-    facts.set(group, fact);
-  };
-  const setLoggedContent = (group: number, earlier: Uint8Array) => {
-    const others = facts.at(group) & ~loggedDifferentlyBit;
-    set(group, hasOtherContent(group, earlier) ? others | loggedDifferentlyBit : others);
-  };
+}>;
+
+export class PriorOutcomes {
+  readonly #options: PriorOptions;
+  readonly #facts = new NumberColumn("u8");
+  #unknownEntries: Entry[] = [];
+  #loggedElsewhereAt = 0;
+
+  constructor(options: PriorOptions) {
+    this.#options = options;
+  }
+
   /** Unknown overrides logged, because a later run may have resent the group. */
-  const outcomeOf = (group: number) => {
-    if ((facts.at(group) & unknownBit) !== 0) return "unknown";
-    return (facts.at(group) & loggedBit) !== 0 && !resendLogged ? "already_logged" : "not_sent";
-  };
-  return {
-    outcomeOf,
-    /** The oldest entry is first. */
-    unknownEntries: () => unknownEntries,
-    /** Returns when a run with another first input last logged a group, in ms since 1970. */
-    loggedElsewhereAt: () => loggedElsewhereAt,
-    isEmpty: () => facts.length === 0,
-    /** `entries` must include all unknown requests, and all requests that changed since the last call. */
-    async addEntries(entries: AsyncIterable<Entry>) {
-      for (const { dedupKeys } of unknownEntries)
-        for (const group of findGroups(dedupKeys, numberOf)) set(group, facts.at(group) & ~unknownBit);
-      unknownEntries = [];
-      for await (const entry of entries) {
-        const { state, dedupKeys, contents } = entry;
-        if (!isUnknown(state) && !isLogged(state)) continue;
-        const isElsewhere = entry.input !== ownInput;
-        const fact = isUnknown(state) ? unknownBit : isElsewhere ? loggedBit | loggedElsewhereBit : loggedBit;
-        let hasGroups = false;
-        for (let at = 0; at * dedupKeyBytes < dedupKeys.length; at++) {
-          const group = numberOf(dedupKeys, at * dedupKeyBytes);
-          if (group < 0) continue;
-          hasGroups = true;
-          set(group, facts.at(group) | fact);
-          // The last logged request decides.
-          if (isLogged(state)) setLoggedContent(group, contents.subarray(at * contentBytes, (at + 1) * contentBytes));
-        }
-        if (!hasGroups) continue;
-        if (fact === unknownBit) unknownEntries.push(entry);
-        else if (isElsewhere) loggedElsewhereAt = Math.max(loggedElsewhereAt, entry.lastTried);
-      }
-    },
-    wasLoggedElsewhere: (group: number) => (facts.at(group) & loggedElsewhereBit) !== 0 && !resendLogged,
-    wasLoggedDifferently: (group: number) =>
-      (facts.at(group) & loggedDifferentlyBit) !== 0 && outcomeOf(group) === "already_logged",
-    recordOutcome(group: number, outcome: "logged" | "unknown") {
-      set(group, (facts.at(group) & loggedElsewhereBit) | (outcome === "logged" ? loggedBit : unknownBit));
-    },
-  };
-};
+  outcomeOf(group: number) {
+    if (this.#has(group, unknownBit)) return "unknown";
+    return this.#has(group, loggedBit) && !this.#options.resendLogged ? "already_logged" : "not_sent";
+  }
+
+  wasLoggedElsewhere(group: number) {
+    return this.#has(group, loggedElsewhereBit) && !this.#options.resendLogged;
+  }
+
+  wasLoggedDifferently(group: number) {
+    return this.#has(group, loggedDifferentlyBit) && this.outcomeOf(group) === "already_logged";
+  }
+
+  /** The oldest entry is first. */
+  unknownEntries(): readonly Entry[] {
+    return this.#unknownEntries;
+  }
+
+  /** Returns when a run with another first input last logged a group, in ms since 1970. */
+  loggedElsewhereAt() {
+    return this.#loggedElsewhereAt;
+  }
+
+  isEmpty() {
+    return this.#facts.length === 0;
+  }
+
+  recordOutcome(group: number, outcome: "logged" | "unknown") {
+    this.#set(group, (this.#facts.at(group) & loggedElsewhereBit) | (outcome === "logged" ? loggedBit : unknownBit));
+  }
+
+  /** `entries` must include all unknown requests, and all requests that changed since the last call. */
+  async addEntries(entries: AsyncIterable<Entry>) {
+    for (const { dedupKeys } of this.#unknownEntries)
+      for (const group of findGroups(dedupKeys, this.#options.numberOf))
+        this.#set(group, this.#facts.at(group) & ~unknownBit);
+    this.#unknownEntries = [];
+    for await (const entry of entries) if (isUnknown(entry.state) || isLogged(entry.state)) this.#addEntry(entry);
+  }
+
+  #addEntry(entry: Entry) {
+    const { state, dedupKeys, contents } = entry;
+    const { numberOf, input } = this.#options;
+    const isElsewhere = entry.input !== input;
+    const fact = isUnknown(state) ? unknownBit : isElsewhere ? loggedBit | loggedElsewhereBit : loggedBit;
+    let hasGroups = false;
+    for (let at = 0; at * dedupKeyBytes < dedupKeys.length; at++) {
+      const group = numberOf(dedupKeys, at * dedupKeyBytes);
+      if (group < 0) continue;
+      hasGroups = true;
+      this.#set(group, this.#facts.at(group) | fact);
+      // The last logged request decides.
+      if (isLogged(state)) this.#setContent(group, contents.subarray(at * contentBytes, (at + 1) * contentBytes));
+    }
+    if (!hasGroups) return;
+    if (fact === unknownBit) this.#unknownEntries.push(entry);
+    else if (isElsewhere) this.#loggedElsewhereAt = Math.max(this.#loggedElsewhereAt, entry.lastTried);
+  }
+
+  #setContent(group: number, earlier: Uint8Array) {
+    const others = this.#facts.at(group) & ~loggedDifferentlyBit;
+    const isOther = this.#options.hasOtherContent?.(group, earlier) === true;
+    this.#set(group, isOther ? others | loggedDifferentlyBit : others);
+  }
+
+  #has(group: number, fact: number) {
+    return (this.#facts.at(group) & fact) !== 0;
+  }
+
+  #set(group: number, fact: number) {
+    this.#facts.length = Math.max(this.#facts.length, group + 1);
+    this.#facts.set(group, fact);
+  }
+}

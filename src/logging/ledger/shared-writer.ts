@@ -4,7 +4,7 @@ import type { Database } from "../../database/database.ts";
 import { dedupKeyBytes } from "../../rollouts/index/dedup-keys.ts";
 import type { Host } from "../../system/host.ts";
 import { leaseLost } from "./failures.ts";
-import { outcomeSql, toOutcomeValues, type Writer } from "./file-writer.ts";
+import { type NewEntry, outcomeSql, type RecordedOutcome, toOutcomeValues, type Writer } from "./file-writer.ts";
 
 /** A run without contact to the database loses its lease after this time. */
 const leaseMs = 15_000;
@@ -48,6 +48,8 @@ export const beginRun = async (database: Database, { elapsed }: Pick<Host, "elap
   };
 };
 
+type Run = Awaited<ReturnType<typeof beginRun>>;
+
 const expireDeadRuns = async (database: Database) => {
   await database.query(`UPDATE rollcall.run SET has_ended = true WHERE NOT has_ended AND ${leaseExpiredSql}`);
   const isOfEndedRun = "run IN (SELECT id FROM rollcall.run WHERE has_ended)";
@@ -63,8 +65,9 @@ const expireDeadRuns = async (database: Database) => {
 
 export const createSharedWriter = (
   database: Database,
-  { host, run }: { host: Pick<Host, "elapsed">; run?: Awaited<ReturnType<typeof beginRun>> },
+  { host, run }: { host: Pick<Host, "elapsed">; run?: Run },
 ): Writer => {
+  const { elapsed } = host;
   const requireLease = () => {
     if (run?.isHeld() !== true) throw leaseLost(database.path);
     return run;
@@ -76,43 +79,10 @@ export const createSharedWriter = (
       return run;
     },
     recover: async () => await expireDeadRuns(database),
-    async recordRequest(scope, { dedupKeys, key, input, bytes, envelopeDigest, contents, generation }) {
-      const { id: runId, noteRenewal } = requireLease();
-      const askedAt = host.elapsed();
-      const token = randomUUID();
-      const entry = [scope, token, generation, input, bytes, key, envelopeDigest, contents ?? null];
-      const values = [dedupKeys, runId, ...entry, runId, token];
-      for (let attempt = 0; attempt < maxRecordAttempts; attempt++) {
-        const [[recorded] = []] = await database.transact(
-          [{ sql: recordRequestSql, values }],
-          ([rows]) => rows?.[0]?.integer("missing") === 0,
-        );
-        if (!recorded) break;
-        if (recorded.integer("missing") === 0) {
-          noteRenewal(askedAt);
-          return recorded.integer("id");
-        }
-        const rows = await database.query(takenSql, [dedupKeys, scope, generation, runId]);
-        if (rows.length > 0) return { taken: Buffer.concat(rows.map((row) => row.bytes("mark"))) };
-      }
-      throw leaseLost(database.path);
-    },
+    recordRequest: async (scope, entry) =>
+      await recordRequest({ database, elapsed, run: requireLease() }, scope, entry),
     recordRetry: async (request) => (await database.query(recordRetrySql, [requireLease().id, request])).length === 1,
-    async recordOutcome(request, outcome) {
-      const { state } = outcome;
-      const update = async (condition: string) => {
-        const sql = `UPDATE rollcall.request SET ${outcomeSql}, changed = clock_timestamp()
-          WHERE id = ? AND ${condition} RETURNING id`;
-        return (await database.query(sql, [...toOutcomeValues(outcome), request])).length > 0;
-      };
-      const isOwn = `run = ${run?.id ?? 0}`;
-      if (await update(`${isOwn} AND state = 'trying'`)) return;
-      // The lease expired. An outcome such as `refused` must not replace the outcome of another run.
-      if (state !== "logged" && state !== "unknown") return void (await update(`${isOwn} AND state = 'unknown'`));
-      const isOpen = `(${isOwn} OR state <> 'trying') AND state NOT IN ('logged', 'assumed_logged')`;
-      // Another run may have deleted the claims, so the request claims its groups again.
-      if (await update(state === "logged" ? "state <> 'logged'" : isOpen)) await database.query(claimSql, [request]);
-    },
+    recordOutcome: async (request, outcome) => await recordOutcome(database, run?.id ?? 0, { id: request, outcome }),
     async countRuns() {
       const [row] = await database.query(`SELECT count(*) AS runs FROM rollcall.run WHERE NOT ${leaseExpiredSql}`);
       return row?.integer("runs") ?? 0;
@@ -128,6 +98,51 @@ export const createSharedWriter = (
     ],
     end: async () => await run?.end(),
   };
+};
+
+const recordRequest = async (
+  { database, elapsed, run }: { database: Database; elapsed: Host["elapsed"]; run: Run },
+  scope: number,
+  { dedupKeys, key, input, bytes, envelopeDigest, contents, generation }: NewEntry,
+) => {
+  const askedAt = elapsed();
+  const token = randomUUID();
+  const entry = [scope, token, generation, input, bytes, key, envelopeDigest, contents ?? null];
+  const values = [dedupKeys, run.id, ...entry, run.id, token];
+  for (let attempt = 0; attempt < maxRecordAttempts; attempt++) {
+    const [[recorded] = []] = await database.transact(
+      [{ sql: recordRequestSql, values }],
+      ([rows]) => rows?.[0]?.integer("missing") === 0,
+    );
+    if (!recorded) break;
+    if (recorded.integer("missing") === 0) {
+      run.noteRenewal(askedAt);
+      return recorded.integer("id");
+    }
+    const rows = await database.query(takenSql, [dedupKeys, scope, generation, run.id]);
+    if (rows.length > 0) return { taken: Buffer.concat(rows.map((row) => row.bytes("mark"))) };
+  }
+  throw leaseLost(database.path);
+};
+
+const recordOutcome = async (
+  database: Database,
+  run: number,
+  { id, outcome }: { id: number; outcome: RecordedOutcome },
+) => {
+  const { state } = outcome;
+  const update = async (condition: string) => {
+    const sql = `UPDATE rollcall.request SET ${outcomeSql}, changed = clock_timestamp()
+      WHERE id = ? AND ${condition} RETURNING id`;
+    return (await database.query(sql, [...toOutcomeValues(outcome), id])).length > 0;
+  };
+  const isOwn = `run = ${run}`;
+  if (await update(`${isOwn} AND state = 'trying'`)) return;
+  // The lease expired. An outcome such as `refused` must not replace the outcome of another run.
+  if (state !== "logged" && state !== "unknown") return void (await update(`${isOwn} AND state = 'unknown'`));
+  const isOpen = `(${isOwn} OR state <> 'trying') AND state NOT IN ('logged', 'assumed_logged')`;
+  // Another run may have deleted the claims, so the request claims its groups again.
+  if (await update(state === "logged" ? "state <> 'logged'" : isOpen)) await database.query(claimSql, [id]);
 };
 
 const otherLeaseMsSql = `

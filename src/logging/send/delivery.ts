@@ -7,7 +7,7 @@ import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import type { DedupKeys } from "../../rollouts/index/dedup-keys.ts";
 import type { Attempt, Client } from "../../wire/client/client.ts";
 import type { RetryBudget } from "../../wire/client/retry.ts";
-import { openPriorOutcomes, type PriorOutcomes } from "../ledger/prior-outcomes.ts";
+import { PriorOutcomes } from "../ledger/prior-outcomes.ts";
 import { RunLedger } from "../ledger/recorded-requests.ts";
 import type { GroupOutcomes } from "./group-outcomes.ts";
 import { type BodyLimit, createEnvelope, cutRequests, type PlannedRequest } from "./plan.ts";
@@ -68,7 +68,7 @@ export class Delivery {
     this.#numberOfKey = numberOfKey;
     this.lateSignal = delaySignal(tools.host.signal);
     this.runLedger = new RunLedger({ ...policy, ...events, host: tools.host, input });
-    this.priorOutcomes = openPriorOutcomes({
+    this.priorOutcomes = new PriorOutcomes({
       input,
       resendLogged,
       numberOf: numberOfKey ?? dedupKeys.find,

@@ -12,7 +12,7 @@ import type { Entry, EntryFilter, LedgerScope } from "../../../src/logging/ledge
 import { type EntryState, formatId, makeIdempotencyKey, parseId } from "../../../src/logging/ledger/entries.ts";
 import { type NewEntry, type RecordedOutcome, toScopeLock } from "../../../src/logging/ledger/file-writer.ts";
 import { type Ledger, openLedger } from "../../../src/logging/ledger/ledger.ts";
-import { openPriorOutcomes } from "../../../src/logging/ledger/prior-outcomes.ts";
+import { PriorOutcomes } from "../../../src/logging/ledger/prior-outcomes.ts";
 import { RunLedger } from "../../../src/logging/ledger/recorded-requests.ts";
 import { beginRun, createSharedWriter } from "../../../src/logging/ledger/shared-writer.ts";
 import { verifyDataset } from "../../../src/logging/send/verify-ledger.ts";
@@ -149,7 +149,7 @@ for (const { name, newPlace, skip, tags } of bodies)
       const keys = marks(...contents);
       const { find, count } = keys;
       const own = scopeOf(ledger, in_);
-      const ahead = openPriorOutcomes({ numberOf: find, input, resendLogged });
+      const ahead = new PriorOutcomes({ numberOf: find, input, resendLogged });
       await ahead.addEntries(own.entries());
       // The groups of a growing file are not known yet, so the keys of the ledger get numbers.
       const numbers = new Map<string, number>();
@@ -158,7 +158,7 @@ for (const { name, newPlace, skip, tags } of bodies)
         numbers.set(key, numbers.get(key) ?? numbers.size);
         return numbers.get(key) ?? -1;
       };
-      const oneByOne = openPriorOutcomes({ numberOf, input, resendLogged });
+      const oneByOne = new PriorOutcomes({ numberOf, input, resendLogged });
       await oneByOne.addEntries(own.entries());
       const outcomes = contents.map((_, group) => ahead.outcomeOf(group));
       const elsewhere = contents.filter((_, group) => ahead.wasLoggedElsewhere(group));
