@@ -4,7 +4,7 @@ import * as decimals from "../text/decimal.ts";
 import { formatList } from "../text/sentences.ts";
 import type { CatalogModel } from "../wire/contract/models.ts";
 import { imagePriceNames, listStatedPrices, listUnknownMembers, mediaPriceNames, parsePrice } from "./fields.ts";
-import { findPrice, listUnknownConditions, type PartPrice } from "./price.ts";
+import { findPrice, listUnknownConditions, type PartPrice, type PromptSize } from "./price.ts";
 
 /** `prompt_tokens` includes tokens that are read from or written to a cache. */
 export const noUsage = {
@@ -32,14 +32,12 @@ type CostOptions = Readonly<{
  * If `needsUnitPrices` is false, unknown prices of images and requests count as 0.
  * @param doubt the reason why the usage is not exact
  */
-export const computeCost = (entry: CatalogModel, { usage, needsUnitPrices, doubt, media = [] }: CostOptions) => {
+export const computeCost = (entry: CatalogModel, options: CostOptions) => {
+  const { usage, doubt } = options;
   const items: { price: string; count: number; unit_price: string | null; cost: string | null }[] = [];
   let knownSum = decimals.zero;
   const { pricing } = entry;
   const stated = listStatedPrices(pricing);
-  // Some services name these prices `input_cache_reads` and `input_cache_writes`.
-  const isPriced = (name: string) => parsePrice(stated.get(name)) !== undefined;
-  const findName = (name: string) => (isPriced(name) || !isPriced(`${name}s`) ? name : `${name}s`);
   const unknown = listUnknownMembers(entry);
   const [term] = unknown.flatMap(({ text, isTerm }) => (isTerm ? text : []));
   const unclear = term && `its prices have the unknown term "${term}"`;
@@ -51,14 +49,7 @@ export const computeCost = (entry: CatalogModel, { usage, needsUnitPrices, doubt
     ...listUnknownConditions(pricing, size.most).map((name) => `its prices have the unknown condition ${name}`),
   ]);
   const unstated: string[] = [];
-  for (const [name, count, isNeeded] of [
-    ["prompt", usage.prompt_tokens - usage.cached_tokens - usage.cache_write_tokens, true],
-    [findName("input_cache_read"), usage.cached_tokens, true],
-    [findName("input_cache_write"), usage.cache_write_tokens, true],
-    ["completion", usage.completion_tokens, true],
-    ["image", usage.images, needsUnitPrices],
-    ["request", usage.requests, needsUnitPrices],
-  ] as const) {
+  for (const [name, count, isNeeded] of listParts(stated, options)) {
     const found = findPrice(pricing, name, size);
     const { price: unitPrice, reason } = unclear === undefined ? found : { price: undefined, reason: unclear };
     if (count === 0 || (!found.price && !found.reason && !isNeeded && isUnstated(stated.get(name)))) continue;
@@ -69,19 +60,42 @@ export const computeCost = (entry: CatalogModel, { usage, needsUnitPrices, doubt
     const format = (amount?: decimals.Decimal) => (amount ? decimals.formatDecimal(amount) : null);
     items.push({ price: name, count, unit_price: format(unitPrice), cost: format(cost) });
   }
-  const [reasoning, completion] = ["internal_reasoning", "completion"].map((name) => findPrice(pricing, name, size));
-  if (usage.completion_tokens > 0 && differs(reasoning, completion, stated.get("internal_reasoning")))
-    reasons.add("its price of internal_reasoning applies to an unknown part of the completion tokens");
-  const mediaPrice = media.length === 0 ? undefined : mediaPriceNames.find((name) => !isUnstated(stated.get(name)));
-  if (mediaPrice !== undefined)
-    reasons.add(`its price of ${mediaPrice} can apply to parts of the prompt (${formatList(media)})`);
-  const otherImages = usage.images === 0 ? [] : imagePriceNames.filter((name) => !isUnstated(stated.get(name)));
-  for (const name of otherImages) reasons.add(`its price of ${name} can apply to images`);
+  for (const reason of listUnclearParts(pricing, options, size)) reasons.add(reason);
   const not_stated = items.flatMap(({ cost, price }) => (cost === null ? [price] : []));
   const at_least = decimals.formatDecimal(knownSum);
   if (unstated.length > 0) reasons.add(`the price of ${formatList(unstated)} is not stated`);
   const reason = reasons.size === 0 ? null : [...reasons].join("; ");
   return { items, total: reason === null ? at_least : null, at_least, not_stated, reason };
+};
+
+/** Some services name two of these prices `input_cache_reads` and `input_cache_writes`. */
+const listParts = (stated: ReadonlyMap<string, unknown>, { usage, needsUnitPrices }: CostOptions) => {
+  const isPriced = (name: string) => parsePrice(stated.get(name)) !== undefined;
+  const findName = (name: string) => (isPriced(name) || !isPriced(`${name}s`) ? name : `${name}s`);
+  return [
+    ["prompt", usage.prompt_tokens - usage.cached_tokens - usage.cache_write_tokens, true],
+    [findName("input_cache_read"), usage.cached_tokens, true],
+    [findName("input_cache_write"), usage.cache_write_tokens, true],
+    ["completion", usage.completion_tokens, true],
+    ["image", usage.images, needsUnitPrices],
+    ["request", usage.requests, needsUnitPrices],
+  ] as const;
+};
+
+/** Lists the prices that apply to an unknown part of the usage. */
+const listUnclearParts = (pricing: unknown, { usage, media = [] }: CostOptions, size: PromptSize) => {
+  const stated = listStatedPrices(pricing);
+  const isPriced = (name: string) => !isUnstated(stated.get(name));
+  const reasoningName = "internal_reasoning";
+  const [reasoning, completion] = [reasoningName, "completion"].map((name) => findPrice(pricing, name, size));
+  const isUnclear = usage.completion_tokens > 0 && differs(reasoning, completion, stated.get(reasoningName));
+  const mediaPrice = media.length === 0 ? undefined : mediaPriceNames.find(isPriced);
+  const otherImages = usage.images === 0 ? [] : imagePriceNames.filter(isPriced);
+  return [
+    ...(isUnclear ? [`its price of ${reasoningName} applies to an unknown part of the completion tokens`] : []),
+    ...(mediaPrice ? [`its price of ${mediaPrice} can apply to parts of the prompt (${formatList(media)})`] : []),
+    ...otherImages.map((name) => `its price of ${name} can apply to images`),
+  ];
 };
 
 const isUnstated = (value: unknown) => value === undefined || value === "" || parsePrice(value)?.digits === 0n;

@@ -79,37 +79,46 @@ const normalizeWord = (word: string) => word.trim().toLowerCase();
 const isAtLeast = (value: unknown, minimum: number) =>
   typeof value === "number" && Number.isFinite(value) && value !== 0 && value >= minimum;
 
-const listCriteria = (filter: Filter, now: number) => {
-  const criteria: { readonly columns: Strings; readonly test: (model: CatalogModel) => boolean }[] = [];
-  const add = (columns: Strings, test: (model: CatalogModel) => boolean) => criteria.push({ columns, test });
-  const matchesPattern = fields.compilePattern(filter.pattern);
-  add([], ({ id, name }) => matchesPattern(toText(id), toText(name)));
-  for (const { name, column, read, matches } of wordFilters) {
+type Criterion = Readonly<{ columns: Strings; test: (model: CatalogModel) => boolean }>;
+
+const listWordCriteria = (filter: Filter): readonly Criterion[] =>
+  wordFilters.flatMap(({ name, column, read, matches }) => {
     const words = filter[name]?.map(normalizeWord);
-    if (!words) continue;
+    if (!words) return [];
     const members = column === countries && words.includes("eu") ? normalizeWord(europeanUnion).split(" ") : [];
     const wanted = new Set([...words, ...members]);
-    add([column], (model) => matches(read(model).map(normalizeWord), wanted));
-  }
+    return { columns: [column], test: (model) => matches(read(model).map(normalizeWord), wanted) };
+  });
+
+const listPriceCriteria = ({ maxPrice = [], free }: Filter): readonly Criterion[] => {
+  const criteria = maxPrice.map(([name, text]): Criterion => {
+    const limit = parseDecimal(text);
+    const test = (model: CatalogModel) => {
+      const price = fields.readPrice(model, name);
+      return price && limit ? compareDecimals(fields.toShownPrice(name, price), limit) <= 0 : false;
+    };
+    return { columns: [`pricing.${name}`], test };
+  });
+  const isFree = (model: CatalogModel) => {
+    const names = ["prompt", "completion", ...fields.listStatedPrices(model.pricing).keys()];
+    return names.every((name) => fields.readPrice(model, name)?.digits === 0n);
+  };
+  return free ? [...criteria, { columns: ["pricing.prompt", "pricing.completion"], test: isFree }] : criteria;
+};
+
+const listCriteria = (filter: Filter, now: number) => {
+  const matchesPattern = fields.compilePattern(filter.pattern);
+  const criteria: Criterion[] = [
+    { columns: [], test: ({ id, name }) => matchesPattern(toText(id), toText(name)) },
+    ...listWordCriteria(filter),
+    ...listPriceCriteria(filter),
+  ];
   for (const [column, minimum] of [
     ["context_length", filter.minContext],
     ["max_output_length", filter.minOutput],
     ["created", filter.createdSince && filter.createdSince(now) / 1000],
   ] as const) {
-    if (minimum !== undefined) add([column], (model) => isAtLeast(model[column], minimum));
-  }
-  for (const [name, text] of filter.maxPrice ?? []) {
-    const limit = parseDecimal(text);
-    add([`pricing.${name}`], (model) => {
-      const price = fields.readPrice(model, name);
-      return price && limit ? compareDecimals(fields.toShownPrice(name, price), limit) <= 0 : false;
-    });
-  }
-  if (filter.free) {
-    add(["pricing.prompt", "pricing.completion"], (model) => {
-      const names = ["prompt", "completion", ...fields.listStatedPrices(model.pricing).keys()];
-      return names.every((name) => fields.readPrice(model, name)?.digits === 0n);
-    });
+    if (minimum !== undefined) criteria.push({ columns: [column], test: (model) => isAtLeast(model[column], minimum) });
   }
   for (const [ms, wantsPast] of [
     [filter.deprecated ? now : undefined, true],
@@ -118,10 +127,11 @@ const listCriteria = (filter: Filter, now: number) => {
   ] as const) {
     if (ms === undefined) continue;
     const day = utcDay(ms);
-    add(["deprecation_date"], (model) => {
+    const test = (model: CatalogModel) => {
       const end = fields.deprecationDay(model);
       return end !== undefined && (end !== null && end <= day) === wantsPast;
-    });
+    };
+    criteria.push({ columns: ["deprecation_date"], test });
   }
   return criteria;
 };

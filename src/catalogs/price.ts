@@ -41,7 +41,7 @@ export const listUnknownConditions = (pricing: unknown, promptTokens: number) =>
 export type PartPrice = Readonly<{ price?: Decimal; reason?: string }>;
 
 /** `tokens` is undefined if the prompt tokens of each request are unknown. `most` is the sum of all requests. */
-type PromptSize = Readonly<{ tokens: number | undefined; most: number }>;
+export type PromptSize = Readonly<{ tokens: number | undefined; most: number }>;
 
 /** Returns the price of a part, such as `prompt`, for a request with this number of prompt tokens. */
 export const findPrice = (pricing: unknown, part: string, { tokens, most }: PromptSize): PartPrice => {

@@ -84,34 +84,46 @@ const runStatement = async (client: pg.PoolClient, { sql, values = [] }: Stateme
   return (await client.query(numbered, [...values])).rows;
 };
 
-const createDatabase = ({ title }: DatabaseSchema, options: DatabaseOptions): Database => {
-  const { host, maxWaitMs, onUnavailable, path } = options;
-  const about = { path, title };
-  const pool = openPool(options);
-  let isClosing = false;
-  const withRetries = async <Result>(work: (client: pg.PoolClient) => Promise<Result>) => {
-    const from = host.elapsed();
-    for (let wait = firstWaitMs; ; wait = Math.min(2 * wait, maxRetryWaitMs)) {
-      try {
-        return await withClient(pool, work);
-      } catch (thrown) {
-        const code = findRetryableCode(thrown);
-        if (!code) throw toFailure(thrown, about);
-        const waitedMs = host.elapsed() - from;
-        if (isClosing || waitedMs >= maxWaitMs) throw failures.databaseUnavailable({ ...about, code, waitedMs });
-        if (wait === firstWaitMs && !conflictCodes.test(code)) onUnavailable(code);
-        await host.sleep(Math.min(host.random() * wait, maxWaitMs - waitedMs), host.signal);
-      }
+interface PostgresState {
+  readonly pool: Pool;
+  readonly about: failures.TitledFile;
+  isClosing: boolean;
+}
+
+const withRetries = async <Result>(
+  state: PostgresState,
+  { host, maxWaitMs, onUnavailable }: DatabaseOptions,
+  work: (client: pg.PoolClient) => Promise<Result>,
+): Promise<Result> => {
+  const { about, pool } = state;
+  const from = host.elapsed();
+  for (let wait = firstWaitMs; ; wait = Math.min(2 * wait, maxRetryWaitMs)) {
+    try {
+      return await withClient(pool, work);
+    } catch (thrown) {
+      const code = findRetryableCode(thrown);
+      if (!code) throw toFailure(thrown, about);
+      const waitedMs = host.elapsed() - from;
+      if (state.isClosing || waitedMs >= maxWaitMs) throw failures.databaseUnavailable({ ...about, code, waitedMs });
+      if (wait === firstWaitMs && !conflictCodes.test(code)) onUnavailable(code);
+      await host.sleep(Math.min(host.random() * wait, maxWaitMs - waitedMs), host.signal);
     }
-  };
+  }
+};
+
+const createDatabase = ({ title }: DatabaseSchema, options: DatabaseOptions): Database => {
+  const { path } = options;
+  const about = { path, title };
+  const state = { pool: openPool(options), about, isClosing: false };
   const queryOn = async (client: pg.PoolClient, statement: Statement) =>
     (await runStatement(client, statement)).map((row) => toRow(row, about));
   return {
     path,
     isShared: true,
-    query: async (sql, values = []) => await withRetries(async (client) => await queryOn(client, { sql, values })),
+    query: async (sql, values = []) =>
+      await withRetries(state, options, async (client) => await queryOn(client, { sql, values })),
     transact: async (statements, shouldCommit = () => true) =>
-      await withRetries(async (client) => {
+      await withRetries(state, options, async (client) => {
         await client.query(beginSql);
         const answers: (readonly Row[])[] = [];
         for (const statement of statements) answers.push(await queryOn(client, statement));
@@ -120,19 +132,27 @@ const createDatabase = ({ title }: DatabaseSchema, options: DatabaseOptions): Da
       }),
     isFileInPlace: () => true,
     close: async (finish) => {
-      isClosing = true;
+      state.isClosing = true;
       await finish?.().catch(() => undefined);
-      await pool.close();
+      await state.pool.close();
     },
   };
 };
 
-const connectTimeoutMs = 5000;
-/** The connection to a vanished server stays open, so queries need this limit. */
-const queryTimeoutMs = 10_000;
-const maxConnections = 3;
-
 const bigintType = 20;
+
+const poolOptions = {
+  max: 3,
+  connectionTimeoutMillis: 5000,
+  // The connection to a vanished server stays open, so queries need this limit.
+  query_timeout: 10_000,
+  keepAlive: true,
+  application_name: "rollcall",
+  types: {
+    getTypeParser: (type: number, format?: "text" | "binary") =>
+      type === bigintType ? Number : pg.types.getTypeParser(type, format),
+  },
+};
 
 type Pool = ReturnType<typeof openPool>;
 
@@ -141,23 +161,14 @@ const openPool = ({ path, password: givenPassword, passwordCommand }: DatabaseOp
   const sockets = new Set<Socket>();
   let password = Promise.resolve(givenPassword ?? "");
   const pool = new pg.Pool({
-    ...parseUrl(path),
+    ...toPoolOptions(path),
     // Without this function, the driver searches for a password, and warns on standard error.
     password: () => password,
-    max: maxConnections,
-    connectionTimeoutMillis: connectTimeoutMs,
-    query_timeout: queryTimeoutMs,
-    keepAlive: true,
-    application_name: "rollcall",
     // `close` ends the sockets, because the driver would wait until the server closes them.
     stream: () => {
       const socket = new Socket();
       sockets.add(socket);
       return socket.once("close", () => sockets.delete(socket));
-    },
-    types: {
-      getTypeParser: (type: number, format?: "text" | "binary") =>
-        type === bigintType ? Number : pg.types.getTypeParser(type, format),
     },
   });
   pool.on("error", () => undefined);
@@ -189,7 +200,7 @@ const openPool = ({ path, password: givenPassword, passwordCommand }: DatabaseOp
 
 const isSaslError = (thrown: unknown) => thrown instanceof Error && thrown.message.startsWith("SASL");
 
-const parseUrl = (text: string) => {
+const toPoolOptions = (text: string) => {
   const url = new URL(text);
   const host = decodeURIComponent(url.hostname).replace(/^\[|\]$/g, "") || "localhost";
   const user = decodeURIComponent(url.username);
@@ -197,7 +208,7 @@ const parseUrl = (text: string) => {
   const disablesTls = mode === "disable" || (mode === null && isLoopback(url.hostname));
   const ssl = disablesTls ? false : { host, ...(isIP(host) === 0 ? { servername: host } : {}) };
   const database = decodeURIComponent(url.pathname.slice(1)) || user;
-  return { host, port: Number(url.port || 5432), database, user, ssl };
+  return { ...poolOptions, host, port: Number(url.port || 5432), database, user, ssl };
 };
 
 /** Codes of serialization failures and deadlocks. */

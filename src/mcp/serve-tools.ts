@@ -67,31 +67,10 @@ type ServeOptions = Readonly<{
 const maxMessageBytes = 1024 * 1024;
 
 /** Serves until stdin ends, stdout breaks or a signal comes. @throws Failure `message-too-long` */
-export const serveTools = async ({ host, tools, instructions, sanitize, notice }: ServeOptions) => {
+export const serveTools = async (options: ServeOptions) => {
+  const { host, sanitize } = options;
   const calls = new Set<ReturnType<Tool["run"]>>();
-  const server = new sdk.Server({ name: "rollcall", version }, { capabilities: { tools: {} }, instructions });
-  const hints = { readOnlyHint: true, destructiveHint: false, idempotentHint: true };
-  server.setRequestHandler(sdk.ListToolsRequestSchema, () => ({
-    tools: tools.map(({ name, description, inputSchema, usesService }) => {
-      return { name, description, inputSchema, annotations: { ...hints, openWorldHint: usesService } };
-    }),
-  }));
-  server.setRequestHandler(sdk.CallToolRequestSchema, async ({ params }, { signal }) => {
-    const tool = tools.find(({ name }) => name === params.name);
-    if (!tool) {
-      const names = tools.map(({ name }) => name).join(", ");
-      throw new sdk.McpError(sdk.ErrorCode.InvalidParams, `unknown tool: expected ${names}`);
-    }
-    const call = tool.run(params.arguments ?? {}, signal);
-    calls.add(call);
-    const { texts, isError } = await call.finally(() => calls.delete(call));
-    // JSON escapes the text inside the message, where `sanitize` could miss a secret.
-    return { content: texts.map((text) => ({ type: "text", text: sanitize(text) })), isError };
-  });
-  server.onerror = () => {
-    server.onerror = () => undefined;
-    notice("skipped a message that does not follow the protocol");
-  };
+  const server = createServer(options, calls);
   // The SDK writes each message in one piece.
   const answers = new Writable({
     decodeStrings: false,
@@ -117,4 +96,32 @@ export const serveTools = async ({ host, tools, instructions, sanitize, notice }
     await new Promise<void>((resolve) => answers.once("close", resolve).end());
   }
   await server.close();
+};
+
+const hints = { readOnlyHint: true, destructiveHint: false, idempotentHint: true };
+
+const createServer = ({ tools, instructions, sanitize, notice }: ServeOptions, calls: Set<ReturnType<Tool["run"]>>) => {
+  const server = new sdk.Server({ name: "rollcall", version }, { capabilities: { tools: {} }, instructions });
+  server.setRequestHandler(sdk.ListToolsRequestSchema, () => ({
+    tools: tools.map(({ name, description, inputSchema, usesService }) => {
+      return { name, description, inputSchema, annotations: { ...hints, openWorldHint: usesService } };
+    }),
+  }));
+  server.setRequestHandler(sdk.CallToolRequestSchema, async ({ params }, { signal }) => {
+    const tool = tools.find(({ name }) => name === params.name);
+    if (!tool) {
+      const names = tools.map(({ name }) => name).join(", ");
+      throw new sdk.McpError(sdk.ErrorCode.InvalidParams, `unknown tool: expected ${names}`);
+    }
+    const call = tool.run(params.arguments ?? {}, signal);
+    calls.add(call);
+    const { texts, isError } = await call.finally(() => calls.delete(call));
+    // JSON escapes the text inside the message, where `sanitize` could miss a secret.
+    return { content: texts.map((text) => ({ type: "text", text: sanitize(text) })), isError };
+  });
+  server.onerror = () => {
+    server.onerror = () => undefined;
+    notice("skipped a message that does not follow the protocol");
+  };
+  return server;
 };

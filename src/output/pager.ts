@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { type Host, removeSecrets } from "../system/host.ts";
 import { splitCommandLine } from "../text/shell-words.ts";
-import { openSink, type Sink, writePieces } from "./sink.ts";
+import { Sink, writePieces } from "./sink.ts";
 
 type PagedOutput = Readonly<{ host: Host; pieces: AsyncGenerator<string, void>; fallback: Sink }>;
 
@@ -31,27 +31,34 @@ export const printPaged = async ({ host, pieces, fallback }: PagedOutput) => {
   };
   const pager = isLong ? await startPager(host) : undefined;
   if (!pager) return await writePieces(fallback, allPieces());
-  let isComplete: boolean;
-  let hasFailed: boolean;
-  const restoreTerminal = host.lendTerminal();
-  const killPager = () => pager.kill("SIGTERM");
-  host.signal.addEventListener("abort", killPager, { once: true });
-  // `once` from node:events would reject at an error of the pager.
-  const ended = new Promise<boolean>((resolve) =>
-    pager.once("close", (code, signal) => resolve(isFailure(code, signal))),
-  );
-  try {
-    isComplete = await writePieces(openSink(pager.stdin, host.signal), sendPieces());
-  } finally {
-    pager.stdin.end();
-    hasFailed = await ended;
-    host.signal.removeEventListener("abort", killPager);
-    restoreTerminal();
-  }
+  const { isComplete, hasFailed } = await writeToPager(pager, sendPieces(), host);
   host.signal.throwIfAborted();
   if (!hasFailed || !sent) return isComplete;
   await writePieces(fallback, sent);
   return await writePieces(fallback, allPieces());
+};
+
+type Pager = NonNullable<Awaited<ReturnType<typeof startPager>>>;
+
+const writeToPager = async (pager: Pager, pieces: AsyncIterable<string>, { signal, lendTerminal }: Host) => {
+  const restoreTerminal = lendTerminal();
+  const killPager = () => pager.kill("SIGTERM");
+  signal.addEventListener("abort", killPager, { once: true });
+  // `once` from node:events would reject at an error of the pager.
+  const ended = new Promise<boolean>((resolve) =>
+    pager.once("close", (code, signal) => resolve(isFailure(code, signal))),
+  );
+  let hasFailed: boolean;
+  let isComplete: boolean;
+  try {
+    isComplete = await writePieces(new Sink(pager.stdin, signal), pieces);
+  } finally {
+    pager.stdin.end();
+    hasFailed = await ended;
+    signal.removeEventListener("abort", killPager);
+    restoreTerminal();
+  }
+  return { isComplete, hasFailed };
 };
 
 /** A person can end a pager with Ctrl-C, and a shell reports this as 130. */

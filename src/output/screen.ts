@@ -8,7 +8,7 @@ import { cutText } from "../text/sentences.ts";
 import { type Cleaner, isBuildSystem, openCleaner, toOneLine } from "./cleaner.ts";
 import * as progress from "./progress.ts";
 import { findArgvSecrets } from "./secrets.ts";
-import { joinPieces, openSink, type Pieces, writePieces } from "./sink.ts";
+import { joinPieces, type Pieces, Sink, writePieces } from "./sink.ts";
 import { isJsonFormat, type OutputFormat, type Paint, plainPaint } from "./views.ts";
 
 export const colorModes = ["auto", "always", "never"] as const;
@@ -92,7 +92,7 @@ interface ScreenParts extends ScreenRequest {
 type ErrorTextFormatter = (paint: Paint) => string | Promise<string>;
 
 const openErrors = ({ host, options, cleaner }: ScreenParts) => {
-  const sink = openSink(host.stderr);
+  const sink = new Sink(host.stderr);
   const isColored = hasColor(host, "stderr", options.color);
   let queue = Promise.resolve();
   /** Ignores errors, because rollcall could not report these errors. */
@@ -166,15 +166,15 @@ const openProgress = ({ host, options, mode, cleaner }: ScreenParts, { writeErro
   };
 };
 
-/** @param settle stops the spinner, and writes the earlier messages */
-const openOutput = ({ host, mode, cleaner }: ScreenParts, settle: () => Promise<void>) => {
-  const sink = openSink(host.stdout, host.signal);
+const openOutput = ({ host, mode, cleaner }: ScreenParts, { flushErrors }: ErrorOutput, stopProgress: () => void) => {
+  const sink = new Sink(host.stdout, host.signal);
   let isPagerClosed = false;
   const print = async (pieces: Pieces, kind: OutputKind, isPaged = mode.canPage) => {
     const clean = { lines: cleaner.breakCommands, json: cleaner.json, "redact-only": cleaner.redactLines }[kind];
     const cleanPieces = async function* () {
       for await (const piece of joinPieces(pieces)) {
-        await settle();
+        stopProgress();
+        await flushErrors();
         yield clean(piece);
       }
     };
@@ -191,8 +191,11 @@ const openOutput = ({ host, mode, cleaner }: ScreenParts, settle: () => Promise<
       host.terminal.stdout
         ? printUnpaged([cleaner.text(text)], "lines")
         : printUnpaged([cleaner.redact(text)], "redact-only"),
-    writeBytes: (bytes: Uint8Array) => sink.write(bytes),
-    ignoreSignal: sink.ignoreSignal,
+    printBytes: async (bytes: Uint8Array) => {
+      await flushErrors();
+      await sink.write(bytes);
+    },
+    ignoreSignal: () => sink.ignoreSignal(),
     isReaderGone: () => sink.isReaderGone || isPagerClosed,
   };
 };
@@ -205,10 +208,7 @@ export const openScreen = (request: ScreenRequest, cleaner = openRunCleaner(requ
   const errors = openErrors(parts);
   const { writeError, tell, flushErrors } = errors;
   const ownProgress = openProgress(parts, errors);
-  const { isReaderGone, writeBytes, ...output } = openOutput(parts, async () => {
-    ownProgress.stopProgress();
-    await flushErrors();
-  });
+  const { isReaderGone, ...output } = openOutput(parts, errors, ownProgress.stopProgress);
   const screen = {
     ...mode,
     ...openNotices(parts, errors),
@@ -224,15 +224,9 @@ export const openScreen = (request: ScreenRequest, cleaner = openRunCleaner(requ
       return isReaderGone();
     },
     get width() {
-      if (host.terminal.stdout) return host.terminal.columns;
-      const columns = Number(host.env.COLUMNS);
-      return Number.isInteger(columns) && columns > 0 ? columns : Number.POSITIVE_INFINITY;
+      return findWidth(host);
     },
     paint: () => loadPaint(hasColor(host, "stdout", options.color)),
-    printBytes: async (bytes: Uint8Array) => {
-      await flushErrors();
-      await writeBytes(bytes);
-    },
     /** With JSON output, prints nothing, because the JSON can contain the warnings. */
     warn: (problem: Problem) => {
       if (mode.isQuiet) return;
@@ -245,6 +239,12 @@ export const openScreen = (request: ScreenRequest, cleaner = openRunCleaner(requ
     hideSecret: cleaner.addSecret,
   };
   return screen;
+};
+
+const findWidth = ({ env, terminal }: Host) => {
+  if (terminal.stdout) return terminal.columns;
+  const columns = Number(env.COLUMNS);
+  return Number.isInteger(columns) && columns > 0 ? columns : Number.POSITIVE_INFINITY;
 };
 
 const hasColor = ({ env, terminal }: Host, stream: "stdout" | "stderr", color: ScreenOptions["color"]) => {

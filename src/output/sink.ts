@@ -4,57 +4,60 @@ import { getErrorCode } from "../system/files.ts";
 import { outputFailed } from "./failures.ts";
 
 export type Pieces = Iterable<string> | AsyncIterable<string>;
-export type Sink = ReturnType<typeof openSink>;
-
 /** Limits the memory for a slow reader. */
 const maxWriteBytes = 1 << 18;
 
 /** A closed pipe causes these errors. A closed terminal sends SIGHUP instead. */
 const closedReaderCodes = new Set(["EPIPE", "ERR_STREAM_DESTROYED", "ECONNRESET"]);
 
-export const openSink = (stream: Writable, givenSignal?: AbortSignal) => {
-  let signal = givenSignal;
-  let isReaderGone = false;
-  // Without a listener, a broken pipe would end the process with a stack trace.
-  stream.on("error", (error) => {
-    if (closedReaderCodes.has(getErrorCode(error))) isReaderGone = true;
-  });
-  const writePiece = (piece: Uint8Array) =>
-    new Promise<void>((resolve, reject) => {
-      const activeSignal = signal;
-      const stop = () => reject(activeSignal?.reason);
-      activeSignal?.addEventListener("abort", stop, { once: true });
+export class Sink {
+  isReaderGone = false;
+  readonly #stream: Writable;
+  #signal: AbortSignal | undefined;
+
+  constructor(stream: Writable, signal?: AbortSignal) {
+    this.#stream = stream;
+    this.#signal = signal;
+    // Without a listener, a broken pipe would end the process with a stack trace.
+    stream.on("error", (error) => {
+      if (closedReaderCodes.has(getErrorCode(error))) this.isReaderGone = true;
+    });
+  }
+
+  ignoreSignal() {
+    this.#signal = undefined;
+  }
+
+  /** Resolves even if the reader left. @throws Failure `output-failed`, or the signal's reason */
+  async write(text: string | Uint8Array) {
+    const bytes = typeof text === "string" ? Buffer.from(text) : text;
+    for (let at = 0; at < bytes.length && !this.isReaderGone; at += maxWriteBytes) {
+      this.#signal?.throwIfAborted();
+      await this.#writePiece(bytes.subarray(at, at + maxWriteBytes));
+    }
+  }
+
+  #writePiece(piece: Uint8Array) {
+    const signal = this.#signal;
+    return new Promise<void>((resolve, reject) => {
+      const stop = () => reject(signal?.reason);
+      signal?.addEventListener("abort", stop, { once: true });
       const done = (error?: unknown) => {
-        activeSignal?.removeEventListener("abort", stop);
+        signal?.removeEventListener("abort", stop);
         if (!error) return resolve();
         if (!closedReaderCodes.has(getErrorCode(error))) return reject(outputFailed(getErrorCode(error)));
-        isReaderGone = true;
+        this.isReaderGone = true;
         resolve();
       };
       try {
-        stream.write(piece, done);
+        this.#stream.write(piece, done);
       } catch (error) {
         // `write` throws the errors of files and devices.
         done(error);
       }
     });
-  return {
-    get isReaderGone() {
-      return isReaderGone;
-    },
-    ignoreSignal() {
-      signal = undefined;
-    },
-    /** Resolves even if the reader left. @throws Failure `output-failed`, or the signal's reason */
-    async write(text: string | Uint8Array) {
-      const bytes = typeof text === "string" ? Buffer.from(text) : text;
-      for (let at = 0; at < bytes.length && !isReaderGone; at += maxWriteBytes) {
-        signal?.throwIfAborted();
-        await writePiece(bytes.subarray(at, at + maxWriteBytes));
-      }
-    },
-  };
-};
+  }
+}
 
 const maxJoinedLength = 1 << 16;
 

@@ -6,7 +6,7 @@ import { requireCredential } from "./access.ts";
 import { foreignRequestReason } from "./http-server/check-request.ts";
 import type { Bindings } from "./http-server/server.ts";
 import type { Operation } from "./operation.ts";
-import { openBodyReader } from "./read-body.ts";
+import { BodyReader } from "./read-body.ts";
 import { detailError, HttpRefusal } from "./refusal.ts";
 import type { Exchange, ServiceOptions } from "./service-options.ts";
 import { isStoreFailure } from "./store/store.ts";
@@ -26,7 +26,7 @@ type ServiceContext = Context<ServiceApp>;
 
 export const createApp = (options: AppOptions) => {
   const { operations, isStopping, onError } = options;
-  const readBody = openBodyReader();
+  const bodies = new BodyReader();
   const app = new Hono<ServiceApp>();
   app.use(async (context, next) => {
     context.set("exchange", startExchange(context.env, options));
@@ -46,7 +46,7 @@ export const createApp = (options: AppOptions) => {
     const { method, path: template } = operation.endpoint;
     const path = template.replaceAll(/\{([a-z_]+)\}/g, ":$1");
     app.on(method, path, async (context) => {
-      const answering = answerOperation(operation, context, options, readBody);
+      const answering = answerOperation(operation, context, options, bodies);
       return await answering.catch((thrown: unknown) => refuse(toRefusal(thrown, onError), operation.errorFormat));
     });
     app.all(path, ({ env }) => {
@@ -94,7 +94,7 @@ const answerOperation = async (
   { endpoint, answer, maxBodyBytes = Number.POSITIVE_INFINITY }: Operation,
   { req, env, var: { exchange } }: ServiceContext,
   options: AppOptions,
-  readBody: ReturnType<typeof openBodyReader>,
+  bodies: BodyReader,
 ) => {
   exchange.operation = endpoint.name.replace(" the ", " ").replaceAll(" ", "_");
   requireAllowed(env, options);
@@ -104,7 +104,7 @@ const answerOperation = async (
   if (idempotencyKey !== undefined) env.outgoing.setHeader("Idempotency-Key", idempotencyKey);
   const request = { parameters: req.param(), idempotencyKey };
   if (endpoint.method === "GET") return respond(200, (await answer({ ...request, body: undefined })).body);
-  return await readBody(env, Math.min(maxBodyBytes, options.maxBodyBytes), async (body) => {
+  return await bodies.read(env, Math.min(maxBodyBytes, options.maxBodyBytes), async (body) => {
     exchange.bytes = body.reduce((sum, { length }) => sum + length, 0);
     const reply = await answer({ ...request, body });
     exchange.stored_bytes = reply.storedBytes ?? 0;

@@ -75,13 +75,7 @@ const readLogRequest = async (bytes: Uint8Array) => {
   const [split, groups] = [request.get("split"), request.get("trajectory_groups")];
   if (!isArray(groups)) faults.push(...findFaults(LogRequest, summarize(root), ["body"]));
   else faults.push(...findFaults(LogRequest.shape.split, split && parseBounded(split), ["body", "split"]));
-  let nextYield = maxBytesBetweenTurns;
-  const yieldTurn = async (value: json.JsonValue) => {
-    const { end } = json.spanOf(value);
-    if (end < nextYield) return;
-    nextYield = end + maxBytesBetweenTurns;
-    await new Promise((resolve) => setImmediate(resolve));
-  };
+  const yieldTurn = openTurns();
   for (const [group, value] of listElements(groups)) {
     if (faults.length >= maxFaults) break;
     const loc = ["body", "trajectory_groups", group];
@@ -109,6 +103,17 @@ const readLogRequest = async (bytes: Uint8Array) => {
   const name = String(json.parseValue(split));
   const metrics = JSON.stringify(tally.metrics(name));
   return { split: name, metrics, otherKeys: formatMembers(request), otherGroupKeys, spans };
+};
+
+/** Lets other requests run after each MiB. */
+const openTurns = () => {
+  let next = maxBytesBetweenTurns;
+  return async (value: json.JsonValue) => {
+    const { end } = json.spanOf(value);
+    if (end < next) return;
+    next = end + maxBytesBetweenTurns;
+    await new Promise((resolve) => setImmediate(resolve));
+  };
 };
 
 const maxSummarizedBytes = 2 ** 20;

@@ -8,9 +8,10 @@ import { createApp } from "./app.ts";
 import { allowHostMissing } from "./failures.ts";
 import { listen } from "./http-server/server.ts";
 import { logOperation } from "./log-operation.ts";
+import type { Operation } from "./operation.ts";
 import { callOperation, catalogOperations, modelsOperation } from "./read-operations.ts";
 import type { ServiceOptions } from "./service-options.ts";
-import { isStoreFailure, openStore, storePath } from "./store/store.ts";
+import { isStoreFailure, openStore, type Store, storePath } from "./store/store.ts";
 
 const checkAddress = ({ address, allowHosts, warn }: ServiceOptions) => {
   if (isLoopback(address)) return;
@@ -31,7 +32,7 @@ const describeError = (thrown: unknown): Problem => {
 
 /** @throws Failure `usage`, `storage` */
 export const openService = async (options: ServiceOptions) => {
-  const { host, dataDir, address, port, project, allowHosts, warn, trace } = options;
+  const { host, dataDir, maxBodyBytes, warn } = options;
   checkAddress(options);
   const { key, path: keyFile } =
     options.key === undefined ? await loadLocalKey(dataDir, options) : { key: options.key, path: undefined };
@@ -39,48 +40,42 @@ export const openService = async (options: ServiceOptions) => {
   // After the first signal, requests in flight still need the store, so only the second signal ends its waits.
   const store = await openStore(options, { ...host, signal: host.urgent });
   const thread = options.usesThread ? (await import("./log-thread.ts")).openLogThread(options) : undefined;
-  const log = logOperation(store, project, host.now);
   let lastError: unknown;
   let closing: Promise<boolean> | undefined;
   const app = createApp({
-    operations: [
-      thread ? { ...log, answer: thread.answer } : log,
-      modelsOperation(store),
-      callOperation(store),
-      ...catalogOperations(dataDir),
-    ],
+    ...options,
+    operations: listOperations(options, store, thread?.answer),
     key,
-    host,
-    allowHosts,
     check: store.check,
-    onEnd: options.onEnd,
-    maxBodyBytes: Math.min(options.maxBodyBytes, constants.MAX_STRING_LENGTH),
+    maxBodyBytes: Math.min(maxBodyBytes, constants.MAX_STRING_LENGTH),
     isStopping: () => closing !== undefined,
     onError: (thrown) => {
       lastError = thrown;
       warn(describeError(thrown));
     },
   });
-  const listener = { app, address, port, trace, elapsed: host.elapsed };
+  const listener = { ...options, app, elapsed: host.elapsed };
   const server = await listen({ ...listener, serverName: "the local service" }).catch(async (thrown) => {
     await store.close();
     throw thrown;
   });
-  return {
-    url: server.url,
-    store: store.id,
-    key,
-    keyFile,
-    requests: store.projectRequests,
-    get lastError(): unknown {
-      return lastError;
-    },
-    close: () => {
-      closing ??= server
-        .close()
-        .finally(() => thread?.close())
-        .finally(store.close);
-      return closing;
-    },
+  const close = async () => {
+    closing ??= server
+      .close()
+      .finally(() => thread?.close())
+      .finally(store.close);
+    return await closing;
   };
+  const { url } = server;
+  return { url, store: store.id, key, keyFile, requests: store.projectRequests, lastError: () => lastError, close };
+};
+
+const listOperations = ({ host, project, dataDir }: ServiceOptions, store: Store, answer?: Operation["answer"]) => {
+  const log = logOperation(store, project, host.now);
+  return [
+    answer ? { ...log, answer } : log,
+    modelsOperation(store),
+    callOperation(store),
+    ...catalogOperations(dataDir),
+  ];
 };

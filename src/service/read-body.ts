@@ -13,53 +13,58 @@ const maxUploadBytes = 256 * 1024 * 1024;
 /** Each chunk has a buffer of its own, so that a thread can take it. */
 export type Chunks = Uint8Array<ArrayBuffer>[];
 
-/** The returned function throws Refusal 400, 413 or 415. */
-export const openBodyReader = () => {
-  let bytesInMemory = 0;
-  const requests = new Set<HttpBindings["incoming"]>();
-  const memory = new EventEmitter().setMaxListeners(0);
-  return async <Result>(
+type Upload = { readonly maxBytes: number; bytes: number };
+
+export class BodyReader {
+  #bytesInMemory = 0;
+  readonly #uploads = new Set<Upload>();
+  readonly #memory = new EventEmitter().setMaxListeners(0);
+
+  /** @throws HttpRefusal 400, 413 or 415 */
+  async read<Result>(
     { incoming, outgoing }: HttpBindings,
     maxBytes: number,
     use: (body: Chunks) => Promise<Result>,
-  ) => {
+  ): Promise<Result> {
     const encoding = requireHeaders(incoming.headers, maxBytes);
-    let ownBytes = 0;
-    const collect = async (chunks: AsyncIterable<Uint8Array>, fault: string) => {
-      const collected: Chunks = [];
-      let length = 0;
-      try {
-        for await (const chunk of chunks) {
-          collected.push(ownBuffer(chunk));
-          length += chunk.length;
-          ownBytes += chunk.length;
-          bytesInMemory += chunk.length;
-          if (length > maxBytes) throw tooLarge(maxBytes);
-          while (bytesInMemory >= maxUploadBytes && requests.values().next().value !== incoming)
-            await once(memory, "released");
-        }
-      } catch (thrown) {
-        throw thrown instanceof HttpRefusal ? thrown : new HttpRefusal(400, fault);
-      }
-      return collected;
-    };
-    requests.add(incoming);
+    const upload: Upload = { maxBytes, bytes: 0 };
+    this.#uploads.add(upload);
     try {
       if (/^100-continue$/i.test(incoming.headers.expect ?? "")) outgoing.writeContinue();
-      const received = await collect(incoming.iterator({ destroyOnReturn: false }), "the body was cut off");
+      const chunks = incoming.iterator({ destroyOnReturn: false });
+      const received = await this.#collect(upload, chunks, "the body was cut off");
       if (encoding === "identity") return await use(received);
       const fault = "the compressed body is damaged or cut off";
       // No chunk is empty, so these have the four bytes that name the format.
       const decompress = findDecompressor(Buffer.concat(received.slice(0, 4)));
       if (!decompress) throw new HttpRefusal(400, fault);
-      return await use(await collect(decompress(Readable.from(received)), fault));
+      return await use(await this.#collect(upload, decompress(Readable.from(received)), fault));
     } finally {
-      bytesInMemory -= ownBytes;
-      requests.delete(incoming);
-      memory.emit("released");
+      this.#bytesInMemory -= upload.bytes;
+      this.#uploads.delete(upload);
+      this.#memory.emit("released");
     }
-  };
-};
+  }
+
+  async #collect(upload: Upload, chunks: AsyncIterable<Uint8Array>, fault: string) {
+    const collected: Chunks = [];
+    let length = 0;
+    try {
+      for await (const chunk of chunks) {
+        collected.push(ownBuffer(chunk));
+        length += chunk.length;
+        upload.bytes += chunk.length;
+        this.#bytesInMemory += chunk.length;
+        if (length > upload.maxBytes) throw tooLarge(upload.maxBytes);
+        while (this.#bytesInMemory >= maxUploadBytes && this.#uploads.values().next().value !== upload)
+          await once(this.#memory, "released");
+      }
+    } catch (thrown) {
+      throw thrown instanceof HttpRefusal ? thrown : new HttpRefusal(400, fault);
+    }
+    return collected;
+  }
+}
 
 /** Returns the encoding of the body. @throws HttpRefusal 413, 415 */
 const requireHeaders = (headers: IncomingHttpHeaders, maxBytes: number) => {

@@ -61,11 +61,12 @@ export const openServiceClient = async (context: Context, settings: Settings, re
     ...client,
     send: async (endpoint, request) =>
       await client.send(endpoint, request).catch((thrown: unknown) => {
-        throw local.lastError ?? thrown;
+        throw local.lastError() ?? thrown;
       }),
     attempt: async (endpoint, request) => {
       const attempt = await client.attempt(endpoint, request);
-      if (local.lastError !== undefined) throw local.lastError;
+      const error = local.lastError();
+      if (error !== undefined) throw error;
       return attempt;
     },
   };

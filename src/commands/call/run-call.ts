@@ -22,13 +22,8 @@ import { createCallFilter, type ReadCall, selectForm } from "./forms.ts";
 const maxFailedInARow = 8;
 
 export const readCalls = async (context: Context, typed: CallReadOptions) => {
-  const { host, screen } = context;
-  const typedIds = typed.callId.map((word) => {
-    const id = toCallId(word.trim());
-    const wanted = "a call id, or a URL or reference that ends with /call/<id>";
-    if (!id) throw invalidOptionValue("<call-id>", word, wanted);
-    return id;
-  });
+  const { screen } = context;
+  const typedIds = typed.callId.map(parseCallId);
   const printForm = selectForm(context, typed);
   const settings = await readEffectiveSettings(context);
   settings.requireAll(settings.local ? ["project"] : ["base_url", "project"]);
@@ -37,44 +32,15 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
   await checkRequest(context, settings, readCall, { parameters: {} });
   const isSelected = createCallFilter(typed, vendorPrefix);
   const read = await openReader(context, settings, typed);
-  const counts = { requested: 0, filteredOut: 0, failedInARow: 0 };
-  const tally: ReadTally = { ...counts, failed: [], hasStopped: false };
-  const progress = screen.startProgress("reading calls");
-  const readUnlessStopped = async (id: string) => {
-    if (tally.hasStopped) return undefined;
-    const result = await read(id);
-    tally.hasStopped ||= "failure" in result && result.failure.details.http?.status === 401;
-    return result;
-  };
-  const readSelected = async function* () {
-    const stop = new AbortController();
-    const { summary, noContent, concurrency } = typed;
-    try {
-      const signal = AbortSignal.any([host.signal, stop.signal]);
-      const ids = readCallIds(host, { typedIds, canBeEmpty: summary || isSelected !== undefined, signal });
-      const idsToRead = Readable.from(summary ? skipRepeatedIds(ids) : ids);
-      for await (const result of idsToRead.map(readUnlessStopped, { concurrency })) {
-        if (result === undefined) return;
-        countResult(tally, result);
-        progress.update(`reading calls: ${tally.requested} done`);
-        if ("call" in result) {
-          if (isSelected?.(result.call) === false) tally.filteredOut++;
-          else yield noContent ? omitFromReply(result, vendorPrefix) : result;
-        }
-        if (screen.isReaderGone) return;
-      }
-    } finally {
-      stop.abort();
-      progress.stop();
-    }
-  };
+  const tally: ReadTally = { requested: 0, filteredOut: 0, failedInARow: 0, failed: [], hasStopped: false };
   const totals = () => {
     const { requested, filteredOut, failed } = tally;
     const missing = failed.filter(({ failure }) => failure.code === "not_found").length;
     const hasSeveral = requested > 1 || isSelected !== undefined;
     return { requested, missing, hasSeveral, canBeEmpty: filteredOut > 0 || requested === 0 };
   };
-  const formFailure = await printForm(context, typed, { calls: readSelected(), totals, vendorPrefix });
+  const calls = readSelected(context, { typed, typedIds, vendorPrefix, isSelected, read, tally });
+  const formFailure = await printForm(context, typed, { calls, totals, vendorPrefix });
   if (screen.isReaderGone) return;
   const { requested, filteredOut, failed } = tally;
   if (requested === 0) screen.notice("standard input contains no call id");
@@ -87,6 +53,53 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
     }),
   });
 };
+
+const parseCallId = (word: string) => {
+  const id = toCallId(word.trim());
+  const wanted = "a call id, or a URL or reference that ends with /call/<id>";
+  if (!id) throw invalidOptionValue("<call-id>", word, wanted);
+  return id;
+};
+
+type Selection = Readonly<{
+  typed: CallReadOptions;
+  typedIds: readonly string[];
+  vendorPrefix: string;
+  isSelected: ReturnType<typeof createCallFilter>;
+  read: (id: string) => Promise<ReadResult>;
+  tally: ReadTally;
+}>;
+
+async function* readSelected({ host, screen }: Context, selection: Selection) {
+  const { typed, typedIds, vendorPrefix, isSelected, read, tally } = selection;
+  const { summary, noContent, concurrency } = typed;
+  const stop = new AbortController();
+  const progress = screen.startProgress("reading calls");
+  const readUnlessStopped = async (id: string) => {
+    if (tally.hasStopped) return undefined;
+    const result = await read(id);
+    tally.hasStopped ||= "failure" in result && result.failure.details.http?.status === 401;
+    return result;
+  };
+  try {
+    const signal = AbortSignal.any([host.signal, stop.signal]);
+    const ids = readCallIds(host, { typedIds, canBeEmpty: summary || isSelected !== undefined, signal });
+    const idsToRead = Readable.from(summary ? skipRepeatedIds(ids) : ids);
+    for await (const result of idsToRead.map(readUnlessStopped, { concurrency })) {
+      if (result === undefined) return;
+      countResult(tally, result);
+      progress.update(`reading calls: ${tally.requested} done`);
+      if ("call" in result) {
+        if (isSelected?.(result.call) === false) tally.filteredOut++;
+        else yield noContent ? omitFromReply(result, vendorPrefix) : result;
+      }
+      if (screen.isReaderGone) return;
+    }
+  } finally {
+    stop.abort();
+    progress.stop();
+  }
+}
 
 const omitFromReply = (read: ReadCall, prefix: string) => {
   const call = omitContent(read.call, prefix);

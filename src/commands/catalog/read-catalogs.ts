@@ -78,8 +78,8 @@ export const readCatalog = async (
     return { ...id, models, asOf };
   }
   if (offline) throw catalogNotCached(id);
-  const client = await openServiceClient(context, settings);
   const { provider } = id;
+  const client = await openServiceClient(context, settings);
   const { bytes, value: models } =
     catalog === "analysis"
       ? await client.send(listAnalysisModels, { body: undefined, parameters: { analysis_provider: provider } })
@@ -87,7 +87,7 @@ export const readCatalog = async (
   const asOf = host.now();
   // The saved bytes have no headers, so they would later count as the whole list.
   const isPartByHeader = models.partialMark?.startsWith("the header ") === true;
-  const save = async () => {
+  context.runAtEnd(async () => {
     if (folder === undefined || isPartByHeader) return;
     try {
       saveCatalog(folder, id, bytes, new Date(asOf));
@@ -95,8 +95,7 @@ export const readCatalog = async (
       const reason = describeSystemCode(getErrorCode(thrown));
       screen.notice(`${title} was not saved in ${folder} for --offline and \`rollcall catalog diff\`: ${reason}`);
     }
-  };
-  context.runAtEnd(save);
+  });
   noteDefects(screen, models, title);
   return { ...id, models, asOf };
 };

@@ -4,6 +4,7 @@ import type { Failure, Problem } from "../../failure.ts";
 import { printReport } from "../../output/ci-report.ts";
 import { formatTable } from "../../output/markdown.ts";
 import type { Screen } from "../../output/screen.ts";
+import type { Line } from "../../output/views.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { combineModes } from "../../rollouts/input/source.ts";
 import { formatForDisplay } from "../../text/decimal.ts";
@@ -59,16 +60,15 @@ const listComparisonBlocks = ({ typed, document, failure }: ReportedComparison, 
 
 const formatDocument = (document: CompareDocument, typed: ComparedFiles, quote: Quote) => {
   const { reward, finish_reasons, changed, notes } = document;
+  const failures = listFailures(document).map(({ text }) => `**Failures:** ${quote(text)}`);
+  const nameReason = (name: string | null) => (name === null ? "not recorded" : quote(name));
   const percent = (share: number) => formatPercent(share, 1, Math.round);
+  const noteFacts = [...new Set(notes)].map((text) => ({ label: "note", text }));
   const counts = reward ? ` ${reward.better} better, ${reward.worse} worse, ${reward.equal} equal.` : "";
   return [
-    listFailures(document)
-      .map(({ text }) => `**Failures:** ${quote(text)}`)
-      .join(""),
+    failures.join(""),
     `**${judgeReward(reward, typed.minEffect)}**${counts}`,
-    listSources(document)
-      .map(({ label, text }) => `- ${label}: ${quote(text)}`)
-      .join("\n"),
+    formatFacts(listSources(document), quote),
     formatTable(
       ["", "a", "b", "difference", "95 % interval", "pairs"],
       listChanges(document).map(({ name, a, b, difference, ci95, pairs }) => [
@@ -81,11 +81,7 @@ const formatDocument = (document: CompareDocument, typed: ComparedFiles, quote: 
     ),
     formatTable(
       ["finish reason", "a", "b"],
-      (finish_reasons ?? []).map(({ name, a, b }) => [
-        name === null ? "not recorded" : quote(name),
-        percent(a),
-        percent(b),
-      ]),
+      (finish_reasons ?? []).map(({ name, a, b }) => [nameReason(name), percent(a), percent(b)]),
     ),
     formatTable(
       ["prompts that changed most", "a", "b", "difference", "in a", "in b"],
@@ -96,9 +92,10 @@ const formatDocument = (document: CompareDocument, typed: ComparedFiles, quote: 
         ...[pair.at_a, pair.at_b].map(quote),
       ]),
     ),
-    [...listCounts(document, typed), ...[...new Set(notes)].map((text) => ({ label: "note", text }))]
-      .map(({ label, text }) => `- ${label}: ${quote(text)}`)
-      .join("\n"),
+    formatFacts([...listCounts(document, typed), ...noteFacts], quote),
     `Next: ${listNext(document, typed).map(quote).join(", ")}`,
   ];
 };
+
+const formatFacts = (facts: readonly Line[], quote: Quote) =>
+  facts.map(({ label, text }) => `- ${label}: ${quote(text)}`).join("\n");

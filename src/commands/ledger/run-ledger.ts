@@ -238,15 +238,11 @@ const openLedger = async (
     : await createDestinationFilter(context, settings).catch(addHint);
   // By default, ledger commands do not wait for a database at a URL.
   const failsImmediately = settings.source("max_wait") === "default" && isDatabaseUrl(location.path);
-  const ledger = await openExistingLedger(location, {
-    host,
-    isForReading,
-    maxWaitMs: failsImmediately ? 0 : settings.require("max_wait"),
-    onUnavailable: (code) =>
-      screen.notice(
-        `cannot reach the ledger database (${describeSystemCode(code)}). rollcall tries again for at most --max-wait`,
-      ),
-  });
+  const maxWaitMs = failsImmediately ? 0 : settings.require("max_wait");
+  const retries = "rollcall tries again for at most --max-wait";
+  const onUnavailable = (code: string) =>
+    screen.notice(`cannot reach the ledger database (${describeSystemCode(code)}). ${retries}`);
+  const ledger = await openExistingLedger(location, { host, isForReading, maxWaitMs, onUnavailable });
   if (!ledger) screen.notice(`no ledger at ${location.path}`);
   else {
     context.closeAtEnd(ledger);
@@ -254,16 +250,12 @@ const openLedger = async (
   }
   const { model, split, batch, since, until, before = until } = typed;
   const filter = { model, split, batch, since: since?.(host.now()), before: before?.(host.now()), matchesScope };
-  return {
-    ledger,
-    coversAllDestinations,
-    filter,
-    readEntries: async (selection: EntryFilter) => {
-      const entries: Entry[] = [];
-      for await (const entry of ledger?.entries(selection) ?? []) entries.push(entry);
-      return entries;
-    },
+  const readEntries = async (selection: EntryFilter) => {
+    const entries: Entry[] = [];
+    for await (const entry of ledger?.entries(selection) ?? []) entries.push(entry);
+    return entries;
   };
+  return { ledger, coversAllDestinations, filter, readEntries };
 };
 
 const listLedgerArgs = ({ flags }: Context, { ledger }: LocationOptions) => [

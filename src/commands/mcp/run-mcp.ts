@@ -155,16 +155,14 @@ const listAgentOptions = (kinds: OptionKinds) => {
 };
 
 const createTool = async (definition: ToolDefinition, server: Server): Promise<Tool> => {
-  const { verbs = [], about, note, argument, listKey, toDocument, fixed = [] } = definition;
-  const { program, context, hasContent, openFile } = server;
+  const { verbs = [], about, note, argument, toDocument } = definition;
   const words = definition.words.split(" ");
   const name = words.join("_");
-  const isCallRead = name === "call_read";
-  const canShowContent = isCallRead && hasContent;
   // All verbs of a tool have the same options.
-  const { command } = await parseArgv(program, [...words, ...verbs.slice(0, 1)]);
+  const { command } = await parseArgv(server.program, [...words, ...verbs.slice(0, 1)]);
   const args = Object.entries(command.args).map(([key, kind]) => [key, { ...kind, ...argument }] as const);
   const options = listAgentOptions(command.options);
+  const canShowContent = name === "call_read" && server.hasContent;
   const toSchemas = (kinds: typeof args, isArgument: boolean) =>
     Object.fromEntries(kinds.map(([key, kind]) => [toParameterName(key), toSchema(kind, isArgument)]));
   const verbChoice: Schemas = verbs.length === 0 ? {} : { [name]: { type: "string", enum: verbs } };
@@ -177,32 +175,45 @@ const createTool = async (definition: ToolDefinition, server: Server): Promise<T
     required: [...Object.keys(verbChoice), ...requiredArgs.map(([key]) => toParameterName(key))],
     additionalProperties: false,
   };
-  const runTool = async (sent: ToolArguments, signal: AbortSignal): Promise<CommandResult> => {
-    validateArguments({ name, inputSchema }, sent);
-    const argv = [
-      ...words,
-      ...Object.keys(verbChoice).map((key) => String(sent[key])),
-      ...options.flatMap(([key]) => toOptionArgs(key, sent[toParameterName(key)])),
-      ...fixed,
-      ...(isCallRead && sent.include_content !== true ? ["--no-content"] : []),
-    ];
-    const run: RunValues = async (values) => await runArgv(server, [...argv, "--", ...values], signal);
-    const values = args.flatMap(([key]) => sent[toParameterName(key)] ?? []).map(String);
-    return openFile && toDocument ? await readInRoot({ open: openFile, toDocument }, run, values) : await run(values);
-  };
-  const run: Tool["run"] = async (given, signal) => {
-    const sent = normalizeArguments({ inputSchema }, given);
-    const { printed, failure, screen } = await runTool(sent, signal).catch((thrown: unknown): CommandResult => {
-      return { printed: "", failure: toFailure(thrown), screen: context.screen };
-    });
-    const { offset = 0, limit = 20, max_characters = 2000 } = sent;
-    const page = { listKey, offset: Number(offset), limit: Number(limit), maxTextLength: Number(max_characters) };
-    const texts = printed === "" ? [] : [formatPage(printed, page)];
-    if (failure) texts.push((await import("../../output/print-failure.ts")).toFailureJson(screen, failure));
-    return { texts, isError: printed === "" };
-  };
+  const names = { args: args.map(([key]) => key), options: options.map(([key]) => key) };
+  const run: Tool["run"] = async (sent, signal) =>
+    await runTool({ definition, server, inputSchema, names }, normalizeArguments({ inputSchema }, sent), signal);
   const description = `${about ?? command.about}. ${note}${canShowContent ? contentNote : ""}`;
   return { name, description, inputSchema, usesService: !toDocument, run };
+};
+
+type OfferedTool = Pick<Tool, "inputSchema"> &
+  Readonly<{ definition: ToolDefinition; server: Server; names: Record<"args" | "options", readonly string[]> }>;
+
+const runTool = async (tool: OfferedTool, sent: ToolArguments, signal: AbortSignal) => {
+  const { listKey } = tool.definition;
+  const { printed, failure, screen } = await runWords(tool, sent, signal).catch((thrown: unknown): CommandResult => {
+    return { printed: "", failure: toFailure(thrown), screen: tool.server.context.screen };
+  });
+  const { offset = 0, limit = 20, max_characters = 2000 } = sent;
+  const page = { listKey, offset: Number(offset), limit: Number(limit), maxTextLength: Number(max_characters) };
+  const texts = printed === "" ? [] : [formatPage(printed, page)];
+  if (failure) texts.push((await import("../../output/print-failure.ts")).toFailureJson(screen, failure));
+  return { texts, isError: printed === "" };
+};
+
+const runWords = async (tool: OfferedTool, sent: ToolArguments, signal: AbortSignal): Promise<CommandResult> => {
+  const { inputSchema, server, names, definition } = tool;
+  const { verbs, toDocument, fixed = [] } = definition;
+  const words = definition.words.split(" ");
+  const name = words.join("_");
+  validateArguments({ name, inputSchema }, sent);
+  const argv = [
+    ...words,
+    ...(verbs ? [String(sent[name])] : []),
+    ...names.options.flatMap((key) => toOptionArgs(key, sent[toParameterName(key)])),
+    ...fixed,
+    ...(name === "call_read" && sent.include_content !== true ? ["--no-content"] : []),
+  ];
+  const run: RunValues = async (values) => await runArgv(server, [...argv, "--", ...values], signal);
+  const values = names.args.flatMap((key) => sent[toParameterName(key)] ?? []).map(String);
+  const { openFile: open } = server;
+  return open && toDocument ? await readInRoot({ open, toDocument }, run, values) : await run(values);
 };
 
 /** Assumed: an agent gives up after a minute, so a tool retries for a shorter time. */

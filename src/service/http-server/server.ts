@@ -24,60 +24,76 @@ const limits = {
 };
 const maxCloseMs = 10_000;
 
+/** @throws Failure `cannot-listen` */
 export const listen = async (options: ListenOptions) => {
   const { trace, elapsed, maxHeaderBytes = limits.maxHeaderSize } = options;
-  const connections = new Set<Duplex>();
-  const responses = new Map<Duplex, ServerResponse>();
-  let isClosing = false;
-  let onIdle = (): void => undefined;
   const answer = getRequestListener(options.app.fetch, {
     overrideGlobalObjects: false,
     errorHandler: () => Response.json({ detail: "Bad Request" }, { status: 400 }),
   });
+  const responses = new OpenResponses();
   const handle: RequestListener = (incoming, outgoing) => {
-    const { socket } = incoming;
     const start = elapsed();
-    responses.set(socket, outgoing);
+    responses.add(outgoing, incoming.socket);
     outgoing.on("close", () => {
-      if (responses.get(socket) === outgoing) responses.delete(socket);
-      if (responses.size === 0) onIdle();
       trace?.(`${incoming.method} ${incoming.url} ${outgoing.statusCode} ${Math.round(elapsed() - start)} ms`);
     });
-    if (isClosing) closeAfterResponse(outgoing);
     void answer(incoming, outgoing);
   };
   const server = createServer({ ...limits, maxHeaderSize: maxHeaderBytes }, handle);
-  server.on("connection", (socket) => {
-    connections.add(socket);
-    socket.on("close", () => connections.delete(socket));
-  });
+  server.on("connection", (socket) => responses.addConnection(socket));
   server.on("checkContinue", handle);
-  return {
-    url: await startListening(server, options),
-    /** Waits for requests in flight. After `maxCloseMs`, aborts these requests and resolves with false. */
-    close: async () => {
-      isClosing = true;
-      for (const response of responses.values()) closeAfterResponse(response);
-      return await new Promise<boolean>((resolve) => {
-        let hasAborted = false;
-        const timer = setTimeout(() => {
-          hasAborted = true;
-          server.closeAllConnections();
-        }, maxCloseMs);
-        // While requests are in flight, new requests still get an answer.
-        onIdle = () => {
-          for (const socket of connections) if (!responses.has(socket) && !socket.writableEnded) socket.destroy();
-          server.close(() => {
-            clearTimeout(timer);
-            resolve(!hasAborted);
-          });
-          onIdle = () => undefined;
-        };
-        if (responses.size === 0) onIdle();
-      });
-    },
-  };
+  const url = await startListening(server, options);
+  return { url, close: async () => await responses.close(server) };
 };
+
+class OpenResponses {
+  readonly #connections = new Set<Duplex>();
+  readonly #responses = new Map<Duplex, ServerResponse>();
+  #isClosing = false;
+  #onIdle = (): void => undefined;
+
+  addConnection(socket: Duplex) {
+    this.#connections.add(socket);
+    socket.on("close", () => this.#connections.delete(socket));
+  }
+
+  add(response: ServerResponse, socket: Duplex) {
+    this.#responses.set(socket, response);
+    response.on("close", () => {
+      if (this.#responses.get(socket) === response) this.#responses.delete(socket);
+      if (this.#responses.size === 0) this.#onIdle();
+    });
+    if (this.#isClosing) closeAfterResponse(response);
+  }
+
+  /** Waits for requests in flight. After `maxCloseMs`, aborts these requests and resolves with false. */
+  async close(server: Server) {
+    this.#isClosing = true;
+    for (const response of this.#responses.values()) closeAfterResponse(response);
+    return await new Promise<boolean>((resolve) => {
+      let hasAborted = false;
+      const timer = setTimeout(() => {
+        hasAborted = true;
+        server.closeAllConnections();
+      }, maxCloseMs);
+      // While requests are in flight, new requests still get an answer.
+      this.#onIdle = () => {
+        this.#onIdle = () => undefined;
+        this.#destroyIdle();
+        server.close(() => {
+          clearTimeout(timer);
+          resolve(!hasAborted);
+        });
+      };
+      if (this.#responses.size === 0) this.#onIdle();
+    });
+  }
+
+  #destroyIdle() {
+    for (const socket of this.#connections) if (!this.#responses.has(socket) && !socket.writableEnded) socket.destroy();
+  }
+}
 
 /** Returns the URL of the server. @throws Failure `cannot-listen` */
 const startListening = async (server: Server, options: ListenOptions) => {

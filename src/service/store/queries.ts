@@ -23,32 +23,7 @@ export const createQueries = (database: Database) => ({
     return row && toLoggedRequest(row, false);
   },
 
-  async findCall(project: string, id: string) {
-    const uuid = ids.parseId(id);
-    if (!uuid) return undefined;
-    const ms = ids.idTimeMs(uuid);
-    const values = [ids.idCounter(uuid) * ids.spanBytes + 1, ms, uuid.subarray(ids.idTailOffset), project, ms];
-    const [row] = await database.query(findCallSql, values);
-    const span = row && ids.decodeSpan(row.bytes("span"));
-    if (!row || !span) return undefined;
-    const request = row.bytes("id");
-    const groupSql = "SELECT rest FROM rollcall.logged_group WHERE logged = ? AND position = ?";
-    const [bytes, [group]] = await Promise.all([
-      readBody(database, request, span),
-      database.query(groupSql, [request, span.group]),
-    ]);
-    return {
-      id,
-      group: span.group,
-      position: span.position,
-      bytes,
-      model: parseName(row.text("model")),
-      split: parseName(row.text("split")),
-      loggedAt: row.integer("logged_at"),
-      otherRequestKeys: row.text("rest"),
-      otherGroupKeys: group?.text("rest") ?? "{}",
-    };
-  },
+  findCall: async (project: string, id: string) => await findCall(database, project, id),
 
   projectRequests: (project: string) => listRequests(database, project),
 
@@ -65,6 +40,33 @@ export const createQueries = (database: Database) => ({
     return [...models].toSorted(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b))).map(([, model]) => model);
   },
 });
+
+const findCall = async (database: Database, project: string, id: string) => {
+  const uuid = ids.parseId(id);
+  if (!uuid) return undefined;
+  const ms = ids.idTimeMs(uuid);
+  const values = [ids.idCounter(uuid) * ids.spanBytes + 1, ms, uuid.subarray(ids.idTailOffset), project, ms];
+  const [row] = await database.query(findCallSql, values);
+  const span = row && ids.decodeSpan(row.bytes("span"));
+  if (!row || !span) return undefined;
+  const request = row.bytes("id");
+  const groupSql = "SELECT rest FROM rollcall.logged_group WHERE logged = ? AND position = ?";
+  const [bytes, [group]] = await Promise.all([
+    readBody(database, request, span),
+    database.query(groupSql, [request, span.group]),
+  ]);
+  return {
+    id,
+    group: span.group,
+    position: span.position,
+    bytes,
+    model: parseName(row.text("model")),
+    split: parseName(row.text("split")),
+    loggedAt: row.integer("logged_at"),
+    otherRequestKeys: row.text("rest"),
+    otherGroupKeys: group?.text("rest") ?? "{}",
+  };
+};
 
 /** The newest request is first. */
 async function* listRequests(database: Database, project: string) {
