@@ -79,47 +79,44 @@ const normalizeWord = (word: string) => word.trim().toLowerCase();
 const isAtLeast = (value: unknown, minimum: number) =>
   typeof value === "number" && Number.isFinite(value) && value !== 0 && value >= minimum;
 
-type Criterion = Readonly<{ columns: Strings; test: (model: CatalogModel) => boolean }>;
+type AddCriterion = (columns: Strings, test: (model: CatalogModel) => boolean) => void;
 
-const listWordCriteria = (filter: Filter): readonly Criterion[] =>
-  wordFilters.flatMap(({ name, column, read, matches }) => {
-    const words = filter[name]?.map(normalizeWord);
-    if (!words) return [];
-    const members = column === countries && words.includes("eu") ? normalizeWord(europeanUnion).split(" ") : [];
-    const wanted = new Set([...words, ...members]);
-    return { columns: [column], test: (model) => matches(read(model).map(normalizeWord), wanted) };
-  });
-
-const listPriceCriteria = ({ maxPrice = [], free }: Filter): readonly Criterion[] => {
-  const criteria = maxPrice.map(([name, text]): Criterion => {
+const addPriceCriteria = ({ maxPrice = [], free }: Filter, add: AddCriterion) => {
+  for (const [name, text] of maxPrice) {
     const limit = parseDecimal(text);
-    const test = (model: CatalogModel) => {
+    add([`pricing.${name}`], (model) => {
       const price = fields.readPrice(model, name);
       return price && limit ? compareDecimals(fields.toShownPrice(name, price), limit) <= 0 : false;
-    };
-    return { columns: [`pricing.${name}`], test };
-  });
-  const isFree = (model: CatalogModel) => {
-    const names = ["prompt", "completion", ...fields.listStatedPrices(model.pricing).keys()];
-    return names.every((name) => fields.readPrice(model, name)?.digits === 0n);
-  };
-  return free ? [...criteria, { columns: ["pricing.prompt", "pricing.completion"], test: isFree }] : criteria;
+    });
+  }
+  if (free) {
+    add(["pricing.prompt", "pricing.completion"], (model) => {
+      const names = ["prompt", "completion", ...fields.listStatedPrices(model.pricing).keys()];
+      return names.every((name) => fields.readPrice(model, name)?.digits === 0n);
+    });
+  }
 };
 
 const listCriteria = (filter: Filter, now: number) => {
+  const criteria: { readonly columns: Strings; readonly test: (model: CatalogModel) => boolean }[] = [];
+  const add: AddCriterion = (columns, test) => criteria.push({ columns, test });
   const matchesPattern = fields.compilePattern(filter.pattern);
-  const criteria: Criterion[] = [
-    { columns: [], test: ({ id, name }) => matchesPattern(toText(id), toText(name)) },
-    ...listWordCriteria(filter),
-    ...listPriceCriteria(filter),
-  ];
+  add([], ({ id, name }) => matchesPattern(toText(id), toText(name)));
+  for (const { name, column, read, matches } of wordFilters) {
+    const words = filter[name]?.map(normalizeWord);
+    if (!words) continue;
+    const members = column === countries && words.includes("eu") ? normalizeWord(europeanUnion).split(" ") : [];
+    const wanted = new Set([...words, ...members]);
+    add([column], (model) => matches(read(model).map(normalizeWord), wanted));
+  }
   for (const [column, minimum] of [
     ["context_length", filter.minContext],
     ["max_output_length", filter.minOutput],
     ["created", filter.createdSince && filter.createdSince(now) / 1000],
   ] as const) {
-    if (minimum !== undefined) criteria.push({ columns: [column], test: (model) => isAtLeast(model[column], minimum) });
+    if (minimum !== undefined) add([column], (model) => isAtLeast(model[column], minimum));
   }
+  addPriceCriteria(filter, add);
   for (const [ms, wantsPast] of [
     [filter.deprecated ? now : undefined, true],
     [filter.notDeprecated ? now : undefined, false],
@@ -127,11 +124,10 @@ const listCriteria = (filter: Filter, now: number) => {
   ] as const) {
     if (ms === undefined) continue;
     const day = utcDay(ms);
-    const test = (model: CatalogModel) => {
+    add(["deprecation_date"], (model) => {
       const end = fields.deprecationDay(model);
       return end !== undefined && (end !== null && end <= day) === wantsPast;
-    };
-    criteria.push({ columns: ["deprecation_date"], test });
+    });
   }
   return criteria;
 };
@@ -167,12 +163,8 @@ export const checkFilterWords = (filter: Filter, listed: readonly { readonly ent
     for (const [word, ...limit] of typed.map((one) => (typeof one === "string" ? [one] : one))) {
       if (word === undefined || isKnown(normalizeWord(word))) continue;
       const near = findNearest(word, occurring);
-      throw invalidOptionValue(
-        toOptionName(name),
-        [word, ...limit].join("="),
-        wanted,
-        near && [near, ...limit].join("="),
-      );
+      const correct = near && [near, ...limit].join("=");
+      throw invalidOptionValue(toOptionName(name), [word, ...limit].join("="), wanted, correct);
     }
   }
 };

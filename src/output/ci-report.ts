@@ -180,17 +180,14 @@ const listProblemBlocks = (report: BuildReport, quote: TextCleaner) => {
     count,
     first: problems.find((problem) => problem.rule === rule),
   })).sort((a, b) => Number(b.first && isError(b.first)) - Number(a.first && isError(a.first)));
-  const rows = rules.flatMap(({ count, first }) =>
-    first
-      ? [[quote(first.message), first.severity, quote(first.rule), String(count), quote(formatPosition(first))]]
-      : [],
-  );
+  const rows = rules.flatMap(({ count, first }) => {
+    if (!first) return [];
+    return [[quote(first.message), first.severity, quote(first.rule), String(count), quote(formatPosition(first))]];
+  });
+  const results = values.map(({ name, value }) => [quote(name), quote(String(value))]);
   return [
     `### ${title}: ${shown}${hidden}`,
-    formatTable(
-      ["result", "value"],
-      values.map(({ name, value }) => [quote(name), quote(String(value))]),
-    ),
+    formatTable(["result", "value"], results),
     formatTable(["problem", "severity", "rule", "number", "first position"], rows),
     rows.length === 0 ? "No problem." : "",
   ];

@@ -195,7 +195,7 @@ const openOutput = ({ host, mode, cleaner }: ScreenParts, { flushErrors }: Error
       await flushErrors();
       await sink.write(bytes);
     },
-    ignoreSignal: () => sink.ignoreSignal(),
+    ignoreSignal: sink.ignoreSignal,
     isReaderGone: () => sink.isReaderGone || isPagerClosed,
   };
 };

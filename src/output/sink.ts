@@ -24,9 +24,9 @@ export class Sink {
     });
   }
 
-  ignoreSignal() {
+  ignoreSignal = () => {
     this.#signal = undefined;
-  }
+  };
 
   /** Resolves even if the reader left. @throws Failure `output-failed`, or the signal's reason */
   async write(text: string | Uint8Array) {

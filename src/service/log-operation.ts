@@ -6,23 +6,10 @@ import * as json from "../json/table.ts";
 import { isTrajectory } from "../rollouts/check/trajectory.ts";
 import { Tally } from "../rollouts/index/metrics.ts";
 import { logTrajectories } from "../wire/contract/log.ts";
-import {
-  LogRequest,
-  maxFaults,
-  Trajectory,
-  TrajectoryGroup,
-  type ValidationItem,
-} from "../wire/contract/log-schemas.ts";
-import {
-  findFaults,
-  invalidRequest,
-  type Loc,
-  maxReadValues,
-  type Operation,
-  parseBounded,
-  readBody,
-  requireBounded,
-} from "./operation.ts";
+import type { ValidationItem } from "../wire/contract/log-schemas.ts";
+import { LogRequest, maxFaults, Trajectory, TrajectoryGroup } from "../wire/contract/log-schemas.ts";
+import type { Loc, Operation } from "./operation.ts";
+import { findFaults, invalidRequest, maxReadValues, parseBounded, readBody, requireBounded } from "./operation.ts";
 import { detailError, HttpRefusal } from "./refusal.ts";
 import type { TrajectorySpan } from "./store/call-ids.ts";
 import type { Store } from "./store/store.ts";
@@ -169,9 +156,6 @@ const addTrajectory = (tally: Tally, { table, node }: json.JsonValue) => {
 };
 
 const checkNameCount = (count: number) => {
-  if (count > maxNames)
-    throw new HttpRefusal(
-      413,
-      `the body has more than ${maxNames} metrics, or more than ${maxNames} keys in one object`,
-    );
+  const limits = `more than ${maxNames} metrics, or more than ${maxNames} keys in one object`;
+  if (count > maxNames) throw new HttpRefusal(413, `the body has ${limits}`);
 };

@@ -35,15 +35,11 @@ export const listOverriddenCredentials = ({ host, screen }: SettingsSources, lay
   if (local || !isProfileNamed || (all.length === 0 && !username)) return local ? all : [];
   const logins = readSaved(host, "credentials", screen.warn).profiles.get(profile);
   const own = isCommandOfProfile(layers) ? credentialUses : findSavedUses(logins);
-  const used = new Set(
-    findSecretVariables(
-      host,
-      credentialUses.filter((use) => !own.includes(use)),
-    ),
-  );
+  const otherUses = credentialUses.filter((use) => !own.includes(use));
+  const used = findSecretVariables(host, otherUses);
   const { calls } = logins ?? {};
   const isOtherUser = username && isObject(calls) && calls.username !== undefined && calls.username !== username;
-  return [...all.filter((name) => !used.has(name)), ...(isOtherUser ? ["ROLLCALL_USERNAME"] : [])];
+  return [...all.filter((name) => !used.includes(name)), ...(isOtherUser ? ["ROLLCALL_USERNAME"] : [])];
 };
 
 type CredentialSource = Readonly<{

@@ -40,11 +40,9 @@ type LoginSources = SettingsSources & Readonly<{ ask: Ask; flags: WritableFlags 
 
 export const startLogin = async (sources: SettingsSources, ask: Ask, options: LoginOptions) => {
   const { only, username } = options;
-  if (username !== undefined) {
-    if (only && only !== "calls")
-      throw conflictingOptions("--username", `--for ${only}`, "only calls need a user name");
-    credentials.checkUsername(username, { option: "--username" });
-  }
+  if (username !== undefined && only && only !== "calls")
+    throw conflictingOptions("--username", `--for ${only}`, "only calls need a user name");
+  if (username !== undefined) credentials.checkUsername(username, { option: "--username" });
   // `settings.get` reads `flags` at each call, so an answer in `flags` counts as an option.
   const flags: WritableFlags = { ...sources.flags };
   const settings = await readSettings({ ...sources, flags, defaults: { max_wait: maxKeyCheckWait }, canBeNew: true });

@@ -9,14 +9,8 @@ import { inProfile, toOptionName } from "../text/sentences.ts";
 import type { EndpointHost } from "../wire/contract/endpoint.ts";
 import * as credentials from "./credentials.ts";
 import { folderUnknown, passwordFileNotPrivate } from "./failures.ts";
-import {
-  findLayers,
-  type Layers,
-  listOverriddenVariables,
-  readValue,
-  resolveSetting,
-  type SettingsSources,
-} from "./layers.ts";
+import type { Layers, SettingsSources } from "./layers.ts";
+import { findLayers, listOverriddenVariables, readValue, resolveSetting } from "./layers.ts";
 import { type FolderHost, findDataFolder } from "./saved-files.ts";
 import * as values from "./values.ts";
 

@@ -31,8 +31,8 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
   const vendorPrefix = settings.require("vendor_prefix");
   await checkRequest(context, settings, readCall, { parameters: {} });
   const isSelected = createCallFilter(typed, vendorPrefix);
-  const read = await openReader(context, settings, typed);
   const tally: ReadTally = { requested: 0, filteredOut: 0, failedInARow: 0, failed: [], hasStopped: false };
+  const read = await openReader(context, settings, { typed, tally });
   const totals = () => {
     const { requested, filteredOut, failed } = tally;
     const missing = failed.filter(({ failure }) => failure.code === "not_found").length;
@@ -66,7 +66,7 @@ type Selection = Readonly<{
   typedIds: readonly string[];
   vendorPrefix: string;
   isSelected: ReturnType<typeof createCallFilter>;
-  read: (id: string) => Promise<ReadResult>;
+  read: (id: string) => Promise<ReadResult | undefined>;
   tally: ReadTally;
 }>;
 
@@ -75,17 +75,11 @@ async function* readSelected({ host, screen }: Context, selection: Selection) {
   const { summary, noContent, concurrency } = typed;
   const stop = new AbortController();
   const progress = screen.startProgress("reading calls");
-  const readUnlessStopped = async (id: string) => {
-    if (tally.hasStopped) return undefined;
-    const result = await read(id);
-    tally.hasStopped ||= "failure" in result && result.failure.details.http?.status === 401;
-    return result;
-  };
   try {
     const signal = AbortSignal.any([host.signal, stop.signal]);
     const ids = readCallIds(host, { typedIds, canBeEmpty: summary || isSelected !== undefined, signal });
     const idsToRead = Readable.from(summary ? skipRepeatedIds(ids) : ids);
-    for await (const result of idsToRead.map(readUnlessStopped, { concurrency })) {
+    for await (const result of idsToRead.map(read, { concurrency })) {
       if (result === undefined) return;
       countResult(tally, result);
       progress.update(`reading calls: ${tally.requested} done`);
@@ -135,7 +129,12 @@ async function* skipRepeatedIds(ids: AsyncIterable<string>) {
 type ReadResult = ReadCall | UnreadableCall;
 type UnreadableCall = { id: string; failure: Failure };
 
-const openReader = async (context: Context, settings: Settings, typed: CallReadOptions) => {
+/** The returned function reads nothing after the tally has stopped. */
+const openReader = async (
+  context: Context,
+  settings: Settings,
+  { typed, tally }: Pick<Selection, "typed" | "tally">,
+) => {
   const client = await openServiceClient(context, settings);
   const project = settings.require("project");
   const request = {
@@ -144,7 +143,8 @@ const openReader = async (context: Context, settings: Settings, typed: CallReadO
     include_storage_size: typed.storageSize,
     include_total_storage_size: typed.totalStorageSize,
   };
-  return async (id: string): Promise<ReadResult> => {
+  return async (id: string): Promise<ReadResult | undefined> => {
+    if (tally.hasStopped) return undefined;
     try {
       const { value, bytes } = await client.send(readCall, { parameters: {}, body: { ...request, id } });
       const reply = parseRawBytes(bytes);
@@ -153,6 +153,7 @@ const openReader = async (context: Context, settings: Settings, typed: CallReadO
     } catch (thrown) {
       // A failure with a code outside `readFailureCodes` concerns all calls.
       if (!(thrown instanceof Failure) || !readFailureCodes.some((code) => code === thrown.code)) throw thrown;
+      tally.hasStopped ||= thrown.details.http?.status === 401;
       return { id, failure: thrown };
     }
   };

@@ -121,10 +121,8 @@ const readSavedPairs = async (context: Context, typed: DiffOptions): Promise<rea
   const set = source.selectCatalogs(settings, catalog && [catalog]);
   if (isPlain && set.length > 1) throw catalogUnnamed();
   const sides = isPlain ? older : older.filter((side) => catalog === undefined || side.catalog === catalog);
-  source.selectCatalogs(
-    settings,
-    sides.flatMap((side) => side.catalog ?? set),
-  );
+  const named = sides.flatMap((side) => side.catalog ?? set);
+  source.selectCatalogs(settings, named);
   for (const from of sides) {
     const name = from.catalog ?? set[0];
     if (name) pairs.push([from, await readCurrent(context, settings, typed, name)]);

@@ -44,10 +44,8 @@ export const listSources = (document: CompareDocument): readonly Line[] => {
     .filter(({ by }) => Math.abs(by) >= minBy)
     .sort((x, y) => Math.abs(y.by) - Math.abs(x.by))
     .map(({ by, text }) => ({ label: formatSigned(by), text }));
-  return [...unpaired, ...parts, ...listTools(document), ...listFacts(document), ...listTransitions(document)].slice(
-    0,
-    maxLines,
-  );
+  const others = [...listTools(document), ...listFacts(document), ...listTransitions(document)];
+  return [...unpaired, ...parts, ...others].slice(0, maxLines);
 };
 
 const listUnpaired = ({ paired, only_a, only_b }: CompareDocument): readonly Line[] =>

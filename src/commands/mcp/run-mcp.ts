@@ -6,13 +6,8 @@ import type { OptionKind, OptionKinds } from "../../cli/kinds.ts";
 import { toFailure } from "../../failure.ts";
 import { parseRawJson, type RawJson } from "../../json/raw-json.ts";
 import { openRoot, type RootFileOpener } from "../../mcp/root.ts";
-import {
-  normalizeArguments,
-  serveTools,
-  type Tool,
-  type ToolArguments,
-  validateArguments,
-} from "../../mcp/serve-tools.ts";
+import type { Tool, ToolArguments } from "../../mcp/serve-tools.ts";
+import { normalizeArguments, serveTools, validateArguments } from "../../mcp/serve-tools.ts";
 import { openRunCleaner, openScreen, parseScreenOptions } from "../../output/screen.ts";
 import { readEffectiveSettings } from "../../session/connect.ts";
 import { type Context, openContext, runInContext } from "../../session/context.ts";
@@ -186,34 +181,32 @@ type OfferedTool = Pick<Tool, "inputSchema"> &
   Readonly<{ definition: ToolDefinition; server: Server; names: Record<"args" | "options", readonly string[]> }>;
 
 const runTool = async (tool: OfferedTool, sent: ToolArguments, signal: AbortSignal) => {
-  const { listKey } = tool.definition;
-  const { printed, failure, screen } = await runWords(tool, sent, signal).catch((thrown: unknown): CommandResult => {
-    return { printed: "", failure: toFailure(thrown), screen: tool.server.context.screen };
+  const { server, inputSchema, names, definition } = tool;
+  const { listKey, verbs, toDocument, fixed = [] } = definition;
+  const words = definition.words.split(" ");
+  const name = words.join("_");
+  const work = async (): Promise<CommandResult> => {
+    validateArguments({ name, inputSchema }, sent);
+    const argv = [
+      ...words,
+      ...(verbs ? [String(sent[name])] : []),
+      ...names.options.flatMap((key) => toOptionArgs(key, sent[toParameterName(key)])),
+      ...fixed,
+      ...(name === "call_read" && sent.include_content !== true ? ["--no-content"] : []),
+    ];
+    const run: RunValues = async (values) => await runArgv(server, [...argv, "--", ...values], signal);
+    const values = names.args.flatMap((key) => sent[toParameterName(key)] ?? []).map(String);
+    const { openFile: open } = server;
+    return open && toDocument ? await readInRoot({ open, toDocument }, run, values) : await run(values);
+  };
+  const { printed, failure, screen } = await work().catch((thrown: unknown): CommandResult => {
+    return { printed: "", failure: toFailure(thrown), screen: server.context.screen };
   });
   const { offset = 0, limit = 20, max_characters = 2000 } = sent;
   const page = { listKey, offset: Number(offset), limit: Number(limit), maxTextLength: Number(max_characters) };
   const texts = printed === "" ? [] : [formatPage(printed, page)];
   if (failure) texts.push((await import("../../output/print-failure.ts")).toFailureJson(screen, failure));
   return { texts, isError: printed === "" };
-};
-
-const runWords = async (tool: OfferedTool, sent: ToolArguments, signal: AbortSignal): Promise<CommandResult> => {
-  const { inputSchema, server, names, definition } = tool;
-  const { verbs, toDocument, fixed = [] } = definition;
-  const words = definition.words.split(" ");
-  const name = words.join("_");
-  validateArguments({ name, inputSchema }, sent);
-  const argv = [
-    ...words,
-    ...(verbs ? [String(sent[name])] : []),
-    ...names.options.flatMap((key) => toOptionArgs(key, sent[toParameterName(key)])),
-    ...fixed,
-    ...(name === "call_read" && sent.include_content !== true ? ["--no-content"] : []),
-  ];
-  const run: RunValues = async (values) => await runArgv(server, [...argv, "--", ...values], signal);
-  const values = names.args.flatMap((key) => sent[toParameterName(key)] ?? []).map(String);
-  const { openFile: open } = server;
-  return open && toDocument ? await readInRoot({ open, toDocument }, run, values) : await run(values);
 };
 
 /** Assumed: an agent gives up after a minute, so a tool retries for a shorter time. */

@@ -46,27 +46,14 @@ export class PriorOutcomes {
     return this.#has(group, loggedBit) && !this.#options.resendLogged ? "already_logged" : "not_sent";
   }
 
-  wasLoggedElsewhere(group: number) {
-    return this.#has(group, loggedElsewhereBit) && !this.#options.resendLogged;
-  }
-
-  wasLoggedDifferently(group: number) {
-    return this.#has(group, loggedDifferentlyBit) && this.outcomeOf(group) === "already_logged";
-  }
-
+  wasLoggedElsewhere = (group: number) => this.#has(group, loggedElsewhereBit) && !this.#options.resendLogged;
+  wasLoggedDifferently = (group: number) =>
+    this.#has(group, loggedDifferentlyBit) && this.outcomeOf(group) === "already_logged";
   /** The oldest entry is first. */
-  unknownEntries(): readonly Entry[] {
-    return this.#unknownEntries;
-  }
-
+  unknownEntries = (): readonly Entry[] => this.#unknownEntries;
   /** Returns when a run with another first input last logged a group, in ms since 1970. */
-  loggedElsewhereAt() {
-    return this.#loggedElsewhereAt;
-  }
-
-  isEmpty() {
-    return this.#facts.length === 0;
-  }
+  loggedElsewhereAt = () => this.#loggedElsewhereAt;
+  isEmpty = () => this.#facts.length === 0;
 
   recordOutcome(group: number, outcome: "logged" | "unknown") {
     this.#set(group, (this.#facts.at(group) & loggedElsewhereBit) | (outcome === "logged" ? loggedBit : unknownBit));
@@ -83,7 +70,7 @@ export class PriorOutcomes {
 
   #addEntry(entry: Entry) {
     const { state, dedupKeys, contents } = entry;
-    const { numberOf, input } = this.#options;
+    const { numberOf, input, hasOtherContent } = this.#options;
     const isElsewhere = entry.input !== input;
     const fact = isUnknown(state) ? unknownBit : isElsewhere ? loggedBit | loggedElsewhereBit : loggedBit;
     let hasGroups = false;
@@ -92,23 +79,18 @@ export class PriorOutcomes {
       if (group < 0) continue;
       hasGroups = true;
       this.#set(group, this.#facts.at(group) | fact);
+      if (!isLogged(state)) continue;
       // The last logged request decides.
-      if (isLogged(state)) this.#setContent(group, contents.subarray(at * contentBytes, (at + 1) * contentBytes));
+      const isOther = hasOtherContent?.(group, contents.subarray(at * contentBytes, (at + 1) * contentBytes));
+      const others = this.#facts.at(group) & ~loggedDifferentlyBit;
+      this.#set(group, isOther ? others | loggedDifferentlyBit : others);
     }
     if (!hasGroups) return;
     if (fact === unknownBit) this.#unknownEntries.push(entry);
     else if (isElsewhere) this.#loggedElsewhereAt = Math.max(this.#loggedElsewhereAt, entry.lastTried);
   }
 
-  #setContent(group: number, earlier: Uint8Array) {
-    const others = this.#facts.at(group) & ~loggedDifferentlyBit;
-    const isOther = this.#options.hasOtherContent?.(group, earlier) === true;
-    this.#set(group, isOther ? others | loggedDifferentlyBit : others);
-  }
-
-  #has(group: number, fact: number) {
-    return (this.#facts.at(group) & fact) !== 0;
-  }
+  #has = (group: number, fact: number) => (this.#facts.at(group) & fact) !== 0;
 
   #set(group: number, fact: number) {
     this.#facts.length = Math.max(this.#facts.length, group + 1);

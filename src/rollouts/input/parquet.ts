@@ -10,16 +10,8 @@ import { isObject } from "../../json/json-bytes.ts";
 import { formatMiB } from "../../text/units.ts";
 import { decodeJson, decodeText, LazyText, valueToJson } from "./column-values.ts";
 import { decompressedTooLarge } from "./failures.ts";
-import {
-  type Bytes,
-  openUnreadable,
-  type RawRecord,
-  type Records,
-  readRange,
-  ShrunkSourceError,
-  type Source,
-  unreadableRecord,
-} from "./source.ts";
+import type { Bytes, RawRecord, Records, Source } from "./source.ts";
+import { openUnreadable, readRange, ShrunkSourceError, unreadableRecord } from "./source.ts";
 import { decompressionLimit } from "./spool.ts";
 import { unzstd } from "./zstd.ts";
 
@@ -56,7 +48,8 @@ export const openRows = async ({ name, bytes }: Source, options: RowOptions): Pr
       let total = 0;
       for (const range of ranges) {
         const why = await rows.load(range);
-        total += rows.minJsonBytes();
+        // `total_byte_size` counts a repeated text once.
+        for (const row of rows.loaded?.rows ?? []) total += minJsonBytesOf(row);
         const defect = why ?? (total > limit ? `its rows decompress to more than ${formatMiB(limit)}` : undefined);
         damage = defect ? { record: toDefectRecord(defect), from: range.start } : undefined;
         if (damage) return yield [damage.record];
@@ -84,7 +77,7 @@ const listRanges = (groups: readonly hyparquet.RowGroup[]) => {
 class LoadedRows {
   readonly #name: string;
   readonly #file: RowFile;
-  #loaded: { range: RowRange; rows: readonly unknown[] } | undefined;
+  loaded: { range: RowRange; rows: readonly unknown[] } | undefined;
 
   constructor(name: string, file: RowFile) {
     this.#name = name;
@@ -93,33 +86,26 @@ class LoadedRows {
 
   /** Returns the defect of unreadable rows. */
   async load(range: RowRange) {
-    const loaded = this.#loaded?.range;
+    const loaded = this.loaded?.range;
     if (loaded && loaded.start <= range.start && range.end <= loaded.end) return undefined;
-    this.#loaded = undefined;
+    this.loaded = undefined;
     try {
       await checkPages(this.#file, range.group);
-      this.#loaded = { range, rows: await readRows(this.#file, range) };
+      this.loaded = { range, rows: await readRows(this.#file, range) };
       return undefined;
     } catch (thrown) {
       return toReason(thrown);
     }
   }
 
-  /** `total_byte_size` counts a repeated text once. */
-  minJsonBytes() {
-    return (this.#loaded?.rows ?? []).reduce<number>((sum, row) => sum + minJsonBytesOf(row), 0);
-  }
-
-  labelOf(row: number) {
-    return `${this.#name}#row ${row + 1}`;
-  }
+  labelOf = (row: number) => `${this.#name}#row ${row + 1}`;
 
   *toRecords({ start, end }: RowRange) {
     for (let row = start; row < end; row++) yield this.toRecord(row);
   }
 
   toRecord(row: number) {
-    const values = this.#loaded?.rows[row - this.#loaded.range.start];
+    const values = this.loaded?.rows[row - this.loaded.range.start];
     const columns = isObject(values) ? values : {};
     return {
       line: 1,

@@ -80,9 +80,8 @@ export class Remotes {
     return await this.#hub;
   }
 
-  async #request(location: RemoteLocation) {
-    return (await this.#repliesAhead.get(location.name)) ?? (await requestFile(location, this.#context));
-  }
+  #request = async (location: RemoteLocation) =>
+    (await this.#repliesAhead.get(location.name)) ?? (await requestFile(location, this.#context));
 
   #requestAhead(location: RemoteLocation) {
     if (this.#repliesAhead.has(location.name)) return;

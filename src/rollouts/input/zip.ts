@@ -7,16 +7,8 @@ import { getErrorCode } from "../../system/files.ts";
 import { decompressedTooLarge } from "./failures.ts";
 import { skipByName } from "./list-folder.ts";
 import { isRolloutName } from "./names.ts";
-import {
-  type Bytes,
-  documentTooLong,
-  maxDocumentBytes,
-  openUnreadable,
-  type ReadLimits,
-  type Records,
-  type Source,
-  unreadableRecord,
-} from "./source.ts";
+import type { Bytes, ReadLimits, Records, Source } from "./source.ts";
+import { documentTooLong, maxDocumentBytes, openUnreadable, unreadableRecord } from "./source.ts";
 import { decompressionLimit } from "./spool.ts";
 import { formatExcess, UnreadableContent, unzstd } from "./zstd.ts";
 

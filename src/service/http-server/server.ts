@@ -80,7 +80,8 @@ class OpenResponses {
       // While requests are in flight, new requests still get an answer.
       this.#onIdle = () => {
         this.#onIdle = () => undefined;
-        this.#destroyIdle();
+        for (const socket of this.#connections)
+          if (!this.#responses.has(socket) && !socket.writableEnded) socket.destroy();
         server.close(() => {
           clearTimeout(timer);
           resolve(!hasAborted);
@@ -88,10 +89,6 @@ class OpenResponses {
       };
       if (this.#responses.size === 0) this.#onIdle();
     });
-  }
-
-  #destroyIdle() {
-    for (const socket of this.#connections) if (!this.#responses.has(socket) && !socket.writableEnded) socket.destroy();
   }
 }
 

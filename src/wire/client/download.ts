@@ -8,14 +8,8 @@ import { type Headers, type OutgoingRequest, type ReplyHeaders, runExchange } fr
 import { connectionFailed } from "./failures.ts";
 import { findRoute } from "./proxy.ts";
 import type { ClientOptions, Retry } from "./request-options.ts";
-import {
-  isTransientStatus,
-  openReadBudget,
-  openRetryNotices,
-  parseRetryAfter,
-  type RetryNotices,
-  readSilenceMs,
-} from "./retry.ts";
+import type { RetryNotices } from "./retry.ts";
+import { isTransientStatus, openReadBudget, openRetryNotices, parseRetryAfter, readSilenceMs } from "./retry.ts";
 import { hostAndPort, withoutQuery } from "./route.ts";
 import { isRetryable, TransportError } from "./transport-error.ts";
 
@@ -41,25 +35,16 @@ type DownloadRequest = Pick<OutgoingRequest, "route" | "headers" | "totalMs" | "
 
 const maxBufferedBytes = 2 ** 18;
 
-/** Pauses the transfer until the reader continues, and stops the transfer when the reader leaves. */
-class ReplyBody extends Readable {
-  readonly stopping = new AbortController();
-  resumeTransfer = (): void => undefined;
-
-  constructor() {
-    super({ highWaterMark: maxBufferedBytes });
-    this.on("error", () => undefined);
-  }
-
-  override _read() {
-    this.resumeTransfer();
-  }
-
-  override _destroy(error: Error | null, callback: (error: Error | null) => void) {
-    this.stopping.abort();
-    callback(error);
-  }
-}
+/** Stops the transfer when the reader leaves. */
+const openBody = (stopping: AbortController, resume: () => void) =>
+  new Readable({
+    highWaterMark: maxBufferedBytes,
+    read: resume,
+    destroy(error, callback) {
+      stopping.abort();
+      callback(error);
+    },
+  }).on("error", () => undefined);
 
 export class Downloads {
   readonly #options: DownloadOptions;
@@ -72,9 +57,7 @@ export class Downloads {
     this.#announceRetry = openRetryNotices(options.onRetry);
   }
 
-  close() {
-    void this.#connections?.then((connections) => connections.close());
-  }
+  close = () => void this.#connections?.then((connections) => connections.close());
 
   /** @throws Failure; the signal's reason */
   async get(url: URL, ownHeaders: Headers): Promise<DownloadReply> {
@@ -110,8 +93,10 @@ export class Downloads {
     this.#connections ??= import("./connections.ts").then(({ Connections }) => new Connections());
     const connection = await (await this.#connections).open(outgoing.route, true);
     const traceReply = traceRequest(this.#options, { method, url: withoutQuery(url), headers: outgoing.headers });
-    const body = new ReplyBody();
-    const { signal } = withSignal(host, body.stopping.signal);
+    const stopping = new AbortController();
+    let resumeReply = (): void => undefined;
+    const body = openBody(stopping, () => resumeReply());
+    const { signal } = withSignal(host, stopping.signal);
     const limits = { silenceMs, signal, maxReplyLength: 0 };
     const reply = await new Promise<DownloadReply | TransportError>((resolve) => {
       const exchange = runExchange(connection, {
@@ -125,7 +110,7 @@ export class Downloads {
           resolve({ status, headers, retryAfterMs, chunks: () => body, cancel: () => void body.destroy() });
         },
         onReplyPiece(piece, resume) {
-          body.resumeTransfer = resume;
+          resumeReply = resume;
           return body.push(piece);
         },
       });
