@@ -84,10 +84,11 @@ describe("a summary of calls", () => {
     const { all } = summaryOf([
       ended(1),
       ended(1, { exception: "boom" }),
+      ended(1, { summary: { vendor: { status: "cancelled" } } }),
       { started_at: "2025-01-01T00:00:00Z" },
       ended(1, { deleted_at: "2025-01-02T00:00:00Z" }),
     ]);
-    expect(all).toMatchObject({ ok: 1, failed: 1, running: 1, deleted: 1 });
+    expect(all).toMatchObject({ ok: 1, failed: 2, running: 1, deleted: 1 });
   });
 
   const used = (id: string, tokens: number, parent_id?: string, cost: number | null = tokens / 1000) => ({
