@@ -37,9 +37,9 @@ export const openPromptReader = () => {
   return (table: json.JsonTable, prompt: Prompt) => {
     const span = findPrompt(table, prompt);
     if (!span) return undefined;
-    const bytes = table.bytes.subarray(span.start, span.end);
-    if (bytes.equals(last)) return digest;
-    last = Buffer.from(bytes);
+    const { start, end } = span;
+    if (end - start === last.length && table.bytes.compare(last, 0, last.length, start, end) === 0) return digest;
+    last = Buffer.from(table.bytes.subarray(start, end));
     digest = digestPrompt(table, prompt);
     return digest;
   };
@@ -77,8 +77,8 @@ export const formatCanonically = (value: json.JsonValue): string => {
   if (kind === Kind.array) return `[${json.elementsOf(value).map(formatCanonically).join(",")}]`;
   if (kind === Kind.object) return `{${formatAllMembers(table, node, formatCanonically).join(",")}}`;
   const text = sliceText(table.bytes, json.spanOf(value));
-  // Without an escape, a string has one spelling.
-  if (kind === Kind.string) return text.includes("\\") ? JSON.stringify(json.readString(table, node)) : text;
+  // Other escapes have one spelling.
+  if (kind === Kind.string) return /\\[u/]/.test(text) ? JSON.stringify(json.readString(table, node)) : text;
   return formatScalar(text);
 };
 

@@ -7,13 +7,16 @@ import { NumberTable } from "./number-table.ts";
 export class Names {
   readonly list: string[] = [];
   readonly #numbers = new Map<string, number>();
+  /** Adjacent names are often equal. */
+  #last = { name: "", number: 0 };
 
   numberOf(name: string | undefined) {
     if (name === undefined) return 0;
-    const known = this.#numbers.get(name);
-    if (known !== undefined) return known;
-    this.#numbers.set(name, this.list.push(name));
-    return this.list.length;
+    if (name === this.#last.name && this.#last.number > 0) return this.#last.number;
+    const number = this.#numbers.get(name) ?? this.list.push(name);
+    if (number === this.list.length) this.#numbers.set(name, number);
+    this.#last = { name, number };
+    return number;
   }
 
   at(number: number) {

@@ -16,13 +16,14 @@ const summedNames: readonly string[] = [...walkedNames, "tool_calls", "tool_erro
 const firstUse = walkedNames.length;
 const summedFacts = counts.map(({ name }) => ({ name, at: summedNames.indexOf(name) }));
 
-const add = (to: Float64Array | number[], at: number, value: number) => {
+const add = (to: Float64Array, at: number, value: number) => {
   to[at] = (to[at] ?? 0) + value;
 };
 
 /** Sums what happened in the trajectories of a pool. One object serves the pools of a side, one after the other. */
 class PoolSums {
   readonly #columns: FactColumns;
+  /** The number of the finish reason `length`; -1 if no trajectory has it. */
   readonly #length: number;
   rows = 0;
   /** By class: the share of the rollouts, and the sum of their rewards divided by the number of all rollouts. */
@@ -33,20 +34,22 @@ class PoolSums {
   /** The numbers of the pool's tools. */
   readonly tools: number[] = [];
   /** For each tool of the side: its calls, errors and unanswered calls. */
-  readonly uses: number[] = [];
+  uses = new Float64Array(48);
 
   constructor(columns: FactColumns) {
     this.#columns = columns;
-    this.#length = columns.finishReasons.numberOf("length");
+    this.#length = columns.finishReasons.list.indexOf("length") + 1 || -1;
   }
 
   /** @param rewards of the rows, and then of the exceptions */
   read({ rows }: Pool, rewards: readonly number[]) {
-    for (const sums of [this.shares, this.parts, this.#sums, this.#known]) sums.fill(0);
+    for (const sums of [this.shares, this.parts, this.#sums]) sums.fill(0);
+    this.#known.fill(0, 0, firstUse).fill(rows.length, firstUse);
     for (const tool of this.tools) this.uses.fill(0, 3 * tool, 3 * tool + 3);
     this.tools.length = 0;
     this.rows = rows.length;
-    const count = rewards.filter(Number.isFinite).length;
+    let count = 0;
+    for (let at = 0; at < rewards.length; at++) if (Number.isFinite(rewards[at])) count++;
     for (let at = 0; at < rewards.length; at++) {
       const [row, reward = 0] = [rows[at], rewards[at]];
       const cause = row === undefined ? other : this.#addRow(row);
@@ -67,15 +70,18 @@ class PoolSums {
     }
     const errors = this.#sums[firstUse + 1];
     columns.forEachUse(row, this.#addUse);
-    for (let fact = firstUse; fact < summedNames.length; fact++) add(this.#known, fact, 1);
     if (columns.finishReasonOf(row) === this.#length) return truncated;
     return this.#sums[firstUse + 1] === errors ? other : withErrors;
   }
 
   readonly #addUse = (tool: number, calls: number, errors: number, unanswered: number) => {
     const at = 3 * tool;
-    if (!this.uses[at] && !this.uses[at + 1] && !this.uses[at + 2]) this.tools.push(tool);
-    while (this.uses.length < at) this.uses.push(0);
+    if (at >= this.uses.length) {
+      const grown = new Float64Array(2 * at);
+      grown.set(this.uses);
+      this.uses = grown;
+    }
+    if (this.uses[at] === 0 && this.uses[at + 1] === 0 && this.uses[at + 2] === 0) this.tools.push(tool);
     add(this.uses, at, calls);
     add(this.uses, at + 1, errors);
     add(this.uses, at + 2, unanswered);

@@ -5,7 +5,6 @@ import type { Dataset } from "../dataset/read-dataset.ts";
 import type { Breaks } from "../dataset/select/breaks.ts";
 import type { TextColumn } from "../facts/fact-columns.ts";
 import { groupKeyNames } from "../index/ambiguous-groups.ts";
-import { addToSum, createSum, type ExactSum } from "../index/sums.ts";
 import { type Facts, getFacts } from "./facts.ts";
 
 /** The trajectories of a dataset with the same prompt, or the same key. */
@@ -23,7 +22,6 @@ export interface Side {
   readonly pools: ReadonlyMap<string, Pool>;
   readonly finishes: ReadonlyMap<string | null, number>;
   readonly counts: Readonly<Record<"groups" | "trajectories" | "exceptions", number>>;
-  readonly rewards: ExactSum;
   /** The number of trajectories without a key or prompt. */
   readonly unknown: number;
 }
@@ -87,9 +85,9 @@ export const openSide = async (dataset: Dataset, { name, columnOf }: Pairing, br
   /** By the number of the key. */
   const byNumber: Pool[] = [];
   const failed = new Map<string, Pool>();
-  const finishes = new Map<string | null, number>();
+  /** By the number of the finish reason. */
+  const finishes: number[] = [];
   const counts = { groups: 0, trajectories: 0, exceptions: 0 };
-  const rewards = createSum();
   let unknown = 0;
   for (let group = 0; group < groups.count; group++) {
     if (breaks.isDue()) await breaks.take();
@@ -104,10 +102,8 @@ export const openSide = async (dataset: Dataset, { name, columnOf }: Pairing, br
         const row = rows[trajectory] ?? 0;
         if (breaks.isDue()) await breaks.take();
         counts.trajectories++;
-        const reward = columns.reward.at(row);
-        if (Number.isFinite(reward)) addToSum(rewards, reward);
-        const reason = walked.finishReasons.at(walked.finishReasonOf(row)) ?? null;
-        finishes.set(reason, (finishes.get(reason) ?? 0) + 1);
+        const reason = walked.finishReasonOf(row);
+        finishes[reason] = (finishes[reason] ?? 0) + 1;
         const key = column?.numberAt(row) ?? 0;
         const pool = byNumber[key];
         if (key === 0) unknown++;
@@ -132,5 +128,9 @@ export const openSide = async (dataset: Dataset, { name, columnOf }: Pairing, br
     if (known) known.exceptions += pool.exceptions;
     else pools.set(key, pool);
   }
-  return { facts, metrics: new Set(columns.listMetricNames().sort()), pools, finishes, counts, rewards, unknown };
+  const metrics = new Set(columns.listMetricNames().sort());
+  const named = Array.from(walked.finishReasons.list, (reason, at) => [reason, finishes[at + 1] ?? 0] as const);
+  const known = named.filter(([, count]) => count > 0);
+  const all = new Map<string | null, number>(finishes[0] === undefined ? known : [[null, finishes[0]], ...known]);
+  return { facts, metrics, pools, finishes: all, counts, unknown };
 };

@@ -12,7 +12,7 @@ import { estimateAll, estimatePass, type StatsOptions, withExceptions } from "./
 
 type Sides = Readonly<Record<"a" | "b", Side>>;
 /** `name` is the prompt's digest, or the key as JSON. */
-type Pair = Readonly<Record<"a" | "b", Pool> & { name: string }>;
+type Pair = Readonly<Record<"a" | "b", Pool> & { name: string; isPaired: boolean }>;
 
 /** The keys are those of the document of `rollcall compare`, and others. */
 export type Comparison = Awaited<ReturnType<typeof compareDatasets>>;
@@ -34,29 +34,28 @@ export const compareDatasets = async (a: Dataset, b: Dataset, { pairBy, signal, 
     pairBy === undefined ? await choosePairing(a, b, breaks) : { pairing: pairByKey(pairBy), candidate: undefined };
   const sides: Sides = { a: await openSide(a, pairing, breaks), b: await openSide(b, pairing, breaks) };
   const counts = countPools(sides, options);
-  const rewardsOf = (side: keyof Sides, { rows, exceptions }: Pool) =>
-    withExceptions(sides[side].facts.columns.reward.pick(rows), exceptions, options.exceptionsAs);
   const rewarded: (PairedMeans & { readonly pair: Pair })[] = [];
+  const changes: Change[] = [];
   const estimates = options.tries.map((k): { k: number; pairs: MaybePair[]; all: MaybePair[] } => ({
     k,
     pairs: [],
     all: [],
   }));
   const causes = new PairCauses(sides);
-  for (const pair of counts.pairs) {
+  for (const pair of counts.common) {
     if (breaks.isDue(1000 * (pair.a.rows.length + pair.b.rows.length))) await breaks.take();
-    const rewards = { a: rewardsOf("a", pair.a), b: rewardsOf("b", pair.b) };
-    const tries = { a: countTries(rewards.a, options.pass), b: countTries(rewards.b, options.pass) };
+    const [a, b] = [readRewards(sides.a, pair.a, options), readRewards(sides.b, pair.b, options)];
+    if (a.state && b.state) changes.push({ from: a.state, to: b.state });
+    if (!pair.isPaired) continue;
     for (const { k, pairs, all } of estimates) {
-      if (tries.a.tries < k || tries.b.tries < k) continue;
-      pairs.push({ a: estimatePass(tries.a, k), b: estimatePass(tries.b, k) });
-      all.push({ a: estimateAll(tries.a, k), b: estimateAll(tries.b, k) });
+      if (a.tries < k || b.tries < k) continue;
+      pairs.push({ a: estimatePass(a, k), b: estimatePass(b, k) });
+      all.push({ a: estimateAll(a, k), b: estimateAll(b, k) });
     }
-    const means = { a: meanOfFinite(rewards.a), b: meanOfFinite(rewards.b) };
-    const hasMeans = means.a !== null && means.b !== null && Number.isFinite(means.b - means.a);
-    causes.add(pair, rewards, hasMeans);
-    if (means.a === null || means.b === null || !hasMeans) continue;
-    rewarded.push({ a: means.a, b: means.b, difference: means.b - means.a, pair });
+    const hasMeans = a.mean !== null && b.mean !== null && Number.isFinite(b.mean - a.mean);
+    causes.add(pair, { a: a.rewards, b: b.rewards }, hasMeans);
+    if (a.mean === null || b.mean === null || !hasMeans) continue;
+    rewarded.push({ a: a.mean, b: b.mean, difference: b.mean - a.mean, pair });
   }
   const size = ({ difference }: PairedMeans) => Math.abs(difference);
   const metrics = await compareMetrics(sides, counts.pairs, breaks);
@@ -80,12 +79,12 @@ export const compareDatasets = async (a: Dataset, b: Dataset, { pairBy, signal, 
     ...causes.compute(),
     divisions: compareDivisions(sides, rewarded),
     steps: findSteps(sides),
-    transitions: countTransitions(counts.common.flatMap((pair) => findChange(sides, pair, options))),
+    transitions: countTransitions(changes),
     metrics,
     finish_reasons: compareFinishes(sides.a, sides.b),
     pairing: { name: pairing.name, candidate },
     /** The means over all trajectories. */
-    meansOfAll: { a: meanOfAll(sides.a), b: meanOfAll(sides.b) },
+    meansOfAll: { a: meanOfAll(a), b: meanOfAll(b) },
     /** The names of the metrics of one dataset only. */
     ownMetrics: { a: listOwnMetrics(sides.a, sides.b), b: listOwnMetrics(sides.b, sides.a) },
     /** All pairs with rewards, by the size of their difference. */
@@ -93,47 +92,47 @@ export const compareDatasets = async (a: Dataset, b: Dataset, { pairBy, signal, 
   };
 };
 
-const meanOfAll = ({ rewards }: Side) => (rewards.count === 0 ? null : meanOfSum(rewards));
+const meanOfAll = ({ scan: { tally } }: Dataset) => (tally.reward.count === 0 ? null : meanOfSum(tally.reward));
 
 /** A pool whose rollouts all failed has a mean only if exceptions have a reward. */
 const countPools = ({ a, b }: Sides, { exceptionsAs }: StatsOptions) => {
-  const hasFailed = (pool: Pool | undefined) => pool !== undefined && pool.rows.length === 0;
-  const isPaired = (pool: Pool) => pool.rows.length > 0 || exceptionsAs !== undefined;
-  const common = [...a.pools].flatMap(([name, poolA]): Pair[] => {
+  const hasFailed = (pool: Pool) => pool.rows.length === 0;
+  const canPair = (pool: Pool) => !hasFailed(pool) || exceptionsAs !== undefined;
+  const common: Pair[] = [];
+  for (const [name, poolA] of a.pools) {
     const poolB = b.pools.get(name);
-    return poolB ? [{ name, a: poolA, b: poolB }] : [];
-  });
-  const pairs = common.filter((pair) => isPaired(pair.a) && isPaired(pair.b));
-  const countOnly = (own: Side, other: Side) =>
-    [...own.pools].filter(([name, pool]) => !hasFailed(pool) && !other.pools.has(name)).length;
-  const countFailed = (own: Side) => [...own.pools.values()].filter(hasFailed).length;
+    if (poolB) common.push({ name, a: poolA, b: poolB, isPaired: canPair(poolA) && canPair(poolB) });
+  }
+  const count = ({ pools }: Side, isCounted: (pool: Pool, name: string) => boolean) => {
+    let counted = 0;
+    for (const [name, pool] of pools) if (isCounted(pool, name)) counted++;
+    return counted;
+  };
   return {
-    pairs,
-    /** The pairs, and those whose rollouts all failed on a side. */
+    /** The keys of both sides, also those whose rollouts all failed on a side. */
     common,
-    only_a: countOnly(a, b),
-    only_b: countOnly(b, a),
-    failed_a: countFailed(a),
-    failed_b: countFailed(b),
+    pairs: common.filter(({ isPaired }) => isPaired),
+    only_a: count(a, (pool, name) => !hasFailed(pool) && !b.pools.has(name)),
+    only_b: count(b, (pool, name) => !hasFailed(pool) && !a.pools.has(name)),
+    failed_a: count(a, hasFailed),
+    failed_b: count(b, hasFailed),
   };
 };
 
-const countTries = (rewards: readonly number[], pass: number) => {
-  const finite = rewards.filter(Number.isFinite);
-  return { tries: finite.length, solved: finite.filter((reward) => isSolved(reward, pass)).length };
-};
-
-/** Returns none if the rewards of a side are unknown. */
-const findChange = (sides: Sides, pair: Pair, { pass, exceptionsAs }: StatsOptions): readonly Change[] => {
-  const stateOf = (side: keyof Sides): Change["from"] | undefined => {
-    const { rows, exceptions } = pair[side];
-    const rewards = withExceptions(sides[side].facts.columns.reward.pick(rows), exceptions, exceptionsAs);
-    const { tries, solved } = countTries(rewards, pass);
-    if (tries === 0) return rows.length === 0 ? "failed" : undefined;
-    return solved === 0 ? "never" : solved === tries ? "always" : "sometimes";
-  };
-  const [from, to] = [stateOf("a"), stateOf("b")];
-  return from && to ? [{ from, to }] : [];
+/** Without a known reward, the mean is null, and `state` is undefined unless all rollouts failed. */
+const readRewards = ({ facts }: Side, { rows, exceptions }: Pool, { pass, exceptionsAs }: StatsOptions) => {
+  const rewards = withExceptions(facts.columns.reward.pick(rows), exceptions, exceptionsAs);
+  let [tries, solved] = [0, 0];
+  for (let at = 0; at < rewards.length; at++) {
+    const reward = rewards[at] ?? 0;
+    if (!Number.isFinite(reward)) continue;
+    tries++;
+    if (isSolved(reward, pass)) solved++;
+  }
+  const known = solved === 0 ? "never" : solved === tries ? "always" : "sometimes";
+  const state: Change["from"] | undefined = tries > 0 ? known : rows.length === 0 ? "failed" : undefined;
+  const mean = tries === 0 ? null : computeMean(tries === rewards.length ? rewards : rewards.filter(Number.isFinite));
+  return { rewards, tries, solved, state, mean };
 };
 
 type MaybePair = Readonly<Record<"a" | "b", number | null>>;
@@ -167,13 +166,14 @@ const listOwnMetrics = ({ metrics }: Side, other: Side) => [...metrics].filter((
 const compareMetrics = async ({ a, b }: Sides, pairs: readonly Pair[], breaks: Breaks) => {
   const pairsByName = new Map<string, MaybePair[]>();
   for (const pair of pairs) {
-    const [valuesA, valuesB] = [listMetrics(a, pair.a), listMetrics(b, pair.b)];
-    if (breaks.isDue(1000 * (valuesA.size + valuesB.size))) await breaks.take();
-    for (const [name, values] of valuesA) {
-      const others = valuesB.get(name);
-      if (!others) continue;
+    const [inA, inB] = [readMetrics(a, pair.a), readMetrics(b, pair.b)];
+    if (breaks.isDue(1000 * (inA.names.length + inB.names.length))) await breaks.take();
+    const positions = mapPositions(inB.names);
+    for (const [at, name] of inA.names.entries()) {
+      const other = positions.get(name);
+      if (other === undefined) continue;
       const own = pairsByName.get(name) ?? [];
-      if (own.push({ a: meanOfFinite(values), b: meanOfFinite(others) }) === 1) pairsByName.set(name, own);
+      if (own.push({ a: inA.meanOf(at), b: inB.meanOf(other) }) === 1) pairsByName.set(name, own);
     }
   }
   const compared: (readonly [string, NonNullable<ReturnType<typeof compareMeans>>])[] = [];
@@ -185,8 +185,20 @@ const compareMetrics = async ({ a, b }: Sides, pairs: readonly Pair[], breaks: B
   return compared.length === 0 ? null : Object.fromEntries(compared);
 };
 
-/** Returns the values of each metric. */
-const listMetrics = ({ facts: { columns } }: Side, { rows }: Pool) => {
+/** The positions of names in lists, which trajectories of a shape share. */
+const knownPositions = new WeakMap<readonly string[], ReadonlyMap<string, number>>();
+
+const mapPositions = (names: readonly string[]) => {
+  const positions = knownPositions.get(names) ?? new Map(names.map((name, at) => [name, at]));
+  knownPositions.set(names, positions);
+  return positions;
+};
+
+/** Returns the names of the metrics of a pool, and a function that returns the mean of one. */
+const readMetrics = ({ facts: { columns } }: Side, { rows }: Pool) => {
+  const names = columns.metricNamesOf(rows[0] ?? 0);
+  if (rows.length > 0 && rows.every((row) => columns.metricNamesOf(row) === names))
+    return { names, meanOf: (at: number) => meanOfFinite(rows.map((row) => columns.metricAt(row, at))) };
   const values = new Map<string, number[]>();
   for (const row of rows) {
     for (const [at, name] of columns.metricNamesOf(row).entries()) {
@@ -194,7 +206,8 @@ const listMetrics = ({ facts: { columns } }: Side, { rows }: Pool) => {
       if (own.push(columns.metricAt(row, at)) === 1) values.set(name, own);
     }
   }
-  return values;
+  const lists = [...values.values()];
+  return { names: [...values.keys()], meanOf: (at: number) => meanOfFinite(lists[at] ?? []) };
 };
 
 /** Returns the share of the trajectories with each finish reason. */
