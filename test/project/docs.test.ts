@@ -4,11 +4,13 @@ import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { describeCommands } from "../../src/commands/commands/command.ts";
 import { program } from "../../src/commands/program.ts";
+import { facts } from "../../src/rollouts/facts/facts.ts";
 import { runHereOnTerminal } from "../support/here.ts";
 import { runRollcall } from "../support/run.ts";
 import { hasShell } from "../support/shell.ts";
 import { withRealOutput } from "./docs/blocks.ts";
 import { commandsPage } from "./docs/commands.ts";
+import { metricsPage } from "./docs/facts.ts";
 import { formatsPage } from "./docs/formats.ts";
 import { drawTerminal } from "./docs/picture.ts";
 import { rulesPage } from "./docs/rules.ts";
@@ -73,6 +75,13 @@ describe("docs/commands.md", () => {
 describe("docs/reference/formats.md", () => {
   it("contains every format", async () => {
     await expect(await formatsPage()).toMatchFileSnapshot("../../docs/reference/formats.md");
+  });
+});
+
+describe("docs/reference/metrics.md", () => {
+  it("contains every fact", async () => {
+    await expect(metricsPage()).toMatchFileSnapshot("../../docs/reference/metrics.md");
+    for (const { name } of facts) expect(metricsPage()).toContain(`\n| \`${name}\` | `);
   });
 });
 

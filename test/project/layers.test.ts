@@ -75,7 +75,7 @@ const modules: Readonly<Record<string, Module>> = {
   },
   "rollouts/check": {
     imports: "rollouts/facts rollouts/index rollouts/messages rollouts/rules",
-    open: "checker measure policy-steps trajectory trajectory-prompt",
+    open: "checker measure messages policy-steps trajectory trajectory-prompt",
   },
   "rollouts/input": {
     imports: "rollouts/rules wire/client",

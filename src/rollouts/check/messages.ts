@@ -80,6 +80,12 @@ const forgetTurns = ({ walked }: MessageFacts) => {
   if (scores.length > 0) scores.length = 0;
 };
 
+/** Returns the message of a choice; undefined for another turn. */
+export const findChoiceMessage = ({ table, node }: json.JsonValue): json.JsonValue | undefined => {
+  const isChoice = kindAt(table, node) === Kind.object && messageShape.read(table, node).isChoice;
+  return isChoice ? { table, node: messageShape.at(table, slots.message) } : undefined;
+};
+
 /** Returns false if no mark of a chat template is between two bytes of the table. */
 export type MarkFinder = (start: number, end: number) => boolean;
 

@@ -3,6 +3,7 @@
 import { openBrace } from "../../json/json-bytes.ts";
 import { elementsOf, firstByteOf, type JsonValue, memberAt } from "../../json/table.ts";
 import { formatInputName, formatList } from "../../text/sentences.ts";
+import { findChoiceMessage } from "../check/messages.ts";
 import { inspectTrajectory } from "../check/trajectory.ts";
 import { trainingBits } from "../index/metrics.ts";
 import type { Parts } from "../index/parts.ts";
@@ -46,12 +47,10 @@ export const formatBrokenRules = ({ sources, scan }: IndexedGroups, broken: Brok
 
 const findMissingLogprobs = (trajectory: JsonValue): Path => {
   const turns = elementsOf(memberAt(trajectory, "messages_and_choices"));
-  const isObjectAt = (turn: JsonValue, key: string) => {
-    const value = memberAt(turn, key);
-    return value !== undefined && firstByteOf(value) === openBrace;
+  const isUnscored = (turn: JsonValue) => {
+    const scores = memberAt(turn, "logprobs");
+    return findChoiceMessage(turn) !== undefined && (!scores || firstByteOf(scores) !== openBrace);
   };
-  const isUnscored = (turn: JsonValue) =>
-    !memberAt(turn, "role") && isObjectAt(turn, "message") && !isObjectAt(turn, "logprobs");
   return ["messages_and_choices", turns.findIndex(isUnscored), "logprobs"];
 };
 

@@ -5,6 +5,7 @@ import { composeArray, composeObject } from "../../json/raw-json.ts";
 import { nodeSize } from "../../json/reader.ts";
 import { Kind, kindAt } from "../../json/shape.ts";
 import * as json from "../../json/table.ts";
+import { findChoiceMessage } from "../check/messages.ts";
 import { inspectTrajectory } from "../check/trajectory.ts";
 import { formatCanonically, openPromptReader } from "../check/trajectory-prompt.ts";
 import { NumberColumn } from "../index/column.ts";
@@ -113,7 +114,7 @@ const readRollout = ({ trajectory, position }: Place) => {
   const isSampled = (entry: json.JsonValue) =>
     facts.choices > 0 ? entry.node === facts.lastChoice : readText(entry, "role") === "assistant";
   const end = entries.findLastIndex(isSampled) + 1;
-  const messages = entries.slice(0, end).map(unwrapChoice);
+  const messages = entries.slice(0, end).map((entry) => findChoiceMessage(entry) ?? entry);
   return {
     position,
     table,
@@ -126,11 +127,6 @@ const readRollout = ({ trajectory, position }: Place) => {
     isCut: end < entries.length,
     hasHistories: json.elementsOf(json.memberAt(trajectory, "additional_histories")).length > 0,
   };
-};
-
-const unwrapChoice = (entry: json.JsonValue) => {
-  const message = json.memberAt(entry, "role") ? undefined : json.memberAt(entry, "message");
-  return message && kindAt(message.table, message.node) === Kind.object ? message : entry;
 };
 
 const readText = (object: json.JsonValue, key: string) => {
