@@ -40,6 +40,8 @@ const groups = [
     name: "nouns",
     test: /\/src\/commands\/(serve|(auth|commands|completion|config|doctor|explain|ledger|mcp|profile|schema)\/command)\.ts$/,
   },
+  // Otherwise it is with the documents, whose schemas it gives keys.
+  { name: "facts", test: /\/src\/rollouts\/facts\/facts\.ts$/ },
   // `schema`, `commands` and completion need all.
   { name: "documents", test: /\/src\/(output\/document-schemas|commands\/[a-z-]+\/output)\.ts$/ },
   {
