@@ -43,6 +43,8 @@ const groups = [
   // Otherwise it is with the documents, whose schemas it gives keys.
   { name: "facts", test: /\/src\/rollouts\/facts\/facts\.ts$/ },
   // `schema`, `commands` and completion need all.
+  // Otherwise they are in the group of the documents, which loads zod.
+  { name: "facts", test: /\/src\/rollouts\/facts\/facts\.ts$/ },
   { name: "documents", test: /\/src\/(output\/document-schemas|commands\/[a-z-]+\/output)\.ts$/ },
   {
     name: "log-run",
