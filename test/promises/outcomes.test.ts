@@ -158,7 +158,17 @@ const faults: readonly Fault[] = [
     says: ["unknown_outcome", "refused"],
     status: 200,
   },
-  ...["", "soon", "-1", "1000abc", "1e3", "Fri, tomorrow", "2, soon", "2026-11-27"].map((text) => ({
+  ...[
+    "",
+    "soon",
+    "-1",
+    "1000abc",
+    "1e3",
+    "Fri, tomorrow",
+    "2, soon",
+    "2026-11-27",
+    "Tue, 31 Feb 2026 00:00:20 GMT",
+  ].map((text) => ({
     name: `a 503 with the invalid Retry-After "${text}"`,
     isQuick: text === "soon",
     deed: refuse(503, { headers: [`Retry-After: ${text}`] }),

@@ -1,4 +1,5 @@
 /** Decides which reads are retried, and how long and how often requests are. */
+import { isDateTime } from "../../text/units.ts";
 import type { ReplyHeaders } from "./exchange.ts";
 import type { ClientOptions, Retry } from "./request-options.ts";
 
@@ -38,17 +39,26 @@ export const parseRetryAfter = (headers: ReplyHeaders, now: number) => {
 
 const parseWish = (text: string, now: number) => {
   if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1000;
-  const date = dateForms.some((form) => form.test(text)) ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+  const ms = parseDate(text);
+  return Number.isNaN(ms) ? undefined : Math.max(0, ms - now);
 };
 
-/** The three forms of HTTP dates (RFC 9110, 5.6.7), and RFC 3339. */
+/** The three forms of HTTP dates (RFC 9110, 5.6.7), all in UTC. */
 const dateForms = [
-  /^[a-z]{3}, \d{1,2} [a-z]{3} \d{4} \d\d:\d\d:\d\d (GMT|UTC|[+-]0000)$/i,
-  /^[a-z]{6,9}, \d\d-[a-z]{3}-\d\d \d\d:\d\d:\d\d GMT$/i,
-  /^[a-z]{3} [a-z]{3} [ \d]\d \d\d:\d\d:\d\d \d{4}$/i,
-  /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i,
+  /^[a-z]{3}, (\d{1,2}) [a-z]{3} \d{4} (\d\d:\d\d:\d\d) (?:GMT|UTC|[+-]0000)$/i,
+  /^[a-z]{6,9}, (\d\d)-[a-z]{3}-\d\d (\d\d:\d\d:\d\d) GMT$/i,
+  /^[a-z]{3} [a-z]{3} ([ \d]\d) (\d\d:\d\d:\d\d) \d{4}$/i,
 ];
+
+/** Parses an HTTP date, or a date of RFC 3339. NaN for others, and for impossible ones such as the 31st of February. */
+const parseDate = (text: string) => {
+  if (/(?:Z|[+-]\d\d:\d\d)$/i.test(text) && isDateTime(text)) return Date.parse(text);
+  const [, day, time = "none"] = dateForms.map((form) => form.exec(text)).find((match) => match !== null) ?? [];
+  const date = new Date(`${text.replace(/ (?:GMT|UTC|[+-]0000)$/i, "")} GMT`);
+  const utc = date.toUTCString().toLowerCase();
+  const isSame = utc.startsWith(text.slice(0, 3).toLowerCase()) && date.getUTCDate() === Number(day);
+  return isSame && utc.includes(time) ? date.getTime() : Number.NaN;
+};
 
 const firstWaitMs = 500;
 const maxSingleWaitMs = 30_000;

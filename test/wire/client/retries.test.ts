@@ -128,12 +128,14 @@ describe("the wait before a retry", () => {
     expect(await waitsFor([busy(headers, 429)], { now })).toEqual([ms]);
   });
 
-  it.each(["soon", "-1", "", "NaN", "0x10", "1000abc", "1e3", "2, soon", "soon, 2", "01/02/2026"])(
-    "ignores an invalid Retry-After (row %$)",
-    async (asked) => {
-      expect(await waitsFor([busy({ "retry-after": asked })])).toEqual([250]);
-    },
-  );
+  it.each([
+    ...["soon", "-1", "", "NaN", "0x10", "1000abc", "1e3", "2, soon", "soon, 2", "01/02/2026"],
+    ...["Tue, 31 Feb 2026 00:00:20 GMT", "Tuesday, 31-Feb-26 00:00:20 GMT", "Tue Feb 31 00:00:20 2026"],
+    ...["2026-02-31T00:00:20Z", "2026-01-01T24:00:20Z", "2026-01-01T00:00:20", "Wed, 31 Dec 2025 24:00:00 GMT"],
+    ...["Mon, 01 Jan 2026 00:00:20 GMT", "Thu, 00 Jan 2026 00:00:20 GMT", "Thu, 01 Foo 2026 00:00:20 GMT"],
+  ])("ignores an invalid Retry-After (row %$)", async (asked) => {
+    expect(await waitsFor([busy({ "retry-after": asked })])).toEqual([250]);
+  });
 
   it("does not start if the service asks for more time than is left, and the failure says how much", async () => {
     const server = await scriptedServer([
