@@ -5,7 +5,7 @@ import { composeCheckResult } from "../rollouts/dataset/check-result.ts";
 import { hasNoSampledTurn, hasZeroVariance } from "../rollouts/dataset/dataset-problems.ts";
 import { readGroupTrajectories } from "../rollouts/dataset/group-bytes.ts";
 import { collectDistributions, type Distributions } from "../rollouts/dataset/group-metrics.ts";
-import { findProblemSubject, locateGroup } from "../rollouts/dataset/locate.ts";
+import { locateGroup, openSubjects } from "../rollouts/dataset/locate.ts";
 import { readPromptAndKey } from "../rollouts/dataset/prompt-text.ts";
 import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
 import { Breaks } from "../rollouts/dataset/select/breaks.ts";
@@ -29,11 +29,14 @@ export const openSession = async (input: ViewInput, signal: AbortSignal) => {
   const { problems } = dataset;
   const { count } = dataset.groups;
   const groups = await listGroupFacts(dataset, signal);
-  const findings = problems.sorted().map((problem) => toFinding(dataset, problem));
+  const findSubject = openSubjects(dataset);
+  const findings = problems.sorted().map((problem) => toFinding(problem, findSubject(problem)));
+  const rules = new Map<number | null, string[]>();
   for (const { group, rule } of findings) {
-    const facts = groups[group ?? -1];
-    if (facts) facts.rules = [...facts.rules, rule];
+    const own = rules.get(group) ?? [];
+    if (own.push(rule) === 1) rules.set(group, own);
   }
+  for (const facts of groups) facts.rules = rules.get(facts.group) ?? none;
   const searches = openSearches(dataset, groups);
   const summary = summarizeDataset(dataset, groups);
   let reading: readonly ReadingList[] | undefined;
@@ -169,10 +172,11 @@ const findScale = ({ weights, middle: [low, high], min, max }: Distributions["re
   return [min < from ? first : min, max > to ? last : max];
 };
 
-const toFinding = (dataset: Dataset, problem: Problem): Finding => {
+type Subject = ReturnType<ReturnType<typeof openSubjects>>;
+
+const toFinding = (problem: Problem, subject: Subject): Finding => {
   const { rule, severity, message, advice = "", file, line = 1, column = null } = problem;
   const position = file === undefined ? null : { file, line, column };
-  const subject = findProblemSubject(dataset, problem);
   const { group = null, trajectory = null, message: message_at = null } = subject ?? {};
   return { rule, severity, message, advice, position, group, trajectory, message_at };
 };

@@ -182,32 +182,38 @@ type SelectedGroups = IndexedGroups & {
 
 type ProblemSubject = Readonly<{ group: number } & Record<"trajectory" | "message", number | undefined>>;
 
-/** Returns indexes, or undefined for a problem outside of all groups. */
-export const findProblemSubject = (dataset: SelectedGroups, problem: Problem): ProblemSubject | undefined => {
+/** The returned function returns indexes, or undefined for a problem outside of all groups. */
+export const openSubjects = (dataset: SelectedGroups) => {
   const { unselected, originalOf, groups } = dataset;
-  if (!unselected || !originalOf) return findSubject(dataset, problem);
-  const whole = findSubject(unselected, problem);
-  const group = whole && countWhile(groups.count, (at) => originalOf(at).group < whole.group);
-  if (group === undefined || group === groups.count || originalOf(group).group !== whole?.group) return undefined;
-  const { trajectory = -1, message } = whole;
-  const at = originalOf(group).selected?.indexOf(trajectory) ?? trajectory;
-  return { group, trajectory: at < 0 ? undefined : at, message };
+  if (!unselected || !originalOf) return openWholeSubjects(dataset);
+  const findWhole = openWholeSubjects(unselected);
+  return (problem: Problem): ProblemSubject | undefined => {
+    const whole = findWhole(problem);
+    const group = whole && countWhile(groups.count, (at) => originalOf(at).group < whole.group);
+    if (group === undefined || group === groups.count || originalOf(group).group !== whole?.group) return undefined;
+    const { trajectory = -1, message } = whole;
+    const at = originalOf(group).selected?.indexOf(trajectory) ?? trajectory;
+    return { group, trajectory: at < 0 ? undefined : at, message };
+  };
 };
 
-const findSubject = ({ sources, scan, groups }: IndexedGroups, problem: Problem): ProblemSubject | undefined => {
-  const { file, line, offset, readAt } = problem;
-  // `readPath` is the path in the converted group.
-  const path = problem.readPath ?? (readAt === undefined ? (problem.path ?? []) : []);
-  const [, name, lineRead] = /^(.*):(\d+)$/s.exec(readAt ?? "") ?? [];
-  const source = sources.findIndex((candidate) => candidate.name === (name ?? file));
-  const at = lineRead === undefined ? { line, offset } : { line: Number(lineRead) };
-  const part = source < 0 ? undefined : findPartAt(scan.parts, source, at);
-  if (part === undefined) return undefined;
-  const group = groups.groupOf(part);
-  const isGroup = scan.parts.kindOf(part) === "group";
-  const trajectory = isGroup ? indexAfter(path, "trajectories") : groups.partsOf(group).indexOf(part);
-  const message = trajectory === undefined ? undefined : indexAfter(path, "messages_and_choices");
-  return { group, trajectory, message };
+const openWholeSubjects = ({ sources, scan, groups }: IndexedGroups) => {
+  const sourceOf = new Map<string | undefined, number>(sources.map(({ name }, at) => [name, at]));
+  return (problem: Problem): ProblemSubject | undefined => {
+    const { file, line, offset, readAt } = problem;
+    // `readPath` is the path in the converted group.
+    const path = problem.readPath ?? (readAt === undefined ? (problem.path ?? []) : []);
+    const [, name = file, lineRead] = /^(.*):(\d+)$/s.exec(readAt ?? "") ?? [];
+    const source = sourceOf.get(name);
+    const at = lineRead === undefined ? { line, offset } : { line: Number(lineRead) };
+    const part = source === undefined ? undefined : findPartAt(scan.parts, source, at);
+    if (part === undefined) return undefined;
+    const group = groups.groupOf(part);
+    const isGroup = scan.parts.kindOf(part) === "group";
+    const trajectory = isGroup ? indexAfter(path, "trajectories") : groups.partsOf(group).indexOf(part);
+    const message = trajectory === undefined ? undefined : indexAfter(path, "messages_and_choices");
+    return { group, trajectory, message };
+  };
 };
 
 const indexAfter = (path: NonNullable<Problem["path"]>, list: string) => {

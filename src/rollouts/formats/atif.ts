@@ -223,11 +223,12 @@ const convertResults = (run: FormatRun, step: Value) => {
         ? "matched results without source_call_id to the calls of their step by order"
         : "converted results without source_call_id to user messages, because a step has another number of calls",
     );
+  const nextIds = openIds.values();
   return results.flatMap((result) => {
     const [id, output] = [result.get("source_call_id"), result.get("content")];
     const content = output && convertContent(output);
     if (id) return { role: "tool", tool_call_id: id, content: content ?? "" };
-    const openId = isInOrder ? openIds.shift() : undefined;
+    const openId = isInOrder ? nextIds.next().value : undefined;
     if (openId !== undefined)
       return { role: "tool", tool_call_id: addition(openId, orderReason), content: content ?? "" };
     return content ? { role: "user", content } : [];

@@ -57,9 +57,9 @@ export const buildTrajectory = (parts: TrajectoryParts) => {
   const { reward, turns, tools, histories = [], policy, startTime, identity = "" } = parts;
   const { parts: rewardParts = [] } = reward;
   const metrics = [...parts.metrics];
-  const metricIds = metrics.map(([, value]) => findOriginId(value));
-  const rewardIds = rewardParts.map(([, value]) => findOriginId(value));
-  const isRewardPart = ([, value]: Member) => rewardIds.includes(findOriginId(value) ?? Number.NaN);
+  const idOf = ([, value]: Member) => findOriginId(value);
+  const [metricIds, rewardIds] = [new Set(metrics.map(idOf)), new Set(rewardParts.map(idOf))];
+  const isRewardPart = (one: Member) => rewardIds.has(idOf(one) ?? Number.NaN);
   const trajectory = {
     messages_and_choices: turns,
     tools,
@@ -67,9 +67,9 @@ export const buildTrajectory = (parts: TrajectoryParts) => {
     reward: reward.reward,
     initial_policy_version: policy?.start,
     final_policy_version: policy?.end,
-    metrics: nonEmptyMap([...metrics, ...rewardParts.filter((_, at) => !metricIds.includes(rewardIds[at]))]),
+    metrics: nonEmptyMap([...metrics, ...rewardParts.filter((one) => !metricIds.has(idOf(one)))]),
     metadata: nonEmptyMap(
-      rewardIds.length > 0 ? [...parts.metadata].filter((one) => !isRewardPart(one)) : parts.metadata,
+      rewardIds.size > 0 ? [...parts.metadata].filter((one) => !isRewardPart(one)) : parts.metadata,
     ),
     start_time: startTime,
   };

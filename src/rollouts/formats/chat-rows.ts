@@ -16,6 +16,7 @@ import {
 } from "../messages/chat.ts";
 import { splitTemplate } from "../messages/chat-marks.ts";
 import { openFinish, type SampledRecord } from "../messages/finish-reason.ts";
+import { OpenCalls } from "../messages/open-calls.ts";
 import { addition, type Json, literal, rawOf } from "../messages/output-json.ts";
 import { recorderKey } from "../messages/recorder-keys.ts";
 import { requireOwnWords } from "../messages/template-turns.ts";
@@ -361,7 +362,7 @@ export const shareGpt = chatRows({
 const isAnswer = (turn: Value) => roles.get(turn.textAt("from") ?? "") === "assistant";
 
 const shareGptTurns = (run: FormatRun, row: Value) => {
-  const unansweredIds: string[] = [];
+  const openIds = new OpenCalls<string>(String);
   const recorded = row.requireItems("conversations");
   const finish = openFinish(run, { record: row }, recorded.filter(isAnswer).length);
   let answers = 0;
@@ -376,14 +377,14 @@ const shareGptTurns = (run: FormatRun, row: Value) => {
     const value = turn.require("value");
     const knownRole = roles.get(from.text ?? "");
     if (knownRole === undefined) throw from.error(`\`from\` is not one of ${[...roles.keys()].join(", ")}`);
-    const id = knownRole === "tool" ? unansweredIds.shift() : undefined;
+    const id = knownRole === "tool" ? openIds.take() : undefined;
     const role = knownRole === "tool" && id === undefined ? "user" : knownRole;
     if (role !== knownRole) run.note("converted tool results to user messages, because their calls are not recorded");
     if (/^(?:function|tool)_call$/.test(from.text ?? "")) {
       const list = unwrap(value);
       const calls = list.isList ? list.items() : [value];
       const ids = calls.map((_, index) => (calls.length === 1 ? `call_${at}` : `call_${at}_${index}`));
-      unansweredIds.push(...ids);
+      for (const id of ids) openIds.add(id);
       run.note(orderNote);
       const tool_calls = calls.map((call, index) => toNamedCall(call, addition(ids[index], orderReason)));
       return sampledTurn(turn, { role: literal("assistant", from), content: null, tool_calls }, true);

@@ -177,8 +177,9 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
       countNote(run, note);
     }
     if (formatRun.receipt) await leaveOutCopies(copies, { format, converter, receipt: run.counter });
+    const byName = new Map(files.map((file) => [file.name, file]));
     for (const { file: fileName, position, group, fault } of converter.findFaults?.() ?? []) {
-      const file = files.find((converted) => converted.name === fileName);
+      const file = byName.get(fileName);
       if (!file) continue;
       const { label, line } = file.records.locate(position);
       const location = { file: label, ...(format.listTurns && { line }), path: [] };
@@ -248,6 +249,7 @@ const openFormatRun = (files: readonly records.ConvertedFile[], format: Format, 
     if (isCounting) countNote(run, text);
   };
   const firstRecords = new Map<string, string>();
+  const recordsOf = new Map(files.map((file) => [file.name, file.records]));
   const lists = new Map(files.map((file) => [join(file.name), file.records]));
   const formatRun: FormatRun = {
     ...run,
@@ -263,7 +265,7 @@ const openFormatRun = (files: readonly records.ConvertedFile[], format: Format, 
     },
     readSettings: ({ file, member }, path) => {
       if (member === undefined) return documents.findFile(file, path)?.value;
-      const archive = files.find(({ name }) => name === file)?.records;
+      const archive = recordsOf.get(file);
       return documents.load(`${file}!${path}`, () => archive?.readSibling?.(path))?.value;
     },
     isFirst: (id, { file, position }) => {

@@ -58,7 +58,8 @@ const convertRollout = (run: FormatRun, record: SourceRecord, environment: strin
   const skipped = skipUnscored(run, record, [row, row.get("reward")]);
   if (skipped) return skipped;
   const own = convertMetrics(row);
-  const metrics = [...own, ...findMetrics(row).filter(([key]) => !own.some(([name]) => name === key))];
+  const names = new Set(own.map(([name]) => name));
+  const metrics = [...own, ...findMetrics(row).filter(([key]) => !names.has(key))];
   const trajectory = buildTrajectory({
     reward: findReward(run, { record: row, ids: [id], readOwn: () => requireReward(row, "reward") }),
     turns: convertTurns(run, row),
@@ -103,8 +104,9 @@ const convertMetrics = (row: Value) => {
 };
 
 const convertMetadata = (row: Value, metrics: Members, settings: Value | undefined) => {
+  const metricNames = new Set(metrics.map(([name]) => name));
   const isMetadata = (key: string, { isNull, isFlat }: Value) =>
-    isNull || (isFlat && !usedKeys.includes(key) && !metrics.some(([name]) => name === key));
+    isNull || (isFlat && !usedKeys.includes(key) && !metricNames.has(key));
   const missing = ["env_id", "model"].filter((key) => !row.has(key));
   const ofRun = missing.map((key) => [key, settings?.get(key)] as const);
   return [...listInnerSteps(row), ...row.members().filter(([key, value]) => isMetadata(key, value)), ...ofRun];

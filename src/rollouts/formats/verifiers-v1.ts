@@ -256,8 +256,8 @@ const findBranches = (run: FormatRun, trace: Value) => {
   };
   return [...leaves.slice(-1), ...leaves.slice(0, -1)].map((leaf) => {
     const path: number[] = [];
-    for (let at: number | undefined = leaf; at !== undefined; at = parents[at]) path.unshift(at);
-    return path.map(turn);
+    for (let at: number | undefined = leaf; at !== undefined; at = parents[at]) path.push(at);
+    return path.reverse().map(turn);
   });
 };
 

@@ -96,12 +96,6 @@ export class TrajectoryColumns {
     return this.#metrics.at(this.#metricsEnd.at(row) - this.metricNamesOf(row).length + at);
   }
 
-  /** Returns NaN for a row without the metric. */
-  metricOf(row: number, name: string) {
-    const at = this.metricNamesOf(row).indexOf(name);
-    return at < 0 ? Number.NaN : this.metricAt(row, at);
-  }
-
   listMetricNames() {
     return [...new Set(this.#nameLists.flat())];
   }

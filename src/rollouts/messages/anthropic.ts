@@ -16,8 +16,9 @@ export const convertBlocks = (run: ConversionNotes, message: Value): readonly Js
   const blocks = message.items("content");
   if (!blocks.some(isBlock)) return [message];
   if (message.textAt("role") === "assistant") return [convertAnswer(run, message)];
-  const results = blocks.filter((block) => block.textAt("type") === "tool_result");
-  const others = blocks.filter((block) => !results.includes(block)).flatMap((block) => toPart(run, block));
+  const isResult = (block: Value) => block.textAt("type") === "tool_result";
+  const results = blocks.filter(isResult);
+  const others = blocks.filter((block) => !isResult(block)).flatMap((block) => toPart(run, block));
   const messages = results.map((result) => ({
     role: "tool",
     tool_call_id: result.require("tool_use_id"),

@@ -1,6 +1,7 @@
 /** Converts chat messages, tools, tool calls and logprobs, or throws ConversionError. */
 import { pluralize } from "../../text/sentences.ts";
 import { openFinish, type SampledRecord } from "./finish-reason.ts";
+import { OpenCalls } from "./open-calls.ts";
 import { addition, type Json, literal, nonEmpty, rawLiteral, replaceMembers, toText } from "./output-json.ts";
 import { omitTurnEnd, requireOwnWords, textRole, toPromptTurns } from "./template-turns.ts";
 import { Value } from "./value.ts";
@@ -57,15 +58,13 @@ export const toTurns = (
   const isAnswer = (at: number) => roles[at] === "assistant" || (roles[at] === callRole && roles[at - 1] !== callRole);
   const finish = sampled && openFinish(run, sampled, messages.filter((_, at) => isAnswer(at)).length);
   let answers = 0;
-  let callIds: readonly string[] = [];
-  let answeredIds: string[] = [];
+  const openIds = new OpenCalls<string>(String);
   return messages.flatMap((message, at): Json | readonly Json[] => {
     const role = roles[at] ?? "";
     if (resultRoles.has(role)) {
       const recordedId = message.textAt("tool_call_id");
-      const id = recordedId ?? callIds.find((callId) => !answeredIds.includes(callId));
+      const id = openIds.take(recordedId) ?? recordedId;
       if (id === undefined) throw message.error("tool_call_id is missing, and every earlier call has a result");
-      answeredIds.push(id);
       const renamed = role === "tool" ? {} : { role: literal("tool", message.get("role")) };
       if (recordedId !== undefined) return toRowMessage(message, renamed);
       run.note(orderNote);
@@ -73,11 +72,12 @@ export const toTurns = (
     }
     if (role === callRole && !isAnswer(at)) return [];
     if (!isAnswer(at)) return toRowMessage(message);
-    answeredIds = [];
+    openIds.reset();
     let end = at;
     while (roles[end] === callRole) end++;
     const calls = messages.slice(at, end);
-    callIds = role === callRole ? calls.map((_, index) => `call_${at + index}`) : listCallIds(message);
+    const callIds = role === callRole ? calls.map((_, index) => `call_${at + index}`) : listCallIds(message);
+    for (const id of callIds) openIds.add(id);
     const turn = role === callRole ? joinCalls(calls, callIds) : toRowMessage(message);
     if (!finish) return turn;
     const position = answers++;

@@ -1,9 +1,16 @@
 /** Converts contents and candidates of the Gemini API to messages and choices, or throws ConversionError. */
 import { buildCall, type ConversionNotes, choice, toArguments } from "./chat.ts";
 import { decideFinish } from "./finish-reason.ts";
+import { OpenCalls } from "./open-calls.ts";
 import { type Json, literal, nonEmpty, toText } from "./output-json.ts";
 import { joinTexts } from "./responses.ts";
 import type { Value } from "./value.ts";
+
+interface Call {
+  readonly id: Json;
+  readonly name: string | undefined;
+  isAnswered: boolean;
+}
 
 type Content = Readonly<{ role: string; parts: readonly Value[] }>;
 
@@ -14,7 +21,8 @@ export const findIn = (value: Value | undefined, key: string) =>
 /** Gemini can omit the ids of calls, so one converter is for a whole conversation. */
 export class GeminiConverter {
   #calls = 0;
-  readonly #unanswered: Readonly<{ id: Json; name: string | undefined }>[] = [];
+  readonly #open = new OpenCalls<Call>(({ name }) => name);
+  readonly #byId = new Map<string | undefined, Call>();
   readonly #run: ConversionNotes;
 
   constructor(run: ConversionNotes) {
@@ -32,7 +40,7 @@ export class GeminiConverter {
 
   /** @param chunks a response, or the parts of a streamed response */
   convertCandidates(chunks: readonly Value[]) {
-    const count = Math.max(...chunks.map((chunk) => chunk.items("candidates").length));
+    const count = chunks.reduce((most, chunk) => Math.max(most, chunk.items("candidates").length), 0);
     return Array.from({ length: count }, (_, at) => {
       const candidates = chunks.flatMap((chunk) => chunk.get("candidates", at) ?? []);
       const message = this.#convertAnswer(candidates.flatMap((candidate) => candidate.items("content", "parts")));
@@ -56,9 +64,10 @@ export class GeminiConverter {
   }
 
   #convertAnswer(parts: readonly Value[]) {
-    const thoughts = parts.filter((part) => part.get("thought")?.isTrue);
+    const isThought = (part: Value) => part.get("thought")?.isTrue === true;
+    const thoughts = parts.filter(isThought);
     const functionCalls = parts.flatMap((part) => findIn(part, "function_call") ?? []);
-    const others = parts.filter((part) => !thoughts.includes(part) && !findIn(part, "function_call"));
+    const others = parts.filter((part) => !isThought(part) && !findIn(part, "function_call"));
     const texts = others.flatMap((part) => textOf(part) ?? []);
     return {
       role: "assistant",
@@ -73,24 +82,31 @@ export class GeminiConverter {
   }
 
   #convertCall(call: Value) {
-    const id = call.get("id") ?? literal(`call_${this.#calls++}`);
-    this.#unanswered.push({ id, name: call.textAt("name") });
+    const recordedId = call.get("id");
+    const id = recordedId ?? literal(`call_${this.#calls++}`);
+    const open = { id, name: call.textAt("name"), isAnswered: false };
+    this.#open.add(open);
+    if (recordedId) this.#byId.set(recordedId.text, open);
     return buildCall(id, call.require("name"), toArguments(call.get("args")));
   }
 
   #convertResult(result: Value) {
     const id = result.get("id");
     const name = result.get("name");
-    const at = this.#unanswered.findIndex((call) => (id ? isText(call.id, id) : call.name === name?.text));
-    const [call] = at < 0 ? [] : this.#unanswered.splice(at, 1);
+    const call = id ? this.#byId.get(id.text) : this.#takeByName(name?.text);
+    if (call) call.isAnswered = true;
     const response = result.get("response");
     const only = response?.members().length === 1 ? (response.get("output") ?? response.get("result")) : undefined;
     const content = only?.isText ? only : response && toText(response);
     return { role: "tool", tool_call_id: id ?? call?.id ?? name, name, content: content ?? "" };
   }
-}
 
-const isText = (id: Json, value: Value) => id instanceof Object && "text" in id && id.text === value.text;
+  #takeByName(name = "") {
+    let call = this.#open.take(name);
+    while (call?.isAnswered) call = this.#open.take(name);
+    return call;
+  }
+}
 
 const textOf = (part: Value) => (part.isText ? part : part.get("text"));
 

@@ -34,9 +34,10 @@ export const convertOutput = (run: ConversionNotes, response: Value) => {
   const parts = splitTurns(run, response.require("output"));
   const turns = parts.filter(isTurn);
   const finish = openFinish(run, { record: response }, turns.length);
+  let turn = 0;
   return parts.map((part) => {
     if (!isTurn(part)) return convertItem(part);
-    const reason = finish(turns.indexOf(part), { callsTools: findCalls(part).length > 0 });
+    const reason = finish(turn++, { callsTools: findCalls(part).length > 0 });
     return choice(mergeTurn(part), reason, convertLogprobs(part));
   });
 };

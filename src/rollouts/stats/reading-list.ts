@@ -138,12 +138,17 @@ const listSingleMetrics = ({ columns }: Facts, groups: readonly Group[]) => {
 };
 
 /** A metric decides a group if each reward is a constant plus a weight times the metric. */
-const findDecidingMetrics = (columns: Facts["columns"], { best, worst, rows }: Group) =>
-  [...new Set(columns.metricNamesOf(best.row))].flatMap((name) => {
-    const low = columns.metricOf(worst.row, name);
-    const rise = columns.metricOf(best.row, name) - low;
+const findDecidingMetrics = (columns: Facts["columns"], { best, worst, rows }: Group) => {
+  const read = ({ row }: Row) =>
+    new Map(columns.metricNamesOf(row).map((name, at) => [name, columns.metricAt(row, at)]));
+  const [ofBest, ofWorst] = [read(best), read(worst)];
+  const all = rows.map((row) => ({ ...row, values: read(row) }));
+  return [...ofBest].flatMap(([name, high]) => {
+    const low = ofWorst.get(name) ?? Number.NaN;
+    const rise = high - low;
     const weight = (best.reward - worst.reward) / rise;
-    const isOnLine = ({ row, reward }: Row) =>
-      Math.abs(columns.metricOf(row, name) - low - (reward - worst.reward) / weight) <= Math.abs(rise) * 1e-9;
-    return rise !== 0 && rows.every(isOnLine) ? { name, weighted: `${format(weight)} × ${name}` } : [];
+    const isOnLine = ({ values, reward }: (typeof all)[number]) =>
+      Math.abs((values.get(name) ?? Number.NaN) - low - (reward - worst.reward) / weight) <= Math.abs(rise) * 1e-9;
+    return rise !== 0 && all.every(isOnLine) ? { name, weighted: `${format(weight)} × ${name}` } : [];
   });
+};
