@@ -8,7 +8,7 @@ import { collectDistributions, type Distributions } from "../rollouts/dataset/gr
 import { locateGroup, openSubjects } from "../rollouts/dataset/locate.ts";
 import { readPromptAndKey } from "../rollouts/dataset/prompt-text.ts";
 import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
-import { Breaks } from "../rollouts/dataset/select/breaks.ts";
+import { Breaks } from "../system/breaks.ts";
 import type { SearchQuery } from "../rollouts/dataset/select/search-groups.ts";
 import { formatKeyText } from "../rollouts/index/group-key.ts";
 import { computeMoments } from "../rollouts/index/sums.ts";

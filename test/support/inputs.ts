@@ -43,6 +43,8 @@ export interface ReadOptions {
   /** Called after the files are opened. */
   readonly onOpened?: () => void;
   readonly onProgress?: () => void;
+  /** Measures the facts of trajectories. */
+  readonly measures?: Parameters<typeof readDataset>[0]["measures"];
 }
 
 /** Warnings about the form of the input. Warnings about the training signal have separate tests. */
@@ -86,6 +88,7 @@ export const read = async (files: readonly string[], asked: ReadOptions = {}): P
     ...{ from: "rollcall", hasReceipt: false, allowsLossy: false, keepsHistories: false },
     onOpened: asked.onOpened ?? (() => undefined),
     onProgress: asked.onProgress,
+    measures: asked.measures,
   });
   onTestFinished(() => reading.close());
   return reading;

@@ -40,7 +40,7 @@ export const listEntries = async (context: Context, of: ListName, typed: RowOpti
   const { matches, columns: filtered } = compileFilter(typed, host.now());
   // Filters see only the id of a model without a catalog entry.
   const matching = allRows.filter(({ model, entry }) => matches(entry ?? { id: model?.value.id }));
-  const rows = sortRows(matching, order).slice(0, typed.limit);
+  const rows = (await sortRows(matching, order, host.signal)).slice(0, typed.limit);
   const [single] = of === "all" || of === "priced" ? [] : read;
   noteSelection(screen, { of: allRows, matching, shown: rows }, single ? "models" : "entries");
   const shownPositions = rows.flatMap(({ position }) => position ?? []);

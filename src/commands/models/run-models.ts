@@ -21,7 +21,7 @@ export const listModels = async (
   const { bytes, entries } = await readModels(context, await readEffectiveSettings(context)).finally(progress.stop);
   const matches = compilePattern(pattern);
   const matching = entries.filter(({ value }) => matches(toText(value.id))).map((model) => ({ model }));
-  const rows = sortRows(matching, order).slice(0, limit);
+  const rows = (await sortRows(matching, order, context.host.signal)).slice(0, limit);
   noteSelection(screen, { of: entries, matching, shown: rows }, "models");
   const wire = {
     document: parseRawBytes(bytes),

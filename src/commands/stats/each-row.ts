@@ -56,7 +56,7 @@ const openList = (
         known.has(name) || all.length === 0 ? [{ name, rank: 0, value: (row: Row) => keysOf.get(row)?.get(name) }] : [],
       );
       const order = parseOrder(sort, [...columns, ...keyColumns]);
-      const data = sortRows(all, order).slice(0, limit);
+      const data = (await sortRows(all, order, signal)).slice(0, limit);
       noteSelection(screen, { of: all, matching: all, shown: data }, noun);
       if (screen.format === "table") noteNext(screen, selected, pass);
       const wire = { document: toRawJson({ data, warnings, notes: screen.notices }), member: "data" };

@@ -73,7 +73,7 @@ interface PrintedFacts {
 }
 
 const printResult = async (
-  { screen }: Context,
+  { screen, host }: Context,
   { whole, byValue }: DatasetStats,
   { by, typed, result: { unreadable, filteredOut, problems }, distributions }: PrintedFacts,
 ) => {
@@ -82,7 +82,7 @@ const printResult = async (
   const isPage = by === undefined && (screen.format === "table" || screen.format === "tsv");
   if (isPage && !fields) return await printStatsPage(screen, { whole, rewards: distributions().rewards });
   const columns = sliceColumns(by, whole, markChanges(natural));
-  const slices = sortRows(natural, parseOrder(typed.sort, columns)).slice(0, typed.limit);
+  const slices = (await sortRows(natural, parseOrder(typed.sort, columns), host.signal)).slice(0, typed.limit);
   if (by !== undefined) noteSelection(screen, { of: natural, matching: natural, shown: slices }, `values of ${by}`);
   if (screen.format === "table" && by !== undefined && (fields ?? []).every((name) => findColumn(name, columns)))
     return await printList(screen, {

@@ -1,5 +1,6 @@
 /** Sorts the rows of a list, and prints notes about omitted rows. */
 
+import { Breaks, sortWithBreaks } from "../../system/breaks.ts";
 import { invalidOptionValue } from "../../system/failures.ts";
 import { compareDecimals, type Decimal, parseDecimal } from "../../text/decimal.ts";
 import { findNearest } from "../../text/nearest.ts";
@@ -36,11 +37,22 @@ export const rankColumns = <Row>(
     return { ...column, rank: filtered.includes(column.name) ? 0 : Math.min(column.rank, max) };
   });
 
-export const sortRows = <Row>(rows: readonly Row[], order: readonly Order<Row>[]) =>
-  order.reduceRight((sorted, { column, descending }) => {
-    const keyed = sorted.map((row) => ({ row, key: toSortKey(readValue(column, row), column.align) }));
-    return keyed.sort((a, b) => compareSortKeys(a.key, b.key, descending ? -1 : 1)).map(({ row }) => row);
-  }, rows);
+/** @throws the signal's reason */
+export const sortRows = async <Row>(rows: readonly Row[], order: readonly Order<Row>[], signal: AbortSignal) => {
+  const breaks = new Breaks(signal);
+  let sorted = rows;
+  for (const { column, descending } of order.toReversed()) {
+    const keyed: { row: Row; key: ComparableValue }[] = [];
+    for (const row of sorted) {
+      keyed.push({ row, key: toSortKey(readValue(column, row), column.align) });
+      if (breaks.isDue()) await breaks.take();
+    }
+    const compare: Parameters<typeof sortWithBreaks<(typeof keyed)[number]>>[1] = (a, b) =>
+      compareSortKeys(a.key, b.key, descending ? -1 : 1);
+    sorted = (await sortWithBreaks(keyed, compare, breaks)).map(({ row }) => row);
+  }
+  return sorted;
+};
 
 type ComparableValue = { readonly number: number; readonly exact: Decimal | undefined } | string;
 

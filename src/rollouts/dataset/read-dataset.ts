@@ -27,7 +27,7 @@ import { finalizeGroup } from "./group-metrics.ts";
 import { getPart, type IndexedGroups, listDerivedFinishes, mapProblemsToRecords } from "./locate.ts";
 import { formatBrokenRules } from "./missing-features.ts";
 import { scanSource } from "./scan.ts";
-import { Breaks } from "./select/breaks.ts";
+import { Breaks } from "../../system/breaks.ts";
 
 export interface Selection {
   /** A CEL expression that a trajectory must match. */

@@ -7,7 +7,7 @@ import { findGroupKeys, rankGroupKey } from "../index/group-key.ts";
 import { stepHolders } from "../index/step-columns.ts";
 import { sliceTrajectories } from "./group-bytes.ts";
 import { type GroupPart, getPart, type IndexedGroups, readPartStart } from "./locate.ts";
-import { Breaks } from "./select/breaks.ts";
+import { Breaks } from "../../system/breaks.ts";
 
 export const canRegroupPart = ({ part, source }: GroupPart) =>
   part.kind === "trajectory" || source.originals?.canRegroup === true;

@@ -1,8 +1,8 @@
 /** Divides two datasets into pools of trajectories with the same key or prompt. */
 
+import type { Breaks } from "../../system/breaks.ts";
 import { readFailedKey, type TrajectoryPosition } from "../dataset/prompt-text.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
-import type { Breaks } from "../dataset/select/breaks.ts";
 import type { TextColumn } from "../facts/fact-columns.ts";
 import { groupKeyNames } from "../index/ambiguous-groups.ts";
 import { type Facts, getFacts } from "./facts.ts";

@@ -1,7 +1,7 @@
 /** Compares the rewards, metrics and finish reasons of two datasets by key or prompt (metrics.md). */
 
+import { Breaks, sortWithBreaks } from "../../system/breaks.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
-import { Breaks } from "../dataset/select/breaks.ts";
 import { isSolved, rewardTolerance } from "../index/metrics.ts";
 import { computeMean, meanOfFinite, meanOfSum } from "../index/sums.ts";
 import { type Change, countTransitions, PairCauses } from "./compare-causes.ts";
@@ -59,6 +59,13 @@ export const compareDatasets = async (a: Dataset, b: Dataset, { pairBy, signal, 
   }
   const size = ({ difference }: PairedMeans) => Math.abs(difference);
   const metrics = await compareMetrics(sides, counts.pairs, breaks);
+  const changes: Change[] = [];
+  for (const pair of counts.common) {
+    changes.push(...findChange(sides, pair, options));
+    if (breaks.isDue(1000 * (pair.a.rows.length + pair.b.rows.length))) await breaks.take();
+  }
+  const changed = rewarded.filter((pair) => size(pair) > rewardTolerance);
+  const sorted = await sortWithBreaks(changed, (x, y) => size(y) - size(x), breaks);
   await breaks.take();
   return {
     a: sides.a.counts,
@@ -88,7 +95,7 @@ export const compareDatasets = async (a: Dataset, b: Dataset, { pairBy, signal, 
     /** The names of the metrics of one dataset only. */
     ownMetrics: { a: listOwnMetrics(sides.a, sides.b), b: listOwnMetrics(sides.b, sides.a) },
     /** All pairs with rewards, by the size of their difference. */
-    changed: rewarded.filter((pair) => size(pair) > rewardTolerance).sort((x, y) => size(y) - size(x)),
+    changed: sorted,
   };
 };
 

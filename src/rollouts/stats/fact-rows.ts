@@ -1,5 +1,6 @@
 /** Lists trajectories and groups as rows, whose keys are those of the documents of `rollcall stats --each`. */
 
+import { Breaks } from "../../system/breaks.ts";
 import { locateTrajectory } from "../dataset/locate.ts";
 import { openRowReader } from "../dataset/prompt-text.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
@@ -20,7 +21,9 @@ export interface RowOptions extends Pick<StatsOptions, "pass"> {
 /** Yields a row for each valid group, with the values of `names`. @throws Failure `input-changed` */
 export async function* listGroupRows(dataset: Dataset, { pass, signal, ...wanted }: RowOptions) {
   const readRow = openRowReader(dataset, wanted);
-  for (const group of listValidGroups(dataset, signal)) {
+  const breaks = new Breaks(signal);
+  for (const group of listValidGroups(dataset)) {
+    if (breaks.isDue(bytesPerRow + 1000 * dataset.groups.trajectoriesOf(group))) await breaks.take();
     const rows = readGroupFacts(dataset, group, pass);
     const rewards = rows.map(({ reward }) => reward).filter(Number.isFinite);
     const part = dataset.groups.firstOf(group);
@@ -50,12 +53,13 @@ const summarizeFacts = (rows: readonly FactRow[]) =>
 /** Yields a row for each trajectory of valid groups, with the values of `names`. @throws Failure `input-changed` */
 export async function* listTrajectoryRows(dataset: Dataset, { pass, signal, ...wanted }: RowOptions) {
   const readRow = openRowReader(dataset, wanted);
-  for (const group of listValidGroups(dataset, signal)) {
+  const breaks = new Breaks(signal);
+  for (const group of listValidGroups(dataset)) {
     const read = openFactReader(dataset, group, pass);
     let trajectory = 0;
     for (const part of dataset.groups.partsOf(group)) {
       for (const [at, row] of dataset.scan.parts.facts.rowsOf([part]).entries()) {
-        signal.throwIfAborted();
+        if (breaks.isDue(bytesPerRow)) await breaks.take();
         const { file, line, path } = await locateTrajectory(dataset, part, at);
         const { keys, key, prompt } = readRow(part, at);
         const place = { file: toFilePath(file, path), line, key, prompt };
@@ -65,9 +69,9 @@ export async function* listTrajectoryRows(dataset: Dataset, { pass, signal, ...w
   }
 }
 
-function* listValidGroups({ groups }: Dataset, signal: AbortSignal) {
-  for (let group = 0; group < groups.count; group++) {
-    signal.throwIfAborted();
-    if (groups.isValid(group)) yield group;
-  }
+/** Reading the prompt and the position of a row costs as much as reading this many bytes. */
+const bytesPerRow = 2 ** 14;
+
+function* listValidGroups({ groups }: Dataset) {
+  for (let group = 0; group < groups.count; group++) if (groups.isValid(group)) yield group;
 }

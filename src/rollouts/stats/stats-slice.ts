@@ -1,5 +1,6 @@
 /** Aggregates the facts of trajectories (metrics.md). */
 
+import type { Breaks } from "../../system/breaks.ts";
 import type { ToolUse } from "../facts/fact-columns.ts";
 import { type WalkedName, walkedNames } from "../facts/facts.ts";
 import { NumberColumn } from "../index/column.ts";
@@ -19,7 +20,7 @@ export interface StatsOptions {
 }
 
 /** The keys are those of the document of `rollcall stats`. */
-export type Stats = ReturnType<StatsSlice["compute"]>;
+export type Stats = Awaited<ReturnType<StatsSlice["compute"]>>;
 
 /** The metrics of `rollcall check`, by name. */
 type Means = Readonly<Record<string, number>>;
@@ -138,19 +139,33 @@ export class StatsSlice {
     return known;
   }
 
-  compute() {
+  /** @throws the signal's reason */
+  async compute(breaks: Breaks) {
     const { exceptions } = this.#tally;
     const means = this.#tally.metrics();
+    // Each part reads a number of each trajectory several times.
+    const pause = async () => void (breaks.isDue(100 * this.#rows.length) && (await breaks.take()));
+    const reward = this.#computeReward(means);
+    await pause();
+    const lengths: Partial<Record<WalkedName, Length | null>> = {};
+    for (const [fact, name] of walkedNames.entries()) {
+      lengths[name] = this.#computeLength(fact);
+      await pause();
+    }
+    const { turns = null, characters = null, tokens = null } = lengths;
+    const metrics = await this.#computeMetrics(means, breaks);
     return {
       groups: this.#groups,
       trajectories: this.#rows.length,
       exceptions,
-      reward: this.#computeReward(means),
+      reward,
       solved: this.#computeSolved(),
       finish_reasons: this.#rows.length === 0 ? null : this.#computeFinishes(),
-      ...this.#computeLengths(),
+      turns,
+      characters,
+      tokens,
       tools: this.#computeTools(),
-      metrics: this.#computeMetrics(means),
+      metrics,
     };
   }
 
@@ -192,10 +207,6 @@ export class StatsSlice {
     return [...known.sort((a, b) => b.trajectories - a.trajectories || compareNames(a.name, b.name)), unknown];
   }
 
-  #computeLengths(): Readonly<Record<WalkedName, Length | null>> {
-    return Object.fromEntries(walkedNames.map((name, fact): readonly unknown[] => [name, this.#computeLength(fact)]));
-  }
-
   #computeLength(fact: number): Length | null {
     const { walked } = this.#facts;
     const lengths = new Uint32Array(this.#rows.length);
@@ -220,13 +231,18 @@ export class StatsSlice {
     return tools.sort((a, b) => b.calls - a.calls || b.errors - a.errors || compareNames(a.name, b.name));
   }
 
-  #computeMetrics(means: Means) {
+  async #computeMetrics(means: Means, breaks: Breaks) {
     const named = [...this.#metrics].filter(([, { count }]) => count > 0).sort(([a], [b]) => compareNames(a, b));
     if (named.length === 0) return null;
-    return Object.fromEntries(
-      named.map(([name, values]) => [name, { trajectories: values.count, ...values.describe(means[name]) }]),
-    );
+    const described: [string, Described][] = [];
+    for (const [name, values] of named) {
+      described.push([name, { trajectories: values.count, ...values.describe(means[name]) }]);
+      if (breaks.isDue(100 * values.count)) await breaks.take();
+    }
+    return Object.fromEntries(described);
   }
 }
+
+type Described = Readonly<{ trajectories: number } & ReturnType<GroupedValues["describe"]>>;
 
 const compareNames = (a: string | null, b: string | null) => ((a ?? "") < (b ?? "") ? -1 : 1);

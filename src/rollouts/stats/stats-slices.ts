@@ -1,15 +1,15 @@
 /** Computes the statistics of the whole input, and of each value of `--by`. */
 
+import { Breaks, sortWithBreaks } from "../../system/breaks.ts";
 import { getPart, locateGroup } from "../dataset/locate.ts";
 import { readFailedKey } from "../dataset/prompt-text.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
-import { Breaks } from "../dataset/select/breaks.ts";
 import { Names } from "../facts/fact-columns.ts";
 import { NumberColumn } from "../index/column.ts";
 import { parseKeyText } from "../index/group-key.ts";
 import { getFacts } from "./facts.ts";
 import { tooManyValues } from "./failures.ts";
-import { type StatsOptions, StatsSlice } from "./stats-slice.ts";
+import { type Stats, type StatsOptions, StatsSlice } from "./stats-slice.ts";
 
 export type DatasetStats = Awaited<ReturnType<typeof computeStats>>;
 
@@ -51,15 +51,14 @@ export const computeStats = async (dataset: Dataset, { by, signal, ...options }:
     else values?.divide(rows, exceptions, (row) => facts.walked.by.numberAt(row));
   }
   // One value after the other, because a slice takes much memory.
-  const byValue: { value: string | undefined; stats: ReturnType<StatsSlice["compute"]> }[] = [];
+  const byValue: { value: string | undefined; stats: Stats }[] = [];
   for (const [number, own] of values?.byNumber ?? []) {
     const slice = new StatsSlice(facts, options);
     for (const at of own) await addTo(slice, values?.rowsOf(at) ?? [], values?.exceptions.at(at) ?? 0);
-    byValue.push({ value: names.at(number), stats: slice.compute() });
+    byValue.push({ value: names.at(number), stats: await slice.compute(breaks) });
   }
-  const result = { whole: whole.compute(), byValue: byValue.sort((a, b) => compareNaturally(a.value, b.value)) };
-  await breaks.take();
-  return result;
+  const compare = (a: (typeof byValue)[number], b: typeof a) => compareNaturally(a.value, b.value);
+  return { whole: await whole.compute(breaks), byValue: await sortWithBreaks(byValue, compare, breaks) };
 };
 
 /** The groups of each value, and the parts of groups with several values. */

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { Dataset, FilteredOut, Selection } from "../read-dataset.ts";
 import { listAnswered } from "../training-rows.ts";
-import { Breaks } from "./breaks.ts";
+import { Breaks } from "../../../system/breaks.ts";
 import type { FilterOptions } from "./filter-groups.ts";
 
 /** @throws Failure `invalid-filter`, `input-changed`; the signal's reason */

@@ -18,7 +18,7 @@ import {
   reportSkippedFiles,
   type Selection,
 } from "../read-dataset.ts";
-import { Breaks } from "./breaks.ts";
+import { Breaks } from "../../../system/breaks.ts";
 import { selectGroups } from "./select-groups.ts";
 
 /** The warnings of the whole input, which no group of a selection has. */
