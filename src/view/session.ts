@@ -8,12 +8,12 @@ import { collectDistributions, type Distributions } from "../rollouts/dataset/gr
 import { locateGroup, openSubjects } from "../rollouts/dataset/locate.ts";
 import { readPromptAndKey } from "../rollouts/dataset/prompt-text.ts";
 import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
-import { Breaks } from "../system/breaks.ts";
 import type { SearchQuery } from "../rollouts/dataset/select/search-groups.ts";
 import { formatKeyText } from "../rollouts/index/group-key.ts";
 import { computeMoments } from "../rollouts/index/sums.ts";
 import { type RolloutFact, readGroupFacts } from "../rollouts/stats/facts.ts";
 import { chooseReading } from "../rollouts/stats/reading-list.ts";
+import { Breaks } from "../system/breaks.ts";
 import { createAnswers } from "./answer-queries.ts";
 import type { Finding, GroupFacts, GroupReader, ReadingList, RewardBounds, Summary } from "./answers.ts";
 import { computeCharts } from "./charts.ts";

@@ -1,5 +1,6 @@
 /** Reads and checks all inputs. */
 
+import { Breaks } from "../../system/breaks.ts";
 import type { Host } from "../../system/host.ts";
 import { findNearest } from "../../text/nearest.ts";
 import type { MeasuredKeys } from "../check/measure.ts";
@@ -27,7 +28,6 @@ import { finalizeGroup } from "./group-metrics.ts";
 import { getPart, type IndexedGroups, listDerivedFinishes, mapProblemsToRecords } from "./locate.ts";
 import { formatBrokenRules } from "./missing-features.ts";
 import { scanSource } from "./scan.ts";
-import { Breaks } from "../../system/breaks.ts";
 
 export interface Selection {
   /** A CEL expression that a trajectory must match. */

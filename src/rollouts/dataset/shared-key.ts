@@ -2,12 +2,12 @@
 import { hash } from "node:crypto";
 import { getValue, isObject, parseJson } from "../../json/json-bytes.ts";
 import { readRoot } from "../../json/table.ts";
+import { Breaks } from "../../system/breaks.ts";
 import { findPromptOf, openPromptReader } from "../check/trajectory-prompt.ts";
 import { findGroupKeys, rankGroupKey } from "../index/group-key.ts";
 import { stepHolders } from "../index/step-columns.ts";
 import { sliceTrajectories } from "./group-bytes.ts";
 import { type GroupPart, getPart, type IndexedGroups, readPartStart } from "./locate.ts";
-import { Breaks } from "../../system/breaks.ts";
 
 export const canRegroupPart = ({ part, source }: GroupPart) =>
   part.kind === "trajectory" || source.originals?.canRegroup === true;

@@ -1,8 +1,8 @@
 /** Selects groups and trajectories. */
 import { createHash } from "node:crypto";
+import { Breaks } from "../../../system/breaks.ts";
 import type { Dataset, FilteredOut, Selection } from "../read-dataset.ts";
 import { listAnswered } from "../training-rows.ts";
-import { Breaks } from "../../../system/breaks.ts";
 import type { FilterOptions } from "./filter-groups.ts";
 
 /** @throws Failure `invalid-filter`, `input-changed`; the signal's reason */

@@ -1,5 +1,6 @@
 /** Makes a view of a dataset: the groups and trajectories that a selection keeps. */
 import { createHash } from "node:crypto";
+import { Breaks } from "../../../system/breaks.ts";
 import { digestBytes } from "../../index/column.ts";
 import { Groups } from "../../index/groups.ts";
 import { measureSubset } from "../../index/parts.ts";
@@ -18,7 +19,6 @@ import {
   reportSkippedFiles,
   type Selection,
 } from "../read-dataset.ts";
-import { Breaks } from "../../../system/breaks.ts";
 import { selectGroups } from "./select-groups.ts";
 
 /** The warnings of the whole input, which no group of a selection has. */
