@@ -59,11 +59,6 @@ export const compareDatasets = async (a: Dataset, b: Dataset, { pairBy, signal, 
   }
   const size = ({ difference }: PairedMeans) => Math.abs(difference);
   const metrics = await compareMetrics(sides, counts.pairs, breaks);
-  const changes: Change[] = [];
-  for (const pair of counts.common) {
-    changes.push(...findChange(sides, pair, options));
-    if (breaks.isDue(1000 * (pair.a.rows.length + pair.b.rows.length))) await breaks.take();
-  }
   const changed = rewarded.filter((pair) => size(pair) > rewardTolerance);
   const sorted = await sortWithBreaks(changed, (x, y) => size(y) - size(x), breaks);
   await breaks.take();
