@@ -2,7 +2,7 @@
  * Compares `rollcall check` and `log` in each shape of input with a careful script that parses each line and sends the
  * bytes: `node bench/shapes.js [rounds] [megabytes] [case]`. Times are processor times on one core.
  */
-import { createReadStream, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createReadStream, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -202,10 +202,9 @@ const writeCatalog = (name, count, version) => {
   return join(folder, name);
 };
 
-/** Serves the last written catalog to `rollcall catalog`, and accepts groups of `rollcall log`. */
-let served = "";
+/** Accepts groups of `rollcall log`. */
 const catalogService = createServer((request, response) => {
-  request.resume().on("end", () => response.end(request.method === "GET" ? readFileSync(served) : "{}"));
+  request.resume().on("end", () => response.end("{}"));
 });
 await new Promise((resolve) => catalogService.listen(0, "127.0.0.1", resolve));
 const address = `http://127.0.0.1:${catalogService.address().port}`;
@@ -214,14 +213,11 @@ const rollcall = async (...words) => await run([process.execPath, "bin/rollcall.
 
 /** These inputs have no comparable script. Each case prepares `count` records and returns a command. */
 const growing = {
-  "verify of a lock": [
+  "differences of saved catalogs": [
     15_000,
-    async (count) => {
-      const lock = join(folder, `lock-${count}.json`);
-      served = writeCatalog("models.json", count, 1);
-      await rollcall("catalog", "lock", "--catalog", "router", "--max-age", "0s", "--file", lock);
-      served = writeCatalog("models.json", count, 2);
-      return { words: ["catalog", "verify", "--max-age", "0s", "--file", lock], code: 10 };
+    (count) => {
+      const [older, newer] = [1, 2].map((version) => writeCatalog(`catalog-${count}-${version}.json`, count, version));
+      return { words: ["catalog", "diff", older, "--with", newer, "--exit-code"], code: 10 };
     },
   ],
   "requests that the ledger forgets": [
