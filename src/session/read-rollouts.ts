@@ -178,7 +178,14 @@ const openNotices =
 
 /** @param subject the input that the notes name, if a command has several */
 export const printInputNotes = (context: Context, dataset: Dataset, typed: InputOptions, subject?: string) => {
-  const notice = openNotices(context, subject);
+  const notes = listInputNotes(dataset, typed);
+  notes.forEach(openNotices(context, subject));
+  return notes;
+};
+
+const listInputNotes = (dataset: Dataset, typed: InputOptions) => {
+  const listed: string[] = [];
+  const notice = (text: string) => void listed.push(text);
   const { conversion, scan, sources, problems } = dataset;
   const { groupBy, rewardFrom, rewards } = typed;
   if (conversion) {
@@ -208,4 +215,5 @@ export const printInputNotes = (context: Context, dataset: Dataset, typed: Input
   const isGroupedByKey = conversion?.formats.some(({ format }) => format.isGrouped !== true) ?? false;
   if (groupBy !== undefined && !isGroupedByKey && scan.shapes.size > 0 && !scan.shapes.has("trajectories"))
     notice(`--group-by ${groupBy.join() || "''"} has no effect: the input is already grouped`);
+  return listed;
 };

@@ -4,6 +4,8 @@ import {
   type Answers,
   allGroups,
   type Findings,
+  filtersOf,
+  formatQuery,
   type GroupFacts,
   type GroupReader,
   type GroupRow,
@@ -40,12 +42,28 @@ export const createAnswers = <Facts extends GroupFacts>(store: GroupReader<Facts
     matches.set(key, match);
     return { ...row, match };
   };
+  let runs: Promise<Answers> | undefined;
+  const openRuns = async ({ compare }: Query) => {
+    if (!compare || store.comparison) return undefined;
+    runs ??= store.compareRuns?.().then(createAnswers);
+    return await runs;
+  };
   return {
+    compare: async (query) => store.comparison ?? (await openRuns(query))?.compare(query),
     state: async () => store.state(),
-    charts: async () => store.charts(),
+    async charts(query) {
+      const isFiltered = formatQuery(filtersOf(query)) !== "{}";
+      // The list of groups reports an invalid expression.
+      const found = isFiltered ? await select(query).catch(() => undefined) : undefined;
+      const { searched = null, selected } = found ?? {};
+      // While a search runs, the plots would change with each answer.
+      return { ...store.charts(searched !== null && searched.share < 1 ? undefined : selected), searched };
+    },
     reading: async () => await store.reading(),
     problems: async ({ problems = "any" }) => listFindings(store.findings, problems),
     async rows(query) {
+      const inRuns = await openRuns(query);
+      if (inRuns) return await inRuns.rows(query);
       const { searched, selected } = await select(query);
       const rows: GroupRow[] = [];
       const from = (query.page - 1) * rowsPerPage;
@@ -53,6 +71,8 @@ export const createAnswers = <Facts extends GroupFacts>(store: GroupReader<Facts
       return { selected: selected.length, of: groups.length, rows, searched };
     },
     async group(query) {
+      const inRuns = await openRuns(query);
+      if (inRuns) return await inRuns.group(query);
       const facts = findFacts(query);
       if (facts === undefined) return undefined;
       const { selected } = await select(query).catch(() => select(allGroups));
@@ -64,6 +84,8 @@ export const createAnswers = <Facts extends GroupFacts>(store: GroupReader<Facts
       return { ...row, ...content, of: store.count, at: at < 0 ? null : at, before, after };
     },
     async trajectory(query) {
+      const inRuns = await openRuns(query);
+      if (inRuns) return await inRuns.trajectory(query);
       const facts = findFacts(query);
       return facts && (await store.readTrajectories(facts.group))[(query.trajectory ?? 0) - 1];
     },
@@ -93,14 +115,20 @@ export const compareNumbers = (a: number, b: number, isDescending: boolean) => {
   return isDescending ? b - a : a - b;
 };
 
-const isSelected = (facts: GroupFacts, { reward, mean, spread, trainable, truncated, rule, file }: Query) =>
+const isSelected = (
+  facts: GroupFacts,
+  { reward, mean, spread, trainable, truncated, rule, file, step, from, to }: Query,
+) =>
   (reward === undefined || facts.rewards.some((each) => isWithin(each, reward))) &&
   (mean === undefined || isWithin(facts.mean, mean)) &&
   (spread === undefined || isWithin(facts.spread, spread)) &&
   (trainable === undefined || (facts.untrainable === null) === trainable) &&
   (truncated === undefined || facts.truncated > 0) &&
   (rule === undefined || facts.rules.some((each) => rule === "any" || each === rule)) &&
-  (file === undefined || facts.file === file);
+  (file === undefined || facts.file === file) &&
+  (from === undefined || facts.pair?.from === from) &&
+  (to === undefined || facts.pair?.to === to) &&
+  (step === undefined || (facts.parts ?? [facts]).some((part) => part.step === step));
 
 const isWithin = (value: number | null, [from, to, below]: Range) =>
   value !== null && value >= from && (below === undefined ? value <= to : value < to);
@@ -111,7 +139,7 @@ export const relativePosition = (value: number, from: number, to: number) => {
   return Math.min(1, Math.max(0, share));
 };
 
-const maxContext = { before: 16, after: 120 };
+const maxContext = { before: 40, after: 120 };
 
 export const findMatch = (trajectories: readonly string[], text: string): SearchMatch | null => {
   const spellings = listSpellings(text);

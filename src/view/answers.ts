@@ -1,5 +1,6 @@
 /** The query in the page's URL, and the types of answers. In a query, `page`, `group` and `trajectory` count from 1. */
 import * as z from "zod/mini";
+import type { Failure } from "../failure.ts";
 import type { FactValues } from "../rollouts/facts/facts.ts";
 
 export const rowsPerPage = 100;
@@ -33,6 +34,8 @@ const Query = z.object({
   /** Selects groups that violate this rule. With `any`, selects groups that violate some rule. */
   rule: text,
   file: text,
+  /** A value of the step column. */
+  step: text,
   text,
   /** A CEL expression, as for `--where`. */
   where: text,
@@ -40,6 +43,11 @@ const Query = z.object({
   problems: text,
   /** Shows the reading list. */
   reading: z.optional(z.literal(true)),
+  /** Shows two runs, whose groups are the trajectories of a prompt in both. */
+  compare: z.optional(z.literal(true)),
+  /** The states of a prompt in both runs. */
+  from: text,
+  to: text,
   group: z.optional(ordinal),
   trajectory: z.optional(ordinal),
 });
@@ -61,27 +69,38 @@ export const parseQuery = (json: string): Query | undefined => {
   }
 };
 
-const innerViews = ["trajectory", "group", "problems", "reading"] as const;
+const innerViews = ["trajectory", "group", "problems", "reading", "compare"] as const;
 
 export const selectView = (query: Query): (typeof innerViews)[number] | "groups" =>
   innerViews.find((view) => query[view] !== undefined) ?? "groups";
 
+/** Returns the filters and the search alone. */
+export const filtersOf = ({ compare, problems, reading, group, trajectory, ...filters }: Query): Query => ({
+  ...filters,
+  ...allGroups,
+});
+
 /** The parent of a filtered table is the table of all groups. */
 export const parentQuery = (query: Query): Query => {
   if (selectView(query) !== "groups") return { ...query, [selectView(query)]: undefined };
-  const { sort, descending, page, ...filters } = query;
-  return { sort, descending, page: formatQuery({ ...allGroups, ...filters }) === "{}" ? page : 1 };
+  const { sort, descending, page } = query;
+  return { sort, descending, page: formatQuery(filtersOf(query)) === "{}" ? page : 1 };
 };
 
 export type AnswerTypes = Readonly<{
   state: PageState;
-  charts: Charts;
+  charts: Charts & { searched: Searched | null };
   problems: Findings;
   reading: readonly ReadingList[];
+  compare: RunComparison;
   rows: GroupRows;
   group: GroupDetail;
   trajectory: string;
 }>;
+
+/** Expects a failure of `search`. */
+export const formatRefusedFilter = ({ message, details: { subject = message, hint } }: Failure) =>
+  hint === undefined ? subject : `${subject} (${hint.replace(/--where (?=')/, "")})`;
 
 export type Answers = {
   readonly [Name in keyof AnswerTypes]: (query: Query) => Promise<AnswerTypes[Name] | undefined>;
@@ -94,14 +113,29 @@ export interface GroupReader<Facts extends GroupFacts> {
   readonly groups: readonly Facts[];
   readonly findings: Findings;
   state(): PageState;
-  charts(): Charts;
+  /** Default: all groups. */
+  charts(selected?: readonly Facts[]): Charts;
   reading(): Promise<readonly ReadingList[]>;
   /** Returns the groups found so far. @throws Failure `invalid-filter`, `input-changed` */
   search(query: Query): Promise<{ found: ReadonlySet<number>; share: number }>;
   readRow(facts: Facts): Promise<GroupRow>;
   readContent(group: number): Promise<GroupContent>;
   readTrajectories(group: number): Promise<readonly string[]>;
+  /** Only of two inputs: their pairs, by the size of the difference. @throws errors of reading */
+  compareRuns?: (() => Promise<GroupReader<GroupFacts>>) | undefined;
+  /** Only of pairs. */
+  readonly comparison?: RunComparison | undefined;
 }
+
+/** The keys are those of the document of `rollcall compare`. */
+export type RunComparison = Readonly<{
+  reward: Readonly<
+    Record<"a" | "b" | "difference" | "pairs" | "better" | "worse" | "equal", number> & { ci95: Slice["ci95"] }
+  > | null;
+  only_a: number;
+  only_b: number;
+  transitions: readonly { from: string; to: string; prompts: number }[];
+}>;
 
 /** `done` and `of` count bytes in the phase `reading`, and groups when the input is read. */
 export type ReadProgress = Readonly<{
@@ -117,6 +151,8 @@ export type PageState = Readonly<{
 }>;
 
 export type Summary = Readonly<{
+  /** As `rollcall check` prints them. */
+  notes: readonly string[];
   /** The names of the first files. */
   files: readonly string[];
   fileCount: number;
@@ -124,28 +160,55 @@ export type Summary = Readonly<{
   groups: { read: number; rejected: number };
   trajectories: { read: number; rejected: number };
   rules: Findings["counts"];
-  trainable: number;
-  exceptions: number;
-  /** `spread` is the standard deviation. `scale` excludes outliers. */
-  reward: { mean: number; spread: number; scale: RewardBounds };
+  all: Slice;
+  series: readonly SeriesKey[];
+  /** The names of two inputs, which can be compared. */
+  runs: readonly string[];
+  /** The column of the steps. */
+  stepName: string;
+  /** Excludes outliers of the rewards. */
+  scale: RewardBounds;
   filteredOut: readonly { by: string; trajectories: number; groups: number }[];
 }>;
 
 export type RewardBounds = readonly [from: number, to: number];
 
+/** The numbers of valid groups. `spread` is the standard deviation of the rewards. */
+export type Slice = Readonly<
+  Record<"groups" | "trajectories" | "failures" | "trainable" | "truncated", number> & {
+    mean: number | null;
+    spread: number | null;
+    ci95: readonly number[] | null;
+  }
+>;
+
+/** `of` counts all groups or their rewards, and the other counts those of the selected groups. */
 export type Charts = Readonly<{
-  /** `mean` is the mean of the group means. */
-  files: readonly { file: string; groups: number; trainable: number; mean: number | null }[];
-  rewards: readonly { range: Range; count: number }[];
-  dots: readonly { mean: Range; spread: Range; groups: number }[];
+  /** Null if no group is filtered out. */
+  selected: Slice | null;
+  rewards: readonly { range: Range; count: number; of: number }[];
+  dots: readonly { mean: Range; spread: Range; groups: number; of: number }[];
+  /** Only with several values, of which `of` can count more. */
+  series: readonly {
+    by: SeriesKey;
+    of: number;
+    values: readonly { value: string | null; all: Slice; selected: Slice | null }[];
+  }[];
 }>;
+
+type SeriesKey = "step" | "file";
+
+type Searched = { readonly share: number };
 
 export type GroupRows = Readonly<{
   selected: number;
   of: number;
   rows: readonly GroupRow[];
-  searched: { share: number } | null;
+  searched: Searched | null;
 }>;
+
+/** The trajectories of a group, or those of them with one step. */
+export type GroupPart = Pick<GroupFacts, "step" | "size" | "failures" | "untrainable" | "rewards" | "truncated">;
 
 /** An invalid group has no rewards. Null is an unknown value. */
 export type GroupFacts = {
@@ -159,14 +222,20 @@ export type GroupFacts = {
   rewards: readonly number[];
   mean: number | null;
   spread: number | null;
+  /** The number of exceptions. */
+  failures: number;
   /** All steps of the trajectories, such as `3, 4`. */
   step: string | null;
+  /** The parts of a group with several steps. */
+  parts: readonly GroupPart[] | null;
   /** All finish reasons of the last choices, such as `6 stop, 2 length`. */
   finish: string | null;
   /** The number of trajectories with the finish reason `length`. */
   truncated: number;
   /** Null if the trajectories use no tools. */
   toolErrors: number | null;
+  /** The states and mean rewards of a prompt in two runs. A side that failed has no mean. */
+  pair?: Readonly<Record<"from" | "to", string> & Record<"a" | "b" | "difference", number | null>>;
 };
 
 export type GroupRow = GroupFacts &
@@ -218,6 +287,7 @@ export type Finding = Readonly<{
 
 /** Trajectories to read, and by what they are selected. */
 export type ReadingList = Readonly<{
+  topic: string;
   reason: string;
   selectedBy: string;
   trajectories: readonly Readonly<{
@@ -231,6 +301,8 @@ export type ReadingList = Readonly<{
 }>;
 
 export type TrajectorySummary = Readonly<{
+  name: string;
+  run?: "a" | "b";
   position: SourcePosition;
   bytes: number;
   /** Also known in invalid groups. */
@@ -275,6 +347,7 @@ export type PageData = Readonly<{
   findings: Findings;
   reading: readonly ReadingList[];
   rows: readonly GroupRow[];
+  compared?: { comparison: RunComparison | undefined; rows: readonly GroupRow[] } | undefined;
 }>;
 
 export type GroupData = { readonly content: GroupContent; readonly trajectories: readonly string[] };

@@ -1,47 +1,111 @@
-/** Computes the data of the charts. */
-import { findBounds, meanOfFinite } from "../rollouts/index/sums.ts";
+/** Computes the numbers and the data of the charts for selected groups, and for all groups. */
+import { findBounds, standardDeviation } from "../rollouts/index/sums.ts";
+import { GroupedValues } from "../rollouts/stats/intervals.ts";
 import { compareNaturally, relativePosition } from "./answer-queries.ts";
-import type { Charts, GroupFacts, RewardBounds } from "./answers.ts";
+import type { Charts, GroupFacts, GroupPart, Range, RewardBounds, Slice } from "./answers.ts";
 
 const rangeBarCount = 24;
 const maxValueBars = 16;
 const cellsPerAxis = { mean: 36, spread: 16 };
-const maxFiles = 1000;
+const maxValues = 1000;
 
-export const computeCharts = (groups: readonly GroupFacts[], scale: RewardBounds): Charts => {
-  const rewards = groups.flatMap((group) => group.rewards);
-  return { files: summarizeFiles(groups), rewards: countRewards(rewards, scale), dots: computeDots(groups, scale) };
+/** Returns a function that counts selected groups in the bars, dots and values of all groups. Default: all groups. */
+export const openCharts = (groups: readonly GroupFacts[], scale: RewardBounds) => {
+  const ranges = findRanges(
+    groups.flatMap(({ rewards }) => rewards),
+    scale,
+  );
+  const { dots, dotOf } = openDots(groups, scale);
+  const bars = countRewards(groups, ranges);
+  const values = { step: describeValues(groups, "step", 2), file: describeValues(groups, "file", 2) };
+  return (selected: readonly GroupFacts[] = groups): Charts => {
+    const isWhole = selected === groups;
+    const counts = isWhole ? bars : countRewards(selected, ranges);
+    const groupsOf = new Map(dots.map((dot) => [dot, 0]));
+    for (const dot of selected.flatMap((group) => dotOf(group) ?? [])) groupsOf.set(dot, (groupsOf.get(dot) ?? 0) + 1);
+    return {
+      selected: isWhole ? null : describeParts(selected),
+      rewards: ranges.map((range, at) => ({ range, count: counts[at] ?? 0, of: bars[at] ?? 0 })),
+      dots: Array.from(groupsOf, ([{ mean, spread, of }, count]) => ({ mean, spread, groups: count, of })),
+      series: (["step", "file"] as const).flatMap((by) => {
+        const own = isWhole ? values[by] : describeValues(selected, by);
+        const listed = Array.from(values[by], ([value, slice]) => ({
+          value,
+          all: slice,
+          selected: own.get(value) ?? null,
+        }));
+        return listed.length === 0 ? [] : { by, of: listed.length, values: listed.slice(0, maxValues) };
+      }),
+    };
+  };
 };
 
-const countRewards = (rewards: readonly number[], scale: RewardBounds): Charts["rewards"] => {
-  const values = new Map<number, number>();
-  for (const reward of rewards) {
-    values.set(reward, (values.get(reward) ?? 0) + 1);
-    if (values.size > maxValueBars) return countInRanges(rewards, scale);
+/** The numbers are those of `rollcall stats`. */
+export const describeParts = (parts: readonly GroupPart[]): Slice => {
+  const values = new GroupedValues();
+  const counts = { groups: 0, trajectories: 0, failures: 0, trainable: 0, truncated: 0 };
+  for (const [at, { size, failures, untrainable, truncated, rewards }] of parts.entries()) {
+    if (untrainable === "invalid") continue;
+    counts.groups++;
+    counts.trajectories += size;
+    counts.failures += failures;
+    counts.trainable += untrainable === null ? 1 : 0;
+    counts.truncated += truncated;
+    for (const reward of rewards) values.add(at, reward);
   }
-  const sorted = [...values].sort(([a], [b]) => a - b);
-  return sorted.map(([value, count]) => ({ range: [value, value], count }));
+  if (values.count === 0) return { ...counts, mean: null, spread: null, ci95: null };
+  return { ...counts, ...values.describe(), spread: standardDeviation(values.sorted()) };
 };
 
-/** The first and the last range include outliers. */
-const countInRanges = (rewards: readonly number[], scale: RewardBounds): Charts["rewards"] => {
+/** In natural order. The parts without a value are last. */
+const describeValues = (groups: readonly GroupFacts[], by: "step" | "file", min = 1) => {
+  const byValue = new Map<string | null, GroupPart[]>();
+  for (const group of groups) {
+    for (const part of (by === "step" && group.parts) || [group]) {
+      const value = by === "step" ? part.step : group.file;
+      const own = byValue.get(value) ?? [];
+      if (own.push(part) === 1) byValue.set(value, own);
+    }
+  }
+  if (byValue.size < min) return new Map<string | null, Slice>();
+  const order = ([a]: [string | null, unknown], [b]: [string | null, unknown]) =>
+    Number(a === null) - Number(b === null) || compareNaturally(a ?? "", b ?? "");
+  return new Map(
+    Array.from(byValue)
+      .sort(order)
+      .map(([value, own]) => [value, describeParts(own)]),
+  );
+};
+
+/** Returns the range of each bar. The first and the last range include outliers. */
+const findRanges = (rewards: readonly number[], scale: RewardBounds): readonly Range[] => {
+  const values = new Set<number>();
+  for (const reward of rewards) if (values.add(reward).size > maxValueBars) return divideRange(rewards, scale);
+  return [...values].sort((a, b) => a - b).map((value) => [value, value]);
+};
+
+const divideRange = (rewards: readonly number[], scale: RewardBounds): readonly Range[] => {
   const { min, max } = findBounds(rewards);
   // Without the division by 64, a wide range times `rangeBarCount` could overflow a double.
   const [from, to] = [Math.max(min, scale[0]) / 64, Math.min(max, scale[1]) / 64];
   const edge = (at: number) => (at === 0 ? min : 64 * (from + ((to - from) * at) / rangeBarCount));
-  const edges = Array.from({ length: rangeBarCount }, (_, at) => edge(at));
-  const counts = edges.map(() => 0);
-  for (const reward of rewards) {
-    const at = edges.findLastIndex((start) => reward >= start);
-    counts[at] = (counts[at] ?? 0) + 1;
-  }
-  return counts.map((count, at) => ({
-    range: at === rangeBarCount - 1 ? [edge(at), max] : [edge(at), edge(at + 1), "below"],
-    count,
-  }));
+  return Array.from({ length: rangeBarCount }, (_, at) =>
+    at === rangeBarCount - 1 ? [edge(at), max] : [edge(at), edge(at + 1), "below"],
+  );
 };
 
-const computeDots = (groups: readonly GroupFacts[], [from, to]: RewardBounds): Charts["dots"] => {
+const countRewards = (groups: readonly GroupFacts[], ranges: readonly Range[]) => {
+  const counts = ranges.map(() => 0);
+  for (const { rewards } of groups) {
+    for (const reward of rewards) {
+      const at = ranges.findLastIndex(([from]) => reward >= from);
+      counts[at] = (counts[at] ?? 0) + 1;
+    }
+  }
+  return counts;
+};
+
+const openDots = (groups: readonly GroupFacts[], [from, to]: RewardBounds) => {
   const means = findBounds(groups.flatMap(({ mean }) => mean ?? []));
   const spreads = findBounds(groups.flatMap(({ spread }) => spread ?? []));
   const axes = {
@@ -50,33 +114,19 @@ const computeDots = (groups: readonly GroupFacts[], [from, to]: RewardBounds): C
   } as const;
   const cellOf = (value: number, axis: keyof typeof cellsPerAxis) =>
     Math.min(cellsPerAxis[axis] - 1, Math.floor(relativePosition(value, ...axes[axis]) * cellsPerAxis[axis]));
-  const dots = new Map<string, Charts["dots"][number]>();
+  // Zero-variance groups have separate dots, because these dots are hollow.
+  const keyOf = (x: number, y: number) => `${cellOf(x, "mean")} ${cellOf(y, "spread")} ${y === 0}`;
+  const dots = new Map<string, { mean: Range; spread: Range; of: number }>();
   for (const { mean: x, spread: y } of groups) {
     if (x === null || y === null) continue;
-    // Zero-variance groups have separate dots, because these dots are hollow.
-    const key = `${cellOf(x, "mean")} ${cellOf(y, "spread")} ${y === 0}`;
-    const { mean, spread, groups: count } = dots.get(key) ?? { mean: [x, x], spread: [y, y], groups: 0 };
-    dots.set(key, {
+    const { mean, spread, of } = dots.get(keyOf(x, y)) ?? { mean: [x, x], spread: [y, y], of: 0 };
+    dots.set(keyOf(x, y), {
       mean: [Math.min(mean[0], x), Math.max(mean[1], x)],
       spread: [Math.min(spread[0], y), Math.max(spread[1], y)],
-      groups: count + 1,
+      of: of + 1,
     });
   }
-  return [...dots.values()];
-};
-
-const summarizeFiles = (groups: readonly GroupFacts[]): Charts["files"] => {
-  const groupsByFile = new Map<string, GroupFacts[]>();
-  for (const facts of groups) {
-    const inFile = groupsByFile.get(facts.file) ?? [];
-    inFile.push(facts);
-    groupsByFile.set(facts.file, inFile);
-  }
-  if (groupsByFile.size < 2) return [];
-  const sorted = [...groupsByFile].sort(([a], [b]) => compareNaturally(a, b)).slice(0, maxFiles);
-  return sorted.map(([file, inFile]) => {
-    const means = inFile.flatMap(({ mean }) => mean ?? []);
-    const trainable = inFile.filter(({ untrainable }) => untrainable === null).length;
-    return { file, groups: inFile.length, trainable, mean: meanOfFinite(means) };
-  });
+  const dotOf = ({ mean, spread }: GroupFacts) =>
+    mean === null || spread === null ? undefined : dots.get(keyOf(mean, spread));
+  return { dots: [...dots.values()], dotOf };
 };

@@ -15,6 +15,7 @@ import type { GroupContent, LoggedGroup } from "./answers.ts";
 
 export type ViewInput = Readonly<{
   dataset: Dataset;
+  notes: readonly string[];
   /** The arguments of the `log` command that the page shows. */
   inputOptions: Readonly<{
     files: readonly string[];
@@ -23,6 +24,8 @@ export type ViewInput = Readonly<{
     groupBy?: readonly string[] | undefined;
   }>;
   logged?: readonly LoggedGroup[] | undefined;
+  /** Two inputs that can be compared. */
+  runs?: Readonly<{ names: readonly string[]; read: () => Promise<readonly Dataset[]> }> | undefined;
   hasChanged: () => boolean | Promise<boolean>;
 }>;
 
@@ -43,6 +46,7 @@ export const readGroupContent = async (input: ViewInput, group: number): Promise
       const fact = facts[at];
       return {
         ...member,
+        name: `trajectory ${at + 1}`,
         messages: messages.length,
         step: formatKeyText(fact?.by),
         facts: fact ? toPageFacts(fact) : null,
@@ -93,6 +97,10 @@ const parseTrajectory = ({ bytes, position }: SourceTrajectory) => {
     messages: messages.map((message) => sliceText(bytes, table.spanOf(message))),
   };
 };
+
+/** Returns the number of equal messages at the start of all trajectories. */
+export const countCommonMessages = (trajectories: readonly SourceTrajectory[]) =>
+  countSharedMessages(trajectories.map((trajectory) => parseTrajectory(trajectory).messages));
 
 const countSharedMessages = ([first = [], ...others]: readonly (readonly string[])[]) => {
   if (others.length === 0) return 0;

@@ -45,21 +45,28 @@ export const exportPage = async (input: ViewInput, { now, signal }: Host, redact
     // Without `<`, no text can end the script element.
     `<script type="application/json" id="${id}">${redactJson(JSON.stringify(value)).replaceAll("<", "\\u003c")}</script>\n`;
   const blocks: string[] = [];
-  const rows: GroupRow[] = [];
   let bytes = 0;
-  for (const facts of store.groups) {
-    signal.throwIfAborted();
-    const { group } = facts;
-    const size = input.dataset.groups.bytesOf(group);
-    if (rows.length === exportLimits.groups || bytes + size > exportLimits.bytes) continue;
-    bytes += size;
-    rows.push(await store.readRow(facts));
-    const [content, trajectories] = [await store.readContent(group), await store.readTrajectories(group)];
-    blocks.push(formatBlock(`group-${group}`, { content, trajectories }));
-  }
+  const addGroups = async (from: typeof store, name: string) => {
+    const rows: GroupRow[] = [];
+    for (const facts of from.groups) {
+      signal.throwIfAborted();
+      const { group } = facts;
+      if (rows.length === exportLimits.groups) break;
+      const trajectories = await from.readTrajectories(group);
+      const size = trajectories.reduce((sum, { length }) => sum + length, 0);
+      if (bytes + size > exportLimits.bytes) continue;
+      bytes += size;
+      rows.push(await from.readRow(facts));
+      blocks.push(formatBlock(`${name}-${group}`, { content: await from.readContent(group), trajectories }));
+    }
+    return rows;
+  };
+  const rows = await addGroups(store, "group");
+  const runs = await store.compareRuns?.();
+  const compared = runs && { comparison: runs.comparison, rows: await addGroups(runs, "pair") };
   const state = { ...store.state(), written: { at: new Date(now()).toISOString(), groups: rows.length } };
   const findings = { ...store.findings, findings: store.findings.findings.slice(0, exportLimits.findings) };
-  const data = { state, charts: store.charts(), findings, reading: await store.reading(), rows };
+  const data = { state, charts: store.charts(), findings, reading: await store.reading(), rows, compared };
   const script = pageScript.replaceAll(/<(?=\/script|!--)/gi, "\\x3c");
   const policy = formatPolicy(digestOf(script), digestOf(pageStyle));
   const head = `<meta http-equiv="Content-Security-Policy" content="${policy}">

@@ -6,17 +6,18 @@ import { hasNoSampledTurn, hasZeroVariance } from "../rollouts/dataset/dataset-p
 import { readGroupTrajectories } from "../rollouts/dataset/group-bytes.ts";
 import { collectDistributions, type Distributions } from "../rollouts/dataset/group-metrics.ts";
 import { locateGroup, openSubjects } from "../rollouts/dataset/locate.ts";
-import { readPromptAndKey } from "../rollouts/dataset/prompt-text.ts";
+import { readFailedKey, readPromptAndKey } from "../rollouts/dataset/prompt-text.ts";
 import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
 import type { SearchQuery } from "../rollouts/dataset/select/search-groups.ts";
 import { formatKeyText } from "../rollouts/index/group-key.ts";
 import { computeMoments } from "../rollouts/index/sums.ts";
-import { type RolloutFact, readGroupFacts } from "../rollouts/stats/facts.ts";
+import { getFacts, type RolloutFact, readGroupFacts } from "../rollouts/stats/facts.ts";
 import { chooseReading } from "../rollouts/stats/reading-list.ts";
 import { Breaks } from "../system/breaks.ts";
 import { createAnswers } from "./answer-queries.ts";
-import type { Finding, GroupFacts, GroupReader, ReadingList, RewardBounds, Summary } from "./answers.ts";
-import { computeCharts } from "./charts.ts";
+import type { Finding, GroupFacts, GroupPart, GroupReader, ReadingList, RewardBounds, Summary } from "./answers.ts";
+import { describeParts, openCharts } from "./charts.ts";
+import { openRuns } from "./compared-runs.ts";
 import { readGroupContent, type ViewInput } from "./group-content.ts";
 
 const maxFiles = 200;
@@ -25,7 +26,7 @@ export type ViewSession = Awaited<ReturnType<typeof openSession>>;
 
 /** @throws the signal's reason */
 export const openSession = async (input: ViewInput, signal: AbortSignal) => {
-  const { dataset, logged, inputOptions } = input;
+  const { dataset, logged, inputOptions, notes } = input;
   const { problems } = dataset;
   const { count } = dataset.groups;
   const groups = await listGroupFacts(dataset, signal);
@@ -38,14 +39,18 @@ export const openSession = async (input: ViewInput, signal: AbortSignal) => {
   }
   for (const facts of groups) facts.rules = rules.get(facts.group) ?? none;
   const searches = openSearches(dataset, groups);
-  const summary = summarizeDataset(dataset, groups);
+  const facts = summarizeDataset(dataset, groups);
+  const charts = openCharts(groups, facts.scale);
+  const series = charts().series.map(({ by }) => by);
+  const { names: runs = [], read } = input.runs ?? {};
+  const summary = { ...facts, notes, runs, series, all: describeParts(groups) };
   let reading: readonly ReadingList[] | undefined;
   const store: GroupReader<GroupFacts> = {
     count,
     groups,
     findings: { findings, counts: problems.counts },
     state: () => ({ progress: { phase: "read", done: count, of: count }, summary }),
-    charts: () => computeCharts(groups, summary.reward.scale),
+    charts,
     reading: async () => {
       reading ??= chooseReading(dataset).map(({ trajectories, ...list }) => ({
         ...list,
@@ -66,6 +71,7 @@ export const openSession = async (input: ViewInput, signal: AbortSignal) => {
       ...(await readGroupContent(input, group)),
       findings: findings.filter((finding) => finding.group === group),
     }),
+    compareRuns: read && (async () => await openRuns(input, { ...store, datasets: await read() }, signal)),
     readTrajectories: async (group) =>
       (await readGroupTrajectories(dataset, group)).map(({ bytes }) => bytes.toString("utf8")),
   };
@@ -83,7 +89,10 @@ const listGroupFacts = async (dataset: Dataset, signal: AbortSignal) => {
   const breaks = new Breaks(signal);
   const list: GroupFacts[] = [];
   for (let group = 0; group < dataset.groups.count; group++) {
-    list.push(describeGroup(dataset, group));
+    const facts = describeGroup(dataset, group);
+    list.push(facts);
+    if (facts.size === 0 && facts.failures > 0)
+      facts.step = formatKeyText(await readFailedKey(dataset, group, getFacts(dataset).walked.stepName ?? "step"));
     if (breaks.isDue(1000 * dataset.groups.trajectoriesOf(group))) await breaks.take();
   }
   return list;
@@ -96,29 +105,43 @@ const describeGroup = (dataset: Dataset, group: number): GroupFacts => {
   const isComplete = rewards.every(Number.isFinite);
   const { mean, deviation } = isComplete && rewards.length > 0 ? computeMoments(rewards) : unknownMoments;
   const callsTools = facts.some(({ uses }) => uses.calls + uses.errors > 0);
+  const untrainable = findUntrainableReason(dataset, group);
+  const failures = dataset.groups.exceptionsOf(group);
   return {
     group,
     file: locateGroup(dataset, group).file,
     size: dataset.groups.trajectoriesOf(group),
-    untrainable: findUntrainableReason(dataset, group),
+    untrainable,
     rules: none,
     rewards: isComplete ? rewards : rewards.filter(Number.isFinite),
     mean,
     spread: deviation,
-    step: formatSteps(facts),
+    failures,
+    ...describeSteps(facts, { failures, untrainable }),
     finish: formatFinishReasons(facts),
-    truncated: facts.filter(({ finishReason }) => finishReason === "length").length,
+    truncated: countTruncated(facts),
     toolErrors: callsTools ? facts.reduce((sum, { uses }) => sum + uses.errors, 0) : null,
   };
 };
 
 const unknownMoments = { mean: null, deviation: null };
 
-/** Null if no trajectory has a step. */
-const formatSteps = (facts: readonly RolloutFact[]) => {
-  const steps = new Set(facts.flatMap(({ by }) => by ?? []));
-  return steps.size === 0 ? null : Array.from(steps, formatKeyText).join(", ");
+/** The exceptions count where the first trajectory does, as in `stats --by`. */
+const describeSteps = (facts: readonly RolloutFact[], { failures, untrainable }: StepFacts) => {
+  const steps = [...new Set(facts.map(({ by }) => by))];
+  const parts = steps.map((step, at): GroupPart => {
+    const own = facts.filter(({ by }) => by === step);
+    const rewards = own.map(({ reward }) => reward).filter(Number.isFinite);
+    const counts = { size: own.length, failures: at === 0 ? failures : 0, truncated: countTruncated(own) };
+    return { step: formatKeyText(step), untrainable, rewards, ...counts };
+  });
+  return { step: parts.flatMap(({ step }) => step ?? []).join(", ") || null, parts: parts.length > 1 ? parts : null };
 };
+
+type StepFacts = Pick<GroupPart, "failures" | "untrainable">;
+
+const countTruncated = (facts: readonly RolloutFact[]) =>
+  facts.filter(({ finishReason }) => finishReason === "length").length;
 
 /** Formats as `6 stop, 2 length`, without the count if all trajectories have this reason. Null if none is known. */
 const formatFinishReasons = (facts: readonly RolloutFact[]) => {
@@ -142,7 +165,10 @@ const findUntrainableReason = (dataset: Dataset, group: number) => {
   return hasNoSampledTurn(dataset, group) ? "no sampled turn" : null;
 };
 
-const summarizeDataset = (dataset: Dataset, facts: readonly GroupFacts[]): Summary => {
+const summarizeDataset = (
+  dataset: Dataset,
+  facts: readonly GroupFacts[],
+): Omit<Summary, "notes" | "runs" | "series" | "all"> => {
   const { groups, trajectories } = composeCheckResult(dataset);
   const { rewards } = collectDistributions(dataset);
   const inputNames = dataset.sources.map(({ name, originals }) => originals?.files[0] ?? name);
@@ -155,9 +181,8 @@ const summarizeDataset = (dataset: Dataset, facts: readonly GroupFacts[]): Summa
     groups,
     trajectories,
     rules: dataset.problems.counts,
-    exceptions: dataset.scan.tally.exceptions,
-    trainable: facts.filter(({ untrainable }) => untrainable === null).length,
-    reward: { mean: rewards.mean, spread: rewards.spread, scale: findScale(rewards) },
+    stepName: getFacts(dataset).walked.stepName ?? "step",
+    scale: findScale(rewards),
     filteredOut: Object.entries(dataset.filteredOut ?? {}).flatMap(([by, counts]) =>
       counts.trajectories + counts.groups === 0 ? [] : [{ by, ...counts }],
     ),

@@ -5,7 +5,14 @@ import { isFailure, toFailure } from "../failure.ts";
 import { foreignRequestReason, isAuthorized } from "../service/http-server/check-request.ts";
 import { type Bindings, type ListenOptions, listen } from "../service/http-server/server.ts";
 import { type Host, waitForAbort } from "../system/host.ts";
-import { type Answers, maxSearchLength, parseQuery, type Query, type ReadProgress } from "./answers.ts";
+import {
+  type Answers,
+  formatRefusedFilter,
+  maxSearchLength,
+  parseQuery,
+  type Query,
+  type ReadProgress,
+} from "./answers.ts";
 import type { ReadInput } from "./group-content.ts";
 import { formatDocument, formatPolicy, pageScript, pageStyle } from "./html-export.ts";
 import { openSession, type ViewSession } from "./session.ts";
@@ -80,7 +87,7 @@ const headers = {
 const styleLink = '<link rel="stylesheet" href="page.css">';
 const html = `<!doctype html>\n${formatDocument(styleLink, ['<script src="page.js" defer></script>']).join("")}`;
 
-const answerNames = ["state", "charts", "problems", "reading", "rows", "group", "trajectory"] as const;
+const answerNames = ["state", "charts", "problems", "reading", "compare", "rows", "group", "trajectory"] as const;
 
 const createApp = (
   token: string,
@@ -135,6 +142,6 @@ const refuseFailure = (thrown: unknown) => {
   if (isFailure(thrown, "input-changed")) {
     return refuse(409, `${thrown.details.subject} changed since it was read. Reload the page`);
   }
-  if (isFailure(thrown, "invalid-filter")) return refuse(400, thrown.details.subject ?? thrown.message);
+  if (isFailure(thrown, "invalid-filter")) return refuse(400, formatRefusedFilter(thrown));
   return refuse(500, `cannot read the input (${toFailure(thrown).kind})`);
 };

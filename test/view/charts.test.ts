@@ -14,8 +14,8 @@ describe("a chart of the page", () => {
     await whenRead(page);
     const { rewards, dots }: Charts = JSON.parse((await page.ask("/api/charts")).body);
     expect(rewards).toEqual([
-      { range: [0, 0], count: 60 },
-      { range: [1, 1], count: 20 },
+      { range: [0, 0], count: 60, of: 60 },
+      { range: [1, 1], count: 20, of: 20 },
     ]);
     expect(dots.reduce((sum, { groups }) => sum + groups, 0)).toBe(20);
     for (const { mean, spread, groups } of dots) {
@@ -44,9 +44,11 @@ describe("a chart of the page", () => {
     const lines = Array.from({ length: 40 }, (_, at) => groupLine(at % 2 === 0 ? [1, 1] : [0.999, 1 - at / 1e4]));
     const page = await startView([fileOf("g.jsonl", [groupLine([-1e6, 1]), ...lines].join("\n"))]);
     const { summary } = await whenRead(page);
-    expect(summary?.reward.scale).toEqual([0.9961, 1]);
+    expect(summary?.scale).toEqual([0.9961, 1]);
     const { dots, rewards }: Charts = JSON.parse((await page.ask("/api/charts")).body);
-    expect(dots.filter(({ spread }) => spread[0] === 0)).toEqual([{ mean: [1, 1], spread: [0, 0], groups: 20 }]);
+    expect(dots.filter(({ spread }) => spread[0] === 0)).toEqual([
+      { mean: [1, 1], spread: [0, 0], groups: 20, of: 20 },
+    ]);
     expect(rewards[0]?.range[0]).toBe(-1e6);
     expect(rewards.filter(({ count }) => count > 0).length).toBeGreaterThan(10);
   });
@@ -66,8 +68,10 @@ describe("a chart of the page", () => {
     for (let at = 1; at <= 1000; at++) writeFileSync(join(folder, `step-${at}.jsonl`), groupLine([0, 1]));
     const page = await startView([folder]);
     const { summary } = await whenRead(page);
-    const { files }: Charts = JSON.parse((await page.ask("/api/charts")).body);
-    expect([summary?.groupFiles, summary?.fileCount, files.length]).toEqual([1001, 1001, 1000]);
-    expect(files.at(-1)?.file).toBe(join(folder, "step-999.jsonl"));
+    const [files] = (JSON.parse((await page.ask("/api/charts")).body) as Charts).series;
+    expect([summary?.groupFiles, summary?.fileCount, files?.values.length, files?.of]).toEqual([
+      1001, 1001, 1000, 1001,
+    ]);
+    expect(files?.values.at(-1)?.value).toBe(join(folder, "step-999.jsonl"));
   });
 });

@@ -62,7 +62,7 @@ describe("the API of the page for groups", () => {
       (_, message) => message,
     );
     const page = await startView([fileOf("g.jsonl", ['{"trajectories":[]}', spoken, groupLine([0, 1])].join("\n"))]);
-    expect((await whenRead(page)).summary?.trainable).toBe(1);
+    expect((await whenRead(page)).summary?.all.trainable).toBe(1);
     const { rows } = rowsOf((await page.ask("/api/rows")).body);
     expect(rows.map(({ untrainable }) => untrainable)).toEqual(["no trajectories", "no sampled turn", null]);
     expect(rowsOf((await page.ask("/api/rows", { trainable: true })).body).rows.map(({ group }) => group)).toEqual([2]);
@@ -76,7 +76,7 @@ describe("the API of the page for groups", () => {
       '"content":"4 0"',
       `"content":null,"tool_calls":${JSON.stringify([call])}`,
     );
-    const long = groupLine([0], { prompt: `${"a".repeat(20)}middle${"z".repeat(200)}` });
+    const long = groupLine([0], { prompt: `${"a".repeat(60)}middle${"z".repeat(200)}` });
     const prompts = [spelled, groupLine([0, 1], { prompt: "grüße" }), called, long];
     const file = fileOf("groups.jsonl", [...lines, ...prompts].join("\n"));
     const page = await startView([file]);
@@ -98,7 +98,7 @@ describe("the API of the page for groups", () => {
       ["+ 2", 0, "2 ", "?"],
       ["4 1", 1, "", ""],
       ['"grüße', 0, '{"name":"say ', '""}'],
-      ["middle", 0, `…${"a".repeat(16)}`, "z".repeat(120)],
+      ["middle", 0, `…${"a".repeat(40)}`, "z".repeat(120)],
     ] as const) {
       await found({ text });
       expect(await matchOf(text)).toEqual({ trajectory, before, text, after });

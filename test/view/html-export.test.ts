@@ -194,9 +194,11 @@ describe.skipIf(chromium === undefined)("a page in a file", { tags: "browser" },
     await page.getByRole("searchbox", { name: "search text" }).fill("other");
     await expect.poll(count).toBe("1 of 4 groups");
     await search("nothing > 1");
-    await expect.poll(count).toBe("no groups: Unknown variable: nothing");
+    await expect.poll(count).toBe("no groups: Unknown variable: nothing (did you mean metadata.nothing?)");
     await search("reward");
-    await expect.poll(count).toMatch(/^no groups: the result is neither true nor false, at .*g\.jsonl:2$/);
+    await expect
+      .poll(count)
+      .toMatch(/^no groups: the result is neither true nor false, at .*g\.jsonl:2 \(compare the value: .*\)$/);
   });
 
   it("reads a URL that is not escaped", async () => {

@@ -176,7 +176,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     const { page } = await openPage([folder]);
     await expect.poll(async () => await page.locator("line.step").count()).toBe(2);
     const chart = page.locator("figure", { has: page.getByRole("group", { name: "mean reward by file" }) });
-    expect(await chart.locator(".axis.x span").allInnerTexts()).toEqual(["step-8.jsonl", "step-10.jsonl"]);
+    expect(await chart.locator(".axis.x span").allInnerTexts()).toEqual([8, 9, 10].map((step) => `step-${step}.jsonl`));
   });
 
   it("draws the rewards of each group in one scale of colors, with axes, counts and a legend", async () => {
@@ -323,7 +323,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.getByRole("searchbox", { name: "search text" }).fill(text);
     await expect.poll(async () => await page.locator(".count").innerText()).toBe("1 of 2 groups");
     const snippet = page.locator(".rows .snippet");
-    expect(await snippet.innerText()).toMatch(/^trajectory 2: …d word word fly to "Newark" today$/);
+    expect(await snippet.innerText()).toMatch(/^trajectory 2: … (word ){7}fly to "Newark" today$/);
     expect(await snippet.locator("mark").allTextContents()).toEqual([text]);
     await page.getByText("book a flight").click();
     await page.locator(".column pre mark").waitFor();
@@ -541,7 +541,8 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     const hidden = "((cell) => cell.scrollWidth - cell.clientWidth)(document.querySelector('[aria-sort$=scending]'))";
     for (const name of ["group", "mean", "spread", "size", "trainable", "problems"]) {
       const heading = page.getByRole("columnheader", { name });
-      await heading.getByRole("button").click();
+      // A column that has no space is named above the table.
+      await page.getByRole("button", { name, exact: true }).click();
       await heading.getByText("↓").waitFor();
       expect([name, await page.evaluate(hidden)]).toEqual([name, 0]);
     }

@@ -70,6 +70,17 @@ describe("the reading list", () => {
   it("names the highest rewards with tool errors, in few characters and truncated, and the spread of solved groups", async () => {
     const lists = await readLists(fileOf("g.jsonl", lines.join("\n")));
     expect(lists).toEqual({
+      "the lowest rewards against the best of the same prompt": [
+        "reward − best reward of the prompt, then by the best reward of the group, from the lowest",
+        "short 2 0 lowest of the prompt",
+        "short 0 1 best of the prompt",
+        "lucky 1 0 lowest of the prompt",
+        "lucky 0 0.9 best of the prompt",
+      ],
+      "the lowest rewards with a tool error": [
+        "tool errors ≥ 1, and a better reward for the same prompt; by reward from the lowest",
+        "lucky 2 0.1 tool errors: 1",
+      ],
       "the highest rewards with a tool error": [
         "tool errors ≥ 1; by reward, then by tool errors, from the highest",
         "lucky 0 0.9 tool errors: 1",
@@ -98,6 +109,33 @@ describe("the reading list", () => {
     const once = await readLists(fileOf("g.jsonl", lines.join("\n")));
     const [last = "", ...others] = lines.toReversed();
     expect(await readLists(fileOf("z.jsonl", others.join("\n")), fileOf("a.jsonl", last))).toEqual(once);
+  });
+
+  it("names what got worse: prompts that were solved earlier, cut answers without a reward, and failing tools", async () => {
+    const earlier = ["fell", "kept"].map((prompt) => lineOf(prompt, [{ reward: 1 }, { reward: 0.5 }]));
+    const cut = { reward: 0, reason: "length" };
+    const later = [
+      lineOf("kept", [{ reward: 1 }, { reward: 0.75 }]),
+      lineOf("fell", [{ reward: 0.25, result: "Error: a" }, { ...cut, text: "a longer answer" }, cut]),
+    ];
+    const lists = await readLists(fileOf("1.jsonl", earlier.join("\n")), fileOf("2.jsonl", later.join("\n")));
+    expect(
+      Object.entries(lists)
+        .slice(0, 3)
+        .map(([reason, [, ...rows]]) => [reason, rows]),
+    ).toEqual([
+      [
+        "the lowest rewards against the best of the same prompt",
+        [
+          "fell 1 0 lowest of the prompt",
+          "fell 0 1 best of the prompt",
+          "kept 1 0.5 lowest of the prompt",
+          "kept 0 1 best of the prompt",
+        ],
+      ],
+      ["truncated, with the reward 0", ["fell 1 0 characters: 15", "fell 2 0 characters: 11"]],
+      ["the lowest rewards with a tool error", ["fell 0 0.25 tool errors: 1"]],
+    ]);
   });
 
   it("lists the first four trajectories of equal rank", async () => {

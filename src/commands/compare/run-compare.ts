@@ -50,7 +50,7 @@ export const printComparison = async (context: Context, options: CompareOptions)
   // The error shows the problems of one input.
   if (others.length > 0) screen.notice(`${typed.b} has errors, too (see \`rollcall check\`)`);
   const problems = results.flatMap((result) => result.problems);
-  const { changed, ownMetrics, pairing, meansOfAll, steps, ...rest } = comparison;
+  const { changed, changes, ownMetrics, pairing, meansOfAll, steps, ...rest } = comparison;
   const listed: CompareDocument["changed"][number][] = [];
   for (const pair of changed.slice(0, typed.limit))
     listed.push(await describePair(datasets, pair, { ...typed, key: pairing.name }));

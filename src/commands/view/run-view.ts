@@ -77,8 +77,7 @@ const writePage = async (context: Context, typed: ViewOptions, file: string) => 
   if (failure) throw failure;
 };
 
-/** The page shows steps as `stats --by step` does. */
-const measures = { by: "step" };
+const measures = { hasSteps: true, hasPrompts: true };
 
 /** `view` prints the URL after this time, so that an unreadable input can fail first. */
 const openDelayMs = 200;
@@ -133,16 +132,30 @@ const openInput = async (context: Context, typed: ViewOptions, onRead: OnRead): 
   if (files.length === 0 && (flags.local || flags.profile === "local"))
     return await openLoggedGroups(context, typed, onRead);
   const settings = await readEffectiveSettings(context);
+  const runs =
+    files.length === 2 && !files.includes("-") ? { names: files, read: openRuns(context, typed) } : undefined;
   return async () => {
     // The detector starts before reading, so that it finds changes during reading.
     const hasChanged = createChangeDetector(files, host);
     const shown = { measures, onProgress: onRead, onFetched: onRead };
     const needs = { settings, split: settings.get("split"), continuesAfterErrors: true, ...shown };
     const dataset = await readInputs(context, typed, needs);
-    printInputNotes(context, dataset, typed);
+    const notes = printInputNotes(context, dataset, typed);
     await printSkippedFiles(context, dataset);
-    return { dataset, inputOptions: toShownOptions(typed), hasChanged };
+    return { dataset, notes, runs, inputOptions: toShownOptions(typed), hasChanged };
   };
+};
+
+/** The page compares two inputs, if the reader asks for that. */
+const openRuns = (context: Context, typed: ViewOptions) => async () => {
+  const datasets: Dataset[] = [];
+  for (const file of typed.file) {
+    // Each input would be sampled and divided without the other, which would break pairs.
+    const one = { ...typed, file: [file], sample: undefined, shard: undefined };
+    const needs = { subject: file, measures, continuesAfterErrors: true };
+    datasets.push(context.closeAtEnd(await readInputs(context, one, needs)));
+  }
+  return datasets;
 };
 
 /** The `log` command on the page selects a group by number, without `--sample`. */
@@ -192,6 +205,7 @@ const openLoggedGroups = async (context: Context, typed: ViewOptions, onRead: On
     const dataset = await applySelection(context, all, options);
     return {
       dataset,
+      notes: dataset.note === undefined ? [] : [dataset.note],
       inputOptions: { files: [name], options: [] },
       logged: selectLogged(dataset, logged),
       hasChanged: async () => {

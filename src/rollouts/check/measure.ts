@@ -9,9 +9,10 @@ import { FactColumns } from "../facts/fact-columns.ts";
 import { counts, mapFacts, walkedIndexes } from "../facts/facts.ts";
 import { divisionNames, groupKeyNames } from "../index/ambiguous-groups.ts";
 import { openGroupKeyReader } from "../index/group-key.ts";
-import { comparedStepNames } from "../index/step-columns.ts";
+import { comparedStepNames, stepHolders } from "../index/step-columns.ts";
 import { createTrajectoryFacts, type TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { scores } from "./messages.ts";
+import { hashSteps } from "./policy-steps.ts";
 import { makers, toolCalls } from "./tool-calls.ts";
 import { findToolName, isErrorResult } from "./tool-results.ts";
 import { inspectTrajectory } from "./trajectory.ts";
@@ -20,6 +21,8 @@ import { openPromptReader } from "./trajectory-prompt.ts";
 /** The keys that are stored for each trajectory, in the notation of --group-by. */
 export type MeasuredKeys = Readonly<{
   by?: string | undefined;
+  /** True if the value of `by` is that of the first step column. */
+  hasSteps?: boolean;
   /** Default: no key, because a million keys take much memory. */
   key?: readonly string[] | undefined;
   /** True if rows have the digests of prompts, and the keys of tasks that all trajectories have. */
@@ -60,6 +63,7 @@ export interface Measurer {
 
 export const openMeasurer = (keys: MeasuredKeys): Measurer => {
   const [readBy, readKey] = [openKeyReader(keys.by === undefined ? undefined : [keys.by]), openKeyReader(keys.key)];
+  const readStep = openStepReader();
   const readPrompt = openPromptReader();
   const taskNames = [...new Set([...groupKeyNames, ...comparedStepNames, ...divisionNames])];
   const taskReaders = new Map(taskNames.map((name) => [name, openKeyReader([name])]));
@@ -75,7 +79,8 @@ export const openMeasurer = (keys: MeasuredKeys): Measurer => {
   return {
     addFacts,
     addKeys: (holder, facts, into, row) => {
-      const [by, key] = [readBy(holder, facts.node), readKey(holder, facts.node)];
+      const by = keys.hasSteps ? readStep(holder, facts, into) : readBy(holder, facts.node);
+      const key = readKey(holder, facts.node);
       if (!keys.hasPrompts) return into.setKeys(row, { by, key });
       const tasks = readTasks(holder, facts.node, row, into.tasks);
       into.setKeys(row, { by, key, prompt: readPrompt(holder.table, facts), isGreeted: facts.hasGreeting, tasks });
@@ -88,6 +93,27 @@ const openKeyReader = (names: readonly string[] | undefined) => {
   if (names === undefined) return () => undefined;
   const read = openGroupKeyReader(names);
   return (holder: json.JsonValue, node: number) => read({ table: holder.table, node }, ignore) ?? read(holder, ignore);
+};
+
+/** Reads the first step column that an input has. A trajectory with another column has no step. */
+const openStepReader = () => {
+  const holders = ["", ...stepHolders.map((holder) => `${holder}.`)];
+  const readers = comparedStepNames.flatMap((name) =>
+    holders.map((holder) => ({ name, read: openKeyReader([`${holder}${name}`]) })),
+  );
+  return (holder: json.JsonValue, { node, steps }: TrajectoryFacts, into: FactColumns) => {
+    // Most groups have no step, and trying all columns takes 0.2 ms.
+    const isInHolder = () =>
+      hashSteps(holder.table, holder.node) > 0 || json.memberAt(holder, "metadata") !== undefined;
+    if (steps === 0 && (holder.node === node || !isInHolder())) return undefined;
+    for (const { name, read } of readers) {
+      const step = name === (into.stepName ?? name) ? read(holder, node) : undefined;
+      if (step === undefined) continue;
+      into.stepName = name;
+      return step;
+    }
+    return undefined;
+  };
 };
 
 const ignore = () => undefined;

@@ -4,8 +4,9 @@ import { type Span, sliceText } from "../../json/json-bytes.ts";
 import { type JsonReader, nodeSize } from "../../json/reader.ts";
 import { Kind, kindAt, mapMembers, Shape } from "../../json/shape.ts";
 import * as json from "../../json/table.ts";
-import { digestBytes } from "../index/column.ts";
+import { digestBytes } from "../index/digests.ts";
 import { createMessageFacts, type MessageFacts } from "../index/trajectory-facts.ts";
+import { splitTemplate } from "../messages/chat-marks.ts";
 import { recorderKey } from "../messages/recorder-keys.ts";
 import { inspectMessages } from "./messages.ts";
 
@@ -28,6 +29,13 @@ export const findPromptOf = (trajectory: json.JsonValue): Prompt & MessageFacts 
   inspectMessages(messages.table, messages.node, facts, () => undefined);
   return { list: messages.node, ...facts };
 };
+
+/** What remains of the marks in a prompt that was decoded without special tokens, such as verl's. */
+const bareTurn = /^(?:system\n[\s\S]*?\n)?(?:user|human)\n([\s\S]*?)\n(?:assistant|model)(?:\n|$)/i;
+
+/** Returns the first turn of the user in a prompt that a chat template formatted, and any other text as it is. */
+export const findTask = (prompt: string): string =>
+  splitTemplate(prompt)?.find(({ role }) => role === "user")?.text ?? bareTurn.exec(prompt)?.[1] ?? prompt;
 
 /** Returns a function that returns the start of the digest of a prompt in Latin-1; undefined if it is unknown. */
 export const openPromptReader = () => {

@@ -1,7 +1,7 @@
 /** Assembles the lines of a growing file into groups. */
 
-import { digestBytes } from "../index/column.ts";
 import type { InputKeys } from "../index/dedup-keys.ts";
+import { digestBytes } from "../index/digests.ts";
 import { type GroupedPart, type GroupingOptions, openGroupDigest, openGrouping } from "../index/groups.ts";
 import type { ScanResult } from "../index/scan-result.ts";
 

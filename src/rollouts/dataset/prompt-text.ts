@@ -4,7 +4,7 @@ import { isObject } from "../../json/json-bytes.ts";
 import { requireFault } from "../../json/reader.ts";
 import * as table from "../../json/table.ts";
 import { cutText } from "../../text/sentences.ts";
-import { findPromptOf } from "../check/trajectory-prompt.ts";
+import { findPromptOf, findTask } from "../check/trajectory-prompt.ts";
 import { findGroupKey, openGroupKeyReader, parseKeyText } from "../index/group-key.ts";
 import { getPart, type IndexedGroups, readPartStart } from "./locate.ts";
 
@@ -101,7 +101,8 @@ const parsePrompt = (trajectory: table.JsonValue) => {
     if (value.node === firstTurn) break;
     const message = table.parseValue(value);
     if (!isObject(message)) continue;
-    const line = shorten(joinText(message.content));
+    const text = joinText(message.content);
+    const line = shorten(message.role === "user" ? findTask(text) : text);
     if (message.role === "user" && line !== "") return line;
     first ||= line;
   }

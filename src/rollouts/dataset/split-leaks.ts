@@ -1,6 +1,7 @@
 /** Finds the groups whose prompts another dataset also has. */
 
-import { Digests, DigestTable, NumberColumn } from "../index/column.ts";
+import { NumberColumn } from "../index/column.ts";
+import { Digests, DigestTable } from "../index/digests.ts";
 import { locateLine } from "../input/source.ts";
 import { toFileLine } from "../rules/positions.ts";
 import { ReadWindow } from "./group-bytes.ts";

@@ -94,6 +94,8 @@ const useFields = { tool: 0, calls: 1, errors: 2, unanswered: 3 };
 /** Takes 8 bytes for a row, 4 for each of its facts, and 16 for each of its tools. */
 export class FactColumns {
   readonly by = new TextColumn();
+  /** The name of the step column that `by` has. */
+  stepName: string | undefined;
   readonly key = new TextColumn();
   readonly prompt = new TextColumn();
   /** The values of the recorded keys that all rows have. */
@@ -206,6 +208,7 @@ export class FactColumns {
   }
 
   copyRows(from: FactColumns, rows: readonly number[]) {
+    this.stepName ??= from.stepName;
     const walked = new Int32Array(walkedNames.length);
     for (const row of rows) {
       from.forEachUse(row, (tool, calls, errors, unanswered) => {

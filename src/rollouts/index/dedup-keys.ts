@@ -1,6 +1,6 @@
 /** Assigns dedup keys to groups. */
 import { createHash } from "node:crypto";
-import { Digests, DigestTable, digestBytes } from "./column.ts";
+import { Digests, DigestTable, digestBytes } from "./digests.ts";
 import type { Groups } from "./groups.ts";
 
 export const dedupKeyBytes = digestBytes;

@@ -37,7 +37,7 @@ const knownNames = new Set([...variableNames, ...facts.map(({ name }) => name)])
 /** @throws Failure `invalid-filter`, `nested-too-deeply` */
 type TrajectoryFilter = (variables: Variables, locate: () => string) => boolean | "absent";
 
-type Variables = Readonly<{ trajectory: JsonObject; group: JsonObject; facts: JsonObject }>;
+type Variables = Readonly<{ trajectory: JsonObject; group: JsonObject; facts: JsonObject; holder: JsonObject }>;
 
 const withFilterFailure = <Result>(text: string, run: () => Result, locate?: () => string) => {
   try {
@@ -130,13 +130,13 @@ const unknownName = (text: string, summary: string) => {
   return invalidFilter(text, summary, undefined, hint);
 };
 
-const toVariables = ({ trajectory, group, facts }: Variables) => {
+const toVariables = ({ trajectory, group, facts, holder }: Variables) => {
   const { reward, messages_and_choices: turns } = trajectory;
   const messages = Array.isArray(turns) ? turns.map((turn: unknown) => findChoiceMessage(turn) ?? turn) : [];
   // In V8, a spread can be 20 times slower than this loop.
   const variables: Record<string, unknown> = { reward, messages, trajectory, group };
   for (const name in fieldDefaults) variables[name] = trajectory[name] ?? fieldDefaults[name];
-  for (const name of stepNames) variables[name] ??= findStep(trajectory, name);
+  for (const name of stepNames) variables[name] ??= findStep(trajectory, name) ?? findStep(holder, name);
   for (const name in facts) variables[name] = facts[name];
   return variables;
 };
@@ -159,6 +159,8 @@ type FilteredGroup = Readonly<{
   /** For each trajectory; none if the expression names no fact. */
   facts?: readonly JsonObject[];
   exceptions: number;
+  /** The members of the group, whose steps are those of trajectories without the column. */
+  holder?: JsonObject | undefined;
   /** A trajectory is solved if its reward is at least this. */
   pass?: number | undefined;
   locate: () => string;
@@ -171,7 +173,7 @@ type FilteredGroup = Readonly<{
  */
 export const filterTrajectories = (
   isTrue: TrajectoryFilter,
-  { group, trajectories, facts: measured = [], exceptions, pass, locate }: FilteredGroup,
+  { group, trajectories, facts: measured = [], exceptions, holder = {}, pass, locate }: FilteredGroup,
 ) => {
   let absent = 0;
   const rewards = listRewards(trajectories);
@@ -182,7 +184,7 @@ export const filterTrajectories = (
     const reward = rewards[at] ?? Number.NaN;
     // These two need no walk.
     const ofReward = { advantage: Number.isFinite(reward) ? reward - mean : null, solved: isSolved(reward, pass) };
-    const result = isTrue({ trajectory, group: ofGroup, facts: { ...measured[at], ...ofReward } }, locate);
+    const result = isTrue({ trajectory, group: ofGroup, facts: { ...measured[at], ...ofReward }, holder }, locate);
     if (result === "absent") absent++;
     return result === true ? [at] : [];
   });

@@ -1,6 +1,7 @@
 /** Puts parts into groups. */
 import { createHash } from "node:crypto";
-import { Digests, digestBytes, NumberColumn } from "./column.ts";
+import { NumberColumn } from "./column.ts";
+import { Digests, digestBytes } from "./digests.ts";
 import type { Parts } from "./parts.ts";
 
 export const groupOpening = Buffer.from('{"trajectories":[');

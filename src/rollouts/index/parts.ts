@@ -1,7 +1,8 @@
 /** Stores the index of all parts, in 50 MB per million parts. */
 
 import type { Span } from "../../json/json-bytes.ts";
-import { Digests, NumberColumn } from "./column.ts";
+import { NumberColumn } from "./column.ts";
+import { Digests } from "./digests.ts";
 import { type FactsOptions, TrajectoryColumns } from "./trajectory-columns.ts";
 
 /** A class, because V8 would recompile the checker when a literal makes a second object. */

@@ -35,7 +35,7 @@ export const compareDatasets = async (a: Dataset, b: Dataset, { pairBy, signal, 
   const sides: Sides = { a: await openSide(a, pairing, breaks), b: await openSide(b, pairing, breaks) };
   const counts = countPools(sides, options);
   const rewarded: (PairedMeans & { readonly pair: Pair })[] = [];
-  const changes: Change[] = [];
+  const found: (Change & { readonly pair: Pair })[] = [];
   const estimates = options.tries.map((k): { k: number; pairs: MaybePair[]; all: MaybePair[] } => ({
     k,
     pairs: [],
@@ -45,7 +45,7 @@ export const compareDatasets = async (a: Dataset, b: Dataset, { pairBy, signal, 
   for (const pair of counts.common) {
     if (breaks.isDue(1000 * (pair.a.rows.length + pair.b.rows.length))) await breaks.take();
     const [a, b] = [readRewards(sides.a, pair.a, options), readRewards(sides.b, pair.b, options)];
-    if (a.state && b.state) changes.push({ from: a.state, to: b.state });
+    if (a.state && b.state) found.push({ from: a.state, to: b.state, pair });
     if (!pair.isPaired) continue;
     for (const { k, pairs, all } of estimates) {
       if (a.tries < k || b.tries < k) continue;
@@ -61,6 +61,8 @@ export const compareDatasets = async (a: Dataset, b: Dataset, { pairBy, signal, 
   const metrics = await compareMetrics(sides, counts.pairs, breaks);
   const changed = rewarded.filter((pair) => size(pair) > rewardTolerance);
   const sorted = await sortWithBreaks(changed, (x, y) => size(y) - size(x), breaks);
+  const meansOf = new Map(rewarded.map(({ pair, ...means }) => [pair, means]));
+  const changes = found.map((change) => ({ ...change, means: meansOf.get(change.pair) }));
   await breaks.take();
   return {
     a: sides.a.counts,
@@ -82,6 +84,8 @@ export const compareDatasets = async (a: Dataset, b: Dataset, { pairBy, signal, 
     divisions: compareDivisions(sides, rewarded),
     steps: findSteps(sides),
     transitions: countTransitions(changes),
+    /** The pairs whose rewards are known, or of which a side failed. */
+    changes,
     metrics,
     finish_reasons: compareFinishes(sides.a, sides.b),
     pairing: { name: pairing.name, candidate },

@@ -21,6 +21,7 @@ type Row = Trajectory & { readonly row: number };
 type Group = Readonly<{ best: Row; worst: Row; rows: readonly Row[]; deviation: number }>;
 
 export interface ReadingList {
+  readonly topic: "what got worse" | "what else to read";
   readonly reason: string;
   readonly selectedBy: string;
   readonly trajectories: readonly (Trajectory & { readonly why: string })[];
@@ -40,7 +41,11 @@ interface Candidate {
 export const chooseReading = (dataset: Dataset): readonly ReadingList[] => {
   const facts = getFacts(dataset);
   const groups = listGroups(dataset, facts);
-  const lists = [...listByFacts(facts, groups), listSometimesSolved(groups), listSingleMetrics(facts, groups)];
+  const others = [...listByFacts(facts, groups), listSometimesSolved(groups), listSingleMetrics(facts, groups)];
+  const lists = [
+    ...listWorse(facts, groups).map((list) => ({ topic: "what got worse" as const, ...list })),
+    ...others.map((list) => ({ topic: "what else to read" as const, ...list })),
+  ];
   return lists.filter(({ trajectories }) => trajectories.length > 0);
 };
 
@@ -54,7 +59,7 @@ const listGroups = ({ groups }: Dataset, { columns }: Facts) =>
     return best && worst ? { best, worst, rows, deviation: standardDeviation(rows.map(({ reward }) => reward)) } : [];
   }).flat();
 
-const toList = (reason: string, selectedBy: string, candidates: Candidate[]): ReadingList => {
+const toList = (reason: string, selectedBy: string, candidates: Candidate[]): Omit<ReadingList, "topic"> => {
   const first = keepFirst(candidates).flatMap(({ trajectories }) => trajectories);
   return { reason, selectedBy, trajectories: first.slice(0, maxListed) };
 };
@@ -71,7 +76,54 @@ const compareRanks = (a: readonly number[], b: readonly number[]) => {
 
 const read = ({ group, trajectory, reward }: Row, why: string) => ({ group, trajectory, reward, why });
 
-const listByFacts = ({ walked }: Facts, groups: readonly Group[]): readonly ReadingList[] => {
+const listWorse = ({ walked }: Facts, groups: readonly Group[]) => {
+  const bestOf = new Map<unknown, Row>();
+  /** A group has one prompt, also if it is unknown. */
+  const promptOf = ({ best }: Group) => walked.prompt.at(best.row) ?? best.group;
+  for (const group of groups) {
+    const best = bestOf.get(promptOf(group));
+    if (!best || group.best.reward > best.reward) bestOf.set(promptOf(group), group.best);
+  }
+  const fallen = new Map<unknown, Candidate>();
+  const [cut, failed]: [Candidate[], Candidate[]] = [[], []];
+  for (const group of groups) {
+    const prompt = promptOf(group);
+    const best = bestOf.get(prompt) ?? group.best;
+    const rank = [group.worst.reward - best.reward, group.best.reward];
+    const known = fallen.get(prompt);
+    const isFirst = group.worst.reward < best.reward && (!known || compareRanks(rank, known.rank) < 0);
+    const pair = [read(group.worst, "lowest of the prompt"), read(best, "best of the prompt")];
+    if (isFirst) fallen.set(prompt, { rank, trajectories: pair });
+    for (const row of group.rows) {
+      const { uses, finishReason } = walked.at(row.row);
+      const { errors } = uses;
+      const characters = walked.walkedAt(row.row, walkedIndexes.characters);
+      const isCut = finishReason === "length" && row.reward === 0;
+      if (isCut) addCandidate(cut, [-characters], read(row, `characters: ${characters}`));
+      if (errors > 0 && row.reward < best.reward)
+        addCandidate(failed, [row.reward, -errors], read(row, `tool errors: ${errors}`));
+    }
+  }
+  return [
+    toList(
+      "the lowest rewards against the best of the same prompt",
+      "reward − best reward of the prompt, then by the best reward of the group, from the lowest",
+      [...fallen.values()],
+    ),
+    toList("truncated, with the reward 0", "finish reason length, and reward 0; by characters from the highest", cut),
+    toList(
+      "the lowest rewards with a tool error",
+      "tool errors ≥ 1, and a better reward for the same prompt; by reward from the lowest",
+      failed,
+    ),
+  ];
+};
+
+const addCandidate = (list: Candidate[], rank: readonly number[], trajectory: Candidate["trajectories"][number]) => {
+  if (list.push({ rank, trajectories: [trajectory] }) > maxCandidates) keepFirst(list);
+};
+
+const listByFacts = ({ walked }: Facts, groups: readonly Group[]) => {
   const rows = groups.flatMap((group) => group.rows);
   const rewards = Float64Array.from(rows, ({ reward }) => reward).sort();
   const turnsOf = ({ row }: Row) => walked.walkedAt(row, walkedIndexes.turns);
@@ -88,9 +140,7 @@ const listByFacts = ({ walked }: Facts, groups: readonly Group[]): readonly Read
     } = walked.at(row.row);
     const [turns, characters] = [turnsOf(row), charactersOf(row)];
     const isHigh = reward >= high && reward > (rewards[0] ?? 0);
-    const add = (list: Candidate[], rank: readonly number[], why: string) => {
-      if (list.push({ rank, trajectories: [read(row, why)] }) > maxCandidates) keepFirst(list);
-    };
+    const add = (list: Candidate[], rank: readonly number[], why: string) => addCandidate(list, rank, read(row, why));
     if (errors > 0) add(failed, [-reward, -errors], `tool errors: ${errors}`);
     if (isHigh && turns > 0 && characters <= few) add(short, [characters, -reward], `characters: ${characters}`);
     if (isHigh && finishReason === "length") add(cut, [-reward, -characters], "finish reason: length");

@@ -11,6 +11,8 @@ interface ChartProps {
   x: readonly ComponentChildren[];
   y: readonly [name: string, top: string, bottom: string];
   legend?: ComponentChildren;
+  /** A second, low drawing with an axis from 0. */
+  below?: { top: string; children: ComponentChildren } | undefined;
   children: ComponentChildren;
 }
 
@@ -21,7 +23,7 @@ const onArrowKey = (event: KeyboardEvent & { currentTarget: SVGSVGElement }) => 
   moveFocus(event.currentTarget, "a", /Right|Down/.test(event.key) ? 1 : -1);
 };
 
-const Chart = ({ name, caption = name, x, y: [axis, top, bottom], legend, children }: ChartProps) => (
+export const Chart = ({ name, caption = name, x, y: [axis, top, bottom], legend, below, children }: ChartProps) => (
   <figure>
     <figcaption>
       <b>{caption}</b> {legend}
@@ -35,6 +37,15 @@ const Chart = ({ name, caption = name, x, y: [axis, top, bottom], legend, childr
     <svg role="group" aria-label={name} tabindex={0} onKeyDown={onArrowKey}>
       {children}
     </svg>
+    {below && [
+      <div class="axis y">
+        {below.top}
+        <span>0</span>
+      </div>,
+      <svg class="below" aria-hidden="true">
+        {below.children}
+      </svg>,
+    ]}
     <div class="axis x">
       {x.map((text, at) => (
         <span key={at}>{text}</span>
@@ -45,7 +56,7 @@ const Chart = ({ name, caption = name, x, y: [axis, top, bottom], legend, childr
 
 type FilterLinkProps = { name: string; filter: Partial<Query>; children: ComponentChildren };
 
-const FilterLink = ({ name, filter, children }: FilterLinkProps) => {
+export const FilterLink = ({ name, filter, children }: FilterLinkProps) => {
   const { href, ...link } = useFilter(filter);
   return (
     <a href={href} {...link} aria-label={name} tabindex={-1}>
@@ -55,8 +66,8 @@ const FilterLink = ({ name, filter, children }: FilterLinkProps) => {
   );
 };
 
-const toX = (value: number, from: number, to: number) => `${2 + relativePosition(value, from, to) * 96}%`;
-const toY = (value: number, from: number, to: number) => `${90 - relativePosition(value, from, to) * 76}%`;
+export const toX = (value: number, from: number, to: number) => `${2 + relativePosition(value, from, to) * 96}%`;
+export const toY = (value: number, from: number, to: number) => `${90 - relativePosition(value, from, to) * 76}%`;
 
 const middleOf = ([from, to]: Range) => from / 2 + to / 2;
 
@@ -68,12 +79,12 @@ const findEnds = (values: readonly number[], [from, to]: RewardBounds) => {
 };
 
 const maxLabels = 8;
-const maxCountCharacters = 40;
+export const maxCountCharacters = 40;
 
 export const RewardChart = ({ bars }: { bars: Charts["rewards"] }) => {
   const { scale } = usePage();
   const styleOf = useRewardStyle();
-  const highest = Math.max(1, ...bars.map(({ count }) => count));
+  const highest = Math.max(1, ...bars.map(({ of }) => of));
   const slotWidth = 100 / Math.max(1, bars.length);
   const width = Math.min(slotWidth * 0.84, 12);
   const isCounted = bars.length * formatCount(highest).length <= maxCountCharacters;
@@ -86,18 +97,28 @@ export const RewardChart = ({ bars }: { bars: Charts["rewards"] }) => {
       y={["", formatCount(highest), "0"]}
       legend={[start, <i class="gradient" />, end]}
     >
-      {bars.map(({ range, count }, at) => {
-        if (count === 0) return null;
-        const height = Math.max(1.5, (count / highest) * 84);
+      {bars.map(({ range, count, of }, at) => {
+        if (of === 0) return null;
+        const heightOf = (rewards: number) => (rewards === 0 ? 0 : Math.max(1.5, (rewards / highest) * 84));
         const middle = (at + 0.5) * slotWidth;
-        const [x, y] = [`${middle - width / 2}%`, `${100 - height}%`];
+        const bar = (className: string, height: number) => (
+          <rect
+            class={className}
+            style={styleOf(middleOf(range))}
+            x={`${middle - width / 2}%`}
+            y={`${100 - height}%`}
+            width={`${width}%`}
+            height={`${height}%`}
+          />
+        );
         const name = `${pluralizeCount(count, "trajectory")} with a reward of ${formatRange(range)}`;
         return (
           <FilterLink key={at} name={name} filter={{ reward: range }}>
             <rect fill="transparent" x={`${at * slotWidth}%`} width={`${slotWidth}%`} height="100%" />
-            <rect class="bar" style={styleOf(middleOf(range))} x={x} y={y} width={`${width}%`} height={`${height}%`} />
-            {isCounted && (
-              <text x={`${middle}%`} y={`${98 - height}%`}>
+            {count < of && bar("rest", heightOf(of))}
+            {bar("bar", heightOf(count))}
+            {isCounted && count > 0 && (
+              <text x={`${middle}%`} y={`${98 - heightOf(of)}%`}>
                 {formatCount(count)}
               </text>
             )}
@@ -121,60 +142,30 @@ export const SpreadChart = ({ dots }: { dots: Charts["dots"] }) => {
     scale,
   );
   const spreads = findEnds([0, ...dots.map(({ spread }) => spread[1])], [0, scale[1] / 2 - scale[0] / 2]);
-  const sorted = dots.toSorted((a, b) => b.groups - a.groups);
-  const largest = sorted[0]?.groups ?? 1;
+  const sorted = dots.toSorted((a, b) => b.of - a.of);
+  const largest = sorted[0]?.of ?? 1;
   return (
     <Chart
       name="groups by mean and spread"
       caption="groups"
       x={[means.start, "mean", means.end]}
       y={["spread", spreads.end, "0"]}
-      legend="A larger dot has more groups. A hollow dot has equal rewards."
+      legend="larger: more groups, hollow: equal rewards"
     >
-      {sorted.map(({ mean, spread, groups }) => {
+      {sorted.map(({ mean, spread, groups, of }) => {
         const range = `a mean of ${formatRange(mean)} and a spread of ${formatRange(spread)}`;
         const [x, y] = [toX(middleOf(mean), means.min, means.max), toY(middleOf(spread), 0, spreads.max || 1)];
-        const radius = 2.5 + 6 * Math.sqrt(groups / largest);
+        const radiusOf = (count: number) => 2.5 + 6 * Math.sqrt(count / largest);
         const style = { ...styleOf(middleOf(mean)), ...(spread[1] === 0 && { fill: "transparent" }) };
         return (
           <FilterLink key={range} name={`${pluralizeCount(groups, "group")} with ${range}`} filter={{ mean, spread }}>
-            <circle class="dot" style={style} cx={x} cy={y} r={radius} />
-            {dots.length <= maxLabels && (
-              <text x={x} y={y} dy={-radius - 3}>
+            {groups < of && <circle class="rest" cx={x} cy={y} r={radiusOf(of)} />}
+            {groups > 0 && <circle class="dot" style={style} cx={x} cy={y} r={radiusOf(groups)} />}
+            {dots.length <= maxLabels && groups > 0 && (
+              <text x={x} y={y} dy={-radiusOf(of) - 3}>
                 {formatCount(groups)}
               </text>
             )}
-          </FilterLink>
-        );
-      })}
-    </Chart>
-  );
-};
-
-/** `of` includes files that the chart omits. */
-export const FileChart = ({ files, of }: { files: Charts["files"]; of: number }) => {
-  const styleOf = useRewardStyle();
-  const means = files.flatMap(({ mean }) => mean ?? []);
-  const { min, max, start, end } = findEnds(means, usePage().scale);
-  const dots = files.flatMap(({ mean, ...file }, at) =>
-    mean === null ? [] : [{ ...file, mean, x: toX(at, 0, files.length - 1), y: toY(mean, min, max) }],
-  );
-  const isPart = files.length > 0 && files.length < of;
-  return (
-    <Chart
-      name="mean reward by file"
-      legend={isPart && `the first ${formatCount(files.length)} of ${pluralizeCount(of, "file")}`}
-      x={[files[0], files.at(-1)].map((file) => file?.file.split("/").at(-1))}
-      y={["mean", end, start]}
-    >
-      {dots.slice(1).map(({ file, x, y }, at) => (
-        <line key={file} class="step" x1={dots[at]?.x} y1={dots[at]?.y} x2={x} y2={y} />
-      ))}
-      {dots.map(({ file, mean, groups, trainable, x, y }) => {
-        const name = `${file}: a mean of ${formatMeasure(mean)}, ${trainable} of ${pluralizeCount(groups, "group")} trainable`;
-        return (
-          <FilterLink key={file} name={name} filter={{ file }}>
-            <circle class="dot" style={styleOf(mean)} cx={x} cy={y} r={5} />
           </FilterLink>
         );
       })}

@@ -7,6 +7,7 @@ import {
   findValue,
   formatIndented,
   itemsOf,
+  parseRawJson,
   type RawJson,
   textAt,
   tryParseRawJson,
@@ -27,7 +28,7 @@ const parseTrajectory = (json = "") => {
   if (value?.kind !== "object") return undefined;
   const items = itemsOf(findValue(value, "messages_and_choices"));
   return {
-    turns: (from: number, to?: number) => toTurns(items.slice(0, to), from),
+    turns: (from: number, to?: number) => toTurns(items.slice(0, to), from).map(foldThoughts),
     others: value.members.filter(({ key }) => key !== "messages_and_choices" && key !== "reward"),
     indented: () => formatIndented(value),
   };
@@ -212,7 +213,7 @@ const Message = ({ turn, findings = [], isTinted = false, other, otherName }: Me
       </h3>
       <Parts
         parts={parts}
-        tokens={isTinted ? tokensOfText(turn) : []}
+        tokens={isTinted ? tokensOf(turn) : []}
         lines={lines}
         others={isEqual ? undefined : other?.parts}
       />
@@ -221,6 +222,32 @@ const Message = ({ turn, findings = [], isTinted = false, other, otherName }: Me
       <ProblemList findings={findings.filter(({ message_at: at }) => positions.includes(at ?? -1))} />
     </li>
   );
+};
+
+/** Some models write their reasoning into the content. The template can have written the first tag. */
+const thought =
+  /<(think|thinking|reasoning)>([\s\S]*?)(?:<\/\1>|$)|^((?:(?!<(?:think|thinking|reasoning)>)[\s\S])*?)<\/(?:think|thinking|reasoning)>/g;
+
+const foldThoughts = (turn: Turn): Turn =>
+  turn.role === "assistant" ? { ...turn, parts: turn.parts.flatMap(splitThoughts) } : turn;
+
+const splitThoughts = (part: ContentPart): readonly ContentPart[] => {
+  if (part.kind !== "said" || part.value.kind !== "text") return [part];
+  const { text } = part.value;
+  const parts: ContentPart[] = [];
+  let end = 0;
+  const addText = (said: string) => {
+    if (said.trim() === "" && text.trim() !== "") return;
+    parts.push({ kind: "said", value: parseRawJson(JSON.stringify(said)) });
+  };
+  for (const { 0: whole, 2: inside, 3: before = "", index } of text.matchAll(thought)) {
+    if (index > end) addText(text.slice(end, index));
+    parts.push({ kind: "thought", text: (inside ?? before).trim() });
+    end = index + whole.length;
+  }
+  if (end === 0) return [part];
+  addText(text.slice(end).trimStart());
+  return parts;
 };
 
 interface PartsProps {
@@ -243,8 +270,9 @@ const Parts = ({ parts, others, ...shown }: PartsProps) =>
 
 type PartProps = Omit<PartsProps, "parts" | "others"> & { part: ContentPart; other: ContentPart | undefined };
 
-const PartView = ({ part, tokens = [], lines, other }: PartProps) => {
+const PartView = ({ part, tokens: all = [], lines, other }: PartProps) => {
   const text = textOfPart(part);
+  const tokens = part.kind === "said" ? alignTokens(all, text) : [];
   const shown = { text, lines, other: other && textOfPart(other) };
   switch (part.kind) {
     case "call": {
@@ -275,7 +303,7 @@ const PartView = ({ part, tokens = [], lines, other }: PartProps) => {
     case "other":
       return <FoldedText {...shown} title="other fields" />;
     case "thought":
-      return <FoldedText title={`reasoning, ${formatCount(text.length)} characters`} {...shown} kind="prose" />;
+      return <FoldedText title={`reasoning, ${formatCount(text.length)} characters`} text={text} kind="prose" />;
     case "media": {
       const picture = imageSource(part);
       return picture === undefined ? <LongText {...shown} /> : <img src={picture} alt="in the message" />;
@@ -309,11 +337,8 @@ export const tokensOf = ({ choiceMembers }: Turn): readonly Token[] => {
   });
 };
 
-/** Returns no tokens if the turn has several texts. */
-const tokensOfText = (turn: Turn) => {
-  const [text, ...others] = turn.parts.flatMap((part) => (part.kind === "said" ? formatIndented(part.value) : []));
-  if (text === undefined || others.length > 0) return [];
-  const tokens = tokensOf(turn);
+/** Returns the tokens of the last part that is `text`. */
+const alignTokens = (tokens: readonly Token[], text: string) => {
   const start = tokens
     .map((token) => token.text)
     .join("")

@@ -7,7 +7,7 @@ import { Conversation, Fold, LongText, textOfParts, useTrajectory } from "./conv
 import { Command, CopyablePosition } from "./copy.tsx";
 import { commonFolder, Snippet } from "./groups.tsx";
 import { MarkdownButton } from "./markdown.tsx";
-import { NavigationBar, nameOfList, useLink, usePage } from "./navigation.tsx";
+import { NavigationBar, nameOfGroup, nameOfList, useLink, usePage } from "./navigation.tsx";
 import {
   formatAdvantage,
   formatCount,
@@ -32,10 +32,18 @@ let chosenOrder: { by: string; isDescending: boolean } | undefined;
 
 type RankedTrajectory = TrajectorySummary & { at: number };
 
+/** Puts the best trajectory of a run next to that of the other run, and so on. */
+const rankByRun = (members: readonly TrajectorySummary[]) => {
+  const all = members.map((member, at) => ({ ...member, at }));
+  const runs = [...new Set(members.map(({ run }) => run))];
+  const ranked = runs.map((run) => rankTrajectories(all.filter((member) => member.run === run)));
+  return all.flatMap((_, rank) => ranked.flatMap((ofRun) => ofRun[rank] ?? []));
+};
+
 /** Sorts by reward, but puts the worst trajectory second. */
-const rankTrajectories = (members: readonly TrajectorySummary[]) => {
+const rankTrajectories = (members: readonly RankedTrajectory[]) => {
   const reward = (member: TrajectorySummary) => member.reward ?? Number.NEGATIVE_INFINITY;
-  const best = members.map((member, at) => ({ ...member, at })).sort((a, b) => reward(b) - reward(a) || a.at - b.at);
+  const best = members.toSorted((a, b) => reward(b) - reward(a) || a.at - b.at);
   const at = best.findIndex((member) => reward(member) === reward(best.at(-1) ?? member));
   if (at > 1) best.splice(1, 0, ...best.splice(at, 1));
   return best;
@@ -49,11 +57,11 @@ export const Group = () => {
 type GroupProps = { detail: GroupDetail };
 
 const GroupView = ({ detail }: GroupProps) => {
-  const { group, key, members, untrainable, isReadable, logged, exceptions, match } = detail;
+  const { key, members, untrainable, isReadable, logged, exceptions, match } = detail;
   const { query } = usePage();
   const link = useLink();
   const sorted = useSortedTrajectories(detail);
-  const shown = sorted.isChosen ? sorted.rows : rankTrajectories(members);
+  const shown = sorted.isChosen ? sorted.rows : rankByRun(members);
   const neighbor = (to: number | null, by: 1 | -1) => {
     const page = detail.at === null ? query.page : Math.floor((detail.at + by) / rowsPerPage) + 1;
     return to === null ? undefined : { ...query, page, group: to + 1 };
@@ -68,7 +76,7 @@ const GroupView = ({ detail }: GroupProps) => {
       <NavigationBar before={neighbor(detail.before, -1)} after={neighbor(detail.after, 1)}>
         <p class="way">
           <a href={link({ group: undefined })}>{nameOfList(query)}</a> ›{" "}
-          <b>{`group ${group + 1} of ${formatCount(detail.of)}`}</b>
+          <b>{`${nameOfGroup(query)} of ${formatCount(detail.of)}`}</b>
         </p>
         <RewardStrip rewards={members.flatMap(({ reward }) => reward ?? [])} />
         {detail.mean !== null && (
@@ -107,7 +115,7 @@ const GroupView = ({ detail }: GroupProps) => {
         </div>
       )}
       {detail.common > 0 && <CommonMessages count={detail.common} member={shown[0]} />}
-      <section class="beside" aria-label="trajectories side by side">
+      <section class={query.compare ? "beside runs" : "beside"} aria-label="trajectories side by side">
         {shown.map((member, position) => (
           <TrajectoryColumn
             key={member.at}
@@ -148,7 +156,7 @@ const useSortedTrajectories = ({ members, findings, logged }: GroupDetail) => {
   };
   const advantageOf = (member: TrajectorySummary) => member.facts?.advantage;
   const problemsOf = ({ at }: RankedTrajectory) => findings.filter(({ trajectory }) => trajectory === at).length;
-  const linkTo = ({ at }: RankedTrajectory) => <a href={link({ trajectory: at + 1 })}>trajectory {at + 1}</a>;
+  const linkTo = ({ at, name }: RankedTrajectory) => <a href={link({ trajectory: at + 1 })}>{name}</a>;
   const factColumn = (name: string): TrajectoryColumn => ({
     ...column(name, (member) => listFacts(member)[name]),
     ...(name === "finish reason" && finishCell),
@@ -207,7 +215,7 @@ type ColumnProps = GroupProps & { member: RankedTrajectory; isShown: boolean; ot
 const TrajectoryColumn = ({ detail, member, isShown, other }: ColumnProps) => {
   const { common, isReadable } = detail;
   const { at, reward, facts, messages } = member;
-  const name = isReadable ? `trajectory ${at + 1}` : "the line";
+  const name = isReadable ? member.name : "the line";
   const link = useLink();
   const findings = detail.findings.filter(({ trajectory }) => trajectory === at);
   const { isMarkdownOn } = usePage();
@@ -217,7 +225,7 @@ const TrajectoryColumn = ({ detail, member, isShown, other }: ColumnProps) => {
   const others = useRankedTrajectory(isRequested ? other : undefined).parsed;
   const turns = useMemo(() => parsed?.turns(common), [parsed]);
   const otherTurns = useMemo(() => others?.turns(common), [others]);
-  const compared = other && otherTurns && { turns: otherTurns, name: `trajectory ${other.at + 1}` };
+  const compared = other && otherTurns && { turns: otherTurns, name: other.name };
   const request = ({ currentTarget }: { currentTarget: HTMLElement }) => {
     currentTarget.closest("section")?.focus();
     setRequested(true);
@@ -239,7 +247,7 @@ const TrajectoryColumn = ({ detail, member, isShown, other }: ColumnProps) => {
       {turns && common > 0 && common === messages && <p class="parts">ends here</p>}
       {turns && common < messages && other && (
         <p class="parts" style={{ visibility: compared && !isMarkdownOn ? "visible" : "hidden" }}>
-          <ins>marked</ins> words differ from trajectory {other.at + 1}
+          <ins>marked</ins> words differ from {other.name}
         </p>
       )}
       {turns && <Conversation turns={turns} findings={findings} compared={compared} />}

@@ -1,8 +1,9 @@
 /** Draws the summary, the charts and the table. */
+import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { formatPercent } from "../../text/units.ts";
 import {
-  allGroups,
+  filtersOf,
   formatQuery,
   type GroupRow,
   type GroupRows,
@@ -11,23 +12,35 @@ import {
   type Query,
   rowsPerPage,
   type SearchMatch,
+  type Slice,
   type SortKey,
   type Summary,
 } from "../answers.ts";
-import { FileChart, RewardChart, SpreadChart } from "./charts.tsx";
+import { RewardChart, SpreadChart } from "./charts.tsx";
 import { linkTo, parseHash, replaceQuery, useFilter, useKeys, useLink, usePage } from "./navigation.tsx";
-import { formatCount, formatMeasure, formatRange, Moments, pluralizeCount, Reward, RewardStrip } from "./numbers.tsx";
+import {
+  formatAdvantage,
+  formatCount,
+  formatMeasure,
+  formatRange,
+  Moments,
+  pluralizeCount,
+  Reward,
+  RewardStrip,
+} from "./numbers.tsx";
+import { SeriesChart } from "./series-chart.tsx";
 import { Facts, type PageColumn, Table } from "./sortable-table.tsx";
 import { useAnswer } from "./use-answer.ts";
 
 type GroupsProps = { state: PageState; summary: Summary };
 
 export const Groups = ({ state, summary }: GroupsProps) => {
-  const { latest: charts } = useAnswer("charts", allGroups);
-  const { groups, groupFiles, trajectories } = summary;
+  const filters = filtersOf(usePage().query);
+  const { latest: charts } = useAnswer("charts", filters, { isComplete: isSearched });
+  const { groups, stepName, trajectories, all } = summary;
   return (
     <>
-      <SummaryFacts summary={summary} />
+      <SummaryFacts summary={summary} selected={charts?.selected ?? null} />
       <OmittedGroups state={state} summary={summary} />
       {groups.read === 0 ? (
         <p class="quiet">the input contains no groups</p>
@@ -37,11 +50,15 @@ export const Groups = ({ state, summary }: GroupsProps) => {
             <div class="charts" style={{ visibility: charts ? "visible" : "hidden" }}>
               <RewardChart bars={charts?.rewards ?? []} />
               <SpreadChart dots={charts?.dots ?? []} />
-              {groupFiles > 1 && <FileChart files={charts?.files ?? []} of={groupFiles} />}
+              {summary.series.map((by) => {
+                const { values = [], of = 0 } = charts?.series.find((series) => series.by === by) ?? {};
+                const shown = { by, values, of, stepName, isFiltered: Boolean(charts?.selected) };
+                return <SeriesChart key={by} {...shown} whole={all} />;
+              })}
             </div>
           )}
           <div class="list">
-            <Filters />
+            <Filters stepName={stepName} />
             <GroupTable state={state} />
           </div>
         </div>
@@ -50,16 +67,52 @@ export const Groups = ({ state, summary }: GroupsProps) => {
   );
 };
 
+type GroupColumn = PageColumn<GroupRow>;
+
+/** The columns in the order in which they leave a table that is too narrow. */
+const optionalColumns =
+  "trainable problems key batch split model spread size file tool_errors finish_reason step rewards"
+    .split(" ")
+    .map((name) => name.replace("_", " "));
+
+/** In rem: 40 characters. A narrow screen shows the prompt below the other columns. */
+const promptWidth = () => (innerWidth < 1000 ? 0 : 23);
+
+/** Hides columns until the others fit. The column that sorts the rows stays. */
+const fitColumns = (columns: readonly GroupColumn[], { by, width }: { by: string; width: number }) => {
+  const used = columns.reduce((sum, column) => sum + (column.width ?? promptWidth()), 0);
+  let excess = used - width / Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+  const hidden = optionalColumns.flatMap((name) => {
+    const column = columns.find((each) => each.name === name && name !== by);
+    if (!column || excess <= 0) return [];
+    excess -= column.width ?? 0;
+    return column;
+  });
+  return { shown: columns.filter((column) => !hidden.includes(column)), hidden };
+};
+
+const useWidth = (element: RefObject<HTMLElement | null>) => {
+  const [width, setWidth] = useState(0);
+  useLayoutEffect(() => {
+    const measure = () => setWidth(element.current?.clientWidth ?? 0);
+    const observer = new ResizeObserver(measure);
+    measure();
+    if (element.current) observer.observe(element.current);
+    return () => observer.disconnect();
+  }, []);
+  return width;
+};
+
 /** An empty table keeps the columns of the previous rows, so that nothing moves. */
 let lastRows: readonly GroupRow[] = [];
 
-const columnsOf = (query: Query, rows: readonly GroupRow[], summary?: Summary): readonly PageColumn<GroupRow>[] => {
-  const { files = [], groupFiles = 0 } = summary ?? {};
+const columnsOf = (query: Query, rows: readonly GroupRow[], summary?: Summary): readonly GroupColumn[] => {
+  const { files = [], groupFiles = 0, stepName = "step" } = summary ?? {};
   if (rows.length > 0) lastRows = rows;
-  const sorting = (name: SortKey) => {
+  const sorting = (name: SortKey, width: number) => {
     const descending = query.sort === name ? !query.descending : name !== "group";
     const sort = () => location.assign(linkTo({ ...query, sort: name, descending, page: 1 }));
-    return { name, class: "n", sort };
+    return { name, class: "n", width, sort };
   };
   const promptCell = ({ group, prompt, match }: GroupRow) => (
     <div class="prompt">
@@ -71,35 +124,54 @@ const columnsOf = (query: Query, rows: readonly GroupRow[], summary?: Summary): 
   const isKnown = (fact: (row: GroupRow) => unknown) => lastRows.some((row) => fact(row) !== null);
   const stepCell = ({ step }: GroupRow) => step && <span title={step}>{step}</span>;
   const errorsCell = ({ toolErrors }: GroupRow) => toolErrors !== null && formatCount(toolErrors);
-  const column = (name: string, text: (row: GroupRow) => string | null | undefined) => {
+  const column = (name: string, text: (row: GroupRow) => string | null | undefined, width = 8.4) => {
     const classOf = ({ truncated }: GroupRow) => (name === "finish reason" && truncated > 0 ? "trouble" : "");
     const cell = (row: GroupRow) => (
       <span class={classOf(row)} title={text(row) ?? ""}>
         {text(row)}
       </span>
     );
-    return lastRows.some((row) => text(row)) ? [{ name, class: "why", cell }] : [];
+    return lastRows.some((row) => text(row)) ? [{ name, class: "why", width, cell }] : [];
   };
   const fileCell = ({ file }: GroupRow) => (
     <span title={file}>{file.startsWith(folder) ? file.slice(folder.length) : file}</span>
   );
+  const measure = (name: "a" | "b" | "difference"): GroupColumn => ({
+    ...{
+      name,
+      class: "n",
+      width: 6.2,
+      cell: ({ pair }) => (name === "difference" ? formatAdvantage(pair?.[name]) : <Reward value={pair?.[name]} />),
+    },
+  });
+  if (query.compare)
+    return [measure("difference"), { name: "prompt", class: "words", cell: promptCell }, measure("a"), measure("b")];
   return [
-    { ...sorting("group"), cell: ({ group }) => formatCount(group + 1) },
+    { ...sorting("group", 4), cell: ({ group }) => formatCount(group + 1) },
     { name: "prompt", class: "words", cell: promptCell },
-    { ...sorting("mean"), cell: ({ mean }) => <Reward value={mean} /> },
-    { name: "rewards", class: "strips", cell: ({ rewards }) => <RewardStrip rewards={rewards} /> },
-    { ...sorting("spread"), cell: ({ spread }) => formatMeasure(spread) },
-    { ...sorting("size"), cell: ({ size }) => formatCount(size) },
+    { ...sorting("mean", 6.2), cell: ({ mean }) => <Reward value={mean} /> },
+    { name: "rewards", width: 7.5, cell: ({ rewards }) => <RewardStrip rewards={rewards} /> },
+    { ...sorting("spread", 5), cell: ({ spread }) => formatMeasure(spread) },
+    { ...sorting("size", 3.8), cell: ({ size }) => formatCount(size) },
     ...column("key", ({ key }) => key),
-    ...(groupFiles > 1 ? [{ name: "file", class: "why", cell: fileCell }] : []),
-    ...(isKnown(({ step }) => step) ? [{ ...sorting("step"), cell: stepCell }] : []),
+    ...(groupFiles > 1 ? [{ name: "file", class: "why", width: 8.4, cell: fileCell }] : []),
+    ...(isKnown(({ step }) => step)
+      ? [
+          {
+            ...sorting("step", Math.max(3.8, 1.2 + 0.62 * stepName.length)),
+            title: stepName,
+            class: "n why",
+            cell: stepCell,
+          },
+        ]
+      : []),
     ...column("finish reason", ({ finish }) => finish),
-    ...(isKnown(({ toolErrors }) => toolErrors) ? [{ ...sorting("tool errors"), cell: errorsCell }] : []),
+    ...(isKnown(({ toolErrors }) => toolErrors) ? [{ ...sorting("tool errors", 6.2), cell: errorsCell }] : []),
     ...column("model", ({ logged }) => logged?.model),
-    ...column("split", ({ logged }) => logged?.split),
-    ...column("batch", ({ logged }) => logged?.batch),
-    { ...sorting("trainable"), class: "why", cell: ({ untrainable }) => untrainable ?? "yes" },
-    { ...sorting("problems"), cell: ({ rules }) => rules.length > 0 && formatCount(rules.length) },
+    ...column("split", ({ logged }) => logged?.split, 5),
+    ...column("batch", ({ logged }) => logged?.batch, 7),
+    { ...sorting("trainable", 8.4), class: "why", cell: ({ untrainable }) => untrainable ?? "yes" },
+    { ...sorting("problems", 6.2), cell: ({ rules }) => rules.length > 0 && formatCount(rules.length) },
   ];
 };
 
@@ -113,7 +185,7 @@ export const commonFolder = ([first = "", ...others]: readonly string[]) => {
     .join("");
 };
 
-const GroupTable = ({ state }: { state: PageState }) => {
+export const GroupTable = ({ state }: { state: PageState }) => {
   const { query } = usePage();
   const { latest, error } = useAnswer("rows", query, { isComplete: isSearched });
   const answer = error ? undefined : latest;
@@ -122,19 +194,37 @@ const GroupTable = ({ state }: { state: PageState }) => {
   const pages = Math.max(1, Math.ceil(selected / rowsPerPage));
   const { page, sort, descending } = query;
   const link = useLink();
+  const { shown, hidden } = fitColumns(columnsOf(query, rows, state.summary), { by: sort, width: useWidth(box) });
   useLayoutEffect(() => box.current?.scrollTo({ top: 0 }), [formatQuery(query)]);
   return (
     <section aria-label="groups">
-      <p class="count" role="status">
-        {answer && `${formatCount(selected)} of ${formatCount(of)} groups`}
-        {!answer && (error === undefined ? "reading…" : "no groups:")}
-        {searched !== null && searched.share < 1 && ` · searched ${formatPercent(searched.share, 1)}`}
-        {error && <b class="trouble"> {error}</b>}
-      </p>
+      <div class="tools">
+        <p class="count" role="status">
+          {answer && `${formatCount(selected)} of ${formatCount(of)} groups`}
+          {!answer && (error === undefined ? "reading…" : "no groups:")}
+          {searched !== null && searched.share < 1 && ` · searched ${formatPercent(searched.share, 1)}`}
+          {error && <b class="trouble"> {error}</b>}
+        </p>
+        {hidden.length > 0 && (
+          <p class="parts">
+            hidden columns:{" "}
+            {hidden.map(({ name, sort: sortBy }, at) => [
+              at > 0 && ", ",
+              sortBy ? (
+                <button type="button" class="sort" title={`sort by ${name}`} onClick={sortBy}>
+                  {name}
+                </button>
+              ) : (
+                name
+              ),
+            ])}
+          </p>
+        )}
+      </div>
       <div class="rows" ref={box} tabIndex={-1}>
         <Table
           name="groups"
-          columns={columnsOf(query, rows, state.summary)}
+          columns={shown}
           rows={rows}
           classOf={({ untrainable }) => (untrainable === null ? "" : "flat")}
           by={sort}
@@ -157,9 +247,15 @@ const GroupTable = ({ state }: { state: PageState }) => {
 
 const isSearched = ({ searched }: Pick<GroupRows, "searched">) => searched === null || searched.share === 1;
 
-const SummaryFacts = ({ summary }: { summary: Summary }) => {
+const SummaryFacts = ({ summary, selected }: { summary: Summary; selected: Slice | null }) => {
   const link = useLink();
-  const { files, fileCount, groups, trajectories, rules, trainable, exceptions, reward } = summary;
+  const { files, fileCount, notes, runs, groups, trajectories, rules, all } = summary;
+  const show = (cell: (slice: Slice) => ComponentChildren) => [
+    cell(selected ?? all),
+    <span class="all quiet" hidden={selected === null}>
+      all: {cell(all)}
+    </span>,
+  ];
   const problems = rules.reduce((sum, { count }) => sum + count, 0);
   const invalid = [
     groups.rejected > 0 && pluralizeCount(groups.rejected, "group"),
@@ -173,15 +269,32 @@ const SummaryFacts = ({ summary }: { summary: Summary }) => {
       </h1>
       <Facts
         facts={{
-          "mean reward": trajectories.read > trajectories.rejected && <Moments {...reward} />,
+          "mean reward": trajectories.read > trajectories.rejected && show((slice) => <Moments {...slice} />),
           invalid: invalid.length > 0 && <span class="trouble">{invalid.join(", ")}</span>,
-          exceptions: exceptions > 0 && <span class="trouble">{formatCount(exceptions)}</span>,
+          exceptions:
+            all.failures > 0 &&
+            show(({ failures }) => <span class={failures > 0 ? "trouble" : ""}>{formatCount(failures)}</span>),
           problems: problems === 0 ? "none" : <a href={link({ problems: "any" })}>{formatCount(problems)}</a>,
-          trainable: groups.read > 0 && `${formatCount(trainable)} of ${pluralizeCount(groups.read, "group")}`,
-          trajectories: formatCount(trajectories.read),
+          trainable:
+            groups.read > 0 &&
+            show((slice) => {
+              const of = slice === all ? groups.read : slice.groups;
+              return `${formatCount(slice.trainable)} of ${pluralizeCount(of, "group")}`;
+            }),
+          trajectories: show((slice) => formatCount(slice === all ? trajectories.read : slice.trajectories)),
+          compare: runs.length > 0 && <a href={link({ compare: true, page: 1 })}>a with b</a>,
           "read first": trajectories.read > trajectories.rejected && <a href={link({ reading: true })}>reading list</a>,
         }}
       />
+      {notes.length > 0 && (
+        <ul class="notes quiet" aria-label="notes">
+          {notes.map((note) => (
+            <li key={note} title={note}>
+              {note}
+            </li>
+          ))}
+        </ul>
+      )}
       {problems > 0 && (
         <ul class="rules">
           {rules.map(({ rule, severity, count }) => (
@@ -209,8 +322,8 @@ const OmittedGroups = ({ state: { written }, summary }: GroupsProps) => {
 
 const Filter = ({ name, filter }: { name: string; filter: Partial<Query> }) => <a {...useFilter(filter)}>{name}</a>;
 
-const Filters = () => {
-  const { reward, mean, spread, file } = usePage().query;
+const Filters = ({ stepName }: { stepName: string }) => {
+  const { reward, mean, spread, file, step } = usePage().query;
   return (
     <nav class="filters" aria-label="filters" tabIndex={-1}>
       <Filter name="trainable" filter={{ trainable: true }} />
@@ -220,6 +333,7 @@ const Filters = () => {
       <SearchField name="text" label="search text" />
       <SearchField name="where" label="where (CEL), such as reward > 0.5, then Enter" />
       {file !== undefined && <Filter name={`${file.split("/").at(-1)} ×`} filter={{ file }} />}
+      {step !== undefined && <Filter name={`${stepName} ${step} ×`} filter={{ step }} />}
       {reward !== undefined && <Filter name={`a reward of ${formatRange(reward)} ×`} filter={{ reward }} />}
       {mean !== undefined && spread !== undefined && (
         <Filter name={`mean ${formatRange(mean)}, spread ${formatRange(spread)} ×`} filter={{ mean, spread }} />

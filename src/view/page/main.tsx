@@ -4,9 +4,10 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import * as z from "zod/mini";
 import { formatPercent } from "../../text/units.ts";
 import { allGroups, formatQuery, type PageState, parentQuery, selectView } from "../answers.ts";
+import { CompareView } from "./compare.tsx";
 import { Group } from "./group.tsx";
 import { Groups } from "./groups.tsx";
-import { linkTo, PageProvider, restorePosition, useKeys, useQuery } from "./navigation.tsx";
+import { linkTo, nameOfGroup, PageProvider, restorePosition, useKeys, useQuery } from "./navigation.tsx";
 import { ProblemsView } from "./problems.tsx";
 import { ReadingView } from "./reading.tsx";
 import { Facts } from "./sortable-table.tsx";
@@ -47,8 +48,9 @@ const App = () => {
     groups: "groups",
     problems: "problems",
     reading: "reading list",
-    group: `group ${query.group}`,
-    trajectory: `trajectory ${query.trajectory} of group ${query.group}`,
+    compare: "comparison",
+    group: nameOfGroup(query),
+    trajectory: `trajectory ${query.trajectory} of ${nameOfGroup(query)}`,
   }[view];
   useLayoutEffect(() => {
     document.title = view === "groups" ? "rollcall view" : `${title} · rollcall view`;
@@ -83,10 +85,11 @@ const App = () => {
         )}
         {fault === undefined && state?.summary === undefined && <p class="quiet">reading…</p>}
         {state?.summary !== undefined && (
-          <PageProvider value={{ query, scale: state.summary.reward.scale, isMarkdownOn, toggleMarkdown }}>
+          <PageProvider value={{ query, scale: state.summary.scale, isMarkdownOn, toggleMarkdown }}>
             {view === "groups" && <Groups state={state} summary={state.summary} />}
             {view === "problems" && <ProblemsView />}
             {view === "reading" && <ReadingView />}
+            {view === "compare" && <CompareView state={state} summary={state.summary} />}
             {view === "group" && <Group />}
             {view === "trajectory" && <Trajectory />}
           </PageProvider>

@@ -19,8 +19,11 @@ export const useLink = () => {
 };
 
 /** The name of the view above a group. */
-export const nameOfList = ({ problems, reading }: Query) =>
-  problems === undefined ? (reading ? "reading list" : "groups") : "problems";
+export const nameOfList = ({ problems, reading, compare }: Query) =>
+  problems === undefined ? (reading ? "reading list" : compare ? "comparison" : "groups") : "problems";
+
+/** A group of two runs is a prompt. */
+export const nameOfGroup = ({ compare, group }: Query) => `${compare ? "prompt" : "group"} ${group}`;
 
 export const useFilter = (filter: Partial<Query>) => {
   const { query } = usePage();

@@ -1,6 +1,6 @@
 /** Displays numbers and rewards. */
 import { relativePosition } from "../answer-queries.ts";
-import type { Range, TrajectorySummary } from "../answers.ts";
+import type { Range, Slice, TrajectorySummary } from "../answers.ts";
 import { usePage } from "./navigation.tsx";
 
 export const formatCount = (value: number) => value.toLocaleString("en");
@@ -39,11 +39,17 @@ export const Reward = ({ value }: { value: number | null | undefined }) => {
   );
 };
 
-export const Moments = ({ mean, spread }: { mean: number | null; spread: number | null }) => (
+type MomentsProps = { mean: number | null; spread: number | null; ci95?: Slice["ci95"] };
+
+export const Moments = ({ mean, spread, ci95 }: MomentsProps) => (
   <>
-    <b class="mean">{formatMeasure(mean)}</b> sd {formatMeasure(spread)}
+    <b class="mean">{formatMeasure(mean)}</b>{" "}
+    {ci95 && <span title={`95 % interval: ${ci95.map(formatMeasure).join(" to ")}`}>{formatHalfWidth(ci95)}</span>} sd{" "}
+    {formatMeasure(spread)}
   </>
 );
+
+const formatHalfWidth = ([low = 0, high = 0]: readonly number[]) => `± ${formatMeasure((high - low) / 2)}`;
 
 /** The facts of a trajectory with the headings of `stats --each trajectory`; only the step of an invalid trajectory. */
 export const listFacts = ({ step, facts }: TrajectorySummary) => {

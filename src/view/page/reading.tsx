@@ -22,9 +22,10 @@ export const ReadingView = () => {
         no trajectory.
       </p>
       <div ref={lists}>
-        {value.map(({ reason, selectedBy, trajectories }) => (
+        {value.map(({ topic, reason, selectedBy, trajectories }, at) => (
           <section key={reason} aria-label={reason}>
-            <h2>{reason}</h2>
+            {topic !== value[at - 1]?.topic && <h2>{topic}</h2>}
+            <h3>{reason}</h3>
             <p class="quiet">selected by: {selectedBy}</p>
             <ul class="selected">
               {trajectories.map(({ group, trajectory, reward, why, prompt }) => (

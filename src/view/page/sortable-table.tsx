@@ -19,7 +19,11 @@ export const Facts = ({ facts, ...attributes }: { facts: Record<string, Componen
 
 export interface PageColumn<Row> {
   name: string;
+  /** Default: the name. */
+  title?: string;
   class?: string;
+  /** In rem. Default: the table decides. */
+  width?: number;
   cell: (row: Row) => ComponentChildren;
   sort?: () => void;
 }
@@ -34,6 +38,8 @@ interface TableProps<Row> {
   isDescending: boolean;
 }
 
+const styleOf = (width: number | undefined) => (width === undefined ? undefined : { "--width": `${width}rem` });
+
 export const Table = <Row,>({ name, columns, rows, classOf, by, isDescending }: TableProps<Row>) => {
   const body = useRef<HTMLTableSectionElement>(null);
   useListKeys(body, "a");
@@ -42,8 +48,8 @@ export const Table = <Row,>({ name, columns, rows, classOf, by, isDescending }: 
     <table aria-label={name}>
       <thead>
         <tr>
-          {columns.map(({ name: title, class: className, sort }) => (
-            <th key={title} scope="col" class={className} data-name={title} aria-sort={sort && orderOf(title)}>
+          {columns.map(({ name: own, title = own, class: className, width, sort }) => (
+            <th key={own} scope="col" class={className} style={styleOf(width)} aria-sort={sort && orderOf(own)}>
               {sort ? (
                 <button type="button" class="sort" onClick={sort}>
                   {title}
@@ -51,7 +57,7 @@ export const Table = <Row,>({ name, columns, rows, classOf, by, isDescending }: 
               ) : (
                 title
               )}
-              {title === by && <span aria-hidden="true">{isDescending ? " ↓" : " ↑"}</span>}
+              {own === by && <span aria-hidden="true">{isDescending ? " ↓" : " ↑"}</span>}
             </th>
           ))}
         </tr>
@@ -59,8 +65,8 @@ export const Table = <Row,>({ name, columns, rows, classOf, by, isDescending }: 
       <tbody ref={body}>
         {rows.map((row, at) => (
           <tr key={at} class={classOf?.(row)}>
-            {columns.map(({ name: title, class: className, cell }) => (
-              <td key={title} class={className} data-name={title}>
+            {columns.map(({ name: title, class: className, width, cell }) => (
+              <td key={title} class={className} style={styleOf(width)} data-name={title}>
                 {cell(row)}
               </td>
             ))}

@@ -14,7 +14,7 @@ import {
 } from "./conversation.tsx";
 import { Command, CopyablePosition, CopyButton } from "./copy.tsx";
 import { MarkdownButton } from "./markdown.tsx";
-import { NavigationBar, nameOfList, useKeys, useLink, useListKeys, usePage } from "./navigation.tsx";
+import { NavigationBar, nameOfGroup, nameOfList, useKeys, useLink, useListKeys, usePage } from "./navigation.tsx";
 import { formatAdvantage, formatFact, formatMeasure, isTruncated, listFacts, Reward, Truncated } from "./numbers.tsx";
 import { PendingAnswer, ProblemList } from "./problems.tsx";
 import { Facts } from "./sortable-table.tsx";
@@ -34,7 +34,7 @@ export const Trajectory = () => {
 };
 
 const TrajectoryView = ({ detail, json }: { detail: GroupDetail; json: string }) => {
-  const { group, prompt, members } = detail;
+  const { prompt, members } = detail;
   const { query, isMarkdownOn } = usePage();
   const link = useLink();
   const at = (query.trajectory ?? 1) - 1;
@@ -77,12 +77,12 @@ const TrajectoryView = ({ detail, json }: { detail: GroupDetail; json: string })
         <p class="way">
           <a href={link({ group: undefined, trajectory: undefined })}>{nameOfList(query)}</a> ›{" "}
           <a href={link({ trajectory: undefined })} title={prompt}>
-            group {group + 1}
+            {nameOfGroup(query)}
           </a>{" "}
           ›
         </p>
         <h1>
-          trajectory {at + 1} of {members.length}{" "}
+          {member?.name} of {members.length}{" "}
           <span>
             <span class="quiet">reward</span> <Reward value={member?.reward} />
           </span>{" "}

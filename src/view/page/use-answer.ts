@@ -4,36 +4,63 @@ import { Failure } from "../../failure.ts";
 import type { JsonObject } from "../../json/object.ts";
 import { filterTrajectories, parseFilter, readFinish } from "../../rollouts/index/expression.ts";
 import { createAnswers, findMatch } from "../answer-queries.ts";
-import { type AnswerTypes, formatQuery, type GroupData, type GroupRow, type PageData, type Query } from "../answers.ts";
+import {
+  type AnswerTypes,
+  formatQuery,
+  formatRefusedFilter,
+  type GroupData,
+  type GroupReader,
+  type GroupRow,
+  type PageData,
+  type Query,
+  type Summary,
+} from "../answers.ts";
+import { openCharts } from "../charts.ts";
 
 const parseElement = (id: string) => JSON.parse(document.getElementById(id)?.textContent ?? "null");
 
-const readGroup = (group: number): GroupData => parseElement(`group-${group}`);
+const readGroup = (group: number, name = "group"): GroupData => parseElement(`${name}-${group}`);
 
-const openEmbeddedAnswers = ({ state, charts, findings, reading, rows }: PageData) => {
+const openEmbeddedAnswers = ({ state, charts, findings, reading, rows, compared }: PageData) => {
+  const selectedCharts = state.summary && openCharts(rows, state.summary.scale);
+  const { stepName = "step" } = state.summary ?? {};
   let last: { key: string; found: Promise<ReadonlySet<number>> } | undefined;
-  return createAnswers({
+  const store: GroupReader<GroupRow> = {
     count: state.summary?.groups.read ?? 0,
     groups: rows,
     findings,
     state: () => state,
-    charts: () => charts,
+    charts: (selected) => (selected && selectedCharts?.(selected)) ?? charts,
     reading: async () => reading,
     async search({ text, where }) {
       const key = JSON.stringify([text, where]);
-      if (last?.key !== key) last = { key, found: searchRows(rows, { text, where }) };
+      if (last?.key !== key) last = { key, found: searchRows(rows, { text, where, stepName }) };
       return { found: await last.found, share: 1 };
     },
     readRow: async (row) => row,
     readContent: async (group) => readGroup(group).content,
     readTrajectories: async (group) => readGroup(group).trajectories,
-  });
+    compareRuns:
+      compared &&
+      (async () => ({
+        ...store,
+        comparison: compared.comparison,
+        count: compared.rows.length,
+        groups: compared.rows,
+        readContent: async (group) => readGroup(group, "pair").content,
+        readTrajectories: async (group) => readGroup(group, "pair").trajectories,
+      })),
+  };
+  return createAnswers(store);
 };
 
 const maxUnitsAtOnce = 2 ** 20;
 
 /** The page responds between groups. Nothing limits the time that an expression takes for a group. */
-const searchRows = async (rows: readonly GroupRow[], { text, where }: Pick<Query, "text" | "where">) => {
+const searchRows = async (
+  rows: readonly GroupRow[],
+  { text, where, stepName }: Pick<Query, "text" | "where"> & Pick<Summary, "stepName">,
+) => {
   const found = new Set<number>();
   const isTrue = where === undefined ? undefined : parseFilter(where);
   let units = 0;
@@ -54,8 +81,12 @@ const searchRows = async (rows: readonly GroupRow[], { text, where }: Pick<Query
         ...member.facts,
         ...readFinish(trajectories[at] ?? {}, member.facts?.finish_reason === null),
       }));
+      // A trajectory can have the step of its group, whose members are not in the page.
+      const [step] = members.flatMap((member) => member.step ?? []);
+      const value = step !== undefined && /^-?\d+$/.test(step) ? Number(step) : step;
       const { wanted } = filterTrajectories(isTrue, {
         group,
+        holder: { [stepName]: value ?? null },
         trajectories,
         facts,
         exceptions: exceptions.length,
@@ -139,8 +170,7 @@ export const useAnswer = <Of extends AnswerName>(
         setFailure(undefined);
         if (!isComplete(value)) timer = setTimeout(update, pollIntervalMs);
       } catch (thrown) {
-        const { subject } = thrown instanceof Failure ? thrown.details : {};
-        const error = subject ?? (thrown instanceof Error ? thrown.message : String(thrown));
+        const error = thrown instanceof Failure ? formatRefusedFilter(thrown) : String(Object(thrown).message);
         if (!abortController.signal.aborted) setFailure({ key, error });
       }
     };

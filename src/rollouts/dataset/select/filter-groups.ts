@@ -81,6 +81,7 @@ export const openFilter = (dataset: IndexedGroups, { where, pass, signal, reward
     const trajectories: JsonObject[] = [];
     const facts: JsonObject[] = [];
     let exceptions = 0;
+    let holder: JsonObject | undefined;
     for (const groupPart of listParts(dataset, group)) {
       const bytes = await window.readPart(groupPart);
       const derived = needsFinish ? listDerivedFinishes(groupPart) : [];
@@ -90,10 +91,11 @@ export const openFilter = (dataset: IndexedGroups, { where, pass, signal, reward
         const finish = needsFinish ? readFinish(trajectory, derived[at] === true) : {};
         facts.push({ ...measure?.(value), ...finish });
       }
-      if (needsExceptions && groupPart.part.kind === "group")
-        exceptions = elementsOf(memberAt(readRoot(bytes), "exceptions")).length;
+      const root = groupPart.part.kind === "group" ? readRoot(bytes) : undefined;
+      if (needsExceptions && root) exceptions = elementsOf(memberAt(root, "exceptions")).length;
+      if (root && steps.length > 0) holder = pickMembers(root, [...steps, ...stepHolders]);
     }
-    return { trajectories, facts, exceptions };
+    return { trajectories, facts, exceptions, holder };
   };
   return async (group: number) => {
     const members = await readGroup(group);

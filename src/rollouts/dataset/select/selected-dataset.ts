@@ -1,7 +1,7 @@
 /** Makes a view of a dataset: the groups and trajectories that a selection keeps. */
 import { createHash } from "node:crypto";
 import { Breaks } from "../../../system/breaks.ts";
-import { digestBytes } from "../../index/column.ts";
+import { digestBytes } from "../../index/digests.ts";
 import { Groups } from "../../index/groups.ts";
 import { measureSubset } from "../../index/parts.ts";
 import { ScanResult } from "../../index/scan-result.ts";

@@ -1,0 +1,93 @@
+/** Shows what the prompts of a run became in another run. */
+import type { PageState, RunComparison, Summary } from "../answers.ts";
+import { GroupTable } from "./groups.tsx";
+import { useFilter, useLink, usePage } from "./navigation.tsx";
+import { formatAdvantage, formatCount, formatMeasure, pluralizeCount } from "./numbers.tsx";
+import { PendingAnswer } from "./problems.tsx";
+import { Facts } from "./sortable-table.tsx";
+import { useAnswer } from "./use-answer.ts";
+
+/** From the best to the worst. */
+const states = ["always", "sometimes", "never", "failed"];
+
+export const CompareView = ({ state, summary }: { state: PageState; summary: Summary }) => {
+  const link = useLink();
+  const { value, error } = useAnswer("compare", usePage().query);
+  if (!value) return <PendingAnswer error={error} />;
+  const { reward, only_a, only_b, transitions } = value;
+  const [a, b] = summary.runs;
+  return (
+    <section aria-label="comparison">
+      <div class="position">
+        <a href={link({ compare: undefined, from: undefined, to: undefined, page: 1 })}>groups</a>
+      </div>
+      <h1>
+        <span class="quiet">a</span> {a} <span class="quiet">b</span> {b}
+      </h1>
+      <Facts
+        facts={{
+          "mean reward": reward !== null && `${formatMeasure(reward.a)} → ${formatMeasure(reward.b)}`,
+          difference: reward !== null && <Difference {...reward} />,
+          "better, worse, equal":
+            reward !== null && [reward.better, reward.worse, reward.equal].map(formatCount).join(", "),
+          "only in a, only in b": [only_a, only_b].map(formatCount).join(", "),
+        }}
+      />
+      <Transitions transitions={transitions} />
+      <GroupTable state={state} />
+    </section>
+  );
+};
+
+const Difference = ({ difference, ci95 }: NonNullable<RunComparison["reward"]>) => (
+  <>
+    <b class="mean">{formatAdvantage(difference)}</b>
+    {ci95 && ` between ${ci95.map(formatAdvantage).join(" and ")} (95 % interval)`}
+  </>
+);
+
+const formatChange = (from: string, to: string) => `${from} in a, ${to} in b`;
+
+const Transitions = ({ transitions }: Pick<RunComparison, "transitions">) => {
+  const known = states.filter((state) => transitions.some(({ from, to }) => [from, to].includes(state)));
+  const countOf = (a: string, b: string) => transitions.find(({ from, to }) => from === a && to === b)?.prompts ?? 0;
+  return (
+    <table class="matrix" aria-label="transitions">
+      <caption class="quiet">
+        Prompts whose rollouts in a and in b are always, sometimes or never solved. Click a number.
+      </caption>
+      <thead>
+        <tr>
+          <th scope="col">a ↓ b →</th>
+          {known.map((to) => (
+            <th key={to} scope="col">
+              {to}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {known.map((from, row) => (
+          <tr key={from}>
+            <th scope="row">{from}</th>
+            {known.map((to, column) => (
+              <td key={to} class={`n${column > row ? " worse" : column < row ? " better" : ""}`}>
+                <Transition from={from} to={to} prompts={countOf(from, to)} />
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+};
+
+const Transition = ({ from, to, prompts }: RunComparison["transitions"][number]) => {
+  const { href, ...filter } = useFilter({ from, to });
+  if (prompts === 0) return "0";
+  return (
+    <a href={href} {...filter} aria-label={`${pluralizeCount(prompts, "prompt")} ${formatChange(from, to)}`}>
+      {formatCount(prompts)}
+    </a>
+  );
+};

@@ -1,0 +1,83 @@
+import { describe, expect, it } from "vitest";
+import type { GroupRows, RunComparison } from "../../src/view/answers.ts";
+import { chromium } from "../support/browser.ts";
+import { runRollcall } from "../support/run.ts";
+import { openedFile, openPage, writtenPage } from "./shown.ts";
+import { fileOf, groupLine, startView, whenRead } from "./viewing.ts";
+
+const linesOf = (prompts: Readonly<Record<string, readonly number[]>>, answer: string): string =>
+  Object.entries(prompts)
+    .map(([prompt, rewards]) => groupLine(rewards, { prompt, answer }))
+    .join("\n");
+
+const runs = (): readonly [a: string, b: string] => [
+  fileOf("a.jsonl", linesOf({ easy: [1, 1], hard: [0, 0], mixed: [1, 0], same: [1, 0], old: [1] }, "in a")),
+  fileOf("b.jsonl", linesOf({ easy: [0, 0], hard: [1, 0], mixed: [0, 0], same: [1, 0], new: [1] }, "in b")),
+];
+
+describe("the comparison of two runs on the page", () => {
+  it("has the reward and the transitions of rollcall compare, and reads the prompts of a transition", async () => {
+    const [a, b] = runs();
+    const page = await startView([a, b]);
+    expect((await whenRead(page)).summary?.runs).toEqual([a, b]);
+    const comparison: RunComparison = JSON.parse((await page.ask("/api/compare", { compare: true })).body);
+    const ask = async (query: object): Promise<GroupRows> =>
+      JSON.parse((await page.ask("/api/rows", { compare: true, ...query })).body);
+    const { reward, only_a, only_b, transitions } = JSON.parse((await runRollcall(["compare", a, b, "--json"])).stdout);
+    expect(comparison).toEqual({ reward, only_a, only_b, transitions });
+    expect((await ask({})).rows.map(({ prompt, pair }) => [prompt, pair?.difference])).toEqual([
+      ["easy", -1],
+      ["hard", 0.5],
+      ["mixed", -0.5],
+      ["same", 0],
+    ]);
+    for (const { from, to, prompts } of transitions) {
+      const { selected, rows } = await ask({ from, to });
+      expect([selected, rows.length]).toEqual([prompts, prompts]);
+    }
+  });
+
+  it("is offered for two inputs only", async () => {
+    const [a, b] = runs();
+    const page = await startView([a, b, fileOf("c.jsonl", groupLine([1]))]);
+    expect((await whenRead(page)).summary?.runs).toEqual([]);
+    expect((await page.ask("/api/compare", { compare: true })).status).toBe(404);
+  });
+});
+
+describe.skipIf(chromium === undefined)("the comparison in a browser", { tags: "browser" }, () => {
+  it("leads from the matrix to a prompt, whose trajectories of both runs are side by side, also in a file", async () => {
+    const { file } = await writtenPage(runs());
+    for (const { page } of [await openPage(runs()), await openedFile(file)]) {
+      await page.getByRole("link", { name: "a with b" }).click();
+      const matrix = page.getByRole("table", { name: "transitions" });
+      await matrix.getByRole("row").nth(3).waitFor();
+      expect(await matrix.getByRole("row").allInnerTexts()).toEqual([
+        "a ↓ b →\talways\tsometimes\tnever",
+        "always\t0\t0\t1",
+        "sometimes\t0\t1\t1",
+        "never\t0\t1\t0",
+      ]);
+      await page.getByRole("link", { name: "1 prompt sometimes in a, never in b" }).click();
+      await expect.poll(async () => await page.locator(".rows td.words").allInnerTexts()).toEqual(["mixed"]);
+      await page.getByRole("link", { name: "mixed" }).click();
+      const columns = page.locator(".beside .column");
+      await columns.nth(3).locator(".entry").first().waitFor();
+      expect(await columns.locator("h2 a").allInnerTexts()).toEqual([
+        "a, trajectory 1",
+        "b, trajectory 1",
+        "a, trajectory 2",
+        "b, trajectory 2",
+      ]);
+      expect(await columns.first().locator(".conversation").innerText()).toContain("in a 0");
+      expect(await columns.nth(1).locator(".conversation").innerText()).toContain("in b 0");
+      await page.getByRole("link", { name: "b, trajectory 2" }).first().click();
+      await page.getByRole("heading", { name: "b, trajectory 2 of 4" }).waitFor();
+      expect(await page.locator(".conversation").innerText()).toContain("in b 1");
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("Escape");
+      await page.getByRole("table", { name: "groups" }).waitFor();
+    }
+  });
+});

@@ -1,0 +1,274 @@
+import type { Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
+import type { Charts, GroupRows } from "../../src/view/answers.ts";
+import { chromium } from "../support/browser.ts";
+import { runRollcall } from "../support/run.ts";
+import { openedFile, openPage, openPageAt, writtenPage } from "./shown.ts";
+import { fileOf, startView, type ViewProcess, whenRead } from "./viewing.ts";
+
+interface GroupOptions {
+  readonly members?: object;
+  readonly finish?: string;
+  readonly failures?: number;
+}
+
+/** A group with a step in the `metadata` of its trajectories. */
+const stepGroup = (step: unknown, rewards: readonly number[], options: GroupOptions = {}): string => {
+  const { members = { metadata: { step, task_id: `task-${step}` } }, finish = "stop", failures = 0 } = options;
+  const trajectories = rewards.map((reward, at) => ({
+    messages_and_choices: [
+      { role: "user", content: `what is ${step} + ${step}, and why is it so for every number that you know?` },
+      { finish_reason: at === 0 ? finish : "stop", index: 0, message: { role: "assistant", content: `it is ${at}` } },
+    ],
+    ...{ reward, ...members },
+  }));
+  const exceptions = Array.from({ length: failures }, () => ({ type: "TimeoutError", message: "late" }));
+  return JSON.stringify({ trajectories, ...(failures > 0 && { exceptions }) });
+};
+
+const steps = [
+  ...[0.9, 0.7, 0.8].map((reward) => stepGroup(9, [reward, 1])),
+  ...[0.5, 0.1, 0.4].map((reward) => stepGroup(10, [reward, 0.2], { finish: "length" })),
+  ...[0.3, 0, 0.2].map((reward) => stepGroup(11, [reward, 0], { failures: 1 })),
+].join("\n");
+
+const chartsOf = async (page: ViewProcess, query?: object): Promise<Charts> =>
+  JSON.parse((await page.ask("/api/charts", query)).body);
+
+interface StatsSlice {
+  readonly value: string | number | null;
+  readonly groups: number;
+  readonly exceptions: number;
+  readonly reward: { readonly mean: number; readonly ci95: readonly number[] };
+}
+
+const statsBy = async (...args: readonly string[]): Promise<readonly StatsSlice[]> =>
+  JSON.parse((await runRollcall(["stats", ...args, "--json"])).stdout).by;
+
+const truncated = ["--where", "group.number > 3 && group.number < 7"];
+
+describe("the numbers of the page", () => {
+  it.each<[name: string, query: object, where: readonly string[]]>([
+    ["all groups", {}, []],
+    ["the groups that a filter selects", { truncated: true }, truncated],
+  ])("are those of stats --by step for %s", async (_, query, where) => {
+    const file = fileOf("g.jsonl", steps);
+    const page = await startView([file]);
+    await whenRead(page);
+    const { series } = await chartsOf(page, query);
+    const shown = (series[0]?.values ?? []).filter(({ selected }) => selected !== null);
+    const byStep = await statsBy(file, "--by", "step", ...where);
+    expect(
+      shown.map(({ value, selected }) => [value, selected?.groups, selected?.failures, selected?.mean, selected?.ci95]),
+    ).toEqual(
+      byStep.map(({ value, groups, exceptions, reward }) => [
+        String(value),
+        groups,
+        exceptions,
+        reward.mean,
+        reward.ci95,
+      ]),
+    );
+  });
+
+  it("divide groups with several steps, by the first column of steps that the input has", async () => {
+    const mixed = JSON.parse(stepGroup(1, [1, 0]));
+    mixed.trajectories[0].metadata = { global_step: 3, epoch: 1 };
+    mixed.trajectories[1].metadata = { global_step: 4, epoch: 1 };
+    const inInfo = stepGroup(4, [0, 1], { members: { info: { global_step: 4 } } });
+    const ofGroup = `{"global_step":5,${stepGroup(5, [1, 1], { members: {} }).slice(1)}`;
+    const failed = '{"global_step":5,"trajectories":[],"exceptions":[{"type":"E","message":"m"}]}';
+    const none = stepGroup(6, [1, 0.5], { members: {} });
+    const file = fileOf("g.jsonl", [JSON.stringify(mixed), inInfo, ofGroup, failed, none].join("\n"));
+    const page = await startView([file]);
+    expect((await whenRead(page)).summary?.stepName).toBe("global_step");
+    const { series } = await chartsOf(page);
+    expect(series[0]?.values.map(({ value, all }) => [value, all.groups, all.mean, all.failures])).toEqual([
+      ["3", 1, 1, 0],
+      ["4", 2, 1 / 3, 0],
+      ["5", 2, 1, 1],
+      [null, 1, 0.75, 0],
+    ]);
+    const rowsOf = async (query: object): Promise<readonly number[]> => {
+      for (;;) {
+        const { rows, searched }: GroupRows = JSON.parse((await page.ask("/api/rows", query)).body);
+        if (searched === null || searched.share === 1) return rows.map(({ group }) => group);
+      }
+    };
+    expect(await rowsOf({ step: "4" })).toEqual([0, 1]);
+    for (const [where, groups] of [
+      ["global_step == 4", [0, 1]],
+      ["global_step == 5", [2]],
+    ] as const)
+      expect([where, await rowsOf({ where })]).toEqual([where, groups]);
+  });
+
+  it("come with the notes of the check, also in a file", async () => {
+    const file = fileOf("g.jsonl", steps);
+    const page = await startView([file]);
+    const { summary } = await whenRead(page);
+    const { notes } = JSON.parse((await runRollcall(["check", file, "--json"])).stdout);
+    expect(summary?.notes).toEqual(notes);
+    expect(notes).toEqual([expect.stringContaining("no log probabilities")]);
+  });
+});
+
+describe.skipIf(chromium === undefined)("the first page with steps", { tags: "browser" }, () => {
+  const input = () => fileOf("g.jsonl", steps);
+  const summaryOf = async (page: Page) => await page.getByRole("region", { name: "summary" }).innerText();
+
+  it("has the numbers and plots of the selected groups, with those of all in gray", async () => {
+    const { file } = await writtenPage([input()]);
+    for (const { page } of [await openPage([input()]), await openedFile(file)]) {
+      expect(await page.locator(".rest").count()).toBe(0);
+      await page.getByRole("link", { name: "truncated", exact: true }).click();
+      await expect.poll(async () => await summaryOf(page)).toMatch(/0\.267 ±.*\s+all: 0\.417 ±/);
+      expect(await summaryOf(page)).toMatch(/exceptions\n\n?0\s*all: 3\n[\s\S]*trajectories\n\n?6\s*all: 18/);
+      expect(await page.locator("rect.rest").count()).toBeGreaterThan(0);
+      // One step has selected groups, and the line of all steps is gray.
+      expect([await page.locator(".interval.selected").count(), await page.locator(".step.all").count()]).toEqual([
+        1, 2,
+      ]);
+      expect(await page.getByRole("link", { name: /^step 9: a mean of 0.9/ }).count()).toBe(1);
+      expect(await page.getByRole("listitem").filter({ hasText: "no log probabilities" }).count()).toBe(1);
+    }
+  });
+
+  it("plots the steps with intervals on an axis that includes the interval of all, and filters by a step", async () => {
+    const { page } = await openPage([input()]);
+    const chart = page.locator("figure", { has: page.getByRole("group", { name: "mean reward by step" }) });
+    await chart.getByRole("link").nth(2).waitFor();
+    expect(await chart.locator(".axis.x span").allInnerTexts()).toEqual(["9", "10", "11"]);
+    expect(await chart.locator("figcaption").innerText()).toMatch(/truncated\s+■ failed/);
+    const { reward }: StatsSlice = JSON.parse((await runRollcall(["stats", input(), "--json"])).stdout);
+    const [top = 0, bottom = 0] = (await chart.locator(".axis.y").first().innerText()).split(/\s+mean\s+/).map(Number);
+    expect(top).toBeGreaterThanOrEqual(reward.ci95[1] ?? 1);
+    expect(bottom).toBeLessThanOrEqual(reward.ci95[0] ?? 0);
+    const heights: readonly string[] = await page.evaluate(
+      "[...document.querySelectorAll('.band, .step, .interval')].flatMap((line) => [line.getAttribute('y1'), line.getAttribute('y2')])",
+    );
+    expect(heights.filter((height) => Number.parseFloat(height) < 13.9 || Number.parseFloat(height) > 90.1)).toEqual(
+      [],
+    );
+    await chart.getByRole("link", { name: /^step 10: / }).click();
+    await expect.poll(async () => await page.locator(".count").innerText()).toBe("3 of 9 groups");
+    await page.getByRole("link", { name: "step 10 ×" }).click();
+    await expect.poll(async () => await page.locator(".count").innerText()).toBe("9 of 9 groups");
+  });
+
+  it("finds the step of the column by an expression, and suggests the nearest name", async () => {
+    const { file } = await writtenPage([input()]);
+    for (const { page } of [
+      await openPage([input()], { hasTroubles: true }),
+      await openedFile(file, { hasTroubles: true }),
+    ]) {
+      const field = page.getByRole("searchbox", { name: /where/ });
+      await field.fill("step == 10");
+      await field.press("Enter");
+      await expect.poll(async () => await page.locator(".count").innerText()).toBe("3 of 9 groups");
+      await field.fill("setp == 10");
+      await field.press("Enter");
+      await expect.poll(async () => await page.locator(".count").innerText()).toContain("did you mean step");
+    }
+  });
+
+  it("gives the prompt 40 characters at 1280 pixels, and names the columns that it hides", async () => {
+    const { page } = await openPage([input()], { width: 1280 });
+    await page.locator(".parts").getByText("hidden columns: trainable").waitFor();
+    const shown = await page.evaluate<number>(`(() => {
+      const link = document.querySelector(".rows td.words a");
+      const range = document.createRange();
+      range.setStart(link.firstChild, 0);
+      for (let at = 1; at <= link.firstChild.length; at++) {
+        range.setEnd(link.firstChild, at);
+        if (range.getBoundingClientRect().right > link.getBoundingClientRect().right - 12) return at - 1;
+      }
+      return link.firstChild.length;
+    })()`);
+    expect(shown).toBeGreaterThanOrEqual(40);
+    await page.getByRole("button", { name: "trainable" }).click();
+    await page.getByRole("columnheader", { name: "trainable" }).waitFor();
+  });
+
+  it("has rows of two lines at 390 pixels", async () => {
+    const { page } = await openPage([input()], { width: 390 });
+    const lines = await page.evaluate<
+      readonly number[]
+    >(`[...document.querySelectorAll(".rows tbody tr")].map((row) => {
+      const middles = [...row.children].map((cell) => cell.getBoundingClientRect()).map(({ top, bottom }) => top + bottom);
+      return new Set(middles.map((middle) => Math.round(middle / 20))).size;
+    })`);
+    expect(lines).toEqual(lines.map(() => 2));
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(390);
+    await page.getByText("hidden columns:").waitFor();
+  });
+});
+
+describe.skipIf(chromium === undefined)("a conversation on the page", { tags: "browser" }, () => {
+  const group = (answers: readonly object[]) =>
+    JSON.stringify({
+      trajectories: answers.map((answer, reward) => ({
+        messages_and_choices: [
+          { role: "user", content: "Use <think>…</think>." },
+          { finish_reason: "stop", index: 0, message: { role: "assistant", ...answer } },
+        ],
+        reward,
+      })),
+    });
+
+  it.each([
+    ["tags", [{ content: "<think>two\nways</think>\n\nfour" }, { content: "<think>one way</think>\n\nfive" }]],
+    ["a closing tag alone", [{ content: "two ways</think>four" }, { content: "one way</think>five" }]],
+    [
+      "a field",
+      [
+        { reasoning: "two ways", content: "four" },
+        { reasoning: "one way", content: "five" },
+      ],
+    ],
+  ])("folds reasoning in %s, and marks no differences in it", async (_, answers) => {
+    const { page } = await openPageAt({ group: 1 }, [fileOf("g.jsonl", group(answers))]);
+    await page.locator(".conversation ins").nth(1).waitFor();
+    expect(await page.locator(".conversation ins").allInnerTexts()).toEqual(["five", "four"]);
+    const folds = page.locator(".column details");
+    expect(await folds.locator("summary").allInnerTexts()).toEqual([
+      "reasoning, 7 characters",
+      "reasoning, 8 characters",
+    ]);
+    expect(await folds.locator("pre").first().isVisible()).toBe(false);
+    expect(await page.locator("pre").allTextContents()).toContain("Use <think>…</think>.");
+  });
+
+  it("shows an answer that was cut off while it reasoned", async () => {
+    const cut = [{ content: "<think>one" }, { content: "say <think>two</think> and <think>three</think> four" }];
+    const { page } = await openPageAt({ group: 1, trajectory: 2 }, [fileOf("g.jsonl", group(cut))]);
+    await page.locator(".entry details").nth(1).waitFor();
+    expect(await page.locator(".entry pre").allTextContents()).toEqual([
+      "Use <think>…</think>.",
+      "say ",
+      "two",
+      " and ",
+      "three",
+      "four",
+    ]);
+  });
+});
+
+describe("the prompt of a row", () => {
+  it.each([
+    ["verl without tokens", "user\nWhat is 2 + 2?\nassistant\n"],
+    ["verl with a system prompt", "system\nYou are kind.\nuser\nWhat is 2 + 2?\nassistant\n<think>\n"],
+    [
+      "ChatML",
+      "<|im_start|>system\nBe kind.<|im_end|>\n<|im_start|>user\nWhat is 2 + 2?<|im_end|>\n<|im_start|>assistant\n",
+    ],
+    ["no template", "What is 2 + 2?"],
+  ])("has no marks of a template: %s", async (_, input) => {
+    const row = (score: number) =>
+      JSON.stringify({ input, output: String(score), gts: "4", score, step: 1, uid: `u_${score}_0` });
+    const page = await startView([fileOf("1.jsonl", `${row(0)}\n${row(1)}\n`), "--lossy"]);
+    await whenRead(page);
+    const { rows }: GroupRows = JSON.parse((await page.ask("/api/rows")).body);
+    expect(rows.map(({ prompt }) => prompt)).toEqual(rows.map(() => "What is 2 + 2?"));
+  });
+});
