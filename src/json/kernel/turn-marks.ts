@@ -5,7 +5,14 @@ const lessThan: u32 = 0x3c;
 const equalSign: u32 = 0x3d;
 const hash: u32 = 0x23;
 
+const bar: u32 = 0x7c;
+const tilde: u32 = 0x7e;
+
 const windowBytes: usize = 64;
+
+function isCapital(bytes: v128): v128 {
+  return i8x16.lt_u(i8x16.sub(bytes, i8x16.splat(0x41)), i8x16.splat(26));
+}
 
 function equals(bytes: v128, byte: u32): v128 {
   return i8x16.eq(bytes, i8x16.splat(i8(byte)));
@@ -15,15 +22,19 @@ function isStart(at: usize): v128 {
   const bytes = v128.load(at);
   const before = v128.load(at - 1);
   const after = v128.load(at + 1);
-  const isBracket = v128.or(equals(bytes, lessThan), v128.or(equals(bytes, openBracket), equals(bytes, closeBracket)));
+  const isU = equals(after, 0x75);
+  const isOpen = v128.and(equals(bytes, openBracket), v128.or(v128.or(isU, isCapital(after)), equals(after, bar)));
+  const isClose = v128.and(equals(bytes, closeBracket), v128.or(equals(after, tilde), equals(after, openBrace)));
+  const isBracket = v128.or(equals(bytes, lessThan), v128.or(isOpen, isClose));
   const isBackslash = equals(bytes, backslash);
   const isAfterName = v128.or(
     v128.or(equals(before, 0x74), equals(before, 0x54)),
     v128.or(equals(before, 0x65), v128.or(equals(before, 0x6c), equals(before, 0x6f))),
   );
   // `:`, `;`, `<` and `=` are adjacent.
-  const isEnd = v128.or(isBackslash, i8x16.lt_u(i8x16.sub(bytes, i8x16.splat(i8(colon))), i8x16.splat(4)));
-  const isEscape = v128.and(isBackslash, equals(after, 0x75));
+  const isColon = i8x16.lt_u(i8x16.sub(bytes, i8x16.splat(i8(colon))), i8x16.splat(4));
+  const isEnd = v128.or(isColon, v128.and(isBackslash, equals(after, 0x6e)));
+  const isEscape = v128.and(isBackslash, isU);
   const isHeading = v128.and(equals(bytes, hash), equals(after, hash));
   return v128.or(v128.or(isBracket, v128.and(isEnd, isAfterName)), v128.or(isEscape, isHeading));
 }
@@ -68,9 +79,9 @@ function beginsMark(at: usize): bool {
   if (first === backslash) return second === 0x75 && (load<u32>(at + 2) | 0x20000000) === 0x63333030;
   const word = load<u32>(at + 1);
   // `]~b]` and `}]{"content"`
-  if (first === closeBracket) return second === 0x7e || (second === openBrace && before >> 24 === closeBrace);
+  if (first === closeBracket) return second === tilde || (second === openBrace && before >> 24 === closeBrace);
   // `|`, the first byte of `｜`, and the backslash of `\uff5c`.
-  if (second === 0x7c || (first === lessThan && (second === 0xef || second === backslash))) return true;
+  if (second === bar || (first === lessThan && (second === 0xef || second === backslash))) return true;
   if (first === openBracket)
     return word === insts || word === tools || word === systems || word === available || word === unused;
   if ((word & 0xffffff) === sentenceEnd) return true;
