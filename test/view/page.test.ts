@@ -449,7 +449,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
   it("shows the mean reward and the reward of a trajectory in the largest letters", async () => {
     const { page, viewing: served } = await openPage([airline]);
     for (const [view, number] of [
-      ["#/", ".facts .mean"],
+      ["#/", ".facts dd > .mean"],
       [addressOf({ group: 2 }), ".position .mean"],
       [addressOf({ group: 2, trajectory: 2 }), ".position .reward"],
     ] as const) {
