@@ -65,7 +65,7 @@ const resetFacts = (facts: MessageFacts) => {
   facts.promptEnd = 0;
   facts.hasGreeting = false;
   facts.finishReason = undefined;
-  forgetTurns(facts);
+  if (facts.isMeasured) forgetTurns(facts);
   toolCalls.reset();
 };
 
@@ -116,7 +116,7 @@ export const inspectMessages = (
     }
     if (isChoice && !shape.isFinishKnown) reportFinish(table, entry, report);
     const message = isChoice ? messageShape.at(table, slots.message) : entry;
-    const score = hasLogprobs ? messageShape.at(table, slots.logprobs) : 0;
+    const score = hasLogprobs && facts.isMeasured ? messageShape.at(table, slots.logprobs) : 0;
     if (isChoice) shape = messageShape.read(table, message);
     const { roleIndex, callsKind, isValid } = shape;
     if (!isValid) for (const reportProblem of shape.reporters) reportProblem(table, message, report);
@@ -129,11 +129,11 @@ export const inspectMessages = (
     }
     if (isChoice) {
       // With a choice, messages of the assistant are not sampled.
-      if (facts.choices++ === 0) forgetTurns(facts);
+      if (facts.choices++ === 0 && facts.isMeasured) forgetTurns(facts);
       facts.lastChoice = entry;
       if (hasLogprobs) facts.choicesWithLogprobs++;
     }
-    const isSampled = isChoice || (roleIndex === assistant && facts.choices === 0);
+    const isSampled = facts.isMeasured && (isChoice || (roleIndex === assistant && facts.choices === 0));
     if (isSampled) countTurn(table, shape, facts);
     if (isSampled && hasLogprobs) scores.push(score);
     const content = isChoice || roleIndex === assistant ? messageShape.at(table, slots.content) : 0;
@@ -153,8 +153,8 @@ export const inspectMessages = (
     if (callsKind !== Kind.array) continue;
     if (json.nodeAfter(table, entry) === end) toolCalls.startLast();
     const maker = isChoice ? makers.choice : roleIndex === assistant ? makers.assistant : makers.other;
-    const sampled = addToolCalls(table, messageShape.at(table, slots.tool_calls), facts, maker);
-    if (isSampled) facts.walked[characters] = (facts.walked[characters] ?? 0) + sampled;
+    addToolCalls(table, messageShape.at(table, slots.tool_calls), facts, maker);
+    if (isSampled) countArguments(table, messageShape.at(table, slots.tool_calls), facts);
   }
   // Without choices, each message of the assistant counts as sampled.
   if (marked.length > 0)
@@ -250,9 +250,7 @@ export const listTexts = (table: JsonTable, list: number) => {
   return texts;
 };
 
-/** Returns the number of characters of the arguments. */
 const addToolCalls = (table: JsonTable, list: number, facts: MessageFacts, maker: number) => {
-  let said = 0;
   const end = json.nodeAfter(table, list);
   for (let node = list + nodeSize; node < end; node = json.nodeAfter(table, node)) {
     if (kindAt(table, node) !== Kind.object) continue;
@@ -262,13 +260,21 @@ const addToolCalls = (table: JsonTable, list: number, facts: MessageFacts, maker
     if (kinds.function === Kind.object) {
       const inner = functionShape.read(table, callShape.at(table, callShape.slots.function));
       if (inner.name === Kind.string) name = functionShape.at(table, functionShape.slots.name);
-      if (inner.arguments === Kind.string)
-        said += json.detailOf(table, functionShape.at(table, functionShape.slots.arguments));
     }
     if (name > 0 && nonEmptyNode(table, name) > 0) facts.callsTools = true;
     toolCalls.add(node, idNode, name, maker);
   }
-  return said;
+};
+
+const countArguments = (table: JsonTable, list: number, { walked }: MessageFacts) => {
+  const end = json.nodeAfter(table, list);
+  for (let node = list + nodeSize; node < end; node = json.nodeAfter(table, node)) {
+    const kinds = kindAt(table, node) === Kind.object ? callShape.read(table, node) : undefined;
+    if (kinds?.function !== Kind.object) continue;
+    functionShape.read(table, callShape.at(table, callShape.slots.function));
+    const said = functionShape.at(table, functionShape.slots.arguments);
+    walked[characters] = (walked[characters] ?? 0) + countCharacters(table, said);
+  }
 };
 
 /** Returns 0 for an empty string, which is no id and no name. */

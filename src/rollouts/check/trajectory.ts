@@ -131,6 +131,7 @@ export const inspectTrajectory = (
   const offered = kinds.tools === Kind.array ? inspectTools(table, shape.at(table, slots.tools), report) : undefined;
   const list = shape.at(table, slots.messages_and_choices);
   facts.list = list;
+  facts.isMeasured = onWalked !== undefined;
   inspectMessages(table, list, facts, report, hasMark);
   if (facts.cutNode > 0) report("truncated-trajectory", undefined, facts.cutNode);
   const { choices, choicesWithLogprobs, hasAssistantTurn, callsTools } = facts;

@@ -20,6 +20,8 @@ export interface MessageFacts {
   finishReason: string | undefined;
   /** By the index in `walkedNames`. The walk does not count tokens. */
   readonly walked: Int32Array;
+  /** False if no caller needs `walked`. */
+  isMeasured: boolean;
 }
 
 export interface TrajectoryFacts extends MessageFacts {
@@ -55,6 +57,7 @@ export const createMessageFacts = (): MessageFacts => ({
   cutNode: 0,
   finishReason: undefined,
   walked: new Int32Array(walkedNames.length),
+  isMeasured: false,
 });
 
 export const noMetrics: readonly string[] = [];
