@@ -176,8 +176,11 @@ export const requireOutputFile = (file: string) => {
 
 /** Accepts devices such as `/dev/fd/3`. @throws Failure `output-unwritable` */
 export const requireWritableFolder = (file: string) => {
-  const isDevice = fs.statSync(file, { throwIfNoEntry: false })?.isFile() === false;
-  if (!isDevice) writeUserFile(file, () => fs.accessSync(dirname(file), fs.constants.W_OK));
+  const facts = fs.statSync(file, { throwIfNoEntry: false });
+  writeUserFile(file, () => {
+    if (facts?.isDirectory()) throw Object.assign(new Error(), { code: "EISDIR" });
+    if (!facts || facts.isFile()) fs.accessSync(dirname(file), fs.constants.W_OK);
+  });
 };
 
 /** Accepts a missing folder that can be made. @throws Failure `output-unwritable` */

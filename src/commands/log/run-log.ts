@@ -42,6 +42,8 @@ const openRun = async (context: Context, typed: LogOptions): Promise<LogRun> => 
   const settings = await connect.readEffectiveSettings(context, typedSettings);
   const follow = parseFollowOptions(typed);
   const ledger = await selectLedger(typed, settings);
+  // The input is read before they are used.
+  for (const name of ["account", "idempotency", "max_request_size", "max_wait"] as const) settings.require(name);
   if (["", ".", ".."].includes(modelId)) throw invalidOptionValue("<model-id>", modelId, "a model id");
   if (typed.file.length === 0 && isRolloutFile(modelId))
     throw invalidOptionValue("<model-id>", modelId, "a model id, found a file (write the model id before the files)");
