@@ -70,6 +70,7 @@ export const openFilter = (dataset: IndexedGroups, { where, pass, signal, reward
   if (steps.length > 0) members.push(...steps, "metadata", ...stepHolders);
   if (isNamed("messages") || needsFinish) members.push("messages_and_choices");
   const needsExceptions = isNamed("exceptions");
+  const needsGroup = needsExceptions || steps.length > 0;
   const parse = isNamed("trajectory") ? parseObject : (value: JsonValue) => pickMembers(value, members);
   const window = new ReadWindow();
   const needsFacts = counts.some(({ name }) => isNamed(name));
@@ -91,7 +92,7 @@ export const openFilter = (dataset: IndexedGroups, { where, pass, signal, reward
         const finish = needsFinish ? readFinish(trajectory, derived[at] === true) : {};
         facts.push({ ...measure?.(value), ...finish });
       }
-      const root = groupPart.part.kind === "group" ? readRoot(bytes) : undefined;
+      const root = needsGroup && groupPart.part.kind === "group" ? readRoot(bytes) : undefined;
       if (needsExceptions && root) exceptions = elementsOf(memberAt(root, "exceptions")).length;
       if (root && steps.length > 0) holder = pickMembers(root, [...steps, ...stepHolders]);
     }
