@@ -129,7 +129,7 @@ export const readDataset = async (options: ReadOptions): Promise<Dataset> => {
   }
 };
 
-export const reportSkippedFiles = (problems: Problems, files: readonly SkippedFile[] = []) => {
+const reportSkippedFiles = (problems: Problems, files: readonly SkippedFile[] = []) => {
   for (const { file, reason } of files) problems.report("skipped-file", { reason }, { file });
   if (problems.strictness.strict) problems.addInputRule("skipped-file");
 };

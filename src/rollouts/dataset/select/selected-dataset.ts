@@ -8,21 +8,17 @@ import { ScanResult } from "../../index/scan-result.ts";
 import { mergeSketch } from "../../index/sketch.ts";
 import { createTrajectoryFacts, type TrajectoryFacts } from "../../index/trajectory-facts.ts";
 import { fileOf, type Source } from "../../input/source.ts";
+import { inputRules } from "../../rules/input-rules.ts";
+import type { RuleCount } from "../../rules/problems.ts";
 import { reportCopies } from "../dataset-problems.ts";
 import { ReadWindow, recheckBytes } from "../group-bytes.ts";
 import { getPart, type IndexedGroups, locateGroup, mapProblemsToRecords, openPartLocator } from "../locate.ts";
-import {
-  type CheckOptions,
-  checkGroups,
-  type Dataset,
-  openScan,
-  reportSkippedFiles,
-  type Selection,
-} from "../read-dataset.ts";
+import { type CheckOptions, checkGroups, type Dataset, openScan, type Selection } from "../read-dataset.ts";
 import { selectGroups } from "./select-groups.ts";
 
-/** The warnings of the whole input, which no group of a selection has. */
-const inputRules: ReadonlySet<string> = new Set(["mixed-shapes", "group-key-missing", "duplicate-rollout"]);
+/** True for a problem that the check of the kept groups does not find again. */
+const isOfInput = ({ rule, severity }: Pick<RuleCount, "rule" | "severity">) =>
+  severity === "error" || rule in inputRules || rule === "duplicate-rollout";
 
 /** @throws Failure `invalid-filter`, `input-changed`; the signal's reason */
 export const selectDataset = async (
@@ -38,8 +34,7 @@ export const selectDataset = async (
   const note = await checkGroups(view, signal, false);
   if (!isWhole) {
     await reportCopies(dataset, signal);
-    problems.merge(dataset.problems, ({ rule, severity }) => severity === "error" || inputRules.has(rule));
-    reportSkippedFiles(problems, dataset.skippedFiles);
+    problems.merge(dataset.problems, isOfInput);
   }
   await mapProblemsToRecords(dataset.sources, problems);
   const [firstReduced = 0] = subsets.keys();
