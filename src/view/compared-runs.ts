@@ -5,7 +5,7 @@ import { readPromptAndKeyAt } from "../rollouts/dataset/prompt-text.ts";
 import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
 import { formatKeyText } from "../rollouts/index/group-key.ts";
 import { compareDatasets } from "../rollouts/stats/compare.ts";
-import { getFacts } from "../rollouts/stats/facts.ts";
+import { getFacts } from "../rollouts/stats/read-facts.ts";
 import type { GroupContent, GroupFacts, GroupReader } from "./answers.ts";
 import { countCommonMessages, readGroupContent, type ViewInput } from "./group-content.ts";
 

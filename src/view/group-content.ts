@@ -9,7 +9,7 @@ import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
 import { type FactRow, readFacts } from "../rollouts/facts/facts.ts";
 import { formatKeyText } from "../rollouts/index/group-key.ts";
 import { toFilePath } from "../rollouts/rules/positions.ts";
-import { readGroupFacts } from "../rollouts/stats/facts.ts";
+import { readGroupFacts } from "../rollouts/stats/read-facts.ts";
 import { formatOwnCommand } from "../system/program.ts";
 import type { GroupContent, LoggedGroup } from "./answers.ts";
 

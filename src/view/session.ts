@@ -11,7 +11,7 @@ import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
 import type { SearchQuery } from "../rollouts/dataset/select/search-groups.ts";
 import { formatKeyText } from "../rollouts/index/group-key.ts";
 import { computeMoments } from "../rollouts/index/sums.ts";
-import { getFacts, type RolloutFact, readGroupFacts } from "../rollouts/stats/facts.ts";
+import { getFacts, type RolloutFact, readGroupFacts } from "../rollouts/stats/read-facts.ts";
 import { chooseReading } from "../rollouts/stats/reading-list.ts";
 import { Breaks } from "../system/breaks.ts";
 import { createAnswers } from "./answer-queries.ts";

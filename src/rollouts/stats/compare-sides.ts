@@ -5,7 +5,7 @@ import { readFailedKey, type TrajectoryPosition } from "../dataset/prompt-text.t
 import type { Dataset } from "../dataset/read-dataset.ts";
 import type { TextColumn } from "../facts/fact-columns.ts";
 import { groupKeyNames } from "../index/ambiguous-groups.ts";
-import { type Facts, getFacts } from "./facts.ts";
+import { type Facts, getFacts } from "./read-facts.ts";
 
 /** The trajectories of a dataset with the same prompt, or the same key. */
 export interface Pool {

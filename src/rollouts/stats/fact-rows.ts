@@ -7,7 +7,7 @@ import type { Dataset } from "../dataset/read-dataset.ts";
 import { type FactRow, groupFacts, mapFacts, readFacts } from "../facts/facts.ts";
 import { meanOfFinite, standardDeviation } from "../index/sums.ts";
 import { toFilePath } from "../rules/positions.ts";
-import { openFactReader, readGroupFacts } from "./facts.ts";
+import { openFactReader, readGroupFacts } from "./read-facts.ts";
 import type { StatsOptions } from "./stats-slice.ts";
 
 export interface RowOptions extends Pick<StatsOptions, "pass"> {

@@ -5,8 +5,8 @@ import type { Dataset } from "../dataset/read-dataset.ts";
 import { walkedIndexes } from "../facts/facts.ts";
 import { isSolved, rewardTolerance } from "../index/metrics.ts";
 import { standardDeviation } from "../index/sums.ts";
-import { type Facts, getFacts } from "./facts.ts";
 import { percentile } from "./intervals.ts";
+import { type Facts, getFacts } from "./read-facts.ts";
 
 /** A trajectory by the index of its group, and by its index in the group. Its reward is finite. */
 interface Trajectory {

@@ -7,8 +7,8 @@ import { NumberColumn } from "../index/column.ts";
 import { isSolved, Tally } from "../index/metrics.ts";
 import { addToSum, createSum, type ExactSum, meanOfSum, standardDeviation } from "../index/sums.ts";
 import { createTrajectoryFacts, noMetrics } from "../index/trajectory-facts.ts";
-import type { Facts } from "./facts.ts";
 import { GroupedValues, percentile } from "./intervals.ts";
+import type { Facts } from "./read-facts.ts";
 
 export interface StatsOptions {
   /** A trajectory is solved if its reward is at least this. */

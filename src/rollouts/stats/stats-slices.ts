@@ -7,8 +7,8 @@ import type { Dataset } from "../dataset/read-dataset.ts";
 import { Names } from "../facts/fact-columns.ts";
 import { NumberColumn } from "../index/column.ts";
 import { parseKeyText } from "../index/group-key.ts";
-import { getFacts } from "./facts.ts";
 import { tooManyValues } from "./failures.ts";
+import { getFacts } from "./read-facts.ts";
 import { type Stats, type StatsOptions, StatsSlice } from "./stats-slice.ts";
 
 export type DatasetStats = Awaited<ReturnType<typeof computeStats>>;
