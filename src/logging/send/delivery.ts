@@ -45,7 +45,7 @@ export class Delivery {
   retryBudget: RetryBudget = { wait: async () => false };
   /** Aborts `graceMs` after the signal. */
   readonly lateSignal: AbortSignal;
-  /** True if each job has one attempt, because a signal ends the run. */
+  /** True if each request has one attempt, because a signal ends the run. */
   isAfterSignal = false;
   isInterrupted = false;
   /** True if other runs send the same groups. */

@@ -94,7 +94,8 @@ const sendRequest = async (delivery: Delivery, request: PlannedRequest) => {
 };
 
 const queueFirst = (delivery: Delivery, requests: readonly PlannedRequest[]) => {
-  delivery.queue = [...requests, ...delivery.queue];
+  // Most requests add none, and copying the queue for each would take quadratic time.
+  if (requests.length > 0) delivery.queue = [...requests, ...delivery.queue];
 };
 
 const recutQueue = (delivery: Delivery, groups: Uint32Array) => {
@@ -106,9 +107,9 @@ const recutQueue = (delivery: Delivery, groups: Uint32Array) => {
 
 const requeueUntaken = (delivery: Delivery, { groups }: PlannedRequest, taken: Uint8Array) => {
   const { queue, takenGroups, dedupKeys, dataset, tools } = delivery;
-  // Each run continues at a random job, so that runs with the same input claim different groups.
+  // Each run continues at a random request, so that runs with the same input claim different groups.
   if (!delivery.isSharing)
-    for (const job of queue.splice(0, Math.floor(tools.host.random() * queue.length))) queue.push(job);
+    for (const request of queue.splice(0, Math.floor(tools.host.random() * queue.length))) queue.push(request);
   delivery.isSharing = true;
   const takenElsewhere = new Set(findGroups(taken, dedupKeys.find));
   for (const group of groups) if (takenElsewhere.has(group)) takenGroups.push(group);
