@@ -1,6 +1,6 @@
 /** Reads the tokens of a traced call, and counts each token once. */
 
-import { findValue, isAbsent, itemsOf, membersOf, type RawJson, textAt } from "../json/raw-json.ts";
+import { findValue, isAbsent, membersOf, type RawJson, type RawMember, textAt } from "../json/raw-json.ts";
 import {
   addDecimals,
   compareDecimals,
@@ -11,6 +11,18 @@ import {
   shiftDecimal,
 } from "../text/decimal.ts";
 import { cutText, formatList } from "../text/sentences.ts";
+import { findOtherUses, listReplies } from "./other-uses.ts";
+import {
+  costNames,
+  countNames,
+  isNeutral,
+  knownNames,
+  maxLevels,
+  partNames,
+  timeName,
+  toCountName,
+  usageKeys,
+} from "./usage-names.ts";
 
 export const tokenKinds = ["prompt", "completion", "total"] as const;
 export type TokenKind = (typeof tokenKinds)[number];
@@ -36,7 +48,11 @@ export const findNamedModel = (call: RawJson) =>
 
 /** Assumed: tokens are in `summary.usage[model]`, otherwise in the output. */
 export const readUsages = (call: RawJson): readonly CallUsage[] => {
-  const own = readUsage(findOwnUsage(findValue(call, "output")), findOtherUses(call));
+  const output = findValue(call, "output");
+  const costs = listReplies(output)
+    .flatMap(membersOf)
+    .filter(({ key }) => costNames[toCountName(key)] !== undefined);
+  const own = readUsage(findOwnUsage(output), findOtherUses(call), costs);
   const model = findNamedModel(call);
   const summed = membersOf(findValue(call, "summary", "usage"));
   const hasModel = summed.length === 1 || summed.some(({ key }) => key === model);
@@ -53,11 +69,9 @@ export const readUsages = (call: RawJson): readonly CallUsage[] => {
 /** A stream is a list, whose last usage is complete. */
 const findOwnUsage = (output: RawJson | undefined) =>
   listReplies(output)
-    .flatMap((value) => ["usage", "usage_metadata", "usageMetadata"].map((key) => findValue(value, key)))
+    .flatMap((value) => [value, findValue(value, "x_groq"), findValue(value, "metadata")])
+    .flatMap((value) => usageKeys.map((key) => findValue(value, key)))
     .find((usage) => usage !== undefined);
-
-const listReplies = (output: RawJson | undefined) =>
-  [output, ...itemsOf(output).toReversed()].flatMap((value) => [value, findValue(value, "response")]);
 
 /** A text says why a count is invalid. */
 type Counts = ReadonlyMap<string, bigint | string>;
@@ -65,10 +79,12 @@ type Counts = ReadonlyMap<string, bigint | string>;
 /** `others` are members whose price is unknown, such as `server_tool_use.web_search_requests 3`. */
 type UsageReading = Readonly<{ counts: Counts; others: readonly string[]; stated: Decimal | undefined }>;
 
-const maxLevels = 8;
-
 /** Counts in an object have its name as a prefix: `input.cachedtokens`. */
-const readUsage = (usage: RawJson | undefined, uses: readonly string[] = []): UsageReading => {
+const readUsage = (
+  usage: RawJson | undefined,
+  uses: readonly string[] = [],
+  costs: readonly RawMember[] = [],
+): UsageReading => {
   const counts = new Map<string, bigint | string>();
   const others = [...uses];
   const costParts: string[] = [];
@@ -83,7 +99,7 @@ const readUsage = (usage: RawJson | undefined, uses: readonly string[] = []): Us
       counts.set(name, `the count ${at} of the call is ${cutText(value.json, 40)}`);
     else if (costNames[name] !== undefined && amount && amount.digits >= 0n)
       stated = shiftDecimal(amount, costNames[name]);
-    else if (amount?.digits === 0n || timeNames.has(name) || (value.kind === "text" && isNeutral(value.text))) return;
+    else if (amount?.digits === 0n || timeName.test(name) || (value.kind === "text" && isNeutral(value.text))) return;
     else if (/^cost(?:details)?\./.test(name)) costParts.push(other);
     else others.push(other);
   };
@@ -103,18 +119,11 @@ const readUsage = (usage: RawJson | undefined, uses: readonly string[] = []): Us
         }
     }
   };
+  for (const { key, value } of costs) readMember(toCountName(key), key, value);
   if (usage) walk(usage, "", "", maxLevels);
   if (stated === undefined) others.push(...costParts);
   return { counts, others, stated };
 };
-
-/** `prompt_token_count`, `promptTokenCount` and `prompt_tokens` have the same name. */
-const toCountName = (key: string) =>
-  key
-    .replaceAll("_", "")
-    .toLowerCase()
-    .replace(/tokencount$/, "tokens")
-    .replace(/^total(?=\w+tokens$)/, "");
 
 const toHolder = (name: string) =>
   /^(?:prompt|input)tokens?details$/.test(name)
@@ -129,124 +138,7 @@ const labelKeys = ["modality", "type", "ttl"];
 /** Items with these labels are parts of tokens that are counted elsewhere. */
 const plainLabels: ReadonlySet<string> = new Set(["text", "message", "5m"]);
 
-const countNames = {
-  prompt: ["prompttokens", "inputtokens", "billedunits.inputtokens"],
-  completion: [
-    ...["completiontokens", "outputtokens", "candidatestokens", "responsetokens"],
-    "billedunits.outputtokens",
-  ],
-  total: ["totaltokens"],
-  // These cached tokens are always part of the prompt.
-  includedCached: [
-    ...["input.cachedtokens", "input.cacheread", "cachedtokens", "numcachedtokens"],
-    ...["cachedcontenttokens", "cachedinputtokens", "prompttokenscached", "promptcachehittokens"],
-  ],
-  cached: ["cachereadinputtokens", "cachereadtokens"],
-  written: [
-    ...["cachecreationinputtokens", "cachewriteinputtokens", "cachewritetokens"],
-    ...["input.cachewritetokens", "input.cachecreationtokens", "input.cachecreation", "input.cachecreationinputtokens"],
-  ],
-  thoughts: ["thoughtstokens", "thoughttokens"],
-  reasoning: ["output.reasoningtokens", "output.reasoning", "output.thinkingtokens", "reasoningtokens"],
-  toolPrompt: ["tooluseprompttokens", "toolusetokens"],
-  requests: ["requests"],
-};
-
-/** Parts of counted tokens, at the same price. */
-const partNames: ReadonlySet<string> = new Set([
-  ...["input.texttokens", "output.texttokens", "cachedtokensdetails.texttokens", "promptcachemisstokens"],
-  ...["output.acceptedpredictiontokens", "output.rejectedpredictiontokens"],
-  ...["cachecreation.ephemeral5minputtokens", "input.ephemeral5minputtokens"],
-  ...["tokens.inputtokens", "tokens.outputtokens"],
-]);
-
-/** Powers of ten of stated costs. xAI counts in ticks of 10^-10 dollars. */
-const costNames: Readonly<Record<string, number>> = {
-  cost: 0,
-  "cost.totalcost": 0,
-  totalcost: 0,
-  estimatedcost: 0,
-  costinusdticks: -10,
-};
-
-const timeNames: ReadonlySet<string> = new Set(["queuetime", "prompttime", "completiontime", "totaltime"]);
-
-/** True for texts that stand for the usual price. */
-const isNeutral = (text: string) =>
-  /^(?:standard|default|auto|on_demand|not_available|traffic_type_unspecified|global|none|tokens|usd)$/i.test(text);
-
-/** Members of requests and replies that change prices. Bedrock has objects: `"serviceTier":{"type":"priority"}`. */
-const conditionKeys = [
-  ...["service_tier", "serviceTier", "speed", "inference_geo", "performanceConfig", "server_side_tool_usage"],
-];
-
-const listConditions = (key: string, value: RawJson | undefined): readonly string[] => {
-  if (!value || isAbsent(value) || value.json === '""') return [];
-  if (value.kind === "object") return value.members.flatMap((member) => listConditions(key, member.value));
-  const isUsual = value.kind === "text" ? isNeutral(value.text) : Number(value.json) === 0;
-  return isUsual ? [] : [`${key} ${cutText(value.text, 40)}`];
-};
-
-/** Lists what the call used according to its inputs and its output, with a price that is not a price of tokens. */
-const findOtherUses = (call: RawJson): readonly string[] => {
-  const [inputs, output] = [findValue(call, "inputs"), findValue(call, "output")];
-  const replies = listReplies(output);
-  const conditions = conditionKeys.flatMap((key) => {
-    const isInUsage = replies.some((reply) => findValue(reply, "usage", key));
-    const stated = replies.map((reply) => findValue(reply, key)).find((value) => !isAbsent(value));
-    return listConditions(key, stated ?? (isInUsage ? undefined : findValue(inputs, key)));
-  });
-  const options = ["web_search_options", "plugins"].filter((key) => hasContent(findValue(inputs, key)));
-  const messages = [
-    ...replies,
-    ...replies.flatMap((reply) => itemsOf(findValue(reply, "choices")).map((choice) => findValue(choice, "message"))),
-    ...replies.flatMap((reply) => itemsOf(findValue(reply, "output"))),
-    ...replies.flatMap((reply) => itemsOf(findValue(reply, "candidates"))),
-  ];
-  const media = messages.flatMap((message) =>
-    ["images", "audio", "annotations", "groundingMetadata", "grounding_metadata"].filter((key) =>
-      hasContent(findValue(message, key)),
-    ),
-  );
-  return [...new Set([...conditions, ...options, ...messages.flatMap(listOtherParts), ...media])];
-};
-
-/** Lists parts of the inputs that are not text, such as `image_url`. Counts of prompt tokens include them. */
-export const listInputMedia = (call: RawJson): readonly string[] => {
-  const inputs = findValue(call, "inputs");
-  const messages = ["messages", "input", "contents"].flatMap((key) => itemsOf(findValue(inputs, key)));
-  return [...new Set(messages.flatMap(listOtherParts))];
-};
-
-const hasContent = (value: RawJson | undefined) => !isAbsent(value) && !/^(?:""|\{\s*\}|\[\s*\])$/.test(value.json);
-
-/** Lists the items and parts of a message that are not text, thoughts or calls of the caller's own tools. */
-const listOtherParts = (message: RawJson | undefined): readonly string[] => {
-  const contents = itemsOf(findValue(message, "content"));
-  const blocks = [...contents, ...contents.flatMap((part) => itemsOf(findValue(part, "content")))];
-  const types = [message, ...blocks].flatMap((part) => textAt(part, "type") ?? []);
-  const parts = [...itemsOf(findValue(message, "parts")), ...itemsOf(findValue(message, "content", "parts"))];
-  const keys = parts.flatMap(({ members }) => members.map(({ key }) => key)).filter((key) => !plainKeys.has(key));
-  return [...types.filter((type) => !plainTypes.has(type) && !/^response\./.test(type)), ...keys];
-};
-
-const plainTypes: ReadonlySet<string> = new Set([
-  ...["message", "text", "input_text", "output_text", "summary_text", "refusal", "reasoning", "reasoning_text"],
-  ...["thinking", "redacted_thinking", "tool_use", "tool_result", "function_call", "function_call_output"],
-  ...["custom_tool_call", "custom_tool_call_output", "mcp_list_tools", "mcp_call", "mcp_approval_request"],
-  ...["mcp_approval_response", "mcp_tool_use", "mcp_tool_result", "local_shell_call", "local_shell_call_output"],
-  ...["apply_patch_call", "apply_patch_call_output", "item_reference", "compaction"],
-]);
-
-/** Keys of Gemini's parts. */
-const plainKeys: ReadonlySet<string> = new Set([
-  ...["text", "thought", "thoughtSignature", "thought_signature", "functionCall", "function_call"],
-  ...["functionResponse", "function_response"],
-]);
-
 type CountKind = keyof typeof countNames;
-
-const knownNames: ReadonlySet<string> = new Set(Object.values(countNames).flat());
 
 const findCount = (counts: Counts, kind: CountKind) =>
   countNames[kind].map((name) => counts.get(name)).find((count) => typeof count === "bigint");

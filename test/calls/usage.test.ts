@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { listInputMedia, readUsages } from "../../src/calls/usage.ts";
+import { listInputMedia } from "../../src/calls/other-uses.ts";
+import { readUsages } from "../../src/calls/usage.ts";
 import { parseRawJson } from "../../src/json/raw-json.ts";
 
 /** Lists prompt, cached, written and completion tokens of each model. */
@@ -255,6 +256,16 @@ describe("the usage of a call", () => {
       { usageMetadata: gemini1, candidates: [{ content: { parts: [{ text: "4" }] }, groundingMetadata: { a: 1 } }] },
     ],
     ["inlineData", { usageMetadata: gemini1, candidates: [{ content: { parts: [{ inlineData: {} }] } }] }],
+    ["provider_cost 0.5", { provider_cost: 0.5, usage: tokens }],
+    ["billing 0.5", { billing: { payer: "developer", amount: 0.5 }, usage: tokens }],
+    ["new_condition fast lane", { new_condition: "fast lane", choices: [], usage: tokens }],
+    ["service_tier_used priority", { service_tier_used: "priority", usage: tokens }],
+    ["metadata 9", { metadata: { run: "7", usage: { ...tokens, image_tokens: 9 } }, usage: tokens }],
+    ["x_groq 9", { x_groq: { id: "r", seed: 1, usage: { ...tokens, image_tokens: 9 } }, usage: tokens }],
+    ["usage_breakdown compound-beta", { usage_breakdown: { models: [{ model: "compound-beta" }] }, usage: tokens }],
+    ["search_results web", { search_results: [{ title: "web" }], usage: tokens }],
+    ["executed_tools search", { choices: [{ message: { executed_tools: [{ type: "search" }] } }], usage: tokens }],
+    ["new_condition 2", { candidates: [{ content: { parts: [] }, new_condition: 2 }], usageMetadata: gemini1 }],
   ])("has no prices for %s", (named, output) => {
     expect(unpricedOf(output)).toBe(`the call has ${named}, which can have another price`);
   });
@@ -336,6 +347,133 @@ describe("the usage of a call", () => {
     expect(unpricedOf(output)).toBeUndefined();
   });
 
+  const message = { role: "assistant", content: "4", refusal: null, reasoning: "2 + 2", tool_calls: [] };
+  const choice = { index: 0, message, logprobs: null, finish_reason: "stop", stop_reason: null };
+  const completion = { id: "c", object: "chat.completion", created: 1, model: "m", usage: tokens };
+  const chat = { ...completion, choices: [choice], system_fingerprint: "fp_1" };
+
+  it.each([
+    [
+      "OpenAI",
+      { ...chat, service_tier: "default", choices: [{ ...choice, message: { ...message, annotations: [] } }] },
+    ],
+    [
+      "OpenAI's Responses",
+      {
+        ...{ id: "r", object: "response", created_at: 1, completed_at: 2, status: "completed", background: false },
+        ...{ billing: { payer: "developer" }, error: null, incomplete_details: null, instructions: "Add.", model: "m" },
+        ...{ max_output_tokens: 99, max_tool_calls: null, parallel_tool_calls: true, previous_response_id: "p" },
+        ...{ prompt_cache_key: "k", prompt_cache_retention: "24h", reasoning: { effort: "high", summary: "auto" } },
+        ...{
+          safety_identifier: "s",
+          service_tier: "default",
+          store: true,
+          temperature: 1,
+          top_logprobs: 0,
+          top_p: 0.9,
+        },
+        ...{ text: { format: { type: "text" }, verbosity: "medium" }, tool_choice: "auto", truncation: "disabled" },
+        ...{
+          tools: [{ type: "function", name: "f" }],
+          user: "u",
+          metadata: { run: "7" },
+          output: [],
+          usage: responses,
+        },
+      },
+    ],
+    [
+      "Anthropic",
+      {
+        ...{ id: "m", type: "message", role: "assistant", model: "m", content: [{ type: "text", text: "4" }] },
+        ...{ stop_reason: "end_turn", stop_sequence: null, stop_details: null, container: null, usage: tokens },
+        context_management: { applied_edits: [] },
+      },
+    ],
+    [
+      "Gemini",
+      {
+        sdk_http_response: { headers: { server: "s" }, body: null },
+        candidates: [
+          {
+            ...{ content: { parts: [{ text: "4", thoughtSignature: "s" }], role: "model" }, finish_reason: "STOP" },
+            ...{ index: 0, token_count: null, avg_logprobs: -0.1, safety_ratings: [{ category: "HARM" }] },
+          },
+        ],
+        ...{ create_time: "2026", model_version: "m", response_id: "r", prompt_feedback: null, parsed: null },
+        ...{ automatic_function_calling_history: [], usage_metadata: gemini1 },
+      },
+    ],
+    [
+      "vLLM",
+      {
+        ...chat,
+        ...{ prompt_logprobs: [null], prompt_token_ids: [1], kv_transfer_params: { a: 1 } },
+        choices: [{ ...choice, token_ids: [4], routed_experts: [[1]] }],
+      },
+    ],
+    ["SGLang", { ...chat, metadata: { weight_version: "v1" }, choices: [{ ...choice, matched_stop: 151645 }] }],
+    [
+      "OpenRouter",
+      {
+        ...{ ...chat, provider: "Novita", service_tier: null },
+        choices: [
+          {
+            ...{ ...choice, native_finish_reason: "stop" },
+            message: { ...message, reasoning_details: [{ type: "reasoning.text", text: "2 + 2" }] },
+          },
+        ],
+      },
+    ],
+    ["Together", { ...chat, prompt: [], choices: [{ ...choice, seed: 77 }] }],
+    [
+      "Fireworks",
+      { ...chat, perf_metrics: { "server-time": "1" }, choices: [{ ...choice, raw_output: { completion: "4" } }] },
+    ],
+    ["Groq", { ...chat, usage_breakdown: null, x_groq: { id: "r", seed: 5 }, service_tier: "on_demand" }],
+    [
+      "a stream of Groq",
+      [
+        { ...completion, choices: [] },
+        { choices: [], x_groq: { id: "r", usage: tokens } },
+      ],
+    ],
+    ["Cerebras", { ...chat, time_info: { queue_time: 0.1, created: 1 }, service_tier_used: "default" }],
+    ["Mistral", { ...chat, choices: [{ ...choice, message: { ...message, prefix: false } }] }],
+    [
+      "Azure",
+      {
+        ...{ ...chat, prompt_filter_results: [{ prompt_index: 0, content_filter_results: { hate: {} } }] },
+        choices: [{ ...choice, content_filter_results: { hate: { filtered: false, severity: "safe" } } }],
+      },
+    ],
+    [
+      "Bedrock",
+      {
+        ...{ ResponseMetadata: { HTTPStatusCode: 200 }, output: { message: { role: "assistant", content: [] } } },
+        ...{ stopReason: "end_turn", metrics: { latencyMs: 551 }, usage: { inputTokens: 10, outputTokens: 5 } },
+        ...{ performanceConfig: { latency: "standard" }, serviceTier: { type: "default" } },
+      },
+    ],
+    [
+      "Cohere",
+      {
+        ...{ id: "c", finish_reason: "COMPLETE", message: { role: "assistant", content: [], tool_plan: "Add." } },
+        usage: { billed_units: { input_tokens: 5 }, tokens: { input_tokens: 9 } },
+      },
+    ],
+    [
+      "LiteLLM",
+      {
+        ...chat,
+        choices: [{ ...choice, message: { ...message, provider_specific_fields: { a: 1 } } }],
+        response_ms: 4,
+      },
+    ],
+  ])("has prices for an ordinary reply of %s", (_, output) => {
+    expect(unpricedOf(output)).toBeUndefined();
+  });
+
   it("names the parts of the inputs that are not text", () => {
     const messages = [{ role: "user", content: [{ type: "text" }, { type: "image_url" }] }];
     const contents = [{ role: "user", parts: [{ text: "Hi" }, { inlineData: {} }] }];
@@ -349,8 +487,9 @@ describe("the usage of a call", () => {
     ["OpenRouter", { cost: 0.0015, cost_details: { upstream_inference_cost: 0.0015 } }, 15n, 4],
     ["Perplexity", { cost: { request_cost: 0.005, total_cost: 0.006 } }, 6n, 3],
     ["xAI", { cost_in_usd_ticks: 15_000_000 }, 15_000_000n, 10],
-  ])("has the cost that %s states", (_, cost, digits, places) => {
-    const [usage] = readUsages(parseRawJson(JSON.stringify({ output: { usage: { ...tokens, ...cost } } })));
+    ["LiteLLM beside the usage", {}, 15n, 4, { cost: 0.0015 }],
+  ])("has the cost that %s states", (_, cost, digits, places, beside: object = {}) => {
+    const [usage] = readUsages(parseRawJson(JSON.stringify({ output: { usage: { ...tokens, ...cost }, ...beside } })));
     expect(usage).toMatchObject({ unpriced: undefined, stated: { digits, places } });
   });
 });

@@ -1,11 +1,5 @@
-import {
-  type CallUsage,
-  countCompletion,
-  isSameCost,
-  listInputMedia,
-  otherCostStated,
-  readUsages,
-} from "../../calls/usage.ts";
+import { listInputMedia } from "../../calls/other-uses.ts";
+import { type CallUsage, countCompletion, isSameCost, otherCostStated, readUsages } from "../../calls/usage.ts";
 import { type Cost, compareCosts, computeCost, noUsage, type Usage } from "../../catalogs/cost.ts";
 import { compareTexts, deprecationDay } from "../../catalogs/fields.ts";
 import { checkFilterWords, compileFilter } from "../../catalogs/filter.ts";

@@ -1,0 +1,158 @@
+/** Lists what a call used that has no known price. */
+
+import { findValue, isAbsent, itemsOf, membersOf, type RawJson, type RawMember, textAt } from "../json/raw-json.ts";
+import { cutText } from "../text/sentences.ts";
+import { costNames, isNeutral, knownNames, maxLevels, partNames, toCountName, usageKeys } from "./usage-names.ts";
+
+/** Returns the output, and the items of a stream with the last first. */
+export const listReplies = (output: RawJson | undefined) =>
+  [output, ...itemsOf(output).toReversed()].flatMap((value) => [value, findValue(value, "response")]);
+
+/** A reply has one of these members. */
+const replyKeys = [...usageKeys, "choices", "candidates"];
+
+/** Members of requests that change prices. */
+const conditionKeys = ["service_tier", "serviceTier", "speed", "inference_geo", "performanceConfig"];
+
+/** Members of replies, choices and messages that do not change the price. Their names have no `_` and no capitals. */
+const plainMembers: ReadonlySet<string> = new Set([
+  ...["object", "type", "role", "model", "modelname", "provider", "status", "user", "error", "billing.payer"],
+  ...["choices", "candidates", "output", "message", "messages", "delta", "response", "index", "text", "outputtext"],
+  ...["content", "refusal", "reasoning", "thinking", "toolcalls", "functioncall", "toolplan", "toolname", "name"],
+  ...["prefix", "logprobs", "promptlogprobs", "avglogprobs", "logprobsresult", "tokencount", "prompttext", "parsed"],
+  ...["created", "stopsequence", "stopdetails", "matchedstop", "incompletedetails", "additionalmodelresponsefields"],
+  ...["seed", "hiddenstates", "routedexperts", "promptroutedexperts", "kvtransferparams", "rawoutput", "warnings"],
+  ...["background", "conversation", "contextmanagement", "instructions", "maxtoolcalls", "paralleltoolcalls", "prompt"],
+  ...[
+    "store",
+    "stream",
+    "completion",
+    "generation",
+    "temperature",
+    "toolchoice",
+    "tools",
+    "toplogprobs",
+    "topp",
+    "topk",
+    "truncation",
+  ],
+  ...["frequencypenalty", "presencepenalty", "promptcachekey", "promptcacheretention", "safetyidentifier"],
+  ...[
+    "maxoutputtokens",
+    "maxtokens",
+    "latency",
+    "xgroq.id",
+    "xgroq.seed",
+    "answer",
+    "result",
+    "maxcompletiontokens",
+    "reasoningcontent",
+    "reasoningdetails",
+    "audio",
+    "images",
+  ],
+  ...["annotations", "groundingmetadata", "trace", "metrics", "perfmetrics", "responsemetadata", "openroutermetadata"],
+  ...["sdkhttpresponse", "automaticfunctioncallinghistory", "providerspecificfields", "responseheaders", "modelstatus"],
+]);
+
+/** The same for kinds of names: ids, times, results of content filters, and reasons of the end. */
+const plainName =
+  /(?:ids?|at|time|timeinfo|timestamp|ms|version|fingerprint|finishreason|stopreason|feedback|contentfilters?|filterresults?|safety\w*|moderation\w*|citationmetadata)$/;
+
+/** Returns the first member whose effect on the price is unknown. Bedrock has `"serviceTier":{"type":"priority"}`. */
+const findCondition = (key: string, value: RawJson | undefined, levels = maxLevels): readonly string[] => {
+  if (!value || isAbsent(value) || value.json === '""' || value.json === "false") return [];
+  if (levels === 0) return [key];
+  if (value.kind === "object" || value.kind === "list") {
+    const holder = key.replaceAll("_", "").toLowerCase();
+    for (const item of value.items.length > 0 ? value.items.map((one) => ({ key: "", value: one })) : value.members) {
+      const found = isPlain(holder, item) ? [] : findCondition(key, item.value, levels - 1);
+      if (found.length > 0) return found;
+    }
+    return [];
+  }
+  const isUsual = value.kind === "text" ? isNeutral(value.text) : Number(value.json) === 0;
+  return isUsual ? [] : [`${key} ${cutText(value.text, 40)}`];
+};
+
+/** Texts in `metadata` are the caller's own. A second usage repeats the counts of the first. */
+const isPlain = (holder: string, { key, value }: RawMember) => {
+  const [name, count] = [key.replaceAll("_", "").toLowerCase(), toCountName(key)];
+  const isCount = knownNames.has(count) || partNames.has(count);
+  if (holder !== "") return isCount || isOwnText(holder, value) || plainMembers.has(`${holder}.${name}`);
+  return plainMembers.has(name) || plainName.test(name) || usageKeys.includes(key) || costNames[name] !== undefined;
+};
+
+const isOwnText = (holder: string, { kind }: RawJson) => holder === "metadata" && kind === "text";
+
+const findConditions = (holder: RawJson | undefined) =>
+  membersOf(holder).flatMap((member) => (isPlain("", member) ? [] : findCondition(member.key, member.value)));
+
+/** Lists what the call used according to its inputs and its output, with a price that is not a price of tokens. */
+export const findOtherUses = (call: RawJson): readonly string[] => {
+  const [inputs, output] = [findValue(call, "inputs"), findValue(call, "output")];
+  const replies = listReplies(output);
+  const conditions = conditionKeys.flatMap((key) => {
+    const isStated = replies.some((reply) => !isAbsent(findValue(reply, key)) || findValue(reply, "usage", key));
+    return isStated ? [] : findCondition(key, findValue(inputs, key));
+  });
+  const answers = replies.filter((reply) => replyKeys.some((key) => findValue(reply, key)));
+  const choices = answers.flatMap((reply) =>
+    ["choices", "candidates"].flatMap((key) => itemsOf(findValue(reply, key))),
+  );
+  const holders = [...answers, ...choices, ...choices.map((choice) => findValue(choice, "message"))];
+  const options = ["web_search_options", "plugins"].filter((key) => hasContent(findValue(inputs, key)));
+  const messages = [
+    ...replies,
+    ...replies.flatMap((reply) => itemsOf(findValue(reply, "choices")).map((choice) => findValue(choice, "message"))),
+    ...replies.flatMap((reply) => itemsOf(findValue(reply, "output"))),
+    ...replies.flatMap((reply) => itemsOf(findValue(reply, "candidates"))),
+  ];
+  const media = messages.flatMap((message) =>
+    ["images", "audio", "annotations", "groundingMetadata", "grounding_metadata"].filter((key) =>
+      hasContent(findValue(message, key)),
+    ),
+  );
+  return [
+    ...new Set([
+      ...conditions,
+      ...holders.flatMap(findConditions),
+      ...options,
+      ...messages.flatMap(listOtherParts),
+      ...media,
+    ]),
+  ];
+};
+
+/** Lists parts of the inputs that are not text, such as `image_url`. Counts of prompt tokens include them. */
+export const listInputMedia = (call: RawJson): readonly string[] => {
+  const inputs = findValue(call, "inputs");
+  const messages = ["messages", "input", "contents"].flatMap((key) => itemsOf(findValue(inputs, key)));
+  return [...new Set(messages.flatMap(listOtherParts))];
+};
+
+const hasContent = (value: RawJson | undefined) => !isAbsent(value) && !/^(?:""|\{\s*\}|\[\s*\])$/.test(value.json);
+
+/** Lists the items and parts of a message that are not text, thoughts or calls of the caller's own tools. */
+const listOtherParts = (message: RawJson | undefined): readonly string[] => {
+  const contents = itemsOf(findValue(message, "content"));
+  const blocks = [...contents, ...contents.flatMap((part) => itemsOf(findValue(part, "content")))];
+  const types = [message, ...blocks].flatMap((part) => textAt(part, "type") ?? []);
+  const parts = [...itemsOf(findValue(message, "parts")), ...itemsOf(findValue(message, "content", "parts"))];
+  const keys = parts.flatMap(({ members }) => members.map(({ key }) => key)).filter((key) => !plainKeys.has(key));
+  return [...types.filter((type) => !plainTypes.has(type) && !/^response\./.test(type)), ...keys];
+};
+
+const plainTypes: ReadonlySet<string> = new Set([
+  ...["message", "text", "input_text", "output_text", "summary_text", "refusal", "reasoning", "reasoning_text"],
+  ...["thinking", "redacted_thinking", "tool_use", "tool_result", "function_call", "function_call_output"],
+  ...["custom_tool_call", "custom_tool_call_output", "mcp_list_tools", "mcp_call", "mcp_approval_request"],
+  ...["mcp_approval_response", "mcp_tool_use", "mcp_tool_result", "local_shell_call", "local_shell_call_output"],
+  ...["apply_patch_call", "apply_patch_call_output", "item_reference", "compaction"],
+]);
+
+/** Keys of Gemini's parts. */
+const plainKeys: ReadonlySet<string> = new Set([
+  ...["text", "thought", "thoughtSignature", "thought_signature", "functionCall", "function_call"],
+  ...["functionResponse", "function_response"],
+]);
