@@ -29,7 +29,10 @@ function isStart(at: usize): v128 {
   const isBackslash = equals(bytes, backslash);
   const isAfterName = v128.or(
     v128.or(equals(before, 0x74), equals(before, 0x54)),
-    v128.or(equals(before, 0x65), v128.or(equals(before, 0x6c), equals(before, 0x6f))),
+    v128.or(
+      v128.or(equals(before, 0x65), v128.or(equals(before, 0x6c), equals(before, 0x6f))),
+      v128.or(equals(before, 0x6e), equals(before, 0x49)),
+    ),
   );
   // `:`, `;`, `<` and `=` are adjacent.
   const isColon = i8x16.lt_u(i8x16.sub(bytes, i8x16.splat(i8(colon))), i8x16.splat(4));
@@ -71,7 +74,16 @@ function beginsMark(at: usize): bool {
   const before = load<u32>(at - 4);
   // ` to=assistant`
   if (first === equalSign) return before >> 8 === to && load<u32>(at + 1) === assi;
-  if (first === colon) return before === tant || before === capitals || before === onse;
+  if (first === colon)
+    return (
+      before === tant ||
+      before === capitals ||
+      before === onse ||
+      before === lcon ||
+      before === bot ||
+      before === gpt ||
+      before >> 8 === ai
+    );
   // `## Return of functions.`
   if (first === hash) return load<u32>(at) === returns;
   if (first === backslash && second === 0x6e) return before === tant || before === capitals || before === odel;
@@ -96,14 +108,19 @@ function beginsMark(at: usize): bool {
     word === cats ||
     word === reserved ||
     word === ends ||
-    word === user
+    word === user ||
+    word === human
   );
 }
 
-/** Up to four bytes each, little-endian: tant, TANT, onse, odel, ` to`, assi, INST, TOOL, SYST, AVAI, unus. */
+/** Up to four bytes each, little-endian: tant, TANT, onse, lcon, nBot, nGPT, nAI, odel, ` to`, assi, INST, TOOL, SYST, AVAI, unus. */
 const tant: u32 = 0x746e6174;
 const capitals: u32 = 0x544e4154;
 const onse: u32 = 0x65736e6f;
+const lcon: u32 = 0x6e6f636c;
+const bot: u32 = 0x746f426e;
+const gpt: u32 = 0x5450476e;
+const ai: u32 = 0x49416e;
 const odel: u32 = 0x6c65646f;
 const to: u32 = 0x6f7420;
 /** `## R` */
@@ -115,7 +132,7 @@ const systems: u32 = 0x54535953;
 const available: u32 = 0x49415641;
 const unused: u32 = 0x73756e75;
 
-/** tool and _res, star, extr, SPEC, seed, role, begi, long, rese, end_, the first bytes of `用户`, and `/s>`. */
+/** tool and _res, star, extr, SPEC, seed, role, begi, long, rese, end_, huma, the first bytes of `用户`, and `/s>`. */
 const tool: u32 = 0x6c6f6f74;
 const results: u32 = 0x7365725f;
 const starts: u32 = 0x72617473;
@@ -127,5 +144,6 @@ const begins: u32 = 0x69676562;
 const cats: u32 = 0x676e6f6c;
 const reserved: u32 = 0x65736572;
 const ends: u32 = 0x5f646e65;
+const human: u32 = 0x616d7568;
 const user: u32 = 0xe6a894e7;
 const sentenceEnd: u32 = 0x3e732f;

@@ -54,10 +54,10 @@ const bareResults =
   /\n(?:user|tool)\n<tool_response>|<\/tool_call>\s*<tool_response>|\bfunctions\.\w+ to=assistant|## Return of functions\.\w+:\d+\n|(?<=\}\])\{"content": ?/;
 const onlyRoles = /^(?:\s|system|user|human|assistant|model|tool|ipython|observation|environment)*$/i;
 
-/** Templates without tokens: Vicuna, Alpaca, DeepSeek-V2, Orion. Only capital letters are unlike other text. */
+/** Templates without tokens: Vicuna, Alpaca, DeepSeek-V2, Orion, Falcon, RedPajama. Only capital letters are unlike other text. */
 const textRole =
-  /GPT4 Correct User: |USER: (?<!(?:[^\S\n]|[A-Z_"'`])USER: )|(?:User|Human|### (?:Instruction|Input|Human|User)): ?(?<=(?:^|\n)(?:User|Human|###[ \w]+): ?)/g;
-const textAnswer = /\n(?:Assistant|### (?:Response|Assistant)):|ASSISTANT:/g;
+  /GPT4 Correct User: |USER: (?<!(?:[^\S\n]|[A-Z_"'`])USER: )|(?:User|Human|<human>|### (?:Instruction|Input|Human|User)): ?(?<=(?:^|\n)(?:User|Human|<human>|###[ \w]+): ?)/g;
+const textAnswer = /\n(?:Assistant|Falcon|Bot|AI|GPT|<bot>|### (?:Response|Assistant)):|ASSISTANT:/g;
 const roleAfterEnd =
   /\s*(?:\[Round \d+\] ?)?(?:### )?(?:user|human|system|tool|instruction|function[\w ]*)(?: ?:|<\|role_sep\|>)/iy;
 
@@ -147,7 +147,7 @@ export const findForeignTurn = (text: string): ForeignTurn | undefined => {
 /** Most texts contain none of these, and a search for a fixed text is fast. */
 const bareResultParts = ["<tool_response>", " to=assistant", "## Return of functions.", "}]{"];
 const bareAnswerParts = ["ssistant\n", "odel\n"];
-const textAnswerParts = ["ssistant:", "SSISTANT:", "### Response:"];
+const textAnswerParts = ["ssistant:", "SSISTANT:", "### Response:", "Falcon:", "\nBot:", "\nAI:", "\nGPT:", "<bot>:"];
 
 const findBareTurn = (text: string): ForeignTurn | undefined => {
   const includesSome = (parts: readonly string[]) => parts.some((part) => text.includes(part));
@@ -177,7 +177,7 @@ const findPair = (text: string, role: RegExp, answer: RegExp) => {
 };
 
 /** The start of an answer at the end of a prompt. */
-const textOpening = /(?:\b(?:Assistant|ASSISTANT)|### Response):\s*(?:<think>\s*)?$/;
+const textOpening = /(?:\b(?:Assistant|ASSISTANT|Falcon)|<bot>|### Response):\s*(?:<think>\s*)?$/;
 
 /** True if a prompt has a mark of an unknown template. */
 export const hasUnknownMark = (text: string, isSplit: boolean) =>

@@ -66,6 +66,11 @@ const unknownMarks = {
   "an unknown role": ["a<|im_end|>\n<|im_start|>critic\nb", "<|im_start|>"],
   "text after the end of a turn": ["a<|im_end|>\nb", "<|im_end|>"],
   Alpaca: ["a\n\n### Instruction:\nb\n\n### Response:\nc", "### Instruction:"],
+  Falcon: ["a\nUser: b\nFalcon: c", "User:"],
+  "a bot": ["a\n\nHuman: b\nBot: c", "Human:"],
+  "an AI": ["a\nHuman: b\nAI: c", "Human:"],
+  GPT: ["a\nUser: b\nGPT: c", "User:"],
+  RedPajama: ["a\n<human>: b\n<bot>: c", "<human>:"],
   "DeepSeek-V2 without special tokens": ["a\n\nUser: b\n\nAssistant: c", "User:"],
 };
 
@@ -90,6 +95,7 @@ const ownWords = {
   "calls of Kimi-K3": "<|open|>think<|sep|>a<|close|>think<|sep|><|open|>response<|sep|>b<|close|>response<|sep|>",
   "calls of Gemma 4": "<|channel>thought\na<channel|><|tool_call>call:f{}<tool_call|>",
   "a pad in HTML": "<s>3</s> 4",
+  "a list of names": "Human: 3 legs\nRobot: 4 legs\nOpenAI: a company",
   "the name of a user": "User: ada\nDB_USER: x",
   "other text in brackets": "int a[INSTANCE]; x[|y|]; if (a<|b|>c) <b>user</b>",
 };
