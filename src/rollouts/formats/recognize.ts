@@ -7,6 +7,7 @@ import { type Container, findContainer, findFormatError, sniffedBytes } from "..
 import { type Bytes, maxDocumentBytes, readHead, type Source } from "../input/source.ts";
 import { Value } from "../messages/value.ts";
 import { suggestForMissingField } from "../rules/hints.ts";
+import { splitFix } from "../rules/input-rules.ts";
 import { shortenName } from "../rules/positions.ts";
 import { createProblem } from "../rules/problems.ts";
 import { columnAdvice } from "../rules/row-columns.ts";
@@ -58,6 +59,8 @@ interface RecognizedInput {
   /** Several formats if they fit equally well. */
   formats: readonly Format[];
   rejection?: RuleData<"not-json"> | undefined;
+  /** The reason why no record could be read. */
+  unusable?: UnusableInput | undefined;
   /** The kind of a file that cannot be read. */
   damagedKind?: keyof RecordKinds | undefined;
   unknown?: RuleData<"unknown-format"> | undefined;
@@ -141,14 +144,15 @@ export const recognizeInputs = async (opened: OpenedInputs, options: FormatOptio
   const advice = new Map<string, string>();
   const parts = findParts(inputs);
   for (const recognized of addMissingFormats(dropParts(inputs, parts), given)) {
-    const { source, formats, rejection, damagedKind, unknown, hint } = recognized;
+    const { source, formats, rejection, unusable, damagedKind, unknown, hint } = recognized;
     const location = { file: source.name };
     const [format = ownFormat, ...more] = formats;
     if (folders.has(source.name) && formats.length === 0 && damagedKind === undefined) {
       skipped.push(source.name);
       const reason = hint ?? (unknown?.name && createProblem("unknown-format", unknown).message);
       if (reason) advice.set(source.name, reason);
-    } else if (rejection) problems.report("not-json", rejection, location);
+    } else if (unusable && formats.length === 0) unusable.report(problems, source.name);
+    else if (rejection) problems.report("not-json", rejection, location);
     else if (unknown && !hint && formats.length === 0) problems.report("unknown-format", unknown, location);
     else if (more.length > 0)
       problems.report("ambiguous-format", { formats: formats.map(({ name }) => name) }, location);
@@ -176,18 +180,19 @@ const recognizeInput = async (
     if (!container || given.records[container]) return { source, formats: [given] };
     return { source, formats: [], rejection: data && { ...data, instead: "correct or omit --from" } };
   }
-  const { matching, unreadable, row, records } = await matchFormats(source, { ...options, container, given });
+  const { matching, unreadable, unusable, row, records } = await matchFormats(source, { ...options, container, given });
   const columns = row && {
     unreadable: "its columns match no format",
     instead: columnAdvice(row, Boolean(rewardFrom ?? rewards)),
   };
-  const reason = unreadable === undefined ? columns : { unreadable, instead: "write or copy the file again" };
+  const { fault, fix } = splitFix(unreadable ?? "", "write or copy the file again");
+  const reason = unreadable === undefined ? columns : { unreadable: fault, instead: fix };
   const damagedKind: keyof RecordKinds | undefined =
     matching.length === 0 && unreadable !== undefined ? (container ?? "text") : undefined;
   const described = matching.length === 0 && records && !given ? await describeUnknown(records) : undefined;
   const facts = container && described?.unknown?.name === undefined ? undefined : described;
   const rejection = matching.length === 0 && data && !facts ? { ...data, ...reason } : undefined;
-  return { source, formats: matching, rejection, damagedKind, ...facts };
+  return { source, formats: matching, rejection, unusable, damagedKind, ...facts };
 };
 
 const maxNamedKeys = 8;
@@ -335,6 +340,7 @@ const matchFormats = async (source: Source, { container, given, ...options }: Ma
   const scores = scoreFormats();
   const records: Value[] = [];
   let unreadable = container ? undefined : noJson;
+  let unusable: UnusableInput | undefined;
   let bytesRead = 0;
   try {
     const firstRecords: AsyncIterable<FirstRecord> = container
@@ -362,6 +368,7 @@ const matchFormats = async (source: Source, { container, given, ...options }: Ma
   } catch (thrown) {
     if (!(thrown instanceof UnusableInput)) throw thrown;
     unreadable = thrown.message;
+    unusable = thrown;
   }
   if (!scores.isEmpty()) return { matching: scores.best() };
   const isPossible = (one: Format) =>
@@ -369,5 +376,5 @@ const matchFormats = async (source: Source, { container, given, ...options }: Ma
       ? unreadable !== undefined
       : bytes.size > maxDocumentBytes && one.records.text !== "lines" && fitsName(one, source);
   const remaining = possible.filter(isPossible);
-  return { matching: remaining.length === 1 ? remaining : [], unreadable, records };
+  return { matching: remaining.length === 1 ? remaining : [], unreadable, unusable, records };
 };

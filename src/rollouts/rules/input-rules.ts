@@ -14,7 +14,7 @@ import {
 } from "./rule.ts";
 
 /** Splits the text `fault (fix)`. */
-const splitFix = (whole: string, defaultFix = "fix the record") => {
+export const splitFix = (whole: string, defaultFix = "fix the record") => {
   const [, fault = whole, fix] = /^(.*) \(((?:pass|add|write|omit) .*)\)$/s.exec(whole) ?? [];
   return { fault, fix: fix ?? (/(?<![\w-])--\w/.test(whole) ? "correct the option or the record" : defaultFix) };
 };
