@@ -113,7 +113,7 @@ function beginsMark(at: usize): bool {
   );
 }
 
-/** Up to four bytes each, little-endian: tant, TANT, onse, lcon, nBot, nGPT, nAI, odel, ` to`, assi, INST, TOOL, SYST, AVAI, unus. */
+/** Four bytes at most, little-endian: tant, TANT, onse, lcon, nBot, nGPT, nAI, odel, ` to`, assi, INST, TOOL, … */
 const tant: u32 = 0x746e6174;
 const capitals: u32 = 0x544e4154;
 const onse: u32 = 0x65736e6f;

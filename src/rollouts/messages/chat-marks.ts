@@ -54,7 +54,7 @@ const bareResults =
   /\n(?:user|tool)\n<tool_response>|<\/tool_call>\s*<tool_response>|\bfunctions\.\w+ to=assistant|## Return of functions\.\w+:\d+\n|(?<=\}\])\{"content": ?/;
 const onlyRoles = /^(?:\s|system|user|human|assistant|model|tool|ipython|observation|environment)*$/i;
 
-/** Templates without tokens: Vicuna, Alpaca, DeepSeek-V2, Orion, Falcon, RedPajama. Only capital letters are unlike other text. */
+/** Templates without tokens, such as Vicuna, Alpaca and Falcon. Only capital letters are unlike other text. */
 const textRole =
   /GPT4 Correct User: |USER: (?<!(?:[^\S\n]|[A-Z_"'`])USER: )|(?:User|Human|<human>|### (?:Instruction|Input|Human|User)): ?(?<=(?:^|\n)(?:User|Human|<human>|###[ \w]+): ?)/g;
 const textAnswer = /\n(?:Assistant|Falcon|Bot|AI|GPT|<bot>|### (?:Response|Assistant)):|ASSISTANT:/g;
