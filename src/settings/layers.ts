@@ -24,7 +24,6 @@ export type SettingsSources = Readonly<{
     notice: (sentence: string) => void;
     warn: (problem: Problem) => void;
   };
-  defaults?: { readonly [Name in values.SettingName]?: string } | undefined;
   canBeNew?: boolean;
 }>;
 
@@ -67,7 +66,7 @@ export const findProfileName = ({ local, profile }: SettingFlags, env: Host["env
 export type Layers = ReturnType<typeof findLayers>;
 
 export const findLayers = (sources: SettingsSources) => {
-  const { host, flags, screen, defaults, canBeNew = false } = sources;
+  const { host, flags, screen, canBeNew = false } = sources;
   const file = readSaved(host, "settings", screen.warn);
   const { profile, where } = findProfileName(flags, host.env, file);
   const local = profile === localProfile;
@@ -86,7 +85,6 @@ export const findLayers = (sources: SettingsSources) => {
     flags,
     env: host.env,
     saved: saved ?? {},
-    defaults,
     profile,
     /** True if an option names the profile. What is saved in the profile then overrides the environment. */
     isProfileNamed: where.option !== undefined,
@@ -122,7 +120,7 @@ export const listOverriddenVariables = (layers: Layers) => {
 };
 
 export const resolveSetting = (layers: Layers, name: values.SettingName): ResolvedSetting | undefined => {
-  const { flags, env, saved, defaults, local, profile } = layers;
+  const { flags, env, saved, local, profile } = layers;
   const { isOfService, derivedFrom, fallback, localFallback } = values.settings[name];
   const resolve = (value: unknown, source: SettingSource, where: FailureLocation = {}) => {
     if (!isSet(value) && !(value === "" && source === "command line")) return undefined;
@@ -138,7 +136,7 @@ export const resolveSetting = (layers: Layers, name: values.SettingName): Resolv
   if (effective && !(isOfService && local)) return effective;
   const { text = "" } = (derivedFrom && resolveSetting(layers, derivedFrom)) ?? {};
   const ownDefault = typeof fallback === "function" ? fallback({ profile, text }) : fallback;
-  return resolve(defaults?.[name] ?? (local ? localFallback : undefined) ?? ownDefault, "default");
+  return resolve((local ? localFallback : undefined) ?? ownDefault, "default");
 };
 
 /** Returns the setting with the URL, such as `base_url` for an unset log URL, and its source. */

@@ -16,8 +16,6 @@ import * as values from "./values.ts";
 /** Asks for lines at a terminal: what was pasted together, or undefined at the end of the input. */
 type Ask = (label: string, isHidden: boolean) => Promise<readonly string[] | undefined>;
 
-export const maxKeyCheckWait = "5s";
-
 const otherLoginSettings = ["project", "analysis_provider", "router_provider"] as const;
 
 /** Returns undefined if no URL is set. @throws Failure `setting-invalid` */
@@ -45,7 +43,7 @@ export const startLogin = async (sources: SettingsSources, ask: Ask, options: Lo
   if (username !== undefined) credentials.checkUsername(username, { option: "--username" });
   // `settings.get` reads `flags` at each call, so an answer in `flags` counts as an option.
   const flags: WritableFlags = { ...sources.flags };
-  const settings = await readSettings({ ...sources, flags, defaults: { max_wait: maxKeyCheckWait }, canBeNew: true });
+  const settings = await readSettings({ ...sources, flags, canBeNew: true });
   if (settings.local)
     throw conflictingOptions(`the profile ${localProfile}`, "auth login", "the local service makes its own key");
   const login = new Login(settings, { ...sources, ask, flags }, options);

@@ -9,7 +9,7 @@ import type { Context } from "../../session/context.ts";
 import { logout } from "../../settings/changes.ts";
 import { credentialUses, findSecretVariables } from "../../settings/credentials.ts";
 import { loginCommand } from "../../settings/failures.ts";
-import { findOrigin, type Login, maxKeyCheckWait, startLogin } from "../../settings/login.ts";
+import { findOrigin, type Login, startLogin } from "../../settings/login.ts";
 import { readSettings, type Settings } from "../../settings/read.ts";
 import { inProfile } from "../../text/sentences.ts";
 import type { CredentialUse } from "../../wire/contract/endpoint.ts";
@@ -181,7 +181,7 @@ const status = command({
   examples: ["rollcall auth status", "rollcall auth status --check --json"],
   run: async (context, { for: only, check: shouldCheck }) => {
     const { screen } = context;
-    const settings = await readSettings({ ...context, defaults: { max_wait: maxKeyCheckWait } });
+    const settings = await readSettings(context);
     const { profile, local } = settings;
     let firstFailure: Failure | undefined;
     const readStatus = async (use: CredentialUse) => {

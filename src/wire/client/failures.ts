@@ -159,7 +159,10 @@ const credentialRefused = (
   const key = profile === undefined ? `the key from ${from}` : `the key of the profile ${profile}`;
   // ROLLCALL_CREDENTIAL_COMMAND does not override a saved key.
   const [variable] = /ROLLCALL_(?!CREDENTIAL_COMMAND$)\w+$/.exec(from) ?? [];
-  const save = variable ? [] : [`save another key with \`${inProfile("rollcall auth login", profile ?? "default")}\``];
+  const login = `\`${inProfile("rollcall auth login", profile ?? "default")}\``;
+  const save = variable
+    ? []
+    : [`save another key with ${login} (and --for ${endpoint.use} if each use has its own key)`];
   const ways = (what: string) => [`check ${what}${variable ? ` in ${variable}` : ""}`, ...save];
   if (endpoint.use === "log") return refused(`refused ${key}`, ways("the key").join(", or "));
   if (project !== undefined)
