@@ -19,7 +19,7 @@ const credentialVariables = [
   ["ROLLCALL_LOCAL_KEY", "the key of the local service (default: the key in its data folder)"],
   ["ROLLCALL_PROFILE", "the profile (default: default)"],
   ["ROLLCALL_CONFIG_DIR", "the folder for settings and saved keys"],
-  ["ROLLCALL_DATA_DIR", "the folder for the ledger, cached catalogs and the local service"],
+  ["ROLLCALL_DATA_DIR", "the folder for the ledger, the ids for completion and the local service"],
   ["ROLLCALL_LEDGER", "the ledger: a file, or postgres://…"],
   ["ROLLCALL_LEDGER_FILE", "a file that contains the postgres:// URL of the ledger"],
   ["ROLLCALL_STORE", "the store of the local service, a file"],

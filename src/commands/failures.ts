@@ -1,5 +1,4 @@
 import type { MissingStep } from "../calls/path.ts";
-import type { CatalogId } from "../catalogs/catalog-files.ts";
 import { Failure, type FailureDetails } from "../failure.ts";
 import type { Verification } from "../logging/send/verify-ledger.ts";
 import { adviseToResolve, formatLedgerCommand } from "../rollouts/rules/ledger-advice.ts";
@@ -161,16 +160,6 @@ export const usageUnrecorded = (id: string, doubt: string | undefined) => {
   const hint = "pass --prompt-tokens and --completion-tokens instead";
   return new Failure("invalid_input", "usage-unrecorded", message, { hint });
 };
-
-export const catalogNotCached = ({ catalog, baseUrl, provider }: CatalogId) =>
-  new Failure("not_found", "catalog-not-cached", `no cached ${catalog} catalog of ${provider} at ${baseUrl}`, {
-    hint: "run the command once without --offline to cache the catalog",
-  });
-
-export const catalogHistoryMissing = ({ catalog, baseUrl, provider }: CatalogId) =>
-  new Failure("not_found", "catalog-history-missing", `no earlier ${catalog} catalog of ${provider} at ${baseUrl}`, {
-    hint: "run `rollcall catalog diff` without --since once a day to collect a history",
-  });
 
 export const catalogsDiffer = (changes: number, isWorse: boolean) => {
   const message = isWorse

@@ -14,8 +14,6 @@ export interface Context {
   readonly flags: GlobalFlags;
   readonly defaults?: { readonly max_wait: string } | undefined;
   closeAtEnd<Opened extends Closable>(opened: Opened): Opened;
-  /** Runs `work` when the context closes. Ignores the errors of `work`. */
-  runAtEnd(work: () => Promise<void>): void;
   /** Replaces the function that adds details, such as excerpts, to the error of the run. */
   explainWith(explain: (thrown: unknown) => Promise<unknown>): void;
   explain(thrown: unknown): Promise<unknown>;
@@ -25,16 +23,14 @@ export interface Context {
 export const openContext = ({ host, screen, flags }: Pick<Context, "host" | "screen" | "flags">): Context => {
   const opened: Closable[] = [];
   let explain = async (thrown: unknown) => thrown;
-  const closeAtEnd: Context["closeAtEnd"] = (value) => {
-    opened.push(value);
-    return value;
-  };
   return {
     host,
     screen,
     flags,
-    closeAtEnd,
-    runAtEnd: (work) => void closeAtEnd({ close: async () => await work().catch(() => undefined) }),
+    closeAtEnd(value) {
+      opened.push(value);
+      return value;
+    },
     explainWith(given) {
       explain = given;
     },

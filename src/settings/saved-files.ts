@@ -49,23 +49,24 @@ const findFolder = ({ env, platform }: FolderHost, kind: keyof typeof folders) =
 
 export const findDataFolder = (host: FolderHost) => findFolder(host, "data");
 
-/** In the data folder. */
-const modelsFile = "models.json";
+/** Lists of ids in the data folder, for shell completion. */
+type IdList = "models" | "analysis" | "router";
 
 const maxSavedIds = 10_000;
 
-/** Keeps the ids for shell completion, but creates no folder for them, and never fails. */
-export const saveModelIds = (host: FolderHost, ids: readonly string[]) =>
+/** Creates no folder, and never fails. */
+export const saveIds = (host: FolderHost, list: IdList, ids: readonly unknown[]) =>
   ignoreErrors(() => {
     const folder = findDataFolder(host);
     if (folder === undefined) return;
     requireSafeOwnership(folder);
-    fs.writeFileSync(join(folder, modelsFile), JSON.stringify(ids.slice(0, maxSavedIds)), { mode: 0o600 });
+    const saved = ids.filter((id) => typeof id === "string").slice(0, maxSavedIds);
+    fs.writeFileSync(join(folder, `${list}.json`), JSON.stringify(saved), { mode: 0o600 });
   });
 
-export const readModelIds = (host: FolderHost) => {
+export const readIds = (host: FolderHost, list: IdList) => {
   const folder = findDataFolder(host);
-  const ids: unknown = folder && ignoreErrors(() => JSON.parse(fs.readFileSync(join(folder, modelsFile), "utf8")));
+  const ids: unknown = folder && ignoreErrors(() => JSON.parse(fs.readFileSync(join(folder, `${list}.json`), "utf8")));
   // A shell reads a candidate from each line, and a terminal obeys control characters.
   return Array.isArray(ids) ? ids.map(String).filter((id) => /^[^\s\p{C}]+$/u.test(id)) : [];
 };

@@ -260,11 +260,6 @@ export const situations: Readonly<Record<string, Situation>> = {
     fails: "rollcall catalog show zzz --local",
     helps: [["rollcall catalog all kimi --local", "grep -qi kimi .out"]],
   },
-  "catalog-not-cached": {
-    fails: "rollcall catalog router --offline --inference-base-url $URL --base-url $URL",
-    helps: [["rollcall catalog router --base-url $URL", "rollcall catalog router --offline --base-url $URL"]],
-    env: { ROLLCALL_ROUTER_PROVIDER: "local" },
-  },
   "catalog-file-unreadable": {
     fails: "rollcall catalog diff none.json --with none.json",
     helps: [["rollcall catalog router --local --json > one.json", "rollcall catalog diff one.json --with one.json"]],

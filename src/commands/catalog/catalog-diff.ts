@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import { type CatalogName, catalogNames, findSavedCatalog, readCatalogFile } from "../../catalogs/catalog-files.ts";
+import { type CatalogName, readCatalogFile } from "../../catalogs/catalog-files.ts";
 import { type Change, type DiffPolicy, diffCatalogs, isDifference } from "../../catalogs/diff.ts";
 import { compilePattern, formatPercentChange, formatPlain, formatPrice, parseAmount } from "../../catalogs/fields.ts";
 import { printObjects } from "../../output/list.ts";
@@ -8,12 +8,11 @@ import type { Screen } from "../../output/screen.ts";
 import type { KeyColumn } from "../../output/views.ts";
 import type { Context } from "../../session/context.ts";
 import type { Settings } from "../../settings/read.ts";
-import { conflictingOptions, requiredOptionMissing } from "../../system/failures.ts";
+import { requiredOptionMissing } from "../../system/failures.ts";
 import { formatList, pluralize } from "../../text/sentences.ts";
-import { formatMinute, type TimeResolver } from "../../text/units.ts";
 import type { CatalogModel } from "../../wire/contract/models.ts";
-import { type ReplyList, toText } from "../../wire/contract/replies.ts";
-import { catalogHistoryMissing, catalogsDiffer } from "../failures.ts";
+import { toText } from "../../wire/contract/replies.ts";
+import { catalogsDiffer } from "../failures.ts";
 import { formatFactName } from "./catalog-columns.ts";
 import type { DiffOptions } from "./command.ts";
 import type { DiffDocument } from "./output.ts";
@@ -23,8 +22,6 @@ type Side = Readonly<{
   catalog: CatalogName | null;
   provider: string | null;
   file: string | null;
-  /** Milliseconds since 1970; undefined for a file. */
-  asOf: number | undefined;
   models: readonly CatalogModel[];
   isPartial: boolean;
 }>;
@@ -76,23 +73,14 @@ const noteUnknowns = (screen: Screen, changes: readonly Change[], compared: read
 const formatCount = (items: readonly string[], noun: string) =>
   `${pluralize(items.length, noun)} ${items.length === 1 ? "is" : "are"}`;
 
-const toDocument = ({ catalog, provider, file, isPartial: partial, asOf }: Side) => {
-  return { catalog, provider, file, partial, as_of: asOf === undefined ? null : new Date(asOf).toISOString() };
+const toDocument = ({ catalog, provider, file, isPartial: partial }: Side) => {
+  return { catalog, provider, file, partial };
 };
 
-/** @throws Failure `conflicting-options`, `invalid-option-value` */
 const readPairs = async (context: Context, typed: DiffOptions): Promise<readonly Pair[]> => {
-  const { saved, since, until, with: other } = typed;
-  const now = context.host.now();
-  if (since && (other !== undefined || /^-$|\.jsonl?$/i.test(saved ?? "")))
-    throw conflictingOptions("--since", other === undefined ? "<saved>" : "--with", "files have no history");
-  if (since && until && until(now) < since(now))
-    throw conflictingOptions("--since", "--until", "--until is before --since");
-  if (saved === undefined && other !== undefined) throw requiredOptionMissing("--with", "<saved>");
-  const patterns = since && saved !== undefined ? [saved, ...typed.pattern] : typed.pattern;
-  const pairs = since ? await readHistory(context, typed, since) : await readSavedPairs(context, typed);
-  if (patterns.length === 0) return pairs;
-  const tests = patterns.map(compilePattern);
+  const pairs = await readSavedPairs(context, typed);
+  if (typed.pattern.length === 0) return pairs;
+  const tests = typed.pattern.map(compilePattern);
   const matches = ({ id, name }: CatalogModel) => tests.some((test) => test(toText(id), toText(name)));
   const selected = pairs.map((pair): Pair => {
     const [from, to] = pair.map((side) => ({ ...side, models: side.models.filter(matches) }));
@@ -105,28 +93,23 @@ const readPairs = async (context: Context, typed: DiffOptions): Promise<readonly
 
 const readSavedPairs = async (context: Context, typed: DiffOptions): Promise<readonly Pair[]> => {
   const { saved, catalog, with: other } = typed;
-  const older = saved === undefined ? undefined : await readFileSides(context, saved);
-  const newer = other === undefined ? undefined : await readFileSides(context, other);
-  if (older && newer) return pairFiles(older, newer, catalog);
+  const older = await readFileSides(context, saved);
+  if (other !== undefined) return pairFiles(older, await readFileSides(context, other), catalog);
   const settings = await source.readCatalogSettings(context, typed);
-  if (!older) {
-    if (catalog !== undefined) throw requiredOptionMissing("--catalog", "--since or <saved>");
-    source.selectCatalogs(settings, catalogNames);
-    return [
-      [await readCurrent(context, settings, typed, "analysis"), await readCurrent(context, settings, typed, "router")],
-    ];
-  }
-  const pairs: Pair[] = [];
   const isPlain = older.some((side) => side.catalog === null);
   const set = source.selectCatalogs(settings, catalog && [catalog]);
   if (isPlain && set.length > 1) throw catalogUnnamed();
   const sides = isPlain ? older : older.filter((side) => catalog === undefined || side.catalog === catalog);
-  const named = sides.flatMap((side) => side.catalog ?? set);
-  source.selectCatalogs(settings, named);
-  for (const from of sides) {
+  const named = sides.flatMap((from) => {
     const name = from.catalog ?? set[0];
-    if (name) pairs.push([from, await readCurrent(context, settings, typed, name)]);
-  }
+    return name ? [{ from, name }] : [];
+  });
+  source.selectCatalogs(
+    settings,
+    named.map(({ name }) => name),
+  );
+  const pairs: Pair[] = [];
+  for (const { from, name } of named) pairs.push([from, await readCurrent(context, settings, name)]);
   return pairs;
 };
 
@@ -153,51 +136,17 @@ const readFileSides = async ({ screen, host }: Context, file: string): Promise<r
   const found = [...new Set(entries.map(({ catalog }) => catalog))];
   return (found.length === 0 ? [null] : found).map((catalog) => {
     const models = entries.filter((one) => one.catalog === catalog).map(({ entry }) => entry);
-    return { catalog, provider: null, file, asOf: undefined, models, isPartial: list.partialMark !== undefined };
+    return { catalog, provider: null, file, models, isPartial: list.partialMark !== undefined };
   });
 };
 
-const readCurrent = async (context: Context, settings: Settings, typed: DiffOptions, name: CatalogName) =>
-  toSide(await source.readCatalog(context, { settings, catalog: name, typed }));
-
-const toSide = ({ models, ...id }: Pick<Side, "catalog" | "provider" | "asOf"> & { models: ReplyList }): Side => {
-  const { catalog, provider, asOf } = id;
-  const entries = models.entries.map(({ value }) => value);
-  return { catalog, provider, asOf, file: null, models: entries, isPartial: models.partialMark !== undefined };
+const readCurrent = async (context: Context, settings: Settings, name: CatalogName): Promise<Side> => {
+  const { models: list, ...id } = await source.readCatalog(context, { settings, catalog: name });
+  const models = list.entries.map(({ value }) => value);
+  return { ...id, file: null, models, isPartial: list.partialMark !== undefined };
 };
 
-const readHistory = async (context: Context, typed: DiffOptions, since: TimeResolver): Promise<readonly Pair[]> => {
-  const { screen, host } = context;
-  const { catalog, until } = typed;
-  const now = host.now();
-  const settings = await source.readCatalogSettings(context, typed);
-  const readPast = (name: CatalogName, option: string, time: number) => {
-    const id = source.identifyCatalog(settings, name);
-    const folder = settings.dataFolder();
-    const saved = folder === undefined ? undefined : findSavedCatalog(folder, id, time);
-    if (!saved) throw catalogHistoryMissing(id);
-    const { models, fetchedAt: asOf } = saved;
-    noteDefects(screen, models, `the saved ${name} catalog`);
-    if (asOf > time)
-      screen.notice(
-        `no saved ${name} catalog is as old as ${option}, so rollcall uses the oldest one, from ${formatMinute(asOf)}`,
-      );
-    return toSide({ ...id, asOf, models });
-  };
-  const pairs: Pair[] = [];
-  for (const name of source.selectCatalogs(settings, catalog && [catalog])) {
-    const from = readPast(name, "--since", since(now));
-    const to = until ? readPast(name, "--until", until(now)) : await readCurrent(context, settings, typed, name);
-    pairs.push([from, to]);
-  }
-  return pairs;
-};
-
-const nameSides = (sides: Pair) => {
-  const names = sides.map(({ catalog, file }) => (file === null ? catalog : basename(file)) ?? "");
-  if (names[0] !== names[1]) return names;
-  return sides.map(({ asOf }, at) => (asOf === undefined ? (names[at] ?? "") : formatMinute(asOf)));
-};
+const nameSides = (sides: Pair) => sides.map(({ catalog, file }) => (file === null ? catalog : basename(file)) ?? "");
 
 type ChangeRow = DiffDocument["changes"][number];
 

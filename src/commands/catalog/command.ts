@@ -9,13 +9,11 @@ import * as units from "../../session/options/unit-options.ts";
 const listOptions = { ...lists.filterOptions, ...lists.orderOptions, ...inGroup("source", lists.sourceOptions) };
 
 const diffArgs = {
-  saved: text("a saved list (`catalog all --json`), or - for stdin"),
+  saved: required(text("a saved list (`catalog all --json`), or - for stdin")),
   pattern: repeated("only models with this text, or a glob for the id"),
 };
 const diffOptions = {
   with: text("compare with this saved list, not with the current", "file"),
-  since: units.timeOption("compare with the cached catalogs of this time, such as 30d"),
-  until: { ...units.timeOption("later time of the comparison"), default: "now", needs: "since" },
   worse: flag("only what can break a user: dearer, gone, smaller, deprecated"),
   "max-rise": { ...withDefault(units.percentOption("rise of a price that --worse allows"), "0%") },
   within: withDefault(units.ageOption("with --worse, report models that are deprecated within this time"), "30d"),
@@ -81,24 +79,20 @@ export const catalog = command({
     }),
     command({
       words: "catalog diff",
-      about: "compare a saved list with the current catalogs, two times, or the two catalogs",
+      about: "compare a saved list with the current catalogs, or with another saved list",
       args: diffArgs,
       options: diffOptions,
       usual: {
         saved: "a list saved with `catalog all --json`",
         pattern: "only models with this text in the id or name",
         with: "compare with this saved list, not with the current ones",
-        since: "compare with the cached catalogs of this time",
         catalog: "only this catalog",
         worse: "only what can break a user",
         "max-rise": "rise of a price that --worse allows (default: 0%)",
         within: "with --worse: time to a deprecation (default: 30d)",
         "exit-code": "exit with 10 if the catalogs differ",
       },
-      examples: [
-        "rollcall catalog diff models.json --worse --max-rise 10% --exit-code",
-        "rollcall catalog diff --since 30d",
-      ],
+      examples: ["rollcall catalog diff models.json --worse --max-rise 10% --exit-code"],
       run: async (context, typed) => (await import("./catalog-diff.ts")).diff(context, typed),
     }),
     command({

@@ -49,7 +49,6 @@ const side = object({
   catalog: describe("null for a file", catalogOrNull),
   ...sameKeys(nullable(text), "provider", "file"),
   partial: describe("true if the service sent only a part of the list; no model counts as added or gone then", flag),
-  as_of: describe("time of the catalog; null for a file", nullable(s.time)),
 });
 const change = object({
   catalog: describe("null if two catalogs or files are compared", catalogOrNull),
@@ -108,6 +107,6 @@ export const outputs: s.Outputs = {
   "catalog router": ["the models in the router catalog", oneCatalog, model],
   "catalog all": ["the models of both catalogs", entryRows, entry],
   "catalog show": ["the entries of one model", entryRows, entry],
-  "catalog diff": ["the differences between two catalogs, dates or files", diff, change],
+  "catalog diff": ["the differences between two catalogs or files", diff, change],
   "catalog cost": ["the cost of tokens by model, cheapest first", cost, modelCost],
 };

@@ -2,7 +2,7 @@
 import type { CompletionSource } from "../../cli/kinds.ts";
 import { reportForms } from "../../output/ci-report.ts";
 import { readSavedTexts } from "../../settings/layers.ts";
-import { readModelIds } from "../../settings/saved-files.ts";
+import { readIds } from "../../settings/saved-files.ts";
 import { settingNames, settings as settingTable } from "../../settings/values.ts";
 
 import type { ValueRequest } from "./list-words.ts";
@@ -39,12 +39,12 @@ const listWords =
 
 const sources: Readonly<Record<Exclude<CompletionSource, "files">, Source>> = {
   batches: savedOr("batch"),
-  "catalog-models": listWords("catalogModels"),
+  "catalog-models": ({ context: { host } }) => [...new Set([...readIds(host, "analysis"), ...readIds(host, "router")])],
   "call-columns": listWords("callColumns"),
   columns: listWords("columns"),
   "filter-words": listWords("filterWords"),
   formats: async () => ["auto", "rollcall", ...(await import("../../rollouts/formats/recognize.ts")).formatNames],
-  models: ({ context }) => readModelIds(context.host),
+  models: ({ context }) => readIds(context.host, "models"),
   "price-names": listWords("priceNames"),
   profiles: ({ context }) => readSavedTexts(context.host, "profile"),
   projects: savedOr("project"),

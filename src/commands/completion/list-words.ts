@@ -1,7 +1,6 @@
 /** Lists the words of options that select, sort and filter lists. */
 
 import { callFields } from "../../calls/call-facts.ts";
-import { listSavedModelIds } from "../../catalogs/catalog-files.ts";
 import { knownWords } from "../../catalogs/filter.ts";
 import type { ParsedArgv } from "../../cli/argv.ts";
 import type { Program } from "../../cli/command.ts";
@@ -11,7 +10,6 @@ import { keysOf } from "../../output/document-schemas.ts";
 import { modelColumns } from "../../output/lists/model-columns.ts";
 import type { Context } from "../../session/context.ts";
 import { readSavedTexts } from "../../settings/layers.ts";
-import { findDataFolder } from "../../settings/saved-files.ts";
 import { isSettingName, settings as settingTable } from "../../settings/values.ts";
 import { rowColumns } from "../catalog/catalog-columns.ts";
 import { measureColumns } from "../compare/measures.ts";
@@ -42,11 +40,6 @@ export const filterWords = (request: ValueRequest) => suggestNext(knownWords(req
 export const priceNames = (request: ValueRequest) => {
   const names = knownWords(request.name).map((word) => `${word}=`);
   return suggestNext(names, request);
-};
-
-export const catalogModels = ({ context: { host } }: ValueRequest) => {
-  const folder = findDataFolder(host);
-  return folder === undefined ? [] : listSavedModelIds(folder);
 };
 
 /** The next word of the names of documents, such as `router` after `catalog`. */

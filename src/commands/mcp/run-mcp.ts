@@ -224,8 +224,7 @@ const runArgv = async ({ context: given, program }: Server, argv: readonly strin
     { host, options: parseScreenOptions({ json: true }) },
     openRunCleaner(host, readSavedSecrets(host)),
   );
-  // `runAtEnd` would cache a catalog, but a tool changes nothing.
-  const context = { ...openContext({ host, screen, flags: given.flags }), runAtEnd: () => undefined, defaults };
+  const context = { ...openContext({ host, screen, flags: given.flags }), defaults };
   const failure = await parseArgv(program, argv)
     .then(async (typed) => await runCommand(program, typed, () => context))
     .then(() => undefined, toFailure)

@@ -1,7 +1,7 @@
 /** Defines `rollcall models` (interface 4.2). */
 import { command } from "../../cli/command.ts";
 import { flag, needing, text } from "../../cli/kinds.ts";
-import { filterOptions, orderOptions, providerOptions } from "../../session/options/list-options.ts";
+import { filterOptions, orderOptions, sourceOptions } from "../../session/options/list-options.ts";
 
 export const models = command({
   words: "models",
@@ -10,7 +10,7 @@ export const models = command({
   args: { pattern: text("text in the id, or a glob such as 'qwen*'", "text", { completion: "models" }) },
   options: {
     "with-prices": flag("add prices, limits and deprecation dates from the catalogs", { forAgents: true }),
-    ...needing("with-prices", { ...providerOptions, ...filterOptions }),
+    ...needing("with-prices", { ...sourceOptions, ...filterOptions }),
     ...orderOptions,
   },
   examples: [

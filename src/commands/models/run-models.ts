@@ -8,7 +8,7 @@ import { readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import type { OrderOptions } from "../../session/options/list-options.ts";
 import { readModels } from "../../session/read-models.ts";
-import { saveModelIds } from "../../settings/saved-files.ts";
+import { saveIds } from "../../settings/saved-files.ts";
 import { toText } from "../../wire/contract/replies.ts";
 
 export const listModels = async (
@@ -28,7 +28,7 @@ export const listModels = async (
     member: "data",
     shownPositions: rows.map(({ model }) => model.position),
   };
-  const ids = entries.flatMap(({ value }) => toText(value.id) ?? []);
-  saveModelIds(context.host, ids);
+  const ids = entries.map(({ value }) => value.id);
+  saveIds(context.host, "models", ids);
   await printList(screen, { columns: rankColumns(modelColumns, order), rows, wire });
 };

@@ -4,7 +4,7 @@ import * as cli from "../../cli/kinds.ts";
 import { invalidOptionValue } from "../../system/failures.ts";
 import { parseDecimal } from "../../text/decimal.ts";
 import { parseDeadline } from "../../text/units.ts";
-import { ageOption, countOption, timeOption, unitOption } from "./unit-options.ts";
+import { countOption, timeOption, unitOption } from "./unit-options.ts";
 
 const parsedList = <Item>(
   facts: Readonly<{ about: string; placeholder: string; completion: cli.CompletionSource }>,
@@ -70,18 +70,9 @@ export const orderOptions = cli.inGroup("order", {
   limit: limitOption,
 });
 
-export const providerOptions = cli.forAgents({
+export const sourceOptions = cli.forAgents({
   "analysis-provider": cli.text("provider of the analysis catalog", "name"),
   "router-provider": cli.text("provider of the router catalog", "name"),
-});
-
-export const sourceOptions = cli.forAgents({
-  "max-age": ageOption("use a cached catalog up to this age, such as 1h"),
-  offline: {
-    ...cli.flag("use a cached catalog of any age, and send no request"),
-    conflicts: { "max-age": "--offline uses a cached catalog of any age" },
-  },
-  ...providerOptions,
 });
 
 export const catalogOption = cli.choice("only this catalog", ["analysis", "router"]);

@@ -35,4 +35,10 @@ describe("rollcall catalog all", () => {
     expect((await runWith(both, [...args, "nf3-experimental"])).stdout).toBe("google/gemma-3-27b-it\n");
     expect((await runWith(both, [...args, "nf3"])).code).toBe(2);
   });
+
+  it("needs no home folder", async () => {
+    const args = ["catalog", "all", "--fields", "id", "--limit", "1"];
+    const env = { HOME: undefined, XDG_CONFIG_HOME: undefined, XDG_DATA_HOME: undefined };
+    expect(await runWith({ analysis, router }, args, env)).toMatchObject({ code: 0 });
+  });
 });

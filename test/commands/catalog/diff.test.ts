@@ -3,8 +3,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type HereOptions, runHere } from "../../support/here.ts";
-import { newHome, runRollcall } from "../../support/run.ts";
-import { json, scriptedServer } from "../../support/server.ts";
 
 const entry = (id: string, more: object = {}) => ({
   id,
@@ -47,31 +45,6 @@ const files = () => {
 const diff = (args: readonly string[], options: HereOptions = {}) => runHere(["catalog", "diff", ...args], options);
 
 describe("rollcall catalog diff", () => {
-  it("prints the changes since a date from the cached history", async () => {
-    const answers = [before, after, after].map((data) => ({ answer: json({ data }) }));
-    const server = await scriptedServer(answers);
-    const env = { ...newHome(), ROLLCALL_BASE_URL: server.url, ROLLCALL_ROUTER_PROVIDER: "y" };
-    await runRollcall(["catalog", "router"], { env });
-    const between = new Date().toISOString();
-    await runRollcall(["catalog", "router"], { env });
-    const since = await runRollcall(["catalog", "diff", "--since", between, "--json"], { env });
-    expect(JSON.parse(since.stdout).compared[0]).toMatchObject({
-      from: { catalog: "router", provider: "y" },
-      models: { same: 1 },
-    });
-    expect(JSON.parse(since.stdout).changes.length).toBe(12);
-    const past = await runRollcall(
-      ["catalog", "diff", "--since", between, "--until", new Date().toISOString(), "--catalog", "router"],
-      { env },
-    );
-    expect(past.stdout.split("\n").length).toBe(13);
-    const none = await runRollcall(["catalog", "diff", "--since", "1d", "--until", between], { env });
-    expect(none).toMatchObject({ code: 0, stdout: "" });
-    expect(none.stderr).toMatch(
-      /^note: no saved router catalog is as old as --since, so rollcall uses the oldest one, from .* UTC\nnote: no differences\n$/,
-    );
-  });
-
   it.each([
     [
       "JSON lines with a byte order mark",
