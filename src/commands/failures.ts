@@ -14,11 +14,6 @@ export const convertRejected = (
   return new Failure("partial", "convert-rejected", message, { ...details, hint });
 };
 
-export const conversionInexact = (faults: readonly string[]) =>
-  new Failure("invalid_input", "conversion-inexact", faults.join(", and "), {
-    hint: "omit --exact to convert anyway (--receipt <file> lists these values)",
-  });
-
 export const secondRunMissing = () =>
   new Failure("usage", "argument-missing", "missing argument: <b>", {
     hint: "name the run that is compared with <a>, or select two parts of one run with --where-a and --where-b",

@@ -1,55 +1,17 @@
-/** Prints rewards on a terminal as bars. */
-
-import { formatPercent } from "../text/units.ts";
-import type { Screen } from "./screen.ts";
-import { foldSentence } from "./width.ts";
+/** Divides rewards into ranges. */
 
 const maxBars = 8;
-const minWidth = 30;
 
-interface Rewards
-  extends Readonly<Record<"count" | "min" | "max" | "mean" | "spread" | "median" | "rangeStep", number>> {
-  readonly weights: readonly { readonly value: number; readonly count: number }[];
-}
-
-export interface Distributions {
-  readonly rewards: Rewards;
-  readonly groups: Readonly<Record<"trainable" | "total", number>>;
-  readonly sampled: Readonly<Record<"choices" | "choicesWithLogprobs" | "trajectories" | "total", number>>;
-}
-
-export const printHistograms = async (screen: Screen, { rewards, groups, sampled }: Distributions) => {
-  const { width } = screen;
-  if (rewards.count === 0 || width < minWidth) return;
-  const paint = await screen.paint();
-  const mean = `${formatNumber(rewards.mean)} ± ${formatNumber(rewards.spread)}`;
-  const heading = foldSentence(`Rewards: mean ${mean}, median ${formatNumber(rewards.median)}`, width);
-  const shares = [
-    formatShare("groups have rewards that differ", groups.trainable, groups.total),
-    formatShare("trajectories have a choice", sampled.trajectories, sampled.total),
-    formatShare("choices have logprobs", sampled.choicesWithLogprobs, sampled.choices),
-  ].flatMap((line) => (line ? foldSentence(line, width) : []));
-  const lines = [...heading.map((line) => paint("strong", line)), ...drawBars(computeBars(rewards), width), ...shares];
-  await screen.printUnpaged([`\n${lines.join("\n")}\n`], "lines");
-};
-
-const formatShare = (name: string, part: number, of: number) =>
-  of > 0 && `${part} of ${of} ${name} (${formatPercent(part, of, Math.round)})`;
-
-const drawBars = (bars: ReturnType<typeof computeBars>, width: number) => {
-  const labelWidth = Math.max(...bars.map(({ name }) => name.length));
-  const max = Math.max(...bars.map(({ count }) => count));
-  const countWidth = String(max).length;
-  const maxLength = width - labelWidth - countWidth - 6;
-  return bars.map(({ name, count }) => {
-    const length = count === 0 ? 0 : Math.max(1, Math.round((count / max) * maxLength));
-    const bar = "█".repeat(length).padEnd(maxLength);
-    return `  ${name.padStart(labelWidth)}  ${bar}  ${String(count).padStart(countWidth)}`;
-  });
-};
+export type RewardWeights = Readonly<{
+  min: number;
+  max: number;
+  /** The width of the widest range whose rewards were rounded to one value, or 0. */
+  rangeStep: number;
+  weights: readonly { readonly value: number; readonly count: number }[];
+}>;
 
 /** Returns at most eight ranges of rewards, or single rewards, with their numbers of trajectories. */
-export const computeBars = ({ weights, min, max, rangeStep }: Omit<Rewards, "mean" | "spread" | "median">) => {
+export const computeBars = ({ weights, min, max, rangeStep }: RewardWeights) => {
   if (weights.length <= maxBars && rangeStep === 0)
     return weights.map(({ value, count }) => ({ name: formatNumber(value, 6), count }));
   const minStep = (max - min) / (maxBars - 2);

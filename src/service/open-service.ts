@@ -67,7 +67,7 @@ export const openService = async (options: ServiceOptions) => {
     return await closing;
   };
   const { url } = server;
-  return { url, store: store.id, key, keyFile, requests: store.projectRequests, lastError: () => lastError, close };
+  return { url, store: store.id, key, keyFile, lastError: () => lastError, close };
 };
 
 const listOperations = ({ host, project, dataDir }: ServiceOptions, store: Store, answer?: Operation["answer"]) => {

@@ -91,7 +91,7 @@ export const checkRequest = async <Path extends string>(
 
 const localServices = new WeakMap<Context, Promise<Service>>();
 
-export const getLocalService = async (context: Context, settings: Settings) => {
+const getLocalService = async (context: Context, settings: Settings) => {
   const service = localServices.get(context) ?? openLocalService(context, settings);
   localServices.set(context, service);
   return await service;

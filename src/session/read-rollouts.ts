@@ -86,7 +86,7 @@ export const readInputs = async (
 };
 
 /** @throws Failure `invalid-filter` */
-export const parseSelection = async (typed: InputOptions, needsAnswer?: boolean): Promise<Selection | undefined> => {
+const parseSelection = async (typed: InputOptions, needsAnswer?: boolean): Promise<Selection | undefined> => {
   const { where, best, sample, shard, pass, seed } = typed;
   if (where !== undefined) await (await import("../rollouts/index/expression.ts")).parseFilter(where);
   const isWhole = [where, best, sample, shard].every((value) => value === undefined);
@@ -94,7 +94,7 @@ export const parseSelection = async (typed: InputOptions, needsAnswer?: boolean)
 };
 
 /** Prints the counts of filtered-out trajectories. @throws Failure `invalid-filter`, `input-changed` */
-export const applySelection = async (
+const applySelection = async (
   context: Context,
   dataset: Dataset,
   { selection, subject, ...options }: CheckOptions & { readonly subject?: string | undefined },

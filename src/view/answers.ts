@@ -244,19 +244,8 @@ export type GroupRow = GroupFacts &
     key: string | null;
     /** The start of the prompt, on one line. */
     prompt: string;
-    logged: LoggedGroup | null;
     match?: SearchMatch | null;
   }>;
-
-export type LoggedGroup = Readonly<{
-  model: string;
-  split: string;
-  /** Null if the ledger does not record a batch. */
-  batch: string | null;
-  /** Milliseconds since 1970. */
-  loggedAt: number;
-  callIds: readonly string[];
-}>;
 
 export type SearchMatch = Readonly<{
   trajectory: number;

@@ -51,7 +51,7 @@ export const openRuns = async (
       // A group without trajectories has no prompt.
       const prompt = inA?.prompt || (pair && readPromptAndKeyAt(b, pair.b.first, groupBy).prompt);
       const key = pairing.name === undefined ? inA?.key : formatKeyText(pair?.name);
-      return { ...facts, prompt: prompt ?? "", key: key ?? null, logged: null };
+      return { ...facts, prompt: prompt ?? "", key: key ?? null };
     },
     async readContent(group) {
       const { members, exceptions, trajectories } = await readPair(group);

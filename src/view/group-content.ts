@@ -1,4 +1,4 @@
-/** Reads a group, and formats the command that logs or reads the group. */
+/** Reads a group, and formats the command that logs the group. */
 
 import { isObject, sliceText } from "../json/json-bytes.ts";
 import { formatIndented, parseRawJson } from "../json/raw-json.ts";
@@ -11,7 +11,7 @@ import { formatKeyText } from "../rollouts/index/group-key.ts";
 import { toFilePath } from "../rollouts/rules/positions.ts";
 import { readGroupFacts } from "../rollouts/stats/read-facts.ts";
 import { formatOwnCommand } from "../system/program.ts";
-import type { GroupContent, LoggedGroup } from "./answers.ts";
+import type { GroupContent } from "./answers.ts";
 
 export type ViewInput = Readonly<{
   dataset: Dataset;
@@ -23,10 +23,9 @@ export type ViewInput = Readonly<{
     where?: string | undefined;
     groupBy?: readonly string[] | undefined;
   }>;
-  logged?: readonly LoggedGroup[] | undefined;
   /** Two inputs that can be compared. */
   runs?: Readonly<{ names: readonly string[]; read: () => Promise<readonly Dataset[]> }> | undefined;
-  hasChanged: () => boolean | Promise<boolean>;
+  hasChanged: () => boolean;
 }>;
 
 export type ReadInput = () => Promise<ViewInput>;
@@ -108,8 +107,7 @@ const countSharedMessages = ([first = [], ...others]: readonly (readonly string[
   return end < 0 ? first.length : end;
 };
 
-const formatCommand = ({ dataset, inputOptions, logged }: ViewInput, group: number) => {
-  if (logged) return formatOwnCommand(["call", "read", ...(logged[group]?.callIds ?? []), "--local"]);
+const formatCommand = ({ dataset, inputOptions }: ViewInput, group: number) => {
   const { files, options, where } = inputOptions;
   if (files.includes("-") || !dataset.groups.isValid(group)) return null;
   const groupFilter = `group.number == ${(dataset.originalOf?.(group).group ?? group) + 1}`;

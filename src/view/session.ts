@@ -4,12 +4,12 @@ import type { Problem } from "../failure.ts";
 import { composeCheckResult } from "../rollouts/dataset/check-result.ts";
 import { hasNoSampledTurn, hasZeroVariance } from "../rollouts/dataset/dataset-problems.ts";
 import { readGroupTrajectories } from "../rollouts/dataset/group-bytes.ts";
-import { collectDistributions, type Distributions } from "../rollouts/dataset/group-metrics.ts";
 import { locateGroup, openSubjects } from "../rollouts/dataset/locate.ts";
 import { readFailedKey, readPromptAndKey } from "../rollouts/dataset/prompt-text.ts";
 import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
 import type { SearchQuery } from "../rollouts/dataset/select/search-groups.ts";
 import { formatKeyText } from "../rollouts/index/group-key.ts";
+import { describeSketch } from "../rollouts/index/sketch.ts";
 import { computeMoments } from "../rollouts/index/sums.ts";
 import { getFacts, type RolloutFact, readGroupFacts } from "../rollouts/stats/read-facts.ts";
 import { chooseReading } from "../rollouts/stats/reading-list.ts";
@@ -26,7 +26,7 @@ export type ViewSession = Awaited<ReturnType<typeof openSession>>;
 
 /** @throws the signal's reason */
 export const openSession = async (input: ViewInput, signal: AbortSignal) => {
-  const { dataset, logged, inputOptions, notes } = input;
+  const { dataset, inputOptions, notes } = input;
   const { problems } = dataset;
   const { count } = dataset.groups;
   const groups = await listGroupFacts(dataset, signal);
@@ -65,7 +65,6 @@ export const openSession = async (input: ViewInput, signal: AbortSignal) => {
     readRow: async (facts) => ({
       ...facts,
       ...readPromptAndKey(dataset, facts.group, inputOptions.groupBy),
-      logged: logged?.[facts.group] ?? null,
     }),
     readContent: async (group) => ({
       ...(await readGroupContent(input, group)),
@@ -170,7 +169,6 @@ const summarizeDataset = (
   facts: readonly GroupFacts[],
 ): Omit<Summary, "notes" | "runs" | "series" | "all"> => {
   const { groups, trajectories } = composeCheckResult(dataset);
-  const { rewards } = collectDistributions(dataset);
   const inputNames = dataset.sources.map(({ name, originals }) => originals?.files[0] ?? name);
   const groupFiles = [...new Set(facts.map(({ file }) => file))];
   const files = groupFiles.length > inputNames.length ? groupFiles : inputNames;
@@ -182,7 +180,7 @@ const summarizeDataset = (
     trajectories,
     rules: dataset.problems.counts,
     stepName: getFacts(dataset).walked.stepName ?? "step",
-    scale: findScale(rewards),
+    scale: findScale(describeSketch(dataset.scan.rewards)),
     filteredOut: Object.entries(dataset.filteredOut ?? {}).flatMap(([by, counts]) =>
       counts.trajectories + counts.groups === 0 ? [] : [{ by, ...counts }],
     ),
@@ -190,7 +188,7 @@ const summarizeDataset = (
 };
 
 /** Excludes rewards whose distance from the range `middle` exceeds the width of this range. */
-const findScale = ({ weights, middle: [low, high], min, max }: Distributions["rewards"]): RewardBounds => {
+const findScale = ({ weights, middle: [low, high], min, max }: ReturnType<typeof describeSketch>): RewardBounds => {
   const [from, to] = [low - (high - low), high + (high - low)];
   const inside = low < high ? weights.filter(({ value }) => value >= from && value <= to) : [];
   const [first, last] = [inside.at(0)?.value ?? min, inside.at(-1)?.value ?? max];

@@ -59,7 +59,7 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
         await previous?.close();
         await new Promise<void>((resolve) => {
           onPageLoad = async () => {
-            if (progress || !(await input.hasChanged())) return;
+            if (progress || !input.hasChanged()) return;
             progress = openingProgress;
             resolve();
           };

@@ -145,17 +145,6 @@ export const situations: Readonly<Record<string, Situation>> = {
     fails: "rollcall convert part.jsonl --out groups.jsonl --on-invalid skip",
     helps: [["rollcall convert results.jsonl --out all.jsonl --on-invalid skip", "test $(wc -l < all.jsonl) = 1"]],
   },
-  "conversion-inexact": {
-    before: `echo '{"example_id":1,"prompt":"a","completion":"b","reward":1,"answer":["c"]}' > results.jsonl`,
-    fails: "rollcall convert results.jsonl --out groups.jsonl --exact",
-    helps: [
-      [
-        "rollcall convert results.jsonl --out groups.jsonl --receipt receipt.json",
-        "test -s groups.jsonl && grep -q answer receipt.json",
-      ],
-    ],
-    drops: ["--exact"],
-  },
   "output-exists": {
     before: "echo mine > report.xml",
     fails: "rollcall check good.jsonl --report junit=report.xml",

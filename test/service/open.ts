@@ -32,13 +32,6 @@ export interface Reply {
   readonly body: Record<string, unknown>;
 }
 
-/** The ids of all calls of the project `local/local`, the newest first. */
-export const callIds = async (service: Service | undefined): Promise<readonly string[]> => {
-  const ids: string[] = [];
-  for await (const request of service?.requests("local/local") ?? []) ids.push(...request.callIds.toReversed());
-  return ids;
-};
-
 export const newDataDir = (): string => join(mkdtempSync(join(tmpdir(), "service-")), "data");
 
 /** Opens the service; it is closed when the test is finished. */

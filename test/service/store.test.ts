@@ -3,7 +3,7 @@ import { join } from "node:path";
 import Connection from "libsql";
 import { describe, expect, it } from "vitest";
 import { testHost } from "../support/host.ts";
-import { basic, callIds, idsOf, newDataDir, openTestService, reply, request, trajectory } from "./open.ts";
+import { basic, idsOf, newDataDir, openTestService, reply, request, trajectory } from "./open.ts";
 
 const once = { "Idempotency-Key": "once" };
 
@@ -14,6 +14,13 @@ const loggedOnce = async (
 ): ReturnType<typeof reply> => {
   const answer = await service.log(body, { headers: once });
   return answer.status >= 500 ? await loggedOnce(service, body) : answer;
+};
+
+const countCalls = (dataDir: string) => {
+  const database = new Connection(join(dataDir, "local.db"));
+  const { calls } = database.prepare("SELECT sum(calls) AS calls FROM logged").get() as { calls: number };
+  database.close();
+  return calls;
 };
 
 describe("the store", () => {
@@ -69,7 +76,7 @@ describe("the store", () => {
     const replies = await Promise.all([...services, ...services].map((service) => loggedOnce(service, body)));
     expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
     expect(new Set(replies.map(({ text }) => text)).size).toBe(1);
-    expect(await callIds(services[0]?.service)).toHaveLength(4);
+    expect(countCalls(dataDir)).toBe(4);
     const other = await services[1]?.log(request(trajectory(3)), { headers: once });
     expect(other).toMatchObject({ status: 422, body: { detail: [{ type: "idempotency_key_reused" }] } });
     const database = new Connection(join(dataDir, "local.db"));
@@ -143,7 +150,7 @@ describe("the store", () => {
     const replies = await Promise.all(logs.map((own, at) => service.log(request(trajectory(at, { logs: own })))));
     const ids = replies.map((logged) => idsOf(logged)[0] ?? "");
     expect(new Set(ids).size).toBe(60);
-    expect(new Set(await callIds(service.service))).toEqual(new Set(ids));
+    expect(countCalls(service.dataDir)).toBe(60);
     for (const at of [0, 1, 30, 59]) {
       expect((await service.read(ids[at] ?? "")).body.call).toMatchObject({
         attributes: { reward: at, logs: logs[at] },

@@ -1,9 +1,8 @@
 import { Failure, type Problem, toProblemDocument, toWarningDocuments } from "../../failure.ts";
 import { printReport } from "../../output/ci-report.ts";
 import { printDocument } from "../../output/list.ts";
-import { formatUnreadable, printDistributions, printFacts, toFacts } from "../../output/lists/print-facts.ts";
+import { formatUnreadable, printFacts, toFacts } from "../../output/lists/print-facts.ts";
 import { type CheckResult, composeCheckResult } from "../../rollouts/dataset/check-result.ts";
-import { collectDistributions } from "../../rollouts/dataset/group-metrics.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { reportSplitLeaks } from "../../rollouts/dataset/split-leaks.ts";
 import { combineModes, locateLine } from "../../rollouts/input/source.ts";
@@ -58,7 +57,7 @@ export const check = async (context: Context, typed: CheckOptions) => {
   await printWarnings(context, dataset, result.problems);
   await printReports(result.problems, dataset, result);
   const shouldPrint = reports.every(({ file }) => file !== undefined);
-  if (shouldPrint && dataset.scan.parts.count > 0) await printResult(context, dataset, result);
+  if (shouldPrint && dataset.scan.parts.count > 0) await printResult(context, result);
   if (result.failure) throw result.failure;
 };
 
@@ -74,7 +73,7 @@ const listInvalidFiles = (dataset: Dataset) => {
   return invalid;
 };
 
-const printResult = async ({ screen }: Context, dataset: Dataset, result: CheckResult) => {
+const printResult = async ({ screen }: Context, result: CheckResult) => {
   const { status, split = null, groups, trajectories, metrics, problems, unreadable } = result;
   const { filteredOut: not_chosen, omittedProblemCount } = result;
   const document: CheckDocument = {
@@ -92,7 +91,6 @@ const printResult = async ({ screen }: Context, dataset: Dataset, result: CheckR
   };
   if (screen.isForProgram) return await printDocument(screen, document);
   await printFacts(screen, { facts: listFacts(result), metrics, document });
-  await printDistributions(screen, () => collectDistributions(dataset));
 };
 
 const listFacts = ({ status, split, groups, trajectories, unreadable }: CheckResult) => {

@@ -10,7 +10,6 @@ const options = {
   ),
   out: withDefault(text("output file, or - for standard output", "file"), "-"),
   receipt: inputs.receiptOption,
-  exact: flag("fail if a value of the input is left out or changed, or if a last finish_reason is not recorded"),
   redact: flag("replace secrets by [redacted: <kind>]"),
   "group-by": inputs.groupByOption,
   "on-invalid": withDefault(

@@ -28,8 +28,8 @@ const convert = object({
     list(object({ file: text, path: text, count, reason: text })),
   ),
   added: describe(
-    "values that the files do not have, by file and path in the trajectory; last: in the last choice of a list",
-    list(object({ file: text, to: text, reason: text, last: s.flag, count })),
+    "values that the files do not have, by file and path in the trajectory",
+    list(object({ file: text, to: text, reason: text, count })),
   ),
   rows: s.optionalAbout(
     "of --to messages or preferences",

@@ -6,20 +6,20 @@ import { type CheckResult, composeCheckResult } from "../../rollouts/dataset/che
 import { readGroupLines } from "../../rollouts/dataset/group-bytes.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import type { TrainingRows } from "../../rollouts/dataset/training-rows.ts";
-import { listInexactValues, type ReceiptData, sumCounts } from "../../rollouts/formats/receipt.ts";
+import { type ReceiptData, sumCounts } from "../../rollouts/formats/receipt.ts";
 import { combineModes } from "../../rollouts/input/source.ts";
 import type { Context } from "../../session/context.ts";
 import { checkOutputFiles, writeReceipt } from "../../session/output-files.ts";
 import { printWarnings } from "../../session/print-problems.ts";
 import { readRollouts } from "../../session/read-rollouts.ts";
-import { conflictingOptions, requiredOptionMissing } from "../../system/failures.ts";
+import { requiredOptionMissing } from "../../system/failures.ts";
 import { requireOutputFile, saveOutput } from "../../system/files.ts";
 import { formatList, pluralize } from "../../text/sentences.ts";
-import { conversionInexact, convertRejected, stdoutIsTerminal } from "../failures.ts";
+import { convertRejected, stdoutIsTerminal } from "../failures.ts";
 import type { ConvertOptions } from "./command.ts";
 import type { ConvertDocument } from "./output.ts";
 
-/** @throws Failure `required-option-missing`, `conflicting-options`, `output-exists` */
+/** @throws Failure `required-option-missing`, `output-exists` */
 const checkOptions = ({ screen, host }: Context, typed: ConvertOptions) => {
   const { out, to } = typed;
   const what = to === "groups" ? "groups" : "rows";
@@ -27,9 +27,6 @@ const checkOptions = ({ screen, host }: Context, typed: ConvertOptions) => {
     throw requiredOptionMissing("--json", `--out <file>, because otherwise the ${what} also go to standard output`);
   if (out === "-" && host.terminal.stdout)
     throw stdoutIsTerminal(`convert does not print ${what}`, `pass --out ${what}.jsonl, or redirect standard output`);
-  if (typed.exact && to !== "groups")
-    throw conflictingOptions("--exact", `--to ${to}`, "rows have only the messages and tools of a trajectory");
-  if (typed.exact && typed.redact) throw conflictingOptions("--exact", "--redact", "--redact changes values");
   checkOutputFiles(typed, ["--out ", out]);
   if (out !== "-") requireOutputFile(out);
 };
@@ -70,10 +67,10 @@ const openChanges = async ({ to, redact }: ConvertOptions) => ({
   redactor: redact ? new (await import("../../rollouts/rules/redact-json.ts")).Redactor() : undefined,
 });
 
-/** Returns the name of the rejects file; null if no group is rejected. @throws Failure `conversion-inexact` */
+/** Returns the name of the rejects file; null if no group is rejected. */
 const writeFiles = async (
   context: Context,
-  { out, receipt, rejects, exact }: ConvertOptions,
+  { out, receipt, rejects }: ConvertOptions,
   { dataset, changes, hasRejects }: { dataset: Dataset; changes: Changes; hasRejects: boolean },
 ) => {
   const { screen, host } = context;
@@ -85,8 +82,6 @@ const writeFiles = async (
   // Rows and redactions are known after they are written.
   const isReceiptLast = rows !== undefined || redactor !== undefined;
   if (!isReceiptLast) await saveReceipt();
-  const data = dataset.conversion?.receipt?.data();
-  if (exact && data) requireExact(data);
   const file = hasRejects
     ? await (await import("../../logging/send/log-dataset.ts")).writeRejected(dataset, rejects, screen.cleaner.json)
     : null;
@@ -142,22 +137,6 @@ const printResult = async (
     "written to": typed.out,
   });
   if (typed.out !== "-") await printFacts(screen, { facts });
-};
-
-/** @throws Failure `conversion-inexact` */
-const requireExact = (receipt: ReceiptData) => {
-  const { left_out, changed, derived } = listInexactValues(receipt);
-  const describe = (values: readonly { count: number; path: string }[], wrong: readonly [string, string]) => {
-    const paths = new Set(values.map(({ path }) => path));
-    return values.length === 0 ? [] : `${pluralize(sumCounts(values), ...wrong)} (${formatList([...paths])})`;
-  };
-  const last = sumCounts(derived);
-  const faults = [
-    describe(left_out, ["value has no field in a trajectory", "values have no field in a trajectory"]),
-    describe(changed, ["value has another form in a trajectory", "values have another form in a trajectory"]),
-    last === 0 ? [] : `the record does not state the finish_reason of ${pluralize(last, "last turn")}`,
-  ].flat();
-  if (faults.length > 0) throw conversionInexact(faults);
 };
 
 const printRowNotes = (screen: Screen, rowCounts: TrainingRows) => {

@@ -4,9 +4,8 @@ import { openExistingLedger } from "../../logging/ledger/open-ledger.ts";
 import { emptyResult, type LogResult } from "../../logging/send/log-result.ts";
 import type { LogEvents, LogPolicy, LogSetup } from "../../logging/send/policy.ts";
 import { outputFailed } from "../../output/failures.ts";
-import { checkFactFields, printDistributions } from "../../output/lists/print-facts.ts";
+import { checkFactFields } from "../../output/lists/print-facts.ts";
 import { missingSplit } from "../../rollouts/dataset/failures.ts";
-import { collectDistributions } from "../../rollouts/dataset/group-metrics.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { isRolloutFile } from "../../rollouts/input/names.ts";
 import * as connect from "../../session/connect.ts";
@@ -156,7 +155,6 @@ const finishRun = async (run: LogRun, dataset: Dataset, result: LogResult) => {
       if (!isFailure(thrown, "output-failed")) throw thrown;
       if (!result.failure) throw outputFailed(thrown.details.systemCode ?? "", result.groups);
     });
-    if (typed.dryRun) await printDistributions(context.screen, () => collectDistributions(dataset));
   }
   const failure = withNextCommand(run, result);
   if (failure) throw failure;

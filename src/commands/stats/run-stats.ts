@@ -5,7 +5,6 @@ import { noteSelection, parseOrder, sortRows } from "../../output/lists/sort-row
 import { requirePage } from "../../output/page.ts";
 import { findColumn } from "../../output/wire.ts";
 import { type CheckResult, composeCheckResult } from "../../rollouts/dataset/check-result.ts";
-import { collectDistributions, type Distributions } from "../../rollouts/dataset/group-metrics.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { parseKeyText } from "../../rollouts/index/group-key.ts";
 import { isSolved } from "../../rollouts/index/metrics.ts";
@@ -36,7 +35,7 @@ export const printStats = async (context: Context, typed: StatsCommandOptions) =
     const { signal } = context.host;
     const stats = await computeStats(dataset, { pass, exceptionsAs, tries: readTries(typed.k), by, signal });
     noteStats(context, dataset, stats, typed);
-    await printResult(context, stats, { by, typed, result, distributions: () => collectDistributions(dataset) });
+    await printResult(context, stats, { by, typed, result, rewards: dataset.scan.rewards });
   }
   noteWarnings(context, dataset, "the input");
   if (failure) throw failure;
@@ -69,18 +68,18 @@ interface PrintedFacts {
   readonly typed: Pick<StatsCommandOptions, "sort" | "limit">;
   readonly by: string | undefined;
   readonly result: CheckResult;
-  readonly distributions: () => Distributions;
+  readonly rewards: Dataset["scan"]["rewards"];
 }
 
 const printResult = async (
   { screen, host }: Context,
   { whole, byValue }: DatasetStats,
-  { by, typed, result: { unreadable, filteredOut, problems }, distributions }: PrintedFacts,
+  { by, typed, result: { unreadable, filteredOut, problems }, rewards }: PrintedFacts,
 ) => {
   const natural = byValue.map(({ value, stats }): SliceDocument => ({ value: parseKeyText(value), ...stats }));
   const { fields } = screen;
   const isPage = by === undefined && (screen.format === "table" || screen.format === "tsv");
-  if (isPage && !fields) return await printStatsPage(screen, { whole, rewards: distributions().rewards });
+  if (isPage && !fields) return await printStatsPage(screen, { whole, rewards });
   const columns = sliceColumns(by, whole, markChanges(natural));
   const slices = (await sortRows(natural, parseOrder(typed.sort, columns), host.signal)).slice(0, typed.limit);
   if (by !== undefined) noteSelection(screen, { of: natural, matching: natural, shown: slices }, `values of ${by}`);

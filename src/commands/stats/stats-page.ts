@@ -1,8 +1,8 @@
 import { printPage } from "../../output/page.ts";
 import type { Screen } from "../../output/screen.ts";
 import type { Line, Section } from "../../output/views.ts";
-import type { Distributions } from "../../rollouts/dataset/group-metrics.ts";
 import { walkedNames } from "../../rollouts/facts/facts.ts";
+import { describeSketch, type Sketch } from "../../rollouts/index/sketch.ts";
 import type { Stats } from "../../rollouts/stats/stats-slice.ts";
 import { formatForDisplay as format } from "../../text/decimal.ts";
 import { pluralize } from "../../text/sentences.ts";
@@ -10,7 +10,7 @@ import { formatPercent } from "../../text/units.ts";
 
 interface StatsPage {
   readonly whole: Stats;
-  readonly rewards: Distributions["rewards"];
+  readonly rewards: Sketch;
 }
 
 export const printStatsPage = async (screen: Screen, { whole, rewards }: StatsPage) => {
@@ -62,10 +62,10 @@ const drawBar = (share: number) => {
   return "█".repeat(Math.floor(eighths / 8)) + partial;
 };
 
-const listRanges = async (rewards: Distributions["rewards"]): Promise<readonly Line[]> => {
+const listRanges = async (rewards: Sketch): Promise<readonly Line[]> => {
   if (rewards.count === 0) return [];
   const { computeBars } = await import("../../output/histogram.ts");
-  const bars = computeBars(rewards);
+  const bars = computeBars(describeSketch(rewards));
   const max = Math.max(...bars.map(({ count }) => count));
   const text = (count: number) => `${String(count).padStart(String(max).length)}  ${drawBar(count / max)}`.trimEnd();
   return bars.map(({ name, count }) => ({ label: name, text: text(count) }));

@@ -1,17 +1,15 @@
 import { command } from "../../cli/command.ts";
-import { flag, port, repeated, type Values } from "../../cli/kinds.ts";
-import { formatOptions, groupByOption, outputFile, selectionOptions } from "../../session/options/input-options.ts";
+import { flag, port, type Values } from "../../cli/kinds.ts";
+import * as inputs from "../../session/options/input-options.ts";
 
-const args = {
-  file: repeated("files, folders or URLs of rollouts, or - for standard input (the default without --local)"),
-};
+const args = { file: inputs.rolloutFiles };
 const options = {
-  "group-by": groupByOption,
+  "group-by": inputs.groupByOption,
   port: port("0"),
-  html: outputFile("write the page to a file that needs no server"),
+  html: inputs.outputFile("write the page to a file that needs no server"),
   "no-open": flag("print the URL, but open no browser"),
-  ...selectionOptions,
-  ...formatOptions,
+  ...inputs.selectionOptions,
+  ...inputs.formatOptions,
 };
 
 export type ViewOptions = Values<typeof args & typeof options>;
@@ -19,8 +17,7 @@ export type ViewOptions = Values<typeof args & typeof options>;
 export const view = command({
   words: "view",
   loadOutputs: () => import("./output.ts"),
-  summary: "view rollouts in a browser",
-  about: "view rollouts in a browser; --local without a file shows groups that were logged to the local service",
+  about: "view rollouts in a browser",
   args,
   options,
   examples: [

@@ -1,31 +1,19 @@
-import { toFailure, toProblemDocument } from "../../failure.ts";
-import { replaceLineEnds, sliceText } from "../../json/json-bytes.ts";
-import { elementsOf, memberAt, readRoot, spanOf } from "../../json/table.ts";
-import { openExistingLedger } from "../../logging/ledger/open-ledger.ts";
+import { toProblemDocument } from "../../failure.ts";
 import { openBrowser } from "../../output/browser.ts";
 import { printDocument } from "../../output/list.ts";
 import { composeCheckResult } from "../../rollouts/dataset/check-result.ts";
-import { type Dataset, readSources } from "../../rollouts/dataset/read-dataset.ts";
+import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { createChangeDetector } from "../../rollouts/input/expand-names.ts";
 import { combineModes } from "../../rollouts/input/source.ts";
-import { openSpool } from "../../rollouts/input/spool.ts";
-import { getLocalService, readEffectiveSettings } from "../../session/connect.ts";
+import { readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import { listSkippedFiles, printSkippedFiles } from "../../session/print-problems.ts";
-import {
-  applySelection,
-  closeDatasetAtEnd,
-  parseSelection,
-  printInputNotes,
-  readInputs,
-} from "../../session/read-rollouts.ts";
-import type { Settings } from "../../settings/read.ts";
-import { conflictingOptions, requiredOptionMissing } from "../../system/failures.ts";
+import { closeDatasetAtEnd, printInputNotes, readInputs } from "../../session/read-rollouts.ts";
+import { conflictingOptions } from "../../system/failures.ts";
 import { requireOutputFile, saveOutput } from "../../system/files.ts";
 import { waitForAbort } from "../../system/host.ts";
 import { pluralize, toOptionArgs } from "../../text/sentences.ts";
 import { formatPercent } from "../../text/units.ts";
-import type { LoggedGroup } from "../../view/answers.ts";
 import type { ReadInput, ViewInput } from "../../view/group-content.ts";
 import { exportLimits, exportPage } from "../../view/html-export.ts";
 import { openViewer, type Viewer } from "../../view/open-viewer.ts";
@@ -47,16 +35,14 @@ const writePage = async (context: Context, typed: ViewOptions, file: string) => 
     update(`reading, ${formatPercent(bytes, of)}`),
   );
   const input = await readInput();
-  const { dataset, logged } = input;
+  const { dataset } = input;
   closeDatasetAtEnd(context, dataset);
   const { groups, trajectories, failure } = composeCheckResult(dataset);
   if (failure && groups.read === groups.rejected) throw failure;
   update("writing the page");
   const page = await exportPage(input, host, screen.cleaner.json);
-  // Data of the local service is private.
-  const mode = logged ? 0o600 : combineModes(dataset.sources);
   const formatMark = (mark: string) => `<!-- ${mark} -->\n`;
-  const bytes = await saveOutput({ file, pieces: page.pieces, mode, formatMark }, host);
+  const bytes = await saveOutput({ file, pieces: page.pieces, mode: combineModes(dataset.sources), formatMark }, host);
   stop();
   if (screen.isForProgram) {
     await printDocument<ViewDocument>(screen, {
@@ -128,15 +114,12 @@ type OnRead = Viewer["showProgress"];
 
 const openInput = async (context: Context, typed: ViewOptions, onRead: OnRead): Promise<ReadInput> => {
   const { file: files } = typed;
-  const { flags, host } = context;
-  if (files.length === 0 && (flags.local || flags.profile === "local"))
-    return await openLoggedGroups(context, typed, onRead);
   const settings = await readEffectiveSettings(context);
   const runs =
     files.length === 2 && !files.includes("-") ? { names: files, read: openRuns(context, typed) } : undefined;
   return async () => {
     // The detector starts before reading, so that it finds changes during reading.
-    const hasChanged = createChangeDetector(files, host);
+    const hasChanged = createChangeDetector(files, context.host);
     const shown = { measures, onProgress: onRead, onFetched: onRead };
     const needs = { settings, split: settings.get("split"), continuesAfterErrors: true, ...shown };
     const dataset = await readInputs(context, typed, needs);
@@ -163,81 +146,4 @@ const toShownOptions = (typed: ViewOptions): ViewInput["inputOptions"] => {
   const { file: files, where, best, groupBy, from, messagesFrom, rewardFrom, rewards, lossy, histories } = typed;
   const options = toOptionArgs({ groupBy, best, from, messagesFrom, rewardFrom, rewards, lossy, histories });
   return { files: files.length === 0 ? ["-"] : files, options, where, groupBy };
-};
-
-/** @throws Failure `required-option-missing` */
-const openLoggedGroups = async (context: Context, typed: ViewOptions, onRead: OnRead): Promise<ReadInput> => {
-  const { groupBy, from, rewardFrom, messagesFrom, rewards, lossy, histories } = typed;
-  const [given] = toOptionArgs({ groupBy, from, rewardFrom, messagesFrom, rewards, lossy, histories });
-  if (given !== undefined) throw requiredOptionMissing(given, "files");
-  const selection = await parseSelection(typed);
-  const { host, screen } = context;
-  const settings = await readEffectiveSettings(context);
-  const project = settings.require("project");
-  const service = await getLocalService(context, settings);
-  return async () => {
-    const logged: LoggedGroup[] = [];
-    const batches = await readBatches(context, settings);
-    const spool = await openSpool(host);
-    try {
-      for await (const { model, split, loggedAt, callIds, readBody } of service.requests(project)) {
-        const body = Buffer.from(await readBody());
-        const batch = batches.get(callIds[0] ?? "") ?? null;
-        let first = 0;
-        for (const group of elementsOf(memberAt(readRoot(body), "trajectory_groups"))) {
-          const size = elementsOf(memberAt(group, "trajectories")).length;
-          const line = screen.cleaner.omitInJson(sliceText(body, spanOf(group)));
-          await spool.write(Buffer.concat([replaceLineEnds(Buffer.from(line)), Buffer.from("\n")]));
-          logged.push({ model, split, batch, loggedAt, callIds: callIds.slice(first, first + size) });
-          first += size;
-        }
-      }
-    } catch (thrown) {
-      await spool.discard();
-      throw thrown;
-    }
-    const bytes = spool.bytes();
-    const name = `${project}, local service`;
-    const options = { host, selection, measures, onProgress: onRead };
-    const sources = logged.length === 0 ? [] : [{ name, bytes }];
-    const read = await readSources(sources, options);
-    const all: Dataset = { ...read, close: async () => await bytes.close() };
-    const dataset = await applySelection(context, all, options);
-    return {
-      dataset,
-      notes: dataset.note === undefined ? [] : [dataset.note],
-      inputOptions: { files: [name], options: [] },
-      logged: selectLogged(dataset, logged),
-      hasChanged: async () => {
-        // The newest request is the first.
-        for await (const { callIds } of service.requests(project)) return callIds[0] !== logged[0]?.callIds[0];
-        return false;
-      },
-    };
-  };
-};
-
-const selectLogged = ({ groups, originalOf }: Dataset, logged: readonly LoggedGroup[]) => {
-  if (!originalOf) return logged;
-  return Array.from({ length: groups.count }, (_, at) => originalOf(at)).flatMap(({ group, selected }) => {
-    const original = logged[group];
-    if (!original || !selected) return original ?? [];
-    return { ...original, callIds: selected.map((at) => original.callIds[at] ?? "") };
-  });
-};
-
-/** The batches that the ledger records, by the first call id of a request. The service does not know batches. */
-const readBatches = async ({ host, screen }: Context, settings: Settings) => {
-  const batches = new Map<string, string>();
-  try {
-    const location = await settings.ledgerLocation(undefined);
-    const options = { host, isForReading: true, maxWaitMs: 0, onUnavailable: () => undefined };
-    const ledger = location && (await openExistingLedger(location, options));
-    for await (const { calls, scope } of ledger?.entries({}) ?? [])
-      if (calls[0] !== undefined && scope.batch !== null) batches.set(calls[0], scope.batch);
-    await ledger?.close();
-  } catch (thrown) {
-    screen.notice(`batches are not shown: ${toFailure(thrown).message}`);
-  }
-  return batches;
 };

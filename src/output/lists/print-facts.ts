@@ -2,7 +2,6 @@
 
 import { roundForDisplay } from "../../text/decimal.ts";
 import { pluralize } from "../../text/sentences.ts";
-import type { Distributions } from "../histogram.ts";
 import { printObjects } from "../list.ts";
 import { printPage } from "../page.ts";
 import type { Screen } from "../screen.ts";
@@ -57,10 +56,4 @@ export const printFacts = async (screen: Screen, page: ResultPage) => {
   const title = metricsScope === undefined ? "Metrics" : `Metrics of ${metricsScope}`;
   const sections = [{ lines: toLines(facts) }, { title, lines: toLines(rounded) }, { lines: toLines(next, "command") }];
   await printPage(screen, { sections: sections.filter((section) => section.lines.length > 0) });
-};
-
-/** Shows the rewards as bars to people. */
-export const printDistributions = async (screen: Screen, collect: () => Distributions) => {
-  if (!screen.host.terminal.stdout || screen.format !== "table" || screen.options.quiet) return;
-  await (await import("../histogram.ts")).printHistograms(screen, collect());
 };

@@ -1,8 +1,6 @@
 /** Adds groups to the metrics, and subtracts invalid or refused groups. */
 
-import { median, rangeStep, sketchDeviation, toWeights, weightedValueAt } from "../index/sketch.ts";
 import { inputChanged } from "../rules/failures.ts";
-import { hasZeroVariance } from "./dataset-problems.ts";
 import { listParts, ReadWindow, recheckBytes } from "./group-bytes.ts";
 import type { IndexedGroups } from "./locate.ts";
 
@@ -32,28 +30,4 @@ const subtractParts = async (dataset: IndexedGroups, group: number) => {
     if (!rechecked.parts.isValid(0)) throw inputChanged(groupPart.source.name);
     dataset.scan.tally.merge(rechecked.tally, -1);
   }
-};
-
-export type Distributions = ReturnType<typeof collectDistributions>;
-
-export const collectDistributions = (dataset: IndexedGroups) => {
-  const { groups, scan } = dataset;
-  const counts = { trainable: 0, total: 0 };
-  for (let group = 0; group < groups.count; group++) {
-    if (!groups.isValid(group)) continue;
-    counts.total++;
-    if (groups.trajectoriesOf(group) > 1 && !hasZeroVariance(dataset, group)) counts.trainable++;
-  }
-  const { rewards, tally } = scan;
-  const { count, min, max, mean } = rewards;
-  const weights = toWeights(rewards);
-  /** The number of excluded rewards at each end. */
-  const excluded = Math.max(1, Math.floor(count / 100));
-  const middle = [weightedValueAt(weights, excluded + 1), weightedValueAt(weights, count - excluded)] as const;
-  const bounds = { min, max, middle, rangeStep: rangeStep(rewards) };
-  return {
-    rewards: { count, ...bounds, mean, spread: sketchDeviation(rewards), median: median(weights), weights },
-    groups: counts,
-    sampled: tally.sampled,
-  };
 };

@@ -18,7 +18,7 @@ const createPath = (): LostPath => ({ below: new Map(), count: 0, information: 0
 const maxComparedBytes = 64;
 
 /** A trajectory needs no token ids, so these paths are named last. */
-export const tokenIds = /(?:^|\.)(?:\w*token_ids|mask|(?:tokens|masks)(?=\[))(?:\[\])*$/;
+const tokenIds = /(?:^|\.)(?:\w*token_ids|mask|(?:tokens|masks)(?=\[))(?:\[\])*$/;
 
 export class LostValues {
   readonly #root = createPath();

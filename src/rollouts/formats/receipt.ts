@@ -3,7 +3,7 @@
 import { additionReasonOf, childrenOf, type Json, sourcesOf } from "../messages/output-json.ts";
 import { Value } from "../messages/value.ts";
 import type { Rollout, SourceRecord } from "./format.ts";
-import { LostValues, tokenIds } from "./lost-values.ts";
+import { LostValues } from "./lost-values.ts";
 
 interface ReceiptEntry {
   /** A carried value keeps its bytes, or repeats such a value. A changed value has another form. */
@@ -17,8 +17,6 @@ interface Addition {
   file: string;
   to: string;
   reason: string;
-  /** True in the last choice of a list. */
-  last: boolean;
 }
 
 type Counted<Counts> = Counts & { count: number };
@@ -125,14 +123,10 @@ export class Receipt {
     for (const [key, child] of childrenOf(json)) this.#setTargets(child, joinPath(to, key));
   }
 
-  #countAdditions(json: Json, at: Pick<Addition, "file" | "to" | "last">, step: Step) {
-    const { file, to, last } = at;
+  #countAdditions(json: Json, { file, to }: Pick<Addition, "file" | "to">, step: Step) {
     const reason = additionReasonOf(json);
-    const children = childrenOf(json);
-    const end = to.endsWith("messages_and_choices") ? children.findLastIndex(([, turn]) => isChoice(turn)) : -1;
-    for (const [position, [key, child]] of children.entries())
-      this.#countAdditions(child, { file, to: joinPath(to, key), last: end < 0 ? last : position === end }, step);
-    if (reason !== undefined) addCount(this.#additions, { file, to, reason, last }, step);
+    for (const [key, child] of childrenOf(json)) this.#countAdditions(child, { file, to: joinPath(to, key) }, step);
+    if (reason !== undefined) addCount(this.#additions, { file, to, reason }, step);
   }
 
   #countRecord({ value, file }: SourceRecord, rollouts: readonly Rollout[] | undefined, step: Step) {
@@ -158,7 +152,7 @@ export class Receipt {
     if (error) this.leaveOut(part, unconverted);
     if (trajectory !== undefined) {
       this.#setTargets(trajectory, "trajectory");
-      this.#countAdditions(trajectory, { file, to: "trajectory", last: false }, step);
+      this.#countAdditions(trajectory, { file, to: "trajectory" }, step);
     }
     if (exception !== undefined) {
       this.#setTargets(exception, "exception");
@@ -199,16 +193,6 @@ function* listLeaves(root: Value, outcomes: ReadonlyMap<number, ReceiptEntry>): 
     else yield { value, path, outcome };
   }
 }
-
-const isChoice = (turn: Json) =>
-  turn instanceof Value ? turn.has("finish_reason") : childrenOf(turn).some(([key]) => key === "finish_reason");
-
-/** Lists the values that make a conversion inexact. */
-export const listInexactValues = ({ left_out, changed, added }: ReceiptData) => ({
-  left_out: left_out.filter(({ path, reason }) => !tokenIds.test(path) && reason !== nullReason),
-  changed,
-  derived: added.filter(({ to, last }) => last && to.endsWith(".finish_reason")),
-});
 
 export const sumCounts = (counts: readonly { count: number }[]) => counts.reduce((sum, { count }) => sum + count, 0);
 

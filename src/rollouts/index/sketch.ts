@@ -4,14 +4,10 @@ const maxExactValues = 512;
 
 const [minMagnitude, maxMagnitude] = [2 ** -32, 2 ** 64 - 2 ** 12];
 
-/** Doubles start as -0, because V8 recompiles functions if an integer becomes a double. */
 export const createSketch = () => ({
   count: 0,
   min: Number.POSITIVE_INFINITY,
   max: Number.NEGATIVE_INFINITY,
-  mean: -0,
-  /** The sum of squared distances from the mean. */
-  squares: -0,
   isRounded: false,
   values: new Map<number, number>(),
 });
@@ -24,9 +20,6 @@ export const addToSketch = (sketch: Sketch, given: number) => {
   sketch.count++;
   if (value < sketch.min) sketch.min = value;
   if (value > sketch.max) sketch.max = value;
-  const step = value - sketch.mean;
-  sketch.mean += step / sketch.count;
-  sketch.squares += step * (value - sketch.mean);
   addCount(sketch, value, 1);
 };
 
@@ -57,16 +50,12 @@ const roundValue = (value: number) => {
 };
 
 /** Returns the width of the widest rounding range, or 0 for exact values. */
-export const rangeStep = ({ isRounded, min, max }: Sketch) =>
+const rangeStep = ({ isRounded, min, max }: Sketch) =>
   isRounded ? 2 ** (Math.floor(Math.log2(Math.max(-min, max))) - 6) : 0;
 
 export const mergeSketch = (into: Sketch, from: Sketch) => {
   if (from.count === 0) return;
-  const total = into.count + from.count;
-  const step = from.mean - into.mean;
-  into.squares += from.squares + (step * step * into.count * from.count) / total;
-  into.mean += step * (from.count / total);
-  into.count = total;
+  into.count += from.count;
   into.min = Math.min(into.min, from.min);
   into.max = Math.max(into.max, from.max);
   if (from.isRounded && !into.isRounded) roundValues(into);
@@ -100,5 +89,11 @@ export const weightedValueAt = (weights: readonly Weight[], rank: number) => {
   return (found ?? weights.at(-1))?.value ?? 0;
 };
 
-export const sketchDeviation = ({ count, squares }: Sketch) =>
-  count === 0 ? 0 : Math.sqrt(Math.max(0, squares) / count);
+/** Describes the values for bars. `middle` excludes 1 % of the values at each end. */
+export const describeSketch = (sketch: Sketch) => {
+  const { count, min, max } = sketch;
+  const weights = toWeights(sketch);
+  const excluded = Math.max(1, Math.floor(count / 100));
+  const middle = [weightedValueAt(weights, excluded + 1), weightedValueAt(weights, count - excluded)] as const;
+  return { weights, min, max, middle, rangeStep: rangeStep(sketch) };
+};

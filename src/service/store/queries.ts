@@ -11,11 +11,6 @@ const findCallSql = `
   WHERE substring(id, ${ids.idTailOffset + 1}) = ? AND project = ?
     AND ? BETWEEN first_ms AND first_ms + calls / ${ids.idsPerMs}`;
 
-const readBodySql = `
-  SELECT bytes FROM rollcall.logged_body WHERE logged = ? AND piece < ${ids.firstSpanPiece} ORDER BY piece`;
-
-const pageRows = 10_000;
-
 export const createQueries = (database: Database) => ({
   async findByKey(project: string, key: string): Promise<LoggedRequest | undefined> {
     const { sql, values } = findByKey(project, key);
@@ -24,8 +19,6 @@ export const createQueries = (database: Database) => ({
   },
 
   findCall: async (project: string, id: string) => await findCall(database, project, id),
-
-  projectRequests: (project: string) => listRequests(database, project),
 
   /** `created` is in Unix seconds. */
   async listModels() {
@@ -67,30 +60,6 @@ const findCall = async (database: Database, project: string, id: string) => {
     otherGroupKeys: group?.text("rest") ?? "{}",
   };
 };
-
-/** The newest request is first. */
-async function* listRequests(database: Database, project: string) {
-  const sql = `SELECT id, calls, model, split, logged_at FROM rollcall.logged
-    WHERE project = ? AND id < ? ORDER BY id DESC LIMIT ${pageRows}`;
-  for (let last: Uint8Array = new Uint8Array(ids.idBytes + 1).fill(255); ; ) {
-    const rows = await database.query(sql, [project, last]);
-    for (const row of rows) {
-      const id = row.bytes("id");
-      yield {
-        model: parseName(row.text("model")),
-        split: parseName(row.text("split")),
-        loggedAt: row.integer("logged_at"),
-        callIds: ids.formatIds(id, row.integer("calls")),
-        readBody: async () => {
-          const pieces = await database.query(readBodySql, [id]);
-          return Buffer.concat(pieces.map((piece) => piece.bytes("bytes")));
-        },
-      };
-    }
-    last = rows.at(-1)?.bytes("id") ?? last;
-    if (rows.length < pageRows) return;
-  }
-}
 
 const readBody = async (database: Database, request: Uint8Array, { start, end }: Span) => {
   const first = Math.floor(start / ids.pieceBytes);

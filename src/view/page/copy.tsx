@@ -23,18 +23,14 @@ const CopyableText = ({ text, name }: { text: string; name: string }) => (
   </span>
 );
 
-export const CopyablePosition = ({
-  position: { file, line },
-  call,
-}: {
-  position: SourcePosition;
-  call?: string | undefined;
-}) => <CopyableText text={call ?? `${file}:${line}`} name={call ? "the id of the call" : "the file and line"} />;
+export const CopyablePosition = ({ position: { file, line } }: { position: SourcePosition }) => (
+  <CopyableText text={`${file}:${line}`} name="the file and line" />
+);
 
-export const Command = ({ command, logged }: GroupDetail) =>
+export const Command = ({ command }: GroupDetail) =>
   command !== null && (
     <details>
-      <summary>{logged === null ? "log this group" : "read the calls of this group"}</summary>
+      <summary>log this group</summary>
       <CopyableText text={command} name="the command" />
     </details>
   );

@@ -1,6 +1,6 @@
 /** Draws the trajectories of a group side by side. */
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { formatRoundedSize, formatTime } from "../../text/units.ts";
+import { formatRoundedSize } from "../../text/units.ts";
 import { compareNaturally, compareNumbers } from "../answer-queries.ts";
 import { type GroupDetail, rowsPerPage, type TrajectorySummary } from "../answers.ts";
 import { Conversation, Fold, LongText, textOfParts, useTrajectory } from "./conversation.tsx";
@@ -57,7 +57,7 @@ export const Group = () => {
 type GroupProps = { detail: GroupDetail };
 
 const GroupView = ({ detail }: GroupProps) => {
-  const { key, members, untrainable, isReadable, logged, exceptions, match } = detail;
+  const { key, members, untrainable, isReadable, exceptions, match } = detail;
   const { query } = usePage();
   const link = useLink();
   const sorted = useSortedTrajectories(detail);
@@ -89,13 +89,7 @@ const GroupView = ({ detail }: GroupProps) => {
         {detail.prompt || (detail.isReadable && <i>no prompt</i>)} <span class="quiet">{facts.join(" · ")}</span>
       </h1>
       <div class="tools">
-        {logged === null ? (
-          <CopyablePosition {...detail} />
-        ) : (
-          <p class="quiet">
-            logged to {logged.model} as {logged.split}, {formatTime(logged.loggedAt)} UTC
-          </p>
-        )}
+        <CopyablePosition {...detail} />
         <Command {...detail} />
         <MarkdownButton />
       </div>
@@ -143,7 +137,7 @@ const finishCell = {
   ),
 };
 
-const useSortedTrajectories = ({ members, findings, logged }: GroupDetail) => {
+const useSortedTrajectories = ({ members, findings }: GroupDetail) => {
   const link = useLink();
   const [chosen, setChosen] = useState(chosenOrder);
   const { by, isDescending } = chosen ?? { by: "reward", isDescending: true };
@@ -182,7 +176,6 @@ const useSortedTrajectories = ({ members, findings, logged }: GroupDetail) => {
     cell: (member: RankedTrajectory) => formatMeasure(member.metrics[metric]),
   }));
   const columns = [...known.slice(0, -3), ...metrics, ...known.slice(-3)];
-  const call = { name: "call", cell: ({ at }: RankedTrajectory) => <code>{logged?.callIds[at]}</code> };
   const sorted = columns.find(({ name }) => name === by);
   const rows = members.map((member, at) => ({ ...member, at }));
   const texts = [...new Set(rows.map((member) => String(sorted?.value(member))))].sort(compareNaturally);
@@ -191,7 +184,7 @@ const useSortedTrajectories = ({ members, findings, logged }: GroupDetail) => {
     return typeof value === "string" ? texts.indexOf(value) : Number(value ?? Number.NaN);
   };
   rows.sort((a, b) => compareNumbers(rank(a), rank(b), isDescending) || a.at - b.at);
-  return { columns: logged ? [...columns, call] : columns, rows, by, isDescending, isChosen: chosen !== undefined };
+  return { columns, rows, by, isDescending, isChosen: chosen !== undefined };
 };
 
 const useRankedTrajectory = (member: RankedTrajectory | undefined) => {

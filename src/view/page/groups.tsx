@@ -70,10 +70,9 @@ export const Groups = ({ state, summary }: GroupsProps) => {
 type GroupColumn = PageColumn<GroupRow>;
 
 /** The columns in the order in which they leave a table that is too narrow. */
-const optionalColumns =
-  "trainable problems key batch split model spread size file tool_errors finish_reason step rewards"
-    .split(" ")
-    .map((name) => name.replace("_", " "));
+const optionalColumns = "trainable problems key spread size file tool_errors finish_reason step rewards"
+  .split(" ")
+  .map((name) => name.replace("_", " "));
 
 /** In rem: 40 characters. A narrow screen shows the prompt below the other columns. */
 const promptWidth = () => (innerWidth < 1000 ? 0 : 23);
@@ -124,14 +123,14 @@ const columnsOf = (query: Query, rows: readonly GroupRow[], summary?: Summary): 
   const isKnown = (fact: (row: GroupRow) => unknown) => lastRows.some((row) => fact(row) !== null);
   const stepCell = ({ step }: GroupRow) => step && <span title={step}>{step}</span>;
   const errorsCell = ({ toolErrors }: GroupRow) => toolErrors !== null && formatCount(toolErrors);
-  const column = (name: string, text: (row: GroupRow) => string | null | undefined, width = 8.4) => {
+  const column = (name: string, text: (row: GroupRow) => string | null) => {
     const classOf = ({ truncated }: GroupRow) => (name === "finish reason" && truncated > 0 ? "trouble" : "");
     const cell = (row: GroupRow) => (
       <span class={classOf(row)} title={text(row) ?? ""}>
         {text(row)}
       </span>
     );
-    return lastRows.some((row) => text(row)) ? [{ name, class: "why", width, cell }] : [];
+    return lastRows.some((row) => text(row)) ? [{ name, class: "why", width: 8.4, cell }] : [];
   };
   const fileCell = ({ file }: GroupRow) => (
     <span title={file}>{file.startsWith(folder) ? file.slice(folder.length) : file}</span>
@@ -167,9 +166,6 @@ const columnsOf = (query: Query, rows: readonly GroupRow[], summary?: Summary): 
       : []),
     ...column("finish reason", ({ finish }) => finish),
     ...(isKnown(({ toolErrors }) => toolErrors) ? [{ ...sorting("tool errors", 6.2), cell: errorsCell }] : []),
-    ...column("model", ({ logged }) => logged?.model),
-    ...column("split", ({ logged }) => logged?.split, 5),
-    ...column("batch", ({ logged }) => logged?.batch, 7),
     { ...sorting("trainable", 8.4), class: "why", cell: ({ untrainable }) => untrainable ?? "yes" },
     { ...sorting("problems", 6.2), cell: ({ rules }) => rules.length > 0 && formatCount(rules.length) },
   ];

@@ -96,7 +96,7 @@ const TrajectoryView = ({ detail, json }: { detail: GroupDetail; json: string })
         <Outline turns={turns} show={show} />
         <div class="talk" ref={talk}>
           <div class="tools">
-            {member !== undefined && <CopyablePosition {...member} call={detail.logged?.callIds[at]} />}
+            {member !== undefined && <CopyablePosition {...member} />}
             <Command {...detail} />
           </div>
           <Facts class="metrics" facts={Object.fromEntries([...known, ...metrics])} />

@@ -128,7 +128,7 @@ const wrongIn = async (rows: readonly Row[]): Promise<readonly string[]> => {
 
 describe("a Parquet file of ART", () => {
   it("is converted byte for byte, with every value of the sample", async () => {
-    const { code, lines, notes } = await convertFile(sample, ["--exact"]);
+    const { code, lines, notes } = await convertFile(sample);
     expect(code).toBe(0);
     expect(lines).toEqual(readFileSync(groups, "utf8").split("\n").slice(0, 4));
     expect(notes[0]).toBe(
@@ -144,7 +144,7 @@ describe("a Parquet file of ART", () => {
       rowOf(1, null, { group_json: '{"logs":["l"]}' }),
       rowOf(2, 0, { trajectory_json: '{"reward":1,"additional_histories":[{"tools":null}],"exchanges":{"chat":[]}}' }),
     ]);
-    const { code, lines } = await convertFile(file, ["--exact"]);
+    const { code, lines } = await convertFile(file);
     expect({ code, lines }).toEqual({
       code: 0,
       lines: [

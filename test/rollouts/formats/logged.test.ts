@@ -62,12 +62,6 @@ describe("a sample of another tool", () => {
     },
   );
 
-  it("is not converted with --exact if values have no field, and the error counts the values", async () => {
-    const { code, stdout, stderr } = await runHere(["convert", join(samples, "tau2.results.json"), "--exact"]);
-    expect([code, stdout]).toEqual([3, ""]);
-    expect(stderr).toContain("228 values have no field in a trajectory (");
-  });
-
   it("is not recognized if it is in rollcall's format", async () => {
     for (const name of ["airline.groups.jsonl", "airline.trajectories.jsonl", "wordle.trajectories.jsonl"]) {
       expect((await runHere(["check", join("test/samples", name)])).stderr).not.toContain("--from");

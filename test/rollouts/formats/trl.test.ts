@@ -22,12 +22,12 @@ describe("rows of TRL", () => {
     const [seed, finish] = ['"seed":9007199254740993', '"finish_reason":'];
     const stopped = made(["a", "stop"], `"reward":1,"metadata":{${seed},${finish}"stop"}`);
     const cut = made(["b", "length"], `"reward":0.5,"metadata":{${finish}"length"}`);
-    expect((await convertFile(file, ["--exact"])).lines).toEqual([`{"trajectories":[${stopped},${cut}]}`]);
+    expect((await convertFile(file)).lines).toEqual([`{"trajectories":[${stopped},${cut}]}`]);
     const lines = [
       '{"prompt":"q","completion":"a","reward":1,"seed":9007199254740993,"finish_reason":"stop"}',
       '{"prompt":"q","completion":"b","reward":0.5,"seed":null,"finish_reason":"length"}',
     ];
-    expect((await convertRows(lines, ["--exact"])).lines).toEqual([`{"trajectories":[${stopped},${cut}]}`]);
+    expect((await convertRows(lines)).lines).toEqual([`{"trajectories":[${stopped},${cut}]}`]);
   });
 
   it("name the row of Parquet whose unknown group makes another group ambiguous", async () => {
