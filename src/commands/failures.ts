@@ -97,7 +97,7 @@ export const callsMissing = (
   const message = `cannot find ${found} in project ${project}${formatIds(ids, requested)}${reason}`;
   return new Failure("not_found", "calls-missing", message, {
     ...details,
-    hint: "pass the whole id, check the service, and pass the project of the key that logged the trajectory with --project",
+    hint: "pass the whole id, check the service, and pass the project of the call with --project",
   });
 };
 

@@ -79,7 +79,10 @@ export const situations: Readonly<Record<string, Situation>> = {
     before:
       "echo wrong-key-1234 | rollcall auth login --with-token --no-check --for inference --inference-base-url $URL",
     fails: "rollcall models --inference-base-url $URL",
-    helps: [["rollcall auth login --with-token --inference-base-url $URL < key", "rollcall models --project a/b"]],
+    helps: [
+      ["rollcall auth login --with-token --inference-base-url $URL < key", "rollcall models --project a/b"],
+      ["rollcall auth login --for inference --with-token < key", "rollcall models"],
+    ],
   },
   "credential-wrong-origin": {
     before: "rollcall auth login --with-token --inference-base-url $URL < key",

@@ -31,7 +31,7 @@ const login = command({
     "with-token": flag("read the key from standard input"),
     "no-check": flag("do not test the key"),
   },
-  examples: [`rollcall auth login ${exampleUrlOption}`, "rollcall auth login --profile work --with-token < key.txt"],
+  examples: ["rollcall auth login", `rollcall auth login ${exampleUrlOption} --with-token < key.txt`],
   run: async (context, { for: only, username, withToken, noCheck, analysisProvider, routerProvider }) => {
     const { host, screen } = context;
     const ask = (label: string, isHidden: boolean) => askForLines(host, label, isHidden);

@@ -4,6 +4,7 @@ import { type Cost, compareCosts, computeCost, noUsage, type Usage } from "../..
 import { compareTexts, deprecationDay } from "../../catalogs/fields.ts";
 import { checkFilterWords, compileFilter } from "../../catalogs/filter.ts";
 import type { CatalogEntry } from "../../catalogs/rows.ts";
+import { Failure, type FailureDetails } from "../../failure.ts";
 import { parseRawJson } from "../../json/raw-json.ts";
 import { printObjects } from "../../output/list.ts";
 import type { KeyColumn } from "../../output/views.ts";
@@ -83,8 +84,12 @@ const readRecordedUsage = async (context: Context, id: string) => {
   const settings = await readEffectiveSettings(context);
   const project = settings.require("project");
   const client = await openServiceClient(context, settings);
-  const { value } = await client.send(readCall, { parameters: {}, body: { project_id: project, id } });
-  if (value === null) throw callsMissing({ ids: [id], requested: 1, project });
+  const missing = (details?: FailureDetails) => callsMissing({ ids: [id], requested: 1, project }, details);
+  const sent = client.send(readCall, { parameters: {}, body: { project_id: project, id } });
+  const { value } = await sent.catch((failure: unknown) => {
+    throw failure instanceof Failure && failure.code === "not_found" ? missing(failure.details) : failure;
+  });
+  if (value === null) throw missing();
   const call = parseRawJson(Buffer.from(value).toString());
   const read = readUsages(call);
   const usages = read.map(toUsage);

@@ -10,20 +10,20 @@ const args = {
 };
 const options = {
   "group-by": inputs.groupByOption,
-  "pair-by": text("pair trajectories by this key instead of by their prompts", "key", { forAgents: true }),
-  ...inputs.solvedOptions,
-  ...inputs.statisticsOptions,
-  limit: withDefault(limitOption, "10"),
+  "pair-by": text("pair by this key instead of by the prompts", "key", { forAgents: true }),
   ...inGroup("exit code", {
     "exit-code": flag("exit with 10 if the mean reward of the second run is lower"),
     ...needing("exit-code", {
       "min-effect": withDefault(inputs.effectOption("smallest loss of reward that matters, such as 0.02"), "0"),
     }),
   }),
+  ...inputs.solvedOptions,
+  ...inputs.statisticsOptions,
+  limit: withDefault(limitOption, "10"),
   report: inputs.reportOption,
   where: inputs.selectionOptions.where,
-  "where-a": text("like --where, but only for <a>", "expression", { needsWholeFile: true }),
-  "where-b": text("like --where, but only for <b>", "expression", { needsWholeFile: true }),
+  "where-a": text("keep trajectories of <a> that match: 'step == 2'", "expression", { needsWholeFile: true }),
+  "where-b": text("keep trajectories of <b> that match: 'step == 3'", "expression", { needsWholeFile: true }),
   best: inputs.selectionOptions.best,
   ...inputs.formatOptions,
   ...inputs.strictnessOptions,

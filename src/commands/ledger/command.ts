@@ -7,7 +7,7 @@ import { timeOption } from "../../session/options/unit-options.ts";
 
 const locationOptions = {
   ledger: ledgerOption,
-  "all-destinations": flag("include the requests of all destinations"),
+  "all-destinations": flag("include the requests to all URLs and accounts"),
 };
 
 const filterOptions = {

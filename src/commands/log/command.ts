@@ -137,7 +137,7 @@ export const log = command({
     "reward-from": "path of the reward in a record",
     where: "keep trajectories: 'reward > 0.5'",
     "on-invalid": "skip: send only the valid groups",
-    "on-unknown": "resend: send unknown requests again",
+    "on-unknown": "resend: repeat requests that may be logged",
     concurrency: "requests in flight (default: 1)",
     follow: "send a growing file until Ctrl-C",
     strict: "treat warnings as errors",

@@ -62,7 +62,7 @@ export const strictnessOptions = cli.inGroup(
 );
 
 export const groupByOption = cli.manyOrNone(
-  "group trajectories by this key, or by several keys (step,prompt_id), even if they are not adjacent",
+  "group trajectories at any position by these keys, such as prompt_id or step,prompt_id",
   "keys",
   cli.splitAtCommas,
   { forAgents: true },
