@@ -17,7 +17,10 @@ export type ComparedFiles = Readonly<{ a: string; b: string }> &
 export const printComparePage = async (screen: Screen, document: CompareDocument, files: ComparedFiles) => {
   const { reward, pass, metrics, finish_reasons, changed } = document;
   const titled: readonly Section[] = [
-    { title: "Where the difference comes from", lines: listSources(document) },
+    {
+      title: findSign(reward) === 0 ? "What changed" : "Where the difference comes from",
+      lines: listSources(document),
+    },
     { title: "Prompts that changed most", lines: changed.flatMap(listPair) },
     {
       title: "Solved",

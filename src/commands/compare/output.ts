@@ -12,6 +12,7 @@ const detectable = describe(
 );
 const maybeSides = s.sameKeys(nullable(number), "a", "b");
 const cause = { share: number, reward: nullable(number) };
+const intervalOf = (what: string) => describe(`95 % interval of the difference of ${what}`, nullable(list(number)));
 const toolUse = {
   calls: describe("for each trajectory", number),
   errors: describe("share of the results that are errors; null without results", nullable(number)),
@@ -21,8 +22,7 @@ const division = {
   name: describe("a recorded key with few values, such as environment", text),
   value: text,
   pairs: count,
-  a: number,
-  b: number,
+  ...difference,
 };
 
 const compare = object({
@@ -38,6 +38,7 @@ const compare = object({
   reward: nullable(
     object({ pairs: count, ...difference, detectable, ...s.sameKeys(count, "better", "worse", "equal") }),
   ),
+  reward_of_all: describe("means over all trajectories, paired or not", object(maybeSides)),
   pass: list(
     object({
       k: s.position,
@@ -57,23 +58,38 @@ const compare = object({
           b: object(cause),
           by_share: describe("the difference because the share changed", number),
           by_reward: describe("the difference because the reward of the class changed", number),
+          ci95: intervalOf("the shares"),
         }),
       ),
     ),
   ),
-  facts: describe("means, in which each pair weighs the same", list(object({ name: text, a: number, b: number }))),
-  tools: list(object({ name: nullable(text), a: object(toolUse), b: object(toolUse) })),
+  facts: describe(
+    "means, in which each pair weighs the same",
+    list(object({ name: text, a: number, b: number, ci95: interval })),
+  ),
+  tools: list(
+    object({
+      name: nullable(text),
+      a: object(toolUse),
+      b: object(toolUse),
+      ci95: intervalOf("the errors for each trajectory, over the pairs with calls"),
+    }),
+  ),
   transitions: describe(
     "prompts by what they were in a and are in b",
     list(object({ ...s.sameKeys(s.oneOf("always", "sometimes", "never", "failed"), "from", "to"), prompts: count })),
   ),
   divisions: describe("mean rewards by the values of recorded keys", list(object(division))),
+  settings: describe(
+    "metadata with one value in a and another in b, such as temperature",
+    list(object({ name: text, a: text, b: text })),
+  ),
   metrics: describe(
     "null if no pair has a metric in both inputs",
     nullable(named(object({ pairs: count, ...difference }))),
   ),
   finish_reasons: describe(
-    "shares of the trajectories; null without trajectories",
+    "shares of the trajectories, in which each pair weighs the same; null without pairs",
     nullable(list(object({ name: nullable(text), a: number, b: number }))),
   ),
   changed: describe(

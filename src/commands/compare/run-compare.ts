@@ -50,7 +50,7 @@ export const printComparison = async (context: Context, options: CompareOptions)
   // The error shows the problems of one input.
   if (others.length > 0) screen.notice(`${typed.b} has errors, too (see \`rollcall check\`)`);
   const problems = results.flatMap((result) => result.problems);
-  const { changed, changes, ownMetrics, pairing, meansOfAll, steps, ...rest } = comparison;
+  const { changed, changes, ownMetrics, pairing, steps, ...rest } = comparison;
   const listed: CompareDocument["changed"][number][] = [];
   for (const pair of changed.slice(0, typed.limit))
     listed.push(await describePair(datasets, pair, { ...typed, key: pairing.name }));
@@ -85,6 +85,7 @@ const readBoth = async (context: Context, typed: ComparedRuns): Promise<Datasets
   const settings = await readEffectiveSettings(context, {});
   const measures = {
     hasPrompts: typed.pairBy === undefined,
+    hasTasks: true,
     key: typed.pairBy === undefined ? undefined : [typed.pairBy],
   };
   const read = async (file: string, own: string | undefined) => {
@@ -135,14 +136,14 @@ const noteSteps = ({ screen }: Context, { steps }: Comparison, typed: ComparedRu
 };
 
 const notePairs = ({ screen }: Context, comparison: Comparison, { limit, pairBy }: CompareOptions) => {
-  const { paired, changed, ownMetrics, pairing, meansOfAll } = comparison;
+  const { paired, changed, ownMetrics, pairing, reward_of_all } = comparison;
   if (paired > 0 && pairBy === undefined)
     screen.notice(
       `the pairs are ${pairing.name === undefined ? "prompts" : `values of the key ${pairing.name}`}: ${paired}`,
     );
   if (paired === 0) {
     const unit = pairing.name === undefined ? "prompt" : `value of ${pairing.name}`;
-    const means = Object.entries(meansOfAll).map(
+    const means = Object.entries(reward_of_all).map(
       ([side, mean]) => `${side} ${mean === null ? "none" : formatForDisplay(mean)}`,
     );
     screen.notice(

@@ -16,6 +16,20 @@ export const findSign = (reward: Reward) => {
   return low > rewardTolerance ? 1 : high < -rewardTolerance ? -1 : 0;
 };
 
+type Interval = readonly number[] | null | undefined;
+
+/** Returns the distance of a difference from `expected`, in half widths of its interval. */
+export const measureDistance = (ci95: Interval, expected = 0) => {
+  const [low = expected, high = expected] = ci95 ?? [];
+  const distance = Math.abs((low + high) / 2 - expected);
+  return distance <= rewardTolerance ? 0 : distance / ((high - low) / 2);
+};
+
+/** Chance seldom gives a difference that is this many half widths of its interval from 0. */
+const sureWidths = 1.5;
+
+export const isSure = (ci95: Interval, expected?: number) => measureDistance(ci95, expected) > sureWidths;
+
 /** True if the whole interval is below -`minEffect`. */
 export const isRegression = (reward: Reward, minEffect: number) => {
   const [, high = 0] = reward?.ci95 ?? [];
@@ -25,7 +39,9 @@ export const isRegression = (reward: Reward, minEffect: number) => {
 export const judgeReward = (reward: Reward, minEffect = 0) => {
   const pairs = reward?.pairs ?? 0;
   const caution = pairs < fewPairs && pairs > 1 ? ` ${pairs} pairs are few, so this can change with more data.` : "";
-  return `${describeReward(reward, minEffect)}${caution}`;
+  const isByChance = findSign(reward) !== 0 && !isSure(reward?.ci95);
+  const chance = isByChance ? " Without a true difference, 1 of 20 comparisons says this." : "";
+  return `${describeReward(reward, minEffect)}${chance}${caution}`;
 };
 
 const describeReward = (reward: Reward, minEffect: number) => {

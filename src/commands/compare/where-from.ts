@@ -9,78 +9,113 @@ import { formatPercent } from "../../text/units.ts";
 import type { ComparedFiles } from "./compare-page.ts";
 import { formatSigned } from "./measures.ts";
 import type { CompareDocument } from "./output.ts";
-import { findSign } from "./verdict.ts";
+import { findSign, isSure, measureDistance } from "./verdict.ts";
 
 const maxLines = 8;
+const maxLinesOfEach = 2;
 /** Smaller parts of the difference, and smaller changes of facts, are not listed. */
 const minPart = 0.1;
 const minChange = 0.1;
+/** Chance hardly ever moves a mean by this many half widths of its interval. */
+const clearWidths = 2;
+
+/** A value with fewer pairs can have equal differences by chance. */
+const minPairs = 5;
 
 type Cause = NonNullable<CompareDocument["causes"]>[number];
 
+const isClear = ({ ci95 }: { readonly ci95: Cause["ci95"] }) => measureDistance(ci95) > clearWidths;
+
 const percent = (share: number) => formatPercent(share, 1, Math.round);
+
+const formatArrow = (a: number | null, b: number | null) =>
+  [a, b].map((mean) => (mean === null ? "none" : formatForDisplay(mean))).join(" → ");
 
 const classNames = {
   truncated: "trajectories that were cut (finish reason length)",
   tool_errors: "trajectories with errors of tools",
-  other: "other trajectories",
+  other: "other trajectories (not cut, no errors)",
 } as const;
 
-const listCause = ({ name, a, b, by_share, by_reward }: Cause) => [
-  { by: by_share, text: `${classNames[name]}: ${percent(a.share)} → ${percent(b.share)} of all` },
-  {
-    by: by_reward,
-    text: `mean reward of ${classNames[name]}: ${[a, b].map(({ reward }) => formatForDisplay(reward ?? 0)).join(" → ")}`,
-  },
-];
+const listShare = (cause: Cause) =>
+  isClear(cause)
+    ? {
+        by: cause.by_share,
+        text: `${classNames[cause.name]}: ${percent(cause.a.share)} → ${percent(cause.b.share)} of all`,
+      }
+    : [];
 
-/** A difference that the data does not show comes from nowhere, so only prompts that are not compared are named. */
+const listReward = ({ name, a, b, by_reward }: Cause) => ({
+  by: by_reward,
+  text: `mean reward of ${classNames[name]}: ${formatArrow(a.reward ?? 0, b.reward ?? 0)}`,
+});
+
+/** A difference that the data does not show comes from nowhere, but other changes can cancel each other. */
 export const listSources = (document: CompareDocument): readonly Line[] => {
   const { reward, causes } = document;
-  const unpaired = listUnpaired(document);
-  if (!reward || findSign(reward) === 0) return unpaired;
-  const minBy = Math.max(rewardTolerance, minPart * Math.abs(reward.difference));
-  const parts = [...(causes ?? []).flatMap(listCause), ...listDivisions(document)]
+  const isJudged = isSure(reward?.ci95);
+  const minBy = Math.max(rewardTolerance, minPart * Math.abs(reward?.difference ?? 0));
+  const shares = (causes ?? []).flatMap(listShare);
+  const rewards = isJudged ? (causes ?? []).map(listReward) : [];
+  const divisions = findSign(reward) === 0 ? [] : listDivisions(document);
+  const parts = [...shares, ...rewards, ...divisions]
     .filter(({ by }) => Math.abs(by) >= minBy)
     .sort((x, y) => Math.abs(y.by) - Math.abs(x.by))
     .map(({ by, text }) => ({ label: formatSigned(by), text }));
-  const others = [...listTools(document), ...listFacts(document), ...listTransitions(document)];
-  return [...unpaired, ...parts, ...others].slice(0, maxLines);
+  const changes = [...listMetrics(document), ...listSettings(document), ...listTools(document), ...listFacts(document)];
+  const transitions = isJudged ? listTransitions(document) : [];
+  return [...listUnpaired(document), ...parts, ...changes, ...transitions].slice(0, maxLines);
 };
 
-const listUnpaired = ({ paired, only_a, only_b }: CompareDocument): readonly Line[] =>
-  only_a + only_b > minChange * paired
-    ? [{ label: "prompts", text: `${only_a} only in a and ${only_b} only in b are not compared`, tone: "warning" }]
-    : [];
+/** The prompts of both inputs can be easier than the other prompts. */
+const listUnpaired = ({ reward, reward_of_all, paired, only_a, only_b }: CompareDocument): readonly Line[] => {
+  if (only_a + only_b <= minChange * paired) return [];
+  const means = `The mean reward of all prompts is ${formatArrow(reward_of_all.a, reward_of_all.b)}`;
+  const ofPairs = reward ? `, and of the prompts in both ${formatArrow(reward.a, reward.b)}` : "";
+  const text = `${only_a} only in a and ${only_b} only in b are not compared. ${means}${ofPairs}`;
+  return [{ label: "prompts", text, tone: "warning" }];
+};
 
 const listDivisions = ({ divisions, reward }: CompareDocument) =>
-  divisions.flatMap(({ name, value, pairs, a, b }) => {
+  divisions.flatMap(({ name, value, pairs, a, b, difference, ci95 }) => {
     const all = reward?.pairs ?? pairs;
-    const text = `${name} ${value}: mean reward ${formatForDisplay(a)} → ${formatForDisplay(b)} in ${pairs} of ${all} pairs`;
-    const by = ((b - a) * pairs) / all;
-    // Half of the pairs have half of the difference without a reason.
-    const isSpecial = Math.abs(by) > (1.5 * pairs * Math.abs(reward?.difference ?? 0)) / all;
-    return isSpecial ? { by, text } : [];
+    const text = `${name} ${value}: mean reward ${formatArrow(a, b)} in ${pairs} of ${all} pairs`;
+    const isSpecial = pairs >= minPairs && isSure(ci95, reward?.difference);
+    return isSpecial ? { by: (difference * pairs) / all, text } : [];
   });
+
+const listMetrics = ({ metrics }: CompareDocument): readonly Line[] =>
+  Object.entries(metrics ?? {})
+    .filter(([, metric]) => isClear(metric))
+    .sort(([, x], [, y]) => measureDistance(y.ci95) - measureDistance(x.ci95))
+    .slice(0, maxLinesOfEach)
+    .map(([name, { a, b }]) => ({ label: "metric", text: `${name}: ${formatArrow(a, b)}` }));
+
+const listSettings = ({ settings }: CompareDocument): readonly Line[] =>
+  settings
+    .slice(0, maxLinesOfEach)
+    .map(({ name, a, b }) => ({ label: "metadata", text: `${name}: ${a} in a, ${b} in b` }));
 
 const listTools = ({ tools }: CompareDocument): readonly Line[] =>
   tools
+    .filter(isClear)
     .flatMap(({ name, a, b }) => {
       const change = (b.errors ?? 0) - (a.errors ?? 0);
       const text = `errors in ${percent(a.errors ?? 0)} → ${percent(b.errors ?? 0)} of the results of ${name ?? "an unknown tool"}`;
       return Math.abs(change) < minChange ? [] : { change, text };
     })
     .sort((x, y) => Math.abs(y.change) - Math.abs(x.change))
-    .slice(0, 2)
+    .slice(0, maxLinesOfEach)
     .map(({ text }) => ({ label: "tool", text }));
 
 const listFacts = ({ facts }: CompareDocument): readonly Line[] =>
   facts
     .filter(({ name, a, b }) => name !== "tool_errors" && Math.abs(b - a) > minChange * Math.max(a, b))
-    .slice(0, 2)
+    .filter(isClear)
+    .slice(0, maxLinesOfEach)
     .map(({ name, a, b }) => ({
       label: name.replaceAll("_", " "),
-      text: `${formatForDisplay(a)} → ${formatForDisplay(b)} for each trajectory`,
+      text: `${formatArrow(a, b)} for each trajectory`,
     }));
 
 const listTransitions = ({ transitions }: CompareDocument): readonly Line[] => {

@@ -69,6 +69,7 @@ export const toCompareDocument = (read: Read) => {
     changed,
     finish_reasons,
     divisions,
+    settings,
     notes,
     warnings: _,
     ...compared
@@ -79,6 +80,7 @@ export const toCompareDocument = (read: Read) => {
   return {
     ...hideNames({ ...compared, finish_reasons }),
     divisions: divisions?.map((division) => ({ ...division, value: hideSentence(division.value) })),
+    settings: settings?.map(({ name, a, b }) => ({ name: hideSentence(name), a: hideSentence(a), b: hideSentence(b) })),
     changed: pairs,
     notes: nameFilesIn(notes, read),
     problems: redactErrors(read),

@@ -135,7 +135,7 @@ const openRuns = (context: Context, typed: ViewOptions) => async () => {
   for (const file of typed.file) {
     // Each input would be sampled and divided without the other, which would break pairs.
     const one = { ...typed, file: [file], sample: undefined, shard: undefined };
-    const needs = { subject: file, measures, continuesAfterErrors: true };
+    const needs = { subject: file, measures: { hasPrompts: true, hasTasks: true }, continuesAfterErrors: true };
     datasets.push(context.closeAtEnd(await readInputs(context, one, needs)));
   }
   return datasets;

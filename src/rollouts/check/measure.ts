@@ -1,5 +1,6 @@
 /** Adds the facts and keys of valid trajectories to columns (metrics.md). */
 
+import { sliceText } from "../../json/json-bytes.ts";
 import type { JsonObject } from "../../json/object.ts";
 import { cacheReader, nodeSize } from "../../json/reader.ts";
 import { Kind, kindOf, Shape } from "../../json/shape.ts";
@@ -25,8 +26,10 @@ export type MeasuredKeys = Readonly<{
   hasSteps?: boolean;
   /** Default: no key, because a million keys take much memory. */
   key?: readonly string[] | undefined;
-  /** True if rows have the digests of prompts, and the keys of tasks that all trajectories have. */
+  /** True if rows have the digests of prompts. */
   hasPrompts?: boolean;
+  /** True if rows have the keys of tasks that all trajectories have, and the settings that all share. */
+  hasTasks?: boolean;
 }>;
 
 /** Adds the facts of the trajectory that was walked last. */
@@ -81,9 +84,10 @@ export const openMeasurer = (keys: MeasuredKeys): Measurer => {
     addKeys: (holder, facts, into, row) => {
       const by = keys.hasSteps ? readStep(holder, facts, into) : readBy(holder, facts.node);
       const key = readKey(holder, facts.node);
-      if (!keys.hasPrompts) return into.setKeys(row, { by, key });
-      const tasks = readTasks(holder, facts.node, row, into.tasks);
-      into.setKeys(row, { by, key, prompt: readPrompt(holder.table, facts), isGreeted: facts.hasGreeting, tasks });
+      const prompt = keys.hasPrompts ? readPrompt(holder.table, facts) : undefined;
+      const tasks = keys.hasTasks ? readTasks(holder, facts.node, row, into.tasks) : undefined;
+      if (keys.hasTasks) keepSettings({ table: holder.table, node: facts.node }, into, row);
+      into.setKeys(row, { by, key, prompt, isGreeted: facts.hasGreeting, tasks });
     },
   };
 };
@@ -93,6 +97,23 @@ const openKeyReader = (names: readonly string[] | undefined) => {
   if (names === undefined) return () => undefined;
   const read = openGroupKeyReader(names);
   return (holder: json.JsonValue, node: number) => read({ table: holder.table, node }, ignore) ?? read(holder, ignore);
+};
+
+/** Longer values are texts. */
+const maxSettingBytes = 64;
+
+/** Keeps the metadata that this row and all rows before have. */
+const keepSettings = (trajectory: json.JsonValue, { settings }: FactColumns, row: number) => {
+  const metadata = json.memberAt(trajectory, "metadata");
+  const readText = (value: json.JsonValue) => sliceText(value.table.bytes, json.spanOf(value));
+  if (metadata && row === 0)
+    for (const [name, value] of json.childrenOf(metadata))
+      if (json.spanOf(value).end - json.spanOf(value).start <= maxSettingBytes)
+        settings.set(String(name), readText(value));
+  for (const [name, text] of settings) {
+    const value = json.memberAt(metadata, name);
+    if (!value || readText(value) !== text) settings.delete(name);
+  }
 };
 
 /** Reads the first step column that an input has. A trajectory with another column has no step. */

@@ -100,6 +100,8 @@ export class FactColumns {
   readonly prompt = new TextColumn();
   /** The values of the recorded keys that all rows have. */
   readonly tasks = new Map<string, TextColumn>();
+  /** The metadata that has the same JSON in all rows. */
+  readonly settings = new Map<string, string>();
   readonly finishReasons = new Names();
   readonly toolNames = new SpelledNames();
   readonly #isGreeted = new NumberTable(1);
@@ -209,6 +211,9 @@ export class FactColumns {
 
   copyRows(from: FactColumns, rows: readonly number[]) {
     this.stepName ??= from.stepName;
+    if (rows.length === 0) return;
+    if (this.#rows === 0) for (const [name, json] of from.settings) this.settings.set(name, json);
+    for (const [name, json] of this.settings) if (from.settings.get(name) !== json) this.settings.delete(name);
     const walked = new Int32Array(walkedNames.length);
     for (const row of rows) {
       from.forEachUse(row, (tool, calls, errors, unanswered) => {

@@ -2,8 +2,8 @@
 
 import type { FactColumns } from "../facts/fact-columns.ts";
 import { counts, walkedNames } from "../facts/facts.ts";
-import { computeMean } from "../index/sums.ts";
 import type { Pool, Side } from "./compare-sides.ts";
+import { PairedValues } from "./intervals.ts";
 
 type Both<Value> = Readonly<Record<"a" | "b", Value>>;
 
@@ -31,6 +31,8 @@ class PoolSums {
   readonly parts = new Float64Array(causeNames.length);
   readonly #sums = new Float64Array(summedNames.length);
   readonly #known = new Float64Array(summedNames.length);
+  /** By the number of the finish reason: its trajectories. */
+  readonly finishes = new Map<number, number>();
   /** The numbers of the pool's tools. */
   readonly tools: number[] = [];
   /** For each tool of the side: its calls, errors and unanswered calls. */
@@ -47,6 +49,7 @@ class PoolSums {
     this.#known.fill(0, 0, firstUse).fill(rows.length, firstUse);
     for (const tool of this.tools) this.uses.fill(0, 3 * tool, 3 * tool + 3);
     this.tools.length = 0;
+    this.finishes.clear();
     this.rows = rows.length;
     let count = 0;
     for (let at = 0; at < rewards.length; at++) if (Number.isFinite(rewards[at])) count++;
@@ -70,7 +73,9 @@ class PoolSums {
     }
     const errors = this.#sums[firstUse + 1];
     columns.forEachUse(row, this.#addUse);
-    if (columns.finishReasonOf(row) === this.#length) return truncated;
+    const reason = columns.finishReasonOf(row);
+    this.finishes.set(reason, (this.finishes.get(reason) ?? 0) + 1);
+    if (reason === this.#length) return truncated;
     return this.#sums[firstUse + 1] === errors ? other : withErrors;
   }
 
@@ -97,27 +102,30 @@ class PoolSums {
   }
 }
 
-interface ToolSums {
+interface UseSums {
   /** The sum over pairs of the calls for each trajectory. */
   calls: number;
   /** The sum over pairs with results of the share of errors in the results. */
   errors: number;
   pairsWithResults: number;
+  /** The errors for each trajectory of the pair. */
+  rate: number;
 }
 
-/** The numbers of each pair. */
-type PairValues = Both<number[]>;
+const createUseSums = (): UseSums => ({ calls: 0, errors: 0, pairsWithResults: 0, rate: 0 });
+const createToolSums = () => ({ a: createUseSums(), b: createUseSums(), rates: new PairedValues() });
+type ToolSums = ReturnType<typeof createToolSums>;
 
-const createValues = (): PairValues => ({ a: [], b: [] });
+const sideNames = ["a", "b"] as const;
 
 /** Sums what happened in the trajectories of each pair. */
 export class PairCauses {
   readonly #columns: Both<FactColumns>;
   readonly #sums: Both<PoolSums>;
-  readonly #causes = causeNames.map((name) => ({ name, shares: createValues(), parts: createValues() }));
-  readonly #facts = summedFacts.map((fact) => ({ ...fact, values: createValues() }));
-  /** By the number of the tool. */
-  readonly #tools: Both<Map<number, ToolSums>> = { a: new Map(), b: new Map() };
+  readonly #causes = causeNames.map((name) => ({ name, shares: new PairedValues(), parts: new PairedValues() }));
+  readonly #facts = summedFacts.map((fact) => ({ ...fact, values: new PairedValues() }));
+  readonly #tools = new Map<string | null, ToolSums>();
+  readonly #finishes = new Map<string | null, { a: number; b: number }>();
   #pairs = 0;
 
   constructor({ a, b }: Both<Side>) {
@@ -130,56 +138,74 @@ export class PairCauses {
     const { a, b } = this.#sums;
     a.read(pools.a, rewards.a);
     b.read(pools.b, rewards.b);
-    for (const side of hasMeans ? (["a", "b"] as const) : [])
-      for (const [cause, { shares, parts }] of this.#causes.entries()) {
-        shares[side].push(this.#sums[side].shares[cause] ?? 0);
-        parts[side].push(this.#sums[side].parts[cause] ?? 0);
-      }
-    for (const { at, values } of this.#facts) {
-      const [inA, inB] = [a.meanOf(at), b.meanOf(at)];
-      if (inA === null || inB === null) continue;
-      values.a.push(inA);
-      values.b.push(inB);
+    for (const [cause, { shares, parts }] of hasMeans ? this.#causes.entries() : []) {
+      shares.add({ a: a.shares[cause] ?? 0, b: b.shares[cause] ?? 0 });
+      parts.add({ a: a.parts[cause] ?? 0, b: b.parts[cause] ?? 0 });
     }
+    for (const { at, values } of this.#facts) values.add({ a: a.meanOf(at), b: b.meanOf(at) });
     if (a.rows === 0 || b.rows === 0) return;
     this.#pairs++;
-    for (const side of ["a", "b"] as const) this.#addTools(this.#tools[side], this.#sums[side]);
+    const used = new Set<ToolSums>();
+    for (const side of sideNames) {
+      this.#addTools(side, used);
+      const { finishes, rows } = this.#sums[side];
+      for (const [reason, count] of finishes) {
+        const name = this.#columns[side].finishReasons.at(reason) ?? null;
+        const shares = this.#finishes.get(name) ?? { a: 0, b: 0 };
+        this.#finishes.set(name, shares);
+        shares[side] += count / rows;
+      }
+    }
+    for (const { a, b, rates } of used) {
+      rates.add({ a: a.rate, b: b.rate });
+      a.rate = b.rate = 0;
+    }
   }
 
-  #addTools(into: Map<number, ToolSums>, { tools, uses, rows }: PoolSums) {
+  #addTools(side: "a" | "b", used: Set<ToolSums>) {
+    const { tools, uses, rows } = this.#sums[side];
     for (const tool of tools) {
-      const sums = into.get(tool) ?? { calls: 0, errors: 0, pairsWithResults: 0 };
-      into.set(tool, sums);
+      const name = this.#columns[side].toolNames.at(tool) ?? null;
+      const sums = this.#tools.get(name) ?? createToolSums();
+      this.#tools.set(name, sums);
+      used.add(sums);
       const [calls = 0, errors = 0, unanswered = 0] = [uses[3 * tool], uses[3 * tool + 1], uses[3 * tool + 2]];
-      sums.calls += calls / rows;
+      const own = sums[side];
+      own.calls += calls / rows;
+      own.rate = errors / rows;
       const results = calls - unanswered;
       if (results <= 0) continue;
-      sums.errors += Math.min(1, errors / results);
-      sums.pairsWithResults++;
+      own.errors += Math.min(1, errors / results);
+      own.pairsWithResults++;
     }
   }
 
   compute() {
-    const known = this.#facts.filter(({ values }) => values.a.length > 0);
-    const facts = known.map(({ name, values: { a, b } }) => ({ name, a: computeMean(a), b: computeMean(b) }));
-    return { causes: this.#divideDifference(), facts, tools: this.#compareTools() };
+    return {
+      causes: this.#divideDifference(),
+      facts: this.#facts.flatMap(({ name, values }) => {
+        const compared = values.describe();
+        return compared ? { name, a: compared.a, b: compared.b, ci95: compared.ci95 } : [];
+      }),
+      tools: this.#compareTools(),
+      finish_reasons: this.#compareFinishes(),
+    };
   }
 
   /** Divides the difference of the means exactly, after Kitagawa (1955). */
   #divideDifference() {
-    if (this.#causes[other]?.shares.a.length === 0) return null;
-    const meanOf = (shares: readonly number[], parts: readonly number[]) => {
-      const share = computeMean(shares);
-      return { share, reward: share === 0 ? null : computeMean(parts) / share };
-    };
-    const classes = this.#causes.map(({ name, shares, parts }) => ({
-      name,
-      a: meanOf(shares.a, parts.a),
-      b: meanOf(shares.b, parts.b),
-    }));
+    const classes = this.#causes.flatMap(({ name, shares, parts }) => {
+      const [share, part] = [shares.describe(), parts.describe()];
+      const meanOf = (side: "a" | "b") => {
+        const own = share?.[side] ?? 0;
+        return { share: own, reward: own === 0 ? null : (part?.[side] ?? 0) / own };
+      };
+      return share ? { name, a: meanOf("a"), b: meanOf("b"), ci95: share.ci95 } : [];
+    });
+    if (classes.length === 0) return null;
     const totals = classes.flatMap(({ a, b }) => [a, b]).map(({ share, reward }) => share * (reward ?? 0));
     const middle = totals.reduce((sum, part) => sum + part, 0) / 2;
-    return classes.map(({ name, a, b }) => {
+    return classes.map(({ name, a, b, ci95 }) => {
       // A class that one side lacks has the mean of the other side.
       const reward = { a: a.reward ?? b.reward, b: b.reward ?? a.reward };
       const [inA, inB] = [reward.a ?? middle, reward.b ?? middle];
@@ -189,24 +215,36 @@ export class PairCauses {
         b: { share: b.share, reward: reward.b },
         by_share: (b.share - a.share) * ((inA + inB) / 2 - middle),
         by_reward: ((a.share + b.share) / 2) * (inB - inA),
+        ci95,
       };
     });
   }
 
   #compareTools() {
-    const nameUses = (side: "a" | "b") =>
-      new Map(Array.from(this.#tools[side], ([tool, sums]) => [this.#columns[side].toolNames.at(tool) ?? null, sums]));
-    const [a, b] = [nameUses("a"), nameUses("b")];
-    const toMeans = (sums: ToolSums | undefined) => ({
-      calls: (sums?.calls ?? 0) / this.#pairs,
-      errors: sums && sums.pairsWithResults > 0 ? sums.errors / sums.pairsWithResults : null,
+    const toMeans = ({ calls, errors, pairsWithResults }: UseSums) => ({
+      calls: calls / this.#pairs,
+      errors: pairsWithResults > 0 ? errors / pairsWithResults : null,
     });
-    const names = [...new Set([...a.keys(), ...b.keys()])];
-    const tools = names.map((name) => ({ name, a: toMeans(a.get(name)), b: toMeans(b.get(name)) }));
+    const tools = Array.from(this.#tools, ([name, { a, b, rates }]) => ({
+      name,
+      a: toMeans(a),
+      b: toMeans(b),
+      ci95: rates.describe()?.ci95 ?? null,
+    }));
     const callsOf = (tool: (typeof tools)[number]) => tool.a.calls + tool.b.calls;
-    return tools.sort((x, y) => callsOf(y) - callsOf(x) || ((x.name ?? "") < (y.name ?? "") ? -1 : 1));
+    return tools.sort((x, y) => callsOf(y) - callsOf(x) || compareNames(x, y));
+  }
+
+  #compareFinishes() {
+    if (this.#finishes.size === 0) return null;
+    const shareOf = (sum: number) => sum / this.#pairs;
+    const rows = Array.from(this.#finishes, ([name, { a, b }]) => ({ name, a: shareOf(a), b: shareOf(b) }));
+    return rows.sort((x, y) => y.a + y.b - x.a - x.b || compareNames(x, y));
   }
 }
+
+type Named = { readonly name: string | null };
+const compareNames = (x: Named, y: Named) => ((x.name ?? "") < (y.name ?? "") ? -1 : 1);
 
 const states = ["always", "sometimes", "never", "failed"] as const;
 export type Change = Readonly<Record<"from" | "to", (typeof states)[number]>>;

@@ -1,10 +1,10 @@
-/** Finds what divides the rollouts of two runs: environments, and steps. */
+/** Finds what divides the rollouts of two runs: environments, steps and settings. */
 
 import { divisionNames } from "../index/ambiguous-groups.ts";
 import { formatKeyText } from "../index/group-key.ts";
 import { comparedStepNames } from "../index/step-columns.ts";
-import { computeMean } from "../index/sums.ts";
 import type { Pool, Side } from "./compare-sides.ts";
+import { PairedValues } from "./intervals.ts";
 
 type Sides = Readonly<Record<"a" | "b", Side>>;
 type RewardedPair = Readonly<Record<"a" | "b", number>> & { readonly pair: Readonly<Record<"a" | "b", Pool>> };
@@ -17,20 +17,25 @@ export const compareDivisions = ({ a }: Sides, pairs: readonly RewardedPair[]) =
   divisionNames.flatMap((name) => {
     const column = a.facts.walked.tasks.get(name);
     if (!column || column.names.list.length < 2 || column.names.list.length > maxDivisions) return [];
-    const byValue = new Map<string, RewardedPair[]>();
+    const byValue = new Map<string, PairedValues>();
     for (const rewarded of pairs) {
       const [row = -1] = rewarded.pair.a.rows;
       const value = formatKeyText(column.at(row)) ?? "";
-      const own = byValue.get(value) ?? [];
-      if (own.push(rewarded) === 1) byValue.set(value, own);
+      const own = byValue.get(value) ?? new PairedValues();
+      byValue.set(value, own);
+      own.add(rewarded);
     }
-    return Array.from(byValue, ([value, own]) => ({
-      name,
-      value,
-      pairs: own.length,
-      a: computeMean(own.map((pair) => pair.a)),
-      b: computeMean(own.map((pair) => pair.b)),
-    }));
+    return Array.from(byValue).flatMap(([value, own]) => {
+      const compared = own.describe();
+      return compared ? { name, value, ...compared } : [];
+    });
+  });
+
+/** Returns the metadata with one value in all trajectories of each side, if these values differ. */
+export const findSettings = ({ a, b }: Sides) =>
+  Array.from(a.facts.walked.settings).flatMap(([name, inA]) => {
+    const inB = b.facts.walked.settings.get(name) ?? inA;
+    return inA === inB ? [] : { name, a: formatKeyText(inA) ?? "", b: formatKeyText(inB) ?? "" };
   });
 
 /** Returns the sides with several values of a step column. */

@@ -20,7 +20,6 @@ export interface Side {
   /** The sorted names of the metrics. */
   readonly metrics: ReadonlySet<string>;
   readonly pools: ReadonlyMap<string, Pool>;
-  readonly finishes: ReadonlyMap<string | null, number>;
   readonly counts: Readonly<Record<"groups" | "trajectories" | "exceptions", number>>;
   /** The number of trajectories without a key or prompt. */
   readonly unknown: number;
@@ -79,14 +78,12 @@ const compareKeys = async (
 
 export const openSide = async (dataset: Dataset, { name, columnOf }: Pairing, breaks: Breaks): Promise<Side> => {
   const facts = getFacts(dataset);
-  const { columns, walked } = facts;
+  const { columns } = facts;
   const column = columnOf(facts);
   const { groups } = dataset;
   /** By the number of the key. */
   const byNumber: Pool[] = [];
   const failed = new Map<string, Pool>();
-  /** By the number of the finish reason. */
-  const finishes: number[] = [];
   const counts = { groups: 0, trajectories: 0, exceptions: 0 };
   let unknown = 0;
   for (let group = 0; group < groups.count; group++) {
@@ -102,8 +99,6 @@ export const openSide = async (dataset: Dataset, { name, columnOf }: Pairing, br
         const row = rows[trajectory] ?? 0;
         if (breaks.isDue()) await breaks.take();
         counts.trajectories++;
-        const reason = walked.finishReasonOf(row);
-        finishes[reason] = (finishes[reason] ?? 0) + 1;
         const key = column?.numberAt(row) ?? 0;
         const pool = byNumber[key];
         if (key === 0) unknown++;
@@ -129,8 +124,5 @@ export const openSide = async (dataset: Dataset, { name, columnOf }: Pairing, br
     else pools.set(key, pool);
   }
   const metrics = new Set(columns.listMetricNames().sort());
-  const named = Array.from(walked.finishReasons.list, (reason, at) => [reason, finishes[at + 1] ?? 0] as const);
-  const known = named.filter(([, count]) => count > 0);
-  const all = new Map<string | null, number>(finishes[0] === undefined ? known : [[null, finishes[0]], ...known]);
-  return { facts, metrics, pools, finishes: all, counts, unknown };
+  return { facts, metrics, pools, counts, unknown };
 };

@@ -5,9 +5,9 @@ import type { Dataset } from "../dataset/read-dataset.ts";
 import { isSolved, rewardTolerance } from "../index/metrics.ts";
 import { computeMean, meanOfFinite, meanOfSum } from "../index/sums.ts";
 import { type Change, countTransitions, PairCauses } from "./compare-causes.ts";
-import { compareDivisions, findSteps } from "./compare-divisions.ts";
+import { compareDivisions, findSettings, findSteps } from "./compare-divisions.ts";
 import { choosePairing, openSide, type Pool, pairByKey, type Side } from "./compare-sides.ts";
-import { findDetectable, GroupedValues } from "./intervals.ts";
+import { findDetectable, PairedValues } from "./intervals.ts";
 import { estimateAll, estimatePass, type StatsOptions, withExceptions } from "./stats-slice.ts";
 
 type Sides = Readonly<Record<"a" | "b", Side>>;
@@ -36,11 +36,7 @@ export const compareDatasets = async (a: Dataset, b: Dataset, { pairBy, signal, 
   const counts = countPools(sides, options);
   const rewarded: (PairedMeans & { readonly pair: Pair })[] = [];
   const found: (Change & { readonly pair: Pair })[] = [];
-  const estimates = options.tries.map((k): { k: number; pairs: MaybePair[]; all: MaybePair[] } => ({
-    k,
-    pairs: [],
-    all: [],
-  }));
+  const estimates = options.tries.map((k) => ({ k, pairs: new PairedValues(), all: new PairedValues() }));
   const causes = new PairCauses(sides);
   for (const pair of counts.common) {
     if (breaks.isDue(1000 * (pair.a.rows.length + pair.b.rows.length))) await breaks.take();
@@ -49,8 +45,8 @@ export const compareDatasets = async (a: Dataset, b: Dataset, { pairBy, signal, 
     if (!pair.isPaired) continue;
     for (const { k, pairs, all } of estimates) {
       if (a.tries < k || b.tries < k) continue;
-      pairs.push({ a: estimatePass(a, k), b: estimatePass(b, k) });
-      all.push({ a: estimateAll(a, k), b: estimateAll(b, k) });
+      pairs.add({ a: estimatePass(a, k), b: estimatePass(b, k) });
+      all.add({ a: estimateAll(a, k), b: estimateAll(b, k) });
     }
     const hasMeans = a.mean !== null && b.mean !== null && Number.isFinite(b.mean - a.mean);
     causes.add(pair, { a: a.rewards, b: b.rewards }, hasMeans);
@@ -75,22 +71,21 @@ export const compareDatasets = async (a: Dataset, b: Dataset, { pairBy, signal, 
     failed_b: counts.failed_b,
     without_prompt: sides.a.unknown + sides.b.unknown,
     reward: compareRewards(rewarded),
+    reward_of_all: { a: meanOfAll(a), b: meanOfAll(b) },
     pass: estimates.map(({ k, pairs, all }) => {
-      const { pairs: count, ...difference } = compareMeans(pairs) ?? { pairs: 0, ...noDifference };
-      const { a: allA, b: allB } = compareMeans(all) ?? noDifference;
+      const { pairs: count, ...difference } = pairs.describe() ?? { pairs: 0, ...noDifference };
+      const { a: allA, b: allB } = all.describe() ?? noDifference;
       return { k, pairs: count, ...difference, all: { a: allA, b: allB } };
     }),
     ...causes.compute(),
     divisions: compareDivisions(sides, rewarded),
+    settings: findSettings(sides),
     steps: findSteps(sides),
     transitions: countTransitions(changes),
     /** The pairs whose rewards are known, or of which a side failed. */
     changes,
     metrics,
-    finish_reasons: compareFinishes(sides.a, sides.b),
     pairing: { name: pairing.name, candidate },
-    /** The means over all trajectories. */
-    meansOfAll: { a: meanOfAll(a), b: meanOfAll(b) },
     /** The names of the metrics of one dataset only. */
     ownMetrics: { a: listOwnMetrics(sides.a, sides.b), b: listOwnMetrics(sides.b, sides.a) },
     /** All pairs with rewards, by the size of their difference. */
@@ -98,6 +93,7 @@ export const compareDatasets = async (a: Dataset, b: Dataset, { pairBy, signal, 
   };
 };
 
+/** Returns the mean over all trajectories. */
 const meanOfAll = ({ scan: { tally } }: Dataset) => (tally.reward.count === 0 ? null : meanOfSum(tally.reward));
 
 /** A pool whose rollouts all failed has a mean only if exceptions have a reward. */
@@ -141,25 +137,10 @@ const readRewards = ({ facts }: Side, { rows, exceptions }: Pool, { pass, except
   return { rewards, tries, solved, state, mean };
 };
 
-type MaybePair = Readonly<Record<"a" | "b", number | null>>;
-
-/** Compares the pairs that have both values. The interval is the t interval over the pairs. */
-const compareMeans = (pairs: readonly MaybePair[]) => {
-  const [a, b]: [number[], number[]] = [[], []];
-  const differences = new GroupedValues();
-  for (const [at, pair] of pairs.entries()) {
-    if (pair.a === null || pair.b === null) continue;
-    a.push(pair.a);
-    b.push(pair.b);
-    differences.add(at, pair.b - pair.a);
-  }
-  if (differences.count === 0) return undefined;
-  const { mean: difference, ci95 } = differences.describe();
-  return { pairs: differences.count, a: computeMean(a), b: computeMean(b), difference, ci95 };
-};
-
 const compareRewards = (pairs: readonly PairedMeans[]) => {
-  const compared = compareMeans(pairs);
+  const values = new PairedValues();
+  for (const pair of pairs) values.add(pair);
+  const compared = values.describe();
   if (!compared) return null;
   const better = pairs.filter((pair) => pair.difference > rewardTolerance).length;
   const worse = pairs.filter((pair) => pair.difference < -rewardTolerance).length;
@@ -170,7 +151,7 @@ const compareRewards = (pairs: readonly PairedMeans[]) => {
 const listOwnMetrics = ({ metrics }: Side, other: Side) => [...metrics].filter((name) => !other.metrics.has(name));
 
 const compareMetrics = async ({ a, b }: Sides, pairs: readonly Pair[], breaks: Breaks) => {
-  const pairsByName = new Map<string, MaybePair[]>();
+  const valuesByName = new Map<string, PairedValues>();
   for (const pair of pairs) {
     const [inA, inB] = [readMetrics(a, pair.a), readMetrics(b, pair.b)];
     if (breaks.isDue(1000 * (inA.names.length + inB.names.length))) await breaks.take();
@@ -178,14 +159,15 @@ const compareMetrics = async ({ a, b }: Sides, pairs: readonly Pair[], breaks: B
     for (const [at, name] of inA.names.entries()) {
       const other = positions.get(name);
       if (other === undefined) continue;
-      const own = pairsByName.get(name) ?? [];
-      if (own.push({ a: inA.meanOf(at), b: inB.meanOf(other) }) === 1) pairsByName.set(name, own);
+      const own = valuesByName.get(name) ?? new PairedValues();
+      valuesByName.set(name, own);
+      own.add({ a: inA.meanOf(at), b: inB.meanOf(other) });
     }
   }
-  const compared: (readonly [string, NonNullable<ReturnType<typeof compareMeans>>])[] = [];
-  for (const name of [...pairsByName.keys()].sort()) {
+  const compared: (readonly [string, NonNullable<ReturnType<PairedValues["describe"]>>])[] = [];
+  for (const name of [...valuesByName.keys()].sort()) {
     if (breaks.isDue()) await breaks.take();
-    const difference = compareMeans(pairsByName.get(name) ?? []);
+    const difference = valuesByName.get(name)?.describe();
     if (difference) compared.push([name, difference]);
   }
   return compared.length === 0 ? null : Object.fromEntries(compared);
@@ -214,14 +196,4 @@ const readMetrics = ({ facts: { columns } }: Side, { rows }: Pool) => {
   }
   const lists = [...values.values()];
   return { names: [...values.keys()], meanOf: (at: number) => meanOfFinite(lists[at] ?? []) };
-};
-
-/** Returns the share of the trajectories with each finish reason. */
-const compareFinishes = (a: Side, b: Side) => {
-  const share = ({ finishes, counts }: Side, name: string | null) =>
-    counts.trajectories === 0 ? 0 : (finishes.get(name) ?? 0) / counts.trajectories;
-  const names = [...new Set([...a.finishes.keys(), ...b.finishes.keys()])];
-  if (names.length === 0) return null;
-  const rows = names.map((name) => ({ name, a: share(a, name), b: share(b, name) }));
-  return rows.sort((x, y) => y.a + y.b - x.a - x.b || ((x.name ?? "") < (y.name ?? "") ? -1 : 1));
 };

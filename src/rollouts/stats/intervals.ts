@@ -113,6 +113,32 @@ export class GroupedValues {
   }
 }
 
+/** A value of each pair; null if a side has none. */
+type MaybePair = Readonly<Record<"a" | "b", number | null>>;
+
+/** Values of pairs, whose means and the interval of whose difference are wanted. */
+export class PairedValues {
+  readonly #a = new NumberColumn("f64");
+  readonly #b = new NumberColumn("f64");
+  readonly #differences = new GroupedValues();
+
+  /** Ignores a pair without both values. */
+  add({ a, b }: MaybePair) {
+    if (a === null || b === null || !Number.isFinite(b - a)) return;
+    this.#differences.add(this.#a.length, b - a);
+    this.#a.push(a);
+    this.#b.push(b);
+  }
+
+  /** The interval is the t interval over the pairs. Undefined without pairs. */
+  describe() {
+    const pairs = this.#a.length;
+    if (pairs === 0) return undefined;
+    const { mean: difference, ci95 } = this.#differences.describe();
+    return { pairs, a: computeMean(this.#a.values()), b: computeMean(this.#b.values()), difference, ci95 };
+  }
+}
+
 /** Interpolates linearly between the values, as numpy does by default. Expects sorted values. */
 export const percentile = (sorted: ArrayLike<number>, share: number) => {
   const position = share * (sorted.length - 1);

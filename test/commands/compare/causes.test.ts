@@ -1,0 +1,151 @@
+import { describe, expect, it } from "vitest";
+import { runHere, runHereOnTerminal } from "../../support/here.ts";
+import { filesOf } from "../../support/inputs.ts";
+
+/** A rollout of a prompt, whose chance of a reward is between 0.1 and 0.9. */
+interface Rollout {
+  readonly prompt: number;
+  readonly chance: number;
+  readonly random: () => number;
+}
+
+/** Mulberry32. */
+const openRandom = (seed: number) => {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+};
+
+interface Answer {
+  readonly reward: number;
+  readonly metrics?: object;
+  readonly metadata?: object;
+  readonly finish?: string;
+  readonly toolResult?: string;
+}
+
+const answer = ({ chance, random }: Rollout): Answer => ({ reward: random() < chance ? 1 : 0 });
+
+const toTrajectory = (prompt: number, { reward, metrics, metadata, finish = "stop", toolResult }: Answer) => {
+  const call = { id: "c", type: "function", function: { name: "search", arguments: "{}" } };
+  return {
+    messages_and_choices: [
+      { role: "user", content: `Problem ${prompt}` },
+      { finish_reason: "tool_calls", index: 0, message: { role: "assistant", content: null, tool_calls: [call] } },
+      { role: "tool", tool_call_id: "c", content: toolResult ?? "found" },
+      { finish_reason: finish, index: 0, message: { role: "assistant", content: "done" } },
+    ],
+    reward,
+    metrics,
+    metadata,
+  };
+};
+
+const prompts = 40;
+
+/** Groups of eight rollouts of each prompt. */
+const toLines = (
+  seed: number,
+  roll: (rollout: Rollout) => Answer,
+  of: readonly number[] = [...Array(prompts).keys()],
+) => {
+  const random = openRandom(seed);
+  const lines = of.map((prompt) => {
+    const chance = 0.1 + (0.8 * prompt) / prompts;
+    const roll8 = Array.from({ length: 8 }, () => toTrajectory(prompt, roll({ prompt, chance, random })));
+    return JSON.stringify({ trajectories: roll8 });
+  });
+  return `${lines.join("\n")}\n`;
+};
+
+/** Returns the lines of the page under "What changed" or "Where the difference comes from". */
+const listCauses = async (a: string, b: string, ...options: readonly string[]) => {
+  const { written } = await runHereOnTerminal(["compare", ...filesOf(a, b), "--no-color", "-q", ...options], wide);
+  const [, section = ""] = /\r\nWh(?:at changed|ere the difference comes from)\r\n(.*?)\r\n\r\n/s.exec(written) ?? [];
+  return section.split("\r\n").map((line) => line.trim().replaceAll(/\s+/g, " "));
+};
+
+const wide = { columns: 200 };
+
+const envs = ["maze", "chess", "math"];
+const addEnv = ({ prompt }: Rollout, own: Answer): Answer => ({
+  ...own,
+  metadata: { task_id: prompt, env: envs[prompt % 3] },
+});
+
+describe("the causes of a comparison", () => {
+  it("names metadata that has another value", async () => {
+    const sample = (temperature: number) => (rollout: Rollout) => ({
+      ...answer(rollout),
+      metadata: { temperature, sample: rollout.random(), seed: 7 },
+    });
+    expect(await listCauses(toLines(1, sample(0.7)), toLines(2, sample(1.3)))).toEqual([
+      "metadata temperature: 0.7 in a, 1.3 in b",
+    ]);
+  });
+
+  it("names metrics whose changes cancel each other", async () => {
+    const grade = (well: number, right: number) => (rollout: Rollout) => {
+      const [format, correct] = [well, right].map((chance) => (rollout.random() < chance ? 1 : 0));
+      return { reward: ((format ?? 0) + (correct ?? 0)) / 2, metrics: { format, correct, noise: rollout.random() } };
+    };
+    const causes = await listCauses(toLines(1, grade(0.4, 0.6)), toLines(2, grade(0.8, 0.2)));
+    expect(causes).toEqual([
+      expect.stringMatching(/^metric correct: 0\.\d+ → 0\.\d+$/),
+      expect.stringMatching("metric format"),
+    ]);
+  });
+
+  it("says that the prompts of both inputs are the easy ones", async () => {
+    const easy = Array.from({ length: prompts / 2 }, (_, at) => prompts / 2 + at);
+    const always = ({ prompt }: Rollout) => ({ reward: prompt < prompts / 2 ? 0 : 1 });
+    expect(await listCauses(toLines(1, always), toLines(2, always, easy))).toEqual([
+      "prompts 20 only in a and 0 only in b are not compared. The mean reward of all prompts is 0.5 → 1, and of the prompts in both 1 → 1",
+    ]);
+  });
+
+  it("names a tool that fails, also if the reward is equal", async () => {
+    const call = (failing: number) => (rollout: Rollout) => ({
+      reward: 1,
+      toolResult: rollout.random() < failing ? "TimeoutError: no answer" : "found",
+    });
+    expect(await listCauses(toLines(1, call(0)), toLines(2, call(1)))).toContain(
+      "tool errors in 0% → 100% of the results of search",
+    );
+  });
+
+  it("names the environment that fell, also if pairs are values of a key", async () => {
+    const fall = (by: number) => (rollout: Rollout) =>
+      addEnv(rollout, answer({ ...rollout, chance: rollout.chance - (rollout.prompt % 3 === 1 ? by : 0) }));
+    const [a, b] = [toLines(1, fall(0)), toLines(2, fall(0.6))];
+    for (const options of [[], ["--pair-by", "task_id"]])
+      expect(await listCauses(a, b, ...options)).toContainEqual(expect.stringMatching(/^-0\.\d+ env chess: mean/));
+  });
+
+  it("names nothing in noise", async () => {
+    const noise = (rollout: Rollout) => ({
+      ...addEnv(rollout, answer(rollout)),
+      finish: rollout.random() < 0.1 ? "length" : "stop",
+      toolResult: rollout.random() < 0.1 ? "TimeoutError: no answer" : "found",
+      metrics: { a: rollout.random(), b: rollout.random() < 0.3 },
+    });
+    for (let seed = 1; seed <= 20; seed++)
+      expect(await listCauses(toLines(seed, noise), toLines(100 + seed, noise)), `seed ${seed}`).toEqual([""]);
+  });
+
+  it("counts the finish reasons of pairs alone, and each pair equally", async () => {
+    const group = (prompt: number, ...finishes: readonly string[]) =>
+      JSON.stringify({ trajectories: finishes.map((finish) => toTrajectory(prompt, { reward: 1, finish })) });
+    const a = [group(1, "stop", "length"), group(2, "stop", "stop", "stop", "stop"), group(3, "length")];
+    const b = [group(1, "stop"), group(2, "stop"), group(4, "length")];
+    const { stdout } = await runHere(["compare", ...filesOf(a.join("\n"), b.join("\n")), "--json"]);
+    expect(JSON.parse(stdout).finish_reasons).toEqual([
+      { name: "stop", a: 0.75, b: 1 },
+      { name: "length", a: 0.25, b: 0 },
+    ]);
+  });
+});
