@@ -64,6 +64,6 @@ export const toScreenOptions = (
   const lenient = { output: json ? "json" : output || undefined, quiet, color } as const;
   return {
     ...parseScreenOptions({ ...(isInvalid ? lenient : globals), pager: !noPager }),
-    hasJsonEvents: [given.get("progress"), given.get("log")].some((words) => words?.includes("json")),
+    hasJsonEvents: given.get("progress")?.includes("json") === true,
   };
 };

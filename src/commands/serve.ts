@@ -1,14 +1,14 @@
 /** Defines `rollcall serve`. */
 
 import { command } from "../cli/command.ts";
-import { choice, port, repeated, text, type Values, withDefault } from "../cli/kinds.ts";
+import { port, repeated, text, type Values, withDefault } from "../cli/kinds.ts";
 import { isFailure, type Problem } from "../failure.ts";
 import type { Service } from "../service/service.ts";
 import { localSettings } from "../session/connect.ts";
 import type { Context } from "../session/context.ts";
 import type { ServiceSettings } from "../settings/read.ts";
 import { interrupted, invalidOptionValue } from "../system/failures.ts";
-import { type Host, waitForAbort } from "../system/host.ts";
+import { waitForAbort } from "../system/host.ts";
 import { isLoopback } from "../text/locations.ts";
 import { formatCommandLine } from "../text/shell-words.ts";
 
@@ -22,7 +22,6 @@ const options = {
   }),
   "allow-host": repeated("host name that clients use, in addition to loopback", "name"),
   "max-body-size": text("largest accepted request", "size", { default: "64MiB" }),
-  log: withDefault(choice("format of the output: text or json", ["text", "json"], "form"), "text"),
 };
 
 /** @throws Failure `interrupted` if a signal aborted a request */
@@ -40,23 +39,18 @@ const runService = async (context: Context, typed: Values<typeof options>) => {
   const flags = { data_dir: dataDir, store, max_body_size: maxBodySize };
   const settings = await (await localSettings(context, flags, warn)).service();
   const trace = context.flags.debug ? screen.trace : undefined;
-  const log = typed.log === "json" ? openLog(host) : undefined;
-  const onEnd = log && ((ended: object) => log("request", ended));
   const { openService } = await import("../service/service.ts");
-  const serviceOptions = { ...settings, host, address, port, allowHosts, trace, warn, onEnd };
+  const serviceOptions = { ...settings, host, address, port, allowHosts, trace, warn };
   const service = await openService({ ...serviceOptions, usesThread: true });
   context.closeAtEnd(service);
   screen.hideSecret(service.key);
-  if (!log) host.stderr.write(`rollcall service at ${service.url}\n`);
-  else log("listening", { url: service.url });
-  printProblem = log ? ({ rule, message }) => log("warning", { rule, message }) : screen.warn;
+  host.stderr.write(`rollcall service at ${service.url}\n`);
+  printProblem = screen.warn;
   for (const problem of earlyProblems) printProblem(problem);
   const clientHost = isLoopback(address) ? undefined : allowHosts[0];
-  if (!log) printClientSettings(context, service, settings, clientHost);
+  printClientSettings(context, service, settings, clientHost);
   await waitForAbort(host.signal);
-  log?.("stopping");
   const answeredAll = await service.close();
-  log?.("stopped", { whole: answeredAll });
   if (answeredAll) return;
   const reason: unknown = host.signal.reason;
   if (!isFailure(reason, "interrupted")) throw reason;
@@ -84,11 +78,6 @@ const printClientSettings = (
     `export ROLLCALL_ANALYSIS_PROVIDER=local ROLLCALL_ROUTER_PROVIDER=local${insecure} ${keyVariable}`,
   ]);
 };
-
-const openLog =
-  ({ stderr, now }: Host) =>
-  (event: string, members: object = {}) =>
-    void stderr.write(`${JSON.stringify({ time: new Date(now()).toISOString(), event, ...members })}\n`);
 
 export const serve = command({
   words: "serve",

@@ -33,12 +33,12 @@ export const logOperation = (store: Store, project: string, now: () => number): 
     const earlier = idempotency && (await store.findByKey(project, idempotency.key));
     const request = { ...summary, model, project, loggedAt: now(), bytes, idempotency };
     // After `findByKey`, another client can save a request with this key.
-    const { digest = new Uint8Array(), metrics, callIds, isNew } = earlier ?? (await store.saveRequest(request));
+    const { digest = new Uint8Array(), metrics, callIds } = earlier ?? (await store.saveRequest(request));
     if (idempotency && Buffer.compare(digest, idempotency.digest) !== 0) {
       const msg = "Idempotency-Key was used with another model or body";
       throw invalidKey(idempotency.key, { msg, type: "idempotency_key_reused" });
     }
-    return { body: composeObject({ metrics, call_ids: callIds }), storedBytes: isNew ? bytes.length : 0 };
+    return { body: composeObject({ metrics, call_ids: callIds }) };
   },
 });
 

@@ -11,7 +11,7 @@ import type { ServiceOptions } from "./service-options.ts";
 
 export type LogRequest = Parameters<Operation["answer"]>[0];
 
-export type LogReply = Readonly<{ body: Uint8Array<ArrayBuffer>; storedBytes: number }>;
+export type LogReply = Readonly<{ body: Uint8Array<ArrayBuffer> }>;
 
 /** The first message to the thread. */
 export type LogThreadOptions = Pick<ServiceOptions, "dataDir" | "project" | "store">;

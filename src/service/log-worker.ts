@@ -30,8 +30,8 @@ const serve = (main: MessagePort, { dataDir, project, store }: LogThreadOptions)
         opened = undefined;
         throw thrown;
       });
-      const { body, storedBytes = 0 } = await operation.answer(message.request);
-      return { body: typeof body === "string" ? new TextEncoder().encode(body) : new Uint8Array(body), storedBytes };
+      const { body } = await operation.answer(message.request);
+      return { body: typeof body === "string" ? new TextEncoder().encode(body) : new Uint8Array(body) };
     };
     void answerThread(message.port, answer, ({ body }) => [body.buffer]);
   });

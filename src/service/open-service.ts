@@ -46,7 +46,6 @@ export const openService = async (options: ServiceOptions) => {
     ...options,
     operations: listOperations(options, store, thread?.answer),
     key,
-    check: store.check,
     maxBodyBytes: Math.min(maxBodyBytes, constants.MAX_STRING_LENGTH),
     isStopping: () => closing !== undefined,
     onError: (thrown) => {

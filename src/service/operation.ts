@@ -29,7 +29,7 @@ export type Operation = Readonly<{
     /** Undefined for GET. Empty after the answer. */
     body: Chunks | undefined;
     idempotencyKey: string | undefined;
-  }) => Promise<{ body: Body; storedBytes?: number }>;
+  }) => Promise<{ body: Body }>;
 }>;
 
 /** Parsing a larger body would delay other requests. */

@@ -17,17 +17,4 @@ export type ServiceOptions = StoreLocation &
     usesThread?: boolean;
     warn: (problem: Problem) => void;
     trace: ((line: string) => void) | undefined;
-    onEnd?: ((ended: Exchange) => void) | undefined;
   }>;
-
-/** A line of `--log json`. */
-export type Exchange = {
-  id: string;
-  operation: string;
-  method: string;
-  status: number | null;
-  duration_ms: number;
-  /** The size of the decompressed body. */
-  bytes: number;
-  stored_bytes: number;
-};

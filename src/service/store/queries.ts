@@ -15,7 +15,7 @@ export const createQueries = (database: Database) => ({
   async findByKey(project: string, key: string): Promise<LoggedRequest | undefined> {
     const { sql, values } = findByKey(project, key);
     const [row] = await database.query(sql, values);
-    return row && toLoggedRequest(row, false);
+    return row && toLoggedRequest(row);
   },
 
   findCall: async (project: string, id: string) => await findCall(database, project, id),

@@ -32,7 +32,7 @@ export const openRequestWriter = (database: Database, file: TitledFile, newestMs
     const row = answers.at(-1)?.[0];
     // Without a row, the id conflicts with a saved id.
     if (!row) throw databaseFailed({ ...file, code: "SQLITE_CONSTRAINT" });
-    return toLoggedRequest(row, isNew(row));
+    return toLoggedRequest(row);
   };
 };
 
@@ -44,11 +44,10 @@ export const findByKey = (project: string, key: string) => findRequest("project 
 
 export type LoggedRequest = ReturnType<typeof toLoggedRequest>;
 
-export const toLoggedRequest = (row: Row, isNew: boolean) => ({
+export const toLoggedRequest = (row: Row) => ({
   digest: row.isNull("digest") ? undefined : row.bytes("digest"),
   metrics: row.text("metrics"),
   callIds: JSON.stringify(ids.formatIds(row.bytes("id"), row.integer("calls"))),
-  isNew,
 });
 
 const insertRequest = (id: Uint8Array, request: NewRequest) => {

@@ -1,7 +1,6 @@
 /** Opens the store. */
 import { join } from "node:path";
 import type { Database, DatabaseWaitOptions, FileSchema } from "../../database/database.ts";
-import { databaseFailed } from "../../database/failures.ts";
 import { examineFile, openFile } from "../../database/sqlite.ts";
 import { Failure } from "../../failure.ts";
 import { idTimeMs, lastIdMs } from "./call-ids.ts";
@@ -54,10 +53,6 @@ export const openStore = async (location: StoreLocation, host: StoreHost) => {
       id: (await readIdentity(database)) ?? "",
       saveRequest: openRequestWriter(database, file, newestMs),
       ...createQueries(database),
-      check: async () => {
-        if (!database.isFileInPlace()) throw databaseFailed({ ...file, code: "ENOENT" });
-        await readIdentity(database);
-      },
       close: () => database.close(),
     };
   } catch (thrown) {
