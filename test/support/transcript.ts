@@ -96,15 +96,18 @@ const play = async (text: string, { folder, service, isOver }: Session): Promise
   return { text: `${lines.join("\n")}\n`, unmet };
 };
 
-/** `--update` changes results, but not the expectations below a title. */
-const unmetIn = (lines: readonly string[]): readonly string[] =>
-  lines.filter(isExpectation).flatMap((line) => {
+/** `--update` changes results, but not the expectations below a title, of which each section needs one. */
+const unmetIn = (lines: readonly string[]): readonly string[] => {
+  const expectations = lines.filter(isExpectation);
+  if (lines.length > 0 && expectations.length === 0) return [`${lines[1]}: no line states what the title claims`];
+  return expectations.flatMap((line) => {
     const [mark = "", wanted] = [line[1], line.slice(3)];
     const results = lines.filter((one) => one.startsWith(`${mark} `));
     const isNone = wanted === "" || line === "#= 0";
     const isMet = isNone ? results.length === 0 : results.some((one) => one.includes(wanted));
     return isMet ? [] : [`${lines[1]}: expected ${isNone ? `no line ${mark}` : line.slice(1)}`];
   });
+};
 
 const isExpectation = (line: string) => /^#[>!@=](?: |$)/.test(line);
 
