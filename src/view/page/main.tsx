@@ -20,7 +20,7 @@ const keys = {
   "j k": "next or previous row or message",
   Enter: "open, or unfold the message",
   "n p": "next or previous group or trajectory",
-  "← →": "next or previous bar or dot",
+  "← →": "next or previous bar or dot (Tab leads to a plot)",
   "/": "search",
   Escape: "back to the parent view, or remove all filters",
   m: "render Markdown",
