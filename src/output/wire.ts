@@ -90,6 +90,8 @@ export const findColumn = <One extends NamedColumn>(typed: string, columns: read
 export const resolveField = (name: string, columns: readonly NamedColumn[], rows?: readonly raw.RawJson[]) => {
   const named = columns.find((one) => name === one.name || name.startsWith(`${one.name}.`));
   if (named) return (named.path ?? named.name) + name.slice(named.name.length);
+  const below = columns.find((one) => one.name.startsWith(`${name}.`));
+  if (below) return (below.path ?? below.name).slice(0, name.length - below.name.length);
   if (rows?.some((row) => findValues(row, name))) return name;
   const meant = findColumn(name, columns);
   if (meant) return meant.path ?? meant.name;

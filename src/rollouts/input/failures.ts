@@ -73,7 +73,7 @@ export const invalidRemoteUrl = (name: string, fault: UrlFault) => {
     ],
     bucket: [
       `cannot read ${name}: rollcall cannot download from buckets`,
-      "pipe the file into standard input: aws s3 cp <url> - | rollcall … -, or gcloud storage cat <url> | rollcall … -",
+      "download the file first: aws s3 cp <url> <file>, or gcloud storage cp <url> <file>",
     ],
     dataset: [
       `${name} does not name a file of a dataset`,

@@ -258,9 +258,9 @@ describe("a dataset on the Hub as input", () => {
 
 describe("a bucket URL", () => {
   it.each([
-    ["s3://runs/step 1.jsonl", "aws s3 cp <url> - | rollcall … -"],
-    ["s3://", "aws s3 cp <url> - | rollcall … -"],
-    ["gs://runs/x.jsonl", "gcloud storage cat <url> | rollcall … -"],
+    ["s3://runs/step 1.jsonl", "aws s3 cp <url> <file>"],
+    ["s3://", "aws s3 cp <url> <file>"],
+    ["gs://runs/x.jsonl", "gcloud storage cp <url> <file>"],
   ])("gives exit 2 and a hint with the pipe that reads the file (row %$)", async (name, pipe) => {
     const { code, error } = await checked([name], newHome());
     expect([code, error.code, error.message]).toEqual([2, "usage", expect.stringContaining(name)]);
