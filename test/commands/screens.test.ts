@@ -11,4 +11,16 @@ describe("a session", () => {
     await expect(text).toMatchFileSnapshot(`golden/screens/${name}`);
     expect(unmet).toEqual([]);
   });
+
+  it("needs a line below each title, and its text in a result", async () => {
+    const run = "$ rollcall --version\n";
+    const { unmet } = await replay(
+      `\n# a\n${run}\n# b\n#= 0\n#> rollcall\n${run}\n# c\n#>\n${run}\n# d\n#> .\n#@\n${run}`,
+    );
+    expect(unmet).toEqual([
+      "# a: no line states what the title claims",
+      "# b: expected > rollcall",
+      "# c: expected no line >",
+    ]);
+  });
 });
