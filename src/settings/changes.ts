@@ -18,7 +18,7 @@ import {
   resolveSetting,
   type SettingsSources,
 } from "./layers.ts";
-import { setCommand } from "./read.ts";
+import { noticeUnusedVariables, setCommand } from "./read.ts";
 import { changeSaved, createAddition, readSaved } from "./saved-files.ts";
 import * as values from "./values.ts";
 
@@ -26,6 +26,7 @@ export type SettingRow = ReturnType<typeof toSettingRow>;
 
 export const listSettings = (sources: SettingsSources) => {
   const layers = findLayers(sources);
+  noticeUnusedVariables(sources, layers);
   const rows = values.settingNames.map((name) => toSettingRow(layers, name));
   const unknownVariables = values.listUnknownVariables(layers.env);
   return { profile: layers.profile, rows, unknown: findUnknownNames(layers), unknownVariables };
@@ -36,6 +37,7 @@ export const showSetting = (sources: SettingsSources, typed: string) => {
   const layers = findLayers(sources);
   if (layers.local && values.settings[name].isOfService) throw builtInSetting(name);
   readValue(layers, name);
+  noticeUnusedVariables(sources, layers);
   return { row: toSettingRow(layers, name), profile: layers.profile };
 };
 

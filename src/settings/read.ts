@@ -23,12 +23,16 @@ export const readSettings = async (given: SettingsSources) => {
   const notice = tellOnce(tell);
   const sources = { ...given, screen: { hideSecret, notice, warn: tellOnce(warn) } };
   const layers = findLayers(sources);
+  noticeUnusedVariables(sources, layers);
+  const context = { ...sources, layers, readVariable: credentials.openVariables(sources.host) };
+  return { ...openValues(context), ...credentials.openCredentials(context), ...openLocations(context) };
+};
+
+export const noticeUnusedVariables = (sources: SettingsSources, layers: Layers) => {
   const { profile, local } = layers;
   const unused = [...listOverriddenVariables(layers), ...credentials.listOverriddenCredentials(sources, layers)];
   const reason = local ? " with the local service" : `, because the profile ${profile} has its own values`;
-  if (unused.length > 0) notice(values.formatUnused(unused, reason));
-  const context = { ...sources, layers, readVariable: credentials.openVariables(sources.host) };
-  return { ...openValues(context), ...credentials.openCredentials(context), ...openLocations(context) };
+  if (unused.length > 0) sources.screen.notice(values.formatUnused(unused, reason));
 };
 
 const requireSetting = <Name extends values.SettingName>(layers: Layers, name: Name) => {
