@@ -96,13 +96,19 @@ export const selectProblems = async (
     const count = others.length + Math.max(0, uncollected.get(rule) ?? 0);
     uncollected.delete(rule);
     if (!chosen.has(kind)) hidden.set(rule, (hidden.get(rule) ?? 0) + count + 1);
-    else shown.push(count > 0 ? { ...first, others: { count, positions: formatPositions(others, first) } } : first);
+    else shown.push(count > 0 ? withOthers(first, others, count) : first);
   }
   const reading = shown.map(async (problem) => {
     const excerpt = await readExcerpt(sources, problem);
     return excerpt ? { ...problem, excerpt } : problem;
   });
   return { shown: await Promise.all(reading), hidden };
+};
+
+const withOthers = (first: Problem, others: readonly Problem[], count: number): Problem => {
+  const hasOwnAdvice = others.some(({ advice }) => advice !== first.advice);
+  const advice = hasOwnAdvice ? { advice: `${first.advice ?? ""} (here; --json has the advice of each)` } : {};
+  return { ...first, ...advice, others: { count, positions: formatPositions(others, first) } };
 };
 
 type ProblemKind = { readonly first: Problem; readonly others: Problem[] };
