@@ -52,7 +52,7 @@ interface Layout {
 }
 
 /** Ids are 1 to 256 (src/json/kernel/keys.ts). */
-const keyIdCount = 257;
+export const keyIdCount = 257;
 
 /** Shape numbers are 1,024 to 9,215 (src/json/kernel/shapes.ts). */
 const shapeCount = 9216;

@@ -12,11 +12,12 @@ function isRunByte(byte: u32): bool {
   return (load<u8>(byLow + usize(byte & 15)) & load<u8>(byHigh + usize(byte >> 4))) !== 0;
 }
 
-function runBits(at: usize): u64 {
+/** Returns a bit for each of sixteen bytes that belongs to no run. */
+function otherBits(at: usize): u64 {
   const bytes = v128.load(at);
   const low = i8x16.swizzle(v128.load(byLow), v128.and(bytes, i8x16.splat(15)));
   const high = i8x16.swizzle(v128.load(byHigh), v128.and(i16x8.shr_u(bytes, 4), i8x16.splat(15)));
-  return u64(~i8x16.bitmask(i8x16.eq(v128.and(low, high), i8x16.splat(0))) & 0xffff);
+  return u64(u32(i8x16.bitmask(i8x16.eq(v128.and(low, high), i8x16.splat(0)))));
 }
 
 /** Keeps each bit that begins a sequence of sixteen set bits. */
@@ -74,20 +75,30 @@ function followsName(run: usize): bool {
 /** `JsonReader.findRun` in src/json/reader.ts describes the result. */
 export function findRun(from: usize, end: usize, length: usize): usize {
   let at = from;
+  // The number of run bytes at the end of the last window.
+  let before: usize = 0;
   while (at < end) {
-    const runs = longRuns(runBits(at) | (runBits(at + 16) << 16) | (runBits(at + 32) << 32) | (runBits(at + 48) << 48));
-    // Windows overlap by 16 bytes, so a window contains 16 adjacent bytes of each run.
-    if (runs === 0) {
-      at += windowBytes - minLength;
+    const bits = ~(
+      otherBits(at) |
+      (otherBits(at + 16) << 16) |
+      (otherBits(at + 32) << 32) |
+      (otherBits(at + 48) << 48)
+    );
+    const runs = longRuns(bits);
+    const isJoined = before + usize(ctz(~bits)) >= minLength;
+    if (runs === 0 && !isJoined) {
+      before = usize(clz(~bits));
+      at += windowBytes;
       continue;
     }
-    let start = at + usize(ctz(runs));
-    let stop = start + minLength;
-    while (start > from && isRunByte(byteAt(start - 1))) start--;
+    const first: u64 = isJoined ? 0 : ctz(runs);
+    const start = isJoined ? at - before : at + usize(first);
+    if (start + minLength > end) return end;
+    let stop = min(end, at + usize(first) + usize(ctz(~(bits >> first))));
     while (stop < end && isRunByte(byteAt(stop))) stop++;
-    if (stop > end) return end;
     if (stop - start >= length && isWanted(start, stop, length)) return start;
     at = stop;
+    before = 0;
   }
   return end;
 }

@@ -207,7 +207,8 @@ export class Checker {
     const exceptions = countElements(table, shape.at(table, shape.slots.exceptions));
     if (shape.hasDuplicate("trajectories")) this.#report("duplicate-key", { key: "trajectories" }, list);
     const found = kindOf(table, list) === Kind.array ? this.#inspectTrajectories(table, list) : noFacts;
-    let [min, max] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+    let min = Number.POSITIVE_INFINITY;
+    let max = Number.NEGATIVE_INFINITY;
     for (let at = 0; at < found; at++) {
       const { version } = this.#factsAt(at);
       if (version < min) min = version;
@@ -223,9 +224,9 @@ export class Checker {
 
   #compareTrajectories(table: JsonTable, count: number, group: number) {
     const { reader } = this.#block;
-    const all = this.#facts.slice(0, count);
+    const all = this.#facts.length === count ? this.#facts : this.#facts.slice(0, count);
     if (all.some(({ steps }) => steps !== all[0]?.steps)) this.#compareSteps(table, all, group);
-    if (haveEqualBytes(table, all.filter(hasTaskPrompt), reader)) return;
+    if (haveEqualBytes(table, all, reader)) return;
     const readPrompt = openPromptReader();
     const mixed = findRarestPrompt(all.map((facts) => (hasTaskPrompt(facts) ? readPrompt(table, facts) : undefined)));
     if (mixed) this.#report("mixed-prompts", { ...mixed, subject: `trajectory ${mixed.first + 1}` }, group);
@@ -240,7 +241,8 @@ export class Checker {
 
   /** Returns the number of facts, or `noFacts` if a trajectory has no facts. */
   #inspectTrajectories(table: JsonTable, list: number) {
-    let [areObjects, areTyped] = [json.countNumbers(table, list) === 0, true];
+    let areObjects = json.countNumbers(table, list) === 0;
+    let areTyped = true;
     let count = 0;
     const end = json.nodeAfter(table, list);
     for (let node = list + nodeSize; node < end; node = json.nodeAfter(table, node)) {

@@ -95,11 +95,13 @@ export const inspectMessages = (
   list: number,
   facts: MessageFacts,
   report: RuleReporter,
-  hasMark: MarkFinder = () => false,
+  hasMark?: MarkFinder,
 ) => {
   let areObjects = json.countNumbers(table, list) === 0;
   resetFacts(facts);
-  let [hasTask, isGreeted, messagesEnd] = [false, false, 0];
+  let hasTask = false;
+  let isGreeted = false;
+  let messagesEnd = 0;
   const end = json.nodeAfter(table, list);
   for (let entry = list + nodeSize; entry < end; entry = json.nodeAfter(table, entry)) {
     const before = messagesEnd;
@@ -136,10 +138,7 @@ export const inspectMessages = (
     const isSampled = facts.isMeasured && (isChoice || (roleIndex === assistant && facts.choices === 0));
     if (isSampled) countTurn(table, shape, facts);
     if (isSampled && hasLogprobs) scores.push(score);
-    const content = isChoice || roleIndex === assistant ? messageShape.at(table, slots.content) : 0;
-    const [start, stop] = [json.startOf(table, content), json.endOf(table, content)];
-    if (content > 0 && stop - start >= minMarkedBytes && hasMark(start, stop))
-      marked.push(isChoice ? content : -content);
+    if (hasMark && (isChoice || roleIndex === assistant)) mayHaveMarks ||= isMarked(table, hasMark);
     if (roleIndex === assistant) facts.hasAssistantTurn = true;
     else if (roleIndex === user && !hasTask) {
       hasTask = true;
@@ -156,20 +155,44 @@ export const inspectMessages = (
     addToolCalls(table, messageShape.at(table, slots.tool_calls), facts, maker);
     if (isSampled) countArguments(table, messageShape.at(table, slots.tool_calls), facts);
   }
-  // Without choices, each message of the assistant counts as sampled.
-  if (marked.length > 0)
-    for (const content of marked.splice(0))
-      if (content > 0 || facts.choices === 0) reportMarks(table, Math.abs(content), report);
+  if (hasMark) reportMarks(table, list, facts, report, hasMark);
   if (!areObjects) checkElements(table, list, { kind: Kind.object, rule: "message-type" }, report);
 };
 
 /** Shorter content has no mark between two texts. */
 const minMarkedBytes = 12;
 
-/** The nodes of contents of the assistant that may have marks, negative outside of a choice. */
-const marked: number[] = [];
+let mayHaveMarks = false;
 
-const reportMarks = (table: JsonTable, content: number, report: RuleReporter) => {
+/** True if the content of the message that `messageShape` has read may have a mark. */
+const isMarked = (table: JsonTable, hasMark: MarkFinder) => {
+  const content = messageShape.at(table, slots.content);
+  const start = json.startOf(table, content);
+  const stop = json.endOf(table, content);
+  return content > 0 && stop - start >= minMarkedBytes && hasMark(start, stop);
+};
+
+/** Walks again, so that V8 does not recompile the first walk at the first mark. */
+const reportMarks = (
+  table: JsonTable,
+  list: number,
+  { choices }: MessageFacts,
+  report: RuleReporter,
+  hasMark: MarkFinder,
+) => {
+  if (!mayHaveMarks) return;
+  mayHaveMarks = false;
+  for (const { node } of json.elementsOf({ table, node: list })) {
+    if (kindAt(table, node) !== Kind.object) continue;
+    const { isChoice, roleIndex } = messageShape.read(table, node);
+    if (isChoice) messageShape.read(table, messageShape.at(table, slots.message));
+    // Without choices, each message of the assistant counts as sampled.
+    const isSampled = isChoice || (roleIndex === assistant && choices === 0);
+    if (isSampled && isMarked(table, hasMark)) reportMark(table, messageShape.at(table, slots.content), report);
+  }
+};
+
+const reportMark = (table: JsonTable, content: number, report: RuleReporter) => {
   const value = json.parseNode(table, content);
   const texts = Array.isArray(value) ? value.map((part: unknown) => (isObject(part) ? part.text : part)) : [value];
   const [turn] = texts.flatMap((text) => (typeof text === "string" ? (findForeignTurn(text) ?? []) : []));

@@ -2,15 +2,18 @@
 
 import { sliceText } from "../../json/json-bytes.ts";
 import { nodeSize, registerKey } from "../../json/reader.ts";
-import { Kind, kindAt, mapMembers } from "../../json/shape.ts";
+import { Kind, keyIdCount, kindAt, mapMembers } from "../../json/shape.ts";
 import type { JsonTable } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
 import { comparedStepNames, comparedStepPaths } from "../index/step-columns.ts";
 
-const stepIds = new Set(comparedStepNames.map(registerKey));
+/** 1 at the id of a step column. */
+const stepIds = new Uint8Array(keyIdCount);
+for (const name of comparedStepNames) stepIds[registerKey(name)] = 1;
+
 /** True if the object has a key of a step column. */
 export const hasStepKey = (table: JsonTable, object: number) =>
-  [...mapMembers(table, object).values()].some((node) => stepIds.has(json.keyIdOf(table, node - nodeSize)));
+  [...mapMembers(table, object).values()].some((node) => stepIds[json.keyIdOf(table, node - nodeSize)] === 1);
 
 const hashFactor = 31;
 const comparedKinds = Kind.string | Kind.number | Kind.boolean;
@@ -22,7 +25,7 @@ export const hashSteps = (table: JsonTable, object: number) => {
   for (let key = object + nodeSize; key < end; ) {
     const value = key + nodeSize;
     const id = json.keyIdOf(table, key);
-    if (id > 0 && stepIds.has(id) && (kindAt(table, value) & comparedKinds) !== 0) sum += hashBytes(table, value, id);
+    if (stepIds[id] === 1 && (kindAt(table, value) & comparedKinds) !== 0) sum += hashBytes(table, value, id);
     key = json.nodeAfter(table, value);
   }
   return sum >>> 0;

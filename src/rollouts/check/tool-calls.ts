@@ -134,7 +134,9 @@ export class ToolCalls {
 
 const haveSameSpelling = (table: JsonTable, a: number, b: number) => {
   const { bytes } = table;
-  const [from, end, other] = [json.startOf(table, a), json.endOf(table, a), json.startOf(table, b)];
+  const from = json.startOf(table, a);
+  const end = json.endOf(table, a);
+  const other = json.startOf(table, b);
   if (json.endOf(table, b) - other !== end - from) return false;
   // For short texts, a loop is faster than `Buffer.compare`.
   for (let at = from; at < end; at++) if (bytes[at] !== bytes[at - from + other]) return false;

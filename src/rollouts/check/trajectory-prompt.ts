@@ -5,7 +5,7 @@ import { type JsonReader, nodeSize } from "../../json/reader.ts";
 import { Kind, kindAt, mapMembers, Shape } from "../../json/shape.ts";
 import * as json from "../../json/table.ts";
 import { digestBytes } from "../index/digests.ts";
-import { createMessageFacts, type MessageFacts } from "../index/trajectory-facts.ts";
+import { createMessageFacts, type MessageFacts, type TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { splitTemplate } from "../messages/chat-marks.ts";
 import { recorderKey } from "../messages/recorder-keys.ts";
 import { inspectMessages } from "./messages.ts";
@@ -142,14 +142,17 @@ const hasExactDouble = (text: string) => {
 
 type TextReader = Pick<JsonReader, "countEqual">;
 
-/** True if all known prompts in a table are the same bytes. */
-export const haveEqualBytes = (table: json.JsonTable, prompts: readonly Prompt[], reader: TextReader): boolean => {
-  let [start, length] = [0, 0];
-  for (const prompt of prompts) {
-    if (prompt.promptEnd === 0) continue;
+/** True if all prompts of tasks in a table are the same bytes. */
+export const haveEqualBytes = (table: json.JsonTable, facts: readonly TrajectoryFacts[], reader: TextReader) => {
+  let start = 0;
+  let length = 0;
+  for (const prompt of facts) {
+    if (!hasTaskPrompt(prompt)) continue;
     const own = json.startOf(table, prompt.list + nodeSize);
-    if (length === 0) [start, length] = [own, prompt.promptEnd - own];
-    else if (prompt.promptEnd - own !== length || reader.countEqual(start, own, length) < length) return false;
+    if (length === 0) {
+      start = own;
+      length = prompt.promptEnd - own;
+    } else if (prompt.promptEnd - own !== length || reader.countEqual(start, own, length) < length) return false;
   }
   return true;
 };

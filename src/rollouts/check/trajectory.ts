@@ -151,7 +151,10 @@ export const inspectTrajectory = (
   if (final < initial)
     report("policy-versions-reversed", { initial, final }, shape.at(table, slots.final_policy_version));
   facts.steps = derived.hasStep ? hashSteps(table, node) : 0;
-  for (const holder of derived.stepHolders) facts.steps += hashSteps(table, shape.at(table, slots[holder]));
+  for (let at = 0; at < derived.stepHolders.length; at++) {
+    const holder = derived.stepHolders[at];
+    if (holder) facts.steps += hashSteps(table, shape.at(table, slots[holder]));
+  }
   facts.reward = reward;
   facts.version = Number.isNaN(final) ? initial : final;
   facts.training =

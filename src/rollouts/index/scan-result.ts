@@ -70,7 +70,8 @@ export class ScanResult {
     const { columns } = parts;
     let training = 0;
     let version = Number.NaN;
-    let [min, max] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+    let min = Number.POSITIVE_INFINITY;
+    let max = Number.NEGATIVE_INFINITY;
     if (trajectories > this.#rewardsOfPart.length) this.#rewardsOfPart = new Float64Array(2 * trajectories);
     for (let at = 0; at < trajectories; at++) {
       const trajectory = facts[at];

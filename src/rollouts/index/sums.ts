@@ -85,7 +85,8 @@ const roundUnits = (units: bigint) => {
 
 /** Ignores NaN. Without other values, `min` is Infinity and `max` is -Infinity. */
 export const findBounds = (values: ArrayLike<number>) => {
-  let [min, max] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  let min = Number.POSITIVE_INFINITY;
+  let max = Number.NEGATIVE_INFINITY;
   for (let at = 0; at < values.length; at++) {
     const value = values[at] ?? 0;
     if (value < min) min = value;

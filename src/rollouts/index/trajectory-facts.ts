@@ -69,7 +69,7 @@ export const createTrajectoryFacts = (): TrajectoryFacts => ({
   list: 0,
   reward: Number.NaN,
   version: Number.NaN,
-  steps: 0,
+  steps: Number.NaN,
   training: 0,
   start: 0,
   length: 0,
