@@ -92,7 +92,7 @@ export const databaseRefused = ({ path, title, code }: FileError) => {
   const isDenied = code === "42501";
   const refused = isDenied ? "the database user cannot create or write the tables of" : "authentication failed for";
   const grant = "grant the database user the rights to create the schema `rollcall` and to write its tables";
-  const hint = isDenied ? grant : "check the password in ROLLCALL_LEDGER, PGPASSWORD, ~/.pgpass or credential_command";
+  const hint = isDenied ? grant : "check the password in ROLLCALL_LEDGER, PGPASSWORD or credential_command";
   return new Failure("auth", "database-refused", `${refused} ${title} ${path} (${code})`, { systemCode: code, hint });
 };
 
@@ -110,7 +110,7 @@ export const storeNotAFile = () =>
   });
 
 export const databaseUrlWithPassword = ({ path, title }: Omit<InvalidUrl, "hint">) => {
-  const hint = "pass the URL without the password, and store the password in PGPASSWORD, ~/.pgpass or ROLLCALL_LEDGER";
+  const hint = "pass the URL without the password, and store the password in PGPASSWORD or ROLLCALL_LEDGER";
   return new Failure("usage", "invalid-database-url", `the URL of ${title} contains a password: ${path}`, { hint });
 };
 

@@ -113,11 +113,6 @@ export const loginKeyMissing = (why: "no-terminal" | "empty") => {
   return new Failure("usage", "login-key-missing", message, { hint });
 };
 
-export const passwordFileNotPrivate = ({ path, title, file }: Record<"path" | "title" | "file", string>) => {
-  const message = `the password for ${title} ${path} was not read, because other users can read ${file}`;
-  return new Failure("auth", "password-file-not-private", message, { hint: `chmod 600 ${file}` });
-};
-
 export const folderUnknown = (kind: "settings" | "data") => {
   const variable = kind === "settings" ? "ROLLCALL_CONFIG_DIR" : "ROLLCALL_DATA_DIR";
   const message = `cannot locate the folder for ${kind}: neither ${variable} nor HOME is set`;

@@ -3,12 +3,12 @@ import { join, resolve } from "node:path";
 import type { DatabaseLocation } from "../database/database.ts";
 import { databaseUrlWithPassword, invalidDatabaseUrl, storeNotAFile } from "../database/failures.ts";
 import { Failure } from "../failure.ts";
-import { checkFileMode, ignoreErrors, readRegularFile, requireSafeOwnership } from "../system/files.ts";
-import { decodePercent, type Host } from "../system/host.ts";
+import { requireSafeOwnership } from "../system/files.ts";
+import { decodePercent } from "../system/host.ts";
 import { inProfile, toOptionName } from "../text/sentences.ts";
 import type { EndpointHost } from "../wire/contract/endpoint.ts";
 import * as credentials from "./credentials.ts";
-import { folderUnknown, passwordFileNotPrivate } from "./failures.ts";
+import { folderUnknown } from "./failures.ts";
 import type { Layers, SettingsSources } from "./layers.ts";
 import { findLayers, listOverriddenVariables, readValue, resolveSetting } from "./layers.ts";
 import { type FolderHost, findDataFolder } from "./saved-files.ts";
@@ -165,18 +165,13 @@ const findLedgerLocation = async (
     hide(encodeURIComponent(secret));
   }
   if (typed !== undefined && parsed.secret !== "") throw databaseUrlWithPassword({ path, title });
-  const known = (fromEnvironment?.url.href === path ? fromEnvironment.secret : "") || (host.env.PGPASSWORD ?? "");
-  const inFile = known ? undefined : findInPasswordFile(host, parsed.url);
-  const password = known || (inFile?.isPrivate ? inFile.password : undefined);
+  const password = (fromEnvironment?.url.href === path ? fromEnvironment.secret : "") || host.env.PGPASSWORD;
   hide(password ?? "");
-  if (password !== undefined) return { path, password };
+  if (password) return { path, password };
   // A credential of the local service is not the password of a database.
   const line = readValue({ ...layers, local: false }, "credential_command");
   const run = { host, hide, use: "ledger", origin: path } as const;
-  if (line) return { path, passwordCommand: () => credentials.runCredentialCommand(line, run) };
-  if (!inFile) return { path };
-  const failure = passwordFileNotPrivate({ file: inFile.file, title, path });
-  return { path, passwordCommand: () => Promise.reject(failure) };
+  return line ? { path, passwordCommand: () => credentials.runCredentialCommand(line, run) } : { path };
 };
 
 /** Also matches incomplete URLs and connection strings. All other texts are paths. */
@@ -191,21 +186,4 @@ const parseDatabaseUrl = (text: string) => {
   const secret = decodePercent(url.password);
   url.password = "";
   return { url, secret };
-};
-
-/** PostgreSQL's programs ignore a password file that other users can read. */
-const findInPasswordFile = ({ env }: Host, url: URL) => {
-  const file = env.PGPASSFILE || (env.HOME === undefined ? undefined : join(env.HOME, ".pgpass"));
-  if (!file) return undefined;
-  const wanted = [url.hostname, url.port || "5432", decodePercent(url.pathname.slice(1)), decodePercent(url.username)];
-  const lines = ignoreErrors(() => readRegularFile(file).toString("utf8").split(/\r?\n/)) ?? [];
-  for (const line of lines) {
-    const escaped = line.split(/(?<=(?:^|[^\\])(?:\\\\)*):/);
-    const fields = escaped.map((field) => field.replaceAll(/\\(.)/g, "$1"));
-    const password = fields[wanted.length];
-    const isMatch = wanted.every((value, at) => escaped[at] === "*" || fields[at] === value);
-    if (isMatch && !line.startsWith("#") && password !== undefined)
-      return { file, password, isPrivate: !checkFileMode(file, "600") };
-  }
-  return undefined;
 };

@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, type TestContext } from "vitest";
 import { hasPostgres, newDatabase, startOwnServer } from "../support/postgres.ts";
@@ -188,19 +188,6 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
 });
 
 describe.skipIf(!hasPostgres)("the access to PostgreSQL", { tags: "database" }, () => {
-  it("takes the password of PGPASSFILE, unless other users can read the file", async (context) => {
-    const service = await faultyService(context);
-    const address = await newDatabase("guarded");
-    const folder = placeAt(context, service.url);
-    const file = folder.write("pgpass", `127.0.0.1:${new URL(address).port}:*:guarded:secret\n`);
-    chmodSync(file, 0o600);
-    const place = placeAt(context, service.url, { ROLLCALL_LEDGER: address, PGPASSFILE: file });
-    expect((await place.log([place.write("a.jsonl", many(1))])).code).toBe(0);
-    chmodSync(file, 0o644);
-    const refused = await place.log(["a.jsonl"]);
-    expect([refused.code, refused.error?.hint]).toEqual([4, `chmod 600 ${file}`]);
-  });
-
   it("gives exit 11 and the hint createdb if the database is missing", async (context) => {
     const service = await faultyService(context);
     const address = (await newDatabase()).replace(/[^/]*$/, "nowhere");

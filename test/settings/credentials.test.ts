@@ -4,7 +4,6 @@ import { chmodSync, closeSync, constants, mkdtempSync, openSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { newHome, runRollcall } from "../support/run.ts";
 import { asked, credentialOf, failureOf, openHome, origin } from "./open.ts";
 
 /** Writes a file into a new temporary folder. */
@@ -138,15 +137,6 @@ describe("a credential from the environment", () => {
     if (writer !== undefined) closeSync(writer);
   });
 
-  it("is not read from a pipe in PGPASSFILE, because no signal could end the wait for its writer", async () => {
-    const home = newHome();
-    const pipe = join(home.HOME, "pgpass");
-    execFileSync("mkfifo", [pipe]);
-    const env = { ...home, PGPASSFILE: pipe, ROLLCALL_LEDGER: "postgres://me@127.0.0.1:1/own" };
-    const { code, stderr } = await runRollcall(["ledger", "status", "--max-wait", "0s"], { env });
-    expect([code, stderr]).toEqual([5, expect.stringContaining("cannot reach the ledger")]);
-  });
-
   it("fails for calls if the user name contains a colon", async () => {
     const env = { ROLLCALL_API_KEY: "api-key-1", ROLLCALL_USERNAME: "a:b" };
     expect(await failureOf(() => credentialOf("calls", { env }))).toMatchObject({
@@ -158,35 +148,6 @@ describe("a credential from the environment", () => {
 });
 
 describe("the password of a database", () => {
-  it.each([
-    [undefined, "no line", ""],
-    [undefined, "a line for another port", "db.example:5433:d:me:pw"],
-    [undefined, "a line for another host", "other.example:5432:d:me:pw"],
-    [undefined, "a comment", "#db.example:5432:d:me:pw\n#:*:d:me:pw"],
-    [undefined, "an escaped star", "\\*:5432:d:me:pw"],
-    ["pw", "the default port", "db.example:5432:d:me:pw"],
-    ["pw", "stars", "*:*:*:*:pw"],
-    ["p:w\\", "escapes", "db.example:5432:d:me:p\\:w\\\\"],
-    ["first", "two lines that match", "db.example:*:d:you:no\r\n*:*:d:me:first\r\n*:*:*:*:second\r\n"],
-  ])("comes from the first matching line in PGPASSFILE: $1", async (password, _, content) => {
-    const home = openHome({ profiles: {} });
-    const file = home.file("pgpass");
-    writeFileSync(file, content, { mode: 0o600 });
-    Object.assign(home.sources.host.env, { PGPASSFILE: file, ROLLCALL_LEDGER: "postgres://me@db.example/d" });
-    expect((await (await home.read()).ledgerLocation())?.password).toBe(password);
-    expect([...home.hidden].includes(password ?? "pw")).toBe(password !== undefined);
-  });
-
-  it("is not read from a file that the group can read", async () => {
-    const home = openHome({ profiles: {} });
-    const file = home.file("pgpass");
-    writeFileSync(file, "*:*:*:*:pw", { mode: 0o640 });
-    Object.assign(home.sources.host.env, { PGPASSFILE: file, ROLLCALL_LEDGER: "postgres://me@db.example/d" });
-    const location = await (await home.read()).ledgerLocation();
-    expect(location?.password).toBeUndefined();
-    expect(await failureOf(() => location?.passwordCommand?.())).toMatchObject({ kind: "password-file-not-private" });
-  });
-
   it("comes, for a typed URL, from the same URL in the environment, and is always hidden", async () => {
     const env = { ROLLCALL_LEDGER: "postgres://me:p%40w@db.example/d", PGPASSWORD: "other" };
     const home = openHome({ env });

@@ -150,43 +150,6 @@ describe("the reading list", () => {
     expect(Object.keys(lists)).toHaveLength(1);
   });
 
-  it("names a metric that alone decides the rewards of a group, with the same weight in another group", async () => {
-    const group = (prompt: string, metrics: readonly (readonly [correct: number, format: number])[], weight = 0.5) =>
-      lineOf(
-        prompt,
-        metrics.map(([correct, format], at) => {
-          const reward = correct + weight * format;
-          return { reward, metrics: { correct, format, copy: 2 * reward, turns: at, ...(at === 2 && { some: 1 }) } };
-        }),
-      );
-    const only = "one part of the reward decides alone";
-    const mixed = group("both", [
-      [0, 1],
-      [1, 0],
-      [1, 1],
-    ]);
-    const formats = ["a", "b"].map((prompt) =>
-      group(prompt, [
-        [0, 1],
-        [0, 0],
-        [0, 1],
-      ]),
-    );
-    const chance = group(
-      "other weight",
-      [
-        [0, 0],
-        [0, 1],
-        [0, 0],
-      ],
-      0.75,
-    );
-    const lists = await readLists(fileOf("g.jsonl", [mixed, chance, ...formats].join("\n")));
-    expect(lists[only]?.slice(1)).toEqual(["a 0 0.5 only 0.5 × format decides", "b 0 0.5 only 0.5 × format decides"]);
-    // If the metric decides all groups, it is the reward.
-    expect(await readLists(fileOf("g.jsonl", formats.join("\n")))).not.toHaveProperty(only);
-  });
-
   it("is empty without different rewards and without valid groups", async () => {
     expect(await readLists(fileOf("g.jsonl", lineOf("q", [{ reward: 2, reason: "length" }, { reward: 2 }])))).toEqual(
       {},

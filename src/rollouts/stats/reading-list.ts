@@ -3,7 +3,7 @@
 import { formatForDisplay as format } from "../../text/decimal.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
 import { walkedIndexes } from "../facts/facts.ts";
-import { isSolved, rewardTolerance } from "../index/metrics.ts";
+import { isSolved } from "../index/metrics.ts";
 import { standardDeviation } from "../index/sums.ts";
 import { percentile } from "./intervals.ts";
 import { type Facts, getFacts } from "./read-facts.ts";
@@ -41,7 +41,7 @@ interface Candidate {
 export const chooseReading = (dataset: Dataset): readonly ReadingList[] => {
   const facts = getFacts(dataset);
   const groups = listGroups(dataset, facts);
-  const others = [...listByFacts(facts, groups), listSometimesSolved(groups), listSingleMetrics(facts, groups)];
+  const others = [...listByFacts(facts, groups), listSometimesSolved(groups)];
   const lists = [
     ...listWorse(facts, groups).map((list) => ({ topic: "what got worse" as const, ...list })),
     ...others.map((list) => ({ topic: "what else to read" as const, ...list })),
@@ -164,41 +164,4 @@ const listSometimesSolved = (groups: readonly Group[]) => {
   });
   const selectedBy = "some rewards ≥ 1, some below; by the standard deviation in the group, from the highest";
   return toList("the best and the worst of a group that is sometimes solved", selectedBy, candidates);
-};
-
-/** A weight of a single group can be chance, and a metric that decides all groups is a copy of the reward. */
-const listSingleMetrics = ({ columns }: Facts, groups: readonly Group[]) => {
-  const different = groups.filter(({ best, worst }) => best.reward - worst.reward > rewardTolerance);
-  const decided = different.map((group) => ({ ...group, metrics: findDecidingMetrics(columns, group) }));
-  const counts = new Map<string, number>();
-  for (const { name, weighted } of decided.flatMap(({ metrics }) => metrics))
-    for (const text of [name, weighted]) counts.set(text, (counts.get(text) ?? 0) + 1);
-  const countOf = (text: string) => counts.get(text) ?? 0;
-  const candidates = decided.flatMap(({ best, deviation, metrics }) => {
-    const [only, ...others] = metrics.filter(({ name }) => countOf(name) < decided.length);
-    if (!only || others.length > 0 || countOf(only.weighted) < 2) return [];
-    return {
-      rank: [countOf(only.weighted), -deviation],
-      trajectories: [read(best, `only ${only.weighted} decides`)],
-    };
-  });
-  const selectedBy =
-    "in the group, reward = constant + weight × one metric alone, with the same weight in another group, but not in all groups; the rarest first";
-  return toList("one part of the reward decides alone", selectedBy, candidates);
-};
-
-/** A metric decides a group if each reward is a constant plus a weight times the metric. */
-const findDecidingMetrics = (columns: Facts["columns"], { best, worst, rows }: Group) => {
-  const read = ({ row }: Row) =>
-    new Map(columns.metricNamesOf(row).map((name, at) => [name, columns.metricAt(row, at)]));
-  const [ofBest, ofWorst] = [read(best), read(worst)];
-  const all = rows.map((row) => ({ ...row, values: read(row) }));
-  return [...ofBest].flatMap(([name, high]) => {
-    const low = ofWorst.get(name) ?? Number.NaN;
-    const rise = high - low;
-    const weight = (best.reward - worst.reward) / rise;
-    const isOnLine = ({ values, reward }: (typeof all)[number]) =>
-      Math.abs((values.get(name) ?? Number.NaN) - low - (reward - worst.reward) / weight) <= Math.abs(rise) * 1e-9;
-    return rise !== 0 && all.every(isOnLine) ? { name, weighted: `${format(weight)} × ${name}` } : [];
-  });
 };
