@@ -2,7 +2,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Turn } from "../../calls/conversation.ts";
 import { formatIndented, type RawMember } from "../../json/raw-json.ts";
-import type { GroupDetail } from "../answers.ts";
+import type { GroupDetail, TrajectorySummary } from "../answers.ts";
 import {
   Conversation,
   FoldedText,
@@ -33,65 +33,21 @@ export const Trajectory = () => {
   return <TrajectoryView detail={detail.value} json={json.value} />;
 };
 
-const TrajectoryView = ({ detail, json }: { detail: GroupDetail; json: string }) => {
-  const { prompt, members } = detail;
-  const { query, isMarkdownOn } = usePage();
-  const link = useLink();
-  const at = (query.trajectory ?? 1) - 1;
-  const member = members[at];
+type ViewProps = { detail: GroupDetail; json: string };
+
+const TrajectoryView = ({ detail, json }: ViewProps) => {
+  const at = (usePage().query.trajectory ?? 1) - 1;
+  const member = detail.members[at];
   const findings = detail.findings.filter(({ trajectory }) => trajectory === at);
   const parsed = useTrajectory(json);
   const turns = parsed?.turns(0) ?? [];
-  const facts = member ? listFacts(member) : {};
-  const known = Object.entries(facts).flatMap(([name, value]) => (value ? [[name, formatFact(value)] as const] : []));
-  const metrics = Object.entries(member?.metrics ?? {}).map(
-    ([name, value]) => [Object.hasOwn(facts, name) ? `metrics.${name}` : name, formatMeasure(value)] as const,
-  );
-  const isUnlisted = ({ key, value }: RawMember) =>
-    key !== "metrics" || value.kind !== "object" || value.members.length > metrics.length;
-  const [isRaw, setRaw] = useState(false);
-  const talk = useRef<HTMLDivElement>(null);
-  useEffect(() => talk.current?.querySelector("mark")?.scrollIntoView({ block: "center" }), []);
-  const findEntries = () => [...(talk.current?.querySelectorAll<HTMLElement>(".entry") ?? [])];
-  const focusedMessage = useRef(-1);
-  const toggleRaw = () => {
-    if (!isRaw) focusedMessage.current = findEntries().findIndex((entry) => entry.matches(":focus-within"));
-    setRaw(!isRaw);
-  };
-  useListKeys(talk, ".entry");
-  useKeys({ r: toggleRaw });
-  const show = (position: number) => {
-    const entry = findEntries()[position];
-    entry?.focus({ preventScroll: true });
-    entry?.scrollIntoView();
-  };
-  useLayoutEffect(() => {
-    // The focused element may have disappeared.
-    if (document.activeElement === document.body && !isRaw) show(focusedMessage.current);
-    if (document.activeElement === document.body) talk.current?.querySelector("section")?.focus();
-  }, [isRaw]);
-  const neighbor = (to: number) => (members[to] ? { ...query, trajectory: to + 1 } : undefined);
+  const { talk, isRaw, toggleRaw, show } = useTalk();
+  const facts = listFactsAndMetrics(member);
+  const isListed = ({ key, value }: RawMember) =>
+    key === "metrics" && value.kind === "object" && value.members.length <= facts.metrics.length;
   return (
     <article>
-      <NavigationBar before={neighbor(at - 1)} after={neighbor(at + 1)}>
-        <p class="way">
-          <a href={link({ group: undefined, trajectory: undefined })}>{nameOfList(query)}</a> ›{" "}
-          <a href={link({ trajectory: undefined })} title={prompt}>
-            {nameOfGroup(query)}
-          </a>{" "}
-          ›
-        </p>
-        <h1>
-          {member?.name} of {members.length}{" "}
-          <span>
-            <span class="quiet">reward</span> <Reward value={member?.reward} />
-          </span>{" "}
-          <span>
-            <span class="quiet">advantage</span> {formatAdvantage(member?.facts?.advantage)}
-          </span>{" "}
-          {isTruncated(member) && <Truncated />}
-        </h1>
-      </NavigationBar>
+      <Position detail={detail} at={at} />
       <div class="reader">
         <Outline turns={turns} show={show} />
         <div class="talk" ref={talk}>
@@ -99,17 +55,8 @@ const TrajectoryView = ({ detail, json }: { detail: GroupDetail; json: string })
             {member !== undefined && <CopyablePosition {...member} />}
             <Command {...detail} />
           </div>
-          <Facts class="metrics" facts={Object.fromEntries([...known, ...metrics])} />
-          <p class="tools">
-            <MarkdownButton />
-            <button type="button" aria-pressed={isRaw} onClick={toggleRaw}>
-              raw JSON <kbd>r</kbd>
-            </button>
-            <CopyButton text={json} name="the JSON" />
-            {!isMarkdownOn && turns.some((turn) => tokensOf(turn).length > 0) && (
-              <span class="quiet">tinted: unlikely tokens</span>
-            )}
-          </p>
+          <Facts class="metrics" facts={Object.fromEntries([...facts.known, ...facts.metrics])} />
+          <Tools json={json} turns={turns} isRaw={isRaw} toggleRaw={toggleRaw} />
           <ProblemList findings={findings.filter((finding) => finding.message_at === null)} />
           {isRaw || !parsed ? (
             <section aria-label="raw JSON" tabIndex={-1}>
@@ -118,9 +65,12 @@ const TrajectoryView = ({ detail, json }: { detail: GroupDetail; json: string })
           ) : (
             <>
               <Conversation turns={turns} findings={findings} isTinted />
-              {parsed.others.filter(isUnlisted).map(({ key, value }) => (
-                <FoldedText key={key} title={key} text={formatIndented(value)} />
-              ))}
+              {parsed.others.map(
+                (other) =>
+                  !isListed(other) && (
+                    <FoldedText key={other.key} title={other.key} text={formatIndented(other.value)} />
+                  ),
+              )}
             </>
           )}
         </div>
@@ -128,6 +78,85 @@ const TrajectoryView = ({ detail, json }: { detail: GroupDetail; json: string })
     </article>
   );
 };
+
+const listFactsAndMetrics = (member: TrajectorySummary | undefined) => {
+  const facts = member ? listFacts(member) : {};
+  return {
+    known: Object.entries(facts).flatMap(([name, value]) => (value ? [[name, formatFact(value)] as const] : [])),
+    metrics: Object.entries(member?.metrics ?? {}).map(
+      ([name, value]) => [Object.hasOwn(facts, name) ? `metrics.${name}` : name, formatMeasure(value)] as const,
+    ),
+  };
+};
+
+/** The focused message has the focus again after the JSON was shown. */
+const useTalk = () => {
+  const [isRaw, setRaw] = useState(false);
+  const talk = useRef<HTMLDivElement>(null);
+  const focusedMessage = useRef(-1);
+  const findEntries = () => [...(talk.current?.querySelectorAll<HTMLElement>(".entry") ?? [])];
+  const show = (position: number) => {
+    const entry = findEntries()[position];
+    entry?.focus({ preventScroll: true });
+    entry?.scrollIntoView();
+  };
+  const toggleRaw = () => {
+    if (!isRaw) focusedMessage.current = findEntries().findIndex((entry) => entry.matches(":focus-within"));
+    setRaw(!isRaw);
+  };
+  useEffect(() => talk.current?.querySelector("mark")?.scrollIntoView({ block: "center" }), []);
+  useListKeys(talk, ".entry");
+  useKeys({ r: toggleRaw });
+  useLayoutEffect(() => {
+    // The focused element may have disappeared.
+    if (document.activeElement === document.body && !isRaw) show(focusedMessage.current);
+    if (document.activeElement === document.body) talk.current?.querySelector("section")?.focus();
+  }, [isRaw]);
+  return { talk, isRaw, toggleRaw, show };
+};
+
+const Position = ({ detail: { prompt, members }, at }: { detail: GroupDetail; at: number }) => {
+  const { query } = usePage();
+  const link = useLink();
+  const member = members[at];
+  const neighbor = (to: number) => (members[to] ? { ...query, trajectory: to + 1 } : undefined);
+  return (
+    <NavigationBar before={neighbor(at - 1)} after={neighbor(at + 1)}>
+      <p class="way">
+        <a href={link({ group: undefined, trajectory: undefined })}>{nameOfList(query)}</a> ›{" "}
+        <a href={link({ trajectory: undefined })} title={prompt}>
+          {nameOfGroup(query)}
+        </a>{" "}
+        ›
+      </p>
+      <h1>
+        {member?.name} of {members.length}{" "}
+        <span>
+          <span class="quiet">reward</span> <Reward value={member?.reward} />
+        </span>{" "}
+        <span>
+          <span class="quiet">advantage</span> {formatAdvantage(member?.facts?.advantage)}
+        </span>{" "}
+        {isTruncated(member) && <Truncated />}
+      </h1>
+    </NavigationBar>
+  );
+};
+
+type ToolsProps = { json: string; turns: readonly Turn[]; isRaw: boolean; toggleRaw: () => void };
+
+const Tools = ({ json, turns, isRaw, toggleRaw }: ToolsProps) => (
+  <p class="tools">
+    <MarkdownButton />
+    <button type="button" aria-pressed={isRaw} onClick={toggleRaw}>
+      raw JSON <kbd>r</kbd>
+    </button>
+    <CopyButton text={json} name="the JSON" />
+    {!usePage().isMarkdownOn && turns.some((turn) => tokensOf(turn).length > 0) && (
+      <span class="quiet">tinted: unlikely tokens</span>
+    )}
+  </p>
+);
 
 const Outline = ({ turns, show }: { turns: readonly Turn[]; show: (position: number) => void }) => (
   <nav class="outline" aria-label="outline">
