@@ -1,26 +1,17 @@
 /** Defines the document of `check`. */
 import * as s from "../../output/document-schemas.ts";
-import {
-  count,
-  inputKeys,
-  metrics,
-  notes,
-  object,
-  optionalAbout,
-  readAndRejected,
-} from "../../output/document-schemas.ts";
 
-const check = object({
+const check = s.object({
   status: s.oneOf("valid", "invalid"),
   split: s.nullable(s.text),
-  groups: readAndRejected,
-  trajectories: readAndRejected,
-  metrics,
+  groups: s.readAndRejected,
+  trajectories: s.readAndRejected,
+  metrics: s.metrics,
   problems: s.problems,
   warnings: s.problems,
-  notes,
-  ...inputKeys,
-  problems_left_out: optionalAbout("number of further problems", count),
+  notes: s.notes,
+  ...s.inputKeys,
+  problems_left_out: s.optionalAbout("number of further problems", s.count),
 });
 export type CheckDocument = s.Infer<typeof check>;
 

@@ -1,41 +1,40 @@
 /** Defines the document of `commands`. */
 import * as s from "../../output/document-schemas.ts";
-import { count, describe, flag, list, nullable, object, sameKeys, text } from "../../output/document-schemas.ts";
 
 const valueKeys = {
-  name: describe("placeholder", text),
+  name: s.describe("placeholder", s.text),
   kind: s.oneOf("choice", "file", "folder", "duration", "size", "number", "url", "text"),
-  choices: describe("all values; null if others are possible", nullable(list(text))),
+  choices: s.describe("all values; null if others are possible", s.nullable(s.list(s.text))),
 };
 
 const option = s.withNotes(
-  object({
-    name: text,
-    short: nullable(text),
-    about: text,
-    value: describe("null for a flag", nullable(object(valueKeys))),
-    default: nullable(text),
-    repeatable: flag,
-    group: describe("heading in the help", nullable(text)),
+  s.object({
+    name: s.text,
+    short: s.nullable(s.text),
+    about: s.text,
+    value: s.describe("null for a flag", s.nullable(s.object(valueKeys))),
+    default: s.nullable(s.text),
+    repeatable: s.flag,
+    group: s.describe("heading in the help", s.nullable(s.text)),
   }),
   { id: "option" },
 );
 
-const command = object({
-  name: describe("words after rollcall", text),
-  ...sameKeys(text, "about", "usage"),
-  arguments: list(object({ ...valueKeys, about: text, ...sameKeys(flag, "required", "repeatable") })),
-  options: describe("without the global options", list(option)),
-  verbs: describe("last words of its verbs", list(text)),
-  examples: list(text),
-  schema: describe("argument of rollcall schema; null without a document", nullable(text)),
+const command = s.object({
+  name: s.describe("words after rollcall", s.text),
+  ...s.sameKeys(s.text, "about", "usage"),
+  arguments: s.list(s.object({ ...valueKeys, about: s.text, ...s.sameKeys(s.flag, "required", "repeatable") })),
+  options: s.describe("without the global options", s.list(option)),
+  verbs: s.describe("last words of its verbs", s.list(s.text)),
+  examples: s.list(s.text),
+  schema: s.describe("argument of rollcall schema; null without a document", s.nullable(s.text)),
 });
 
-const commands = object({
-  ...sameKeys(text, "name", "version", "about"),
-  options: list(option),
-  exit_codes: list(object({ exit_code: count, code: nullable(s.code), when: text })),
-  commands: list(command),
+const commands = s.object({
+  ...s.sameKeys(s.text, "name", "version", "about"),
+  options: s.list(option),
+  exit_codes: s.list(s.object({ exit_code: s.count, code: s.nullable(s.code), when: s.text })),
+  commands: s.list(command),
 });
 export type CommandsDocument = s.Infer<typeof commands>;
 

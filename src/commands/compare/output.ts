@@ -1,113 +1,115 @@
 /** Defines the document of `compare`. */
 import * as s from "../../output/document-schemas.ts";
-import { count, describe, list, named, notes, nullable, number, object, text } from "../../output/document-schemas.ts";
 
-const side = object({ groups: count, trajectories: count, exceptions: count });
-const interval = describe("95 % interval; null for fewer than two pairs", nullable(list(number)));
-const difference = { a: number, b: number, difference: describe("b − a", number), ci95: interval };
+const side = s.object({ groups: s.count, trajectories: s.count, exceptions: s.count });
+const interval = s.describe("95 % interval; null for fewer than two pairs", s.nullable(s.list(s.number)));
+const difference = { a: s.number, b: s.number, difference: s.describe("b − a", s.number), ci95: interval };
 
-const detectable = describe(
+const detectable = s.describe(
   "the smallest true difference that such data shows in four of five cases",
-  nullable(number),
+  s.nullable(s.number),
 );
-const maybeSides = s.sameKeys(nullable(number), "a", "b");
-const cause = { share: number, reward: nullable(number) };
-const intervalOf = (what: string) => describe(`95 % interval of the difference of ${what}`, nullable(list(number)));
+const maybeSides = s.sameKeys(s.nullable(s.number), "a", "b");
+const cause = { share: s.number, reward: s.nullable(s.number) };
+const intervalOf = (what: string) =>
+  s.describe(`95 % interval of the difference of ${what}`, s.nullable(s.list(s.number)));
 const toolUse = {
-  calls: describe("for each trajectory", number),
-  errors: describe("share of the results that are errors; null without results", nullable(number)),
+  calls: s.describe("for each trajectory", s.number),
+  errors: s.describe("share of the results that are errors; null without results", s.nullable(s.number)),
 };
 
 const division = {
-  name: describe("a recorded key with few values, such as environment", text),
-  value: text,
-  pairs: count,
+  name: s.describe("a recorded key with few values, such as environment", s.text),
+  value: s.text,
+  pairs: s.count,
   ...difference,
 };
 
-const compare = object({
+const compare = s.object({
   a: side,
   b: side,
-  exceptions: object({ a: count, b: count }),
-  paired: describe("values of a key, or prompts, that both inputs have", count),
-  only_a: count,
-  only_b: count,
-  failed_a: describe("keys whose rollouts all failed in a", count),
-  failed_b: count,
-  without_prompt: describe("trajectories without a known prompt, or without the key", count),
-  reward: nullable(
-    object({ pairs: count, ...difference, detectable, ...s.sameKeys(count, "better", "worse", "equal") }),
+  exceptions: s.object({ a: s.count, b: s.count }),
+  paired: s.describe("values of a key, or prompts, that both inputs have", s.count),
+  only_a: s.count,
+  only_b: s.count,
+  failed_a: s.describe("keys whose rollouts all failed in a", s.count),
+  failed_b: s.count,
+  without_prompt: s.describe("trajectories without a known prompt, or without the key", s.count),
+  reward: s.nullable(
+    s.object({ pairs: s.count, ...difference, detectable, ...s.sameKeys(s.count, "better", "worse", "equal") }),
   ),
-  reward_of_all: describe("means over all trajectories, paired or not", object(maybeSides)),
-  pass: list(
-    object({
+  reward_of_all: s.describe("means over all trajectories, paired or not", s.object(maybeSides)),
+  pass: s.list(
+    s.object({
       k: s.position,
-      pairs: count,
-      ...s.sameKeys(nullable(number), "a", "b", "difference"),
+      pairs: s.count,
+      ...s.sameKeys(s.nullable(s.number), "a", "b", "difference"),
       ci95: interval,
-      all: describe("pass^k, the share of sets of k trajectories that are all solved", object(maybeSides)),
+      all: s.describe("pass^k, the share of sets of k trajectories that are all solved", s.object(maybeSides)),
     }),
   ),
-  causes: describe(
+  causes: s.describe(
     "an exact division of the difference of the rewards (after Kitagawa 1955); null without pairs",
-    nullable(
-      list(
-        object({
+    s.nullable(
+      s.list(
+        s.object({
           name: s.oneOf("truncated", "tool_errors", "other"),
-          a: describe("share of the trajectories, and their mean reward", object(cause)),
-          b: object(cause),
-          by_share: describe("the difference because the share changed", number),
-          by_reward: describe("the difference because the reward of the class changed", number),
+          a: s.describe("share of the trajectories, and their mean reward", s.object(cause)),
+          b: s.object(cause),
+          by_share: s.describe("the difference because the share changed", s.number),
+          by_reward: s.describe("the difference because the reward of the class changed", s.number),
           ci95: intervalOf("the shares"),
         }),
       ),
     ),
   ),
-  facts: describe(
+  facts: s.describe(
     "means, in which each pair weighs the same",
-    list(object({ name: text, a: number, b: number, ci95: interval })),
+    s.list(s.object({ name: s.text, a: s.number, b: s.number, ci95: interval })),
   ),
-  tools: list(
-    object({
-      name: nullable(text),
-      a: object(toolUse),
-      b: object(toolUse),
+  tools: s.list(
+    s.object({
+      name: s.nullable(s.text),
+      a: s.object(toolUse),
+      b: s.object(toolUse),
       ci95: intervalOf("the errors for each trajectory, over the pairs with calls"),
     }),
   ),
-  transitions: describe(
+  transitions: s.describe(
     "prompts by what they were in a and are in b",
-    list(object({ ...s.sameKeys(s.oneOf("always", "sometimes", "never", "failed"), "from", "to"), prompts: count })),
+    s.list(
+      s.object({ ...s.sameKeys(s.oneOf("always", "sometimes", "never", "failed"), "from", "to"), prompts: s.count }),
+    ),
   ),
-  divisions: describe("mean rewards by the values of recorded keys", list(object(division))),
-  settings: describe(
+  divisions: s.describe("mean rewards by the values of recorded keys", s.list(s.object(division))),
+  settings: s.describe(
     "metadata with one value in a and another in b, such as temperature",
-    list(object({ name: text, a: text, b: text })),
+    s.list(s.object({ name: s.text, a: s.text, b: s.text })),
   ),
-  metrics: describe(
+  metrics: s.describe(
     "null if no pair has a metric in both inputs",
-    nullable(named(object({ pairs: count, ...difference }))),
+    s.nullable(s.named(s.object({ pairs: s.count, ...difference }))),
   ),
-  finish_reasons: describe(
+  finish_reasons: s.describe(
     "shares of the trajectories, in which each pair weighs the same; null without pairs",
-    nullable(list(object({ name: nullable(text), a: number, b: number }))),
+    s.nullable(s.list(s.object({ name: s.nullable(s.text), a: s.number, b: s.number }))),
   ),
-  changed: describe(
+  changed: s.describe(
     "the pairs whose reward changed most",
-    list(
-      object({
-        key: nullable(text),
-        prompt: text,
-        a: number,
-        b: number,
-        difference: number,
-        at_a: describe("file and line", text),
-        at_b: text,
+    s.list(
+      s.object({
+        key: s.nullable(s.text),
+        prompt: s.text,
+        a: s.number,
+        b: s.number,
+        difference: s.number,
+        at_a: s.describe("file and line", s.text),
+        at_b: s.text,
       }),
     ),
   ),
   warnings: s.problems,
-  notes,
+  notes: s.notes,
 });
 export type CompareDocument = s.Infer<typeof compare>;
 

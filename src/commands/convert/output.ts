@@ -1,51 +1,43 @@
 /** Defines the document of `convert`. */
 import * as s from "../../output/document-schemas.ts";
-import {
-  count,
-  describe,
-  inputKeys,
-  list,
-  notes,
-  nullable,
-  object,
-  readAndRejected,
-  text,
-} from "../../output/document-schemas.ts";
 
-const convert = object({
+const convert = s.object({
   status: s.oneOf("converted"),
-  format: describe("null for rollcall's format", nullable(text)),
-  groups: readAndRejected,
-  trajectories: readAndRejected,
-  out: text,
-  rejects_file: nullable(text),
-  leaves: describe(
+  format: s.describe("null for rollcall's format", s.nullable(s.text)),
+  groups: s.readAndRejected,
+  trajectories: s.readAndRejected,
+  out: s.text,
+  rejects_file: s.nullable(s.text),
+  leaves: s.describe(
     "scalars, empty lists and empty objects in the files",
-    nullable(object(s.sameKeys(count, "read", "placed", "left_out"))),
+    s.nullable(s.object(s.sameKeys(s.count, "read", "placed", "left_out"))),
   ),
-  left_out: describe(
+  left_out: s.describe(
     "values without a place in a trajectory, by file and path",
-    list(object({ file: text, path: text, count, reason: text })),
+    s.list(s.object({ file: s.text, path: s.text, count: s.count, reason: s.text })),
   ),
-  added: describe(
+  added: s.describe(
     "values that the files do not have, by file and path in the trajectory",
-    list(object({ file: text, to: text, reason: text, count })),
+    s.list(s.object({ file: s.text, to: s.text, reason: s.text, count: s.count })),
   ),
   rows: s.optionalAbout(
     "of --to messages or preferences",
-    object({
-      written: count,
-      truncated: describe("rows with a trajectory whose last choice was cut off", count),
-      missing: describe("trajectories or groups without a row, by reason (docs/guide/fine-tuning.md)", s.named(count)),
+    s.object({
+      written: s.count,
+      truncated: s.describe("rows with a trajectory whose last choice was cut off", s.count),
+      missing: s.describe(
+        "trajectories or groups without a row, by reason (docs/guide/fine-tuning.md)",
+        s.named(s.count),
+      ),
     }),
   ),
   redacted: s.optionalAbout(
     "secrets replaced by --redact, by kind and path in the output",
-    list(object({ kind: text, path: text, count })),
+    s.list(s.object({ kind: s.text, path: s.text, count: s.count })),
   ),
-  not_chosen: inputKeys.not_chosen,
+  not_chosen: s.inputKeys.not_chosen,
   warnings: s.problems,
-  notes,
+  notes: s.notes,
 });
 export type ConvertDocument = s.Infer<typeof convert>;
 

@@ -1,15 +1,14 @@
 /** Defines the document of `explain`. */
 import * as s from "../../output/document-schemas.ts";
-import { nullable, oneOf, text } from "../../output/document-schemas.ts";
 
 const topic = s.object({
-  name: text,
-  kind: oneOf("code", "rule"),
-  about: text,
-  code: nullable(s.code),
+  name: s.text,
+  kind: s.oneOf("code", "rule"),
+  about: s.text,
+  code: s.nullable(s.code),
   exit_codes: s.list(s.count),
-  severity: oneOf("error", "warning", null),
-  example: s.optionalAbout("a problem of the rule; null without an example", nullable(text)),
+  severity: s.oneOf("error", "warning", null),
+  example: s.optionalAbout("a problem of the rule; null without an example", s.nullable(s.text)),
 });
 const explain = s.object({ topics: s.list(topic) });
 export type ExplainDocument = s.Infer<typeof explain>;

@@ -1,68 +1,55 @@
 /** Defines the document of `log`. */
 import * as s from "../../output/document-schemas.ts";
-import {
-  count,
-  describe,
-  inputKeys,
-  list,
-  metrics,
-  notes,
-  nullable,
-  object,
-  optional,
-  optionalAbout,
-  text,
-} from "../../output/document-schemas.ts";
 
-const outcomes = object({
-  read: count,
-  logged: describe("by this run", count),
-  already_logged: describe("by earlier runs, according to the ledger", count),
-  rejected: describe("invalid or refused", count),
-  unknown: describe("possibly logged", count),
-  not_sent: count,
+const outcomes = s.object({
+  read: s.count,
+  logged: s.describe("by this run", s.count),
+  already_logged: s.describe("by earlier runs, according to the ledger", s.count),
+  rejected: s.describe("invalid or refused", s.count),
+  unknown: s.describe("possibly logged", s.count),
+  not_sent: s.count,
 });
 
-const response = object({
-  status: count,
-  body: describe("body as received, or null", s.unknown()),
-  body_bytes: optional(count),
+const response = s.object({
+  status: s.count,
+  body: s.describe("body as received, or null", s.unknown()),
+  body_bytes: s.optional(s.count),
 });
 
-const plannedRequest = object({
-  groups: count,
-  bytes: describe("before compression", count),
-  idempotency_key: describe("null without a key, or if it differs in every run", nullable(text)),
+const plannedRequest = s.object({
+  groups: s.count,
+  bytes: s.describe("before compression", s.count),
+  idempotency_key: s.describe("null without a key, or if it differs in every run", s.nullable(s.text)),
 });
 
-const plan = object({
-  method: text,
-  url: describe("null without a URL, and for --local", nullable(text)),
-  headers: describe("without the credential", s.named(text)),
-  requests: list(plannedRequest),
+const plan = s.object({
+  method: s.text,
+  url: s.describe("null without a URL, and for --local", s.nullable(s.text)),
+  headers: s.describe("without the credential", s.named(s.text)),
+  requests: s.list(plannedRequest),
 });
 
-const log = object({
+const log = s.object({
   status: s.oneOf("logged", "already_logged", "planned", "partial", "not_sent", "unknown"),
-  model_id: text,
-  split: nullable(text),
-  batch: nullable(text),
-  requests: count,
-  bytes: count,
+  model_id: s.text,
+  split: s.nullable(s.text),
+  batch: s.nullable(s.text),
+  requests: s.count,
+  bytes: s.count,
   groups: outcomes,
   trajectories: outcomes,
-  metrics,
-  responses: list(response),
-  rejects_file: nullable(text),
-  ledger: describe("null with --no-ledger", nullable(object({ path: text, created: s.flag }))),
+  metrics: s.metrics,
+  responses: s.list(response),
+  rejects_file: s.nullable(s.text),
+  ledger: s.describe("null with --no-ledger", s.nullable(s.object({ path: s.text, created: s.flag }))),
   warnings: s.problems,
-  notes,
-  metrics_of: optionalAbout(
+  notes: s.notes,
+  metrics_of: s.optionalAbout(
     "numbers of valid and of logged groups, if not all valid groups are logged",
-    object({ groups: count, logged: count }),
+    s.object({ groups: s.count, logged: s.count }),
   ),
-  ...inputKeys,
-  plan: optionalAbout("requests of a dry run", plan),
+  ...s.inputKeys,
+  plan: s.optionalAbout("requests of a dry run", plan),
 });
 export type LogDocument = s.Infer<typeof log>;
 

@@ -1,20 +1,19 @@
 /** Defines the documents of `profile`. */
 import * as s from "../../output/document-schemas.ts";
-import { object, text } from "../../output/document-schemas.ts";
 
-const profile = object({
-  name: text,
+const profile = s.object({
+  name: s.text,
   in_use: s.flag,
-  base_url: s.nullable(text),
+  base_url: s.nullable(s.text),
   keys: s.describe("uses with a saved key", s.list(s.use)),
 });
-const list = object({ profiles: s.list(profile) });
+const list = s.object({ profiles: s.list(profile) });
 export type ProfileListDocument = s.Infer<typeof list>;
-const deleted = object({ deleted: text, settings: s.list(text), keys: s.list(s.use) });
+const deleted = s.object({ deleted: s.text, settings: s.list(s.text), keys: s.list(s.use) });
 export type ProfileDeleteDocument = s.Infer<typeof deleted>;
 
 export const outputs: s.Outputs = {
   "profile list": ["the saved profiles", list, profile],
-  "profile use": ["the default profile", object({ profile: text })],
+  "profile use": ["the default profile", s.object({ profile: s.text })],
   "profile delete": ["the deleted profile, and its deleted settings and keys", deleted],
 };

@@ -1,104 +1,101 @@
 /** Defines the documents of `stats`. */
 import * as s from "../../output/document-schemas.ts";
-import {
-  count,
-  describe,
-  inputKeys,
-  list,
-  named,
-  notes,
-  nullable,
-  number,
-  object,
-  text,
-} from "../../output/document-schemas.ts";
 import { type Fact, facts, groupFacts, mapFacts, walkedNames } from "../../rollouts/facts/facts.ts";
 
-const interval = describe(
+const interval = s.describe(
   "95 % interval of the mean, clustered by group; null for fewer than two groups",
-  nullable(list(number)),
+  s.nullable(s.list(s.number)),
 );
-const length = nullable(object({ trajectories: count, mean: number, p50: number, p95: number, max: number }));
+const length = s.nullable(
+  s.object({ trajectories: s.count, mean: s.number, p50: s.number, p95: s.number, max: s.number }),
+);
 
 const statsKeys = {
-  groups: count,
-  trajectories: count,
-  exceptions: count,
-  reward: nullable(
-    object({
-      mean: number,
+  groups: s.count,
+  trajectories: s.count,
+  exceptions: s.count,
+  reward: s.nullable(
+    s.object({
+      mean: s.number,
       ci95: interval,
-      std_dev: describe("over all trajectories", number),
-      within_group_std_dev: describe("reward_std_dev of check", number),
-      ...s.sameKeys(number, "min", "p10", "p50", "p90", "max"),
+      std_dev: s.describe("over all trajectories", s.number),
+      within_group_std_dev: s.describe("reward_std_dev of check", s.number),
+      ...s.sameKeys(s.number, "min", "p10", "p50", "p90", "max"),
     }),
   ),
-  solved: nullable(
-    object({
-      at: describe("the reward from which a trajectory is solved", number),
-      always: describe("groups whose trajectories are all solved", count),
-      sometimes: count,
-      never: count,
-      pass: describe(
+  solved: s.nullable(
+    s.object({
+      at: s.describe("the reward from which a trajectory is solved", s.number),
+      always: s.describe("groups whose trajectories are all solved", s.count),
+      sometimes: s.count,
+      never: s.count,
+      pass: s.describe(
         "the means of pass@k and of pass^k (all k solved), over the groups of at least k trajectories",
-        list(object({ k: s.position, groups: count, value: nullable(number), all: nullable(number) })),
+        s.list(s.object({ k: s.position, groups: s.count, value: s.nullable(s.number), all: s.nullable(s.number) })),
       ),
     }),
   ),
-  finish_reasons: describe(
+  finish_reasons: s.describe(
     "of the last choices; null without trajectories",
-    nullable(list(object({ name: nullable(text), trajectories: count, reward: describe("mean", nullable(number)) }))),
+    s.nullable(
+      s.list(
+        s.object({ name: s.nullable(s.text), trajectories: s.count, reward: s.describe("mean", s.nullable(s.number)) }),
+      ),
+    ),
   ),
   ...s.sameKeys(length, ...walkedNames),
-  tools: list(object({ name: nullable(text), calls: count, errors: count, unanswered: count })),
-  metrics: describe(
+  tools: s.list(s.object({ name: s.nullable(s.text), calls: s.count, errors: s.count, unanswered: s.count })),
+  metrics: s.describe(
     "null without metrics",
-    nullable(named(object({ trajectories: count, mean: number, ci95: interval }))),
+    s.nullable(s.named(s.object({ trajectories: s.count, mean: s.number, ci95: interval }))),
   ),
 };
 
-const slice = object({
-  value: describe("the value of the key of --by; null if it is missing", nullable(s.union([text, number, s.flag]))),
+const slice = s.object({
+  value: s.describe(
+    "the value of the key of --by; null if it is missing",
+    s.nullable(s.union([s.text, s.number, s.flag])),
+  ),
   ...statsKeys,
 });
 
-const stats = object({
+const stats = s.object({
   ...statsKeys,
-  by: describe("the values of --by in natural order", list(slice)),
-  ...inputKeys,
+  by: s.describe("the values of --by in natural order", s.list(slice)),
+  ...s.inputKeys,
   warnings: s.problems,
-  notes,
+  notes: s.notes,
 });
 export type StatsDocument = s.Infer<typeof stats>;
 export type SliceDocument = s.Infer<typeof slice>;
 
 const rowKeys = {
-  file: describe("with the path of a record in a document, such as results.json#simulations.7", text),
+  file: s.describe("with the path of a record in a document, such as results.json#simulations.7", s.text),
   line: s.position,
-  key: nullable(text),
-  prompt: describe("the beginning of the prompt", text),
+  key: s.nullable(s.text),
+  prompt: s.describe("the beginning of the prompt", s.text),
 };
-const optionalNumber = nullable(number);
+const optionalNumber = s.nullable(s.number);
 
-const types = { number, count, flag: s.flag, text };
+const types = { number: s.number, count: s.count, flag: s.flag, text: s.text };
 const defineFact = ({ type, about, unknown }: Fact) =>
-  describe(about, unknown === undefined ? types[type] : nullable(types[type]));
+  s.describe(about, unknown === undefined ? types[type] : s.nullable(types[type]));
 
-const trajectoryRow = object({
+const trajectoryRow = s.object({
   ...rowKeys,
   ...mapFacts(facts, defineFact),
-  trajectory: describe("the number in its group, from 1", count),
+  trajectory: s.describe("the number in its group, from 1", s.count),
 });
 
-const groupRow = object({
+const groupRow = s.object({
   ...rowKeys,
-  trajectories: count,
-  exceptions: count,
+  trajectories: s.count,
+  exceptions: s.count,
   std_dev: optionalNumber,
-  ...mapFacts(groupFacts, ({ inGroup }) => (inGroup === "mean" ? describe("mean", optionalNumber) : count)),
+  ...mapFacts(groupFacts, ({ inGroup }) => (inGroup === "mean" ? s.describe("mean", optionalNumber) : s.count)),
 });
 
-const rows = <Row extends s.Schema>(row: Row) => object({ data: list(row), warnings: s.problems, notes });
+const rows = <Row extends s.Schema>(row: Row) => s.object({ data: s.list(row), warnings: s.problems, notes: s.notes });
 
 export const outputs: s.Outputs = {
   stats: ["facts of rollouts; with --each, the rows in data", s.union([stats, rows(trajectoryRow), rows(groupRow)])],

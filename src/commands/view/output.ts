@@ -1,17 +1,16 @@
 /** Defines the documents of `view`. */
 import * as s from "../../output/document-schemas.ts";
-import { count, describe, inputKeys, object, oneOf, text } from "../../output/document-schemas.ts";
 
-const readAndWritten = object(s.sameKeys(count, "read", "rejected", "written"));
-const served = object({ status: oneOf("serving"), url: describe("has a secret token after #", text) });
-const written = object({
-  status: oneOf("written"),
-  file: text,
-  bytes: count,
-  groups: describe("written: limited by the size of a page; rejected: invalid", readAndWritten),
+const readAndWritten = s.object(s.sameKeys(s.count, "read", "rejected", "written"));
+const served = s.object({ status: s.oneOf("serving"), url: s.describe("has a secret token after #", s.text) });
+const written = s.object({
+  status: s.oneOf("written"),
+  file: s.text,
+  bytes: s.count,
+  groups: s.describe("written: limited by the size of a page; rejected: invalid", readAndWritten),
   trajectories: readAndWritten,
-  not_chosen: inputKeys.not_chosen,
-  warnings: describe("skipped files", s.problems),
+  not_chosen: s.inputKeys.not_chosen,
+  warnings: s.describe("skipped files", s.problems),
 });
 const view = s.union([served, written]);
 export type ViewDocument = s.Infer<typeof view>;
