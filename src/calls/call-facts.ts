@@ -1,15 +1,6 @@
 /** Reads the facts of a traced call (interface 2.4). */
 
-import {
-  composeMembers,
-  findValue,
-  isAbsent,
-  membersOf,
-  parseRawJson,
-  type RawJson,
-  textAt,
-  withoutAbsent,
-} from "../json/raw-json.ts";
+import * as raw from "../json/raw-json.ts";
 import { addDecimals, type Decimal, parseDecimal, zero } from "../text/decimal.ts";
 import { type CallUsage, countCompletion, findNamedModel, isSameCost, otherCostStated, readUsages } from "./usage.ts";
 
@@ -24,15 +15,15 @@ export type CallCost = Readonly<{
   reason: string | undefined;
 }>;
 
-export const findCallName = (call: RawJson) => textAt(call, "display_name") || findOperation(call);
+export const findCallName = (call: raw.RawJson) => raw.textAt(call, "display_name") || findOperation(call);
 
 /** Assumed: `op_name` is a name, or `<scheme>:///team/project/op/name:digest`. */
-export const findOperation = (call: RawJson) => {
-  const operation = textAt(call, "op_name") || undefined;
+export const findOperation = (call: raw.RawJson) => {
+  const operation = raw.textAt(call, "op_name") || undefined;
   return /^[a-z][a-z\d+.-]*:\/\/.*\/op\/([^/]+?)(?::[^:/]*)?$/i.exec(operation ?? "")?.[1] ?? operation;
 };
 
-export const readStatus = (call: RawJson, prefix?: string) => textAt(findInSummary(call, prefix, "status"));
+export const readStatus = (call: raw.RawJson, prefix?: string) => raw.textAt(findInSummary(call, prefix, "status"));
 
 /** Statuses of a call or response with an answer. `incomplete` is an answer that was cut. */
 export const endStatuses: ReadonlySet<string> = new Set(
@@ -40,7 +31,7 @@ export const endStatuses: ReadonlySet<string> = new Set(
 );
 
 /** Assumed: a running call has the status `running`. A call that ended with an unknown status failed. */
-export const findState = (call: RawJson, prefix?: string): CallState => {
+export const findState = (call: raw.RawJson, prefix?: string): CallState => {
   const status = readStatus(call, prefix);
   if (hasValue(call, "deleted_at")) return "deleted";
   if (status === "error" || hasValue(call, "exception")) return "failed";
@@ -49,16 +40,16 @@ export const findState = (call: RawJson, prefix?: string): CallState => {
 };
 
 /** Also true if `omitContent` removed the value. */
-const hasValue = (call: RawJson, field: string) => {
-  const value = findValue(call, field) ?? findValue(call, omittedKey, field);
+const hasValue = (call: raw.RawJson, field: string) => {
+  const value = raw.findValue(call, field) ?? raw.findValue(call, omittedKey, field);
   return value !== undefined && !isEmpty(value);
 };
 
-const isEmpty = (value: RawJson) => isAbsent(value) || value.json === '""';
+const isEmpty = (value: raw.RawJson) => raw.isAbsent(value) || value.json === '""';
 
-export const findDurationMicros = (call: RawJson) => {
-  const started = parseMicros(textAt(call, "started_at"));
-  const ended = parseMicros(textAt(call, "ended_at"));
+export const findDurationMicros = (call: raw.RawJson) => {
+  const started = parseMicros(raw.textAt(call, "started_at"));
+  const ended = parseMicros(raw.textAt(call, "ended_at"));
   return started === undefined || ended === undefined ? undefined : ended - started;
 };
 
@@ -71,18 +62,18 @@ const parseMicros = (text: string | undefined) => {
   return Number.isNaN(whole) ? undefined : whole * 1000 + Number(fraction.padEnd(6, "0").slice(0, 6));
 };
 
-export const findModels = (call: RawJson, prefix: string) => {
-  const used = [findValue(call, "summary", "usage"), findInSummary(call, prefix, "costs")].flatMap(membersOf);
+export const findModels = (call: raw.RawJson, prefix: string) => {
+  const used = [raw.findValue(call, "summary", "usage"), findInSummary(call, prefix, "costs")].flatMap(raw.membersOf);
   return used.length > 0 ? [...new Set(used.map(({ key }) => key))] : [findNamedModel(call) ?? ""].filter(Boolean);
 };
 
 /** Assumed: `…_tokens_total_cost` is in US dollars, unless a `…_cost_unit` names another currency. */
-export const readCosts = (call: RawJson, prefix: string): readonly CallCost[] => {
+export const readCosts = (call: raw.RawJson, prefix: string): readonly CallCost[] => {
   const usages = readUsages(call);
   const byModel = new Map(usages.map((usage) => [usage.model, usage]));
-  return membersOf(findInSummary(call, prefix, "costs")).flatMap(({ key: model, value }) => {
+  return raw.membersOf(findInSummary(call, prefix, "costs")).flatMap(({ key: model, value }) => {
     const costs = value.members.filter((member) => member.key.endsWith(costSuffix));
-    const stated = withoutAbsent(costs);
+    const stated = raw.withoutAbsent(costs);
     if (stated.length === 0) return [];
     const usage = byModel.get(model) ?? (usages.length === 1 ? usages[0] : undefined);
     const amounts = new Map(stated.map(({ key, value: { text } }) => [key, parseDecimal(text)]));
@@ -121,11 +112,11 @@ export const readDollars = ({ unit, total }: CallCost) => (unit === "USD" ? tota
 
 /** Assumed: `key` is in `summary`, or in an object inside `summary`. */
 /** Without the prefix, the first member of the summary with the key counts. */
-const findInSummary = (call: RawJson, prefix: string | undefined, key: "costs" | "status") => {
-  const summary = findValue(call, "summary");
-  const elsewhere = membersOf(summary).map(({ value }) => findValue(value, key));
-  const own = prefix === undefined ? undefined : findValue(summary, prefix, key);
-  return own ?? findValue(summary, key) ?? elsewhere.find((value) => value !== undefined);
+const findInSummary = (call: raw.RawJson, prefix: string | undefined, key: "costs" | "status") => {
+  const summary = raw.findValue(call, "summary");
+  const elsewhere = raw.membersOf(summary).map(({ value }) => raw.findValue(value, key));
+  const own = prefix === undefined ? undefined : raw.findValue(summary, prefix, key);
+  return own ?? raw.findValue(summary, key) ?? elsewhere.find((value) => value !== undefined);
 };
 
 /** The fields of a call in the order of interface 2.4. */
@@ -141,7 +132,7 @@ const contentFields: ReadonlySet<string> = new Set(["inputs", "output", "excepti
 const omittedKey = "omitted_bytes";
 
 /** Removes the content of a call, such as messages. `omitted_bytes` counts the removed bytes by field. */
-export const omitContent = (call: RawJson, prefix: string) => {
+export const omitContent = (call: raw.RawJson, prefix: string) => {
   const kept: [key: string, json: string][] = [];
   const omitted = new Map<string, number>();
   const known = new Set(listFieldNames(prefix));
@@ -154,10 +145,10 @@ export const omitContent = (call: RawJson, prefix: string) => {
     if (omittedBytes > 0) omitted.set(isShortText(key) ? key : "other", omittedBytes);
   }
   if (omitted.size > 0) kept.push([omittedKey, JSON.stringify(Object.fromEntries(omitted))]);
-  return parseRawJson(composeMembers(kept));
+  return raw.parseRawJson(raw.composeMembers(kept));
 };
 
-const omitTexts = (key: string, value: RawJson, isName = false, levels = 16): string | undefined => {
+const omitTexts = (key: string, value: raw.RawJson, isName = false, levels = 16): string | undefined => {
   const { kind, json } = value;
   if (kind === "text")
     return json === '""' || (isName ? isShortText(value.text) : isFact(key, json)) ? json : undefined;
@@ -170,7 +161,7 @@ const omitTexts = (key: string, value: RawJson, isName = false, levels = 16): st
   const kept = value.members.map(({ key: name, value: member }) => {
     return [name, isShortText(name) ? omitTexts(name, member, false, levels - 1) : undefined] as const;
   });
-  return kept.length > 0 && kept.every(([, member]) => member === undefined) ? undefined : composeMembers(kept);
+  return kept.length > 0 && kept.every(([, member]) => member === undefined) ? undefined : raw.composeMembers(kept);
 };
 
 const isFact = (key: string, json: string) =>

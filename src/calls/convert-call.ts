@@ -1,15 +1,5 @@
 /** Converts a traced call to a trajectory (interface 2.1) or to messages, with unchanged values. */
-import {
-  composeArray,
-  composeMembers,
-  findMember,
-  findValue,
-  isAbsent,
-  itemsOf,
-  type RawJson,
-  sliceMembers,
-  textAt,
-} from "../json/raw-json.ts";
+import * as raw from "../json/raw-json.ts";
 import { cutText } from "../text/sentences.ts";
 import { endStatuses, findOperation, findState, readStatus } from "./call-facts.ts";
 import { composeMessage, findMessage } from "./conversation.ts";
@@ -24,36 +14,36 @@ export type ConversionResult =
   | Readonly<{ why: string; needsReward?: true }>;
 
 /** A JSON string never contains a raw line end. */
-const toResult = (json: string, items: readonly RawJson[]): ConversionResult => {
+const toResult = (json: string, items: readonly raw.RawJson[]): ConversionResult => {
   return { line: json.replaceAll(/[\r\n][ \t\r\n]*/g, ""), references: listReferences(items) };
 };
 
-export const toMessages = (call: RawJson): ConversionResult => {
+export const toMessages = (call: raw.RawJson): ConversionResult => {
   const items = readItems(call);
   if (typeof items === "string") return { why: items };
   const messages = items.map((item) => findMessage(item) ?? item);
-  return toResult(composeArray(messages.map(({ json }) => json)), messages);
+  return toResult(raw.composeArray(messages.map(({ json }) => json)), messages);
 };
 
-export const toTrajectory = (call: RawJson, from: RewardSource): ConversionResult => {
+export const toTrajectory = (call: raw.RawJson, from: RewardSource): ConversionResult => {
   const items = readItems(call);
   if (typeof items === "string") return { why: items };
   const isLogged = findOperation(call) === "rollcall.log";
-  const tools = isLogged ? findValue(call, "inputs", "tools") : readTools(call);
+  const tools = isLogged ? raw.findValue(call, "inputs", "tools") : readTools(call);
   if (tools && tools.kind !== "list") return { why: "its tools are not a list" };
   const reward = "text" in from ? from.text : readReward(call, from.path);
   if (typeof reward !== "string") return reward;
-  const members = composeMembers([
-    ["messages_and_choices", composeArray(isLogged ? restoreChoices(items, call) : items.map(({ json }) => json))],
+  const members = raw.composeMembers([
+    ["messages_and_choices", raw.composeArray(isLogged ? restoreChoices(items, call) : items.map(({ json }) => json))],
     ["tools", tools?.json],
     ...(isLogged ? readLoggedFields(call, reward) : readTracedFields(call, reward)),
   ]);
   return toResult(members, items);
 };
 
-const readReward = (call: RawJson, path: CallPath) => {
+const readReward = (call: raw.RawJson, path: CallPath) => {
   const found = findPath(call, path);
-  if (found.kind === "missing" || isAbsent(found.value))
+  if (found.kind === "missing" || raw.isAbsent(found.value))
     return { why: `it has no value at ${formatPath(path)}`, needsReward: true } as const;
   if (found.value.kind !== "number") return { why: "its reward is not a number", needsReward: true } as const;
   return found.value.json;
@@ -61,27 +51,30 @@ const readReward = (call: RawJson, path: CallPath) => {
 
 type Fields = readonly (readonly [key: string, json: string | undefined])[];
 
-const readTracedFields = (call: RawJson, reward: string): Fields => {
-  const text = (value: RawJson | undefined) => (value?.kind === "text" ? value.json : undefined);
-  const model = findValue(call, "output", "model") ?? findValue(call, "inputs", "model");
+const readTracedFields = (call: raw.RawJson, reward: string): Fields => {
+  const text = (value: raw.RawJson | undefined) => (value?.kind === "text" ? value.json : undefined);
+  const model = raw.findValue(call, "output", "model") ?? raw.findValue(call, "inputs", "model");
   const keys = ["trace_id", "parent_id", "thread_id", "turn_id"];
-  const origins = keys.map((key) => [key, text(findValue(call, key))] as const);
+  const origins = keys.map((key) => [key, text(raw.findValue(call, key))] as const);
   return [
     ["reward", reward],
-    ["metadata", composeMembers([["call_id", text(findValue(call, "id"))], ...origins, ["model", text(model)]])],
-    ["start_time", text(findValue(call, "started_at"))],
+    [
+      "metadata",
+      raw.composeMembers([["call_id", text(raw.findValue(call, "id"))], ...origins, ["model", text(model)]]),
+    ],
+    ["start_time", text(raw.findValue(call, "started_at"))],
   ];
 };
 
-const readLoggedFields = (call: RawJson, reward: string): Fields => {
-  const attributes = findValue(call, "attributes");
-  const otherFields = sliceMembers(findValue(attributes, "other")?.json ?? "{}");
-  const usages = sliceMembers(findValue(call, "summary", "usage")?.json ?? "{}");
+const readLoggedFields = (call: raw.RawJson, reward: string): Fields => {
+  const attributes = raw.findValue(call, "attributes");
+  const otherFields = raw.sliceMembers(raw.findValue(attributes, "other")?.json ?? "{}");
+  const usages = raw.sliceMembers(raw.findValue(call, "summary", "usage")?.json ?? "{}");
   return [
-    ["additional_histories", findMember(findValue(call, "inputs"), "additional_histories")?.json],
+    ["additional_histories", raw.findMember(raw.findValue(call, "inputs"), "additional_histories")?.json],
     ["reward", reward],
     ...["initial_policy_version", "final_policy_version", "metrics", "metadata", "logs", "start_time"].map(
-      (key) => [key, findMember(attributes, key)?.json] as const,
+      (key) => [key, raw.findMember(attributes, key)?.json] as const,
     ),
     ...otherFields,
     ["usage", [...usages.values()][0]],
@@ -89,56 +82,64 @@ const readLoggedFields = (call: RawJson, reward: string): Fields => {
 };
 
 /** Replaces messages with the choices that the local service stores in `attributes.choices`. */
-const restoreChoices = (items: readonly RawJson[], call: RawJson) => {
-  const choices = [...itemsOf(findValue(call, "attributes", "choices"))];
-  const isChoice = (json: string) => findValue(choices[0], "message")?.json === json;
+const restoreChoices = (items: readonly raw.RawJson[], call: raw.RawJson) => {
+  const choices = [...raw.itemsOf(raw.findValue(call, "attributes", "choices"))];
+  const isChoice = (json: string) => raw.findValue(choices[0], "message")?.json === json;
   return items.map(({ json }) => (isChoice(json) ? choices.shift()?.json : undefined) ?? json);
 };
 
 /** Logged messages and choices stay as they were logged. */
-const readItems = (call: RawJson): readonly RawJson[] | string => {
+const readItems = (call: raw.RawJson): readonly raw.RawJson[] | string => {
   const items = describeState(call) ?? readRecordedItems(call);
   if (typeof items === "string" || findOperation(call) === "rollcall.log") return items;
   return items.map(findStandIn).find((why) => why !== undefined) ?? toChatItems(items);
 };
 
 /** Returns why the output is not the whole answer. */
-const describeState = (call: RawJson) => {
+const describeState = (call: raw.RawJson) => {
   const state = findState(call);
   if (state === "deleted") return "it was deleted";
-  if (state === "failed" && findValue(call, "exception")) return "it failed with an exception";
+  if (state === "failed" && raw.findValue(call, "exception")) return "it failed with an exception";
   if (readStatus(call) === "error") return "it failed";
   if (state === "running") return "it has not ended";
-  const reply = findValue(call, "output");
-  const replyStatus = textAt(reply, "object") === "response" ? textAt(reply, "status") : undefined;
+  const reply = raw.findValue(call, "output");
+  const replyStatus = raw.textAt(reply, "object") === "response" ? raw.textAt(reply, "status") : undefined;
   const status = [readStatus(call), replyStatus].find((text = "success") => !endStatuses.has(text.toLowerCase()));
   return status === undefined ? undefined : `it has the status ${JSON.stringify(cutText(status, 40))}`;
 };
 
-const readRecordedItems = (call: RawJson): readonly RawJson[] | string => {
+const readRecordedItems = (call: raw.RawJson): readonly raw.RawJson[] | string => {
   const { inputs, output: answer, obstacle } = readConversation(call);
   if (obstacle !== undefined) return obstacle;
   const messages = inputs.items ?? [];
   if (messages.length === 0 || !messages.every(hasMessage)) return "its inputs have no messages";
-  const output = findValue(call, "output");
+  const output = raw.findValue(call, "output");
   if (output) {
     const answers = readAnswer(output, answer.items);
     return typeof answers === "string" ? answers : [...messages, ...answers];
   }
   // Without an output, the inputs can be a complete rollout.
-  const isFromModel = (item: RawJson) => findMessage(item) !== item || textAt(item, "role") === "assistant";
+  const isFromModel = (item: raw.RawJson) => findMessage(item) !== item || raw.textAt(item, "role") === "assistant";
   return messages.some(isFromModel) ? messages : "it has no output";
 };
 
-const hasMessage = (item: RawJson) => findMessage(item) !== undefined;
+const hasMessage = (item: raw.RawJson) => findMessage(item) !== undefined;
 
-const readAnswer = (output: RawJson, items: readonly RawJson[] | undefined): readonly RawJson[] | string => {
-  const choices = [findValue(output, "choices"), findValue(output, "candidates")];
-  if (choices.some((list) => itemsOf(list).length > 1)) return "its output has several choices";
+const readAnswer = (
+  output: raw.RawJson,
+  items: readonly raw.RawJson[] | undefined,
+): readonly raw.RawJson[] | string => {
+  const choices = [raw.findValue(output, "choices"), raw.findValue(output, "candidates")];
+  if (choices.some((list) => raw.itemsOf(list).length > 1)) return "its output has several choices";
   if (output.kind === "text") return [composeMessage("assistant", output)];
   if (items?.every(hasMessage)) return items;
-  const values = [output, ...itemsOf(output), findValue(output, "choices"), ...itemsOf(findValue(output, "choices"))];
-  const replies = values.flatMap((value) => [value, findValue(value, "message")]);
+  const values = [
+    output,
+    ...raw.itemsOf(output),
+    raw.findValue(output, "choices"),
+    ...raw.itemsOf(raw.findValue(output, "choices")),
+  ];
+  const replies = values.flatMap((value) => [value, raw.findValue(value, "message")]);
   const reasons = replies.map((value) => value && describeStandIn("output", value));
   return reasons.find((why) => why !== undefined) ?? "its output is not a message";
 };

@@ -1,14 +1,5 @@
 /** Reads the messages of a call to the APIs of OpenAI, Anthropic and Gemini. */
-import {
-  composeArray,
-  findValue,
-  itemsOf,
-  membersOf,
-  parseRawJson,
-  type RawJson,
-  textAt,
-  toRawObject,
-} from "../json/raw-json.ts";
+import * as raw from "../json/raw-json.ts";
 import { convertBlocks, convertReply } from "../rollouts/messages/anthropic.ts";
 import { type ConversionNotes, toTools } from "../rollouts/messages/chat.ts";
 import { findIn, GeminiConverter } from "../rollouts/messages/gemini.ts";
@@ -20,8 +11,8 @@ import { composeMessage, findMessage, hasMessages } from "./conversation.ts";
 
 /** `rest` is the part of the inputs or output that is not in `items`. */
 interface Messages {
-  readonly items: readonly RawJson[] | undefined;
-  readonly rest: RawJson | undefined;
+  readonly items: readonly raw.RawJson[] | undefined;
+  readonly rest: raw.RawJson | undefined;
 }
 
 interface CallConversation {
@@ -32,11 +23,11 @@ interface CallConversation {
 }
 
 /** Items that are not messages, such as a call of a built-in tool, stay as they are. */
-export const readConversation = (call: RawJson): CallConversation => {
-  const output = findValue(call, "output");
+export const readConversation = (call: raw.RawJson): CallConversation => {
+  const output = raw.findValue(call, "output");
   const response = findResponse(output);
   const isResponse = response !== undefined || /\bresponses\./i.test(findOperation(call) ?? "");
-  const isGemini = findValue(call, "inputs", "contents") !== undefined || hasCandidates(output);
+  const isGemini = raw.findValue(call, "inputs", "contents") !== undefined || hasCandidates(output);
   const chat = { inputs: readInputs(call), output: readOutput(call) };
   if (chat.inputs.items || !(isResponse || isGemini)) return chat;
   const value = Value.parse(Buffer.from(call.json));
@@ -48,8 +39,8 @@ export const readConversation = (call: RawJson): CallConversation => {
 };
 
 /** Converts messages and the reply of Anthropic's API. Returns other items unchanged, or why it failed. */
-export const toChatItems = (items: readonly RawJson[]): readonly RawJson[] | string => {
-  const value = Value.parse(Buffer.from(composeArray(items.map(({ json }) => json))));
+export const toChatItems = (items: readonly raw.RawJson[]): readonly raw.RawJson[] | string => {
+  const value = Value.parse(Buffer.from(raw.composeArray(items.map(({ json }) => json))));
   if (!value) return items;
   const { result = [], obstacle } = attempt((run) =>
     value.items().flatMap((item): readonly Json[] => {
@@ -78,27 +69,28 @@ const attempt = <Result>(convert: (run: ConversionNotes) => Result): { result?: 
 };
 
 /** Returns tools in the format of chat messages as JSON. */
-export const readTools = (call: RawJson) => {
-  const inputs = findValue(call, "inputs");
-  const tools = findValue(inputs, "tools") ?? findValue(inputs, "config", "tools");
-  const has = (tool: RawJson, ...keys: readonly string[]) => keys.some((key) => findValue(tool, key) !== undefined);
-  const isOther = (tool: RawJson) =>
+export const readTools = (call: raw.RawJson) => {
+  const inputs = raw.findValue(call, "inputs");
+  const tools = raw.findValue(inputs, "tools") ?? raw.findValue(inputs, "config", "tools");
+  const has = (tool: raw.RawJson, ...keys: readonly string[]) =>
+    keys.some((key) => raw.findValue(tool, key) !== undefined);
+  const isOther = (tool: raw.RawJson) =>
     !has(tool, "function") && has(tool, "type", "name", "function_declarations", "functionDeclarations");
-  if (tools?.kind !== "list" || !itemsOf(tools).some(isOther)) return tools;
+  if (tools?.kind !== "list" || !raw.itemsOf(tools).some(isOther)) return tools;
   const value = Value.parse(Buffer.from(tools.json));
   return value && toRaw([toTools(value) ?? []])[0];
 };
 
 /** A stream of events ends with the whole response. */
-const findResponse = (output: RawJson | undefined) =>
-  [output, ...itemsOf(output).map((event) => findValue(event, "response"))].findLast(
-    (response) => findValue(response, "output")?.kind === "list",
+const findResponse = (output: raw.RawJson | undefined) =>
+  [output, ...raw.itemsOf(output).map((event) => raw.findValue(event, "response"))].findLast(
+    (response) => raw.findValue(response, "output")?.kind === "list",
   );
 
 /** The service has these parts of the input. */
 const storedParts = { previous_response_id: "messages", conversation: "messages", prompt: "instructions" };
 
-type ResponsesCall = Readonly<{ call: RawJson; value: Value; response: RawJson | undefined }>;
+type ResponsesCall = Readonly<{ call: raw.RawJson; value: Value; response: raw.RawJson | undefined }>;
 
 const readResponsesCall = (run: ConversionNotes, { call, value, response }: ResponsesCall): CallConversation => {
   const inputs = value.get("inputs");
@@ -112,21 +104,21 @@ const readResponsesCall = (run: ConversionNotes, { call, value, response }: Resp
   return {
     inputs: {
       items: toRaw([...before, ...(input ? convertInput(run, input) : [])]),
-      rest: omitMembers(findValue(call, "inputs"), ["input", "instructions"]),
+      rest: omitMembers(raw.findValue(call, "inputs"), ["input", "instructions"]),
     },
     output: answer
       ? { items: answer, rest: omitMembers(response, ["output"]) }
-      : { items: undefined, rest: findValue(call, "output") },
+      : { items: undefined, rest: raw.findValue(call, "output") },
     ...(stored && { obstacle: `the service has its earlier ${stored[1]} (${stored[0]})` }),
   };
 };
 
-const hasCandidates = (output: RawJson | undefined) =>
-  [output, ...itemsOf(output)].some((chunk) => findValue(chunk, "candidates")?.kind === "list");
+const hasCandidates = (output: raw.RawJson | undefined) =>
+  [output, ...raw.itemsOf(output)].some((chunk) => raw.findValue(chunk, "candidates")?.kind === "list");
 
 const historyKey = "automatic_function_calling_history";
 
-const readGeminiCall = (run: ConversionNotes, call: RawJson, value: Value): CallConversation => {
+const readGeminiCall = (run: ConversionNotes, call: raw.RawJson, value: Value): CallConversation => {
   const gemini = new GeminiConverter(run);
   const inputs = value.get("inputs");
   const output = value.get("output");
@@ -140,51 +132,53 @@ const readGeminiCall = (run: ConversionNotes, call: RawJson, value: Value): Call
   ];
   const chunks = output?.isList ? output.items() : output ? [output] : [];
   const answer = gemini.convertCandidates(chunks);
-  const rest = omitMembers(findValue(call, "inputs"), ["contents", "system_instruction"]);
-  const others = membersOf(rest).map(({ key, value: member }) => {
+  const rest = omitMembers(raw.findValue(call, "inputs"), ["contents", "system_instruction"]);
+  const others = raw.membersOf(rest).map(({ key, value: member }) => {
     return {
       key,
-      value: key === "config" ? (omitMembers(member, ["system_instruction"]) ?? parseRawJson("{}")) : member,
+      value: key === "config" ? (omitMembers(member, ["system_instruction"]) ?? raw.parseRawJson("{}")) : member,
     };
   });
-  const lastChunk = itemsOf(findValue(call, "output")).at(-1) ?? findValue(call, "output");
+  const lastChunk = raw.itemsOf(raw.findValue(call, "output")).at(-1) ?? raw.findValue(call, "output");
   return {
-    inputs: { items: toRaw(before), rest: others.length === 0 ? undefined : toRawObject(others) },
+    inputs: { items: toRaw(before), rest: others.length === 0 ? undefined : raw.toRawObject(others) },
     output:
       answer.length === 0
-        ? { items: undefined, rest: findValue(call, "output") }
+        ? { items: undefined, rest: raw.findValue(call, "output") }
         : { items: toRaw(answer), rest: omitMembers(lastChunk, ["candidates", historyKey]) },
   };
 };
 
-const toRaw = (json: readonly Json[]) => parseRawJson(new JsonWriter().writeOnOneLine(json).toString("utf8")).items;
+const toRaw = (json: readonly Json[]) => raw.parseRawJson(new JsonWriter().writeOnOneLine(json).toString("utf8")).items;
 
 /** Adds the `system` member as the first message, unless a system message exists. */
-const readInputs = (call: RawJson): Messages => {
-  const inputs = findValue(call, "inputs");
-  const key = ["messages", "messages_and_choices"].find((name) => hasMessages(itemsOf(findValue(inputs, name))));
+const readInputs = (call: raw.RawJson): Messages => {
+  const inputs = raw.findValue(call, "inputs");
+  const key = ["messages", "messages_and_choices"].find((name) =>
+    hasMessages(raw.itemsOf(raw.findValue(inputs, name))),
+  );
   if (key === undefined) return { items: undefined, rest: inputs };
-  const items = itemsOf(findValue(inputs, key));
-  const system = findValue(inputs, "system");
-  const hasSystem = items.some((item) => /^(system|developer)$/.test(textAt(findMessage(item), "role") ?? ""));
+  const items = raw.itemsOf(raw.findValue(inputs, key));
+  const system = raw.findValue(inputs, "system");
+  const hasSystem = items.some((item) => /^(system|developer)$/.test(raw.textAt(findMessage(item), "role") ?? ""));
   if (hasSystem || (system?.kind !== "text" && system?.kind !== "list"))
     return { items, rest: omitMembers(inputs, [key]) };
   return { items: [composeMessage("system", system), ...items], rest: omitMembers(inputs, [key, "system"]) };
 };
 
-const readOutput = (call: RawJson): Messages => {
-  const output = findValue(call, "output");
-  const choices = findValue(output, "choices");
+const readOutput = (call: raw.RawJson): Messages => {
+  const output = raw.findValue(call, "output");
+  const choices = raw.findValue(output, "choices");
   const isMessage = choices === undefined && output && findMessage(output) !== undefined;
-  const items = isMessage ? [output] : itemsOf(choices ?? output);
-  const isStream = items.some((item) => textAt(item, "type") === "message_start");
+  const items = isMessage ? [output] : raw.itemsOf(choices ?? output);
+  const isStream = items.some((item) => raw.textAt(item, "type") === "message_start");
   if (isStream || !hasMessages(items)) return { items: undefined, rest: output };
   return { items, rest: choices && omitMembers(output, ["choices"]) };
 };
 
 /** Also omits `systemInstruction` for `system_instruction`. */
-const omitMembers = (value: RawJson | undefined, keys: readonly string[]) => {
+const omitMembers = (value: raw.RawJson | undefined, keys: readonly string[]) => {
   const toSnakeCase = (key: string) => key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  const others = membersOf(value).filter(({ key }) => !keys.includes(toSnakeCase(key)));
-  return others.length === 0 ? undefined : toRawObject(others);
+  const others = raw.membersOf(value).filter(({ key }) => !keys.includes(toSnakeCase(key)));
+  return others.length === 0 ? undefined : raw.toRawObject(others);
 };

@@ -1,22 +1,11 @@
 /** Defines `rollcall call` (interface 4.3). */
 
 import { command } from "../../cli/command.ts";
-import {
-  choice,
-  count,
-  flag,
-  forAgents,
-  inGroup,
-  repeated,
-  required,
-  text,
-  type Values,
-  withDefault,
-} from "../../cli/kinds.ts";
+import * as cli from "../../cli/kinds.ts";
 
 const args = {
-  "call-id": required(
-    repeated("call ids that a tracing library printed, URLs of calls, or - to read ids from standard input"),
+  "call-id": cli.required(
+    cli.repeated("call ids that a tracing library printed, URLs of calls, or - to read ids from standard input"),
   ),
 };
 
@@ -27,42 +16,47 @@ const form = <One extends object>(kind: One, ...others: readonly string[]) => ({
 
 const options = {
   path: form(
-    text("print one value of each call, such as output.choices[0]", "path", { completion: "call-columns" }),
+    cli.text("print one value of each call, such as output.choices[0]", "path", { completion: "call-columns" }),
     "as",
   ),
-  as: choice("format: trajectory (for `rollcall log`) or messages", ["trajectory", "messages"], "form"),
+  as: cli.choice("format: trajectory (for `rollcall log`) or messages", ["trajectory", "messages"], "form"),
   reward: {
-    ...text("reward for --as trajectory", "number"),
+    ...cli.text("reward for --as trajectory", "number"),
     conflicts: { "reward-from": "a trajectory has one reward" },
   },
-  "reward-from": text("path of the reward in the call", "path", { default: "attributes.reward" }),
-  list: form(flag("one line per call: status, operation, model, time, exception"), "path", "as"),
-  summary: form(flag("totals by operation and model: calls, failures, durations, tokens, costs"), "list", "path", "as"),
-  ...inGroup(
+  "reward-from": cli.text("path of the reward in the call", "path", { default: "attributes.reward" }),
+  list: form(cli.flag("one line per call: status, operation, model, time, exception"), "path", "as"),
+  summary: form(
+    cli.flag("totals by operation and model: calls, failures, durations, tokens, costs"),
+    "list",
+    "path",
+    "as",
+  ),
+  ...cli.inGroup(
     "filters",
-    forAgents({
-      failed: flag("only failed calls (with --running, failed and running calls)"),
-      running: flag("only running calls"),
-      op: text("only calls of this operation, such as agent.*", "glob"),
-      model: text("only calls that used this model", "glob"),
+    cli.forAgents({
+      failed: cli.flag("only failed calls (with --running, failed and running calls)"),
+      running: cli.flag("only running calls"),
+      op: cli.text("only calls of this operation, such as agent.*", "glob"),
+      model: cli.text("only calls that used this model", "glob"),
     }),
   ),
-  ...inGroup(
+  ...cli.inGroup(
     "more data",
-    forAgents({
-      costs: flag("cost of each call, by model"),
-      "storage-size": flag("stored size of each call"),
-      "total-storage-size": flag("stored size of the whole trace of each call"),
+    cli.forAgents({
+      costs: cli.flag("cost of each call, by model"),
+      "storage-size": cli.flag("stored size of each call"),
+      "total-storage-size": cli.flag("stored size of the whole trace of each call"),
     }),
   ),
-  ...inGroup("show", {
-    full: flag("do not fold long texts on a terminal"),
-    "no-content": flag("omit inputs, outputs and other texts"),
+  ...cli.inGroup("show", {
+    full: cli.flag("do not fold long texts on a terminal"),
+    "no-content": cli.flag("omit inputs, outputs and other texts"),
   }),
-  ...inGroup("requests", { concurrency: withDefault(count("requests in flight", { max: 64 }), "8") }),
+  ...cli.inGroup("requests", { concurrency: cli.withDefault(cli.count("requests in flight", { max: 64 }), "8") }),
 };
 
-export type CallReadOptions = Values<typeof args & typeof options>;
+export type CallReadOptions = cli.Values<typeof args & typeof options>;
 
 const examples = [
   "rollcall call read 019a3b1e-6f42-7c1d-9a55-2f0b7d9c4e11 --costs",

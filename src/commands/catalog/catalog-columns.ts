@@ -1,16 +1,7 @@
 /** Defines the columns of catalog entries (interface 2.5), whose order output.md promises. */
 
 import type { CatalogName } from "../../catalogs/catalog-files.ts";
-import {
-  countryField,
-  deprecationDay,
-  listStatedPrices,
-  listUnknownMembers,
-  parsePrice,
-  priceUnit,
-  readField,
-  toShownPrice,
-} from "../../catalogs/fields.ts";
+import * as fields from "../../catalogs/fields.ts";
 import type { CatalogRow } from "../../catalogs/rows.ts";
 import { parseRawBytes } from "../../json/raw-bytes.ts";
 import { modelColumns, serviceColumn, spellTime } from "../../output/lists/model-columns.ts";
@@ -29,16 +20,16 @@ const spellWords = (value: unknown, spelled: () => string) => toTexts(value)?.jo
 
 const priceColumn = (name: string, rank: number, title = name) =>
   serviceColumn<Row>(`pricing.${name}`, {
-    heading: `${title}\n${priceUnit(name)}`,
+    heading: `${title}\n${fields.priceUnit(name)}`,
     rank,
     align: "decimal",
-    read: ({ entry }) => listStatedPrices(entry?.pricing).get(name),
+    read: ({ entry }) => fields.listStatedPrices(entry?.pricing).get(name),
     // Marks an invalid price with digits, because users could take it for a valid price.
     text: (value, spelled, { entry = {} }) => {
       const text = toText(value) ?? spelled();
-      const hasTerms = typeof value === "object" || listUnknownMembers(entry).some(({ isTerm }) => isTerm);
-      const price = hasTerms ? undefined : parsePrice(text);
-      if (price) return formatDecimal(toShownPrice(name, price));
+      const hasTerms = typeof value === "object" || fields.listUnknownMembers(entry).some(({ isTerm }) => isTerm);
+      const price = hasTerms ? undefined : fields.parsePrice(text);
+      if (price) return formatDecimal(fields.toShownPrice(name, price));
       return /\d/.test(text) ? `${text} (as given)` : text;
     },
   });
@@ -59,16 +50,16 @@ const entryColumns = (now: number): readonly Column<Row>[] => [
   entryColumn("output_modalities", { text: spellWords, heading: "output", rank: 12 }),
   entryColumn("supported_features", { text: spellWords, heading: "features", rank: 8 }),
   entryColumn("supported_sampling_parameters", { text: spellWords, heading: "parameters", rank: 16 }),
-  serviceColumn(countryField, {
+  serviceColumn(fields.countryField, {
     text: spellWords,
     heading: "countries",
     rank: 9,
-    read: ({ entry }) => entry && readField(entry, countryField),
+    read: ({ entry }) => entry && fields.readField(entry, fields.countryField),
   }),
   entryColumn("deprecation_date", {
     heading: "deprecation",
     rank: 3,
-    tag: ({ entry }) => entry && tagDeprecation(deprecationDay(entry), now),
+    tag: ({ entry }) => entry && tagDeprecation(fields.deprecationDay(entry), now),
   }),
   entryColumn("created", { text: spellTime, rank: 15 }),
 ];

@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import { type CatalogName, readCatalogFile } from "../../catalogs/catalog-files.ts";
 import { type Change, type DiffPolicy, diffCatalogs, isDifference } from "../../catalogs/diff.ts";
-import { compilePattern, formatPercentChange, formatPlain, formatPrice, parseAmount } from "../../catalogs/fields.ts";
+import * as fields from "../../catalogs/fields.ts";
 import { printObjects } from "../../output/list.ts";
 import { noteDefects } from "../../output/lists/sort-rows.ts";
 import type { Screen } from "../../output/screen.ts";
@@ -80,7 +80,7 @@ const toDocument = ({ catalog, provider, file, isPartial: partial }: Side) => {
 const readPairs = async (context: Context, typed: DiffOptions): Promise<readonly Pair[]> => {
   const pairs = await readSavedPairs(context, typed);
   if (typed.pattern.length === 0) return pairs;
-  const tests = typed.pattern.map(compilePattern);
+  const tests = typed.pattern.map(fields.compilePattern);
   const matches = ({ id, name }: CatalogModel) => tests.some((test) => test(toText(id), toText(name)));
   const selected = pairs.map((pair): Pair => {
     const [from, to] = pair.map((side) => ({ ...side, models: side.models.filter(matches) }));
@@ -171,11 +171,11 @@ const changeColumns = (names: readonly string[] | undefined): readonly KeyColumn
 
 const formatFact = (field: string | null, value: unknown) => {
   if (field?.startsWith("pricing.") && value !== null)
-    return formatPrice(field.slice(field.lastIndexOf(".") + 1), value);
+    return fields.formatPrice(field.slice(field.lastIndexOf(".") + 1), value);
   return toWords(value).join(", ");
 };
 
-const toWords = (value: unknown) => (value === null ? [] : [value].flat().map(formatPlain));
+const toWords = (value: unknown) => (value === null ? [] : [value].flat().map(fields.formatPlain));
 
 const formatDifference = ({ change, from, to }: ChangeRow) => {
   if (Array.isArray(from) || Array.isArray(to)) {
@@ -184,9 +184,9 @@ const formatDifference = ({ change, from, to }: ChangeRow) => {
     return [...added, ...before.filter((one) => !after.includes(one)).map((one) => `-${one}`)].join(" ");
   }
   if (change === "price") {
-    const [before, after] = [parseAmount(from), parseAmount(to)];
+    const [before, after] = [fields.parseAmount(from), fields.parseAmount(to)];
     if (!before || !after || before.digits <= 0n || after.digits < 0n) return "";
-    return `${formatPercentChange(before, after)}%`;
+    return `${fields.formatPercentChange(before, after)}%`;
   }
   if (!Number.isSafeInteger(from) || !Number.isSafeInteger(to)) return "";
   const difference = Number(to) - Number(from);

@@ -1,29 +1,18 @@
 /** Defines `rollcall log` (interface 4.1). */
 
 import { command } from "../../cli/command.ts";
-import {
-  choice,
-  count,
-  flag,
-  inGroup,
-  needing,
-  type OptionKinds,
-  required,
-  text,
-  type Values,
-  withDefault,
-} from "../../cli/kinds.ts";
+import * as cli from "../../cli/kinds.ts";
 import { meterFormats } from "../../output/progress.ts";
 import * as inputs from "../../session/options/input-options.ts";
 import { durationOption } from "../../session/options/unit-options.ts";
 
 const args = {
-  "model-id": required(text("id of the model that produced the trajectories", "id", { completion: "models" })),
+  "model-id": cli.required(cli.text("id of the model that produced the trajectories", "id", { completion: "models" })),
   file: inputs.trajectoryFiles,
 };
 
 const stopOrSkip = ["stop", "skip"] as const;
-const inputOptions: OptionKinds = {
+const inputOptions: cli.OptionKinds = {
   ...inputs.selectionOptions,
   ...inputs.formatOptions,
   receipt: inputs.receiptOption,
@@ -31,42 +20,42 @@ const inputOptions: OptionKinds = {
 const wholeFileOptions = Object.keys(inputOptions).filter((name) => inputOptions[name]?.needsWholeFile);
 
 const options = {
-  split: text("data split, such as train (required unless the settings or the input contain it)", "name", {
+  split: cli.text("data split, such as train (required unless the settings or the input contain it)", "name", {
     completion: "splits",
   }),
-  batch: text(
+  batch: cli.text(
     "name of the training step, such as step-17. Groups with the same content are logged once per batch",
     "name",
     { completion: "batches" },
   ),
   "group-by": inputs.groupByOption,
-  "dry-run": flag("check and plan requests, but send nothing"),
-  ...needing("dry-run", {
-    body: count("write the n-th request body of a dry run to standard output", { max: 1_000_000 }),
+  "dry-run": cli.flag("check and plan requests, but send nothing"),
+  ...cli.needing("dry-run", {
+    body: cli.count("write the n-th request body of a dry run to standard output", { max: 1_000_000 }),
   }),
-  ...inGroup("requests", {
-    "max-request-size": text("maximum size of a request; a larger group gets its own request", "size", {
+  ...cli.inGroup("requests", {
+    "max-request-size": cli.text("maximum size of a request; a larger group gets its own request", "size", {
       default: "32MiB",
     }),
-    "one-request": flag("fail if the input does not fit into one request"),
-    concurrency: withDefault(count("requests in flight", { max: 64 }), "1"),
-    compress: choice("compression of requests: gzip, zstd or none", ["none", "gzip", "zstd"], "form", {
+    "one-request": cli.flag("fail if the input does not fit into one request"),
+    concurrency: cli.withDefault(cli.count("requests in flight", { max: 64 }), "1"),
+    compress: cli.choice("compression of requests: gzip, zstd or none", ["none", "gzip", "zstd"], "form", {
       default: "none",
     }),
-    progress: choice("progress display: bar, lines, json or none", meterFormats, "form", {
+    progress: cli.choice("progress display: bar, lines, json or none", meterFormats, "form", {
       default: "bar on a terminal, lines in a build system, none elsewhere",
     }),
   }),
-  ...inGroup("rejects", {
-    "on-invalid": withDefault(
-      choice(
+  ...cli.inGroup("rejects", {
+    "on-invalid": cli.withDefault(
+      cli.choice(
         "stop: send nothing if a group is invalid; skip: write invalid groups to the rejects file, and send the others",
         stopOrSkip,
       ),
       "stop",
     ),
-    "on-refused": withDefault(
-      choice(
+    "on-refused": cli.withDefault(
+      cli.choice(
         "stop: end the run if the service refuses groups; skip: write the refused groups to the rejects file, if the service names them, and send the others",
         stopOrSkip,
       ),
@@ -74,38 +63,38 @@ const options = {
     ),
     rejects: inputs.rejectsOption,
   }),
-  ...inGroup("ledger", {
-    "resend-logged": flag("send logged groups again"),
+  ...cli.inGroup("ledger", {
+    "resend-logged": cli.flag("send logged groups again"),
     ledger: inputs.ledgerOption,
     "no-ledger": {
-      ...flag("do not record requests, so a rerun logs everything again"),
+      ...cli.flag("do not record requests, so a rerun logs everything again"),
       conflicts: {
         ledger: "--no-ledger uses no ledger",
         "require-ledger": "--no-ledger uses no ledger, but --require-ledger requires one",
       },
     },
-    "require-ledger": flag("fail if the ledger does not exist"),
-    "on-unknown": withDefault(
-      choice(
+    "require-ledger": cli.flag("fail if the ledger does not exist"),
+    "on-unknown": cli.withDefault(
+      cli.choice(
         "stop: end the run when the outcome of a request becomes unknown; resend: send each request with an unknown outcome again, including requests of earlier runs; leave: continue with the other requests",
         ["stop", "resend", "leave"],
       ),
       "stop",
     ),
   }),
-  ...inGroup("follow", {
+  ...cli.inGroup("follow", {
     follow: {
-      ...flag("keep reading a growing file until Ctrl-C (rollcall's format only)"),
+      ...cli.flag("keep reading a growing file until Ctrl-C (rollcall's format only)"),
       conflicts: {
         "dry-run": "a dry run needs a complete file",
         "one-request": "a growing file needs many requests",
         ...Object.fromEntries(wholeFileOptions.map((name) => [name, `--${name} needs a complete file`])),
       },
     },
-    ...needing("follow", {
-      every: withDefault(durationOption("send complete groups at least this often"), "30s"),
-      "group-size": count("number of trajectories in a complete group", { max: 1_000_000 }),
-      "group-idle": withDefault(
+    ...cli.needing("follow", {
+      every: cli.withDefault(durationOption("send complete groups at least this often"), "30s"),
+      "group-size": cli.count("number of trajectories in a complete group", { max: 1_000_000 }),
+      "group-idle": cli.withDefault(
         durationOption("treat a group as complete if it gets no new trajectory for this time"),
         "5m",
       ),
@@ -113,11 +102,11 @@ const options = {
   }),
   ...inputs.selectionOptions,
   ...inputs.formatOptions,
-  ...inGroup("formats", { receipt: inputs.receiptOption }),
+  ...cli.inGroup("formats", { receipt: inputs.receiptOption }),
   ...inputs.strictnessOptions,
 };
 
-export type LogOptions = Values<typeof args & typeof options>;
+export type LogOptions = cli.Values<typeof args & typeof options>;
 
 export const log = command({
   words: "log",

@@ -2,16 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { type ContentPart, type Media, type Turn, toTurns } from "../../calls/conversation.ts";
-import {
-  digitsAt,
-  findValue,
-  formatIndented,
-  itemsOf,
-  parseRawJson,
-  type RawJson,
-  textAt,
-  tryParseRawJson,
-} from "../../json/raw-json.ts";
+import * as raw from "../../json/raw-json.ts";
 import { errorStatus, isErrorText } from "../../rollouts/index/tool-errors.ts";
 import { cutText } from "../../text/sentences.ts";
 import type { Finding } from "../answers.ts";
@@ -24,13 +15,13 @@ import { ProblemList } from "./problems.tsx";
 export const useTrajectory = (json: string | undefined) => useMemo(() => parseTrajectory(json), [json]);
 
 const parseTrajectory = (json = "") => {
-  const value = tryParseRawJson(json);
+  const value = raw.tryParseRawJson(json);
   if (value?.kind !== "object") return undefined;
-  const items = itemsOf(findValue(value, "messages_and_choices"));
+  const items = raw.itemsOf(raw.findValue(value, "messages_and_choices"));
   return {
     turns: (from: number, to?: number) => toTurns(items.slice(0, to), from).map(foldThoughts),
     others: value.members.filter(({ key }) => key !== "messages_and_choices" && key !== "reward"),
-    indented: () => formatIndented(value),
+    indented: () => raw.formatIndented(value),
   };
 };
 
@@ -119,13 +110,13 @@ const contentOf = (part: ContentPart) => {
 const textOfPart = (part: ContentPart): string => {
   switch (part.kind) {
     case "said":
-      return formatIndented(part.value);
+      return raw.formatIndented(part.value);
     case "call":
       return `${part.name ?? "?"}\n${textOfParts(contentOf(part))}`;
     case "result":
       return textOfParts(part.parts);
     case "other":
-      return part.members.map(({ key, value }) => `${key}: ${formatIndented(value)}`).join("\n");
+      return part.members.map(({ key, value }) => `${key}: ${raw.formatIndented(value)}`).join("\n");
     case "media":
       return `${part.category}: ${part.url ?? part.name ?? part.format ?? "unknown kind"}`;
     default:
@@ -148,7 +139,7 @@ const isError = (parts: readonly ContentPart[] = []) => {
   return isErrorText(text) || members.some(({ key, value }) => isErrorMember(key, value));
 };
 
-const isErrorMember = (key: string, { json, text }: RawJson) =>
+const isErrorMember = (key: string, { json, text }: raw.RawJson) =>
   (key === "is_error" && json === "true") || (key === "status" && errorStatus.test(text));
 
 export const hasError = ({ parts }: Turn) =>
@@ -206,7 +197,7 @@ const Message = ({ turn, findings = [], isTinted = false, other, otherName }: Me
       <h3 class="who">
         <b>{role}</b>
         {name !== undefined && <span>{name}</span>}
-        {isSampled && <span>sampled{finish !== undefined && ` · ${formatIndented(finish)}`}</span>}
+        {isSampled && <span>sampled{finish !== undefined && ` · ${raw.formatIndented(finish)}`}</span>}
         {isEqual && <span class="same">equal to {otherName}</span>}
         {isAlone && <span class="same">no counterpart in {otherName}</span>}
         <span class="at">{position + 1}</span>
@@ -238,7 +229,7 @@ const splitThoughts = (part: ContentPart): readonly ContentPart[] => {
   let end = 0;
   const addText = (said: string) => {
     if (said.trim() === "" && text.trim() !== "") return;
-    parts.push({ kind: "said", value: parseRawJson(JSON.stringify(said)) });
+    parts.push({ kind: "said", value: raw.parseRawJson(JSON.stringify(said)) });
   };
   for (const { 0: whole, 2: inside, 3: before = "", index } of text.matchAll(thought)) {
     if (index > end) addText(text.slice(end, index));
@@ -296,8 +287,8 @@ const PartView = ({ part, tokens: all = [], lines, other }: PartProps) => {
         </div>
       );
     case "said": {
-      const json = tokens.length === 0 && /^\s*[{[]/.test(text) ? tryParseRawJson(text) : undefined;
-      if (json) return <LongText {...shown} text={formatIndented(json)} />;
+      const json = tokens.length === 0 && /^\s*[{[]/.test(text) ? raw.tryParseRawJson(text) : undefined;
+      if (json) return <LongText {...shown} text={raw.formatIndented(json)} />;
       return <LongText {...shown} tokens={tokens} {...(part.value.kind === "text" && { kind: "prose" })} />;
     }
     case "other":
@@ -329,10 +320,10 @@ type Token = { text: string; logprob: number };
 export const tokensOf = ({ choiceMembers }: Turn): readonly Token[] => {
   const logprobs = choiceMembers.find(({ key }) => key === "logprobs")?.value;
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-  return itemsOf(findValue(logprobs, "content")).flatMap((token) => {
-    const bytes = Uint8Array.from(itemsOf(findValue(token, "bytes")), (byte) => Number(byte.text));
-    const text = bytes.length > 0 ? decoder.decode(bytes, { stream: true }) : textAt(token, "token");
-    const logprob = digitsAt(token, "logprob");
+  return raw.itemsOf(raw.findValue(logprobs, "content")).flatMap((token) => {
+    const bytes = Uint8Array.from(raw.itemsOf(raw.findValue(token, "bytes")), (byte) => Number(byte.text));
+    const text = bytes.length > 0 ? decoder.decode(bytes, { stream: true }) : raw.textAt(token, "token");
+    const logprob = raw.digitsAt(token, "logprob");
     return !text || logprob === undefined ? [] : [{ text, logprob: Number(logprob) }];
   });
 };
