@@ -7,14 +7,7 @@ import { Failure, type Problem } from "../failure.ts";
 import { bomLength, isObject, type JsonObject, locateOffset } from "../json/json-bytes.ts";
 import { findFault } from "../json/reader.ts";
 import { findAt, readRoot, spanOf } from "../json/table.ts";
-import {
-  checkFileMode,
-  getErrorCode,
-  ignoreErrors,
-  makeFolder,
-  readRegularFile,
-  requireSafeOwnership,
-} from "../system/files.ts";
+import * as files from "../system/files.ts";
 import type { Host } from "../system/host.ts";
 import { folderUnknown, inaccessibleFile, invalidSettingsFile } from "./failures.ts";
 
@@ -56,17 +49,18 @@ const maxSavedIds = 10_000;
 
 /** Creates no folder, and never fails. */
 export const saveIds = (host: FolderHost, list: IdList, ids: readonly unknown[]) =>
-  ignoreErrors(() => {
+  files.ignoreErrors(() => {
     const folder = findDataFolder(host);
     if (folder === undefined) return;
-    requireSafeOwnership(folder);
+    files.requireSafeOwnership(folder);
     const saved = ids.filter((id) => typeof id === "string").slice(0, maxSavedIds);
     fs.writeFileSync(join(folder, `${list}.json`), JSON.stringify(saved), { mode: 0o600 });
   });
 
 export const readIds = (host: FolderHost, list: IdList) => {
   const folder = findDataFolder(host);
-  const ids: unknown = folder && ignoreErrors(() => JSON.parse(fs.readFileSync(join(folder, `${list}.json`), "utf8")));
+  const ids: unknown =
+    folder && files.ignoreErrors(() => JSON.parse(fs.readFileSync(join(folder, `${list}.json`), "utf8")));
   // A shell reads a candidate from each line, and a terminal obeys control characters.
   return Array.isArray(ids) ? ids.map(String).filter((id) => /^[^\s\p{C}]+$/u.test(id)) : [];
 };
@@ -77,7 +71,7 @@ export const canCreate = (path: string): boolean => {
     fs.accessSync(folder, fs.constants.W_OK | fs.constants.X_OK);
     return fs.statSync(folder).isDirectory();
   } catch (thrown) {
-    return getErrorCode(thrown) === "ENOENT" && folder !== path && canCreate(folder);
+    return files.getErrorCode(thrown) === "ENOENT" && folder !== path && canCreate(folder);
   }
 };
 
@@ -97,7 +91,8 @@ export const readSaved = (host: FolderHost, kind: SavedKind, warn?: (problem: Pr
   const file = findFolder(host, "settings") && findSettingsFile(host, kind);
   const bytes = file && readIfExists(file);
   if (!file || !bytes) return { members: {}, profiles: new Map(), where: () => ({}) };
-  for (const problem of [checkFileMode(file, "600"), checkFileMode(dirname(file), "700")]) if (problem) warn?.(problem);
+  for (const problem of [files.checkFileMode(file, "600"), files.checkFileMode(dirname(file), "700")])
+    if (problem) warn?.(problem);
   const toFailure: typeof invalidSettingsFile = (fault, at) => {
     const { target, previous } = locateTarget(file);
     // A process that was killed on a full disk leaves the complete old file.
@@ -116,11 +111,11 @@ export const readSaved = (host: FolderHost, kind: SavedKind, warn?: (problem: Pr
 const readIfExists = (file: string) => {
   try {
     fs.statSync(file);
-    requireSafeOwnership(file);
-    return readRegularFile(file);
+    files.requireSafeOwnership(file);
+    return files.readRegularFile(file);
   } catch (cause) {
     if (cause instanceof Failure) throw cause;
-    const code = getErrorCode(cause);
+    const code = files.getErrorCode(cause);
     if (code === "ENOENT" || code === "ENOTDIR") return undefined;
     throw inaccessibleFile("read", file, code, cause);
   }
@@ -158,8 +153,8 @@ export const changeSaved = async (
   const file = findSettingsFile(host, kind);
   const { waitForLock } = await import("../database/own-file.ts");
   try {
-    requireSafeOwnership(file);
-    makeFolder(dirname(file));
+    files.requireSafeOwnership(file);
+    files.makeFolder(dirname(file));
     fs.accessSync(dirname(file), fs.constants.W_OK);
     const about = { path: join(dirname(file), "settings.lock"), title: "the lock of the settings" };
     const lock = await waitForLock({ ...about, host, maxWaitMs });
@@ -177,7 +172,7 @@ export const changeSaved = async (
       lock.release();
     }
   } catch (cause) {
-    const code = getErrorCode(cause);
+    const code = files.getErrorCode(cause);
     if (cause instanceof Failure || code === "unknown") throw cause;
     throw inaccessibleFile("write", file, code, cause);
   }
@@ -222,7 +217,7 @@ const writeSaved = async (host: Host, file: string, document: JsonObject) => {
 
 const keepPrevious = ({ env }: Host, target: string, previous: string) => {
   // In a snap, conf writes in place, which changes a link too. Some file systems have no links.
-  if (!env.SNAP && ignoreErrors(() => [fs.linkSync(target, previous)])) return;
+  if (!env.SNAP && files.ignoreErrors(() => [fs.linkSync(target, previous)])) return;
   try {
     fs.copyFileSync(target, previous);
   } catch (cause) {
@@ -238,7 +233,7 @@ const readVariableFiles = (env: Host["env"]) =>
   Object.fromEntries(
     Object.entries(env).flatMap(([name, file = ""]) => {
       const variable = /^(ROLLCALL_\w+)_FILE$/i.exec(name)?.[1];
-      return variable ? [[variable, ignoreErrors(() => readSecretFile(file))]] : [];
+      return variable ? [[variable, files.ignoreErrors(() => readSecretFile(file))]] : [];
     }),
   );
 
@@ -263,8 +258,8 @@ export const readSavedSecrets = (host: FolderHost & Pick<Host, "env">) => ({
 
 const listSavedKeys = (host: FolderHost) => {
   const keys: string[] = [];
-  ignoreErrors(() => {
-    const text = readRegularFile(findSettingsFile(host, "credentials")).toString("utf8");
+  files.ignoreErrors(() => {
+    const text = files.readRegularFile(findSettingsFile(host, "credentials")).toString("utf8");
     JSON.parse(text.replace(/^\ufeff/, ""), (name, value) => {
       if (name === "key" && typeof value === "string") keys.push(value);
     });

@@ -1,17 +1,6 @@
 /** Composes the page of a traced call (interface 2.4). */
 
-import {
-  type CallCost,
-  findCallName,
-  findDurationMicros,
-  findModels,
-  findState,
-  listFieldNames,
-  readCosts,
-  readDollars,
-  readStatus,
-  withPrefix,
-} from "../../calls/call-facts.ts";
+import * as callFacts from "../../calls/call-facts.ts";
 import { type ContentPart, type Media, type Turn, toTurns } from "../../calls/conversation.ts";
 import { readConversation } from "../../calls/read-conversation.ts";
 import { readUsages, tokenKinds } from "../../calls/usage.ts";
@@ -32,7 +21,7 @@ export type CallViewOptions = Readonly<
 export function* callSections(call: raw.RawJson, options: CallViewOptions) {
   const prefix = options.vendorPrefix;
   const { inputs, output } = readConversation(call);
-  yield { title: `Call ${findCallName(call) ?? "without a name"}`, lines: listFacts(call, options) };
+  yield { title: `Call ${callFacts.findCallName(call) ?? "without a name"}`, lines: listFacts(call, options) };
   yield* toTreeSection("Exception", raw.findValue(call, "exception"), { maxBlockLines: maxExceptionLines });
   for (const [title, { items, rest }] of [["Inputs", inputs] as const, ["Output", output] as const]) {
     yield* items ? [{ title }] : toTreeSection(title, rest);
@@ -44,7 +33,7 @@ export function* callSections(call: raw.RawJson, options: CallViewOptions) {
   if (details.length > 0) yield { title: "Details", lines: details };
   yield* toTreeSection("Attributes", raw.findValue(call, "attributes"));
   yield* toTreeSection("Summary", findSummary(call, options));
-  const known = listFieldNames(prefix);
+  const known = callFacts.listFieldNames(prefix);
   const others = raw.withoutAbsent(call.members).filter(({ key }) => !known.includes(key));
   if (others.length > 0) yield* toTreeSection("Other", raw.toRawObject(others));
 }
@@ -66,17 +55,17 @@ const tones = { ok: "good", failed: "bad", running: "warning", deleted: "faint" 
 
 const listFacts = (call: raw.RawJson, options: CallViewOptions) => {
   const { vendorPrefix: prefix, costs, storageSize, totalStorageSize } = options;
-  const state = findState(call, prefix);
-  const status = readStatus(call, prefix);
+  const state = callFacts.findState(call, prefix);
+  const status = callFacts.readStatus(call, prefix);
   const isUsual = status === undefined || ["success", "error", "running"].includes(status);
   const reward = raw.findValue(call, "attributes", "reward");
   const hasReward = reward?.kind === "number" || reward?.kind === "word";
   const facts: Readonly<Record<string, readonly string[]>> = {
     reward: hasReward ? [roundFraction(raw.formatInline(reward))] : [],
-    duration: formatDuration(findDurationMicros(call)),
-    model: [findModels(call, prefix).join(", ")].filter(Boolean),
+    duration: formatDuration(callFacts.findDurationMicros(call)),
+    model: [callFacts.findModels(call, prefix).join(", ")].filter(Boolean),
     tokens: formatTokens(call),
-    cost: costs ? formatCosts(readCosts(call, prefix)) : [],
+    cost: costs ? formatCosts(callFacts.readCosts(call, prefix)) : [],
     size: storageSize ? [formatStorageSize(call, "storage_size_bytes")] : [],
     "total size": totalStorageSize ? [formatStorageSize(call, "total_storage_size_bytes")] : [],
   };
@@ -112,17 +101,17 @@ const formatTokens = (call: raw.RawJson) =>
     return model === undefined ? text : `${text}  ${model}`;
   });
 
-const formatCosts = (costs: readonly CallCost[]) => {
+const formatCosts = (costs: readonly callFacts.CallCost[]) => {
   if (costs.length === 0) return [notProvided];
   const lines = costs.map((cost) => `${formatCost(cost)}  ${cost.model}`);
-  const dollars = costs.flatMap((cost) => readDollars(cost) ?? []);
+  const dollars = costs.flatMap((cost) => callFacts.readDollars(cost) ?? []);
   if (costs.length === 1 || dollars.length < costs.length) return lines;
   return [...lines, `$${formatRounded(dollars.reduce(addDecimals, zero))} total`];
 };
 
 const notProvided = "not provided by the service";
 
-const formatCost = ({ unit, total, known, reason }: CallCost) => {
+const formatCost = ({ unit, total, known, reason }: callFacts.CallCost) => {
   const amount = formatRounded(total ?? known);
   const money = unit === "USD" ? `$${amount}` : `${amount} ${unit}`;
   if (total) return money;
@@ -152,7 +141,7 @@ const detailLabels = {
 
 const listFields = (call: raw.RawJson, labels: Readonly<Record<string, string>>, prefix: string) =>
   Object.entries(labels).flatMap(([field, label]) => {
-    return [...new Set([withPrefix(field, prefix), field])].flatMap((name) => {
+    return [...new Set([callFacts.withPrefix(field, prefix), field])].flatMap((name) => {
       const value = raw.findValue(call, name);
       return value ? [{ label, text: raw.formatInline(value) }] : [];
     });

@@ -10,14 +10,7 @@ import { invalidOptionValue } from "../../system/failures.ts";
 import { ledgerBusy } from "../ledger/failures.ts";
 import { openWrittenFiles } from "../ledger/prior-outcomes.ts";
 import { Delivery } from "./delivery.ts";
-import {
-  collectDedupKeys,
-  planResends,
-  readPriorOutcomes,
-  reportOtherAccounts,
-  reportPriorRuns,
-  setPriorOutcomes,
-} from "./earlier-requests.ts";
+import * as earlier from "./earlier-requests.ts";
 import { type GroupOutcomes, openGroupOutcomes } from "./group-outcomes.ts";
 import { markUnsent } from "./log-failures.ts";
 import { composeLogResult, type LogResult } from "./log-result.ts";
@@ -36,7 +29,7 @@ export const logDataset = async (dataset: Dataset, setup: LogSetup): Promise<Log
   try {
     await runLedger.open(destination);
     await runLedger.acquire();
-    await readPriorOutcomes(delivery);
+    await earlier.readPriorOutcomes(delivery);
     return await deliver(delivery);
   } catch (thrown) {
     if (!isFailure(thrown, "interrupted")) throw markUnsent(thrown);
@@ -78,7 +71,7 @@ const deliver = async (delivery: Delivery) => {
   if (!policy.dryRun)
     await delivery.rejects?.requireWritable(policy.onRefused === "skip" || invalid.length > 0, invalid);
   const errorsBefore = problems.errors;
-  await reportOtherAccounts(delivery);
+  await earlier.reportOtherAccounts(delivery);
   const requests = [...applyPriorOutcomes(delivery), ...planUnsent(delivery)];
   // With `--strict`, a warning of `planRequests` is an error.
   if (problems.errors > errorsBefore) throw invalidInput(problems, { isSending: true });
@@ -90,9 +83,9 @@ const applyPriorOutcomes = (delivery: Delivery) => {
   const { dataset, policy, events, outcomes, priorOutcomes } = delivery;
   const { problems } = dataset;
   const { ledgerArgs } = policy;
-  if (!priorOutcomes.isEmpty()) setPriorOutcomes(delivery, outcomes.groupsWith("not_sent"));
-  reportPriorRuns(delivery, () => true);
-  const { requests, impossible } = planResends(delivery);
+  if (!priorOutcomes.isEmpty()) earlier.setPriorOutcomes(delivery, outcomes.groupsWith("not_sent"));
+  earlier.reportPriorRuns(delivery, () => true);
+  const { requests, impossible } = earlier.planResends(delivery);
   for (const id of impossible) problems.report("resend-impossible", { id, ledgerArgs });
   const unresolvedCount = priorOutcomes.unknownEntries().length - requests.length;
   if (unresolvedCount > 0) {
@@ -120,7 +113,7 @@ const describePlan = async (delivery: Delivery, requests: readonly PlannedReques
   const { policy, runLedger, dedupKeys } = delivery;
   if (policy.writtenRequest !== undefined) await writeBody(delivery, requests, policy.writtenRequest);
   const planned = requests.map(({ groups, bytes, recorded }) => {
-    const key = recorded?.key ?? runLedger.findPlannedKey(collectDedupKeys(groups, dedupKeys));
+    const key = recorded?.key ?? runLedger.findPlannedKey(earlier.collectDedupKeys(groups, dedupKeys));
     return { groups: groups.length, bytes, key };
   });
   return composeLogResult(delivery, { planned });
@@ -166,8 +159,8 @@ const sendTaken = async (delivery: Delivery) => {
   while (delivery.takenGroups.length > 0 && !delivery.stopFailure()) {
     const taken = Uint32Array.from(delivery.takenGroups.splice(0)).sort();
     await runLedger.acquire();
-    await readPriorOutcomes(delivery);
-    setPriorOutcomes(delivery, taken);
+    await earlier.readPriorOutcomes(delivery);
+    earlier.setPriorOutcomes(delivery, taken);
     const groups = taken.filter((group) => outcomes.outcomeOf(group) === "not_sent");
     if (groups.length === 0) break;
     const leaseMs = await runLedger.readOtherLeaseMs();

@@ -1,31 +1,27 @@
 /** Defines options with sizes, durations, times and percentages. */
 import * as cli from "../../cli/kinds.ts";
 import { invalidOptionValue } from "../../system/failures.ts";
-import {
-  type InvalidText,
-  isInvalid,
-  parseAge,
-  parseCount,
-  parseDuration,
-  parsePercent,
-  parseTime,
-} from "../../text/units.ts";
+import * as units from "../../text/units.ts";
 
-export const unitOption = <Value>(about: string, placeholder: string, parse: (text: string) => Value | InvalidText) =>
+export const unitOption = <Value>(
+  about: string,
+  placeholder: string,
+  parse: (text: string) => Value | units.InvalidText,
+) =>
   cli.custom(about, placeholder, (word, option): Value => {
     const parsed = parse(word);
-    if (isInvalid(parsed)) throw invalidOptionValue(option, word, parsed.wanted);
+    if (units.isInvalid(parsed)) throw invalidOptionValue(option, word, parsed.wanted);
     return parsed;
   });
 
-export const durationOption = (about: string) => unitOption(about, "duration", parseDuration);
+export const durationOption = (about: string) => unitOption(about, "duration", units.parseDuration);
 
 /** For durations of days, which no timer measures. */
-export const ageOption = (about: string) => unitOption(about, "duration", parseAge);
+export const ageOption = (about: string) => unitOption(about, "duration", units.parseAge);
 
 export const timeOption = (about: string, placeholder = "time") =>
-  unitOption(about, placeholder, (text) => parseTime(text));
+  unitOption(about, placeholder, (text) => units.parseTime(text));
 
-export const countOption = (about: string, placeholder = "n") => unitOption(about, placeholder, parseCount);
+export const countOption = (about: string, placeholder = "n") => unitOption(about, placeholder, units.parseCount);
 
-export const percentOption = (about: string) => unitOption(about, "percent", parsePercent);
+export const percentOption = (about: string) => unitOption(about, "percent", units.parsePercent);

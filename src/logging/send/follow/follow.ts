@@ -11,13 +11,7 @@ import { inputChanged, invalidInput } from "../../../rollouts/rules/failures.ts"
 import type { Host } from "../../../system/host.ts";
 import { type Entry, findGroups } from "../../ledger/entries.ts";
 import { Delivery, graceMs } from "../delivery.ts";
-import {
-  planResends,
-  readPriorOutcomes,
-  reportOtherAccounts,
-  reportPriorRuns,
-  setPriorOutcomes,
-} from "../earlier-requests.ts";
+import * as earlier from "../earlier-requests.ts";
 import { fileNotFollowable } from "../failures.ts";
 import { openGroupOutcomes } from "../group-outcomes.ts";
 import { subtractRefused } from "../log-dataset.ts";
@@ -42,7 +36,7 @@ export const followFile = async (setup: FollowSetup) => {
   const { runLedger, dataset } = run.delivery;
   try {
     await runLedger.open(destination);
-    await readPriorOutcomes(run.delivery);
+    await earlier.readPriorOutcomes(run.delivery);
   } catch (thrown) {
     await runLedger.close();
     throw markUnsent(thrown);
@@ -161,7 +155,8 @@ class FollowRun {
       await this.#files.open();
       for (const file of this.#files.all) if (!(await this.#readLines(file, isLastPass))) break;
       if (isLastPass) return;
-      const isWaiting = this.#waitingWith("not_sent").length > 0 || planResends(this.delivery).requests.length > 0;
+      const isWaiting =
+        this.#waitingWith("not_sent").length > 0 || earlier.planResends(this.delivery).requests.length > 0;
       this.#waitingSince = isWaiting ? (this.#waitingSince ?? elapsed()) : undefined;
       if (this.#waitingSince !== undefined && elapsed() - this.#waitingSince >= everyMs) await this.#send();
       await sleep(waitMs, signal).catch(() => undefined);
@@ -229,7 +224,7 @@ class FollowRun {
       await finalizeGroup(dataset, group);
       outcomes.extendTo(group + 1);
       if (groups.isValid(group)) {
-        setPriorOutcomes(this.delivery, [group]);
+        earlier.setPriorOutcomes(this.delivery, [group]);
         const outcome = outcomes.outcomeOf(group);
         const canBeSent = outcome === "not_sent" && !isAfterError && !isStopped;
         if (canBeSent) this.#waitingSince ??= this.#host.elapsed();
@@ -246,9 +241,9 @@ class FollowRun {
   async #catchUp() {
     const { outcomes } = this.delivery;
     const isOpen = (group: number) => ["not_sent", "unknown"].includes(outcomes.outcomeOf(group));
-    await readPriorOutcomes(this.delivery);
+    await earlier.readPriorOutcomes(this.delivery);
     this.#waiting = this.#waiting.filter(isOpen);
-    setPriorOutcomes(this.delivery, this.#waiting);
+    earlier.setPriorOutcomes(this.delivery, this.#waiting);
     this.#waiting = this.#waiting.filter(isOpen);
   }
 
@@ -296,7 +291,7 @@ class FollowRun {
     const limit = delivery.bodyLimit();
     const plan = { envelope: delivery.envelope(), groups, limit: limit.bytes, areFull: true };
     const requests = cutRequests(dataset, plan).slice(0, isFull ? -1 : undefined);
-    const all = [...planResends(delivery).requests, ...requests];
+    const all = [...earlier.planResends(delivery).requests, ...requests];
     if (all.length === 0) return;
     reportOversizedRequests(dataset, { requests, limit });
     await sendRequests(delivery, all, isAfterSignal);
@@ -343,12 +338,12 @@ class FollowRun {
     const isUnread = isChanged || isFailure(stop, "file-not-followable");
     const hasUnfinishedLine = !isUnread && (await this.#files.reportUnfinished());
     if (open.length > 0) problems.report("incomplete-group", { groups: open.length });
-    reportPriorRuns(delivery, (at) => ["already_logged", "unknown"].includes(outcomes.outcomeOf(at)));
+    earlier.reportPriorRuns(delivery, (at) => ["already_logged", "unknown"].includes(outcomes.outcomeOf(at)));
     const isOfRun = (entry: Entry) => findGroups(entry.dedupKeys, dedupKeys.find).length > 0;
     const requests = priorOutcomes.unknownEntries().filter(isOfRun).length;
     const { length: groups } = this.#waitingWith("unknown");
     if (groups > 0) problems.report("unresolved-requests", { requests, groups, ledgerArgs });
-    await reportOtherAccounts(delivery);
+    await earlier.reportOtherAccounts(delivery);
     if (isReadable) await subtractRefused(delivery);
     return hasUnfinishedLine;
   }
