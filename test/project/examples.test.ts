@@ -31,6 +31,27 @@ const folderWith = (...names: readonly string[]): string => {
   return folder;
 };
 
+/** Runs a program next to a service of this process. */
+const runBeside = async (words: readonly string[], env: Readonly<Record<string, string>>, cwd = newFolder()) =>
+  await new Promise<{ stdout: string; stderr: string; status: unknown }>((done) => {
+    const [program = "", ...args] = words;
+    const all = { ...newHome(), PATH: pathWithRollcall(), PYTHONPATH: resolve("python"), ...env };
+    execFile(program, args, { cwd, env: all }, (error, stdout, stderr) =>
+      done({ stdout, stderr, status: error?.code ?? 0 }),
+    );
+  });
+
+const answer =
+  (body: string): RequestHandler =>
+  async (asked) => {
+    await asked.take();
+    asked.answer(200, { body });
+  };
+
+const refusal = refuse(422, { body: '{"detail":[]}' });
+
+const deployed = (service: { readonly url: string }) => ({ ROLLCALL_BASE_URL: service.url, ROLLCALL_TOKEN: "key" });
+
 describe.skipIf(!hasPython)("examples/training_loop.py", { tags: "slow" }, () => {
   const train = (folder: string, env?: Record<string, string>) =>
     runIn(folder, ["python3", resolve("examples/training_loop.py"), "."], env);
@@ -62,6 +83,20 @@ describe.skipIf(!hasPython)("examples/training_loop.py", { tags: "slow" }, () =>
     const ran = train(folder);
     expect(ran).toMatchObject({ status: 1, stderr: "not completely logged: step 1\n" });
     expect(ran.stdout).toMatch(/^step 1: .+\nstep 2: 20 groups logged\n$/);
+  });
+
+  const unlogged = { status: 1, stderr: "not completely logged: step 1\n" };
+
+  it.for<[end: string, deed: RequestHandler, first: RegExp, expected: object]>([
+    ["an answer {}", answer("{}"), /^step 1: 1 groups logged\n/, { status: 0, stderr: "" }],
+    ["a refusal", refusal, /^step 1: the service refused the request \(422\)\n/, unlogged],
+    ["a reset", takeAndReset, /^step 1: .* may or may not have been logged/, unlogged],
+  ])("logs the second step after %s for the first, and says so", async ([, deed, first, expected], context) => {
+    const service = await faultyService(context);
+    service.next(deed);
+    const ran = await runBeside(["python3", resolve("examples/training_loop.py")], deployed(service));
+    expect(ran).toMatchObject({ ...expected, stdout: expect.stringMatching(first) });
+    expect(ran.stdout).toMatch(/\nstep 2: 1 groups logged\n$/);
   });
 
   it("continues with the next step if rollcall is killed, and names the steps that are not logged", () => {
@@ -139,6 +174,18 @@ describe.skipIf(!hasShell("bash"))("examples/ci.yml", { tags: "slow" }, () => {
     }
     expect(readFileSync(join(folder, "summary.md"), "utf8")).toContain("No difference that this data can show");
   });
+
+  it.for<[end: string, deed: RequestHandler, status: number]>([
+    ["an answer {}", answer("{}"), 0],
+    ["a refusal", refusal, 6],
+    ["a reset", takeAndReset, 8],
+  ])("ends the step that logs with the exit code of rollcall after %s", async ([, deed, status], context) => {
+    const service = await faultyService(context);
+    service.next(deed);
+    const line = steps.find(({ run }) => run?.startsWith("rollcall log"))?.run ?? "";
+    const ran = await runBeside(["sh", "-c", line], deployed(service), folderWith("rollouts/a.jsonl"));
+    expect(ran).toMatchObject({ status });
+  });
 });
 
 describe.skipIf(!hasShell("bash"))("action.yml", { tags: "slow" }, () => {
@@ -201,15 +248,12 @@ describe.skipIf(!hasShell("bash"))("action.yml", { tags: "slow" }, () => {
 });
 
 /** Runs examples/pipe.sh, and returns its output, exit code and last error code. */
-const pipe = async (source: string, env: Readonly<Record<string, string>>, ...args: readonly string[]) =>
-  await new Promise<readonly [stdout: string, code: unknown, error: string]>((done) => {
-    const words = [resolve("examples/pipe.sh"), source, ...args];
-    const all = { ...newHome(), PATH: pathWithRollcall(), TMPDIR: newFolder(), ...env };
-    execFile("sh", words, { cwd: newFolder(), env: all }, (error, stdout, stderr) => {
-      expect(readdirSync(all.TMPDIR)).toEqual([]);
-      done([stdout, error?.code ?? 0, /"code":"(\w+)"/.exec(stderr)?.[1] ?? stderr]);
-    });
-  });
+const pipe = async (source: string, env: Readonly<Record<string, string>>, ...args: readonly string[]) => {
+  const TMPDIR = newFolder();
+  const ran = await runBeside(["sh", resolve("examples/pipe.sh"), source, ...args], { TMPDIR, ...env });
+  expect(readdirSync(TMPDIR)).toEqual([]);
+  return [ran.stdout, ran.status, /"code":"(\w+)"/.exec(ran.stderr)?.[1] ?? ran.stderr] as const;
+};
 
 describe("examples/pipe.sh", { tags: "slow" }, () => {
   const source = `gzip -c '${resolve(sample)}'`;
@@ -220,27 +264,19 @@ describe("examples/pipe.sh", { tags: "slow" }, () => {
     expect(stdout.trim().split("\n")).toHaveLength(80);
   });
 
-  const answer =
-    (body: string): RequestHandler =>
-    async (asked) => {
-      await asked.take();
-      asked.answer(200, { body });
-    };
-
   it.for<[end: string, deeds: readonly RequestHandler[], expected: readonly unknown[]]>([
     ["an answer {}", [answer("{}")], ["", 0, ""]],
     ["an answer that is no object", [answer('["call_ids"]')], ["", 0, ""]],
     ["an empty answer", [answer("")], ["", 0, ""]],
     ["ids", [answer('{"call_ids":["a","b"]}')], ["a\nb\n", 0, ""]],
-    ["a refusal", [refuse(422, { body: '{"detail":[]}' })], ["", 6, "refused"]],
+    ["a refusal", [refusal], ["", 6, "refused"]],
     ["ids and a refusal", [answer('{"call_ids":["a"]}'), refuse(422, { body: "{}" })], ["a\n", 7, "partial"]],
     ["a reset", [takeAndReset], ["", 8, "unknown_outcome"]],
   ])("prints the ids of the answers and keeps the exit code after %s", async ([, deeds, expected], context) => {
     const service = await faultyService(context);
     service.next(...deeds);
-    const env = { ROLLCALL_BASE_URL: service.url, ROLLCALL_TOKEN: "key" };
     const size = deeds.length > 1 ? ["--max-request-size", "1MB"] : [];
-    expect(await pipe(source, env, ...size, "--allow", "unreadable-response")).toEqual(expected);
+    expect(await pipe(source, deployed(service), ...size, "--allow", "unreadable-response")).toEqual(expected);
   });
 
   it("logs nothing if the source fails, also with --on-invalid skip", async () => {
