@@ -1,6 +1,6 @@
 /** The query in the page's URL, and the types of answers. In a query, `page`, `group` and `trajectory` count from 1. */
-import * as z from "zod/mini";
 import type { Failure } from "../failure.ts";
+import { isObject, type JsonObject, parseJson } from "../json/object.ts";
 import type { FactValues } from "../rollouts/facts/facts.ts";
 
 export const rowsPerPage = 100;
@@ -8,50 +8,56 @@ export const rowsPerPage = 100;
 /** The limit of `text` and `where`, in UTF-16 units. */
 export const maxSearchLength = 20_000;
 
-const SortKey = z.enum(["group", "size", "mean", "spread", "step", "tool errors", "trainable", "problems"]);
-export type SortKey = z.output<typeof SortKey>;
-
-const bounds = [z.number(), z.number()] as const;
+const sortKeys = ["group", "size", "mean", "spread", "step", "tool errors", "trainable", "problems"] as const;
+export type SortKey = (typeof sortKeys)[number];
 
 /** A range includes both numbers, unless `below` excludes the second number. */
-const Range = z.readonly(z.union([z.tuple(bounds), z.tuple([...bounds, z.literal("below")])]));
-export type Range = z.output<typeof Range>;
+export type Range = readonly [from: number, to: number, below?: "below"];
 
-const range = z.optional(Range);
-const text = z.optional(z.string());
-const ordinal = z.int().check(z.positive());
+const isText = (value: unknown) => typeof value === "string";
+const isFlag = (value: unknown) => typeof value === "boolean";
+const isTrue = (value: unknown): value is true => value === true;
+const isOrdinal = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) > 0;
+const isSortKey = (value: unknown): value is SortKey => sortKeys.some((key) => key === value);
+const isRange = (value: unknown): value is Range =>
+  Array.isArray(value) &&
+  value.slice(0, 2).every(Number.isFinite) &&
+  (value.length === 2 || (value.length === 3 && value[2] === "below"));
 
-const Query = z.object({
-  sort: z._default(SortKey, "group"),
-  descending: z._default(z.boolean(), false),
-  page: z._default(ordinal, 1),
-  reward: range,
-  mean: range,
-  spread: range,
-  trainable: z.optional(z.boolean()),
+const members = {
+  sort: isSortKey,
+  descending: isFlag,
+  page: isOrdinal,
+  reward: isRange,
+  mean: isRange,
+  spread: isRange,
+  trainable: isFlag,
   /** Selects groups with a trajectory whose last finish reason is `length`. */
-  truncated: z.optional(z.literal(true)),
+  truncated: isTrue,
   /** Selects groups that violate this rule. With `any`, selects groups that violate some rule. */
-  rule: text,
-  file: text,
+  rule: isText,
+  file: isText,
   /** A value of the step column. */
-  step: text,
-  text,
+  step: isText,
+  text: isText,
   /** A CEL expression, as for `--where`. */
-  where: text,
+  where: isText,
   /** The rule whose problems the page shows, or `any`. */
-  problems: text,
+  problems: isText,
   /** Shows the reading list. */
-  reading: z.optional(z.literal(true)),
+  reading: isTrue,
   /** Shows two runs, whose groups are the trajectories of a prompt in both. */
-  compare: z.optional(z.literal(true)),
+  compare: isTrue,
   /** The states of a prompt in both runs. */
-  from: text,
-  to: text,
-  group: z.optional(ordinal),
-  trajectory: z.optional(ordinal),
-});
-export type Query = Readonly<z.output<typeof Query>>;
+  from: isText,
+  to: isText,
+  group: isOrdinal,
+  trajectory: isOrdinal,
+};
+
+type Member<Check> = Check extends (value: unknown) => value is infer Value ? Value : never;
+type Members = { readonly [Name in keyof typeof members]?: Member<(typeof members)[Name]> | undefined };
+export type Query = Members & Readonly<{ sort: SortKey; descending: boolean; page: number }>;
 
 export const allGroups: Query = { sort: "group", descending: false, page: 1 };
 
@@ -61,12 +67,17 @@ const defaults = new Map<string, unknown>(Object.entries(allGroups));
 export const formatQuery = (query: Query) =>
   JSON.stringify(query, (key, value) => (defaults.get(key) === value ? undefined : value));
 
+const isQuery = (query: JsonObject): query is Query & JsonObject =>
+  Object.entries(members).every(([name, check]) => !(name in query) || check(query[name]));
+
+/** Ignores unknown members. */
 export const parseQuery = (json: string): Query | undefined => {
-  try {
-    return Query.safeParse(JSON.parse(json || "{}")).data;
-  } catch {
-    return undefined;
-  }
+  const { value } = parseJson(json || "{}") ?? {};
+  if (!isObject(value)) return undefined;
+  // Equal queries have equal JSON, so the order is that of `members`.
+  const known = Object.keys(members).flatMap((name) => (Object.hasOwn(value, name) ? [[name, value[name]]] : []));
+  const query: JsonObject = { ...allGroups, ...Object.fromEntries(known) };
+  return isQuery(query) ? query : undefined;
 };
 
 const innerViews = ["trajectory", "group", "problems", "reading", "compare"] as const;
@@ -166,6 +177,8 @@ export type Summary = Readonly<{
   runs: readonly string[];
   /** The column of the steps. */
   stepName: string;
+  /** The reward from which a trajectory is solved. */
+  pass: number;
   /** Excludes outliers of the rewards. */
   scale: RewardBounds;
   filteredOut: readonly { by: string; trajectories: number; groups: number }[];

@@ -17,7 +17,7 @@ export const openCharts = (groups: readonly GroupFacts[], scale: RewardBounds) =
   );
   const { dots, dotOf } = openDots(groups, scale);
   const bars = countRewards(groups, ranges);
-  const values = { step: describeValues(groups, "step", 2), file: describeValues(groups, "file", 2) };
+  const series = listSeries(groups).map((by) => ({ by, values: describeValues(groups, by) }));
   return (selected: readonly GroupFacts[] = groups): Charts => {
     const isWhole = selected === groups;
     const counts = isWhole ? bars : countRewards(selected, ranges);
@@ -27,14 +27,10 @@ export const openCharts = (groups: readonly GroupFacts[], scale: RewardBounds) =
       selected: isWhole ? null : describeParts(selected),
       rewards: ranges.map((range, at) => ({ range, count: counts[at] ?? 0, of: bars[at] ?? 0 })),
       dots: Array.from(groupsOf, ([{ mean, spread, of }, count]) => ({ mean, spread, groups: count, of })),
-      series: (["step", "file"] as const).flatMap((by) => {
-        const own = isWhole ? values[by] : describeValues(selected, by);
-        const listed = Array.from(values[by], ([value, slice]) => ({
-          value,
-          all: slice,
-          selected: own.get(value) ?? null,
-        }));
-        return listed.length === 0 ? [] : { by, of: listed.length, values: listed.slice(0, maxValues) };
+      series: series.map(({ by, values }) => {
+        const own = isWhole ? values : describeValues(selected, by);
+        const listed = Array.from(values, ([value, all]) => ({ value, all, selected: own.get(value) ?? null }));
+        return { by, of: listed.length, values: listed.slice(0, maxValues) };
       }),
     };
   };
@@ -57,8 +53,16 @@ export const describeParts = (parts: readonly GroupPart[]): Slice => {
   return { ...counts, ...values.describe(), spread: standardDeviation(values.sorted()) };
 };
 
+/** Returns the keys of which the groups have several values. */
+export const listSeries = (groups: readonly GroupFacts[]) => {
+  const [first] = groups;
+  const hasSteps = groups.some(({ step, parts }) => step !== first?.step || parts !== null);
+  const hasFiles = groups.some(({ file }) => file !== first?.file);
+  return [...(hasSteps ? ["step" as const] : []), ...(hasFiles ? ["file" as const] : [])];
+};
+
 /** In natural order. The parts without a value are last. */
-const describeValues = (groups: readonly GroupFacts[], by: "step" | "file", min = 1) => {
+const describeValues = (groups: readonly GroupFacts[], by: "step" | "file") => {
   const byValue = new Map<string | null, GroupPart[]>();
   for (const group of groups) {
     for (const part of (by === "step" && group.parts) || [group]) {
@@ -67,7 +71,6 @@ const describeValues = (groups: readonly GroupFacts[], by: "step" | "file", min 
       if (own.push(part) === 1) byValue.set(value, own);
     }
   }
-  if (byValue.size < min) return new Map<string | null, Slice>();
   const order = ([a]: [string | null, unknown], [b]: [string | null, unknown]) =>
     Number(a === null) - Number(b === null) || compareNaturally(a ?? "", b ?? "");
   return new Map(

@@ -19,7 +19,7 @@ export const openRuns = async (
 ): Promise<Store> => {
   if (!a || !b) throw new Error("a comparison needs two inputs");
   const { groupBy } = input.inputOptions;
-  const options = { pairBy: undefined, pass: 1, tries: [], signal };
+  const options = { pairBy: undefined, pass: input.pass, tries: [], signal };
   const { changes, pairing, reward, only_a, only_b, transitions } = await compareDatasets(a, b, options);
   const size = ({ means }: (typeof changes)[number]) => Math.abs(means?.difference ?? -1);
   const sorted = changes.toSorted((one, other) => size(other) - size(one));

@@ -16,6 +16,8 @@ import type { GroupContent } from "./answers.ts";
 export type ViewInput = Readonly<{
   dataset: Dataset;
   notes: readonly string[];
+  /** The reward from which a trajectory is solved. */
+  pass: number;
   /** The arguments of the `log` command that the page shows. */
   inputOptions: Readonly<{
     files: readonly string[];

@@ -11,12 +11,12 @@ import type { SearchQuery } from "../rollouts/dataset/select/search-groups.ts";
 import { formatKeyText } from "../rollouts/index/group-key.ts";
 import { describeSketch } from "../rollouts/index/sketch.ts";
 import { computeMoments } from "../rollouts/index/sums.ts";
-import { getFacts, type RolloutFact, readGroupFacts } from "../rollouts/stats/read-facts.ts";
+import { getFacts } from "../rollouts/stats/read-facts.ts";
 import { chooseReading } from "../rollouts/stats/reading-list.ts";
 import { Breaks } from "../system/breaks.ts";
 import { createAnswers } from "./answer-queries.ts";
 import type { Finding, GroupFacts, GroupPart, GroupReader, ReadingList, RewardBounds, Summary } from "./answers.ts";
-import { describeParts, openCharts } from "./charts.ts";
+import { describeParts, listSeries, openCharts } from "./charts.ts";
 import { openRuns } from "./compared-runs.ts";
 import { readGroupContent, type ViewInput } from "./group-content.ts";
 
@@ -26,7 +26,7 @@ export type ViewSession = Awaited<ReturnType<typeof openSession>>;
 
 /** @throws the signal's reason */
 export const openSession = async (input: ViewInput, signal: AbortSignal) => {
-  const { dataset, inputOptions, notes } = input;
+  const { dataset, inputOptions, notes, pass } = input;
   const { problems } = dataset;
   const { count } = dataset.groups;
   const groups = await listGroupFacts(dataset, signal);
@@ -38,21 +38,23 @@ export const openSession = async (input: ViewInput, signal: AbortSignal) => {
     if (own.push(rule) === 1) rules.set(group, own);
   }
   for (const facts of groups) facts.rules = rules.get(facts.group) ?? none;
-  const searches = openSearches(dataset, groups);
+  const searches = openSearches(dataset, groups, pass);
   const facts = summarizeDataset(dataset, groups);
-  const charts = openCharts(groups, facts.scale);
-  const series = charts().series.map(({ by }) => by);
+  let charts: ReturnType<typeof openCharts> | undefined;
   const { names: runs = [], read } = input.runs ?? {};
-  const summary = { ...facts, notes, runs, series, all: describeParts(groups) };
+  const summary = { ...facts, pass, notes, runs, series: listSeries(groups), all: describeParts(groups) };
   let reading: readonly ReadingList[] | undefined;
   const store: GroupReader<GroupFacts> = {
     count,
     groups,
     findings: { findings, counts: problems.counts },
     state: () => ({ progress: { phase: "read", done: count, of: count }, summary }),
-    charts,
+    charts: (selected) => {
+      charts ??= openCharts(groups, facts.scale);
+      return charts(selected);
+    },
     reading: async () => {
-      reading ??= chooseReading(dataset).map(({ trajectories, ...list }) => ({
+      reading ??= (await chooseReading(dataset, pass)).map(({ trajectories, ...list }) => ({
         ...list,
         trajectories: trajectories.map((read) => ({
           ...read,
@@ -98,12 +100,21 @@ const listGroupFacts = async (dataset: Dataset, signal: AbortSignal) => {
 };
 
 const describeGroup = (dataset: Dataset, group: number): GroupFacts => {
-  const facts = readGroupFacts(dataset, group);
-  const rewards = facts.map(({ reward }) => reward);
+  const { columns, walked } = getFacts(dataset);
+  const own = dataset.groups.isValid(group) ? dataset.groups.rowsOf(group) : [];
+  const uses = { calls: 0, errors: 0 };
+  const rows = own.map((row): Row => {
+    walked.forEachUse(row, (_, calls, errors) => {
+      uses.calls += calls;
+      uses.errors += errors;
+    });
+    const finishReason = walked.finishReasons.at(walked.finishReasonOf(row));
+    return { reward: columns.reward.at(row), by: walked.by.at(row), finishReason };
+  });
+  const rewards = rows.map(({ reward }) => reward);
   // `filter` returns arrays with unused capacity, about 100 MB for 100,000 groups.
   const isComplete = rewards.every(Number.isFinite);
   const { mean, deviation } = isComplete && rewards.length > 0 ? computeMoments(rewards) : unknownMoments;
-  const callsTools = facts.some(({ uses }) => uses.calls + uses.errors > 0);
   const untrainable = findUntrainableReason(dataset, group);
   const failures = dataset.groups.exceptionsOf(group);
   return {
@@ -116,20 +127,23 @@ const describeGroup = (dataset: Dataset, group: number): GroupFacts => {
     mean,
     spread: deviation,
     failures,
-    ...describeSteps(facts, { failures, untrainable }),
-    finish: formatFinishReasons(facts),
-    truncated: countTruncated(facts),
-    toolErrors: callsTools ? facts.reduce((sum, { uses }) => sum + uses.errors, 0) : null,
+    ...describeSteps(rows, { failures, untrainable }),
+    finish: formatFinishReasons(rows),
+    truncated: countTruncated(rows),
+    toolErrors: uses.calls + uses.errors > 0 ? uses.errors : null,
   };
 };
+
+/** `by` is the step as JSON. */
+type Row = Readonly<{ reward: number; by: string | undefined; finishReason: string | undefined }>;
 
 const unknownMoments = { mean: null, deviation: null };
 
 /** The exceptions count where the first trajectory does, as in `stats --by`. */
-const describeSteps = (facts: readonly RolloutFact[], { failures, untrainable }: StepFacts) => {
-  const steps = [...new Set(facts.map(({ by }) => by))];
+const describeSteps = (rows: readonly Row[], { failures, untrainable }: StepFacts) => {
+  const steps = [...new Set(rows.map(({ by }) => by))];
   const parts = steps.map((step, at): GroupPart => {
-    const own = facts.filter(({ by }) => by === step);
+    const own = rows.filter(({ by }) => by === step);
     const rewards = own.map(({ reward }) => reward).filter(Number.isFinite);
     const counts = { size: own.length, failures: at === 0 ? failures : 0, truncated: countTruncated(own) };
     return { step: formatKeyText(step), untrainable, rewards, ...counts };
@@ -139,16 +153,15 @@ const describeSteps = (facts: readonly RolloutFact[], { failures, untrainable }:
 
 type StepFacts = Pick<GroupPart, "failures" | "untrainable">;
 
-const countTruncated = (facts: readonly RolloutFact[]) =>
-  facts.filter(({ finishReason }) => finishReason === "length").length;
+const countTruncated = (rows: readonly Row[]) => rows.filter(({ finishReason }) => finishReason === "length").length;
 
 /** Formats as `6 stop, 2 length`, without the count if all trajectories have this reason. Null if none is known. */
-const formatFinishReasons = (facts: readonly RolloutFact[]) => {
+const formatFinishReasons = (rows: readonly Row[]) => {
   const counts = new Map<string, number>();
-  for (const { finishReason } of facts)
+  for (const { finishReason } of rows)
     if (finishReason !== undefined) counts.set(finishReason, (counts.get(finishReason) ?? 0) + 1);
   const sorted = [...counts].sort(([a, one], [b, two]) => two - one || (a < b ? -1 : 1));
-  const names = sorted.map(([name, count]) => (count === facts.length ? name : `${count} ${name}`));
+  const names = sorted.map(([name, count]) => (count === rows.length ? name : `${count} ${name}`));
   return names.length === 0 ? null : names.join(", ");
 };
 
@@ -167,7 +180,7 @@ const findUntrainableReason = (dataset: Dataset, group: number) => {
 const summarizeDataset = (
   dataset: Dataset,
   facts: readonly GroupFacts[],
-): Omit<Summary, "notes" | "runs" | "series" | "all"> => {
+): Omit<Summary, "pass" | "notes" | "runs" | "series" | "all"> => {
   const { groups, trajectories } = composeCheckResult(dataset);
   const inputNames = dataset.sources.map(({ name, originals }) => originals?.files[0] ?? name);
   const groupFiles = [...new Set(facts.map(({ file }) => file))];
@@ -206,13 +219,13 @@ const toFinding = (problem: Problem, subject: Subject): Finding => {
 
 const maxSearches = 4;
 
-const openSearches = (dataset: Dataset, groups: readonly GroupFacts[]) => {
+const openSearches = (dataset: Dataset, groups: readonly GroupFacts[], pass: number) => {
   const searches = new Map<string, ReturnType<typeof startSearch>>();
   return {
     async search({ text, where }: SearchQuery) {
       if (where !== undefined) await (await import("../rollouts/index/expression.ts")).parseFilter(where);
       const key = JSON.stringify([text, where]);
-      const search = searches.get(key) ?? startSearch(dataset, { text, where }, groups);
+      const search = searches.get(key) ?? startSearch(dataset, { text, where, pass }, groups);
       searches.delete(key);
       searches.set(key, search);
       const [oldest = ""] = searches.keys();
@@ -228,7 +241,11 @@ const openSearches = (dataset: Dataset, groups: readonly GroupFacts[]) => {
   };
 };
 
-const startSearch = (dataset: Dataset, sought: SearchQuery, groups: readonly GroupFacts[]) => {
+const startSearch = (
+  dataset: Dataset,
+  { pass, ...sought }: SearchQuery & Pick<Summary, "pass">,
+  groups: readonly GroupFacts[],
+) => {
   const ending = new AbortController();
   const found = new Set<number>();
   let read = () => ({ found, share: 0 });
@@ -242,7 +259,7 @@ const startSearch = (dataset: Dataset, sought: SearchQuery, groups: readonly Gro
   const onFound = (group: number) => found.add(group);
   const search = async () => {
     const { searchGroups } = await import("../rollouts/dataset/select/search-groups.ts");
-    await searchGroups(dataset, sought, { signal: ending.signal, onFound, onProgress, rewardsOf });
+    await searchGroups(dataset, sought, { signal: ending.signal, onFound, onProgress, pass, rewardsOf });
   };
   search().then(
     () => onProgress(1),

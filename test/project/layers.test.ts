@@ -39,7 +39,7 @@ const modules: Readonly<Record<string, Module>> = {
   mcp: { imports: "rollouts/rules", packages: "@modelcontextprotocol/sdk zod", uses: "files" },
   view: {
     imports: "calls rollouts/dataset rollouts/facts rollouts/index rollouts/rules rollouts/stats service/http-server",
-    packages: "hono preact zod",
+    packages: "hono preact",
     uses: "files",
     open: "answers group-content html-export open-viewer",
   },

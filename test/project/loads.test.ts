@@ -26,7 +26,7 @@ const loads: Readonly<Record<string, string>> = {
   [`check ${groups} --json`]: "commander",
   [`check ${groups} --json --where reward>0`]: "@marcbachmann/cel-js commander",
   [`convert ${groups} --out out.jsonl --json`]: "commander",
-  [`view ${groups} --html page.html --json`]: "commander zod",
+  [`view ${groups} --html page.html --json`]: "commander",
   "ledger status": "commander libsql",
   "ledger calls": "commander libsql",
   models: "commander undici",

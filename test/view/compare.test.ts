@@ -37,6 +37,17 @@ describe("the comparison of two runs on the page", () => {
     }
   });
 
+  it("takes --pass for the reward from which a trajectory is solved, also in the reading list and in expressions", async () => {
+    const page = await startView([...runs(), "--pass", "2"]);
+    await whenRead(page);
+    const { transitions }: RunComparison = JSON.parse((await page.ask("/api/compare", { compare: true })).body);
+    expect(transitions).toEqual([{ from: "never", to: "never", prompts: 4 }]);
+    expect((await page.ask("/api/reading")).body).not.toContain("sometimes solved");
+    await expect
+      .poll(async () => JSON.parse((await page.ask("/api/rows", { where: "solved" })).body))
+      .toMatchObject({ selected: 0, searched: { share: 1 } });
+  });
+
   it("is offered for two inputs only", async () => {
     const [a, b] = runs();
     const page = await startView([a, b, fileOf("c.jsonl", groupLine([1]))]);
@@ -58,6 +69,7 @@ describe.skipIf(chromium === undefined)("the comparison in a browser", { tags: "
         "sometimes\t0\t1\t1",
         "never\t0\t1\t0",
       ]);
+      await page.getByText("4 of 4 prompts").waitFor();
       await page.getByRole("link", { name: "1 prompt sometimes in a, never in b" }).click();
       await expect.poll(async () => await page.locator(".rows td.words").allInnerTexts()).toEqual(["mixed"]);
       await page.getByRole("link", { name: "mixed" }).click();

@@ -140,10 +140,10 @@ describe("the server of the page", () => {
     }
   });
 
-  it("serves a page of at most 210 kB without URLs of other sites", async () => {
+  it("serves a page of at most 200 kB without URLs of other sites", async () => {
     const page = await startView([groups]);
     const files = await Promise.all(["/", "/page.js", "/page.css"].map(async (path) => (await page.ask(path)).body));
-    expect(Buffer.byteLength(files.join(""))).toBeLessThan(210_000);
+    expect(Buffer.byteLength(files.join(""))).toBeLessThan(200_000);
     // Browsers do not request XML namespaces.
     const named = files.join("").match(/https?:\/\/[^\s"'`]+/g) ?? [];
     expect(named.filter((address) => !address.startsWith("http://www.w3.org/"))).toEqual([]);

@@ -63,7 +63,7 @@ const writePage = async (context: Context, typed: ViewOptions, file: string) => 
   if (failure) throw failure;
 };
 
-const measures = { hasSteps: true, hasPrompts: true };
+const measures = { hasSteps: true };
 
 /** `view` prints the URL after this time, so that an unreadable input can fail first. */
 const openDelayMs = 200;
@@ -125,7 +125,7 @@ const openInput = async (context: Context, typed: ViewOptions, onRead: OnRead): 
     const dataset = await readInputs(context, typed, needs);
     const notes = printInputNotes(context, dataset, typed);
     await printSkippedFiles(context, dataset);
-    return { dataset, notes, runs, inputOptions: toShownOptions(typed), hasChanged };
+    return { dataset, notes, pass: typed.pass, runs, inputOptions: toShownOptions(typed), hasChanged };
   };
 };
 

@@ -1,6 +1,8 @@
 /** Selects trajectories to read. A list says by what it selects, and judges nothing. */
 
 import { formatForDisplay as format } from "../../text/decimal.ts";
+import { ReadWindow } from "../dataset/group-bytes.ts";
+import { readPrompts } from "../dataset/prompts.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
 import { walkedIndexes } from "../facts/facts.ts";
 import { isSolved } from "../index/metrics.ts";
@@ -19,6 +21,7 @@ type Row = Trajectory & { readonly row: number };
 
 /** The first of the best and of the worst trajectories, and all of them. */
 type Group = Readonly<{ best: Row; worst: Row; rows: readonly Row[]; deviation: number }>;
+type PromptedGroup = Group & { readonly prompt: unknown };
 
 export interface ReadingList {
   readonly topic: "what got worse" | "what else to read";
@@ -37,13 +40,14 @@ interface Candidate {
   readonly trajectories: ReadingList["trajectories"];
 }
 
-/** Expects a dataset with facts. Leaves out empty lists. */
-export const chooseReading = (dataset: Dataset): readonly ReadingList[] => {
+/** Expects a dataset with facts. Leaves out empty lists. @throws Failure `input-changed` */
+export const chooseReading = async (dataset: Dataset, pass: number): Promise<readonly ReadingList[]> => {
   const facts = getFacts(dataset);
   const groups = listGroups(dataset, facts);
-  const others = [...listByFacts(facts, groups), listSometimesSolved(groups)];
+  const others = [...listByFacts(facts, groups), listSometimesSolved(groups, pass)];
+  const worse = listWorse(facts, await addPrompts(dataset, groups));
   const lists = [
-    ...listWorse(facts, groups).map((list) => ({ topic: "what got worse" as const, ...list })),
+    ...worse.map((list) => ({ topic: "what got worse" as const, ...list })),
     ...others.map((list) => ({ topic: "what else to read" as const, ...list })),
   ];
   return lists.filter(({ trajectories }) => trajectories.length > 0);
@@ -58,6 +62,17 @@ const listGroups = ({ groups }: Dataset, { columns }: Facts) =>
     const worst = others.find(({ reward }) => reward === others.at(-1)?.reward) ?? best;
     return best && worst ? { best, worst, rows, deviation: standardDeviation(rows.map(({ reward }) => reward)) } : [];
   }).flat();
+
+/** A group has one prompt, also if it is unknown. */
+const addPrompts = async (dataset: Dataset, groups: readonly Group[]) => {
+  const window = new ReadWindow();
+  const prompted: PromptedGroup[] = [];
+  for (const group of groups) {
+    const [digest] = await readPrompts(dataset, dataset.groups.firstOf(group.best.group), window);
+    prompted.push({ ...group, prompt: digest?.toString("latin1") ?? group.best.group });
+  }
+  return prompted;
+};
 
 const toList = (reason: string, selectedBy: string, candidates: Candidate[]): Omit<ReadingList, "topic"> => {
   const first = keepFirst(candidates).flatMap(({ trajectories }) => trajectories);
@@ -76,18 +91,14 @@ const compareRanks = (a: readonly number[], b: readonly number[]) => {
 
 const read = ({ group, trajectory, reward }: Row, why: string) => ({ group, trajectory, reward, why });
 
-const listWorse = ({ walked }: Facts, groups: readonly Group[]) => {
+const listWorse = ({ walked }: Facts, groups: readonly PromptedGroup[]) => {
   const bestOf = new Map<unknown, Row>();
-  /** A group has one prompt, also if it is unknown. */
-  const promptOf = ({ best }: Group) => walked.prompt.at(best.row) ?? best.group;
-  for (const group of groups) {
-    const best = bestOf.get(promptOf(group));
-    if (!best || group.best.reward > best.reward) bestOf.set(promptOf(group), group.best);
-  }
+  for (const { prompt, best } of groups)
+    if (best.reward > (bestOf.get(prompt)?.reward ?? Number.NEGATIVE_INFINITY)) bestOf.set(prompt, best);
   const fallen = new Map<unknown, Candidate>();
   const [cut, failed]: [Candidate[], Candidate[]] = [[], []];
   for (const group of groups) {
-    const prompt = promptOf(group);
+    const { prompt } = group;
     const best = bestOf.get(prompt) ?? group.best;
     const rank = [group.worst.reward - best.reward, group.best.reward];
     const known = fallen.get(prompt);
@@ -155,13 +166,13 @@ const listByFacts = ({ walked }: Facts, groups: readonly Group[]) => {
   ];
 };
 
-const listSometimesSolved = (groups: readonly Group[]) => {
+const listSometimesSolved = (groups: readonly Group[], pass: number) => {
   const candidates = groups.flatMap(({ best, worst, rows, deviation }) => {
-    const solved = rows.filter(({ reward }) => isSolved(reward)).length;
+    const solved = rows.filter(({ reward }) => isSolved(reward, pass)).length;
     const of = `of ${rows.length}, ${solved} solved`;
     const pair = [read(best, `best ${of}`), read(worst, `worst ${of}`)];
     return solved === 0 || solved === rows.length ? [] : { rank: [-deviation], trajectories: pair };
   });
-  const selectedBy = "some rewards ≥ 1, some below; by the standard deviation in the group, from the highest";
+  const selectedBy = `some rewards ≥ ${pass}, some below; by the standard deviation in the group, from the highest`;
   return toList("the best and the worst of a group that is sometimes solved", selectedBy, candidates);
 };

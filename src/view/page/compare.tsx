@@ -33,7 +33,7 @@ export const CompareView = ({ state, summary }: { state: PageState; summary: Sum
           "only in a, only in b": [only_a, only_b].map(formatCount).join(", "),
         }}
       />
-      <Transitions transitions={transitions} />
+      <Transitions transitions={transitions} pass={summary.pass} />
       <GroupTable state={state} />
     </section>
   );
@@ -48,13 +48,14 @@ const Difference = ({ difference, ci95 }: NonNullable<RunComparison["reward"]>) 
 
 const formatChange = (from: string, to: string) => `${from} in a, ${to} in b`;
 
-const Transitions = ({ transitions }: Pick<RunComparison, "transitions">) => {
+const Transitions = ({ transitions, pass }: Pick<RunComparison, "transitions"> & Pick<Summary, "pass">) => {
   const known = states.filter((state) => transitions.some(({ from, to }) => [from, to].includes(state)));
   const countOf = (a: string, b: string) => transitions.find(({ from, to }) => from === a && to === b)?.prompts ?? 0;
   return (
     <table class="matrix" aria-label="transitions">
       <caption class="quiet">
-        Prompts whose rollouts in a and in b are always, sometimes or never solved. Click a number.
+        Prompts whose rollouts in a and in b are always, sometimes or never solved (a reward of at least{" "}
+        {formatMeasure(pass)}). Click a number.
       </caption>
       <thead>
         <tr>

@@ -189,6 +189,7 @@ export const GroupTable = ({ state }: { state: PageState }) => {
   const box = useRef<HTMLDivElement>(null);
   const pages = Math.max(1, Math.ceil(selected / rowsPerPage));
   const { page, sort, descending } = query;
+  const noun = query.compare ? "prompt" : "group";
   const link = useLink();
   const { shown, hidden } = fitColumns(columnsOf(query, rows, state.summary), { by: sort, width: useWidth(box) });
   useLayoutEffect(() => box.current?.scrollTo({ top: 0 }), [formatQuery(query)]);
@@ -196,8 +197,8 @@ export const GroupTable = ({ state }: { state: PageState }) => {
     <section aria-label="groups">
       <div class="tools">
         <p class="count" role="status">
-          {answer && `${formatCount(selected)} of ${formatCount(of)} groups`}
-          {!answer && (error === undefined ? "reading…" : "no groups:")}
+          {answer && `${formatCount(selected)} of ${pluralizeCount(of, noun)}`}
+          {!answer && (error === undefined ? "reading…" : `no ${noun}s:`)}
           {searched !== null && searched.share < 1 && ` · searched ${formatPercent(searched.share, 1)}`}
           {error && <b class="trouble"> {error}</b>}
         </p>
@@ -227,7 +228,7 @@ export const GroupTable = ({ state }: { state: PageState }) => {
           isDescending={descending}
         />
         {answer?.selected === 0 && isSearched({ searched }) && (
-          <p class="quiet">no group matches the filters and the search</p>
+          <p class="quiet">no {noun} matches the filters and the search</p>
         )}
       </div>
       {pages > 1 && (
@@ -248,6 +249,7 @@ const SummaryFacts = ({ summary, selected }: { summary: Summary; selected: Slice
   const { files, fileCount, notes, runs, groups, trajectories, rules, all } = summary;
   const show = (cell: (slice: Slice) => ComponentChildren) => [
     cell(selected ?? all),
+    " ",
     <span class="all quiet" hidden={selected === null}>
       all: {cell(all)}
     </span>,

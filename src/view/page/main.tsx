@@ -1,7 +1,6 @@
 /** Draws the header, and the view that the query selects. */
 import { render } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import * as z from "zod/mini";
 import { formatPercent } from "../../text/units.ts";
 import { allGroups, formatQuery, type PageState, parentQuery, selectView } from "../answers.ts";
 import { CompareView } from "./compare.tsx";
@@ -111,8 +110,6 @@ const ReadingProgress = ({ state: { progress, written } }: { state: PageState })
   );
 };
 
-// The page's Content-Security-Policy forbids compiling code.
-z.config({ jitless: true });
 storeToken();
 // The browser does not reload the page for a new token in the hash.
 addEventListener("hashchange", () => storeToken() && location.reload());

@@ -23,7 +23,7 @@ const readGroup = (group: number, name = "group"): GroupData => parseElement(`${
 
 const openEmbeddedAnswers = ({ state, charts, findings, reading, rows, compared }: PageData) => {
   const selectedCharts = state.summary && openCharts(rows, state.summary.scale);
-  const { stepName = "step" } = state.summary ?? {};
+  const { stepName = "step", pass = 1 } = state.summary ?? {};
   let last: { key: string; found: Promise<ReadonlySet<number>> } | undefined;
   const store: GroupReader<GroupRow> = {
     count: state.summary?.groups.read ?? 0,
@@ -34,7 +34,7 @@ const openEmbeddedAnswers = ({ state, charts, findings, reading, rows, compared 
     reading: async () => reading,
     async search({ text, where }) {
       const key = JSON.stringify([text, where]);
-      if (last?.key !== key) last = { key, found: searchRows(rows, { text, where, stepName }) };
+      if (last?.key !== key) last = { key, found: searchRows(rows, { text, where, stepName, pass }) };
       return { found: await last.found, share: 1 };
     },
     readRow: async (row) => row,
@@ -59,7 +59,7 @@ const maxUnitsAtOnce = 2 ** 20;
 /** The page responds between groups. Nothing limits the time that an expression takes for a group. */
 const searchRows = async (
   rows: readonly GroupRow[],
-  { text, where, stepName }: Pick<Query, "text" | "where"> & Pick<Summary, "stepName">,
+  { text, where, stepName, pass }: Pick<Query, "text" | "where"> & Pick<Summary, "stepName" | "pass">,
 ) => {
   const found = new Set<number>();
   const isTrue = where === undefined ? undefined : parseFilter(where);
@@ -90,6 +90,7 @@ const searchRows = async (
         trajectories,
         facts,
         exceptions: exceptions.length,
+        pass,
         locate,
       });
       if (wanted.length > 0) found.add(group);

@@ -22,12 +22,12 @@ const maxBytesAtOnce = 2 ** 22;
 export const searchGroups = async (
   dataset: IndexedGroups,
   { text = "", where }: SearchQuery,
-  { signal, onFound, onProgress, rewardsOf }: SearchOptions,
+  { signal, onFound, onProgress, pass, rewardsOf }: SearchOptions,
 ) => {
   const { groups } = dataset;
   const { parts } = dataset.scan;
   if (text === "" && where === undefined) return;
-  const filterGroup = where === undefined ? undefined : openFilter(dataset, { where, signal, rewardsOf });
+  const filterGroup = where === undefined ? undefined : openFilter(dataset, { where, pass, signal, rewardsOf });
   const isWanted = async (group: number) =>
     filterGroup === undefined || (groups.isValid(group) && (await filterGroup(group)).wanted.length > 0);
   const hasText = openTextSearch(dataset, text);
