@@ -1,3 +1,4 @@
+/** Prints a row for each group or trajectory, for `stats --each`. */
 import type { toProblemDocument } from "../../failure.ts";
 import { toRawJson } from "../../json/raw-json.ts";
 import { printList } from "../../output/list.ts";
@@ -20,49 +21,41 @@ type RowOptions = OrderOptions &
     groupBy: readonly string[] | undefined;
   }>;
 type Row = Readonly<Record<string, unknown>>;
-type Warnings = readonly ReturnType<typeof toProblemDocument>[];
+type PrintedRows = Readonly<{
+  each: "group" | "trajectory";
+  warnings: readonly ReturnType<typeof toProblemDocument>[];
+}>;
 
-export const openRows = (each: "group" | "trajectory", options: RowOptions) =>
-  each === "group"
-    ? openList(options, "groups", groupColumns, stats.listGroupRows)
-    : openList(options, "trajectories", trajectoryColumns, stats.listTrajectoryRows);
-
-type RowLister = (
+/** @throws Failure `input-changed`; `invalid-option-value` for a name that is no column and no key of a row */
+export const printRows = async (
+  { screen, host: { signal } }: Context,
   dataset: Dataset,
-  options: stats.RowOptions,
-) => AsyncGenerator<{ readonly row: Row; readonly keys: ReadonlyMap<string, unknown> }>;
-
-const openList = (
   { sort, limit, pass, groupBy, ...selected }: RowOptions,
-  noun: string,
-  columns: readonly KeyColumn<Row>[],
-  listRows: RowLister,
+  { each, warnings }: PrintedRows,
 ) => {
+  const isByGroup = each === "group";
+  const columns = isByGroup ? groupColumns : trajectoryColumns;
   const sorted = new Set(sort.map((name) => name.replace(/^-/, "")));
   /** Keys of the input, such as a step. */
   const names = [...sorted].filter((name) => findColumn(name, columns) === undefined);
-  return {
-    /** @throws Failure `input-changed`; `invalid-option-value` for a name that is no column and no key of a row */
-    async print({ screen, host: { signal } }: Context, dataset: Dataset, warnings: Warnings) {
-      const all: Row[] = [];
-      const keysOf = new WeakMap<Row, ReadonlyMap<string, unknown>>();
-      const known = new Set<string>();
-      for await (const { row, keys } of listRows(dataset, { pass, groupBy, names, signal })) {
-        all.push(row);
-        if (names.length > 0) keysOf.set(row, keys);
-        for (const name of keys.keys()) known.add(name);
-      }
-      const keyColumns = names.flatMap((name) =>
-        known.has(name) || all.length === 0 ? [{ name, rank: 0, value: (row: Row) => keysOf.get(row)?.get(name) }] : [],
-      );
-      const order = parseOrder(sort, [...columns, ...keyColumns]);
-      const data = (await sortRows(all, order, signal)).slice(0, limit);
-      noteSelection(screen, { of: all, matching: all, shown: data }, noun);
-      if (screen.format === "table") noteNext(screen, selected, pass);
-      const wire = { document: toRawJson({ data, warnings, notes: screen.notices }), member: "data" };
-      await printList(screen, { columns: rankColumns(columns, order), rows: data, wire });
-    },
-  };
+  const all: Row[] = [];
+  const keysOf = new WeakMap<Row, ReadonlyMap<string, unknown>>();
+  const known = new Set<string>();
+  const listRows = isByGroup ? stats.listGroupRows : stats.listTrajectoryRows;
+  for await (const { row, keys } of listRows(dataset, { pass, groupBy, names, signal })) {
+    all.push(row);
+    if (names.length > 0) keysOf.set(row, keys);
+    for (const name of keys.keys()) known.add(name);
+  }
+  const keyColumns = names.flatMap((name) =>
+    known.has(name) || all.length === 0 ? [{ name, rank: 0, value: (row: Row) => keysOf.get(row)?.get(name) }] : [],
+  );
+  const order = parseOrder(sort, [...columns, ...keyColumns]);
+  const data = (await sortRows(all, order, signal)).slice(0, limit);
+  noteSelection(screen, { of: all, matching: all, shown: data }, isByGroup ? "groups" : "trajectories");
+  if (screen.format === "table") noteNext(screen, selected, pass);
+  const wire = { document: toRawJson({ data, warnings, notes: screen.notices }), member: "data" };
+  await printList(screen, { columns: rankColumns(columns, order), rows: data, wire });
 };
 
 /** Names the commands that show and keep such rows. */

@@ -1,3 +1,4 @@
+/** Runs `rollcall stats`. */
 import { toWarningDocuments } from "../../failure.ts";
 import { toRawJson } from "../../json/raw-json.ts";
 import { printDocument, printList, printObjects } from "../../output/list.ts";
@@ -15,21 +16,20 @@ import { noteWarnings, skipInvalidGroups } from "../../session/print-problems.ts
 import { readRollouts } from "../../session/read-rollouts.ts";
 import { pluralize } from "../../text/sentences.ts";
 import type { StatsCommandOptions } from "./command.ts";
-import { openRows } from "./each-row.ts";
+import { printRows } from "./each-row.ts";
 import type { SliceDocument, StatsDocument } from "./output.ts";
 import { markChanges, selectTableColumns, sliceColumns, toColumnValues } from "./slice-columns.ts";
 import { printStatsPage } from "./stats-page.ts";
 
 export const printStats = async (context: Context, typed: StatsCommandOptions) => {
   const { by, each } = typed;
-  const rows = each && openRows(each, typed);
-  if (!rows && by === undefined) requirePage(context.screen);
+  if (!each && by === undefined) requirePage(context.screen);
   const measures = { by: by === "file" ? undefined : by };
   const needs = { label: "reading", skipsDigests: true, measures, continuesAfterErrors: true };
   const dataset = await readRollouts(context, typed, needs);
   const result = composeCheckResult(dataset);
   const failure = skipInvalidGroups(context, result, { ...typed, input: "the input" });
-  if (rows) await rows.print(context, dataset, toWarningDocuments(result.problems));
+  if (each) await printRows(context, dataset, typed, { each, warnings: toWarningDocuments(result.problems) });
   else {
     const { pass, exceptionsAs } = typed;
     const { signal } = context.host;
@@ -76,22 +76,22 @@ const printResult = async (
   { whole, byValue }: DatasetStats,
   { by, typed, result: { unreadable, filteredOut, problems }, rewards }: PrintedFacts,
 ) => {
-  const natural = byValue.map(({ value, stats }): SliceDocument => ({ value: parseKeyText(value), ...stats }));
-  const { fields } = screen;
-  const isPage = by === undefined && (screen.format === "table" || screen.format === "tsv");
-  if (isPage && !fields) return await printStatsPage(screen, { whole, rewards });
-  const columns = sliceColumns(by, whole, markChanges(natural));
-  const slices = (await sortRows(natural, parseOrder(typed.sort, columns), host.signal)).slice(0, typed.limit);
-  if (by !== undefined) noteSelection(screen, { of: natural, matching: natural, shown: slices }, `values of ${by}`);
-  if (screen.format === "table" && by !== undefined && (fields ?? []).every((name) => findColumn(name, columns)))
+  const { fields, format } = screen;
+  if (by === undefined && !fields && (format === "table" || format === "tsv"))
+    return await printStatsPage(screen, { whole, rewards });
+  const all = byValue.map(({ value, stats }): SliceDocument => ({ value: parseKeyText(value), ...stats }));
+  const columns = sliceColumns(by, whole, markChanges(all));
+  const slices = (await sortRows(all, parseOrder(typed.sort, columns), host.signal)).slice(0, typed.limit);
+  if (by !== undefined) noteSelection(screen, { of: all, matching: all, shown: slices }, `values of ${by}`);
+  const areColumns = by !== undefined && (fields ?? []).every((name) => findColumn(name, columns));
+  if (areColumns && format === "table")
     return await printList(screen, {
       columns: selectTableColumns(columns, fields),
       rows: slices,
       wire: { document: toRawJson({ by: slices, notes: screen.notices }), member: "by" },
     });
-  const rows = by === undefined ? [{ value: null, ...whole }] : slices;
-  const isOfSlices = by !== undefined && fields?.every((name) => findColumn(name, columns));
-  if (!screen.isForProgram || isOfSlices) {
+  if (!screen.isForProgram || (fields && areColumns)) {
+    const rows = by === undefined ? [{ value: null, ...whole }] : slices;
     const values = rows.map((row) => toColumnValues(columns, row));
     const named = columns.map(({ name, heading = name, rank }) => ({ name, heading, rank }));
     return await printObjects(screen, { by: values, notes: screen.notices }, { member: "by", columns: named });
@@ -105,7 +105,7 @@ const printResult = async (
     notes: screen.notices,
     ...(fields &&
       toColumnValues(
-        columns.filter(({ hasKey = true }) => !hasKey),
+        columns.filter(({ hasKey }) => hasKey === false),
         { value: null, ...whole },
       )),
   });
