@@ -1,4 +1,5 @@
 /** Divides rewards into ranges. */
+import { formatForDisplay } from "../text/decimal.ts";
 
 const maxBars = 8;
 
@@ -13,7 +14,7 @@ export type RewardWeights = Readonly<{
 /** Returns at most eight ranges of rewards, or single rewards, with their numbers of trajectories. */
 export const computeBars = ({ weights, min, max, rangeStep }: RewardWeights) => {
   if (weights.length <= maxBars && rangeStep === 0)
-    return weights.map(({ value, count }) => ({ name: formatNumber(value, 6), count }));
+    return weights.map(({ value, count }) => ({ name: formatForDisplay(value), count }));
   const minStep = (max - min) / (maxBars - 2);
   const magnitude = 10 ** Math.floor(Math.log10(minStep));
   const decimalStep = ([1, 2, 2.5, 5].find((factor) => factor * magnitude >= minStep) ?? 10) * magnitude;
@@ -21,7 +22,7 @@ export const computeBars = ({ weights, min, max, rangeStep }: RewardWeights) => 
   const step = rangeStep > 0 ? Math.max(2 ** Math.ceil(Math.log2(minStep)), rangeStep) : decimalStep;
   const start = Math.floor(min / step) * step;
   // Large rewards with small differences need many digits.
-  const edge = (at: number) => formatNumber(start + at * step, 12);
+  const edge = (at: number) => String(Number((start + at * step).toPrecision(12)));
   const length = Math.max(1, Math.ceil((max - start) / step - 1e-9));
   // Rounding errors must not move a value on an edge to the lower bar.
   const barOf = (value: number) => Math.min(length - 1, Math.floor((value - start) / step + 1e-9));
@@ -29,9 +30,4 @@ export const computeBars = ({ weights, min, max, rangeStep }: RewardWeights) => 
     const count = weights.reduce((sum, weight) => sum + (barOf(weight.value) === at ? weight.count : 0), 0);
     return { name: `${edge(at)} – ${edge(at + 1)}`, count };
   });
-};
-
-const formatNumber = (value: number, digits = 4) => {
-  const short = Number(value.toPrecision(digits));
-  return Math.abs(short) >= 1e7 || (short !== 0 && Math.abs(short) < 1e-4) ? short.toExponential() : String(short);
 };
