@@ -100,7 +100,7 @@ export class Checker {
   readonly #index: number;
   readonly #readGroupKey: ReturnType<typeof openGroupKeyReader>;
   readonly #measure: Measurer | undefined;
-  readonly #inspection: Parameters<typeof inspectTrajectory>[4];
+  readonly #onWalked: Parameters<typeof inspectTrajectory>[5];
   readonly #locateElsewhere: ScanOptions["locate"];
   #block = emptyBlock;
   #value: CheckedValue = { table: json.emptyTable, node: 0, path: [] };
@@ -117,10 +117,7 @@ export class Checker {
     this.#measure = measure;
     this.#locateElsewhere = locate;
     const { walked } = result.parts.facts;
-    this.#inspection = {
-      hasMark: (start, end) => this.#block.reader.findTurnMark(start, end) < end,
-      onWalked: measure && walked && ((table, facts) => measure.addFacts(table, facts, walked)),
-    };
+    this.#onWalked = measure && walked && ((table, facts) => measure.addFacts(table, facts, walked));
   }
 
   check(block: Block, node: number, position?: number): void {
@@ -247,12 +244,16 @@ export class Checker {
     const end = json.nodeAfter(table, list);
     for (let node = list + nodeSize; node < end; node = json.nodeAfter(table, node)) {
       if (kindAt(table, node) !== Kind.object) areObjects = false;
-      else if (inspectTrajectory(table, node, this.#factsAt(count), this.#report, this.#inspection)) count++;
+      else if (this.#inspect(table, node, count)) count++;
       else areTyped = false;
       if (count > maxTrajectories) this.#refuse();
     }
     if (!areObjects) checkElements(table, list, { kind: Kind.object, field: "trajectories" }, this.#report);
     return areObjects && areTyped ? count : noFacts;
+  }
+
+  #inspect(table: JsonTable, node: number, position: number) {
+    return inspectTrajectory(table, node, this.#factsAt(position), this.#report, this.#block.reader, this.#onWalked);
   }
 
   /** Bounds the memory of the index. @throws Failure `invalid-input` */
@@ -276,7 +277,7 @@ export class Checker {
   #checkTrajectory(value: CheckedValue): void {
     const { table, node } = value;
     const facts = this.#factsAt(0);
-    inspectTrajectory(table, node, facts, this.#report, this.#inspection);
+    this.#inspect(table, node, 0);
     this.#reportSecrets();
     const key = this.#readGroupKey(value, this.#report);
     const isValid = !this.#isInvalid;

@@ -143,7 +143,7 @@ const ignore = () => undefined;
 export const measureTrajectory = ({ table, node }: json.JsonValue): JsonObject => {
   const into = new FactColumns();
   const onWalked = (_: JsonTable, facts: TrajectoryFacts) => addFacts(table, facts, into);
-  inspectTrajectory(table, node, createTrajectoryFacts(), ignore, { onWalked });
+  inspectTrajectory(table, node, createTrajectoryFacts(), ignore, undefined, onWalked);
   const row = { reward: 0, mean: 0, isSolved: false, ...into.at(0) };
   return mapFacts(counts, ({ read }) => read(row));
 };

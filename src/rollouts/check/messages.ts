@@ -1,7 +1,7 @@
 /** Walks messages, for rules and facts. */
 
 import { isObject } from "../../json/json-bytes.ts";
-import { nodeSize } from "../../json/reader.ts";
+import { type JsonReader, nodeSize } from "../../json/reader.ts";
 import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, Shape } from "../../json/shape.ts";
 import type { JsonTable } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
@@ -86,16 +86,16 @@ export const findChoiceMessage = ({ table, node }: json.JsonValue): json.JsonVal
   return isChoice ? { table, node: messageShape.at(table, slots.message) } : undefined;
 };
 
-/** Returns false if no mark of a chat template is between two bytes of the table. */
-export type MarkFinder = (start: number, end: number) => boolean;
+/** Reads the text of the table. */
+export type MarkReader = Pick<JsonReader, "findTurnMark">;
 
-/** @param hasMark default: marks are not reported */
+/** @param reader default: marks are not reported */
 export const inspectMessages = (
   table: JsonTable,
   list: number,
   facts: MessageFacts,
   report: RuleReporter,
-  hasMark?: MarkFinder,
+  reader?: MarkReader,
 ) => {
   let areObjects = json.countNumbers(table, list) === 0;
   resetFacts(facts);
@@ -138,7 +138,7 @@ export const inspectMessages = (
     const isSampled = facts.isMeasured && (isChoice || (roleIndex === assistant && facts.choices === 0));
     if (isSampled) countTurn(table, shape, facts);
     if (isSampled && hasLogprobs) scores.push(score);
-    if (hasMark && (isChoice || roleIndex === assistant)) mayHaveMarks ||= isMarked(table, hasMark);
+    if (reader && (isChoice || roleIndex === assistant)) mayHaveMarks ||= isMarked(table, reader);
     if (roleIndex === assistant) facts.hasAssistantTurn = true;
     else if (roleIndex === user && !hasTask) {
       hasTask = true;
@@ -155,7 +155,7 @@ export const inspectMessages = (
     addToolCalls(table, messageShape.at(table, slots.tool_calls), facts, maker);
     if (isSampled) countArguments(table, messageShape.at(table, slots.tool_calls), facts);
   }
-  if (hasMark) reportMarks(table, list, facts, report, hasMark);
+  if (reader) reportMarks(table, list, facts, report, reader);
   if (!areObjects) checkElements(table, list, { kind: Kind.object, rule: "message-type" }, report);
 };
 
@@ -165,11 +165,11 @@ const minMarkedBytes = 12;
 let mayHaveMarks = false;
 
 /** True if the content of the message that `messageShape` has read may have a mark. */
-const isMarked = (table: JsonTable, hasMark: MarkFinder) => {
+const isMarked = (table: JsonTable, reader: MarkReader) => {
   const content = messageShape.at(table, slots.content);
   const start = json.startOf(table, content);
   const stop = json.endOf(table, content);
-  return content > 0 && stop - start >= minMarkedBytes && hasMark(start, stop);
+  return content > 0 && stop - start >= minMarkedBytes && reader.findTurnMark(start, stop) < stop;
 };
 
 /** Walks again, so that V8 does not recompile the first walk at the first mark. */
@@ -178,7 +178,7 @@ const reportMarks = (
   list: number,
   { choices }: MessageFacts,
   report: RuleReporter,
-  hasMark: MarkFinder,
+  reader: MarkReader,
 ) => {
   if (!mayHaveMarks) return;
   mayHaveMarks = false;
@@ -188,7 +188,7 @@ const reportMarks = (
     if (isChoice) messageShape.read(table, messageShape.at(table, slots.message));
     // Without choices, each message of the assistant counts as sampled.
     const isSampled = isChoice || (roleIndex === assistant && choices === 0);
-    if (isSampled && isMarked(table, hasMark)) reportMark(table, messageShape.at(table, slots.content), report);
+    if (isSampled && isMarked(table, reader)) reportMark(table, messageShape.at(table, slots.content), report);
   }
 };
 

@@ -5,7 +5,7 @@ import { type JsonReader, nodeSize } from "../../json/reader.ts";
 import { Kind, kindAt, mapMembers, Shape } from "../../json/shape.ts";
 import * as json from "../../json/table.ts";
 import { digestBytes } from "../index/digests.ts";
-import { createMessageFacts, type MessageFacts, type TrajectoryFacts } from "../index/trajectory-facts.ts";
+import { createTrajectoryFacts, type MessageFacts, type TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { splitTemplate } from "../messages/chat-marks.ts";
 import { recorderKey } from "../messages/recorder-keys.ts";
 import { inspectMessages } from "./messages.ts";
@@ -22,12 +22,13 @@ export const findPrompt = (table: json.JsonTable, { list, promptEnd }: Prompt): 
   promptEnd > 0 ? { start: json.startOf(table, list + nodeSize), end: promptEnd } : undefined;
 
 /** Finds the prompt of a trajectory of any shape. */
-export const findPromptOf = (trajectory: json.JsonValue): Prompt & MessageFacts => {
+export const findPromptOf = (trajectory: json.JsonValue): TrajectoryFacts => {
   const messages = json.memberAt(trajectory, "messages_and_choices");
-  const facts = createMessageFacts();
-  if (!messages || kindAt(messages.table, messages.node) !== Kind.array) return { list: 0, ...facts };
+  const facts = createTrajectoryFacts();
+  if (!messages || kindAt(messages.table, messages.node) !== Kind.array) return facts;
+  facts.list = messages.node;
   inspectMessages(messages.table, messages.node, facts, () => undefined);
-  return { list: messages.node, ...facts };
+  return facts;
 };
 
 /** What remains of the marks in a prompt that was decoded without special tokens, such as verl's. */

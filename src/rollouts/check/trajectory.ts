@@ -8,10 +8,10 @@ import * as json from "../../json/table.ts";
 import { isDateTime } from "../../text/units.ts";
 import { isCalculated, trainingBits } from "../index/metrics.ts";
 import { stepHolders } from "../index/step-columns.ts";
-import { createMessageFacts, noMetrics, type TrajectoryFacts } from "../index/trajectory-facts.ts";
+import { createTrajectoryFacts, noMetrics, type TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { shortenName } from "../rules/positions.ts";
 import type { RuleReporter } from "../rules/rules.ts";
-import { inspectMessages, type MarkFinder } from "./messages.ts";
+import { inspectMessages, type MarkReader } from "./messages.ts";
 import { hashSteps, hasStepKey } from "./policy-steps.ts";
 import { inspectToolCalls } from "./tool-calls.ts";
 import type { Check } from "./types.ts";
@@ -106,19 +106,17 @@ export const listCustomKeys = (value: unknown): readonly string[] => {
   return [...listKeys(value).filter((key) => !known.has(key)), ...metadata];
 };
 
-interface InspectOptions {
-  /** Default: marks are not reported. */
-  readonly hasMark?: MarkFinder;
-  /** Called while `toolCalls` and `scores` are those of the trajectory. */
-  readonly onWalked?: ((table: JsonTable, facts: TrajectoryFacts) => void) | undefined;
-}
-
+/**
+ * @param reader default: marks are not reported
+ * @param onWalked called while `toolCalls` and `scores` are those of the trajectory
+ */
 export const inspectTrajectory = (
   table: JsonTable,
   node: number,
   facts: TrajectoryFacts,
   report: RuleReporter,
-  { hasMark, onWalked }: InspectOptions = {},
+  reader?: MarkReader,
+  onWalked?: (table: JsonTable, facts: TrajectoryFacts) => void,
 ): boolean => {
   if (!trajectoryType.check(table, node, report)) return false;
   facts.node = node;
@@ -132,7 +130,7 @@ export const inspectTrajectory = (
   const list = shape.at(table, slots.messages_and_choices);
   facts.list = list;
   facts.isMeasured = onWalked !== undefined;
-  inspectMessages(table, list, facts, report, hasMark);
+  inspectMessages(table, list, facts, report, reader);
   if (facts.cutNode > 0) report("truncated-trajectory", undefined, facts.cutNode);
   const { choices, choicesWithLogprobs, hasAssistantTurn, callsTools } = facts;
   inspectToolCalls(table, offered, report);
@@ -206,7 +204,8 @@ const inspectHistories = (table: JsonTable, list: number, report: RuleReporter) 
   for (let node = list + nodeSize; node < end; node = json.nodeAfter(table, node)) {
     if (kindAt(table, node) !== Kind.object) continue;
     const messagesNode = json.findMemberNode(table, node, "messages_and_choices") ?? 0;
-    if (kindOf(table, messagesNode) === Kind.array) inspectMessages(table, messagesNode, createMessageFacts(), report);
+    if (kindOf(table, messagesNode) === Kind.array)
+      inspectMessages(table, messagesNode, createTrajectoryFacts(), report);
     else report("history-type", { found: describeValue(table, node) }, node);
   }
 };

@@ -9,7 +9,7 @@ export const createSketch = () => ({
   min: Number.POSITIVE_INFINITY,
   max: Number.NEGATIVE_INFINITY,
   isRounded: false,
-  values: new Map<number, number>(),
+  values: new Map<number, { count: number }>(),
 });
 
 export type Sketch = ReturnType<typeof createSketch>;
@@ -26,7 +26,9 @@ export const addToSketch = (sketch: Sketch, given: number) => {
 const addCount = (sketch: Sketch, value: number, count: number) => {
   const { values, isRounded } = sketch;
   const key = isRounded ? roundValue(value) : value;
-  values.set(key, (values.get(key) ?? 0) + count);
+  const known = values.get(key);
+  if (known) known.count += count;
+  else values.set(key, { count });
   if (!isRounded && values.size > maxExactValues) roundValues(sketch);
 };
 
@@ -34,7 +36,7 @@ const roundValues = (sketch: Sketch) => {
   const exact = [...sketch.values];
   sketch.values.clear();
   sketch.isRounded = true;
-  for (const [value, count] of exact) addCount(sketch, value, count);
+  for (const [value, { count }] of exact) addCount(sketch, value, count);
 };
 
 const double = new DataView(new ArrayBuffer(8));
@@ -59,14 +61,14 @@ export const mergeSketch = (into: Sketch, from: Sketch) => {
   into.min = Math.min(into.min, from.min);
   into.max = Math.max(into.max, from.max);
   if (from.isRounded && !into.isRounded) roundValues(into);
-  for (const [value, count] of from.values) addCount(into, value, count);
+  for (const [value, { count }] of from.values) addCount(into, value, count);
 };
 
 type Weight = Readonly<{ value: number; count: number }>;
 
 /** Sorts by value. Limits rounded values to `min` and `max`. */
 export const toWeights = ({ values, min, max }: Sketch): readonly Weight[] =>
-  Array.from(values, ([value, count]) => ({ value: Math.min(max, Math.max(min, value)), count })).sort(
+  Array.from(values, ([value, { count }]) => ({ value: Math.min(max, Math.max(min, value)), count })).sort(
     (a, b) => a.value - b.value,
   );
 

@@ -45,21 +45,6 @@ export interface TrajectoryFacts extends MessageFacts {
   metrics: Float64Array;
 }
 
-export const createMessageFacts = (): MessageFacts => ({
-  choices: 0,
-  choicesWithLogprobs: 0,
-  hasAssistantTurn: false,
-  callsTools: false,
-  firstTurn: 0,
-  promptEnd: 0,
-  hasGreeting: false,
-  lastChoice: 0,
-  cutNode: 0,
-  finishReason: undefined,
-  walked: new Int32Array(walkedNames.length),
-  isMeasured: false,
-});
-
 export const noMetrics: readonly string[] = [];
 const noValues = new Float64Array();
 
@@ -76,5 +61,16 @@ export const createTrajectoryFacts = (): TrajectoryFacts => ({
   fingerprint: Number.NaN,
   metricNames: noMetrics,
   metrics: noValues,
-  ...createMessageFacts(),
+  choices: 0,
+  choicesWithLogprobs: 0,
+  hasAssistantTurn: false,
+  callsTools: false,
+  firstTurn: 0,
+  promptEnd: 0,
+  hasGreeting: false,
+  lastChoice: 0,
+  cutNode: 0,
+  finishReason: undefined,
+  walked: new Int32Array(walkedNames.length),
+  isMeasured: false,
 });
