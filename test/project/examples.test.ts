@@ -288,3 +288,15 @@ describe("examples/pipe.sh", { tags: "slow" }, () => {
     }
   });
 });
+
+describe("the workflows in .github/", () => {
+  it("pin each action by its digest, and a file proposes updates of the pins", () => {
+    const folder = ".github/workflows";
+    const texts = readdirSync(folder).map((name) => readFileSync(join(folder, name), "utf8"));
+    const actions = texts.flatMap((text) => Array.from(text.matchAll(/uses: (\S+)/g), ([, action]) => action));
+    expect(actions).toContainEqual(expect.stringMatching(/^actions\/checkout@/));
+    expect(actions.filter((action) => !/@[\da-f]{40}$/.test(action ?? ""))).toEqual([]);
+    const { updates } = parse(readFileSync(".github/dependabot.yml", "utf8"));
+    expect(updates).toEqual([expect.objectContaining({ "package-ecosystem": "github-actions", directory: "/" })]);
+  });
+});
