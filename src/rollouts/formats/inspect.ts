@@ -17,6 +17,7 @@ import {
   readPath,
 } from "./build-trajectory.ts";
 import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
+import { findEvents, idOf, leaveOutRepeats, modelEvents } from "./inspect-events.ts";
 
 export const inspect: Format = {
   name: "inspect",
@@ -231,6 +232,7 @@ const convertMetadata = (sample: Value, log: Value | undefined, scores: Scores, 
 const readMessages = (run: FormatRun, sample: Value) => {
   const messages = sample.requireItems("messages");
   const events = modelEvents(findEvents(sample));
+  leaveOutRepeats(run, sample, events);
   const attachments = openAttachments(sample);
   const choiceOf = openChoices(attachments, [...events.map((event) => event.get("output")), sample.get("output")]);
   const toTurn = (message: Value) => {
@@ -250,13 +252,6 @@ const readMessages = (run: FormatRun, sample: Value) => {
   };
   return { turns: messages.map(toTurn), tools: findTools(attachments, events, new Set(messages.map(idOf))) };
 };
-
-const findEvents = (sample: Value) => (sample.get("events") ?? sample.get("transcript", "events"))?.items() ?? [];
-
-const idOf = (message: Value | undefined) => message?.textAt("id");
-
-const modelEvents = (events: readonly Value[]): readonly Value[] =>
-  events.flatMap((event) => (event.textAt("event") === "model" ? event : modelEvents(event.items("events"))));
 
 /** Finds the choice of a message by message id. Without an id, compares content and tool calls. */
 const openChoices = ({ follow }: Attachments, outputs: readonly (Value | undefined)[]) => {

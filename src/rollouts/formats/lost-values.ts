@@ -2,6 +2,7 @@
 import { type Json, visitValues } from "../messages/output-json.ts";
 import type { Value } from "../messages/value.ts";
 import type { Rollout, SourceRecord } from "./format.ts";
+import { findRepeatedTexts, minRepeatedBytes } from "./repeated-values.ts";
 
 /** A path without indexes (`votes[].judge`), and the lost values at this path. */
 interface LostPath {
@@ -22,14 +23,14 @@ const tokenIds = /(?:^|\.)(?:\w*token_ids|mask|(?:tokens|masks)(?=\[))(?:\[\])*$
 
 export class LostValues {
   readonly #root = createPath();
-  /** The ids of values that the output has, or that repeat such values. */
-  readonly #kept = new Set<number>();
-  readonly #add = ({ id }: Value) => void this.#kept.add(id);
+  /** Values that the output has, or that repeat such values, by their ids. */
+  readonly #kept = new Map<number, Value>();
+  readonly #add = (value: Value) => void this.#kept.set(value.id, value);
   /** Several records can refer to one document, which counts once. */
   readonly #documents = new Set<string>();
 
   leaveOut(value: Value, _reason: string, isRepeated = false) {
-    if (isRepeated) this.#kept.add(value.id);
+    if (isRepeated) this.#add(value);
   }
 
   addRepeated(json: Json | undefined) {
@@ -41,17 +42,24 @@ export class LostValues {
     // An error or another record is about a record without rollouts.
     if (!rollouts) return this.forgetRecord();
     for (const { part = value, trajectory, exception, members = [], error } of rollouts) {
-      if (error) this.#kept.add(part.id);
+      if (error) this.#add(part);
       for (const json of [trajectory, exception]) this.#keep(json);
       for (const [, json] of members) this.#keep(json);
     }
-    this.#count(value, step);
+    const roots = [value];
     for (const document of rollouts.flatMap(({ documents = [] }) => documents)) {
       const name = document.document ?? "";
-      if (this.#documents.has(name) === step < 0) this.#count(document, step);
+      if (this.#documents.has(name) === step < 0) roots.push(document);
       if (step > 0) this.#documents.add(name);
       else this.#documents.delete(name);
     }
+    const texts: LostText[] = [];
+    for (const root of roots) this.#count(root, step, texts);
+    const repeated = findRepeatedTexts(
+      texts.map((text) => text.value),
+      this.#kept.values(),
+    );
+    for (const { value: text, at } of texts) if (!repeated.has(text.id)) addLost(at, text, step);
     this.forgetRecord();
   }
 
@@ -61,8 +69,7 @@ export class LostValues {
     const rollouts = convert();
     for (const [at, { part, documents = [] }] of rollouts.entries()) {
       if (!copies.has(at)) continue;
-      for (const { id } of [part && copies.size < rollouts.length ? part : record.value, ...documents])
-        this.#kept.add(id);
+      for (const copy of [part && copies.size < rollouts.length ? part : record.value, ...documents]) this.#add(copy);
     }
     this.addRecord(record, rollouts);
   }
@@ -88,22 +95,34 @@ export class LostValues {
     visitValues(json, this.#add);
   }
 
-  /** Values can be nested too deeply for a recursive function. */
-  #count(root: Value, step: 1 | -1) {
-    const pending: (readonly [value: Value, at: LostPath])[] = [[root, this.#root]];
+  /** Values can be nested too deeply for a recursive function. @param texts receives texts that can be repeats */
+  #count(root: Value, step: 1 | -1, texts: LostText[]) {
+    const pending: LostText[] = [{ value: root, at: this.#root }];
     for (let next = pending.pop(); next; next = pending.pop()) {
-      const [value, at] = next;
+      const { value, at } = next;
       if (value.isNull || this.#kept.has(value.id)) continue;
       const inner = value.cachedEmbeddedJson;
-      if (inner) pending.push([inner, at]);
-      else if (value.isObject) for (const [key, child] of value.members()) pending.push([child, findBelow(at, key)]);
+      if (inner) pending.push({ value: inner, at });
+      else if (value.isObject)
+        for (const [key, child] of value.members()) pending.push({ value: child, at: findBelow(at, key) });
       else if (value.isList) {
         const { numberCount } = value;
-        if (numberCount === undefined) for (const child of value.items()) pending.push([child, findBelow(at, "[]")]);
-        else if (numberCount > 0) addLost(findBelow(at, "[]"), value, step * numberCount);
-      } else if (value.span.end - value.span.start > emptyTextBytes || !value.isText) addLost(at, value, step);
+        const below = findBelow(at, "[]");
+        if (numberCount === undefined) for (const child of value.items()) pending.push({ value: child, at: below });
+        else if (numberCount > 0) addLost(below, value, step * numberCount);
+      } else if (!value.isText) addLost(at, value, step);
+      else {
+        const bytes = value.span.end - value.span.start;
+        if (bytes >= minRepeatedBytes) texts.push(next);
+        else if (bytes > emptyTextBytes) addLost(at, value, step);
+      }
     }
   }
+}
+
+interface LostText {
+  readonly value: Value;
+  readonly at: LostPath;
 }
 
 const emptyTextBytes = 2;

@@ -175,6 +175,16 @@ export class Value {
     return list.items();
   }
 
+  /** Visits texts of at least this length. Includes keys. */
+  visitTexts(minBytes: number, visit: (start: number, end: number) => void) {
+    const { table } = this.#in;
+    const after = json.nodeAfter(table, this.#node);
+    for (let node = this.#node; node < after; node += nodeSize) {
+      const [start, end] = [json.startOf(table, node), json.endOf(table, node)];
+      if (end - start >= minBytes && table.bytes[start] === quote) visit(start, end);
+    }
+  }
+
   /** Includes null elements. */
   items(...path: json.Path): readonly Value[] {
     if (path.length > 0) return this.get(...path)?.items() ?? [];
