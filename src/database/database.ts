@@ -22,7 +22,7 @@ export type Database = Readonly<{
     statements: readonly Statement[],
     shouldCommit?: (answers: readonly (readonly Row[])[]) => boolean,
   ): Promise<readonly (readonly Row[])[]>;
-  /** False if the file was deleted, replaced or emptied. */
+  /** False if the file was deleted, replaced or emptied. @throws Failure `database-linked` */
   isFileInPlace(): boolean;
   /** @param finish runs the last statements, without retries */
   close(finish?: () => Promise<unknown>): Promise<void>;

@@ -103,7 +103,8 @@ export const prepareFile = (about: failures.TitledFile, canCreate: boolean) => {
 /** Does not open the file, because closing a descriptor would release SQLite's locks. */
 export const readFileIdentity = (path: string) => {
   const found = fs.statSync(path, { bigint: true, throwIfNoEntry: false });
-  return found && { isEmpty: found.size === 0n, id: `${found.dev} ${found.ino} ${found.birthtimeNs}` };
+  const id = `${found?.dev} ${found?.ino} ${found?.birthtimeNs}`;
+  return found && { isEmpty: found.size === 0n, links: Number(found.nlink), id };
 };
 
 /**

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import type { Database as Connection } from "libsql";
 import { ignoreErrors } from "../system/files.ts";
 import type { Database, DatabaseOptions, FileSchema, Statement } from "./database.ts";
-import { databaseForeign, databaseLocked, databaseVersion, type TitledFile } from "./failures.ts";
+import { databaseForeign, databaseLinked, databaseLocked, databaseVersion, type TitledFile } from "./failures.ts";
 import { loadSqlite, prepareFile, readFileIdentity, requireOwnFile, whileBusy, withFileFailures } from "./own-file.ts";
 import { toRow } from "./row.ts";
 
@@ -157,6 +157,7 @@ const createDatabase = (
     query: async (sql, values = []) => (await transact([{ sql, values }]))[0] ?? [],
     isFileInPlace() {
       const found = readFileIdentity(about.path);
+      if (found && found.links > 1) throw databaseLinked(about, found.links);
       return found?.isEmpty === false && found.id === atOpen?.id;
     },
     close: async (finish) => {

@@ -119,6 +119,19 @@ describe("a ledger with several names", () => {
     expect(service.requests()).toBe(1);
   });
 
+  it("is refused before the next request if a hard link is made during a run", async (context) => {
+    const { service, place, file } = await openThree(context);
+    service.mend(async (asked) => {
+      if (service.requests() === 1) linkSync(place.path("l.db"), place.path("other.db"));
+      await accept(asked);
+    });
+    const { code, error, document } = await place.log([file, ...oneEach, "--ledger", "l.db"]);
+    expect([code, error?.message]).toEqual([7, expect.stringContaining("the ledger l.db has 2 names (hard links)")]);
+    expect([document?.groups, service.logged]).toMatchObject([{ logged: 1, unknown: 0, not_sent: 2 }, [1]]);
+    rmSync(place.path("other.db"));
+    expect((await place.log([file, ...oneEach, "--ledger", "l.db"])).document?.groups).toMatchObject({ logged: 2 });
+  });
+
   it.skipIf(!canMount)("is one ledger if the file or its folder is mounted", { tags: "slow" }, async (context) => {
     const { service, place, file } = await openThree(context, {
       otherwise: async (asked) => {
