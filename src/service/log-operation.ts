@@ -1,10 +1,12 @@
 /** Logs trajectories (interface 4.1). */
 import { createHash } from "node:crypto";
-import { isObject, openBrace, openBracket, sliceText } from "../json/json-bytes.ts";
+import { openBrace, openBracket, sliceText } from "../json/json-bytes.ts";
 import { composeMembers, composeObject } from "../json/raw-json.ts";
 import * as json from "../json/table.ts";
-import { isTrajectory } from "../rollouts/check/trajectory.ts";
+import { isTrajectory, readMeasured } from "../rollouts/check/trajectory.ts";
 import { Tally } from "../rollouts/index/metrics.ts";
+import { createTrajectoryFacts, type TrajectoryFacts } from "../rollouts/index/trajectory-facts.ts";
+import { Breaks } from "../system/breaks.ts";
 import { logTrajectories } from "../wire/contract/log.ts";
 import type { ValidationItem } from "../wire/contract/log-schemas.ts";
 import { LogRequest, maxFaults, Trajectory, TrajectoryGroup } from "../wire/contract/log-schemas.ts";
@@ -19,10 +21,8 @@ const maxKeyLength = 255;
 export const logOperation = (store: Store, project: string, now: () => number): Operation => ({
   endpoint: logTrajectories,
   errorFormat: detailError,
-  answer: async ({ parameters, body = [], idempotencyKey: key }) => {
+  answer: async ({ parameters, body: bytes = new Uint8Array(), idempotencyKey: key }) => {
     const { model_id: model = "" } = parameters;
-    // Without these chunks, V8 can free them before the answer.
-    const bytes = Buffer.concat(body.splice(0));
     const summary = await readLogRequest(bytes);
     if (key !== undefined && key.length > maxKeyLength) {
       throw invalidKey(key, { msg: `String should have at most ${maxKeyLength} characters`, type: "string_too_long" });
@@ -45,7 +45,6 @@ export const logOperation = (store: Store, project: string, now: () => number): 
 const invalidKey = (input: string, fault: { msg: string; type: string }) =>
   invalidRequest([{ loc: ["header", "Idempotency-Key"], ...fault, input }]);
 
-const maxBytesBetweenTurns = 2 ** 20;
 const maxNames = 10_000;
 
 const leafKeys = ["messages_and_choices", "additional_histories", "metadata", "logs", "parameters"];
@@ -62,7 +61,8 @@ const readLogRequest = async (bytes: Uint8Array) => {
   const [split, groups] = [request.get("split"), request.get("trajectory_groups")];
   if (!isArray(groups)) faults.push(...findFaults(LogRequest, summarize(root), ["body"]));
   else faults.push(...findFaults(LogRequest.shape.split, split && parseBounded(split), ["body", "split"]));
-  const yieldTurn = openTurns();
+  const breaks = new Breaks();
+  const facts = createTrajectoryFacts();
   for (const [group, value] of listElements(groups)) {
     if (faults.length >= maxFaults) break;
     const loc = ["body", "trajectory_groups", group];
@@ -75,14 +75,15 @@ const readLogRequest = async (bytes: Uint8Array) => {
       if (!isTrajectory(trajectory)) {
         faults.push(...findFaults(Trajectory, parseBounded(trajectory), [...loc, "trajectories", at]));
       }
-      if (faults.length === 0) rewards.push(addTrajectory(tally, trajectory));
-      spans.push({ group, ...json.spanOf(trajectory) });
-      await yieldTurn(trajectory);
+      if (faults.length === 0) rewards.push(addTrajectory(tally, trajectory, facts));
+      const { start, end } = json.spanOf(trajectory);
+      spans.push({ group, start, end });
+      if (breaks.isDue(end - start)) await breaks.take();
     }
     tally.addGroup({ rewards, exceptions: json.elementsOf(members.get("exceptions")).length });
     members.delete("trajectories");
     if (members.size > 0) otherGroupKeys.set(group, formatMembers(members));
-    await yieldTurn(value);
+    if (breaks.isDue()) await breaks.take();
   }
   if (!split || faults.length > 0) throw invalidRequest(faults);
   request.delete("split");
@@ -90,17 +91,6 @@ const readLogRequest = async (bytes: Uint8Array) => {
   const name = String(json.parseValue(split));
   const metrics = JSON.stringify(tally.metrics(name));
   return { split: name, metrics, otherKeys: formatMembers(request), otherGroupKeys, spans };
-};
-
-/** Lets other requests run after each MiB. */
-const openTurns = () => {
-  let next = maxBytesBetweenTurns;
-  return async (value: json.JsonValue) => {
-    const { end } = json.spanOf(value);
-    if (end < next) return;
-    next = end + maxBytesBetweenTurns;
-    await new Promise((resolve) => setImmediate(resolve));
-  };
 };
 
 const maxSummarizedBytes = 2 ** 20;
@@ -144,15 +134,12 @@ const readMembers = (
 const formatMembers = (members: ReadonlyMap<string, json.JsonValue>) =>
   composeMembers(Array.from(members, ([key, value]) => [key, sliceText(value.table.bytes, json.spanOf(value))]));
 
-const addTrajectory = (tally: Tally, { table, node }: json.JsonValue) => {
-  const at = json.findMemberNode(table, node, "metrics");
-  const value = at === undefined ? undefined : json.parseNode(table, at);
-  const metrics = isObject(value) ? value : {};
-  checkNameCount(Object.keys(metrics).length);
-  const reward = json.readNumber(table, json.findMemberNode(table, node, "reward") ?? 0);
-  tally.addTrajectory({ reward, metrics });
+const addTrajectory = (tally: Tally, { table, node }: json.JsonValue, facts: TrajectoryFacts) => {
+  readMeasured(table, node, facts);
+  checkNameCount(facts.metricNames.length);
+  tally.addMeasured(facts);
   checkNameCount(tally.byName.size);
-  return reward;
+  return facts.reward;
 };
 
 const checkNameCount = (count: number) => {

@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
 import { defect, Failure, toFailure } from "../failure.ts";
 import type { Operation } from "./operation.ts";
-import type { Chunks } from "./read-body.ts";
 import { HttpRefusal } from "./refusal.ts";
 import type { ServiceOptions } from "./service-options.ts";
 
@@ -47,7 +46,7 @@ export const openLogThread = ({ dataDir, project, store, host }: ServiceOptions)
     answer: async (request: LogRequest) => {
       thread ??= start();
       const { worker, ended } = thread;
-      const reply = await askThread<LogReply>(worker, { request }, request.body);
+      const reply = await askThread<LogReply>(worker, { request }, request.body ? [request.body.buffer] : []);
       return reply ?? Promise.reject(defect(`the thread for log requests ended: ${await ended}`));
     },
     close: async () => void (await thread?.worker.terminate()),
@@ -58,14 +57,14 @@ export const openLogThread = ({ dataDir, project, store, host }: ServiceOptions)
 export const askThread = async <Result>(
   thread: Pick<MessagePort, "postMessage">,
   question: object,
-  transferred: Chunks = [],
+  transferred: readonly ArrayBuffer[] = [],
 ) => {
   const { port1, port2 } = new MessageChannel();
   const answered = new Promise<Readonly<{ result: Result }> | Thrown | undefined>((resolve) => {
     port1.once("message", resolve);
     port1.once("close", () => resolve(undefined));
   });
-  thread.postMessage({ ...question, port: port2 }, [port2, ...transferred.map(({ buffer }) => buffer)]);
+  thread.postMessage({ ...question, port: port2 }, [port2, ...transferred]);
   const answer = await answered;
   port1.close();
   if (answer === undefined || "result" in answer) return answer?.result;

@@ -7,7 +7,7 @@ import { type JsonValue, parseValue, readRoot, spanOf } from "../json/table.ts";
 import { ignoreErrors } from "../system/files.ts";
 import type { Endpoint } from "../wire/contract/endpoint.ts";
 import { type Issue, maxFaults, type ValidationItem } from "../wire/contract/log-schemas.ts";
-import type { Chunks } from "./read-body.ts";
+import type { Body as ReceivedBody } from "./read-body.ts";
 import { type ErrorFormat, HttpRefusal } from "./refusal.ts";
 
 type Body = string | Uint8Array;
@@ -26,8 +26,8 @@ export type Operation = Readonly<{
   /** Returns the body of a reply with status 200. @throws HttpRefusal */
   answer: (request: {
     parameters: Readonly<Record<string, string>>;
-    /** Undefined for GET. Empty after the answer. */
-    body: Chunks | undefined;
+    /** Undefined for GET. */
+    body: ReceivedBody | undefined;
     idempotencyKey: string | undefined;
   }) => Promise<{ body: Body }>;
 }>;
@@ -43,9 +43,8 @@ export const defineOperation = (
   endpoint,
   errorFormat,
   maxBodyBytes: maxParsedBytes,
-  answer: async ({ body: chunks, parameters }) => {
-    const body = chunks && parseBounded(readBody(Buffer.concat(chunks)));
-    return { body: await answer({ parameters, body }) };
+  answer: async ({ body, parameters }) => {
+    return { body: await answer({ parameters, body: body && parseBounded(readBody(body)) }) };
   },
 });
 

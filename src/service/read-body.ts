@@ -10,8 +10,8 @@ import { HttpRefusal } from "./refusal.ts";
 /** The limit for all bodies in memory. At the limit, newer requests wait for the oldest request. */
 const maxUploadBytes = 256 * 1024 * 1024;
 
-/** Each chunk has a buffer of its own, so that a thread can take it. */
-export type Chunks = Uint8Array<ArrayBuffer>[];
+/** A body in a buffer of its own, so that a thread can take it. */
+export type Body = Uint8Array<ArrayBuffer>;
 
 type Upload = { readonly maxBytes: number; bytes: number };
 
@@ -24,7 +24,7 @@ export class BodyReader {
   async read<Result>(
     { incoming, outgoing }: HttpBindings,
     maxBytes: number,
-    use: (body: Chunks) => Promise<Result>,
+    use: (body: Body) => Promise<Result>,
   ): Promise<Result> {
     const encoding = requireHeaders(incoming.headers, maxBytes);
     const upload: Upload = { maxBytes, bytes: 0 };
@@ -32,13 +32,13 @@ export class BodyReader {
     try {
       if (/^100-continue$/i.test(incoming.headers.expect ?? "")) outgoing.writeContinue();
       const chunks = incoming.iterator({ destroyOnReturn: false });
-      const received = await this.#collect(upload, chunks, "the body was cut off");
+      const stated = Number(incoming.headers["content-length"] ?? 0);
+      const received = await this.#collect(upload, chunks, "the body was cut off", stated);
       if (encoding === "identity") return await use(received);
       const fault = "the compressed body is damaged or cut off";
-      // No chunk is empty, so these have the four bytes that name the format.
-      const decompress = findDecompressor(Buffer.concat(received.slice(0, 4)));
+      const decompress = findDecompressor(received);
       if (!decompress) throw new HttpRefusal(400, fault);
-      return await use(await this.#collect(upload, decompress(Readable.from(received)), fault));
+      return await use(await this.#collect(upload, decompress(Readable.from([received])), fault));
     } finally {
       this.#bytesInMemory -= upload.bytes;
       this.#uploads.delete(upload);
@@ -46,12 +46,17 @@ export class BodyReader {
     }
   }
 
-  async #collect(upload: Upload, chunks: AsyncIterable<Uint8Array>, fault: string) {
-    const collected: Chunks = [];
+  async #collect(upload: Upload, chunks: AsyncIterable<Uint8Array>, fault: string, stated = 0) {
+    let collected = allocate(stated);
     let length = 0;
     try {
       for await (const chunk of chunks) {
-        collected.push(ownBuffer(chunk));
+        if (length + chunk.length > collected.length) {
+          const grown = allocate(2 * (length + chunk.length));
+          grown.set(collected);
+          collected = grown;
+        }
+        collected.set(chunk, length);
         length += chunk.length;
         upload.bytes += chunk.length;
         this.#bytesInMemory += chunk.length;
@@ -62,7 +67,7 @@ export class BodyReader {
     } catch (thrown) {
       throw thrown instanceof HttpRefusal ? thrown : new HttpRefusal(400, fault);
     }
-    return collected;
+    return collected.subarray(0, length);
   }
 }
 
@@ -77,10 +82,8 @@ const requireHeaders = (headers: IncomingHttpHeaders, maxBytes: number) => {
   throw new HttpRefusal(415, `unknown Content-Encoding, expected one of ${encodings.join(", ")}`);
 };
 
-const ownBuffer = (chunk: Uint8Array): Uint8Array<ArrayBuffer> =>
-  chunk.buffer instanceof ArrayBuffer && chunk.buffer.byteLength === chunk.length
-    ? new Uint8Array(chunk.buffer)
-    : new Uint8Array(chunk);
+/** The system provides memory when it is written, so a client that states a length and sends nothing takes none. */
+const allocate = (length: number): Body => new Uint8Array(Buffer.allocUnsafeSlow(length).buffer);
 
 const tooLarge = (maxBytes: number) => new HttpRefusal(413, `the body is larger than ${maxBytes} bytes`);
 

@@ -1,15 +1,16 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type MeasuredTrajectory, Tally } from "../../src/rollouts/index/metrics.ts";
+import { Tally } from "../../src/rollouts/index/metrics.ts";
 import { addToSketch, createSketch, mergeSketch, type Sketch } from "../../src/rollouts/index/sketch.ts";
+import { addTrajectory, type MeasuredTrajectory } from "../support/tally.ts";
 
 /** Adds a group with its trajectories. */
 const addGroup = (
   tally: Tally,
   { trajectories, exceptions = [] }: { trajectories: readonly MeasuredTrajectory[]; exceptions?: readonly unknown[] },
 ): void => {
-  for (const trajectory of trajectories) tally.addTrajectory(trajectory);
+  for (const trajectory of trajectories) addTrajectory(tally, trajectory);
   tally.addGroup({ rewards: trajectories.map(({ reward }) => reward), exceptions: exceptions.length });
 };
 
@@ -155,7 +156,7 @@ describe("the metrics", () => {
   it("stay exact over more additions than a limb can hold without a carry", () => {
     const tally = new Tally();
     const times = 2 ** 21 + 3;
-    for (let at = 0; at < times; at++) tally.addTrajectory({ reward: 0.1 });
+    for (let at = 0; at < times; at++) addTrajectory(tally, { reward: 0.1 });
     expect(tally.metrics().reward).toBe(nearest(exactly(0.1) * BigInt(times)) / times);
   });
 
@@ -191,12 +192,12 @@ describe("the metrics", () => {
     fc.assert(
       fc.property(fc.array(someValue, { minLength: 1 }), fc.array(someValue), (kept, removed) => {
         const tally = new Tally();
-        for (const reward of [...kept, ...removed]) tally.addTrajectory({ reward, metrics: { x: reward } });
+        for (const reward of [...kept, ...removed]) addTrajectory(tally, { reward, metrics: { x: reward } });
         const taken = new Tally();
-        for (const reward of removed) taken.addTrajectory({ reward, metrics: { x: reward } });
+        for (const reward of removed) addTrajectory(taken, { reward, metrics: { x: reward } });
         tally.merge(taken, -1);
         const plain = new Tally();
-        for (const reward of kept) plain.addTrajectory({ reward, metrics: { x: reward } });
+        for (const reward of kept) addTrajectory(plain, { reward, metrics: { x: reward } });
         expect(tally.metrics()).toEqual(plain.metrics());
       }),
     );

@@ -167,6 +167,14 @@ export const inspectTrajectory = (
   return true;
 };
 
+/** Reads the reward and the metrics of a trajectory that `isTrajectory` accepts. */
+export const readMeasured = (table: JsonTable, node: number, facts: TrajectoryFacts) => {
+  const { kinds } = shape.read(table, node);
+  facts.reward = json.readNumber(table, shape.at(table, slots.reward));
+  facts.metricNames = noMetrics;
+  if (kinds.metrics === Kind.object) inspectMetrics(table, shape.at(table, slots.metrics), facts, () => undefined);
+};
+
 const readVersion = (table: JsonTable, slot: number) => {
   const node = shape.at(table, slot);
   return kindOf(table, node) === Kind.number ? json.readNumber(table, node) : Number.NaN;

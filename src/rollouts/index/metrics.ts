@@ -12,11 +12,6 @@ export const isSolved = (reward: number, pass = 1) => reward >= pass - rewardTol
 /** Each bit means that a part has the data. The next higher bit means that a trajectory lacks the data. */
 export const trainingBits = { choice: 1, logprobs: 4, tools: 16, offset: 64 };
 
-export interface MeasuredTrajectory {
-  readonly reward: number;
-  readonly metrics?: Readonly<Record<string, unknown>> | null | undefined;
-}
-
 const calculatedNames: ReadonlySet<string> = new Set(["reward", "reward_std_dev", "exception_rate"]);
 
 export const isCalculated = (key: string) => calculatedNames.has(key);
@@ -35,16 +30,6 @@ export class Tally {
   #lastSums: readonly ExactSum[] = [];
   /** `trajectories` counts trajectories with a choice. `total` counts all calls of `addMeasured`. */
   readonly sampled = { choices: 0, choicesWithLogprobs: 0, trajectories: 0, total: 0 };
-
-  /** Does not change `sampled`. */
-  addTrajectory({ reward, metrics }: MeasuredTrajectory) {
-    this.trajectories++;
-    if (Number.isFinite(reward)) addToSum(this.reward, reward);
-    for (const [key, given] of Object.entries(metrics ?? {})) {
-      const value: unknown = typeof given === "boolean" ? Number(given) : given;
-      if (typeof value === "number" && Number.isFinite(value) && !isCalculated(key)) addToSum(this.#sumOf(key), value);
-    }
-  }
 
   addMeasured({ reward, metricNames, metrics, choices, choicesWithLogprobs }: TrajectoryFacts) {
     this.trajectories++;
@@ -87,20 +72,30 @@ export class Tally {
     this.sampled.total += total;
   }
 
-  metrics(split?: string): Record<string, number> {
+  /** The mean of the standard deviations in the groups. */
+  get deviation() {
+    return this.deviations.count === 0 ? 0 : meanOfSum(this.deviations);
+  }
+
+  /** @param names the names of the metrics, sorted */
+  *listMetrics(split?: string, names: Iterable<string> = [...this.byName.keys()].sort()): Iterable<[string, number]> {
     const prefix = split === undefined ? "" : `${split}/`;
     const rollouts = this.trajectories + this.exceptions;
-    const sums = [...this.byName].sort(([a], [b]) => (a < b ? -1 : 1)).filter(([, { count }]) => count > 0);
-    return {
-      ...(this.reward.count > 0 ? { [`${prefix}reward`]: meanOfSum(this.reward) } : {}),
-      [`${prefix}reward_std_dev`]: this.deviations.count === 0 ? 0 : meanOfSum(this.deviations),
-      ...(rollouts > 0 ? { [`${prefix}exception_rate`]: this.exceptions / rollouts } : {}),
-      ...Object.fromEntries(sums.map(([key, sum]) => [prefix + key, meanOfSum(sum)])),
-      "data/step_num_scenarios": this.groups,
-      "data/step_num_trajectories": this.trajectories,
-      "data/step_num_groups_submitted": this.groups,
-      ...(split === "train" ? { "data/step_num_groups_trainable": this.trainable } : {}),
-    };
+    if (this.reward.count > 0) yield [`${prefix}reward`, meanOfSum(this.reward)];
+    yield [`${prefix}reward_std_dev`, this.deviation];
+    if (rollouts > 0) yield [`${prefix}exception_rate`, this.exceptions / rollouts];
+    for (const name of names) {
+      const sum = this.byName.get(name);
+      if (sum && sum.count > 0) yield [prefix + name, meanOfSum(sum)];
+    }
+    yield ["data/step_num_scenarios", this.groups];
+    yield ["data/step_num_trajectories", this.trajectories];
+    yield ["data/step_num_groups_submitted", this.groups];
+    if (split === "train") yield ["data/step_num_groups_trainable", this.trainable];
+  }
+
+  metrics(split?: string): Record<string, number> {
+    return Object.fromEntries(this.listMetrics(split));
   }
 
   #sumsOf(names: readonly string[]) {

@@ -62,19 +62,22 @@ export const meanOfSum = (sum: ExactSum) => {
   return (Number.isFinite(total) ? total / count : (value / count) * 2 ** exponent) + 0;
 };
 
+/** Most sums have few limbs that are not 0. */
 const toUnits = (limbs: Float64Array) => {
-  let units = 0n;
-  for (let at = limbs.length - 1; at >= 0; at--) units = (units << 32n) + BigInt(limbs[at] ?? 0);
-  return units;
+  let [low, units] = [0, 0n];
+  while (limbs[low] === 0) low++;
+  for (let at = limbs.findLastIndex((limb) => limb !== 0); at >= low; at--)
+    units = (units << 32n) + BigInt(limbs[at] ?? 0);
+  return units << BigInt(32 * low);
 };
 
-/** The number of leading bits that `Number` rounds. */
+/** `Number` rounds up to this many leading bits, which are more than the 53 of a double. */
 const roundedBits = 64;
 
 /** Rounds once, with ties to even. The result is `value` times 2^`exponent`. */
 const roundUnits = (units: bigint) => {
   const size = units < 0n ? -units : units;
-  const below = BigInt(Math.max(0, size.toString(2).length - roundedBits));
+  const below = BigInt(Math.max(0, 4 * size.toString(16).length - roundedBits));
   const top = size >> below;
   // If dropped bits are not 0, a last bit of 1 prevents a wrong tie.
   const value = Number(top << below === size ? top : top | 1n) * (units < 0n ? -1 : 1);

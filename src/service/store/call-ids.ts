@@ -32,10 +32,12 @@ export const formatIds = (first: Uint8Array, count: number) => {
   const hex = toBuffer(first).toString("hex", idTailOffset);
   const tail = `-${hex.slice(0, 4)}-${hex.slice(4)}`;
   const ms = idTimeMs(first);
+  let start = "";
   return Array.from({ length: count }, (_, index) => {
-    const time = (ms + Math.floor(index / idsPerMs)).toString(16).padStart(2 * timeBytes, "0");
-    const counter = (0x7000 + (index % idsPerMs)).toString(16);
-    return `${time.slice(0, 8)}-${time.slice(8)}-${counter}${tail}`;
+    const counter = index % idsPerMs;
+    const time = counter === 0 ? (ms + index / idsPerMs).toString(16).padStart(2 * timeBytes, "0") : "";
+    if (counter === 0) start = `${time.slice(0, 8)}-${time.slice(8)}-`;
+    return `${start}${(0x7000 + counter).toString(16)}${tail}`;
   });
 };
 

@@ -11,6 +11,7 @@ import { openMemoryBytes } from "../../../src/rollouts/input/source.ts";
 import { defaultStrictness } from "../../../src/rollouts/rules/rules.ts";
 import { Trajectory, TrajectoryGroup } from "../../../src/wire/contract/log-schemas.ts";
 import { itHolds } from "../../support/property.ts";
+import { addTrajectory } from "../../support/tally.ts";
 import { secretKeys } from "./secret-keys.ts";
 
 /** All findings in a block of lines. */
@@ -314,7 +315,7 @@ describe("the checker", () => {
         const isGroup = (own: unknown): own is TrajectoryGroup => TrajectoryGroup.safeParse(own).success;
         valid.push(isGroup(value));
         if (!isGroup(value)) return;
-        for (const one of value.trajectories) tally.addTrajectory(one);
+        for (const one of value.trajectories) addTrajectory(tally, one);
         const { trajectories, exceptions } = value;
         const rewards = trajectories.map(({ reward }) => reward);
         tally.addGroup({ rewards, exceptions: Array.isArray(exceptions) ? exceptions.length : 0 });
@@ -327,7 +328,7 @@ describe("the checker", () => {
           const isTrajectory = (own: unknown): own is Trajectory => Trajectory.safeParse(own).success;
           valid.push(isTrajectory(value));
           if (!isTrajectory(value)) return;
-          tally.addTrajectory(value);
+          addTrajectory(tally, value);
         }
       };
       for (const value of valuesIn(bytes)) (Array.isArray(value) ? value : [value]).forEach(take);
@@ -352,7 +353,7 @@ describe("the checker", () => {
     for (const some of [lines.slice(0, half), lines.slice(half), lines.slice(0, half)]) {
       const { metrics, counts } = foundIn(Buffer.from(some.map((own) => `${JSON.stringify(own)}\n`).join("")));
       const tally = new Tally();
-      for (const one of some) tally.addTrajectory(one);
+      for (const one of some) addTrajectory(tally, one);
       expect(metrics).toEqual(tally.metrics("train"));
       expect(counts).toEqual({});
     }

@@ -1,0 +1,20 @@
+/** Adds a trajectory to metrics by its values, as a reference for the facts that a walk finds. */
+import { isCalculated, type Tally } from "../../src/rollouts/index/metrics.ts";
+import { createTrajectoryFacts } from "../../src/rollouts/index/trajectory-facts.ts";
+
+export interface MeasuredTrajectory {
+  readonly reward: number;
+  readonly metrics?: Readonly<Record<string, unknown>> | null | undefined;
+}
+
+const facts = createTrajectoryFacts();
+
+export const addTrajectory = (tally: Tally, { reward, metrics }: MeasuredTrajectory) => {
+  const values = Object.entries(metrics ?? {}).flatMap(([name, given]) => {
+    const value: unknown = typeof given === "boolean" ? Number(given) : given;
+    return typeof value === "number" && Number.isFinite(value) && !isCalculated(name) ? [{ name, value }] : [];
+  });
+  const metricNames = values.map(({ name }) => name);
+  const numbers = Float64Array.from(values, ({ value }) => value);
+  tally.addMeasured(Object.assign(facts, { reward, metricNames, metrics: numbers }));
+};
