@@ -237,19 +237,33 @@ export const formatInline = (value: RawJson) => (value.kind === "text" ? value.t
 export const formatIndented = (value: RawJson) => (value.kind === "text" ? value.text : formatJson(value, "\n"));
 
 /** @param line a line end with an indent; undefined for JSON on one line */
-export const formatJson = (value: RawJson, line: string | undefined, levels = maxIndentedLevels): string => {
-  if (value.kind === "text") return JSON.stringify(value.text);
-  if (value.kind !== "list" && value.kind !== "object") return value.json;
-  if (levels === 0) return toCompactJson(value);
-  const inner = line === undefined ? undefined : `${line}  `;
-  const [open, close] = value.kind === "list" ? ["[", "]"] : ["{", "}"];
-  const parts = [
-    ...value.items.map((item) => formatJson(item, inner, levels - 1)),
-    ...value.members.map(({ key, value: item }) => `${JSON.stringify(key)}: ${formatJson(item, inner, levels - 1)}`),
-  ];
-  if (inner === undefined || parts.length === 0) return `${open}${parts.join(", ")}${close}`;
-  return `${open}${inner}${parts.join(`,${inner}`)}${line}${close}`;
-};
+export const formatJson = (value: RawJson, line: string | undefined) => [...formatJsonPieces(value, line)].join("");
+
+/** @param line empty for JSON without white space */
+export function* formatJsonPieces(
+  value: RawJson,
+  line: string | undefined,
+  levels = line === "" ? maxPieceLevels : maxIndentedLevels,
+): Generator<string, void> {
+  // Text that was read keeps its spelling.
+  if (levels === 0 || (line === "" && !(value instanceof ValueJson))) return yield toCompactJson(value);
+  const isList = value.kind === "list";
+  if (!isList && value.kind !== "object") return yield value.kind === "text" ? JSON.stringify(value.text) : value.json;
+  const inner = line ? `${line}  ` : "";
+  let before = isList ? "[" : "{";
+  let end = before;
+  for (const part of [...value.items, ...value.members]) {
+    const key = "key" in part ? `${JSON.stringify(part.key)}:${line === "" ? "" : " "}` : "";
+    yield `${before}${inner}${key}`;
+    yield* formatJsonPieces("key" in part ? part.value : part, line && inner, levels - 1);
+    before = line === undefined ? ", " : ",";
+    end = line ?? "";
+  }
+  yield `${end}${isList ? "]" : "}"}`;
+}
+
+/** A program waits for a signal only if a value below these levels is long. */
+const maxPieceLevels = 3;
 
 export const composeMembers = (entries: Iterable<readonly [string, string | undefined]>) => {
   const texts: string[] = [];

@@ -16,7 +16,7 @@ import * as wires from "./wire.ts";
 export const printList = async <Row>(screen: Screen, view: ListView<Row>) => {
   const { format, cleaner, width } = screen;
   const { columns, rows, wire } = view;
-  if (isJsonFormat(format)) return await screen.print(formatJsonPieces(screen, wire, columns), "json");
+  if (isJsonFormat(format)) return await screen.print(formatWire(screen, wire, columns), "json");
   const shown = selectColumns(screen, view);
   if (format !== "table") return await screen.print(formatLines(screen, shown, rows), "lines");
   const { drawTable } = await import("./text-table.ts");
@@ -81,7 +81,7 @@ function* formatLines<Row>({ format, options, cleaner }: Screen, columns: ShownC
 
 /** `jsonl` and `--fields` apply to the array or object at the key `member`. */
 export const printDocument = <Document>(screen: Screen, document: Document, member?: string) =>
-  screen.print(formatJsonPieces(screen, { document: raw.toRawJson(document), member }), "json");
+  screen.print(formatWire(screen, { document: raw.toRawJson(document), member }), "json");
 
 /** Formats other than `json` print only the list in `member`. */
 export const printObjects = async <Member extends string, Document extends Readonly<Record<Member, readonly object[]>>>(
@@ -90,7 +90,7 @@ export const printObjects = async <Member extends string, Document extends Reado
   { member, columns }: { member: Member; columns: readonly KeyColumn<Document[Member][number]>[] },
 ) => await printList(screen, { columns, rows: document[member], wire: { document: raw.toRawJson(document), member } });
 
-function* formatJsonPieces(
+function* formatWire(
   { format, fields, host, options, resultNotes }: Screen,
   wire: WireObjects,
   columns: readonly wires.NamedColumn[] = [],
@@ -111,6 +111,6 @@ function* formatJsonPieces(
   });
   if (resultNotes.length > 0) members.push({ key: "notes", value: raw.toRawJson(resultNotes) });
   const result = document === container && content ? content : raw.toRawObject(members);
-  yield host.terminal.stdout ? raw.formatJson(result, "\n") : raw.toCompactJson(result);
+  yield* raw.formatJsonPieces(result, host.terminal.stdout ? "\n" : "");
   yield "\n";
 }

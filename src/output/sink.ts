@@ -1,5 +1,6 @@
 /** Writes to a stream until the reader leaves. */
 import type { Writable } from "node:stream";
+import { Breaks } from "../system/breaks.ts";
 import { getErrorCode } from "../system/files.ts";
 import { outputFailed } from "./failures.ts";
 
@@ -14,6 +15,7 @@ export class Sink {
   isReaderGone = false;
   readonly #stream: Writable;
   #signal: AbortSignal | undefined;
+  readonly #breaks = new Breaks();
 
   constructor(stream: Writable, signal?: AbortSignal) {
     this.#stream = stream;
@@ -33,6 +35,8 @@ export class Sink {
     const bytes = typeof text === "string" ? Buffer.from(text) : text;
     for (let at = 0; at < bytes.length && !this.isReaderGone; at += maxWriteBytes) {
       this.#signal?.throwIfAborted();
+      // Composing a text takes longer than reading it.
+      if (this.#breaks.isDue(64 * bytes.length)) await this.#breaks.take();
       await this.#writePiece(bytes.subarray(at, at + maxWriteBytes));
     }
   }

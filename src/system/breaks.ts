@@ -7,10 +7,11 @@ const bytesPerStep = 2 ** 12;
 const maxBytes = 2 ** 23;
 
 export class Breaks {
-  readonly #signal: AbortSignal;
+  readonly #signal: AbortSignal | undefined;
   #bytes = 0;
 
-  constructor(signal: AbortSignal) {
+  /** @param signal default: other tasks run, and no signal ends the loop */
+  constructor(signal?: AbortSignal) {
     this.#signal = signal;
   }
 
@@ -24,14 +25,14 @@ export class Breaks {
   async take() {
     this.#bytes = 0;
     await setImmediate();
-    this.#signal.throwIfAborted();
+    this.#signal?.throwIfAborted();
   }
 }
 
 const maxSortedAtOnce = 2 ** 13;
 
 /** Sorts like `toSorted`. @throws the signal's reason */
-export const sortWithBreaks = async <Item extends object>(
+export const sortWithBreaks = async <Item extends NonNullable<unknown>>(
   items: readonly Item[],
   compare: (a: Item, b: Item) => number,
   breaks: Breaks,
@@ -45,7 +46,7 @@ export const sortWithBreaks = async <Item extends object>(
     const [first, second] = [before[a], after[b]];
     const isFirst = second === undefined || (first !== undefined && compare(first, second) <= 0);
     const next = isFirst ? first : second;
-    if (next) sorted.push(next);
+    if (next !== undefined) sorted.push(next);
     if (isFirst) a++;
     else b++;
     if (breaks.isDue()) await breaks.take();

@@ -6,6 +6,7 @@ import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
 import { formatKeyText } from "../rollouts/index/group-key.ts";
 import { compareDatasets } from "../rollouts/stats/compare.ts";
 import { getFacts } from "../rollouts/stats/read-facts.ts";
+import { Breaks, sortWithBreaks } from "../system/breaks.ts";
 import type { GroupContent, GroupFacts, GroupReader } from "./answers.ts";
 import { countCommonMessages, readGroupContent, type ViewInput } from "./group-content.ts";
 
@@ -22,7 +23,7 @@ export const openRuns = async (
   const options = { pairBy: undefined, pass: input.pass, tries: [], signal };
   const { changes, pairing, reward, only_a, only_b, transitions } = await compareDatasets(a, b, options);
   const size = ({ means }: (typeof changes)[number]) => Math.abs(means?.difference ?? -1);
-  const sorted = changes.toSorted((one, other) => size(other) - size(one));
+  const sorted = await sortWithBreaks(changes, (one, other) => size(other) - size(one), new Breaks(signal));
   const readPair = async (group: number) => {
     const pair = sorted[group]?.pair;
     const sides = { a: await readPool(input, a, pair?.a), b: await readPool(input, b, pair?.b) };

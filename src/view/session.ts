@@ -54,7 +54,7 @@ export const openSession = async (input: ViewInput, signal: AbortSignal) => {
       return charts(selected);
     },
     reading: async () => {
-      reading ??= (await chooseReading(dataset, pass)).map(({ trajectories, ...list }) => ({
+      reading ??= (await chooseReading(dataset, pass, signal)).map(({ trajectories, ...list }) => ({
         ...list,
         trajectories: trajectories.map((read) => ({
           ...read,

@@ -1,10 +1,23 @@
+import { Writable } from "node:stream";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { formatJsonPieces, toRawJson } from "../../src/json/raw-json.ts";
+import { verifyDataset } from "../../src/logging/send/verify-ledger.ts";
 import { sortRows } from "../../src/output/lists/sort-rows.ts";
+import { joinPieces, Sink, writePieces } from "../../src/output/sink.ts";
+import { computeMetrics } from "../../src/rollouts/dataset/check-result.ts";
+import type { Dataset } from "../../src/rollouts/dataset/read-dataset.ts";
+import { assignDedupKeys } from "../../src/rollouts/index/dedup-keys.ts";
+import { compareDatasets } from "../../src/rollouts/stats/compare.ts";
 import { listGroupRows, listTrajectoryRows } from "../../src/rollouts/stats/fact-rows.ts";
+import { chooseReading } from "../../src/rollouts/stats/reading-list.ts";
+import { computeStats } from "../../src/rollouts/stats/stats-slices.ts";
 import { Breaks, sortWithBreaks } from "../../src/system/breaks.ts";
 import { filesOf, read as readInputs } from "../support/inputs.ts";
 import { itHolds } from "../support/property.ts";
+
+const statsOptions = { pass: 1, tries: [1] };
+const verifyOptions = { isPerScope: false, ledgerArgs: [] };
 
 const abortSoon = () => {
   const abort = new AbortController();
@@ -32,6 +45,28 @@ describe("a long loop", () => {
       { column: { name: "at", rank: 0, align: "right", value: ({ at }: { at: number }) => at }, descending: false },
     ] as const;
     await expect(sortRows(rows, order, abortSoon())).rejects.toThrow("stop");
+  });
+
+  it.each<[string, (dataset: Dataset, signal: AbortSignal) => Promise<unknown>]>([
+    ["metrics", async (dataset, signal) => await computeMetrics(dataset, "train", signal)],
+    ["dedup keys", async ({ groups }, signal) => await assignDedupKeys(groups, signal)],
+    ["statistics", async (dataset, signal) => await computeStats(dataset, { ...statsOptions, by: undefined, signal })],
+    ["a comparison", async (a, signal) => await compareDatasets(a, a, { ...statsOptions, pairBy: undefined, signal })],
+    ["a reading list", async (dataset, signal) => await chooseReading(dataset, 1, signal)],
+    ["a verification", async (dataset, signal) => await verifyDataset(dataset, [], { ...verifyOptions, signal })],
+  ])("of %s ends with the reason of a signal", async (_, work) => {
+    const lines = Array.from({ length: 3000 }, (_, at) => {
+      const said = `[{"role":"user","content":"${at}"},{"role":"assistant","content":"a"}]`;
+      return `{"trajectories":[{"messages_and_choices":${said},"reward":${at},"metrics":{"m${at}":1}}]}\n`;
+    });
+    const dataset = await readInputs(filesOf(lines.join("")), { measures: {} });
+    await expect(work(dataset, abortSoon())).rejects.toThrow("stop");
+  });
+
+  it("of pieces of an output ends with the reason of a signal", async () => {
+    const sink = new Sink(new Writable({ write: (_, __, done) => done() }), abortSoon());
+    const document = toRawJson(Array.from({ length: 50_000 }, (_, at) => ({ at })));
+    await expect(writePieces(sink, joinPieces(formatJsonPieces(document, "")))).rejects.toThrow("stop");
   });
 
   it.each([

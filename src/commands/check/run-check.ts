@@ -2,7 +2,7 @@ import { Failure, type Problem, toProblemDocument, toWarningDocuments } from "..
 import { printReport } from "../../output/ci-report.ts";
 import { printDocument } from "../../output/list.ts";
 import { formatUnreadable, printFacts, toFacts } from "../../output/lists/print-facts.ts";
-import { type CheckResult, composeCheckResult } from "../../rollouts/dataset/check-result.ts";
+import { type CheckResult, composeCheckResult, computeMetrics } from "../../rollouts/dataset/check-result.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { reportSplitLeaks } from "../../rollouts/dataset/split-leaks.ts";
 import { combineModes, locateLine } from "../../rollouts/input/source.ts";
@@ -15,12 +15,14 @@ import { roundForDisplay } from "../../text/decimal.ts";
 import type { CheckOptions } from "./command.ts";
 import type { CheckDocument } from "./output.ts";
 
+type MeasuredResult = CheckResult & Readonly<{ metrics: Awaited<ReturnType<typeof computeMetrics>> }>;
+
 export const check = async (context: Context, typed: CheckOptions) => {
   const { host, screen } = context;
   const { against, report: reports } = typed;
   checkReportFiles(screen, { report: reports, inputs: [...typed.file, ...against] });
   const settings = await readEffectiveSettings(context, { split: typed.split });
-  const printReports = async (problems: readonly Problem[], dataset?: Dataset, result?: CheckResult) => {
+  const printReports = async (problems: readonly Problem[], dataset?: Dataset, result?: MeasuredResult) => {
     if (reports.length === 0) return;
     const { sources = [] } = dataset ?? {};
     // An unreadable input has no source, so its problem provides the name.
@@ -53,7 +55,8 @@ export const check = async (context: Context, typed: CheckOptions) => {
     const otherSplit = await readInputs(context, { ...typed, ...whole }, needs).catch(reportFailure);
     await reportSplitLeaks(dataset, otherSplit, host.signal).finally(otherSplit.close);
   }
-  const result = composeCheckResult(dataset);
+  const metrics = await computeMetrics(dataset, dataset.split, host.signal);
+  const result = { ...composeCheckResult(dataset), metrics };
   await printWarnings(context, dataset, result.problems);
   await printReports(result.problems, dataset, result);
   const shouldPrint = reports.every(({ file }) => file !== undefined);
@@ -73,7 +76,7 @@ const listInvalidFiles = (dataset: Dataset) => {
   return invalid;
 };
 
-const printResult = async ({ screen }: Context, result: CheckResult) => {
+const printResult = async ({ screen }: Context, result: MeasuredResult) => {
   const { status, split = null, groups, trajectories, metrics, problems, unreadable } = result;
   const { filteredOut: not_chosen, omittedProblemCount } = result;
   const document: CheckDocument = {
@@ -98,7 +101,7 @@ const listFacts = ({ status, split, groups, trajectories, unreadable }: CheckRes
   return toFacts({ status, split, groups: groupsText, trajectories: formatReadCount(trajectories) });
 };
 
-const listValues = (result: CheckResult) => {
+const listValues = (result: MeasuredResult) => {
   const metrics = Object.entries(result.metrics).map(([name, value]) => ({ name, value: roundForDisplay(value) }));
   return [...listFacts(result), ...metrics];
 };

@@ -6,6 +6,7 @@ import { getFirstFile } from "../../rollouts/dataset/locate.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { assignDedupKeys } from "../../rollouts/index/dedup-keys.ts";
 import { invalidInput } from "../../rollouts/rules/failures.ts";
+import { Breaks } from "../../system/breaks.ts";
 import { invalidOptionValue } from "../../system/failures.ts";
 import { ledgerBusy } from "../ledger/failures.ts";
 import { openWrittenFiles } from "../ledger/prior-outcomes.ts";
@@ -23,7 +24,7 @@ import { sendRequests } from "./send-requests.ts";
 export const logDataset = async (dataset: Dataset, setup: LogSetup): Promise<LogResult> => {
   const outcomes = requireValid(dataset, { skips: setup.policy.onInvalid === "skip", sends: true });
   const destination = await setup.tools.destination();
-  const dedupKeys = assignDedupKeys(dataset.groups);
+  const dedupKeys = await assignDedupKeys(dataset.groups, setup.tools.host.signal);
   const delivery = new Delivery(dataset, setup, { file: getFirstFile(dataset), outcomes, dedupKeys });
   const { runLedger } = delivery;
   try {
@@ -34,7 +35,7 @@ export const logDataset = async (dataset: Dataset, setup: LogSetup): Promise<Log
   } catch (thrown) {
     if (!isFailure(thrown, "interrupted")) throw markUnsent(thrown);
     // A signal ended a wait before the first request.
-    return composeLogResult(delivery, { stop: thrown });
+    return await composeLogResult(delivery, { stop: thrown });
   } finally {
     await runLedger.close();
   }
@@ -110,13 +111,16 @@ const planUnsent = (delivery: Delivery) => {
 };
 
 const describePlan = async (delivery: Delivery, requests: readonly PlannedRequest[]) => {
-  const { policy, runLedger, dedupKeys } = delivery;
+  const { policy, runLedger, dedupKeys, tools } = delivery;
   if (policy.writtenRequest !== undefined) await writeBody(delivery, requests, policy.writtenRequest);
-  const planned = requests.map(({ groups, bytes, recorded }) => {
+  const breaks = new Breaks(tools.host.signal);
+  const planned: { groups: number; bytes: number; key: string | null }[] = [];
+  for (const { groups, bytes, recorded } of requests) {
+    if (breaks.isDue(16 * groups.length)) await breaks.take();
     const key = recorded?.key ?? runLedger.findPlannedKey(earlier.collectDedupKeys(groups, dedupKeys));
-    return { groups: groups.length, bytes, key };
-  });
-  return composeLogResult(delivery, { planned });
+    planned.push({ groups: groups.length, bytes, key });
+  }
+  return await composeLogResult(delivery, { planned });
 };
 
 const writeBody = async (delivery: Delivery, requests: readonly PlannedRequest[], number: number) => {
@@ -146,7 +150,7 @@ const sendAndReport = async (delivery: Delivery, requests: readonly PlannedReque
   // The result must show the logged groups even if rollcall cannot write the rejects file.
   const rejectsFailure = await rejects?.append(rejected).then(() => undefined, toFailure);
   const stop = delivery.stopFailure() ?? rejectsFailure;
-  return composeLogResult(delivery, { stop, rejectsFailure, replaced: replaced.map(({ name }) => name) });
+  return await composeLogResult(delivery, { stop, rejectsFailure, replaced: replaced.map(({ name }) => name) });
 };
 
 const maxPauseMs = 2000;

@@ -1,7 +1,7 @@
 /** Describes the result of a run of `log`. */
 
 import { type Failure, type FailureDetails, isFailure } from "../../failure.ts";
-import { toDatasetFacts } from "../../rollouts/dataset/check-result.ts";
+import { computeMetrics, toDatasetFacts } from "../../rollouts/dataset/check-result.ts";
 import { locateGroup } from "../../rollouts/dataset/locate.ts";
 import { countUnreadable } from "../../rollouts/dataset/read-dataset.ts";
 import { toFileLine } from "../../rollouts/rules/positions.ts";
@@ -25,9 +25,12 @@ interface RunEnd {
 }
 
 /** `split` is undefined if the input was not read. */
-export type LogResult = Omit<ReturnType<typeof composeLogResult>, "split"> & { split: string | undefined };
+export type LogResult = Omit<Awaited<ReturnType<typeof composeLogResult>>, "split"> & { split: string | undefined };
 
-export const composeLogResult = (delivery: Delivery, { stop, planned, rejectsFailure, replaced = [] }: RunEnd) => {
+export const composeLogResult = async (
+  delivery: Delivery,
+  { stop, planned, rejectsFailure, replaced = [] }: RunEnd,
+) => {
   const { dataset, policy, sent, rejects } = delivery;
   const { modelId, split, batch } = policy;
   const { groups, trajectories } = countByOutcome(delivery.outcomes, dataset.groups);
@@ -48,7 +51,9 @@ export const composeLogResult = (delivery: Delivery, { stop, planned, rejectsFai
     bytes: planned?.reduce((sum, { bytes }) => sum + bytes, 0) ?? sent.attemptedBytes,
     planned: planned ?? [],
     warnings: listWarnings(delivery, replaced),
-    ...toDatasetFacts(dataset, split),
+    ...toDatasetFacts(dataset),
+    // A signal must not prevent the result.
+    metrics: await computeMetrics(dataset, split),
   };
 };
 

@@ -5,6 +5,7 @@ import { locateGroup } from "../../rollouts/dataset/locate.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { assignDedupKeys } from "../../rollouts/index/dedup-keys.ts";
 import { createProblem, type ProblemLocation, type RuleCount } from "../../rollouts/rules/problems.ts";
+import { Breaks } from "../../system/breaks.ts";
 import { type Entry, findGroups, hashScope } from "../ledger/entries.ts";
 import { OutcomeColumn } from "./group-outcomes.ts";
 import { joinOutcomes, toOutcome } from "./outcome.ts";
@@ -31,15 +32,17 @@ type VerifiedOutcome = (typeof verifiedOutcomes)[number];
 export const verifyDataset = async (
   dataset: Dataset,
   entries: AsyncIterable<Entry> | readonly Entry[],
-  { isPerScope, ledgerArgs }: { isPerScope: boolean; ledgerArgs: readonly string[] },
+  { isPerScope, ledgerArgs, signal }: { isPerScope: boolean; ledgerArgs: readonly string[]; signal?: AbortSignal },
 ): Promise<Verification> => {
-  const found = await findOutcomes(dataset, entries, isPerScope);
+  const breaks = new Breaks(signal);
+  const found = await findOutcomes(dataset, entries, isPerScope, breaks);
   // If the input has an error, `log` sends nothing by default.
   const facts = { isInvalid: dataset.problems.errors > 0, ledgerArgs };
   const counts = { read: found.groups, logged: 0, repeated: 0, unknown: 0, refused: 0, not_sent: 0 };
   const problems: Problem[] = [];
   const byFile = new Map<string, FileStatus>();
   for (let group = 0; group < found.groups; group++) {
+    if (breaks.isDue()) await breaks.take();
     const outcome = found.outcomes.outcomeOf(group);
     counts[outcome]++;
     const location = locateGroup(dataset, group);
@@ -61,8 +64,9 @@ const findOutcomes = async (
   dataset: Dataset,
   entries: AsyncIterable<Entry> | readonly Entry[],
   isPerScope: boolean,
+  breaks: Breaks,
 ) => {
-  const dedupKeys = assignDedupKeys(dataset.groups);
+  const dedupKeys = await assignDedupKeys(dataset.groups);
   const outcomes = new OutcomeColumn(verifiedOutcomes, dedupKeys.count);
   /** Each array contains 1 at the index of each logged group. */
   const loggedByScope = new Map<string, Uint8Array>();
@@ -76,6 +80,7 @@ const findOutcomes = async (
     loggedByScope.set(name, logged);
     const recorded = toOutcome(entry.state);
     for (const group of groups) {
+      if (breaks.isDue()) await breaks.take();
       const outcome = recorded === "logged" && logged[group] === 1 ? "repeated" : recorded;
       outcomes.set(group, joinOutcomes(outcomes.outcomeOf(group), outcome));
       if (recorded === "logged") logged[group] = 1;

@@ -1,5 +1,6 @@
 /** Describes the result of a run of `check`. */
 import type { Failure, Problem } from "../../failure.ts";
+import { Breaks, sortWithBreaks } from "../../system/breaks.ts";
 import type { Groups } from "../index/groups.ts";
 import { invalidInput } from "../rules/failures.ts";
 import { countUnreadable, type Dataset } from "./read-dataset.ts";
@@ -13,7 +14,6 @@ interface ReadCounts {
 interface DatasetFacts {
   readonly unreadable: number;
   readonly filteredOut: Dataset["filteredOut"];
-  readonly metrics: Readonly<Record<string, number>>;
 }
 
 export interface CheckResult extends DatasetFacts {
@@ -41,7 +41,7 @@ export const composeCheckResult = (dataset: Dataset, canSkip = false): CheckResu
     problems: stored,
     omittedProblemCount: problems.counts.reduce((sum, { count }) => sum + count, 0) - stored.length,
     failure,
-    ...toDatasetFacts(dataset, split),
+    ...toDatasetFacts(dataset),
   };
 };
 
@@ -58,8 +58,19 @@ const countRead = (groups: Groups) => {
   return counts;
 };
 
-export const toDatasetFacts = (dataset: Dataset, split: string | undefined): DatasetFacts => ({
+export const toDatasetFacts = (dataset: Dataset): DatasetFacts => ({
   unreadable: countUnreadable(dataset),
   filteredOut: dataset.filteredOut,
-  metrics: dataset.scan.tally.groups === 0 ? {} : dataset.scan.tally.metrics(split),
 });
+
+/** @throws the signal's reason */
+export const computeMetrics = async ({ scan: { tally } }: Dataset, split?: string, signal?: AbortSignal) => {
+  const breaks = new Breaks(signal);
+  const means: [string, number][] = [];
+  const names = await sortWithBreaks([...tally.byName.keys()], (a, b) => (a < b ? -1 : 1), breaks);
+  for (const mean of tally.groups === 0 ? [] : tally.listMetrics(split, names)) {
+    if (breaks.isDue()) await breaks.take();
+    means.push(mean);
+  }
+  return Object.fromEntries(means);
+};

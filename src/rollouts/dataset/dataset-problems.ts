@@ -1,7 +1,7 @@
 /** Reports problems of whole datasets, such as outliers and duplicates. */
 import { hash } from "node:crypto";
-import { setImmediate } from "node:timers/promises";
 import { readRoot } from "../../json/table.ts";
+import type { Breaks } from "../../system/breaks.ts";
 import { findPromptOf } from "../check/trajectory-prompt.ts";
 import { findAmbiguousGroups } from "../index/ambiguous-groups.ts";
 import type { NumberColumn } from "../index/column.ts";
@@ -21,38 +21,42 @@ import { reportMixedGroups } from "./prompts.ts";
 import { canRegroupPart, findSharedKey, readTrajectories } from "./shared-key.ts";
 
 /** @throws the signal's reason */
-export const reportDatasetProblems = async (dataset: IndexedGroups, signal?: AbortSignal) => {
-  reportStaleGroups(dataset);
-  for (const [source, sketch] of dataset.scan.rewardsOfSources.entries()) await reportOutliers(dataset, source, sketch);
-  const lacking = reportMissingFeatures(dataset);
-  await reportMixedGroups(dataset, signal);
-  await reportDuplicates(dataset, signal);
-  await reportCopies(dataset, signal);
+export const reportDatasetProblems = async (dataset: IndexedGroups, breaks: Breaks) => {
+  await reportStaleGroups(dataset, breaks);
+  await reportOutliers(dataset, breaks);
+  const lacking = await reportMissingFeatures(dataset, breaks);
+  await reportMixedGroups(dataset, breaks);
+  await reportDuplicates(dataset, breaks);
+  await reportCopies(dataset, breaks);
   return lacking;
 };
 
 /** Returns the rules that groups of whole files break, which are not reported. */
 export const reportGroupProblems = async (
   dataset: IndexedGroups,
-  signal: AbortSignal,
+  breaks: Breaks,
   canRegroup: boolean,
 ): Promise<BrokenRules> => {
   const { groups, scan } = dataset;
   const { trajectories, equal } = scan.parts.columns;
   const hasSmallGroups = trajectories.includes(1) || trajectories.includes(0);
   if (groups.areValidParts && equal.hasOnlyDefaults && !hasSmallGroups) return [];
-  const sharedKey = canRegroup && trajectories.includes(1) ? await findSharedKey(dataset, signal) : undefined;
-  const broken = hasSmallGroups ? findSmallGroups(dataset, sharedKey) : [];
+  const sharedKey = canRegroup && trajectories.includes(1) ? await findSharedKey(dataset, breaks) : undefined;
+  const broken = hasSmallGroups ? await findSmallGroups(dataset, breaks, sharedKey) : [];
   const report = openGroupReporter(dataset, { broken, sharedKey, canRegroup });
-  for (let group = 0; group < groups.count; group++) if (groups.isValid(group)) report(group);
+  for (let group = 0; group < groups.count; group++) {
+    if (breaks.isDue()) await breaks.take();
+    if (groups.isValid(group)) report(group);
+  }
   return broken;
 };
 
 /** Finds the files that have only groups of one trajectory, or only groups of failures. */
-const findSmallGroups = (dataset: IndexedGroups, sharedKey: string | undefined): BrokenRules => {
+const findSmallGroups = async (dataset: IndexedGroups, breaks: Breaks, sharedKey?: string): Promise<BrokenRules> => {
   const { groups, scan, sources } = dataset;
   const [others, sizes] = [new Uint8Array(sources.length), new Uint8Array(sources.length)];
   for (let group = 0; group < groups.count; group++) {
+    if (breaks.isDue()) await breaks.take();
     const size = groups.trajectoriesOf(group);
     const file = scan.parts.columns.source.at(groups.firstOf(group));
     if (size > 1 || !groups.isValid(group) || (size === 0 && groups.exceptionsOf(group) === 0)) others[file] = 1;
@@ -105,12 +109,13 @@ export const openGroupReporter = (dataset: IndexedGroups, known?: KnownOfAll): (
 const findVersionBounds = ({ scan: { parts }, groups }: IndexedGroups, group: number) =>
   findBounds(groups.partsOf(group).map((at) => parts.columns.version.at(at)));
 
-const reportStaleGroups = (dataset: IndexedGroups) => {
+const reportStaleGroups = async (dataset: IndexedGroups, breaks: Breaks) => {
   const { scan, groups } = dataset;
   const { columns } = scan.parts;
   if (columns.version.hasOnlyDefaults) return;
   let newest = { source: -1, version: 0, line: 0 };
   for (let group = 0; group < groups.count; group++) {
+    if (breaks.isDue()) await breaks.take();
     const version = findVersionBounds(dataset, group).max;
     if (!groups.isValid(group) || version === Number.NEGATIVE_INFINITY) continue;
     const first = groups.firstOf(group);
@@ -202,15 +207,16 @@ const findOutlierBound = (rewards: Sketch) => {
   return outside > 0 && outside <= rewards.count * maxOutlierShare + 1 ? { middle, distance } : undefined;
 };
 
-const reportOutliers = async (dataset: IndexedGroups, sourceIndex: number, rewards: Sketch) => {
+const reportOutliers = async (dataset: IndexedGroups, breaks: Breaks) => {
   const { groups } = dataset;
-  const { parts } = dataset.scan;
-  const bound = findOutlierBound(rewards);
-  if (!bound) return;
+  const { parts, rewardsOfSources } = dataset.scan;
+  const bounds = rewardsOfSources.map(findOutlierBound);
+  if (bounds.every((bound) => !bound)) return;
   const window = new ReadWindow();
   for (let part = 0; part < parts.count; part++) {
-    const group = groups.groupOf(part);
-    if (parts.columns.source.at(part) !== sourceIndex || !groups.isValid(group)) continue;
+    if (breaks.isDue()) await breaks.take();
+    const [group, bound] = [groups.groupOf(part), bounds[parts.columns.source.at(part)]];
+    if (!bound || !groups.isValid(group)) continue;
     const groupPart = getPart(dataset, part);
     const trajectories = listTrajectories(await window.readPart(groupPart), groupPart.part);
     for (const [at, reward] of trajectories.map(parseReward).entries()) {
@@ -231,16 +237,15 @@ const formatLocation = ({ path = [], ...location }: ProblemLocation) =>
   toFileLine(location) + (path.length > 0 ? `, ${path.join(".")}` : "");
 
 /** @throws the signal's reason */
-const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal) => {
+const reportDuplicates = async (dataset: IndexedGroups, breaks: Breaks) => {
   const { groups, scan } = dataset;
   const { parts } = scan;
   const originals = new Map<string, () => Promise<string>>();
   let [duplicates, bytesRead] = [0, 0];
-  for (const [part, suspects] of findSuspects(parts)) {
+  for (const [part, suspects] of await findSuspects(parts, breaks)) {
     const group = groups.groupOf(part);
     if (!groups.isValid(group)) continue;
-    await setImmediate();
-    signal?.throwIfAborted();
+    await breaks.take();
     bytesRead += parts.columns.length.at(part);
     if (bytesRead > maxRereadBytes) return;
     const groupPart = getPart(dataset, part);
@@ -248,6 +253,7 @@ const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal) =>
     const locate = positions.openPartLocator(groupPart);
     for (const at of suspects) {
       const trajectory = trajectories[at];
+      if (breaks.isDue(trajectory?.length)) await breaks.take();
       // A trajectory without a turn has the warning `no-assistant-turn`.
       if (!trajectory || !groups.isValid(group) || !hasTurn(trajectory)) continue;
       const digest = hash("sha256", trajectory);
@@ -281,12 +287,12 @@ const openOriginal = (
   };
 };
 
-export const reportCopies = async (dataset: IndexedGroups, signal?: AbortSignal) => {
+export const reportCopies = async (dataset: IndexedGroups, breaks: Breaks) => {
   const { sources, groups, scan } = dataset;
   let located = 0;
   for (const [source, { originals }] of sources.entries()) {
     for (const { line, findPath, locate } of originals?.copies ?? []) {
-      signal?.throwIfAborted();
+      if (breaks.isDue()) await breaks.take();
       const part = positions.findPartAt(scan.parts, source, { line });
       const group = part === undefined ? undefined : groups.groupOf(part);
       if (part === undefined || group === undefined || !groups.isValid(group)) continue;
@@ -297,10 +303,11 @@ export const reportCopies = async (dataset: IndexedGroups, signal?: AbortSignal)
 };
 
 /** Returns the indexes of trajectories with a repeated fingerprint, by part. V8 would compile a generator for 10 ms. */
-const findSuspects = ({ columns: { fingerprint, trajectories }, count }: Parts) => {
+const findSuspects = async ({ columns: { fingerprint, trajectories }, count }: Parts, breaks: Breaks) => {
   const repeated = findRepeatedNumbers(fingerprint);
   const suspects = new Map<number, number[]>();
   for (let part = 0, row = 0; part < count && repeated.size > 0; part++) {
+    if (breaks.isDue()) await breaks.take();
     const first = row;
     for (const end = first + trajectories.at(part); row < end; row++) {
       if (!repeated.has(fingerprint.at(row))) continue;

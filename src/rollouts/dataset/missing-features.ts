@@ -2,6 +2,7 @@
 
 import { openBrace } from "../../json/json-bytes.ts";
 import { elementsOf, firstByteOf, type JsonValue, memberAt } from "../../json/table.ts";
+import type { Breaks } from "../../system/breaks.ts";
 import { formatInputName, formatList } from "../../text/sentences.ts";
 import { findChoiceMessage } from "../check/messages.ts";
 import { inspectTrajectory } from "../check/trajectory.ts";
@@ -66,11 +67,12 @@ type MissingFeature = (typeof missingFeatures)[number];
 const lacks = (training: number, { has }: MissingFeature) => (training & (has << 1)) !== 0;
 
 /** Returns the rules that all trajectories of some files break, which are not reported. */
-export const reportMissingFeatures = (dataset: IndexedGroups): BrokenRules => {
+export const reportMissingFeatures = async (dataset: IndexedGroups, breaks: Breaks): Promise<BrokenRules> => {
   const { sources, scan } = dataset;
   const { columns, count } = scan.parts;
   const bitsOfFiles = new Uint8Array(sources.length);
   for (let at = 0; at < count; at++) {
+    if (breaks.isDue()) await breaks.take();
     const file = columns.source.at(at);
     bitsOfFiles[file] = (bitsOfFiles[file] ?? 0) | columns.training.at(at);
   }
@@ -84,7 +86,7 @@ export const reportMissingFeatures = (dataset: IndexedGroups): BrokenRules => {
   const isReported = ({ feature, files }: (typeof broken)[number]) =>
     bitsOfFiles.some((bits, file) => lacks(bits, feature) && !("isNoted" in feature && files.has(file)));
   const reported = broken.filter((one) => !scan.problems.strictness.allowed.has(one.rule) && isReported(one));
-  reportFeatures(dataset, reported);
+  await reportFeatures(dataset, reported, breaks);
   return broken.flatMap(({ rule, files }) => (rule === "no-sampled-turns" ? [] : { rule, files }));
 };
 
@@ -96,11 +98,12 @@ interface LackingFiles {
 }
 
 /** Reports each part that lacks a feature. If all of a file lack it, reports the first part, or none. */
-const reportFeatures = (dataset: IndexedGroups, features: readonly LackingFiles[]) => {
+const reportFeatures = async (dataset: IndexedGroups, features: readonly LackingFiles[], breaks: Breaks) => {
   const { groups, scan } = dataset;
   const { parts, problems } = scan;
   const wholeFiles = new Set<number>();
   for (let at = 0; at < parts.count && features.length > 0; at++) {
+    if (breaks.isDue()) await breaks.take();
     if (!groups.isValid(groups.groupOf(at))) continue;
     const file = parts.columns.source.at(at);
     let part: ReturnType<typeof openPart> | undefined;

@@ -1,5 +1,5 @@
 /** Reports groups with several prompts or steps. */
-import { setImmediate } from "node:timers/promises";
+import type { Breaks } from "../../system/breaks.ts";
 import { openStepComparison } from "../check/policy-steps.ts";
 import { findPromptOf, findRarestPrompt, openPromptReader } from "../check/trajectory-prompt.ts";
 import type { NumberColumn } from "../index/column.ts";
@@ -8,17 +8,17 @@ import { listTrajectories, ReadWindow } from "./group-bytes.ts";
 import { getPart, type IndexedGroups, locatePart, reportGroup } from "./locate.ts";
 
 /** The checker has compared the trajectories of a group that is one part. @throws the signal's reason */
-export const reportMixedGroups = async (dataset: IndexedGroups, signal?: AbortSignal) => {
+export const reportMixedGroups = async (dataset: IndexedGroups, breaks: Breaks) => {
   const { prompt, steps } = dataset.scan.parts.columns;
   const window = new ReadWindow();
-  for await (const { group, parts } of findDifferingParts(dataset, prompt, signal)) {
+  for await (const { group, parts } of findDifferingParts(dataset, prompt, breaks)) {
     const digests: (string | undefined)[] = [];
     for (const part of parts) digests.push((await readPrompts(dataset, part, window))[0]?.toString("latin1"));
     const mixed = findRarestPrompt(digests);
     const subject = `the trajectory at ${toFileLine(locatePart(dataset, parts[mixed?.first ?? 0] ?? 0))}`;
     if (mixed) reportGroup(dataset, "mixed-prompts", { data: { ...mixed, subject }, group });
   }
-  for await (const { group, parts } of findDifferingParts(dataset, steps, signal)) {
+  for await (const { group, parts } of findDifferingParts(dataset, steps, breaks)) {
     const comparison = openStepComparison();
     for (const part of parts) for (const one of await readTrajectories(dataset, part, window)) comparison.add(one);
     const data = comparison.findMixed();
@@ -27,14 +27,14 @@ export const reportMixedGroups = async (dataset: IndexedGroups, signal?: AbortSi
 };
 
 /** Yields the groups of several parts, with the parts that have a number, if these numbers differ. */
-async function* findDifferingParts({ groups }: IndexedGroups, column: NumberColumn, signal?: AbortSignal) {
+async function* findDifferingParts({ groups }: IndexedGroups, column: NumberColumn, breaks: Breaks) {
   if (column.hasOnlyDefaults) return;
   for (let group = 0; group < groups.count; group++) {
+    if (breaks.isDue()) await breaks.take();
     if (!groups.isValid(group) || !groups.isBare(group) || groups.trajectoriesOf(group) < 2) continue;
     const parts = groups.partsOf(group).filter((part) => column.at(part) !== 0);
     if (parts.every((part) => column.at(part) === column.at(parts[0] ?? 0))) continue;
-    await setImmediate();
-    signal?.throwIfAborted();
+    await breaks.take();
     yield { group, parts };
   }
 }

@@ -137,7 +137,7 @@ const reportSkippedFiles = (problems: Problems, files: readonly SkippedFile[] = 
 /** @throws Failure `missing-split`, `input-changed`; the signal's reason */
 export const readSources = async (sources: readonly Source[], options: CheckOptions) => {
   const { groupBy, split: given, selection } = options;
-  const { signal } = options.host;
+  const breaks = new Breaks(options.host.signal);
   const scan = openScan(sources, options);
   const { problems, requests, shapes } = scan;
   const read: IndexedGroups = { sources, scan, groups: new Groups(scan.parts) };
@@ -147,14 +147,14 @@ export const readSources = async (sources: readonly Source[], options: CheckOpti
   };
   const onScanned = () => requireSplit(given !== undefined || hasOnlyRequests(scan));
   const scattered = await scanSources(read, options, onScanned);
-  if (options.measures) await forgetDerivedFinishes(read, signal);
-  const joinedGroups = groupBy === undefined ? 0 : checkGroupKey(read, groupBy);
+  if (options.measures) await forgetDerivedFinishes(read, breaks);
+  const joinedGroups = groupBy === undefined ? 0 : await checkGroupKey(read, groupBy, breaks);
   reportMismatches(scan, { split: given, location: locateOnlySource(sources) });
   const split = given ?? findCommonSplit(requests, shapes);
   requireSplit(split !== undefined);
   datasetProblems.reportScatteredParts(read, scattered);
   datasetProblems.reportAmbiguousGroups(read, groupBy !== undefined);
-  const note = selection ? undefined : await checkGroups(read, signal);
+  const note = selection ? undefined : await checkGroups(read, breaks);
   const ownKeys: OtherKeys = requests.distinct[0]?.keys ?? new Map();
   return { ...read, split, ownKeys, problems, joinedGroups, note };
 };
@@ -177,9 +177,8 @@ export const openScan = (
 const needsDigests = (selection: Selection | undefined) => (selection?.sample ?? selection?.shard) !== undefined;
 
 /** A derived finish reason is in the line of a converted trajectory, but it is no fact of the rollout. */
-const forgetDerivedFinishes = async (read: IndexedGroups, signal: AbortSignal) => {
+const forgetDerivedFinishes = async (read: IndexedGroups, breaks: Breaks) => {
   const { parts } = read.scan;
-  const breaks = new Breaks(signal);
   if (read.sources.every(({ originals }) => !originals)) return;
   for (let part = 0; part < parts.count; part++) {
     if (breaks.isDue()) await breaks.take();
@@ -238,18 +237,20 @@ const takeDigests = (parts: Parts, { originals }: Source, first: number) => {
  * Reports problems of groups and of the whole input, and finishes the metrics. Returns a note.
  * @param canRegroup false if advice to group trajectories would be wrong
  */
-export const checkGroups = async (read: IndexedGroups, signal: AbortSignal, canRegroup = true) => {
+export const checkGroups = async (read: IndexedGroups, breaks: Breaks, canRegroup = true) => {
   const { groups, scan } = read;
   const { parts, problems } = scan;
-  const broken = await datasetProblems.reportGroupProblems(read, signal, canRegroup);
-  const lacking = await datasetProblems.reportDatasetProblems(read, signal);
+  const broken = await datasetProblems.reportGroupProblems(read, breaks, canRegroup);
+  const lacking = await datasetProblems.reportDatasetProblems(read, breaks);
   problems.promoteWarnings();
   if (problems.strictness.strict) groups.rejectWarned();
   // Only the search for duplicates needs fingerprints.
   parts.fingerprints.reset();
   const unfinished = groups.areValidParts ? 0 : groups.count;
-  for (let group = 0; group < unfinished; group++)
+  for (let group = 0; group < unfinished; group++) {
+    if (breaks.isDue()) await breaks.take();
     if (!groups.isValid(group) || groups.isBare(group)) await finalizeGroup(read, group);
+  }
   return formatBrokenRules(read, [...lacking, ...broken]);
 };
 
@@ -260,13 +261,14 @@ const strictnessFor = (sources: readonly Source[], strictness: Strictness = defa
 const maxNamedKeys = 8;
 
 /** Returns the number of groups that the key joins across files. */
-const checkGroupKey = (read: IndexedGroups, groupBy: readonly string[]) => {
+const checkGroupKey = async (read: IndexedGroups, groupBy: readonly string[], breaks: Breaks) => {
   const { groups, scan, sources } = read;
   const { parts, problems } = scan;
   const uses = sources.flatMap(({ originals }, source) => (originals?.keyUse ? { source, ...originals.keyUse } : []));
   let joined = uses.reduce((sum, use) => sum + use.joined, 0);
   let isUsed = uses.some((use) => use.isUsed);
   for (let group = 0; group < groups.count; group++) {
+    if (breaks.isDue()) await breaks.take();
     if (!groups.isKeyed(group)) continue;
     isUsed = true;
     if (sources.length > 1 && new Set(groups.partsOf(group).map((at) => parts.columns.source.at(at))).size > 1)

@@ -1,5 +1,6 @@
 /** Scans the records of a source: lines, a document, or elements of a long array. */
 import { isUtf8 } from "node:buffer";
+import { setImmediate } from "node:timers/promises";
 import { bomLength, newline, openBracket, type Span, skipWhite, trimmedEnd } from "../../json/json-bytes.ts";
 import { cacheReader, JsonReader, nodeSize, type SyntaxFault, Table } from "../../json/reader.ts";
 import { emptyTable, endOf, nodeAfter, startOf } from "../../json/table.ts";
@@ -46,7 +47,10 @@ export class Scan {
 
   /** @throws ShrunkSourceError, or the reason of an aborted signal */
   async scanFrame(frame: Frame): Promise<void> {
-    if (frame.kind === "lines") return this.scanLines(frame);
+    if (frame.kind === "lines") {
+      for (const _ of this.#scanPieces(frame)) await setImmediate();
+      return;
+    }
     this.#isDocument = frame.kind === "document";
     await this.#scanLong(frame);
     this.#line++;
@@ -57,13 +61,18 @@ export class Scan {
     this.#line++;
   }
 
+  scanLines(lines: Lines): void {
+    for (const _ of this.#scanPieces(lines));
+  }
+
   /** Scans pieces that fit in the processor's cache. Frames are larger, so that V8 does not optimize their loops. */
-  scanLines({ bytes, start, isLast }: Lines): void {
+  *#scanPieces({ bytes, start, isLast }: Lines) {
     for (let from = 0; from < bytes.length; ) {
       const cut = from + cachedBytes < bytes.length ? bytes.indexOf(newline, from + cachedBytes) + 1 : 0;
       const end = cut > 0 ? cut : bytes.length;
       this.#scanPiece(bytes.subarray(from, end), start + from, isLast && end === bytes.length);
       from = end;
+      yield;
     }
   }
 

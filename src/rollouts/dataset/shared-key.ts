@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import { getValue, isObject, parseJson } from "../../json/json-bytes.ts";
 import { readRoot } from "../../json/table.ts";
-import { Breaks } from "../../system/breaks.ts";
+import type { Breaks } from "../../system/breaks.ts";
 import { findPromptOf, openPromptReader } from "../check/trajectory-prompt.ts";
 import { findGroupKeys, rankGroupKey } from "../index/group-key.ts";
 import { stepHolders } from "../index/step-columns.ts";
@@ -18,11 +18,10 @@ const maxSampledGroups = 64;
 const maxTriedBytes = 2 ** 24;
 
 /** Returns a key whose groups each have one prompt, one step, one run and one model. @throws the signal's reason */
-export const findSharedKey = async (dataset: IndexedGroups, signal: AbortSignal): Promise<string | undefined> => {
+export const findSharedKey = async (dataset: IndexedGroups, breaks: Breaks): Promise<string | undefined> => {
   const { parts } = dataset.scan;
   const names = findCandidates(dataset);
   const trial = openTrial(names);
-  const breaks = new Breaks(signal);
   for (let at = 0, bytes = 0; at < parts.count && trial.isOpen(); at++) {
     const groupPart = getPart(dataset, at);
     const { length, source } = groupPart.part;

@@ -1,6 +1,6 @@
 /** Converts inputs of other tools to lines with one group each. */
 import { dirname, join } from "node:path";
-import { setImmediate } from "node:timers/promises";
+import { Breaks } from "../../system/breaks.ts";
 import type { Host } from "../../system/host.ts";
 import { formatList, pluralize, toOptionArgs } from "../../text/sentences.ts";
 import { reportEmptyFolders } from "../input/names.ts";
@@ -150,6 +150,7 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
   const { host } = run.options;
   const conversion = await openConversion(files, format, run);
   const { output, converter, broken, formatRun } = conversion;
+  const breaks = new Breaks(host.signal);
   const { groups } = output;
   try {
     if (converter.preview) {
@@ -178,9 +179,11 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
     }
     if (formatRun.receipt) await leaveOutCopies(copies, { format, converter, receipt: run.counter });
     const byName = new Map(files.map((file) => [file.name, file]));
-    for (const { file: fileName, position, group, fault } of converter.findFaults?.() ?? []) {
-      const file = byName.get(fileName);
+    for (const found of converter.findFaults?.() ?? []) {
+      if (breaks.isDue()) await breaks.take();
+      const file = found && byName.get(found.file);
       if (!file) continue;
+      const { position, group, fault } = found;
       const { label, line } = file.records.locate(position);
       const location = { file: label, ...(format.listTurns && { line }), path: [] };
       breakGroup(conversion, { group }, { file, record: position, position: -1 }, { fault, location });
@@ -286,19 +289,19 @@ const openFormatRun = (files: readonly records.ConvertedFile[], format: Format, 
   return { formatRun, endCounting };
 };
 
-const maxRecordsAtOnce = 256;
+/** Converting a record costs as much as reading this many bytes, and 16 times its own. */
+const bytesPerRecord = 2 ** 15;
 
 type Visit = (raw: RawRecord, at: records.RolloutPosition) => Promise<void> | false | undefined | void;
 
 /** Awaits only promises, because an await takes longer than the conversion of a record. */
 const visitRecords = async (files: readonly records.ConvertedFile[], { signal }: Host, visit: Visit) => {
+  const breaks = new Breaks(signal);
   const visitFile = async (file: records.ConvertedFile) => {
     let record = 0;
     for await (const batch of file.records.batches()) {
       for (const raw of batch) {
-        // Records that convert to nothing never let other tasks run.
-        if (record % maxRecordsAtOnce === 0) await setImmediate();
-        signal.throwIfAborted();
+        if (record === 0 || breaks.isDue(bytesPerRecord + 16 * raw.bytes.length)) await breaks.take();
         const visiting = visit(raw, { file, record: record++, position: -1 });
         if (visiting === false) return;
         if (visiting) await visiting;

@@ -2,12 +2,13 @@
 
 import { isObject, parseJson } from "../../json/json-bytes.ts";
 import { digitsAt, findMember, tryParseRawJson } from "../../json/raw-json.ts";
+import { Breaks } from "../../system/breaks.ts";
 import { readUpTo } from "../../system/files.ts";
 import type { Host } from "../../system/host.ts";
 import { describeSystemCode } from "../../text/sentences.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
 import { invalidRewards } from "../input/failures.ts";
-import type { OpenedInputs } from "../input/open-inputs.ts";
+import { bytesPerFile, type OpenedInputs } from "../input/open-inputs.ts";
 import type { ConvertedInputs } from "./convert-inputs.ts";
 import type { FormatOptions } from "./format.ts";
 import { beginsWithOwnRecord } from "./recognize.ts";
@@ -15,8 +16,13 @@ import { beginsWithOwnRecord } from "./recognize.ts";
 /** Loads converters only if an input can need a conversion. @throws Failure `spool-failed`; the signal's reason */
 export const convertOpened = async (options: FormatOptions, inputs: OpenedInputs): Promise<ConvertedInputs> => {
   const { sources } = inputs;
-  if (options.from === "auto" && sources.every(({ bytes }) => beginsWithOwnRecord(bytes)))
-    return { sources, skipped: inputs.skipped };
+  const breaks = new Breaks(options.host.signal);
+  let isOwn = options.from === "auto";
+  for (const { bytes } of isOwn ? sources : []) {
+    if (breaks.isDue(bytesPerFile)) await breaks.take();
+    isOwn &&= beginsWithOwnRecord(bytes);
+  }
+  if (isOwn) return { sources, skipped: inputs.skipped };
   return await (await import("./convert-inputs.ts")).convertInputs(options, inputs);
 };
 

@@ -113,8 +113,8 @@ export interface Converter {
   preview?(record: SourceRecord): unknown;
   /** Returns undefined for a record that is part of another record, and no rollout for other records. */
   convert(record: SourceRecord): readonly Rollout[] | undefined;
-  /** After the last record, returns the faults that depend on several records. */
-  findFaults?(): readonly RecordFault[];
+  /** After the last record, yields the faults that depend on several records, and undefined for other records. */
+  findFaults?(): Iterable<RecordFault | undefined>;
 }
 
 /** The messages, or the texts, of a row. */

@@ -101,21 +101,23 @@ export const joinTurns = (converter: Converter, format: Format, note: (text: str
         addRow(record, row);
       }
     },
-    findFaults: () => {
+    *findFaults() {
       isComplete = true;
       const outputs = new Map<string, Set<number | undefined>>();
       const keyOf = ({ digests }: Row) => digests.find(isContinued) ?? digests.at(-1);
-      for (const row of rows)
+      for (const row of rows) {
         if (row.rolloutId !== undefined)
           outputs.set(row.rolloutId, (outputs.get(row.rolloutId) ?? new Set()).add(keyOf(row)));
-      const faults = rows.flatMap(({ digests, rolloutId, hasOutputs, ...row }) => {
-        if (rolloutId === undefined) return digests.some(isContinued) ? { ...row, fault: turnFault } : [];
-        if ((outputs.get(rolloutId)?.size ?? 0) < 2) return [];
-        if (hasOutputs) return { ...row, fault: outputsFault };
-        if (!digests.some(isContinued)) note(separateNote);
-        return [];
-      });
-      return [...(converter.findFaults?.() ?? []), ...faults];
+        yield undefined;
+      }
+      yield* converter.findFaults?.() ?? [];
+      for (const { digests, rolloutId, hasOutputs, ...row } of rows) {
+        const isTurn = digests.some(isContinued);
+        const hasSeveral = rolloutId !== undefined && (outputs.get(rolloutId)?.size ?? 0) > 1;
+        if (hasSeveral && !hasOutputs && !isTurn) note(separateNote);
+        if (rolloutId === undefined && isTurn) yield { ...row, fault: turnFault };
+        else yield hasSeveral && hasOutputs ? { ...row, fault: outputsFault } : undefined;
+      }
     },
   };
 };

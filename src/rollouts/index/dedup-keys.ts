@@ -1,5 +1,6 @@
 /** Assigns dedup keys to groups. */
 import { createHash } from "node:crypto";
+import { Breaks } from "../../system/breaks.ts";
 import { Digests, DigestTable, digestBytes } from "./digests.ts";
 import type { Groups } from "./groups.ts";
 
@@ -66,10 +67,16 @@ const openInputKeys = (keys: Digests) => {
 const nthDedupKey = (digest: Uint8Array, occurrence: number) =>
   createHash("sha256").update(digest).update(`#${occurrence}`).digest().subarray(0, dedupKeyBytes);
 
-export const assignDedupKeys = ({ digests }: Pick<Groups, "digests">) => {
-  const keys = new DedupKeys(digests());
+/** @throws the signal's reason */
+export const assignDedupKeys = async (groups: Groups, signal?: AbortSignal) => {
+  const breaks = new Breaks(signal);
+  const known = groups.partDigests();
+  const keys = new DedupKeys(known);
   const input = keys.addInput();
-  for (let group = 0; group < keys.count; group++) input.add(group);
+  for (let group = 0; group < groups.count; group++) {
+    if (breaks.isDue()) await breaks.take();
+    input.add(group, known ? undefined : groups.digestOf(group));
+  }
   return keys;
 };
 

@@ -1,7 +1,7 @@
 /** Puts parts into groups. */
 import { createHash } from "node:crypto";
 import { NumberColumn } from "./column.ts";
-import { Digests, digestBytes } from "./digests.ts";
+import { digestBytes } from "./digests.ts";
 import type { Parts } from "./parts.ts";
 
 export const groupOpening = Buffer.from('{"trajectories":[');
@@ -160,12 +160,10 @@ export class Groups {
     return digest.digest().subarray(0, digestBytes);
   }
 
-  readonly digests = () => {
-    if (this.count === this.#parts.count && !this.#parts.has("trajectory")) return this.#parts.digests;
-    const digests = new Digests();
-    for (let group = 0; group < this.count; group++) digests.append(this.digestOf(group));
-    return digests;
-  };
+  /** Returns the digests of all groups if each part is a group. */
+  partDigests() {
+    return this.count === this.#parts.count && !this.#parts.has("trajectory") ? this.#parts.digests : undefined;
+  }
 }
 
 /** Opens the digest of a bare group. The caller adds the digests of the trajectories. */

@@ -2,6 +2,7 @@
 import { closeSync, createReadStream, fstatSync, openSync, statSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { Failure } from "../../failure.ts";
+import { Breaks } from "../../system/breaks.ts";
 import { getErrorCode, unblockOnAbort } from "../../system/files.ts";
 import { Problems } from "../rules/problems.ts";
 import { findDecompressor, ZstdUnsupported } from "./decompress.ts";
@@ -34,6 +35,9 @@ export type OpenedInputs = Awaited<ReturnType<typeof openInputs>>;
 /** With more inputs, rollcall opens a file for each read, because descriptors are limited. */
 const maxOpenFiles = 64;
 
+/** Opening a file costs as much as reading this many bytes. */
+export const bytesPerFile = 2 ** 17;
+
 /**
  * The caller closes the sources. `folders` maps files to folders. `repeated` contains further names of opened files.
  * @throws Failure `input-missing`, `duplicate-stdin`, `spool-failed`, `remote-…`
@@ -51,7 +55,9 @@ export const openInputs = async ({ files, remote, ...options }: OpenOptions) => 
   try {
     const { names, folders, repeated, skipped } = await expandNames(given, { problems, remotes });
     const isReopened = names.length > maxOpenFiles;
+    const breaks = new Breaks(host.signal);
     for (const name of names) {
+      if (breaks.isDue(bytesPerFile)) await breaks.take();
       try {
         sources.push(await openInput(name, { ...options, remotes, isReopened }));
       } catch (thrown) {

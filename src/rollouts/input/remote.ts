@@ -19,7 +19,9 @@ export class Remotes {
   readonly #downloads: Downloads;
   readonly #context: RemoteContext;
   readonly #names = new Map<string, string>();
-  readonly #locations = new Map<string, RemoteLocation>();
+  readonly #locations: RemoteLocation[] = [];
+  /** The indexes of the locations, by name. */
+  readonly #positions = new Map<string, number>();
   readonly #repliesAhead = new Map<string, Promise<DownloadReply | undefined>>();
   #hub: ReturnType<typeof openHub> | undefined;
 
@@ -37,11 +39,11 @@ export class Remotes {
     const plain = plainUrl(url);
     let name = plain;
     // URLs that differ in the query have the same plain URL.
-    for (let number = 2; this.#locations.has(name); number++) name = `${plain}#${number}`;
+    for (let number = 2; this.#positions.has(name); number++) name = `${plain}#${number}`;
     if (!/^(?:https?|s3|gs|hf):/.test(name)) throw invalidRemoteUrl(name, "malformed");
     const isWeb = /^https?:/.test(name);
     const location = isWeb ? webLocation(name, url, this.#access) : (await this.#loadHub(name)).locate(name, url);
-    this.#locations.set(name, location);
+    this.#positions.set(name, this.#locations.push(location) - 1);
     this.#names.set(url, name);
     return name;
   }
@@ -60,9 +62,8 @@ export class Remotes {
 
   /** Expects a name from `assignName`. The stream throws the errors of `requestFile`. */
   open(name: string) {
-    const order = [...this.#locations.values()];
-    const position = order.findIndex((location) => location.name === name);
-    const [location, ...next] = order.slice(position, position + maxFilesAhead);
+    const position = this.#positions.get(name) ?? this.#locations.length;
+    const [location, ...next] = this.#locations.slice(position, position + maxFilesAhead);
     const reply = location && this.#request(location);
     reply?.catch(() => undefined);
     for (const one of next) this.#requestAhead(one);

@@ -1,5 +1,6 @@
 /** Divides the difference of two runs by what happened in their trajectories (metrics.md). */
 
+import type { Breaks } from "../../system/breaks.ts";
 import type { FactColumns } from "../facts/fact-columns.ts";
 import { counts, walkedNames } from "../facts/facts.ts";
 import type { Pool, Side } from "./compare-sides.ts";
@@ -250,9 +251,12 @@ const states = ["always", "sometimes", "never", "failed"] as const;
 export type Change = Readonly<Record<"from" | "to", (typeof states)[number]>>;
 
 /** Counts prompts by what they were and became. */
-export const countTransitions = (changes: readonly Change[]) => {
+export const countTransitions = async (changes: readonly Change[], breaks: Breaks) => {
   const counts = new Map<string, number>();
-  for (const { from, to } of changes) counts.set(`${from} ${to}`, (counts.get(`${from} ${to}`) ?? 0) + 1);
+  for (const { from, to } of changes) {
+    if (breaks.isDue()) await breaks.take();
+    counts.set(`${from} ${to}`, (counts.get(`${from} ${to}`) ?? 0) + 1);
+  }
   return states.flatMap((from) =>
     states.flatMap((to) => {
       const prompts = counts.get(`${from} ${to}`) ?? 0;

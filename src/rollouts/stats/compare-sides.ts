@@ -1,6 +1,6 @@
 /** Divides two datasets into pools of trajectories with the same key or prompt. */
 
-import type { Breaks } from "../../system/breaks.ts";
+import { type Breaks, sortWithBreaks } from "../../system/breaks.ts";
 import { readFailedKey, type TrajectoryPosition } from "../dataset/prompt-text.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
 import type { TextColumn } from "../facts/fact-columns.ts";
@@ -117,12 +117,16 @@ export const openSide = async (dataset: Dataset, { name, columnOf }: Pairing, br
     }
     if (own) own.exceptions += exceptions;
   }
-  const pools = new Map(byNumber.flatMap((pool, key) => [[column?.names.at(key) ?? "", pool] as const]));
+  const pools = new Map<string, Pool>();
+  for (const [key, pool] of byNumber.entries()) {
+    if (breaks.isDue()) await breaks.take();
+    if (pool) pools.set(column?.names.at(key) ?? "", pool);
+  }
   for (const [key, pool] of failed) {
     const known = pools.get(key);
     if (known) known.exceptions += pool.exceptions;
     else pools.set(key, pool);
   }
-  const metrics = new Set(columns.listMetricNames().sort());
+  const metrics = new Set(await sortWithBreaks(columns.listMetricNames(), (a, b) => (a < b ? -1 : 1), breaks));
   return { facts, metrics, pools, counts, unknown };
 };

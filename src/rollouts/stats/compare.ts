@@ -33,33 +33,31 @@ export const compareDatasets = async (a: Dataset, b: Dataset, { pairBy, signal, 
   const { pairing, candidate } =
     pairBy === undefined ? await choosePairing(a, b, breaks) : { pairing: pairByKey(pairBy), candidate: undefined };
   const sides: Sides = { a: await openSide(a, pairing, breaks), b: await openSide(b, pairing, breaks) };
-  const counts = countPools(sides, options);
+  const counts = await countPools(sides, options, breaks);
   const rewarded: (PairedMeans & { readonly pair: Pair })[] = [];
-  const found: (Change & { readonly pair: Pair })[] = [];
+  /** The pairs whose rewards are known, or of which a side failed. */
+  const changes: (Change & { readonly pair: Pair; readonly means: PairedMeans | undefined })[] = [];
   const estimates = options.tries.map((k) => ({ k, pairs: new PairedValues(), all: new PairedValues() }));
   const causes = new PairCauses(sides);
   for (const pair of counts.common) {
     if (breaks.isDue(1000 * (pair.a.rows.length + pair.b.rows.length))) await breaks.take();
     const [a, b] = [readRewards(sides.a, pair.a, options), readRewards(sides.b, pair.b, options)];
-    if (a.state && b.state) found.push({ from: a.state, to: b.state, pair });
+    const means = pair.isPaired ? subtractMeans(a.mean, b.mean) : undefined;
+    if (a.state && b.state) changes.push({ from: a.state, to: b.state, pair, means });
     if (!pair.isPaired) continue;
     for (const { k, pairs, all } of estimates) {
       if (a.tries < k || b.tries < k) continue;
       pairs.add({ a: estimatePass(a, k), b: estimatePass(b, k) });
       all.add({ a: estimateAll(a, k), b: estimateAll(b, k) });
     }
-    const hasMeans = a.mean !== null && b.mean !== null && Number.isFinite(b.mean - a.mean);
-    causes.add(pair, { a: a.rewards, b: b.rewards }, hasMeans);
-    if (a.mean === null || b.mean === null || !hasMeans) continue;
-    rewarded.push({ a: a.mean, b: b.mean, difference: b.mean - a.mean, pair });
+    causes.add(pair, { a: a.rewards, b: b.rewards }, means !== undefined);
+    if (means) rewarded.push({ ...means, pair });
   }
   const size = ({ difference }: PairedMeans) => Math.abs(difference);
   const metrics = await compareMetrics(sides, counts.pairs, breaks);
   const changed = rewarded.filter((pair) => size(pair) > rewardTolerance);
   const sorted = await sortWithBreaks(changed, (x, y) => size(y) - size(x), breaks);
-  const meansOf = new Map(rewarded.map(({ pair, ...means }) => [pair, means]));
-  const changes = found.map((change) => ({ ...change, means: meansOf.get(change.pair) }));
-  await breaks.take();
+  const transitions = await countTransitions(changes, breaks);
   return {
     a: sides.a.counts,
     b: sides.b.counts,
@@ -70,7 +68,7 @@ export const compareDatasets = async (a: Dataset, b: Dataset, { pairBy, signal, 
     failed_a: counts.failed_a,
     failed_b: counts.failed_b,
     without_prompt: sides.a.unknown + sides.b.unknown,
-    reward: compareRewards(rewarded),
+    reward: await compareRewards(rewarded, breaks),
     reward_of_all: { a: meanOfAll(a), b: meanOfAll(b) },
     pass: estimates.map(({ k, pairs, all }) => {
       const { pairs: count, ...difference } = pairs.describe() ?? { pairs: 0, ...noDifference };
@@ -81,8 +79,7 @@ export const compareDatasets = async (a: Dataset, b: Dataset, { pairBy, signal, 
     divisions: compareDivisions(sides, rewarded),
     settings: findSettings(sides),
     steps: findSteps(sides),
-    transitions: countTransitions(changes),
-    /** The pairs whose rewards are known, or of which a side failed. */
+    transitions,
     changes,
     metrics,
     pairing: { name: pairing.name, candidate },
@@ -97,27 +94,28 @@ export const compareDatasets = async (a: Dataset, b: Dataset, { pairBy, signal, 
 const meanOfAll = ({ scan: { tally } }: Dataset) => (tally.reward.count === 0 ? null : meanOfSum(tally.reward));
 
 /** A pool whose rollouts all failed has a mean only if exceptions have a reward. */
-const countPools = ({ a, b }: Sides, { exceptionsAs }: StatsOptions) => {
+const countPools = async ({ a, b }: Sides, { exceptionsAs }: StatsOptions, breaks: Breaks) => {
   const hasFailed = (pool: Pool) => pool.rows.length === 0;
   const canPair = (pool: Pool) => !hasFailed(pool) || exceptionsAs !== undefined;
   const common: Pair[] = [];
+  const counts = { only_a: 0, only_b: 0, failed_a: 0, failed_b: 0 };
   for (const [name, poolA] of a.pools) {
+    if (breaks.isDue()) await breaks.take();
     const poolB = b.pools.get(name);
+    if (hasFailed(poolA)) counts.failed_a++;
+    else if (!poolB) counts.only_a++;
     if (poolB) common.push({ name, a: poolA, b: poolB, isPaired: canPair(poolA) && canPair(poolB) });
   }
-  const count = ({ pools }: Side, isCounted: (pool: Pool, name: string) => boolean) => {
-    let counted = 0;
-    for (const [name, pool] of pools) if (isCounted(pool, name)) counted++;
-    return counted;
-  };
+  for (const [name, poolB] of b.pools) {
+    if (breaks.isDue()) await breaks.take();
+    if (hasFailed(poolB)) counts.failed_b++;
+    else if (!a.pools.has(name)) counts.only_b++;
+  }
   return {
     /** The keys of both sides, also those whose rollouts all failed on a side. */
     common,
     pairs: common.filter(({ isPaired }) => isPaired),
-    only_a: count(a, (pool, name) => !hasFailed(pool) && !b.pools.has(name)),
-    only_b: count(b, (pool, name) => !hasFailed(pool) && !a.pools.has(name)),
-    failed_a: count(a, hasFailed),
-    failed_b: count(b, hasFailed),
+    ...counts,
   };
 };
 
@@ -137,13 +135,21 @@ const readRewards = ({ facts }: Side, { rows, exceptions }: Pool, { pass, except
   return { rewards, tries, solved, state, mean };
 };
 
-const compareRewards = (pairs: readonly PairedMeans[]) => {
+/** Returns undefined unless both means are known. */
+const subtractMeans = (a: number | null, b: number | null): PairedMeans | undefined =>
+  a === null || b === null || !Number.isFinite(b - a) ? undefined : { a, b, difference: b - a };
+
+const compareRewards = async (pairs: readonly PairedMeans[], breaks: Breaks) => {
   const values = new PairedValues();
-  for (const pair of pairs) values.add(pair);
+  let [better, worse] = [0, 0];
+  for (const pair of pairs) {
+    if (breaks.isDue()) await breaks.take();
+    values.add(pair);
+    if (pair.difference > rewardTolerance) better++;
+    else if (pair.difference < -rewardTolerance) worse++;
+  }
   const compared = values.describe();
   if (!compared) return null;
-  const better = pairs.filter((pair) => pair.difference > rewardTolerance).length;
-  const worse = pairs.filter((pair) => pair.difference < -rewardTolerance).length;
   const detectable = findDetectable(compared.pairs, { mean: compared.difference, ci95: compared.ci95 });
   return { ...compared, detectable, better, worse, equal: compared.pairs - better - worse };
 };
@@ -154,9 +160,10 @@ const compareMetrics = async ({ a, b }: Sides, pairs: readonly Pair[], breaks: B
   const valuesByName = new Map<string, PairedValues>();
   for (const pair of pairs) {
     const [inA, inB] = [readMetrics(a, pair.a), readMetrics(b, pair.b)];
-    if (breaks.isDue(1000 * (inA.names.length + inB.names.length))) await breaks.take();
+    if (breaks.isDue()) await breaks.take();
     const positions = mapPositions(inB.names);
     for (const [at, name] of inA.names.entries()) {
+      if (breaks.isDue(1000 * pair.a.rows.length)) await breaks.take();
       const other = positions.get(name);
       if (other === undefined) continue;
       const own = valuesByName.get(name) ?? new PairedValues();
@@ -165,7 +172,7 @@ const compareMetrics = async ({ a, b }: Sides, pairs: readonly Pair[], breaks: B
     }
   }
   const compared: (readonly [string, NonNullable<ReturnType<PairedValues["describe"]>>])[] = [];
-  for (const name of [...valuesByName.keys()].sort()) {
+  for (const name of await sortWithBreaks([...valuesByName.keys()], (x, y) => (x < y ? -1 : 1), breaks)) {
     if (breaks.isDue()) await breaks.take();
     const difference = valuesByName.get(name)?.describe();
     if (difference) compared.push([name, difference]);

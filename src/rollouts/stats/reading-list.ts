@@ -1,5 +1,6 @@
 /** Selects trajectories to read. A list says by what it selects, and judges nothing. */
 
+import { Breaks } from "../../system/breaks.ts";
 import { formatForDisplay as format } from "../../text/decimal.ts";
 import { ReadWindow } from "../dataset/group-bytes.ts";
 import { readPrompts } from "../dataset/prompts.ts";
@@ -40,34 +41,41 @@ interface Candidate {
   readonly trajectories: ReadingList["trajectories"];
 }
 
-/** Expects a dataset with facts. Leaves out empty lists. @throws Failure `input-changed` */
-export const chooseReading = async (dataset: Dataset, pass: number): Promise<readonly ReadingList[]> => {
+/** Expects a dataset with facts. Leaves out empty lists. @throws Failure `input-changed`; the signal's reason */
+export const chooseReading = async (dataset: Dataset, pass: number, signal: AbortSignal) => {
   const facts = getFacts(dataset);
-  const groups = listGroups(dataset, facts);
-  const others = [...listByFacts(facts, groups), listSometimesSolved(groups, pass)];
-  const worse = listWorse(facts, await addPrompts(dataset, groups));
-  const lists = [
+  const breaks = new Breaks(signal);
+  const groups = await listGroups(dataset, facts, breaks);
+  const others = [...(await listByFacts(facts, groups, breaks)), listSometimesSolved(groups, pass)];
+  const worse = await listWorse(facts, await addPrompts(dataset, groups, breaks), breaks);
+  const lists: readonly ReadingList[] = [
     ...worse.map((list) => ({ topic: "what got worse" as const, ...list })),
     ...others.map((list) => ({ topic: "what else to read" as const, ...list })),
   ];
   return lists.filter(({ trajectories }) => trajectories.length > 0);
 };
 
-const listGroups = ({ groups }: Dataset, { columns }: Facts) =>
-  Array.from({ length: groups.count }, (_, group) => {
+const listGroups = async ({ groups }: Dataset, { columns }: Facts, breaks: Breaks) => {
+  const listed: Group[] = [];
+  for (let group = 0; group < groups.count; group++) {
+    if (breaks.isDue()) await breaks.take();
     const indexes = groups.isValid(group) ? groups.rowsOf(group) : [];
     const all = indexes.map((row, trajectory): Row => ({ group, trajectory, reward: columns.reward.at(row), row }));
     const rows = all.filter(({ reward }) => Number.isFinite(reward));
     const [best, ...others] = rows.toSorted((a, b) => b.reward - a.reward);
     const worst = others.find(({ reward }) => reward === others.at(-1)?.reward) ?? best;
-    return best && worst ? { best, worst, rows, deviation: standardDeviation(rows.map(({ reward }) => reward)) } : [];
-  }).flat();
+    const deviation = standardDeviation(rows.map(({ reward }) => reward));
+    if (best && worst) listed.push({ best, worst, rows, deviation });
+  }
+  return listed;
+};
 
 /** A group has one prompt, also if it is unknown. */
-const addPrompts = async (dataset: Dataset, groups: readonly Group[]) => {
+const addPrompts = async (dataset: Dataset, groups: readonly Group[], breaks: Breaks) => {
   const window = new ReadWindow();
   const prompted: PromptedGroup[] = [];
   for (const group of groups) {
+    if (breaks.isDue()) await breaks.take();
     const [digest] = await readPrompts(dataset, dataset.groups.firstOf(group.best.group), window);
     prompted.push({ ...group, prompt: digest?.toString("latin1") ?? group.best.group });
   }
@@ -91,13 +99,14 @@ const compareRanks = (a: readonly number[], b: readonly number[]) => {
 
 const read = ({ group, trajectory, reward }: Row, why: string) => ({ group, trajectory, reward, why });
 
-const listWorse = ({ walked }: Facts, groups: readonly PromptedGroup[]) => {
+const listWorse = async ({ walked }: Facts, groups: readonly PromptedGroup[], breaks: Breaks) => {
   const bestOf = new Map<unknown, Row>();
   for (const { prompt, best } of groups)
     if (best.reward > (bestOf.get(prompt)?.reward ?? Number.NEGATIVE_INFINITY)) bestOf.set(prompt, best);
   const fallen = new Map<unknown, Candidate>();
   const [cut, failed]: [Candidate[], Candidate[]] = [[], []];
   for (const group of groups) {
+    if (breaks.isDue()) await breaks.take();
     const { prompt } = group;
     const best = bestOf.get(prompt) ?? group.best;
     const rank = [group.worst.reward - best.reward, group.best.reward];
@@ -134,7 +143,7 @@ const addCandidate = (list: Candidate[], rank: readonly number[], trajectory: Ca
   if (list.push({ rank, trajectories: [trajectory] }) > maxCandidates) keepFirst(list);
 };
 
-const listByFacts = ({ walked }: Facts, groups: readonly Group[]) => {
+const listByFacts = async ({ walked }: Facts, groups: readonly Group[], breaks: Breaks) => {
   const rows = groups.flatMap((group) => group.rows);
   const rewards = Float64Array.from(rows, ({ reward }) => reward).sort();
   const turnsOf = ({ row }: Row) => walked.walkedAt(row, walkedIndexes.turns);
@@ -144,6 +153,7 @@ const listByFacts = ({ walked }: Facts, groups: readonly Group[]) => {
   const [high, few] = [percentile(rewards, 0.9), percentile(lengths, 0.1)];
   const [failed, short, cut]: [Candidate[], Candidate[], Candidate[]] = [[], [], []];
   for (const row of rows) {
+    if (breaks.isDue()) await breaks.take();
     const { reward } = row;
     const {
       finishReason,

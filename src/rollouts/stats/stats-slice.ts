@@ -1,6 +1,6 @@
 /** Aggregates the facts of trajectories (metrics.md). */
 
-import type { Breaks } from "../../system/breaks.ts";
+import { type Breaks, sortWithBreaks } from "../../system/breaks.ts";
 import type { ToolUse } from "../facts/fact-columns.ts";
 import { type WalkedName, walkedNames } from "../facts/facts.ts";
 import { NumberColumn } from "../index/column.ts";
@@ -21,9 +21,6 @@ export interface StatsOptions {
 
 /** The keys are those of the document of `rollcall stats`. */
 export type Stats = Awaited<ReturnType<StatsSlice["compute"]>>;
-
-/** The metrics of `rollcall check`, by name. */
-type Means = Readonly<Record<string, number>>;
 
 type Length = Readonly<Record<"trajectories" | "mean" | "p50" | "p95" | "max", number>>;
 
@@ -142,10 +139,9 @@ export class StatsSlice {
   /** @throws the signal's reason */
   async compute(breaks: Breaks) {
     const { exceptions } = this.#tally;
-    const means = this.#tally.metrics();
     // Each part reads a number of each trajectory several times.
     const pause = async () => void (breaks.isDue(100 * this.#rows.length) && (await breaks.take()));
-    const reward = this.#computeReward(means);
+    const reward = this.#computeReward();
     await pause();
     const lengths: Partial<Record<WalkedName, Length | null>> = {};
     for (const [fact, name] of walkedNames.entries()) {
@@ -153,7 +149,7 @@ export class StatsSlice {
       await pause();
     }
     const { turns = null, characters = null, tokens = null } = lengths;
-    const metrics = await this.#computeMetrics(means, breaks);
+    const metrics = await this.#computeMetrics(breaks);
     return {
       groups: this.#groups,
       trajectories: this.#rows.length,
@@ -164,18 +160,18 @@ export class StatsSlice {
       turns,
       characters,
       tokens,
-      tools: this.#computeTools(),
+      tools: await this.#computeTools(breaks),
       metrics,
     };
   }
 
-  #computeReward(means: Means) {
+  #computeReward() {
     if (this.#rewards.count === 0) return null;
     const sorted = this.#rewards.sorted();
     return {
-      ...this.#rewards.describe(means.reward),
+      ...this.#rewards.describe(meanOfSum(this.#tally.reward)),
       std_dev: standardDeviation(sorted),
-      within_group_std_dev: means.reward_std_dev ?? 0,
+      within_group_std_dev: this.#tally.deviation,
       min: percentile(sorted, 0),
       p10: percentile(sorted, 0.1),
       p50: percentile(sorted, 0.5),
@@ -223,23 +219,25 @@ export class StatsSlice {
     return { trajectories: count, mean: sum / count, p50, p95, max: percentile(sorted, 1) };
   }
 
-  #computeTools() {
+  async #computeTools(breaks: Breaks) {
     const tools = Array.from(this.#tools, ([number, use]) => ({
       name: this.#facts.walked.toolNames.at(number) ?? null,
       ...use,
     }));
-    return tools.sort((a, b) => b.calls - a.calls || b.errors - a.errors || compareNames(a.name, b.name));
+    const compare = (a: (typeof tools)[number], b: typeof a) =>
+      b.calls - a.calls || b.errors - a.errors || compareNames(a.name, b.name);
+    return await sortWithBreaks(tools, compare, breaks);
   }
 
-  async #computeMetrics(means: Means, breaks: Breaks) {
-    const named = [...this.#metrics].filter(([, { count }]) => count > 0).sort(([a], [b]) => compareNames(a, b));
-    if (named.length === 0) return null;
+  async #computeMetrics(breaks: Breaks) {
     const described: [string, Described][] = [];
-    for (const [name, values] of named) {
-      described.push([name, { trajectories: values.count, ...values.describe(means[name]) }]);
+    for (const [name, values] of await sortWithBreaks([...this.#metrics], ([a], [b]) => compareNames(a, b), breaks)) {
       if (breaks.isDue(100 * values.count)) await breaks.take();
+      const sum = this.#tally.byName.get(name);
+      if (values.count > 0)
+        described.push([name, { trajectories: values.count, ...values.describe(sum && meanOfSum(sum)) }]);
     }
-    return Object.fromEntries(described);
+    return described.length === 0 ? null : Object.fromEntries(described);
   }
 }
 

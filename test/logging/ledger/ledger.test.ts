@@ -16,16 +16,17 @@ import { PriorOutcomes } from "../../../src/logging/ledger/prior-outcomes.ts";
 import { RunLedger } from "../../../src/logging/ledger/recorded-requests.ts";
 import { beginRun, createSharedWriter } from "../../../src/logging/ledger/shared-writer.ts";
 import { verifyDataset } from "../../../src/logging/send/verify-ledger.ts";
-import { assignDedupKeys, type DedupKeys, dedupKeyBytes } from "../../../src/rollouts/index/dedup-keys.ts";
-import { Digests } from "../../../src/rollouts/index/digests.ts";
+import { assignDedupKeys, DedupKeys, dedupKeyBytes } from "../../../src/rollouts/index/dedup-keys.ts";
 import { testHost } from "../../support/host.ts";
 import { filesOf, newFolder, read, usualDelivery } from "../../support/inputs.ts";
 import { hasPostgres, newDatabase } from "../../support/postgres.ts";
 
 const keysOf = (contents: readonly string[]): DedupKeys => {
-  const digests = new Digests();
-  for (const text of contents) digests.append(createHash("sha256").update(text).digest().subarray(0, dedupKeyBytes));
-  return assignDedupKeys({ digests: () => digests });
+  const keys = new DedupKeys();
+  const input = keys.addInput();
+  for (const [group, text] of contents.entries())
+    input.add(group, createHash("sha256").update(text).digest().subarray(0, dedupKeyBytes));
+  return keys;
 };
 
 const scope: LedgerScope = {
@@ -388,7 +389,7 @@ describe("the ledger of a run", () => {
 describe("the verification of a group", () => {
   it("is repeated if the group was logged twice in one scope, also if another scope has the group once", async () => {
     const reading = await read(filesOf('{"trajectories":[{"messages_and_choices":[],"reward":1}]}\n'));
-    const marks = assignDedupKeys(reading.groups).slice(0, 1);
+    const marks = (await assignDedupKeys(reading.groups)).slice(0, 1);
     const facts = { input: "a.jsonl", groups: 1, bytes: 10, key: "", firstTried: 0, lastTried: 0, attempts: 1 };
     const more = {
       status: 200,
@@ -416,7 +417,7 @@ describe("the verification of a group", () => {
     const rewards = Array.from({ length: 30 }, (_, at) => at);
     const files = filesOf(rewards.slice(0, 23).map(line).join("\n"), rewards.slice(23).map(line).join("\n"));
     const reading = await read(files);
-    const marks = assignDedupKeys(reading.groups);
+    const marks = await assignDedupKeys(reading.groups);
     const facts = { input: "a.jsonl", groups: 1, bytes: 10, key: "", firstTried: 0, lastTried: 0, attempts: 1 };
     const entries = (
       [

@@ -8,6 +8,7 @@ import { DedupKeys, dedupKeyBytes } from "../../../rollouts/index/dedup-keys.ts"
 import { Digests, DigestTable } from "../../../rollouts/index/digests.ts";
 import { isRemote, plainUrl } from "../../../rollouts/input/names.ts";
 import { inputChanged, invalidInput } from "../../../rollouts/rules/failures.ts";
+import { Breaks } from "../../../system/breaks.ts";
 import type { Host } from "../../../system/host.ts";
 import { type Entry, findGroups } from "../../ledger/entries.ts";
 import { Delivery, graceMs } from "../delivery.ts";
@@ -311,7 +312,7 @@ class FollowRun {
     const isComplete = this.#files.all.length > 0 && !hasUnfinishedLine && outcomes.groupsWith("not_sent").length === 0;
     // A signal is the normal end of a run that sent all groups.
     const signal = isComplete || !(reason instanceof Failure) ? undefined : reason;
-    const result = composeLogResult(delivery, { stop: stop ?? signal });
+    const result = await composeLogResult(delivery, { stop: stop ?? signal });
     const { rejected, read } = result.groups;
     const isNothingValid =
       rejected === read && read > 0 && outcomes.groupsWith("rejected").every((at) => !dataset.groups.isValid(at));
@@ -334,7 +335,7 @@ class FollowRun {
     if (!isChanged) for (const group of open) await finalizeGroup(dataset, group);
     // With `--strict`, these problems would be errors, but the groups are already sent.
     if (isReadable && !strictness.strict)
-      dataset.note = formatBrokenRules(dataset, await reportDatasetProblems(dataset));
+      dataset.note = formatBrokenRules(dataset, await reportDatasetProblems(dataset, new Breaks()));
     const isUnread = isChanged || isFailure(stop, "file-not-followable");
     const hasUnfinishedLine = !isUnread && (await this.#files.reportUnfinished());
     if (open.length > 0) problems.report("incomplete-group", { groups: open.length });

@@ -5,6 +5,9 @@ import type { Dataset, FilteredOut, Selection } from "../read-dataset.ts";
 import { listAnswered } from "../training-rows.ts";
 import type { FilterOptions } from "./filter-groups.ts";
 
+/** Evaluating an expression costs as much as reading this many bytes, and 16 times those of the group. */
+const bytesPerFilter = 2 ** 15;
+
 /** @throws Failure `invalid-filter`, `input-changed`; the signal's reason */
 export const selectGroups = async (dataset: Dataset, selection: Selection, signal: AbortSignal) => {
   const { groups, scan } = dataset;
@@ -21,7 +24,7 @@ export const selectGroups = async (dataset: Dataset, selection: Selection, signa
   /** For each group that loses trajectories, the indexes of its selected trajectories. */
   const subsets = new Map<number, readonly number[]>();
   for (let group = 0; group < groups.count; group++) {
-    if (breaks.isDue()) await breaks.take();
+    if (breaks.isDue(where === undefined ? 0 : bytesPerFilter + 16 * groups.bytesOf(group))) await breaks.take();
     const count = groups.trajectoriesOf(group);
     if (!groups.isValid(group)) kept.push(group);
     else if (!isSampled(group)) countOut("sample", count, 1);

@@ -31,9 +31,9 @@ export const selectDataset = async (
   const isWhole = kept.length === dataset.groups.count && subsets.size === 0;
   const view = isWhole ? dataset : await viewGroups(dataset, { kept, subsets }, options);
   const { problems } = view.scan;
-  const note = await checkGroups(view, signal, false);
+  const note = await checkGroups(view, new Breaks(signal), false);
   if (!isWhole) {
-    await reportCopies(dataset, signal);
+    await reportCopies(dataset, new Breaks(signal));
     problems.merge(dataset.problems, isOfInput);
   }
   await mapProblemsToRecords(dataset.sources, problems);
