@@ -1,6 +1,6 @@
 import { Writable } from "node:stream";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { formatJsonPieces, toRawJson } from "../../src/json/raw-json.ts";
 import { verifyDataset } from "../../src/logging/send/verify-ledger.ts";
 import { sortRows } from "../../src/output/lists/sort-rows.ts";
@@ -10,6 +10,7 @@ import type { Dataset } from "../../src/rollouts/dataset/read-dataset.ts";
 import { assignDedupKeys } from "../../src/rollouts/index/dedup-keys.ts";
 import { compareDatasets } from "../../src/rollouts/stats/compare.ts";
 import { listGroupRows, listTrajectoryRows } from "../../src/rollouts/stats/fact-rows.ts";
+import { getFacts } from "../../src/rollouts/stats/read-facts.ts";
 import { chooseReading } from "../../src/rollouts/stats/reading-list.ts";
 import { computeStats } from "../../src/rollouts/stats/stats-slices.ts";
 import { Breaks, sortWithBreaks } from "../../src/system/breaks.ts";
@@ -80,5 +81,20 @@ describe("a long loop", () => {
       for await (const _row of list(dataset, options));
     };
     await expect(read()).rejects.toThrow("stop");
+  });
+
+  it("of a comparison reads each metric of a pair only a few times", async () => {
+    const [groups, names] = [100, 20];
+    const lines = Array.from({ length: groups }, (_, at) => {
+      const metrics = Object.fromEntries(Array.from({ length: names }, (_, metric) => [`m${at}_${metric}`, 1]));
+      const said = `[{"role":"user","content":"${at}"},{"role":"assistant","content":"a"}]`;
+      return `{"messages_and_choices":${said},"reward":1,"metrics":${JSON.stringify(metrics)}}\n`;
+    });
+    const dataset = await readInputs(filesOf(lines.join("")), { measures: { hasPrompts: true } });
+    const reads = vi.spyOn(getFacts(dataset).columns, "metricNamesOf");
+    const { signal } = new AbortController();
+    const { paired } = await compareDatasets(dataset, dataset, { ...statsOptions, pairBy: undefined, signal });
+    expect(paired).toBe(groups);
+    expect(reads.mock.calls.length).toBeLessThan(10 * groups * names);
   });
 });

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect } from "vitest";
+import { describe, expect, it } from "vitest";
 import { OpenCalls } from "../../../src/rollouts/messages/open-calls.ts";
 import { itHolds } from "../../support/property.ts";
 
@@ -27,4 +27,13 @@ describe("the open calls", () => {
       expect(calls.open()).toEqual(waiting);
     }),
   );
+
+  // With quadratic time, these calls would take minutes.
+  it("give results in reverse order their calls in linear time", () => {
+    const calls = new OpenCalls<number>(String);
+    const count = 500_000;
+    for (let call = 0; call < count; call++) calls.add(call);
+    for (let call = count - 1; call >= 0; call--) if (calls.take(`${call}`) !== call) expect.fail(`${call}`);
+    expect(calls.open()).toEqual([]);
+  });
 });
