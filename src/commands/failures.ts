@@ -95,10 +95,8 @@ export const callsMissing = (
   const reason = details.http?.said === undefined ? "" : ` (the service says: ${details.http.said})`;
   const found = formatCalls(ids, requested);
   const message = `cannot find ${found} in project ${project}${formatIds(ids, requested)}${reason}`;
-  return new Failure("not_found", "calls-missing", message, {
-    ...details,
-    hint: "pass the whole id, check the service, and pass the project of the call with --project",
-  });
+  const hint = "pass the whole id, check the service, and pass the project of the call with --project";
+  return new Failure("not_found", "calls-missing", message, { ...details, hint });
 };
 
 export const callsUnreadable = (
@@ -128,12 +126,8 @@ export const modelsMissing = (
   const near = models.find((model) => model.near !== undefined)?.near;
   const where = `${catalogs.join(" and ")} ${catalogs.length === 1 ? "catalog" : "catalogs"}`;
   const message = `cannot find ${formatList(models.map(({ id }) => id))} in the ${where}`;
-  return new Failure(
-    "not_found",
-    "models-missing",
-    message,
-    formatSuggestion(near, "pass whole ids, or a glob such as 'qwen*'"),
-  );
+  const advice = formatSuggestion(near, "pass whole ids, or a glob such as 'qwen*'");
+  return new Failure("not_found", "models-missing", message, advice);
 };
 
 type UnlistedModel = Readonly<{ id: string; names: readonly string[]; serviceArgs: readonly string[] }>;

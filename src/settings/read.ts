@@ -29,10 +29,9 @@ export const readSettings = async (given: SettingsSources) => {
 };
 
 export const noticeUnusedVariables = (sources: SettingsSources, layers: Layers) => {
-  const { profile, local } = layers;
   const unused = [...listOverriddenVariables(layers), ...credentials.listOverriddenCredentials(sources, layers)];
-  const reason = local ? " with the local service" : `, because the profile ${profile} has its own values`;
-  if (unused.length > 0) sources.screen.notice(values.formatUnused(unused, reason));
+  const why = layers.local ? " with the local service" : `, because the profile ${layers.profile} has its own values`;
+  if (unused.length > 0) sources.screen.notice(values.formatUnused(unused, why));
 };
 
 const requireSetting = <Name extends values.SettingName>(layers: Layers, name: Name) => {

@@ -22,13 +22,10 @@ export const subcommandMissing = (command: string, verbs: readonly string[], hel
   return new Failure("usage", "subcommand-missing", `${command} needs ${wanted}`, { hint, help });
 };
 
-export const invalidOptionValue = (option: string, value: string, wanted: string, suggestion?: string) =>
-  new Failure(
-    "usage",
-    "invalid-option-value",
-    `invalid ${option} "${value}": expected ${wanted}`,
-    formatSuggestion(suggestion),
-  );
+export const invalidOptionValue = (option: string, value: string, wanted: string, suggestion?: string) => {
+  const message = `invalid ${option} "${value}": expected ${wanted}`;
+  return new Failure("usage", "invalid-option-value", message, formatSuggestion(suggestion));
+};
 
 export const conflictingOptions = (first: string, second: string, why: string, hint?: string) =>
   new Failure("usage", "conflicting-options", `cannot combine ${first} and ${second}: ${why}`, { hint });

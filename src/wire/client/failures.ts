@@ -160,9 +160,7 @@ const credentialRefused = (
   // ROLLCALL_CREDENTIAL_COMMAND does not override a saved key.
   const [variable] = /ROLLCALL_(?!CREDENTIAL_COMMAND$)\w+$/.exec(from) ?? [];
   const login = `\`${inProfile("rollcall auth login", profile ?? "default")}\``;
-  const save = variable
-    ? []
-    : [`save another key with ${login} (and --for ${endpoint.use} if each use has its own key)`];
+  const save = variable ? [] : [`save another key with ${login} (--for ${endpoint.use} if each use has its own)`];
   const ways = (what: string) => [`check ${what}${variable ? ` in ${variable}` : ""}`, ...save];
   if (endpoint.use === "log") return refused(`refused ${key}`, ways("the key").join(", or "));
   if (project !== undefined)
