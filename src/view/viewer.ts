@@ -1,6 +1,6 @@
 /** The server of the page. A request without the token gets no data. */
 import { randomBytes } from "node:crypto";
-import { Hono } from "hono";
+import { Hono, type MiddlewareHandler } from "hono";
 import { isFailure, toFailure } from "../failure.ts";
 import { foreignRequestReason, isAuthorized } from "../service/http-server/check-request.ts";
 import { type Bindings, type ListenOptions, listen } from "../service/http-server/server.ts";
@@ -94,16 +94,7 @@ const createApp = (
   { answer, onPageLoad }: { answer: (name: keyof Answers, query: Query) => unknown; onPageLoad: () => Promise<void> },
 ) => {
   const app = new Hono<Bindings>();
-  app.use(async ({ env, req }, next) => {
-    const { headers: sent } = env.incoming;
-    const { "sec-fetch-mode": mode, "sec-fetch-dest": target } = sent;
-    // `openBrowser` opens a file that redirects to this page, so the browser reports another site.
-    const isNewTab = req.path === "/" && mode === "navigate" && target === "document";
-    const why = foreignRequestReason(isNewTab ? { ...sent, "sec-fetch-site": "none" } : sent, []);
-    if (why !== undefined) return refuse(403, why);
-    if (req.method !== "GET" && req.method !== "HEAD") return refuse(405, "Method Not Allowed");
-    return await next();
-  });
+  app.use(refuseForeign);
   app.get("/", async () => {
     await onPageLoad();
     return respond(html, "text/html; charset=utf-8");
@@ -131,6 +122,17 @@ const createApp = (
   app.notFound(() => refuse(404, "Not Found"));
   app.onError(refuseFailure);
   return app;
+};
+
+const refuseForeign: MiddlewareHandler<Bindings> = async ({ env, req }, next) => {
+  const { headers: sent } = env.incoming;
+  const { "sec-fetch-mode": mode, "sec-fetch-dest": target } = sent;
+  // `openBrowser` opens a file that redirects to this page, so the browser reports another site.
+  const isNewTab = req.path === "/" && mode === "navigate" && target === "document";
+  const why = foreignRequestReason(isNewTab ? { ...sent, "sec-fetch-site": "none" } : sent, []);
+  if (why !== undefined) return refuse(403, why);
+  if (req.method !== "GET" && req.method !== "HEAD") return refuse(405, "Method Not Allowed");
+  return await next();
 };
 
 const respond = (body: string, type: string, status = 200) =>

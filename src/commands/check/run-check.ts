@@ -24,23 +24,7 @@ export const check = async (context: Context, typed: CheckOptions) => {
   const settings = await readEffectiveSettings(context, { split: typed.split });
   const printReports = async (problems: readonly Problem[], dataset?: Dataset, result?: MeasuredResult) => {
     if (reports.length === 0) return;
-    const { sources = [] } = dataset ?? {};
-    // An unreadable input has no source, so its problem provides the name.
-    const names = [
-      ...sources.flatMap(({ name, originals }) => originals?.files ?? name),
-      ...problems.flatMap(({ file }) => file ?? []),
-    ];
-    const inputs = [...new Set(names)];
-    const mode = combineModes([...sources, ...inputs.map((name) => ({ name }))]);
-    const invalid = dataset && listInvalidFiles(dataset);
-    const facts = {
-      inputs,
-      problems,
-      invalid,
-      counts: dataset?.problems.counts,
-      mode,
-      values: result && listValues(result),
-    };
+    const facts = { ...listReported(problems, dataset), values: result && listValues(result) };
     for (const report of reports) await printReport(screen, { ...report, ...facts });
   };
   const reportFailure = async (thrown: unknown) => {
@@ -62,6 +46,18 @@ export const check = async (context: Context, typed: CheckOptions) => {
   const shouldPrint = reports.every(({ file }) => file !== undefined);
   if (shouldPrint && dataset.scan.parts.count > 0) await printResult(context, result);
   if (result.failure) throw result.failure;
+};
+
+const listReported = (problems: readonly Problem[], dataset: Dataset | undefined) => {
+  const { sources = [] } = dataset ?? {};
+  // An unreadable input has no source, so its problem provides the name.
+  const names = [
+    ...sources.flatMap(({ name, originals }) => originals?.files ?? name),
+    ...problems.flatMap(({ file }) => file ?? []),
+  ];
+  const inputs = [...new Set(names)];
+  const mode = combineModes([...sources, ...inputs.map((name) => ({ name }))]);
+  return { inputs, problems, invalid: dataset && listInvalidFiles(dataset), counts: dataset?.problems.counts, mode };
 };
 
 /** A group of several files is invalid in each of them. */

@@ -51,12 +51,9 @@ export const printComparison = async (context: Context, options: CompareOptions)
   if (others.length > 0) screen.notice(`${typed.b} has errors, too (see \`rollcall check\`)`);
   const problems = results.flatMap((result) => result.problems);
   const { changed, changes, ownMetrics, pairing, steps, ...rest } = comparison;
-  const listed: CompareDocument["changed"][number][] = [];
-  for (const pair of changed.slice(0, typed.limit))
-    listed.push(await describePair(datasets, pair, { ...typed, key: pairing.name }));
   const document: CompareDocument = {
     ...rest,
-    changed: listed,
+    changed: await describePairs(datasets, changed.slice(0, typed.limit), { ...typed, key: pairing.name }),
     warnings: toWarningDocuments(problems),
     notes: screen.notices,
   };
@@ -161,6 +158,12 @@ interface DescribedBy {
   readonly key: string | undefined;
   readonly groupBy: readonly string[] | undefined;
 }
+
+const describePairs = async (datasets: Datasets, pairs: Comparison["changed"], by: DescribedBy) => {
+  const described: CompareDocument["changed"][number][] = [];
+  for (const pair of pairs) described.push(await describePair(datasets, pair, by));
+  return described;
+};
 
 const describePair = async (
   { a, b }: Datasets,

@@ -11,7 +11,7 @@ export const markUnsent = (thrown: unknown) =>
     ? thrown.withDetails({ unsent: true })
     : thrown;
 
-interface LogCounts extends OutcomeCounts {
+export interface LogCounts extends OutcomeCounts {
   requests: number;
   hasLedger: boolean;
   resendLogged: boolean;

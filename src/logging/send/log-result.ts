@@ -10,7 +10,7 @@ import { interrupted } from "../../system/failures.ts";
 import { ledgerReplaced } from "../ledger/failures.ts";
 import type { Delivery } from "./delivery.ts";
 import { countByOutcome, type OutcomeCounts, zeroCounts } from "./group-outcomes.ts";
-import { logPartial, logRejected, logUnknown, logUnrecorded, logUnresolved } from "./log-failures.ts";
+import { type LogCounts, logPartial, logRejected, logUnknown, logUnrecorded, logUnresolved } from "./log-failures.ts";
 import type { RunStatus } from "./outcome.ts";
 import { SendResult } from "./send-result.ts";
 
@@ -92,7 +92,7 @@ const withUnwrittenRejects = ({ dataset, sent }: Delivery, failure?: Failure, ca
 };
 
 const findFailure = (delivery: Delivery, groups: OutcomeCounts, stop: Failure | undefined) => {
-  const { dataset, policy, sent, rejects, runLedger } = delivery;
+  const { dataset, policy, sent, runLedger } = delivery;
   const { resendLogged, ledgerArgs } = policy;
   const { unknown } = sent;
   const { logged, already_logged, not_sent, rejected } = groups;
@@ -122,18 +122,19 @@ const findFailure = (delivery: Delivery, groups: OutcomeCounts, stop: Failure | 
     const details = { retryable: hasLedger || logged === 0, unsent: isUnsent(groups, sent) };
     return interrupted({ ...toCauseDetails(sent.obstacle), ...details, signal });
   }
-  if (!stop) {
-    if (rejected === 0) return undefined;
-    const unreadable = countUnreadable(dataset);
-    const isEmpty = rejects?.countLines() === 0;
-    const file = rejects?.path ?? "";
-    const data = { ...facts, unreadable, file, isEmpty, isConverted: dataset.conversion !== undefined };
-    return logRejected(data, { retryable: false, stoppedBy: sent.refused.length > 0 ? "refused" : "invalid_input" });
-  }
+  if (!stop) return rejected === 0 ? undefined : groupsRejected(delivery, facts);
   // Without a ledger, a rerun would log all groups again.
   if (logged + already_logged + rejected > 0)
     return logPartial(facts, stop, { ...stopDetails, retryable: hasLedger && stop.retryable });
   return sent.attempted === 0 && stop.code === "storage" ? stop.withDetails({ unsent: true }) : stop;
+};
+
+const groupsRejected = ({ dataset, sent, rejects }: Delivery, facts: LogCounts) => {
+  const unreadable = countUnreadable(dataset);
+  const isEmpty = rejects?.countLines() === 0;
+  const file = rejects?.path ?? "";
+  const data = { ...facts, unreadable, file, isEmpty, isConverted: dataset.conversion !== undefined };
+  return logRejected(data, { retryable: false, stoppedBy: sent.refused.length > 0 ? "refused" : "invalid_input" });
 };
 
 const toCauseDetails = (cause: Failure | undefined): FailureDetails => {

@@ -169,15 +169,19 @@ const openRejectedLines = (dataset: Dataset) => {
           isAtLineStart = bytes.at(-1) === newline;
         }
         const known = [...[...lines.keys()].flatMap((line) => errors.get(line) ?? []), ...problems];
-        const where = locateGroup(dataset, group);
-        for (const problem of known.length > 0 ? known : [createProblem("group-rejected", undefined, where)]) {
-          const inRecord = recordLines.get(`${problem.file}:${problem.line}`);
-          const rejects_line = inRecord ?? lines.get(problemLineKey(problem)) ?? lines.values().next().value ?? 1;
-          reasons.push(`${JSON.stringify({ ...toProblemDocument(problem), rejects_line })}\n`);
-        }
+        const unknown = () => [createProblem("group-rejected", undefined, locateGroup(dataset, group))];
+        reasons.push(...(known.length > 0 ? known : unknown()).map((problem) => toReason(problem, lines, recordLines)));
       }
     },
   };
+};
+
+type LineNumbers = ReadonlyMap<string, number>;
+
+const toReason = (problem: Problem, lines: LineNumbers, recordLines: LineNumbers) => {
+  const inRecord = recordLines.get(`${problem.file}:${problem.line}`);
+  const rejects_line = inRecord ?? lines.get(problemLineKey(problem)) ?? lines.values().next().value ?? 1;
+  return `${JSON.stringify({ ...toProblemDocument(problem), rejects_line })}\n`;
 };
 
 const newlineBytes = Buffer.from("\n");

@@ -68,26 +68,32 @@ const isSamplerName = (name: string) => samplerWords.test(name.replace(/(?<=[a-z
 
 const maxColumnValues = 1000;
 
+const openColumns = () => {
+  const columns = new Map<string, { values: Set<string>; last: string; blocks: number }>();
+  return {
+    add(traits: ReadonlyMap<string, string>) {
+      for (const [name, text] of traits) {
+        const column = columns.get(name) ?? { values: new Set(), last: "", blocks: 0 };
+        if (column.last !== text) column.blocks++;
+        column.last = text;
+        if (column.values.size < maxColumnValues) column.values.add(text);
+        columns.set(name, column);
+      }
+    },
+    /** Files of several runs are often joined, so the values of an unknown column of runs come in blocks. */
+    comesInBlocks(name: string, count: number) {
+      const { values, blocks } = columns.get(name) ?? { values: new Set(), blocks: 0 };
+      return values.size > 1 && values.size === blocks && 2 * blocks <= count;
+    },
+  };
+};
+
 const openTrial = (names: readonly string[]) => {
   const open = new Map(names.map((name) => [name, new Map<string, ReadonlyMap<string, string>>()]));
   const differing = new Map<string, Set<string>>();
-  const columns = new Map<string, { values: Set<string>; last: string; blocks: number }>();
+  const columns = openColumns();
   const readPrompt = openPromptReader();
   let count = 0;
-  const addToColumns = (traits: ReadonlyMap<string, string>) => {
-    for (const [name, text] of traits) {
-      const column = columns.get(name) ?? { values: new Set(), last: "", blocks: 0 };
-      if (column.last !== text) column.blocks++;
-      column.last = text;
-      if (column.values.size < maxColumnValues) column.values.add(text);
-      columns.set(name, column);
-    }
-  };
-  /** Files of several runs are often joined, so the values of an unknown column of runs come in blocks. */
-  const comesInBlocks = (name: string) => {
-    const { values, blocks } = columns.get(name) ?? { values: new Set(), blocks: 0 };
-    return values.size > 1 && values.size === blocks && 2 * blocks <= count;
-  };
   return {
     isOpen: () => open.size > 0,
     add(trajectory: Buffer, source: number) {
@@ -97,7 +103,7 @@ const openTrial = (names: readonly string[]) => {
       const traits = new Map([["", `${source}`], ...listScalars(value)]);
       const keys = new Map(findGroupKeys(value).map(({ name, text }) => [name, shorten(text)]));
       count++;
-      addToColumns(traits);
+      columns.add(traits);
       for (const [name, groups] of open) {
         const key = keys.get(name);
         const first = key === undefined ? undefined : groups.get(key);
@@ -109,7 +115,10 @@ const openTrial = (names: readonly string[]) => {
       }
     },
     findBest: () =>
-      [...open].find(([name, { size }]) => size < count && ![...(differing.get(name) ?? [])].some(comesInBlocks))?.[0],
+      [...open].find(
+        ([name, { size }]) =>
+          size < count && ![...(differing.get(name) ?? [])].some((other) => columns.comesInBlocks(other, count)),
+      )?.[0],
   };
 };
 

@@ -251,7 +251,6 @@ const openFormatRun = (files: readonly records.ConvertedFile[], format: Format, 
   const note = (text: string) => {
     if (isCounting) countNote(run, text);
   };
-  const firstRecords = new Map<string, string>();
   const recordsOf = new Map(files.map((file) => [file.name, file.records]));
   const lists = new Map(files.map((file) => [join(file.name), file.records]));
   const formatRun: FormatRun = {
@@ -271,12 +270,7 @@ const openFormatRun = (files: readonly records.ConvertedFile[], format: Format, 
       const archive = recordsOf.get(file);
       return documents.load(`${file}!${path}`, () => archive?.readSibling?.(path))?.value;
     },
-    isFirst: (id, { file, position }) => {
-      const own = `${position} ${file}`;
-      const first = firstRecords.get(id) ?? own;
-      firstRecords.set(id, first);
-      return first === own;
-    },
+    isFirst: openFirstRecords(),
     skip: (value, subject) => {
       note(`left out ${subject}`);
       receipt?.leaveOut(value, subject);
@@ -287,6 +281,16 @@ const openFormatRun = (files: readonly records.ConvertedFile[], format: Format, 
     isCounting = false;
   };
   return { formatRun, endCounting };
+};
+
+const openFirstRecords = (): FormatRun["isFirst"] => {
+  const firstRecords = new Map<string, string>();
+  return (id, { file, position }) => {
+    const own = `${position} ${file}`;
+    const first = firstRecords.get(id) ?? own;
+    firstRecords.set(id, first);
+    return first === own;
+  };
 };
 
 /** Converting a record costs as much as reading this many bytes, and 16 times its own. */

@@ -61,15 +61,7 @@ export const toTurns = (
   const openIds = new OpenCalls<string>(String);
   return messages.flatMap((message, at): Json | readonly Json[] => {
     const role = roles[at] ?? "";
-    if (resultRoles.has(role)) {
-      const recordedId = message.textAt("tool_call_id");
-      const id = openIds.take(recordedId) ?? recordedId;
-      if (id === undefined) throw message.error("tool_call_id is missing, and every earlier call has a result");
-      const renamed = role === "tool" ? {} : { role: literal("tool", message.get("role")) };
-      if (recordedId !== undefined) return toRowMessage(message, renamed);
-      run.note(orderNote);
-      return toRowMessage(message, { ...renamed, tool_call_id: addition(id, orderReason) });
-    }
+    if (resultRoles.has(role)) return toResultMessage(run, message, openIds);
     if (role === callRole && !isAnswer(at)) return [];
     if (!isAnswer(at)) return toRowMessage(message);
     openIds.reset();
@@ -85,6 +77,16 @@ export const toTurns = (
     requireOwnWords(message.get("content"));
     return choice(turn, finish(position, { callsTools: calls.length > 0 || hasCalls(message), message }));
   });
+};
+
+const toResultMessage = (run: ConversionNotes, message: Value, openIds: OpenCalls<string>) => {
+  const recordedId = message.textAt("tool_call_id");
+  const id = openIds.take(recordedId) ?? recordedId;
+  if (id === undefined) throw message.error("tool_call_id is missing, and every earlier call has a result");
+  const renamed = message.textAt("role") === "tool" ? {} : { role: literal("tool", message.get("role")) };
+  if (recordedId !== undefined) return toRowMessage(message, renamed);
+  run.note(orderNote);
+  return toRowMessage(message, { ...renamed, tool_call_id: addition(id, orderReason) });
 };
 
 /** In rows of ms-swift, each call is a message with this role. */

@@ -266,19 +266,8 @@ const PartView = ({ part, tokens: all = [], lines, other }: PartProps) => {
   const tokens = part.kind === "said" ? alignTokens(all, text) : [];
   const shown = { text, lines, other: other && textOfPart(other) };
   switch (part.kind) {
-    case "call": {
-      const name = part.name ?? "?";
-      const isNew = other !== undefined && (other.kind !== "call" || other.name !== part.name);
-      return (
-        <div class="call">
-          <p class="who">
-            calls <b>{isNew ? <ins>{name}</ins> : name}</b>
-          </p>
-          <Parts parts={contentOf(part)} others={other && contentOf(other)} />
-          {part.result === undefined && <p class="who">no result</p>}
-        </div>
-      );
-    }
+    case "call":
+      return <CallPart part={part} other={other} />;
     case "result":
       return (
         <div class={part.isError || isError(part.parts) ? "result failed" : "result"}>
@@ -306,6 +295,26 @@ const PartView = ({ part, tokens: all = [], lines, other }: PartProps) => {
         </div>
       );
   }
+};
+
+const CallPart = ({
+  part,
+  other,
+}: {
+  part: Extract<ContentPart, { kind: "call" }>;
+  other: ContentPart | undefined;
+}) => {
+  const name = part.name ?? "?";
+  const isNew = other !== undefined && (other.kind !== "call" || other.name !== part.name);
+  return (
+    <div class="call">
+      <p class="who">
+        calls <b>{isNew ? <ins>{name}</ins> : name}</b>
+      </p>
+      <Parts parts={contentOf(part)} others={other && contentOf(other)} />
+      {part.result === undefined && <p class="who">no result</p>}
+    </div>
+  );
 };
 
 /** The page loads no images from the network. */

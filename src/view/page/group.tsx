@@ -219,21 +219,13 @@ const TrajectoryColumn = ({ detail, member, isShown, other }: ColumnProps) => {
   const turns = useMemo(() => parsed?.turns(common), [parsed]);
   const otherTurns = useMemo(() => others?.turns(common), [others]);
   const compared = other && otherTurns && { turns: otherTurns, name: other.name };
-  const request = ({ currentTarget }: { currentTarget: HTMLElement }) => {
-    currentTarget.closest("section")?.focus();
-    setRequested(true);
-  };
   return (
     <section class="column" aria-label={name} tabIndex={-1}>
       <h2>
         <a href={link({ trajectory: at + 1 })}>{name}</a> <Reward value={reward} />
         <span class="quiet">{formatAdvantage(facts?.advantage)}</span> {isTruncated(member) && <Truncated />}
       </h2>
-      {!isRequested && (
-        <button type="button" aria-label={`show ${name}`} onClick={request}>
-          show
-        </button>
-      )}
+      {!isRequested && <ShowButton name={name} request={() => setRequested(true)} />}
       <ProblemList findings={findings.filter(({ message_at }) => message_at === null)} />
       {isRequested && value === undefined && <PendingAnswer error={error} />}
       {value !== undefined && turns === undefined && <LongText text={value} kind="raw" />}
@@ -245,5 +237,17 @@ const TrajectoryColumn = ({ detail, member, isShown, other }: ColumnProps) => {
       )}
       {turns && <Conversation turns={turns} findings={findings} compared={compared} />}
     </section>
+  );
+};
+
+const ShowButton = ({ name, request }: { name: string; request: () => void }) => {
+  const show = ({ currentTarget }: { currentTarget: HTMLElement }) => {
+    currentTarget.closest("section")?.focus();
+    request();
+  };
+  return (
+    <button type="button" aria-label={`show ${name}`} onClick={show}>
+      show
+    </button>
   );
 };

@@ -31,8 +31,6 @@ export const ProblemsView = () => {
   const { value, error } = useAnswer("problems", query);
   if (!value) return <PendingAnswer error={error} />;
   const { findings, counts } = value;
-  const targetOf = ({ group, trajectory }: Finding) =>
-    link({ group: (group ?? 0) + 1, trajectory: trajectory === null ? undefined : trajectory + 1 });
   const total = counts.reduce((sum, { count }) => sum + count, 0);
   const rules = counts
     .toSorted((a, b) => a.severity.localeCompare(b.severity))
@@ -52,15 +50,7 @@ export const ProblemsView = () => {
           <h2>
             <i>{severity}</i> {name} <span class="quiet">{formatCount(count)}</span>
           </h2>
-          <ul>
-            {listed.map((finding, at) => (
-              <li key={at} title={formatLocation(finding)}>
-                {finding.group !== null && <a href={targetOf(finding)}>group {formatCount(finding.group + 1)}</a>}{" "}
-                {formatLocation(finding).split("/").at(-1)} {finding.message}
-                {finding.advice !== listed[at + 1]?.advice && <p class="advice">{finding.advice}</p>}
-              </li>
-            ))}
-          </ul>
+          <FindingList findings={listed} />
           {count > listed.length && (
             <p class="quiet">
               {formatCount(count - listed.length)} more{" "}
@@ -70,5 +60,22 @@ export const ProblemsView = () => {
         </div>
       ))}
     </section>
+  );
+};
+
+const FindingList = ({ findings }: { findings: readonly Finding[] }) => {
+  const link = useLink();
+  const targetOf = ({ group, trajectory }: Finding) =>
+    link({ group: (group ?? 0) + 1, trajectory: trajectory === null ? undefined : trajectory + 1 });
+  return (
+    <ul>
+      {findings.map((finding, at) => (
+        <li key={at} title={formatLocation(finding)}>
+          {finding.group !== null && <a href={targetOf(finding)}>group {formatCount(finding.group + 1)}</a>}{" "}
+          {formatLocation(finding).split("/").at(-1)} {finding.message}
+          {finding.advice !== findings[at + 1]?.advice && <p class="advice">{finding.advice}</p>}
+        </li>
+      ))}
+    </ul>
   );
 };

@@ -1,5 +1,6 @@
 /** Lists trajectories to read, and by what they are selected. */
 import { useRef } from "preact/hooks";
+import type { ReadingList } from "../answers.ts";
 import { useLink, useListKeys, usePage } from "./navigation.tsx";
 import { formatCount, Reward } from "./numbers.tsx";
 import { PendingAnswer } from "./problems.tsx";
@@ -28,17 +29,8 @@ export const ReadingView = () => {
             <h3>{reason}</h3>
             <p class="quiet">selected by: {selectedBy}</p>
             <ul class="selected">
-              {trajectories.map(({ group, trajectory, reward, why, prompt }) => (
-                <li key={`${group} ${trajectory}`}>
-                  <a href={link({ group: group + 1, trajectory: trajectory + 1 })}>
-                    trajectory {trajectory + 1} of group {formatCount(group + 1)}
-                  </a>
-                  <Reward value={reward} />
-                  <b>{why}</b>
-                  <span class="quiet" title={prompt}>
-                    {prompt}
-                  </span>
-                </li>
+              {trajectories.map((selected) => (
+                <Selected key={`${selected.group} ${selected.trajectory}`} {...selected} />
               ))}
             </ul>
           </section>
@@ -47,3 +39,16 @@ export const ReadingView = () => {
     </section>
   );
 };
+
+const Selected = ({ group, trajectory, reward, why, prompt }: ReadingList["trajectories"][number]) => (
+  <li>
+    <a href={useLink()({ group: group + 1, trajectory: trajectory + 1 })}>
+      trajectory {trajectory + 1} of group {formatCount(group + 1)}
+    </a>
+    <Reward value={reward} />
+    <b>{why}</b>
+    <span class="quiet" title={prompt}>
+      {prompt}
+    </span>
+  </li>
+);

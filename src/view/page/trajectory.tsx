@@ -43,8 +43,8 @@ const TrajectoryView = ({ detail, json }: ViewProps) => {
   const turns = parsed?.turns(0) ?? [];
   const { talk, isRaw, toggleRaw, show } = useTalk();
   const facts = listFactsAndMetrics(member);
-  const isListed = ({ key, value }: RawMember) =>
-    key === "metrics" && value.kind === "object" && value.members.length <= facts.metrics.length;
+  const isUnlisted = ({ key, value }: RawMember) =>
+    key !== "metrics" || value.kind !== "object" || value.members.length > facts.metrics.length;
   return (
     <article>
       <Position detail={detail} at={at} />
@@ -65,12 +65,9 @@ const TrajectoryView = ({ detail, json }: ViewProps) => {
           ) : (
             <>
               <Conversation turns={turns} findings={findings} isTinted />
-              {parsed.others.map(
-                (other) =>
-                  !isListed(other) && (
-                    <FoldedText key={other.key} title={other.key} text={formatIndented(other.value)} />
-                  ),
-              )}
+              {parsed.others.filter(isUnlisted).map(({ key, value }) => (
+                <FoldedText key={key} title={key} text={formatIndented(value)} />
+              ))}
             </>
           )}
         </div>
