@@ -2,18 +2,7 @@
 import { hash } from "node:crypto";
 import { isObject } from "../../json/object.ts";
 import { groupKeyNames } from "../index/ambiguous-groups.ts";
-import {
-  choice,
-  haveTexts,
-  isMasked,
-  noteRowMasks,
-  orderNote,
-  orderReason,
-  toNamedCall,
-  toTools,
-  toTurns,
-  unwrap,
-} from "../messages/chat.ts";
+import * as chat from "../messages/chat.ts";
 import { splitTemplate } from "../messages/chat-marks.ts";
 import { openFinish, type SampledRecord } from "../messages/finish-reason.ts";
 import { OpenCalls } from "../messages/open-calls.ts";
@@ -121,7 +110,7 @@ const convertRow = (
     readOwn,
     canLackParts: rows.canLackParts === true,
   });
-  if (rows.isDataset) noteRowMasks(run, row);
+  if (rows.isDataset) chat.noteRowMasks(run, row);
   const turns = sampleEarlier(run, rows.readTurns(run, row), record);
   return [buildTrajectory({ reward, turns, ...readMembers(row, rows) })];
 };
@@ -170,7 +159,7 @@ const readMembers = (row: Value, rows: ChatRows, completionMembers: Members = []
   const metadata = [...listInnerSteps(row), ...top, ...completionMembers, ...row.members("metadata")].filter(
     ([, { isScalar }]) => isScalar,
   );
-  const tools = isDataset ? toTools(unwrap(row.get("tools"))) : undefined;
+  const tools = isDataset ? chat.toTools(chat.unwrap(row.get("tools"))) : undefined;
   const metrics = findMetrics(row).filter(([key]) => !usedKeys.includes(key));
   const metricIds = new Set(metrics.map(([, { id }]) => id));
   return { tools, metrics, metadata: metadata.filter(([, { id }]) => !metricIds.has(id)) };
@@ -195,7 +184,7 @@ export const messageRows = (path: Path): Format => {
   const name = path.join(".");
   const requireMessages = (row: Value) => {
     const value = readPath(row, path);
-    const messages = unwrap(value);
+    const messages = chat.unwrap(value);
     if (messages?.isList) return messages;
     if (pythonMessages.test(value?.text ?? ""))
       throw row.error(`\`${name}\` is text of Python, not JSON (write it with json.dumps, not with str)`);
@@ -212,15 +201,15 @@ export const messageRows = (path: Path): Format => {
     sampled: "all turns of the assistant",
     isDataset: true,
     recognizes: (row) => {
-      const messages = unwrap(readPath(row, path));
-      return haveTexts(messages, "role") && !isOtherRow(row, messages);
+      const messages = chat.unwrap(readPath(row, path));
+      return chat.haveTexts(messages, "role") && !isOtherRow(row, messages);
     },
-    listTurns: (row) => ({ sampled: unwrap(readPath(row, path))?.items() ?? [] }),
+    listTurns: (row) => ({ sampled: chat.unwrap(readPath(row, path))?.items() ?? [] }),
     readPrompt: (row) =>
       takeBefore(requireMessages(row).items(), (message) =>
         /^(?:assistant|tool_call)$/.test(message.textAt("role") ?? ""),
       ),
-    readTurns: (run, row) => toTurns(run, requireMessages(row), { name, sampled: { record: row } }),
+    readTurns: (run, row) => chat.toTurns(run, requireMessages(row), { name, sampled: { record: row } }),
   });
 };
 
@@ -238,7 +227,7 @@ const tauBenchRows = chatRows({
   findError: (row) => (row.items("traj").length === 0 ? row.get("info", "error") : undefined),
   recognizes: (row) => row.hasAny("task_id") && row.has("trial") && row.has("info") && row.get("traj")?.isList,
   readPrompt: (row) => [row.require("traj")],
-  readTurns: (run, row) => toTurns(run, row.require("traj"), { name: "traj", sampled: { record: row } }),
+  readTurns: (run, row) => chat.toTurns(run, row.require("traj"), { name: "traj", sampled: { record: row } }),
 });
 
 export const tauBench: Format = {
@@ -247,8 +236,8 @@ export const tauBench: Format = {
 };
 
 const readCompletion = (run: FormatRun, sampled: SampledRecord, [name, value]: readonly [string, Value]) => [
-  ...toTurns(run, sampled.record.require("prompt"), { name: "prompt" }),
-  ...toTurns(run, value, { name, sampled }),
+  ...chat.toTurns(run, sampled.record.require("prompt"), { name: "prompt" }),
+  ...chat.toTurns(run, value, { name, sampled }),
 ];
 
 const completionKey = (row: Value) =>
@@ -265,7 +254,7 @@ const trlRows: ChatRows = {
   recognizes: (row) =>
     canBeTurns(row.get("prompt")) &&
     row.get("prompt", 0)?.isText !== true &&
-    (unwrap(row.get("completions"))?.isList || canBeTurns(row.get("completion"))),
+    (chat.unwrap(row.get("completions"))?.isList || canBeTurns(row.get("completion"))),
   readPrompt: (row) => [row.require("prompt")],
   listMembers: (row) => {
     const answer = completionKey(row);
@@ -273,7 +262,7 @@ const trlRows: ChatRows = {
   },
   listTurns: (row) => {
     if (row.has("completions")) return undefined;
-    const [prompt, completion] = [row.get("prompt"), row.get(completionKey(row) ?? "completion")].map(unwrap);
+    const [prompt, completion] = [row.get("prompt"), row.get(completionKey(row) ?? "completion")].map(chat.unwrap);
     return { prompt: prompt?.text ?? prompt?.items() ?? [], sampled: completion?.text ?? completion?.items() ?? [] };
   },
   hasPrompts: true,
@@ -288,7 +277,7 @@ const trlRows: ChatRows = {
   readTurns: (run, row) => {
     const key = completionKey(row) ?? "completion";
     if (key !== "completion") run.note(`read the completions from the key \`${key}\``);
-    if (isLogged(row) && !unwrap(row.get("prompt"))?.isList && !splitTemplate(row.textAt("prompt") ?? ""))
+    if (isLogged(row) && !chat.unwrap(row.get("prompt"))?.isList && !splitTemplate(row.textAt("prompt") ?? ""))
       run.note("converted each prompt to one message of the user, because the file has the decoded text of the prompt");
     return readCompletion(run, { record: row }, [key, row.require(key)]);
   },
@@ -308,7 +297,7 @@ const convertCompletions = (run: FormatRun, record: SourceRecord) => {
   if (labels) throw labels.error("the labels are not rewards, because they rate the steps of one solution");
   const completions = row.requireItems("completions");
   const count = completions.length;
-  const list = unwrap(row.get("rewards"));
+  const list = chat.unwrap(row.get("rewards"));
   const rewards = list?.items();
   const rowIds = listRewardIds(run, record).map((id) => (id instanceof Value ? id.plain : id));
   const lists = row.members().filter(([key, { isList }]) => isList && !trlRows.usedKeys.includes(key));
@@ -350,8 +339,8 @@ export const shareGpt = chatRows({
   sampled: "all turns of the assistant",
   isDataset: true,
   isLossy: true,
-  recognizes: (row) => haveTexts(unwrap(row.get("conversations")), "from"),
-  listTurns: (row) => ({ sampled: unwrap(row.get("conversations"))?.items() ?? [] }),
+  recognizes: (row) => chat.haveTexts(chat.unwrap(row.get("conversations")), "from"),
+  listTurns: (row) => ({ sampled: chat.unwrap(row.get("conversations"))?.items() ?? [] }),
   readPrompt: (row) => [row.get("system") ?? [], takeBefore(row.requireItems("conversations"), isAnswer)].flat(),
   readTurns: (run, row) => {
     const system = row.get("system");
@@ -368,9 +357,9 @@ const shareGptTurns = (run: FormatRun, row: Value) => {
   let answers = 0;
   const sampledTurn = (turn: Value, message: Json, callsTools: boolean) => {
     const reason = finish(answers++, { callsTools });
-    if (isMasked(run, turn)) return message;
+    if (chat.isMasked(run, turn)) return message;
     if (!callsTools) requireOwnWords(turn.get("value"));
-    return choice(message, reason);
+    return chat.choice(message, reason);
   };
   return recorded.map((turn, at) => {
     const from = turn.require("from");
@@ -381,15 +370,15 @@ const shareGptTurns = (run: FormatRun, row: Value) => {
     const role = knownRole === "tool" && id === undefined ? "user" : knownRole;
     if (role !== knownRole) run.note("converted tool results to user messages, because their calls are not recorded");
     if (/^(?:function|tool)_call$/.test(from.text ?? "")) {
-      const list = unwrap(value);
+      const list = chat.unwrap(value);
       const calls = list.isList ? list.items() : [value];
       const ids = calls.map((_, index) => (calls.length === 1 ? `call_${at}` : `call_${at}_${index}`));
       for (const id of ids) openIds.add(id);
-      run.note(orderNote);
-      const tool_calls = calls.map((call, index) => toNamedCall(call, addition(ids[index], orderReason)));
+      run.note(chat.orderNote);
+      const tool_calls = calls.map((call, index) => chat.toNamedCall(call, addition(ids[index], chat.orderReason)));
       return sampledTurn(turn, { role: literal("assistant", from), content: null, tool_calls }, true);
     }
-    const message = { role: literal(role, from), tool_call_id: id && addition(id, orderReason), content: value };
+    const message = { role: literal(role, from), tool_call_id: id && addition(id, chat.orderReason), content: value };
     return role === "assistant" ? sampledTurn(turn, message, false) : message;
   });
 };
