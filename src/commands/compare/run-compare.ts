@@ -36,17 +36,15 @@ export const printComparison = async (context: Context, options: CompareOptions)
       await printReports(screen, { typed, failure: thrown });
     throw thrown;
   });
-  const { pairBy, pass, exceptionsAs } = typed;
-  const measured = { pairBy, pass, exceptionsAs, tries: readTries(typed.k), signal: context.host.signal };
+  const measured = { ...typed, tries: readTries(typed.k), signal: context.host.signal };
   const comparison = await compareDatasets(datasets.a, datasets.b, measured);
   noteExceptions(context, comparison, typed);
   notePairs(context, comparison, typed);
   noteSteps(context, comparison, typed);
   const results = [composeCheckResult(datasets.a), composeCheckResult(datasets.b)];
-  const [failure, ...others] = results.flatMap((result, at) => {
-    const input = at === 0 ? typed.a : typed.b;
-    return skipInvalidGroups(context, result, { ...typed, input }) ?? [];
-  });
+  const [failure, ...others] = results.flatMap(
+    (result, at) => skipInvalidGroups(context, result, { ...typed, input: at === 0 ? typed.a : typed.b }) ?? [],
+  );
   // The error shows the problems of one input.
   if (others.length > 0) screen.notice(`${typed.b} has errors, too (see \`rollcall check\`)`);
   const problems = results.flatMap((result) => result.problems);

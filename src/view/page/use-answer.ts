@@ -14,6 +14,7 @@ import {
   type PageData,
   type Query,
   type Summary,
+  type TrajectorySummary,
 } from "../answers.ts";
 import { openCharts } from "../charts.ts";
 
@@ -81,12 +82,9 @@ const searchRows = async (
         ...member.facts,
         ...readFinish(trajectories[at] ?? {}, member.facts?.finish_reason === null),
       }));
-      // A trajectory can have the step of its group, whose members are not in the page.
-      const [step] = members.flatMap((member) => member.step ?? []);
-      const value = step !== undefined && /^-?\d+$/.test(step) ? Number(step) : step;
       const { wanted } = filterTrajectories(isTrue, {
         group,
-        holder: { [stepName]: value ?? null },
+        holder: { [stepName]: findStep(members) ?? null },
         trajectories,
         facts,
         exceptions: exceptions.length,
@@ -97,6 +95,12 @@ const searchRows = async (
     }
   }
   return found;
+};
+
+/** A trajectory can have the step of its group, whose members are not in the page. */
+const findStep = (members: readonly TrajectorySummary[]) => {
+  const [step] = members.flatMap((member) => member.step ?? []);
+  return step !== undefined && /^-?\d+$/.test(step) ? Number(step) : step;
 };
 
 const data: PageData | null = parseElement("data");
