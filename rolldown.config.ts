@@ -40,8 +40,6 @@ const groups = [
     name: "nouns",
     test: /\/src\/commands\/(serve|(auth|commands|completion|config|doctor|explain|ledger|mcp|profile|schema)\/command)\.ts$/,
   },
-  // Otherwise it is with the documents, whose schemas it gives keys.
-  { name: "facts", test: /\/src\/rollouts\/facts\/facts\.ts$/ },
   // `schema`, `commands` and completion need all.
   // Otherwise they are in the group of the documents, which loads zod.
   { name: "facts", test: /\/src\/rollouts\/facts\/facts\.ts$/ },

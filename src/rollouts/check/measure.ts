@@ -14,7 +14,7 @@ import { comparedStepNames, stepHolders } from "../index/step-columns.ts";
 import { createTrajectoryFacts, type TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { scores } from "./messages.ts";
 import { hashSteps } from "./policy-steps.ts";
-import { makers, toolCalls } from "./tool-calls.ts";
+import { fields, makers, toolCalls } from "./tool-calls.ts";
 import { findToolName, isErrorResult } from "./tool-results.ts";
 import { inspectTrajectory } from "./trajectory.ts";
 import { openPromptReader } from "./trajectory-prompt.ts";
@@ -44,15 +44,15 @@ const addToolUses = (table: JsonTable, sampled: number, into: FactColumns) => {
   const { count, countBeforeLast } = toolCalls;
   const numberOf = (node: number) => (node > 0 ? into.toolNames.numberAt(table, node) : 0);
   for (let event = 0; event < count; event++) {
-    const [maker, partner] = [toolCalls.makerOf(event), toolCalls.partnerOf(event)];
+    const [maker, partner] = [toolCalls.at(event, fields.maker), toolCalls.at(event, fields.partner)];
     if (maker === sampled) {
-      const tool = numberOf(toolCalls.nameOf(event));
+      const tool = numberOf(toolCalls.at(event, fields.name));
       into.countUse("calls", tool);
       if (partner < 0 && event < countBeforeLast) into.countUse("unanswered", tool);
-    } else if (maker === makers.result && (partner < 0 || toolCalls.makerOf(partner) === sampled)) {
-      const result = toolCalls.nodeOf(event);
+    } else if (maker === makers.result && (partner < 0 || toolCalls.at(partner, fields.maker) === sampled)) {
+      const result = toolCalls.at(event, fields.node);
       if (!isErrorResult(table, result)) continue;
-      into.countUse("errors", numberOf(partner < 0 ? findToolName(table, result) : toolCalls.nameOf(partner)));
+      into.countUse("errors", numberOf(partner < 0 ? findToolName(table, result) : toolCalls.at(partner, fields.name)));
     }
   }
 };

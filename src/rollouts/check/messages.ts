@@ -6,7 +6,7 @@ import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, Shape } from "../../
 import type { JsonTable } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
 import { walkedIndexes } from "../facts/facts.ts";
-import type { MessageFacts } from "../index/trajectory-facts.ts";
+import type { TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { findForeignTurn } from "../messages/chat-marks.ts";
 import { finishReasons, roles } from "../rules/hints.ts";
 import { shortenName } from "../rules/positions.ts";
@@ -54,7 +54,7 @@ const { slots } = messageShape;
 const callShape = new Shape(["id", "function"], kindsAsFacts);
 const functionShape = new Shape(["name", "arguments"], kindsAsFacts);
 
-const resetFacts = (facts: MessageFacts) => {
+const resetFacts = (facts: TrajectoryFacts) => {
   facts.choices = 0;
   facts.choicesWithLogprobs = 0;
   facts.hasAssistantTurn = false;
@@ -74,7 +74,7 @@ const { turns, characters } = walkedIndexes;
 /** The log probabilities of the sampled turns of the last walked messages. */
 export const scores: number[] = [];
 
-const forgetTurns = ({ walked }: MessageFacts) => {
+const forgetTurns = ({ walked }: TrajectoryFacts) => {
   // For so few numbers, a loop is faster than `fill`.
   for (let at = 0; at < walked.length; at++) walked[at] = 0;
   if (scores.length > 0) scores.length = 0;
@@ -93,7 +93,7 @@ export type MarkReader = Pick<JsonReader, "findTurnMark">;
 export const inspectMessages = (
   table: JsonTable,
   list: number,
-  facts: MessageFacts,
+  facts: TrajectoryFacts,
   report: RuleReporter,
   reader?: MarkReader,
 ) => {
@@ -176,7 +176,7 @@ const isMarked = (table: JsonTable, reader: MarkReader) => {
 const reportMarks = (
   table: JsonTable,
   list: number,
-  { choices }: MessageFacts,
+  { choices }: TrajectoryFacts,
   report: RuleReporter,
   reader: MarkReader,
 ) => {
@@ -244,7 +244,7 @@ const checkParts: ProblemReporter = (table, _, report) => {
 const reportMissingId: ProblemReporter = (_, message, report) => report("missing-tool-call-id", undefined, message);
 
 /** Counts the message that `messageShape` has read. Some services send the reasoning under both names. */
-const countTurn = (table: JsonTable, { hasReasoning, contentKind }: MessageShape, { walked }: MessageFacts) => {
+const countTurn = (table: JsonTable, { hasReasoning, contentKind }: MessageShape, { walked }: TrajectoryFacts) => {
   let said = 0;
   if (hasReasoning)
     for (const slot of [slots.reasoning_content, slots.reasoning])
@@ -273,7 +273,7 @@ export const listTexts = (table: JsonTable, list: number) => {
   return texts;
 };
 
-const addToolCalls = (table: JsonTable, list: number, facts: MessageFacts, maker: number) => {
+const addToolCalls = (table: JsonTable, list: number, facts: TrajectoryFacts, maker: number) => {
   const end = json.nodeAfter(table, list);
   for (let node = list + nodeSize; node < end; node = json.nodeAfter(table, node)) {
     if (kindAt(table, node) !== Kind.object) continue;
@@ -289,7 +289,7 @@ const addToolCalls = (table: JsonTable, list: number, facts: MessageFacts, maker
   }
 };
 
-const countArguments = (table: JsonTable, list: number, { walked }: MessageFacts) => {
+const countArguments = (table: JsonTable, list: number, { walked }: TrajectoryFacts) => {
   const end = json.nodeAfter(table, list);
   for (let node = list + nodeSize; node < end; node = json.nodeAfter(table, node)) {
     const kinds = kindAt(table, node) === Kind.object ? callShape.read(table, node) : undefined;

@@ -9,7 +9,7 @@ import type { RuleReporter } from "../rules/rules.ts";
 /** What makes an event: a result, or a call of a message. Without choices, the assistant's messages are sampled. */
 export const makers = { result: 0, other: 1, assistant: 2, choice: 3 };
 
-const fields = { node: 0, id: 1, name: 2, maker: 3, partner: 4 };
+export const fields = { node: 0, id: 1, name: 2, maker: 3, partner: 4 };
 const eventSize = 5;
 const none = -1;
 
@@ -51,30 +51,9 @@ export class ToolCalls {
     events[at + fields.partner] = none;
   }
 
-  /** @param event from 0 */
-  #field(event: number, field: number) {
+  /** The partner is the result of a call, or the call of a result; -1 if there is none. @param event from 0 */
+  at(event: number, field: number) {
     return this.#events[event * eventSize + field] ?? 0;
-  }
-
-  nodeOf(event: number) {
-    return this.#field(event, fields.node);
-  }
-
-  idOf(event: number) {
-    return this.#field(event, fields.id);
-  }
-
-  nameOf(event: number) {
-    return this.#field(event, fields.name);
-  }
-
-  makerOf(event: number) {
-    return this.#field(event, fields.maker);
-  }
-
-  /** Returns the result of a call, or the call of a result; -1 if there is none. */
-  partnerOf(event: number) {
-    return this.#field(event, fields.partner);
   }
 
   /** The number of events before the calls of the last message. */
@@ -147,7 +126,7 @@ export const toolCalls = new ToolCalls();
 
 /** An empty string is no name. */
 const readToolName = (table: JsonTable, call: number) => {
-  const node = toolCalls.nameOf(call);
+  const node = toolCalls.at(call, fields.name);
   return (node > 0 && json.readString(table, node)) || undefined;
 };
 
@@ -157,31 +136,31 @@ export const inspectToolCalls = (table: JsonTable, offered: ReadonlySet<string> 
   if (count === 0) return;
   const areAnswered = toolCalls.pair(table);
   if (areAnswered && !offered) return;
-  const isCall = (event: number) => toolCalls.makerOf(event) !== makers.result;
+  const isCall = (event: number) => toolCalls.at(event, fields.maker) !== makers.result;
   for (let event = 0; offered && event < count; event++) {
     const name = isCall(event) ? readToolName(table, event) : undefined;
     if (name !== undefined && !offered.has(name))
-      report("undeclared-tool", { name: shortenName(name) }, toolCalls.nameOf(event));
+      report("undeclared-tool", { name: shortenName(name) }, toolCalls.at(event, fields.name));
   }
   if (areAnswered) return;
   // A call without an id needs no result.
   for (let event = 0; event < countBeforeLast; event++)
-    if (isCall(event) && toolCalls.partnerOf(event) < 0 && toolCalls.idOf(event) > 0) {
+    if (isCall(event) && toolCalls.at(event, fields.partner) < 0 && toolCalls.at(event, fields.id) > 0) {
       const name = () => {
         const whole = readToolName(table, event);
         return whole && shortenName(whole);
       };
-      report("missing-tool-result", { name }, toolCalls.nodeOf(event));
+      report("missing-tool-result", { name }, toolCalls.at(event, fields.node));
     }
   // In the last message, a call needs a result only if an earlier call of the same tool has a result.
   const answeredTools = new Set<string>();
   for (let event = 0; event < countBeforeLast; event++) {
-    const name = isCall(event) && toolCalls.partnerOf(event) >= 0 ? readToolName(table, event) : undefined;
+    const name = isCall(event) && toolCalls.at(event, fields.partner) >= 0 ? readToolName(table, event) : undefined;
     if (name !== undefined) answeredTools.add(name);
   }
   for (let event = countBeforeLast; event < count; event++) {
     const name = answeredTools.size > 0 ? readToolName(table, event) : undefined;
     if (name !== undefined && answeredTools.has(name))
-      report("trailing-tool-call", { name: shortenName(name) }, toolCalls.nodeOf(event));
+      report("trailing-tool-call", { name: shortenName(name) }, toolCalls.at(event, fields.node));
   }
 };

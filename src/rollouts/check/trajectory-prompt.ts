@@ -5,17 +5,19 @@ import { type JsonReader, nodeSize } from "../../json/reader.ts";
 import { Kind, kindAt, mapMembers, Shape } from "../../json/shape.ts";
 import * as json from "../../json/table.ts";
 import { digestBytes } from "../index/digests.ts";
-import { createTrajectoryFacts, type MessageFacts, type TrajectoryFacts } from "../index/trajectory-facts.ts";
+import { createTrajectoryFacts, type TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { splitTemplate } from "../messages/chat-marks.ts";
 import { recorderKey } from "../messages/recorder-keys.ts";
 import { inspectMessages } from "./messages.ts";
 
 /** The node of a list of messages and choices, and what one walk over it finds. */
-type Prompt = Readonly<{ list: number } & Pick<MessageFacts, "promptEnd">>;
+type Prompt = Readonly<{ list: number } & Pick<TrajectoryFacts, "promptEnd">>;
 
 /** True if all trajectories of a task begin with this prompt. After a greeting, the user may be simulated. */
-export const hasTaskPrompt = ({ promptEnd, hasGreeting }: Pick<MessageFacts, "promptEnd" | "hasGreeting">): boolean =>
-  promptEnd > 0 && !hasGreeting;
+export const hasTaskPrompt = ({
+  promptEnd,
+  hasGreeting,
+}: Pick<TrajectoryFacts, "promptEnd" | "hasGreeting">): boolean => promptEnd > 0 && !hasGreeting;
 
 /** Returns undefined if the prompt is unknown. */
 export const findPrompt = (table: json.JsonTable, { list, promptEnd }: Prompt): Span | undefined =>

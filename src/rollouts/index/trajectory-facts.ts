@@ -1,7 +1,7 @@
 /** The facts of a trajectory that one walk finds. */
 import { walkedNames } from "../facts/facts.ts";
 
-export interface MessageFacts {
+export interface TrajectoryFacts {
   choices: number;
   choicesWithLogprobs: number;
   hasAssistantTurn: boolean;
@@ -22,9 +22,6 @@ export interface MessageFacts {
   readonly walked: Int32Array;
   /** False if no caller needs `walked`. */
   isMeasured: boolean;
-}
-
-export interface TrajectoryFacts extends MessageFacts {
   node: number;
   /** The node of `messages_and_choices`. */
   list: number;
