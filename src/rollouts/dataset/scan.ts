@@ -1,9 +1,9 @@
 /** Scans the records of a source: lines, a document, or elements of a long array. */
 import { isUtf8 } from "node:buffer";
-import { setImmediate } from "node:timers/promises";
 import { bomLength, newline, openBracket, type Span, skipWhite, trimmedEnd } from "../../json/json-bytes.ts";
 import { cacheReader, JsonReader, nodeSize, type SyntaxFault, Table } from "../../json/reader.ts";
 import { emptyTable, endOf, nodeAfter, startOf } from "../../json/table.ts";
+import { Breaks } from "../../system/breaks.ts";
 import { limitInlining } from "../../system/v8-limits.ts";
 import { type Block, Checker, emptyBlock, keyUses, type ScanOptions } from "../check/checker.ts";
 import { createScanResult, mergeScanResult, type ScanResult } from "../index/scan-result.ts";
@@ -24,6 +24,9 @@ import { type Reporter, reportSyntaxFault } from "../rules/syntax-faults.ts";
 
 const withReader = cacheReader(keyUses);
 
+/** Checking a record costs at most as much as reading this many bytes. */
+const bytesPerRecord = 2 ** 15;
+
 interface ScannedText extends Span {
   node: number | undefined;
   fault: () => SyntaxFault;
@@ -37,6 +40,7 @@ export class Scan {
   readonly #checker: Checker;
   #line = 1;
   #isDocument = false;
+  readonly #breaks = new Breaks();
 
   constructor(source: Source, options: ScanOptions) {
     this.result = options.result;
@@ -48,7 +52,12 @@ export class Scan {
   /** @throws ShrunkSourceError, or the reason of an aborted signal */
   async scanFrame(frame: Frame): Promise<void> {
     if (frame.kind === "lines") {
-      for (const _ of this.#scanPieces(frame)) await setImmediate();
+      const { parts } = this.result;
+      let { count } = parts;
+      for (const _ of this.#scanPieces(frame)) {
+        if (this.#breaks.isDue(bytesPerRecord * (parts.count - count))) await this.#breaks.take();
+        count = parts.count;
+      }
       return;
     }
     this.#isDocument = frame.kind === "document";
