@@ -45,9 +45,16 @@ const readTrajectories = async (dataset: IndexedGroups, at: number, window: Read
 };
 
 /** Returns the digests of the known prompts, without repetition. */
-export const readPrompts = async (dataset: IndexedGroups, at: number, window: ReadWindow): Promise<Buffer[]> => {
+export const readPrompts = async (
+  dataset: IndexedGroups,
+  at: number,
+  window: ReadWindow,
+  maxTrajectories = Number.POSITIVE_INFINITY,
+): Promise<Buffer[]> => {
   const readPrompt = openPromptReader();
   const trajectories = await readTrajectories(dataset, at, window);
-  const digests = trajectories.flatMap((one) => readPrompt(one.table, findPromptOf(one)) ?? []);
+  const digests = trajectories
+    .slice(0, maxTrajectories)
+    .flatMap((one) => readPrompt(one.table, findPromptOf(one)) ?? []);
   return Array.from(new Set(digests), (digest) => Buffer.from(digest, "latin1"));
 };

@@ -76,7 +76,7 @@ const addPrompts = async (dataset: Dataset, groups: readonly Group[], breaks: Br
   const prompted: PromptedGroup[] = [];
   for (const group of groups) {
     if (breaks.isDue()) await breaks.take();
-    const [digest] = await readPrompts(dataset, dataset.groups.firstOf(group.best.group), window);
+    const [digest] = await readPrompts(dataset, dataset.groups.firstOf(group.best.group), window, 1);
     prompted.push({ ...group, prompt: digest?.toString("latin1") ?? group.best.group });
   }
   return prompted;
