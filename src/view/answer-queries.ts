@@ -20,21 +20,41 @@ const maxFindings = 500;
 const maxFindingsOfEachRule = 20;
 
 export const createAnswers = <Facts extends GroupFacts>(store: GroupReader<Facts>): Answers => {
-  const { groups } = store;
+  const own = answerFromStore(store);
+  let runs: Promise<Answers> | undefined;
+  /** The groups of a comparison of runs are pairs, and have a store of their own. */
+  const choose = async ({ compare }: Query) => {
+    if (!compare || store.comparison || !store.compareRuns) return own;
+    runs ??= store.compareRuns().then(createAnswers);
+    return await runs;
+  };
+  return {
+    ...own,
+    compare: async (query) => (await choose(query)).compare(query),
+    rows: async (query) => (await choose(query)).rows(query),
+    group: async (query) => (await choose(query)).group(query),
+    trajectory: async (query) => (await choose(query)).trajectory(query),
+  };
+};
+
+/** Returns a function that selects and sorts groups. */
+const openSelection = <Facts extends GroupFacts>({ groups, search: searchGroups }: GroupReader<Facts>) => {
   const names = [...new Set(groups.flatMap(({ step }) => step ?? []))].sort(compareNaturally);
   const steps = new Map<string | null, number>(names.map((step, at) => [step, at]));
-  const findFacts = (query: Query) => groups.find(({ group }) => group + 1 === query.group);
-  const select = async (query: Query) => {
+  return async (query: Query) => {
     const isSearch = query.text !== undefined || query.where !== undefined;
-    const search = isSearch ? await store.search(query) : undefined;
+    const search = isSearch ? await searchGroups(query) : undefined;
     const selected = groups.filter((facts) => search?.found.has(facts.group) !== false && isSelected(facts, query));
     const { sort } = query;
     const value = (facts: Facts) => (sort === "step" ? (steps.get(facts.step) ?? Number.NaN) : sortValue(facts, sort));
     selected.sort((a, b) => compareNumbers(value(a), value(b), query.descending) || a.group - b.group);
     return { searched: search ? { share: search.share } : null, selected };
   };
+};
+
+const openRowReader = <Facts extends GroupFacts>(store: GroupReader<Facts>) => {
   const matches = new Map<string, SearchMatch | null>();
-  const readRow = async (facts: Facts, { text }: Query) => {
+  return async (facts: Facts, { text }: Query) => {
     const row = await store.readRow(facts);
     if (text === undefined) return row;
     const key = `${facts.group} ${text}`;
@@ -42,14 +62,15 @@ export const createAnswers = <Facts extends GroupFacts>(store: GroupReader<Facts
     matches.set(key, match);
     return { ...row, match };
   };
-  let runs: Promise<Answers> | undefined;
-  const openRuns = async ({ compare }: Query) => {
-    if (!compare || store.comparison) return undefined;
-    runs ??= store.compareRuns?.().then(createAnswers);
-    return await runs;
-  };
+};
+
+const answerFromStore = <Facts extends GroupFacts>(store: GroupReader<Facts>): Answers => {
+  const { groups } = store;
+  const select = openSelection(store);
+  const readRow = openRowReader(store);
+  const findFacts = (query: Query) => groups.find(({ group }) => group + 1 === query.group);
   return {
-    compare: async (query) => store.comparison ?? (await openRuns(query))?.compare(query),
+    compare: async () => store.comparison,
     state: async () => store.state(),
     async charts(query) {
       const isFiltered = formatQuery(filtersOf(query)) !== "{}";
@@ -62,8 +83,6 @@ export const createAnswers = <Facts extends GroupFacts>(store: GroupReader<Facts
     reading: async () => await store.reading(),
     problems: async ({ problems = "any" }) => listFindings(store.findings, problems),
     async rows(query) {
-      const inRuns = await openRuns(query);
-      if (inRuns) return await inRuns.rows(query);
       const { searched, selected } = await select(query);
       const rows: GroupRow[] = [];
       const from = (query.page - 1) * rowsPerPage;
@@ -71,25 +90,24 @@ export const createAnswers = <Facts extends GroupFacts>(store: GroupReader<Facts
       return { selected: selected.length, of: groups.length, rows, searched };
     },
     async group(query) {
-      const inRuns = await openRuns(query);
-      if (inRuns) return await inRuns.group(query);
       const facts = findFacts(query);
       if (facts === undefined) return undefined;
       const { selected } = await select(query).catch(() => select(allGroups));
       const [row, content] = [await readRow(facts, query), await store.readContent(facts.group)];
       const at = selected.indexOf(facts);
-      const list = at < 0 ? groups : selected;
-      const position = list.indexOf(facts);
-      const [before, after] = [list[position - 1]?.group ?? null, list[position + 1]?.group ?? null];
-      return { ...row, ...content, of: store.count, at: at < 0 ? null : at, before, after };
+      const neighbors = at < 0 ? findNeighbors(groups, facts) : findNeighbors(selected, facts);
+      return { ...row, ...content, of: store.count, at: at < 0 ? null : at, ...neighbors };
     },
     async trajectory(query) {
-      const inRuns = await openRuns(query);
-      if (inRuns) return await inRuns.trajectory(query);
       const facts = findFacts(query);
       return facts && (await store.readTrajectories(facts.group))[(query.trajectory ?? 0) - 1];
     },
   };
+};
+
+const findNeighbors = (list: readonly GroupFacts[], facts: GroupFacts) => {
+  const at = list.indexOf(facts);
+  return { before: list[at - 1]?.group ?? null, after: list[at + 1]?.group ?? null };
 };
 
 const listFindings = ({ findings, counts }: Findings, rule: string) => {

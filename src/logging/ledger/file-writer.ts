@@ -41,7 +41,7 @@ export type Writer = Readonly<{
   /** Sets requests of dead runs to `unknown`. */
   recover(scope?: entries.LedgerScope): Promise<void>;
   /** Returns the id of the request, or the dedup keys that other runs claim. */
-  recordRequest(scope: number, entry: NewEntry): Promise<number | { taken: Uint8Array }>;
+  recordRequest(scope: number, entry: NewEntry): Promise<number | { claimed: Uint8Array }>;
   /** Returns false if the request was resolved, or if another run logged or retries the request. */
   recordRetry(request: number, now: number): Promise<boolean>;
   recordOutcome(request: number, outcome: RecordedOutcome): Promise<void>;

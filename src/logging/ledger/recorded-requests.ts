@@ -170,7 +170,7 @@ export class RunLedger {
     return hasIdempotencyKeys && ledger && !resendLogged ? makeIdempotencyKey(this.#scope, dedupKeys, "") : null;
   }
 
-  async recordRequest(request: RequestFacts): Promise<RecordedRequest | { taken: Uint8Array }> {
+  async recordRequest(request: RequestFacts): Promise<RecordedRequest | { claimed: Uint8Array }> {
     this.#requireIntact();
     const { hasIdempotencyKeys, resendLogged } = this.#options;
     const firstTried = this.now();

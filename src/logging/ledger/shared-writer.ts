@@ -120,7 +120,7 @@ const recordRequest = async (
       return recorded.integer("id");
     }
     const rows = await database.query(takenSql, [dedupKeys, scope, generation, run.id]);
-    if (rows.length > 0) return { taken: Buffer.concat(rows.map((row) => row.bytes("mark"))) };
+    if (rows.length > 0) return { claimed: Buffer.concat(rows.map((row) => row.bytes("mark"))) };
   }
   throw leaseLost(database.path);
 };

@@ -22,7 +22,7 @@ export const attemptUntilFinal = async (delivery: Delivery, request: SentRequest
   for (let next = 2; ; next++) {
     const waitedMs = firstEndMs === undefined ? 0 : host.elapsed() - firstEndMs;
     const attempt = await attemptOnce(delivery, request, { ...body, waitedMs });
-    const outcome = noteAttempt(delivery, request, attempt);
+    const outcome = applyAttempt(delivery, request, attempt);
     if (isFinal(outcome)) return attempt;
     const { recorded, lastAttempt } = request;
     await runLedger.recordOutcome(recorded, { ...lastAttempt, state: outcomes[request.outcome].recorded });
@@ -49,8 +49,8 @@ const openBody = async (delivery: Delivery, request: PlannedRequest): Promise<St
   return { length: pieces.reduce((sum, piece) => sum + piece.length, 0), chunks: () => pieces };
 };
 
-/** Returns the outcome of this attempt alone. */
-const noteAttempt = ({ dataset, tools }: Delivery, request: SentRequest, attempt: Attempt) => {
+/** Updates the request. Returns the outcome of this attempt alone. */
+const applyAttempt = ({ dataset, tools }: Delivery, request: SentRequest, attempt: Attempt) => {
   const outcome = classifyAttempt(attempt);
   const isAnswered = attempt.kind === "answered";
   let calls = emptyCallList;

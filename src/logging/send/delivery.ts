@@ -40,8 +40,8 @@ export class Delivery {
   plannedCount = 0;
   startedCount = 0;
   inFlightBytes = 0;
-  /** After a 413, the maximum size of a request with several groups. */
-  sizeLimit = Number.POSITIVE_INFINITY;
+  /** After a 413 of this run, the maximum size of a request with several groups. */
+  cutLimit = Number.POSITIVE_INFINITY;
   retryBudget: RetryBudget = { wait: async () => false };
   /** Aborts `graceMs` after the signal. */
   readonly lateSignal: AbortSignal;
@@ -51,7 +51,7 @@ export class Delivery {
   /** True if other runs send the same groups. */
   isSharing = false;
   /** The groups that other runs claimed. */
-  takenGroups: number[] = [];
+  claimedGroups: number[] = [];
   readonly #numberOfKey: KnownGroups["numberOfKey"];
   #client: Promise<Client> | undefined;
 

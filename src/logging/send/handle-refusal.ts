@@ -22,7 +22,7 @@ export const handleTooLarge = (delivery: Delivery, { groups, bytes }: PlannedReq
     const knownLimit = runLedger.sizeLimit?.bytes ?? 0;
     const halfBytes = findHalfBytes(dataset, { envelope: delivery.envelope(), groups });
     const limit = Math.max(halfBytes, knownLimit < bytes ? knownLimit : 0);
-    delivery.sizeLimit = Math.min(delivery.sizeLimit, limit);
+    delivery.cutLimit = Math.min(delivery.cutLimit, limit);
     return delivery.cutRequests(groups, limit);
   }
   const [group = 0] = groups;

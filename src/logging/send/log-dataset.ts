@@ -142,7 +142,7 @@ const sendAndReport = async (delivery: Delivery, requests: readonly PlannedReque
   const { dataset, outcomes, rejects, sent } = delivery;
   if (requests.length > 0) {
     await sendRequests(delivery, requests);
-    await sendTaken(delivery).catch((thrown: unknown) => delivery.stop(toFailure(thrown)));
+    await sendClaimed(delivery).catch((thrown: unknown) => delivery.stop(toFailure(thrown)));
   }
   const replaced = requests.length === 0 ? [] : dataset.sources.filter((source) => source.isReplaced?.());
   await subtractRefused(delivery);
@@ -156,16 +156,16 @@ const sendAndReport = async (delivery: Delivery, requests: readonly PlannedReque
 const maxPauseMs = 2000;
 
 /** Sends the groups that other runs claimed but did not log. */
-const sendTaken = async (delivery: Delivery) => {
+const sendClaimed = async (delivery: Delivery) => {
   const { outcomes, runLedger, policy, tools, events } = delivery;
   const { host } = tools;
   let waitingSince: number | undefined;
-  while (delivery.takenGroups.length > 0 && !delivery.stopFailure()) {
-    const taken = Uint32Array.from(delivery.takenGroups.splice(0)).sort();
+  while (delivery.claimedGroups.length > 0 && !delivery.stopFailure()) {
+    const claimed = Uint32Array.from(delivery.claimedGroups.splice(0)).sort();
     await runLedger.acquire();
     await earlier.readPriorOutcomes(delivery);
-    earlier.setPriorOutcomes(delivery, taken);
-    const groups = taken.filter((group) => outcomes.outcomeOf(group) === "not_sent");
+    earlier.setPriorOutcomes(delivery, claimed);
+    const groups = claimed.filter((group) => outcomes.outcomeOf(group) === "not_sent");
     if (groups.length === 0) break;
     const leaseMs = await runLedger.readOtherLeaseMs();
     if (waitingSince === undefined) events.onWait(leaseMs);
@@ -175,7 +175,7 @@ const sendTaken = async (delivery: Delivery) => {
     await host.sleep(host.random() * maxPauseMs, host.signal);
     await sendRequests(delivery, delivery.cutRequests(groups, delivery.bodyLimit().bytes));
     // The wait restarts if this run claimed a group.
-    if (delivery.takenGroups.length < groups.length) waitingSince = host.elapsed();
+    if (delivery.claimedGroups.length < groups.length) waitingSince = host.elapsed();
   }
 };
 

@@ -144,10 +144,10 @@ const toCauseDetails = (cause: Failure | undefined): FailureDetails => {
 };
 
 /** With `--strict`, warnings that this function creates stay warnings. */
-const listWarnings = ({ dataset, sent, plannedCount, sizeLimit }: Delivery, replaced: readonly string[]) => {
+const listWarnings = ({ dataset, sent, plannedCount, cutLimit }: Delivery, replaced: readonly string[]) => {
   const { problems } = dataset;
   const requests = sent.replies.filter(({ isLogged }) => isLogged).length;
-  const isDivided = plannedCount === 1 && sizeLimit !== Number.POSITIVE_INFINITY && requests > 1;
+  const isDivided = plannedCount === 1 && cutLimit !== Number.POSITIVE_INFINITY && requests > 1;
   return [
     ...problems.sorted().filter(({ severity }) => severity === "warning"),
     ...(isDivided ? [createProblem("split-requests", { requests, tooLarge: true })] : []),

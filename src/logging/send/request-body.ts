@@ -25,7 +25,7 @@ type BodyContents = { envelope: RequestEnvelope; request: PlannedRequest; maxChu
 export async function* composeBody(dataset: Dataset, { envelope, request, maxChunkBytes = chunkBytes }: BodyContents) {
   const { parts } = dataset.scan;
   const chunk = Buffer.allocUnsafeSlow(Math.min(maxChunkBytes, request.bytes));
-  const reader = openPartReader(dataset, chunk.length);
+  const reader = new PartReader(dataset, chunk.length);
   let filled = 0;
   const subsets = new ReadWindow();
   for (const listed of listPieces(dataset, { envelope, request })) {
@@ -51,16 +51,12 @@ export async function* composeBody(dataset: Dataset, { envelope, request, maxChu
 /** @throws Failure `input-changed` if a part of the source changed */
 export const verifySource = async (dataset: Dataset, source: number) => {
   const { parts } = dataset.scan;
-  const reader = openPartReader(dataset, chunkBytes);
+  const reader = new PartReader(dataset, chunkBytes);
   const subsets = new ReadWindow();
   for (let part = 0; part < parts.count; part++) {
     if (parts.columns.source.at(part) !== source) continue;
-    if (parts.subsets.has(part)) {
-      await subsets.readPart(getPart(dataset, part));
-      continue;
-    }
-    const pieces = reader.readLarge(part);
-    while (!(await pieces.next()).done);
+    if (parts.subsets.has(part)) await subsets.readPart(getPart(dataset, part));
+    else for await (const _ of reader.readLarge(part));
   }
 };
 
@@ -85,60 +81,73 @@ function* listPieces({ groups }: Dataset, { envelope, request }: BodyContents) {
   yield envelope.closing;
 }
 
-const openPartReader = ({ sources, scan: { parts } }: Dataset, windowBytes: number) => {
-  const { source: sourceOf, start: startOf, length: lengthOf, checksum: checksumOf } = parts.columns;
-  const window = Buffer.allocUnsafeSlow(windowBytes);
-  let buffered = { source: -1, start: 0, end: 0 };
-  let bytesSinceTurn = 0;
+/** Reads parts through a window. The returned bytes are valid until the next call. */
+class PartReader {
+  readonly #sources: Dataset["sources"];
+  readonly #columns: Dataset["scan"]["parts"]["columns"];
+  readonly #window: Buffer;
+  #buffered = { source: -1, start: 0, end: 0 };
+  #bytesSinceTurn = 0;
 
-  const toInputChanged = (part: number) => inputChanged(sources[sourceOf.at(part)]?.name ?? "the input");
+  constructor({ sources, scan }: Dataset, windowBytes: number) {
+    this.#sources = sources;
+    this.#columns = scan.parts.columns;
+    this.#window = Buffer.allocUnsafeSlow(windowBytes);
+  }
+
+  /** Returns undefined if the window does not have the part. */
+  readNow(part: number) {
+    const { source, start, length: lengths, checksum } = this.#columns;
+    const buffered = this.#buffered;
+    const at = start.at(part) - buffered.start;
+    const length = lengths.at(part);
+    if (buffered.source !== source.at(part) || at < 0 || buffered.start + at + length > buffered.end) return undefined;
+    // `Buffer.subarray` takes twice as long.
+    const bytes = new Uint8Array(this.#window.buffer, at, length);
+    if (zlib.crc32(bytes) !== checksum.at(part)) throw this.#toInputChanged(part);
+    return bytes;
+  }
+
+  async read(part: number) {
+    const buffered = this.#buffered;
+    const [source, start] = [this.#columns.source.at(part), this.#columns.start.at(part)];
+    const isNext = buffered.source === source && start >= buffered.end && start <= buffered.end + maxGapBytes;
+    const into = isNext ? this.#window : this.#window.subarray(0, this.#columns.length.at(part));
+    this.#buffered = { source, start, end: start + (await this.#readBytes(part, { from: start, into })) };
+    const bytes = this.readNow(part);
+    if (!bytes) throw this.#toInputChanged(part);
+    return bytes;
+  }
+
+  async *readLarge(part: number) {
+    const start = this.#columns.start.at(part);
+    const end = start + this.#columns.length.at(part);
+    this.#buffered = { source: -1, start: 0, end: 0 };
+    let checksum = 0;
+    for (let from = start; from < end; from += this.#window.length) {
+      const into = this.#window.subarray(0, end - from);
+      if ((await this.#readBytes(part, { from, into })) < into.length) throw this.#toInputChanged(part);
+      checksum = zlib.crc32(into, checksum);
+      if (from + into.length === end && checksum !== this.#columns.checksum.at(part)) throw this.#toInputChanged(part);
+      yield into;
+    }
+  }
+
   /** Synchronous reads are faster if the system has cached the bytes. */
-  const readBytes = async (part: number, { from, into }: { from: number; into: Buffer }) => {
-    const count = sources[sourceOf.at(part)]?.bytes.read(into, from) ?? 0;
-    bytesSinceTurn += into.length + readCostBytes;
-    if (bytesSinceTurn >= maxBytesBetweenTurns) {
-      bytesSinceTurn = 0;
+  async #readBytes(part: number, { from, into }: { from: number; into: Buffer }) {
+    const count = this.#sources[this.#columns.source.at(part)]?.bytes.read(into, from) ?? 0;
+    this.#bytesSinceTurn += into.length + readCostBytes;
+    if (this.#bytesSinceTurn >= maxBytesBetweenTurns) {
+      this.#bytesSinceTurn = 0;
       await new Promise((resolve) => setImmediate(resolve));
     }
     return count;
-  };
-  const readNow = (part: number) => {
-    const at = startOf.at(part) - buffered.start;
-    const length = lengthOf.at(part);
-    if (buffered.source !== sourceOf.at(part) || at < 0 || buffered.start + at + length > buffered.end)
-      return undefined;
-    // `Buffer.subarray` takes twice as long.
-    const bytes = new Uint8Array(window.buffer, at, length);
-    if (zlib.crc32(bytes) !== checksumOf.at(part)) throw toInputChanged(part);
-    return bytes;
-  };
+  }
 
-  return {
-    readNow,
-    async read(part: number) {
-      const [source, start] = [sourceOf.at(part), startOf.at(part)];
-      const isNext = buffered.source === source && start >= buffered.end && start <= buffered.end + maxGapBytes;
-      const into = isNext ? window : window.subarray(0, lengthOf.at(part));
-      buffered = { source, start, end: start + (await readBytes(part, { from: start, into })) };
-      const bytes = readNow(part);
-      if (!bytes) throw toInputChanged(part);
-      return bytes;
-    },
-    async *readLarge(part: number) {
-      const start = startOf.at(part);
-      const end = start + lengthOf.at(part);
-      buffered = { source: -1, start: 0, end: 0 };
-      let checksum = 0;
-      for (let from = start; from < end; from += window.length) {
-        const into = window.subarray(0, end - from);
-        if ((await readBytes(part, { from, into })) < into.length) throw toInputChanged(part);
-        checksum = zlib.crc32(into, checksum);
-        if (from + into.length === end && checksum !== checksumOf.at(part)) throw toInputChanged(part);
-        yield into;
-      }
-    },
-  };
-};
+  #toInputChanged(part: number) {
+    return inputChanged(this.#sources[this.#columns.source.at(part)]?.name ?? "the input");
+  }
+}
 
 export type Compression = "gzip" | "zstd";
 

@@ -59,7 +59,7 @@ const runRequest = async (delivery: Delivery, request: PlannedRequest) => {
 const sendRequest = async (delivery: Delivery, request: PlannedRequest) => {
   const { dataset, runLedger, dedupKeys, sent } = delivery;
   const { groups, bytes, recorded: earlier } = request;
-  if (!earlier && bytes > delivery.sizeLimit && groups.length > 1) {
+  if (!earlier && bytes > delivery.cutLimit && groups.length > 1) {
     recutQueue(delivery, groups);
     return false;
   }
@@ -76,8 +76,8 @@ const sendRequest = async (delivery: Delivery, request: PlannedRequest) => {
       envelopeDigest: delivery.envelope().digest,
       contents: collectContents(dataset, groups),
     }));
-  if ("taken" in recorded) {
-    requeueUntaken(delivery, request, recorded.taken);
+  if ("claimed" in recorded) {
+    requeueUnclaimed(delivery, request, recorded.claimed);
     return false;
   }
   sent.attempted++;
@@ -89,7 +89,8 @@ const sendRequest = async (delivery: Delivery, request: PlannedRequest) => {
     outcome: earlier ? "unknown" : "not_sent",
     lastAttempt: { status: null, cause: null, calls: emptyCallList },
   };
-  queueFirst(delivery, await finishRequest(delivery, sentRequest, await attemptRequest(delivery, sentRequest)));
+  const attempt = await attemptRequest(delivery, sentRequest);
+  queueFirst(delivery, await finishRequest(delivery, sentRequest, attempt));
   return true;
 };
 
@@ -102,18 +103,18 @@ const recutQueue = (delivery: Delivery, groups: Uint32Array) => {
   const planned = delivery.queue.filter(({ recorded }) => !recorded);
   const uncut = Uint32Array.from([...groups, ...planned.flatMap((request) => [...request.groups])]);
   delivery.queue = delivery.queue.filter(({ recorded }) => recorded);
-  queueFirst(delivery, delivery.cutRequests(uncut, delivery.sizeLimit));
+  queueFirst(delivery, delivery.cutRequests(uncut, delivery.cutLimit));
 };
 
-const requeueUntaken = (delivery: Delivery, { groups }: PlannedRequest, taken: Uint8Array) => {
-  const { queue, takenGroups, dedupKeys, dataset, tools } = delivery;
+const requeueUnclaimed = (delivery: Delivery, { groups }: PlannedRequest, claimed: Uint8Array) => {
+  const { queue, claimedGroups, dedupKeys, dataset, tools } = delivery;
   // Each run continues at a random request, so that runs with the same input claim different groups.
   if (!delivery.isSharing)
     for (const request of queue.splice(0, Math.floor(tools.host.random() * queue.length))) queue.push(request);
   delivery.isSharing = true;
-  const takenElsewhere = new Set(findGroups(taken, dedupKeys.find));
-  for (const group of groups) if (takenElsewhere.has(group)) takenGroups.push(group);
-  const rest = groups.filter((group) => !takenElsewhere.has(group));
+  const ofOthers = new Set(findGroups(claimed, dedupKeys.find));
+  for (const group of groups) if (ofOthers.has(group)) claimedGroups.push(group);
+  const rest = groups.filter((group) => !ofOthers.has(group));
   if (rest.length > 0) queueFirst(delivery, [planRequest(dataset, { envelope: delivery.envelope(), groups: rest })]);
 };
 
@@ -141,7 +142,7 @@ const finishRequest = async (delivery: Delivery, request: SentRequest, attempt: 
   const isAbandoned = delivery.tools.host.signal.aborted && !isFinal(attemptOutcome);
   sent.obstacle = isAbandoned ? attempt.failure : undefined;
   progress.requests++;
-  if (outcome === "logged") await noteLogged(delivery, request, attempt);
+  if (outcome === "logged") await countLogged(delivery, request, attempt);
   // This size limits later requests, even if the refused request had one group.
   if (attemptOutcome === "too_large") await runLedger.recordRefusedSize(request.bytes);
   delivery.reportAttempt(request, attempt, { outcome, retry: undefined });
@@ -193,7 +194,7 @@ const addReply = ({ sent, tools }: Delivery, { lastAttempt, recorded, number }: 
     sent.doubtfulReplies.push({ request: recorded.id ?? number, status, isCut, said });
 };
 
-const noteLogged = async ({ progress, runLedger }: Delivery, request: SentRequest, attempt: Attempt) => {
+const countLogged = async ({ progress, runLedger }: Delivery, request: SentRequest, attempt: Attempt) => {
   const { recorded } = request;
   progress.bytes += request.bytes;
   progress.groups += request.groups.length;

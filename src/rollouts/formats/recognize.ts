@@ -328,19 +328,14 @@ const noJson = "it contains no JSON";
 /** After a format fits, reads no more records than this. */
 const maxReadBytes = 2 ** 20;
 
-/** A damaged or too large file matches the only possible format, or none. */
-const matchFormats = async (source: Source, { container, given, ...options }: MatchOptions) => {
-  const { name: file, bytes } = source;
+const scoreRecords = async (source: Source, possible: readonly Format[], options: MatchOptions) => {
+  const { container, given } = options;
   const limits = { maxUnpackedBytes: options.maxUnpackedBytes, signal: options.host.signal };
-  if (!container && !given && beginsWithOwnRecord(bytes)) return { matching: [ownFormat] };
-  const candidates = given ? [given] : [...(await loadFormats()), ownFormat];
-  const possible = candidates.filter(({ records }) => records[container ?? "text"]);
-  const fits = (format: Format, record: SourceRecord) =>
-    format.recognizes(record) || (format === given && canConvert(format, record, options));
   const scores = scoreFormats();
   const records: Value[] = [];
   let unreadable = container ? undefined : noJson;
   let unusable: UnusableInput | undefined;
+  let row: FirstRecord["columns"];
   let bytesRead = 0;
   try {
     const firstRecords: AsyncIterable<FirstRecord> = container
@@ -358,23 +353,35 @@ const matchFormats = async (source: Source, { container, given, ...options }: Ma
       unreadable = undefined;
       records.push(value);
       bytesRead += raw.bytes.length;
-      const record = { value, file, position: 0, member };
+      const record = { value, file: source.name, position: 0, member };
       const isReadable = (one: Format) =>
         !kind || one === ownFormat || [kind, "documents"].includes(one.records.text ?? "");
-      scores.add(possible.filter((one) => isReadable(one) && fits(one, record)));
-      if (container) return { matching: scores.best(), row: columns && { ...columns, ...Object(value.data) }, records };
-      if (!scores.isEmpty() && bytesRead > maxReadBytes) break;
+      const fits = (one: Format) => one.recognizes(record) || (one === given && canConvert(one, record, options));
+      scores.add(possible.filter((one) => isReadable(one) && fits(one)));
+      row = container && columns && { ...columns, ...Object(value.data) };
+      if (container || (!scores.isEmpty() && bytesRead > maxReadBytes)) break;
     }
   } catch (thrown) {
     if (!(thrown instanceof UnusableInput)) throw thrown;
     unreadable = thrown.message;
     unusable = thrown;
   }
+  return { scores, row, records, unreadable, unusable };
+};
+
+/** A damaged or too large file matches the only possible format, or none. */
+const matchFormats = async (source: Source, options: MatchOptions) => {
+  const { container, given } = options;
+  const { bytes } = source;
+  if (!container && !given && beginsWithOwnRecord(bytes)) return { matching: [ownFormat] };
+  const candidates = given ? [given] : [...(await loadFormats()), ownFormat];
+  const possible = candidates.filter(({ records }) => records[container ?? "text"]);
+  const { scores, row, records, unreadable, unusable } = await scoreRecords(source, possible, options);
   if (!scores.isEmpty()) return { matching: scores.best() };
   const isPossible = (one: Format) =>
     container
       ? unreadable !== undefined
       : bytes.size > maxDocumentBytes && one.records.text !== "lines" && fitsName(one, source);
   const remaining = possible.filter(isPossible);
-  return { matching: remaining.length === 1 ? remaining : [], unreadable, unusable, records };
+  return { matching: remaining.length === 1 ? remaining : [], row, records, unreadable, unusable };
 };

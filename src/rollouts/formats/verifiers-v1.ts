@@ -45,22 +45,11 @@ const isAnnotation = (value: Value) =>
 const kindOf = (value: Value) =>
   readEither(value, value.get("traces", 0), "info.kind") ?? value.get("run", "work", "type");
 
-const openEpisodes = (run: FormatRun): Converter => {
+/** Returns a function that is true for the rollouts of another split. */
+const openSplitFilter = (run: FormatRun) => {
   const { split } = run.options;
-  /** The JSON of the annotations of each trace, in the order of the files. */
-  const annotations = new Map<string, string[]>();
-  const addAnnotation = (value: Value) => {
-    const [id, json] = [value.textAt("trace_id") ?? "", value.require("info").raw];
-    const list = annotations.get(id);
-    if (list) list.push(json);
-    else annotations.set(id, [json]);
-    if (value.has("branches", 0)) run.note("left out the values of each token in an annotation");
-    return undefined;
-  };
-  if (run.files.some((file) => streamFile.test(file)) && !run.files.some((file) => /[/\\]annotations[/\\]/.test(file)))
-    run.note("read a stream of prime-rl without annotations (pass the folder that contains stream and annotations)");
   const kinds = new Set<string>();
-  const isOfOtherSplit = ({ value, file }: SourceRecord) => {
+  return ({ value, file }: SourceRecord) => {
     const kind = kindOf(value)?.text;
     if (kind === undefined && streamFile.test(file))
       run.note("read rollouts without info.kind, which can be of another split (--where selects)");
@@ -73,6 +62,29 @@ const openEpisodes = (run: FormatRun): Converter => {
       );
     return split !== undefined && kind !== split;
   };
+};
+
+const openAnnotations = (run: FormatRun) => {
+  /** The JSON of the annotations of each trace, in the order of the files. */
+  const annotations = new Map<string, string[]>();
+  if (run.files.some((file) => streamFile.test(file)) && !run.files.some((file) => /[/\\]annotations[/\\]/.test(file)))
+    run.note("read a stream of prime-rl without annotations (pass the folder that contains stream and annotations)");
+  return {
+    of: (trace: Value) => annotations.get(trace.textAt("id") ?? ""),
+    add(value: Value) {
+      const [id, json] = [value.textAt("trace_id") ?? "", value.require("info").raw];
+      const list = annotations.get(id);
+      if (list) list.push(json);
+      else annotations.set(id, [json]);
+      if (value.has("branches", 0)) run.note("left out the values of each token in an annotation");
+      return undefined;
+    },
+  };
+};
+
+const openEpisodes = (run: FormatRun): Converter => {
+  const annotations = openAnnotations(run);
+  const isOfOtherSplit = openSplitFilter(run);
   /** The first agent of each group key. Each other agent has a separate group. */
   const agents = new Map<string, string>();
   const rolloutsOf = (trace: Value, record: SourceRecord, key: string): readonly Rollout[] => {
@@ -88,7 +100,7 @@ const openEpisodes = (run: FormatRun): Converter => {
     if (skipped) return skipped;
     const result = hasFailed
       ? { exception: buildFailure(run, trace) }
-      : convertTrajectory(run, trace, record.value, annotations.get(trace.textAt("id") ?? ""));
+      : convertTrajectory(run, trace, record.value, annotations.of(trace));
     const episode = record.value.textAt("id");
     const id = trace.textAt("id") ?? (episode === undefined ? undefined : `${episode} ${trace.span.start}`);
     return [{ group, id, changedAt: readEnd(trace), part: trace, ...result }];
@@ -96,7 +108,7 @@ const openEpisodes = (run: FormatRun): Converter => {
   return {
     convert: (record) => {
       const { value } = record;
-      if (isAnnotation(value)) return addAnnotation(value);
+      if (isAnnotation(value)) return annotations.add(value);
       if (isOfOtherSplit(record)) return undefined;
       const key = findKey(record);
       record.group = key;

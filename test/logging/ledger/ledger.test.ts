@@ -335,7 +335,7 @@ describe("the ledger of a run", () => {
         bytes: 10,
         envelopeDigest: "",
       });
-      if ("taken" in begun) throw new Error("another run has the group");
+      if ("claimed" in begun) throw new Error("another run has the group");
       await earlier.recordOutcome(begun, { state: "unknown", status: null, cause: null, calls: "[]" });
     }
     await earlier.close();
@@ -590,10 +590,10 @@ describe.skipIf(!hasPostgres)("runs that share a ledger in PostgreSQL", { tags: 
   it("record no request with a group that another run is sending", async () => {
     const { first, second } = await two();
     const id = String(await first.own.recordRequest(entryOf("a", "b")));
-    expect(await second.own.recordRequest(entryOf("c", "b", "d"))).toEqual({ taken: Buffer.from(marks("b")) });
+    expect(await second.own.recordRequest(entryOf("c", "b", "d"))).toEqual({ claimed: Buffer.from(marks("b")) });
     expect(await second.own.recordRequest(entryOf("c", "d"))).toMatch(/^r\d+$/);
     await first.own.recordOutcome(id, { ...settlement, state: "logged" });
-    expect(await second.own.recordRequest(entryOf("a"))).toMatchObject({ taken: Buffer.from(marks("a")) });
+    expect(await second.own.recordRequest(entryOf("a"))).toMatchObject({ claimed: Buffer.from(marks("a")) });
     await Promise.all([first.ledger.close(), second.ledger.close()]);
   });
 
@@ -603,7 +603,7 @@ describe.skipIf(!hasPostgres)("runs that share a ledger in PostgreSQL", { tags: 
     const id = String(await first.own.recordRequest(entryOf(...names)));
     const settled = { ...settlement, state: "logged" } as const;
     await first.own.recordOutcome(id, settled);
-    expect(await second.own.recordRequest(entryOf("another", "49999"))).toEqual({ taken: Buffer.from(marks("49999")) });
+    expect(await second.own.recordRequest(entryOf("another", "49999"))).toEqual({ claimed: Buffer.from(marks("49999")) });
     expect(await second.ledger.forget({})).toBe(1);
     expect(await second.own.recordRequest(entryOf("another", "49999"))).toMatch(/^r\d+$/);
     await Promise.all([first.ledger.close(), second.ledger.close()]);
@@ -622,7 +622,7 @@ describe.skipIf(!hasPostgres)("runs that share a ledger in PostgreSQL", { tags: 
     const { first, second } = await two();
     const id = String(await first.own.recordRequest(entryOf("a", "b")));
     await first.own.recordOutcome(id, { ...settlement, state: "not_sent" });
-    expect(await second.own.recordRequest(entryOf("a"))).toHaveProperty("taken");
+    expect(await second.own.recordRequest(entryOf("a"))).toHaveProperty("claimed");
     expect(await first.own.recordRetry(id, 0)).toBe(true);
     await first.own.recordOutcome(id, { ...settlement, state: "not_sent" });
     const half = String(await first.own.recordRequest(entryOf("a")));
@@ -693,7 +693,7 @@ describe.skipIf(!hasPostgres)("runs that share a ledger in PostgreSQL", { tags: 
     const { first, second } = await two();
     const id = String(await first.own.recordRequest(entryOf("a")));
     await first.own.recordOutcome(id, { ...settlement, state: "unknown" });
-    expect(await second.own.recordRequest(entryOf("a"))).toHaveProperty("taken");
+    expect(await second.own.recordRequest(entryOf("a"))).toHaveProperty("claimed");
     expect(await second.ledger.resolve(id, "released")).toBe(true);
     expect(await second.own.recordRequest(entryOf("a"))).toMatch(/^r\d+$/);
     await Promise.all([first.ledger.close(), second.ledger.close()]);
