@@ -12,17 +12,7 @@ import {
 } from "../text/decimal.ts";
 import { cutText, formatList } from "../text/sentences.ts";
 import { findOtherUses, listReplies } from "./other-uses.ts";
-import {
-  costNames,
-  countNames,
-  isNeutral,
-  knownNames,
-  maxLevels,
-  partNames,
-  timeName,
-  toCountName,
-  usageKeys,
-} from "./usage-names.ts";
+import * as names from "./usage-names.ts";
 
 export const tokenKinds = ["prompt", "completion", "total"] as const;
 export type TokenKind = (typeof tokenKinds)[number];
@@ -51,7 +41,7 @@ export const readUsages = (call: RawJson): readonly CallUsage[] => {
   const output = findValue(call, "output");
   const costs = listReplies(output)
     .flatMap(membersOf)
-    .filter(({ key }) => costNames[toCountName(key)] !== undefined);
+    .filter(({ key }) => names.costNames[names.toCountName(key)] !== undefined);
   const own = readUsage(findOwnUsage(output), findOtherUses(call), costs);
   const model = findNamedModel(call);
   const summed = membersOf(findValue(call, "summary", "usage"));
@@ -70,7 +60,7 @@ export const readUsages = (call: RawJson): readonly CallUsage[] => {
 const findOwnUsage = (output: RawJson | undefined) =>
   listReplies(output)
     .flatMap((value) => [value, findValue(value, "x_groq"), findValue(value, "metadata")])
-    .flatMap((value) => usageKeys.map((key) => findValue(value, key)))
+    .flatMap((value) => names.usageKeys.map((key) => findValue(value, key)))
     .find((usage) => usage !== undefined);
 
 /** A text says why a count is invalid. */
@@ -94,18 +84,24 @@ const readUsage = (
     const whole = amount ? formatDecimal(amount) : "";
     const other = `${at} ${cutText(value.text, 40)}`;
     if (isAbsent(value) || value.json === '""' || value.json === "false") return;
-    if (/^\d+$/.test(whole) && (knownNames.has(name) || partNames.has(name))) counts.set(name, BigInt(whole));
-    else if (knownNames.has(name) && value.kind !== "word")
+    if (/^\d+$/.test(whole) && (names.knownNames.has(name) || names.partNames.has(name)))
+      counts.set(name, BigInt(whole));
+    else if (names.knownNames.has(name) && value.kind !== "word")
       counts.set(name, `the count ${at} of the call is ${cutText(value.json, 40)}`);
-    else if (costNames[name] !== undefined && amount && amount.digits >= 0n)
-      stated = shiftDecimal(amount, costNames[name]);
-    else if (amount?.digits === 0n || timeName.test(name) || (value.kind === "text" && isNeutral(value.text))) return;
+    else if (names.costNames[name] !== undefined && amount && amount.digits >= 0n)
+      stated = shiftDecimal(amount, names.costNames[name]);
+    else if (
+      amount?.digits === 0n ||
+      names.timeName.test(name) ||
+      (value.kind === "text" && names.isNeutral(value.text))
+    )
+      return;
     else if (/^cost(?:details)?\./.test(name)) costParts.push(other);
     else others.push(other);
   };
   const walk = (value: RawJson, holder: string, path: string, levels: number) => {
     for (const { key, value: member } of value.members) {
-      const [name, at] = [toCountName(key), `${path}${key}`];
+      const [name, at] = [names.toCountName(key), `${path}${key}`];
       if (holder === itemHolder && labelKeys.includes(key)) continue;
       if (levels === 0) others.push(at);
       else if (member.kind === "object") walk(member, toHolder(name), `${at}.`, levels - 1);
@@ -119,8 +115,8 @@ const readUsage = (
         }
     }
   };
-  for (const { key, value } of costs) readMember(toCountName(key), key, value);
-  if (usage) walk(usage, "", "", maxLevels);
+  for (const { key, value } of costs) readMember(names.toCountName(key), key, value);
+  if (usage) walk(usage, "", "", names.maxLevels);
   if (stated === undefined) others.push(...costParts);
   return { counts, others, stated };
 };
@@ -138,13 +134,13 @@ const labelKeys = ["modality", "type", "ttl"];
 /** Items with these labels are parts of tokens that are counted elsewhere. */
 const plainLabels: ReadonlySet<string> = new Set(["text", "message", "5m"]);
 
-type CountKind = keyof typeof countNames;
+type CountKind = keyof typeof names.countNames;
 
 const findCount = (counts: Counts, kind: CountKind) =>
-  countNames[kind].map((name) => counts.get(name)).find((count) => typeof count === "bigint");
+  names.countNames[kind].map((name) => counts.get(name)).find((count) => typeof count === "bigint");
 
 const isInvalid = (counts: Counts, ...kinds: readonly CountKind[]) =>
-  kinds.some((kind) => countNames[kind].some((name) => typeof counts.get(name) === "string"));
+  kinds.some((kind) => names.countNames[kind].some((name) => typeof counts.get(name) === "string"));
 
 /** True if the usage of the output and the usage in the summary are from the same request. */
 const isSameUsage = (counts: Counts, own: Counts) => {

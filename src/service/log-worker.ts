@@ -3,18 +3,11 @@ import process from "node:process";
 import { type MessagePort, parentPort } from "node:worker_threads";
 import { openHost } from "../system/host.ts";
 import { logOperation } from "./log-operation.ts";
-import {
-  answerThread,
-  type LogReply,
-  type LogThreadOptions,
-  type Question,
-  type Thrown,
-  unpack,
-} from "./log-thread.ts";
+import * as thread from "./log-thread.ts";
 import type { Operation } from "./operation.ts";
 import { openStore } from "./store/store.ts";
 
-const serve = (main: MessagePort, { dataDir, project, store }: LogThreadOptions) => {
+const serve = (main: MessagePort, { dataDir, project, store }: thread.LogThreadOptions) => {
   const urgent = new AbortController();
   const open = async () => {
     const { now, elapsed, random, sleep } = openHost(process);
@@ -22,9 +15,9 @@ const serve = (main: MessagePort, { dataDir, project, store }: LogThreadOptions)
     return logOperation(await openStore({ dataDir, store }, host), project, now);
   };
   let opened: Promise<Operation> | undefined;
-  main.on("message", (message: Question | { abort: Thrown }) => {
-    if ("abort" in message) return urgent.abort(unpack(message.abort));
-    const answer = async (): Promise<LogReply> => {
+  main.on("message", (message: thread.Question | { abort: thread.Thrown }) => {
+    if ("abort" in message) return urgent.abort(thread.unpack(message.abort));
+    const answer = async (): Promise<thread.LogReply> => {
       opened ??= open();
       const operation = await opened.catch((thrown: unknown) => {
         opened = undefined;
@@ -33,8 +26,8 @@ const serve = (main: MessagePort, { dataDir, project, store }: LogThreadOptions)
       const { body } = await operation.answer(message.request);
       return { body: typeof body === "string" ? new TextEncoder().encode(body) : new Uint8Array(body) };
     };
-    void answerThread(message.port, answer, ({ body }) => [body.buffer]);
+    void thread.answerThread(message.port, answer, ({ body }) => [body.buffer]);
   });
 };
 
-parentPort?.once("message", (options: LogThreadOptions) => parentPort && serve(parentPort, options));
+parentPort?.once("message", (options: thread.LogThreadOptions) => parentPort && serve(parentPort, options));

@@ -5,22 +5,15 @@ import { isFailure, toFailure } from "../failure.ts";
 import { foreignRequestReason, isAuthorized } from "../service/http-server/check-request.ts";
 import { type Bindings, type ListenOptions, listen } from "../service/http-server/server.ts";
 import { type Host, waitForAbort } from "../system/host.ts";
-import {
-  type Answers,
-  formatRefusedFilter,
-  maxSearchLength,
-  parseQuery,
-  type Query,
-  type ReadProgress,
-} from "./answers.ts";
+import * as answers from "./answers.ts";
 import type { ReadInput } from "./group-content.ts";
 import { formatDocument, formatPolicy, pageScript, pageStyle } from "./html-export.ts";
 import { openSession, type ViewSession } from "./session.ts";
 
 /** A URL can contain two texts. Each UTF-16 unit takes up to 9 characters, such as `%E2%82%AC`. */
-const maxHeaderBytes = 2 * 9 * maxSearchLength + 2 ** 16;
+const maxHeaderBytes = 2 * 9 * answers.maxSearchLength + 2 ** 16;
 
-const openingProgress: ReadProgress = { phase: "opening", done: 0, of: 0 };
+const openingProgress: answers.ReadProgress = { phase: "opening", done: 0, of: 0 };
 
 export type ViewerOptions = Pick<ListenOptions, "port" | "trace"> & { readonly host: Host };
 
@@ -29,7 +22,7 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
   const token = randomBytes(24).toString("base64url");
   const ending = new AbortController();
   const opened = new AbortController();
-  let progress: ReadProgress | undefined = openingProgress;
+  let progress: answers.ReadProgress | undefined = openingProgress;
   let session: ViewSession | undefined;
   let onPageLoad = async (): Promise<void> => undefined;
   const app = createApp(token, {
@@ -91,7 +84,10 @@ const answerNames = ["state", "charts", "problems", "reading", "compare", "rows"
 
 const createApp = (
   token: string,
-  { answer, onPageLoad }: { answer: (name: keyof Answers, query: Query) => unknown; onPageLoad: () => Promise<void> },
+  {
+    answer,
+    onPageLoad,
+  }: { answer: (name: keyof answers.Answers, query: answers.Query) => unknown; onPageLoad: () => Promise<void> },
 ) => {
   const app = new Hono<Bindings>();
   app.use(refuseForeign);
@@ -109,7 +105,7 @@ const createApp = (
   });
   for (const name of answerNames) {
     app.get(`/api/${name}`, async ({ req }) => {
-      const query = parseQuery(req.query("query") ?? "");
+      const query = answers.parseQuery(req.query("query") ?? "");
       if (!query) return refuse(400, "invalid query");
       const value = await answer(name, query);
       if (value === undefined) return refuse(404, `no such ${name}`);
@@ -144,6 +140,6 @@ const refuseFailure = (thrown: unknown) => {
   if (isFailure(thrown, "input-changed")) {
     return refuse(409, `${thrown.details.subject} changed since it was read. Reload the page`);
   }
-  if (isFailure(thrown, "invalid-filter")) return refuse(400, formatRefusedFilter(thrown));
+  if (isFailure(thrown, "invalid-filter")) return refuse(400, answers.formatRefusedFilter(thrown));
   return refuse(500, `cannot read the input (${toFailure(thrown).kind})`);
 };

@@ -20,22 +20,14 @@ import { isDatabaseUrl } from "../../text/locations.ts";
 import { describeSystemCode, pluralize } from "../../text/sentences.ts";
 import { ledgerLocationMissing, stdoutIsTerminal } from "../failures.ts";
 import type { LogOptions } from "./command.ts";
-import {
-  followNotices,
-  type LogRun,
-  listLedgerArgs,
-  openReporter,
-  type PlanTarget,
-  printResult,
-  withNextCommand,
-} from "./log-report.ts";
+import * as logReport from "./log-report.ts";
 
 export const log = async (context: Context, typed: LogOptions) => {
   const run = await openRun(context, typed);
   await (run.follow ? logFollowed(run, run.follow) : logFiles(run));
 };
 
-const openRun = async (context: Context, typed: LogOptions): Promise<LogRun> => {
+const openRun = async (context: Context, typed: LogOptions): Promise<logReport.LogRun> => {
   const { split, batch, maxRequestSize, modelId, progress } = typed;
   const typedSettings = { split, batch, max_request_size: maxRequestSize, compress: typed.compress };
   const settings = await connect.readEffectiveSettings(context, typedSettings);
@@ -66,7 +58,7 @@ const openRun = async (context: Context, typed: LogOptions): Promise<LogRun> => 
 };
 
 /** Input that can be read only once must not be read for a ledger that cannot be opened. */
-const checkLedger = async ({ host }: Context, location: NonNullable<LogRun["ledger"]>, maxWaitMs: number) => {
+const checkLedger = async ({ host }: Context, location: NonNullable<logReport.LogRun["ledger"]>, maxWaitMs: number) => {
   const { path, require } = location;
   if (isDatabaseUrl(path)) return;
   const ledger = await openExistingLedger(location, {
@@ -80,7 +72,7 @@ const checkLedger = async ({ host }: Context, location: NonNullable<LogRun["ledg
   if (!ledger) requireCreatable(path);
 };
 
-const logFiles = async (run: LogRun) => {
+const logFiles = async (run: logReport.LogRun) => {
   const { context, typed, meter } = run;
   const { receipt } = typed;
   const dataset = await readFiles(run);
@@ -95,7 +87,7 @@ const logFiles = async (run: LogRun) => {
   await finishRun(run, dataset, result);
 };
 
-const readFiles = async (run: LogRun) => {
+const readFiles = async (run: logReport.LogRun) => {
   const { context, settings, typed, meter } = run;
   const { modelId } = typed;
   const split = settings.get("split");
@@ -116,7 +108,7 @@ const readFiles = async (run: LogRun) => {
   });
 };
 
-const logFollowed = async (run: LogRun, follow: NonNullable<LogRun["follow"]>) => {
+const logFollowed = async (run: logReport.LogRun, follow: NonNullable<logReport.LogRun["follow"]>) => {
   const { context, settings, typed, meter } = run;
   const split = settings.get("split");
   if (split === undefined) throw missingSplit([]);
@@ -130,7 +122,7 @@ const logFollowed = async (run: LogRun, follow: NonNullable<LogRun["follow"]>) =
         ...setup.events,
         onEvent: (event) => {
           const { file } = follow;
-          const text = followNotices[event](file);
+          const text = logReport.followNotices[event](file);
           if (run.printsEvents) meter.report({ event: `file_${event}`, text, facts: { file } });
           else context.screen.notice(text);
         },
@@ -147,7 +139,7 @@ const logFollowed = async (run: LogRun, follow: NonNullable<LogRun["follow"]>) =
   await finishRun(run, dataset, result);
 };
 
-const finishRun = async (run: LogRun, dataset: Dataset, result: LogResult) => {
+const finishRun = async (run: logReport.LogRun, dataset: Dataset, result: LogResult) => {
   const { context, typed } = run;
   await printWarnings(context, dataset, result.warnings);
   if (typed.body === undefined) {
@@ -156,22 +148,27 @@ const finishRun = async (run: LogRun, dataset: Dataset, result: LogResult) => {
       if (!result.failure) throw outputFailed(thrown.details.systemCode ?? "", result.groups);
     });
   }
-  const failure = withNextCommand(run, result);
+  const failure = logReport.withNextCommand(run, result);
   if (failure) throw failure;
 };
 
 /** After other failures, only programs get the result, because it tells a person no more than the message. */
 const codesWithResult = ["partial", "unknown_outcome", "interrupted"];
 
-const printOutcome = async (run: LogRun, result: LogResult) => {
+const printOutcome = async (run: logReport.LogRun, result: LogResult) => {
   const { code } = result.failure ?? {};
   const isForProgram = code !== "invalid_input" && run.context.screen.isForProgram;
   if (code !== undefined && !isForProgram && !codesWithResult.includes(code)) return;
   run.context.screen.ignoreSignal();
-  await printResult(run, result, result.status === "planned" ? await findPlanTarget(run) : undefined);
+  await logReport.printResult(run, result, result.status === "planned" ? await findPlanTarget(run) : undefined);
 };
 
-const findPlanTarget = async ({ context, settings, typed, compression }: LogRun): Promise<PlanTarget | undefined> => {
+const findPlanTarget = async ({
+  context,
+  settings,
+  typed,
+  compression,
+}: logReport.LogRun): Promise<logReport.PlanTarget | undefined> => {
   if (connect.hasNoLogUrl(settings)) return undefined;
   const { logTrajectories } = await import("../../wire/contract/log.ts");
   const client = await connect.openServiceClient(context, settings);
@@ -181,7 +178,7 @@ const findPlanTarget = async ({ context, settings, typed, compression }: LogRun)
   return { ...target, hasKeys, url: settings.local ? "the local service" : target.url };
 };
 
-const toLogSetup = (run: LogRun, split: string): LogSetup => {
+const toLogSetup = (run: logReport.LogRun, split: string): LogSetup => {
   const { context, settings, typed } = run;
   const { host, screen } = context;
   return {
@@ -200,7 +197,7 @@ const toLogSetup = (run: LogRun, split: string): LogSetup => {
   };
 };
 
-const toPolicy = (run: LogRun, split: string): LogPolicy => {
+const toPolicy = (run: logReport.LogRun, split: string): LogPolicy => {
   const { settings, typed, ledger, compression } = run;
   return {
     ...typed,
@@ -209,7 +206,7 @@ const toPolicy = (run: LogRun, split: string): LogPolicy => {
     compression,
     writtenRequest: typed.body,
     maxWaitMs: settings.require("max_wait"),
-    ledgerArgs: listLedgerArgs(run),
+    ledgerArgs: logReport.listLedgerArgs(run),
     batch: settings.get("batch"),
     account: settings.require("account"),
     maxRequestBytes: settings.require("max_request_size"),
@@ -218,8 +215,8 @@ const toPolicy = (run: LogRun, split: string): LogPolicy => {
   };
 };
 
-const toLogEvents = ({ context: { screen }, follow, meter, printsEvents }: LogRun): LogEvents => {
-  const report = openReporter(screen, meter, printsEvents);
+const toLogEvents = ({ context: { screen }, follow, meter, printsEvents }: logReport.LogRun): LogEvents => {
+  const report = logReport.openReporter(screen, meter, printsEvents);
   return {
     onBody: screen.printBytes,
     onResend: (requests) => {

@@ -4,16 +4,7 @@ import { findNearest } from "../../text/nearest.ts";
 import { formatList } from "../../text/sentences.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
 import { unwrap } from "../messages/chat.ts";
-import {
-  type Json,
-  literal,
-  type Member,
-  nonEmpty,
-  nonEmptyMap,
-  rawLiteral,
-  rawOf,
-  sourcesOf,
-} from "../messages/output-json.ts";
+import * as output from "../messages/output-json.ts";
 import { ConversionError, type Members, Value } from "../messages/value.ts";
 import { type Path, shortenName } from "../rules/positions.ts";
 import { findRewardCandidates } from "../rules/row-columns.ts";
@@ -43,13 +34,13 @@ export const findLastTime = (values: readonly (Value | undefined)[]) => {
 
 type TrajectoryParts = Readonly<{
   reward: ReturnType<typeof findReward>;
-  turns: readonly Json[];
-  tools?: Json | undefined;
-  histories?: readonly Json[];
+  turns: readonly output.Json[];
+  tools?: output.Json | undefined;
+  histories?: readonly output.Json[];
   policy?: { start: Value | undefined; end: Value | undefined };
-  metrics: Iterable<Member>;
-  metadata: Iterable<Member>;
-  startTime?: Json | undefined;
+  metrics: Iterable<output.Member>;
+  metadata: Iterable<output.Member>;
+  startTime?: output.Json | undefined;
   identity?: string;
 }>;
 
@@ -57,18 +48,18 @@ export const buildTrajectory = (parts: TrajectoryParts) => {
   const { reward, turns, tools, histories = [], policy, startTime, identity = "" } = parts;
   const { parts: rewardParts = [] } = reward;
   const metrics = [...parts.metrics];
-  const idOf = ([, value]: Member) => findOriginId(value);
+  const idOf = ([, value]: output.Member) => findOriginId(value);
   const [metricIds, rewardIds] = [new Set(metrics.map(idOf)), new Set(rewardParts.map(idOf))];
-  const isRewardPart = (one: Member) => rewardIds.has(idOf(one) ?? Number.NaN);
+  const isRewardPart = (one: output.Member) => rewardIds.has(idOf(one) ?? Number.NaN);
   const trajectory = {
     messages_and_choices: turns,
     tools,
-    additional_histories: nonEmpty(histories),
+    additional_histories: output.nonEmpty(histories),
     reward: reward.reward,
     initial_policy_version: policy?.start,
     final_policy_version: policy?.end,
-    metrics: nonEmptyMap([...metrics, ...rewardParts.filter((one) => !metricIds.has(idOf(one)))]),
-    metadata: nonEmptyMap(
+    metrics: output.nonEmptyMap([...metrics, ...rewardParts.filter((one) => !metricIds.has(idOf(one)))]),
+    metadata: output.nonEmptyMap(
       rewardIds.size > 0 ? [...parts.metadata].filter((one) => !isRewardPart(one)) : parts.metadata,
     ),
     start_time: startTime,
@@ -77,12 +68,12 @@ export const buildTrajectory = (parts: TrajectoryParts) => {
 };
 
 /** Returns the id of the recorded value, or of the value that was converted. */
-const findOriginId = (json: Json | undefined) =>
-  (json instanceof Value ? json : json === undefined ? undefined : sourcesOf(json)[0])?.id;
+const findOriginId = (json: output.Json | undefined) =>
+  (json instanceof Value ? json : json === undefined ? undefined : output.sourcesOf(json)[0])?.id;
 
-export const buildException = (message: Json, type?: Json, traceback?: Json) => {
+export const buildException = (message: output.Json, type?: output.Json, traceback?: output.Json) => {
   const isData = message instanceof Value && !message.isText;
-  return { type: type ?? "error", message: isData ? literal(message.raw, message) : message, traceback };
+  return { type: type ?? "error", message: isData ? output.literal(message.raw, message) : message, traceback };
 };
 
 /** The names of the file for `--rewards`: without all known endings first, and the full name last. */
@@ -110,20 +101,20 @@ const rewardIdKeys = ["id", "idx", "uid", "example_id", "instance_id", "trajecto
 type RewardQuery = Readonly<{
   record: Value;
   ids: readonly (Value | string | undefined)[];
-  readOwn?: () => Json | undefined;
+  readOwn?: () => output.Json | undefined;
   /** Default: `readPath`. */
   findValue?: (path: Path) => Value | undefined;
   /** Reads other values than numbers, such as grades. */
-  readOther?: (value: Value) => Json | undefined;
+  readOther?: (value: Value) => output.Json | undefined;
   /** True if the writer adds only the parts that a record has. */
   canLackParts?: boolean;
 }>;
 
 type Reward = Readonly<{
-  reward: Json;
+  reward: output.Json;
   identity?: string;
   /** The parts of a sum, which become metrics. */
-  parts?: readonly Member[];
+  parts?: readonly output.Member[];
 }>;
 
 /** Follows the path through strings of JSON. Keys can contain dots, so longer keys are tried first. */
@@ -150,7 +141,7 @@ export const findReward = (run: FormatRun, query: RewardQuery): Reward => {
       throw record.error(`--rewards has several rewards for ${names.join(" and ")} (omit the reward of one id)`);
     if (first !== undefined) {
       for (const name of names) run.usedRewards.add(name);
-      return { reward: rawLiteral(first, []), identity: `reward ${first}` };
+      return { reward: output.rawLiteral(first, []), identity: `reward ${first}` };
     }
     if (names.length === 0) throw record.error("the record has no id for --rewards (add the key id to the record)");
     const fix = "add the reward of this record to the file of --rewards";
@@ -173,9 +164,12 @@ const addParts = (run: FormatRun, query: RewardQuery, rewardFrom: readonly Rewar
   if (parts.length < rewardFrom.length) run.note("added only the recorded parts of the reward, as TRL does");
   if (rewardFrom.length === 1 && first.weight === undefined)
     return { reward: first.reward, identity: `from ${first.path.join(".")}` };
-  const sum = parts.reduce((total, { reward, weight = 1 }) => total + Number(rawOf(reward)) * weight, 0);
+  const sum = parts.reduce((total, { reward, weight = 1 }) => total + Number(output.rawOf(reward)) * weight, 0);
   return {
-    reward: literal(sum, ...parts.flatMap(({ reward }) => (reward instanceof Value ? reward : sourcesOf(reward)))),
+    reward: output.literal(
+      sum,
+      ...parts.flatMap(({ reward }) => (reward instanceof Value ? reward : output.sourcesOf(reward))),
+    ),
     identity: `from ${formatRewardFrom(rewardFrom)}`,
     parts: parts.map(({ name, reward }) => [name, reward]),
   };
@@ -207,7 +201,7 @@ const toReward = (run: FormatRun, value: Value) => {
   if (value.isNumber) return value;
   if (!value.canBeMetric) return undefined;
   run.note("converted the rewards true and false to 1 and 0");
-  return literal(value.isTrue ? 1 : 0, value);
+  return output.literal(value.isTrue ? 1 : 0, value);
 };
 
 const numberPattern = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?|true|false)$/i;
@@ -217,7 +211,7 @@ const parseReward = (run: FormatRun, value: Value) => {
   const { text = "" } = value;
   if (!numberPattern.test(text)) return undefined;
   run.note("converted rewards from strings to numbers");
-  return rawLiteral(text.replace(/^true$/i, "1").replace(/^false$/i, "0"), [value]);
+  return output.rawLiteral(text.replace(/^true$/i, "1").replace(/^false$/i, "0"), [value]);
 };
 
 const partsKey = /^(?:rewards?|scores?|metrics|reward_\w+)$/;

@@ -3,19 +3,11 @@
 import { closeTruncated } from "../../json/table.ts";
 import { openRecords, type RecordKinds } from "../input/records.ts";
 import { sniffedBytes } from "../input/sniff.ts";
-import {
-  type Bytes,
-  maxDocumentBytes,
-  ownHeadBytes,
-  type RawRecord,
-  type ReadLimits,
-  readHead,
-  type Source,
-} from "../input/source.ts";
+import * as sources from "../input/source.ts";
 import { Value } from "../messages/value.ts";
 import { isAtEnd } from "./source-records.ts";
 
-export type FirstRecord = RawRecord & Readonly<{ kind?: "lines" | "document"; value?: Value }>;
+export type FirstRecord = sources.RawRecord & Readonly<{ kind?: "lines" | "document"; value?: Value }>;
 
 export const maxFirstLines = 20;
 
@@ -32,9 +24,9 @@ export const parseStart = (bytes: Buffer) => {
   return closed && Value.parsePython(closed);
 };
 
-export function* readStarts(bytes: Bytes) {
-  for (const length of [ownHeadBytes, maxHeadBytes]) {
-    const value = parseStart(readHead(bytes, length));
+export function* readStarts(bytes: sources.Bytes) {
+  for (const length of [sources.ownHeadBytes, maxHeadBytes]) {
+    const value = parseStart(sources.readHead(bytes, length));
     if (value) yield value;
   }
 }
@@ -44,12 +36,12 @@ export function* readStarts(bytes: Bytes) {
  * @param isDone true if the caller needs no document
  */
 export async function* readFirstRecords(
-  source: Source,
-  limits: ReadLimits,
+  source: sources.Source,
+  limits: sources.ReadLimits,
   isDone: () => boolean,
 ): AsyncGenerator<FirstRecord, void> {
   const { bytes } = source;
-  const isList = /^[\s\ufeff]*\[/.test(readHead(bytes, sniffedBytes).toString("utf8"));
+  const isList = /^[\s\ufeff]*\[/.test(sources.readHead(bytes, sniffedBytes).toString("utf8"));
   let count = 0;
   let hasLines = false;
   for await (const raw of readRawRecords(source, { text: "lines" }, limits)) {
@@ -62,14 +54,14 @@ export async function* readFirstRecords(
     } else if (!value) yield raw;
     if (isWhole || ++count === maxFirstLines) break;
   }
-  if (hasLines || isDone() || bytes.size > maxDocumentBytes) return;
+  if (hasLines || isDone() || bytes.size > sources.maxDocumentBytes) return;
   for await (const raw of readRawRecords(source, { text: "document" }, limits)) {
     const value = Value.parsePython(raw.bytes);
     if (value) yield { ...raw, value, kind: "document" };
   }
 }
 
-export async function* readRawRecords(source: Source, records: RecordKinds, limits: ReadLimits) {
+export async function* readRawRecords(source: sources.Source, records: RecordKinds, limits: sources.ReadLimits) {
   const opened = await openRecords(source, { records }, limits);
   const first = await opened.readFirst?.();
   if (first) yield first;

@@ -4,14 +4,7 @@ import { toTools } from "../messages/chat.ts";
 import { literal } from "../messages/output-json.ts";
 import { convertInput, convertOutput, convertPrompt } from "../messages/responses.ts";
 import type { Value } from "../messages/value.ts";
-import {
-  buildException,
-  buildTrajectory,
-  findMetrics,
-  findReward,
-  requireReward,
-  skipUnscored,
-} from "./build-trajectory.ts";
+import * as build from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";
 import { formatSteps, listInnerSteps, readSteps } from "./policy-steps.ts";
 import { convertMessages } from "./tau2.ts";
@@ -51,7 +44,7 @@ const convertRollouts = (run: FormatRun, record: SourceRecord) => {
   if (!value.has("_ng_failure_class") && !failureFiles.test(file)) {
     const failure = findFailure(value);
     if (failure) return [{ id, exception: failure }];
-    const skipped = skipUnscored(run, record, [value, value.get("reward")]);
+    const skipped = build.skipUnscored(run, record, [value, value.get("reward")]);
     if (skipped) return skipped;
     const created = value.get("response", "created_at")?.number;
     return [{ id, changedAt: created && created * 1000, ...convertTrajectory(run, value) }];
@@ -69,18 +62,18 @@ const convertTrajectory = (run: FormatRun, row: Value) => {
       "transitions are not supported, because they repeat the turns (collect the rollouts with return_transitions: false)",
     );
   const ids = [row.get("_ng_task_index"), response.get("id")];
-  const reward = findReward(run, { record: row, ids, readOwn: () => requireReward(row, "reward") });
+  const reward = build.findReward(run, { record: row, ids, readOwn: () => build.requireReward(row, "reward") });
   // Every other number in a row of tau2's agent is a setting of its request.
   const isMetric = (key: string, { canBeMetric }: Value) =>
     canBeMetric && !key.startsWith("_") && (!isTau2(row) || key === "duration");
   const members = row.flatMembers().filter(([key]) => key !== "reward");
-  return buildTrajectory({
+  return build.buildTrajectory({
     reward,
     turns: convertTurns(run, row),
     tools: toTools(params.get("tools")) ?? toTools(response.get("tools")),
     metrics: [
       ...members.filter(([key, value]) => isMetric(key, value)),
-      ...findMetrics(row).filter(([key]) => !row.has(key)),
+      ...build.findMetrics(row).filter(([key]) => !row.has(key)),
     ],
     metadata: [
       ...listInnerSteps(row),
@@ -127,14 +120,14 @@ const findGroup = (record: SourceRecord) => {
 const findFailure = (row: Value) => {
   const mask = row.get("mask_sample") ?? row.get("instance_config", "mask_sample");
   const type = row.get("exception_type");
-  if (mask?.isTrue) return buildException(literal("mask_sample is true", mask), "masked");
+  if (mask?.isTrue) return build.buildException(literal("mask_sample is true", mask), "masked");
   if (type?.isText && !row.has("response", "output", 0))
-    return buildException(row.get("exception_message") ?? "no message is recorded", type);
+    return build.buildException(row.get("exception_message") ?? "no message is recorded", type);
   return undefined;
 };
 
 const buildFailure = (row: Value) => {
   const keys = ["_ng_failure_message", "error", "error_message", "failure_reason"];
   const message = keys.map((key) => row.get(key)).find((value) => value?.isText);
-  return buildException(message ?? "no message is recorded", row.get("_ng_failure_class"));
+  return build.buildException(message ?? "no message is recorded", row.get("_ng_failure_class"));
 };

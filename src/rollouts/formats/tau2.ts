@@ -3,14 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { choice, hasCalls, toToolCalls } from "../messages/chat.ts";
 import { decideFinish } from "../messages/finish-reason.ts";
 import type { Value } from "../messages/value.ts";
-import {
-  buildException,
-  buildTrajectory,
-  convertPart,
-  findLastTime,
-  findReward,
-  skipUnscored,
-} from "./build-trajectory.ts";
+import * as build from "./build-trajectory.ts";
 import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 
 export const tau2: Format = {
@@ -68,9 +61,9 @@ const listMissing = (run: FormatRun, { value, file }: SourceRecord) => {
 
 const convertRollout = (run: FormatRun, simulation: Value, results: Results): readonly Rollout[] => {
   const info = simulation.get("reward_info");
-  const skipped = info && skipUnscored(run, {}, [simulation, info.get("reward")]);
+  const skipped = info && build.skipUnscored(run, {}, [simulation, info.get("reward")]);
   if (skipped) return skipped;
-  const rollout = convertPart(simulation, findFacts(simulation, results), () => {
+  const rollout = build.convertPart(simulation, findFacts(simulation, results), () => {
     simulation.require("task_id");
     const ticks = simulation.get("ticks");
     if (ticks) throw ticks.error("voice simulations (with ticks) are not supported (omit the simulation)");
@@ -79,14 +72,18 @@ const convertRollout = (run: FormatRun, simulation: Value, results: Results): re
     if (!info || reason?.text === "infrastructure_error") {
       const [error, traceback] = ["error", "error_traceback"].map((key) => simulation.get("info", key));
       const why = info ? "the infrastructure failed" : "the simulation has no reward_info";
-      return { exception: buildException(error ?? why, reason ?? "unscored", traceback) };
+      return { exception: build.buildException(error ?? why, reason ?? "unscored", traceback) };
     }
     const parts = info.members("reward_breakdown").map(([key, value]) => [`reward_breakdown.${key}`, value] as const);
     const measures = metricKeys.map((key) => [key, simulation.get(key)] as const);
     const isMetadata = (key: string, { isNumber }: Value) =>
       !["messages", "ticks", "reward_info"].includes(key) && !(isNumber && metricKeys.includes(key));
-    return buildTrajectory({
-      reward: findReward(run, { record: simulation, ids: [simulation.get("id")], readOwn: () => info.get("reward") }),
+    return build.buildTrajectory({
+      reward: build.findReward(run, {
+        record: simulation,
+        ids: [simulation.get("id")],
+        readOwn: () => info.get("reward"),
+      }),
       turns: convertTurns(run, simulation),
       metrics: [...parts, ...measures].filter(([, value]) => value?.isNumber),
       metadata: [
@@ -102,7 +99,7 @@ const convertRollout = (run: FormatRun, simulation: Value, results: Results): re
 const findFacts = (simulation: Value, results: Results) => ({
   group: findGroup(simulation, results),
   id: simulation.textAt("id"),
-  changedAt: findLastTime([simulation.get("timestamp"), simulation.get("end_time")]),
+  changedAt: build.findLastTime([simulation.get("timestamp"), simulation.get("end_time")]),
 });
 
 /** Other numbers identify a simulation, so these numbers are metadata. */

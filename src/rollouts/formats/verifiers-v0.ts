@@ -3,14 +3,7 @@
 import { hash } from "node:crypto";
 import { toTools, toTurns, unwrap } from "../messages/chat.ts";
 import type { Members, Value } from "../messages/value.ts";
-import {
-  buildException,
-  buildTrajectory,
-  findMetrics,
-  findReward,
-  requireReward,
-  skipUnscored,
-} from "./build-trajectory.ts";
+import * as build from "./build-trajectory.ts";
 import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 import { formatSteps, listInnerSteps, readSteps } from "./policy-steps.ts";
 
@@ -55,13 +48,13 @@ const convertRollout = (run: FormatRun, record: SourceRecord, environment: strin
   const error = row.get("error");
   const rolloutId = row.get("rollout_id")?.raw;
   if (error) return [{ id: rolloutId, exception: buildError(error) }];
-  const skipped = skipUnscored(run, record, [row, row.get("reward")]);
+  const skipped = build.skipUnscored(run, record, [row, row.get("reward")]);
   if (skipped) return skipped;
   const own = convertMetrics(row);
   const names = new Set(own.map(([name]) => name));
-  const metrics = [...own, ...findMetrics(row).filter(([key]) => !names.has(key))];
-  const trajectory = buildTrajectory({
-    reward: findReward(run, { record: row, ids: [id], readOwn: () => requireReward(row, "reward") }),
+  const metrics = [...own, ...build.findMetrics(row).filter(([key]) => !names.has(key))];
+  const trajectory = build.buildTrajectory({
+    reward: build.findReward(run, { record: row, ids: [id], readOwn: () => build.requireReward(row, "reward") }),
     turns: convertTurns(run, row),
     tools: toTools(unwrap(row.get("tool_defs") ?? unwrap(row.get("info"))?.get("oai_tools"))),
     policy: { start: row.get("policy_version"), end: undefined },
@@ -84,7 +77,7 @@ const digestExample = (row: Value) => {
 /** Since 0.1.10, an error is an object with its type, and its causes with their messages. */
 const buildError = (error: Value) => {
   const chain = error.get("error_chain_repr") ?? error.get("error_chain_str");
-  return chain ? buildException(chain, error.get("error")) : error.isObject ? error : buildException(error);
+  return chain ? build.buildException(chain, error.get("error")) : error.isObject ? error : build.buildException(error);
 };
 
 const convertTurns = (run: FormatRun, row: Value) => [

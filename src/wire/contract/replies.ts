@@ -1,18 +1,8 @@
 /** Reads replies without checking fields (decision 31). */
-import {
-  isObject,
-  type JsonObject,
-  openBrace,
-  openBracket,
-  parseJson,
-  replaceNonFinite,
-  sliceText,
-  toBuffer,
-  walkItems,
-} from "../../json/json-bytes.ts";
+import * as jsonBytes from "../../json/json-bytes.ts";
 import * as table from "../../json/table.ts";
 
-export type ServiceObject = JsonObject;
+export type ServiceObject = jsonBytes.JsonObject;
 
 export const toText = (value: unknown) => (typeof value === "string" ? value : undefined);
 
@@ -56,10 +46,10 @@ const wrapperKey = /^(?:links|_links|meta|_meta|metadata|pagination|paging|page|
  * Returns the key or header that announces more elements. Assumed: the interface has no pages, so these are the names
  * that other services use. @param reply the reply without its list
  */
-const findPartialMark = (reply: JsonObject, length: number, headers: Headers = {}) =>
+const findPartialMark = (reply: jsonBytes.JsonObject, length: number, headers: Headers = {}) =>
   findMark(reply, length) ?? findHeader(headers, length);
 
-const findMark = (holder: JsonObject, length: number, depth = 0): string | undefined => {
+const findMark = (holder: jsonBytes.JsonObject, length: number, depth = 0): string | undefined => {
   const members = Object.entries(holder);
   // An explicit `false` is more reliable than a cursor or a total.
   if (members.some(([key, value]) => moreKey.test(key) && /^has/i.test(key) && value === false)) return undefined;
@@ -69,14 +59,17 @@ const findMark = (holder: JsonObject, length: number, depth = 0): string | undef
     if (nextKey.test(key) && isStated(value)) return key;
     if (totalKey.test(key) && Number(value) > length) return key;
     if (pagesKey.test(key) && typeof value === "number" && value > page) return key;
-    const inner = wrapperKey.test(key) && isObject(value) && depth < 2 ? findMark(value, length, depth + 1) : undefined;
+    const inner =
+      wrapperKey.test(key) && jsonBytes.isObject(value) && depth < 2 ? findMark(value, length, depth + 1) : undefined;
     if (inner !== undefined) return `${key}.${inner}`;
   }
   return undefined;
 };
 
 const isStated = (value: unknown) =>
-  typeof value === "string" ? value.trim() !== "" : value === true || typeof value === "number" || isObject(value);
+  typeof value === "string"
+    ? value.trim() !== ""
+    : value === true || typeof value === "number" || jsonBytes.isObject(value);
 
 const findHeader = (headers: Headers, length: number) => {
   if (/;\s*rel\s*=\s*(?:"[^"]*\bnext\b|next\b)/i.test(headers.link ?? "")) return "the header Link";
@@ -85,7 +78,7 @@ const findHeader = (headers: Headers, length: number) => {
   // `X-Next-Page` means the same as the key `next_page`, and `X-Pagination-Total` the same as `total`.
   const marks = Object.entries(headers).map(([name, text]) => {
     const key = name.replace(/^(?:x-)?(?:(?:pagination|paging)-)?/, "").replaceAll("-", "_");
-    return { name, key, value: parseJson(text)?.value ?? text };
+    return { name, key, value: jsonBytes.parseJson(text)?.value ?? text };
   });
   const [key] = findMark(Object.fromEntries(marks.map((mark) => [mark.key, mark.value])), length)?.split(".") ?? [];
   const name = marks.find((mark) => mark.key === key)?.name;
@@ -99,16 +92,16 @@ export const readListReply: ReplyReader<ReplyList> = (bytes, headers) => {
   const root = readListRoot(bytes);
   const data = table.memberAt(root, "data");
   if (!root) return undefined;
-  if (!data) return { invalidPath: table.firstByteOf(root) === openBrace ? "data" : "" };
+  if (!data) return { invalidPath: table.firstByteOf(root) === jsonBytes.openBrace ? "data" : "" };
   const { start, end } = table.spanOf(data);
   if (bytes[start] === letterN && !hasError(root)) {
     // Some services write an empty list as null.
     return readListReply(Buffer.concat([bytes.subarray(0, start), Buffer.from("[]"), bytes.subarray(end)]), headers);
   }
-  if (bytes[start] !== openBracket) return { invalidPath: "data" };
+  if (bytes[start] !== jsonBytes.openBracket) return { invalidPath: "data" };
   const elements: Uint8Array[] = [];
-  for (const item of walkItems(bytes, start)) {
-    if (bytes[item.start] !== openBrace && bytes[item.start] !== letterN)
+  for (const item of jsonBytes.walkItems(bytes, start)) {
+    if (bytes[item.start] !== jsonBytes.openBrace && bytes[item.start] !== letterN)
       return { invalidPath: `data.${elements.length}` };
     elements.push(bytes.subarray(item.start, item.end));
   }
@@ -127,7 +120,10 @@ const letterN = 0x6e;
 /** True if the reply has a stated `error`, as in `{"data":null,"error":{…}}`. */
 const hasError = (root: table.JsonValue) => {
   const error = table.memberAt(root, "error");
-  return error !== undefined && !["null", '""', "false"].includes(sliceText(error.table.bytes, table.spanOf(error)));
+  return (
+    error !== undefined &&
+    !["null", '""', "false"].includes(jsonBytes.sliceText(error.table.bytes, table.spanOf(error)))
+  );
 };
 
 /** Reads a member that is an object or null. Returns the object as bytes, in which NaN and Infinity become texts. */
@@ -136,14 +132,14 @@ export const objectReader =
   (bytes) => {
     const root = table.readRoot(bytes);
     if (!root) {
-      const json = replaceNonFinite(toBuffer(bytes), JSON.stringify);
+      const json = jsonBytes.replaceNonFinite(jsonBytes.toBuffer(bytes), JSON.stringify);
       const result = json.length > bytes.length ? objectReader(member)(json) : undefined;
       return result && "value" in result ? { ...result, json } : result;
     }
     const json = table.memberAt(root, member);
-    if (!json) return { invalidPath: table.firstByteOf(root) === openBrace ? member : "" };
+    if (!json) return { invalidPath: table.firstByteOf(root) === jsonBytes.openBrace ? member : "" };
     if (table.firstByteOf(json) === letterN && !hasError(root)) return { value: null };
-    if (table.firstByteOf(json) !== openBrace) return { invalidPath: member };
+    if (table.firstByteOf(json) !== jsonBytes.openBrace) return { invalidPath: member };
     const { start, end } = table.spanOf(json);
     return { value: bytes.subarray(start, end) };
   };
