@@ -1,4 +1,4 @@
-/** Prints the progress and the result of `log`. */
+/** Defines a run of `log`, and prints its progress and its result. */
 
 import { isFailure, toProblemDocument } from "../../failure.ts";
 import { tryParseRawJson } from "../../json/raw-json.ts";

@@ -28,12 +28,26 @@ export const log = async (context: Context, typed: LogOptions) => {
 };
 
 const openRun = async (context: Context, typed: LogOptions): Promise<logReport.LogRun> => {
-  const { split, batch, maxRequestSize, modelId, progress } = typed;
+  const { split, batch, maxRequestSize, progress } = typed;
   const typedSettings = { split, batch, max_request_size: maxRequestSize, compress: typed.compress };
   const settings = await connect.readEffectiveSettings(context, typedSettings);
   const follow = parseFollowOptions(typed);
   const ledger = await selectLedger(typed, settings);
-  // The input is read before they are used.
+  await checkBeforeInput(context, typed, { settings, ledger });
+  const compress = settings.require("compress");
+  const compression = compress === "none" ? undefined : compress;
+  const meter = context.screen.startMeter(progress);
+  const printsEvents = progress === "lines" || progress === "json";
+  return { context, settings, typed, follow, ledger, meter, compression, printsEvents };
+};
+
+/** Checks what the run needs after the input, so that a failure costs no reading. */
+const checkBeforeInput = async (
+  context: Context,
+  typed: LogOptions,
+  { settings, ledger }: Pick<logReport.LogRun, "settings" | "ledger">,
+) => {
+  const { modelId } = typed;
   for (const name of ["account", "idempotency", "max_request_size", "max_wait"] as const) settings.require(name);
   if (["", ".", ".."].includes(modelId)) throw invalidOptionValue("<model-id>", modelId, "a model id");
   if (typed.file.length === 0 && isRolloutFile(modelId))
@@ -42,8 +56,8 @@ const openRun = async (context: Context, typed: LogOptions): Promise<logReport.L
   if (ledger) checkDatabaseMode(ledger.path, context.screen.warn);
   if (ledger && (typed.file[0] ?? "-") === "-") await checkLedger(context, ledger, settings.require("max_wait"));
   const compress = settings.require("compress");
-  const compression = compress === "none" ? undefined : compress;
-  if (compression) (await import("../../logging/send/request-body.ts")).openCompressor(compression).destroy();
+  // Fails if this version of Node lacks the compression.
+  if (compress !== "none") (await import("../../logging/send/request-body.ts")).openCompressor(compress).destroy();
   checkFactFields(context.screen);
   if (typed.body !== undefined && context.host.terminal.stdout)
     throw stdoutIsTerminal("--body does not print", "redirect standard output with > body.json");
@@ -52,9 +66,6 @@ const openRun = async (context: Context, typed: LogOptions): Promise<logReport.L
     const parameters = { model_id: modelId };
     await connect.checkRequest(context, settings, logTrajectories, { parameters, isSent: !typed.dryRun });
   }
-  const meter = context.screen.startMeter(progress);
-  const printsEvents = progress === "lines" || progress === "json";
-  return { context, settings, typed, follow, ledger, meter, compression, printsEvents };
 };
 
 /** Input that can be read only once must not be read for a ledger that cannot be opened. */

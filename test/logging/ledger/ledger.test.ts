@@ -603,7 +603,9 @@ describe.skipIf(!hasPostgres)("runs that share a ledger in PostgreSQL", { tags: 
     const id = String(await first.own.recordRequest(entryOf(...names)));
     const settled = { ...settlement, state: "logged" } as const;
     await first.own.recordOutcome(id, settled);
-    expect(await second.own.recordRequest(entryOf("another", "49999"))).toEqual({ claimed: Buffer.from(marks("49999")) });
+    expect(await second.own.recordRequest(entryOf("another", "49999"))).toEqual({
+      claimed: Buffer.from(marks("49999")),
+    });
     expect(await second.ledger.forget({})).toBe(1);
     expect(await second.own.recordRequest(entryOf("another", "49999"))).toMatch(/^r\d+$/);
     await Promise.all([first.ledger.close(), second.ledger.close()]);
