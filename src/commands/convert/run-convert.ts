@@ -148,7 +148,8 @@ const printRowNotes = (screen: Screen, rowCounts: TrainingRows) => {
   const [one, many] = to === "messages" ? ["trajectory", "trajectories"] : ["group", "groups"];
   if (missing > 0) screen.notice(`wrote no row of ${pluralize(missing, one, many)}: ${formatList(reasons)}`);
   const rows = pluralize(truncated, "row has", "rows have");
-  if (truncated > 0) screen.notice(`${rows} a truncated trajectory (omit them with --where '!truncated')`);
+  if (truncated > 0)
+    screen.notice(`${rows} a truncated trajectory (keep only a recorded, complete end with --where '!truncated')`);
   const trajectoriesCut = pluralize(cut, "trajectory", "trajectories");
   if (cut > 0) screen.notice(`omitted the messages after the last sampled turn of ${trajectoriesCut}`);
   const keys = Array.from(omittedKeys, ([key, count]) => `${key} (${count})`);

@@ -168,10 +168,11 @@ const findSampleReward = (
     return findReward(run, { record: sample, ids: [], readOwn: () => own });
   }
   if (!rewardFrom && !rewards) {
-    throw missingReward(
-      sample,
-      Array.from(candidates.keys(), (name) => `scores.${name}.value`),
-    );
+    const listPaths = (name: string) => {
+      const parts = scores.get(name)?.members("value") ?? [];
+      return parts.length > 0 ? parts.map(([key]) => `scores.${name}.value.${key}`) : `scores.${name}.value`;
+    };
+    throw missingReward(sample, [...candidates.keys()].flatMap(listPaths));
   }
   const findValue = (path: Path) => {
     const [first, name, ...rest] = path;
@@ -187,12 +188,17 @@ const findSampleReward = (
 const convertGrade = (run: FormatRun, value: Value) => {
   const number = grades.get(value.text ?? "");
   if (number === undefined) return undefined;
-  run.note("converted the scores C, I, P and N to 1, 0, 0.5 and 0");
+  const isWord = /^[a-z]/i.test(value.text?.slice(1) ?? "");
+  run.note(
+    `converted the scores ${isWord ? "yes, true, no and false to 1, 1, 0 and 0" : "C, I, P and N to 1, 0, 0.5 and 0"}`,
+  );
   return literal(number, value);
 };
 
-/** The rewards for the grades correct, incorrect, partial and no answer. */
-const grades: ReadonlyMap<string, number> = new Map(Object.entries({ C: 1, I: 0, P: 0.5, N: 0 }));
+/** The rewards for the grades correct, incorrect, partial and no answer, and for words as in Inspect's `value_to_float`. */
+const grades: ReadonlyMap<string, number> = new Map(
+  Object.entries({ C: 1, I: 0, P: 0.5, N: 0, yes: 1, true: 1, no: 0, false: 0 }),
+);
 
 const convertMetrics = (run: FormatRun, scores: Scores) => {
   const metricOf = (value: Value) => (value.canBeMetric ? value : convertGrade(run, value));

@@ -1,5 +1,6 @@
 /** Converts chat messages, tools, tool calls and logprobs, or throws ConversionError. */
 import { pluralize } from "../../text/sentences.ts";
+import { stepNames } from "../index/step-columns.ts";
 import { openFinish, type SampledRecord } from "./finish-reason.ts";
 import { OpenCalls } from "./open-calls.ts";
 import { addition, type Json, literal, nonEmpty, rawLiteral, replaceMembers, toText } from "./output-json.ts";
@@ -59,6 +60,9 @@ export const toTurns = (
   const finish = sampled && openFinish(run, sampled, messages.filter((_, at) => isAnswer(at)).length);
   let answers = 0;
   const openIds = new OpenCalls<string>(String);
+  const hasResultsByOrder = messages.some(
+    (message, at) => resultRoles.has(roles[at] ?? "") && message.textAt("tool_call_id") === undefined,
+  );
   return messages.flatMap((message, at): Json | readonly Json[] => {
     const role = roles[at] ?? "";
     if (resultRoles.has(role)) return toResultMessage(run, message, openIds);
@@ -68,9 +72,10 @@ export const toTurns = (
     let end = at;
     while (roles[end] === callRole) end++;
     const calls = messages.slice(at, end);
-    const callIds = role === callRole ? calls.map((_, index) => `call_${at + index}`) : listCallIds(message);
-    for (const id of callIds) openIds.add(id);
-    const turn = role === callRole ? joinCalls(calls, callIds) : toRowMessage(message);
+    const own = hasResultsByOrder ? addCallIds(message, at) : {};
+    const ids = role === callRole ? calls.map((_, index) => `call_${at + index}`) : (own.ids ?? listCallIds(message));
+    for (const id of ids) openIds.add(id);
+    const turn = role === callRole ? joinCalls(calls, ids) : toRowMessage(message, own.added);
     if (!finish) return turn;
     const position = answers++;
     if (isMasked(run, message)) return turn;
@@ -82,11 +87,22 @@ export const toTurns = (
 const toResultMessage = (run: ConversionNotes, message: Value, openIds: OpenCalls<string>) => {
   const recordedId = message.textAt("tool_call_id");
   const id = openIds.take(recordedId) ?? recordedId;
-  if (id === undefined) throw message.error("tool_call_id is missing, and every earlier call has a result");
+  if (id === undefined) throw message.error("tool_call_id is missing, and no earlier call waits for a result");
   const renamed = message.textAt("role") === "tool" ? {} : { role: literal("tool", message.get("role")) };
   if (recordedId !== undefined) return toRowMessage(message, renamed);
   run.note(orderNote);
   return toRowMessage(message, { ...renamed, tool_call_id: addition(id, orderReason) });
+};
+
+/** Rows for the templates of transformers have neither ids of calls nor `tool_call_id`. */
+const addCallIds = (message: Value, at: number): { ids?: readonly string[]; added?: Record<string, Json> } => {
+  const calls = message.items("tool_calls");
+  if (calls.length === 0 || calls.some((call) => unwrap(call).has("id"))) return {};
+  const ids = calls.map((_, index) => `call_${at}_${index}`);
+  return {
+    ids,
+    added: { tool_calls: calls.map((call, index) => toToolCall(call, addition(ids[index], orderReason))) },
+  };
 };
 
 /** In rows of ms-swift, each call is a message with this role. */
@@ -126,7 +142,7 @@ export const isMasked = (run: ConversionNotes, turn: Value) => {
 
 export const noteRowMasks = (run: ConversionNotes, row: Value) => {
   for (const [key, { isNull }] of row.members())
-    if (!isNull && key !== "loss" && (maskKeys.has(key) || maskLike.test(key)))
+    if (!isNull && key !== "loss" && !stepNames.includes(key) && (maskKeys.has(key) || maskLike.test(key)))
       run.note(`\`${key}\` of rows can be a mask for training, which rollcall does not read`);
 };
 
@@ -187,7 +203,7 @@ export const toToolCall = (call: Value, newId?: Json) => {
   const name = isNested ? fn.get("name") : (unwrapped.get("name") ?? fn);
   const args = (isNested ? fn : unwrapped).get("arguments");
   const isComplete = unwrapped === call && isNested && call.has("type") && args?.isText;
-  if (isComplete || !name) return call;
+  if ((isComplete && newId === undefined) || !name) return call;
   return {
     id: newId ?? unwrapped.get("id"),
     type: unwrapped.get("type") ?? "function",
