@@ -149,7 +149,7 @@ const printRowNotes = (screen: Screen, rowCounts: TrainingRows) => {
   if (missing > 0) screen.notice(`wrote no row of ${pluralize(missing, one, many)}: ${formatList(reasons)}`);
   const rows = pluralize(truncated, "row has", "rows have");
   if (truncated > 0)
-    screen.notice(`${rows} a truncated trajectory (keep only a recorded, complete end with --where '!truncated')`);
+    screen.notice(`${rows} a truncated trajectory (keep only recorded, complete ends with --where '!truncated')`);
   const trajectoriesCut = pluralize(cut, "trajectory", "trajectories");
   if (cut > 0) screen.notice(`omitted the messages after the last sampled turn of ${trajectoriesCut}`);
   const keys = Array.from(omittedKeys, ([key, count]) => `${key} (${count})`);

@@ -195,7 +195,7 @@ const convertGrade = (run: FormatRun, value: Value) => {
   return literal(number, value);
 };
 
-/** The rewards for the grades correct, incorrect, partial and no answer, and for words as in Inspect's `value_to_float`. */
+/** The grades correct, incorrect, partial and no answer, and the words of Inspect's `value_to_float`. */
 const grades: ReadonlyMap<string, number> = new Map(
   Object.entries({ C: 1, I: 0, P: 0.5, N: 0, yes: 1, true: 1, no: 0, false: 0 }),
 );

@@ -1,6 +1,5 @@
 /** Converts chat messages, tools, tool calls and logprobs, or throws ConversionError. */
 import { pluralize } from "../../text/sentences.ts";
-import { stepNames } from "../index/step-columns.ts";
 import { openFinish, type SampledRecord } from "./finish-reason.ts";
 import { OpenCalls } from "./open-calls.ts";
 import { addition, type Json, literal, nonEmpty, rawLiteral, replaceMembers, toText } from "./output-json.ts";
@@ -142,11 +141,12 @@ export const isMasked = (run: ConversionNotes, turn: Value) => {
 
 export const noteRowMasks = (run: ConversionNotes, row: Value) => {
   for (const [key, { isNull }] of row.members())
-    if (!isNull && key !== "loss" && !stepNames.includes(key) && (maskKeys.has(key) || maskLike.test(key)))
+    if (!isNull && key !== "loss" && (maskKeys.has(key) || maskLike.test(key)))
       run.note(`\`${key}\` of rows can be a mask for training, which rollcall does not read`);
 };
 
-const maskLike = /(?:^|_)(?:masks?|train(?:able|ing)?|loss)(?:_|$)/;
+/** A training step is not a mask. */
+const maskLike = /^(?!.*step$)(?:.*_)?(?:masks?|train(?:able|ing)?|loss)(?:_|$)/;
 
 const listCallIds = (caller: Value) => caller.items("tool_calls").flatMap((call) => unwrap(call).textAt("id") ?? []);
 

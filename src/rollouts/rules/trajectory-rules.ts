@@ -271,8 +271,7 @@ export const trainingRules = {
   "truncated-trajectory": warning({
     message: "the last choice has the finish_reason `length`, so the answer is cut off",
     redactedMessage: "the last answer is cut off",
-    advice:
-      "raise the token limit of the rollouts, or keep only trajectories with a recorded, complete end with --where '!truncated'",
+    advice: "raise the token limit of the rollouts, or keep only recorded, complete ends with --where '!truncated'",
     why: "The answer reached the token limit, so its reward says little about what the model would have answered.",
     example: messages(question, choiceExample().replace("stop", "length")),
   }),
