@@ -171,4 +171,13 @@ describe("the store", () => {
       });
     }
   });
+
+  it("gives a request greater ids than those of a long request at the same time", async () => {
+    const now = Date.UTC(2025, 10, 1);
+    const service = await openTestService({ host: { ...testHost(), now: () => now } });
+    const tiny = { messages_and_choices: [], reward: 1 };
+    const long = idsOf(await service.log(request(...Array.from({ length: 9000 }, () => tiny))));
+    const ids = [...long, ...idsOf(await service.log(request(tiny)))];
+    expect(ids.toSorted()).toEqual(ids);
+  });
 });
