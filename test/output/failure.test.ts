@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import stringWidth from "string-width-current";
 import { describe, expect, it } from "vitest";
-import type { Excerpt, Problem } from "../../src/failure.ts";
+import { type Excerpt, Failure, type Problem } from "../../src/failure.ts";
+import { printFailure } from "../../src/output/print-failure.ts";
 import { openScreen, parseScreenOptions } from "../../src/output/screen.ts";
 import { problemsIn, readRules, told } from "../project/docs/rule-page.ts";
 import { testHost } from "../support/host.ts";
@@ -149,5 +150,34 @@ describe("the problem of each rule's example", () => {
         );
       expect([name, problem?.excerpt !== undefined]).toEqual([name, isInLine && !isWhole]);
     }
+  });
+});
+
+describe("a failure with several problems", () => {
+  const print = async (count: number) => {
+    const problems = Array.from(
+      { length: count },
+      (_, at): Problem => ({
+        rule: "wrong-type",
+        severity: "error",
+        message: "not a number",
+        file: "a.jsonl",
+        line: at + 1,
+      }),
+    );
+    const host = testHost();
+    const screen = openScreen({ host, options: parseScreenOptions({}) });
+    await printFailure(screen, new Failure("invalid_input", "wrong", "a.jsonl:1: not a number", { problems }));
+    await screen.flushErrors();
+    return host.said();
+  };
+
+  it("repeats no problem that its message has as the only one", async () => {
+    expect((await print(1)).match(/a\.jsonl:1: /g)).toHaveLength(1);
+    expect((await print(2)).match(/a\.jsonl:[12]: error/g)).toHaveLength(2);
+  });
+
+  it("shows twenty, and counts the others", async () => {
+    expect(await print(25)).toContain("  and 5 more problems\n");
   });
 });
