@@ -1,12 +1,6 @@
 /** Reads the rollouts of a command, and prints notes about them. */
 
-import {
-  type CheckOptions,
-  type Dataset,
-  type ReadOptions,
-  readDataset,
-  type Selection,
-} from "../rollouts/dataset/read-dataset.ts";
+import * as rollouts from "../rollouts/dataset/read-dataset.ts";
 import { readRewardsFile } from "../rollouts/formats/convert-opened.ts";
 import { formatNames } from "../rollouts/formats/recognize.ts";
 import type { RemoteAccess } from "../rollouts/input/remote-file.ts";
@@ -26,7 +20,7 @@ import { explainWithExcerpts } from "./print-problems.ts";
 /** What a command needs of its rollouts, in addition to what its options say. */
 type ReadNeeds = Partial<
   Pick<
-    ReadOptions,
+    rollouts.ReadOptions,
     "split" | "isSplitRequired" | "skipsDigests" | "measures" | "continuesAfterErrors" | "hasReceipt" | "onProgress"
   >
 > &
@@ -60,7 +54,7 @@ export const readInputs = async (
   const progress = label === undefined ? undefined : screen.startProgress(label);
   const showFetched = ({ bytes }: { bytes: number }) => progress?.update(`fetching, ${Math.floor(bytes / 1e6)} MB`);
   const read = async () => {
-    const options: ReadOptions = {
+    const options: rollouts.ReadOptions = {
       selection: await parseSelection(typed, needsAnswer),
       ...(await parseFormatOptions(typed, host)),
       files: typed.file,
@@ -75,7 +69,7 @@ export const readInputs = async (
       ...needs,
       host,
     };
-    const dataset = await readDataset(options);
+    const dataset = await rollouts.readDataset(options);
     const { repeatedFiles: repeated = [] } = dataset;
     const files = pluralize(repeated.length, "repeated file");
     if (repeated.length > 0)
@@ -86,7 +80,7 @@ export const readInputs = async (
 };
 
 /** @throws Failure `invalid-filter` */
-const parseSelection = async (typed: InputOptions, needsAnswer?: boolean): Promise<Selection | undefined> => {
+const parseSelection = async (typed: InputOptions, needsAnswer?: boolean): Promise<rollouts.Selection | undefined> => {
   const { where, best, sample, shard, pass, seed } = typed;
   if (where !== undefined) await (await import("../rollouts/index/expression.ts")).parseFilter(where);
   const isWhole = [where, best, sample, shard].every((value) => value === undefined);
@@ -96,8 +90,8 @@ const parseSelection = async (typed: InputOptions, needsAnswer?: boolean): Promi
 /** Prints the counts of filtered-out trajectories. @throws Failure `invalid-filter`, `input-changed` */
 const applySelection = async (
   context: Context,
-  dataset: Dataset,
-  { selection, subject, ...options }: CheckOptions & { readonly subject?: string | undefined },
+  dataset: rollouts.Dataset,
+  { selection, subject, ...options }: rollouts.SourceOptions & { readonly subject?: string | undefined },
 ) => {
   if (!selection) return dataset;
   const notice = openNotices(context, subject);
@@ -124,7 +118,7 @@ export const readStrictness = ({ strict = false, allow = [], onInvalid }: InputO
   return { ...parseStrictness({ strict, allow }), writesRejects: onInvalid === "skip" };
 };
 
-export const closeDatasetAtEnd = (context: Context, dataset: Dataset) => {
+export const closeDatasetAtEnd = (context: Context, dataset: rollouts.Dataset) => {
   context.closeAtEnd(dataset);
   explainWithExcerpts(context, dataset);
 };
@@ -177,13 +171,13 @@ const openNotices =
     screen.notice(subject === undefined || text.startsWith(subject) ? text : `${subject}: ${text}`);
 
 /** @param subject the input that the notes name, if a command has several */
-export const printInputNotes = (context: Context, dataset: Dataset, typed: InputOptions, subject?: string) => {
+export const printInputNotes = (context: Context, dataset: rollouts.Dataset, typed: InputOptions, subject?: string) => {
   const notes = listInputNotes(dataset, typed);
   notes.forEach(openNotices(context, subject));
   return notes;
 };
 
-const listInputNotes = (dataset: Dataset, typed: InputOptions) => {
+const listInputNotes = (dataset: rollouts.Dataset, typed: InputOptions) => {
   const listed: string[] = [];
   const notice = (text: string) => void listed.push(text);
   const { conversion, scan, sources, problems } = dataset;

@@ -35,12 +35,12 @@ export const showCosts = async (context: Context, typed: CostOptions) => {
     if (!total || !read?.stated || !isOwnModel(entry, read.model) || isSameCost(read.stated, total)) return cost;
     return { ...cost, total: null, reason: otherCostStated(read.stated) };
   };
-  const { names, listed } = await source.readCatalogs(context, typed);
-  checkFilterWords(typed, listed);
+  const { names, entries } = await source.readCatalogs(context, typed);
+  checkFilterWords(typed, entries);
   const now = host.now();
   const { matches } = compileFilter(typed, now);
   const needsUnitPrices = (images ?? requests) !== undefined;
-  const { selected, missing } = source.selectNamed(listed, typed.model);
+  const { selected, missing } = source.selectNamed(entries, typed.model);
   const rows = selected
     .filter(({ entry }) => matches(entry))
     .map((one) => toModelCost(one, computeEntryCost(one.entry), now));

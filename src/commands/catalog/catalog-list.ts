@@ -1,4 +1,4 @@
-/** Lists the entries of catalogs, and shows one model. */
+/** Lists the entries of catalogs, also with the inference models, and shows one model. */
 import { catalogNames } from "../../catalogs/catalog-files.ts";
 import { listCountries, listStatedPrices } from "../../catalogs/fields.ts";
 import { checkFilterWords, compileFilter } from "../../catalogs/filter.ts";
@@ -25,24 +25,24 @@ type RowOptions = FilterOptions &
   OrderOptions &
   Partial<CatalogSourceOptions> & { readonly pattern: string | undefined };
 
-export const listEntries = async (context: Context, of: ListName, typed: RowOptions) => {
+export const listEntries = async (context: Context, list: ListName, typed: RowOptions) => {
   const { screen, host } = context;
-  const columns = rowColumns(of, host.now());
+  const columns = rowColumns(list, host.now());
   const order = parseOrder(typed.sort, columns);
   const settings = await source.readCatalogSettings(context, typed);
-  const selected = of === "priced" ? undefined : catalogNames.filter((name) => of === "all" || of === name);
-  const [{ names, read, listed }, models] = await Promise.all([
+  const selected = list === "priced" ? undefined : catalogNames.filter((name) => list === "all" || list === name);
+  const [{ names, replies, entries }, models] = await Promise.all([
     source.readCatalogs(context, typed, { settings, names: selected }),
-    of === "priced" ? readModels(context, settings) : undefined,
+    list === "priced" ? readModels(context, settings) : undefined,
   ]);
-  checkFilterWords(typed, listed);
-  const allRows: readonly CatalogRow[] = models ? joinById(models, listed) : listed;
+  checkFilterWords(typed, entries);
+  const allRows: readonly CatalogRow[] = models ? joinById(models, entries) : entries;
   const { matches, columns: filtered } = compileFilter(typed, host.now());
   // Filters see only the id of a model without a catalog entry.
   const matching = allRows.filter(({ model, entry }) => matches(entry ?? { id: model?.value.id }));
   const rows = (await sortRows(matching, order, host.signal)).slice(0, typed.limit);
-  const [single] = of === "all" || of === "priced" ? [] : read;
-  noteSelection(screen, { of: allRows, matching, shown: rows }, single ? "models" : "entries");
+  const [single] = list === "all" || list === "priced" ? [] : replies;
+  noteSelection(screen, { all: allRows, matching, shown: rows }, single ? "models" : "entries");
   const shownPositions = rows.flatMap(({ position }) => position ?? []);
   const wire = single
     ? { document: parseRawBytes(single.models.bytes), shownPositions }
@@ -54,10 +54,10 @@ export const listEntries = async (context: Context, of: ListName, typed: RowOpti
 /** @throws Failure `model-not-listed` */
 export const showModel = async (context: Context, typed: CatalogSourceOptions & { readonly id: string }) => {
   const { screen, host } = context;
-  const { names, read, listed } = await source.readCatalogs(context, typed);
-  const found = listed.filter(({ entry }) => entry.id === typed.id);
+  const { names, replies, entries } = await source.readCatalogs(context, typed);
+  const found = entries.filter(({ entry }) => entry.id === typed.id);
   if (found.length === 0) {
-    const ids = listed.flatMap(({ entry }) => toText(entry.id) ?? []);
+    const ids = entries.flatMap(({ entry }) => toText(entry.id) ?? []);
     const toSuffix = (id: string) => id.slice(id.lastIndexOf("/") + 1).toLowerCase();
     const near = ids.find((id) => toSuffix(id) === toSuffix(typed.id)) ?? findNearest(typed.id, ids);
     throw modelNotListed({ id: typed.id, names, serviceArgs: listServiceArgs(context.flags) }, near);
@@ -66,11 +66,11 @@ export const showModel = async (context: Context, typed: CatalogSourceOptions & 
     const wire = { document: toRawJson(rowsDocument(found, names)), member: "data" };
     return await printList(screen, { columns: rowColumns("all", host.now()), rows: found, wire });
   }
-  const sections = read.flatMap(({ catalog, provider }): readonly Section[] => {
+  const sections = replies.flatMap(({ catalog, provider }): readonly Section[] => {
     const title = `${catalog} catalog, ${provider}`;
-    const entries = found.filter((one) => one.catalog === catalog);
-    if (entries.length === 0) return [{ title, block: "not listed" }];
-    return entries.flatMap((entry) => toSections(entry, title, host.now()));
+    const own = found.filter((one) => one.catalog === catalog);
+    if (own.length === 0) return [{ title, block: "not listed" }];
+    return own.flatMap((entry) => toSections(entry, title, host.now()));
   });
   await printPage(screen, { sections: [{ title: typed.id }, ...sections] });
 };

@@ -27,11 +27,11 @@ export const readCatalogs = async (
   const names = selectCatalogs(settings, selected.names ?? (typed.catalog && [typed.catalog]));
   const progress = context.screen.startProgress("reading catalogs");
   const reading = names.map((catalog) => readCatalog(context, { settings, catalog }));
-  const read = await Promise.all(reading).finally(progress.stop);
-  const listed = read.flatMap(({ catalog, models }) =>
+  const replies = await Promise.all(reading).finally(progress.stop);
+  const entries = replies.flatMap(({ catalog, models }) =>
     models.entries.map(({ value: entry, ...raw }): CatalogEntry => ({ catalog, entry, ...raw })),
   );
-  return { names, read, listed };
+  return { names, replies, entries };
 };
 
 /** Default: the catalogs with a provider. @throws Failure `setting-missing` */
@@ -45,6 +45,7 @@ export const selectCatalogs = (settings: Settings, named?: readonly CatalogName[
 
 type CatalogRequest = Readonly<{ settings: Settings; catalog: CatalogName }>;
 
+/** Also saves the ids for the completion, and prints a notice about an incomplete list. */
 export const readCatalog = async (context: Context, { settings, catalog }: CatalogRequest) => {
   const provider = settings.require(`${catalog}_provider`);
   const client = await openServiceClient(context, settings);

@@ -22,7 +22,7 @@ export const listModels = async (
   const matches = compilePattern(pattern);
   const matching = entries.filter(({ value }) => matches(toText(value.id))).map((model) => ({ model }));
   const rows = (await sortRows(matching, order, context.host.signal)).slice(0, limit);
-  noteSelection(screen, { of: entries, matching, shown: rows }, "models");
+  noteSelection(screen, { all: entries, matching, shown: rows }, "models");
   const wire = {
     document: parseRawBytes(bytes),
     member: "data",

@@ -52,7 +52,7 @@ export const printRows = async (
   );
   const order = parseOrder(sort, [...columns, ...keyColumns]);
   const data = (await sortRows(all, order, signal)).slice(0, limit);
-  noteSelection(screen, { of: all, matching: all, shown: data }, isByGroup ? "groups" : "trajectories");
+  noteSelection(screen, { all, matching: all, shown: data }, isByGroup ? "groups" : "trajectories");
   if (screen.format === "table") noteNext(screen, selected, pass);
   const wire = { document: toRawJson({ data, warnings, notes: screen.notices }), member: "data" };
   await printList(screen, { columns: rankColumns(columns, order), rows: data, wire });

@@ -82,7 +82,7 @@ const printResult = async (
   const all = byValue.map(({ value, stats }): SliceDocument => ({ value: parseKeyText(value), ...stats }));
   const columns = sliceColumns(by, whole, markChanges(all));
   const slices = (await sortRows(all, parseOrder(typed.sort, columns), host.signal)).slice(0, typed.limit);
-  if (by !== undefined) noteSelection(screen, { of: all, matching: all, shown: slices }, `values of ${by}`);
+  if (by !== undefined) noteSelection(screen, { all, matching: all, shown: slices }, `values of ${by}`);
   const areColumns = by !== undefined && (fields ?? []).every((name) => findColumn(name, columns));
   if (areColumns && format === "table")
     return await printList(screen, {

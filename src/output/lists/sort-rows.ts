@@ -1,4 +1,4 @@
-/** Sorts the rows of a list, and prints notes about omitted rows. */
+/** Sorts the rows and ranks the columns of a list, and prints notes about rows that it lacks. */
 
 import { Breaks, sortWithBreaks } from "../../system/breaks.ts";
 import { invalidOptionValue } from "../../system/failures.ts";
@@ -75,12 +75,12 @@ const compareSortKeys = (a: ComparableValue, b: ComparableValue, direction: numb
 
 export const noteSelection = (
   { notice }: Screen,
-  { of, matching, shown }: Readonly<Record<"of" | "matching" | "shown", readonly unknown[]>>,
+  { all, matching, shown }: Readonly<Record<"all" | "matching" | "shown", readonly unknown[]>>,
   noun: string,
 ) => {
   if (shown.length < matching.length) notice(`listed the first ${shown.length} of ${matching.length} ${noun}`);
   if (matching.length === 0)
-    notice(of.length === 0 ? `the list of ${noun} is empty` : `0 of ${of.length} ${noun} match`);
+    notice(all.length === 0 ? `the list of ${noun} is empty` : `0 of ${all.length} ${noun} match`);
 };
 
 export const noteDefects = ({ noteInResult }: Screen, { nullCount, partialMark }: ReplyList, list: string) => {

@@ -20,7 +20,7 @@ import { type ProblemLocation, Problems } from "../rules/problems.ts";
 import type { RuleReporter } from "../rules/rules.ts";
 import type { Measurer } from "./measure.ts";
 import { openStepComparison } from "./policy-steps.ts";
-import { inspectTrajectory } from "./trajectory.ts";
+import { inspectTrajectory, type WalkListener } from "./trajectory.ts";
 import { findPrompt, findRarestPrompt, hasTaskPrompt, haveEqualBytes, openPromptReader } from "./trajectory-prompt.ts";
 import { anyValue, checkElements, defineObjectType, reportWrongType, requiredField } from "./types.ts";
 
@@ -100,7 +100,7 @@ export class Checker {
   readonly #index: number;
   readonly #readGroupKey: ReturnType<typeof openGroupKeyReader>;
   readonly #measure: Measurer | undefined;
-  readonly #onWalked: Parameters<typeof inspectTrajectory>[5];
+  readonly #onWalked: WalkListener | undefined;
   readonly #locateElsewhere: ScanOptions["locate"];
   #block = emptyBlock;
   #value: CheckedValue = { table: json.emptyTable, node: 0, path: [] };

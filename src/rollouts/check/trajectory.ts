@@ -106,17 +106,17 @@ export const listCustomKeys = (value: unknown): readonly string[] => {
   return [...listKeys(value).filter((key) => !known.has(key)), ...metadata];
 };
 
-/**
- * @param reader default: marks are not reported
- * @param onWalked called while `toolCalls` and `scores` are those of the trajectory
- */
+/** Called while `toolCalls` and `scores` are those of the trajectory. */
+export type WalkListener = (table: JsonTable, facts: TrajectoryFacts) => void;
+
+/** @param reader default: marks are not reported */
 export const inspectTrajectory = (
   table: JsonTable,
   node: number,
   facts: TrajectoryFacts,
   report: RuleReporter,
   reader?: MarkReader,
-  onWalked?: (table: JsonTable, facts: TrajectoryFacts) => void,
+  onWalked?: WalkListener,
 ): boolean => {
   if (!trajectoryType.check(table, node, report)) return false;
   facts.node = node;

@@ -45,7 +45,7 @@ export interface Selection {
 }
 
 /** What the check of open sources needs of `ReadOptions`. */
-export interface CheckOptions extends Pick<FormatOptions, "split" | "groupBy" | "skipsDigests"> {
+export interface SourceOptions extends Pick<FormatOptions, "split" | "groupBy" | "skipsDigests"> {
   readonly host: Pick<Host, "signal">;
   readonly isSplitRequired?: boolean;
   readonly strictness?: Strictness | undefined;
@@ -57,7 +57,7 @@ export interface CheckOptions extends Pick<FormatOptions, "split" | "groupBy" | 
 }
 
 /** The options of a command that reads rollouts, as each step gets them. */
-export interface ReadOptions extends CheckOptions, FormatOptions, Omit<OpenOptions, "takesContainers"> {
+export interface ReadOptions extends SourceOptions, FormatOptions, Omit<OpenOptions, "takesContainers"> {
   readonly host: Host;
   /** True if rollcall continues without the inputs that it cannot open. */
   readonly continuesAfterErrors?: boolean;
@@ -135,7 +135,7 @@ const reportSkippedFiles = (problems: Problems, files: readonly SkippedFile[] = 
 };
 
 /** @throws Failure `missing-split`, `input-changed`; the signal's reason */
-export const readSources = async (sources: readonly Source[], options: CheckOptions) => {
+export const readSources = async (sources: readonly Source[], options: SourceOptions) => {
   const { groupBy, split: given, selection } = options;
   const breaks = new Breaks(options.host.signal);
   const scan = openScan(sources, options);
@@ -145,8 +145,8 @@ export const readSources = async (sources: readonly Source[], options: CheckOpti
     if (options.isSplitRequired === true && !isKnown)
       throw missingSplit([...new Set(requests.distinct.flatMap((request) => request.split ?? []))]);
   };
-  const onScanned = () => requireSplit(given !== undefined || hasOnlyRequests(scan));
-  const scattered = await scanSources(read, options, onScanned);
+  const checkSplit = () => requireSplit(given !== undefined || hasOnlyRequests(scan));
+  const scattered = await scanSources(read, options, checkSplit);
   if (options.measures) await forgetDerivedFinishes(read, breaks);
   const joinedGroups = groupBy === undefined ? 0 : await checkGroupKey(read, groupBy, breaks);
   reportMismatches(scan, { split: given, location: locateOnlySource(sources) });
@@ -161,7 +161,7 @@ export const readSources = async (sources: readonly Source[], options: CheckOpti
 
 export const openScan = (
   sources: readonly Source[],
-  { strictness: given, skipsDigests = false, selection, measures }: CheckOptions,
+  { strictness: given, skipsDigests = false, selection, measures }: SourceOptions,
 ) => {
   const strictness = { ...strictnessFor(sources, given), isDeferred: true };
   const scan = createScanResult(strictness, {
@@ -188,8 +188,12 @@ const forgetDerivedFinishes = async (read: IndexedGroups, breaks: Breaks) => {
   }
 };
 
-/** Scans and groups all sources. */
-const scanSources = async ({ sources, scan, groups }: IndexedGroups, options: CheckOptions, onScanned: () => void) => {
+/** Scans and groups all sources. @param checkSplit called after each read, so that a missing split ends the run early */
+const scanSources = async (
+  { sources, scan, groups }: IndexedGroups,
+  options: SourceOptions,
+  checkSplit: () => void,
+) => {
   const { groupBy, measures, onProgress } = options;
   const { parts, problems } = scan;
   const isGroupedByKey = groupBy !== undefined;
@@ -203,7 +207,7 @@ const scanSources = async ({ sources, scan, groups }: IndexedGroups, options: Ch
     const first = parts.count;
     let grouped = first;
     const onRead = (bytes: number) => {
-      onScanned();
+      checkSplit();
       grouping.groupParts(grouped);
       grouped = parts.count;
       onProgress?.({ bytes: bytesBefore + bytes, of: totalBytes });

@@ -7,16 +7,7 @@ import { Breaks } from "../../system/breaks.ts";
 import { limitInlining } from "../../system/v8-limits.ts";
 import { type Block, Checker, emptyBlock, keyUses, type ScanOptions } from "../check/checker.ts";
 import { createScanResult, mergeScanResult, type ScanResult } from "../index/scan-result.ts";
-import {
-  blockBytes,
-  cachedBytes,
-  type Frame,
-  findTextStart,
-  type Lines,
-  type LongText,
-  readElements,
-  readFrames,
-} from "../input/frames.ts";
+import * as frames from "../input/frames.ts";
 import { type LineStart, readRange, ShrunkSourceError, type Source } from "../input/source.ts";
 import { maxTextBytes } from "../rules/file-rules.ts";
 import { PositionCounter } from "../rules/positions.ts";
@@ -50,7 +41,7 @@ export class Scan {
   }
 
   /** @throws ShrunkSourceError, or the reason of an aborted signal */
-  async scanFrame(frame: Frame): Promise<void> {
+  async scanFrame(frame: frames.Frame): Promise<void> {
     if (frame.kind === "lines") {
       const { parts } = this.result;
       let { count } = parts;
@@ -70,14 +61,14 @@ export class Scan {
     this.#line++;
   }
 
-  scanLines(lines: Lines): void {
+  scanLines(lines: frames.Lines): void {
     for (const _ of this.#scanPieces(lines));
   }
 
   /** Scans pieces that fit in the processor's cache. Frames are larger, so that V8 does not optimize their loops. */
-  *#scanPieces({ bytes, start, isLast }: Lines) {
+  *#scanPieces({ bytes, start, isLast }: frames.Lines) {
     for (let from = 0; from < bytes.length; ) {
-      const cut = from + cachedBytes < bytes.length ? bytes.indexOf(newline, from + cachedBytes) + 1 : 0;
+      const cut = from + frames.cachedBytes < bytes.length ? bytes.indexOf(newline, from + frames.cachedBytes) + 1 : 0;
       const end = cut > 0 ? cut : bytes.length;
       this.#scanPiece(bytes.subarray(from, end), start + from, isLast && end === bytes.length);
       from = end;
@@ -86,10 +77,10 @@ export class Scan {
   }
 
   #scanPiece(bytes: Buffer, start: number, isLast: boolean) {
-    withReader((reader) => this.#scanLines({ kind: "lines", bytes, start, isLast }, reader));
+    withReader((reader) => this.#checkLines({ kind: "lines", bytes, start, isLast }, reader));
   }
 
-  #scanLines({ bytes, start, isLast }: Lines, reader: JsonReader) {
+  #checkLines({ bytes, start, isLast }: frames.Lines, reader: JsonReader) {
     const isClean = isUtf8(bytes);
     reader.readLines(bytes.length > 0 && bytes.includes(byteOrderMark) ? blankOutByteOrderMarks(bytes) : bytes);
     const table = reader.viewTable();
@@ -135,10 +126,10 @@ export class Scan {
     this.#checker.addUnreadable(block, { start, end }, faultAt);
   }
 
-  async #scanLong(frame: LongText) {
+  async #scanLong(frame: frames.LongText) {
     const { start, end } = frame;
     const text = { start, end, line: this.#line };
-    if (end - start > blockBytes && (await scanArray(this.#source, text, this.#options))) return;
+    if (end - start > frames.blockBytes && (await scanArray(this.#source, text, this.#options))) return;
     if (end - start <= maxTextBytes) return await this.#scanWhole(frame);
     const block = { ...emptyBlock, start, positions: new PositionCounter({ ...text, bytes: emptyTable.bytes }) };
     if (!this.#isDocument) this.#reporterAt(block, 0)("line-too-long", undefined);
@@ -146,7 +137,7 @@ export class Scan {
     this.#checker.addUnreadable(block, { start: 0, end: 0 });
   }
 
-  async #scanWhole({ start, end, isLast }: LongText) {
+  async #scanWhole({ start, end, isLast }: frames.LongText) {
     const reader = new JsonReader(keyUses);
     const buffer = reader.reserve(end - start);
     if (this.#source.bytes.read(buffer, start) < buffer.length) throw new ShrunkSourceError();
@@ -186,7 +177,7 @@ export const scanSource = async (
   const { signal } = options;
   const scan = new Scan(source, options);
   if (bytes.size >= minOptimizedBytes) limitInlining();
-  for await (const frame of readFrames(bytes, { start: findTextStart(bytes), signal })) {
+  for await (const frame of frames.readFrames(bytes, { start: frames.findTextStart(bytes), signal })) {
     signal.throwIfAborted();
     await scan.scanFrame(frame);
     onRead(frame.kind === "lines" ? frame.start + frame.bytes.length : frame.end);
@@ -233,7 +224,7 @@ const scanArray = async (
   const firstLine = new PositionCounter({ bytes: head, start, line }).mark(bracket);
   const range = { start: start + bracket + 1, end, line: firstLine };
   let count = 0;
-  for await (const part of readElements(bytes, range, { reader, isTolerant: false, signal })) {
+  for await (const part of frames.readElements(bytes, range, { reader, isTolerant: false, signal })) {
     const { table, restAt, fault, isEnd, positions } = part;
     if (fault || !isUtf8(table.bytes.subarray(0, restAt))) return false;
     const block = { table, reader, start: part.start, positions };

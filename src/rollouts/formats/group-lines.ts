@@ -3,14 +3,7 @@
 import { hash } from "node:crypto";
 import { replaceLineEnds } from "../../json/json-bytes.ts";
 import type { Host } from "../../system/host.ts";
-import {
-  type Bytes,
-  type GroupKeyUse,
-  type OriginalLines,
-  type OriginalRecord,
-  type RawRecord,
-  readRange,
-} from "../input/source.ts";
+import * as sources from "../input/source.ts";
 import { openSpool, type Spool } from "../input/spool.ts";
 import { additionReasonOf, childrenOf, findSource, type Json, JsonWriter, memberOf } from "../messages/output-json.ts";
 import type { Value } from "../messages/value.ts";
@@ -148,14 +141,14 @@ export class GroupLines {
     throw invalidInput(refusal);
   }
 
-  async #writeGroup(group: ConvertedGroup, texts: Bytes) {
+  async #writeGroup(group: ConvertedGroup, texts: sources.Bytes) {
     group.rollouts.sort((a, b) => (a.index ?? 0) - (b.index ?? 0));
     // `!` is not JSON, so the group becomes invalid. The rollouts of a joined group are in another line.
     if (group.isBroken || group.rollouts.length === 0) return this.#writeText(group.isBroken ? "!\n" : "\n");
     this.#writeText(lineStart);
     for (const [at, trajectory] of group.rollouts.filter(({ length }) => length > 0).entries()) {
       if (at > 0) this.#writeText(",");
-      this.#pending.write(await readRange(texts, trajectory));
+      this.#pending.write(await sources.readRange(texts, trajectory));
     }
     this.#writeText(lineEnd(group));
   }
@@ -189,7 +182,7 @@ const isLastFinishDerived = (trajectory: Json | undefined) => {
 };
 
 /** @param keys names that `--group-by` could use instead */
-export const findKeyUse = (groups: readonly ConvertedGroup[], keys: readonly string[]): GroupKeyUse => {
+export const findKeyUse = (groups: readonly ConvertedGroup[], keys: readonly string[]): sources.GroupKeyUse => {
   const filesOf = ({ rollouts }: ConvertedGroup) => new Set(rollouts.map(({ file }) => file)).size;
   const lacksKey = ({ isKeyed, isBroken }: ConvertedGroup) => !isKeyed && !isBroken;
   return {
@@ -208,7 +201,13 @@ interface ConvertedFiles {
   readonly copies: readonly DroppedCopy[];
 }
 
-export const createLineOrigin = ({ files, format, converter, groups, copies }: ConvertedFiles): OriginalLines => {
+export const createLineOrigin = ({
+  files,
+  format,
+  converter,
+  groups,
+  copies,
+}: ConvertedFiles): sources.OriginalLines => {
   const rolloutsOf = (line: number) => groups[line - 1]?.rollouts ?? [];
   const reread = openRereader(format, converter);
   return {
@@ -238,7 +237,7 @@ export const createLineOrigin = ({ files, format, converter, groups, copies }: C
 
 /** Reads and converts the record of a rollout again. */
 type Reread = (written: WrittenRollout) => Promise<{
-  raw: RawRecord | undefined;
+  raw: sources.RawRecord | undefined;
   value: Value | undefined;
   rollout: Rollout | undefined;
 }>;
@@ -291,7 +290,7 @@ const listRecords = async (rollouts: readonly WrittenRollout[], reread: Reread) 
   const partKey = ({ file, record, span }: WrittenRollout) => `${file.position} ${record} ${span?.start ?? 0}`;
   const parts = new Map(rollouts.map((written) => [partKey(written), written]));
   const documents = new Set<string>();
-  const records: OriginalRecord[] = [];
+  const records: sources.OriginalRecord[] = [];
   const add = (file: string, line: number, bytes: Buffer) =>
     records.push({ file, line, bytes: replaceLineEnds(Buffer.from(bytes)) });
   for (const written of parts.values()) {

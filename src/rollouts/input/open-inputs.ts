@@ -12,15 +12,7 @@ import { isRemote, leadsTo, reportEmptyFolders, tryStat } from "./names.ts";
 import type { Remotes } from "./remote.ts";
 import type { RemoteAccess } from "./remote-file.ts";
 import { findContainer, findFormatError, sniffedBytes } from "./sniff.ts";
-import {
-  closeSources,
-  createCloser,
-  openDescriptorBytes,
-  openReopenedBytes,
-  ownHeadBytes,
-  readHead,
-  type Source,
-} from "./source.ts";
+import * as sourceFiles from "./source.ts";
 import { type SpoolOptions, spoolStream } from "./spool.ts";
 
 export interface OpenOptions extends SpoolOptions {
@@ -50,7 +42,7 @@ export const openInputs = async ({ files, remote, ...options }: OpenOptions) => 
   const remotes = remote && given.some(isRemote) ? new (await import("./remote.ts")).Remotes(remote) : undefined;
   const problems = new Problems();
   problems.inputs = files;
-  const sources: Source[] = [];
+  const sources: sourceFiles.Source[] = [];
   const emptyFiles: string[] = [];
   try {
     const { names, folders, repeated, skipped } = await expandNames(given, { problems, remotes });
@@ -70,7 +62,7 @@ export const openInputs = async ({ files, remote, ...options }: OpenOptions) => 
     for (const name of emptyFiles) folders.delete(name);
     return { sources, problems, folders, skipped: [...skipped, ...emptyFiles.map((file) => ({ file }))], repeated };
   } catch (thrown) {
-    await closeSources(sources);
+    await sourceFiles.closeSources(sources);
     throw thrown;
   } finally {
     remotes?.close();
@@ -114,17 +106,21 @@ const openFile = (name: string, { isReopened, takesContainers }: OpenInputOption
   try {
     const facts = fstatSync(descriptor, { bigint: true });
     const size = Number(facts.size);
-    const bytes = openDescriptorBytes({ descriptor, name, size });
-    const head = readHead(bytes, sniffedBytes);
+    const bytes = sourceFiles.openDescriptorBytes({ descriptor, name, size });
+    const head = sourceFiles.readHead(bytes, sniffedBytes);
     if (findDecompressor(head)) return undefined;
     checkHead(name, head, takesContainers);
     // The cached head is short, so most reads notice changes of the file.
-    if (isReopened) return { name, bytes: openReopenedBytes({ name, size, head: head.subarray(0, ownHeadBytes) }) };
+    if (isReopened)
+      return {
+        name,
+        bytes: sourceFiles.openReopenedBytes({ name, size, head: head.subarray(0, sourceFiles.ownHeadBytes) }),
+      };
     isInUse = true;
     let last = facts;
     return {
       name,
-      bytes: { ...bytes, close: createCloser(descriptor) },
+      bytes: { ...bytes, close: sourceFiles.createCloser(descriptor) },
       async touched() {
         const before = last;
         last = fstatSync(descriptor, { bigint: true });
@@ -140,7 +136,7 @@ const openFile = (name: string, { isReopened, takesContainers }: OpenInputOption
 const openStream = async (name: string, stream: Readable, options: SpoolOptions) => {
   const bytes = await spoolStream(stream, options);
   try {
-    checkHead(name, readHead(bytes, sniffedBytes), options.takesContainers);
+    checkHead(name, sourceFiles.readHead(bytes, sniffedBytes), options.takesContainers);
   } catch (thrown) {
     await bytes.close();
     throw thrown;

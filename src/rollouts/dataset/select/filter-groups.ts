@@ -60,53 +60,64 @@ export interface FilterOptions {
   rewardsOf?: ((group: number) => readonly number[] | undefined) | undefined;
 }
 
-/** The returned function expects a valid group, and returns indexes and a count. @throws Failure `invalid-filter` */
-export const openFilter = (dataset: IndexedGroups, { where, pass, signal, rewardsOf }: FilterOptions) => {
-  const isTrue = parseFilter(where);
+/** Finds what an expression reads of a group, by the names in the expression. */
+const findNeeds = (where: string) => {
   const isNamed = (name: string) => new RegExp(`\\b${name}\\b`).test(where);
   const members = ["reward", ...Object.keys(fieldDefaults).filter(isNamed)];
-  const needsFinish = isNamed("truncated") || isNamed("finish_reason");
+  const finish = isNamed("truncated") || isNamed("finish_reason");
   const steps = stepNames.filter(isNamed);
   if (steps.length > 0) members.push(...steps, "metadata", ...stepHolders);
-  if (isNamed("messages") || needsFinish) members.push("messages_and_choices");
-  const needsExceptions = isNamed("exceptions");
-  const needsGroup = needsExceptions || steps.length > 0;
-  const parse = isNamed("trajectory") ? parseObject : (value: JsonValue) => pickMembers(value, members);
+  if (isNamed("messages") || finish) members.push("messages_and_choices");
+  const [exceptions, whole] = [isNamed("exceptions"), isNamed("trajectory")];
+  const facts = counts.some(({ name }) => isNamed(name));
+  const onlyRewards = members.length === 1 && !exceptions && !facts && !whole;
+  return { members, finish, steps, exceptions, whole, facts, onlyRewards };
+};
+
+const openGroupReader = (dataset: IndexedGroups, { where, rewardsOf }: FilterOptions) => {
+  const needs = findNeeds(where);
+  const { steps } = needs;
+  const parse = needs.whole ? parseObject : (value: JsonValue) => pickMembers(value, needs.members);
   const window = new ReadWindow();
-  const needsFacts = counts.some(({ name }) => isNamed(name));
-  const isAboutRewards = members.length === 1 && !needsExceptions && !needsFacts && !isNamed("trajectory");
-  const readGroup = async (group: number) => {
-    const known = isAboutRewards ? rewardsOf?.(group) : undefined;
+  return async (group: number) => {
+    const known = needs.onlyRewards ? rewardsOf?.(group) : undefined;
     if (known) return { trajectories: known.map((reward) => ({ reward })), exceptions: 0 };
-    const measure = needsFacts ? (await import("../../check/measure.ts")).measureTrajectory : undefined;
+    const measure = needs.facts ? (await import("../../check/measure.ts")).measureTrajectory : undefined;
     const trajectories: JsonObject[] = [];
     const facts: JsonObject[] = [];
     let exceptions = 0;
     let holder: JsonObject | undefined;
     for (const groupPart of listParts(dataset, group)) {
       const bytes = await window.readPart(groupPart);
-      const derived = needsFinish ? listDerivedFinishes(groupPart) : [];
+      const derived = needs.finish ? listDerivedFinishes(groupPart) : [];
       for (const [at, value] of listTrajectories(bytes, groupPart.part).entries()) {
         const trajectory = parse(value);
         trajectories.push(trajectory);
-        const finish = needsFinish ? readFinish(trajectory, derived[at] === true) : {};
+        const finish = needs.finish ? readFinish(trajectory, derived[at] === true) : {};
         facts.push({ ...measure?.(value), ...finish });
       }
-      const root = needsGroup && groupPart.part.kind === "group" ? readRoot(bytes) : undefined;
-      if (needsExceptions && root) exceptions = elementsOf(memberAt(root, "exceptions")).length;
+      if (groupPart.part.kind !== "group" || !(needs.exceptions || steps.length > 0)) continue;
+      const root = readRoot(bytes);
+      if (needs.exceptions && root) exceptions = elementsOf(memberAt(root, "exceptions")).length;
       if (root && steps.length > 0) holder = pickMembers(root, [...steps, ...stepHolders]);
     }
     return { trajectories, facts, exceptions, holder };
   };
+};
+
+/** The returned function expects a valid group, and returns indexes and a count. @throws Failure `invalid-filter` */
+export const openFilter = (dataset: IndexedGroups, options: FilterOptions) => {
+  const { where, pass, signal } = options;
+  const isTrue = parseFilter(where);
+  const readGroup = openGroupReader(dataset, options);
   return async (group: number) => {
     const members = await readGroup(group);
-    const { trajectories } = members;
     const locate = () => toFileLine(locateGroup(dataset, group));
     let result: ReturnType<typeof filterTrajectories> = { wanted: [], absent: 0 };
     const evaluate = () => {
       result = filterTrajectories(isTrue, { group, ...members, pass, locate });
     };
-    const limitMs = maxEvaluationMs + trajectories.length;
+    const limitMs = maxEvaluationMs + members.trajectories.length;
     if (!canBeSlow.test(where)) evaluate();
     else if (!(await runBounded(evaluate, limitMs, signal))) throw slowFilter(where, limitMs, locate());
     return result;

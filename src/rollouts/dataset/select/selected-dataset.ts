@@ -13,7 +13,7 @@ import type { RuleCount } from "../../rules/problems.ts";
 import { reportCopies } from "../dataset-problems.ts";
 import { ReadWindow, recheckBytes } from "../group-bytes.ts";
 import { getPart, type IndexedGroups, locateGroup, mapProblemsToRecords, openPartLocator } from "../locate.ts";
-import { type CheckOptions, checkGroups, type Dataset, openScan, type Selection } from "../read-dataset.ts";
+import { checkGroups, type Dataset, openScan, type Selection, type SourceOptions } from "../read-dataset.ts";
 import { selectGroups } from "./select-groups.ts";
 
 /** True for a problem that the check of the kept groups does not find again. */
@@ -24,7 +24,7 @@ const isOfInput = ({ rule, severity }: Pick<RuleCount, "rule" | "severity">) =>
 export const selectDataset = async (
   dataset: Dataset,
   selection: Selection,
-  options: CheckOptions,
+  options: SourceOptions,
 ): Promise<Dataset> => {
   const { signal } = options.host;
   const { kept, subsets, filteredOut, lacking } = await selectGroups(dataset, selection, signal);
@@ -62,7 +62,7 @@ interface KeptGroups {
 }
 
 /** Copies the index of the kept groups. Checks only parts with warnings again. */
-const viewGroups = async (dataset: Dataset, { kept, subsets }: KeptGroups, options: CheckOptions) => {
+const viewGroups = async (dataset: Dataset, { kept, subsets }: KeptGroups, options: SourceOptions) => {
   const whole = dataset.groups;
   const { view, results, addPart } = openView(dataset, kept, options);
   const breaks = new Breaks(options.host.signal);
@@ -90,7 +90,7 @@ const viewGroups = async (dataset: Dataset, { kept, subsets }: KeptGroups, optio
 };
 
 /** Opens a view without groups of the sources that have kept groups. `addPart` copies a part. */
-const openView = (dataset: Dataset, kept: readonly number[], options: CheckOptions) => {
+const openView = (dataset: Dataset, kept: readonly number[], options: SourceOptions) => {
   const { groups, scan: whole } = dataset;
   const { columns, facts, digests } = whole.parts;
   const used = new Set<number>();
