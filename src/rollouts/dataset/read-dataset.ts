@@ -188,7 +188,7 @@ const forgetDerivedFinishes = async (read: IndexedGroups, breaks: Breaks) => {
   }
 };
 
-/** Scans and groups all sources. @param checkSplit called after each read, so that a missing split ends the run early */
+/** Scans and groups all sources. */
 const scanSources = async (
   { sources, scan, groups }: IndexedGroups,
   options: SourceOptions,
