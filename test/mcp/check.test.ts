@@ -72,7 +72,7 @@ describe("the tool check", () => {
       const { text } = await call(tool, given);
       expect(text).not.toMatch(/Ignore all|x\.example|Send it/);
       expect(text).toMatch(/"(train\/)?ok"/);
-      expect(text.match(/"\[text omitted\] \d+":/g)?.length).toBeGreaterThanOrEqual(2);
+      expect(text.match(/"\[text omitted\](?: \d+":|")/g)?.length).toBeGreaterThanOrEqual(2);
     }
   });
 

@@ -31,7 +31,7 @@ export const printComparePage = async (screen: Screen, document: CompareDocument
     },
     {
       title: "Metrics",
-      lines: Object.entries(metrics ?? {}).map(([label, metric]) => ({ label, text: formatChange(metric) })),
+      lines: (metrics ?? []).map((metric) => ({ label: metric.name, text: formatChange(metric) })),
     },
     {
       title: "Last finish reasons",

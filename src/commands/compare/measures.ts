@@ -4,17 +4,17 @@ import type { KeyColumn } from "../../output/views.ts";
 import { formatForDisplay } from "../../text/decimal.ts";
 import type { CompareDocument } from "./output.ts";
 
-type Named<Compared> = Compared & { readonly name: string };
-type Measure = Named<Omit<CompareDocument["pass"][number], "k" | "pairs" | "all"> & { readonly pairs: number | null }>;
+type Measure = Omit<CompareDocument["pass"][number], "k" | "pairs" | "all"> &
+  Readonly<{ name: string; pairs: number | null }>;
 /** A measure of at least one pair. */
-export type ChangedMeasure = Named<NonNullable<CompareDocument["metrics"]>[string]>;
+export type ChangedMeasure = NonNullable<CompareDocument["metrics"]>[number];
 
 type Measures = Pick<CompareDocument, "reward" | "pass" | "metrics">;
 
 export const listMeasures = ({ reward, pass, metrics }: Measures): readonly Measure[] => [
   ...(reward ? [{ name: "reward", ...reward }] : []),
   ...pass.map(({ k, all: _, ...compared }) => ({ name: `pass@${k}`, ...compared })),
-  ...Object.entries(metrics ?? {}).map(([name, compared]) => ({ name, ...compared })),
+  ...(metrics ?? []),
 ];
 
 /** The exceptions of all groups, paired or not. */

@@ -88,7 +88,7 @@ const compare = s.object({
   ),
   metrics: s.describe(
     "null if no pair has a metric in both inputs",
-    s.nullable(s.named(s.object({ pairs: s.count, ...difference }))),
+    s.nullable(s.list(s.object({ name: s.text, pairs: s.count, ...difference }))),
   ),
   finish_reasons: s.describe(
     "shares of the trajectories, in which each pair weighs the same; null without pairs",

@@ -85,11 +85,11 @@ const listDivisions = ({ divisions, reward }: CompareDocument) =>
   });
 
 const listMetrics = ({ metrics }: CompareDocument): readonly Line[] =>
-  Object.entries(metrics ?? {})
-    .filter(([, metric]) => isClear(metric))
-    .sort(([, x], [, y]) => measureDistance(y.ci95) - measureDistance(x.ci95))
+  (metrics ?? [])
+    .filter(isClear)
+    .sort((x, y) => measureDistance(y.ci95) - measureDistance(x.ci95))
     .slice(0, maxLinesOfEach)
-    .map(([name, { a, b }]) => ({ label: "metric", text: `${name}: ${formatArrow(a, b)}` }));
+    .map(({ name, a, b }) => ({ label: "metric", text: `${name}: ${formatArrow(a, b)}` }));
 
 const listSettings = ({ settings }: CompareDocument): readonly Line[] =>
   settings

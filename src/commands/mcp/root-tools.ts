@@ -60,14 +60,14 @@ export const toCheckDocument = (read: Read) => {
 
 export const toStatsDocument = (read: Read) => {
   const { by, notes, warnings: _, ...stats }: Partial<StatsDocument> = parsePrinted(read);
-  const slices = by?.map(({ value, ...slice }) => ({ value: hideText(value, read), ...hideNames(slice) }));
-  return { ...hideNames(stats), by: slices, notes: nameFilesIn(notes, read), problems: redactErrors(read) };
+  const slices = by?.map(({ value, ...slice }) => ({ value: hideText(value, read), ...hideSliceNames(slice) }));
+  return { ...hideSliceNames(stats), by: slices, notes: nameFilesIn(notes, read), problems: redactErrors(read) };
 };
 
 export const toCompareDocument = (read: Read) => {
   const {
     changed,
-    finish_reasons,
+    metrics,
     divisions,
     settings,
     notes,
@@ -78,7 +78,8 @@ export const toCompareDocument = (read: Read) => {
     return { ...pair, at_a: nameFile(at_a, read), at_b: nameFile(at_b, read) };
   });
   return {
-    ...hideNames({ ...compared, finish_reasons }),
+    ...hideNames(compared),
+    metrics: metrics?.map(hideName) ?? metrics,
     divisions: divisions?.map((division) => ({ ...division, value: hideSentence(division.value) })),
     settings: settings?.map(({ name, a, b }) => ({ name: hideSentence(name), a: hideSentence(a), b: hideSentence(b) })),
     changed: pairs,
@@ -131,15 +132,15 @@ const hideKeys = <Value>(values: Readonly<Record<string, Value>> | null | undefi
 
 type Names = readonly { readonly name: string | null }[];
 
-const hideNames = <
-  Slice extends Partial<
-    Readonly<Record<"finish_reasons" | "tools", Names | null | undefined> & { metrics: object | null }>
-  >,
->(
-  slice: Slice,
-) => ({
-  ...slice,
-  finish_reasons: slice.finish_reasons?.map(hideName) ?? slice.finish_reasons,
-  tools: slice.tools?.map(hideName) ?? slice.tools,
-  metrics: slice.metrics && hideKeys({ ...slice.metrics }),
+type Named = Readonly<{ finish_reasons?: Names | null | undefined; tools?: Names | null | undefined }>;
+
+const hideNames = <Document extends Named>(document: Document) => ({
+  ...document,
+  finish_reasons: document.finish_reasons?.map(hideName) ?? document.finish_reasons,
+  tools: document.tools?.map(hideName) ?? document.tools,
+});
+
+const hideSliceNames = ({ metrics, ...slice }: Named & Pick<Partial<StatsDocument>, "metrics">) => ({
+  ...hideNames(slice),
+  metrics: hideKeys(metrics),
 });

@@ -171,13 +171,13 @@ const compareMetrics = async ({ a, b }: Sides, pairs: readonly Pair[], breaks: B
       own.add({ a: inA.meanOf(at), b: inB.meanOf(other) });
     }
   }
-  const compared: (readonly [string, NonNullable<ReturnType<PairedValues["describe"]>>])[] = [];
+  const compared: ({ readonly name: string } & NonNullable<ReturnType<PairedValues["describe"]>>)[] = [];
   for (const name of await sortWithBreaks([...valuesByName.keys()], (x, y) => (x < y ? -1 : 1), breaks)) {
     if (breaks.isDue()) await breaks.take();
     const difference = valuesByName.get(name)?.describe();
-    if (difference) compared.push([name, difference]);
+    if (difference) compared.push({ name, ...difference });
   }
-  return compared.length === 0 ? null : Object.fromEntries(compared);
+  return compared.length === 0 ? null : compared;
 };
 
 /** The positions of names in lists, which trajectories of a shape share. */
