@@ -3,20 +3,13 @@ import * as raw from "../json/raw-json.ts";
 import { pluralize } from "../text/sentences.ts";
 import { printPage } from "./page.ts";
 import type { Screen } from "./screen.ts";
-import {
-  type Column,
-  isJsonFormat,
-  type KeyColumn,
-  type ListView,
-  type ShownColumn,
-  type WireObjects,
-} from "./views.ts";
+import * as views from "./views.ts";
 import * as wires from "./wire.ts";
 
-export const printList = async <Row>(screen: Screen, view: ListView<Row>) => {
+export const printList = async <Row>(screen: Screen, view: views.ListView<Row>) => {
   const { format, cleaner, width } = screen;
   const { columns, rows, wire } = view;
-  if (isJsonFormat(format)) return await screen.print(formatWire(screen, wire, columns), "json");
+  if (views.isJsonFormat(format)) return await screen.print(formatWire(screen, wire, columns), "json");
   const shown = selectColumns(screen, view);
   if (format !== "table") return await screen.print(formatLines(screen, shown, rows), "lines");
   const { drawTable } = await import("./text-table.ts");
@@ -29,13 +22,13 @@ export const printList = async <Row>(screen: Screen, view: ListView<Row>) => {
   screen.notice(`omitted ${count} to fit ${width} terminal columns: ${omitted.join(", ")} (choose with --fields)`);
 };
 
-const selectColumns = <Row>({ fields }: Screen, { columns, wire }: ListView<Row>): ShownColumn<Row>[] => {
+const selectColumns = <Row>({ fields }: Screen, { columns, wire }: views.ListView<Row>): views.ShownColumn<Row>[] => {
   const { shown: objects, all } = wires.openWire(wire);
   const spell = (position: number, name: string, format = wires.formatValues) => {
     const values = objects[position] && wires.findValues(objects[position], name);
     return values && format(values);
   };
-  const toShown = (column: Column<Row>): ShownColumn<Row> => {
+  const toShown = (column: views.Column<Row>): views.ShownColumn<Row> => {
     const { name, heading = name, path = name, isFreeForm } = column;
     const format = isFreeForm ? wires.formatValuesAsJson : undefined;
     const text = (row: Row, at: number) => {
@@ -57,10 +50,10 @@ const selectColumns = <Row>({ fields }: Screen, { columns, wire }: ListView<Row>
   });
 };
 
-export const readValue = <Row>({ name, value }: Column<Row>, row: Row): unknown =>
+export const readValue = <Row>({ name, value }: views.Column<Row>, row: Row): unknown =>
   value ? value(row) : Reflect.get(Object(row), name);
 
-export const formatCell = <Row>(column: Column<Row>, row: Row, spelled: () => string) =>
+export const formatCell = <Row>(column: views.Column<Row>, row: Row, spelled: () => string) =>
   column.cell ? (column.cell(row, spelled) ?? "") : formatPlainValue(readValue(column, row), ", ");
 
 /** Formats objects as JSON, because `String` would call a `toString` in the data. */
@@ -70,7 +63,11 @@ export const formatPlainValue = (value: unknown, separator = ";"): string => {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 };
 
-function* formatLines<Row>({ format, options, cleaner }: Screen, columns: ShownColumn<Row>[], rows: readonly Row[]) {
+function* formatLines<Row>(
+  { format, options, cleaner }: Screen,
+  columns: views.ShownColumn<Row>[],
+  rows: readonly Row[],
+) {
   const isCsv = format === "csv";
   const quote = (text: string) => (/[",\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
   const toLine = (cells: readonly string[]) =>
@@ -87,12 +84,12 @@ export const printDocument = <Document>(screen: Screen, document: Document, memb
 export const printObjects = async <Member extends string, Document extends Readonly<Record<Member, readonly object[]>>>(
   screen: Screen,
   document: Document,
-  { member, columns }: { member: Member; columns: readonly KeyColumn<Document[Member][number]>[] },
+  { member, columns }: { member: Member; columns: readonly views.KeyColumn<Document[Member][number]>[] },
 ) => await printList(screen, { columns, rows: document[member], wire: { document: raw.toRawJson(document), member } });
 
 function* formatWire(
   { format, fields, host, options, resultNotes }: Screen,
-  wire: WireObjects,
+  wire: views.WireObjects,
   columns: readonly wires.NamedColumn[] = [],
 ) {
   const { document, container, isList, all, shown } = wires.openWire(wire);

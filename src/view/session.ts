@@ -27,17 +27,9 @@ export type ViewSession = Awaited<ReturnType<typeof openSession>>;
 /** @throws the signal's reason */
 export const openSession = async (input: ViewInput, signal: AbortSignal) => {
   const { dataset, inputOptions, notes, pass } = input;
-  const { problems } = dataset;
   const { count } = dataset.groups;
   const groups = await listGroupFacts(dataset, signal);
-  const findSubject = openSubjects(dataset);
-  const findings = problems.sorted().map((problem) => toFinding(problem, findSubject(problem)));
-  const rules = new Map<number | null, string[]>();
-  for (const { group, rule } of findings) {
-    const own = rules.get(group) ?? [];
-    if (own.push(rule) === 1) rules.set(group, own);
-  }
-  for (const facts of groups) facts.rules = rules.get(facts.group) ?? none;
+  const findings = listFindings(dataset, groups);
   const searches = openSearches(dataset, groups, pass);
   const facts = summarizeDataset(dataset, groups);
   let charts: ReturnType<typeof openCharts> | undefined;
@@ -47,27 +39,18 @@ export const openSession = async (input: ViewInput, signal: AbortSignal) => {
   const store: GroupReader<GroupFacts> = {
     count,
     groups,
-    findings: { findings, counts: problems.counts },
+    findings: { findings, counts: dataset.problems.counts },
     state: () => ({ progress: { phase: "read", done: count, of: count }, summary }),
     charts: (selected) => {
       charts ??= openCharts(groups, facts.scale);
       return charts(selected);
     },
     reading: async () => {
-      reading ??= (await chooseReading(dataset, pass, signal)).map(({ trajectories, ...list }) => ({
-        ...list,
-        trajectories: trajectories.map((read) => ({
-          ...read,
-          prompt: readPromptAndKey(dataset, read.group, inputOptions.groupBy).prompt,
-        })),
-      }));
+      reading ??= await listReading(input, signal);
       return reading;
     },
     search: searches.search,
-    readRow: async (facts) => ({
-      ...facts,
-      ...readPromptAndKey(dataset, facts.group, inputOptions.groupBy),
-    }),
+    readRow: async (facts) => ({ ...facts, ...readPromptAndKey(dataset, facts.group, inputOptions.groupBy) }),
     readContent: async (group) => ({
       ...(await readGroupContent(input, group)),
       findings: findings.filter((finding) => finding.group === group),
@@ -84,6 +67,27 @@ export const openSession = async (input: ViewInput, signal: AbortSignal) => {
       await dataset.close();
     },
   };
+};
+
+/** Also sets the rules of each group. */
+const listFindings = (dataset: Dataset, groups: readonly GroupFacts[]) => {
+  const findSubject = openSubjects(dataset);
+  const findings = dataset.problems.sorted().map((problem) => toFinding(problem, findSubject(problem)));
+  const rules = new Map<number | null, string[]>();
+  for (const { group, rule } of findings) {
+    const own = rules.get(group) ?? [];
+    if (own.push(rule) === 1) rules.set(group, own);
+  }
+  for (const facts of groups) facts.rules = rules.get(facts.group) ?? none;
+  return findings;
+};
+
+/** Adds the prompt of each trajectory to the reading list. */
+const listReading = async ({ dataset, inputOptions: { groupBy }, pass }: ViewInput, signal: AbortSignal) => {
+  const promptOf = (group: number) => readPromptAndKey(dataset, group, groupBy).prompt;
+  return (await chooseReading(dataset, pass, signal)).map(({ trajectories, ...list }): ReadingList => {
+    return { ...list, trajectories: trajectories.map((read) => ({ ...read, prompt: promptOf(read.group) })) };
+  });
 };
 
 const listGroupFacts = async (dataset: Dataset, signal: AbortSignal) => {
