@@ -9,7 +9,7 @@ import type { Command, Program } from "./command.ts";
 import * as commands from "./command.ts";
 import type { GlobalValues } from "./globals.ts";
 import { camelCase, type OptionKinds } from "./kinds.ts";
-import { createParser, type Findings } from "./parser.ts";
+import { createParser, type ParseState } from "./parser.ts";
 
 export type ParsedArgv = Awaited<ReturnType<typeof parseArgv>>;
 
@@ -24,11 +24,11 @@ const joinSortWords = (argv: readonly string[]) =>
 export const parseArgv = async (program: Program, words: readonly string[]) => {
   const argv = joinSortWords(words);
   const root = await loadTreeFor(program, findNoun(program.root, argv));
-  const findings: Findings = { given: new Map(), invalidValues: [], hasHelpWord: argv.includes("help") };
-  const { given, invalidValues } = findings;
-  const rootParser = createParser(root, findings);
+  const state: ParseState = { given: new Map(), invalidValues: [], hasHelpWord: argv.includes("help") };
+  const { given, invalidValues } = state;
+  const rootParser = createParser(root, state);
   catchParserError(() => rootParser.parse(argv, { from: "user" }));
-  const { command = root, parser = rootParser, operands = [], error } = findings.last ?? {};
+  const { command = root, parser = rootParser, operands = [], error } = state.last ?? {};
   const help = given.has("help") ? "full" : given.has("h") || argv.length === 0 ? "short" : undefined;
   const globals = rootParser.opts<GlobalValues>();
   return { root, command, parser, operands, given, globals, invalidValues, help, error };

@@ -5,8 +5,8 @@ import type { Command } from "./command.ts";
 import * as commands from "./command.ts";
 import { camelCase, type OptionKind } from "./kinds.ts";
 
-/** Facts that the parsers of one command line share. */
-export interface Findings {
+/** Facts that the parsers of one command line share, and set while they parse. */
+export interface ParseState {
   /** Words of options, by name without dashes. */
   readonly given: Map<string, readonly string[]>;
   /** Errors of values. An error is printed as all options of the command line require. */
@@ -25,10 +25,10 @@ interface LastParser {
 }
 
 /** @param owner the parser of the command, if the parser to create is its `help` */
-export const createParser = (command: Command, findings: Findings, owner?: Parser): Parser => {
+export const createParser = (command: Command, state: ParseState, owner?: Parser): Parser => {
   const parser = new Parser(owner ? "help" : commands.lastWord(command) || "rollcall");
   const end = (error?: CommanderError) => {
-    findings.last = { command, parser: owner ?? parser, operands: parser.args, error };
+    state.last = { command, parser: owner ?? parser, operands: parser.args, error };
     if (error) throw error;
   };
   parser
@@ -39,23 +39,23 @@ export const createParser = (command: Command, findings: Findings, owner?: Parse
     .showSuggestionAfterError(false)
     .helpOption(false)
     .helpCommand(false);
-  for (const [name, kind] of Object.entries(command.options)) addOption(parser, findings, name, kind);
+  for (const [name, kind] of Object.entries(command.options)) addOption(parser, state, name, kind);
   for (const [name, kind] of Object.entries(command.args)) {
     const argument = new Argument(commands.formatArgument(name, kind), kind.about).default(kind.initial);
     if (kind.choices) argument.choices(kind.choices);
-    parser.addArgument(argument.argParser(createValueParser(`<${name}>`, kind, findings)));
+    parser.addArgument(argument.argParser(createValueParser(`<${name}>`, kind, state)));
   }
-  for (const child of command.subcommands) parser.addCommand(createParser(child, findings));
-  if (findings.hasHelpWord && !owner && command.subcommands.length > 0) {
-    const help = createParser(command, findings, parser);
+  for (const child of command.subcommands) parser.addCommand(createParser(child, state));
+  if (state.hasHelpWord && !owner && command.subcommands.length > 0) {
+    const help = createParser(command, state, parser);
     parser.addCommand(help).hook("preSubcommand", (_, child) => {
-      if (child === help) findings.given.set("help", []);
+      if (child === help) state.given.set("help", []);
     });
   }
   return command.run ? parser.action(() => end()) : parser;
 };
 
-const addOption = (parser: Parser, findings: Findings, name: string, kind: OptionKind<unknown>) => {
+const addOption = (parser: Parser, state: ParseState, name: string, kind: OptionKind<unknown>) => {
   const option = new Option(commands.formatFlags(name, kind), kind.about)
     .default(kind.initial, kind.default)
     .conflicts(Object.keys(kind.conflicts ?? {}).map(camelCase));
@@ -65,9 +65,9 @@ const addOption = (parser: Parser, findings: Findings, name: string, kind: Optio
   else {
     // For example, `--no-ledger` has a value of its own, because it conflicts with `--ledger`.
     option.negate = false;
-    option.argParser(createValueParser(`--${name}`, kind, findings));
+    option.argParser(createValueParser(`--${name}`, kind, state));
   }
-  const { given } = findings;
+  const { given } = state;
   if (name === "help") {
     // `-h` prints less than `--help`.
     delete option.short;
@@ -79,7 +79,7 @@ const addOption = (parser: Parser, findings: Findings, name: string, kind: Optio
 };
 
 const createValueParser =
-  (name: string, { parse, repeatable }: OptionKind<unknown>, { invalidValues }: Findings) =>
+  (name: string, { parse, repeatable }: OptionKind<unknown>, { invalidValues }: ParseState) =>
   (word: string, previous: unknown) => {
     try {
       // The word after an option without its value.

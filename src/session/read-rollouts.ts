@@ -37,14 +37,14 @@ type ReadNeeds = Partial<
 
 /** Reads rollouts, closes them at the end of the run, and prints notes about them. */
 export const readRollouts = async (context: Context, typed: InputOptions, needs: ReadNeeds) => {
-  const dataset = await readInputs(context, typed, needs);
+  const dataset = await openRollouts(context, typed, needs);
   closeDatasetAtEnd(context, dataset);
   printInputNotes(context, dataset, typed, needs.subject);
   return dataset;
 };
 
 /** The caller closes the dataset. */
-export const readInputs = async (
+export const openRollouts = async (
   context: Context,
   typed: InputOptions,
   { settings: given, label, subject, needsAnswer, onFetched, ...needs }: ReadNeeds,

@@ -10,7 +10,7 @@ import { readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import { checkReportFiles } from "../../session/output-files.ts";
 import { printWarnings } from "../../session/print-problems.ts";
-import { readInputs, readRollouts } from "../../session/read-rollouts.ts";
+import { openRollouts, readRollouts } from "../../session/read-rollouts.ts";
 import { roundForDisplay } from "../../text/decimal.ts";
 import type { CheckOptions } from "./command.ts";
 import type { CheckDocument } from "./output.ts";
@@ -36,7 +36,7 @@ export const check = async (context: Context, typed: CheckOptions) => {
   const dataset = await readRollouts(context, typed, own).catch(reportFailure);
   if (against.length > 0) {
     const whole = { file: against, where: undefined, best: undefined, sample: undefined, shard: undefined };
-    const otherSplit = await readInputs(context, { ...typed, ...whole }, needs).catch(reportFailure);
+    const otherSplit = await openRollouts(context, { ...typed, ...whole }, needs).catch(reportFailure);
     await reportSplitLeaks(dataset, otherSplit, host.signal).finally(otherSplit.close);
   }
   const metrics = await computeMetrics(dataset, dataset.split, host.signal);

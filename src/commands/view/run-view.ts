@@ -8,7 +8,7 @@ import { combineModes } from "../../rollouts/input/source.ts";
 import { readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import { listSkippedFiles, printSkippedFiles } from "../../session/print-problems.ts";
-import { closeDatasetAtEnd, printInputNotes, readInputs } from "../../session/read-rollouts.ts";
+import { closeDatasetAtEnd, openRollouts, printInputNotes } from "../../session/read-rollouts.ts";
 import { conflictingOptions } from "../../system/failures.ts";
 import { requireOutputFile, saveOutput } from "../../system/files.ts";
 import { waitForAbort } from "../../system/host.ts";
@@ -122,7 +122,7 @@ const openInput = async (context: Context, typed: ViewOptions, onRead: OnRead): 
     const hasChanged = createChangeDetector(files, context.host);
     const shown = { measures, onProgress: onRead, onFetched: onRead };
     const needs = { settings, split: settings.get("split"), continuesAfterErrors: true, ...shown };
-    const dataset = await readInputs(context, typed, needs);
+    const dataset = await openRollouts(context, typed, needs);
     const notes = printInputNotes(context, dataset, typed);
     await printSkippedFiles(context, dataset);
     return { dataset, notes, pass: typed.pass, runs, inputOptions: toShownOptions(typed), hasChanged };
@@ -136,7 +136,7 @@ const openRuns = (context: Context, typed: ViewOptions) => async () => {
     // Each input would be sampled and divided without the other, which would break pairs.
     const one = { ...typed, file: [file], sample: undefined, shard: undefined };
     const needs = { subject: file, measures: { hasPrompts: true, hasTasks: true }, continuesAfterErrors: true };
-    datasets.push(context.closeAtEnd(await readInputs(context, one, needs)));
+    datasets.push(context.closeAtEnd(await openRollouts(context, one, needs)));
   }
   return datasets;
 };
