@@ -72,7 +72,7 @@ describe("the numbers of the page", () => {
   });
 
   it("divide groups with several steps, by the first column of steps that the input has", async () => {
-    const mixed = JSON.parse(stepGroup(1, [1, 0]));
+    const mixed = JSON.parse(stepGroup(1, [1, 0], { failures: 1 }));
     mixed.trajectories[0].metadata = { global_step: 3, epoch: 1 };
     mixed.trajectories[1].metadata = { global_step: 4, epoch: 1 };
     const inInfo = stepGroup(4, [0, 1], { members: { info: { global_step: 4 } } });
@@ -84,7 +84,7 @@ describe("the numbers of the page", () => {
     expect((await whenRead(page)).summary?.stepName).toBe("global_step");
     const { series } = await chartsOf(page);
     expect(series[0]?.values.map(({ value, all }) => [value, all.groups, all.mean, all.failures])).toEqual([
-      ["3", 1, 1, 0],
+      ["3", 1, 1, 1],
       ["4", 2, 1 / 3, 0],
       ["5", 2, 1, 1],
       [null, 1, 0.75, 0],
