@@ -241,11 +241,15 @@ const reportDuplicates = async (dataset: IndexedGroups, breaks: Breaks) => {
   const { groups, scan } = dataset;
   const { parts } = scan;
   const originals = new Map<string, () => Promise<string>>();
+  const repeated = findRepeatedNumbers(parts.columns.fingerprint);
+  const cursor = { part: 0, row: 0 };
   let [duplicates, bytesRead] = [0, 0];
-  for (const [part, suspects] of await findSuspects(parts, breaks)) {
-    const group = groups.groupOf(part);
-    if (!groups.isValid(group)) continue;
+  while (repeated.size > 0 && cursor.part < parts.count) {
+    const suspects = nextSuspects(parts, repeated, cursor);
     await breaks.take();
+    const part = cursor.part - 1;
+    const group = groups.groupOf(part);
+    if (suspects.length === 0 || !groups.isValid(group)) continue;
     bytesRead += parts.columns.length.at(part);
     if (bytesRead > maxRereadBytes) return;
     const groupPart = getPart(dataset, part);
@@ -302,19 +306,23 @@ export const reportCopies = async (dataset: IndexedGroups, breaks: Breaks) => {
   }
 };
 
-/** Returns the indexes of trajectories with a repeated fingerprint, by part. V8 would compile a generator for 10 ms. */
-const findSuspects = async ({ columns: { fingerprint, trajectories }, count }: Parts, breaks: Breaks) => {
-  const repeated = findRepeatedNumbers(fingerprint);
-  const suspects = new Map<number, number[]>();
-  for (let part = 0, row = 0; part < count && repeated.size > 0; part++) {
-    if (breaks.isDue()) await breaks.take();
-    const first = row;
-    for (const end = first + trajectories.at(part); row < end; row++) {
-      if (!repeated.has(fingerprint.at(row))) continue;
-      const known = suspects.get(part);
-      if (known) known.push(row - first);
-      else suspects.set(part, [row - first]);
-    }
+const maxPartsAtOnce = 2 ** 16;
+
+/**
+ * Returns the indexes of trajectories with a repeated fingerprint in the next part that has some, and moves the cursor
+ * behind this part. Returns none after many parts without.
+ */
+const nextSuspects = (
+  { columns: { fingerprint, trajectories }, count }: Parts,
+  repeated: ReadonlySet<number>,
+  cursor: { part: number; row: number },
+) => {
+  const suspects: number[] = [];
+  const end = Math.min(count, cursor.part + maxPartsAtOnce);
+  while (cursor.part < end && suspects.length === 0) {
+    const first = cursor.row;
+    cursor.row += trajectories.at(cursor.part++);
+    for (let row = first; row < cursor.row; row++) if (repeated.has(fingerprint.at(row))) suspects.push(row - first);
   }
   return suspects;
 };
