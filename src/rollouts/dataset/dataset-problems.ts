@@ -240,7 +240,8 @@ const formatLocation = ({ path = [], ...location }: ProblemLocation) =>
 const reportDuplicates = async (dataset: IndexedGroups, breaks: Breaks) => {
   const { groups, scan } = dataset;
   const { parts } = scan;
-  const originals = new Map<string, () => Promise<string>>();
+  /** By digest. A trajectory without a turn has the warning `no-assistant-turn` instead. */
+  const originals = new Map<string, "no-turn" | (() => Promise<string>)>();
   const repeated = findRepeatedNumbers(parts.columns.fingerprint);
   const cursor = { part: 0, row: 0 };
   let [duplicates, bytesRead] = [0, 0];
@@ -258,13 +259,13 @@ const reportDuplicates = async (dataset: IndexedGroups, breaks: Breaks) => {
     for (const at of suspects) {
       const trajectory = trajectories[at];
       if (breaks.isDue(trajectory?.length)) await breaks.take();
-      // A trajectory without a turn has the warning `no-assistant-turn`.
-      if (!trajectory || !groups.isValid(group) || !hasTurn(trajectory)) continue;
+      if (!trajectory || !groups.isValid(group)) continue;
       const digest = hash("sha256", trajectory);
       const path = positions.pathInPart(parts, part, at);
       const locateOriginal = originals.get(digest);
-      if (!locateOriginal) originals.set(digest, openOriginal(groupPart, { path, locate }));
-      else {
+      if (!locateOriginal)
+        originals.set(digest, hasTurn(trajectory) ? openOriginal(groupPart, { path, locate }) : "no-turn");
+      else if (locateOriginal !== "no-turn") {
         const position = ++duplicates > maxLocatedOriginals ? "another position" : await locateOriginal();
         reportGroup(dataset, "duplicate-trajectory", { data: { position }, group, part, path, locate });
       }
