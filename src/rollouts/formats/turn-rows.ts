@@ -13,9 +13,9 @@ const rolloutColumns =
   "trial_name rollout_id trajectory_id traj_id traj_uid episode_id session_id rollout_idx rollout_index".split(" ");
 
 const findRolloutId = (row: Value) => {
-  for (const holder of [[], ...stepHolders.map((name) => [name])])
-    for (const column of rolloutColumns) {
-      const value = row.get(...holder, column);
+  for (const holder of [row, ...stepHolders.map((name) => row.get(name))])
+    for (const column of holder ? rolloutColumns : []) {
+      const value = holder?.get(column);
       if (value?.isScalar) return `${column} ${value.raw}`;
     }
   return undefined;
@@ -165,15 +165,17 @@ const digestTurns = ({ prompt = [], sampled }: RowTurns, seed = ""): TurnDigests
   const earlierAnswers = before.filter(isAnswer).length - (opening ? 1 : 0);
   const answers: (readonly [number, boolean])[] = [];
   const prefixes: number[] = [];
-  let [digest, brief] = [computeDigest(seed), 0];
-  for (const [at, turn] of turns.entries()) {
-    brief = extendDigest(digest, { ...turn, text: isAnswer(turn) ? removeReasoning(turn.text) : turn.text });
+  const last = turns.at(-1);
+  if (!last) return undefined;
+  let [digest, start] = [seed === "" ? unseeded : computeDigest(seed), 0];
+  for (const turn of turns) {
+    if (answers.length > 0) prefixes.push(digest);
+    start = digest;
     digest = extendDigest(digest, turn);
     if (isAnswer(turn)) answers.push([digest, !opening]);
-    if (answers.length > 0 && at < turns.length - 1) prefixes.push(digest);
   }
-  if (turns.length === 0) return undefined;
-  const ends = brief === digest ? [digest] : [brief, digest];
+  const brief = isAnswer(last) ? removeReasoning(last.text) : last.text;
+  const ends = brief === last.text ? [digest] : [extendDigest(start, { ...last, text: brief }), digest];
   const ownAnswers = [...ends.map((end) => [end, false] as const), ...answers.slice(earlierAnswers)];
   const earlier = answers.slice(0, earlierAnswers).map(([answer]) => answer);
   return { prefixes, ends, earlier, hasAnswers: earlierAnswers > 0, own: ownAnswers, size: turns.length };
@@ -182,6 +184,8 @@ const digestTurns = ({ prompt = [], sampled }: RowTurns, seed = ""): TurnDigests
 const digestBytes = 6;
 
 const computeDigest = (text: string) => hash("sha256", text, "buffer").readUIntBE(0, digestBytes);
+
+const unseeded = computeDigest("");
 
 interface Turn {
   readonly role: string;
