@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { parseArgv } from "../../../src/cli/argv.ts";
 import { lastWord, loadTree } from "../../../src/cli/command.ts";
@@ -89,7 +91,7 @@ const lists = [
   "catalog analysis --local",
   "catalog router --local",
   "catalog all --local",
-  "catalog diff --local",
+  "catalog diff SAVED --catalog router --local",
   "catalog cost --prompt-tokens 10k --local",
   "call read CALL --summary --costs --local",
   "ledger status --local",
@@ -105,15 +107,17 @@ const lists = [
 describe("a list in a table", () => {
   const env = newHome();
   let call = "";
+  const saved = join(env.HOME, "models.json");
 
   beforeAll(async () => {
+    writeFileSync(saved, '{"data":[{"id":"gone"}]}');
     const stdin = '{"messages_and_choices":[{"role":"assistant","content":"hi"}],"reward":1}';
     await runRollcall(["log", "moonshotai/Kimi-K2.5", "--split", "train", "--local"], { env, stdin });
     call = (await runRollcall(["ledger", "calls", "--local"], { env })).stdout.split("\t")[0] ?? "";
   });
 
   const expectFit = async (line: string, widths: readonly number[]): Promise<void> => {
-    const words = line.replace("CALL", call).split(" ");
+    const words = line.replace("CALL", call).replace("SAVED", saved).split(" ");
     const printed = async (form: string, columns?: number) =>
       await runRollcall([...words, "-o", form], { env: { ...env, COLUMNS: columns?.toString() } });
     const [heading = "", first = ""] = (await printed("csv")).stdout.split("\r\n");

@@ -147,7 +147,6 @@ const testCatalog = (models: readonly DamagedModel[]): void => {
       { router: damaged, analysis: samples.analysis },
       [0],
     ],
-    ["catalog diff", ["catalog", "diff"], { router: damaged, analysis: samples.analysis }, [0]],
     ["models --with-prices", ["models", "--with-prices"], { ...samples, router: damaged }, [0]],
     ["catalog show", ["catalog", "show", identified[10]?.id ?? ""], { router: damaged, analysis: damaged }, [0]],
   ])("gives a result with %s in every format", async (_, args, replies, codes) => {
@@ -179,10 +178,14 @@ const testCatalog = (models: readonly DamagedModel[]): void => {
     }
   });
 
-  it("gives a result with `catalog diff` of files", async () => {
-    const file = join(mkdtempSync(join(tmpdir(), "damage-")), "catalog.json");
-    writeFileSync(file, damaged);
-    sane(await runWith({}, ["catalog", "diff", file, "--with", file, "--catalog", "router"]));
+  it("gives a result with `catalog diff` of files and replies in every format", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "damage-"));
+    const [own, sample] = [join(folder, "catalog.json"), join(folder, "sample.json")];
+    writeFileSync(own, damaged);
+    writeFileSync(sample, samples.router);
+    sane(await runWith({}, ["catalog", "diff", own, "--with", own, "--catalog", "router"]));
+    for (const form of [[], ["--json"], ["-o", "csv"], ["-o", "table"]])
+      sane(await runWith({ router: damaged }, ["catalog", "diff", sample, "--catalog", "router", ...form]), [0]);
   });
 };
 
