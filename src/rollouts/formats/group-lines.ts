@@ -177,8 +177,8 @@ export class GroupLines {
 /** True if rollcall added the finish reason of the last choice. */
 const isLastFinishDerived = (trajectory: Json | undefined) => {
   const turns = childrenOf(memberOf(trajectory ?? null, "messages_and_choices") ?? null);
-  const finishes = turns.map(([, turn]) => memberOf(turn, "finish_reason"));
-  return additionReasonOf(finishes.findLast((finish) => finish !== undefined) ?? null) !== undefined;
+  const last = turns.findLast(([, turn]) => memberOf(turn, "finish_reason") !== undefined)?.[1] ?? null;
+  return additionReasonOf(memberOf(last, "finish_reason") ?? null) !== undefined;
 };
 
 /** @param keys names that `--group-by` could use instead */

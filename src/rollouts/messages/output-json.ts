@@ -69,8 +69,11 @@ export const visitValues = (json: Json | undefined, visit: (value: Value) => voi
   else for (const key in json) visitValues(json[key], visit);
 };
 
-export const memberOf = (json: Json, key: string) =>
-  json instanceof Value ? json.get(key) : childrenOf(json).find(([own]) => own === key)?.[1];
+export const memberOf = (json: Json, key: string): Json | undefined => {
+  if (json instanceof Value || json instanceof Map) return json.get(key);
+  if (json instanceof JsonLiteral || json === null || typeof json !== "object" || isList(json)) return undefined;
+  return Object.hasOwn(json, key) ? json[key] : undefined;
+};
 
 export const sourcesOf = (json: Json) => (json instanceof JsonLiteral ? json.sources : []);
 
