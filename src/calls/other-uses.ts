@@ -23,34 +23,10 @@ const plainMembers: ReadonlySet<string> = new Set([
   ...["created", "stopsequence", "stopdetails", "matchedstop", "incompletedetails", "additionalmodelresponsefields"],
   ...["seed", "hiddenstates", "routedexperts", "promptroutedexperts", "kvtransferparams", "rawoutput", "warnings"],
   ...["background", "conversation", "contextmanagement", "instructions", "maxtoolcalls", "paralleltoolcalls", "prompt"],
-  ...[
-    "store",
-    "stream",
-    "completion",
-    "generation",
-    "temperature",
-    "toolchoice",
-    "tools",
-    "toplogprobs",
-    "topp",
-    "topk",
-    "truncation",
-  ],
+  ...["store", "stream", "completion", "generation", "temperature", "toolchoice", "tools", "toplogprobs", "topp"],
   ...["frequencypenalty", "presencepenalty", "promptcachekey", "promptcacheretention", "safetyidentifier"],
-  ...[
-    "maxoutputtokens",
-    "maxtokens",
-    "latency",
-    "xgroq.id",
-    "xgroq.seed",
-    "answer",
-    "result",
-    "maxcompletiontokens",
-    "reasoningcontent",
-    "reasoningdetails",
-    "audio",
-    "images",
-  ],
+  ...["topk", "truncation", "maxoutputtokens", "maxtokens", "maxcompletiontokens", "latency", "answer", "result"],
+  ...["xgroq.id", "xgroq.seed", "reasoningcontent", "reasoningdetails", "audio", "images"],
   ...["annotations", "groundingmetadata", "trace", "metrics", "perfmetrics", "responsemetadata", "openroutermetadata"],
   ...["sdkhttpresponse", "automaticfunctioncallinghistory", "providerspecificfields", "responseheaders", "modelstatus"],
 ]);
@@ -100,14 +76,9 @@ export const findOtherUses = (call: RawJson): readonly string[] => {
   const choices = answers.flatMap((reply) =>
     ["choices", "candidates"].flatMap((key) => itemsOf(findValue(reply, key))),
   );
-  const holders = [...answers, ...choices, ...choices.map((choice) => findValue(choice, "message"))];
+  const chosen = [...choices, ...choices.map((choice) => findValue(choice, "message"))];
   const options = ["web_search_options", "plugins"].filter((key) => hasContent(findValue(inputs, key)));
-  const messages = [
-    ...replies,
-    ...replies.flatMap((reply) => itemsOf(findValue(reply, "choices")).map((choice) => findValue(choice, "message"))),
-    ...replies.flatMap((reply) => itemsOf(findValue(reply, "output"))),
-    ...replies.flatMap((reply) => itemsOf(findValue(reply, "candidates"))),
-  ];
+  const messages = [...replies, ...chosen, ...replies.flatMap((reply) => itemsOf(findValue(reply, "output")))];
   const media = messages.flatMap((message) =>
     ["images", "audio", "annotations", "groundingMetadata", "grounding_metadata"].filter((key) =>
       hasContent(findValue(message, key)),
@@ -116,7 +87,7 @@ export const findOtherUses = (call: RawJson): readonly string[] => {
   return [
     ...new Set([
       ...conditions,
-      ...holders.flatMap(findConditions),
+      ...[...answers, ...chosen].flatMap(findConditions),
       ...options,
       ...messages.flatMap(listOtherParts),
       ...media,

@@ -2,7 +2,7 @@
 import { type Json, visitValues } from "../messages/output-json.ts";
 import type { Value } from "../messages/value.ts";
 import type { Rollout, SourceRecord } from "./format.ts";
-import { findRepeatedTexts, minRepeatedBytes } from "./repeated-values.ts";
+import { findRepeatedTexts, minRepeatedBytes } from "./repeated-texts.ts";
 
 /** A path without indexes (`votes[].judge`), and the lost values at this path. */
 interface LostPath {
