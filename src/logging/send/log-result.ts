@@ -4,6 +4,7 @@ import { type Failure, type FailureDetails, isFailure } from "../../failure.ts";
 import { computeMetrics, toDatasetFacts } from "../../rollouts/dataset/check-result.ts";
 import { locateGroup } from "../../rollouts/dataset/locate.ts";
 import { countUnreadable } from "../../rollouts/dataset/read-dataset.ts";
+import { invalidInput } from "../../rollouts/rules/failures.ts";
 import { toFileLine } from "../../rollouts/rules/positions.ts";
 import { createProblem } from "../../rollouts/rules/problems.ts";
 import { interrupted } from "../../system/failures.ts";
@@ -130,6 +131,7 @@ const findFailure = (delivery: Delivery, groups: OutcomeCounts, stop: Failure | 
 };
 
 const groupsRejected = ({ dataset, sent, rejects }: Delivery, facts: LogCounts) => {
+  if (facts.rejected === facts.read && sent.refused.length === 0) return invalidInput(dataset.problems);
   const unreadable = countUnreadable(dataset);
   const isEmpty = rejects?.countLines() === 0;
   const file = rejects?.path ?? "";

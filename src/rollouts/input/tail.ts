@@ -107,10 +107,6 @@ export class Tail {
     return this.#isAtPath() === false;
   }
 
-  isCurrent() {
-    return this.#isAtPath() === true;
-  }
-
   /** Compares checksums of up to three segments: the first, the last, and one that changes with each call. */
   async #isUnchanged() {
     const { size, mtimeNs, ctimeNs } = await this.#file.stat({ bigint: true });

@@ -10,7 +10,7 @@ import { isRemote, plainUrl } from "../../../rollouts/input/names.ts";
 import { inputChanged, invalidInput } from "../../../rollouts/rules/failures.ts";
 import { Breaks } from "../../../system/breaks.ts";
 import type { Host } from "../../../system/host.ts";
-import { type Entry, findGroups } from "../../ledger/entries.ts";
+import { findGroups } from "../../ledger/entries.ts";
 import { Delivery, graceMs } from "../delivery.ts";
 import * as earlier from "../earlier-requests.ts";
 import { fileNotFollowable } from "../failures.ts";
@@ -19,15 +19,8 @@ import { subtractRefused } from "../log-dataset.ts";
 import { markUnsent } from "../log-failures.ts";
 import { composeLogResult } from "../log-result.ts";
 import { cutRequests, reportOversizedRequests } from "../plan.ts";
-import type { RejectedGroup } from "../rejects.ts";
 import { sendRequests } from "../send-requests.ts";
-import {
-  type FollowEvents,
-  type FollowedFile,
-  FollowedFiles,
-  type FollowPolicy,
-  type FollowSetup,
-} from "./followed-files.ts";
+import { type FollowedFile, FollowedFiles, type FollowPolicy, type FollowSetup } from "./followed-files.ts";
 
 export const followFile = async (setup: FollowSetup) => {
   const { file } = setup.policy;
@@ -38,15 +31,10 @@ export const followFile = async (setup: FollowSetup) => {
   try {
     await runLedger.open(destination);
     await earlier.readPriorOutcomes(run.delivery);
-  } catch (thrown) {
-    await runLedger.close();
-    throw markUnsent(thrown);
-  }
-  try {
     return { dataset, result: await run.run() };
   } catch (thrown) {
     await dataset.close();
-    throw thrown;
+    throw markUnsent(thrown);
   } finally {
     await runLedger.close();
   }
@@ -69,49 +57,35 @@ class KeyNumbers {
 
   add(key: Uint8Array) {
     const known = this.#table.find(key);
-    if (known !== undefined) return known;
-    this.#keys.append(key);
-    return this.#table.add(this.#keys.count - 1);
+    if (known === undefined) this.#keys.append(key);
+    return known ?? this.#table.add(this.#keys.count - 1);
   }
 }
-
-/** If `isFull`, the last request below the limit waits. If `isAfterSignal`, each request has one attempt. */
-type Batch = { isFull?: boolean; isAfterSignal?: boolean };
-
-type CompletedGroup = { group: number; isAfterError: boolean };
 
 class FollowRun {
   readonly delivery: Delivery;
   readonly #policy: FollowPolicy;
   readonly #host: Host;
-  readonly #events: FollowEvents;
   readonly #files: FollowedFiles;
   readonly #reportProblems: (group: number) => void;
-  /** Groups that are complete, but not processed. A group after a stopping error is not sent. */
-  readonly #completed: CompletedGroup[] = [];
-  #hasStoppingError = false;
-  /** Valid groups that are not sent yet, and groups with an unknown outcome of another run. */
+  /** Groups that are complete, but not processed, and `undefined` for each error between them. */
+  readonly #completed: (number | undefined)[] = [];
+  /** Valid groups that are not sent yet, and groups with an unknown outcome. */
   #waiting: number[] = [];
   #waitingSince: number | undefined;
   #refusedCount = 0;
 
   constructor(setup: FollowSetup) {
-    const { policy, tools, events } = setup;
+    const { policy, tools } = setup;
     const numbers = new KeyNumbers();
     const dedupKeys = new DedupKeys();
     this.#policy = policy;
     this.#host = tools.host;
-    this.#events = events;
     this.#files = new FollowedFiles(setup, {
       dedupKeys,
-      wasSent: (key) => {
-        const { priorOutcomes } = this.delivery;
-        return !priorOutcomes.isEmpty() && priorOutcomes.outcomeOf(numbers.find(key)) !== "not_sent";
-      },
-      onInvalid: () => {
-        this.#hasStoppingError = policy.onInvalid === "stop";
-      },
-      onComplete: (group) => this.#completed.push({ group, isAfterError: this.#hasStoppingError }),
+      wasSent: (key) => this.delivery.priorOutcomes.outcomeOf(numbers.find(key)) !== "not_sent",
+      onInvalid: () => this.#completed.push(undefined),
+      onComplete: (group) => this.#completed.push(group),
     });
     this.#reportProblems = openGroupReporter(this.#files.dataset);
     this.delivery = new Delivery(this.#files.dataset, setup, {
@@ -139,9 +113,9 @@ class FollowRun {
       return undefined;
     } catch (thrown) {
       const failure = this.#files.toFailure(thrown);
-      const isSignal = failure.code === "interrupted";
-      if (this.#files.all.length === 0 && !isSignal) throw failure;
-      return isSignal ? undefined : failure;
+      if (isFailure(failure, "interrupted")) return undefined;
+      if (this.#files.all.length === 0) throw failure;
+      return failure;
     }
   }
 
@@ -156,8 +130,7 @@ class FollowRun {
       await this.#files.open();
       for (const file of this.#files.all) if (!(await this.#readLines(file, isLastPass))) break;
       if (isLastPass) return;
-      const isWaiting =
-        this.#waitingWith("not_sent").length > 0 || earlier.planResends(this.delivery).requests.length > 0;
+      const isWaiting = this.#listUnsent().length > 0 || earlier.planResends(this.delivery).requests.length > 0;
       this.#waitingSince = isWaiting ? (this.#waitingSince ?? elapsed()) : undefined;
       if (this.#waitingSince !== undefined && elapsed() - this.#waitingSince >= everyMs) await this.#send();
       await sleep(waitMs, signal).catch(() => undefined);
@@ -173,23 +146,18 @@ class FollowRun {
 
   /** Returns true if the next file may be read. @throws Failure `input-changed` if unsent groups were overwritten */
   async #readLines(file: FollowedFile, isLastPass: boolean) {
-    const { elapsed, signal } = this.#host;
+    const { elapsed } = this.#host;
     const { assembler, tail } = file;
     const { groups, scan } = this.delivery.dataset;
-    const sourceOf = (group: number) => scan.parts.columns.source.at(groups.firstOf(group));
+    const isOfFile = (group: number) => scan.parts.columns.source.at(groups.firstOf(group)) === file.index;
     if (!file.isRewritten && (await tail.isRewritten())) {
-      const unsent = [...assembler.incomplete, ...this.#waitingWith("not_sent")];
-      if (unsent.some((group) => sourceOf(group) === file.index)) throw inputChanged(this.#policy.file, true);
+      if ([...assembler.incomplete, ...this.#listUnsent()].some(isOfFile)) throw inputChanged(this.#policy.file, true);
       file.isRewritten = true;
     }
     if (file.isRewritten) return true;
     await this.#files.read(file, async () => {
-      file.changedAt = elapsed();
       await this.#processCompleted();
-      this.#events.onRead(this.#files.bytesRead);
-      const waiting = this.#waitingWith("not_sent");
-      const waitingBytes = waiting.reduce((sum, group) => sum + groups.bytesOf(group) + 1, 0);
-      if (!signal.aborted && waitingBytes > this.delivery.bodyLimit().bytes) await this.#send({ isFull: true });
+      await this.#sendFull();
     });
     assembler.completeIdle(elapsed() - this.#policy.groupIdleMs);
     if (file !== this.#files.all.at(-1)) {
@@ -200,60 +168,74 @@ class FollowRun {
     return file.isFinished;
   }
 
-  #waitingWith(outcome: "not_sent" | "unknown") {
-    return this.#waiting.filter((group) => this.delivery.outcomes.outcomeOf(group) === outcome);
+  #listUnsent() {
+    return this.#waiting.filter((group) => this.delivery.outcomes.outcomeOf(group) === "not_sent");
   }
 
   /** @throws Failure `invalid-input` */
   async #processCompleted() {
     const { problems } = this.#files.dataset;
     const { onInvalid } = this.#policy;
-    if (this.#completed.length > 0) await this.#addCompleted(this.#completed.splice(0), onInvalid === "skip");
-    if (problems.errors === 0) return;
+    const invalid: number[] = [];
+    let canBeSent = true;
+    for (const group of this.#completed.splice(0)) {
+      if (group !== undefined && (await this.#addCompleted(group, canBeSent))) continue;
+      if (onInvalid === "stop") canBeSent = false;
+      else if (group !== undefined) invalid.push(group);
+    }
+    for (const group of invalid) this.delivery.outcomes.set(group, "rejected");
+    await this.delivery.rejects?.append(invalid.map((group) => ({ group, problems: [] })));
     if (problems.isInputBroken) throw invalidInput(problems);
-    if (onInvalid === "stop") throw invalidInput(problems, { valid: "some" });
+    if (problems.errors > 0 && onInvalid === "stop") throw invalidInput(problems, { valid: "some" });
   }
 
-  async #addCompleted(completed: readonly CompletedGroup[], skipsInvalid: boolean) {
-    const { dataset, outcomes, rejects } = this.delivery;
+  /** Returns false if the group is invalid. */
+  async #addCompleted(group: number, canBeSent: boolean) {
+    const { dataset, outcomes } = this.delivery;
     const { groups } = dataset;
-    const rejected: RejectedGroup[] = [];
-    let isStopped = false;
-    for (const { group, isAfterError } of completed) {
-      // `reportProblems` can make the group invalid.
-      if (groups.isValid(group)) this.#reportProblems(group);
-      await finalizeGroup(dataset, group);
-      outcomes.extendTo(group + 1);
-      if (groups.isValid(group)) {
-        earlier.setPriorOutcomes(this.delivery, [group]);
-        const outcome = outcomes.outcomeOf(group);
-        const canBeSent = outcome === "not_sent" && !isAfterError && !isStopped;
-        if (canBeSent) this.#waitingSince ??= this.#host.elapsed();
-        if (canBeSent || outcome === "unknown") this.#waiting.push(group);
-      } else if (skipsInvalid) {
-        outcomes.set(group, "rejected");
-        rejected.push({ group, problems: [] });
-      } else isStopped = true;
-    }
-    await rejects?.append(rejected);
+    // `#reportProblems` can make the group invalid.
+    if (groups.isValid(group)) this.#reportProblems(group);
+    await finalizeGroup(dataset, group);
+    outcomes.extendTo(group + 1);
+    if (!groups.isValid(group)) return false;
+    earlier.setPriorOutcomes(this.delivery, [group]);
+    const outcome = outcomes.outcomeOf(group);
+    const isUnsent = outcome === "not_sent" && canBeSent;
+    if (isUnsent) this.#waitingSince ??= this.#host.elapsed();
+    if (isUnsent || outcome === "unknown") this.#waiting.push(group);
+    return true;
   }
 
   /** Learns what this run and other runs have sent. */
   async #catchUp() {
     const { outcomes } = this.delivery;
-    const isOpen = (group: number) => ["not_sent", "unknown"].includes(outcomes.outcomeOf(group));
     await earlier.readPriorOutcomes(this.delivery);
-    this.#waiting = this.#waiting.filter(isOpen);
+    this.#waiting = this.#waiting.filter((group) => ["not_sent", "unknown"].includes(outcomes.outcomeOf(group)));
     earlier.setPriorOutcomes(this.delivery, this.#waiting);
-    this.#waiting = this.#waiting.filter(isOpen);
   }
 
-  async #send(batch: Batch = {}) {
+  /** Sends the requests that no other group fits in. */
+  async #sendFull() {
+    const { groups } = this.delivery.dataset;
+    const bytes = this.#listUnsent().reduce((sum, group) => sum + groups.bytesOf(group) + 1, 0);
+    if (!this.#host.signal.aborted && bytes > this.delivery.bodyLimit().bytes) await this.#send({ isFull: true });
+  }
+
+  /** If `isFull`, the last request waits. If `isAfterSignal`, each request has one attempt. */
+  async #send({ isFull = false, isAfterSignal = false } = {}) {
     const { runLedger, sent, rejects } = this.delivery;
-    if (this.#waiting.length === 0 || !(await this.#acquireLedger(batch))) return;
+    if (this.#waiting.length === 0) return;
+    const graceWait = { signal: this.#host.urgent, maxWaitMs: Math.min(this.#policy.maxWaitMs, graceMs) };
+    try {
+      await runLedger.acquire(isAfterSignal ? graceWait : undefined);
+    } catch (thrown) {
+      // A signal ended the wait for another run.
+      if (isFailure(thrown, "interrupted") || (isAfterSignal && isFailure(thrown, "ledger-busy"))) return;
+      throw thrown;
+    }
     try {
       await this.#catchUp();
-      await this.#sendWithLedger(batch);
+      await this.#sendWithLedger(isFull, isAfterSignal);
       this.#waitingSince = undefined;
       await this.#catchUp();
     } finally {
@@ -266,59 +248,37 @@ class FollowRun {
     if (stop && !isFailure(stop, "interrupted")) throw stop;
   }
 
-  /** Returns false if a signal ends the wait for another run. */
-  async #acquireLedger({ isAfterSignal = false }: Batch) {
-    const { runLedger, tools, policy } = this.delivery;
-    const graceWait = { signal: tools.host.urgent, maxWaitMs: Math.min(policy.maxWaitMs, graceMs) };
-    try {
-      await runLedger.acquire(isAfterSignal ? graceWait : undefined);
-      return true;
-    } catch (thrown) {
-      if (isFailure(thrown, "interrupted") || (isAfterSignal && isFailure(thrown, "ledger-busy"))) return false;
-      throw thrown;
-    }
-  }
-
-  async #sendWithLedger({ isAfterSignal, isFull }: Batch) {
+  async #sendWithLedger(isFull: boolean, isAfterSignal: boolean) {
     const { delivery } = this;
     const { dataset, priorOutcomes, outcomes } = delivery;
     // Equal groups of two files have the same dedup key, so only the first group is sent.
     const byKey = new Map<number, number>();
-    for (const group of this.#waitingWith("not_sent")) {
+    for (const group of this.#listUnsent()) {
       const key = delivery.numberOf(group);
       if (!byKey.has(key)) byKey.set(key, group);
     }
-    const groups = Uint32Array.from(byKey.values());
     const limit = delivery.bodyLimit();
-    const plan = { envelope: delivery.envelope(), groups, limit: limit.bytes, areFull: true };
-    const requests = cutRequests(dataset, plan).slice(0, isFull ? -1 : undefined);
+    const plan = { envelope: delivery.envelope(), groups: Uint32Array.from(byKey.values()), limit: limit.bytes };
+    const requests = cutRequests(dataset, { ...plan, areFull: true }).slice(0, isFull ? -1 : undefined);
     const all = [...earlier.planResends(delivery).requests, ...requests];
     if (all.length === 0) return;
     reportOversizedRequests(dataset, { requests, limit });
     await sendRequests(delivery, all, isAfterSignal);
-    for (const group of groups) {
+    for (const [key, group] of byKey) {
       const outcome = outcomes.outcomeOf(group);
-      if (outcome === "logged" || outcome === "unknown") priorOutcomes.recordOutcome(delivery.numberOf(group), outcome);
+      if (outcome === "logged" || outcome === "unknown") priorOutcomes.recordOutcome(key, outcome);
     }
-    const planned = new Set(groups);
-    this.#waiting = this.#waiting.filter((group) => !planned.has(group) || outcomes.outcomeOf(group) === "not_sent");
   }
 
   async #finish(stop: Failure | undefined) {
     const { delivery } = this;
-    const { dataset, outcomes } = delivery;
     const { reason } = this.#host.signal;
     const hasUnfinishedLine = await this.#reportEnd(stop);
-    const isComplete = this.#files.all.length > 0 && !hasUnfinishedLine && outcomes.groupsWith("not_sent").length === 0;
+    const isAllSent = !hasUnfinishedLine && delivery.outcomes.groupsWith("not_sent").length === 0;
     // A signal is the normal end of a run that sent all groups.
-    const signal = isComplete || !(reason instanceof Failure) ? undefined : reason;
-    const result = await composeLogResult(delivery, { stop: stop ?? signal });
-    const { rejected, read } = result.groups;
-    const isNothingValid =
-      rejected === read && read > 0 && outcomes.groupsWith("rejected").every((at) => !dataset.groups.isValid(at));
-    return isNothingValid && isFailure(result.failure, "log-rejected")
-      ? { ...result, failure: invalidInput(dataset.problems) }
-      : result;
+    const isNormalEnd = isAllSent && this.#files.all.length > 0;
+    const signal = isNormalEnd || !(reason instanceof Failure) ? undefined : reason;
+    return await composeLogResult(delivery, { stop: stop ?? signal });
   }
 
   /** Reports problems of the whole input. Returns true if the input ends with an incomplete line. */
@@ -340,10 +300,10 @@ class FollowRun {
     const hasUnfinishedLine = !isUnread && (await this.#files.reportUnfinished());
     if (open.length > 0) problems.report("incomplete-group", { groups: open.length });
     earlier.reportPriorRuns(delivery, (at) => ["already_logged", "unknown"].includes(outcomes.outcomeOf(at)));
-    const isOfRun = (entry: Entry) => findGroups(entry.dedupKeys, dedupKeys.find).length > 0;
-    const requests = priorOutcomes.unknownEntries().filter(isOfRun).length;
-    const { length: groups } = this.#waitingWith("unknown");
-    if (groups > 0) problems.report("unresolved-requests", { requests, groups, ledgerArgs });
+    const unresolved = priorOutcomes.unknownEntries().map((entry) => findGroups(entry.dedupKeys, dedupKeys.find));
+    const requests = unresolved.filter(({ length }) => length > 0).length;
+    if (requests > 0)
+      problems.report("unresolved-requests", { requests, groups: unresolved.flat().length, ledgerArgs });
     await earlier.reportOtherAccounts(delivery);
     if (isReadable) await subtractRefused(delivery);
     return hasUnfinishedLine;

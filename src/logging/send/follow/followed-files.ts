@@ -85,11 +85,6 @@ export class FollowedFiles {
     };
   }
 
-  /** The size of all complete lines that were read, in bytes. */
-  get bytesRead() {
-    return this.all.reduce((sum, { tail }) => sum + tail.taken, 0);
-  }
-
   toFailure(thrown: unknown) {
     if (thrown instanceof Failure) return thrown;
     const code = getErrorCode(thrown);
@@ -102,7 +97,6 @@ export class FollowedFiles {
   async open() {
     const before = this.all.at(-1);
     if (before && !before.isRewritten && !before.tail.isMoved()) return;
-    if (this.all.some(({ isRewritten, isFinished, tail }) => !isRewritten && !isFinished && tail.isCurrent())) return;
     const { onEvent } = this.#setup.events;
     const isOpen = await this.#openNext();
     if (!isOpen && !this.#isWaiting) onEvent("waiting");
@@ -157,7 +151,8 @@ export class FollowedFiles {
   }
 
   /** Reads the new complete lines. Calls `onLines` after each block of lines. */
-  async read({ tail, scan, assembler }: FollowedFile, onLines: () => Promise<void>) {
+  async read(file: FollowedFile, onLines: () => Promise<void>) {
+    const { tail, scan, assembler } = file;
     const head = tail.taken === 0 ? tail.head() : Buffer.alloc(0);
     if (tail.taken === 0) this.#requireText(head);
     const end = await tail.findCompleteEnd();
@@ -173,6 +168,8 @@ export class FollowedFiles {
         if (block.kind === "lines") tail.take(block.bytes);
         else await tail.skip(block.end);
         assembler.take(first, this.#reportNewMismatches());
+        file.changedAt = this.#setup.tools.host.elapsed();
+        this.#setup.events.onRead(this.all.reduce((sum, { tail: { taken } }) => sum + taken, 0));
         await onLines();
       }
       await tail.skip(end);
