@@ -2,9 +2,9 @@
 import { EventEmitter, once } from "node:events";
 import type { IncomingHttpHeaders } from "node:http";
 import { Readable } from "node:stream";
-import * as zlib from "node:zlib";
 import type { HttpBindings } from "@hono/node-server";
 import { findDecompressor } from "../rollouts/input/decompress.ts";
+import { findZlibFunction } from "../system/host.ts";
 import { HttpRefusal } from "./refusal.ts";
 
 /** The limit for all bodies in memory. At the limit, newer requests wait for the oldest request. */
@@ -88,4 +88,4 @@ const allocate = (length: number): Body => new Uint8Array(Buffer.allocUnsafeSlow
 const tooLarge = (maxBytes: number) => new HttpRefusal(413, `the body is larger than ${maxBytes} bytes`);
 
 /** Node has zstd since 22.15 and 23.8. */
-const encodings = ["identity", "gzip", ...("zstdDecompress" in zlib ? ["zstd"] : [])];
+const encodings = ["identity", "gzip", ...(findZlibFunction("zstdDecompress") ? ["zstd"] : [])];

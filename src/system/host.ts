@@ -59,6 +59,9 @@ export const removeSecrets = (env: Host["env"]) => {
   return Object.fromEntries(Object.entries(env).filter(([name, value]) => !hasSecret(name, value)));
 };
 
+/** Finds a function that some versions of Node lack. The bundle has only the functions of the Node that built it. */
+export const findZlibFunction = (name: string): unknown => Reflect.get(process.getBuiltinModule("node:zlib"), name);
+
 export const currentUser = () => process.geteuid?.();
 
 export const waitForAbort = async (signal: AbortSignal) => {

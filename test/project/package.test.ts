@@ -119,6 +119,17 @@ describe("the package", () => {
     expect({ places: places.length > 5, status: ran.status }).toEqual({ places: true, status: 0 });
   });
 
+  it("uses zstd of a Node that is newer than the Node of the build", () => {
+    const script = `
+      const zlib = require("node:zlib"), { Transform } = require("node:stream");
+      const flush = function (done) { this.push(${JSON.stringify(`${trajectory}\n`)}); done(); };
+      zlib.createZstdDecompress = () => new Transform({ transform: (chunk, encoding, done) => done(), flush });
+      require("./bin/rollcall.js");`;
+    const words = ["-e", script, "--", "rollcall", "check", "test/rollouts/input/two-groups.jsonl.zst", "--json"];
+    const ran = spawnSync(process.execPath, words, { encoding: "utf8" });
+    expect([JSON.parse(ran.stdout).trajectories.read, ran.stderr]).toEqual([2, ""]);
+  });
+
   it("refuses a version of Node that its package.json does not name", () => {
     const { engines } = JSON.parse(readFileSync("package.json", "utf8"));
     const script = `Object.defineProperty(process.versions, "node", { value: "20.18.1" }); require("./bin/rollcall.js");`;

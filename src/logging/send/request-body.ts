@@ -8,6 +8,7 @@ import { getPart } from "../../rollouts/dataset/locate.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { groupClosing, groupOpening } from "../../rollouts/index/groups.ts";
 import { inputChanged } from "../../rollouts/rules/failures.ts";
+import { findZlibFunction } from "../../system/host.ts";
 import { compressionUnsupported } from "./failures.ts";
 import type { PlannedRequest, RequestEnvelope } from "./plan.ts";
 
@@ -156,7 +157,7 @@ const maxPieceBytes = 2 ** 18;
 
 export const openCompressor = (compression: Compression) => {
   // The types of the oldest supported Node lack zstd.
-  const make: unknown = Reflect.get(zlib, compressorNames[compression]);
+  const make = findZlibFunction(compressorNames[compression]);
   const compressor: unknown = typeof make === "function" ? make({ chunkSize: maxPieceBytes }) : undefined;
   if (!(compressor instanceof Transform)) throw compressionUnsupported(compression);
   return compressor;

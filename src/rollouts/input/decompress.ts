@@ -2,6 +2,7 @@
 import { pipeline, Transform } from "node:stream";
 import * as zlib from "node:zlib";
 import { getErrorCode } from "../../system/files.ts";
+import { findZlibFunction } from "../../system/host.ts";
 import { corruptData } from "./failures.ts";
 
 type Chunks = AsyncIterable<Uint8Array>;
@@ -126,7 +127,7 @@ const maxWindowLog = 31;
 
 const openZstdDecoder = () => {
   // Node before 22.15, and Node 23 before 23.8, lack this function.
-  const create: unknown = Reflect.get(zlib, "createZstdDecompress");
+  const create = findZlibFunction("createZstdDecompress");
   if (typeof create !== "function") throw new ZstdUnsupported();
   const decoder: unknown = create({ chunkSize: chunkBytes, params: { [windowLogParameter]: maxWindowLog } });
   if (!(decoder instanceof Transform)) throw new ZstdUnsupported();

@@ -1,7 +1,7 @@
 /** Decompresses zstd in memory, with fzstd if Node has no zstd decoder. */
-import * as zlib from "node:zlib";
 import { Decompress } from "fzstd";
 import { toBuffer } from "../../json/json-bytes.ts";
+import { findZlibFunction } from "../../system/host.ts";
 import { frameMagic, isSkippableFrame, walkFrame } from "./decompress.ts";
 import { corruptData } from "./failures.ts";
 
@@ -64,7 +64,7 @@ const checkFrames = (compressed: Uint8Array, length: number) => {
 
 const decodeNatively = (frame: Uint8Array, maxLength: number) => {
   // Older versions of Node lack this function. Node rejects a `maxOutputLength` of 0.
-  const decode: unknown = Reflect.get(zlib, "zstdDecompressSync");
+  const decode = findZlibFunction("zstdDecompressSync");
   const decoded: unknown = typeof decode === "function" ? decode(frame, { maxOutputLength: maxLength + 1 }) : undefined;
   return Buffer.isBuffer(decoded) ? decoded : undefined;
 };
