@@ -3,7 +3,7 @@
 import { EventEmitter } from "node:events";
 import {
   appendFileSync,
-  copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -294,7 +294,7 @@ const openStage = (folder: string, service: Service) => {
         return [];
       case "copy":
         mkdirSync(dirname(second || "."), { recursive: true });
-        copyFileSync(join(repository, "test", first), second);
+        cpSync(join(repository, "test", first), second, { recursive: true });
         return [];
       case "remove":
         rmSync(first, { recursive: true, force: true });

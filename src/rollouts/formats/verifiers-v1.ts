@@ -20,13 +20,14 @@ export const verifiersV1: Format = {
   },
   records: { text: "lines" },
   filePattern: /(?:^|[./])traces\.jsonl$|\/traces\/(?:stream|annotations\/[^/]+)\/\d+\.jsonl$/,
+  // A rollout in `live` has not ended.
   companions:
-    /(?:^|\/)(?:configs\/[^/]+\.json|monitors\/file\/\w+\.json|(?:stream|annotations\/[^/]+)\.index\.jsonl|metrics\.jsonl)$/,
+    /(?:^|\/)(?:configs\/[^/]+\.json|monitors\/\w+\/\w+\.json|traces\/live\/.+|(?:stream|annotations\/[^/]+)\.index\.jsonl|metrics\.jsonl|stream\/\d+\.jsonl\.zst\.tmp)$/,
   groupScope: () => "",
   // The annotations must be known when the traces are converted.
   lastFilePattern: streamFile,
-  // prime-rl writes the episodes of `effective` to `all`, too.
-  repeatedPath: /(?:all|effective)(?=\/[^/]+$)/,
+  // prime-rl writes the episodes of `effective` to `all`, too, and compresses a chunk before it deletes the chunk.
+  repeatedPath: /(?:all|effective)(?=\/[^/]+$)|\.zst$/,
   recognizes: ({ value }) =>
     isTrace(value) ||
     isAnnotation(value) ||
@@ -255,10 +256,15 @@ const findBranches = (run: FormatRun, trace: Value) => {
   const leaves = [...nodes.keys()].filter((at) => !innerNodes.has(at));
   const calls = new Map(trace.items("calls").map((call) => [call.get("node")?.number, call]));
   const seen = new Set<number>();
+  const linksOf = (node: Value, type: string) =>
+    node.items("semantic_parents").filter((link) => link.textAt("type") === type);
+  const resumed = new Set(nodes.flatMap((node) => linksOf(node, "compaction").map((link) => link.get("node")?.number)));
   const turn = (at: number) => {
     const node = nodes[at] ?? trace;
     const message = node.require("message");
-    const isSampled = node.get("sampled")?.isTrue === true && !seen.has(at);
+    const isUnused = linksOf(node, "compaction_attempt").length > 0 && !resumed.has(at);
+    if (isUnused) run.note("converted a compaction that the rollout did not continue to a message, as prime-rl does");
+    const isSampled = node.get("sampled")?.isTrue === true && !seen.has(at) && !isUnused;
     const chatMessage = toChatMessage(message, isSampled);
     if (!isSampled) return chatMessage;
     seen.add(at);
