@@ -1,6 +1,6 @@
 /** Converts samples of lm-evaluation-harness in which the model generated text. */
 
-import { formatList } from "../../text/sentences.ts";
+import { formatList, pluralize } from "../../text/sentences.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
 import { textChoice, toTurns } from "../messages/chat.ts";
 import type { Value } from "../messages/value.ts";
@@ -50,7 +50,9 @@ const chooseFilter = ({ options: { rewardFrom, rewards } }: FormatRun, row: Valu
   const named = rewardFrom?.flatMap(({ path }) => splitPath(path)[1] ?? [])[0];
   if (named !== undefined && filters.includes(named)) return named;
   if (rewards || (named === undefined && rewardFrom && filters.length === 1)) return filters[0];
-  const metrics = listMetrics(row).map(([name]) => name);
+  // Of several responses, the row's own metrics can be pass@k, which rates them together.
+  const repeats = row.members("scores_per_repeat");
+  const metrics = (repeats.length > 0 ? repeats : listMetrics(row)).map(([name]) => name);
   const names = rewardFrom ? rewardFrom.map(({ path }) => splitPath(path)[0] ?? "") : metrics;
   const options = names.flatMap((name) => (filters.length === 1 ? name : filters.map((one) => `${name},${one}`)));
   const words = options.map((option) => formatCommandLine([option]));
@@ -82,20 +84,30 @@ const convertSample = (run: FormatRun, { value: row }: SourceRecord): readonly R
   const responses = row.get("resps", 0)?.isList ? row.items("resps", 0) : row.items("resps");
   const metrics = listMetrics(row);
   const metadata = row.flatMembers().filter(([key]) => !metrics.some(([name]) => name === key));
+  const count = responses.length;
+  const repeats = row
+    .members("scores_per_repeat")
+    .map(([name, scores]) => [name, scores.items()] as const)
+    .filter(([, { length }]) => length === count);
   return responses.map((response, at) => {
     if (!response.isText) throw response.error("a response is not text");
-    const isAlone = responses.length === 1;
+    const isAlone = count === 1;
     const findValue = (path: readonly (string | number)[]) => {
       const name = splitPath(path)[0] ?? "";
       const repeats = row.get("scores_per_repeat", name);
       const value = repeats ?? row.get(name);
       if ((isAlone && !repeats) || !value) return value;
-      if (value.items().length === responses.length) return value.items()[at];
-      throw value.error(`the metric rates ${responses.length} responses together, so their rewards are unknown`);
+      const scores = value.items();
+      if (scores.length === count) return scores[at];
+      const fault = value.isList
+        ? `has ${pluralize(scores.length, "score")} for ${count} responses`
+        : `rates ${count} responses together`;
+      throw value.error(`the metric ${fault}, so their rewards are unknown`);
     };
     const id = row.get("doc_id")?.raw ?? "";
     const reward = findReward(run, { record: row, ids: [isAlone ? id : `${id}/${at}`], findValue });
-    const turns = [...before, textChoice(run, response, { record: row, completion: { at, count: responses.length } })];
-    return buildTrajectory({ reward, turns, metrics, metadata });
+    const turns = [...before, textChoice(run, response, { record: row, completion: { at, count } })];
+    const own = repeats.flatMap(([name, scores]) => scores.slice(at, at + 1).map((score) => [name, score] as const));
+    return buildTrajectory({ reward, turns, metrics: new Map([...metrics, ...own]), metadata });
   });
 };
