@@ -25,7 +25,7 @@ import {
 } from "./build-trajectory.ts";
 import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 import { formatSteps, listInnerSteps, readSteps } from "./policy-steps.ts";
-import { isLogged, openTableIds } from "./trl-tables.ts";
+import { isLogged, openTableIds, skipUnrated } from "./trl-tables.ts";
 import { sampleEarlier } from "./turn-rows.ts";
 
 export interface ChatRows extends Omit<Format, "keys" | "records" | "recognizes" | "open"> {
@@ -288,7 +288,7 @@ const trlRows: ChatRows = {
   },
 };
 
-export const trl = chatRows(trlRows);
+export const trl = skipUnrated(chatRows(trlRows));
 
 /** Another list with the length of `completions` has one metadata value for each completion. */
 const convertCompletions = (run: FormatRun, record: SourceRecord) => {

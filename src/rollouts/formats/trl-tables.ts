@@ -1,11 +1,48 @@
-/** Finds the rows that TRL wrote to several tables of `log_completions`. */
+/** Finds the rows of `log_completions` that TRL wrote to several tables, or that no reward function rated. */
 import { hash } from "node:crypto";
 import { dirname } from "node:path";
 import type { Value } from "../messages/value.ts";
-import type { SourceRecord } from "./format.ts";
+import { readPath } from "./build-trajectory.ts";
+import type { Format, FormatRun, RecordFault, SourceRecord } from "./format.ts";
 
 /** True for a row of TRL's `log_completions`. */
 export const isLogged = (row: Value) => row.has("step") && row.has("advantage") && !row.has("completions");
+
+/** Parquet has NaN, or nothing, for a completion that a reward function did not rate. */
+const isUnrated = ({ options: { rewardFrom, rewards } }: FormatRun, row: Value) =>
+  !rewards &&
+  rewardFrom !== undefined &&
+  isLogged(row) &&
+  rewardFrom.every(({ path }) => {
+    const value = readPath(row, path);
+    return !value || value.text === "NaN";
+  });
+
+/** TRL 1.7 and newer exclude a completion from the rewards if each reward function returned None. */
+export const skipUnrated = (format: Format): Format => ({
+  ...format,
+  open: (run) => {
+    const converter = format.open(run);
+    const ratedFiles = new Set<string>();
+    const unrated = new Map<string, RecordFault>();
+    const fault = "no row of the file has a number in a column of --reward-from";
+    return {
+      ...converter,
+      convert: (record) => {
+        const { value, file, position } = record;
+        if (!isUnrated(run, value)) {
+          ratedFiles.add(file);
+          return converter.convert(record);
+        }
+        if (!unrated.has(file)) unrated.set(file, { file, position, group: "unrated", fault });
+        return run.skip(value, "a completion that no reward function rated");
+      },
+      *findFaults() {
+        for (const [file, first] of unrated) if (!ratedFiles.has(file)) yield first;
+      },
+    };
+  },
+});
 
 interface LoggedTable {
   folder: string;

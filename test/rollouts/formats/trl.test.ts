@@ -58,6 +58,28 @@ describe("rows of TRL", () => {
     expect(rewards).toEqual([2, 0.5]);
   });
 
+  it("are left out if no reward function of TRL rated them, with null or NaN in Parquet", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "trl-"));
+    const writeStep = (step: number, exact: readonly (number | null)[], name = "exact") => {
+      const columnData = [
+        { name: "step", data: exact.map(() => step), type: "INT32" as const },
+        { name: "prompt", data: exact.map(() => "q"), type: "STRING" as const },
+        { name: "completion", data: exact.map((_, at) => `a${at}`), type: "STRING" as const },
+        { name, data: [...exact], type: "DOUBLE" as const, nullable: true },
+        { name: "advantage", data: exact.map(() => 0), type: "DOUBLE" as const },
+      ];
+      const file = join(folder, `completions_0000${step}.parquet`);
+      writeFileSync(file, new Uint8Array(parquetWriteBuffer({ columnData })));
+    };
+    writeStep(1, [null, 1, Number.NaN, 0]);
+    const converted = await convertFile(folder, ["--reward-from", "exact"]);
+    expect(JSON.parse(converted.lines[0] ?? "").trajectories).toMatchObject([{ reward: 1 }, { reward: 0 }]);
+    expect(converted.stderr).toContain("left out a completion that no reward function rated (2 times)");
+    writeStep(2, [1, 1], "exacd");
+    const { stderr } = await convertFile(folder, ["--reward-from", "exact", "--on-invalid", "skip"]);
+    expect(stderr).toContain("00002.parquet#row 1:1: error: cannot convert this trl record: no row of the file has");
+  });
+
   it("are refused for a reward that is null in a list of Parquet", async () => {
     const file = join(mkdtempSync(join(tmpdir(), "trl-")), "completions.parquet");
     const listOf = (name: string, type: "BYTE_ARRAY" | "DOUBLE"): SchemaElement[] => [
