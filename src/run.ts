@@ -4,7 +4,7 @@ import { toGlobalFlags, toScreenOptions } from "./cli/globals.ts";
 import { checkFields } from "./cli/outputs.ts";
 import { program } from "./commands/program.ts";
 import { toExitCode, toFailure } from "./failure.ts";
-import { openRunCleaner, openScreen, parseScreenOptions, type Screen } from "./output/screen.ts";
+import { openRunCleaner, openScreen, parseScreenOptions, type Screen, type ScreenOptions } from "./output/screen.ts";
 import { isJsonFormat } from "./output/views.ts";
 import { type Context, openContext } from "./session/context.ts";
 import { readSavedSecrets } from "./settings/saved-files.ts";
@@ -24,22 +24,23 @@ export const run = async (node: NodeJS.Process) => {
 
 /** @param stray a promise that ends the run if it rejects */
 export const runCommandLine = async (host: Host, stray = new Promise<never>(() => undefined)) => {
-  const openCleaner = () => openRunCleaner(host, readSavedSecrets(host));
+  const open = (options: ScreenOptions) => openScreen({ host, options }, openRunCleaner(host, readSavedSecrets(host)));
   let screen: Screen | undefined;
   let context: Context | undefined;
   const work = async () => {
     const parsed = await parseArgv(program, host.argv);
-    screen = openScreen({ host, options: toScreenOptions(parsed, true) }, openCleaner());
+    const { words, hasSideEffects } = parsed.command;
+    const { options, fault } = toScreenOptions(parsed);
+    const areFieldsChecked = hasSideEffects && isJsonFormat(options.format);
+    const opened = open({ ...options, areFieldsChecked });
+    screen = opened;
     const formatText = await runCommand(program, parsed, async (globals) => {
-      const options = toScreenOptions(parsed);
-      const { words, hasSideEffects } = parsed.command;
-      const areFieldsChecked = hasSideEffects && isJsonFormat(options.format);
+      if (fault) throw fault;
       if (areFieldsChecked && options.fields) await checkFields(program, words, options.fields);
-      screen = openScreen({ host, options: { ...options, areFieldsChecked } }, screen?.cleaner ?? openCleaner());
-      context = openContext({ host, screen, flags: toGlobalFlags(globals) });
+      context = openContext({ host, screen: opened, flags: toGlobalFlags(globals) });
       return context;
     });
-    if (formatText) await screen.print([formatText(screen.width)], "redact-only");
+    if (formatText) await opened.print([formatText(opened.width)], "redact-only");
   };
   try {
     await Promise.race([work(), stray]);
@@ -47,7 +48,7 @@ export const runCommandLine = async (host: Host, stray = new Promise<never>(() =
     await screen?.flushErrors();
     return 0;
   } catch (thrown) {
-    screen ??= openScreen({ host, options: parseScreenOptions({ pager: true }) }, openCleaner());
+    screen ??= open(parseScreenOptions({ pager: true }));
     const explained = await context?.explain(thrown).catch((defect: unknown) => defect);
     const failure = toFailure(explained ?? thrown);
     await (await import("./output/print-failure.ts")).printFailure(screen, failure);

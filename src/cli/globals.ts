@@ -1,6 +1,6 @@
 /** Defines the global options. */
 
-import { colorModes, parseScreenOptions, type ScreenOptions } from "../output/screen.ts";
+import { colorModes, parseScreenOptions, type ScreenFlags, type ScreenOptions } from "../output/screen.ts";
 import { formats } from "../output/views.ts";
 import type { GlobalFlags } from "../session/context.ts";
 import { choice, flag, inGroup, text, type Values } from "./kinds.ts";
@@ -55,15 +55,19 @@ export const toGlobalFlags = (typed: GlobalValues): GlobalFlags => ({
   insecure_http: typed.insecureHttp || undefined,
 });
 
-/** @param isInvalid true if errors of global options must be ignored, so that a usage error respects `--json` */
+/** If the options are invalid, returns the fault, and options with which every error respects `--json`. */
 export const toScreenOptions = (
-  { given, globals }: { given: ReadonlyMap<string, readonly string[]>; globals: GlobalValues },
-  isInvalid = false,
-): ScreenOptions => {
+  parsed: Readonly<{ given: ReadonlyMap<string, readonly string[]>; globals: GlobalValues }>,
+): { options: ScreenOptions; fault?: unknown } => {
+  const { given, globals } = parsed;
   const { json, output, quiet, color, noPager } = globals;
-  const lenient = { output: json ? "json" : output || undefined, quiet, color } as const;
-  return {
-    ...parseScreenOptions({ ...(isInvalid ? lenient : globals), pager: !noPager }),
+  const parse = (flags: ScreenFlags) => ({
+    ...parseScreenOptions({ ...flags, pager: !noPager }),
     hasJsonEvents: given.get("progress")?.includes("json") === true,
-  };
+  });
+  try {
+    return { options: parse(globals) };
+  } catch (fault) {
+    return { options: parse({ output: json ? "json" : output || undefined, quiet, color }), fault };
+  }
 };

@@ -3,7 +3,7 @@
 import { command } from "../cli/command.ts";
 import { port, repeated, text, type Values, withDefault } from "../cli/kinds.ts";
 import { isFailure, type Problem } from "../failure.ts";
-import type { Service } from "../service/service.ts";
+import type { Service } from "../service/open-service.ts";
 import { localSettings } from "../session/connect.ts";
 import type { Context } from "../session/context.ts";
 import type { ServiceSettings } from "../settings/read.ts";
@@ -39,7 +39,7 @@ const runService = async (context: Context, typed: Values<typeof options>) => {
   const flags = { data_dir: dataDir, store, max_body_size: maxBodySize };
   const settings = await (await localSettings(context, flags, warn)).service();
   const trace = context.flags.debug ? screen.trace : undefined;
-  const { openService } = await import("../service/service.ts");
+  const { openService } = await import("../service/open-service.ts");
   const serviceOptions = { ...settings, host, address, port, allowHosts, trace, warn };
   const service = await openService({ ...serviceOptions, usesThread: true });
   context.closeAtEnd(service);

@@ -15,6 +15,7 @@ export type LogReply = Readonly<{ body: Uint8Array<ArrayBuffer> }>;
 /** The first message to the thread. */
 export type LogThreadOptions = Pick<ServiceOptions, "dataDir" | "project" | "store">;
 
+/** The thread answers with a `LogReply`, or with what it threw. */
 export type Question = Readonly<{ port: MessagePort; request: LogRequest }>;
 
 /** Errors lose their class between threads. */
@@ -46,42 +47,27 @@ export const openLogThread = ({ dataDir, project, store, host }: ServiceOptions)
     answer: async (request: LogRequest) => {
       thread ??= start();
       const { worker, ended } = thread;
-      const reply = await askThread<LogReply>(worker, { request }, request.body ? [request.body.buffer] : []);
-      return reply ?? Promise.reject(defect(`the thread for log requests ended: ${await ended}`));
+      const answer = await askThread(worker, request);
+      if (answer === undefined) throw defect(`the thread for log requests ended: ${await ended}`);
+      if ("body" in answer) return answer;
+      throw unpack(answer);
     },
     close: async () => void (await thread?.worker.terminate()),
   };
 };
 
-/** Returns undefined if the thread ended. @throws what the thread threw */
-export const askThread = async <Result>(
-  thread: Pick<MessagePort, "postMessage">,
-  question: object,
-  transferred: readonly ArrayBuffer[] = [],
-) => {
-  const { port1, port2 } = new MessageChannel();
-  const answered = new Promise<Readonly<{ result: Result }> | Thrown | undefined>((resolve) => {
+/** Moves the body, because copying blocks the thread. Returns undefined if the thread ended. */
+const askThread = async (thread: Worker, request: LogRequest) => {
+  const { port1, port2: port } = new MessageChannel();
+  const answered = new Promise<LogReply | Thrown | undefined>((resolve) => {
     port1.once("message", resolve);
     port1.once("close", () => resolve(undefined));
   });
-  thread.postMessage({ ...question, port: port2 }, [port2, ...transferred]);
-  const answer = await answered;
-  port1.close();
-  if (answer === undefined || "result" in answer) return answer?.result;
-  throw unpack(answer);
+  thread.postMessage({ request, port }, request.body ? [port, request.body.buffer] : [port]);
+  return await answered.finally(() => port1.close());
 };
 
-/** @param findMoved returns the buffers of the result that are moved, because copying blocks the other thread */
-export const answerThread = async <Result>(
-  port: MessagePort,
-  work: () => Promise<Result>,
-  findMoved: (result: Result) => readonly ArrayBuffer[] = () => [],
-) => {
-  const answer = await work().then((result) => ({ result }), pack);
-  port.postMessage(answer, "result" in answer ? findMoved(answer.result) : []);
-};
-
-const pack = (thrown: unknown): Thrown => {
+export const pack = (thrown: unknown): Thrown => {
   if (thrown instanceof HttpRefusal) {
     const { status, message, headers, items } = thrown;
     return { refusal: { status, message, headers, items } };

@@ -26,7 +26,10 @@ const serve = (main: MessagePort, { dataDir, project, store }: thread.LogThreadO
       const { body } = await operation.answer(message.request);
       return { body: typeof body === "string" ? new TextEncoder().encode(body) : new Uint8Array(body) };
     };
-    void thread.answerThread(message.port, answer, ({ body }) => [body.buffer]);
+    void answer().then(
+      (reply) => message.port.postMessage(reply, [reply.body.buffer]),
+      (thrown: unknown) => message.port.postMessage(thread.pack(thrown)),
+    );
   });
 };
 

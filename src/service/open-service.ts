@@ -30,6 +30,8 @@ const describeError = (thrown: unknown): Problem => {
   return { rule, severity: "warning", message: `cannot answer a request (${status}): ${message}` };
 };
 
+export type Service = Awaited<ReturnType<typeof openService>>;
+
 /** @throws Failure `usage`, `storage` */
 export const openService = async (options: ServiceOptions) => {
   const { host, dataDir, maxBodyBytes, warn } = options;

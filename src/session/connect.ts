@@ -1,7 +1,7 @@
 /** Reads a command's settings, and opens a client of the service. */
 
 import type { Problem } from "../failure.ts";
-import type { Service } from "../service/service.ts";
+import type { Service } from "../service/open-service.ts";
 import type { SettingFlags } from "../settings/layers.ts";
 import { readSettings, type Settings } from "../settings/read.ts";
 import { toOptionArgs } from "../text/sentences.ts";
@@ -98,7 +98,7 @@ const getLocalService = async (context: Context, settings: Settings) => {
 };
 
 const openLocalService = async (context: Context, settings: Settings) => {
-  const { openService } = await import("../service/service.ts");
+  const { openService } = await import("../service/open-service.ts");
   const base = { address: "127.0.0.1", port: 0, warn: () => undefined, trace: undefined };
   const service = context.closeAtEnd(await openService({ ...(await settings.service()), ...base, host: context.host }));
   context.screen.hideSecret(service.key);

@@ -143,7 +143,7 @@ describe("color in a pipe", () => {
     const argv = words.split(" ");
     const screen = openScreen({
       host: { ...host, argv },
-      options: toScreenOptions(await parseArgv(program, argv)),
+      ...toScreenOptions(await parseArgv(program, argv)),
     });
     await printFailure(screen, defect("x"));
     expect(isColored(host.said())).toBe(colored);

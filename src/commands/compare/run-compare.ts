@@ -51,7 +51,7 @@ export const printComparison = async (context: Context, options: CompareOptions)
   const { changed, changes, ownMetrics, pairing, steps, ...rest } = comparison;
   const document: CompareDocument = {
     ...rest,
-    changed: await describePairs(datasets, changed.slice(0, typed.limit), { ...typed, key: pairing.name }),
+    changed: await describePairs(datasets, changed.slice(0, typed.limit), pairing.name, typed.groupBy),
     warnings: toWarningDocuments(problems),
     notes: screen.notices,
   };
@@ -151,34 +151,26 @@ const notePairs = ({ screen }: Context, comparison: Comparison, { limit, pairBy 
     screen.notice(`listed the first ${limit} of ${changed.length} prompts whose reward changed`);
 };
 
-interface DescribedBy {
-  /** The key of the pairs; undefined if they are prompts. */
-  readonly key: string | undefined;
-  readonly groupBy: readonly string[] | undefined;
-}
-
-const describePairs = async (datasets: Datasets, pairs: Comparison["changed"], by: DescribedBy) => {
-  const described: CompareDocument["changed"][number][] = [];
-  for (const pair of pairs) described.push(await describePair(datasets, pair, by));
-  return described;
-};
-
-const describePair = async (
+/** @param key the key of the pairs; undefined if they are prompts */
+const describePairs = async (
   { a, b }: Datasets,
-  { pair, difference, ...means }: Comparison["changed"][number],
-  { key, groupBy }: DescribedBy,
+  pairs: Comparison["changed"],
+  key: string | undefined,
+  groupBy: CompareOptions["groupBy"],
 ) => {
-  const inA = readPromptAndKeyAt(a, pair.a.first, groupBy);
-  // A group without trajectories has no prompt.
-  const prompt = inA.prompt || readPromptAndKeyAt(b, pair.b.first, groupBy).prompt;
-  return {
-    key: key === undefined ? inA.key : formatKeyText(pair.name),
-    prompt,
-    ...means,
-    difference,
-    at_a: await formatPosition(a, pair.a.first),
-    at_b: await formatPosition(b, pair.b.first),
-  };
+  const described: CompareDocument["changed"][number][] = [];
+  for (const { pair, ...means } of pairs) {
+    const inA = readPromptAndKeyAt(a, pair.a.first, groupBy);
+    described.push({
+      key: key === undefined ? inA.key : formatKeyText(pair.name),
+      // A group without trajectories has no prompt.
+      prompt: inA.prompt || readPromptAndKeyAt(b, pair.b.first, groupBy).prompt,
+      ...means,
+      at_a: await formatPosition(a, pair.a.first),
+      at_b: await formatPosition(b, pair.b.first),
+    });
+  }
+  return described;
 };
 
 /** A document is one line, so its path says more. */

@@ -4,10 +4,7 @@ import { reportForms } from "../../output/ci-report.ts";
 import { readSavedTexts } from "../../settings/layers.ts";
 import { readIds } from "../../settings/saved-files.ts";
 import { settingNames, settings as settingTable } from "../../settings/values.ts";
-
 import type { ValueRequest } from "./list-words.ts";
-
-export type { ValueRequest } from "./list-words.ts";
 
 export type Candidate = Readonly<Record<"text" | "about", string>>;
 export type Candidates = readonly Candidate[] | "files" | "folders";

@@ -6,7 +6,7 @@ import { type CheckResult, composeCheckResult } from "../../rollouts/dataset/che
 import { readGroupLines } from "../../rollouts/dataset/group-bytes.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import type { TrainingRows } from "../../rollouts/dataset/training-rows.ts";
-import { type ReceiptData, sumCounts } from "../../rollouts/formats/receipt.ts";
+import { sumCounts } from "../../rollouts/formats/receipt.ts";
 import { combineModes } from "../../rollouts/input/source.ts";
 import type { Context } from "../../session/context.ts";
 import { checkOutputFiles, writeReceipt } from "../../session/output-files.ts";
@@ -50,9 +50,7 @@ export const convert = async (context: Context, given: ConvertOptions) => {
   if (failure && !skipsInvalid) throw failure;
   const changes = await openChanges(typed);
   const file = await writeFiles(context, typed, { dataset, changes, hasRejects: failure !== undefined });
-  const data = dataset.conversion?.receipt?.data();
-  const hasLogprobs = dataset.scan.tally.sampled.choicesWithLogprobs > 0;
-  await printResult(context, typed, { result, changes, rejects_file: file, hasLogprobs, data });
+  await printResult(context, typed, { dataset, result, changes, rejects_file: file });
   if (file === null) return;
   const details = { ...failure?.details, stoppedBy: "invalid_input", retryable: false } as const;
   const written = groups.read - groups.rejected;
@@ -94,30 +92,19 @@ const writeFiles = async (
   return file;
 };
 
-type ConvertResult = Readonly<{
-  result: CheckResult;
-  changes: Changes;
-  rejects_file: string | null;
-  hasLogprobs: boolean;
-}>;
+type Converted = Readonly<{ dataset: Dataset; result: CheckResult; changes: Changes; rejects_file: string | null }>;
 
 const printResult = async (
   { screen }: Context,
   typed: ConvertOptions,
-  {
-    result,
-    changes: { rows, redactor },
-    rejects_file,
-    hasLogprobs,
-    data,
-  }: ConvertResult & { data: ReceiptData | undefined },
+  { dataset, result, changes: { rows, redactor }, rejects_file }: Converted,
 ) => {
   const { groups, trajectories, problems, filteredOut: not_chosen } = result;
-  const { leaves = null, left_out = [], added = [], format = null } = data ?? {};
+  const { leaves = null, left_out = [], added = [], format = null } = dataset.conversion?.receipt?.data() ?? {};
   if (rows) printRowNotes(screen, rows);
   if (redactor?.counts[0]) {
     screen.notice(`redacted ${pluralize(sumCounts(redactor.counts), "secret")}`);
-    if (typed.to === "groups" && hasLogprobs)
+    if (typed.to === "groups" && dataset.scan.tally.sampled.choicesWithLogprobs > 0)
       screen.notice("log probabilities can still spell a redacted secret, because their tokens are parts of it");
   }
   if (screen.isForProgram) {

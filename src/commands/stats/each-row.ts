@@ -1,5 +1,5 @@
 /** Prints a row for each group or trajectory, for `stats --each`. */
-import type { toProblemDocument } from "../../failure.ts";
+import { type Problem, toWarningDocuments } from "../../failure.ts";
 import { toRawJson } from "../../json/raw-json.ts";
 import { printList } from "../../output/list.ts";
 import { noteSelection, parseOrder, rankColumns, sortRows } from "../../output/lists/sort-rows.ts";
@@ -10,30 +10,20 @@ import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { facts, groupFacts } from "../../rollouts/facts/facts.ts";
 import * as stats from "../../rollouts/stats/fact-rows.ts";
 import type { Context } from "../../session/context.ts";
-import type { OrderOptions } from "../../session/options/list-options.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
+import type { StatsCommandOptions } from "./command.ts";
 
-type RowOptions = OrderOptions &
-  Readonly<{
-    file: readonly string[];
-    where: string | undefined;
-    pass: number;
-    groupBy: readonly string[] | undefined;
-  }>;
 type Row = Readonly<Record<string, unknown>>;
-type PrintedRows = Readonly<{
-  each: "group" | "trajectory";
-  warnings: readonly ReturnType<typeof toProblemDocument>[];
-}>;
 
 /** @throws Failure `input-changed`; `invalid-option-value` for a name that is no column and no key of a row */
 export const printRows = async (
   { screen, host: { signal } }: Context,
   dataset: Dataset,
-  { sort, limit, pass, groupBy, ...selected }: RowOptions,
-  { each, warnings }: PrintedRows,
+  typed: StatsCommandOptions,
+  problems: readonly Problem[],
 ) => {
-  const isByGroup = each === "group";
+  const { sort, limit, pass, groupBy } = typed;
+  const isByGroup = typed.each === "group";
   const columns = isByGroup ? groupColumns : trajectoryColumns;
   const sorted = new Set(sort.map((name) => name.replace(/^-/, "")));
   /** Keys of the input, such as a step. */
@@ -53,13 +43,14 @@ export const printRows = async (
   const order = parseOrder(sort, [...columns, ...keyColumns]);
   const data = (await sortRows(all, order, signal)).slice(0, limit);
   noteSelection(screen, { all, matching: all, shown: data }, isByGroup ? "groups" : "trajectories");
-  if (screen.format === "table") noteNext(screen, selected, pass);
-  const wire = { document: toRawJson({ data, warnings, notes: screen.notices }), member: "data" };
+  if (screen.format === "table") noteNext(screen, typed);
+  const document = toRawJson({ data, warnings: toWarningDocuments(problems), notes: screen.notices });
+  const wire = { document, member: "data" };
   await printList(screen, { columns: rankColumns(columns, order), rows: data, wire });
 };
 
 /** Names the commands that show and keep such rows. */
-const noteNext = (screen: Screen, { file, where }: Pick<RowOptions, "file" | "where">, pass: number) => {
+const noteNext = (screen: Screen, { file, where, pass }: StatsCommandOptions) => {
   const selection = [...file, "--where", where ?? `reward < ${pass}`];
   const view = formatCommandLine(["rollcall", "view", ...selection]);
   const convert = formatCommandLine(["rollcall", "convert", ...selection, "--out", "selected.jsonl"]);

@@ -29,13 +29,13 @@ export const printStats = async (context: Context, typed: StatsCommandOptions) =
   const dataset = await readRollouts(context, typed, needs);
   const result = composeCheckResult(dataset);
   const failure = skipInvalidGroups(context, result, { ...typed, input: "the input" });
-  if (each) await printRows(context, dataset, typed, { each, warnings: toWarningDocuments(result.problems) });
+  if (each) await printRows(context, dataset, typed, result.problems);
   else {
     const { pass, exceptionsAs } = typed;
     const { signal } = context.host;
     const stats = await computeStats(dataset, { pass, exceptionsAs, tries: readTries(typed.k), by, signal });
     noteStats(context, dataset, stats, typed);
-    await printResult(context, stats, { by, typed, result, rewards: dataset.scan.rewards });
+    await printResult(context, stats, { typed, result, rewards: dataset.scan.rewards });
   }
   noteWarnings(context, dataset, "the input");
   if (failure) throw failure;
@@ -64,21 +64,17 @@ const noteStats = (
     screen.notice(`no trajectory has the key ${typed.by}`);
 };
 
-interface PrintedFacts {
-  readonly typed: Pick<StatsCommandOptions, "sort" | "limit">;
-  readonly by: string | undefined;
-  readonly result: CheckResult;
-  readonly rewards: Dataset["scan"]["rewards"];
-}
+type PrintedFacts = Readonly<{ typed: StatsCommandOptions; result: CheckResult; rewards: Dataset["scan"]["rewards"] }>;
 
 const printResult = async (
   { screen, host }: Context,
   { whole, byValue }: DatasetStats,
-  { by, typed, result: { unreadable, filteredOut, problems }, rewards }: PrintedFacts,
+  { typed, result: { unreadable, filteredOut, problems }, rewards }: PrintedFacts,
 ) => {
+  const { by } = typed;
   const { fields, format } = screen;
   if (by === undefined && !fields && (format === "table" || format === "tsv"))
-    return await printStatsPage(screen, { whole, rewards });
+    return await printStatsPage(screen, whole, rewards);
   const all = byValue.map(({ value, stats }): SliceDocument => ({ value: parseKeyText(value), ...stats }));
   const columns = sliceColumns(by, whole, markChanges(all));
   const slices = (await sortRows(all, parseOrder(typed.sort, columns), host.signal)).slice(0, typed.limit);

@@ -8,12 +8,7 @@ import { formatForDisplay as format } from "../../text/decimal.ts";
 import { pluralize } from "../../text/sentences.ts";
 import { formatPercent } from "../../text/units.ts";
 
-interface StatsPage {
-  readonly whole: Stats;
-  readonly rewards: Sketch;
-}
-
-export const printStatsPage = async (screen: Screen, { whole, rewards }: StatsPage) => {
+export const printStatsPage = async (screen: Screen, whole: Stats, rewards: Sketch) => {
   const counts = [
     { label: "groups", text: String(whole.groups) },
     { label: "trajectories", text: String(whole.trajectories) },

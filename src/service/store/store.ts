@@ -29,7 +29,7 @@ const storeSchema: FileSchema = {
   ],
 };
 
-/** \`store\` is a file. Default: \`local.db\` in \`dataDir\`. */
+/** `store` is a file. Default: `local.db` in `dataDir`. */
 export type StoreLocation = Readonly<{ dataDir: string; store: string | undefined }>;
 
 type StoreHost = DatabaseWaitOptions["host"];
