@@ -3,7 +3,7 @@
 import { isObject } from "../json/json-bytes.ts";
 import { ignoreErrors } from "../system/files.ts";
 import * as decimals from "../text/decimal.ts";
-import { dayMs, utcDay } from "../text/units.ts";
+import { utcDay } from "../text/units.ts";
 import type { CatalogModel } from "../wire/contract/models.ts";
 import { toText } from "../wire/contract/replies.ts";
 import * as fields from "./fields.ts";
@@ -29,17 +29,11 @@ export type Change = Readonly<
 /** `maxRise` is in percent, and `now` is in ms since 1970. */
 export type DiffPolicy = Readonly<{ maxRise: decimals.Decimal; withinMs: number; now: number }>;
 
-export const usualPolicy: DiffPolicy = { maxRise: decimals.zero, withinMs: 30 * dayMs, now: 0 };
-
 type Models = readonly CatalogModel[];
 type Sides<Value> = Readonly<{ from: Value; to: Value }>;
 
 /** Pairs models with the same id. A part of a catalog does not prove that a model is missing. */
-export const diffCatalogs = (
-  { from, to }: Sides<Models>,
-  isPartial: Partial<Sides<boolean>> = {},
-  policy: DiffPolicy = usualPolicy,
-) => {
+export const diffCatalogs = ({ from, to }: Sides<Models>, isPartial: Sides<boolean>, policy: DiffPolicy) => {
   const [before, after] = [groupById(from, ({ id }) => id), groupById(to, ({ id }) => id)];
   const ids = [...new Set([...before.keys(), ...after.keys()])].sort();
   const pairs = ids.flatMap((id) => pairModels(id, [before.get(id) ?? [], after.get(id) ?? []], policy));

@@ -137,13 +137,12 @@ export const formatPrice = (name: string, value: unknown) => {
   return price ? `${formatDecimal(toShownPrice(name, price))} ${priceUnit(name)}` : formatPlain(value);
 };
 
-/** Returns percent, such as `-33.3`. With `roundUp`, 5.01 becomes `+5.1`, because 5.01 exceeds a limit of 5. */
-export const formatPercentChange = (from: Decimal, to: Decimal, roundUp = false) => {
+/** Returns percent, such as `-33.3`. */
+export const formatPercentChange = (from: Decimal, to: Decimal) => {
   const [was, is] = [shiftDecimal(from, to.places).digits, shiftDecimal(to, from.places).digits];
   if (was === 0n) return "";
   const change = is > was ? is - was : was - is;
-  const tenths = roundUp ? (change * 1000n + was - 1n) / was : (change * 2000n + was) / (2n * was);
-  return `${is < was ? "-" : "+"}${formatDecimal({ digits: tenths, places: 1 })}`;
+  return `${is < was ? "-" : "+"}${formatDecimal({ digits: (change * 2000n + was) / (2n * was), places: 1 })}`;
 };
 
 export const countryField = "datacenters.country_code";

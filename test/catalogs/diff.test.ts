@@ -1,10 +1,14 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type DiffPolicy, diffCatalogs, isDifference, usualPolicy } from "../../src/catalogs/diff.ts";
+import { type DiffPolicy, diffCatalogs, isDifference } from "../../src/catalogs/diff.ts";
+import { zero } from "../../src/text/decimal.ts";
+import { dayMs } from "../../src/text/units.ts";
 import { entries, modelsOf, parseModels } from "./models.ts";
 
-const diff = (from: readonly unknown[], to: readonly unknown[], policy?: DiffPolicy) =>
-  diffCatalogs({ from: modelsOf(from), to: modelsOf(to) }, {}, policy);
+const usualPolicy: DiffPolicy = { maxRise: zero, withinMs: 30 * dayMs, now: 0 };
+const whole = { from: false, to: false };
+const diff = (from: readonly unknown[], to: readonly unknown[], policy = usualPolicy) =>
+  diffCatalogs({ from: modelsOf(from), to: modelsOf(to) }, whole, policy);
 const byId = (data: readonly unknown[]) => [...new Map(modelsOf(data).map((model) => [model.id, model])).values()];
 
 type Change = ReturnType<typeof diff>["changes"][number];
@@ -62,11 +66,11 @@ describe("the difference of two catalogs", () => {
 
   it("claims no model as added to a catalog of which only a part is known, and none as gone from the other", () => {
     const [one, two] = [modelsOf([{ id: "a" }, { id: "b" }]), modelsOf([{ id: "b" }, { id: "c" }])];
-    const changesOf = (isPartial: Parameters<typeof diffCatalogs>[1]) =>
-      diffCatalogs({ from: one, to: two }, isPartial).changes.map(({ id, change }) => `${change} ${id}`);
+    const diffPart = (part: object) => diffCatalogs({ from: one, to: two }, { ...whole, ...part }, usualPolicy);
+    const changesOf = (part: object) => diffPart(part).changes.map(({ id, change }) => `${change} ${id}`);
     expect(changesOf({ from: true })).toEqual(["gone a"]);
     expect(changesOf({ to: true })).toEqual(["added c"]);
-    expect(diffCatalogs({ from: one, to: two }, { to: true }).unchecked).toEqual(["a"]);
+    expect(diffPart({ to: true }).unchecked).toEqual(["a"]);
   });
 
   it.each([
@@ -106,7 +110,7 @@ describe("the difference of two catalogs", () => {
   it("shortens a value that is nested too deeply to be printed", () => {
     const deep = "[".repeat(50_000) + "]".repeat(50_000);
     const models = parseModels(`{"data":[{"id":"a","quantization":${deep}}]}`);
-    expect(diffCatalogs({ from: models, to: modelsOf([{ id: "a" }]) }).changes).toMatchObject([
+    expect(diffCatalogs({ from: models, to: modelsOf([{ id: "a" }]) }, whole, usualPolicy).changes).toMatchObject([
       { from: "(nested too deeply)", to: null },
     ]);
   });

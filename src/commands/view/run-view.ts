@@ -16,7 +16,7 @@ import { pluralize, toOptionArgs } from "../../text/sentences.ts";
 import { formatPercent } from "../../text/units.ts";
 import type { ReadInput, ViewInput } from "../../view/group-content.ts";
 import { exportLimits, exportPage } from "../../view/html-export.ts";
-import { openViewer, type Viewer } from "../../view/open-viewer.ts";
+import type { Viewer } from "../../view/viewer.ts";
 import type { ViewOptions } from "./command.ts";
 import type { ViewDocument } from "./output.ts";
 
@@ -70,6 +70,8 @@ const openDelayMs = 200;
 
 const servePage = async (context: Context, typed: ViewOptions) => {
   const { host, screen, flags } = context;
+  // A page in a file needs no server.
+  const { openViewer } = await import("../../view/viewer.ts");
   const viewer = await openViewer({ host, port: typed.port, trace: flags.debug ? screen.trace : undefined });
   const { url } = viewer;
   const inputReadable = new AbortController();
