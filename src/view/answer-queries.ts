@@ -78,7 +78,7 @@ const answerFromStore = <Facts extends GroupFacts>(store: GroupReader<Facts>): A
       const found = isFiltered ? await select(query).catch(() => undefined) : undefined;
       const { searched = null, selected } = found ?? {};
       // While a search runs, the plots would change with each answer.
-      return { ...store.charts(searched !== null && searched.share < 1 ? undefined : selected), searched };
+      return { ...(await store.charts(searched !== null && searched.share < 1 ? undefined : selected)), searched };
     },
     reading: async () => await store.reading(),
     problems: async ({ problems = "any" }) => listFindings(store.findings, problems),

@@ -125,7 +125,7 @@ export interface GroupReader<Facts extends GroupFacts> {
   readonly findings: Findings;
   state(): PageState;
   /** Default: all groups. */
-  charts(selected?: readonly Facts[]): Charts;
+  charts(selected?: readonly Facts[]): Promise<Charts>;
   reading(): Promise<readonly ReadingList[]>;
   /** Returns the groups found so far. @throws Failure `invalid-filter`, `input-changed` */
   search(query: Query): Promise<{ found: ReadonlySet<number>; share: number }>;

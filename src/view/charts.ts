@@ -9,26 +9,37 @@ const maxValueBars = 16;
 const cellsPerAxis = { mean: 36, spread: 16 };
 const maxValues = 1000;
 
+/** The part of `Breaks` that browsers have, too. */
+type Pauses = Readonly<{ isDue: (bytes?: number) => boolean; take: () => Promise<void> }>;
+
 /** Returns a function that counts selected groups in the bars, dots and values of all groups. Default: all groups. */
-export const openCharts = (groups: readonly GroupFacts[], scale: RewardBounds) => {
+export const openCharts = async (groups: readonly GroupFacts[], scale: RewardBounds, breaks: Pauses) => {
   const ranges = findRanges(
     groups.flatMap(({ rewards }) => rewards),
     scale,
   );
-  const { dots, dotOf } = openDots(groups, scale);
-  const bars = countRewards(groups, ranges);
-  const series = listSeries(groups).map((by) => ({ by, values: describeValues(groups, by) }));
-  return (selected: readonly GroupFacts[] = groups): Charts => {
+  await breaks.take();
+  const { dots, dotOf } = await openDots(groups, scale, breaks);
+  const bars = await countRewards(groups, ranges, breaks);
+  const series: { by: "step" | "file"; values: Awaited<ReturnType<typeof describeValues>> }[] = [];
+  for (const by of listSeries(groups)) series.push({ by, values: await describeValues(groups, by, breaks) });
+  return async (selected: readonly GroupFacts[] = groups): Promise<Charts> => {
     const isWhole = selected === groups;
-    const counts = isWhole ? bars : countRewards(selected, ranges);
+    const counts = isWhole ? bars : await countRewards(selected, ranges, breaks);
     const groupsOf = new Map(dots.map((dot) => [dot, 0]));
-    for (const dot of selected.flatMap((group) => dotOf(group) ?? [])) groupsOf.set(dot, (groupsOf.get(dot) ?? 0) + 1);
+    for (const group of selected) {
+      if (breaks.isDue()) await breaks.take();
+      const dot = dotOf(group);
+      if (dot) groupsOf.set(dot, (groupsOf.get(dot) ?? 0) + 1);
+    }
+    const others = new Map<string, Awaited<ReturnType<typeof describeValues>>>();
+    if (!isWhole) for (const { by } of series) others.set(by, await describeValues(selected, by, breaks));
     return {
-      selected: isWhole ? null : describeParts(selected),
+      selected: isWhole ? null : await describeParts(selected, breaks),
       rewards: ranges.map((range, at) => ({ range, count: counts[at] ?? 0, of: bars[at] ?? 0 })),
       dots: Array.from(groupsOf, ([{ mean, spread, of }, count]) => ({ mean, spread, groups: count, of })),
       series: series.map(({ by, values }) => {
-        const own = isWhole ? values : describeValues(selected, by);
+        const own = others.get(by) ?? values;
         const listed = Array.from(values, ([value, all]) => ({ value, all, selected: own.get(value) ?? null }));
         return { by, of: listed.length, values: listed.slice(0, maxValues) };
       }),
@@ -37,10 +48,11 @@ export const openCharts = (groups: readonly GroupFacts[], scale: RewardBounds) =
 };
 
 /** The numbers are those of `rollcall stats`. */
-export const describeParts = (parts: readonly GroupPart[]): Slice => {
+export const describeParts = async (parts: readonly GroupPart[], breaks: Pauses): Promise<Slice> => {
   const values = new GroupedValues();
   const counts = { groups: 0, trajectories: 0, failures: 0, trainable: 0, truncated: 0 };
   for (const [at, { size, failures, untrainable, truncated, rewards }] of parts.entries()) {
+    if (breaks.isDue()) await breaks.take();
     if (untrainable === "invalid") continue;
     counts.groups++;
     counts.trajectories += size;
@@ -50,7 +62,10 @@ export const describeParts = (parts: readonly GroupPart[]): Slice => {
     for (const reward of rewards) values.add(at, reward);
   }
   if (values.count === 0) return { ...counts, mean: null, spread: null, ci95: null };
-  return { ...counts, ...values.describe(), spread: standardDeviation(values.sorted()) };
+  if (breaks.isDue(100 * values.count)) await breaks.take();
+  const described = values.describe();
+  if (breaks.isDue(100 * values.count)) await breaks.take();
+  return { ...counts, ...described, spread: standardDeviation(values.sorted()) };
 };
 
 /** Returns the keys of which the groups have several values. */
@@ -62,9 +77,10 @@ export const listSeries = (groups: readonly GroupFacts[]) => {
 };
 
 /** In natural order. The parts without a value are last. */
-const describeValues = (groups: readonly GroupFacts[], by: "step" | "file") => {
+const describeValues = async (groups: readonly GroupFacts[], by: "step" | "file", breaks: Pauses) => {
   const byValue = new Map<string | null, GroupPart[]>();
   for (const group of groups) {
+    if (breaks.isDue()) await breaks.take();
     for (const part of (by === "step" && group.parts) || [group]) {
       const value = by === "step" ? part.step : group.file;
       const own = byValue.get(value) ?? [];
@@ -73,11 +89,9 @@ const describeValues = (groups: readonly GroupFacts[], by: "step" | "file") => {
   }
   const order = ([a]: [string | null, unknown], [b]: [string | null, unknown]) =>
     Number(a === null) - Number(b === null) || compareNaturally(a ?? "", b ?? "");
-  return new Map(
-    Array.from(byValue)
-      .sort(order)
-      .map(([value, own]) => [value, describeParts(own)]),
-  );
+  const described = new Map<string | null, Slice>();
+  for (const [value, own] of [...byValue].sort(order)) described.set(value, await describeParts(own, breaks));
+  return described;
 };
 
 /** Returns the range of each bar. The first and the last range include outliers. */
@@ -97,9 +111,10 @@ const divideRange = (rewards: readonly number[], scale: RewardBounds): readonly 
   );
 };
 
-const countRewards = (groups: readonly GroupFacts[], ranges: readonly Range[]) => {
+const countRewards = async (groups: readonly GroupFacts[], ranges: readonly Range[], breaks: Pauses) => {
   const counts = ranges.map(() => 0);
   for (const { rewards } of groups) {
+    if (breaks.isDue(1000 * rewards.length)) await breaks.take();
     for (const reward of rewards) {
       const at = ranges.findLastIndex(([from]) => reward >= from);
       counts[at] = (counts[at] ?? 0) + 1;
@@ -108,7 +123,7 @@ const countRewards = (groups: readonly GroupFacts[], ranges: readonly Range[]) =
   return counts;
 };
 
-const openDots = (groups: readonly GroupFacts[], [from, to]: RewardBounds) => {
+const openDots = async (groups: readonly GroupFacts[], [from, to]: RewardBounds, breaks: Pauses) => {
   const means = findBounds(groups.flatMap(({ mean }) => mean ?? []));
   const spreads = findBounds(groups.flatMap(({ spread }) => spread ?? []));
   const axes = {
@@ -121,6 +136,7 @@ const openDots = (groups: readonly GroupFacts[], [from, to]: RewardBounds) => {
   const keyOf = (x: number, y: number) => `${cellOf(x, "mean")} ${cellOf(y, "spread")} ${y === 0}`;
   const dots = new Map<string, { mean: Range; spread: Range; of: number }>();
   for (const { mean: x, spread: y } of groups) {
+    if (breaks.isDue()) await breaks.take();
     if (x === null || y === null) continue;
     const { mean, spread, of } = dots.get(keyOf(x, y)) ?? { mean: [x, x], spread: [y, y], of: 0 };
     dots.set(keyOf(x, y), {

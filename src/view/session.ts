@@ -34,16 +34,19 @@ export const openSession = async (input: ViewInput, signal: AbortSignal) => {
   const facts = summarizeDataset(dataset, groups);
   let charts: ReturnType<typeof openCharts> | undefined;
   const { names: runs = [], read } = input.runs ?? {};
-  const summary = { ...facts, pass, notes, runs, series: listSeries(groups), all: describeParts(groups) };
+  const breaks = new Breaks(signal);
+  await breaks.take();
+  const all = await describeParts(groups, breaks);
+  const summary = { ...facts, pass, notes, runs, series: listSeries(groups), all };
   let reading: readonly ReadingList[] | undefined;
   const store: GroupReader<GroupFacts> = {
     count,
     groups,
     findings: { findings, counts: dataset.problems.counts },
     state: () => ({ progress: { phase: "read", done: count, of: count }, summary }),
-    charts: (selected) => {
-      charts ??= openCharts(groups, facts.scale);
-      return charts(selected);
+    charts: async (selected) => {
+      charts ??= openCharts(groups, facts.scale, breaks);
+      return await (await charts)(selected);
     },
     reading: async () => {
       reading ??= await listReading(input, signal);

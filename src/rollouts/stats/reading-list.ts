@@ -6,8 +6,9 @@ import { ReadWindow } from "../dataset/group-bytes.ts";
 import { readPrompts } from "../dataset/prompts.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
 import { walkedIndexes } from "../facts/facts.ts";
+import { NumberColumn } from "../index/column.ts";
 import { isSolved } from "../index/metrics.ts";
-import { standardDeviation } from "../index/sums.ts";
+import { findBounds, standardDeviation } from "../index/sums.ts";
 import { percentile } from "./intervals.ts";
 import { type Facts, getFacts } from "./read-facts.ts";
 
@@ -32,6 +33,8 @@ export interface ReadingList {
 }
 
 const maxListed = 4;
+/** Listing a trajectory costs as much as reading this many bytes. */
+const bytesPerRow = 1000;
 /** Limits the memory for a million trajectories. */
 const maxCandidates = 1000;
 
@@ -46,7 +49,7 @@ export const chooseReading = async (dataset: Dataset, pass: number, signal: Abor
   const facts = getFacts(dataset);
   const breaks = new Breaks(signal);
   const groups = await listGroups(dataset, facts, breaks);
-  const others = [...(await listByFacts(facts, groups, breaks)), listSometimesSolved(groups, pass)];
+  const others = [...(await listByFacts(facts, groups, breaks)), await listSometimesSolved(groups, pass, breaks)];
   const worse = await listWorse(facts, await addPrompts(dataset, groups, breaks), breaks);
   const lists: readonly ReadingList[] = [
     ...worse.map((list) => ({ topic: "what got worse" as const, ...list })),
@@ -58,13 +61,15 @@ export const chooseReading = async (dataset: Dataset, pass: number, signal: Abor
 const listGroups = async ({ groups }: Dataset, { columns }: Facts, breaks: Breaks) => {
   const listed: Group[] = [];
   for (let group = 0; group < groups.count; group++) {
-    if (breaks.isDue()) await breaks.take();
+    if (breaks.isDue(bytesPerRow * groups.trajectoriesOf(group))) await breaks.take();
     const indexes = groups.isValid(group) ? groups.rowsOf(group) : [];
     const all = indexes.map((row, trajectory): Row => ({ group, trajectory, reward: columns.reward.at(row), row }));
     const rows = all.filter(({ reward }) => Number.isFinite(reward));
-    const [best, ...others] = rows.toSorted((a, b) => b.reward - a.reward);
-    const worst = others.find(({ reward }) => reward === others.at(-1)?.reward) ?? best;
-    const deviation = standardDeviation(rows.map(({ reward }) => reward));
+    const rewards = rows.map(({ reward }) => reward);
+    const { min, max } = findBounds(rewards);
+    const best = rows.find(({ reward }) => reward === max);
+    const worst = rows.find((row) => row.reward === min && row !== best) ?? best;
+    const deviation = standardDeviation(rewards);
     if (best && worst) listed.push({ best, worst, rows, deviation });
   }
   return listed;
@@ -101,8 +106,10 @@ const read = ({ group, trajectory, reward }: Row, why: string) => ({ group, traj
 
 const listWorse = async ({ walked }: Facts, groups: readonly PromptedGroup[], breaks: Breaks) => {
   const bestOf = new Map<unknown, Row>();
-  for (const { prompt, best } of groups)
+  for (const { prompt, best } of groups) {
+    if (breaks.isDue()) await breaks.take();
     if (best.reward > (bestOf.get(prompt)?.reward ?? Number.NEGATIVE_INFINITY)) bestOf.set(prompt, best);
+  }
   const fallen = new Map<unknown, Candidate>();
   const [cut, failed]: [Candidate[], Candidate[]] = [[], []];
   for (const group of groups) {
@@ -115,6 +122,7 @@ const listWorse = async ({ walked }: Facts, groups: readonly PromptedGroup[], br
     const pair = [read(group.worst, "lowest of the prompt"), read(best, "best of the prompt")];
     if (isFirst) fallen.set(prompt, { rank, trajectories: pair });
     for (const row of group.rows) {
+      if (breaks.isDue()) await breaks.take();
       const { uses, finishReason } = walked.at(row.row);
       const { errors } = uses;
       const characters = walked.walkedAt(row.row, walkedIndexes.characters);
@@ -124,11 +132,16 @@ const listWorse = async ({ walked }: Facts, groups: readonly PromptedGroup[], br
         addCandidate(failed, [row.reward, -errors], read(row, `tool errors: ${errors}`));
     }
   }
+  const lowest: Candidate[] = [];
+  for (const { rank, trajectories } of fallen.values()) {
+    if (breaks.isDue()) await breaks.take();
+    addCandidate(lowest, rank, ...trajectories);
+  }
   return [
     toList(
       "the lowest rewards against the best of the same prompt",
       "reward − best reward of the prompt, then by the best reward of the group, from the lowest",
-      [...fallen.values()],
+      lowest,
     ),
     toList("truncated, with the reward 0", "finish reason length, and reward 0; by characters from the highest", cut),
     toList(
@@ -139,21 +152,28 @@ const listWorse = async ({ walked }: Facts, groups: readonly PromptedGroup[], br
   ];
 };
 
-const addCandidate = (list: Candidate[], rank: readonly number[], trajectory: Candidate["trajectories"][number]) => {
-  if (list.push({ rank, trajectories: [trajectory] }) > maxCandidates) keepFirst(list);
+const addCandidate = (list: Candidate[], rank: readonly number[], ...trajectories: Candidate["trajectories"]) => {
+  if (list.push({ rank, trajectories }) > maxCandidates) keepFirst(list);
 };
 
 const listByFacts = async ({ walked }: Facts, groups: readonly Group[], breaks: Breaks) => {
-  const rows = groups.flatMap((group) => group.rows);
-  const rewards = Float64Array.from(rows, ({ reward }) => reward).sort();
+  const [allRewards, allLengths] = [new NumberColumn("f64"), new NumberColumn("u32")];
   const turnsOf = ({ row }: Row) => walked.walkedAt(row, walkedIndexes.turns);
   const charactersOf = ({ row }: Row) => walked.walkedAt(row, walkedIndexes.characters);
-  const withTurn = rows.filter((row) => turnsOf(row) > 0);
-  const lengths = Float64Array.from(withTurn, charactersOf).sort();
+  for (const { rows } of groups) {
+    if (breaks.isDue(bytesPerRow * rows.length)) await breaks.take();
+    for (const row of rows) {
+      allRewards.push(row.reward);
+      if (turnsOf(row) > 0) allLengths.push(charactersOf(row));
+    }
+  }
+  const rewards = allRewards.values().sort();
+  await breaks.take();
+  const lengths = allLengths.values().sort();
+  await breaks.take();
   const [high, few] = [percentile(rewards, 0.9), percentile(lengths, 0.1)];
   const [failed, short, cut]: [Candidate[], Candidate[], Candidate[]] = [[], [], []];
-  for (const row of rows) {
-    if (breaks.isDue()) await breaks.take();
+  const addRow = (row: Row) => {
     const { reward } = row;
     const {
       finishReason,
@@ -165,6 +185,12 @@ const listByFacts = async ({ walked }: Facts, groups: readonly Group[], breaks: 
     if (errors > 0) add(failed, [-reward, -errors], `tool errors: ${errors}`);
     if (isHigh && turns > 0 && characters <= few) add(short, [characters, -reward], `characters: ${characters}`);
     if (isHigh && finishReason === "length") add(cut, [-reward, -characters], "finish reason: length");
+  };
+  for (const { rows } of groups) {
+    for (const row of rows) {
+      if (breaks.isDue()) await breaks.take();
+      addRow(row);
+    }
   }
   const isHigh = `reward ≥ ${format(high)} (p90) and above the lowest`;
   const isShort = `characters ≤ ${format(few)} (p10)`;
@@ -176,13 +202,15 @@ const listByFacts = async ({ walked }: Facts, groups: readonly Group[], breaks: 
   ];
 };
 
-const listSometimesSolved = (groups: readonly Group[], pass: number) => {
-  const candidates = groups.flatMap(({ best, worst, rows, deviation }) => {
+const listSometimesSolved = async (groups: readonly Group[], pass: number, breaks: Breaks) => {
+  const candidates: Candidate[] = [];
+  for (const { best, worst, rows, deviation } of groups) {
+    if (breaks.isDue(bytesPerRow * rows.length)) await breaks.take();
     const solved = rows.filter(({ reward }) => isSolved(reward, pass)).length;
+    if (solved === 0 || solved === rows.length) continue;
     const of = `of ${rows.length}, ${solved} solved`;
-    const pair = [read(best, `best ${of}`), read(worst, `worst ${of}`)];
-    return solved === 0 || solved === rows.length ? [] : { rank: [-deviation], trajectories: pair };
-  });
+    addCandidate(candidates, [-deviation], read(best, `best ${of}`), read(worst, `worst ${of}`));
+  }
   const selectedBy = `some rewards ≥ ${pass}, some below; by the standard deviation in the group, from the highest`;
   return toList("the best and the worst of a group that is sometimes solved", selectedBy, candidates);
 };

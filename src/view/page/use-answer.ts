@@ -23,7 +23,8 @@ const parseElement = (id: string) => JSON.parse(document.getElementById(id)?.tex
 const readGroup = (group: number, name = "group"): GroupData => parseElement(`${name}-${group}`);
 
 const openEmbeddedAnswers = ({ state, charts, findings, reading, rows, compared }: PageData) => {
-  const selectedCharts = state.summary && openCharts(rows, state.summary.scale);
+  const neverDue = { isDue: () => false, take: async () => undefined };
+  const openedCharts = state.summary && openCharts(rows, state.summary.scale, neverDue);
   const { stepName = "step", pass = 1 } = state.summary ?? {};
   let last: { key: string; found: Promise<ReadonlySet<number>> } | undefined;
   const store: GroupReader<GroupRow> = {
@@ -31,7 +32,7 @@ const openEmbeddedAnswers = ({ state, charts, findings, reading, rows, compared 
     groups: rows,
     findings,
     state: () => state,
-    charts: (selected) => (selected && selectedCharts?.(selected)) ?? charts,
+    charts: async (selected) => (selected && (await (await openedCharts)?.(selected))) ?? charts,
     reading: async () => reading,
     async search({ text, where }) {
       const key = JSON.stringify([text, where]);
