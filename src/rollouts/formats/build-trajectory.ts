@@ -207,7 +207,7 @@ const toReward = (run: FormatRun, value: Value) => {
 const numberPattern = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?|true|false)$/i;
 
 /** Accepts strings, because many tables contain only strings. */
-const parseReward = (run: FormatRun, value: Value) => {
+export const parseReward = (run: FormatRun, value: Value) => {
   const { text = "" } = value;
   if (!numberPattern.test(text)) return undefined;
   run.note("converted rewards from strings to numbers");

@@ -1,23 +1,14 @@
 /** Converts logs of Inspect. */
 import { hash } from "node:crypto";
-import type { Path } from "../../json/table.ts";
 import { buildCall, choice, hasCalls, toToolCall } from "../messages/chat.ts";
 import { decideFinish } from "../messages/finish-reason.ts";
-import { type Json, literal, type Member, nonEmpty, rawLiteral, unindentJson } from "../messages/output-json.ts";
+import { type Json, literal, nonEmpty, rawLiteral, unindentJson } from "../messages/output-json.ts";
 import type { Value } from "../messages/value.ts";
 import { shortenName } from "../rules/positions.ts";
-import {
-  buildException,
-  buildTrajectory,
-  convertPart,
-  findLastTime,
-  findReward,
-  listFileIds,
-  missingReward,
-  readPath,
-} from "./build-trajectory.ts";
+import { buildException, buildTrajectory, convertPart, findLastTime, listFileIds } from "./build-trajectory.ts";
 import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 import { findEvents, idOf, leaveOutRepeats, modelEvents } from "./inspect-events.ts";
+import { convertMetrics, findGrade, findSampleReward, findScores, isUnscored, type Scores } from "./inspect-scores.ts";
 
 export const inspect: Format = {
   name: "inspect",
@@ -56,7 +47,7 @@ const convertRollouts = (run: FormatRun, record: SourceRecord, scorers: Map<stri
   const ofLog = scorers.get(file) ?? new Set<string>();
   scorers.set(file, ofLog);
   const convert = (sample: Value, context: SampleLog): readonly Rollout[] =>
-    isUnscored(run, sample, context.log)
+    isUnscored(run, sample, context.log) && !sample.has("error")
       ? run.skip(sample, "a sample without a score")
       : [convertRollout(run, sample, context)];
   if (member !== undefined) {
@@ -73,25 +64,12 @@ const convertRollouts = (run: FormatRun, record: SourceRecord, scorers: Map<stri
   return samples.flatMap((sample) => convert(sample, { log: value, names, scorers: ofLog, isChunked: false }));
 };
 
-const isIncomplete = (log: Value | undefined) => (log?.textAt("status") ?? "success") !== "success";
-
 /** Inspect writes the header last. */
 const noteIncomplete = (run: FormatRun, record: SourceRecord, log: Value | undefined, hasHeader: boolean) => {
   const status = log?.textAt("status") ?? "success";
-  if ((hasHeader && !isIncomplete(log)) || !run.isFirst(`log ${record.file}`, record)) return;
+  if ((hasHeader && status === "success") || !run.isFirst(`log ${record.file}`, record)) return;
   const why = hasHeader ? `the status of the log is \`${shortenName(status)}\`` : "the log has no header.json";
   run.note(`${why}, so the evaluation may have ended early, and samples can be missing`);
-};
-
-/** A scorer that leaves a sample unscored writes NaN, which is an empty object here. A cancelled one was not scored. */
-const isUnscored = ({ options: { rewardFrom, rewards } }: FormatRun, sample: Value, log: Value | undefined) => {
-  if (!rewards && isIncomplete(log) && !sample.has("error") && findScores(sample, log).size === 0) return true;
-  const names = rewards ? [] : sample.members("scores").map(([name]) => name);
-  const paths = rewardFrom?.map(({ path }) => path) ?? (names.length === 1 ? [["scores", ...names, "value"]] : []);
-  return paths.some((path) => {
-    const value = readPath(sample, path);
-    return value?.isObject && value.members().length === 0;
-  });
 };
 
 interface SampleLog {
@@ -114,9 +92,10 @@ const convertRollout = (formatRun: FormatRun, sample: Value, { log, names, isChu
     if (isChunked) throw sample.error(`the sample is stored in chunks, which are not supported (${fix})`);
     const error = sample.get("error");
     const scores = findScores(sample, log);
-    if (error && scores.size === 0)
+    if (error && (scores.size === 0 || isUnscored(run, sample, log)))
       return { exception: buildException(error.get("message") ?? error, undefined, error.get("traceback")) };
     if (sample.has("invalidation")) run.note("converted a sample that is marked as invalidated");
+    if (sample.has("model_fallbacks", 0)) run.note("converted a sample in which another model answered for the model");
     if (error) run.note("converted a sample with an error and a score to a trajectory, with the error in its metadata");
     const started = sample.get("started_at");
     const startTime = /T.*(?:Z|[+-]\d\d:?\d\d)$/i.test(started?.text ?? "") ? started : undefined;
@@ -150,74 +129,6 @@ const findId = (sample: Value, log: Value | undefined) => {
   return hash("sha256", JSON.stringify([run, textOf("task"), textOf("model"), epoch, messages]), "hex");
 };
 
-type Scores = ReadonlyMap<string, Value>;
-
-const findSampleReward = (
-  run: FormatRun,
-  sample: Value,
-  { scores, names, scorers }: { scores: Scores; names: readonly string[]; scorers: Set<string> },
-) => {
-  const { rewardFrom, rewards } = run.options;
-  const [[name, score] = []] = scores;
-  const value = scores.size === 1 ? score?.get("value") : undefined;
-  const own = value?.canBeMetric ? value : value && convertGrade(run, value);
-  const candidates = own ? scorers.add(`${name}`) : scores;
-  const [first] = scorers;
-  if (own && name === first && !rewardFrom && !rewards) {
-    run.note(`used the score of the only scorer, ${name}, as the reward`);
-    return findReward(run, { record: sample, ids: [], readOwn: () => own });
-  }
-  if (!rewardFrom && !rewards) {
-    const listPaths = (name: string) => {
-      const parts = scores.get(name)?.members("value") ?? [];
-      return parts.length > 0 ? parts.map(([key]) => `scores.${name}.value.${key}`) : `scores.${name}.value`;
-    };
-    throw missingReward(sample, [...candidates.keys()].flatMap(listPaths));
-  }
-  const findValue = (path: Path) => {
-    const [first, name, ...rest] = path;
-    const isOlder = first === "scores" && !sample.has("scores");
-    return isOlder ? scores.get(String(name))?.get(...rest) : readPath(sample, path);
-  };
-  const readOther = (value: Value) => convertGrade(run, value);
-  const id = sample.get("id");
-  const ids = [`${id?.plain}_epoch_${sample.get("epoch")?.raw ?? 1}`, sample.get("uuid"), ...names];
-  return findReward(run, { record: sample, ids, findValue, readOther });
-};
-
-const convertGrade = (run: FormatRun, value: Value) => {
-  const number = grades.get(value.text ?? "");
-  if (number === undefined) return undefined;
-  const isWord = /^[a-z]/i.test(value.text?.slice(1) ?? "");
-  run.note(
-    `converted the scores ${isWord ? "yes, true, no and false to 1, 1, 0 and 0" : "C, I, P and N to 1, 0, 0.5 and 0"}`,
-  );
-  return literal(number, value);
-};
-
-/** The grades correct, incorrect, partial and no answer, and the words of Inspect's `value_to_float`. */
-const grades: ReadonlyMap<string, number> = new Map(
-  Object.entries({ C: 1, I: 0, P: 0.5, N: 0, yes: 1, true: 1, no: 0, false: 0 }),
-);
-
-const convertMetrics = (run: FormatRun, scores: Scores) => {
-  const metricOf = (value: Value) => (value.canBeMetric ? value : convertGrade(run, value));
-  return [...scores].flatMap(([name, score]): readonly Member[] => {
-    const value = score.get("value");
-    if (value?.isObject) return value.members().map(([key, one]) => [`scores.${name}.${key}`, metricOf(one)]);
-    return value ? [[`scores.${name}`, metricOf(value)]] : [];
-  });
-};
-
-/** In older logs, a sample has only one score, without a name. */
-const findScores = (sample: Value, log: Value | undefined) => {
-  const scores = sample.get("scores");
-  const older = sample.get("score");
-  if (scores || !older) return new Map(scores?.members());
-  const name = log?.get("results", "scorer", "name") ?? log?.get("results", "scores", 0, "name");
-  return new Map([[name?.text ?? "score", older]]);
-};
-
 const convertMetadata = (sample: Value, log: Value | undefined, scores: Scores, startTime: Value | undefined) => {
   const taken = ["messages", "error", "input", ...(startTime ? ["started_at"] : [])];
   const members = new Map<string, Value | undefined>(sample.flatMembers().filter(([key]) => !taken.includes(key)));
@@ -228,7 +139,8 @@ const convertMetadata = (sample: Value, log: Value | undefined, scores: Scores, 
   for (const [key, value] of sample.flatMembers("metadata")) add(key, value, `metadata.${key}`);
   for (const [name, score] of scores) {
     const value = score.get("value");
-    if (value?.text !== undefined && !grades.has(value.text)) add(`scores.${name}`, value, `scores.${name}.value`);
+    if (value?.text !== undefined && findGrade(value.text) === undefined)
+      add(`scores.${name}`, value, `scores.${name}.value`);
   }
   add("task", log?.get("eval", "task"), "eval.task");
   add("model", log?.get("eval", "model"), "eval.model");
