@@ -1,15 +1,7 @@
 /** Reads the tokens of a traced call, and counts each token once. */
 
 import { findValue, isAbsent, membersOf, type RawJson, type RawMember, textAt } from "../json/raw-json.ts";
-import {
-  addDecimals,
-  compareDecimals,
-  type Decimal,
-  formatDecimal,
-  multiplyDecimals,
-  parseDecimal,
-  shiftDecimal,
-} from "../text/decimal.ts";
+import * as decimals from "../text/decimal.ts";
 import { cutText, formatList } from "../text/sentences.ts";
 import { findOtherUses, listReplies } from "./other-uses.ts";
 import * as names from "./usage-names.ts";
@@ -26,7 +18,7 @@ export type CallUsage = Readonly<
     /** The reason why the prices of these tokens are not the cost of the call. */
     unpriced: string | undefined;
     /** US dollars that the model's service stated. */
-    stated: Decimal | undefined;
+    stated: decimals.Decimal | undefined;
   }
 >;
 
@@ -67,7 +59,7 @@ const findOwnUsage = (output: RawJson | undefined) =>
 type Counts = ReadonlyMap<string, bigint | string>;
 
 /** `others` are members whose price is unknown, such as `server_tool_use.web_search_requests 3`. */
-type UsageReading = Readonly<{ counts: Counts; others: readonly string[]; stated: Decimal | undefined }>;
+type UsageReading = Readonly<{ counts: Counts; others: readonly string[]; stated: decimals.Decimal | undefined }>;
 
 /** Counts in an object have its name as a prefix: `input.cachedtokens`. */
 const readUsage = (
@@ -78,10 +70,10 @@ const readUsage = (
   const counts = new Map<string, bigint | string>();
   const others = [...uses];
   const costParts: string[] = [];
-  let stated: Decimal | undefined;
+  let stated: decimals.Decimal | undefined;
   const readMember = (name: string, at: string, value: RawJson) => {
-    const amount = value.kind === "number" ? parseDecimal(value.json) : undefined;
-    const whole = amount ? formatDecimal(amount) : "";
+    const amount = value.kind === "number" ? decimals.parseDecimal(value.json) : undefined;
+    const whole = amount ? decimals.formatDecimal(amount) : "";
     const other = `${at} ${cutText(value.text, 40)}`;
     if (isAbsent(value) || value.json === '""' || value.json === "false") return;
     if (/^\d+$/.test(whole) && (names.knownNames.has(name) || names.partNames.has(name)))
@@ -89,7 +81,7 @@ const readUsage = (
     else if (names.knownNames.has(name) && value.kind !== "word")
       counts.set(name, `the count ${at} of the call is ${cutText(value.json, 40)}`);
     else if (names.costNames[name] !== undefined && amount && amount.digits >= 0n)
-      stated = shiftDecimal(amount, names.costNames[name]);
+      stated = decimals.shiftDecimal(amount, names.costNames[name]);
     else if (
       amount?.digits === 0n ||
       names.timeName.test(name) ||
@@ -201,13 +193,14 @@ const toUsage = ({ counts, others, stated: cost }: UsageReading, model: string |
 };
 
 /** Allows for the rounding of doubles. */
-export const isSameCost = (a: Decimal, b: Decimal) => {
-  const difference = addDecimals(a, multiplyDecimals(b, { digits: -1n, places: 0 }));
+export const isSameCost = (a: decimals.Decimal, b: decimals.Decimal) => {
+  const difference = decimals.addDecimals(a, decimals.multiplyDecimals(b, { digits: -1n, places: 0 }));
   const size = { digits: difference.digits < 0n ? -difference.digits : difference.digits, places: difference.places };
-  return compareDecimals(shiftDecimal(size, 9), a) <= 0;
+  return decimals.compareDecimals(decimals.shiftDecimal(size, 9), a) <= 0;
 };
 
-export const otherCostStated = (stated: Decimal) => `the service stated another cost (${formatDecimal(stated)} $)`;
+export const otherCostStated = (stated: decimals.Decimal) =>
+  `the service stated another cost (${decimals.formatDecimal(stated)} $)`;
 
 export const sumTokens = ({ prompt, completion, total }: CallUsage) =>
   total ?? (prompt === undefined || completion === undefined ? undefined : prompt + completion);

@@ -8,41 +8,32 @@ import { isInvalid } from "../text/units.ts";
 import type { CredentialUse } from "../wire/contract/endpoint.ts";
 import { findSavedUses, findSecretVariables } from "./credentials.ts";
 import * as failures from "./failures.ts";
-import {
-  defaultProfile,
-  findLayers,
-  findProfileName,
-  type Layers,
-  listKnownProfiles,
-  readValue,
-  resolveSetting,
-  type SettingsSources,
-} from "./layers.ts";
+import * as layer from "./layers.ts";
 import { noticeUnusedVariables, setCommand } from "./read.ts";
 import { changeSaved, createAddition, readSaved } from "./saved-files.ts";
 import * as values from "./values.ts";
 
 export type SettingRow = ReturnType<typeof toSettingRow>;
 
-export const listSettings = (sources: SettingsSources) => {
-  const layers = findLayers(sources);
+export const listSettings = (sources: layer.SettingsSources) => {
+  const layers = layer.findLayers(sources);
   noticeUnusedVariables(sources, layers);
   const rows = values.settingNames.map((name) => toSettingRow(layers, name));
   const unknownVariables = values.listUnknownVariables(layers.env);
   return { profile: layers.profile, rows, unknown: findUnknownNames(layers), unknownVariables };
 };
 
-export const showSetting = (sources: SettingsSources, typed: string) => {
+export const showSetting = (sources: layer.SettingsSources, typed: string) => {
   const name = parseSettingName(typed);
-  const layers = findLayers(sources);
+  const layers = layer.findLayers(sources);
   if (layers.local && values.settings[name].isOfService) throw builtInSetting(name);
-  readValue(layers, name);
+  layer.readValue(layers, name);
   noticeUnusedVariables(sources, layers);
   return { row: toSettingRow(layers, name), profile: layers.profile };
 };
 
-const toSettingRow = (layers: Layers, name: values.SettingName) => {
-  const resolved = resolveSetting(layers, name);
+const toSettingRow = (layers: layer.Layers, name: values.SettingName) => {
+  const resolved = layer.resolveSetting(layers, name);
   const { commandDefaults: value = null } = values.settings[name];
   const stated = value === null ? null : ("default" as const);
   if (!resolved) return { name, value, source: stated, from: null, problem: null };
@@ -59,7 +50,7 @@ const toProblem = ({ kind: rule, message, details }: Failure, severity: Problem[
   return { rule, severity, message, advice: details.hint ?? advice };
 };
 
-const findUnknownNames = ({ saved }: Layers) => Object.keys(saved).filter((name) => !values.isSettingName(name));
+const findUnknownNames = ({ saved }: layer.Layers) => Object.keys(saved).filter((name) => !values.isSettingName(name));
 
 const secretName = /^(rollcall[-_])?(api[-_]?key|token|password|key|secret|username)([-_]file)?$/i;
 
@@ -84,7 +75,7 @@ const builtInSetting = (name: string) => {
   return new Failure("usage", "built-in-setting", `the local service has its own ${name}`, details);
 };
 
-const findSettingFailure = (name: string, text: string, layers: Pick<Layers, "local" | "windows">) => {
+const findSettingFailure = (name: string, text: string, layers: Pick<layer.Layers, "local" | "windows">) => {
   if (!values.isSettingName(name)) return unknownName(name);
   const { isOfService, parse } = values.settings[name];
   if (layers.local && isOfService) return builtInSetting(name);
@@ -98,11 +89,11 @@ const findSettingFailure = (name: string, text: string, layers: Pick<Layers, "lo
 type ProfileConfirmation = (failure: Failure) => Promise<void>;
 
 export const setSetting = async (
-  sources: SettingsSources,
+  sources: layer.SettingsSources,
   typed: Record<"name" | "value", string>,
   confirm?: ProfileConfirmation,
 ) => {
-  const layers = findLayers({ ...sources, canBeNew: true });
+  const layers = layer.findLayers({ ...sources, canBeNew: true });
   const { profile, isNew } = layers;
   if (isNew) await confirm?.(layers.toUnknownFailure());
   const name = parseSettingName(typed.name);
@@ -111,7 +102,7 @@ export const setSetting = async (
   const parsed = values.settings[name].parse(typed.value, layers);
   const added = { [name]: typeof parsed === "boolean" ? parsed : typed.value };
   const file = await changeSaved(sources.host, "settings", createAddition(profile, added));
-  const { source } = resolveSetting({ ...layers, saved: added, flags: {} }, name) ?? {};
+  const { source } = layer.resolveSetting({ ...layers, saved: added, flags: {} }, name) ?? {};
   const overriding = source === "environment" ? values.toVariableName(name) : undefined;
   return { profile, isNew, file, name, overriding };
 };
@@ -121,8 +112,8 @@ const createRemoval = (profile: string, names: readonly string[]) => (profiles: 
   profiles.set(profile, Object.fromEntries(members));
 };
 
-export const unsetSettings = async (sources: SettingsSources, typed: readonly string[]) => {
-  const { profile, saved } = findLayers(sources);
+export const unsetSettings = async (sources: layer.SettingsSources, typed: readonly string[]) => {
+  const { profile, saved } = layer.findLayers(sources);
   const isSaved = (name: string) => Object.hasOwn(saved, name);
   const absent = typed.filter((name) => !isSaved(name)).map(parseSettingName);
   const names = typed.filter(isSaved);
@@ -130,10 +121,10 @@ export const unsetSettings = async (sources: SettingsSources, typed: readonly st
   return { profile, names, absent };
 };
 
-export const listProfiles = ({ host, flags, screen: { warn } }: SettingsSources) => {
+export const listProfiles = ({ host, flags, screen: { warn } }: layer.SettingsSources) => {
   const [file, credentials] = [readSaved(host, "settings", warn), readSaved(host, "credentials", warn)];
-  const { profile } = findProfileName(flags, host.env, file);
-  return listKnownProfiles(file, credentials).map((name) => {
+  const { profile } = layer.findProfileName(flags, host.env, file);
+  return layer.listKnownProfiles(file, credentials).map((name) => {
     const saved = file.profiles.get(name) ?? {};
     const url = typeof saved.base_url === "string" ? values.redactSetting("base_url", saved.base_url) : null;
     const keys = findSavedUses(credentials.profiles.get(name));
@@ -141,7 +132,7 @@ export const listProfiles = ({ host, flags, screen: { warn } }: SettingsSources)
   });
 };
 
-export const findProfile = (sources: SettingsSources, profile: string) => {
+export const findProfile = (sources: layer.SettingsSources, profile: string) => {
   const profiles = listProfiles(sources);
   const found = profiles.find(({ name }) => name === profile);
   if (found) return found;
@@ -149,13 +140,13 @@ export const findProfile = (sources: SettingsSources, profile: string) => {
   throw failures.unknownProfile(profile, { known, where: {}, hint: "choose one of these profiles" });
 };
 
-export const useProfile = async (sources: SettingsSources, name: string) => {
+export const useProfile = async (sources: layer.SettingsSources, name: string) => {
   findProfile(sources, name);
-  const profile = name === defaultProfile ? undefined : name;
+  const profile = name === layer.defaultProfile ? undefined : name;
   await changeSaved(sources.host, "settings", (_, otherMembers) => Object.assign(otherMembers, { profile }));
 };
 
-export const deleteProfile = async (sources: SettingsSources, name: string) => {
+export const deleteProfile = async (sources: layer.SettingsSources, name: string) => {
   const { keys } = findProfile(sources, name);
   if (keys.length > 0) await changeSaved(sources.host, "credentials", (profiles) => profiles.delete(name));
   let wasInUse = false;
@@ -168,9 +159,9 @@ export const deleteProfile = async (sources: SettingsSources, name: string) => {
 };
 
 /** `left` lists the variables that still contain credentials. */
-export const logout = async (sources: SettingsSources, only?: CredentialUse) => {
+export const logout = async (sources: layer.SettingsSources, only?: CredentialUse) => {
   const { host, screen } = sources;
-  const { profile } = findLayers(sources);
+  const { profile } = layer.findLayers(sources);
   const saved = findSavedUses(readSaved(host, "credentials", screen.warn).profiles.get(profile));
   const removed = saved.filter((use) => !only || use === only);
   if (removed.length > 0) await changeSaved(host, "credentials", createRemoval(profile, removed));

@@ -1,29 +1,15 @@
 /** Answers the page's queries from a `GroupReader`. */
 import { listSpellings } from "../json/raw-json.ts";
-import {
-  type Answers,
-  allGroups,
-  type Findings,
-  filtersOf,
-  formatQuery,
-  type GroupFacts,
-  type GroupReader,
-  type GroupRow,
-  type Query,
-  type Range,
-  rowsPerPage,
-  type SearchMatch,
-  type SortKey,
-} from "./answers.ts";
+import * as answers from "./answers.ts";
 
 const maxFindings = 500;
 const maxFindingsOfEachRule = 20;
 
-export const createAnswers = <Facts extends GroupFacts>(store: GroupReader<Facts>): Answers => {
+export const createAnswers = <Facts extends answers.GroupFacts>(store: answers.GroupReader<Facts>): answers.Answers => {
   const own = answerFromStore(store);
-  let runs: Promise<Answers> | undefined;
+  let runs: Promise<answers.Answers> | undefined;
   /** The groups of a comparison of runs are pairs, and have a store of their own. */
-  const choose = async ({ compare }: Query) => {
+  const choose = async ({ compare }: answers.Query) => {
     if (!compare || store.comparison || !store.compareRuns) return own;
     runs ??= store.compareRuns().then(createAnswers);
     return await runs;
@@ -38,10 +24,13 @@ export const createAnswers = <Facts extends GroupFacts>(store: GroupReader<Facts
 };
 
 /** Returns a function that selects and sorts groups. */
-const openSelection = <Facts extends GroupFacts>({ groups, search: searchGroups }: GroupReader<Facts>) => {
+const openSelection = <Facts extends answers.GroupFacts>({
+  groups,
+  search: searchGroups,
+}: answers.GroupReader<Facts>) => {
   const names = [...new Set(groups.flatMap(({ step }) => step ?? []))].sort(compareNaturally);
   const steps = new Map<string | null, number>(names.map((step, at) => [step, at]));
-  return async (query: Query) => {
+  return async (query: answers.Query) => {
     const isSearch = query.text !== undefined || query.where !== undefined;
     const search = isSearch ? await searchGroups(query) : undefined;
     const selected = groups.filter((facts) => search?.found.has(facts.group) !== false && isSelected(facts, query));
@@ -52,9 +41,9 @@ const openSelection = <Facts extends GroupFacts>({ groups, search: searchGroups 
   };
 };
 
-const openRowReader = <Facts extends GroupFacts>(store: GroupReader<Facts>) => {
-  const matches = new Map<string, SearchMatch | null>();
-  return async (facts: Facts, { text }: Query) => {
+const openRowReader = <Facts extends answers.GroupFacts>(store: answers.GroupReader<Facts>) => {
+  const matches = new Map<string, answers.SearchMatch | null>();
+  return async (facts: Facts, { text }: answers.Query) => {
     const row = await store.readRow(facts);
     if (text === undefined) return row;
     const key = `${facts.group} ${text}`;
@@ -64,16 +53,16 @@ const openRowReader = <Facts extends GroupFacts>(store: GroupReader<Facts>) => {
   };
 };
 
-const answerFromStore = <Facts extends GroupFacts>(store: GroupReader<Facts>): Answers => {
+const answerFromStore = <Facts extends answers.GroupFacts>(store: answers.GroupReader<Facts>): answers.Answers => {
   const { groups } = store;
   const select = openSelection(store);
   const readRow = openRowReader(store);
-  const findFacts = (query: Query) => groups.find(({ group }) => group + 1 === query.group);
+  const findFacts = (query: answers.Query) => groups.find(({ group }) => group + 1 === query.group);
   return {
     compare: async () => store.comparison,
     state: async () => store.state(),
     async charts(query) {
-      const isFiltered = formatQuery(filtersOf(query)) !== "{}";
+      const isFiltered = answers.formatQuery(answers.filtersOf(query)) !== "{}";
       // The list of groups reports an invalid expression.
       const found = isFiltered ? await select(query).catch(() => undefined) : undefined;
       const { searched = null, selected } = found ?? {};
@@ -84,15 +73,15 @@ const answerFromStore = <Facts extends GroupFacts>(store: GroupReader<Facts>): A
     problems: async ({ problems = "any" }) => listFindings(store.findings, problems),
     async rows(query) {
       const { searched, selected } = await select(query);
-      const rows: GroupRow[] = [];
-      const from = (query.page - 1) * rowsPerPage;
-      for (const facts of selected.slice(from, from + rowsPerPage)) rows.push(await readRow(facts, query));
+      const rows: answers.GroupRow[] = [];
+      const from = (query.page - 1) * answers.rowsPerPage;
+      for (const facts of selected.slice(from, from + answers.rowsPerPage)) rows.push(await readRow(facts, query));
       return { selected: selected.length, of: groups.length, rows, searched };
     },
     async group(query) {
       const facts = findFacts(query);
       if (facts === undefined) return undefined;
-      const { selected } = await select(query).catch(() => select(allGroups));
+      const { selected } = await select(query).catch(() => select(answers.allGroups));
       const [row, content] = [await readRow(facts, query), await store.readContent(facts.group)];
       const at = selected.indexOf(facts);
       const neighbors = at < 0 ? findNeighbors(groups, facts) : findNeighbors(selected, facts);
@@ -105,19 +94,19 @@ const answerFromStore = <Facts extends GroupFacts>(store: GroupReader<Facts>): A
   };
 };
 
-const findNeighbors = (list: readonly GroupFacts[], facts: GroupFacts) => {
+const findNeighbors = (list: readonly answers.GroupFacts[], facts: answers.GroupFacts) => {
   const at = list.indexOf(facts);
   return { before: list[at - 1]?.group ?? null, after: list[at + 1]?.group ?? null };
 };
 
-const listFindings = ({ findings, counts }: Findings, rule: string) => {
+const listFindings = ({ findings, counts }: answers.Findings, rule: string) => {
   const ofRules = counts.filter((each) => rule === "any" || each.rule === rule);
   const max = rule === "any" ? maxFindingsOfEachRule : maxFindings;
   const ofRule = (wanted: string) => findings.filter((finding) => finding.rule === wanted).slice(0, max);
   return { findings: [...new Set(ofRules.map((each) => each.rule))].flatMap(ofRule), counts: ofRules };
 };
 
-const sortValue = (facts: GroupFacts, key: Exclude<SortKey, "step">) => {
+const sortValue = (facts: answers.GroupFacts, key: Exclude<answers.SortKey, "step">) => {
   if (key === "problems") return facts.rules.length;
   if (key === "trainable") return facts.untrainable === null ? 1 : 0;
   if (key === "tool errors") return facts.toolErrors ?? Number.NaN;
@@ -134,8 +123,8 @@ export const compareNumbers = (a: number, b: number, isDescending: boolean) => {
 };
 
 const isSelected = (
-  facts: GroupFacts,
-  { reward, mean, spread, trainable, truncated, rule, file, step, from, to }: Query,
+  facts: answers.GroupFacts,
+  { reward, mean, spread, trainable, truncated, rule, file, step, from, to }: answers.Query,
 ) =>
   (reward === undefined || facts.rewards.some((each) => isWithin(each, reward))) &&
   (mean === undefined || isWithin(facts.mean, mean)) &&
@@ -148,7 +137,7 @@ const isSelected = (
   (to === undefined || facts.pair?.to === to) &&
   (step === undefined || (facts.parts ?? [facts]).some((part) => part.step === step));
 
-const isWithin = (value: number | null, [from, to, below]: Range) =>
+const isWithin = (value: number | null, [from, to, below]: answers.Range) =>
   value !== null && value >= from && (below === undefined ? value <= to : value < to);
 
 export const relativePosition = (value: number, from: number, to: number) => {
@@ -159,7 +148,7 @@ export const relativePosition = (value: number, from: number, to: number) => {
 
 const maxContext = { before: 40, after: 120 };
 
-export const findMatch = (trajectories: readonly string[], text: string): SearchMatch | null => {
+export const findMatch = (trajectories: readonly string[], text: string): answers.SearchMatch | null => {
   const spellings = listSpellings(text);
   for (const [trajectory, json] of trajectories.entries()) {
     // A later spelling can contain an earlier spelling.

@@ -1,20 +1,12 @@
 import { version } from "../../../package.json" with { type: "json" };
-import {
-  type Command,
-  command,
-  formatUsage,
-  lastWord,
-  listCommands,
-  loadTree,
-  type Program,
-} from "../../cli/command.ts";
+import * as cli from "../../cli/command.ts";
 import type { OptionKind } from "../../cli/kinds.ts";
 import { listOutputs } from "../../cli/outputs.ts";
 import { printObjects } from "../../output/list.ts";
 import { codeTopics } from "../explain/code-topics.ts";
 import type { CommandsDocument } from "./output.ts";
 
-export const commands = command({
+export const commands = cli.command({
   words: "commands",
   loadOutputs: () => import("./output.ts"),
   group: "more",
@@ -52,10 +44,10 @@ const describeValue = (name: string, { choices, completion }: OptionKind<unknown
   return { name, kind: types.find((known) => known === type) ?? ("text" as const), choices: choices ?? null };
 };
 
-const describeCommand = (command: Command) => ({
+const describeCommand = (command: cli.Command) => ({
   name: command.words,
   about: command.about,
-  usage: formatUsage(command),
+  usage: cli.formatUsage(command),
   arguments: Object.entries(command.args).map(([name, kind]) => ({
     ...describeValue(name, kind),
     about: kind.about,
@@ -71,8 +63,9 @@ const describeCommand = (command: Command) => ({
     repeatable: kind.repeatable === true,
     group: kind.group ?? null,
   })),
-  verbs: command.subcommands.map(lastWord),
+  verbs: command.subcommands.map(cli.lastWord),
   examples: command.examples,
 });
 
-export const describeCommands = async (program: Program) => listCommands(await loadTree(program)).map(describeCommand);
+export const describeCommands = async (program: cli.Program) =>
+  cli.listCommands(await cli.loadTree(program)).map(describeCommand);

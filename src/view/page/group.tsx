@@ -8,19 +8,7 @@ import { Command, CopyablePosition } from "./copy.tsx";
 import { commonFolder, Snippet } from "./groups.tsx";
 import { MarkdownButton } from "./markdown.tsx";
 import { NavigationBar, nameOfGroup, nameOfList, useLink, usePage } from "./navigation.tsx";
-import {
-  formatAdvantage,
-  formatCount,
-  formatFact,
-  formatMeasure,
-  isTruncated,
-  listFacts,
-  Moments,
-  pluralizeCount,
-  Reward,
-  RewardStrip,
-  Truncated,
-} from "./numbers.tsx";
+import * as numbers from "./numbers.tsx";
 import { PendingAnswer, ProblemList } from "./problems.tsx";
 import { type PageColumn, Table } from "./sortable-table.tsx";
 import { useAnswer } from "./use-answer.ts";
@@ -67,7 +55,7 @@ const GroupView = ({ detail }: GroupProps) => {
     return to === null ? undefined : { ...query, page, group: to + 1 };
   };
   const facts = [
-    isReadable ? pluralizeCount(members.length, "trajectory") : "unreadable line",
+    isReadable ? numbers.pluralizeCount(members.length, "trajectory") : "unreadable line",
     untrainable === null || untrainable === "one trajectory" ? [] : untrainable,
     key === null ? [] : `key ${key}`,
   ].flat();
@@ -76,12 +64,12 @@ const GroupView = ({ detail }: GroupProps) => {
       <NavigationBar before={neighbor(detail.before, -1)} after={neighbor(detail.after, 1)}>
         <p class="way">
           <a href={link({ group: undefined })}>{nameOfList(query)}</a> ›{" "}
-          <b>{`${nameOfGroup(query)} of ${formatCount(detail.of)}`}</b>
+          <b>{`${nameOfGroup(query)} of ${numbers.formatCount(detail.of)}`}</b>
         </p>
-        <RewardStrip rewards={members.flatMap(({ reward }) => reward ?? [])} />
+        <numbers.RewardStrip rewards={members.flatMap(({ reward }) => reward ?? [])} />
         {detail.mean !== null && (
           <span>
-            <span class="quiet">mean</span> <Moments {...detail} />
+            <span class="quiet">mean</span> <numbers.Moments {...detail} />
           </span>
         )}
       </NavigationBar>
@@ -99,7 +87,7 @@ const GroupView = ({ detail }: GroupProps) => {
         </p>
       )}
       <ProblemList findings={detail.findings.filter(({ trajectory }) => trajectory === null)} />
-      {exceptions.length > 0 && <h2>{pluralizeCount(exceptions.length, "exception")}</h2>}
+      {exceptions.length > 0 && <h2>{numbers.pluralizeCount(exceptions.length, "exception")}</h2>}
       {exceptions.map((text, at) => (
         <LongText key={at} text={text} kind="raw" />
       ))}
@@ -131,7 +119,7 @@ type TrajectoryColumn = PageColumn<RankedTrajectory> & {
 const finishCell = {
   class: "",
   cell: (member: RankedTrajectory) => (
-    <span class={isTruncated(member) ? "trouble" : ""}>
+    <span class={numbers.isTruncated(member) ? "trouble" : ""}>
       {member.facts ? (member.facts.finish_reason ?? "not recorded") : ""}
     </span>
   ),
@@ -146,23 +134,23 @@ const useSortedTrajectories = ({ members, findings }: GroupDetail) => {
       chosenOrder = { by: name, isDescending: name !== by || !isDescending };
       setChosen(chosenOrder);
     };
-    return { name, class: "n", value, cell: (member) => formatFact(value(member)), sort };
+    return { name, class: "n", value, cell: (member) => numbers.formatFact(value(member)), sort };
   };
   const advantageOf = (member: TrajectorySummary) => member.facts?.advantage;
   const problemsOf = ({ at }: RankedTrajectory) => findings.filter(({ trajectory }) => trajectory === at).length;
   const linkTo = ({ at, name }: RankedTrajectory) => <a href={link({ trajectory: at + 1 })}>{name}</a>;
   const factColumn = (name: string): TrajectoryColumn => ({
-    ...column(name, (member) => listFacts(member)[name]),
+    ...column(name, (member) => numbers.listFacts(member)[name]),
     ...(name === "finish reason" && finishCell),
   });
-  const factNames = Object.keys(members[0] ? listFacts(members[0]) : {});
-  const facts = factNames.filter((name) => members.some((member) => listFacts(member)[name])).map(factColumn);
+  const factNames = Object.keys(members[0] ? numbers.listFacts(members[0]) : {});
+  const facts = factNames.filter((name) => members.some((member) => numbers.listFacts(member)[name])).map(factColumn);
   const files = members.map(({ position }) => position.file);
   const fileOf = ({ position }: TrajectorySummary) => position.file.slice(commonFolder(files).length);
   const known: readonly TrajectoryColumn[] = [
     { ...column("trajectory", ({ at }) => at), class: "", cell: linkTo },
-    { ...column("reward", ({ reward }) => reward), cell: ({ reward }) => <Reward value={reward} /> },
-    { ...column("advantage", advantageOf), cell: (member) => formatAdvantage(advantageOf(member)) },
+    { ...column("reward", ({ reward }) => reward), cell: ({ reward }) => <numbers.Reward value={reward} /> },
+    { ...column("advantage", advantageOf), cell: (member) => numbers.formatAdvantage(advantageOf(member)) },
     ...(new Set(files).size > 1 ? [{ ...column("file", fileOf), class: "" }] : []),
     ...facts,
     column("messages", ({ messages }) => messages),
@@ -173,7 +161,7 @@ const useSortedTrajectories = ({ members, findings }: GroupDetail) => {
   const nameOf = (metric: string) => (known.some(({ name }) => name === metric) ? `metrics.${metric}` : metric);
   const metrics = [...new Set(members.flatMap((member) => Object.keys(member.metrics)))].map((metric) => ({
     ...column(nameOf(metric), (member) => member.metrics[metric]),
-    cell: (member: RankedTrajectory) => formatMeasure(member.metrics[metric]),
+    cell: (member: RankedTrajectory) => numbers.formatMeasure(member.metrics[metric]),
   }));
   const columns = [...known.slice(0, -3), ...metrics, ...known.slice(-3)];
   const sorted = columns.find(({ name }) => name === by);
@@ -195,7 +183,7 @@ const useRankedTrajectory = (member: RankedTrajectory | undefined) => {
 
 const CommonMessages = ({ count, member }: { count: number; member: RankedTrajectory | undefined }) => {
   const turns = useRankedTrajectory(member).parsed?.turns(0, count) ?? [];
-  const title = `${pluralizeCount(count, "message")} at the start of all trajectories`;
+  const title = `${numbers.pluralizeCount(count, "message")} at the start of all trajectories`;
   return (
     <Fold class="common" title={title} text={turns.map(({ parts }) => textOfParts(parts)).join("\n")}>
       <Conversation turns={turns} />
@@ -222,8 +210,9 @@ const TrajectoryColumn = ({ detail, member, isShown, other }: ColumnProps) => {
   return (
     <section class="column" aria-label={name} tabIndex={-1}>
       <h2>
-        <a href={link({ trajectory: at + 1 })}>{name}</a> <Reward value={reward} />
-        <span class="quiet">{formatAdvantage(facts?.advantage)}</span> {isTruncated(member) && <Truncated />}
+        <a href={link({ trajectory: at + 1 })}>{name}</a> <numbers.Reward value={reward} />
+        <span class="quiet">{numbers.formatAdvantage(facts?.advantage)}</span>{" "}
+        {numbers.isTruncated(member) && <numbers.Truncated />}
       </h2>
       {!isRequested && <ShowButton name={name} request={() => setRequested(true)} />}
       <ProblemList findings={findings.filter(({ message_at }) => message_at === null)} />

@@ -2,40 +2,18 @@
 import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { formatPercent } from "../../text/units.ts";
-import {
-  filtersOf,
-  formatQuery,
-  type GroupRow,
-  type GroupRows,
-  maxSearchLength,
-  type PageState,
-  type Query,
-  rowsPerPage,
-  type SearchMatch,
-  type Slice,
-  type SortKey,
-  type Summary,
-} from "../answers.ts";
+import * as answers from "../answers.ts";
 import { RewardChart, SpreadChart } from "./charts.tsx";
 import { linkTo, parseHash, replaceQuery, useFilter, useKeys, useLink, usePage } from "./navigation.tsx";
-import {
-  formatAdvantage,
-  formatCount,
-  formatMeasure,
-  formatRange,
-  Moments,
-  pluralizeCount,
-  Reward,
-  RewardStrip,
-} from "./numbers.tsx";
+import * as numbers from "./numbers.tsx";
 import { SeriesChart } from "./series-chart.tsx";
 import { Facts, type PageColumn, Table } from "./sortable-table.tsx";
 import { useAnswer } from "./use-answer.ts";
 
-type GroupsProps = { state: PageState; summary: Summary };
+type GroupsProps = { state: answers.PageState; summary: answers.Summary };
 
 export const Groups = ({ state, summary }: GroupsProps) => {
-  const filters = filtersOf(usePage().query);
+  const filters = answers.filtersOf(usePage().query);
   const { latest: charts } = useAnswer("charts", filters, { isComplete: isSearched });
   const { groups, stepName, trajectories, all } = summary;
   return (
@@ -67,7 +45,7 @@ export const Groups = ({ state, summary }: GroupsProps) => {
   );
 };
 
-type GroupColumn = PageColumn<GroupRow>;
+type GroupColumn = PageColumn<answers.GroupRow>;
 
 /** The columns in the order in which they leave a table that is too narrow. */
 const optionalColumns = "trainable problems key spread size file tool_errors finish_reason step rewards"
@@ -103,36 +81,40 @@ const useWidth = (element: RefObject<HTMLElement | null>) => {
 };
 
 /** An empty table keeps the columns of the previous rows, so that nothing moves. */
-let lastRows: readonly GroupRow[] = [];
+let lastRows: readonly answers.GroupRow[] = [];
 
-const columnsOf = (query: Query, rows: readonly GroupRow[], summary?: Summary): readonly GroupColumn[] => {
+const columnsOf = (
+  query: answers.Query,
+  rows: readonly answers.GroupRow[],
+  summary?: answers.Summary,
+): readonly GroupColumn[] => {
   const { files = [], groupFiles = 0, stepName = "step" } = summary ?? {};
   if (rows.length > 0) lastRows = rows;
-  const sorting = (name: SortKey, width: number) => {
+  const sorting = (name: answers.SortKey, width: number) => {
     const descending = query.sort === name ? !query.descending : name !== "group";
     const sort = () => location.assign(linkTo({ ...query, sort: name, descending, page: 1 }));
     return { name, class: "n", width, sort };
   };
-  const promptCell = ({ group, prompt, match }: GroupRow) => (
+  const promptCell = ({ group, prompt, match }: answers.GroupRow) => (
     <div class="prompt">
       <a href={linkTo({ ...query, group: group + 1 })}>{prompt || <i>no prompt</i>}</a>
       {match && <Snippet match={match} />}
     </div>
   );
   const folder = commonFolder(files);
-  const isKnown = (fact: (row: GroupRow) => unknown) => lastRows.some((row) => fact(row) !== null);
-  const stepCell = ({ step }: GroupRow) => step && <span title={step}>{step}</span>;
-  const errorsCell = ({ toolErrors }: GroupRow) => toolErrors !== null && formatCount(toolErrors);
-  const column = (name: string, text: (row: GroupRow) => string | null) => {
-    const classOf = ({ truncated }: GroupRow) => (name === "finish reason" && truncated > 0 ? "trouble" : "");
-    const cell = (row: GroupRow) => (
+  const isKnown = (fact: (row: answers.GroupRow) => unknown) => lastRows.some((row) => fact(row) !== null);
+  const stepCell = ({ step }: answers.GroupRow) => step && <span title={step}>{step}</span>;
+  const errorsCell = ({ toolErrors }: answers.GroupRow) => toolErrors !== null && numbers.formatCount(toolErrors);
+  const column = (name: string, text: (row: answers.GroupRow) => string | null) => {
+    const classOf = ({ truncated }: answers.GroupRow) => (name === "finish reason" && truncated > 0 ? "trouble" : "");
+    const cell = (row: answers.GroupRow) => (
       <span class={classOf(row)} title={text(row) ?? ""}>
         {text(row)}
       </span>
     );
     return lastRows.some((row) => text(row)) ? [{ name, class: "why", width: 8.4, cell }] : [];
   };
-  const fileCell = ({ file }: GroupRow) => (
+  const fileCell = ({ file }: answers.GroupRow) => (
     <span title={file}>{file.startsWith(folder) ? file.slice(folder.length) : file}</span>
   );
   const measure = (name: "a" | "b" | "difference"): GroupColumn => ({
@@ -140,18 +122,19 @@ const columnsOf = (query: Query, rows: readonly GroupRow[], summary?: Summary): 
       name,
       class: "n",
       width: 6.2,
-      cell: ({ pair }) => (name === "difference" ? formatAdvantage(pair?.[name]) : <Reward value={pair?.[name]} />),
+      cell: ({ pair }) =>
+        name === "difference" ? numbers.formatAdvantage(pair?.[name]) : <numbers.Reward value={pair?.[name]} />,
     },
   });
   if (query.compare)
     return [measure("difference"), { name: "prompt", class: "words", cell: promptCell }, measure("a"), measure("b")];
   return [
-    { ...sorting("group", 4), cell: ({ group }) => formatCount(group + 1) },
+    { ...sorting("group", 4), cell: ({ group }) => numbers.formatCount(group + 1) },
     { name: "prompt", class: "words", cell: promptCell },
-    { ...sorting("mean", 6.2), cell: ({ mean }) => <Reward value={mean} /> },
-    { name: "rewards", width: 7.5, cell: ({ rewards }) => <RewardStrip rewards={rewards} /> },
-    { ...sorting("spread", 5), cell: ({ spread }) => formatMeasure(spread) },
-    { ...sorting("size", 3.8), cell: ({ size }) => formatCount(size) },
+    { ...sorting("mean", 6.2), cell: ({ mean }) => <numbers.Reward value={mean} /> },
+    { name: "rewards", width: 7.5, cell: ({ rewards }) => <numbers.RewardStrip rewards={rewards} /> },
+    { ...sorting("spread", 5), cell: ({ spread }) => numbers.formatMeasure(spread) },
+    { ...sorting("size", 3.8), cell: ({ size }) => numbers.formatCount(size) },
     ...column("key", ({ key }) => key),
     ...(groupFiles > 1 ? [{ name: "file", class: "why", width: 8.4, cell: fileCell }] : []),
     ...(isKnown(({ step }) => step)
@@ -167,7 +150,7 @@ const columnsOf = (query: Query, rows: readonly GroupRow[], summary?: Summary): 
     ...column("finish reason", ({ finish }) => finish),
     ...(isKnown(({ toolErrors }) => toolErrors) ? [{ ...sorting("tool errors", 6.2), cell: errorsCell }] : []),
     { ...sorting("trainable", 8.4), class: "why", cell: ({ untrainable }) => untrainable ?? "yes" },
-    { ...sorting("problems", 6.2), cell: ({ rules }) => rules.length > 0 && formatCount(rules.length) },
+    { ...sorting("problems", 6.2), cell: ({ rules }) => rules.length > 0 && numbers.formatCount(rules.length) },
   ];
 };
 
@@ -181,23 +164,23 @@ export const commonFolder = ([first = "", ...others]: readonly string[]) => {
     .join("");
 };
 
-export const GroupTable = ({ state }: { state: PageState }) => {
+export const GroupTable = ({ state }: { state: answers.PageState }) => {
   const { query } = usePage();
   const { latest, error } = useAnswer("rows", query, { isComplete: isSearched });
   const answer = error ? undefined : latest;
   const { selected = 0, of = 0, searched = null, rows = [] } = answer ?? {};
   const box = useRef<HTMLDivElement>(null);
-  const pages = Math.max(1, Math.ceil(selected / rowsPerPage));
+  const pages = Math.max(1, Math.ceil(selected / answers.rowsPerPage));
   const { page, sort, descending } = query;
   const noun = query.compare ? "prompt" : "group";
   const link = useLink();
   const { shown, hidden } = fitColumns(columnsOf(query, rows, state.summary), { by: sort, width: useWidth(box) });
-  useLayoutEffect(() => box.current?.scrollTo({ top: 0 }), [formatQuery(query)]);
+  useLayoutEffect(() => box.current?.scrollTo({ top: 0 }), [answers.formatQuery(query)]);
   return (
     <section aria-label="groups">
       <div class="tools">
         <p class="count" role="status">
-          {answer && `${formatCount(selected)} of ${pluralizeCount(of, noun)}`}
+          {answer && `${numbers.formatCount(selected)} of ${numbers.pluralizeCount(of, noun)}`}
           {!answer && (error === undefined ? "reading…" : `no ${noun}s:`)}
           {searched !== null && searched.share < 1 && ` · searched ${formatPercent(searched.share, 1)}`}
           {error && <b class="trouble"> {error}</b>}
@@ -234,7 +217,7 @@ export const GroupTable = ({ state }: { state: PageState }) => {
       {pages > 1 && (
         <nav class="pages" aria-label="pages">
           {page > 1 && <a href={link({ page: page - 1 })}>‹ previous</a>}
-          page {formatCount(page)} of {formatCount(pages)}
+          page {numbers.formatCount(page)} of {numbers.formatCount(pages)}
           {page < pages && <a href={link({ page: page + 1 })}>next ›</a>}
         </nav>
       )}
@@ -242,12 +225,12 @@ export const GroupTable = ({ state }: { state: PageState }) => {
   );
 };
 
-const isSearched = ({ searched }: Pick<GroupRows, "searched">) => searched === null || searched.share === 1;
+const isSearched = ({ searched }: Pick<answers.GroupRows, "searched">) => searched === null || searched.share === 1;
 
-const SummaryFacts = ({ summary, selected }: { summary: Summary; selected: Slice | null }) => {
+const SummaryFacts = ({ summary, selected }: { summary: answers.Summary; selected: answers.Slice | null }) => {
   const link = useLink();
   const { files, fileCount, notes, runs, groups, trajectories, rules, all } = summary;
-  const show = (cell: (slice: Slice) => ComponentChildren) => [
+  const show = (cell: (slice: answers.Slice) => ComponentChildren) => [
     cell(selected ?? all),
     " ",
     <span class="all quiet" hidden={selected === null}>
@@ -256,30 +239,30 @@ const SummaryFacts = ({ summary, selected }: { summary: Summary; selected: Slice
   ];
   const problems = rules.reduce((sum, { count }) => sum + count, 0);
   const invalid = [
-    groups.rejected > 0 && pluralizeCount(groups.rejected, "group"),
-    trajectories.rejected > 0 && pluralizeCount(trajectories.rejected, "trajectory"),
+    groups.rejected > 0 && numbers.pluralizeCount(groups.rejected, "group"),
+    trajectories.rejected > 0 && numbers.pluralizeCount(trajectories.rejected, "trajectory"),
   ].filter(Boolean);
   return (
     <section class="facts" aria-label="summary">
       <h1 title={files.join("\n")}>
         {files[0] ?? "nothing"}
-        {fileCount > 1 && <span class="quiet"> and {pluralizeCount(fileCount - 1, "other file")}</span>}
+        {fileCount > 1 && <span class="quiet"> and {numbers.pluralizeCount(fileCount - 1, "other file")}</span>}
       </h1>
       <Facts
         facts={{
-          "mean reward": trajectories.read > trajectories.rejected && show((slice) => <Moments {...slice} />),
+          "mean reward": trajectories.read > trajectories.rejected && show((slice) => <numbers.Moments {...slice} />),
           invalid: invalid.length > 0 && <span class="trouble">{invalid.join(", ")}</span>,
           exceptions:
             all.failures > 0 &&
-            show(({ failures }) => <span class={failures > 0 ? "trouble" : ""}>{formatCount(failures)}</span>),
-          problems: problems === 0 ? "none" : <a href={link({ problems: "any" })}>{formatCount(problems)}</a>,
+            show(({ failures }) => <span class={failures > 0 ? "trouble" : ""}>{numbers.formatCount(failures)}</span>),
+          problems: problems === 0 ? "none" : <a href={link({ problems: "any" })}>{numbers.formatCount(problems)}</a>,
           trainable:
             groups.read > 0 &&
             show((slice) => {
               const of = slice === all ? groups.read : slice.groups;
-              return `${formatCount(slice.trainable)} of ${pluralizeCount(of, "group")}`;
+              return `${numbers.formatCount(slice.trainable)} of ${numbers.pluralizeCount(of, "group")}`;
             }),
-          trajectories: show((slice) => formatCount(slice === all ? trajectories.read : slice.trajectories)),
+          trajectories: show((slice) => numbers.formatCount(slice === all ? trajectories.read : slice.trajectories)),
           compare: runs.length > 0 && <a href={link({ compare: true, page: 1 })}>a with b</a>,
           "read first": trajectories.read > trajectories.rejected && <a href={link({ reading: true })}>reading list</a>,
         }}
@@ -297,7 +280,7 @@ const SummaryFacts = ({ summary, selected }: { summary: Summary; selected: Slice
         <ul class="rules">
           {rules.map(({ rule, severity, count }) => (
             <li key={rule} class={severity}>
-              <a href={link({ problems: rule })}>{rule}</a> {formatCount(count)}
+              <a href={link({ problems: rule })}>{rule}</a> {numbers.formatCount(count)}
             </li>
           ))}
         </ul>
@@ -309,16 +292,20 @@ const SummaryFacts = ({ summary, selected }: { summary: Summary; selected: Slice
 const OmittedGroups = ({ state: { written }, summary }: GroupsProps) => {
   const { filteredOut, groups } = summary;
   const sentences = filteredOut.map(({ by, trajectories, groups: complete }) => {
-    const more = complete === 0 ? "" : ` and ${pluralizeCount(complete, "group")}`;
-    return `--${by} filtered out ${pluralizeCount(trajectories, "trajectory")}${more}`;
+    const more = complete === 0 ? "" : ` and ${numbers.pluralizeCount(complete, "group")}`;
+    return `--${by} filtered out ${numbers.pluralizeCount(trajectories, "trajectory")}${more}`;
   });
   if (written && written.groups < groups.read) {
-    sentences.push(`this page contains ${formatCount(written.groups)} of ${pluralizeCount(groups.read, "group")}`);
+    sentences.push(
+      `this page contains ${numbers.formatCount(written.groups)} of ${numbers.pluralizeCount(groups.read, "group")}`,
+    );
   }
   return sentences.length > 0 && <p class="quiet">{sentences.join(", ")}</p>;
 };
 
-const Filter = ({ name, filter }: { name: string; filter: Partial<Query> }) => <a {...useFilter(filter)}>{name}</a>;
+const Filter = ({ name, filter }: { name: string; filter: Partial<answers.Query> }) => (
+  <a {...useFilter(filter)}>{name}</a>
+);
 
 const Filters = ({ stepName }: { stepName: string }) => {
   const { reward, mean, spread, file, step } = usePage().query;
@@ -332,9 +319,12 @@ const Filters = ({ stepName }: { stepName: string }) => {
       <SearchField name="where" label="where (CEL), such as reward > 0.5, then Enter" />
       {file !== undefined && <Filter name={`${file.split("/").at(-1)} ×`} filter={{ file }} />}
       {step !== undefined && <Filter name={`${stepName} ${step} ×`} filter={{ step }} />}
-      {reward !== undefined && <Filter name={`a reward of ${formatRange(reward)} ×`} filter={{ reward }} />}
+      {reward !== undefined && <Filter name={`a reward of ${numbers.formatRange(reward)} ×`} filter={{ reward }} />}
       {mean !== undefined && spread !== undefined && (
-        <Filter name={`mean ${formatRange(mean)}, spread ${formatRange(spread)} ×`} filter={{ mean, spread }} />
+        <Filter
+          name={`mean ${numbers.formatRange(mean)}, spread ${numbers.formatRange(spread)} ×`}
+          filter={{ mean, spread }}
+        />
       )}
     </nav>
   );
@@ -355,8 +345,8 @@ const SearchField = ({ name, label }: { name: "text" | "where"; label: string })
     searched.current = sought;
   }, [sought]);
   const search = () => {
-    const refusal = `at most ${formatCount(maxSearchLength)} characters, found ${formatCount(value.length)}`;
-    field.current?.setCustomValidity(value.length > maxSearchLength ? refusal : "");
+    const refusal = `at most ${numbers.formatCount(answers.maxSearchLength)} characters, found ${numbers.formatCount(value.length)}`;
+    field.current?.setCustomValidity(value.length > answers.maxSearchLength ? refusal : "");
     if (value !== sought && field.current?.reportValidity()) {
       searched.current = value;
       // A filter can have changed the query since the text was typed.
@@ -382,7 +372,7 @@ const SearchField = ({ name, label }: { name: "text" | "where"; label: string })
   );
 };
 
-export const Snippet = ({ match: { trajectory, before, text, after } }: { match: SearchMatch }) => (
+export const Snippet = ({ match: { trajectory, before, text, after } }: { match: answers.SearchMatch }) => (
   <span class="snippet">
     trajectory {trajectory + 1}: {before}
     <mark>{text}</mark>

@@ -3,15 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Turn } from "../../calls/conversation.ts";
 import { formatIndented, type RawMember } from "../../json/raw-json.ts";
 import type { GroupDetail, TrajectorySummary } from "../answers.ts";
-import {
-  Conversation,
-  FoldedText,
-  hasError,
-  LongText,
-  summarizeTurn,
-  tokensOf,
-  useTrajectory,
-} from "./conversation.tsx";
+import * as conversation from "./conversation.tsx";
 import { Command, CopyablePosition, CopyButton } from "./copy.tsx";
 import { MarkdownButton } from "./markdown.tsx";
 import { NavigationBar, nameOfGroup, nameOfList, useKeys, useLink, useListKeys, usePage } from "./navigation.tsx";
@@ -39,7 +31,7 @@ const TrajectoryView = ({ detail, json }: ViewProps) => {
   const at = (usePage().query.trajectory ?? 1) - 1;
   const member = detail.members[at];
   const findings = detail.findings.filter(({ trajectory }) => trajectory === at);
-  const parsed = useTrajectory(json);
+  const parsed = conversation.useTrajectory(json);
   const turns = parsed?.turns(0) ?? [];
   const { talk, isRaw, toggleRaw, show } = useTalk();
   const facts = listFactsAndMetrics(member);
@@ -60,13 +52,13 @@ const TrajectoryView = ({ detail, json }: ViewProps) => {
           <ProblemList findings={findings.filter((finding) => finding.message_at === null)} />
           {isRaw || !parsed ? (
             <section aria-label="raw JSON" tabIndex={-1}>
-              <LongText text={parsed?.indented() ?? json} kind="raw" lines={maxRawLines} />
+              <conversation.LongText text={parsed?.indented() ?? json} kind="raw" lines={maxRawLines} />
             </section>
           ) : (
             <>
-              <Conversation turns={turns} findings={findings} isTinted />
+              <conversation.Conversation turns={turns} findings={findings} isTinted />
               {parsed.others.filter(isUnlisted).map(({ key, value }) => (
-                <FoldedText key={key} title={key} text={formatIndented(value)} />
+                <conversation.FoldedText key={key} title={key} text={formatIndented(value)} />
               ))}
             </>
           )}
@@ -149,7 +141,7 @@ const Tools = ({ json, turns, isRaw, toggleRaw }: ToolsProps) => (
       raw JSON <kbd>r</kbd>
     </button>
     <CopyButton text={json} name="the JSON" />
-    {!usePage().isMarkdownOn && turns.some((turn) => tokensOf(turn).length > 0) && (
+    {!usePage().isMarkdownOn && turns.some((turn) => conversation.tokensOf(turn).length > 0) && (
       <span class="quiet">tinted: unlikely tokens</span>
     )}
   </p>
@@ -162,9 +154,9 @@ const Outline = ({ turns, show }: { turns: readonly Turn[]; show: (position: num
       <ol>
         {turns.map((turn, position) => (
           <li key={turn.at}>
-            <button type="button" class={hasError(turn) ? "trouble" : ""} onClick={() => show(position)}>
-              <span class="n">{turn.at + 1}</span> <b>{turn.role ?? "?"}</b> {hasError(turn) && "error: "}
-              {summarizeTurn(turn)}
+            <button type="button" class={conversation.hasError(turn) ? "trouble" : ""} onClick={() => show(position)}>
+              <span class="n">{turn.at + 1}</span> <b>{turn.role ?? "?"}</b> {conversation.hasError(turn) && "error: "}
+              {conversation.summarizeTurn(turn)}
             </button>
           </li>
         ))}

@@ -4,30 +4,19 @@ import { Failure } from "../../failure.ts";
 import type { JsonObject } from "../../json/object.ts";
 import { filterTrajectories, parseFilter, readFinish } from "../../rollouts/index/expression.ts";
 import { createAnswers, findMatch } from "../answer-queries.ts";
-import {
-  type AnswerTypes,
-  formatQuery,
-  formatRefusedFilter,
-  type GroupData,
-  type GroupReader,
-  type GroupRow,
-  type PageData,
-  type Query,
-  type Summary,
-  type TrajectorySummary,
-} from "../answers.ts";
+import * as answers from "../answers.ts";
 import { openCharts } from "../charts.ts";
 
 const parseElement = (id: string) => JSON.parse(document.getElementById(id)?.textContent ?? "null");
 
-const readGroup = (group: number, name = "group"): GroupData => parseElement(`${name}-${group}`);
+const readGroup = (group: number, name = "group"): answers.GroupData => parseElement(`${name}-${group}`);
 
-const openEmbeddedAnswers = ({ state, charts, findings, reading, rows, compared }: PageData) => {
+const openEmbeddedAnswers = ({ state, charts, findings, reading, rows, compared }: answers.PageData) => {
   const neverDue = { isDue: () => false, take: async () => undefined };
   const openedCharts = state.summary && openCharts(rows, state.summary.scale, neverDue);
   const { stepName = "step", pass = 1 } = state.summary ?? {};
   let last: { key: string; found: Promise<ReadonlySet<number>> } | undefined;
-  const store: GroupReader<GroupRow> = {
+  const store: answers.GroupReader<answers.GroupRow> = {
     count: state.summary?.groups.read ?? 0,
     groups: rows,
     findings,
@@ -60,8 +49,8 @@ const maxUnitsAtOnce = 2 ** 20;
 
 /** The page responds between groups. Nothing limits the time that an expression takes for a group. */
 const searchRows = async (
-  rows: readonly GroupRow[],
-  { text, where, stepName, pass }: Pick<Query, "text" | "where"> & Pick<Summary, "stepName" | "pass">,
+  rows: readonly answers.GroupRow[],
+  { text, where, stepName, pass }: Pick<answers.Query, "text" | "where"> & Pick<answers.Summary, "stepName" | "pass">,
 ) => {
   const found = new Set<number>();
   const isTrue = where === undefined ? undefined : parseFilter(where);
@@ -99,12 +88,12 @@ const searchRows = async (
 };
 
 /** A trajectory can have the step of its group, whose members are not in the page. */
-const findStep = (members: readonly TrajectorySummary[]) => {
+const findStep = (members: readonly answers.TrajectorySummary[]) => {
   const [step] = members.flatMap((member) => member.step ?? []);
   return step !== undefined && /^-?\d+$/.test(step) ? Number(step) : step;
 };
 
-const data: PageData | null = parseElement("data");
+const data: answers.PageData | null = parseElement("data");
 const embeddedAnswers = data && openEmbeddedAnswers(data);
 
 const tokenKey = "rollcall-view-token";
@@ -118,16 +107,16 @@ export const storeToken = () => {
   return true;
 };
 
-type AnswerName = keyof AnswerTypes;
+type AnswerName = keyof answers.AnswerTypes;
 
-const fetchAnswer = async <Of extends AnswerName>(name: Of, query: Query, signal: AbortSignal) => {
+const fetchAnswer = async <Of extends AnswerName>(name: Of, query: answers.Query, signal: AbortSignal) => {
   if (embeddedAnswers) {
     const value = await embeddedAnswers[name](query);
     if (value === undefined) throw new Error("this page does not contain the group");
     return value;
   }
   const headers = { Authorization: `Bearer ${localStorage.getItem(tokenKey)}` };
-  const path = `api/${name}?query=${encodeURIComponent(formatQuery(query))}`;
+  const path = `api/${name}?query=${encodeURIComponent(answers.formatQuery(query))}`;
   const response = await fetch(path, { headers, signal }).catch(() => {
     if (!signal.aborted) dispatchEvent(new Event(serverEndedEvent));
     throw new Error("");
@@ -137,7 +126,7 @@ const fetchAnswer = async <Of extends AnswerName>(name: Of, query: Query, signal
     throw new Error(detail);
   }
   // The value needs no check, because the server is built with the same types.
-  const value: AnswerTypes[Of] = await (name === "trajectory" ? response.text() : response.json());
+  const value: answers.AnswerTypes[Of] = await (name === "trajectory" ? response.text() : response.json());
   return value;
 };
 
@@ -145,7 +134,7 @@ export const serverEndedEvent = "rollcall-server-ended";
 
 const pollIntervalMs = 250;
 
-type PageAnswer<Of extends AnswerName> = { key: string; value: AnswerTypes[Of] };
+type PageAnswer<Of extends AnswerName> = { key: string; value: answers.AnswerTypes[Of] };
 
 /** A component starts with its last answer, which remains visible if the server has ended. */
 const lastAnswers: { [Of in AnswerName]?: PageAnswer<Of> } = {};
@@ -156,10 +145,10 @@ const lastAnswers: { [Of in AnswerName]?: PageAnswer<Of> } = {};
  */
 export const useAnswer = <Of extends AnswerName>(
   name: Of,
-  query: Query | undefined,
-  { isComplete = () => true }: { isComplete?: (value: AnswerTypes[Of]) => boolean } = {},
+  query: answers.Query | undefined,
+  { isComplete = () => true }: { isComplete?: (value: answers.AnswerTypes[Of]) => boolean } = {},
 ) => {
-  const key = query && formatQuery(query);
+  const key = query && answers.formatQuery(query);
   const last: PageAnswer<Of> | undefined = lastAnswers[name];
   const [answer, setAnswer] = useState(last?.key === key ? last : undefined);
   const [failure, setFailure] = useState<{ key: string; error: string }>();
@@ -176,7 +165,7 @@ export const useAnswer = <Of extends AnswerName>(
         setFailure(undefined);
         if (!isComplete(value)) timer = setTimeout(update, pollIntervalMs);
       } catch (thrown) {
-        const error = thrown instanceof Failure ? formatRefusedFilter(thrown) : String(Object(thrown).message);
+        const error = thrown instanceof Failure ? answers.formatRefusedFilter(thrown) : String(Object(thrown).message);
         if (!abortController.signal.aborted) setFailure({ key, error });
       }
     };
