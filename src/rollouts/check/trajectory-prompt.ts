@@ -71,10 +71,27 @@ const formatMessage = (value: json.JsonValue): string => {
   return formatMembers(table, node, formatContent);
 };
 
-const formatContent = (value: json.JsonValue): string =>
-  kindAt(value.table, value.node) === Kind.array
-    ? `[${json.elementsOf(value).map(formatPart).join(",")}]`
-    : formatCanonically(value);
+/** A list with one text says the same as the text. */
+export const formatContent = (value: json.JsonValue): string => {
+  if (kindAt(value.table, value.node) !== Kind.array) return formatCanonically(value);
+  const parts = json.elementsOf(value);
+  const text = parts.length === 1 && parts[0] ? findOnlyText(parts[0]) : undefined;
+  return text ? formatCanonically(text) : `[${parts.map(formatPart).join(",")}]`;
+};
+
+/** Returns the text of a part that has nothing else. */
+const findOnlyText = ({ table, node }: json.JsonValue) => {
+  let text: json.JsonValue | undefined;
+  for (const [key, value] of kindAt(table, node) === Kind.object ? json.childrenOf({ table, node }) : []) {
+    const kind = kindAt(table, value.node);
+    const isType = key === "type" && textType.test(sliceText(table.bytes, json.spanOf(value)));
+    if (key === "text" && kind === Kind.string) text = value;
+    else if (kind !== Kind.null && !isType && !recorderKey.test(`${key}`)) return undefined;
+  }
+  return text;
+};
+
+const textType = /^"(?:input_)?text"$/;
 
 const formatPart = (value: json.JsonValue): string =>
   kindAt(value.table, value.node) === Kind.object

@@ -7,7 +7,7 @@ import { Kind, kindAt } from "../../json/shape.ts";
 import * as json from "../../json/table.ts";
 import { findChoiceMessage } from "../check/messages.ts";
 import { inspectTrajectory } from "../check/trajectory.ts";
-import { formatCanonically, openPromptReader } from "../check/trajectory-prompt.ts";
+import { formatCanonically, formatContent, openPromptReader } from "../check/trajectory-prompt.ts";
 import { NumberColumn } from "../index/column.ts";
 import { rewardTolerance } from "../index/metrics.ts";
 import { createTrajectoryFacts } from "../index/trajectory-facts.ts";
@@ -261,7 +261,8 @@ const formatCalls = (message: json.JsonValue) =>
 const formatMembers = (object: json.JsonValue, names: readonly string[]) =>
   names.map((name) => {
     const value = json.memberAt(object, name);
-    const text = value && isPresent(value) ? formatCanonically(value) : "";
+    const format = name === "content" ? formatContent : formatCanonically;
+    const text = value && isPresent(value) ? format(value) : "";
     return text === '""' || text === "[]" ? "" : text;
   });
 

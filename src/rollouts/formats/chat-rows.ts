@@ -146,7 +146,10 @@ const maxSaidDepth = 2;
 
 /** Omits ids, recorders and times, in which repetitions of a prompt differ. */
 const omitRecorded = (value: unknown, depth = 0): unknown => {
-  if (Array.isArray(value)) return value.map((item: unknown) => omitRecorded(item, depth));
+  if (Array.isArray(value)) {
+    const items = value.map((item: unknown) => omitRecorded(item, depth));
+    return chat.readOnlyText(items) ?? items;
+  }
   if (!isObject(value) || depth >= maxSaidDepth) return value;
   const said = Object.entries(value).filter(([key, member]) => member !== null && !recorderKey.test(key));
   return Object.fromEntries(said.map(([key, member]) => [key, omitRecorded(member, depth + 1)]));

@@ -1,7 +1,7 @@
 /** Joins the rows of one rollout if a writer writes a row for each turn, or refuses these rows. */
 import { hash } from "node:crypto";
 import { stepHolders } from "../index/step-columns.ts";
-import { choice } from "../messages/chat.ts";
+import { choice, readOnlyText } from "../messages/chat.ts";
 import { removeTurnEnd, splitTemplate } from "../messages/chat-marks.ts";
 import { decideFinish } from "../messages/finish-reason.ts";
 import { type Json, memberOf, rawOf } from "../messages/output-json.ts";
@@ -203,7 +203,7 @@ const toTurn = (message: Value): Turn => {
   const role = message.textAt("role") ?? message.textAt("from") ?? "";
   const content = message.get("content") ?? message.get("value");
   const calls = message.items("tool_calls").map((call) => call.get("function")?.data ?? call.data);
-  const text = content?.isText ? content.text : JSON.stringify(content?.data);
+  const text = content?.isText ? content.text : (readOnlyText(content?.data) ?? JSON.stringify(content?.data));
   return { role, text: `${text}${calls.length > 0 ? JSON.stringify(calls) : ""}` };
 };
 
