@@ -11,8 +11,43 @@ export const listReplies = (output: RawJson | undefined) =>
 /** A reply has one of these members. */
 const replyKeys = [...usageKeys, "choices", "candidates"];
 
-/** Members of requests that change prices. */
-const conditionKeys = ["service_tier", "serviceTier", "speed", "inference_geo", "performanceConfig"];
+/** Members of requests, options and headers that change prices. These names have no `_`, no `-` and no capitals. */
+const conditionNames: ReadonlySet<string> = new Set([
+  ...["servicetier", "speed", "inferencegeo", "performanceconfig", "betas", "anthropicbeta"],
+  ...["completionwindow", "batchid", "xvertexaillmsharedrequesttype", "xvertexaillmrequesttype"],
+]);
+
+/** What was said can have members with these names. */
+const saidName =
+  /^(?:messages|inputs?|contents?|prompts?|tools|functions|system\w*|instructions|metadata|responseformat|text)$/;
+
+/** Members of `extra_body` that do not change prices. */
+const plainOption =
+  /^(?:(?:min|max|top|length|repetition|guided|structured|chattemplate|stop|spaces|skip|include|ignore|reasoning|thinking|return|add|prompt|logit|stream)\w*|(?:typical|presence|frequency)\w+|n|temperature|seed|bestof|usebeamsearch|enablethinking|separatereasoning|echo|logprobs|usage|user|metadata|sessionid|cachesalt|regex|jsonschema|ebnf|responseformat|documents|badwords|allowedtokenids|kvtransferparams|vllmxargs|requestid|tags|tools|toolchoice|functions)$/;
+
+const maxRequestLevels = 4;
+
+/** Names an unknown member of `extra_body` without its value, which can be a key. */
+const findRequestConditions = (
+  request: RawJson | undefined,
+  isStated: (key: string) => boolean,
+  levels = maxRequestLevels,
+): readonly string[] =>
+  membersOf(request).flatMap(({ key, value }) => {
+    const name = toOptionName(key);
+    if (conditionNames.has(name)) return isStated(key) ? [] : findCondition(key, value);
+    if (levels === 0 || saidName.test(name)) return [];
+    const others = name === "extrabody" ? membersOf(value).filter(isUnknownOption) : [];
+    const unknown = others.map((other) => `${key}.${other.key}`);
+    return [...unknown, ...findRequestConditions(value, isStated, levels - 1)];
+  });
+
+const toOptionName = (key: string) => key.replaceAll(/[_-]/g, "").toLowerCase();
+
+const isUnknownOption = ({ key, value }: RawMember) => {
+  const name = toOptionName(key);
+  return !conditionNames.has(name) && !plainOption.test(name) && findCondition(key, value).length > 0;
+};
 
 /** Members of replies, choices and messages that do not change the price. Their names have no `_` and no capitals. */
 const plainMembers: ReadonlySet<string> = new Set([
@@ -68,10 +103,9 @@ const findConditions = (holder: RawJson | undefined) =>
 export const findOtherUses = (call: RawJson): readonly string[] => {
   const [inputs, output] = [findValue(call, "inputs"), findValue(call, "output")];
   const replies = listReplies(output);
-  const conditions = conditionKeys.flatMap((key) => {
-    const isStated = replies.some((reply) => !isAbsent(findValue(reply, key)) || findValue(reply, "usage", key));
-    return isStated ? [] : findCondition(key, findValue(inputs, key));
-  });
+  const isStated = (key: string) =>
+    replies.some((reply) => !isAbsent(findValue(reply, key)) || findValue(reply, "usage", key));
+  const conditions = findRequestConditions(inputs, isStated);
   const answers = replies.filter((reply) => replyKeys.some((key) => findValue(reply, key)));
   const choices = answers.flatMap((reply) =>
     ["choices", "candidates"].flatMap((key) => itemsOf(findValue(reply, key))),

@@ -273,8 +273,33 @@ describe("the usage of a call", () => {
   it.each([
     ["service_tier priority", { service_tier: "priority" }],
     ["web_search_options", { web_search_options: { search_context_size: "low" } }],
+    ["service_tier flex", { extra_body: { service_tier: "flex", top_k: 5 } }],
+    ["inference_geo us", { kwargs: { extra_body: { inference_geo: "us" } } }],
+    ["extra_body.provider", { extra_body: { provider: { order: ["a"] }, api_key: "" } }],
+    ["extraBody.priority", { extraBody: { priority: 1 } }],
+    ["performanceConfig optimized", { request: { performanceConfig: { latency: "optimized" } } }],
+    ["betas fast-mode-2026-02-01", { betas: ["fast-mode-2026-02-01"] }],
+    ["anthropic-beta context-1m-2025-08-07", { extra_headers: { "anthropic-beta": "context-1m-2025-08-07" } }],
+    ["speed fast", { self: { speed: "fast" } }],
+    ["completion_window 24h", { completion_window: "24h" }],
   ])("has no prices for %s of the inputs", (named, inputs) => {
     expect(unpricedOf({ usage: tokens }, inputs)).toBe(`the call has ${named}, which can have another price`);
+  });
+
+  it("has prices for a request whose options and conversation change no price", () => {
+    const extra_body = { top_k: 5, chat_template_kwargs: { enable_thinking: false }, usage: { include: true } };
+    const messages = [{ role: "user", content: { speed: "fast" } }];
+    const inputs = {
+      messages,
+      extra_body,
+      service_tier: "auto",
+      extra_headers: { "X-Title": "a" },
+      config: { speed: 0 },
+    };
+    expect(unpricedOf({ usage: tokens }, inputs)).toBeUndefined();
+    expect(
+      unpricedOf({ service_tier: "default", usage: tokens }, { extra_body: { service_tier: "flex" } }),
+    ).toBeUndefined();
   });
 
   it.each([
