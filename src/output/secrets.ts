@@ -151,7 +151,7 @@ const openEscape = /(?:[\\%=&]|^[^<]*>)(?:[#ux\da-f\s]|\\[bfnrtv]|\\u[\da-f]{4}|
 const gap = String.raw`\s|\\(?:[bfnrtv]|u[\da-f]{4})|<[^<>]*>`;
 /** Anything else that can be an escape, or a form of a letter. */
 const otherEscape = new RegExp(
-  String.raw`\\(?:[x\d\s<]|u[\da-f\s{<\\])|[%=](?:${gap})*(?:u|[\da-f](?:${gap})*[\da-f])|&(?:[#\w]|${gap})+;|[^\\%=&]`,
+  String.raw`\\(?:[x\d\s<]|u[\da-f\s{<\\])|[%=](?:${gap})*(?:u|[\da-f](?:${gap})*[\da-f])|&(?:(?:${gap})*#|(?:\w|${gap})+;)|[^\\%=&]`,
   "iy",
 );
 const hexEscape = /0(?:<[^<>]*>)*x/i;
@@ -237,7 +237,7 @@ const breaks = /\s(?<=[\\%&=][#ux\da-f\s]{0,12}\s)|<[^<>]*>|\u001b\[[\d;]*m/gi;
 
 /** Escapes of programming languages, URLs, quoted-printable and HTML, and the start of one that was cut. */
 const escapes =
-  /(?<!\\)\\+(?:u([\da-f]{4})|u\{([\da-f]{1,6})\}|x([\da-f]{2})|([0-7]{3})|[bfnrtv])|%u([\da-f]{4})|(?:0x|[%=])([\da-f]{2})|&#x([\da-f]{1,6});?|&#(\d{1,7});?|&([a-z]{2,8});|[\\%&=]#?x?[\da-f]{0,6}(?=\s?…)/gi;
+  /(?<!\\)\\+(?:u(?:0000(?=00[2-7]))?([\da-f]{4})|u\{([\da-f]{1,6})\}|x([\da-f]{2})|([0-7]{3})|[bfnrtv])|%u([\da-f]{4})|(?:0x|[%=](?:25)*)([\da-f]{2})|&(?:amp;)*(?:#x0*([\da-f]{1,6});?|#0*(\d{1,7});?|([a-z\d]{2,31});)|[\\%&=]#?x?[\da-f]{0,6}(?=\s?…)/gi;
 const radixes = [16, 16, 16, 8, 16, 16, 16, 10];
 
 const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };

@@ -118,10 +118,13 @@ describe("the redaction of a secret", () => {
     (code) => `%${code.toString(16)}`,
     (code) => `%25${code.toString(16)}`,
     (code) => `=${code.toString(16).toUpperCase()}`,
+    (code) => `%25252525252525${code.toString(16)}`,
+    (code) => `\\U000000${code.toString(16)}`,
     (code) => `&#${code};`,
-    (code) => `&amp;#x${code.toString(16)};`,
+    (code) => `&#0000000000${code} `,
+    (code) => `&amp;amp;#x${code.toString(16)};`,
   ];
-  const dividers = ["", "", "", " ", "\r\n", "<b>", "</b >", "\u200b", "\u001b[1m", ":", "\\n", "&nbsp;"];
+  const dividers = ["", "", "", " ", "\r\n", "<b>", "</b >", "\u200b", "\u001b[1m", ":", "\\n", "&ZeroWidthSpace;"];
   const wholeSpellings: readonly ((text: string) => string)[] = [
     String,
     (text) => Buffer.from(text).toString("base64"),
