@@ -1,5 +1,5 @@
 /** Finds the starts of marks with which chat templates begin or end turns. */
-import { backslash, byteAt, closeBrace, closeBracket, colon, openBrace, openBracket } from "./bytes";
+import { backslash, byteAt, closeBrace, closeBracket, colon, openBrace, openBracket, zero } from "./bytes";
 
 const lessThan: u32 = 0x3c;
 const equalSign: u32 = 0x3d;
@@ -10,36 +10,24 @@ const tilde: u32 = 0x7e;
 
 const windowBytes: usize = 64;
 
-function isCapital(bytes: v128): v128 {
-  return i8x16.lt_u(i8x16.sub(bytes, i8x16.splat(0x41)), i8x16.splat(26));
-}
+/**
+ * Bits for the halves of a first byte: 1 for `:` and `=`, 2 for `[` and `]`, 4 for `#`, 8 for the backslash, 16 for
+ * `<`, 32 for the `0` of `\u00`. The byte before it has the same bit in its lower half.
+ */
+const byLow: usize = memory.data<u8>([32, 0, 0, 4, 0, 0, 0, 0, 0, 0, 1, 2, 24, 3, 0, 0]);
+const byHigh: usize = memory.data<u8>([0, 0, 4, 49, 0, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+const byLowBefore: usize = memory.data<u8>([18, 18, 18, 22, 27, 51, 18, 18, 18, 19, 18, 18, 26, 18, 19, 19]);
 
-function equals(bytes: v128, byte: u32): v128 {
-  return i8x16.eq(bytes, i8x16.splat(i8(byte)));
-}
-
-function isStart(at: usize): v128 {
+function startsIn(at: usize): v128 {
   const bytes = v128.load(at);
-  const before = v128.load(at - 1);
-  const after = v128.load(at + 1);
-  const isU = equals(after, 0x75);
-  const isOpen = v128.and(equals(bytes, openBracket), v128.or(v128.or(isU, isCapital(after)), equals(after, bar)));
-  const isClose = v128.and(equals(bytes, closeBracket), v128.or(equals(after, tilde), equals(after, openBrace)));
-  const isBracket = v128.or(equals(bytes, lessThan), v128.or(isOpen, isClose));
-  const isBackslash = equals(bytes, backslash);
-  const isAfterName = v128.or(
-    v128.or(equals(before, 0x74), equals(before, 0x54)),
-    v128.or(
-      v128.or(equals(before, 0x65), v128.or(equals(before, 0x6c), equals(before, 0x6f))),
-      v128.or(equals(before, 0x6e), equals(before, 0x49)),
-    ),
-  );
-  // `:`, `;`, `<` and `=` are adjacent.
-  const isColon = i8x16.lt_u(i8x16.sub(bytes, i8x16.splat(i8(colon))), i8x16.splat(4));
-  const isEnd = v128.or(isColon, v128.and(isBackslash, equals(after, 0x6e)));
-  const isEscape = v128.and(isBackslash, isU);
-  const isHeading = v128.and(equals(bytes, hash), equals(after, hash));
-  return v128.or(v128.or(isBracket, v128.and(isEnd, isAfterName)), v128.or(isEscape, isHeading));
+  const low = i8x16.swizzle(v128.load(byLow), v128.and(bytes, i8x16.splat(15)));
+  const high = i8x16.swizzle(v128.load(byHigh), v128.and(i16x8.shr_u(bytes, 4), i8x16.splat(15)));
+  const before = i8x16.swizzle(v128.load(byLowBefore), v128.and(v128.load(at - 1), i8x16.splat(15)));
+  return v128.and(v128.and(low, high), before);
+}
+
+function bitsOf(classes: v128): u64 {
+  return u64(~i8x16.bitmask(i8x16.eq(classes, i8x16.splat(0))) & 0xffff);
 }
 
 /**
@@ -48,16 +36,12 @@ function isStart(at: usize): v128 {
  */
 export function findTurnMark(from: usize, end: usize): usize {
   for (let at = from; at < end; at += windowBytes) {
-    const a = isStart(at);
-    const b = isStart(at + 16);
-    const c = isStart(at + 32);
-    const d = isStart(at + 48);
+    const a = startsIn(at);
+    const b = startsIn(at + 16);
+    const c = startsIn(at + 32);
+    const d = startsIn(at + 48);
     if (!v128.any_true(v128.or(v128.or(a, b), v128.or(c, d)))) continue;
-    let bits =
-      u64(i8x16.bitmask(a)) |
-      (u64(i8x16.bitmask(b)) << 16) |
-      (u64(i8x16.bitmask(c)) << 32) |
-      (u64(i8x16.bitmask(d)) << 48);
+    let bits = bitsOf(a) | (bitsOf(b) << 16) | (bitsOf(c) << 32) | (bitsOf(d) << 48);
     while (bits !== 0) {
       const found = at + usize(ctz(bits));
       if (found >= end) return end;
@@ -85,10 +69,10 @@ function beginsMark(at: usize): bool {
       before >> 8 === ai
     );
   // `## Return of functions.`
-  if (first === hash) return load<u32>(at) === returns;
-  if (first === backslash && second === 0x6e) return before === tant || before === capitals || before === odel;
+  if (first === hash) return load<u32>(at - 1) === returns;
+  if (first === backslash) return second === 0x6e && (before === tant || before === capitals || before === odel);
   // `\u003c`
-  if (first === backslash) return second === 0x75 && (load<u32>(at + 2) | 0x20000000) === 0x63333030;
+  if (first === zero) return load<u32>(at - 2) === 0x3030755c && (load<u16>(at + 2) | 0x2000) === 0x6333;
   const word = load<u32>(at + 1);
   // `]~b]` and `}]{"content"`
   if (first === closeBracket) return second === tilde || (second === openBrace && before >> 24 === closeBrace);
