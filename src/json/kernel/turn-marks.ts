@@ -12,11 +12,11 @@ const windowBytes: usize = 64;
 
 /**
  * Bits for the halves of a first byte: 1 for `:` and `=`, 2 for `[` and `]`, 4 for `#`, 8 for the backslash, 16 for
- * `<`, 32 for the `0` of `\u00`. The byte before it has the same bit in its lower half.
+ * `<`, 32 for the last `0` of `\u00`. The byte before it has the same bit in its lower half.
  */
 const byLow: usize = memory.data<u8>([32, 0, 0, 4, 0, 0, 0, 0, 0, 0, 1, 2, 24, 3, 0, 0]);
 const byHigh: usize = memory.data<u8>([0, 0, 4, 49, 0, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
-const byLowBefore: usize = memory.data<u8>([18, 18, 18, 22, 27, 51, 18, 18, 18, 19, 18, 18, 26, 18, 19, 19]);
+const byLowBefore: usize = memory.data<u8>([50, 18, 18, 22, 27, 19, 18, 18, 18, 19, 18, 18, 26, 18, 19, 19]);
 
 function startsIn(at: usize): v128 {
   const bytes = v128.load(at);
@@ -72,7 +72,7 @@ function beginsMark(at: usize): bool {
   if (first === hash) return load<u32>(at - 1) === returns;
   if (first === backslash) return second === 0x6e && (before === tant || before === capitals || before === odel);
   // `\u003c`
-  if (first === zero) return load<u32>(at - 2) === 0x3030755c && (load<u16>(at + 2) | 0x2000) === 0x6333;
+  if (first === zero) return load<u32>(at - 3) === 0x3030755c && (load<u16>(at + 1) | 0x2000) === 0x6333;
   const word = load<u32>(at + 1);
   // `]~b]` and `}]{"content"`
   if (first === closeBracket) return second === tilde || (second === openBrace && before >> 24 === closeBrace);
