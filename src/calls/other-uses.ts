@@ -25,29 +25,22 @@ const saidName =
 const plainOption =
   /^(?:(?:min|max|top|length|repetition|guided|structured|chattemplate|stop|spaces|skip|include|ignore|reasoning|thinking|return|add|prompt|logit|stream)\w*|(?:typical|presence|frequency)\w+|n|temperature|seed|bestof|usebeamsearch|enablethinking|separatereasoning|echo|logprobs|usage|user|metadata|sessionid|cachesalt|regex|jsonschema|ebnf|responseformat|documents|badwords|allowedtokenids|kvtransferparams|vllmxargs|requestid|tags|tools|toolchoice|functions)$/;
 
-const maxRequestLevels = 4;
-
 /** Names an unknown member of `extra_body` without its value, which can be a key. */
 const findRequestConditions = (
-  request: RawJson | undefined,
+  { key: holder, value }: Pick<RawMember, "key"> & { value: RawJson | undefined },
   isStated: (key: string) => boolean,
-  levels = maxRequestLevels,
+  levels = 4,
 ): readonly string[] =>
-  membersOf(request).flatMap(({ key, value }) => {
-    const name = toOptionName(key);
-    if (conditionNames.has(name)) return isStated(key) ? [] : findCondition(key, value);
+  membersOf(value).flatMap((member) => {
+    const { key } = member;
+    const name = toName(key);
+    if (conditionNames.has(name)) return isStated(key) ? [] : findCondition(key, member.value);
     if (levels === 0 || saidName.test(name)) return [];
-    const others = name === "extrabody" ? membersOf(value).filter(isUnknownOption) : [];
-    const unknown = others.map((other) => `${key}.${other.key}`);
-    return [...unknown, ...findRequestConditions(value, isStated, levels - 1)];
+    if (toName(holder) !== "extrabody") return findRequestConditions(member, isStated, levels - 1);
+    return plainOption.test(name) || findCondition(key, member.value).length === 0 ? [] : `${holder}.${key}`;
   });
 
-const toOptionName = (key: string) => key.replaceAll(/[_-]/g, "").toLowerCase();
-
-const isUnknownOption = ({ key, value }: RawMember) => {
-  const name = toOptionName(key);
-  return !conditionNames.has(name) && !plainOption.test(name) && findCondition(key, value).length > 0;
-};
+const toName = (key: string) => key.replaceAll(/[_-]/g, "").toLowerCase();
 
 /** Members of replies, choices and messages that do not change the price. Their names have no `_` and no capitals. */
 const plainMembers: ReadonlySet<string> = new Set([
@@ -75,7 +68,7 @@ const findCondition = (key: string, value: RawJson | undefined, levels = maxLeve
   if (!value || isAbsent(value) || value.json === '""' || value.json === "false") return [];
   if (levels === 0) return [key];
   if (value.kind === "object" || value.kind === "list") {
-    const holder = key.replaceAll("_", "").toLowerCase();
+    const holder = toName(key);
     for (const item of value.items.length > 0 ? value.items.map((one) => ({ key: "", value: one })) : value.members) {
       const found = isPlain(holder, item) ? [] : findCondition(key, item.value, levels - 1);
       if (found.length > 0) return found;
@@ -88,7 +81,7 @@ const findCondition = (key: string, value: RawJson | undefined, levels = maxLeve
 
 /** Texts in `metadata` are the caller's own. A second usage repeats the counts of the first. */
 const isPlain = (holder: string, { key, value }: RawMember) => {
-  const [name, count] = [key.replaceAll("_", "").toLowerCase(), toCountName(key)];
+  const [name, count] = [toName(key), toCountName(key)];
   const isCount = knownNames.has(count) || partNames.has(count);
   if (holder !== "") return isCount || isOwnText(holder, value) || plainMembers.has(`${holder}.${name}`);
   return plainMembers.has(name) || plainName.test(name) || usageKeys.includes(key) || costNames[name] !== undefined;
@@ -105,7 +98,7 @@ export const findOtherUses = (call: RawJson): readonly string[] => {
   const replies = listReplies(output);
   const isStated = (key: string) =>
     replies.some((reply) => !isAbsent(findValue(reply, key)) || findValue(reply, "usage", key));
-  const conditions = findRequestConditions(inputs, isStated);
+  const conditions = findRequestConditions({ key: "", value: inputs }, isStated);
   const answers = replies.filter((reply) => replyKeys.some((key) => findValue(reply, key)));
   const choices = answers.flatMap((reply) =>
     ["choices", "candidates"].flatMap((key) => itemsOf(findValue(reply, key))),

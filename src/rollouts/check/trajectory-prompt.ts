@@ -7,7 +7,7 @@ import * as json from "../../json/table.ts";
 import { digestBytes } from "../index/digests.ts";
 import { createTrajectoryFacts, type TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { splitTemplate } from "../messages/chat-marks.ts";
-import { recorderKey } from "../messages/recorder-keys.ts";
+import { readOnlyText, recorderKey } from "../messages/said-content.ts";
 import { inspectMessages } from "./messages.ts";
 
 /** The node of a list of messages and choices, and what one walk over it finds. */
@@ -75,23 +75,9 @@ const formatMessage = (value: json.JsonValue): string => {
 export const formatContent = (value: json.JsonValue): string => {
   if (kindAt(value.table, value.node) !== Kind.array) return formatCanonically(value);
   const parts = json.elementsOf(value);
-  const text = parts.length === 1 && parts[0] ? findOnlyText(parts[0]) : undefined;
-  return text ? formatCanonically(text) : `[${parts.map(formatPart).join(",")}]`;
+  const text = parts.length === 1 ? readOnlyText(json.parseNode(value.table, value.node)) : undefined;
+  return text === undefined ? `[${parts.map(formatPart).join(",")}]` : JSON.stringify(text);
 };
-
-/** Returns the text of a part that has nothing else. */
-const findOnlyText = ({ table, node }: json.JsonValue) => {
-  let text: json.JsonValue | undefined;
-  for (const [key, value] of kindAt(table, node) === Kind.object ? json.childrenOf({ table, node }) : []) {
-    const kind = kindAt(table, value.node);
-    const isType = key === "type" && textType.test(sliceText(table.bytes, json.spanOf(value)));
-    if (key === "text" && kind === Kind.string) text = value;
-    else if (kind !== Kind.null && !isType && !recorderKey.test(`${key}`)) return undefined;
-  }
-  return text;
-};
-
-const textType = /^"(?:input_)?text"$/;
 
 const formatPart = (value: json.JsonValue): string =>
   kindAt(value.table, value.node) === Kind.object

@@ -12,6 +12,7 @@ import { NumberColumn } from "../index/column.ts";
 import { rewardTolerance } from "../index/metrics.ts";
 import { createTrajectoryFacts } from "../index/trajectory-facts.ts";
 import { shortenName } from "../rules/positions.ts";
+import { mediaColumns } from "../rules/row-columns.ts";
 import { listTrajectories, ReadWindow } from "./group-bytes.ts";
 import { getPart, type IndexedGroups } from "./locate.ts";
 import type { Dataset } from "./read-dataset.ts";
@@ -115,6 +116,10 @@ const readRollout = ({ trajectory, position }: Place) => {
     facts.choices > 0 ? entry.node === facts.lastChoice : readText(entry, "role") === "assistant";
   const end = entries.findLastIndex(isSampled) + 1;
   const messages = entries.slice(0, end).map((entry) => findChoiceMessage(entry) ?? entry);
+  const media = mediaColumns.flatMap((name) => {
+    const value = json.memberAt(trajectory, name);
+    return value ? [[name, sliceText(table.bytes, json.spanOf(value))] as const] : [];
+  });
   return {
     position,
     table,
@@ -122,6 +127,7 @@ const readRollout = ({ trajectory, position }: Place) => {
     prompt: messages.filter((_, at) => (entries[at]?.node ?? 0) < facts.firstTurn).length,
     facts,
     tools,
+    media: Object.fromEntries(media),
     reward: facts.reward,
     isTruncated: facts.cutNode > 0,
     isCut: end < entries.length,
@@ -209,7 +215,11 @@ const composeMessages = (place: Place): Row | Reason => {
   if (fault) return fault;
   const omittedKeys: string[] = [];
   const messages = composeList(rollout.messages, omittedKeys);
-  return { rollouts: [rollout], text: composeObject({ messages, tools: composeTools(rollout) }), omittedKeys };
+  return {
+    rollouts: [rollout],
+    text: composeObject({ messages, tools: composeTools(rollout), ...rollout.media }),
+    omittedKeys,
+  };
 };
 
 const composePreference = (places: readonly Place[]): Row | Reason => {
@@ -230,8 +240,8 @@ const groupByTask = (rollouts: readonly Rollout[]) => {
   const readPrompt = openPromptReader();
   const tasks = new Map<string, Rollout[]>();
   for (const rollout of rollouts) {
-    const { facts, tools, table } = rollout;
-    const task = readPrompt(table, facts) + (tools ? formatCanonically(tools) : "");
+    const { facts, tools, media, table } = rollout;
+    const task = readPrompt(table, facts) + (tools ? formatCanonically(tools) : "") + JSON.stringify(media);
     const known = tasks.get(task);
     if (known) known.push(rollout);
     else tasks.set(task, [rollout]);
@@ -273,6 +283,7 @@ const composePair = ({ chosen, rejected }: { chosen: Rollout; rejected: Rollout 
     chosen: composeList(chosen.messages.slice(chosen.prompt), omittedKeys),
     rejected: composeList(rejected.messages.slice(rejected.prompt), omittedKeys),
     tools: composeTools(chosen),
+    ...chosen.media,
   });
   return { rollouts: [chosen, rejected], text, omittedKeys };
 };

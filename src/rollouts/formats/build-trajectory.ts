@@ -36,6 +36,7 @@ type TrajectoryParts = Readonly<{
   reward: ReturnType<typeof findReward>;
   turns: readonly output.Json[];
   tools?: output.Json | undefined;
+  media?: Members;
   histories?: readonly output.Json[];
   policy?: { start: Value | undefined; end: Value | undefined };
   metrics: Iterable<output.Member>;
@@ -54,6 +55,7 @@ export const buildTrajectory = (parts: TrajectoryParts) => {
   const trajectory = {
     messages_and_choices: turns,
     tools,
+    ...Object.fromEntries(parts.media ?? []),
     additional_histories: output.nonEmpty(histories),
     reward: reward.reward,
     initial_policy_version: policy?.start,

@@ -7,11 +7,11 @@ import { splitTemplate } from "../messages/chat-marks.ts";
 import { openFinish, type SampledRecord } from "../messages/finish-reason.ts";
 import { OpenCalls } from "../messages/open-calls.ts";
 import { addition, type Json, literal, rawOf } from "../messages/output-json.ts";
-import { recorderKey } from "../messages/recorder-keys.ts";
-import { requireOwnWords } from "../messages/template-turns.ts";
+import { readOnlyText, recorderKey } from "../messages/said-content.ts";
+import { noteRepeatedLabel, requireOwnWords } from "../messages/template-turns.ts";
 import { type Members, Value } from "../messages/value.ts";
 import type { Path } from "../rules/positions.ts";
-import { answerColumns, findRewardColumns, pythonMessages } from "../rules/row-columns.ts";
+import { answerColumns, findRewardColumns, mediaColumns, pythonMessages } from "../rules/row-columns.ts";
 import {
   buildException,
   buildTrajectory,
@@ -93,7 +93,7 @@ const convertRow = (
   const prompt = rows.readPrompt(row);
   const rollouts = rows.readGroup?.(run, record);
   if (rollouts) return rollouts;
-  record.group ??= `${steps} prompt ${computeDigest(prompt)}`;
+  record.group ??= `${steps} prompt ${computeDigest([...prompt, ...listMedia(row).map(([, value]) => value)])}`;
   const { rewards, rewardFrom = [{ path: [rows.rewardKey] }] } = run.options;
   const isFailed = !rewards && rewardFrom.every(({ path }) => readPath(row, path) === undefined);
   if (isFailed && rewardFrom.every(({ path }) => isEmpty(row, path))) return run.skip(row, "a row without a score");
@@ -137,6 +137,8 @@ const findGroupKey = ({ findGroup }: ChatRows, row: Value) => {
   return undefined;
 };
 
+const listMedia = (row: Value) => row.members().filter(([key, value]) => mediaColumns.includes(key) && !value.isNull);
+
 /** Parses the JSON first, so that whitespace and escapes do not change the digest. */
 const computeDigest = (values: readonly Json[]) =>
   hash("sha256", JSON.stringify(values.map((value) => omitRecorded(JSON.parse(rawOf(value))))));
@@ -148,7 +150,7 @@ const maxSaidDepth = 2;
 const omitRecorded = (value: unknown, depth = 0): unknown => {
   if (Array.isArray(value)) {
     const items = value.map((item: unknown) => omitRecorded(item, depth));
-    return chat.readOnlyText(items) ?? items;
+    return readOnlyText(items) ?? items;
   }
   if (!isObject(value) || depth >= maxSaidDepth) return value;
   const said = Object.entries(value).filter(([key, member]) => member !== null && !recorderKey.test(key));
@@ -160,12 +162,13 @@ const readMembers = (row: Value, rows: ChatRows, completionMembers: Members = []
   const top = (listMembers?.(row) ?? row.members()).filter(([key]) => !usedKeys.includes(key));
   // Arrow writes null for each key that only other rows have, and Parquet has no keys without a value.
   const metadata = [...listInnerSteps(row), ...top, ...completionMembers, ...row.members("metadata")].filter(
-    ([, { isScalar }]) => isScalar,
+    ([key, { isScalar }]) => isScalar && !(isDataset && mediaColumns.includes(key)),
   );
   const tools = isDataset ? chat.toTools(chat.unwrap(row.get("tools"))) : undefined;
   const metrics = findMetrics(row).filter(([key]) => !usedKeys.includes(key));
   const metricIds = new Set(metrics.map(([, { id }]) => id));
-  return { tools, metrics, metadata: metadata.filter(([, { id }]) => !metricIds.has(id)) };
+  const media = isDataset ? listMedia(row) : [];
+  return { tools, media, metrics, metadata: metadata.filter(([, { id }]) => !metricIds.has(id)) };
 };
 
 const canBeTurns = (value: Value | undefined) => value?.isText || value?.isList;
@@ -238,10 +241,11 @@ export const tauBench: Format = {
   keys: { ...tauBenchRows.keys, group: "the trials of one file with the same task_id" },
 };
 
-const readCompletion = (run: FormatRun, sampled: SampledRecord, [name, value]: readonly [string, Value]) => [
-  ...chat.toTurns(run, sampled.record.require("prompt"), { name: "prompt" }),
-  ...chat.toTurns(run, value, { name, sampled }),
-];
+const readCompletion = (run: FormatRun, sampled: SampledRecord, [name, value]: readonly [string, Value]) => {
+  const prompt = sampled.record.require("prompt");
+  noteRepeatedLabel(run, prompt.text ?? "", value.text ?? "");
+  return [...chat.toTurns(run, prompt, { name: "prompt" }), ...chat.toTurns(run, value, { name, sampled })];
+};
 
 const completionKey = (row: Value) =>
   row.has("completions") ? undefined : answerColumns.find((name) => row.has(name));

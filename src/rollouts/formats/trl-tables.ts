@@ -18,28 +18,25 @@ const isUnrated = ({ options: { rewardFrom, rewards } }: FormatRun, row: Value) 
     return !value || value.text === "NaN";
   });
 
+const unratedFault = "no row of the file has a number in a column of --reward-from";
+
 /** TRL 1.7 and newer exclude a completion from the rewards if each reward function returned None. */
 export const skipUnrated = (format: Format): Format => ({
   ...format,
   open: (run) => {
     const converter = format.open(run);
-    const ratedFiles = new Set<string>();
-    const unrated = new Map<string, RecordFault>();
-    const fault = "no row of the file has a number in a column of --reward-from";
+    /** The fault of a file until one of its rows is rated. */
+    const faults = new Map<string, RecordFault | undefined>();
     return {
       ...converter,
       convert: (record) => {
         const { value, file, position } = record;
-        if (!isUnrated(run, value)) {
-          ratedFiles.add(file);
-          return converter.convert(record);
-        }
-        if (!unrated.has(file)) unrated.set(file, { file, position, group: "unrated", fault });
-        return run.skip(value, "a completion that no reward function rated");
+        const isRated = !isUnrated(run, value);
+        const fault = isRated ? undefined : { file, position, group: "unrated", fault: unratedFault };
+        if (isRated || !faults.has(file)) faults.set(file, fault);
+        return isRated ? converter.convert(record) : run.skip(value, "a completion that no reward function rated");
       },
-      *findFaults() {
-        for (const [file, first] of unrated) if (!ratedFiles.has(file)) yield first;
-      },
+      findFaults: () => faults.values(),
     };
   },
 });

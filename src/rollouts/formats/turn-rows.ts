@@ -1,10 +1,11 @@
 /** Joins the rows of one rollout if a writer writes a row for each turn, or refuses these rows. */
 import { hash } from "node:crypto";
 import { stepHolders } from "../index/step-columns.ts";
-import { choice, readOnlyText } from "../messages/chat.ts";
+import { choice } from "../messages/chat.ts";
 import { removeTurnEnd, splitTemplate } from "../messages/chat-marks.ts";
 import { decideFinish } from "../messages/finish-reason.ts";
 import { type Json, memberOf, rawOf } from "../messages/output-json.ts";
+import { readOnlyText } from "../messages/said-content.ts";
 import type { Value } from "../messages/value.ts";
 import type { Converter, Format, FormatRun, RecordFault, RowTurns, SourceRecord } from "./format.ts";
 

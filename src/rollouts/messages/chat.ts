@@ -1,5 +1,4 @@
 /** Converts chat messages, tools, tool calls and logprobs, or throws ConversionError. */
-import { isObject } from "../../json/object.ts";
 import { pluralize } from "../../text/sentences.ts";
 import { openFinish, type SampledRecord } from "./finish-reason.ts";
 import { OpenCalls } from "./open-calls.ts";
@@ -16,16 +15,6 @@ export interface ConversionNotes {
    */
   skip(value: Value, subject: string): readonly Value[];
 }
-
-/** Returns the text of a list with only one text, which says the same as the text. */
-export const readOnlyText = (content: unknown) => {
-  const [part, ...more]: readonly unknown[] = Array.isArray(content) ? content : [];
-  if (more.length > 0 || !isObject(part) || typeof part.text !== "string") return undefined;
-  const isText = ([key, value]: readonly [string, unknown]) => key === "type" && /^(?:input_)?text$/.test(`${value}`);
-  return Object.entries(part).every((one) => one[0] === "text" || one[1] === null || isText(one))
-    ? part.text
-    : undefined;
-};
 
 /** Only one choice of a response is recorded, so the index is 0. */
 export const choice = (message: Json, finish: Json, logprobs?: Json) => ({

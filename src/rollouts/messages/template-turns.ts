@@ -20,6 +20,17 @@ export const requireOwnWords = <Content extends Value | undefined>(content: Cont
   return content;
 };
 
+/** The start of an answer of any name at the end of a prompt, such as `Tutor:`. */
+const openingLabel = /(?:^|\n)([^\s:][^\n:]{0,40}:)\s*$/;
+const maxLabelEnd = 60;
+
+/** Notes an answer with another start of an answer. A model can also sample the turns of others. */
+export const noteRepeatedLabel = (run: { note(text: string): void }, prompt: string, answer: string) => {
+  const [, label] = openingLabel.exec(prompt.slice(-maxLabelEnd)) ?? [];
+  if (label !== undefined && answer.includes(`\n${label}`))
+    run.note("kept answers that can contain turns of others, because the label at the end of the prompt begins a line");
+};
+
 /** A template adds the end of a turn, so a message does not have it. `</s>` can be HTML. */
 export const omitTurnEnd = (run: { note(text: string): void }, content: Value): Json => {
   const text = (content.canHaveTurnMarks && content.text) || "";

@@ -32,6 +32,9 @@ export const findRewardCandidates = (names: readonly string[]) => {
 /** Matches a Python list of messages, as pandas writes it to CSV. */
 export const pythonMessages = /^\s*\[\s*\{\s*'/;
 
+/** Columns of TRL, ms-swift and LLaMA-Factory with the media that messages refer to by their order. */
+export const mediaColumns = ["image", "images", "videos", "audios"];
+
 /** The likeliest name is first. */
 export const answerColumns: readonly string[] = ["completion", "response", "answer", "output", "generation"];
 
