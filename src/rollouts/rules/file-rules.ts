@@ -187,7 +187,7 @@ export const fileRules = {
   "zstd-unsupported": errorOfInput<{ name: string; node: string }>({
     message: ({ node }) => `Node ${node} cannot decompress zstd`,
     advice: ({ name }) =>
-      `use Node 22.15, 23.8 or newer, or decompress into a pipe: zstd -dc ${name === "-" ? "" : `${name} `}| rollcall log …`,
+      `use Node 22.15, 23.8 or newer, or decompress ${name === "-" ? "into a pipe: zstd -dc | rollcall log …" : `the file: zstd -d ${name} && rm ${name}`}`,
     why: "Node 22.15 and 23.8 added zstd. rollcall neither read nor sent anything from the file.",
     example: problem({ name: "step.jsonl.zst", node: "20.18.1" }, "step.jsonl.zst"),
   }),
