@@ -9,11 +9,11 @@ import * as json from "../../json/table.ts";
 import { FactColumns } from "../facts/fact-columns.ts";
 import { counts, mapFacts, walkedIndexes } from "../facts/facts.ts";
 import { divisionNames, groupKeyNames } from "../index/ambiguous-groups.ts";
-import { openGroupKeyReader } from "../index/group-key.ts";
-import { comparedStepNames, stepHolders } from "../index/step-columns.ts";
+import { formatKey, openGroupKeyReader } from "../index/group-key.ts";
+import { comparedStepNames } from "../index/step-columns.ts";
 import { createTrajectoryFacts, type TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { scores } from "./messages.ts";
-import { hashSteps } from "./policy-steps.ts";
+import { listSteps } from "./policy-steps.ts";
 import { fields, makers, toolCalls } from "./tool-calls.ts";
 import { findToolName, isErrorResult } from "./tool-results.ts";
 import { inspectTrajectory } from "./trajectory.ts";
@@ -66,7 +66,6 @@ export interface Measurer {
 
 export const openMeasurer = (keys: MeasuredKeys): Measurer => {
   const [readBy, readKey] = [openKeyReader(keys.by === undefined ? undefined : [keys.by]), openKeyReader(keys.key)];
-  const readStep = openStepReader();
   const readPrompt = openPromptReader();
   const taskNames = [...new Set([...groupKeyNames, ...comparedStepNames, ...divisionNames])];
   const taskReaders = new Map(taskNames.map((name) => [name, openKeyReader([name])]));
@@ -82,7 +81,7 @@ export const openMeasurer = (keys: MeasuredKeys): Measurer => {
   return {
     addFacts,
     addKeys: (holder, facts, into, row) => {
-      const by = keys.hasSteps ? readStep(holder, facts, into) : readBy(holder, facts.node);
+      const by = keys.hasSteps ? readStep(holder, facts.node, into) : readBy(holder, facts.node);
       const key = readKey(holder, facts.node);
       const prompt = keys.hasPrompts ? readPrompt(holder.table, facts) : undefined;
       const tasks = keys.hasTasks ? readTasks(holder, facts.node, row, into.tasks) : undefined;
@@ -117,24 +116,12 @@ const keepSettings = (trajectory: json.JsonValue, { settings }: FactColumns, row
 };
 
 /** Reads the first step column that an input has. A trajectory with another column has no step. */
-const openStepReader = () => {
-  const holders = ["", ...stepHolders.map((holder) => `${holder}.`)];
-  const readers = comparedStepNames.flatMap((name) =>
-    holders.map((holder) => ({ name, read: openKeyReader([`${holder}${name}`]) })),
-  );
-  return (holder: json.JsonValue, { node, steps }: TrajectoryFacts, into: FactColumns) => {
-    // Most groups have no step, and trying all columns takes 0.2 ms.
-    const isInHolder = () =>
-      hashSteps(holder.table, holder.node) > 0 || json.memberAt(holder, "metadata") !== undefined;
-    if (steps === 0 && (holder.node === node || !isInHolder())) return undefined;
-    for (const { name, read } of readers) {
-      const step = name === (into.stepName ?? name) ? read(holder, node) : undefined;
-      if (step === undefined) continue;
-      into.stepName = name;
-      return step;
-    }
-    return undefined;
-  };
+const readStep = (holder: json.JsonValue, node: number, into: FactColumns) => {
+  const steps = [...listSteps({ table: holder.table, node }), ...listSteps(holder)];
+  const hasName = (name: string | undefined) => steps.some((step) => step.name === name);
+  into.stepName ??= comparedStepNames.find(hasName) ?? steps[0]?.name;
+  const step = steps.find(({ name }) => name === into.stepName);
+  return step && formatKey(step.value);
 };
 
 const ignore = () => undefined;

@@ -5,7 +5,7 @@ import { nodeSize, registerKey } from "../../json/reader.ts";
 import { Kind, keyIdCount, kindAt, mapMembers } from "../../json/shape.ts";
 import type { JsonTable } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
-import { comparedStepNames, comparedStepPaths } from "../index/step-columns.ts";
+import { comparedStepNames, isComparedStep, stepHolders } from "../index/step-columns.ts";
 
 /** 1 at the id of a step column. */
 const stepIds = new Uint8Array(keyIdCount);
@@ -13,7 +13,19 @@ for (const name of comparedStepNames) stepIds[registerKey(name)] = 1;
 
 /** True if the object has a key of a step column. */
 export const hasStepKey = (table: JsonTable, object: number) =>
-  [...mapMembers(table, object).values()].some((node) => stepIds[json.keyIdOf(table, node - nodeSize)] === 1);
+  [...mapMembers(table, object).values()].some((node) => isStepKey(table, node - nodeSize));
+
+/** A name with a prefix has no registered id. */
+const isStepKey = (table: JsonTable, key: number) => {
+  const id = json.keyIdOf(table, key);
+  if (id > 0 && id < keyIdCount) return stepIds[id] === 1;
+  const end = json.endOf(table, key);
+  for (let at = json.startOf(table, key); at < end; at++)
+    if (table.bytes[at] === slash || table.bytes[at] === dot) return isComparedStep(json.readString(table, key));
+  return false;
+};
+
+const [dot, slash] = [0x2e, 0x2f];
 
 const hashFactor = 31;
 const comparedKinds = Kind.string | Kind.number | Kind.boolean;
@@ -24,8 +36,8 @@ export const hashSteps = (table: JsonTable, object: number) => {
   const end = json.nodeAfter(table, object);
   for (let key = object + nodeSize; key < end; ) {
     const value = key + nodeSize;
-    const id = json.keyIdOf(table, key);
-    if (stepIds[id] === 1 && (kindAt(table, value) & comparedKinds) !== 0) sum += hashBytes(table, value, id);
+    if ((kindAt(table, value) & comparedKinds) !== 0 && isStepKey(table, key))
+      sum += hashBytes(table, value, stepIds[json.keyIdOf(table, key)] === 1 ? json.keyIdOf(table, key) : 0);
     key = json.nodeAfter(table, value);
   }
   return sum >>> 0;
@@ -38,16 +50,21 @@ const hashBytes = ({ bytes, words }: JsonTable, node: number, seed: number) => {
   return hash;
 };
 
+/** Lists the step columns of a trajectory or a group, also those in its metadata. */
+export function* listSteps(holder: json.JsonValue) {
+  for (const object of [holder, ...stepHolders.map((name) => json.memberAt(holder, name))])
+    for (const [key, value] of object ? json.childrenOf(object) : []) {
+      const name = String(key);
+      if (isComparedStep(name) && (kindAt(value.table, value.node) & comparedKinds) !== 0) yield { name, value };
+    }
+}
+
 /** Collects the step columns of trajectories. */
 export const openStepComparison = () => {
   const values = new Map<string, Set<string>>();
   const add = (trajectory: json.JsonValue) => {
-    for (const path of comparedStepPaths) {
-      const value = json.findAt(trajectory, path);
-      if (!value || (kindAt(value.table, value.node) & comparedKinds) === 0) continue;
-      const key = path.at(-1) ?? "";
-      values.set(key, (values.get(key) ?? new Set()).add(sliceText(value.table.bytes, json.spanOf(value))));
-    }
+    for (const { name, value } of listSteps(trajectory))
+      values.set(name, (values.get(name) ?? new Set()).add(sliceText(value.table.bytes, json.spanOf(value))));
   };
   /** Returns a column with several values. */
   const findMixed = () => {

@@ -84,7 +84,7 @@ const enterStep = (value: json.JsonValue | undefined, step: string) => {
 const digestDigits = 16;
 
 /** Values of different types have different texts. */
-const formatKey = (key: json.JsonValue) => {
+export const formatKey = (key: json.JsonValue) => {
   const { table, node } = key;
   const { start, end } = json.spanOf(key);
   const kind = kindAt(table, node);

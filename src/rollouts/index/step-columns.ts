@@ -1,8 +1,11 @@
 /** Lists the columns that state the training step, or the version of the policy, of a rollout. */
 
-/** A column with another name is not a step, so `--group-by` must name it. Writers also use camel case. */
+/**
+ * A column with another name is not a step, so `--group-by` must name it. Writers also use camel case. `gen_step` is
+ * ms-swift's, and `tail_version` AReaL's.
+ */
 const countedNames =
-  "step global_step iteration train_step training_step _step rollout_step policy_version weight_version model_version checkpoint";
+  "step global_step iteration train_step training_step _step rollout_step gen_step policy_version weight_version model_version tail_version checkpoint";
 
 const toCapital = (_: string, letter: string) => letter.toUpperCase();
 
@@ -16,10 +19,12 @@ export const stepHolders = ["metadata", "info", "extra_info"] as const;
 export const comparedStepNames: readonly string[] = [
   ...new Set(countedNames.split(" ").flatMap((name) => [name, name.replace(/(?<=\w)_(\w)/g, toCapital)])),
 ];
-export const comparedStepPaths: readonly (readonly string[])[] = comparedStepNames.flatMap((name) => [
-  [name],
-  ...stepHolders.map((holder) => [holder, name]),
-]);
+const comparedNameSet = new Set(comparedStepNames);
 
-/** The columns that divide groups that rollcall makes. */
-export const stepNames = [...comparedStepNames, repeatedName];
+/** Loggers put a prefix before a name, as in `train/global_step` and `trainer.step`. */
+const omitPrefix = (key: string) => key.slice(Math.max(key.lastIndexOf("/"), key.lastIndexOf(".")) + 1);
+
+export const isComparedStep = (key: string) => comparedNameSet.has(omitPrefix(key));
+
+/** True for a column that divides the groups that rollcall makes. */
+export const isStep = (key: string) => isComparedStep(key) || omitPrefix(key) === repeatedName;
