@@ -2,7 +2,7 @@
 import { choice, textChoice, toLogprobs } from "../messages/chat.ts";
 import { openFinish } from "../messages/finish-reason.ts";
 import { literal } from "../messages/output-json.ts";
-import { noteRepeatedLabel, requireOwnWords, toPromptTurns } from "../messages/template-turns.ts";
+import { checkAnswer, requireOwnWords, toPromptTurns } from "../messages/template-turns.ts";
 import type { Value } from "../messages/value.ts";
 import { isUuid, requireReward } from "./build-trajectory.ts";
 import { type ChatRows, chatRows } from "./chat-rows.ts";
@@ -48,8 +48,8 @@ const decodedRows = ({ prompt, answer, recognizes, findAddedText, ...rows }: Dec
     },
     readTurns: (run, row) => {
       const { value, text } = readPrompt(row);
-      noteRepeatedLabel(run, value.text ?? "", row.textAt(answer) ?? "");
       if (text !== undefined) run.note("removed the reward that OpenRLHF added to the prompt after sampling");
+      checkAnswer(run, value.text ?? "", requireText(row, answer));
       return [...toPromptTurns(run, value, text), textChoice(run, requireText(row, answer), { record: row })];
     },
   });

@@ -46,6 +46,13 @@ export const removeTurnEnd = (text: string) => {
   }
 };
 
+/** Removes the mark with which a template begins an answer. */
+export const removeTurnStart = (text: string) => {
+  const [first] = listMarks(text);
+  const isStart = first?.role === "assistant" && text.slice(0, first.start).trim() === "";
+  return isStart ? text.slice(first.end).replace(/^\n+/, "") : text;
+};
+
 /** What remains of turns without special tokens: roles in lines of their own, and results of tools. */
 const bareRole =
   /(?:^|\n)(?:user|human|tool|ipython|observation|environment|system)\n(?!\n)|(?<=\S)(?:user|human|tool|ipython)\n\n/gi;
@@ -142,6 +149,16 @@ export const findForeignTurn = (text: string): ForeignTurn | undefined => {
       unknown ??= mark;
   }
   return findBareTurn(text) ?? (unknown === undefined ? undefined : { mark: unknown, isKnown: false });
+};
+
+const openingAtEnd = new RegExp(`(?:${openings})$`, "i");
+
+/** True if the prompt ends within a mark, or within a turn of another role, so that the answer contains the rest. */
+export const isCutInTurn = (prompt: string, answer: string) => {
+  const [opening] = openingAtEnd.exec(prompt.slice(-maxEndLength)) ?? [];
+  if (opening !== undefined && listMarks(`${opening}${answer}`)[0]?.start === 0) return true;
+  const role = listMarks(answer).some((mark) => mark.role === "assistant") && listMarks(prompt).at(-1)?.role;
+  return role === "user" || role === "tool" || role === "system";
 };
 
 /** Most texts contain none of these, and a search for a fixed text is fast. */

@@ -3,7 +3,7 @@ import { pluralize } from "../../text/sentences.ts";
 import { openFinish, type SampledRecord } from "./finish-reason.ts";
 import { OpenCalls } from "./open-calls.ts";
 import { addition, type Json, literal, nonEmpty, rawLiteral, replaceMembers, toText } from "./output-json.ts";
-import { omitTurnEnd, requireOwnWords, textRole, toPromptTurns } from "./template-turns.ts";
+import { omitTurnMarks, requireOwnWords, textRole, toPromptTurns } from "./template-turns.ts";
 import { Value } from "./value.ts";
 
 /** Receives the values that a conversion derives or leaves out. */
@@ -26,7 +26,7 @@ export const choice = (message: Json, finish: Json, logprobs?: Json) => ({
 
 export const textChoice = (run: ConversionNotes, content: Value, sampled: SampledRecord) =>
   choice(
-    { role: textRole("assistant"), content: omitTurnEnd(run, requireOwnWords(content)) },
+    { role: textRole("assistant"), content: omitTurnMarks(run, requireOwnWords(content)) },
     openFinish(run, sampled, 1)(0, { callsTools: false }),
   );
 

@@ -1,5 +1,5 @@
 /** Keeps the turns of others out of answers, and splits prompts that a chat template formatted. */
-import { findForeignTurn, hasUnknownMark, removeTurnEnd, splitTemplate } from "./chat-marks.ts";
+import * as marks from "./chat-marks.ts";
 import { addition, type Json, literal } from "./output-json.ts";
 import type { Value } from "./value.ts";
 
@@ -11,7 +11,7 @@ export const requireOwnWords = <Content extends Value | undefined>(content: Cont
   if (!content?.canHaveTurnMarks) return content;
   for (const part of content.isList ? content.items() : [content]) {
     const value = part?.isObject ? part.get("text") : part;
-    const turn = value?.isText ? findForeignTurn(value.text ?? "") : undefined;
+    const turn = value?.isText ? marks.findForeignTurn(value.text ?? "") : undefined;
     if (value && turn?.isKnown)
       throw value.error(
         `${value.path.join(".")} contains a turn that the model did not sample, after \`${turn.mark}\` (write each turn to a message of its own)`,
@@ -24,27 +24,35 @@ export const requireOwnWords = <Content extends Value | undefined>(content: Cont
 const openingLabel = /(?:^|\n)([^\s:][^\n:]{0,40}:)\s*$/;
 const maxLabelEnd = 60;
 
-/** Notes an answer with another start of an answer. A model can also sample the turns of others. */
-export const noteRepeatedLabel = (run: { note(text: string): void }, prompt: string, answer: string) => {
+/**
+ * Notes an answer with another start of an answer, because a model can also sample the turns of others.
+ * @throws ConversionError if a prompt ends in a turn whose rest is in the answer, as in AReaL's rows of several turns
+ */
+export const checkAnswer = (run: { note(text: string): void }, prompt: string, answer: Value) => {
+  const { text = "" } = answer;
   const [, label] = openingLabel.exec(prompt.slice(-maxLabelEnd)) ?? [];
-  if (label !== undefined && answer.includes(`\n${label}`))
+  if (label !== undefined && text.includes(`\n${label}`))
     run.note("kept answers that can contain turns of others, because the label at the end of the prompt begins a line");
+  if (answer.canHaveTurnMarks && marks.isCutInTurn(prompt, text))
+    throw answer.error(
+      `${answer.path.join(".")} begins with the rest of another turn, because the prompt ends within it (write each turn to a message of its own)`,
+    );
 };
 
-/** A template adds the end of a turn, so a message does not have it. `</s>` can be HTML. */
-export const omitTurnEnd = (run: { note(text: string): void }, content: Value): Json => {
+/** A template adds the start and the end of a turn, so a message has neither. `</s>` can be HTML. */
+export const omitTurnMarks = (run: { note(text: string): void }, content: Value): Json => {
   const text = (content.canHaveTurnMarks && content.text) || "";
-  const own = text.includes("<s>") ? text : removeTurnEnd(text);
+  const own = text.includes("<s>") ? text : marks.removeTurnEnd(marks.removeTurnStart(text));
   if (own === text) return content;
-  run.note("removed the token with which a template ends a turn from answers");
+  run.note("removed the tokens with which a template begins and ends a turn from answers");
   return literal(own, content);
 };
 
 /** Returns the turns of a prompt, which is a turn of the user if no template formatted it. Default of `given`: all */
 export const toPromptTurns = (run: { note(text: string): void }, prompt: Value, given?: string): readonly Json[] => {
   const text = given ?? prompt.text ?? "";
-  const turns = splitTemplate(text);
-  if (hasUnknownMark(text, turns !== undefined))
+  const turns = marks.splitTemplate(text);
+  if (marks.hasUnknownMark(text, turns !== undefined))
     run.note("kept marks of a chat template in the prompts, because rollcall does not know the template");
   if (!turns) return [{ role: textRole("user"), content: given === undefined ? prompt : literal(given, prompt) }];
   run.note("split the prompts at the marks of their chat template");
