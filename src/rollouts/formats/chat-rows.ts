@@ -1,14 +1,13 @@
 /** Converts rows with chat messages or plain text. */
 import { hash } from "node:crypto";
 import { isObject } from "../../json/object.ts";
-import { groupKeyNames } from "../index/ambiguous-groups.ts";
 import * as chat from "../messages/chat.ts";
 import { splitTemplate } from "../messages/chat-marks.ts";
 import { openFinish, type SampledRecord } from "../messages/finish-reason.ts";
 import { OpenCalls } from "../messages/open-calls.ts";
 import { addition, type Json, literal, rawOf } from "../messages/output-json.ts";
 import { readOnlyText, recorderKey } from "../messages/said-content.ts";
-import { noteRepeatedLabel, requireOwnWords } from "../messages/template-turns.ts";
+import { checkAnswer, requireOwnWords } from "../messages/template-turns.ts";
 import { type Members, Value } from "../messages/value.ts";
 import type { Path } from "../rules/positions.ts";
 import { answerColumns, findRewardColumns, mediaColumns, pythonMessages } from "../rules/row-columns.ts";
@@ -24,7 +23,9 @@ import {
   requireReward,
 } from "./build-trajectory.ts";
 import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
+import { findEpisode, findTask, isException, isSubagent } from "./harbor-traces.ts";
 import { formatSteps, listInnerSteps, readSteps } from "./policy-steps.ts";
+import { openRowKeys } from "./row-keys.ts";
 import { isLogged, openTableIds, skipUnrated } from "./trl-tables.ts";
 import { sampleEarlier } from "./turn-rows.ts";
 
@@ -64,8 +65,10 @@ export const chatRows = (rows: ChatRows): Format => ({
   takesGroupKey: true,
   open: (run) => {
     const findId = rows.openIds?.();
+    const { preview, find } = openRowKeys(rows.findGroup);
     let last: { file: string; steps: ReadonlyMap<string, string> } = { file: "", steps: new Map() };
     return {
+      preview,
       convert: (record) => {
         const { value, file, isTruncated } = record;
         record.identity = { id: findId?.(record) };
@@ -73,7 +76,7 @@ export const chatRows = (rows: ChatRows): Format => ({
         // The step can be in the missing part of a truncated row.
         const steps = isTruncated && last.file === file ? new Map([...last.steps, ...recorded]) : recorded;
         last = { file, steps };
-        return convertRow(run, rows, { record, steps: formatSteps(steps) });
+        return convertRow(run, rows, { record, recordedKey: find(record), steps: formatSteps(steps) });
       },
     };
   },
@@ -82,10 +85,10 @@ export const chatRows = (rows: ChatRows): Format => ({
 const convertRow = (
   run: FormatRun,
   rows: ChatRows,
-  { record, steps }: Readonly<{ record: SourceRecord; steps: string }>,
+  { record, recordedKey, steps }: Readonly<{ record: SourceRecord; recordedKey: string | undefined; steps: string }>,
 ) => {
   const { value: row } = record;
-  const recordedKey = findGroupKey(rows, row);
+  if (isSubagent(row)) return run.skip(row, "a row of a subagent");
   // The policy changes at each step, so only a group that the file states can have several steps.
   const key = recordedKey?.startsWith("group_id ") ? recordedKey : recordedKey && `${steps} ${recordedKey}`;
   if (key !== undefined) record.group = key;
@@ -97,9 +100,8 @@ const convertRow = (
   const { rewards, rewardFrom = [{ path: [rows.rewardKey] }] } = run.options;
   const isFailed = !rewards && rewardFrom.every(({ path }) => readPath(row, path) === undefined);
   if (isFailed && rewardFrom.every(({ path }) => isEmpty(row, path))) return run.skip(row, "a row without a score");
-  const result = rewards || !row.has("trial_name") ? undefined : readPath(row, rewardFrom[0]?.path ?? []);
-  if (result && exceptionName.test(result.text ?? ""))
-    return [{ exception: buildException("no message is recorded", result) }];
+  const result = rewards ? undefined : readPath(row, rewardFrom[0]?.path ?? []);
+  if (isException(row, result)) return [{ exception: buildException("no message is recorded", result) }];
   const error = rows.findError?.(row) ?? (isFailed ? row.get("error") : undefined);
   if (error?.isObject || error?.text)
     return [{ exception: buildException(error.get("message") ?? error, error.get("type")) }];
@@ -115,26 +117,11 @@ const convertRow = (
   return [buildTrajectory({ reward, turns, ...readMembers(row, rows) })];
 };
 
-/** Harbor's `export_traces` writes the name of a trial's exception instead of its reward. */
-const exceptionName = /^(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Timeout|Interrupt|Cancelled)$/;
-
 /** True if the object that has the reward in other rows is empty, as evalscope writes it if the judge failed. */
 const isEmpty = (row: Value, path: Path) => {
+  if (row.has("trial_name") && path[0] === "result") return true;
   const holder = path.length > 1 ? readPath(row, path.slice(0, -1)) : undefined;
   return holder?.isObject === true && holder.members().every(([, { isNull }]) => isNull);
-};
-
-/** In rows of chat messages, a uid identifies the row. */
-const rowGroupKeys = groupKeyNames.filter((name) => name !== "uid");
-
-const findGroupKey = ({ findGroup }: ChatRows, row: Value) => {
-  const recorded = findGroup?.(row);
-  if (recorded !== undefined) return recorded;
-  for (const name of rowGroupKeys) {
-    const key = row.get(name) ?? row.get("metadata", name);
-    if (key) return `${name} ${key.raw}`;
-  }
-  return undefined;
 };
 
 const listMedia = (row: Value) => row.members().filter(([key, value]) => mediaColumns.includes(key) && !value.isNull);
@@ -164,7 +151,7 @@ const readMembers = (row: Value, rows: ChatRows, completionMembers: Members = []
   const metadata = [...listInnerSteps(row), ...top, ...completionMembers, ...row.members("metadata")].filter(
     ([key, { isScalar }]) => isScalar && !(isDataset && mediaColumns.includes(key)),
   );
-  const tools = isDataset ? chat.toTools(chat.unwrap(row.get("tools"))) : undefined;
+  const tools = isDataset ? chat.toTools(chat.unwrap(row.get("tools") ?? row.get("tool_definitions"))) : undefined;
   const metrics = findMetrics(row).filter(([key]) => !usedKeys.includes(key));
   const metricIds = new Set(metrics.map(([, { id }]) => id));
   const media = isDataset ? listMedia(row) : [];
@@ -210,7 +197,9 @@ export const messageRows = (path: Path): Format => {
       const messages = chat.unwrap(readPath(row, path));
       return chat.haveTexts(messages, "role") && !isOtherRow(row, messages);
     },
-    listTurns: (row) => ({ sampled: chat.unwrap(readPath(row, path))?.items() ?? [] }),
+    findGroup: findTask,
+    findEpisode,
+    listTurns: (row) => (isSubagent(row) ? undefined : { sampled: chat.unwrap(readPath(row, path))?.items() ?? [] }),
     readPrompt: (row) =>
       takeBefore(requireMessages(row).items(), (message) =>
         /^(?:assistant|tool_call)$/.test(message.textAt("role") ?? ""),
@@ -220,6 +209,20 @@ export const messageRows = (path: Path): Format => {
 };
 
 export const openaiChat = messageRows(["messages"]);
+
+const traceRows = messageRows(["conversations"]);
+
+export const harborTraces: Format = {
+  ...traceRows,
+  name: "harbor-traces",
+  title: "traces that Harbor exported",
+  keys: { ...traceRows.keys, group: "the trials with the same run_id and task", reward: "`result`" },
+  recognizes: (record) => findEpisode(record.value) !== undefined && traceRows.recognizes(record),
+  open: (run) => {
+    const { rewards, rewardFrom = rewards ? undefined : [{ path: ["result"], name: "result" }] } = run.options;
+    return traceRows.open({ ...run, options: { ...run.options, rewardFrom } });
+  },
+};
 
 const tauBenchRows = chatRows({
   name: "tau-bench",
@@ -243,7 +246,7 @@ export const tauBench: Format = {
 
 const readCompletion = (run: FormatRun, sampled: SampledRecord, [name, value]: readonly [string, Value]) => {
   const prompt = sampled.record.require("prompt");
-  noteRepeatedLabel(run, prompt.text ?? "", value.text ?? "");
+  checkAnswer(run, prompt.text ?? "", value);
   return [...chat.toTurns(run, prompt, { name: "prompt" }), ...chat.toTurns(run, value, { name, sampled })];
 };
 
@@ -259,8 +262,7 @@ const trlRows: ChatRows = {
   sampled: "the assistant's turns in `completion`",
   isDataset: true,
   recognizes: (row) =>
-    canBeTurns(row.get("prompt")) &&
-    row.get("prompt", 0)?.isText !== true &&
+    (row.get("prompt")?.isText || row.get("prompt", 0)?.isObject) &&
     (chat.unwrap(row.get("completions"))?.isList || canBeTurns(row.get("completion"))),
   readPrompt: (row) => [row.require("prompt")],
   listMembers: (row) => {

@@ -154,10 +154,16 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
   const { groups } = output;
   try {
     if (converter.preview) {
-      await visitRecords(files, host, (raw, at) => {
+      const preview = (raw: RawRecord, at: records.RolloutPosition) => {
         const record = records.parseRecord(format, raw, at);
         return record && converter.preview?.(record) === false ? false : undefined;
-      });
+      };
+      const needed: records.ConvertedFile[] = [];
+      for (const file of files) {
+        const first = await file.records.readFirst?.();
+        if (!first || preview(first, { file, record: 0, position: -1 }) !== false) needed.push(file);
+      }
+      await visitRecords(needed, host, preview);
     }
     const folderFileSets = new Map<string, number>();
     await visitRecords(files, host, (raw, at) => {

@@ -3,7 +3,7 @@
 import { formatList, pluralize } from "../../text/sentences.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
 import { textChoice, toTurns } from "../messages/chat.ts";
-import { noteRepeatedLabel } from "../messages/template-turns.ts";
+import { checkAnswer } from "../messages/template-turns.ts";
 import type { Value } from "../messages/value.ts";
 import { buildTrajectory, findReward } from "./build-trajectory.ts";
 import type { Converter, Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
@@ -92,7 +92,7 @@ const convertSample = (run: FormatRun, { value: row }: SourceRecord): readonly R
     .filter(([, { length }]) => length === count);
   return responses.map((response, at) => {
     if (!response.isText) throw response.error("a response is not text");
-    noteRepeatedLabel(run, (only ?? prompt).text ?? "", response.text ?? "");
+    checkAnswer(run, (only ?? prompt).text ?? "", response);
     const isAlone = count === 1;
     const findValue = (path: readonly (string | number)[]) => {
       const name = splitPath(path)[0] ?? "";

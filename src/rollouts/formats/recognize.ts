@@ -36,6 +36,7 @@ const formats: Readonly<Record<string, () => Promise<Format>>> = {
   "verifiers-v1": async () => (await import("./verifiers-v1.ts")).verifiersV1,
   "nemo-gym": async () => (await import("./nemo-gym.ts")).nemoGym,
   "openai-chat": async () => (await loadRows()).openaiChat,
+  "harbor-traces": async () => (await loadRows()).harborTraces,
   trl: async () => (await loadRows()).trl,
   sharegpt: async () => (await loadRows()).shareGpt,
   openrlhf: async () => (await loadDecodedRows()).openrlhf,

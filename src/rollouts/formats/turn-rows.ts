@@ -28,7 +28,7 @@ const turnsMark = "turns ";
 export const areTurns = (id: string | (() => string) | undefined) =>
   (typeof id === "function" ? id() : id)?.startsWith(turnsMark) === true;
 
-export const turnsNote = "left out a row that is a turn of a rollout, because a later row contains its messages";
+export const turnsNote = "left out a row that is a turn of a rollout, because only the last row of a rollout counts";
 const unsampledNote =
   "kept earlier answers of a rollout in its prompt, because its last row does not contain these answers as sampled";
 
@@ -36,6 +36,8 @@ const turnFault =
   "a row of the input continues another row, so rows are turns of one rollout (add a column with the rollout's id, such as rollout_id, also if a short rollout only begins like a longer one)";
 const separateNote =
   "counted a row as a rollout of its own, although another row has the same rollout id, because neither continues the other";
+const historyNote =
+  "converted only the last history of a trial, because no row has all of its turns (the trial's folder has all histories)";
 const lateIdFault =
   "the row has a rollout's id and earlier answers, but the first row of its file has no rollout id, so the row that sampled these answers is unknown (give each row of the file the id of its rollout)";
 const outputsFault =
@@ -54,6 +56,8 @@ export const joinTurns = (converter: Converter, format: Format, note: (text: str
   const [ends, prefixes] = [new Set<number>(), new Set<number>()];
   const sampled = new Map<number, boolean>();
   const filesWithoutIds = new Set<string>();
+  /** Ids of rollouts whose last row counts, whether it continues the others or not. */
+  const trials = new Set<string>();
   const rows: Row[] = [];
   let isComplete = false;
   const isContinued = (digest: number) => ends.has(digest) && prefixes.has(digest);
@@ -65,6 +69,7 @@ export const joinTurns = (converter: Converter, format: Format, note: (text: str
   };
   const addRow = (record: SourceRecord, { outputs, rolloutId, turns }: ReturnType<typeof digestRow>) => {
     if (!turns) return;
+    const episode = format.findEpisode?.(record.value);
     const digests = [...turns.prefixes, ...turns.ends];
     const { file, position, group = "", identity } = record;
     if (!isComplete) {
@@ -73,22 +78,25 @@ export const joinTurns = (converter: Converter, format: Format, note: (text: str
       rows.push({ file, position, group, digests, rolloutId, hasOutputs: outputs !== undefined });
     }
     if (rolloutId === undefined) return;
-    const id = () => {
+    if (episode !== undefined) trials.add(rolloutId);
+    const findId = () => {
       isComplete = true;
       const first = digests.find(isContinued);
       if (first !== undefined) return `${turnsMark}${rolloutId} ${first}`;
       return (typeof identity?.id === "function" ? identity.id() : identity?.id) ?? `row ${position} ${file}`;
     };
-    record.identity = { id, changedAt: turns.size };
+    const id = episode === undefined ? findId : `${turnsMark}${rolloutId}`;
+    record.identity = { id, changedAt: episode ?? turns.size };
   };
   return {
     ...converter,
     ...(format.hasPrompts && {
       preview: (record) => {
+        const isDone = converter.preview?.(record) === false;
         const { rolloutId, turns } = digestRow(record);
         for (const [digest, isExact] of rolloutId === undefined ? [] : (turns?.own ?? [])) sampled.set(digest, isExact);
         if (rolloutId === undefined && record.position === 0) filesWithoutIds.add(record.file);
-        return !filesWithoutIds.has(record.file);
+        return !isDone || !filesWithoutIds.has(record.file);
       },
     }),
     convert: (record) => {
@@ -112,9 +120,10 @@ export const joinTurns = (converter: Converter, format: Format, note: (text: str
         yield undefined;
       }
       yield* converter.findFaults?.() ?? [];
+      for (const id of trials) if (outputs.get(id)?.size !== 1) note(historyNote);
       for (const { digests, rolloutId, hasOutputs, ...row } of rows) {
         const isTurn = digests.some(isContinued);
-        const hasSeveral = rolloutId !== undefined && (outputs.get(rolloutId)?.size ?? 0) > 1;
+        const hasSeveral = rolloutId !== undefined && !trials.has(rolloutId) && (outputs.get(rolloutId)?.size ?? 0) > 1;
         if (hasSeveral && !hasOutputs && !isTurn) note(separateNote);
         if (rolloutId === undefined && isTurn) yield { ...row, fault: turnFault };
         else yield hasSeveral && hasOutputs ? { ...row, fault: outputsFault } : undefined;

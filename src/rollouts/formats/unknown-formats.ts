@@ -4,6 +4,8 @@ import type { Value } from "../messages/value.ts";
 const nothingSampled = "because they record no reward, and not what the model sampled";
 const spansOnly = "because their messages and scores have no fixed place";
 
+const splitColumns = "jq -c '. as $all | range(first(.[]) | length) as $at | $all | map_values(.[$at])' FILE";
+
 const isText = (record: Value, ...keys: readonly string[]) => keys.every((key) => record.get(key)?.isText);
 
 const codexTypes = /^(?:session_meta|response_item|event_msg|turn_context|compacted)$/;
@@ -14,9 +16,11 @@ const episodeKeys = ["episode_id", "task_hash", "termination_reason", "eval_idx"
 
 /** Maps the plural name with the reason to a test for one of the records. */
 const unknownFormats: Readonly<Record<string, (record: Value) => boolean | undefined>> = {
-  "lines of columns (ms-swift, ROLL), because each value is a list with an element for each rollout": (record) =>
-    ["prompt", "messages"].some((key) => record.get(key, 0)?.isText || record.get(key, 0)?.isList) &&
-    ["completion", "responses"].some((key) => record.get(key, 0)?.isText),
+  [`lines of columns (ms-swift, ROLL), because each value is a list with an element for each rollout (write a row for each: ${splitColumns})`]:
+    (record) => {
+      const [first, ...more] = record.members().map(([, value]) => value.items().length);
+      return (first ?? 0) > 0 && more.length > 0 && more.every((length) => length === first);
+    },
   "logs of Inspect that only have a header, because they have no samples (pass the log's .eval file)": (record) =>
     record.get("eval", "task")?.isText === true && record.has("status") && !record.has("samples"),
   "output of OpenAI's batch API, whose prompts are in its input (join both by custom_id to rows of chat messages)": (

@@ -9,7 +9,8 @@ const rewardPath =
   /(?:^|\.)(?:(?:total|final|overall|episode)_?)?(?:reward|score|rating|return)$|(?:reward|score|rating|eval)\w*\.(?:total|final|overall|value)$/i;
 
 /** Matches names such as `my_reward` and `scores.style`, but not `scores.id`. */
-const possiblePath = /(?:reward|score|rating)$|(?:reward|score|rating|eval)\w*\.(?!(?:.*[._])?(?:id|idx|index|step)$)/i;
+const possiblePath =
+  /(?:reward|score|rating)s?$|(?:reward|score|rating|eval)\w*\.(?!(?:.*[._])?(?:id|idx|index|step)$)/i;
 
 /** If the choice is unclear, returns all possible names. */
 export const findRewardColumns = (names: readonly string[]) => {
@@ -36,7 +37,7 @@ export const pythonMessages = /^\s*\[\s*\{\s*'/;
 export const mediaColumns = ["image", "images", "videos", "audios"];
 
 /** The likeliest name is first. */
-export const answerColumns: readonly string[] = ["completion", "response", "answer", "output", "generation"];
+export const answerColumns = "completion response answer output generation responses".split(" ");
 
 const unwrapJson = (value: unknown) =>
   typeof value === "string" && /^\s*[[{]/.test(value) ? (parseJson(value)?.value ?? value) : value;

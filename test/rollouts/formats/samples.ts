@@ -31,6 +31,7 @@ export const wordsOf = (name: string): readonly string[] => [
   ...(/^lm-eval-0\.(?:4\.12|5)/.test(name) ? ["--reward-from", "exact_match,strict-match"] : []),
   ...(name.startsWith("lm-eval-0.4.0") ? ["--reward-from", "exact_match"] : []),
   ...(name === "prime-rl-0.9.1" ? ["--where", 'metadata["info.kind"] == "train"'] : []),
+  ...(name.startsWith("roll") ? ["--from", "trl"] : []),
   ...(name.startsWith("trl") ? ["--reward-from", "exact_reward", "--reward-from", "format_reward"] : []),
   ...(/^(?:atif|mini-swe|swe-agent|inspect.log_tool)/.test(name) ? ["--rewards", rewardsOf(name)] : []),
   ...(/^(?:llama-factory|mini-swe|nemo-rl|openrlhf|skyrl|verl)/.test(name) ? ["--lossy"] : []),
