@@ -10,6 +10,7 @@ import { redactSecrets } from "../rollouts/rules/known-secrets.ts";
 import type { RuleCount } from "../rollouts/rules/problems.ts";
 import { getRuleSubject } from "../rollouts/rules/rules.ts";
 import { pluralize } from "../text/sentences.ts";
+import { formatPercent } from "../text/units.ts";
 import type { Context } from "./context.ts";
 
 /** output.md promises this number. */
@@ -38,6 +39,17 @@ export const noteWarnings = ({ screen }: Context, { problems }: Dataset, input: 
   const warnings = problems.counts.filter(({ severity }) => severity === "warning");
   const rules = warnings.map(({ rule, count }) => `${count} ${rule}`).join(", ");
   if (rules !== "" && !screen.isForProgram) screen.notice(`${input} has warnings: ${rules} (see \`rollcall check\`)`);
+};
+
+/** Fewer copies can be short answers that were sampled twice. */
+const manyCopies = 0.1;
+
+/** Describes copies of trajectories, if they are so many that they change the result. */
+export const describeCopies = ({ problems }: Dataset, trajectories: number) => {
+  const count = problems.counts.find(({ rule }) => rule === "duplicate-trajectory")?.count ?? 0;
+  if (count <= manyCopies * trajectories) return undefined;
+  const share = formatPercent(count, trajectories, Math.round);
+  return `${count} of ${trajectories} trajectories (${share}) are copies of others, and count each time`;
 };
 
 /** Returns the failure of an input, unless `--on-invalid skip` leaves valid groups. Then a notice counts the others. */

@@ -8,10 +8,10 @@ import type { CompareOptions } from "./command.ts";
 import { type ChangedMeasure, formatSigned, listChanges } from "./measures.ts";
 import type { CompareDocument } from "./output.ts";
 import { findSign, judgeReward } from "./verdict.ts";
-import { listFailures, listNext, listSources } from "./where-from.ts";
+import { listNext, listSources, listWarnings } from "./where-from.ts";
 
-/** The inputs, of which b can be a. */
-export type ComparedFiles = Readonly<{ a: string; b: string }> &
+/** The inputs, of which b can be a, and the texts about their copies. */
+export type ComparedFiles = Readonly<{ a: string; b: string; copies?: readonly string[] }> &
   Pick<CompareOptions, "whereA" | "whereB" | "minEffect">;
 
 export const printComparePage = async (screen: Screen, document: CompareDocument, files: ComparedFiles) => {
@@ -45,7 +45,13 @@ export const printComparePage = async (screen: Screen, document: CompareDocument
   const sections = titled.filter(({ lines = [] }) => lines.length > 0);
   await printPage(screen, {
     sections: [
-      { lines: [...listFailures(document), ...listReward(reward, files.minEffect), ...listCounts(document, files)] },
+      {
+        lines: [
+          ...listWarnings(document, files),
+          ...listReward(reward, files.minEffect),
+          ...listCounts(document, files),
+        ],
+      },
       ...sections,
     ],
   });

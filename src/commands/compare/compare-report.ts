@@ -14,7 +14,7 @@ import { type ComparedFiles, formatChange, formatPositions, formatPrompt, listCo
 import { formatSigned, listChanges } from "./measures.ts";
 import type { CompareDocument } from "./output.ts";
 import { isRegression, judgeReward } from "./verdict.ts";
-import { listFailures, listNext, listSources } from "./where-from.ts";
+import { listNext, listSources, listWarnings } from "./where-from.ts";
 
 export interface ReportedComparison {
   readonly typed: CompareOptions & ComparedFiles;
@@ -60,13 +60,15 @@ const listComparisonBlocks = ({ typed, document, failure }: ReportedComparison, 
 
 const formatDocument = (document: CompareDocument, typed: ComparedFiles, quote: Quote) => {
   const { reward, finish_reasons, changed, notes } = document;
-  const failures = listFailures(document).map(({ text }) => `**Failures:** ${quote(text)}`);
+  const warnings = listWarnings(document, typed).map(
+    ({ label, text }) => `**${label === "copies" ? "Copies" : "Failures"}:** ${quote(text)}`,
+  );
   const nameReason = (name: string | null) => (name === null ? "not recorded" : quote(name));
   const percent = (share: number) => formatPercent(share, 1, Math.round);
   const noteFacts = [...new Set(notes)].map((text) => ({ label: "note", text }));
   const counts = reward ? ` ${reward.better} better, ${reward.worse} worse, ${reward.equal} equal.` : "";
   return [
-    failures.join(""),
+    warnings.join("\n\n"),
     `**${judgeReward(reward, typed.minEffect)}**${counts}`,
     formatFacts(listSources(document), quote),
     formatTable(

@@ -1,6 +1,7 @@
 /** Lists and formats the compared means by their names. */
 
 import type { KeyColumn } from "../../output/views.ts";
+import { rewardTolerance } from "../../rollouts/index/metrics.ts";
 import { formatForDisplay } from "../../text/decimal.ts";
 import type { CompareDocument } from "./output.ts";
 
@@ -35,7 +36,10 @@ export const listChanges = (measures: Measures): readonly ChangedMeasure[] =>
       : { ...measure, a, b, difference, pairs };
   });
 
-export const formatSigned = (value: number) => (value > 0 ? `+${formatForDisplay(value)}` : formatForDisplay(value));
+export const formatSigned = (value: number) => {
+  if (Math.abs(value) <= rewardTolerance) return "0";
+  return value > 0 ? `+${formatForDisplay(value)}` : formatForDisplay(value);
+};
 
 export const measureColumns: readonly KeyColumn<Measure>[] = [
   { name: "name", rank: 0 },

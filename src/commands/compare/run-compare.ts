@@ -12,7 +12,7 @@ import { readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import { readTries } from "../../session/options/input-options.ts";
 import { checkReportFiles } from "../../session/output-files.ts";
-import { explainWithExcerpts, noteWarnings, skipInvalidGroups } from "../../session/print-problems.ts";
+import { describeCopies, explainWithExcerpts, noteWarnings, skipInvalidGroups } from "../../session/print-problems.ts";
 import { readRollouts } from "../../session/read-rollouts.ts";
 import { conflictingOptions } from "../../system/failures.ts";
 import { formatForDisplay, roundForDisplay } from "../../text/decimal.ts";
@@ -27,17 +27,20 @@ import { isRegression } from "./verdict.ts";
 
 export const printComparison = async (context: Context, options: CompareOptions) => {
   const { screen } = context;
-  const typed = { ...options, b: findB(options) };
-  if (typed.a === "-" && typed.b === "-")
+  const files = { ...options, b: findB(options) };
+  if (files.a === "-" && files.b === "-")
     throw conflictingOptions("<a> -", "<b> -", "standard input is a single input");
-  checkReportFiles(screen, { report: typed.report, inputs: [typed.a, typed.b] });
-  const datasets = await readBoth(context, typed).catch(async (thrown: unknown) => {
+  checkReportFiles(screen, { report: files.report, inputs: [files.a, files.b] });
+  const datasets = await readBoth(context, files).catch(async (thrown: unknown) => {
     if (thrown instanceof Failure && thrown.code === "invalid_input")
-      await printReports(screen, { typed, failure: thrown });
+      await printReports(screen, { typed: files, failure: thrown });
     throw thrown;
   });
-  const measured = { ...typed, tries: readTries(typed.k), signal: context.host.signal };
+  const measured = { ...options, tries: readTries(options.k), signal: context.host.signal };
   const comparison = await compareDatasets(datasets.a, datasets.b, measured);
+  const typed = { ...files, copies: listCopies(datasets, comparison) };
+  // A terminal shows them next to the verdict.
+  if (screen.format !== "table") for (const text of typed.copies) screen.notice(text);
   noteExceptions(context, comparison, typed);
   notePairs(context, comparison, typed);
   noteSteps(context, comparison, typed);
@@ -74,6 +77,7 @@ const findB = ({ a, b, whereA, whereB }: CompareOptions) => {
   return b ?? a;
 };
 
+const sides = ["a", "b"] as const;
 type Datasets = Readonly<Record<"a" | "b", Dataset>>;
 
 const readBoth = async (context: Context, typed: ComparedRuns): Promise<Datasets> => {
@@ -118,6 +122,12 @@ const noteExceptions = ({ screen }: Context, { a, b, failed_a, failed_b }: Compa
   for (const [side, failed] of Object.entries({ a: failed_a, b: failed_b }))
     if (failed > 0) screen.notice(`all rollouts of ${pluralize(failed, "task")} failed in ${side}`);
 };
+
+const listCopies = (datasets: Datasets, comparison: Comparison) =>
+  sides.flatMap((side) => {
+    const text = describeCopies(datasets[side], comparison[side].trajectories);
+    return text === undefined ? [] : `in ${side}, ${text}`;
+  });
 
 const noteSteps = ({ screen }: Context, { steps }: Comparison, typed: ComparedRuns) => {
   for (const { side, name, values } of steps) {

@@ -9,7 +9,7 @@ import { formatPercent } from "../../text/units.ts";
 import type { ComparedFiles } from "./compare-page.ts";
 import { formatSigned } from "./measures.ts";
 import type { CompareDocument } from "./output.ts";
-import { findSign, isSure, measureDistance } from "./verdict.ts";
+import { findSign, isSure, measureDistance, minPairs } from "./verdict.ts";
 
 const maxLines = 8;
 const maxLinesOfEach = 2;
@@ -20,7 +20,7 @@ const minChange = 0.1;
 const clearWidths = 2;
 
 /** A value with fewer pairs can have equal differences by chance. */
-const minPairs = 5;
+const minPairsOfValue = 5;
 
 type Cause = NonNullable<CompareDocument["causes"]>[number];
 
@@ -52,7 +52,8 @@ const listReward = ({ name, a, b, by_reward }: Cause) => ({
 
 /** A difference that the data does not show comes from nowhere, but other changes can cancel each other. */
 export const listSources = (document: CompareDocument): readonly Line[] => {
-  const { reward, causes } = document;
+  const { reward, causes, paired } = document;
+  if (paired < minPairs) return listUnpaired(document);
   const isJudged = isSure(reward?.ci95);
   const minBy = Math.max(rewardTolerance, minPart * Math.abs(reward?.difference ?? 0));
   const shares = (causes ?? []).flatMap(listShare);
@@ -80,7 +81,7 @@ const listDivisions = ({ divisions, reward }: CompareDocument) =>
   divisions.flatMap(({ name, value, pairs, a, b, difference, ci95 }) => {
     const all = reward?.pairs ?? pairs;
     const text = `${name} ${value}: mean reward ${formatArrow(a, b)} in ${pairs} of ${all} pairs`;
-    const isSpecial = pairs >= minPairs && isSure(ci95, reward?.difference);
+    const isSpecial = pairs >= minPairsOfValue && isSure(ci95, reward?.difference);
     return isSpecial ? { by: (difference * pairs) / all, text } : [];
   });
 
@@ -127,8 +128,13 @@ const listTransitions = ({ transitions }: CompareDocument): readonly Line[] => {
 
 const sumPrompts = (changed: CompareDocument["transitions"]) => changed.reduce((sum, { prompts }) => sum + prompts, 0);
 
-/** Returns the failures, which have no reward. */
-export const listFailures = ({ a, b, failed_a, failed_b }: CompareDocument): readonly Line[] => {
+/** Returns the failures, which have no reward, and the copies, which count each time. */
+export const listWarnings = (document: CompareDocument, { copies }: ComparedFiles): readonly Line[] => {
+  const copied = copies?.map((text) => ({ label: "copies", text, tone: "warning" as const })) ?? [];
+  return [...listFailures(document), ...copied];
+};
+
+const listFailures = ({ a, b, failed_a, failed_b }: CompareDocument): readonly Line[] => {
   if (a.exceptions + b.exceptions === 0) return [];
   const share = (side: typeof a) => {
     const { exceptions, trajectories } = side;
@@ -139,10 +145,13 @@ export const listFailures = ({ a, b, failed_a, failed_b }: CompareDocument): rea
 };
 
 /** Returns command lines that show the rollouts of the largest cause. */
-export const listNext = ({ causes, reward }: CompareDocument, { a, b, whereB }: ComparedFiles): readonly string[] => {
+export const listNext = (
+  { causes, reward, paired }: CompareDocument,
+  { a, b, whereB }: ComparedFiles,
+): readonly string[] => {
   const size = ({ by_share, by_reward }: Cause) => Math.abs(by_share + by_reward);
   const [largest] = [...(causes ?? [])].sort((x, y) => size(y) - size(x));
-  const isKnown = reward !== null && findSign(reward) !== 0 && largest !== undefined;
+  const isKnown = paired >= minPairs && largest !== undefined && (findSign(reward) !== 0 || isClear(largest));
   const cause = isKnown
     ? { truncated: 'finish_reason == "length"', tool_errors: "tool_errors > 0", other: "" }[largest.name]
     : "";

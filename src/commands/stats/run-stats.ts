@@ -4,15 +4,18 @@ import { toRawJson } from "../../json/raw-json.ts";
 import { printDocument, printList, printObjects } from "../../output/list.ts";
 import { noteSelection, parseOrder, sortRows } from "../../output/lists/sort-rows.ts";
 import { requirePage } from "../../output/page.ts";
+import type { Screen } from "../../output/screen.ts";
 import { findColumn } from "../../output/wire.ts";
 import { type CheckResult, composeCheckResult } from "../../rollouts/dataset/check-result.ts";
+import { openRowReader } from "../../rollouts/dataset/prompt-text.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { parseKeyText } from "../../rollouts/index/group-key.ts";
 import { isSolved } from "../../rollouts/index/metrics.ts";
+import { comparedStepNames } from "../../rollouts/index/step-columns.ts";
 import { computeStats, type DatasetStats } from "../../rollouts/stats/stats-slices.ts";
 import type { Context } from "../../session/context.ts";
 import { readTries } from "../../session/options/input-options.ts";
-import { noteWarnings, skipInvalidGroups } from "../../session/print-problems.ts";
+import { describeCopies, noteWarnings, skipInvalidGroups } from "../../session/print-problems.ts";
 import { readRollouts } from "../../session/read-rollouts.ts";
 import { pluralize } from "../../text/sentences.ts";
 import type { StatsCommandOptions } from "./command.ts";
@@ -23,7 +26,8 @@ import { printStatsPage } from "./stats-page.ts";
 
 export const printStats = async (context: Context, typed: StatsCommandOptions) => {
   const { by, each } = typed;
-  if (!each && by === undefined) requirePage(context.screen);
+  const { screen } = context;
+  if (!each && by === undefined) requirePage(screen);
   const measures = { by: by === "file" ? undefined : by };
   const needs = { label: "reading", skipsDigests: true, measures, continuesAfterErrors: true };
   const dataset = await readRollouts(context, typed, needs);
@@ -34,11 +38,30 @@ export const printStats = async (context: Context, typed: StatsCommandOptions) =
     const { pass, exceptionsAs } = typed;
     const { signal } = context.host;
     const stats = await computeStats(dataset, { pass, exceptionsAs, tries: readTries(typed.k), by, signal });
+    const copies = describeCopies(dataset, stats.whole.trajectories);
+    const isPage = by === undefined && !screen.fields && (screen.format === "table" || screen.format === "tsv");
+    if (copies !== undefined && !isPage) screen.notice(copies);
     noteStats(context, dataset, stats, typed);
-    await printResult(context, stats, { typed, result, rewards: dataset.scan.rewards });
+    if (isPage) await printStatsPage(screen, stats.whole, { rewards: dataset.scan.rewards, copies });
+    else await printResult(context, stats, { typed, result });
   }
   noteWarnings(context, dataset, "the input");
   if (failure) throw failure;
+};
+
+/** Reads only two trajectories, because most runs write their steps in order. */
+const noteSteps = (screen: Screen, dataset: Dataset) => {
+  const { groups } = dataset;
+  const readRow = openRowReader(dataset, { groupBy: undefined, names: comparedStepNames });
+  const readSteps = (group: number) => (groups.isValid(group) ? readRow(groups.firstOf(group), 0).keys : new Map());
+  const last = readSteps(groups.count - 1);
+  for (const [name, step] of readSteps(0)) {
+    const other = last.get(name);
+    if (typeof step === "number" && typeof other === "number" && step !== other)
+      screen.notice(
+        `${name} is ${step} in the first group and ${other} in the last. To compare them, pass --by ${name}`,
+      );
+  }
 };
 
 const noteStats = (
@@ -59,22 +82,21 @@ const noteStats = (
     screen.notice(
       `each reward is far above ${solved.at} (the lowest is ${reward.min}), so each group is solved: set --pass`,
     );
+  if (typed.by === undefined && dataset.groups.count > 0) noteSteps(screen, dataset);
   const withoutKey = byValue.find(({ value }) => value === undefined);
   if (typed.by !== undefined && withoutKey && byValue.length === 1 && dataset.groups.count > 0)
     screen.notice(`no trajectory has the key ${typed.by}`);
 };
 
-type PrintedFacts = Readonly<{ typed: StatsCommandOptions; result: CheckResult; rewards: Dataset["scan"]["rewards"] }>;
+type PrintedFacts = Readonly<{ typed: StatsCommandOptions; result: CheckResult }>;
 
 const printResult = async (
   { screen, host }: Context,
   { whole, byValue }: DatasetStats,
-  { typed, result: { unreadable, filteredOut, problems }, rewards }: PrintedFacts,
+  { typed, result: { unreadable, filteredOut, problems } }: PrintedFacts,
 ) => {
   const { by } = typed;
   const { fields, format } = screen;
-  if (by === undefined && !fields && (format === "table" || format === "tsv"))
-    return await printStatsPage(screen, whole, rewards);
   const all = byValue.map(({ value, stats }): SliceDocument => ({ value: parseKeyText(value), ...stats }));
   const columns = sliceColumns(by, whole, markChanges(all));
   const slices = (await sortRows(all, parseOrder(typed.sort, columns), host.signal)).slice(0, typed.limit);

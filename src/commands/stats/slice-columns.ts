@@ -44,7 +44,7 @@ export const sliceColumns = (
   })),
   {
     name: "solved.any",
-    rank: 1,
+    rank: 3,
     hasKey: false,
     value: ({ solved: own }) => own && own.always + own.sometimes,
     table: { heading: "solved" },
@@ -52,7 +52,7 @@ export const sliceColumns = (
   ...(solved?.pass ?? []).map(({ k }) => ({
     name: `pass@${k}`,
     ...(k === 1 && { table: {} }),
-    rank: 1,
+    rank: 3,
     hasKey: false,
     value: (row: SliceDocument) => row.solved?.pass.find((one) => one.k === k)?.value,
   })),
@@ -116,10 +116,14 @@ export const markChanges = (slices: readonly SliceDocument[]) => {
   return marks;
 };
 
+/** The last columns of a table. */
+const lastNames = ["characters.mean", "tool_errors"];
+
 /** A row for each value of `--by`. A terminal shows few columns without `fields`. */
 export const selectTableColumns = (columns: readonly SliceColumn[], fields: readonly string[] | undefined) =>
   columns
     .filter(({ name, table }) => (fields ? fields.includes(name) : table !== undefined))
+    .sort((x, y) => lastNames.indexOf(x.name) - lastNames.indexOf(y.name))
     .map(({ table, hasKey: _, ...column }) => ({ ...column, ...numbers, ...table }));
 
 const numbers = { align: "right", isRounded: true } as const;

@@ -8,11 +8,17 @@ import { formatForDisplay as format } from "../../text/decimal.ts";
 import { pluralize } from "../../text/sentences.ts";
 import { formatPercent } from "../../text/units.ts";
 
-export const printStatsPage = async (screen: Screen, whole: Stats, rewards: Sketch) => {
+/** @param copies describes copies of trajectories, if they are many */
+export const printStatsPage = async (
+  screen: Screen,
+  whole: Stats,
+  { rewards, copies }: { readonly rewards: Sketch; readonly copies: string | undefined },
+) => {
   const counts = [
     { label: "groups", text: String(whole.groups) },
     { label: "trajectories", text: String(whole.trajectories) },
     ...(whole.exceptions > 0 ? [{ label: "exceptions", text: String(whole.exceptions) }] : []),
+    ...(copies === undefined ? [] : [{ label: "copies", text: copies, tone: "warning" as const }]),
   ];
   const titled: readonly Section[] = [
     { title: "Reward", lines: listRewards(whole) },
