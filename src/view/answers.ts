@@ -93,7 +93,9 @@ export const filtersOf = ({ compare, problems, reading, group, trajectory, ...fi
 
 /** The parent of a filtered table is the table of all groups. */
 export const parentQuery = (query: Query): Query => {
-  if (selectView(query) !== "groups") return { ...query, [selectView(query)]: undefined };
+  const view = selectView(query);
+  if (view === "compare") return { ...query, compare: undefined, from: undefined, to: undefined, page: 1 };
+  if (view !== "groups") return { ...query, [view]: undefined };
   const { sort, descending, page } = query;
   return { sort, descending, page: formatQuery(filtersOf(query)) === "{}" ? page : 1 };
 };

@@ -70,8 +70,11 @@ describe.skipIf(chromium === undefined)("the comparison in a browser", { tags: "
         "never\t0\t1\t0",
       ]);
       await page.getByText("4 of 4 prompts").waitFor();
-      await page.getByRole("link", { name: "1 prompt sometimes in a, never in b" }).click();
+      const transition = page.getByRole("link", { name: "1 prompt sometimes in a, never in b" });
+      await transition.focus();
+      await page.keyboard.press("Enter");
       await expect.poll(async () => await page.locator(".rows td.words").allInnerTexts()).toEqual(["mixed"]);
+      expect(await transition.evaluate((link) => link.matches(":focus"))).toBe(true);
       await page.getByRole("link", { name: "mixed" }).click();
       const columns = page.locator(".beside .column");
       await columns.nth(3).locator(".entry").first().waitFor();
@@ -90,6 +93,7 @@ describe.skipIf(chromium === undefined)("the comparison in a browser", { tags: "
       await page.keyboard.press("Escape");
       await page.keyboard.press("Escape");
       await page.getByRole("table", { name: "groups" }).waitFor();
+      await page.getByText("10 of 10 groups").waitFor();
     }
   });
 });

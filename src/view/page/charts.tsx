@@ -81,13 +81,17 @@ const findEnds = (values: readonly number[], [from, to]: RewardBounds) => {
 const maxLabels = 8;
 export const maxCountCharacters = 40;
 
+/** A count above a gray bar would seem to be that of the gray bar. */
+const formatShare = (count: number, of: number) =>
+  count < of ? `${formatCount(count)} of ${formatCount(of)}` : formatCount(of);
+
 export const RewardChart = ({ bars }: { bars: Charts["rewards"] }) => {
   const { scale } = usePage();
   const styleOf = useRewardStyle();
   const highest = Math.max(1, ...bars.map(({ of }) => of));
   const slotWidth = 100 / Math.max(1, bars.length);
   const width = Math.min(slotWidth * 0.84, 12);
-  const isCounted = bars.length * formatCount(highest).length <= maxCountCharacters;
+  const isCounted = bars.map(({ count, of }) => formatShare(count, of)).join("").length <= maxCountCharacters;
   const isLabeled = bars.length <= maxLabels;
   const { start, end } = findEnds([...bars.flatMap(({ range: [from, to] }) => [from, to]), ...scale], scale);
   return (
@@ -119,7 +123,7 @@ export const RewardChart = ({ bars }: { bars: Charts["rewards"] }) => {
             {bar("bar", heightOf(count))}
             {isCounted && count > 0 && (
               <text x={`${middle}%`} y={`${98 - heightOf(of)}%`}>
-                {formatCount(count)}
+                {formatShare(count, of)}
               </text>
             )}
             {isLabeled && (
@@ -163,7 +167,7 @@ export const SpreadChart = ({ dots }: { dots: Charts["dots"] }) => {
             {groups > 0 && <circle class="dot" style={style} cx={x} cy={y} r={radiusOf(groups)} />}
             {dots.length <= maxLabels && groups > 0 && (
               <text x={x} y={y} dy={-radiusOf(of) - 3}>
-                {formatCount(groups)}
+                {formatShare(groups, of)}
               </text>
             )}
           </FilterLink>

@@ -1,7 +1,7 @@
 /** Shows what the prompts of a run became in another run. */
-import type { PageState, RunComparison, Summary } from "../answers.ts";
+import { allGroups, type PageState, parentQuery, type RunComparison, type Summary } from "../answers.ts";
 import { GroupTable } from "./groups.tsx";
-import { useFilter, useLink, usePage } from "./navigation.tsx";
+import { linkTo, useFilter, usePage } from "./navigation.tsx";
 import { formatAdvantage, formatCount, formatMeasure, pluralizeCount } from "./numbers.tsx";
 import { PendingAnswer } from "./problems.tsx";
 import { Facts } from "./sortable-table.tsx";
@@ -11,15 +11,14 @@ import { useAnswer } from "./use-answer.ts";
 const states = ["always", "sometimes", "never", "failed"];
 
 export const CompareView = ({ state, summary }: { state: PageState; summary: Summary }) => {
-  const link = useLink();
-  const { value, error } = useAnswer("compare", usePage().query);
+  const { value, error } = useAnswer("compare", { ...allGroups, compare: true });
   if (!value) return <PendingAnswer error={error} />;
   const { reward, only_a, only_b, transitions } = value;
   const [a, b] = summary.runs;
   return (
     <section aria-label="comparison">
       <div class="position">
-        <a href={link({ compare: undefined, from: undefined, to: undefined, page: 1 })}>groups</a>
+        <a href={linkTo(parentQuery(usePage().query))}>groups</a>
       </div>
       <h1>
         <span class="quiet">a</span> {a} <span class="quiet">b</span> {b}
@@ -42,7 +41,7 @@ export const CompareView = ({ state, summary }: { state: PageState; summary: Sum
 const Difference = ({ difference, ci95 }: NonNullable<RunComparison["reward"]>) => (
   <>
     <b class="mean">{formatAdvantage(difference)}</b>
-    {ci95 && ` between ${ci95.map(formatAdvantage).join(" and ")} (95 % interval)`}
+    {ci95 && ` between ${ci95.map(formatAdvantage).join(" and ")} (95\u00a0%\u00a0interval)`}
   </>
 );
 

@@ -237,6 +237,7 @@ const SummaryFacts = ({ summary, selected }: { summary: answers.Summary; selecte
       all: {cell(all)}
     </span>,
   ];
+  const ofAll = selected !== null && <span class="all quiet"> of all</span>;
   const problems = rules.reduce((sum, { count }) => sum + count, 0);
   const invalid = [
     groups.rejected > 0 && numbers.pluralizeCount(groups.rejected, "group"),
@@ -255,7 +256,8 @@ const SummaryFacts = ({ summary, selected }: { summary: answers.Summary; selecte
           exceptions:
             all.failures > 0 &&
             show(({ failures }) => <span class={failures > 0 ? "trouble" : ""}>{numbers.formatCount(failures)}</span>),
-          problems: problems === 0 ? "none" : <a href={link({ problems: "any" })}>{numbers.formatCount(problems)}</a>,
+          problems:
+            problems === 0 ? "none" : [<a href={link({ problems: "any" })}>{numbers.formatCount(problems)}</a>, ofAll],
           trainable:
             groups.read > 0 &&
             show((slice) => {
@@ -283,6 +285,7 @@ const SummaryFacts = ({ summary, selected }: { summary: answers.Summary; selecte
               <a href={link({ problems: rule })}>{rule}</a> {numbers.formatCount(count)}
             </li>
           ))}
+          {ofAll && <li>{ofAll}</li>}
         </ul>
       )}
     </section>

@@ -49,7 +49,7 @@ export const Moments = ({ mean, spread, ci95 }: MomentsProps) => (
   </>
 );
 
-const formatHalfWidth = ([low = 0, high = 0]: readonly number[]) => `± ${formatMeasure((high - low) / 2)}`;
+const formatHalfWidth = ([low = 0, high = 0]: readonly number[]) => `± ${formatMeasure((high - low) / 2)},`;
 
 /** The facts of a trajectory with the headings of `stats --each trajectory`; only the step of an invalid trajectory. */
 export const listFacts = ({ step, facts }: TrajectorySummary) => {
