@@ -6,7 +6,7 @@ import { allGroups, formatQuery, type PageState, parentQuery, selectView } from 
 import { CompareView } from "./compare.tsx";
 import { Group } from "./group.tsx";
 import { Groups } from "./groups.tsx";
-import { linkTo, nameOfGroup, PageProvider, restorePosition, useKeys, useQuery } from "./navigation.tsx";
+import { linkTo, nameOfGroup, PageProvider, parseHash, restorePosition, useKeys, useQuery } from "./navigation.tsx";
 import { ProblemsView } from "./problems.tsx";
 import { ReadingView } from "./reading.tsx";
 import { Facts } from "./sortable-table.tsx";
@@ -40,7 +40,8 @@ const App = () => {
   const [isMarkdownOn, setMarkdownOn] = useState(false);
   const toggleHelp = () => setHelpOpen(!isHelpOpen);
   const toggleMarkdown = () => setMarkdownOn(!isMarkdownOn);
-  const goUp = () => location.assign(linkTo(parentQuery(query)));
+  // A second key can come before the next view.
+  const goUp = () => location.assign(linkTo(parentQuery(parseHash(location.hash))));
   const main = useRef<HTMLElement>(null);
   useKeys({ "?": toggleHelp, m: toggleMarkdown, Escape: isHelpOpen ? toggleHelp : goUp });
   const title = {
