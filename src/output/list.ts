@@ -76,9 +76,8 @@ function* formatLines<Row>(
   for (const [at, row] of rows.entries()) yield toLine(columns.map(({ text, cell }) => (isCsv ? text : cell)(row, at)));
 }
 
-/** `jsonl` and `--fields` apply to the array or object at the key `member`. */
-export const printDocument = <Document>(screen: Screen, document: Document, member?: string) =>
-  screen.print(formatWire(screen, { document: raw.toRawJson(document), member }), "json");
+export const printDocument = <Document>(screen: Screen, document: Document) =>
+  screen.print(formatWire(screen, { document: raw.toRawJson(document) }), "json");
 
 /** Formats other than `json` print only the list in `member`. */
 export const printObjects = async <Member extends string, Document extends Readonly<Record<Member, readonly object[]>>>(

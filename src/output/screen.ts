@@ -17,15 +17,24 @@ export type ScreenFlags = { readonly [Flag in "json" | "header" | "quiet" | "pag
   readonly [Flag in "fields" | "color"]?: string | undefined;
 } & { readonly output?: OutputFormat | undefined };
 
-export interface ScreenOptions extends ReturnType<typeof parseScreenOptions> {
+export interface ScreenOptions extends Omit<ScreenFlags, "json" | "fields" | "output"> {
+  readonly format: OutputFormat | undefined;
+  readonly fields: readonly string[] | undefined;
+  readonly color: (typeof colorModes)[number];
   /** True if notices and warnings are JSON, as with `--progress json`. */
   readonly hasJsonEvents?: boolean;
   /** True if `fields` are names from the output's schema. */
   readonly areFieldsChecked?: boolean | undefined;
 }
 
-export const parseScreenOptions = ({ json = false, fields: typed, color, ...flags }: ScreenFlags) => {
-  const format = flags.output ?? (json ? "json" : undefined);
+export const parseScreenOptions = ({
+  json = false,
+  fields: typed,
+  color,
+  output,
+  ...flags
+}: ScreenFlags): ScreenOptions => {
+  const format = output ?? (json ? "json" : undefined);
   if (json && format !== "json") throw conflictingOptions("--json", `-o ${format}`, "--json means -o json");
   const fields = typed?.split(",").map((name) => name.trim());
   if (typed !== undefined && fields?.includes(""))

@@ -77,8 +77,15 @@ export const canCreate = (path: string): boolean => {
 
 type SavedKind = "settings" | "credentials";
 
-/** `members` may contain keys of newer versions. */
-export type SavedFile = ReturnType<typeof parseDocument> & Readonly<{ profiles: ReadonlyMap<string, JsonObject> }>;
+interface SavedDocument {
+  /** May contain keys of newer versions. */
+  readonly members: JsonObject;
+  readonly where: (path: readonly string[]) => Pick<Problem, "file" | "line" | "column">;
+}
+
+export interface SavedFile extends SavedDocument {
+  readonly profiles: ReadonlyMap<string, JsonObject>;
+}
 
 export const findSettingsFile = (host: FolderHost, kind: SavedKind = "settings") => {
   const folder = findFolder(host, "settings");
@@ -122,7 +129,11 @@ const readIfExists = (file: string) => {
 };
 
 /** @throws the failure that `toFailure` returns */
-export const parseDocument = (bytes: Uint8Array, file: string, toFailure: typeof invalidSettingsFile) => {
+export const parseDocument = (
+  bytes: Uint8Array,
+  file: string,
+  toFailure: typeof invalidSettingsFile,
+): SavedDocument => {
   if (!isUtf8(bytes)) throw toFailure("it is not UTF-8", { file });
   const content = Buffer.from(bytes.subarray(bomLength(bytes)));
   const text = content.toString("utf8");
@@ -132,11 +143,13 @@ export const parseDocument = (bytes: Uint8Array, file: string, toFailure: typeof
   if (fault) throw toFailure(text.trim() === "" ? "it is empty" : "it is not JSON", locate(fault.at));
   const members: unknown = JSON.parse(text);
   if (!isObject(members)) throw toFailure("it is not a JSON object", { file });
-  const where = (path: readonly string[]): Pick<Problem, "file" | "line" | "column"> => {
-    const value = findAt(readRoot(content), path);
-    return value ? locate(spanOf(value).start) : { file };
+  return {
+    members,
+    where(path) {
+      const value = findAt(readRoot(content), path);
+      return value ? locate(spanOf(value).start) : { file };
+    },
   };
-  return { members, where };
 };
 
 export const createAddition = (profile: string, added: JsonObject) => (profiles: Map<string, JsonObject>) =>

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { Failure } from "../../src/failure.ts";
 import { parseRawBytes } from "../../src/json/raw-bytes.ts";
 import { parseRawJson } from "../../src/json/raw-json.ts";
-import { printDocument, printList } from "../../src/output/list.ts";
+import { printDocument, printList, printObjects } from "../../src/output/list.ts";
 import { openScreen, parseScreenOptions, type ScreenFlags } from "../../src/output/screen.ts";
 import type { Column } from "../../src/output/views.ts";
 import { testHost } from "../support/host.ts";
@@ -192,11 +192,8 @@ describe("--fields in JSON", () => {
     const none = Buffer.from('{"data":[]}');
     await expect(printed(none, { json: true, fields: "anything" })).rejects.toThrow(Failure);
     const host = testHost();
-    await printDocument(
-      openScreen({ host, options: parseScreenOptions({ json: true, fields: "anything" }) }),
-      parseRawBytes(none),
-      "data",
-    );
+    const screen = openScreen({ host, options: parseScreenOptions({ json: true, fields: "anything" }) });
+    await printObjects(screen, { data: [] }, { member: "data", columns: [] });
     expect(host.printed()).toBe('{"data":[]}\n');
   });
 

@@ -1,7 +1,7 @@
 /** Describes the result of a run of `log`. */
 
-import { type Failure, type FailureDetails, isFailure } from "../../failure.ts";
-import { computeMetrics, toDatasetFacts } from "../../rollouts/dataset/check-result.ts";
+import { type Failure, type FailureDetails, isFailure, type Problem } from "../../failure.ts";
+import { type CheckResult, computeMetrics, toDatasetFacts } from "../../rollouts/dataset/check-result.ts";
 import { locateGroup } from "../../rollouts/dataset/locate.ts";
 import { countUnreadable } from "../../rollouts/dataset/read-dataset.ts";
 import { invalidInput } from "../../rollouts/rules/failures.ts";
@@ -9,6 +9,7 @@ import { toFileLine } from "../../rollouts/rules/positions.ts";
 import { createProblem } from "../../rollouts/rules/problems.ts";
 import { interrupted } from "../../system/failures.ts";
 import { ledgerReplaced } from "../ledger/failures.ts";
+import type { RunLedger } from "../ledger/recorded-requests.ts";
 import type { Delivery } from "./delivery.ts";
 import { countByOutcome, type OutcomeCounts, zeroCounts } from "./group-outcomes.ts";
 import { type LogCounts, logPartial, logRejected, logUnknown, logUnrecorded, logUnresolved } from "./log-failures.ts";
@@ -25,13 +26,26 @@ interface RunEnd {
   replaced?: readonly string[];
 }
 
-/** `split` is undefined if the input was not read. */
-export type LogResult = Omit<Awaited<ReturnType<typeof composeLogResult>>, "split"> & { split: string | undefined };
+export interface LogResult extends Pick<CheckResult, "split" | "failure" | "unreadable" | "filteredOut"> {
+  readonly status: RunStatus;
+  readonly modelId: string;
+  readonly batch: string | undefined;
+  readonly groups: OutcomeCounts;
+  readonly trajectories: OutcomeCounts;
+  readonly sent: SendResult;
+  readonly rejectsFile: string | undefined;
+  readonly ledger: RunLedger["resultFacts"];
+  readonly requests: number;
+  readonly bytes: number;
+  readonly planned: NonNullable<RunEnd["planned"]>;
+  readonly warnings: readonly Problem[];
+  readonly metrics: Readonly<Record<string, number>>;
+}
 
 export const composeLogResult = async (
   delivery: Delivery,
   { stop, planned, rejectsFailure, replaced = [] }: RunEnd,
-) => {
+): Promise<LogResult> => {
   const { dataset, policy, sent, rejects } = delivery;
   const { modelId, split, batch } = policy;
   const { groups, trajectories } = countByOutcome(delivery.outcomes, dataset.groups);
