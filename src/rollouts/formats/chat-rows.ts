@@ -26,6 +26,7 @@ import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 import { findEpisode, findTask, isException, isSubagent } from "./harbor-traces.ts";
 import { formatSteps, listInnerSteps, readSteps } from "./policy-steps.ts";
 import { openRowKeys } from "./row-keys.ts";
+import { findSystem, systemKeys, toSystem } from "./system-prompt.ts";
 import { isLogged, openTableIds, skipUnrated } from "./trl-tables.ts";
 import { sampleEarlier } from "./turn-rows.ts";
 
@@ -96,7 +97,9 @@ const convertRow = (
   const prompt = rows.readPrompt(row);
   const rollouts = rows.readGroup?.(run, record);
   if (rollouts) return rollouts;
-  record.group ??= `${steps} prompt ${computeDigest([...prompt, ...listMedia(row).map(([, value]) => value)])}`;
+  const system = rows.isDataset ? findSystem(row, prompt[0]) : [];
+  const media = listMedia(row).map(([, value]) => value);
+  record.group ??= `${steps} prompt ${computeDigest([...system, ...prompt, ...media])}`;
   const { rewards, rewardFrom = [{ path: [rows.rewardKey] }] } = run.options;
   const isFailed = !rewards && rewardFrom.every(({ path }) => readPath(row, path) === undefined);
   if (isFailed && rewardFrom.every(({ path }) => isEmpty(row, path))) return run.skip(row, "a row without a score");
@@ -113,7 +116,7 @@ const convertRow = (
     canLackParts: rows.canLackParts === true,
   });
   if (rows.isDataset) chat.noteRowMasks(run, row);
-  const turns = sampleEarlier(run, rows.readTurns(run, row), record);
+  const turns = [...system.map(toSystem), ...sampleEarlier(run, rows.readTurns(run, row), record)];
   return [buildTrajectory({ reward, turns, ...readMembers(row, rows) })];
 };
 
@@ -190,7 +193,7 @@ export const messageRows = (path: Path): Format => {
     name: "openai-chat",
     title: "rows of chat messages",
     rewardKey: "reward",
-    usedKeys: [...path.map((_, at) => path.slice(0, at + 1).join(".")), "reward", "tools"],
+    usedKeys: [...path.map((_, at) => path.slice(0, at + 1).join(".")), "reward", "tools", ...systemKeys],
     sampled: "all turns of the assistant",
     isDataset: true,
     recognizes: (row) => {
@@ -258,13 +261,17 @@ const trlRows: ChatRows = {
   title: "rows of TRL",
   rewardKey: "reward",
   rewardText: "`reward` or `rewards`",
-  usedKeys: ["prompt", "completion", "completions", "reward", "rewards", "tools"],
+  usedKeys: ["prompt", "completion", "completions", "reward", "rewards", "tools", ...systemKeys],
   sampled: "the assistant's turns in `completion`",
   isDataset: true,
   recognizes: (row) =>
     (row.get("prompt")?.isText || row.get("prompt", 0)?.isObject) &&
     (chat.unwrap(row.get("completions"))?.isList || canBeTurns(row.get("completion"))),
-  readPrompt: (row) => [row.require("prompt")],
+  readPrompt: (row) => {
+    const history = row.get("history");
+    if (history?.get(0)) throw history.error("history has earlier turns (write them to the list `prompt`)");
+    return [row.require("prompt")];
+  },
   listMembers: (row) => {
     const answer = completionKey(row);
     return row.members().filter(([key]) => key !== answer);
@@ -327,7 +334,8 @@ const convertCompletions = (run: FormatRun, record: SourceRecord) => {
     const reward = findReward(runAt, { record: row, ids, readOwn, canLackParts: true });
     const itemMembers = each.flatMap(([key, values]) => values.slice(at, at + 1).map((value) => [key, value] as const));
     const sampled = { record: row, completion: { at, count } };
-    const turns = readCompletion(run, sampled, [`completions.${at}`, completion]);
+    const system = findSystem(row, row.get("prompt")).map(toSystem);
+    const turns = [...system, ...readCompletion(run, sampled, [`completions.${at}`, completion])];
     return buildTrajectory({ reward, turns, ...readMembers(row, trlRows, itemMembers) });
   });
 };
@@ -344,17 +352,14 @@ export const shareGpt = chatRows({
   name: "sharegpt",
   title: "conversations of ShareGPT",
   rewardKey: "reward",
-  usedKeys: ["conversations", "reward", "tools", "system"],
+  usedKeys: ["conversations", "reward", "tools", ...systemKeys],
   sampled: "all turns of the assistant",
   isDataset: true,
   isLossy: true,
   recognizes: (row) => chat.haveTexts(chat.unwrap(row.get("conversations")), "from"),
   listTurns: (row) => ({ sampled: chat.unwrap(row.get("conversations"))?.items() ?? [] }),
-  readPrompt: (row) => [row.get("system") ?? [], takeBefore(row.requireItems("conversations"), isAnswer)].flat(),
-  readTurns: (run, row) => {
-    const system = row.get("system");
-    return [...(system ? [{ role: "system", content: system }] : []), ...shareGptTurns(run, row)];
-  },
+  readPrompt: (row) => takeBefore(row.requireItems("conversations"), isAnswer),
+  readTurns: (run, row) => shareGptTurns(run, row),
 });
 
 const isAnswer = (turn: Value) => roles.get(turn.textAt("from") ?? "") === "assistant";

@@ -30,6 +30,8 @@ interface DecodedRows
 const decodedRows = ({ prompt, answer, recognizes, findAddedText, ...rows }: DecodedRows) => {
   const readPrompt = (row: Value) => {
     const value = requireText(row, prompt);
+    const instruction = row.get("instruction");
+    if (instruction?.isText) throw instruction.error(`the prompt is in two columns, instruction and ${prompt}`);
     const added = findAddedText?.(row);
     return { value, text: added && value.text?.slice(0, -added.length) };
   };
@@ -69,7 +71,7 @@ export const openrlhf = decodedRows({
   prompt: "input",
   answer: "output",
   rewardKey: "reward",
-  recognizes: (row) => row.get("reward")?.canBeMetric && !row.has("score"),
+  recognizes: (row) => row.get("reward")?.canBeMetric && !row.hasAny("score", "instruction"),
   // The processor `csft` adds the row's own reward. With --enable_csft, the model sees the same reward in each prompt.
   findAddedText: (row) => {
     const [added, reward] = / <rm_score>: (-?\d+\.\d\d) $/.exec(row.textAt("input") ?? "") ?? [];

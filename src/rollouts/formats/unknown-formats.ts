@@ -21,6 +21,9 @@ const unknownFormats: Readonly<Record<string, (record: Value) => boolean | undef
       const [first, ...more] = record.members().map(([, value]) => value.items().length);
       return (first ?? 0) > 0 && more.length > 0 && more.every((length) => length === first);
     },
+  "rows of Alpaca, because a template joins `instruction` and `input` (write prompts, as rows of TRL or of messages)": (
+    record,
+  ) => isText(record, "instruction", "output"),
   "logs of Inspect that only have a header, because they have no samples (pass the log's .eval file)": (record) =>
     record.get("eval", "task")?.isText === true && record.has("status") && !record.has("samples"),
   "output of OpenAI's batch API, whose prompts are in its input (join both by custom_id to rows of chat messages)": (

@@ -146,7 +146,7 @@ export const noteRowMasks = (run: ConversionNotes, row: Value) => {
 };
 
 /** A training step is not a mask. */
-const maskLike = /^(?!.*step$)(?:.*_)?(?:masks?|train(?:able|ing)?|loss)(?:_|$)/;
+const maskLike = /^(?!.*step$)(?:.*_)?(?:mask(?:s|ed)?|train(?:able|ing)?|learnable|sampled|loss)(?:_|$)/;
 
 const listCallIds = (caller: Value) => caller.items("tool_calls").flatMap((call) => unwrap(call).textAt("id") ?? []);
 
