@@ -140,7 +140,7 @@ export const inspectMessages = (
     if (isSampled && hasLogprobs) scores.push(score);
     if (reader && (isChoice || roleIndex === assistant)) mayHaveMarks ||= isMarked(table, reader);
     if (roleIndex === assistant) facts.hasAssistantTurn = true;
-    else if (roleIndex === user && !hasTask) {
+    else if (roleIndex === user && !hasTask && hasContent(table, shape)) {
       hasTask = true;
       isGreeted = facts.hasAssistantTurn;
     }
@@ -157,6 +157,20 @@ export const inspectMessages = (
   }
   if (reader) reportMarks(table, list, facts, report, reader);
   if (!areObjects) checkElements(table, list, { kind: Kind.object, rule: "message-type" }, report);
+};
+
+/** False for the message that `messageShape` has read if its content is null or empty. */
+const hasContent = (table: JsonTable, { contentKind }: MessageShape) => {
+  const content = messageShape.at(table, slots.content);
+  if (contentKind === Kind.array) return json.nodeAfter(table, content) > content + nodeSize;
+  return contentKind === Kind.string ? json.detailOf(table, content) > 0 : (contentKind & absentOrNull) === 0;
+};
+
+/** True if nothing with content stands before the first turn of the model. */
+export const lacksPrompt = (table: JsonTable, list: number, { firstTurn }: TrajectoryFacts) => {
+  for (let entry = list + nodeSize; entry < firstTurn; entry = json.nodeAfter(table, entry))
+    if (kindAt(table, entry) !== Kind.object || hasContent(table, messageShape.read(table, entry))) return false;
+  return firstTurn > 0;
 };
 
 /** Shorter content has no mark between two texts. */

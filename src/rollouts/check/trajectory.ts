@@ -11,7 +11,7 @@ import { stepHolders } from "../index/step-columns.ts";
 import { createTrajectoryFacts, noMetrics, type TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { shortenName } from "../rules/positions.ts";
 import type { RuleReporter } from "../rules/rules.ts";
-import { inspectMessages, type MarkReader } from "./messages.ts";
+import { inspectMessages, lacksPrompt, type MarkReader } from "./messages.ts";
 import { hashSteps, hasStepKey } from "./policy-steps.ts";
 import { inspectToolCalls } from "./tool-calls.ts";
 import type { Check } from "./types.ts";
@@ -136,7 +136,7 @@ export const inspectTrajectory = (
   inspectToolCalls(table, offered, report);
   onWalked?.(table, facts);
   if (!hasAssistantTurn && choices === 0) report("no-assistant-turn", undefined, list);
-  if (facts.firstTurn === list + nodeSize) report("no-prompt", undefined, list);
+  if (facts.promptEnd === 0 && lacksPrompt(table, list, facts)) report("no-prompt", undefined, list);
   if (kinds.additional_histories === Kind.array)
     inspectHistories(table, shape.at(table, slots.additional_histories), report);
   facts.metricNames = noMetrics;

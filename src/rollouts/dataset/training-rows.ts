@@ -5,7 +5,7 @@ import { composeArray, composeObject } from "../../json/raw-json.ts";
 import { nodeSize } from "../../json/reader.ts";
 import { Kind, kindAt } from "../../json/shape.ts";
 import * as json from "../../json/table.ts";
-import { findChoiceMessage } from "../check/messages.ts";
+import { findChoiceMessage, lacksPrompt } from "../check/messages.ts";
 import { inspectTrajectory } from "../check/trajectory.ts";
 import { formatCanonically, formatContent, openPromptReader } from "../check/trajectory-prompt.ts";
 import { NumberColumn } from "../index/column.ts";
@@ -143,10 +143,10 @@ const readText = (object: json.JsonValue, key: string) => {
 };
 
 /** Returns why a rollout has no row; undefined if it has one. */
-const findFault = ({ messages, prompt, facts }: Rollout, needsTask: boolean): Reason | undefined => {
+const findFault = ({ messages, table, facts }: Rollout, needsTask: boolean): Reason | undefined => {
   const last = messages.at(-1);
   if (!last) return "no_assistant_turn";
-  if (prompt === 0 || (needsTask && facts.promptEnd === 0)) return "unknown_prompt";
+  if (facts.promptEnd === 0 && (needsTask || lacksPrompt(table, facts.list, facts))) return "unknown_prompt";
   if (messages.some((message) => isPresent(json.memberAt(message, "function_call")))) return "function_call";
   return hasAnswer(last) ? undefined : "no_answer";
 };

@@ -70,7 +70,12 @@ const convertRollout = (run: FormatRun, record: SourceRecord, environment: strin
 
 /** Before `example_id`, `id` is the number of the row divided by the rollouts of an example, in another order. */
 const digestExample = (row: Value) => {
-  const values = ["prompt", "answer", "info"].map((key): unknown => row.get(key)?.data);
+  const prompt = unwrap(row.get("prompt"));
+  // A prompt whose images were left out can belong to several examples.
+  const isEmpty =
+    prompt?.isList && prompt.items().every((message) => !message.textAt("content") && !message.get("content", 0));
+  const keys = ["prompt", "answer", "info", ...(isEmpty ? ["id"] : [])];
+  const values = keys.map((key): unknown => row.get(key)?.data);
   return hash("sha256", JSON.stringify(values));
 };
 
