@@ -165,7 +165,14 @@ const removeReasoning = (text: string) => text.replace(/^[\s\S]*<\/think>/, "");
 const digestTurns = ({ prompt = [], sampled }: RowTurns, seed = ""): TurnDigests | undefined => {
   const isText = typeof sampled === "string";
   const given = typeof prompt === "string" ? splitTemplate(prompt) : prompt.map(toTurn);
-  if (!given && isText) return digestTexts(`${seed}${prompt}`, sampled, seed.length);
+  if (!given && isText) {
+    const texts = digestTexts(`${seed}${prompt}`, sampled, seed.length);
+    if (!texts) return undefined;
+    // Another row can have the same turns as a list.
+    const whole = extendDigest(digestQuestion(`${prompt}`, seed), { role: "assistant", text: sampled });
+    const size = 2 + texts.size / 2 ** 40;
+    return { ...texts, ends: [...texts.ends, whole], own: [...texts.own, [whole, true]], size };
+  }
   const before = given ?? [{ role: "user", text: `${prompt}` }];
   // A template can begin the answer, and a decoded answer can contain turns of others.
   const isTemplate = isText && typeof prompt === "string";
@@ -196,6 +203,15 @@ const digestBytes = 6;
 const computeDigest = (text: string) => hash("sha256", text, "buffer").readUIntBE(0, digestBytes);
 
 const unseeded = computeDigest("");
+
+/** The last prompt without a rollout's id, because adjacent rows usually have the same prompt. */
+let last = { text: "", digest: 0 };
+
+const digestQuestion = (text: string, seed: string) => {
+  if (seed !== "") return extendDigest(computeDigest(seed), { role: "user", text });
+  if (last.digest === 0 || text !== last.text) last = { text, digest: extendDigest(unseeded, { role: "user", text }) };
+  return last.digest;
+};
 
 interface Turn {
   readonly role: string;
