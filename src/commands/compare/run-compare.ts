@@ -141,7 +141,7 @@ const noteSteps = ({ screen }: Context, { steps }: Comparison, typed: ComparedRu
 };
 
 const notePairs = ({ screen }: Context, comparison: Comparison, { limit, pairBy }: CompareOptions) => {
-  const { paired, changed, ownMetrics, pairing, reward_of_all } = comparison;
+  const { paired, changed, changes, ownMetrics, pairing, reward_of_all } = comparison;
   if (paired > 0 && pairBy === undefined)
     screen.notice(
       `the pairs are ${pairing.name === undefined ? "prompts" : `values of the key ${pairing.name}`}: ${paired}`,
@@ -151,9 +151,11 @@ const notePairs = ({ screen }: Context, comparison: Comparison, { limit, pairBy 
     const means = Object.entries(reward_of_all).map(
       ([side, mean]) => `${side} ${mean === null ? "none" : formatForDisplay(mean)}`,
     );
-    screen.notice(
-      `no ${unit} is in both inputs, so nothing is compared. The mean rewards are ${means.join(", ")}. To pair by ${pairBy === undefined ? "a" : "another"} key, pass --pair-by ${pairing.candidate ?? "<key>"}`,
-    );
+    const isFailed = changes.length > 0;
+    const reason = isFailed ? "all rollouts of each common task failed in an input" : `no ${unit} is in both inputs`;
+    const key = pairBy === undefined ? "a key" : "another key";
+    const advice = isFailed ? "" : `. To pair by ${key}, pass --pair-by ${pairing.candidate ?? "<key>"}`;
+    screen.notice(`${reason}, so nothing is compared. The mean rewards are ${means.join(", ")}${advice}`);
   }
   for (const [side, names] of Object.entries(ownMetrics))
     if (names.length > 0) screen.notice(`metrics that only ${side} has are not compared: ${formatList(names)}`);

@@ -44,7 +44,7 @@ export const choosePairing = async (a: Dataset, b: Dataset, breaks: Breaks) => {
   let candidate: string | undefined;
   for (const name of groupKeyNames) {
     const columnOf = ({ walked }: Facts) => walked.tasks.get(name);
-    const [common, isUnique] = await compareKeys([getFacts(a), getFacts(b)], columnOf, breaks);
+    const [common, isUnique] = await compareKeys([a, b], { name, columnOf }, breaks);
     if (isUnique && common > best.common) best = { pairing: { name, columnOf }, common };
     if (common > 0) candidate ??= name;
   }
@@ -53,23 +53,32 @@ export const choosePairing = async (a: Dataset, b: Dataset, breaks: Breaks) => {
 
 /** Returns the number of common keys, and whether each stands for at most one known prompt. */
 const compareKeys = async (
-  sides: readonly Facts[],
-  columnOf: Pairing["columnOf"],
+  sides: readonly Dataset[],
+  { name, columnOf }: Readonly<{ name: string }> & Pairing,
   breaks: Breaks,
 ): Promise<readonly [common: number, isUnique: boolean]> => {
-  const keys = new Map<string, { readonly sides: Set<Facts>; prompt: string | undefined; isUnique: boolean }>();
-  for (const facts of sides) {
+  const keys = new Map<string, { readonly sides: Set<Dataset>; prompt: string | undefined; isUnique: boolean }>();
+  const add = (side: Dataset, name: string, prompt?: string) => {
+    const key = keys.get(name) ?? { sides: new Set(), prompt, isUnique: true };
+    if (key.sides.size === 0) keys.set(name, key);
+    key.sides.add(side);
+    if (prompt !== undefined && key.prompt !== undefined && key.prompt !== prompt) key.isUnique = false;
+    key.prompt ??= prompt;
+  };
+  for (const side of sides) {
+    const facts = getFacts(side);
     const column = columnOf(facts);
-    if (!column) return [0, false];
+    // If all rollouts of a side failed, only its groups have keys.
+    const failed = facts.columns.rows === 0 ? side.groups.count : 0;
+    if (!column && failed === 0) return [0, false];
+    for (let group = 0; group < failed; group++) {
+      if (breaks.isDue()) await breaks.take();
+      const key = await readFailedKey(side, group, name);
+      if (key !== undefined) add(side, key);
+    }
     for (let row = 0; row < facts.columns.rows; row++) {
       if (breaks.isDue()) await breaks.take();
-      const name = column.at(row) ?? "";
-      const prompt = facts.walked.isGreeted(row) ? undefined : facts.walked.prompt.at(row);
-      const key = keys.get(name) ?? { sides: new Set(), prompt, isUnique: true };
-      if (key.sides.size === 0) keys.set(name, key);
-      key.sides.add(facts);
-      if (prompt !== undefined && key.prompt !== undefined && key.prompt !== prompt) key.isUnique = false;
-      key.prompt ??= prompt;
+      add(side, column?.at(row) ?? "", facts.walked.isGreeted(row) ? undefined : facts.walked.prompt.at(row));
     }
   }
   const common = [...keys.values()].filter((key) => key.sides.size === sides.length);
