@@ -95,7 +95,8 @@ const compareModels = (id: string, { from, to }: Sides<CatalogModel>, policy: Di
     const worse = isNear || isWorse({ ...fact, to: newer, from: older }, kind, policy);
     const sides = { from: toWritable(older), to: toWritable(newer) };
     const isFact = kind === "price" ? fact.path.length === 1 : kind !== "deprecation";
-    const isUnknown = isFact && !worse && older !== undefined && newer === undefined;
+    const isReadable = kind === "price" || kind === "other" || Array.isArray(older) === Array.isArray(newer);
+    const isUnknown = isFact && !worse && older !== undefined && (newer === undefined || !isReadable);
     return [{ id, name, change: kind, field: formatPath(fact.path), ...sides, worse, isUnknown }];
   });
 };
@@ -140,8 +141,12 @@ const kindsByKey: Readonly<Record<string, FactKind>> = {
   datacenters: "countries",
 };
 
+const readyKey = /^(?:is_)?(?:ready|active|available|enabled)$/;
+
+const endWord = /^(?:deprecated|retired|removed|disabled|unavailable|inactive|end[ _-]of[ _-]life|eol)$/i;
+
 const endKey =
-  /^is_ready$|(?:^|_)(?:deprecat(?:ed|ion)|expir(?:es|ed|ation|y)|retire(?:d|ment)|sunset|shutdown|end_of_life)(?:_(?:date|at|on|time|day))?$/;
+  /(?:^|_)(?:deprecat(?:ed|ion)|expir(?:es|ed|ation|y)|retire(?:d|ment)|sunset|shutdown|end_of_life)(?:_(?:date|at|on|time|day))?$/;
 
 /** Any other date can be the end of a model. */
 const otherDate = /creat|updat|releas|launch|start|since|added|cutoff/;
@@ -151,7 +156,8 @@ const kindOf = ({ path, to }: Fact): FactKind => {
   const key = path.at(-1) ?? "";
   if (root === "pricing" || fields.besideKey.test(root)) return "price";
   const isDate = typeof to === "string" && fields.readDay(to) !== undefined;
-  if (endKey.test(key) || (isDate && !otherDate.test(key))) return "deprecation";
+  const isEnd = readyKey.test(key) || endKey.test(key) || endWord.test(toText(to) ?? "");
+  if (isEnd || (isDate && !otherDate.test(key))) return "deprecation";
   return kindsByKey[key] ?? "other";
 };
 
@@ -163,6 +169,9 @@ const toStated = (kind: FactKind, value: unknown) => {
   return value === null || value === "" || (isLimit && fields.parseAmount(value)?.digits === 0n) ? undefined : value;
 };
 
+/** Other numbers, such as a score, are no limits. */
+const limitPath = /length|tokens|limit|max|context|quota|_per_|(?:^|[._])[rt]p[ms](?:[._]|$)/;
+
 const isWorse = (fact: Fact, kind: FactKind, policy: DiffPolicy) => {
   const { path, from, to } = fact;
   if (kind === "price") return isDearer(fact, policy);
@@ -170,7 +179,7 @@ const isWorse = (fact: Fact, kind: FactKind, policy: DiffPolicy) => {
   if (to === undefined) return false;
   if (kind === "quantization") return countBits(to) < countBits(from);
   const [before, after] = [fields.parseAmount(from), fields.parseAmount(to)];
-  const isLimit = kind !== "other" || /length|tokens|limit|max|context/.test(path.at(-1) ?? "");
+  const isLimit = kind !== "other" || limitPath.test(path.join("."));
   if (before && after) return isLimit && decimals.compareDecimals(after, before) < 0;
   if (!Array.isArray(from) || !Array.isArray(to)) return false;
   const words = new Set(to.map((word) => toKey(word)));
@@ -198,7 +207,7 @@ const countBits = (quantization: unknown) => Number(/\d{1,3}/.exec(toText(quanti
 
 /** True for a date that cannot be read, or that is past or near. */
 const isEnding = (key: string, value: unknown, { now, withinMs }: DiffPolicy) => {
-  if (key === "is_ready") return value === false;
+  if (readyKey.test(key)) return value === false;
   if (value === undefined || value === false) return false;
   const day = fields.readDay(value);
   return day === undefined || day <= utcDay(now + withinMs);

@@ -7,7 +7,7 @@ import { impliedPrice, isKnownPrice, listStatedPrices, parseAmount, parsePrice }
 
 /** An override of OpenRouter's `pricing.overrides`. Later overrides win, and unstated prices are inherited. */
 type Override = Readonly<{
-  /** The override applies to a request with more prompt tokens. */
+  /** The override applies to a request with more prompt tokens. With exactly as many, it may apply. */
   moreThan: number | undefined;
   /** The names of other conditions, such as `utc_start`. */
   others: readonly string[];
@@ -34,7 +34,7 @@ const timeConditions: readonly string[] = ["utc_start", "utc_end"];
 /** Returns members of overrides that are neither prices nor known conditions, if their override can apply. */
 export const listUnknownConditions = (pricing: unknown, promptTokens: number) =>
   readOverrides(pricing).flatMap(({ moreThan = -1, others }) =>
-    promptTokens <= moreThan ? [] : others.filter((name) => !timeConditions.includes(name)),
+    promptTokens < moreThan ? [] : others.filter((name) => !timeConditions.includes(name)),
   );
 
 /** `reason` says why a stated price is unknown. */
@@ -49,10 +49,12 @@ export const findPrice = (pricing: unknown, part: string, { tokens, most }: Prom
   const unknown = (why: string) => ({ reason: `the price of ${part} ${why}` });
   let found: PartPrice = base ? { price: base } : {};
   for (const { moreThan, others, prices } of readOverrides(pricing)) {
-    if (!(part in prices) || (moreThan !== undefined && (tokens ?? most) <= moreThan)) continue;
+    if (!(part in prices) || (moreThan !== undefined && (tokens ?? most) < moreThan)) continue;
     const price = parsePrice(prices[part]);
     if (price && found.price && compareDecimals(price, found.price) === 0) continue;
     if (others.length > 0) found = unknown(`depends on ${others.join(" and ")}`);
+    else if (moreThan !== undefined && tokens === moreThan)
+      found = unknown(`changes at exactly ${moreThan} prompt tokens`);
     else if (tokens === undefined && moreThan !== undefined)
       found = unknown("depends on the prompt tokens of each request");
     else found = price ? { price } : {};

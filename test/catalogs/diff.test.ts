@@ -170,6 +170,14 @@ describe("the difference of two catalogs", () => {
     ["an end in Unix seconds", {}, { retired_at: Date.UTC(2026, 10, 2) / 1000 }, "retired_at"],
     ["a date that cannot be read", {}, { deprecation_date: "soon" }, "deprecation_date"],
     ["a model that is not ready", { is_ready: true }, { is_ready: false }, "is_ready"],
+    ["a model that is not available", {}, { available: false }, "available"],
+    ["a status that ends a model", { status: "active" }, { status: "Deprecated" }, "status"],
+    [
+      "a lower rate",
+      { limits: { requests_per_minute: 9 } },
+      { limits: { requests_per_minute: 8 } },
+      "limits.requests_per_minute",
+    ],
   ])("counts %s as worse", (_, from, to, field) => {
     expect(worse(from, to)).toEqual([field]);
   });
@@ -217,8 +225,8 @@ describe("the difference of two catalogs", () => {
     expect(worse({}, { deprecation_date: "2026-11-30" }, { withinMs: 0 })).toEqual([]);
   });
 
-  it("names facts that are no longer stated as unknown", () => {
-    const { changes } = diff([{ id: "a", supported_features: ["tools"] }], [{ id: "a", supported_features: null }]);
+  it.each([null, "tools"])("names a list that is now %j as unknown", (supported_features) => {
+    const { changes } = diff([{ id: "a", supported_features: ["tools"] }], [{ id: "a", supported_features }]);
     expect(changes).toMatchObject([{ field: "supported_features", worse: false, isUnknown: true }]);
   });
 
