@@ -125,6 +125,10 @@ const readRecordedItems = (call: raw.RawJson): readonly raw.RawJson[] | string =
 
 const hasMessage = (item: raw.RawJson) => findMessage(item) !== undefined;
 
+/** A stream that breaks off can state an error next to the text that was sent before. */
+const isFailed = (reply: raw.RawJson) =>
+  raw.textAt(reply, "finish_reason") === "error" || raw.findValue(reply, "error") !== undefined;
+
 const readAnswer = (
   output: raw.RawJson,
   items: readonly raw.RawJson[] | undefined,
@@ -132,6 +136,10 @@ const readAnswer = (
   const choices = [raw.findValue(output, "choices"), raw.findValue(output, "candidates")];
   if (choices.some((list) => raw.itemsOf(list).length > 1)) return "its output has several choices";
   if (output.kind === "text") return [composeMessage("assistant", output)];
+  const sampled = items?.filter((item) => findMessage(item) !== item) ?? [];
+  if ([output, ...sampled].some(isFailed)) return "its output has an error";
+  if (sampled.some((item) => hasMessage(item) && raw.textAt(findMessage(item), "role") !== "assistant"))
+    return "its output is not a message of the assistant";
   if (items?.every(hasMessage)) return items;
   const values = [
     output,

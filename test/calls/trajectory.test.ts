@@ -127,6 +127,12 @@ describe("a call as a trajectory", () => {
     ["its output is not a message", { ...done, output: 42 }],
     ["its output is not a message", { ...done, output: { score: 1 } }],
     ["its output has several choices", { ...done, output: { choices: [choice, choice] } }],
+    ["its output has an error", { ...done, output: { choices: [{ ...choice, error: { code: 502 } }] } }],
+    ["its output has an error", { ...done, output: { choices: [{ ...choice, finish_reason: "error" }] } }],
+    [
+      "its output is not a message of the assistant",
+      { ...done, output: { choices: [{ message: { role: "user", content: "x" } }] } },
+    ],
     ["its tools are not a list", { ...done, inputs: { messages, tools: "none" } }],
   ])("fails because %s (row %$)", (why, call) => {
     expect(trajectory(call)).toBe(`unfit: ${why}`);
