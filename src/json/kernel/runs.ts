@@ -49,17 +49,19 @@ const apostrophe: u32 = 0x27;
 const slash: u32 = 0x2f;
 const colon: u32 = 0x3a;
 const equals: u32 = 0x3d;
+const greaterThan: u32 = 0x3e;
 const atSign: u32 = 0x40;
+const bracket: u32 = 0x5d;
+const backtick: u32 = 0x60;
 
 function isSeparator(byte: u32): bool {
-  return (
-    byte === space || byte === quote || byte === apostrophe || byte === colon || byte === equals || byte === backslash
-  );
+  const isQuote = byte === quote || byte === apostrophe || byte === backtick || byte === backslash;
+  return isQuote || byte === space || byte === colon || byte === equals || byte === greaterThan || byte === bracket;
 }
 
-const maxSeparators: usize = 8;
+const maxSeparators: usize = 12;
 
-/** True after `…key: ` and `Bearer `, and for the last part of the URL of a webhook. */
+/** True after `…key: `, `Bearer `, `Basic ` and `token `, and for the last part of the URL of a webhook. */
 function followsName(run: usize): bool {
   let at = run - 1;
   if (byteAt(at) === slash) {
@@ -69,7 +71,7 @@ function followsName(run: usize): bool {
   while (run - at <= maxSeparators && isSeparator(byteAt(at))) at--;
   if (at === run - 1) return false;
   const name = (load<u32>(at - 2) & 0xffffff) | 0x202020;
-  return name === 0x79656b || name === 0x726572;
+  return name === 0x79656b || name === 0x726572 || name === 0x636973 || name === 0x6e656b;
 }
 
 /** `JsonReader.findRun` in src/json/reader.ts describes the result. */

@@ -48,12 +48,15 @@ const keyFormats: readonly (readonly [kind: string, pattern: RegExp])[] = [
 ];
 
 /** Values that follow a name. Old keys of Weights & Biases look like commit ids, and keys of Exa are UUIDs. */
-const separators = "[\\\\\"': =]{1,8}";
+const separators = "(?:\\\\[nrt]|[fru]?[\\\\\"'`]|[: =>\\]]){1,12}";
 const namedValues: readonly (readonly [kind: string, pattern: RegExp])[] = [
   ["an API key of Weights & Biases", new RegExp(`(?<=wandb_api_key${separators})[0-9a-f]{40}(?![\\w.-])`)],
   ["an API key of Exa", new RegExp(`(?<=exa_api_key${separators})[0-9a-f-]{36}(?![\\w.-])`)],
-  ["an API key in a header", new RegExp(`(?<=(?:x|xi|anthropic)-api-key${separators})[\\w.-]{20,}`)],
-  ["a token in a header", new RegExp(`(?<=authorization${separators}bearer {1,4})[\\w.-]{20,}[\\w.~+/=-]*`)],
+  ["an API key in a header", new RegExp(`(?<=(?:x_api_|api-)key${separators})[\\w.-]{20,}`)],
+  [
+    "a token in a header",
+    new RegExp(`(?<=authorization${separators}(?:bearer|basic|token)${separators})[\\w.-]{20,}[\\w.~+/=-]*`),
+  ],
   [
     "the URL of a Slack webhook",
     /(?<=hooks\.slack\.com\\{0,4}\/services\\{0,4}\/T\w{1,16}\\{0,4}\/B\w{6,14}\\{0,4}\/)[A-Za-z0-9]{20,}/,

@@ -126,6 +126,9 @@ describe("the redaction of JSON", () => {
     ["after an escape", `\u0085sk-${random}`, `sk-${random}`],
     ["in a header", `curl -H "Authorization: Bearer ${random}+/=" x`, `${random}+/=`],
     ["in a header of another name", `{'X-API-Key': '${random}'}`, random],
+    ["in code that sets a header", `headers["x-goog-api-key"] = "${random}"`, random],
+    ["in a formatted string of Python", `"Authorization": f"Bearer ${random}"`, random],
+    ["with a user in a header", `Authorization: Basic ${random}`, random],
     ["in the URL of a database", `postgres://admin:${random}@db:5432/app`, random],
     ["in the URL of a webhook", `https://hooks.slack.com/services/T01ABCDEF/B01ABCDEFGH/${random}`, random],
     [
