@@ -58,8 +58,7 @@ export const listSources = (document: CompareDocument): readonly Line[] => {
   const minBy = Math.max(rewardTolerance, minPart * Math.abs(reward?.difference ?? 0));
   const shares = (causes ?? []).flatMap(listShare);
   const rewards = isJudged ? (causes ?? []).map(listReward) : [];
-  const divisions = findSign(reward) === 0 ? [] : listDivisions(document);
-  const parts = [...shares, ...rewards, ...divisions]
+  const parts = [...shares, ...rewards, ...listDivisions(document)]
     .filter(({ by }) => Math.abs(by) >= minBy)
     .sort((x, y) => Math.abs(y.by) - Math.abs(x.by))
     .map(({ by, text }) => ({ label: formatSigned(by), text }));
@@ -81,8 +80,8 @@ const listDivisions = ({ divisions, reward }: CompareDocument) =>
   divisions.flatMap(({ name, value, pairs, a, b, difference, ci95 }) => {
     const all = reward?.pairs ?? pairs;
     const text = `${name} ${value}: mean reward ${formatArrow(a, b)} in ${pairs} of ${all} pairs`;
-    const isSpecial = pairs >= minPairsOfValue && isSure(ci95, reward?.difference);
-    return isSpecial ? { by: (difference * pairs) / all, text } : [];
+    const isSpecial = findSign(reward) === 0 ? isClear({ ci95 }) : isSure(ci95, reward?.difference);
+    return isSpecial && pairs >= minPairsOfValue ? { by: (difference * pairs) / all, text } : [];
   });
 
 const listMetrics = ({ metrics }: CompareDocument): readonly Line[] =>
