@@ -85,9 +85,6 @@ export const formatUnixDay = (seconds: unknown) =>
 
 export const formatIsoTime = (ms: number) => new Date(ms).toISOString();
 
-/** Returns text such as `2026-01-31 12:00:59` (UTC). */
-export const formatTime = (ms: number) => formatIsoTime(ms).slice(0, 19).replace("T", " ");
-
 /** Returns text such as `30 s`, or `2.5 s` with `parts` of 10. */
 export const formatSeconds = (ms: number, round = Math.round, parts = 1) => `${round((ms * parts) / 1000) / parts} s`;
 

@@ -56,11 +56,6 @@ export class Scan {
     this.#line++;
   }
 
-  /** The caller adds the line to the result. */
-  skipLine(): void {
-    this.#line++;
-  }
-
   scanLines(lines: frames.Lines): void {
     for (const _ of this.#scanPieces(lines));
   }

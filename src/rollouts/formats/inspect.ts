@@ -7,7 +7,6 @@ import type { Value } from "../messages/value.ts";
 import { shortenName } from "../rules/positions.ts";
 import { buildException, buildTrajectory, convertPart, findLastTime, listFileIds } from "./build-trajectory.ts";
 import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
-import { findEvents, idOf, leaveOutRepeats, modelEvents } from "./inspect-events.ts";
 import { convertMetrics, findGrade, findSampleReward, findScores, isUnscored, type Scores } from "./inspect-scores.ts";
 
 export const inspect: Format = {
@@ -145,6 +144,27 @@ const convertMetadata = (sample: Value, log: Value | undefined, scores: Scores, 
   add("task", log?.get("eval", "task"), "eval.task");
   add("model", log?.get("eval", "model"), "eval.model");
   return members;
+};
+
+const findEvents = (sample: Value) => (sample.get("events") ?? sample.get("transcript", "events"))?.items() ?? [];
+
+const idOf = (message: Value | undefined) => message?.textAt("id");
+
+const modelEvents = (events: readonly Value[]): readonly Value[] =>
+  events.flatMap((event) => (event.textAt("event") === "model" ? event : modelEvents(event.items("events"))));
+
+/** Leaves out the messages of events and outputs that the sample has too. */
+const leaveOutRepeats = (run: FormatRun, sample: Value, events: readonly Value[]) => {
+  if (!run.receipt) return;
+  const ids = new Set(sample.items("messages").map(idOf));
+  const repeated = [
+    ...sample.items("events_data", "messages"),
+    ...events.flatMap((event) => event.items("input")),
+    ...[...events, sample].flatMap((holder) => holder.items("output", "choices").map((one) => one.get("message"))),
+  ];
+  for (const message of repeated)
+    if (message && ids.has(idOf(message) ?? ""))
+      run.receipt.leaveOut(message, "a message of the sample repeats it", true);
 };
 
 const readMessages = (run: FormatRun, sample: Value) => {

@@ -100,10 +100,6 @@ export class TrajectoryColumns {
     return [...new Set(this.#nameLists.flat())];
   }
 
-  versionOf(row: number) {
-    return this.#version.at(row);
-  }
-
   /** The position in the part. */
   spanOf(row: number): Span {
     const start = this.#start.at(row);
