@@ -1,12 +1,11 @@
 /** Converts rows with chat messages or plain text. */
 import { hash } from "node:crypto";
-import { isObject } from "../../json/object.ts";
 import * as chat from "../messages/chat.ts";
 import { splitTemplate } from "../messages/chat-marks.ts";
 import { openFinish, type SampledRecord } from "../messages/finish-reason.ts";
 import { OpenCalls } from "../messages/open-calls.ts";
 import { addition, type Json, literal, rawOf } from "../messages/output-json.ts";
-import { readOnlyText, recorderKey } from "../messages/said-content.ts";
+import { formatSaid } from "../messages/said-content.ts";
 import { checkAnswer, requireOwnWords } from "../messages/template-turns.ts";
 import { type Members, Value } from "../messages/value.ts";
 import type { Path } from "../rules/positions.ts";
@@ -129,23 +128,9 @@ const isEmpty = (row: Value, path: Path) => {
 
 const listMedia = (row: Value) => row.members().filter(([key, value]) => mediaColumns.includes(key) && !value.isNull);
 
-/** Parses the JSON first, so that whitespace and escapes do not change the digest. */
+/** White space, escapes and ids, in which repetitions of a prompt differ, do not count. */
 const computeDigest = (values: readonly Json[]) =>
-  hash("sha256", JSON.stringify(values.map((value) => omitRecorded(JSON.parse(rawOf(value))))));
-
-/** The depth of the calls and of the parts of a message. */
-const maxSaidDepth = 2;
-
-/** Omits ids, recorders and times, in which repetitions of a prompt differ. */
-const omitRecorded = (value: unknown, depth = 0): unknown => {
-  if (Array.isArray(value)) {
-    const items = value.map((item: unknown) => omitRecorded(item, depth));
-    return readOnlyText(items) ?? items;
-  }
-  if (!isObject(value) || depth >= maxSaidDepth) return value;
-  const said = Object.entries(value).filter(([key, member]) => member !== null && !recorderKey.test(key));
-  return Object.fromEntries(said.map(([key, member]) => [key, omitRecorded(member, depth + 1)]));
-};
+  hash("sha256", values.map((value) => formatSaid(rawOf(value))).join(","));
 
 const readMembers = (row: Value, rows: ChatRows, completionMembers: Members = []) => {
   const { usedKeys, isDataset, listMembers } = rows;

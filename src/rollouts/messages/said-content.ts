@@ -1,8 +1,11 @@
-/** Finds what a message says, in which repetitions of a prompt do not differ. */
-import { isObject } from "../../json/object.ts";
+/** Formats what messages say, so that repetitions of a prompt are equal texts. */
+import { isObject, sliceText } from "../../json/json-bytes.ts";
+import { nodeSize } from "../../json/reader.ts";
+import { Kind, kindAt, mapMembers, Shape } from "../../json/shape.ts";
+import * as json from "../../json/table.ts";
 
 /** Members that recorders add to messages. */
-export const recorderKey =
+const recorderKey =
   /^(?:id|uid|uuid|(?:message|msg|turn|event|tool_call|call)_id|source|recorder|cache_control|date|time|created|turn_idx|timestamp|\w+_(?:at|time|timestamp))$/;
 
 /** Returns the text of a list with only one text, which says the same as the text. */
@@ -13,4 +16,94 @@ export const readOnlyText = (content: unknown) => {
     key === "type" ? !/^(?:input_)?text$/.test(`${value}`) : key !== "text" && value !== null && !recorderKey.test(key),
   );
   return hasOther ? undefined : part.text;
+};
+
+/** Formats a message, a list of messages, or a text. */
+export const formatSaid = (text: string): string => {
+  const root = json.readRoot(Buffer.from(text));
+  if (!root) return text;
+  const isList = kindAt(root.table, root.node) === Kind.array;
+  return isList ? json.elementsOf(root).map(formatMessage).join(",") : formatMessage(root);
+};
+
+/** Formats what was said: without ids, recorders and times of the message, its parts and its calls. */
+export const formatMessage = (value: json.JsonValue): string => {
+  const { table, node } = value;
+  if (kindAt(table, node) !== Kind.object) return formatCanonically(value);
+  return formatMembers(table, node, formatContent);
+};
+
+/** A list with one text says the same as the text. */
+export const formatContent = (value: json.JsonValue): string => {
+  if (kindAt(value.table, value.node) !== Kind.array) return formatCanonically(value);
+  const parts = json.elementsOf(value);
+  const text = parts.length === 1 ? readOnlyText(json.parseNode(value.table, value.node)) : undefined;
+  return text === undefined ? `[${parts.map(formatPart).join(",")}]` : JSON.stringify(text);
+};
+
+const formatPart = (value: json.JsonValue): string =>
+  kindAt(value.table, value.node) === Kind.object
+    ? formatMembers(value.table, value.node, formatCanonically)
+    : formatCanonically(value);
+
+/** Formats equal values as equal texts. */
+export const formatCanonically = (value: json.JsonValue): string => {
+  const { table, node } = value;
+  const kind = kindAt(table, node);
+  if (kind === Kind.array) return `[${json.elementsOf(value).map(formatCanonically).join(",")}]`;
+  if (kind === Kind.object) return `{${formatAllMembers(table, node, formatCanonically).join(",")}}`;
+  const text = sliceText(table.bytes, json.spanOf(value));
+  // Other escapes have one spelling.
+  if (kind === Kind.string) return /\\[u/]/.test(text) ? JSON.stringify(json.readString(table, node)) : text;
+  return formatScalar(text);
+};
+
+/** The keys in their order, each with the position of its last member. */
+const sortedShape = new Shape([], (_, table, object) => {
+  const nodes = [...mapMembers(table, object)].sort(([a], [b]) => (a < b ? -1 : 1));
+  const positions = new Map(listMembers(table, object).map((node, at) => [node, at]));
+  return nodes.map(([key, node]) => ({
+    start: `${JSON.stringify(key)}:`,
+    position: positions.get(node) ?? 0,
+    isSaid: !recorderKey.test(key),
+  }));
+});
+
+type Formatter = (value: json.JsonValue) => string;
+
+const formatAllMembers = (table: json.JsonTable, object: number, format: Formatter) => {
+  const nodes = listMembers(table, object);
+  return sortedShape
+    .read(table, object)
+    .map(({ start, position }) => start + format({ table, node: nodes[position] ?? 0 }));
+};
+
+/** Without intermediate lists, because each prompt is formatted. */
+const formatMembers = (table: json.JsonTable, object: number, format: Formatter) => {
+  const nodes = listMembers(table, object);
+  let text = "";
+  for (const { start, position, isSaid } of sortedShape.read(table, object)) {
+    const node = nodes[position] ?? 0;
+    if (isSaid && kindAt(table, node) !== Kind.null) text += `${text && ","}${start}${format({ table, node })}`;
+  }
+  return `{${text}}`;
+};
+
+const listMembers = (table: json.JsonTable, object: number) => {
+  const nodes: number[] = [];
+  const end = json.nodeAfter(table, object);
+  for (let key = object + nodeSize; key < end; key = json.nodeAfter(table, key + nodeSize)) nodes.push(key + nodeSize);
+  return nodes;
+};
+
+/** Longer numbers keep their spelling, because different numbers can have the same double. */
+const maxExactLength = 15;
+
+const formatScalar = (text: string) =>
+  /^-?\d/.test(text) && text.length <= maxExactLength && hasExactDouble(text) ? String(Number(text)) : text;
+
+/** False for numbers beyond the range of doubles, such as `1e400` and `1e-400`. */
+const hasExactDouble = (text: string) => {
+  const number = Number(text);
+  return Number.isFinite(number) && (number !== 0 || !/[1-9]/.test(text.replace(/e.*/i, "")));
 };
