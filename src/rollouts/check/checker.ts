@@ -94,19 +94,20 @@ const maxRecords = 10_000_000;
 /** The facts of this many trajectories take about 400 MB. */
 const maxTrajectories = 1_000_000;
 
-export class Checker {
+export class Checker implements WalkListener {
   readonly result: ScanResult;
   readonly #file: string;
   readonly #index: number;
   readonly #readGroupKey: ReturnType<typeof openGroupKeyReader>;
   readonly #measure: Measurer | undefined;
-  readonly #onWalked: WalkListener | undefined;
   readonly #locateElsewhere: ScanOptions["locate"];
   #block = emptyBlock;
   #value: CheckedValue = { table: json.emptyTable, node: 0, path: [] };
   #line = 0;
   #isInvalid = false;
   #isWarned = false;
+  /** True if the prompts of tasks in the group are the same bytes. */
+  #hasOnePrompt = true;
   readonly #facts: TrajectoryFacts[] = [];
 
   constructor(file: string, { result, index, groupBy, measure, locate }: ScanOptions) {
@@ -116,8 +117,6 @@ export class Checker {
     this.#readGroupKey = openGroupKeyReader(groupBy);
     this.#measure = measure;
     this.#locateElsewhere = locate;
-    const { walked } = result.parts.facts;
-    this.#onWalked = measure && walked && ((table, facts) => measure.addFacts(table, facts, walked));
   }
 
   check(block: Block, node: number, position?: number): void {
@@ -142,6 +141,7 @@ export class Checker {
     this.#value = value;
     this.#isInvalid = false;
     this.#isWarned = false;
+    this.#hasOnePrompt = true;
     this.#line = this.#block.positions.mark(json.startOf(value.table, value.node));
   }
 
@@ -223,7 +223,8 @@ export class Checker {
     const { reader } = this.#block;
     const all = this.#facts.length === count ? this.#facts : this.#facts.slice(0, count);
     if (all.some(({ steps }) => steps !== all[0]?.steps)) this.#compareSteps(table, all, group);
-    if (haveEqualBytes(table, all, reader)) return;
+    this.#hasOnePrompt = haveEqualBytes(table, all, reader);
+    if (this.#hasOnePrompt) return;
     const readPrompt = openPromptReader();
     const mixed = findRarestPrompt(all.map((facts) => (hasTaskPrompt(facts) ? readPrompt(table, facts) : undefined)));
     if (mixed) this.#report("mixed-prompts", { ...mixed, subject: `trajectory ${mixed.first + 1}` }, group);
@@ -253,7 +254,14 @@ export class Checker {
   }
 
   #inspect(table: JsonTable, node: number, position: number) {
-    return inspectTrajectory(table, node, this.#factsAt(position), this.#report, this.#block.reader, this.#onWalked);
+    const listener = this.#measure && this;
+    return inspectTrajectory(table, node, this.#factsAt(position), this.#report, this.#block.reader, listener);
+  }
+
+  /** A method, because V8 recompiles the walk when the listener of a second input is another function. */
+  takeWalked(table: JsonTable, facts: TrajectoryFacts) {
+    const { walked } = this.result.parts.facts;
+    if (walked) this.#measure?.addFacts(table, facts, walked);
   }
 
   /** Bounds the memory of the index. @throws Failure `invalid-input` */
@@ -325,8 +333,9 @@ export class Checker {
   #addKeys({ isValid, trajectories }: NewPart, into: FactColumns) {
     const { rows } = this.result.parts.facts;
     into.truncate(rows);
-    for (let at = 0; isValid && at < trajectories; at++)
-      this.#measure?.addKeys(this.#value, this.#factsAt(at), into, rows - trajectories + at);
+    if (!isValid) return;
+    const facts = this.#facts.length === trajectories ? this.#facts : this.#facts.slice(0, trajectories);
+    this.#measure?.addKeys(this.#value, facts, into, this.#hasOnePrompt);
   }
 
   readonly #report: RuleReporter = (rule, data, node, ...steps) => {

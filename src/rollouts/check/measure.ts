@@ -17,7 +17,7 @@ import { listSteps } from "./policy-steps.ts";
 import { fields, makers, toolCalls } from "./tool-calls.ts";
 import { findToolName, isErrorResult } from "./tool-results.ts";
 import { inspectTrajectory } from "./trajectory.ts";
-import { openPromptReader } from "./trajectory-prompt.ts";
+import { hasTaskPrompt, openPromptReader } from "./trajectory-prompt.ts";
 
 /** The keys that are stored for each trajectory, in the notation of --group-by. */
 export type MeasuredKeys = Readonly<{
@@ -47,12 +47,12 @@ const addToolUses = (table: JsonTable, sampled: number, into: FactColumns) => {
     const [maker, partner] = [toolCalls.at(event, fields.maker), toolCalls.at(event, fields.partner)];
     if (maker === sampled) {
       const tool = numberOf(toolCalls.at(event, fields.name));
-      into.countUse("calls", tool);
-      if (partner < 0 && event < countBeforeLast) into.countUse("unanswered", tool);
+      into.addUse(tool, 1, 0, partner < 0 && event < countBeforeLast ? 1 : 0);
     } else if (maker === makers.result && (partner < 0 || toolCalls.at(partner, fields.maker) === sampled)) {
       const result = toolCalls.at(event, fields.node);
       if (!isErrorResult(table, result)) continue;
-      into.countUse("errors", numberOf(partner < 0 ? findToolName(table, result) : toolCalls.at(partner, fields.name)));
+      const tool = numberOf(partner < 0 ? findToolName(table, result) : toolCalls.at(partner, fields.name));
+      into.addUse(tool, 0, 1, 0);
     }
   }
 };
@@ -60,8 +60,12 @@ const addToolUses = (table: JsonTable, sampled: number, into: FactColumns) => {
 /** Adds rows, and then the keys of rows of valid trajectories. */
 export interface Measurer {
   readonly addFacts: typeof addFacts;
-  /** @param holder the group of the trajectory, or the trajectory */
-  addKeys(holder: json.JsonValue, facts: TrajectoryFacts, into: FactColumns, row: number): void;
+  /**
+   * @param holder the group of the trajectories, or the trajectory
+   * @param all of the last rows
+   * @param hasOnePrompt true if the prompts of tasks are the same bytes
+   */
+  addKeys(holder: json.JsonValue, all: readonly TrajectoryFacts[], into: FactColumns, hasOnePrompt: boolean): void;
 }
 
 export const openMeasurer = (keys: MeasuredKeys): Measurer => {
@@ -80,13 +84,20 @@ export const openMeasurer = (keys: MeasuredKeys): Measurer => {
   };
   return {
     addFacts,
-    addKeys: (holder, facts, into, row) => {
-      const by = keys.hasSteps ? readStep(holder, facts.node, into) : readBy(holder, facts.node);
-      const key = readKey(holder, facts.node);
-      const prompt = keys.hasPrompts ? readPrompt(holder.table, facts) : undefined;
-      const tasks = keys.hasTasks ? readTasks(holder, facts.node, row, into.tasks) : undefined;
-      if (keys.hasTasks) keepSettings({ table: holder.table, node: facts.node }, into, row);
-      into.setKeys(row, { by, key, prompt, isGreeted: facts.hasGreeting, tasks });
+    addKeys: (holder, all, into, hasOnePrompt) => {
+      const first = into.rows - all.length;
+      let task: string | undefined;
+      for (const [at, facts] of all.entries()) {
+        const row = first + at;
+        const by = keys.hasSteps ? readStep(holder, facts.node, into) : readBy(holder, facts.node);
+        const key = readKey(holder, facts.node);
+        const isTask = hasTaskPrompt(facts);
+        const prompt = keys.hasPrompts ? ((isTask ? task : undefined) ?? readPrompt(holder.table, facts)) : undefined;
+        if (hasOnePrompt && isTask) task = prompt;
+        const tasks = keys.hasTasks ? readTasks(holder, facts.node, row, into.tasks) : undefined;
+        if (keys.hasTasks) keepSettings({ table: holder.table, node: facts.node }, into, row);
+        into.setKeys(row, { by, key, prompt, isGreeted: facts.hasGreeting, tasks });
+      }
     },
   };
 };
@@ -103,6 +114,7 @@ const maxSettingBytes = 64;
 
 /** Keeps the metadata that this row and all rows before have. */
 const keepSettings = (trajectory: json.JsonValue, { settings }: FactColumns, row: number) => {
+  if (row > 0 && settings.size === 0) return;
   const metadata = json.memberAt(trajectory, "metadata");
   const readText = (value: json.JsonValue) => sliceText(value.table.bytes, json.spanOf(value));
   if (metadata && row === 0)
@@ -129,8 +141,8 @@ const ignore = () => undefined;
 /** Returns the counts of a valid trajectory. */
 export const measureTrajectory = ({ table, node }: json.JsonValue): JsonObject => {
   const into = new FactColumns();
-  const onWalked = (_: JsonTable, facts: TrajectoryFacts) => addFacts(table, facts, into);
-  inspectTrajectory(table, node, createTrajectoryFacts(), ignore, undefined, onWalked);
+  const listener = { takeWalked: (_: JsonTable, facts: TrajectoryFacts) => addFacts(table, facts, into) };
+  inspectTrajectory(table, node, createTrajectoryFacts(), ignore, undefined, listener);
   const row = { reward: 0, mean: 0, isSolved: false, ...into.at(0) };
   return mapFacts(counts, ({ read }) => read(row));
 };
@@ -153,18 +165,18 @@ const tokenHolders = ["usage", "token_usage", "metadata", "metrics"] as const;
 /** The members of a record, and of its usage, that state the number of sampled tokens. */
 const tokensShape = new Shape([...tokenCounts, ...tokenHolders], (kinds) => ({
   count: tokenCounts.find((name) => kinds[name] === Kind.number),
-  holders: tokenHolders.filter((name) => kinds[name] === Kind.object),
+  holderSlots: tokenHolders.flatMap((name, at) => (kinds[name] === Kind.object ? tokenCounts.length + at + 1 : [])),
 }));
 
 /** Returns -1 if the trajectory does not state the number of sampled tokens. */
 const findStatedTokens = (table: JsonTable, object: number, depth = 0): number => {
-  const { count, holders } = tokensShape.read(table, object);
+  const { count, holderSlots } = tokensShape.read(table, object);
   const stated = count === undefined ? -1 : json.readNumber(table, tokensShape.at(table, tokensShape.slots[count]));
   if (Number.isInteger(stated) && stated >= 0) return stated;
   if (depth === 2) return -1;
-  for (const name of holders) {
+  for (let at = 0; at < holderSlots.length; at++) {
     tokensShape.read(table, object);
-    const found = findStatedTokens(table, tokensShape.at(table, tokensShape.slots[name]), depth + 1);
+    const found = findStatedTokens(table, tokensShape.at(table, holderSlots[at] ?? 0), depth + 1);
     if (found >= 0) return found;
   }
   return -1;

@@ -106,8 +106,10 @@ export const listCustomKeys = (value: unknown): readonly string[] => {
   return [...listKeys(value).filter((key) => !known.has(key)), ...metadata];
 };
 
-/** Called while `toolCalls` and `scores` are those of the trajectory. */
-export type WalkListener = (table: JsonTable, facts: TrajectoryFacts) => void;
+export interface WalkListener {
+  /** Called while `toolCalls` and `scores` are those of the trajectory. */
+  takeWalked(table: JsonTable, facts: TrajectoryFacts): void;
+}
 
 /** @param reader default: marks are not reported */
 export const inspectTrajectory = (
@@ -116,7 +118,7 @@ export const inspectTrajectory = (
   facts: TrajectoryFacts,
   report: RuleReporter,
   reader?: MarkReader,
-  onWalked?: WalkListener,
+  listener?: WalkListener,
 ): boolean => {
   if (!trajectoryType.check(table, node, report)) return false;
   facts.node = node;
@@ -129,12 +131,12 @@ export const inspectTrajectory = (
   const offered = kinds.tools === Kind.array ? inspectTools(table, shape.at(table, slots.tools), report) : undefined;
   const list = shape.at(table, slots.messages_and_choices);
   facts.list = list;
-  facts.isMeasured = onWalked !== undefined;
+  facts.isMeasured = listener !== undefined;
   inspectMessages(table, list, facts, report, reader);
   if (facts.cutNode > 0) report("truncated-trajectory", undefined, facts.cutNode);
   const { choices, choicesWithLogprobs, hasAssistantTurn, callsTools } = facts;
   inspectToolCalls(table, offered, report);
-  onWalked?.(table, facts);
+  listener?.takeWalked(table, facts);
   if (!hasAssistantTurn && choices === 0) report("no-assistant-turn", undefined, list);
   if (facts.promptEnd === 0 && lacksPrompt(table, list, facts)) report("no-prompt", undefined, list);
   if (kinds.additional_histories === Kind.array)

@@ -19,6 +19,11 @@ export class Names {
     return number;
   }
 
+  /** Returns the number of a name; 0 if it has none. */
+  find(name: string) {
+    return this.#numbers.get(name) ?? 0;
+  }
+
   at(number: number) {
     return this.list[number - 1];
   }
@@ -123,17 +128,17 @@ export class FactColumns {
     this.#usesLength = this.#usesBefore(rows);
   }
 
-  /** Counts uses of a tool by the next row. @param tool a number in `toolNames` */
-  countUse(kind: keyof ToolUse, tool: number, count = 1) {
+  /** Adds uses of a tool by the next row. @param tool a number in `toolNames` */
+  addUse(tool: number, calls: number, errors: number, unanswered: number) {
     const uses = this.#uses;
-    let at = this.#lastUse[tool] ?? -1;
-    if (at < this.#usesBefore(this.#rows) || at >= this.#usesLength) {
-      at = this.#usesLength++;
-      uses.clear(at);
-      uses.set(at, useFields.tool, tool);
-      this.#lastUse[tool] = at;
-    }
-    uses.set(at, useFields[kind], uses.at(at, useFields[kind]) + count);
+    const known = this.#lastUse[tool] ?? -1;
+    const isNew = known < this.#usesBefore(this.#rows) || known >= this.#usesLength;
+    const at = isNew ? this.#usesLength++ : known;
+    if (isNew) this.#lastUse[tool] = at;
+    uses.set(at, useFields.tool, tool);
+    uses.set(at, useFields.calls, calls + (isNew ? 0 : uses.at(at, useFields.calls)));
+    uses.set(at, useFields.errors, errors + (isNew ? 0 : uses.at(at, useFields.errors)));
+    uses.set(at, useFields.unanswered, unanswered + (isNew ? 0 : uses.at(at, useFields.unanswered)));
   }
 
   /** Adds a row, after its uses of tools. @param walked by their index in `walkedNames`; -1 is unknown */
@@ -217,10 +222,7 @@ export class FactColumns {
     const walked = new Int32Array(walkedNames.length);
     for (const row of rows) {
       from.forEachUse(row, (tool, calls, errors, unanswered) => {
-        const own = this.toolNames.numberOf(from.toolNames.at(tool));
-        this.countUse("calls", own, calls);
-        this.countUse("errors", own, errors);
-        this.countUse("unanswered", own, unanswered);
+        this.addUse(this.toolNames.numberOf(from.toolNames.at(tool)), calls, errors, unanswered);
       });
       for (let fact = 0; fact < walked.length; fact++) walked[fact] = from.walkedAt(row, fact);
       this.addRow(walked, from.finishReasons.at(from.finishReasonOf(row)));

@@ -34,9 +34,4 @@ export class NumberTable {
     this.#blocks[index] = grown;
     return grown;
   }
-
-  /** Sets all numbers of a row to 0. */
-  clear(row: number) {
-    for (let column = 0; column < this.#width; column++) this.set(row, column, 0);
-  }
 }

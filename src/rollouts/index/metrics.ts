@@ -1,6 +1,15 @@
 /** Computes metrics, independently of the order of trajectories (metrics.md). */
 
-import { addToSum, createSum, type ExactSum, findBounds, meanOfSum, mergeSum, standardDeviation } from "./sums.ts";
+import {
+  addToSum,
+  areFinite,
+  createSum,
+  type ExactSum,
+  findBounds,
+  meanOfSum,
+  mergeSum,
+  standardDeviation,
+} from "./sums.ts";
 import type { TrajectoryFacts } from "./trajectory-facts.ts";
 
 /** Rewards with at most this difference are equal (metrics.md). */
@@ -111,8 +120,3 @@ export class Tally {
     return sum;
   }
 }
-
-const areFinite = (values: ArrayLike<number>) => {
-  for (let at = 0; at < values.length; at++) if (!Number.isFinite(values[at])) return false;
-  return true;
-};

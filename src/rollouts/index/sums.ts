@@ -47,15 +47,14 @@ const emptyLimbs = (sum: ExactSum) => {
   sum.limbAdditions = 0;
 };
 
-export const mergeSum = (into: ExactSum, { units, limbs, count }: ExactSum, sign: 1 | -1) => {
-  into.count += sign * count;
-  into.units += BigInt(sign) * (units + toUnits(limbs));
+export const mergeSum = (into: ExactSum, { units, limbs, count }: ExactSum, times: number) => {
+  into.count += times * count;
+  into.units += BigInt(times) * (units + toUnits(limbs));
 };
 
 /** The mean is finite even if the sum is too large for a double. */
-export const meanOfSum = (sum: ExactSum) => {
+export const meanOfSum = (sum: ExactSum, count = sum.count) => {
   emptyLimbs(sum);
-  const { count } = sum;
   const { value, exponent } = roundUnits(sum.units);
   const total = value * 2 ** exponent;
   // Adding 0 turns -0 into 0.
@@ -106,39 +105,59 @@ export const computeMoments = (values: ArrayLike<number>) => {
 
 /** Returns the mean of finite doubles, of which there is one. */
 export const computeMean = (values: ArrayLike<number>) => {
-  const count = values.length;
   const { min, max } = findBounds(values);
-  if (min === max) return min;
-  const total = count <= fewNumbers.length ? addFew(values) : Number.NaN;
-  if (Number.isFinite(total)) return total / count;
+  return min === max ? min : averageExactly(values);
+};
+
+/** Like `meanOfSum`. */
+export const averageExactly = (values: ArrayLike<number>) => {
+  const total = addExactly(values);
+  return Number.isFinite(total) ? total / values.length : meanOfSum(collectSum(values), values.length);
+};
+
+const collectSum = (values: ArrayLike<number>, shift = 0, from = 0, end = values.length) => {
   const sum = createSum();
-  for (let at = 0; at < count; at++) addToSum(sum, values[at] ?? 0);
-  return meanOfSum(sum);
+  for (let at = from; at < end; at++) {
+    addToSum(sum, values[at] ?? 0);
+    addToSum(sum, -shift);
+  }
+  return sum;
+};
+
+export const areFinite = (values: ArrayLike<number>) => {
+  for (let at = 0; at < values.length; at++) if (!Number.isFinite(values[at])) return false;
+  return true;
 };
 
 /** Returns null without a finite value. */
 export const meanOfFinite = (values: readonly number[]) => {
-  const finite = values.filter(Number.isFinite);
+  const finite = areFinite(values) ? values : values.filter(Number.isFinite);
   return finite.length === 0 ? null : computeMean(finite);
 };
 
 /**
- * Adds values minus `shift`, with a compensation as in A. Neumaier (1974), because an exact sum takes as long as 100
- * additions.
+ * Adds the values from `from` up to `end`, each minus `shift`, and rounds once, so that their order does not matter.
+ * An `ExactSum` takes as long as 100 additions. So this adds what each addition loses (Klein 2006), and takes an exact
+ * sum only if what these additions lose can decide how the result is rounded. Not finite beyond the range of doubles.
  */
-export const addFew = (values: ArrayLike<number>, shift = 0) => {
-  const sorted = sortNumbers(values);
-  let [sum, lost] = [0, 0];
-  const add = (value: number) => {
+export const addExactly = (values: ArrayLike<number>, shift = 0, from = 0, end = values.length): number => {
+  let [sum, lost, lostTwice, maxError] = [0, 0, 0, 0];
+  for (let at = 2 * from; at < 2 * end; at++) {
+    const value = at % 2 === 0 ? (values[at / 2] ?? 0) : -shift;
     const next = sum + value;
-    lost += Math.abs(sum) >= Math.abs(value) ? sum - next + value : value - next + sum;
+    const loss = Math.abs(sum) >= Math.abs(value) ? sum - next + value : value - next + sum;
+    const nextLost = lost + loss;
+    const lossOfLoss = Math.abs(lost) >= Math.abs(loss) ? lost - nextLost + loss : loss - nextLost + lost;
     sum = next;
-  };
-  for (let at = 0; at < values.length; at++) {
-    add(sorted[at] ?? 0);
-    if (shift !== 0) add(-shift);
+    lost = nextLost;
+    lostTwice += lossOfLoss;
+    maxError += Math.abs(lossOfLoss);
   }
-  return sum + lost;
+  if (maxError === 0) return sum + lost;
+  const rest = lost + lostTwice;
+  const error = Number.EPSILON * (2 * Math.abs(rest) + 2 * (end - from) * maxError);
+  const low = sum + (rest - error);
+  return low === sum + (rest + error) ? low : meanOfSum(collectSum(values, shift, from, end), 1);
 };
 
 /** For few numbers, an insertion sort in this array is faster than V8's sort. */

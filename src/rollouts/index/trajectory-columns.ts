@@ -93,7 +93,7 @@ export class TrajectoryColumns {
 
   /** @param at the index in `metricNamesOf(row)` */
   metricAt(row: number, at: number) {
-    return this.#metrics.at(this.#metricsEnd.at(row) - this.metricNamesOf(row).length + at);
+    return this.#metrics.at((row === 0 ? 0 : this.#metricsEnd.at(row - 1)) + at);
   }
 
   listMetricNames() {

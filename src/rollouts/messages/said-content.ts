@@ -1,5 +1,5 @@
 /** Formats what messages say, so that repetitions of a prompt are equal texts. */
-import { isObject, sliceText } from "../../json/json-bytes.ts";
+import { isObject } from "../../json/json-bytes.ts";
 import { nodeSize } from "../../json/reader.ts";
 import { Kind, kindAt, mapMembers, Shape } from "../../json/shape.ts";
 import * as json from "../../json/table.ts";
@@ -52,7 +52,11 @@ export const formatCanonically = (value: json.JsonValue): string => {
   const kind = kindAt(table, node);
   if (kind === Kind.array) return `[${json.elementsOf(value).map(formatCanonically).join(",")}]`;
   if (kind === Kind.object) return `{${formatAllMembers(table, node, formatCanonically).join(",")}}`;
-  const text = sliceText(table.bytes, json.spanOf(value));
+  const { start, end } = json.spanOf(value);
+  const isPlain = kind === Kind.string && json.detailOf(table, node) === end - start - 2;
+  // The bytes of ASCII without escapes need no decoding.
+  if (isPlain) return table.bytes.toString("latin1", start, end);
+  const text = table.bytes.toString("utf8", start, end);
   // Other escapes have one spelling.
   if (kind === Kind.string) return /\\[u/]/.test(text) ? JSON.stringify(json.readString(table, node)) : text;
   return formatScalar(text);

@@ -21,6 +21,41 @@ const add = (to: Float64Array, at: number, value: number) => {
   to[at] = (to[at] ?? 0) + value;
 };
 
+/** Counts for few of many numbers. */
+class Counts {
+  /** The numbers with counts. */
+  readonly numbers: number[] = [];
+  readonly #width: number;
+  /** For each number: 1 if it has counts, and its counts. */
+  #counts = new Float64Array(64);
+
+  /** @param fields the number of counts of a number */
+  constructor(fields: number) {
+    this.#width = fields + 1;
+  }
+
+  add(number: number, field: number, count: number) {
+    const from = this.#width * number;
+    if (from + this.#width > this.#counts.length) {
+      const grown = new Float64Array(2 * (from + this.#width));
+      grown.set(this.#counts);
+      this.#counts = grown;
+    }
+    if (this.#counts[from] === 0) this.numbers.push(number);
+    this.#counts[from] = 1;
+    add(this.#counts, from + 1 + field, count);
+  }
+
+  of(number: number, field = 0) {
+    return this.#counts[this.#width * number + 1 + field] ?? 0;
+  }
+
+  clear() {
+    for (const number of this.numbers) this.#counts.fill(0, this.#width * number, this.#width * (number + 1));
+    this.numbers.length = 0;
+  }
+}
+
 /** Sums what happened in the trajectories of a pool. One object serves the pools of a side, one after the other. */
 class PoolSums {
   readonly #columns: FactColumns;
@@ -33,11 +68,9 @@ class PoolSums {
   readonly #sums = new Float64Array(summedNames.length);
   readonly #known = new Float64Array(summedNames.length);
   /** By the number of the finish reason: its trajectories. */
-  readonly finishes = new Map<number, number>();
-  /** The numbers of the pool's tools. */
-  readonly tools: number[] = [];
-  /** For each tool of the side: its calls, errors and unanswered calls. */
-  uses = new Float64Array(48);
+  readonly finishes = new Counts(1);
+  /** By the number of the tool: its calls, errors and unanswered calls. */
+  readonly uses = new Counts(3);
 
   constructor(columns: FactColumns) {
     this.#columns = columns;
@@ -48,9 +81,8 @@ class PoolSums {
   read({ rows }: Pool, rewards: readonly number[]) {
     for (const sums of [this.shares, this.parts, this.#sums]) sums.fill(0);
     this.#known.fill(0, 0, firstUse).fill(rows.length, firstUse);
-    for (const tool of this.tools) this.uses.fill(0, 3 * tool, 3 * tool + 3);
-    this.tools.length = 0;
     this.finishes.clear();
+    this.uses.clear();
     this.rows = rows.length;
     let count = 0;
     for (let at = 0; at < rewards.length; at++) if (Number.isFinite(rewards[at])) count++;
@@ -75,26 +107,21 @@ class PoolSums {
     const errors = this.#sums[firstUse + 1];
     columns.forEachUse(row, this.#addUse);
     const reason = columns.finishReasonOf(row);
-    this.finishes.set(reason, (this.finishes.get(reason) ?? 0) + 1);
+    this.finishes.add(reason, 0, 1);
     if (reason === this.#length) return truncated;
     return this.#sums[firstUse + 1] === errors ? other : withErrors;
   }
 
   readonly #addUse = (tool: number, calls: number, errors: number, unanswered: number) => {
-    const at = 3 * tool;
-    if (at >= this.uses.length) {
-      const grown = new Float64Array(2 * at);
-      grown.set(this.uses);
-      this.uses = grown;
-    }
-    if (this.uses[at] === 0 && this.uses[at + 1] === 0 && this.uses[at + 2] === 0) this.tools.push(tool);
-    add(this.uses, at, calls);
-    add(this.uses, at + 1, errors);
-    add(this.uses, at + 2, unanswered);
-    add(this.#sums, firstUse, calls);
-    add(this.#sums, firstUse + 1, errors);
-    add(this.#sums, firstUse + 2, unanswered);
+    this.#addCount(tool, 0, calls);
+    this.#addCount(tool, 1, errors);
+    this.#addCount(tool, 2, unanswered);
   };
+
+  #addCount(tool: number, field: number, count: number) {
+    this.uses.add(tool, field, count);
+    add(this.#sums, firstUse + field, count);
+  }
 
   /** Returns the mean of a fact over the trajectories; null if it is unknown. */
   meanOf(fact: number) {
@@ -114,7 +141,8 @@ interface UseSums {
 }
 
 const createUseSums = (): UseSums => ({ calls: 0, errors: 0, pairsWithResults: 0, rate: 0 });
-const createToolSums = () => ({ a: createUseSums(), b: createUseSums(), rates: new PairedValues() });
+/** `pair` is the last pair with the tool. */
+const createToolSums = () => ({ a: createUseSums(), b: createUseSums(), rates: new PairedValues(), pair: -1 });
 type ToolSums = ReturnType<typeof createToolSums>;
 
 const sideNames = ["a", "b"] as const;
@@ -140,37 +168,45 @@ export class PairCauses {
     a.read(pools.a, rewards.a);
     b.read(pools.b, rewards.b);
     for (const [cause, { shares, parts }] of hasMeans ? this.#causes.entries() : []) {
-      shares.add({ a: a.shares[cause] ?? 0, b: b.shares[cause] ?? 0 });
-      parts.add({ a: a.parts[cause] ?? 0, b: b.parts[cause] ?? 0 });
+      shares.add(a.shares[cause] ?? 0, b.shares[cause] ?? 0);
+      parts.add(a.parts[cause] ?? 0, b.parts[cause] ?? 0);
     }
-    for (const { at, values } of this.#facts) values.add({ a: a.meanOf(at), b: b.meanOf(at) });
+    for (const { at, values } of this.#facts) values.add(a.meanOf(at), b.meanOf(at));
     if (a.rows === 0 || b.rows === 0) return;
     this.#pairs++;
-    const used = new Set<ToolSums>();
+    const used: ToolSums[] = [];
     for (const side of sideNames) {
       this.#addTools(side, used);
       const { finishes, rows } = this.#sums[side];
-      for (const [reason, count] of finishes) {
-        const name = this.#columns[side].finishReasons.at(reason) ?? null;
-        const shares = this.#finishes.get(name) ?? { a: 0, b: 0 };
-        this.#finishes.set(name, shares);
-        shares[side] += count / rows;
-      }
+      for (const reason of finishes.numbers) this.#finishOf(side, reason)[side] += finishes.of(reason) / rows;
     }
     for (const { a, b, rates } of used) {
-      rates.add({ a: a.rate, b: b.rate });
+      rates.add(a.rate, b.rate);
       a.rate = b.rate = 0;
     }
   }
 
-  #addTools(side: "a" | "b", used: Set<ToolSums>) {
-    const { tools, uses, rows } = this.#sums[side];
-    for (const tool of tools) {
-      const name = this.#columns[side].toolNames.at(tool) ?? null;
-      const sums = this.#tools.get(name) ?? createToolSums();
-      this.#tools.set(name, sums);
-      used.add(sums);
-      const [calls = 0, errors = 0, unanswered = 0] = [uses[3 * tool], uses[3 * tool + 1], uses[3 * tool + 2]];
+  #finishOf(side: "a" | "b", reason: number) {
+    const name = this.#columns[side].finishReasons.at(reason) ?? null;
+    const known = this.#finishes.get(name) ?? { a: 0, b: 0 };
+    if (known.a === 0 && known.b === 0) this.#finishes.set(name, known);
+    return known;
+  }
+
+  #toolOf(side: "a" | "b", tool: number) {
+    const name = this.#columns[side].toolNames.at(tool) ?? null;
+    const known = this.#tools.get(name) ?? createToolSums();
+    if (known.pair < 0) this.#tools.set(name, known);
+    return known;
+  }
+
+  #addTools(side: "a" | "b", used: ToolSums[]) {
+    const { uses, rows } = this.#sums[side];
+    for (const tool of uses.numbers) {
+      const sums = this.#toolOf(side, tool);
+      if (sums.pair !== this.#pairs) used.push(sums);
+      sums.pair = this.#pairs;
+      const [calls, errors, unanswered] = [uses.of(tool), uses.of(tool, 1), uses.of(tool, 2)];
       const own = sums[side];
       own.calls += calls / rows;
       own.rate = errors / rows;

@@ -23,7 +23,7 @@ export const compareDivisions = ({ a }: Sides, pairs: readonly RewardedPair[]) =
       const value = formatKeyText(column.at(row)) ?? "";
       const own = byValue.get(value) ?? new PairedValues();
       byValue.set(value, own);
-      own.add(rewarded);
+      own.add(rewarded.a, rewarded.b);
     }
     return Array.from(byValue).flatMap(([value, own]) => {
       const compared = own.describe();

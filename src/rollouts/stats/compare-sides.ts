@@ -3,7 +3,7 @@
 import { type Breaks, sortWithBreaks } from "../../system/breaks.ts";
 import { readFailedKey, type TrajectoryPosition } from "../dataset/prompt-text.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
-import type { TextColumn } from "../facts/fact-columns.ts";
+import { type Names, TextColumn } from "../facts/fact-columns.ts";
 import { groupKeyNames } from "../index/ambiguous-groups.ts";
 import { type Facts, getFacts } from "./read-facts.ts";
 
@@ -19,7 +19,9 @@ export interface Side {
   readonly facts: Facts;
   /** The sorted names of the metrics. */
   readonly metrics: ReadonlySet<string>;
-  readonly pools: ReadonlyMap<string, Pool>;
+  /** By the number of their key in `names`. */
+  readonly pools: readonly (Pool | undefined)[];
+  readonly names: Names;
   readonly counts: Readonly<Record<"groups" | "trajectories" | "exceptions", number>>;
   /** The number of trajectories without a key or prompt. */
   readonly unknown: number;
@@ -87,35 +89,39 @@ const compareKeys = async (
 
 export const openSide = async (dataset: Dataset, { name, columnOf }: Pairing, breaks: Breaks): Promise<Side> => {
   const facts = getFacts(dataset);
-  const { columns } = facts;
-  const column = columnOf(facts);
   const { groups } = dataset;
-  /** By the number of the key. */
-  const byNumber: Pool[] = [];
+  const column = columnOf(facts) ?? new TextColumn();
+  const pools: (Pool | undefined)[] = [];
   const failed = new Map<string, Pool>();
   const counts = { groups: 0, trajectories: 0, exceptions: 0 };
   let unknown = 0;
+  /** Returns the pool of the first trajectory with a key. */
+  const addPart = (part: number) => {
+    const rows = facts.columns.rowsOf([part]);
+    let own: Pool | undefined;
+    for (let trajectory = 0; trajectory < rows.length; trajectory++) {
+      const row = rows[trajectory] ?? 0;
+      const key = column.numberAt(row);
+      const pool = pools[key];
+      if (key === 0) unknown++;
+      // A list that starts with its row takes a tenth of the memory of an empty list that grows.
+      else if (!pool) pools[key] = { first: { part, trajectory }, rows: [row], exceptions: 0 };
+      else pool.rows.push(row);
+      own ??= pools[key];
+    }
+    counts.trajectories += rows.length;
+    return own;
+  };
   for (let group = 0; group < groups.count; group++) {
-    if (breaks.isDue()) await breaks.take();
+    if (breaks.isDue(100 * groups.trajectoriesOf(group))) await breaks.take();
     if (!groups.isValid(group)) continue;
     counts.groups++;
     const exceptions = groups.exceptionsOf(group);
     counts.exceptions += exceptions;
     let own: Pool | undefined;
     for (const part of groups.partsOf(group)) {
-      const rows = columns.rowsOf([part]);
-      for (let trajectory = 0; trajectory < rows.length; trajectory++) {
-        const row = rows[trajectory] ?? 0;
-        if (breaks.isDue()) await breaks.take();
-        counts.trajectories++;
-        const key = column?.numberAt(row) ?? 0;
-        const pool = byNumber[key];
-        if (key === 0) unknown++;
-        // A list that starts with its row takes a tenth of the memory of an empty list that grows.
-        else if (!pool) byNumber[key] = { first: { part, trajectory }, rows: [row], exceptions: 0 };
-        else pool.rows.push(row);
-        own ??= byNumber[key];
-      }
+      const pool = addPart(part);
+      own ??= pool;
     }
     // A group without trajectories has no prompt.
     const isFailed = exceptions > 0 && groups.trajectoriesOf(group) === 0;
@@ -126,16 +132,11 @@ export const openSide = async (dataset: Dataset, { name, columnOf }: Pairing, br
     }
     if (own) own.exceptions += exceptions;
   }
-  const pools = new Map<string, Pool>();
-  for (const [key, pool] of byNumber.entries()) {
-    if (breaks.isDue()) await breaks.take();
-    if (pool) pools.set(column?.names.at(key) ?? "", pool);
-  }
   for (const [key, pool] of failed) {
-    const known = pools.get(key);
+    const known = pools[column.names.numberOf(key)];
     if (known) known.exceptions += pool.exceptions;
-    else pools.set(key, pool);
+    else pools[column.names.numberOf(key)] = pool;
   }
-  const metrics = new Set(await sortWithBreaks(columns.listMetricNames(), (a, b) => (a < b ? -1 : 1), breaks));
-  return { facts, metrics, pools, counts, unknown };
+  const names = await sortWithBreaks(facts.columns.listMetricNames(), (a, b) => (a < b ? -1 : 1), breaks);
+  return { facts, metrics: new Set(names), pools, names: column.names, counts, unknown };
 };

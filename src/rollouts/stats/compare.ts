@@ -47,8 +47,8 @@ export const compareDatasets = async (a: Dataset, b: Dataset, { pairBy, signal, 
     if (!pair.isPaired) continue;
     for (const { k, pairs, all } of estimates) {
       if (a.tries < k || b.tries < k) continue;
-      pairs.add({ a: estimatePass(a, k), b: estimatePass(b, k) });
-      all.add({ a: estimateAll(a, k), b: estimateAll(b, k) });
+      pairs.add(estimatePass(a, k), estimatePass(b, k));
+      all.add(estimateAll(a, k), estimateAll(b, k));
     }
     causes.add(pair, { a: a.rewards, b: b.rewards }, means !== undefined);
     if (means) rewarded.push({ ...means, pair });
@@ -99,17 +99,24 @@ const countPools = async ({ a, b }: Sides, { exceptionsAs }: StatsOptions, break
   const canPair = (pool: Pool) => !hasFailed(pool) || exceptionsAs !== undefined;
   const common: Pair[] = [];
   const counts = { only_a: 0, only_b: 0, failed_a: 0, failed_b: 0 };
-  for (const [name, poolA] of a.pools) {
+  /** For each pool of b, 1 if a has its key. */
+  const isCommon = new Uint8Array(b.pools.length);
+  for (const [number, poolA] of a.pools.entries()) {
     if (breaks.isDue()) await breaks.take();
-    const poolB = b.pools.get(name);
+    if (!poolA) continue;
+    const name = a.names.at(number) ?? "";
+    const inB = b.names.find(name);
+    const poolB = b.pools[inB];
     if (hasFailed(poolA)) counts.failed_a++;
     else if (!poolB) counts.only_a++;
-    if (poolB) common.push({ name, a: poolA, b: poolB, isPaired: canPair(poolA) && canPair(poolB) });
+    if (!poolB) continue;
+    isCommon[inB] = 1;
+    common.push({ name, a: poolA, b: poolB, isPaired: canPair(poolA) && canPair(poolB) });
   }
-  for (const [name, poolB] of b.pools) {
+  for (const [number, poolB] of b.pools.entries()) {
     if (breaks.isDue()) await breaks.take();
-    if (hasFailed(poolB)) counts.failed_b++;
-    else if (!a.pools.has(name)) counts.only_b++;
+    if (poolB && hasFailed(poolB)) counts.failed_b++;
+    else if (poolB && isCommon[number] === 0) counts.only_b++;
   }
   return {
     /** The keys of both sides, also those whose rollouts all failed on a side. */
@@ -144,7 +151,7 @@ const compareRewards = async (pairs: readonly PairedMeans[], breaks: Breaks) => 
   let [better, worse] = [0, 0];
   for (const pair of pairs) {
     if (breaks.isDue()) await breaks.take();
-    values.add(pair);
+    values.add(pair.a, pair.b);
     if (pair.difference > rewardTolerance) better++;
     else if (pair.difference < -rewardTolerance) worse++;
   }
@@ -158,17 +165,16 @@ const listOwnMetrics = ({ metrics }: Side, other: Side) => [...metrics].filter((
 
 const compareMetrics = async ({ a, b }: Sides, pairs: readonly Pair[], breaks: Breaks) => {
   const valuesByName = new Map<string, PairedValues>();
+  let matched: MatchedNames = { a: [], b: [], list: [] };
   for (const pair of pairs) {
     const [inA, inB] = [readMetrics(a, pair.a), readMetrics(b, pair.b)];
     if (breaks.isDue()) await breaks.take();
-    const positions = mapPositions(inB.names);
-    for (const [at, name] of inA.names.entries()) {
+    // Most trajectories share a list of names.
+    if (matched.a !== inA.names || matched.b !== inB.names)
+      matched = await matchNames(inA.names, inB.names, valuesByName, breaks);
+    for (const { inList, inOther, values } of matched.list) {
       if (breaks.isDue(1000 * pair.a.rows.length)) await breaks.take();
-      const other = positions.get(name);
-      if (other === undefined) continue;
-      const own = valuesByName.get(name) ?? new PairedValues();
-      valuesByName.set(name, own);
-      own.add({ a: inA.meanOf(at), b: inB.meanOf(other) });
+      values.add(inA.meanOf(inList), inB.meanOf(inOther));
     }
   }
   const compared: ({ readonly name: string } & NonNullable<ReturnType<PairedValues["describe"]>>)[] = [];
@@ -180,13 +186,34 @@ const compareMetrics = async ({ a, b }: Sides, pairs: readonly Pair[], breaks: B
   return compared.length === 0 ? null : compared;
 };
 
-/** The positions of names in lists, which trajectories of a shape share. */
-const knownPositions = new WeakMap<readonly string[], ReadonlyMap<string, number>>();
+interface MatchedNames {
+  readonly a: readonly string[];
+  readonly b: readonly string[];
+  /** The positions of the names in both lists. */
+  readonly list: readonly { readonly inList: number; readonly inOther: number; readonly values: PairedValues }[];
+}
 
-const mapPositions = (names: readonly string[]) => {
-  const positions = knownPositions.get(names) ?? new Map(names.map((name, at) => [name, at]));
-  knownPositions.set(names, positions);
-  return positions;
+const matchNames = async (
+  a: readonly string[],
+  b: readonly string[],
+  valuesByName: Map<string, PairedValues>,
+  breaks: Breaks,
+): Promise<MatchedNames> => {
+  const positions = new Map<string, number>();
+  for (const [at, name] of b.entries()) {
+    if (breaks.isDue()) await breaks.take();
+    positions.set(name, at);
+  }
+  const list: MatchedNames["list"][number][] = [];
+  for (const [inList, name] of a.entries()) {
+    if (breaks.isDue()) await breaks.take();
+    const inOther = positions.get(name);
+    if (inOther === undefined) continue;
+    const values = valuesByName.get(name) ?? new PairedValues();
+    valuesByName.set(name, values);
+    list.push({ inList, inOther, values });
+  }
+  return { a, b, list };
 };
 
 /** Returns the names of the metrics of a pool, and a function that returns the mean of one. */

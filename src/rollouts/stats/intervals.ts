@@ -1,7 +1,7 @@
 /** Computes percentiles, and t intervals of means over groups (metrics.md), in any order of the values. */
 
 import { NumberColumn } from "../index/column.ts";
-import { addFew, addToSum, computeMean, createSum, findBounds, meanOfSum } from "../index/sums.ts";
+import { addExactly, averageExactly, computeMean, findBounds } from "../index/sums.ts";
 
 /** The low and the high end of a 95 % interval. */
 export type Interval = readonly number[];
@@ -84,58 +84,58 @@ export class GroupedValues {
     return this.#values.values().sort();
   }
 
-  /**
-   * Expects a value. The interval is mean ± t · SE with G − 1 degrees of freedom and
-   * SE² = G/(G−1) · Σ_g (Σ_{i∈g} (x_i − mean))² / n²: the standard error clustered by group of Miller (2024), "Adding
-   * Error Bars to Evals", with the factor for few groups. Null for fewer than two groups, and for values whose squares
-   * are not doubles.
-   *
-   * @param known the mean, if it is known
-   */
-  describe(known?: number): { readonly mean: number; readonly ci95: Interval | null } {
-    const values = this.#values.values();
-    const { min, max } = findBounds(values);
-    const mean = min === max ? min : (known ?? computeMean(values));
-    const groups = this.#starts.length;
-    const squares = createSum();
-    for (let group = 0; group < groups; group++) {
-      const end = group + 1 < groups ? this.#starts.at(group + 1) : values.length;
-      const own = values.subarray(this.#starts.at(group), end);
-      const residual = addFew(own, mean);
-      if (!Number.isFinite(residual ** 2)) return { mean, ci95: null };
-      addToSum(squares, residual ** 2);
-    }
-    if (groups < 2) return { mean, ci95: null };
-    // The mean of the squares times G is their sum.
-    const error = (groups / Math.sqrt(groups - 1) / this.count) * Math.sqrt(meanOfSum(squares));
-    const half = tQuantile(groups - 1) * error;
-    return { mean, ci95: [mean - half, mean + half] };
+  /** Expects a value. @param known the mean, if it is known */
+  describe(known?: number) {
+    return describeMean(this.#values.values(), this.#starts.values(), known);
   }
 }
 
-/** A value of each pair; null if a side has none. */
-type MaybePair = Readonly<Record<"a" | "b", number | null>>;
+/**
+ * The interval is mean ± t · SE with G − 1 degrees of freedom and SE² = G/(G−1) · Σ_g (Σ_{i∈g} (x_i − mean))² / n²: the
+ * standard error clustered by group of Miller (2024), "Adding Error Bars to Evals", with the factor for few groups. Null
+ * for fewer than two groups, and for values whose squares are not doubles.
+ *
+ * @param starts for each group, the number of values before it; default: each value is a group
+ */
+const describeMean = (
+  values: ArrayLike<number>,
+  starts?: ArrayLike<number>,
+  known?: number,
+): { readonly mean: number; readonly ci95: Interval | null } => {
+  const { min, max } = findBounds(values);
+  const mean = min === max ? min : (known ?? computeMean(values));
+  const groups = (starts ?? values).length;
+  const squares = new Float64Array(groups);
+  for (let group = 0; group < groups; group++) {
+    const [from = group, end = values.length] = starts ? [starts[group], starts[group + 1]] : [group, group + 1];
+    squares[group] = addExactly(values, mean, from, end) ** 2;
+    if (!Number.isFinite(squares[group])) return { mean, ci95: null };
+  }
+  if (groups < 2) return { mean, ci95: null };
+  // The mean of the squares times G is their sum.
+  const error = (groups / Math.sqrt(groups - 1) / values.length) * Math.sqrt(averageExactly(squares));
+  const half = tQuantile(groups - 1) * error;
+  return { mean, ci95: [mean - half, mean + half] };
+};
 
 /** Values of pairs, whose means and the interval of whose difference are wanted. */
 export class PairedValues {
   readonly #a = new NumberColumn("f64");
   readonly #b = new NumberColumn("f64");
-  readonly #differences = new GroupedValues();
 
   /** Ignores a pair without both values. */
-  add({ a, b }: MaybePair) {
+  add(a: number | null, b: number | null) {
     if (a === null || b === null || !Number.isFinite(b - a)) return;
-    this.#differences.add(this.#a.length, b - a);
     this.#a.push(a);
     this.#b.push(b);
   }
 
   /** The interval is the t interval over the pairs. Undefined without pairs. */
   describe() {
-    const pairs = this.#a.length;
-    if (pairs === 0) return undefined;
-    const { mean: difference, ci95 } = this.#differences.describe();
-    return { pairs, a: computeMean(this.#a.values()), b: computeMean(this.#b.values()), difference, ci95 };
+    const [a, b] = [this.#a.values(), this.#b.values()];
+    if (a.length === 0) return undefined;
+    const { mean: difference, ci95 } = describeMean(b.map((value, at) => value - (a[at] ?? 0)));
+    return { pairs: a.length, a: computeMean(a), b: computeMean(b), difference, ci95 };
   }
 }
 

@@ -5,7 +5,7 @@ import type { ToolUse } from "../facts/fact-columns.ts";
 import { type WalkedName, walkedNames } from "../facts/facts.ts";
 import { NumberColumn } from "../index/column.ts";
 import { isSolved, Tally } from "../index/metrics.ts";
-import { addToSum, createSum, type ExactSum, meanOfSum, standardDeviation } from "../index/sums.ts";
+import { addToSum, createSum, type ExactSum, meanOfSum, mergeSum, standardDeviation } from "../index/sums.ts";
 import { createTrajectoryFacts, noMetrics } from "../index/trajectory-facts.ts";
 import { GroupedValues, percentile } from "./intervals.ts";
 import type { Facts } from "./read-facts.ts";
@@ -42,6 +42,15 @@ export const estimateAll = ({ tries: n, solved: c }: Tries, k: number) => {
 export const withExceptions = (rewards: readonly number[], exceptions: number, as: number | undefined) =>
   as === undefined || exceptions === 0 ? rewards : rewards.concat(Array<number>(exceptions).fill(as));
 
+const toSum = (value: number) => {
+  const sum = createSum();
+  addToSum(sum, value);
+  return sum;
+};
+
+/** A group has fewer trajectories and exceptions. */
+const maxTries = 2 ** 26;
+
 /** The trajectories of the input, or of one value of `--by`. */
 export class StatsSlice {
   readonly #options: StatsOptions;
@@ -52,8 +61,8 @@ export class StatsSlice {
   readonly #read = createTrajectoryFacts();
   readonly #rewards = new GroupedValues();
   readonly #metrics = new Map<string, GroupedValues>();
-  readonly #solved = { always: 0, sometimes: 0, never: 0 };
-  readonly #passes: readonly { k: number; sum: ExactSum; all: ExactSum }[];
+  /** The groups with the same numbers of tries and solved tries. */
+  readonly #outcomes = new Map<number, Tries & { groups: number }>();
   /** By the number of the finish reason. */
   readonly #finishes = new Map<number, { trajectories: number; rewards: ExactSum }>();
   readonly #rows = new NumberColumn("u32");
@@ -68,7 +77,6 @@ export class StatsSlice {
     this.#isTallied = tally !== undefined;
     this.#facts = facts;
     this.#options = options;
-    this.#passes = options.tries.map((k) => ({ k, sum: createSum(), all: createSum() }));
   }
 
   /** The caller then adds the rows. @param rows of one group */
@@ -106,12 +114,9 @@ export class StatsSlice {
       if (isSolved(reward, this.#options.pass) && Number.isFinite(reward)) solved++;
     }
     if (tries === 0) return;
-    this.#solved[solved === 0 ? "never" : solved === tries ? "always" : "sometimes"]++;
-    for (const { k, sum, all } of this.#passes) {
-      if (k > tries) continue;
-      addToSum(sum, estimatePass({ tries, solved }, k));
-      addToSum(all, estimateAll({ tries, solved }, k));
-    }
+    const key = tries * maxTries + solved;
+    const outcome = this.#outcomes.get(key) ?? { tries, solved, groups: 0 };
+    if (outcome.groups++ === 0) this.#outcomes.set(key, outcome);
   }
 
   readonly #addUse = (tool: number, calls: number, errors: number, unanswered: number) => {
@@ -182,13 +187,21 @@ export class StatsSlice {
 
   #computeSolved() {
     if (this.#rewards.count === 0) return null;
-    const pass = this.#passes.map(({ k, sum, all }) => ({
-      k,
-      groups: sum.count,
-      value: sum.count === 0 ? null : meanOfSum(sum),
-      all: all.count === 0 ? null : meanOfSum(all),
-    }));
-    return { at: this.#options.pass, ...this.#solved, pass };
+    const counts = { always: 0, sometimes: 0, never: 0 };
+    for (const { tries, solved, groups } of this.#outcomes.values())
+      counts[solved === 0 ? "never" : solved === tries ? "always" : "sometimes"] += groups;
+    return { at: this.#options.pass, ...counts, pass: this.#options.tries.map((k) => this.#computePass(k)) };
+  }
+
+  #computePass(k: number) {
+    const [sum, all] = [createSum(), createSum()];
+    for (const { tries, solved, groups } of this.#outcomes.values()) {
+      if (k > tries) continue;
+      mergeSum(sum, toSum(estimatePass({ tries, solved }, k)), groups);
+      mergeSum(all, toSum(estimateAll({ tries, solved }, k)), groups);
+    }
+    const isKnown = sum.count > 0;
+    return { k, groups: sum.count, value: isKnown ? meanOfSum(sum) : null, all: isKnown ? meanOfSum(all) : null };
   }
 
   /** The unknown finish reason is always in the list, and is last. */
@@ -207,8 +220,8 @@ export class StatsSlice {
     const { walked } = this.#facts;
     const lengths = new Uint32Array(this.#rows.length);
     let [count, sum] = [0, 0];
-    for (const row of this.#rows.values()) {
-      const length = walked.walkedAt(row, fact);
+    for (let at = 0; at < this.#rows.length; at++) {
+      const length = walked.walkedAt(this.#rows.at(at), fact);
       if (length < 0) continue;
       lengths[count++] = length;
       sum += length;

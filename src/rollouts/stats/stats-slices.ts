@@ -28,23 +28,14 @@ interface SplitOptions extends StatsOptions {
  */
 export const computeStats = async (dataset: Dataset, { by, signal, ...options }: SplitOptions) => {
   const facts = getFacts(dataset);
-  const { groups, scan } = dataset;
+  const { scan } = dataset;
   const breaks = new Breaks(signal);
   const whole = new StatsSlice(facts, options, options.exceptionsAs === undefined ? scan.tally : undefined);
   const values = by === undefined ? undefined : new DividedGroups(by);
   const names = by === "file" ? new Names() : facts.walked.by.names;
-  const addTo = async (slice: StatsSlice, rows: ArrayLike<number>, exceptions: number) => {
-    slice.startGroup(rows, exceptions);
-    for (let at = 0; at < rows.length; at++) {
-      slice.addRow(rows[at] ?? 0);
-      if (breaks.isDue()) await breaks.take();
-    }
+  await addGroups(whole, listGroups(dataset), breaks);
+  for (const { group, rows, exceptions } of values ? listGroups(dataset) : []) {
     if (breaks.isDue()) await breaks.take();
-  };
-  for (let group = 0; group < groups.count; group++) {
-    if (!groups.isValid(group)) continue;
-    const [rows, exceptions] = [groups.rowsOf(group), groups.exceptionsOf(group)];
-    await addTo(whole, rows, exceptions);
     if (by === "file") values?.add(names.numberOf(JSON.stringify(findFile(dataset, group))), rows, exceptions);
     else if (by !== undefined && rows.length === 0)
       values?.add(names.numberOf(await readFailedKey(dataset, group, by)), rows, exceptions);
@@ -52,20 +43,39 @@ export const computeStats = async (dataset: Dataset, { by, signal, ...options }:
   }
   // One value after the other, because a slice takes much memory.
   const byValue: { value: string | undefined; stats: Stats }[] = [];
-  for (const [number, own] of values?.byNumber ?? []) {
+  for (const number of values?.byNumber.keys() ?? []) {
     const slice = new StatsSlice(facts, options);
-    for (const at of own) await addTo(slice, values?.rowsOf(at) ?? [], values?.exceptions.at(at) ?? 0);
+    await addGroups(slice, values?.list(number) ?? [], breaks);
     byValue.push({ value: names.at(number), stats: await slice.compute(breaks) });
   }
   const compare = (a: (typeof byValue)[number], b: typeof a) => compareNaturally(a.value, b.value);
   return { whole: await whole.compute(breaks), byValue: await sortWithBreaks(byValue, compare, breaks) };
 };
 
+type GroupRows = Readonly<{ rows: ArrayLike<number>; exceptions: number }>;
+
+function* listGroups({ groups }: Dataset) {
+  for (let group = 0; group < groups.count; group++)
+    if (groups.isValid(group)) yield { group, rows: groups.rowsOf(group), exceptions: groups.exceptionsOf(group) };
+}
+
+/** @throws the signal's reason */
+const addGroups = async (slice: StatsSlice, groups: Iterable<GroupRows>, breaks: Breaks) => {
+  for (const { rows, exceptions } of groups) {
+    slice.startGroup(rows, exceptions);
+    if (breaks.isDue()) await breaks.take();
+    for (let at = 0; at < rows.length; at++) {
+      slice.addRow(rows[at] ?? 0);
+      if (breaks.isDue()) await breaks.take();
+    }
+  }
+};
+
 /** The groups of each value, and the parts of groups with several values. */
 class DividedGroups {
   /** For each number of a value, the indexes of its groups. */
   readonly byNumber = new Map<number, number[]>();
-  readonly exceptions = new NumberColumn("u32");
+  readonly #exceptions = new NumberColumn("u32");
   readonly #by: string;
   readonly #rows = new NumberColumn("u32");
   readonly #ends = new NumberColumn("u32");
@@ -77,11 +87,11 @@ class DividedGroups {
   /** @throws Failure `too-many-values` */
   add(number: number, rows: readonly number[], exceptions: number) {
     const own = this.byNumber.get(number) ?? [];
-    if (own.push(this.exceptions.length) === 1) this.byNumber.set(number, own);
+    if (own.push(this.#exceptions.length) === 1) this.byNumber.set(number, own);
     if (this.byNumber.size > maxValues) throw tooManyValues(this.#by, maxValues);
     for (const row of rows) this.#rows.push(row);
     this.#ends.push(this.#rows.length);
-    this.exceptions.push(exceptions);
+    this.#exceptions.push(exceptions);
   }
 
   /** The exceptions of a group count where its first trajectory does. @throws Failure `too-many-values` */
@@ -98,8 +108,11 @@ class DividedGroups {
     }
   }
 
-  rowsOf(at: number) {
-    return this.#rows.values(at === 0 ? 0 : this.#ends.at(at - 1), this.#ends.at(at));
+  *list(number: number): Iterable<GroupRows> {
+    for (const at of this.byNumber.get(number) ?? []) {
+      const rows = this.#rows.values(at === 0 ? 0 : this.#ends.at(at - 1), this.#ends.at(at));
+      yield { rows, exceptions: this.#exceptions.at(at) };
+    }
   }
 }
 
