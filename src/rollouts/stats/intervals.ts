@@ -91,9 +91,9 @@ export class GroupedValues {
 }
 
 /**
- * The interval is mean ± t · SE with G − 1 degrees of freedom and SE² = G/(G−1) · Σ_g (Σ_{i∈g} (x_i − mean))² / n²: the
- * standard error clustered by group of Miller (2024), "Adding Error Bars to Evals", with the factor for few groups. Null
- * for fewer than two groups, and for values whose squares are not doubles.
+ * The interval is mean ± t · SE with G − 1 degrees of freedom and SE² = G/(G−1) · Σ_g (Σ_{i∈g} (x_i − mean))² / n²:
+ * the standard error clustered by group of Miller (2024), "Adding Error Bars to Evals", with the factor for few groups.
+ * Null for fewer than two groups, and for values whose squares are not doubles.
  *
  * @param starts for each group, the number of values before it; default: each value is a group
  */
