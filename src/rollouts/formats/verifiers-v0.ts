@@ -85,10 +85,17 @@ const buildError = (error: Value) => {
   return chain ? build.buildException(chain, error.get("error")) : error.isObject ? error : build.buildException(error);
 };
 
-const convertTurns = (run: FormatRun, row: Value) => [
-  ...toTurns(run, row.require("prompt"), { name: "prompt" }),
-  ...toTurns(run, row.require("completion"), { name: "completion", sampled: { record: row } }),
-];
+/** The completions of some environments, such as RLM, begin with the prompt. */
+const convertTurns = (run: FormatRun, row: Value) => {
+  const [prompt, completion] = [row.require("prompt"), row.require("completion")];
+  const [given, own] = [prompt, completion].map((list) => unwrap(list).items());
+  const isSame = (message: Value, at: number) =>
+    ["role", "content"].every((key) => message.get(key)?.raw === own?.[at]?.get(key)?.raw);
+  const repeated = given?.every(isSame) ? given.length : 0;
+  if (repeated > 0) run.note("left out the prompt at the start of a completion, because it repeats the row's prompt");
+  const turns = toTurns(run, completion, { name: "completion", sampled: { record: row } });
+  return [...toTurns(run, prompt, { name: "prompt" }), ...turns.slice(repeated)];
+};
 
 const usedKeys = ["prompt", "completion", "reward", "error", "policy_version"];
 
