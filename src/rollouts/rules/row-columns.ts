@@ -10,7 +10,7 @@ const rewardPath =
 
 /** Matches names such as `my_reward` and `scores.style`, but not `scores.id`. */
 const possiblePath =
-  /(?:reward|score|rating)s?$|(?:reward|score|rating|eval)\w*\.(?!(?:.*[._])?(?:id|idx|index|step)$)/i;
+  /(?:reward|score|rating)s?$|(?:reward|score|rating|eval)\w*\.(?!(?:.*[._])?(?:id|idx|index|step|prediction)$|.*metadata\.)/i;
 
 /** If the choice is unclear, returns all possible names. */
 export const findRewardColumns = (names: readonly string[]) => {
