@@ -53,20 +53,21 @@ const maxCompared = 8;
 
 /** Of entries with the same id, those with the fewest changes are compared. */
 const pairModels = (id: string, [older, newer]: readonly [Models, Models], policy: DiffPolicy) => {
-  const rest = [...newer];
+  // The next entries are at the end, because removing the first of many takes long.
+  const rest = newer.toReversed();
   const compared = older.map((from) => {
     const compare = (to: CatalogModel, at: number) => {
       const changes = compareModels(id, { from, to }, policy);
       const differences = changes.filter(isDifference);
       return { at, changes, worse: differences.filter(({ worse }) => worse).length, count: differences.length };
     };
-    const [first] = rest.slice(0, 1).map(compare);
-    const candidates = first?.count === 0 ? [first] : rest.slice(0, maxCompared).map(compare);
+    const [first] = rest.slice(-1).map(compare);
+    const candidates = first?.count === 0 ? [first] : rest.slice(-maxCompared).reverse().map(compare);
     const [best] = candidates.sort((a, b) => a.worse - b.worse || a.count - b.count);
-    if (best) rest.splice(best.at, 1);
+    if (best) rest.splice(rest.length - 1 - best.at, 1);
     return best?.changes ?? [toPresence(id, from, "gone", newer.length === 0)];
   });
-  return [...compared, ...rest.map((model) => [toPresence(id, model, "added", false)])];
+  return [...compared, ...rest.reverse().map((model) => [toPresence(id, model, "added", false)])];
 };
 
 const toPresence = (id: string, { name }: CatalogModel, change: "added" | "gone", worse: boolean): Change => {

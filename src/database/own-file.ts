@@ -33,7 +33,7 @@ export const toFileFailure = (thrown: unknown, about: failures.TitledFile) => {
   const [, name = ""] = /^(?:UNKNOWN_)?SQLITE_([A-Z]*)/.exec(code) ?? [];
   const make = ["ENOSPC", "EDQUOT"].includes(code) ? failures.diskFull : sqliteFailures.get(name);
   if (make) return make(about, thrown);
-  const isUnusable = ["", "READONLY", "CANTOPEN", "PERM"].includes(name);
+  const isUnusable = ["", "READONLY", "CANTOPEN", "PERM"].includes(name) && code !== "SQLITE_READONLY_DBMOVED";
   return (isUnusable ? failures.folderUnusable : failures.databaseFailed)({ ...about, code }, thrown);
 };
 

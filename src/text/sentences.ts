@@ -87,4 +87,5 @@ const systemCodeTexts: Readonly<Record<string, string>> = {
   SILENT: "no answer",
   SQLITE_CANTOPEN: "it cannot be opened",
   SQLITE_READONLY: "it is read-only",
+  SQLITE_READONLY_DBMOVED: "it was moved or deleted",
 };

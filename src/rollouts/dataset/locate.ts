@@ -199,6 +199,8 @@ export const openSubjects = (dataset: SelectedGroups) => {
 
 const openWholeSubjects = ({ sources, scan, groups }: IndexedGroups) => {
   const sourceOf = new Map<string | undefined, number>(sources.map(({ name }, at) => [name, at]));
+  /** The parts of the last problem's group. */
+  let last: { group: number; parts: readonly number[] } | undefined;
   return (problem: Problem): ProblemSubject | undefined => {
     const { file, line, offset, readAt } = problem;
     // `readPath` is the path in the converted group.
@@ -210,7 +212,10 @@ const openWholeSubjects = ({ sources, scan, groups }: IndexedGroups) => {
     if (part === undefined) return undefined;
     const group = groups.groupOf(part);
     const isGroup = scan.parts.kindOf(part) === "group";
-    const trajectory = isGroup ? indexAfter(path, "trajectories") : groups.partsOf(group).indexOf(part);
+    if (last?.group !== group) last = { group, parts: groups.partsOf(group) };
+    const { parts } = last;
+    const rank = () => countWhile(parts.length, (index) => (parts[index] ?? part) < part);
+    const trajectory = isGroup ? indexAfter(path, "trajectories") : rank();
     const message = trajectory === undefined ? undefined : indexAfter(path, "messages_and_choices");
     return { group, trajectory, message };
   };

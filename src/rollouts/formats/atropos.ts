@@ -79,12 +79,12 @@ const convertTurns = (run: FormatRun, group: Value, at: number): readonly Json[]
       "the tokens that masks does not mask fit no turns of the assistant, so the sampled turns are unknown (omit the group)",
     );
   // A trainer that masks all answers but one keeps the last answer.
-  const sampled = answers.slice(answers.length - spans.length);
+  const spanOf = new Map(answers.slice(answers.length - spans.length).map((index, at) => [index, spans[at]]));
   const logprobs = group.get("inference_logprobs", at);
   const [scores, tokens] = [logprobs?.items() ?? [], group.items("tokens", at)];
   return turns.map((turn, index) => {
     const message = messages[index];
-    const span = spans[sampled.indexOf(index)];
+    const span = spanOf.get(index);
     if (!message || !span) return turn;
     const finish = decideFinish(run, {
       callsTools: hasCalls(message),

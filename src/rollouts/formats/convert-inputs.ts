@@ -41,9 +41,10 @@ export const convertInputs = async (options: FormatOptions, inputs: OpenedInputs
       ({ file }) => !foundNames?.has(file) && !isCompanion(file, known) && !isPart(file),
     );
   const ownSources = byFormat.get(ownFormat) ?? [];
+  const isOwn = new Set(ownSources);
   byFormat.delete(ownFormat);
   // Sources of other formats stay open, because records can refer to a document in another source.
-  const otherSources = sources.filter((source) => !ownSources.includes(source));
+  const otherSources = sources.filter((source) => !isOwn.has(source));
   const formats = [];
   for (const [format, files] of byFormat) {
     const opened = await records.openFiles(files, format, { ...options, problems: inputs.problems });

@@ -58,7 +58,8 @@ export const openRows = async ({ name, bytes }: Source, options: RowOptions): Pr
     },
     async reread(position) {
       if (position === damage?.from) return damage.record;
-      const range = ranges.find(({ start, end }) => start <= position && position < end);
+      const has = ({ start, end }: RowRange) => start <= position && position < end;
+      const range = rows.loaded && has(rows.loaded.range) ? rows.loaded.range : ranges.find(has);
       return !range || (await rows.load(range)) ? undefined : rows.toRecord(position);
     },
     locate: (position) => ({ label: position === damage?.from ? name : rows.labelOf(position), line: 1 }),

@@ -19,6 +19,8 @@ export class Remotes {
   readonly #downloads: Downloads;
   readonly #context: RemoteContext;
   readonly #names = new Map<string, string>();
+  /** The last numbers of names, by plain URL. */
+  readonly #numbers = new Map<string, number>();
   readonly #locations: RemoteLocation[] = [];
   /** The indexes of the locations, by name. */
   readonly #positions = new Map<string, number>();
@@ -37,9 +39,10 @@ export class Remotes {
     const known = this.#names.get(url);
     if (known) return known;
     const plain = plainUrl(url);
-    let name = plain;
+    let [name, number] = [plain, this.#numbers.get(plain) ?? 1];
     // URLs that differ in the query have the same plain URL.
-    for (let number = 2; this.#positions.has(name); number++) name = `${plain}#${number}`;
+    while (this.#positions.has(name)) name = `${plain}#${++number}`;
+    this.#numbers.set(plain, number);
     if (!/^(?:https?|s3|gs|hf):/.test(name)) throw invalidRemoteUrl(name, "malformed");
     const isWeb = /^https?:/.test(name);
     const location = isWeb ? webLocation(name, url, this.#access) : (await this.#loadHub(name)).locate(name, url);

@@ -194,9 +194,11 @@ const decode = (bytes: Buffer) => {
     replaced.push({ start: index, end: copied, from, to: length });
   }
   if (replaced.length === 0) return undefined;
-  /** Returns the bytes that spell the byte at an offset. */
+  let next = 0;
+  /** Returns the bytes that spell the byte at an offset. The offsets ascend. */
   const toOriginal = (offset: number): Span => {
-    const before = replaced.findLast(({ from }) => from <= offset);
+    while ((replaced[next]?.from ?? offset + 1) <= offset) next++;
+    const before = replaced[next - 1];
     if (before && offset < before.to) return before;
     const start = before ? before.end + offset - before.to : offset;
     return { start, end: start + 1 };

@@ -119,7 +119,8 @@ const toStatusFailure = (request: RequestContext, reply: AttemptResult & { statu
 
 const unexpectedRedirect = (request: RequestTarget, location: string | undefined, details: FailureDetails) => {
   const { endpoint, url } = request;
-  const target = location && URL.canParse(location, url) ? withoutQuery(new URL(location, url)) : "an invalid location";
+  const found = location && URL.canParse(location, url) ? new URL(location, url) : undefined;
+  const target = found?.protocol.startsWith("http") ? withoutQuery(found) : "an invalid location";
   const text = `${url} redirects to ${target} (${details.http?.status}), but rollcall does not follow redirects of a service`;
   const hint = redirectHint(request, target) ?? `check ${urlSettings[endpoint.host]}`;
   return new Failure("refused", "unexpected-redirect", text, { hint, ...details });

@@ -83,10 +83,11 @@ describe("an error reply", () => {
     });
   });
 
-  it("reports an invalid location if a 302 has no location or a broken one", async () => {
+  it("reports an invalid location if a 302 has no location, a broken one or a script", async () => {
     expect((await failureAt({ status: 302 })).message).toContain("redirects to an invalid location (302)");
     const broken = await failureAt({ status: 302, headers: { location: "https://[" } });
-    expect(broken.message).toContain("redirects to an invalid location (302)");
+    const script = await failureAt({ status: 302, headers: { location: "javascript:alert(1)" } });
+    for (const { message } of [broken, script]) expect(message).toContain("redirects to an invalid location (302)");
   });
 });
 
