@@ -1,5 +1,6 @@
 /** Reads JSON with the WebAssembly kernel (src/json/kernel/index.ts). */
 import { Failure } from "../failure.ts";
+import type { Breaks } from "../system/breaks.ts";
 import { withTieringBudget } from "../system/v8-limits.ts";
 import { toBuffer } from "./json-bytes.ts";
 import { kernelProgram } from "./kernel-code.ts";
@@ -65,7 +66,8 @@ interface KernelExports {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
   input(): number;
   results(): number;
-  readText(length: number, isSkipping: boolean): number;
+  readText(length: number, isSkipping: boolean, isPausing: boolean): number;
+  continueText(length: number): number;
   readLines(length: number): number;
   beginElements(): void;
   readElements(length: number, isLast: boolean, isTolerant: boolean): number;
@@ -81,7 +83,7 @@ interface KernelExports {
   addKey(length: number): void;
 }
 
-const [jsonResult, outOfMemoryResult, incompleteResult] = [1, 2, 3];
+const [jsonResult, outOfMemoryResult, incompleteResult, pausedResult] = [1, 2, 3, 4];
 const resultFields = { table: 0, length: 1, fault: 2, faultAt: 3, rest: 4, generation: 5 };
 
 /** Node's types do not declare WebAssembly. */
@@ -182,7 +184,15 @@ export class JsonReader {
 
   read(bytes: Uint8Array, { skipsLeaves = false } = {}) {
     this.#load(bytes);
-    return this.#checkResult(this.#exports.readText(bytes.length, skipsLeaves)) === jsonResult;
+    return this.#checkResult(this.#exports.readText(bytes.length, skipsLeaves, false)) === jsonResult;
+  }
+
+  /** Reads a long text without the content of leaves. Other tasks run. */
+  async readLong(bytes: Uint8Array, breaks: Breaks) {
+    this.#load(bytes);
+    let result = this.#exports.readText(this.#length, true, true);
+    for (; result === pausedResult; result = this.#exports.continueText(this.#length)) await breaks.take();
+    return this.#checkResult(result) === jsonResult;
   }
 
   readLines(bytes: Uint8Array) {

@@ -14,6 +14,7 @@ import { getFacts } from "../../src/rollouts/stats/read-facts.ts";
 import { chooseReading } from "../../src/rollouts/stats/reading-list.ts";
 import { computeStats } from "../../src/rollouts/stats/stats-slices.ts";
 import { Breaks, sortWithBreaks } from "../../src/system/breaks.ts";
+import { openCharts } from "../../src/view/charts.ts";
 import { filesOf, read as readInputs } from "../support/inputs.ts";
 import { itHolds } from "../support/property.ts";
 
@@ -62,6 +63,13 @@ describe("a long loop", () => {
     });
     const dataset = await readInputs(filesOf(lines.join("")), { measures: {} });
     await expect(work(dataset, abortSoon())).rejects.toThrow("stop");
+  });
+
+  it("of the charts of a page ends with the reason of a signal", async () => {
+    const facts = { file: "", rules: [], mean: 1, spread: 0, failures: 0, truncated: 0, untrainable: null };
+    const unknown = { step: null, parts: null, finish: null, toolErrors: null };
+    const groups = Array.from({ length: 3000 }, (_, group) => ({ ...facts, ...unknown, group, size: 1, rewards: [1] }));
+    await expect(openCharts(groups, [0, 1], new Breaks(abortSoon()))).rejects.toThrow("stop");
   });
 
   it("of pieces of an output ends with the reason of a signal", async () => {

@@ -6,7 +6,7 @@ import { input, rest, table, tableEnd } from "./table";
 export { countEqual, fingerprint } from "./bytes";
 export { addKey, keyAddress, setKeyUse } from "./keys";
 export { addRunPrefix, findMark, findRun } from "./runs";
-export { beginElements, input, limitTable, readElements, readLines, readText } from "./table";
+export { beginElements, continueText, input, limitTable, readElements, readLines, readText } from "./table";
 export { findTurnMark } from "./turn-marks";
 
 /** The values of `resultFields` in src/json/reader.ts. A call for each value would be slow. */

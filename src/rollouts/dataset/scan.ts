@@ -135,13 +135,19 @@ export class Scan {
   async #scanWhole({ start, end, isLast }: frames.LongText) {
     const reader = new JsonReader(keyUses);
     const buffer = reader.reserve(end - start);
-    if (this.#source.bytes.read(buffer, start) < buffer.length) throw new ShrunkSourceError();
+    for (let at = 0; at < buffer.length; at += frames.blockBytes) {
+      const piece = buffer.subarray(at, at + frames.blockBytes);
+      if (this.#source.bytes.read(piece, start + at) < piece.length) throw new ShrunkSourceError();
+      if (this.#breaks.isDue(4 * piece.length)) await this.#breaks.take();
+    }
     const bom = bomLength(buffer);
     const content = buffer.subarray(bom, trimmedEnd(buffer, buffer.length));
     const span = { start: skipWhite(content, 0), end: content.length };
     if (span.start >= span.end) return;
     const isClean = isUtf8(content);
-    const isJson = isClean && reader.read(content, { skipsLeaves: true });
+    await this.#breaks.take();
+    const isJson = isClean && (await reader.readLong(content, this.#breaks));
+    await this.#breaks.take();
     // After `reader.read`, the text can be in new memory, so `content` may point to old memory.
     const table = isJson
       ? reader.viewTable()
