@@ -102,8 +102,8 @@ const convertRow = (
   const { rewards, rewardFrom = [{ path: [rows.rewardKey] }] } = run.options;
   const isFailed = !rewards && rewardFrom.every(({ path }) => readPath(row, path) === undefined);
   if (isFailed && rewardFrom.every(({ path }) => isEmpty(row, path))) return run.skip(row, "a row without a score");
-  const result = rewards ? undefined : readPath(row, rewardFrom[0]?.path ?? []);
-  if (isException(row, result)) return [{ exception: buildException("no message is recorded", result) }];
+  const result = rewards || !row.has("trial_name") ? undefined : readPath(row, rewardFrom[0]?.path ?? []);
+  if (isException(result)) return [{ exception: buildException("no message is recorded", result) }];
   const error = rows.findError?.(row) ?? (isFailed ? row.get("error") : undefined);
   if (error?.isObject || error?.text)
     return [{ exception: buildException(error.get("message") ?? error, error.get("type")) }];

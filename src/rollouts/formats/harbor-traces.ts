@@ -15,5 +15,5 @@ export const findTask = (row: Value) =>
   findEpisode(row) === undefined ? undefined : `${row.get("run_id")?.raw} ${row.get("task")?.raw}`;
 
 /** Instead of a reward, a failed trial has the name of its exception. */
-export const isException = (row: Value, result: Value | undefined) =>
-  row.has("trial_name") && /^(?:\w+\.)*(?!(?:True|False|None|NaN)$)[A-Z]\w*[a-z]\w*$/.test(result?.text ?? "");
+export const isException = (result: Value | undefined) =>
+  /^(?:\w+\.)*(?!(?:True|False|None|NaN)$)[A-Z]\w*[a-z]\w*$/.test(result?.text ?? "");
