@@ -70,7 +70,7 @@ const listMetrics = (row: Value) => {
   return row.metricMembers().filter(([key]) => isMetric(key));
 };
 
-const convertSample = (run: FormatRun, { value: row }: SourceRecord): readonly Rollout[] => {
+const requirePrompt = (row: Value) => {
   const listed = row.require("arguments");
   const [request, ...more] = listed.isList ? listed.items() : listed.members().map(([, one]) => one);
   const argument = (at: number) => request?.get(request.isList ? at : `arg_${at}`);
@@ -81,7 +81,12 @@ const convertSample = (run: FormatRun, { value: row }: SourceRecord): readonly R
   const prompt = argument(0) ?? request;
   const [only, ...others] = prompt.items();
   // A prompt of a chat API is a list with a string of JSON.
-  const before = toTurns(run, only?.isText && others.length === 0 ? only : prompt, { name: "arguments" });
+  return only?.isText && others.length === 0 ? only : prompt;
+};
+
+const convertSample = (run: FormatRun, { value: row }: SourceRecord): readonly Rollout[] => {
+  const prompt = requirePrompt(row);
+  const before = toTurns(run, prompt, { name: "arguments" });
   const responses = row.get("resps", 0)?.isList ? row.items("resps", 0) : row.items("resps");
   const metrics = listMetrics(row);
   const metadata = row.flatMembers().filter(([key]) => !metrics.some(([name]) => name === key));
@@ -92,7 +97,7 @@ const convertSample = (run: FormatRun, { value: row }: SourceRecord): readonly R
     .filter(([, { length }]) => length === count);
   return responses.map((response, at) => {
     if (!response.isText) throw response.error("a response is not text");
-    checkAnswer(run, (only ?? prompt).text ?? "", response);
+    checkAnswer(run, prompt.text ?? "", response);
     const isAlone = count === 1;
     const findValue = (path: readonly (string | number)[]) => {
       const name = splitPath(path)[0] ?? "";
