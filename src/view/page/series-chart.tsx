@@ -52,7 +52,7 @@ export const SeriesChart = ({ by, values: given, of, whole, isFiltered, stepName
       {values.map(({ value, all, selected }, at) => {
         const { mean } = selected ?? all;
         if (mean === null) return null;
-        const style = selected ? styleOf(mean) : { "--color": "var(--line)" };
+        const style = selected ? styleOf(mean) : { "--color": "var(--rest)" };
         const title = by === "step" && value !== null ? `${stepName} ${value}` : (value ?? nameOf(value));
         const point = [
           isFiltered && drawInterval(xOf(at), "all", all.ci95),
