@@ -1,7 +1,7 @@
 /** Compares two inputs, and reads the trajectories of a prompt in both. */
 
 import { readGroupTrajectories, type SourceTrajectory } from "../rollouts/dataset/group-bytes.ts";
-import { readPromptAndKeyAt } from "../rollouts/dataset/prompt-text.ts";
+import { readPairPromptAndKey } from "../rollouts/dataset/prompt-text.ts";
 import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
 import { formatKeyText } from "../rollouts/index/group-key.ts";
 import { compareDatasets } from "../rollouts/stats/compare.ts";
@@ -48,11 +48,8 @@ export const openRuns = async (
     }),
     async readRow(facts) {
       const { pair } = sorted[facts.group] ?? {};
-      const inA = pair && readPromptAndKeyAt(a, pair.a.first, groupBy);
-      // A group without trajectories has no prompt.
-      const prompt = inA?.prompt || (pair && readPromptAndKeyAt(b, pair.b.first, groupBy).prompt);
-      const key = pairing.name === undefined ? inA?.key : formatKeyText(pair?.name);
-      return { ...facts, prompt: prompt ?? "", key: key ?? null };
+      const { prompt, key } = pair ? readPairPromptAndKey([a, b], pair, groupBy) : { prompt: "", key: null };
+      return { ...facts, prompt, key: pairing.name === undefined ? key : formatKeyText(pair?.name) };
     },
     async readContent(group) {
       const { members, exceptions, trajectories } = await readPair(group);

@@ -3,7 +3,7 @@ import { printDocument, printObjects } from "../../output/list.ts";
 import type { Screen } from "../../output/screen.ts";
 import { composeCheckResult } from "../../rollouts/dataset/check-result.ts";
 import { locateTrajectory } from "../../rollouts/dataset/locate.ts";
-import { readPromptAndKeyAt, type TrajectoryPosition } from "../../rollouts/dataset/prompt-text.ts";
+import { readPairPromptAndKey, type TrajectoryPosition } from "../../rollouts/dataset/prompt-text.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { formatKeyText } from "../../rollouts/index/group-key.ts";
 import { toFileLine, toFilePath } from "../../rollouts/rules/positions.ts";
@@ -172,11 +172,10 @@ const describePairs = async (
 ) => {
   const described: CompareDocument["changed"][number][] = [];
   for (const { pair, ...means } of pairs) {
-    const inA = readPromptAndKeyAt(a, pair.a.first, groupBy);
+    const { prompt, key: ofPrompt } = readPairPromptAndKey([a, b], pair, groupBy);
     described.push({
-      key: key === undefined ? inA.key : formatKeyText(pair.name),
-      // A group without trajectories has no prompt.
-      prompt: inA.prompt || readPromptAndKeyAt(b, pair.b.first, groupBy).prompt,
+      key: key === undefined ? ofPrompt : formatKeyText(pair.name),
+      prompt,
       ...means,
       at_a: await formatPosition(a, pair.a.first),
       at_b: await formatPosition(b, pair.b.first),

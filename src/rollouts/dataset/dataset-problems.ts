@@ -13,7 +13,7 @@ import { findBounds } from "../index/sums.ts";
 import { type Path, toFileLine } from "../rules/positions.ts";
 import type { ProblemLocation } from "../rules/problems.ts";
 import type { RuleName } from "../rules/rules.ts";
-import { listTrajectories, parseReward, ReadWindow } from "./group-bytes.ts";
+import { parseReward, ReadWindow } from "./group-bytes.ts";
 import * as positions from "./locate.ts";
 import { getPart, type IndexedGroups, reportGroup } from "./locate.ts";
 import { type BrokenRules, reportMissingFeatures } from "./missing-features.ts";
@@ -217,8 +217,7 @@ const reportOutliers = async (dataset: IndexedGroups, breaks: Breaks) => {
     if (breaks.isDue()) await breaks.take();
     const [group, bound] = [groups.groupOf(part), bounds[parts.columns.source.at(part)]];
     if (!bound || !groups.isValid(group)) continue;
-    const groupPart = getPart(dataset, part);
-    const trajectories = listTrajectories(await window.readPart(groupPart), groupPart.part);
+    const trajectories = await window.readTrajectories(getPart(dataset, part));
     for (const [at, reward] of trajectories.map(parseReward).entries()) {
       const isOutlier = Number.isFinite(reward) && Math.abs(reward - bound.middle) > bound.distance;
       if (!isOutlier || !groups.isValid(group)) continue;

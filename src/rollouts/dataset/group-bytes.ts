@@ -47,6 +47,11 @@ export class ReadWindow {
     return cutPart(requireUnchanged(this.#readNow(source, part.start, wholeLengthOf(part)), groupPart), part);
   }
 
+  /** @throws Failure `input-changed` */
+  async readTrajectories(groupPart: GroupPart): Promise<readonly JsonValue[]> {
+    return listTrajectories(await this.readPart(groupPart), groupPart.part);
+  }
+
   #readNow(source: Source, start: number, length: number) {
     if (!this.#has(source, start, length)) {
       const end = this.#start + this.#bytes.length;

@@ -175,10 +175,12 @@ export const findPartAt = (
   return last >= 0 && columns.source.at(last) === source ? last : undefined;
 };
 
-type SelectedGroups = IndexedGroups & {
+export interface SelectedGroups extends IndexedGroups {
+  /** The input before the selection. */
   readonly unselected?: IndexedGroups | undefined;
+  /** The group before the selection, and the indexes of its selected trajectories if others were filtered out. */
   readonly originalOf?: (group: number) => { group: number; selected: readonly number[] | undefined };
-};
+}
 
 type ProblemSubject = Readonly<{ group: number } & Record<"trajectory" | "message", number | undefined>>;
 

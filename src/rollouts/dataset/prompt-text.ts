@@ -23,7 +23,7 @@ export const readPromptAndKey = (dataset: IndexedGroups, group: number, groupBy:
 };
 
 /** @param isCut true if only the start of the part is read @throws Failure `input-changed` */
-export const readPromptAndKeyAt = (
+const readPromptAndKeyAt = (
   dataset: IndexedGroups,
   { part, trajectory: at }: TrajectoryPosition,
   groupBy: readonly string[] | undefined,
@@ -33,6 +33,17 @@ export const readPromptAndKeyAt = (
   const root = table.readRoot(bytes) ?? parseTruncated(bytes);
   const trajectory = table.findAt(root, ["trajectories", at]) ?? root;
   return readValues(trajectory, root, groupBy);
+};
+
+/** Reads the prompt and key that two inputs share. @throws Failure `input-changed` */
+export const readPairPromptAndKey = (
+  [a, b]: readonly [IndexedGroups, IndexedGroups],
+  pair: Readonly<Record<"a" | "b", { readonly first: TrajectoryPosition }>>,
+  groupBy: readonly string[] | undefined,
+) => {
+  const { prompt, key } = readPromptAndKeyAt(a, pair.a.first, groupBy);
+  // A group without trajectories has no prompt.
+  return { prompt: prompt || readPromptAndKeyAt(b, pair.b.first, groupBy).prompt, key };
 };
 
 const readValues = (

@@ -4,7 +4,7 @@ import { openStepComparison } from "../check/policy-steps.ts";
 import { findPromptOf, findRarestPrompt, openPromptReader } from "../check/trajectory-prompt.ts";
 import type { NumberColumn } from "../index/column.ts";
 import { toFileLine } from "../rules/positions.ts";
-import { listTrajectories, ReadWindow } from "./group-bytes.ts";
+import { ReadWindow } from "./group-bytes.ts";
 import { getPart, type IndexedGroups, locatePart, reportGroup } from "./locate.ts";
 
 /** The checker has compared the trajectories of a group that is one part. @throws the signal's reason */
@@ -20,7 +20,8 @@ export const reportMixedGroups = async (dataset: IndexedGroups, breaks: Breaks) 
   }
   for await (const { group, parts } of findDifferingParts(dataset, steps, breaks)) {
     const comparison = openStepComparison();
-    for (const part of parts) for (const one of await readTrajectories(dataset, part, window)) comparison.add(one);
+    for (const part of parts)
+      for (const one of await window.readTrajectories(getPart(dataset, part))) comparison.add(one);
     const data = comparison.findMixed();
     if (data) reportGroup(dataset, "mixed-steps", { data, group });
   }
@@ -39,11 +40,6 @@ async function* findDifferingParts({ groups }: IndexedGroups, column: NumberColu
   }
 }
 
-const readTrajectories = async (dataset: IndexedGroups, at: number, window: ReadWindow) => {
-  const groupPart = getPart(dataset, at);
-  return listTrajectories(await window.readPart(groupPart), groupPart.part);
-};
-
 /** Returns the digests of the known prompts, without repetition. */
 export const readPrompts = async (
   dataset: IndexedGroups,
@@ -52,7 +48,7 @@ export const readPrompts = async (
   maxTrajectories = Number.POSITIVE_INFINITY,
 ): Promise<Buffer[]> => {
   const readPrompt = openPromptReader();
-  const trajectories = await readTrajectories(dataset, at, window);
+  const trajectories = await window.readTrajectories(getPart(dataset, at));
   const digests = trajectories
     .slice(0, maxTrajectories)
     .flatMap((one) => readPrompt(one.table, findPromptOf(one)) ?? []);

@@ -25,7 +25,13 @@ import * as datasetProblems from "./dataset-problems.ts";
 import { missingSplit } from "./failures.ts";
 import { readPartValue } from "./group-bytes.ts";
 import { finalizeGroup } from "./group-metrics.ts";
-import { getPart, type IndexedGroups, listDerivedFinishes, mapProblemsToRecords } from "./locate.ts";
+import {
+  getPart,
+  type IndexedGroups,
+  listDerivedFinishes,
+  mapProblemsToRecords,
+  type SelectedGroups,
+} from "./locate.ts";
 import { formatBrokenRules } from "./missing-features.ts";
 import { scanSource } from "./scan.ts";
 
@@ -69,13 +75,12 @@ export type FilteredOut = Readonly<
 >;
 
 /** The caller must close the dataset. */
-export interface Dataset extends IndexedGroups {
+export interface Dataset extends SelectedGroups {
   split: string | undefined;
   /** Every sent request contains these keys. */
   ownKeys: OtherKeys;
   problems: Problems;
   conversion?: Conversion | undefined;
-  skippedFiles?: readonly SkippedFile[] | undefined;
   /** Names of files that are inputs under another name. */
   repeatedFiles?: readonly string[];
   filteredOut?: FilteredOut | undefined;
@@ -85,10 +90,6 @@ export interface Dataset extends IndexedGroups {
   joinedGroups?: number | undefined;
   /** What all rollouts of some files lack. */
   note?: string | undefined;
-  /** The input before the selection. */
-  unselected?: IndexedGroups | undefined;
-  /** The group before the selection, and the indexes of its selected trajectories if others were filtered out. */
-  originalOf?: (group: number) => { group: number; selected: readonly number[] | undefined };
   close(): Promise<void>;
 }
 
@@ -122,7 +123,7 @@ export const readDataset = async (options: ReadOptions): Promise<Dataset> => {
     if (conversion) read.problems.merge(conversion.recordProblems);
     await mapProblemsToRecords(sources, read.problems);
     reportSkippedFiles(read.problems, skipped);
-    return { ...read, conversion, skippedFiles: skipped, repeatedFiles: repeated, close };
+    return { ...read, conversion, repeatedFiles: repeated, close };
   } catch (thrown) {
     await close();
     throw thrown;
@@ -249,7 +250,7 @@ export const checkGroups = async (read: IndexedGroups, breaks: Breaks, canRegrou
   problems.promoteWarnings();
   if (problems.strictness.strict) groups.rejectWarned();
   // Only the search for duplicates needs fingerprints.
-  parts.fingerprints.reset();
+  parts.columns.fingerprint.reset();
   const unfinished = groups.areValidParts ? 0 : groups.count;
   for (let group = 0; group < unfinished; group++) {
     if (breaks.isDue()) await breaks.take();

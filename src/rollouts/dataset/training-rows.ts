@@ -177,8 +177,7 @@ export const listAnswered = async (dataset: IndexedGroups, group: number) => {
   const window = new ReadWindow();
   const answered: boolean[] = [];
   for (const at of dataset.groups.partsOf(group)) {
-    const groupPart = getPart(dataset, at);
-    for (const trajectory of listTrajectories(await window.readPart(groupPart), groupPart.part))
+    for (const trajectory of await window.readTrajectories(getPart(dataset, at)))
       answered.push(!findFault(readRollout({ trajectory, position: 0 }), false));
   }
   return answered;

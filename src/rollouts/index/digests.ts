@@ -86,11 +86,7 @@ export class DigestTable {
 
   find(digest: Uint8Array) {
     const words = toWords(digest);
-    return this.findByWords((word) => words[word] ?? 0);
-  }
-
-  findByWords(wordAt: (word: number) => number) {
-    const found = this.#slots[this.#slotOf(wordAt)] ?? 0;
+    const found = this.#slots[this.#slotOf((word) => words[word] ?? 0)] ?? 0;
     return found === 0 ? undefined : found - 1;
   }
 

@@ -87,7 +87,6 @@ export class Parts {
   readonly keys: string[] = [];
   readonly options: PartsOptions;
   readonly digests = new Digests(this.columns.digest);
-  readonly fingerprints = this.columns.fingerprint;
   readonly facts: TrajectoryColumns;
   /** The parts from which a selection removed trajectories. */
   readonly subsets = new Map<number, Subset>();

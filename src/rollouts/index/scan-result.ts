@@ -26,21 +26,17 @@ export class ScanResult {
   readonly requests: Requests;
   readonly shapes: Set<InputShape>;
   /** Finite rewards of the valid trajectories. */
-  readonly rewards: Sketch;
+  readonly rewards = createSketch();
   /** The rewards of each source. */
   readonly rewardsOfSources: Sketch[] = [];
   #rewardsOfPart = new Float64Array(64);
 
-  constructor(
-    from: Pick<ScanResult, "parts" | "tally" | "problems" | "requests" | "shapes">,
-    rewards = createSketch(),
-  ) {
+  constructor(from: Pick<ScanResult, "parts" | "tally" | "problems" | "requests" | "shapes">) {
     this.parts = from.parts;
     this.tally = from.tally;
     this.problems = from.problems;
     this.requests = from.requests;
     this.shapes = from.shapes;
-    this.rewards = rewards;
   }
 
   /** The caller adds the digest and the key. @param facts begins with the facts of each trajectory of a valid part */
