@@ -93,7 +93,9 @@ function beginsMark(at: usize): bool {
     word === reserved ||
     word === ends ||
     word === user ||
-    word === human
+    word === human ||
+    word === info ||
+    word === interpreters
   );
 }
 
@@ -129,5 +131,7 @@ const cats: u32 = 0x676e6f6c;
 const reserved: u32 = 0x65736572;
 const ends: u32 = 0x5f646e65;
 const human: u32 = 0x616d7568;
+const info: u32 = 0x6f666e69;
+const interpreters: u32 = 0x65746e69;
 const user: u32 = 0xe6a894e7;
 const sentenceEnd: u32 = 0x3e732f;

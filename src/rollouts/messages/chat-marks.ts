@@ -53,12 +53,12 @@ export const removeTurnStart = (text: string) => {
   return isStart ? text.slice(first.end).replace(/^\n+/, "") : text;
 };
 
-/** What remains of turns without special tokens: roles in lines of their own, and results of tools. */
+/** What remains of turns without special tokens: roles in lines of their own, and results of tools (also Search-R1). */
 const bareRole =
   /(?:^|\n)(?:user|human|tool|ipython|observation|environment|system)\n(?!\n)|(?<=\S)(?:user|human|tool|ipython)\n\n/gi;
 const bareAnswer = /\n(?:assistant|model)\n(?!\n)|\S(?:assistant|model)\n\n/gi;
 const bareResults =
-  /\n(?:user|tool)\n<tool_response>|<\/tool_call>\s*<tool_response>|\bfunctions\.\w+ to=assistant|## Return of functions\.\w+:\d+\n|(?<=\}\])\{"content": ?/;
+  /\n(?:user|tool)\n<tool_response>|<\/tool_call>\s*<tool_response>|<\/(?:search|code|python)>\s*<(?:information|interpreter)>|\bfunctions\.\w+ to=assistant|## Return of functions\.\w+:\d+\n|(?<=\}\])\{"content": ?/;
 const onlyRoles = /^(?:\s|system|user|human|assistant|model|tool|ipython|observation|environment)*$/i;
 
 /** Templates without tokens, such as Vicuna, Alpaca and Falcon. Only capital letters are unlike other text. */
@@ -162,7 +162,14 @@ export const isCutInTurn = (prompt: string, answer: string) => {
 };
 
 /** Most texts contain none of these, and a search for a fixed text is fast. */
-const bareResultParts = ["<tool_response>", " to=assistant", "## Return of functions.", "}]{"];
+const bareResultParts = [
+  "<tool_response>",
+  "<information>",
+  "<interpreter>",
+  " to=assistant",
+  "## Return of functions.",
+  "}]{",
+];
 const bareAnswerParts = ["ssistant\n", "odel\n"];
 const textAnswerParts = ["ssistant:", "SSISTANT:", "### Response:", "Falcon:", "\nBot:", "\nAI:", "\nGPT:", "<bot>:"];
 
