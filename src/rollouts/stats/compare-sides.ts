@@ -137,6 +137,10 @@ export const openSide = async (dataset: Dataset, { name, columnOf }: Pairing, br
     if (known) known.exceptions += pool.exceptions;
     else pools[column.names.numberOf(key)] = pool;
   }
-  const names = await sortWithBreaks(facts.columns.listMetricNames(), (a, b) => (a < b ? -1 : 1), breaks);
-  return { facts, metrics: new Set(names), pools, names: column.names, counts, unknown };
+  const metrics = new Set<string>();
+  for (const metric of await sortWithBreaks(facts.columns.listMetricNames(), (a, b) => (a < b ? -1 : 1), breaks)) {
+    if (breaks.isDue()) await breaks.take();
+    metrics.add(metric);
+  }
+  return { facts, metrics, pools, names: column.names, counts, unknown };
 };

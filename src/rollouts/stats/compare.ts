@@ -84,7 +84,10 @@ export const compareDatasets = async (a: Dataset, b: Dataset, { pairBy, signal, 
     metrics,
     pairing: { name: pairing.name, candidate },
     /** The names of the metrics of one dataset only. */
-    ownMetrics: { a: listOwnMetrics(sides.a, sides.b), b: listOwnMetrics(sides.b, sides.a) },
+    ownMetrics: {
+      a: await listOwnMetrics(sides.a, sides.b, breaks),
+      b: await listOwnMetrics(sides.b, sides.a, breaks),
+    },
     /** All pairs with rewards, by the size of their difference. */
     changed: sorted,
   };
@@ -161,7 +164,14 @@ const compareRewards = async (pairs: readonly PairedMeans[], breaks: Breaks) => 
   return { ...compared, detectable, better, worse, equal: compared.pairs - better - worse };
 };
 
-const listOwnMetrics = ({ metrics }: Side, other: Side) => [...metrics].filter((name) => !other.metrics.has(name));
+const listOwnMetrics = async ({ metrics }: Side, other: Side, breaks: Breaks) => {
+  const own: string[] = [];
+  for (const name of metrics) {
+    if (breaks.isDue()) await breaks.take();
+    if (!other.metrics.has(name)) own.push(name);
+  }
+  return own;
+};
 
 const compareMetrics = async ({ a, b }: Sides, pairs: readonly Pair[], breaks: Breaks) => {
   const valuesByName = new Map<string, PairedValues>();
