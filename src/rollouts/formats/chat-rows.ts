@@ -66,6 +66,7 @@ export const chatRows = (rows: ChatRows): Format => ({
   open: (run) => {
     const findId = rows.openIds?.();
     const { preview, find } = openRowKeys(rows.findGroup);
+    const digestPrompt = openPromptDigests();
     let last: { file: string; steps: ReadonlyMap<string, string> } = { file: "", steps: new Map() };
     return {
       preview,
@@ -76,17 +77,20 @@ export const chatRows = (rows: ChatRows): Format => ({
         // The step can be in the missing part of a truncated row.
         const steps = isTruncated && last.file === file ? new Map([...last.steps, ...recorded]) : recorded;
         last = { file, steps };
-        return convertRow(run, rows, { record, recordedKey: find(record), steps: formatSteps(steps) });
+        return convertRow(run, rows, { record, recordedKey: find(record), steps: formatSteps(steps), digestPrompt });
       },
     };
   },
 });
 
-const convertRow = (
-  run: FormatRun,
-  rows: ChatRows,
-  { record, recordedKey, steps }: Readonly<{ record: SourceRecord; recordedKey: string | undefined; steps: string }>,
-) => {
+interface ReadRow {
+  readonly record: SourceRecord;
+  readonly recordedKey: string | undefined;
+  readonly steps: string;
+  readonly digestPrompt: (prompt: readonly Json[]) => string;
+}
+
+const convertRow = (run: FormatRun, rows: ChatRows, { record, recordedKey, steps, digestPrompt }: ReadRow) => {
   const { value: row } = record;
   if (isSubagent(row)) return run.skip(row, "a row of a subagent");
   // The policy changes at each step, so only a group that the file states can have several steps.
@@ -98,7 +102,7 @@ const convertRow = (
   if (rollouts) return rollouts;
   const system = rows.isDataset ? findSystem(row, prompt[0]) : [];
   const media = listMedia(row).map(([, value]) => value);
-  record.group ??= `${steps} prompt ${computeDigest([...system, ...prompt, ...media])}`;
+  record.group ??= `${steps} prompt ${digestPrompt([...system, ...prompt, ...media])}`;
   const { rewards, rewardFrom = [{ path: [rows.rewardKey] }] } = run.options;
   const isFailed = !rewards && rewardFrom.every(({ path }) => readPath(row, path) === undefined);
   if (isFailed && rewardFrom.every(({ path }) => isEmpty(row, path))) return run.skip(row, "a row without a score");
@@ -128,9 +132,16 @@ const isEmpty = (row: Value, path: Path) => {
 
 const listMedia = (row: Value) => row.members().filter(([key, value]) => mediaColumns.includes(key) && !value.isNull);
 
-/** White space, escapes and ids, in which repetitions of a prompt differ, do not count. */
-const computeDigest = (values: readonly Json[]) =>
-  hash("sha256", values.map((value) => formatSaid(rawOf(value))).join(","));
+/** White space, escapes and ids, in which repetitions differ, do not count. Most rows repeat the prompt of the last. */
+const openPromptDigests = () => {
+  let last = { raw: "", digest: "" };
+  return (values: readonly Json[]) => {
+    const texts = values.map(rawOf);
+    const raw = texts.join(",");
+    if (raw !== last.raw) last = { raw, digest: hash("sha256", texts.map(formatSaid).join(",")) };
+    return last.digest;
+  };
+};
 
 const readMembers = (row: Value, rows: ChatRows, completionMembers: Members = []) => {
   const { usedKeys, isDataset, listMembers } = rows;

@@ -198,9 +198,9 @@ const digestTurns = ({ prompt = [], sampled }: RowTurns, seed = ""): TurnDigests
   return { prefixes, ends, earlier, hasAnswers: earlierAnswers > 0, own: ownAnswers, size: turns.length };
 };
 
-const digestBytes = 6;
+const digestDigits = 12;
 
-const computeDigest = (text: string) => hash("sha256", text, "buffer").readUIntBE(0, digestBytes);
+const computeDigest = (text: string) => Number.parseInt(hash("sha256", text).slice(0, digestDigits), 16);
 
 const unseeded = computeDigest("");
 

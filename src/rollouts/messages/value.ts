@@ -14,6 +14,8 @@ interface JsonText {
   longTexts: Map<number, Buffer> | undefined;
   /** Maps nodes to parsed strings of JSON and expanded arrays of numbers. */
   nested: Map<number, Value | undefined> | undefined;
+  /** The members of the root, once they were listed. */
+  members: Members | undefined;
 }
 
 /** Keeps the ids of values below 2^53, where integers are exact. */
@@ -22,7 +24,7 @@ let textCount = 0;
 
 const createText = (table: json.JsonTable, document?: string, holder?: Value): JsonText => {
   textCount = (textCount + 1) % maxTexts;
-  return { id: textCount, table, document, holder, longTexts: undefined, nested: undefined };
+  return { id: textCount, table, document, holder, longTexts: undefined, nested: undefined, members: undefined };
 };
 
 const nullByte = 0x6e;
@@ -243,6 +245,7 @@ export class Value {
   /** Includes null members. */
   members(...path: json.Path): Members {
     if (path.length > 0) return this.get(...path)?.members() ?? [];
+    if (this.#node === 0 && this.#in.members) return this.#in.members;
     if (!this.isObject) return [];
     const { table } = this.#in;
     const members: (readonly [string, Value])[] = [];
@@ -252,7 +255,9 @@ export class Value {
     // Comparing a few keys is faster than hashing.
     const isFirst = (name: string, at: number) => members.findIndex(([key]) => key === name) === at;
     const isUnique = members.length < 16 && members.every(([key], at) => isFirst(key, at));
-    return isUnique ? members : [...new Map(members)];
+    const unique = isUnique ? members : [...new Map(members)];
+    if (this.#node === 0) this.#in.members = unique;
+    return unique;
   }
 
   get embeddedJson(): Value | undefined {
@@ -286,6 +291,7 @@ export class Value {
   }
 
   #member(key: string): Value | undefined {
+    if (this.#node === 0 && this.#in.members) return this.#in.members.find(([name]) => name === key)?.[1];
     const node = this.isObject ? json.findMemberNode(this.#in.table, this.#node, key) : undefined;
     return node === undefined ? undefined : new Value(this.#in, node);
   }
