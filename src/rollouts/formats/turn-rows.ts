@@ -218,8 +218,9 @@ interface Turn {
   readonly text: string;
 }
 
-const isAnswer = (turn: Turn | undefined) =>
-  /^(?:assistant|gpt|model|function_call|tool_call|agent)$/.test(turn?.role ?? "");
+const answerRoles: ReadonlySet<string> = new Set("assistant gpt model function_call tool_call agent".split(" "));
+
+const isAnswer = (turn: Turn | undefined) => answerRoles.has(turn?.role ?? "");
 
 const extendDigest = (digest: number, turn: Turn) =>
   computeDigest(`${digest} ${isAnswer(turn)} ${removeTurnEnd(turn.text).trim()}`);
