@@ -64,11 +64,11 @@ interface KeptGroups {
 /** Copies the index of the kept groups. Checks only parts with warnings again. */
 const viewGroups = async (dataset: Dataset, { kept, subsets }: KeptGroups, options: SourceOptions) => {
   const whole = dataset.groups;
-  const { view, results, addPart } = openView(dataset, kept, options);
   const breaks = new Breaks(options.host.signal);
+  const { view, results, addPart } = await openView(dataset, kept, { ...options, breaks });
   const window = new ReadWindow();
   for (const group of kept) {
-    if (breaks.isDue()) await breaks.take();
+    if (breaks.isDue(1000 * whole.trajectoriesOf(group))) await breaks.take();
     const [selected, isValid, isBare] = [subsets.get(group), whole.isValid(group), whole.isBare(group)];
     const parts = whole.partsOf(group);
     let last: number | undefined;
@@ -90,11 +90,18 @@ const viewGroups = async (dataset: Dataset, { kept, subsets }: KeptGroups, optio
 };
 
 /** Opens a view without groups of the sources that have kept groups. `addPart` copies a part. */
-const openView = (dataset: Dataset, kept: readonly number[], options: SourceOptions) => {
+const openView = async (
+  dataset: Dataset,
+  kept: readonly number[],
+  { breaks, ...options }: SourceOptions & { breaks: Breaks },
+) => {
   const { groups, scan: whole } = dataset;
   const { columns, facts, digests } = whole.parts;
   const used = new Set<number>();
-  for (const group of kept) for (const part of groups.partsOf(group)) used.add(columns.source.at(part));
+  for (const group of kept) {
+    if (breaks.isDue()) await breaks.take();
+    for (const part of groups.partsOf(group)) used.add(columns.source.at(part));
+  }
   const indexes = new Map([...used].sort((a, b) => a - b).map((index, at) => [index, at]));
   const sources = dataset.sources.filter((_, index) => used.has(index)).map(withoutCopies);
   const scan = new ScanResult({ ...openScan(sources, options), requests: whole.requests, shapes: whole.shapes });
