@@ -43,91 +43,116 @@ const lateIdFault =
 const outputsFault =
   "the rollout has several outputs, of which none continues the others (write all its turns to one row of openai-chat)";
 
-interface Row extends Omit<RecordFault, "fault"> {
+interface TurnRow extends Omit<RecordFault, "fault"> {
   readonly digests: readonly number[];
   readonly rolloutId: string | undefined;
   readonly hasOutputs: boolean;
 }
 
-/** A row is a turn of another row if the other row begins with all of its messages and has more. */
-export const joinTurns = (converter: Converter, format: Format, note: (text: string) => void): Converter => {
-  const { listTurns, findOutputs } = format;
-  if (!listTurns) return converter;
-  const [ends, prefixes] = [new Set<number>(), new Set<number>()];
-  const sampled = new Map<number, boolean>();
-  const filesWithoutIds = new Set<string>();
+/** The digests of all rows. A row is a turn of another one that begins with all of its messages and has more. */
+class TurnRows {
+  readonly #ends = new Set<number>();
+  readonly #prefixes = new Set<number>();
+  readonly #rows: TurnRow[] = [];
   /** Ids of rollouts whose last row counts, whether it continues the others or not. */
-  const trials = new Set<string>();
-  const rows: Row[] = [];
-  let isComplete = false;
-  const isContinued = (digest: number) => ends.has(digest) && prefixes.has(digest);
-  const digestRow = (record: SourceRecord) => {
-    const outputs = findOutputs?.(record);
-    const rolloutId = outputs ?? findRolloutId(record.value);
-    const turns = listTurns(record.value);
-    return { outputs, rolloutId, turns: turns && digestTurns(turns, rolloutId) };
-  };
-  const addRow = (record: SourceRecord, { outputs, rolloutId, turns }: ReturnType<typeof digestRow>) => {
+  readonly #trials = new Set<string>();
+  /** True if the ids of rollouts were asked for, which depend on all rows. */
+  #isComplete = false;
+  readonly #isContinued = (digest: number) => this.#ends.has(digest) && this.#prefixes.has(digest);
+
+  add(record: SourceRecord, { rolloutId, hasOutputs, turns, episode }: DigestedRow) {
     if (!turns) return;
-    const episode = format.findEpisode?.(record.value);
     const digests = [...turns.prefixes, ...turns.ends];
     const { file, position, group = "", identity } = record;
-    if (!isComplete) {
-      for (const end of turns.ends) ends.add(end);
-      for (const prefix of turns.prefixes) prefixes.add(prefix);
-      rows.push({ file, position, group, digests, rolloutId, hasOutputs: outputs !== undefined });
+    if (!this.#isComplete) {
+      for (const end of turns.ends) this.#ends.add(end);
+      for (const prefix of turns.prefixes) this.#prefixes.add(prefix);
+      this.#rows.push({ file, position, group, digests, rolloutId, hasOutputs });
     }
     if (rolloutId === undefined) return;
-    if (episode !== undefined) trials.add(rolloutId);
+    if (episode !== undefined) this.#trials.add(rolloutId);
     const findId = () => {
-      isComplete = true;
-      const first = digests.find(isContinued);
+      this.#isComplete = true;
+      const first = digests.find(this.#isContinued);
       if (first !== undefined) return `${turnsMark}${rolloutId} ${first}`;
       return (typeof identity?.id === "function" ? identity.id() : identity?.id) ?? `row ${position} ${file}`;
     };
     const id = episode === undefined ? findId : `${turnsMark}${rolloutId}`;
     record.identity = { id, changedAt: episode ?? turns.size };
+  }
+
+  /** Yields undefined for a row without a fault, so that the caller can take breaks. */
+  *findFaults(note: (text: string) => void): Iterable<RecordFault | undefined> {
+    this.#isComplete = true;
+    const outputs = new Map<string, Set<number | undefined>>();
+    for (const { rolloutId, digests } of this.#rows) {
+      yield undefined;
+      if (rolloutId === undefined) continue;
+      const output = digests.find(this.#isContinued) ?? digests.at(-1);
+      outputs.set(rolloutId, (outputs.get(rolloutId) ?? new Set()).add(output));
+    }
+    for (const id of this.#trials) if (outputs.get(id)?.size !== 1) note(historyNote);
+    for (const { digests, rolloutId, hasOutputs, ...row } of this.#rows) {
+      const isTurn = digests.some(this.#isContinued);
+      const isTrial = rolloutId !== undefined && this.#trials.has(rolloutId);
+      const hasSeveral = rolloutId !== undefined && !isTrial && (outputs.get(rolloutId)?.size ?? 0) > 1;
+      if (hasSeveral && !hasOutputs && !isTurn) note(separateNote);
+      if (rolloutId === undefined && isTurn) yield { ...row, fault: turnFault };
+      else yield hasSeveral && hasOutputs ? { ...row, fault: outputsFault } : undefined;
+    }
+  }
+}
+
+type DigestedRow = Readonly<{
+  rolloutId: string | undefined;
+  hasOutputs: boolean;
+  turns: TurnDigests | undefined;
+  episode: number | undefined;
+}>;
+
+const digestRow = (record: SourceRecord, format: Format): DigestedRow => {
+  const outputs = format.findOutputs?.(record);
+  const rolloutId = outputs ?? findRolloutId(record.value);
+  const turns = format.listTurns?.(record.value);
+  return {
+    rolloutId,
+    hasOutputs: outputs !== undefined,
+    turns: turns && digestTurns(turns, rolloutId),
+    episode: format.findEpisode?.(record.value),
   };
+};
+
+/** Joins rows that are turns of one rollout by its id. Without ids, such rows are faults. */
+export const joinTurns = (converter: Converter, format: Format, note: (text: string) => void): Converter => {
+  if (!format.listTurns) return converter;
+  const rows = new TurnRows();
+  const sampled = new Map<number, boolean>();
+  const filesWithoutIds = new Set<string>();
   return {
     ...converter,
     ...(format.hasPrompts && {
       preview: (record) => {
         const isDone = converter.preview?.(record) === false;
-        const { rolloutId, turns } = digestRow(record);
+        const { rolloutId, turns } = digestRow(record, format);
         for (const [digest, isExact] of rolloutId === undefined ? [] : (turns?.own ?? [])) sampled.set(digest, isExact);
         if (rolloutId === undefined && record.position === 0) filesWithoutIds.add(record.file);
         return !isDone || !filesWithoutIds.has(record.file);
       },
     }),
     convert: (record) => {
-      const row = digestRow(record);
+      const row = digestRow(record, format);
       if (row.rolloutId !== undefined && filesWithoutIds.has(record.file) && row.turns?.hasAnswers)
         throw record.value.error(lateIdFault);
       if (sampled.size > 0) record.sampled = row.turns?.earlier.map((digest) => sampled.get(digest));
       try {
         return converter.convert(record);
       } finally {
-        addRow(record, row);
+        rows.add(record, row);
       }
     },
     *findFaults() {
-      isComplete = true;
-      const outputs = new Map<string, Set<number | undefined>>();
-      const keyOf = ({ digests }: Row) => digests.find(isContinued) ?? digests.at(-1);
-      for (const row of rows) {
-        if (row.rolloutId !== undefined)
-          outputs.set(row.rolloutId, (outputs.get(row.rolloutId) ?? new Set()).add(keyOf(row)));
-        yield undefined;
-      }
       yield* converter.findFaults?.() ?? [];
-      for (const id of trials) if (outputs.get(id)?.size !== 1) note(historyNote);
-      for (const { digests, rolloutId, hasOutputs, ...row } of rows) {
-        const isTurn = digests.some(isContinued);
-        const hasSeveral = rolloutId !== undefined && !trials.has(rolloutId) && (outputs.get(rolloutId)?.size ?? 0) > 1;
-        if (hasSeveral && !hasOutputs && !isTurn) note(separateNote);
-        if (rolloutId === undefined && isTurn) yield { ...row, fault: turnFault };
-        else yield hasSeveral && hasOutputs ? { ...row, fault: outputsFault } : undefined;
-      }
+      yield* rows.findFaults(note);
     },
   };
 };
