@@ -8,7 +8,7 @@ import { elementsOf, type JsonValue, memberAt, parseValue, readRoot } from "../.
 import { interrupted } from "../../../system/failures.ts";
 import { repeatInterrupt } from "../../../system/host.ts";
 import { counts } from "../../facts/facts.ts";
-import { fieldDefaults, filterTrajectories, parseFilter, readFinish, stepNames } from "../../index/expression.ts";
+import { fieldDefaults, filterTrajectories, listSteps, parseFilter, readFinish } from "../../index/expression.ts";
 import { slowFilter } from "../../index/failures.ts";
 import { stepHolders } from "../../index/step-columns.ts";
 import { toFileLine } from "../../rules/positions.ts";
@@ -65,7 +65,7 @@ const findNeeds = (where: string) => {
   const isNamed = (name: string) => new RegExp(`\\b${name}\\b`).test(where);
   const members = ["reward", ...Object.keys(fieldDefaults).filter(isNamed)];
   const finish = isNamed("truncated") || isNamed("finish_reason");
-  const steps = stepNames.filter(isNamed);
+  const steps = listSteps(where);
   if (steps.length > 0) members.push(...steps, "metadata", ...stepHolders);
   if (isNamed("messages") || finish) members.push("messages_and_choices");
   const [exceptions, whole] = [isNamed("exceptions"), isNamed("trajectory")];
