@@ -223,19 +223,8 @@ function readValue(from: usize): usize {
   let end = tableEnd;
   while (true) {
     if (end + 2 * nodeBytes > memoryEnd) {
-      if (end >= passEnd) {
-        pausedAt = at;
-        pausedLeaf = leaf;
-        pausedOpen = open;
-        pausedOpening = opening;
-        pausedShape = shape;
-        tableEnd = end;
-        return 0;
-      }
-      if (!ensureMemory(end + 2 * nodeBytes)) {
-        isOutOfMemory = true;
-        return 0;
-      }
+      if (end >= passEnd) return pause(at, leaf, open, opening, shape, end);
+      if (!ensureMemory(end + 2 * nodeBytes)) return 0;
     }
     let key: u32 = 0;
     if (opening === openBrace) {
@@ -296,6 +285,17 @@ function readValue(from: usize): usize {
       else if (byte === closeBracket) shape = value;
     }
   }
+}
+
+/** Returns 0. */
+function pause(at: usize, leaf: usize, open: usize, opening: u32, shape: u32, end: usize): usize {
+  pausedAt = at;
+  pausedLeaf = leaf;
+  pausedOpen = open;
+  pausedOpening = opening;
+  pausedShape = shape;
+  tableEnd = end;
+  return 0;
 }
 
 /** Writes the node of a key. Returns the start of its value, or 0. */
@@ -372,11 +372,12 @@ export function limitTable(bytes: usize): void {
 }
 
 function ensureMemory(end: usize): bool {
-  if (end - table > maxTableBytes) return false;
+  isOutOfMemory = end - table > maxTableBytes;
+  if (isOutOfMemory) return false;
   const pages = usize(memory.size());
   const wanted = ((end + 0xffff) >> 16) - pages;
   const hasMemory = end <= pages << 16 || memory.grow(i32(max(wanted, pages >> 2))) >= 0;
-  const isEnough = hasMemory || memory.grow(i32(wanted)) >= 0;
+  isOutOfMemory = !hasMemory && memory.grow(i32(wanted)) < 0;
   memoryEnd = min(min(usize(memory.size()) << 16, passEnd), table + min(maxTableBytes, ~table));
-  return isEnough;
+  return !isOutOfMemory;
 }
