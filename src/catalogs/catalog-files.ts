@@ -1,29 +1,36 @@
 /** Reads files with catalogs. */
+import { Failure, type FailureLocation } from "../failure.ts";
 import { bomLength, isObject, locateOffset } from "../json/json-bytes.ts";
 import { requireFault } from "../json/reader.ts";
 import { readUpTo } from "../system/files.ts";
 import type { Host } from "../system/host.ts";
+import { describeSystemCode, formatInputName } from "../text/sentences.ts";
 import type { CatalogModel } from "../wire/contract/models.ts";
 import { readListReply, toText } from "../wire/contract/replies.ts";
-import { catalogFileUnreadable, invalidCatalogFile } from "./failures.ts";
 
 /** The catalogs of interface 4.4 and 4.5, in the order of the output. */
 export const catalogNames = ["analysis", "router"] as const;
 export type CatalogName = (typeof catalogNames)[number];
 
 const maxFileBytes = 2 ** 29;
+const catalogHint = "write a catalog to a file: `rollcall catalog router --json > router.json`";
 
 /** Reads the format of `-o json` or `-o jsonl`. Rows of `catalog all` are listed by catalog. */
 export const readCatalogFile = async (file: string, host: Host) => {
-  const bytes = await readUpTo(file === "-" ? host.stdin : file, maxFileBytes, host, (code, cause) =>
-    catalogFileUnreadable({ file, code, cause }),
-  );
-  if (!bytes) throw invalidCatalogFile(file, "it is larger than 512 MiB");
+  const invalid = (reason: string, where: FailureLocation = { file }) => {
+    const message = `${formatInputName(file)} is not a catalog: ${reason}`;
+    return new Failure("invalid_input", "invalid-catalog-file", message, { hint: catalogHint, where });
+  };
+  const bytes = await readUpTo(file === "-" ? host.stdin : file, maxFileBytes, host, (code, cause) => {
+    const message = `cannot read ${formatInputName(file)}: ${describeSystemCode(code)}`;
+    const hint = `check the name of the file, or ${catalogHint}`;
+    return new Failure("invalid_input", "catalog-file-unreadable", message, { hint, where: { file }, cause });
+  });
+  if (!bytes) throw invalid("it is larger than 512 MiB");
   const content = bytes.subarray(bomLength(bytes));
   const document = readListReply(content);
   const reply = document && "value" in document ? document : (readEntryLines(content) ?? document);
-  if (!reply)
-    throw invalidCatalogFile(file, "it is not JSON", { file, ...locateOffset(content, requireFault(content).at) });
+  if (!reply) throw invalid("it is not JSON", { file, ...locateOffset(content, requireFault(content).at) });
   const models = "value" in reply ? reply.value : undefined;
   const entries = models?.entries.flatMap(({ value }): readonly FileEntry[] => {
     if (!isObject(value.entry)) return [{ catalog: null, entry: value }];
@@ -32,7 +39,7 @@ export const readCatalogFile = async (file: string, host: Host) => {
   // A list of trajectories, for example, has no ids.
   const hasId = entries?.some(({ entry }) => toText(entry.id) !== undefined);
   if (models && entries && (hasId || entries.length === 0)) return { models, entries };
-  throw invalidCatalogFile(file, "it has no list of models");
+  throw invalid("it has no list of models");
 };
 
 /** `catalog` is null in a file with one catalog. */

@@ -147,13 +147,6 @@ export const formatPercentChange = (from: Decimal, to: Decimal) => {
 
 export const countryField = "datacenters.country_code";
 
-/** Reads a field by its dotted name. */
-export const readField = (entry: CatalogModel, name: string): unknown => {
-  if (name === countryField) return listCountries(entry.datacenters) ?? entry.datacenters;
-  const [, price] = /^pricing\.(.*)$/s.exec(name) ?? [];
-  return price === undefined ? entry[name] : listStatedPrices(entry.pricing).get(price);
-};
-
 export const listDatacenters = (datacenters: unknown): readonly JsonObject[] | undefined =>
   Array.isArray(datacenters) && datacenters.every(isObject) ? datacenters : undefined;
 

@@ -4,11 +4,12 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { databaseLocked } from "../database/failures.ts";
 import { toFileFailure, waitForLock } from "../database/own-file.ts";
+import { Failure } from "../failure.ts";
 import { checkFileMode, requireSafeOwnership, writeFileAtomically } from "../system/files.ts";
 import type { Host } from "../system/host.ts";
+import { formatCommandLine } from "../text/shell-words.ts";
 import type { Endpoint } from "../wire/contract/endpoint.ts";
-import { invalidLocalKey } from "./failures.ts";
-import { isSameSecret, parseCredential } from "./http-server/check-request.ts";
+import { isAuthorized } from "./http-server/check-request.ts";
 import { HttpRefusal } from "./refusal.ts";
 import type { ServiceOptions } from "./service-options.ts";
 
@@ -32,7 +33,10 @@ const readKey = (path: string) => {
   if (!existsSync(path)) return undefined;
   const key = readFileSync(path, "utf8").trim();
   if (/^[\x21-\x7e]{16,}$/.test(key)) return key;
-  throw invalidLocalKey(path);
+  throw new Failure("storage", "invalid-local-key", `${path} does not contain a valid key of the local service`, {
+    hint: `delete the file, so that the next start makes a new key: \`${formatCommandLine(["rm", path])}\``,
+    where: { file: path },
+  });
 };
 
 const createLocalKey = async (path: string, host: Host) => {
@@ -53,8 +57,7 @@ const createLocalKey = async (path: string, host: Host) => {
 export const requireCredential = (header: string | undefined, { use }: Pick<Endpoint, "use">, key: string) => {
   if (use === undefined) return;
   const scheme = use === "calls" ? "basic" : "bearer";
-  const given = parseCredential(header, scheme);
-  if (given !== undefined && isSameSecret(given, key)) return;
+  if (isAuthorized(header, key, scheme)) return;
   const realm = `${scheme === "basic" ? "Basic" : "Bearer"} realm="rollcall"`;
   throw new HttpRefusal(401, "Invalid or missing credentials", { "WWW-Authenticate": realm });
 };

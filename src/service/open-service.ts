@@ -1,11 +1,10 @@
 /** Opens and closes the local service. */
 import { constants } from "node:buffer";
-import { type Problem, toFailure } from "../failure.ts";
+import { Failure, type Problem, toFailure } from "../failure.ts";
 import { checkDatabaseMode } from "../system/files.ts";
 import { isLoopback } from "../text/locations.ts";
 import { loadLocalKey } from "./access.ts";
 import { createApp } from "./app.ts";
-import { allowHostMissing } from "./failures.ts";
 import { listen } from "./http-server/server.ts";
 import { logOperation } from "./log-operation.ts";
 import type { Operation } from "./operation.ts";
@@ -15,7 +14,11 @@ import { isStoreFailure, openStore, type Store, storePath } from "./store/store.
 
 const checkAddress = ({ address, allowHosts, warn }: ServiceOptions) => {
   if (isLoopback(address)) return;
-  if (allowHosts.length === 0) throw allowHostMissing(address);
+  if (allowHosts.length === 0) {
+    const message = `--host ${address} requires --allow-host, because other machines can reach this address`;
+    const hint = "pass --allow-host <name> for each host name that clients use";
+    throw new Failure("usage", "allow-host-missing", message, { hint });
+  }
   warn({
     rule: "exposed-address",
     severity: "warning",

@@ -19,8 +19,8 @@ export const listSettings = (sources: layer.SettingsSources) => {
   const layers = layer.findLayers(sources);
   noticeUnusedVariables(sources, layers);
   const rows = values.settingNames.map((name) => toSettingRow(layers, name));
-  const unknownVariables = values.listUnknownVariables(layers.env);
-  return { profile: layers.profile, rows, unknown: findUnknownNames(layers), unknownVariables };
+  const unknown = Object.keys(layers.saved).filter((name) => !values.isSettingName(name));
+  return { profile: layers.profile, rows, unknown, unknownVariables: values.listUnknownVariables(layers.env) };
 };
 
 export const showSetting = (sources: layer.SettingsSources, typed: string) => {
@@ -41,16 +41,16 @@ const toSettingRow = (layers: layer.Layers, name: values.SettingName) => {
   const invalid = findSettingFailure(name, text, layers);
   const isSaved = source === "profile";
   const advice = isSaved ? `run \`${setCommand(name, layers.profile)}\`` : "correct the value";
-  const problem = invalid && { ...(isSaved && layers.where(name)), ...toProblem(invalid, "warning", advice) };
+  const problem: Problem | undefined = invalid && {
+    ...(isSaved && layers.where(name)),
+    rule: invalid.kind,
+    severity: "warning",
+    message: invalid.message,
+    advice: invalid.details.hint ?? advice,
+  };
   const from = where.option ?? where.environment ?? where.file ?? null;
   return { name, value: values.redactSetting(name, text), source, from, problem: problem ?? null };
 };
-
-const toProblem = ({ kind: rule, message, details }: Failure, severity: Problem["severity"], advice: string) => {
-  return { rule, severity, message, advice: details.hint ?? advice };
-};
-
-const findUnknownNames = ({ saved }: layer.Layers) => Object.keys(saved).filter((name) => !values.isSettingName(name));
 
 const secretName = /^(rollcall[-_])?(api[-_]?key|token|password|key|secret|username)([-_]file)?$/i;
 
@@ -85,13 +85,11 @@ const findSettingFailure = (name: string, text: string, layers: Pick<layer.Layer
   return failures.invalidSetting({ ...parsed, setting: name, value: values.redactSetting(name, text), where });
 };
 
-/** Asks about a new profile, because the name may be mistyped. @throws `failure` without a terminal */
-type ProfileConfirmation = (failure: Failure) => Promise<void>;
-
+/** @param confirm asks about a new profile, because the name may be mistyped, and throws `failure` without a terminal */
 export const setSetting = async (
   sources: layer.SettingsSources,
   typed: Record<"name" | "value", string>,
-  confirm?: ProfileConfirmation,
+  confirm?: (failure: Failure) => Promise<void>,
 ) => {
   const layers = layer.findLayers({ ...sources, canBeNew: true });
   const { profile, isNew } = layers;

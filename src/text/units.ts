@@ -95,9 +95,6 @@ export const formatRest = (ms: number) => {
   return seconds < 3600 ? `${Math.ceil(seconds / 60)} min` : `${Math.ceil(seconds / 3600)} h`;
 };
 
-/** Returns the exact duration, such as `1.5 s`. */
-export const formatMicros = (micros: number) => (micros < 1e6 ? `${micros / 1000} ms` : `${micros / 1e6} s`);
-
 const prefixes = { "": 1, k: 1e3, m: 1e6, g: 1e9, t: 1e12, ki: 2 ** 10, mi: 2 ** 20, gi: 2 ** 30, ti: 2 ** 40 };
 
 /** With and without a B: `128k`, `128KB`. */

@@ -9,7 +9,7 @@ import { groupDigits } from "../../output/page.ts";
 import type { Section } from "../../output/views.ts";
 import { findValues } from "../../output/wire.ts";
 import { addDecimals, formatRounded, roundForDisplay, zero } from "../../text/decimal.ts";
-import { formatMicros, formatRoundedSize } from "../../text/units.ts";
+import { formatRoundedSize } from "../../text/units.ts";
 import { describeBinary, formatTree, getDecodedSize } from "./value-tree.ts";
 
 /** `vendorPrefix` replaces `vendor` in keys such as `vendor_user_id` (interface 2.4). */
@@ -83,7 +83,7 @@ const roundFraction = (text: string) => (/^-?\d+\.\d+$/.test(text) ? String(roun
 const formatDuration = (micros: number | undefined) => {
   if (micros === undefined) return [];
   if (micros < 0) return ["unknown (the call ended before it started)"];
-  return [formatMicros(micros)];
+  return [micros < 1e6 ? `${micros / 1000} ms` : `${micros / 1e6} s`];
 };
 
 const formatTokens = (call: raw.RawJson) =>

@@ -54,7 +54,7 @@ const entryColumns = (now: number): readonly Column<Row>[] => [
     text: spellWords,
     heading: "countries",
     rank: 9,
-    read: ({ entry }) => entry && fields.readField(entry, fields.countryField),
+    read: ({ entry }) => entry && (fields.listCountries(entry.datacenters) ?? entry.datacenters),
   }),
   entryColumn("deprecation_date", {
     heading: "deprecation",

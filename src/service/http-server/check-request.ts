@@ -20,12 +20,13 @@ const hostName = (host: string) => {
   return (bracketed ?? plain ?? "").toLowerCase();
 };
 
-export const isAuthorized = (header: string | undefined, key: string) => {
-  const given = parseCredential(header, "bearer");
-  return given !== undefined && isSameSecret(given, key);
+/** Compares digests, because `timingSafeEqual` requires equal lengths. */
+export const isAuthorized = (header: string | undefined, key: string, scheme: "bearer" | "basic" = "bearer") => {
+  const given = parseCredential(header, scheme);
+  return given !== undefined && timingSafeEqual(digest(given), digest(key));
 };
 
-export const parseCredential = (header: string | undefined, scheme: "bearer" | "basic") => {
+const parseCredential = (header: string | undefined, scheme: "bearer" | "basic") => {
   const [, name = "", value = ""] = /^([a-z]+) +(.*)$/i.exec(header ?? "") ?? [];
   if (name.toLowerCase() !== scheme) return undefined;
   if (scheme === "bearer") return value;
@@ -34,7 +35,4 @@ export const parseCredential = (header: string | undefined, scheme: "bearer" | "
   return credential.slice(credential.indexOf(":") + 1);
 };
 
-/** Compares digests, because `timingSafeEqual` requires equal lengths. */
-export const isSameSecret = (given: string, key: string) => timingSafeEqual(keyDigest(given), keyDigest(key));
-
-const keyDigest = (key: string) => createHash("sha256").update(key).digest();
+const digest = (key: string) => createHash("sha256").update(key).digest();

@@ -3,11 +3,16 @@ import { once } from "node:events";
 import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { getRequestListener, type HttpBindings } from "@hono/node-server";
-import { cannotListen, type Listener } from "./failures.ts";
+import { Failure } from "../../failure.ts";
+import { getErrorCode } from "../../system/files.ts";
+import { describeSystemCode } from "../../text/sentences.ts";
 
 export type Bindings = { Bindings: HttpBindings };
 
-export interface ListenOptions extends Listener {
+export interface ListenOptions {
+  readonly serverName: "the local service" | "`rollcall view`";
+  readonly address: string;
+  readonly port: number;
   readonly app: { fetch: Parameters<typeof getRequestListener>[0] };
   readonly maxHeaderBytes?: number;
   readonly trace: ((line: string) => void) | undefined;
@@ -94,10 +99,14 @@ class OpenResponses {
 
 /** Returns the URL of the server. @throws Failure `cannot-listen` */
 const startListening = async (server: Server, options: ListenOptions) => {
-  const { address, port } = options;
+  const { serverName, address, port } = options;
   server.listen(port, address);
   await once(server, "listening").catch((cause: unknown) => {
-    throw cannotListen(options, cause);
+    const reason = describeSystemCode(getErrorCode(cause));
+    const message = `${serverName} cannot listen on ${address}, port ${port}: ${reason}`;
+    const orAddress = serverName === "the local service" ? ", or another address with --host" : "";
+    const hint = `choose another port with --port (0 picks a free one)${orAddress}`;
+    throw new Failure("usage", "cannot-listen", message, { hint, cause });
   });
   server.on("error", () => undefined);
   const bound = server.address();

@@ -16,12 +16,7 @@ export const unitOption = <Value>(
 
 export const durationOption = (about: string) => unitOption(about, "duration", units.parseDuration);
 
-/** For durations of days, which no timer measures. */
-export const ageOption = (about: string) => unitOption(about, "duration", units.parseAge);
-
 export const timeOption = (about: string, placeholder = "time") =>
   unitOption(about, placeholder, (text) => units.parseTime(text));
 
 export const countOption = (about: string, placeholder = "n") => unitOption(about, placeholder, units.parseCount);
-
-export const percentOption = (about: string) => unitOption(about, "percent", units.parsePercent);

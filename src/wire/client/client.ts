@@ -128,7 +128,10 @@ const attemptWithCredential = async (session: Session, context: failures.Request
 
 const send = async <Path extends string, Body, Reply>(
   session: Session,
-  request: PlainRequest<Path, Body> & { endpoint: Endpoint<Path, Body, Reply>; announceRetry: retries.RetryNotices },
+  request: PlainRequest<Path, Body> & {
+    endpoint: Endpoint<Path, Body, Reply>;
+    announceRetry: (reason: string, retry: Retry) => void;
+  },
 ) => {
   const { endpoint } = request;
   const { host, trace, timeoutMs: silenceMs = retries.readSilenceMs } = session.options;

@@ -8,7 +8,6 @@ import { type Headers, type OutgoingRequest, type ReplyHeaders, runExchange } fr
 import { connectionFailed } from "./failures.ts";
 import { findRoute } from "./proxy.ts";
 import type { ClientOptions, Retry } from "./request-options.ts";
-import type { RetryNotices } from "./retry.ts";
 import { isTransientStatus, openReadBudget, openRetryNotices, parseRetryAfter, readSilenceMs } from "./retry.ts";
 import { hostAndPort, withoutQuery } from "./route.ts";
 import { isRetryable, TransportError } from "./transport-error.ts";
@@ -48,7 +47,7 @@ const openBody = (stopping: AbortController, resume: () => void) =>
 
 export class Downloads {
   readonly #options: DownloadOptions;
-  readonly #announceRetry: RetryNotices;
+  readonly #announceRetry: ReturnType<typeof openRetryNotices>;
   readonly #reachedOrigins = new Set<string>();
   #connections: Promise<Connections> | undefined;
 

@@ -12,11 +12,9 @@ export const replyTimeoutFactor = 2;
 export const isTransientStatus = (status: number) =>
   status === 408 || status === 429 || (status >= 500 && status !== 501 && status !== 505);
 
-export type RetryNotices = (reason: string, retry: Retry) => void;
-
-export const openRetryNotices = (onRetry: ClientOptions["onRetry"]): RetryNotices => {
+export const openRetryNotices = (onRetry: ClientOptions["onRetry"]) => {
   const announced = new Set<string>();
-  return (reason, retry) => {
+  return (reason: string, retry: Retry) => {
     const key = `${retry.attempt} ${reason}`;
     if ((retry.attempt <= 3 && retry.waitMs < 1000) || announced.has(key)) return;
     announced.add(key);

@@ -1,6 +1,7 @@
 /** Describes inference models (interface 2.3, 4.2) and public catalogs (interface 2.5, 4.4, 4.5). */
+import type { JsonObject } from "../../json/json-bytes.ts";
 import { endpoint } from "./endpoint.ts";
-import { readListReply, type ServiceObject } from "./replies.ts";
+import { readListReply } from "./replies.ts";
 
 const list = { method: "GET", repeatable: true, toJson: (_: undefined) => undefined, reply: readListReply } as const;
 
@@ -13,7 +14,7 @@ export const listModels = endpoint({
 });
 
 /** A catalog entry (interface 2.5). */
-export type CatalogModel = ServiceObject;
+export type CatalogModel = JsonObject;
 
 export const listAnalysisModels = endpoint({
   ...list,

@@ -2,8 +2,6 @@
 import * as jsonBytes from "../../json/json-bytes.ts";
 import * as table from "../../json/table.ts";
 
-export type ServiceObject = jsonBytes.JsonObject;
-
 export const toText = (value: unknown) => (typeof value === "string" ? value : undefined);
 
 export const toTexts = (value: unknown): readonly string[] | undefined =>
@@ -17,7 +15,7 @@ type ReplyResult<Value> =
 export type ReplyReader<Value> = (bytes: Uint8Array, headers?: Headers) => ReplyResult<Value>;
 
 export type ReplyEntry = Readonly<{
-  value: ServiceObject;
+  value: jsonBytes.JsonObject;
   raw: Uint8Array;
   /** The index in the list, which can contain null elements. */
   position: number;
