@@ -4,15 +4,15 @@ import { type ConversionResult, toMessages, toTrajectory } from "../../calls/con
 import { type CallPath, findPath, formatPath, type MissingStep, parsePath } from "../../calls/path.ts";
 import { openSummary } from "../../calls/summary.ts";
 import { compileGlob } from "../../catalogs/fields.ts";
-import type { Failure, Problem } from "../../failure.ts";
+import { Failure, type Problem } from "../../failure.ts";
 import { type RawJson, textAt } from "../../json/raw-json.ts";
 import { printObjects } from "../../output/list.ts";
 import { requirePage } from "../../output/page.ts";
 import type { KeyColumn } from "../../output/views.ts";
 import type { Context } from "../../session/context.ts";
 import { conflictingOptions, invalidOptionValue, requiredOptionMissing } from "../../system/failures.ts";
-import { pluralize } from "../../text/sentences.ts";
-import { callPathMissing, callsUnconvertible } from "../failures.ts";
+import { formatList, pluralize } from "../../text/sentences.ts";
+import { callPathMissing } from "../failures.ts";
 import { type CallPrinting, type CallReply, printCallSummary, printCalls } from "./call-printer.ts";
 import type { CallReadOptions } from "./command.ts";
 
@@ -180,6 +180,14 @@ const lineForm =
         await screen.printUnpaged([converted.line, "\n"], "json");
       }
     }
-    if (obstacles.length > 0) return callsUnconvertible({ calls: obstacles, requested: totals().requested, into });
-    return undefined;
+    if (obstacles.length === 0) return undefined;
+    const { requested } = totals();
+    const which = requested === 1 ? "the call" : `${obstacles.length} of ${requested} calls`;
+    const reasons = formatList(obstacles.map(({ id, why }) => `${id} (${why})`));
+    const result = into === "trajectory" ? "a trajectory" : "messages";
+    return new Failure("invalid_input", "calls-unconvertible", `cannot convert ${which} to ${result}: ${reasons}`, {
+      hint: obstacles.some(({ needsReward }) => needsReward)
+        ? "pass the reward with --reward <number>, or its path in the call with --reward-from <path>"
+        : `examine ${requested === 1 ? "the call" : "one of these calls"}: \`rollcall call read <call-id>\``,
+    });
   };

@@ -12,9 +12,9 @@ import type { Settings } from "../../settings/read.ts";
 import { invalidOptionValue } from "../../system/failures.ts";
 import { getErrorCode } from "../../system/files.ts";
 import type { Host } from "../../system/host.ts";
-import { pluralize } from "../../text/sentences.ts";
+import { describeSystemCode, formatList, pluralize } from "../../text/sentences.ts";
 import { readCall } from "../../wire/contract/call.ts";
-import { callIdsUnreadable, callsMissing, callsUnreadable } from "../failures.ts";
+import { callsMissing } from "../failures.ts";
 import type { CallReadOptions } from "./command.ts";
 import { createCallFilter, type ReadCall, selectForm } from "./forms.ts";
 
@@ -77,7 +77,7 @@ async function* readSelected({ host, screen }: Context, selection: Selection) {
   const progress = screen.startProgress("reading calls");
   try {
     const signal = AbortSignal.any([host.signal, stop.signal]);
-    const ids = readCallIds(host, { typedIds, canBeEmpty: summary || isSelected !== undefined, signal });
+    const ids = readCallIds(host, typedIds, signal, summary || isSelected !== undefined);
     const idsToRead = Readable.from(summary ? skipRepeatedIds(ids) : ids);
     for await (const result of idsToRead.map(read, { concurrency })) {
       if (result === undefined) return;
@@ -85,7 +85,11 @@ async function* readSelected({ host, screen }: Context, selection: Selection) {
       progress.update(`reading calls: ${tally.requested} done`);
       if ("call" in result) {
         if (isSelected?.(result.call) === false) tally.filteredOut++;
-        else yield noContent ? omitFromReply(result, vendorPrefix) : result;
+        else if (!noContent) yield result;
+        else {
+          const call = omitContent(result.call, vendorPrefix);
+          yield { ...result, call, reply: toRawJson({ call }) };
+        }
       }
       if (screen.isReaderGone) return;
     }
@@ -95,21 +99,16 @@ async function* readSelected({ host, screen }: Context, selection: Selection) {
   }
 }
 
-const omitFromReply = (read: ReadCall, prefix: string) => {
-  const call = omitContent(read.call, prefix);
-  return { ...read, call, reply: toRawJson({ call }) };
-};
-
-type IdsRequest = Readonly<{ typedIds: readonly string[]; canBeEmpty: boolean; signal: AbortSignal }>;
-
 /** Reads ids from stdin in place of the first `-`. @throws Failure `call-ids-…`, `invalid-call-id`, `interrupted` */
-async function* readCallIds(host: Host, { typedIds, canBeEmpty, signal }: IdsRequest) {
+async function* readCallIds(host: Host, typedIds: readonly string[], signal: AbortSignal, canBeEmpty: boolean) {
   const input = async function* () {
     try {
       for await (const chunk of addAbortSignal(signal, host.stdin)) yield Buffer.from(chunk);
     } catch (thrown) {
       host.signal.throwIfAborted();
-      throw callIdsUnreadable(getErrorCode(thrown), thrown);
+      const message = `cannot read call ids from standard input: ${describeSystemCode(getErrorCode(thrown))}`;
+      const hint = "pass the ids as arguments, or run `rollcall call read - < ids.txt`";
+      throw new Failure("invalid_input", "call-ids-unreadable", message, { hint, cause: thrown });
     }
   };
   for (const [at, typed] of typedIds.entries()) {
@@ -188,6 +187,11 @@ const toFailures = ({ failed, requested, failedInARow, hasStopped }: ReadTally, 
     const ids = [...new Set(ofCode.map(({ id }) => id))];
     const http = failures.find(({ details }) => details.http)?.details.http;
     if (code === "not_found") return callsMissing({ ids, requested, project }, http && { http });
-    return callsUnreadable(code, { ids, cause: first, http, requested, hasStopped });
+    const from = ids.length === 1 ? "" : `${ids[0]}: `;
+    const [which, end] = hasStopped ? ["the first ", ", so rollcall stopped"] : ["", ""];
+    const message = `cannot read ${ids.length} of ${which}${requested} calls: ${formatList(ids)} (${from}${first.message})${end}`;
+    const isRefused = code === "refused";
+    const hint = isRefused ? "examine one of these calls: `rollcall call read <call-id> --debug`" : first.details.hint;
+    return new Failure(code, `calls-${code}`, message, { hint, http, cause: first });
   });
 };

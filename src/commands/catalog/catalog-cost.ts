@@ -12,11 +12,11 @@ import { openServiceClient, readEffectiveSettings } from "../../session/connect.
 import type { Context } from "../../session/context.ts";
 import { invalidOptionValue } from "../../system/failures.ts";
 import { parseDecimal } from "../../text/decimal.ts";
-import { pluralize } from "../../text/sentences.ts";
+import { formatList, formatSuggestion, pluralize } from "../../text/sentences.ts";
 import { utcDay } from "../../text/units.ts";
 import { readCall } from "../../wire/contract/call.ts";
 import { toText } from "../../wire/contract/replies.ts";
-import { callsMissing, modelsMissing, usageMissing, usageUnrecorded } from "../failures.ts";
+import { callsMissing } from "../failures.ts";
 import { tagDeprecation } from "./catalog-columns.ts";
 import type { CostOptions } from "./command.ts";
 import type { CostDocument, ModelCost } from "./output.ts";
@@ -57,7 +57,12 @@ export const showCosts = async (context: Context, typed: CostOptions) => {
   const from = fromCall === undefined ? "options" : "call";
   const document: CostDocument = { usage: { ...usage, from }, models };
   await printObjects(screen, document, { member: "models", columns: costColumns(names.length > 1, now) });
-  if (missing.length > 0) throw modelsMissing(missing, names);
+  if (missing.length === 0) return;
+  const near = missing.find((model) => model.near !== undefined)?.near;
+  const where = `${names.join(" and ")} ${names.length === 1 ? "catalog" : "catalogs"}`;
+  const message = `cannot find ${formatList(missing.map(({ id }) => id))} in the ${where}`;
+  const advice = formatSuggestion(near, "pass whole ids, or a glob such as 'qwen*'");
+  throw new Failure("not_found", "models-missing", message, advice);
 };
 
 const toModelCost = ({ catalog, entry }: CatalogEntry, { items, ...cost }: Cost, now: number): ModelCost => {
@@ -72,7 +77,11 @@ const parseUsageOptions = (typed: CostOptions): Partial<Usage> => {
   const { promptTokens, cached, completionTokens, images, requests, fromCall } = typed;
   const tokens = { prompt_tokens: promptTokens, cached_tokens: cached, completion_tokens: completionTokens };
   const given = Object.entries({ ...tokens, images, requests }).filter(([, count]) => count !== undefined);
-  if (fromCall === undefined && given.every(([, count]) => count === 0)) throw usageMissing();
+  if (fromCall === undefined && given.every(([, count]) => count === 0)) {
+    const message = "the cost needs a number of tokens, images or requests above 0";
+    const hint = "pass --prompt-tokens 10k --completion-tokens 2k, or --from-call <id>";
+    throw new Failure("usage", "usage-missing", message, { hint });
+  }
   const wanted = "at most the value of --prompt-tokens, which includes the cached tokens";
   if (cached !== undefined && cached > (promptTokens ?? 0))
     throw invalidOptionValue("--cached", String(cached), wanted);
@@ -94,7 +103,13 @@ const readRecordedUsage = async (context: Context, id: string) => {
   const read = readUsages(call);
   const usages = read.map(toUsage);
   const doubt = read.map((usage) => usage.doubt).find(Boolean);
-  if (usages.length === 0 || usages.some(isUnknown)) throw usageUnrecorded(id, doubt);
+  // The number of a missing count is NaN.
+  if (usages.length === 0 || !usages.every((usage) => Object.values(usage).every(Number.isSafeInteger))) {
+    const why = doubt === undefined ? "" : `, because ${doubt}`;
+    const message = `the call ${id} has no usage with prompt_tokens and completion_tokens${why}`;
+    const hint = "pass --prompt-tokens and --completion-tokens instead";
+    throw new Failure("invalid_input", "usage-unrecorded", message, { hint });
+  }
   const recorded = usages.reduce(addUsage, noUsage);
   const own = read.length === 1 ? read[0] : undefined;
   const unpriced = read.map((usage) => usage.unpriced).find(Boolean);
@@ -106,18 +121,16 @@ const isOwnModel = ({ id }: CatalogEntry["entry"], model: string | undefined) =>
   model !== undefined && (id === model || toText(id)?.endsWith(`/${model}`) === true);
 
 const toUsage = (usage: CallUsage): Usage => {
-  const { prompt, cached = 0n, written = 0n, requests = 1n } = usage;
-  const completion = countCompletion(usage);
-  const counts = { prompt_tokens: prompt, cached_tokens: cached, cache_write_tokens: written, requests };
-  const numbers = Object.entries({ ...counts, completion_tokens: completion }).map(([key, count]) => [
-    key,
-    Number(count),
-  ]);
-  return { ...noUsage, ...Object.fromEntries(numbers) };
+  const { prompt, cached, written, requests } = usage;
+  return {
+    ...noUsage,
+    prompt_tokens: Number(prompt),
+    cached_tokens: Number(cached ?? 0),
+    cache_write_tokens: Number(written ?? 0),
+    completion_tokens: Number(countCompletion(usage)),
+    requests: Number(requests ?? 1),
+  };
 };
-
-/** The number of a missing count is NaN. */
-const isUnknown = (usage: Usage) => !Object.values(usage).every(Number.isSafeInteger);
 
 const addUsage = (sum: Usage, more: Usage): Usage => ({
   prompt_tokens: sum.prompt_tokens + more.prompt_tokens,

@@ -2,6 +2,7 @@ import { basename } from "node:path";
 import { type CatalogName, readCatalogFile } from "../../catalogs/catalog-files.ts";
 import { type Change, type DiffPolicy, diffCatalogs, isDifference } from "../../catalogs/diff.ts";
 import * as fields from "../../catalogs/fields.ts";
+import { Failure } from "../../failure.ts";
 import { printObjects } from "../../output/list.ts";
 import { noteDefects } from "../../output/lists/sort-rows.ts";
 import type { Screen } from "../../output/screen.ts";
@@ -12,7 +13,6 @@ import { requiredOptionMissing } from "../../system/failures.ts";
 import { formatList, pluralize } from "../../text/sentences.ts";
 import type { CatalogModel } from "../../wire/contract/models.ts";
 import { toText } from "../../wire/contract/replies.ts";
-import { catalogsDiffer } from "../failures.ts";
 import { formatFactName } from "./catalog-columns.ts";
 import type { DiffOptions } from "./command.ts";
 import type { DiffDocument } from "./output.ts";
@@ -49,7 +49,11 @@ export const diff = async (context: Context, typed: DiffOptions) => {
   });
   const document: DiffDocument = { compared: sides, changes };
   await printObjects(screen, document, { member: "changes", columns });
-  if (typed.exitCode && changes.length > 0) throw catalogsDiffer(changes.length, onlyWorse);
+  if (!typed.exitCode || changes.length === 0) return;
+  const [noun, end] = onlyWorse ? ["change", " for the worse"] : ["difference", ""];
+  const message = `${pluralize(changes.length, noun)}${end} found`;
+  const hint = "omit --exit-code to exit with 0 even if the catalogs differ";
+  throw new Failure("differs", "catalogs-differ", message, { hint });
 };
 
 const compareSides = ([from, to]: Pair, policy: DiffPolicy) => {

@@ -3,6 +3,7 @@ import { catalogNames } from "../../catalogs/catalog-files.ts";
 import { listCountries, listStatedPrices } from "../../catalogs/fields.ts";
 import { checkFilterWords, compileFilter } from "../../catalogs/filter.ts";
 import { type CatalogEntry, type CatalogRow, joinById, rowsDocument } from "../../catalogs/rows.ts";
+import { Failure } from "../../failure.ts";
 import { isObject } from "../../json/json-bytes.ts";
 import { parseRawBytes } from "../../json/raw-bytes.ts";
 import { toRawJson } from "../../json/raw-json.ts";
@@ -16,8 +17,9 @@ import type { Context } from "../../session/context.ts";
 import type { CatalogSourceOptions, FilterOptions, OrderOptions } from "../../session/options/list-options.ts";
 import { readModels } from "../../session/read-models.ts";
 import { findNearest } from "../../text/nearest.ts";
+import { formatSuggestion } from "../../text/sentences.ts";
+import { formatCommandLine } from "../../text/shell-words.ts";
 import { toText } from "../../wire/contract/replies.ts";
-import { modelNotListed } from "../failures.ts";
 import { type ListName, rowColumns } from "./catalog-columns.ts";
 import * as source from "./read-catalogs.ts";
 
@@ -60,7 +62,10 @@ export const showModel = async (context: Context, typed: CatalogSourceOptions & 
     const ids = entries.flatMap(({ entry }) => toText(entry.id) ?? []);
     const toSuffix = (id: string) => id.slice(id.lastIndexOf("/") + 1).toLowerCase();
     const near = ids.find((id) => toSuffix(id) === toSuffix(typed.id)) ?? findNearest(typed.id, ids);
-    throw modelNotListed({ id: typed.id, names, serviceArgs: listServiceArgs(context.flags) }, near);
+    const message = `unknown model ${typed.id}: not in ${names.length > 1 ? "any" : `the ${names[0]}`} catalog`;
+    const search = `rollcall catalog all <pattern> ${formatCommandLine(listServiceArgs(context.flags))}`;
+    const advice = formatSuggestion(near, `search with \`${search.trimEnd()}\``);
+    throw new Failure("not_found", "model-not-listed", message, advice);
   }
   if (screen.isForProgram || screen.format === "csv" || screen.fields) {
     const wire = { document: toRawJson(rowsDocument(found, names)), member: "data" };

@@ -1,6 +1,6 @@
 /** Runs the verbs of `rollcall ledger` (guarantees.md). */
 
-import { isFailure, toProblemDocument } from "../../failure.ts";
+import { Failure, isFailure, toProblemDocument } from "../../failure.ts";
 import { type Entry, type EntryFilter, formatState } from "../../logging/ledger/entries.ts";
 import { openExistingLedger } from "../../logging/ledger/open-ledger.ts";
 import type { Verification } from "../../logging/send/verify-ledger.ts";
@@ -9,6 +9,7 @@ import { requireConfirmation } from "../../output/prompt.ts";
 import type { Screen } from "../../output/screen.ts";
 import type { KeyColumn } from "../../output/views.ts";
 import { composeCheckResult } from "../../rollouts/dataset/check-result.ts";
+import { adviseToResolve, formatLedgerCommand } from "../../rollouts/rules/ledger-advice.ts";
 import { createDestinationFilter, hasNoLogUrl, listServiceArgs, readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import { addExcerpts, listSkippedFiles, printSkippedFiles } from "../../session/print-problems.ts";
@@ -46,12 +47,26 @@ export const showStatus = async (context: Context, typed: FileOptions) => {
 /** @throws Failure `option-missing`; `no-such-request` before any change */
 export const resolveRequests = async (context: Context, typed: ResolveOptions) => {
   const { assumeLogged, resend } = typed;
-  if (!assumeLogged && !resend) throw failures.resolutionMissing(typed.id, listLedgerArgs(context, typed));
+  const ledgerArgs = listLedgerArgs(context, typed);
+  if (!assumeLogged && !resend) {
+    const hint = `${adviseToResolve(ledgerArgs, typed.id)}. Then run your \`rollcall log\` command again`;
+    throw new Failure("usage", "option-missing", "missing option: --assume-logged or --resend", { hint });
+  }
   const { ledger, readEntries, filter } = await openLedger(context, typed, { isForReading: false });
   const states = new Map((await readEntries(filter)).map(({ id, state }) => [id, formatState(state)]));
   const unresolvable = typed.id.filter((id) => states.get(id) !== "unknown");
-  if (!ledger || unresolvable.length > 0)
-    throw failures.noSuchRequest(unresolvable, { ...typed, states, ledgerArgs: listLedgerArgs(context, typed) });
+  if (!ledger || unresolvable.length > 0) {
+    const searched = typed.allDestinations ? "" : " for the selected service and account";
+    const reasons = unresolvable.map((id) => {
+      const state = states.get(id);
+      return state ? `the outcome of ${id} is known (${state})` : `the ledger has no request ${id}${searched}`;
+    });
+    const hint = unresolvable.every((id) => states.has(id))
+      ? "run your `rollcall log` command with --resend-logged to log the groups of a logged request again"
+      : `list the ids and destinations of all requests with ${formatLedgerCommand("status --all-destinations", ledgerArgs)}`;
+    const message = `nothing was changed: ${reasons.join(", ")}`;
+    throw new Failure("not_found", "no-such-request", message, { hint });
+  }
   const state = resend ? "released" : "assumed_logged";
   const resolved = [...new Set(typed.id)];
   for (const id of resolved) await ledger.resolve(id, state);
@@ -95,7 +110,11 @@ const maxNoticeLines = 10;
 export const forgetRequests = async (context: Context, typed: ForgetOptions) => {
   const { screen } = context;
   const { model, batch, before, yes } = typed;
-  if ((model ?? batch ?? before) === undefined) throw failures.ledgerFilterMissing();
+  if ((model ?? batch ?? before) === undefined) {
+    const message = "no --model, --batch or --before was given, so nothing was deleted from the ledger";
+    const hint = "pass --model <id>, --batch <name> or --before 30d";
+    throw new Failure("usage", "ledger-filter-missing", message, { hint });
+  }
   const { ledger, readEntries, filter } = await openLedger(context, typed, { isForReading: false });
   const affected = yes ? [] : await readEntries({ ...filter, states: knownOutcomeStates });
   for (const { id, state, groups, scope, input, lastTried } of affected.slice(0, maxNoticeLines)) {
