@@ -85,7 +85,7 @@ const findSettingFailure = (name: string, text: string, layers: Pick<layer.Layer
   return failures.invalidSetting({ ...parsed, setting: name, value: values.redactSetting(name, text), where });
 };
 
-/** @param confirm asks about a new profile, because the name may be mistyped, and throws `failure` without a terminal */
+/** @param confirm asks about a new profile, whose name may be mistyped. It throws `failure` without a terminal. */
 export const setSetting = async (
   sources: layer.SettingsSources,
   typed: Record<"name" | "value", string>,
