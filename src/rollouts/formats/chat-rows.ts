@@ -32,6 +32,7 @@ import { sampleEarlier } from "./turn-rows.ts";
 export interface ChatRows extends Omit<Format, "keys" | "records" | "recognizes" | "open"> {
   rewardKey: string;
   rewardText?: string;
+  groupText?: string;
   usedKeys: readonly string[];
   sampled: string;
   /** True if rows can have tools and metrics, and files can be Parquet. */
@@ -56,7 +57,9 @@ export interface ChatRows extends Omit<Format, "keys" | "records" | "recognizes"
 export const chatRows = (rows: ChatRows): Format => ({
   ...rows,
   keys: {
-    group: `${rows.readGroup ? "a row with a list in `completions`, or " : ""}the rows with the same group_id, or else with the same step and the same prompt_id (or task_id, …) or prompt`,
+    group:
+      rows.groupText ??
+      `${rows.readGroup ? "a row with a list in `completions`, or " : ""}the rows with the same group_id, or else with the same step and the same prompt_id (or task_id, …) or prompt`,
     reward: rows.rewardText ?? `\`${rows.rewardKey}\``,
     sampled: rows.sampled,
   },
@@ -223,9 +226,10 @@ export const harborTraces: Format = {
   },
 };
 
-const tauBenchRows = chatRows({
+export const tauBench = chatRows({
   name: "tau-bench",
   title: "results of tau-bench 1",
+  groupText: "the trials of one file with the same task_id",
   rewardKey: "reward",
   usedKeys: ["traj", "reward"],
   sampled: "all turns of the assistant",
@@ -237,11 +241,6 @@ const tauBenchRows = chatRows({
   readPrompt: (row) => [row.require("traj")],
   readTurns: (run, row) => chat.toTurns(run, row.require("traj"), { name: "traj", sampled: { record: row } }),
 });
-
-export const tauBench: Format = {
-  ...tauBenchRows,
-  keys: { ...tauBenchRows.keys, group: "the trials of one file with the same task_id" },
-};
 
 const readCompletion = (run: FormatRun, sampled: SampledRecord, [name, value]: readonly [string, Value]) => {
   const prompt = sampled.record.require("prompt");

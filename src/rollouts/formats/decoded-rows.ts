@@ -6,21 +6,9 @@ import { checkAnswer, requireOwnWords, toPromptTurns } from "../messages/templat
 import type { Value } from "../messages/value.ts";
 import { isUuid, requireReward } from "./build-trajectory.ts";
 import { type ChatRows, chatRows } from "./chat-rows.ts";
-import type { Format, FormatRun } from "./format.ts";
+import type { FormatRun } from "./format.ts";
 
-interface DecodedRows
-  extends Pick<
-    ChatRows,
-    | "name"
-    | "title"
-    | "rewardKey"
-    | "recognizes"
-    | "readReward"
-    | "findGroup"
-    | "openIds"
-    | "companions"
-    | "findOutputs"
-  > {
+interface DecodedRows extends Omit<ChatRows, "usedKeys" | "sampled" | "isDataset" | "readPrompt" | "readTurns"> {
   prompt: string;
   answer: string;
   /** Returns the end of a prompt that the writer added after sampling. */
@@ -81,9 +69,12 @@ export const openrlhf = decodedRows({
 
 const rolloutNumbers = /_\d+_\d+(?="$)/;
 
-const verlRows = decodedRows({
+/** verl writes these rows to `rollout_data_dir`. */
+export const verl = decodedRows({
   name: "verl",
   title: "rollouts of verl",
+  groupText:
+    "the rows with the same `step` and the same `uid` (without the numbers of the rollout and the output), or else the same prompt",
   prompt: "input",
   answer: "output",
   rewardKey: "score",
@@ -111,16 +102,6 @@ const verlRows = decodedRows({
     return rolloutNumbers.test(raw) && isUuid(text.replace(/_\d+_\d+$/, "")) ? raw : undefined;
   },
 });
-
-/** verl writes these rows to `rollout_data_dir`. */
-export const verl: Format = {
-  ...verlRows,
-  keys: {
-    ...verlRows.keys,
-    group:
-      "the rows with the same `step` and the same `uid` (without the numbers of the rollout and the output), or else the same prompt",
-  },
-};
 
 /** SkyRL writes these rows to `dumped_evals`. With `step_wise_trajectories`, a prompt continues the row before. */
 export const skyrl = decodedRows({

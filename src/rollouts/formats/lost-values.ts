@@ -34,7 +34,7 @@ export class LostValues {
   }
 
   addRepeated(json: Json | undefined) {
-    this.#keep(json);
+    visitValues(json, this.#add);
   }
 
   /** @param step 1, or -1 to remove a counted record */
@@ -43,8 +43,8 @@ export class LostValues {
     if (!rollouts) return this.forgetRecord();
     for (const { part = value, trajectory, exception, members = [], error } of rollouts) {
       if (error) this.#add(part);
-      for (const json of [trajectory, exception]) this.#keep(json);
-      for (const [, json] of members) this.#keep(json);
+      for (const json of [trajectory, exception]) this.addRepeated(json);
+      for (const [, json] of members) this.addRepeated(json);
     }
     const roots = [value];
     for (const document of rollouts.flatMap(({ documents = [] }) => documents)) {
@@ -89,10 +89,6 @@ export class LostValues {
         pending.push([key === "[]" || path === "" ? `${path}${key}` : `${path}.${key}`, at]);
     }
     return lost.sort((a, b) => b.information - a.information);
-  }
-
-  #keep(json: Json | undefined) {
-    visitValues(json, this.#add);
   }
 
   /** Values can be nested too deeply for a recursive function. @param texts receives texts that can be repeats */

@@ -35,14 +35,6 @@ const unknownFormats: Readonly<Record<string, (record: Value) => boolean | undef
   [`sessions of Claude Code, ${nothingSampled}`]: (record) =>
     claudeTypes.test(record.textAt("type") ?? "") &&
     (record.hasAny("sessionId", "session_id", "leafUuid", "snapshot", "parentUuid") || record.has("uuid")),
-  [`sessions of Gemini CLI, ${nothingSampled}`]: (record) =>
-    isText(record, "sessionId") && record.hasAny("projectHash", "messageId", "parts"),
-  [`sessions of opencode, ${nothingSampled}`]: (record) =>
-    record.get("messages", 0, "parts")?.isList ||
-    (record.get("info")?.isObject && record.get("parts")?.isList) ||
-    isText(record, "sessionID"),
-  [`sessions of goose, ${nothingSampled}`]: (record) =>
-    record.has("working_dir") && record.hasAny("description", "message_count", "conversation"),
   "outputs of OpenHands, because their history has events instead of the model's messages": (record) =>
     (record.hasAny("instance_id", "issue") &&
       record.get("history")?.isList &&
@@ -51,8 +43,6 @@ const unknownFormats: Readonly<Record<string, (record: Value) => boolean | undef
       (record.hasAny("action", "observation") || record.textAt("kind")?.endsWith("Event"))),
   "demonstrations of SWE-agent, because no model sampled them": (record) =>
     record.has("history", 0, "message_type") && !record.has("trajectory"),
-  "steps of OSWorld, because their screenshots and prompts are not in the file": (record) =>
-    record.has("step_num") && record.hasAny("action_timestamp", "screenshot_file"),
   [`runs of LangSmith, ${spansOnly}`]: (record) =>
     isText(record, "run_type") && record.hasAny("trace_id", "dotted_order", "inputs", "outputs", "child_runs"),
   [`traces of Langfuse, ${spansOnly}`]: (record) =>
@@ -60,10 +50,6 @@ const unknownFormats: Readonly<Record<string, (record: Value) => boolean | undef
       /^(?:GENERATION|SPAN|EVENT|AGENT|TOOL|CHAIN)$/.test(record.textAt("type") ?? "")) ||
     record.get("observations")?.isList ||
     (record.hasAny("htmlPath", "sessionId", "bookmarked") && record.hasAny("input", "output")),
-  [`traces of OpenTelemetry, ${spansOnly}`]: (record) =>
-    record.hasAny("resourceSpans", "resource_spans") ||
-    (record.hasAny("span_id", "spanId", "context") &&
-      record.hasAny("span_kind", "parent_id", "parentSpanId", "attributes")),
   "preference rows (`chosen` and `rejected`), because they compare two answers instead of rating each": (record) =>
     record.has("chosen") && record.has("rejected"),
   "details of lighteval, because they are one row for each answer of a metric, without the turns": (record) =>
