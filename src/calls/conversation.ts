@@ -26,7 +26,7 @@ export type ContentPart = Readonly<
 /** `format` is text such as `image/png` or `wav`. */
 export type Media = NonNullable<ReturnType<typeof toMedia>>;
 
-export const hasMessages = (items: readonly raw.RawJson[]) => items.some((item) => findMessage(item) !== undefined);
+export const hasMessage = (item: raw.RawJson) => findMessage(item) !== undefined;
 
 export const composeMessage = (role: string, content: raw.RawJson) =>
   raw.parseRawJson(`{"role":"${role}","content":${content.json}}`);
@@ -78,7 +78,7 @@ const findAnswers = (items: readonly raw.RawJson[], from: number): ReadonlyMap<r
   return answers;
 };
 
-const thoughtKeys = ["reasoning_content", "reasoning", "thinking"];
+export const thoughtKeys = ["reasoning_content", "reasoning", "thinking"];
 
 const shownTexts = ["role", "refusal", "name", "tool_call_id", ...thoughtKeys];
 

@@ -2,7 +2,7 @@
 import * as raw from "../json/raw-json.ts";
 import { cutText } from "../text/sentences.ts";
 import { endStatuses, findOperation, findState, readStatus } from "./call-facts.ts";
-import { composeMessage, findMessage } from "./conversation.ts";
+import { composeMessage, findMessage, hasMessage } from "./conversation.ts";
 import { type CallPath, findPath, formatPath } from "./path.ts";
 import { readConversation, readTools, toChatItems } from "./read-conversation.ts";
 import { describeStandIn, findStandIn, listReferences } from "./stand-ins.ts";
@@ -123,8 +123,6 @@ const readRecordedItems = (call: raw.RawJson): readonly raw.RawJson[] | string =
   return messages.some(isFromModel) ? messages : "it has no output";
 };
 
-const hasMessage = (item: raw.RawJson) => findMessage(item) !== undefined;
-
 /** A stream that breaks off can state an error next to the text that was sent before. */
 const isFailed = (reply: raw.RawJson) =>
   raw.textAt(reply, "finish_reason") === "error" || raw.findValue(reply, "error") !== undefined;
@@ -133,20 +131,16 @@ const readAnswer = (
   output: raw.RawJson,
   items: readonly raw.RawJson[] | undefined,
 ): readonly raw.RawJson[] | string => {
-  const choices = [raw.findValue(output, "choices"), raw.findValue(output, "candidates")];
-  if (choices.some((list) => raw.itemsOf(list).length > 1)) return "its output has several choices";
+  const choices = raw.findValue(output, "choices");
+  if ([choices, raw.findValue(output, "candidates")].some((list) => raw.itemsOf(list).length > 1))
+    return "its output has several choices";
   if (output.kind === "text") return [composeMessage("assistant", output)];
   const sampled = items?.filter((item) => findMessage(item) !== item) ?? [];
   if ([output, ...sampled].some(isFailed)) return "its output has an error";
   if (sampled.some((item) => hasMessage(item) && raw.textAt(findMessage(item), "role") !== "assistant"))
     return "its output is not a message of the assistant";
   if (items?.every(hasMessage)) return items;
-  const values = [
-    output,
-    ...raw.itemsOf(output),
-    raw.findValue(output, "choices"),
-    ...raw.itemsOf(raw.findValue(output, "choices")),
-  ];
+  const values = [output, ...raw.itemsOf(output), choices, ...raw.itemsOf(choices)];
   const replies = values.flatMap((value) => [value, raw.findValue(value, "message")]);
   const reasons = replies.map((value) => value && describeStandIn("output", value));
   return reasons.find((why) => why !== undefined) ?? "its output is not a message";

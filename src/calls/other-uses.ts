@@ -83,11 +83,10 @@ const findCondition = (key: string, value: RawJson | undefined, levels = maxLeve
 const isPlain = (holder: string, { key, value }: RawMember) => {
   const [name, count] = [toName(key), toCountName(key)];
   const isCount = knownNames.has(count) || partNames.has(count);
-  if (holder !== "") return isCount || isOwnText(holder, value) || plainMembers.has(`${holder}.${name}`);
+  if (holder !== "")
+    return isCount || (holder === "metadata" && value.kind === "text") || plainMembers.has(`${holder}.${name}`);
   return plainMembers.has(name) || plainName.test(name) || usageKeys.includes(key) || costNames[name] !== undefined;
 };
-
-const isOwnText = (holder: string, { kind }: RawJson) => holder === "metadata" && kind === "text";
 
 const findConditions = (holder: RawJson | undefined) =>
   membersOf(holder).flatMap((member) => (isPlain("", member) ? [] : findCondition(member.key, member.value)));
@@ -111,15 +110,8 @@ export const findOtherUses = (call: RawJson): readonly string[] => {
       hasContent(findValue(message, key)),
     ),
   );
-  return [
-    ...new Set([
-      ...conditions,
-      ...[...answers, ...chosen].flatMap(findConditions),
-      ...options,
-      ...messages.flatMap(listOtherParts),
-      ...media,
-    ]),
-  ];
+  const ofAnswers = [...answers, ...chosen].flatMap(findConditions);
+  return [...new Set([...conditions, ...ofAnswers, ...options, ...messages.flatMap(listOtherParts), ...media])];
 };
 
 /** Lists parts of the inputs that are not text, such as `image_url`. Counts of prompt tokens include them. */

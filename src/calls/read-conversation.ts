@@ -7,7 +7,7 @@ import { type Json, JsonWriter } from "../rollouts/messages/output-json.ts";
 import { convertInput, convertOutput } from "../rollouts/messages/responses.ts";
 import { ConversionError, Value } from "../rollouts/messages/value.ts";
 import { findOperation } from "./call-facts.ts";
-import { composeMessage, findMessage, hasMessages } from "./conversation.ts";
+import { composeMessage, findMessage, hasMessage } from "./conversation.ts";
 
 /** `rest` is the part of the inputs or output that is not in `items`. */
 interface Messages {
@@ -33,7 +33,7 @@ export const readConversation = (call: raw.RawJson): CallConversation => {
   const value = Value.parse(Buffer.from(call.json));
   if (!value) return chat;
   const { result = chat, obstacle } = attempt((run) =>
-    isResponse ? readResponsesCall(run, { call, value, response }) : readGeminiCall(run, call, value),
+    isResponse ? readResponsesCall(run, call, value, response) : readGeminiCall(run, call, value),
   );
   return { obstacle, ...result };
 };
@@ -90,9 +90,12 @@ const findResponse = (output: raw.RawJson | undefined) =>
 /** The service has these parts of the input. */
 const storedParts = { previous_response_id: "messages", conversation: "messages", prompt: "instructions" };
 
-type ResponsesCall = Readonly<{ call: raw.RawJson; value: Value; response: raw.RawJson | undefined }>;
-
-const readResponsesCall = (run: ConversionNotes, { call, value, response }: ResponsesCall): CallConversation => {
+const readResponsesCall = (
+  run: ConversionNotes,
+  call: raw.RawJson,
+  value: Value,
+  response: raw.RawJson | undefined,
+): CallConversation => {
   const inputs = value.get("inputs");
   const reply = response && Value.parse(Buffer.from(response.json));
   const instructions = inputs?.get("instructions") ?? reply?.get("instructions");
@@ -155,7 +158,7 @@ const toRaw = (json: readonly Json[]) => raw.parseRawJson(new JsonWriter().write
 const readInputs = (call: raw.RawJson): Messages => {
   const inputs = raw.findValue(call, "inputs");
   const key = ["messages", "messages_and_choices"].find((name) =>
-    hasMessages(raw.itemsOf(raw.findValue(inputs, name))),
+    raw.itemsOf(raw.findValue(inputs, name)).some(hasMessage),
   );
   if (key === undefined) return { items: undefined, rest: inputs };
   const items = raw.itemsOf(raw.findValue(inputs, key));
@@ -172,7 +175,7 @@ const readOutput = (call: raw.RawJson): Messages => {
   const isMessage = choices === undefined && output && findMessage(output) !== undefined;
   const items = isMessage ? [output] : raw.itemsOf(choices ?? output);
   const isStream = items.some((item) => raw.textAt(item, "type") === "message_start");
-  if (isStream || !hasMessages(items)) return { items: undefined, rest: output };
+  if (isStream || !items.some(hasMessage)) return { items: undefined, rest: output };
   return { items, rest: choices && omitMembers(output, ["choices"]) };
 };
 

@@ -1,7 +1,7 @@
 /** Finds references and placeholders that a tracing client recorded in place of a message or its content. */
 import { findMember, findValue, itemsOf, type RawJson, textAt, tryParseRawJson } from "../json/raw-json.ts";
 import { cutText } from "../text/sentences.ts";
-import { findMessage } from "./conversation.ts";
+import { findMessage, thoughtKeys } from "./conversation.ts";
 
 const maxLevels = 32;
 const maxShown = 80;
@@ -21,7 +21,7 @@ export const findStandIn = (item: RawJson, at: number): string | undefined => {
   const calls = itemsOf(findValue(message, "tool_calls"));
   const values = [
     ...[item, message, content, findValue(message, "tool_calls")],
-    ...thoughtKeys.map((key) => findValue(message, key)),
+    ...[...thoughtKeys, "refusal"].map((key) => findValue(message, key)),
     ...calls.flatMap((call) => [call, findValue(call, "function"), findValue(call, "function", "arguments")]),
     ...(parts.every((part) => describeStandIn(name, part, canBePrinted)) ? parts : []),
   ];
@@ -31,8 +31,6 @@ export const findStandIn = (item: RawJson, at: number): string | undefined => {
     (isUnknown ? `the content of its ${name} is neither a text nor a list` : undefined)
   );
 };
-
-const thoughtKeys = ["reasoning_content", "reasoning", "thinking", "refusal"];
 
 const describePlaceholder = (name: string) =>
   `its ${name} is a placeholder, because the client did not record the value`;

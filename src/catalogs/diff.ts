@@ -91,9 +91,8 @@ const compareModels = (id: string, { from, to }: Sides<CatalogModel>, policy: Di
     const [older, newer] = [fact.from, fact.to].map((value) => toStated(kind, value));
     const isAmount = kind === "price" || kind === "context" || kind === "output";
     const isSame = toKey(older, isAmount) === toKey(newer, isAmount);
-    const isNear = kind === "deprecation" && isWorse({ ...fact, to: newer, from: older }, kind, policy);
-    if (isSame && !isNear) return [];
-    const worse = isNear || isWorse({ ...fact, to: newer, from: older }, kind, policy);
+    const worse = isWorse({ ...fact, to: newer, from: older }, kind, policy);
+    if (isSame && !(kind === "deprecation" && worse)) return [];
     const sides = { from: toWritable(older), to: toWritable(newer) };
     const isFact = kind === "price" ? fact.path.length === 1 : kind !== "deprecation";
     const isReadable = kind === "price" || kind === "other" || Array.isArray(older) === Array.isArray(newer);

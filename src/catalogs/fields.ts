@@ -11,11 +11,9 @@ import { toText } from "../wire/contract/replies.ts";
 export const formatPlain = (value: unknown) =>
   typeof value === "string" ? value : (ignoreErrors(() => JSON.stringify(value)) ?? "(nested too deeply)");
 
-export const priceNames = ["prompt", "completion", "image", "request", "input_cache_read"] as const;
-
 /** Assumed: prices are in US dollars. */
 export const knownPriceNames: readonly string[] = [
-  ...priceNames,
+  ...["prompt", "completion", "image", "request", "input_cache_read"],
   ...["input_cache_reads", "input_cache_write", "input_cache_writes", "internal_reasoning"],
 ];
 
@@ -53,13 +51,11 @@ const mergeTiers = (tiers: readonly unknown[]): JsonObject => {
   const overrides = others.map(({ min_context, ...prices }) => {
     return { min_prompt_tokens: min_context, ...unstated, ...prices };
   });
-  return { ...withoutKey(base, "min_context"), ...(overrides.length > 0 && { overrides }) };
+  const { min_context: _, ...prices } = base;
+  return { ...prices, ...(overrides.length > 0 && { overrides }) };
 };
 
 const minContext = ({ min_context = 0 }: JsonObject) => min_context ?? 0;
-
-const withoutKey = (object: JsonObject, key: string) =>
-  Object.fromEntries(Object.entries(object).filter(([name]) => name !== key));
 
 /** Prices of what a job with texts and images does not use. */
 const unusedPriceNames: readonly string[] = [

@@ -48,11 +48,6 @@ export const databaseLinked = ({ path, title }: TitledFile, links: number) =>
     hint: `remove the other names (\`${formatCommandLine(["find", "/", "-xdev", "-samefile", path])}\` lists them)`,
   });
 
-export const databaseMounted = ({ path, title }: TitledFile) =>
-  storageFailure("database-mounted", path, `${path} is mounted as a single file, without its folder`, {
-    hint: `mount the folder of ${title} instead, because its journal and locks are next to it`,
-  });
-
 export const packageMissing = ({ path, title, code }: FileError, cause: unknown) => {
   const otherwise = title === "the ledger" ? ", or log without a ledger with --no-ledger" : "";
   const message = `cannot load libsql, which rollcall needs for ${title} (${code})`;
@@ -83,11 +78,6 @@ export const databaseUnavailable = ({ path, title, code, waitedMs }: FileError &
   return new Failure("unavailable", "database-unavailable", message, { hint });
 };
 
-export const databaseMissing = ({ path, title }: TitledFile) =>
-  new Failure("storage", "database-missing", `the database of ${title} ${path} does not exist`, {
-    hint: "create the database with `createdb`, or correct the name after the last / of the URL",
-  });
-
 export const databaseRefused = ({ path, title, code }: FileError) => {
   const isDenied = code === "42501";
   const refused = isDenied ? "the database user cannot create or write the tables of" : "authentication failed for";
@@ -96,9 +86,7 @@ export const databaseRefused = ({ path, title, code }: FileError) => {
   return new Failure("auth", "database-refused", `${refused} ${title} ${path} (${code})`, { systemCode: code, hint });
 };
 
-type InvalidUrl = { path?: string; title: string; hint: string };
-
-export const invalidDatabaseUrl = ({ path = "", title, hint }: InvalidUrl) => {
+export const invalidDatabaseUrl = ({ path = "", title }: Partial<TitledFile>, hint: string) => {
   const message = `the URL of ${title} is invalid${path && `: ${path}`}`;
   return new Failure("usage", "invalid-database-url", message, { hint });
 };
@@ -108,11 +96,6 @@ export const storeNotAFile = () =>
   new Failure("usage", "store-not-a-file", `${storeTitle} must be a file, but its location is a URL`, {
     hint: "pass a path with --store or ROLLCALL_STORE",
   });
-
-export const databaseUrlWithPassword = ({ path, title }: Omit<InvalidUrl, "hint">) => {
-  const hint = "pass the URL without the password, and store the password in PGPASSWORD or ROLLCALL_LEDGER";
-  return new Failure("usage", "invalid-database-url", `the URL of ${title} contains a password: ${path}`, { hint });
-};
 
 /** PostgreSQL's `read_only_sql_transaction`. */
 const readOnlyCode = "25006";

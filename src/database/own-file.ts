@@ -125,7 +125,9 @@ export const findOwnPath = (about: failures.TitledFile) => {
     const original = join(point, rest);
     if (readFileIdentity(original)?.id === id) return original;
   }
-  throw failures.databaseMounted(about);
+  const hint = `mount the folder of ${about.title} instead, because its journal and locks are next to it`;
+  const message = `${about.path} is mounted as a single file, without its folder`;
+  throw new Failure("storage", "database-mounted", message, { hint, where: { file: about.path } });
 };
 
 /** Linux can mount a file as another file. `root` is the path of the mounted file or folder on its device. */

@@ -229,9 +229,14 @@ const findRetryableCode = (thrown: unknown) => {
 const toFailure = (thrown: unknown, about: failures.TitledFile) => {
   if (!(thrown instanceof Error) || thrown instanceof Failure) return thrown;
   if (/does not support SSL/.test(thrown.message))
-    return failures.invalidDatabaseUrl({ ...about, hint: "use sslmode=disable if the server has no TLS" });
+    return failures.invalidDatabaseUrl(about, "use sslmode=disable if the server has no TLS");
   const code = isSaslError(thrown) ? "28P01" : getErrorCode(thrown);
   if (code === "unknown") return thrown;
-  if (code === "3D000") return failures.databaseMissing(about);
+  if (code === "3D000") {
+    const hint = "create the database with `createdb`, or correct the name after the last / of the URL";
+    return new Failure("storage", "database-missing", `the database of ${about.title} ${about.path} does not exist`, {
+      hint,
+    });
+  }
   return (/^(28|42501)/.test(code) ? failures.databaseRefused : failures.databaseFailed)({ ...about, code });
 };

@@ -58,14 +58,12 @@ const requireSeparateFiles = (outputs: readonly FileUse[], inputs: readonly stri
   }
 };
 
-type ReceiptLists = Readonly<Record<string, Iterable<object> | undefined>>;
-
 /** @param lists further lists of the receipt, by name */
 export const writeReceipt = async (
   { host, screen }: Context,
   file: string,
   dataset: Dataset,
-  lists: ReceiptLists = {},
+  lists: Readonly<Record<string, Iterable<object> | undefined>> = {},
 ) => {
   const pieces = composeReceipt(dataset, screen.cleaner.json, lists);
   await saveOutput({ file, pieces, mode: combineModes(dataset.sources) }, host);
@@ -93,7 +91,11 @@ function* listRecords({ unselected, conversion, ...dataset }: Dataset) {
   }
 }
 
-function* composeReceipt(dataset: Dataset, redact: (json: string) => string, lists: ReceiptLists) {
+function* composeReceipt(
+  dataset: Dataset,
+  redact: (json: string) => string,
+  lists: Parameters<typeof writeReceipt>[3] & object,
+) {
   const data = dataset.conversion?.receipt?.data() ?? unconvertedData;
   yield redact(JSON.stringify(data, null, 2)).slice(0, -"\n}".length);
   for (const [name, items] of Object.entries({ records: listRecords(dataset), ...lists })) {

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { delimiter, resolve } from "node:path";
-import type { Failure, FailureLocation } from "../failure.ts";
+import { Failure, type FailureLocation } from "../failure.ts";
 import { isObject, type JsonObject } from "../json/json-bytes.ts";
 import { getErrorCode, ignoreErrors, readUpTo } from "../system/files.ts";
 import { type Host, removeSecrets } from "../system/host.ts";
@@ -201,7 +201,8 @@ export const openVariables = (host: Host) => {
 const readVariable = async (variable: string, host: Host): Promise<VariableSecret | undefined> => {
   const environment = `${variable}_FILE`;
   const { [variable]: value, [environment]: file } = host.env;
-  if (value && file) throw failures.duplicateCredential(variable, environment);
+  const both = `${variable} and ${environment} are both set`;
+  if (value && file) throw new Failure("usage", "duplicate-credential", both, { hint: "unset one of them" });
   const trim = (text: string) => trimSecret(text, variable === "ROLLCALL_PASSWORD");
   if (value) return { text: trim(value), from: variable, where: { environment: variable } };
   if (!file) return undefined;

@@ -64,11 +64,6 @@ export const invalidCredential = (from: string, fault: SecretFault, where: Failu
   return new Failure("usage", "invalid-credential", message, { hint, where });
 };
 
-export const duplicateCredential = (variable: string, fileVariable: string) => {
-  const message = `${variable} and ${fileVariable} are both set`;
-  return new Failure("usage", "duplicate-credential", message, { hint: "unset one of them" });
-};
-
 export const unreadableCredentialFile = (
   where: Record<"environment" | "file", string>,
   code: string,

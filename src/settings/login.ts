@@ -3,7 +3,6 @@
 import { isObject } from "../json/json-bytes.ts";
 import { conflictingOptions } from "../system/failures.ts";
 import { readUpTo } from "../system/files.ts";
-import type { Host } from "../system/host.ts";
 import { isInvalid } from "../text/units.ts";
 import type { CredentialUse } from "../wire/contract/endpoint.ts";
 import * as credentials from "./credentials.ts";
@@ -100,13 +99,13 @@ export class Login {
 
   /** Returns false if no setting is missing, or none can be asked for. */
   async askNextSetting(): Promise<boolean> {
-    const { host, ask, flags } = this.#sources;
+    const { host, flags } = this.#sources;
     const names = this.#findMissing();
     const name = host.terminal.stdin ? names.find((each) => !this.#asked.has(each)) : undefined;
     if (!name) return false;
     this.#asked.add(name);
     const isRequired = this.#key === undefined && names.every((each) => this.#asked.has(each));
-    flags[name] = await promptForSetting({ host, ask }, name, { key: this.#key, isRequired });
+    flags[name] = await promptForSetting(this.#sources, name, isRequired, this.#key);
     return flags[name] !== undefined || (await this.askNextSetting());
   }
 
@@ -137,9 +136,10 @@ export class Login {
 
 /** Messages omit the answer, because the answer may be a key. */
 const promptForSetting = async (
-  { host, ask }: { host: Host; ask: Ask },
+  { host, ask }: LoginSources,
   name: values.SettingName,
-  { key, isRequired }: { key: string | undefined; isRequired: boolean },
+  isRequired: boolean,
+  key: string | undefined,
 ) => {
   const { about, example, parse } = values.settings[name];
   const form = example ? `, such as ${example}` : "";

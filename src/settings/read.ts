@@ -1,7 +1,7 @@
 /** Reads the settings of one run. */
 import { join, resolve } from "node:path";
 import type { DatabaseLocation } from "../database/database.ts";
-import { databaseUrlWithPassword, invalidDatabaseUrl, storeNotAFile } from "../database/failures.ts";
+import { invalidDatabaseUrl, storeNotAFile } from "../database/failures.ts";
 import { Failure } from "../failure.ts";
 import { requireSafeOwnership } from "../system/files.ts";
 import { decodePercent } from "../system/host.ts";
@@ -31,7 +31,8 @@ export const readSettings = async (given: SettingsSources) => {
 export const noticeUnusedVariables = (sources: SettingsSources, layers: Layers) => {
   const unused = [...listOverriddenVariables(layers), ...credentials.listOverriddenCredentials(sources, layers)];
   const why = layers.local ? " with the local service" : `, because the profile ${layers.profile} has its own values`;
-  if (unused.length > 0) sources.screen.notice(values.formatUnused(unused, why));
+  const are = unused.length === 1 ? "is" : "are";
+  if (unused.length > 0) sources.screen.notice(`${unused.join(", ")} ${are} not used${why}`);
 };
 
 const requireSetting = <Name extends values.SettingName>(layers: Layers, name: Name) => {
@@ -154,7 +155,7 @@ const findLedgerLocation = async (
     const inPassword = typed === undefined ? ". In the password, write %2F for /, %3F for ? and %23 for #" : "";
     const hint = `write a path, or postgres://user@host/database (with a user, and no parameter except sslmode)${inPassword}`;
     // Any part of an invalid URL may be a password.
-    throw invalidDatabaseUrl({ title, hint });
+    throw invalidDatabaseUrl({ title }, hint);
   }
   const path = parsed.url.href;
   // A typed URL can use the password of the same URL in the environment.
@@ -163,7 +164,10 @@ const findLedgerLocation = async (
     hide(secret);
     hide(encodeURIComponent(secret));
   }
-  if (typed !== undefined && parsed.secret !== "") throw databaseUrlWithPassword({ path, title });
+  if (typed !== undefined && parsed.secret !== "") {
+    const hint = "pass the URL without the password, and store the password in PGPASSWORD or ROLLCALL_LEDGER";
+    throw new Failure("usage", "invalid-database-url", `the URL of ${title} contains a password: ${path}`, { hint });
+  }
   const password = (fromEnvironment?.url.href === path ? fromEnvironment.secret : "") || host.env.PGPASSWORD;
   hide(password ?? "");
   if (password) return { path, password };

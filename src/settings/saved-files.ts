@@ -77,13 +77,10 @@ export const canCreate = (path: string): boolean => {
 
 type SavedKind = "settings" | "credentials";
 
-interface SavedDocument {
+export interface SavedFile {
   /** May contain keys of newer versions. */
   readonly members: JsonObject;
   readonly where: (path: readonly string[]) => Pick<Problem, "file" | "line" | "column">;
-}
-
-export interface SavedFile extends SavedDocument {
   readonly profiles: ReadonlyMap<string, JsonObject>;
 }
 
@@ -105,7 +102,19 @@ export const readSaved = (host: FolderHost, kind: SavedKind, warn?: (problem: Pr
     // A process that was killed on a full disk leaves the complete old file.
     return invalidSettingsFile(fault, at, fs.existsSync(previous) ? `move ${previous} to ${target}` : undefined);
   };
-  const { members, where } = parseDocument(bytes, file, toFailure);
+  if (!isUtf8(bytes)) throw toFailure("it is not UTF-8", { file });
+  const content = Buffer.from(bytes.subarray(bomLength(bytes)));
+  const text = content.toString("utf8");
+  const locate = (offset: number) => ({ file, ...locateOffset(content, offset) });
+  // The message of `JSON.parse` could quote a secret.
+  const fault = findFault(content);
+  if (fault) throw toFailure(text.trim() === "" ? "it is empty" : "it is not JSON", locate(fault.at));
+  const members: unknown = JSON.parse(text);
+  if (!isObject(members)) throw toFailure("it is not a JSON object", { file });
+  const where: SavedFile["where"] = (path) => {
+    const value = findAt(readRoot(content), path);
+    return value ? locate(spanOf(value).start) : { file };
+  };
   const { profiles = {} } = members;
   if (!isObject(profiles)) throw invalidSettingsFile("`profiles` is not an object", where(["profiles"]));
   const entries = Object.entries(profiles).map(([name, saved]) => {
@@ -126,30 +135,6 @@ const readIfExists = (file: string) => {
     if (code === "ENOENT" || code === "ENOTDIR") return undefined;
     throw inaccessibleFile("read", file, code, cause);
   }
-};
-
-/** @throws the failure that `toFailure` returns */
-export const parseDocument = (
-  bytes: Uint8Array,
-  file: string,
-  toFailure: typeof invalidSettingsFile,
-): SavedDocument => {
-  if (!isUtf8(bytes)) throw toFailure("it is not UTF-8", { file });
-  const content = Buffer.from(bytes.subarray(bomLength(bytes)));
-  const text = content.toString("utf8");
-  const locate = (offset: number) => ({ file, ...locateOffset(content, offset) });
-  // The message of `JSON.parse` could quote a secret.
-  const fault = findFault(content);
-  if (fault) throw toFailure(text.trim() === "" ? "it is empty" : "it is not JSON", locate(fault.at));
-  const members: unknown = JSON.parse(text);
-  if (!isObject(members)) throw toFailure("it is not a JSON object", { file });
-  return {
-    members,
-    where(path) {
-      const value = findAt(readRoot(content), path);
-      return value ? locate(spanOf(value).start) : { file };
-    },
-  };
 };
 
 export const createAddition = (profile: string, added: JsonObject) => (profiles: Map<string, JsonObject>) =>

@@ -172,6 +172,4 @@ export const listUnknownVariables = (env: Readonly<Record<string, string | undef
   });
 };
 
-export const formatUnused = (variables: readonly string[], reason: string) =>
-  `${variables.join(", ")} ${variables.length === 1 ? "is" : "are"} not used${reason}`;
 export const redactSetting = (name: SettingName, text: string) => settings[name].redact?.(text) ?? text;

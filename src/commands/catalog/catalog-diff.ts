@@ -108,10 +108,8 @@ const readSavedPairs = async (context: Context, typed: DiffOptions): Promise<rea
     const name = from.catalog ?? set[0];
     return name ? [{ from, name }] : [];
   });
-  source.selectCatalogs(
-    settings,
-    named.map(({ name }) => name),
-  );
+  const names = named.map(({ name }) => name);
+  source.selectCatalogs(settings, names);
   const pairs: Pair[] = [];
   for (const { from, name } of named) pairs.push([from, await readCurrent(context, settings, name)]);
   return pairs;
@@ -145,7 +143,7 @@ const readFileSides = async ({ screen, host }: Context, file: string): Promise<r
 };
 
 const readCurrent = async (context: Context, settings: Settings, name: CatalogName): Promise<Side> => {
-  const { models: list, ...id } = await source.readCatalog(context, { settings, catalog: name });
+  const { models: list, ...id } = await source.readCatalog(context, settings, name);
   const models = list.entries.map(({ value }) => value);
   return { ...id, file: null, models, isPartial: list.partialMark !== undefined };
 };

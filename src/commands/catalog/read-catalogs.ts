@@ -26,7 +26,7 @@ export const readCatalogs = async (
   const settings = selected.settings ?? (await readCatalogSettings(context, typed));
   const names = selectCatalogs(settings, selected.names ?? (typed.catalog && [typed.catalog]));
   const progress = context.screen.startProgress("reading catalogs");
-  const reading = names.map((catalog) => readCatalog(context, { settings, catalog }));
+  const reading = names.map((catalog) => readCatalog(context, settings, catalog));
   const replies = await Promise.all(reading).finally(progress.stop);
   const entries = replies.flatMap(({ catalog, models }) =>
     models.entries.map(({ value: entry, ...raw }): CatalogEntry => ({ catalog, entry, ...raw })),
@@ -43,21 +43,16 @@ export const selectCatalogs = (settings: Settings, named?: readonly CatalogName[
   return names;
 };
 
-type CatalogRequest = Readonly<{ settings: Settings; catalog: CatalogName }>;
-
 /** Also saves the ids for the completion, and prints a notice about an incomplete list. */
-export const readCatalog = async (context: Context, { settings, catalog }: CatalogRequest) => {
+export const readCatalog = async (context: Context, settings: Settings, catalog: CatalogName) => {
   const provider = settings.require(`${catalog}_provider`);
   const client = await openServiceClient(context, settings);
   const { value: models } =
     catalog === "analysis"
       ? await client.send(listAnalysisModels, { body: undefined, parameters: { analysis_provider: provider } })
       : await client.send(listRouterModels, { body: undefined, parameters: { router_provider: provider } });
-  saveIds(
-    context.host,
-    catalog,
-    models.entries.map(({ value }) => value.id),
-  );
+  const ids = models.entries.map(({ value }) => value.id);
+  saveIds(context.host, catalog, ids);
   noteDefects(context.screen, models, `the ${catalog} catalog`);
   return { catalog, provider, models };
 };

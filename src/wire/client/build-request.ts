@@ -1,10 +1,10 @@
 /** Builds requests (interface 4, 5) and their `--debug` lines. */
 import { version } from "../../../package.json" with { type: "json" };
+import { Failure } from "../../failure.ts";
 import type { Host } from "../../system/host.ts";
 import { isLoopback } from "../../text/locations.ts";
 import { type Credential, type Endpoint, fillPath } from "../contract/endpoint.ts";
 import type { ExchangeResult, Headers } from "./exchange.ts";
-import { credentialOverHttp, invalidHeader, invalidPathParameter } from "./failures.ts";
 import { findRoute } from "./proxy.ts";
 import type { ClientOptions } from "./request-options.ts";
 import type { RequestTarget } from "./route.ts";
@@ -17,7 +17,11 @@ export const findTarget = (options: ClientOptions, endpoint: Endpoint, parameter
   const endpointPath = buildPath(endpoint.path, parameters);
   const path = `${base}${endpointPath}`;
   const isExposed = to.protocol === "http:" && !isLoopback(to.hostname);
-  if (endpoint.use && isExposed && !insecureHttp) throw credentialOverHttp(to.origin);
+  if (endpoint.use && isExposed && !insecureHttp) {
+    const message = `${to.origin} is plain http, but rollcall sends keys to other machines only over https`;
+    const hint = "use https://, or pass --insecure-http to send the key anyway";
+    throw new Failure("usage", "credential-over-http", message, { hint });
+  }
   const route = findRoute(to, host.env);
   return { endpoint, route, path, endpointPath, url: `${to.origin}${path}`, project: project?.value, clean };
 };
@@ -27,7 +31,8 @@ const buildPath = (path: string, parameters: unknown) => {
   for (const [parameter, value] of values) {
     // URL parsers resolve `.` and `..` even in percent-encoding. UTF-8 cannot encode a lone surrogate.
     const isWellFormed = Buffer.from(value).toString() === value;
-    if (/^\.{0,2}$/.test(value) || !isWellFormed) throw invalidPathParameter(parameter, value);
+    if (!/^\.{0,2}$/.test(value) && isWellFormed) continue;
+    throw new Failure("usage", "invalid-path-parameter", `invalid ${parameter.replaceAll("_", " ")}: "${value}"`);
   }
   return fillPath(path, Object.fromEntries(values));
 };
@@ -39,8 +44,9 @@ export const buildHeaders = (
 ) => {
   const headers: [string, string][] = [];
   const add = (name: string, value: string, title = name) => {
-    if (!isHeaderValue(value)) throw invalidHeader(title);
-    headers.push([name, value]);
+    if (isHeaderValue(value)) return headers.push([name, value]);
+    const message = `cannot send ${title} as a header: it contains a character that headers cannot contain`;
+    throw new Failure("usage", "invalid-header", message, { hint: "use only ASCII characters, without line ends" });
   };
   if (credential)
     add("Authorization", buildAuthorization(endpoint.use, credential), `the credential from ${credential.from}`);

@@ -17,24 +17,6 @@ export const invalidProxy = (variable: string, hasUser: boolean) => {
   });
 };
 
-export const invalidPathParameter = (parameter: string, value: string) =>
-  new Failure("usage", "invalid-path-parameter", `invalid ${parameter.replaceAll("_", " ")}: "${value}"`);
-
-export const invalidHeader = (name: string) => {
-  const why = "it contains a character that headers cannot contain";
-  return new Failure("usage", "invalid-header", `cannot send ${name} as a header: ${why}`, {
-    hint: "use only ASCII characters, without line ends",
-  });
-};
-
-export const credentialOverHttp = (origin: string) =>
-  new Failure(
-    "usage",
-    "credential-over-http",
-    `${origin} is plain http, but rollcall sends keys to other machines only over https`,
-    { hint: "use https://, or pass --insecure-http to send the key anyway" },
-  );
-
 export interface AttemptResult extends ExchangeResult {
   retryAfterMs: number | undefined;
   hasRetryAfter: boolean;
