@@ -6,6 +6,7 @@ import { crc32 } from "node:zlib";
 import { Failure, type Problem } from "../failure.ts";
 import { describeSystemCode } from "../text/sentences.ts";
 import { formatCommandLine } from "../text/shell-words.ts";
+import { Breaks } from "./breaks.ts";
 import { currentUser, type Host } from "./host.ts";
 
 export const getErrorCode = (thrown: unknown) =>
@@ -292,10 +293,11 @@ interface OutputFile {
   readonly formatMark?: (text: string) => string;
 }
 
-/** Returns the number of written bytes. @throws as `requireOutputFile` */
+/** Returns the number of written bytes. @throws as `requireOutputFile`; the signal's reason */
 export const saveOutput = async ({ file, pieces, mode, formatMark }: OutputFile, { signal, sleep }: WaitingHost) => {
   requireOutputFile(file);
   let [bytes, checksum] = [0, 0];
+  const breaks = new Breaks(signal);
   const pipe = tryStat(file)?.isFIFO() ? await openPipe(file, sleep, signal) : undefined;
   try {
     const draft = writeUserFile(file, () => openDraft(file, mode));
@@ -305,7 +307,10 @@ export const saveOutput = async ({ file, pieces, mode, formatMark }: OutputFile,
       writeUserFile(file, () => draft.write(piece));
     };
     try {
-      for await (const piece of pieces) write(piece);
+      for await (const piece of pieces) {
+        write(piece);
+        if (breaks.isDue(16 * piece.length)) await breaks.take();
+      }
       if (formatMark) write(formatMark(`rollcall: checksum ${checksum.toString(16)}`));
       writeUserFile(file, draft.commit);
     } finally {

@@ -1,3 +1,6 @@
+import { mkdtempSync, readdirSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { Writable } from "node:stream";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
@@ -14,6 +17,7 @@ import { getFacts } from "../../src/rollouts/stats/read-facts.ts";
 import { chooseReading } from "../../src/rollouts/stats/reading-list.ts";
 import { computeStats } from "../../src/rollouts/stats/stats-slices.ts";
 import { Breaks, sortWithBreaks } from "../../src/system/breaks.ts";
+import { saveOutput } from "../../src/system/files.ts";
 import { openCharts } from "../../src/view/charts.ts";
 import { filesOf, read as readInputs } from "../support/inputs.ts";
 import { itHolds } from "../support/property.ts";
@@ -76,6 +80,14 @@ describe("a long loop", () => {
     const sink = new Sink(new Writable({ write: (_, __, done) => done() }), abortSoon());
     const document = toRawJson(Array.from({ length: 50_000 }, (_, at) => ({ at })));
     await expect(writePieces(sink, joinPieces(formatJsonPieces(document, "")))).rejects.toThrow("stop");
+  });
+
+  it("of an output file ends with the reason of a signal, and leaves no file", async () => {
+    const file = join(mkdtempSync(join(tmpdir(), "breaks-")), "rows.jsonl");
+    const host = { signal: abortSoon(), sleep: async () => undefined };
+    const pieces = Array.from({ length: 5000 }, () => Buffer.from("row\n"));
+    await expect(saveOutput({ file, pieces, mode: 0o600 }, host)).rejects.toThrow("stop");
+    expect(readdirSync(dirname(file))).toEqual([]);
   });
 
   it.each([

@@ -4,7 +4,6 @@ import { setImmediate } from "node:timers/promises";
 import { crc32 } from "node:zlib";
 import { type JsonObject, parseJson, replaceLineEnds, type Span } from "../../json/json-bytes.ts";
 import { elementsOf, type JsonValue, memberAt, parseValue, readRoot, spanOf } from "../../json/table.ts";
-import { Breaks } from "../../system/breaks.ts";
 import type { ScanOptions } from "../check/checker.ts";
 import { groupClosing, groupOpening } from "../index/groups.ts";
 import { cutPart, type Part } from "../index/parts.ts";
@@ -112,15 +111,11 @@ export async function* readGroupLines(
   rewrite: (line: Buffer, group: number) => Iterable<Buffer> = (line) => [line],
 ): AsyncGenerator<Buffer, void> {
   const window = new ReadWindow();
-  const breaks = new Breaks();
   for (let group = 0; group < dataset.groups.count; group++) {
     if (!dataset.groups.isValid(group)) continue;
     // Fills the window, because `composeGroup` reads synchronously.
     await window.readPart(getPart(dataset, dataset.groups.firstOf(group)));
-    for (const piece of rewrite(composeGroup(dataset, group, window), group)) {
-      if (breaks.isDue(16 * piece.length)) await breaks.take();
-      yield piece;
-    }
+    yield* rewrite(composeGroup(dataset, group, window), group);
   }
 }
 
