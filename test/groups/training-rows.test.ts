@@ -49,7 +49,10 @@ describe("rows of messages", () => {
         const hasChoice = list.some(({ isChoice }) => isChoice);
         const isSampled = (turn: (typeof list)[number]) => (hasChoice ? turn.isChoice : turn.role === "assistant");
         const [first, last] = [list.findIndex(isSampled), list.findLastIndex(isSampled)];
-        if (first < 1 || /""|\\t/.test(list[last]?.content ?? "")) return [];
+        const hasPrompt = list.some(
+          ({ role, content }, at) => content !== '""' && at < (role === "user" && !hasChoice ? last : first),
+        );
+        if (first < 1 || !hasPrompt || /""|\\t/.test(list[last]?.content ?? "")) return [];
         const texts = list.slice(0, last + 1).map(({ message }) => message);
         return `{"messages":[${texts.join(",")}]${offered && offered !== "[]" ? `,"tools":${offered}` : ""}}`;
       });
