@@ -79,9 +79,12 @@ export const isDateTime = (text: string) => {
 const maxMs = Date.UTC(10_000, 0) - 1;
 export const utcDay = (ms: number) => new Date(Math.min(ms, maxMs)).toISOString().slice(0, 10);
 
-/** Returns undefined for a value that is not a time in seconds. */
+/** Earlier numbers are rather years, or days as `20260131`. */
+const firstSeconds = Date.UTC(2000, 0) / 1000;
+
+/** Returns undefined for a value that is not a time in seconds since 2000. */
 export const formatUnixDay = (seconds: unknown) =>
-  typeof seconds === "number" && seconds > 0 && seconds * 1000 <= maxMs ? utcDay(seconds * 1000) : undefined;
+  typeof seconds === "number" && seconds >= firstSeconds && seconds * 1000 <= maxMs ? utcDay(seconds * 1000) : undefined;
 
 export const formatIsoTime = (ms: number) => new Date(ms).toISOString();
 

@@ -57,8 +57,12 @@ interface FilterCase {
 
 const choice = (words: string, holds: (entry: Entry) => boolean): FilterCase => ({ words: words.split(" "), holds });
 
-const deprecatedOn = (entry: Entry): string | undefined =>
-  /^\d{4}-/.test(textOf(entry.deprecation_date)) ? textOf(entry.deprecation_date) : undefined;
+/** A number is a time since 2000 in seconds. Other numbers are no date. */
+const deprecatedOn = ({ deprecation_date: date }: Entry): string => {
+  if (typeof date === "number" && date >= 946_684_800 && date < 253_402_300_800)
+    return new Date(date * 1000).toISOString().slice(0, 10);
+  return /^\d{4}-/.test(textOf(date)) ? textOf(date) : "none";
+};
 
 const noDeprecation = ({ deprecation_date: date }: Entry): boolean =>
   date === undefined || date === null || date === "";
@@ -86,10 +90,13 @@ const choices: readonly FilterCase[] = [
     const named = ["prompt", "completion"].every((name) => priceOf(entry, name) === 0n);
     return isPriced && named && others.every(([name]) => priceOf(entry, name) === 0n);
   }),
-  choice("--deprecated", (entry) => deprecatedOn(entry) === "2020-01-31"),
-  choice("--not-deprecated", (entry) => noDeprecation(entry) || deprecatedOn(entry) === "2026-12-01"),
-  choice("--deprecated-within 365d", (entry) => deprecatedOn(entry) === "2020-01-31"),
-  choice("--deprecated-within 2026-12-01", (entry) => deprecatedOn(entry) !== undefined),
+  choice("--deprecated", (entry) => deprecatedOn(entry) <= "2025-11-01"),
+  choice(
+    "--not-deprecated",
+    (entry) => noDeprecation(entry) || (deprecatedOn(entry) > "2025-11-01" && deprecatedOn(entry) < "none"),
+  ),
+  choice("--deprecated-within 365d", (entry) => deprecatedOn(entry) <= "2026-11-01"),
+  choice("--deprecated-within 2026-12-01", (entry) => deprecatedOn(entry) <= "2026-12-01"),
   choice("a/", (entry) => [entry.id, entry.name].some((text) => textOf(text).toLowerCase().includes("a/"))),
   choice("?/t*", (entry) => /^.\/t/su.test(textOf(entry.id).toLowerCase())),
 ];

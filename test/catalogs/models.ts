@@ -44,7 +44,7 @@ export const entry = fc.record(
     supported_sampling_parameters: maybe(words("temperature", "top_p", "seed")),
     supported_features: maybe(words("tools", "json_mode", "reasoning")),
     datacenters: maybe(words("US", "FI", "DE").map((codes) => codes.map((country_code) => ({ country_code })))),
-    deprecation_date: maybe(fc.constantFrom("2020-01-31", "2026-12-01", "soon")),
+    deprecation_date: maybe(fc.constantFrom("2020-01-31", "2026-12-01", "soon", 1_580_428_800, 20_200_131)),
   },
   { requiredKeys: [] },
 );

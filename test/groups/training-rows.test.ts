@@ -49,10 +49,8 @@ describe("rows of messages", () => {
         const hasChoice = list.some(({ isChoice }) => isChoice);
         const isSampled = (turn: (typeof list)[number]) => (hasChoice ? turn.isChoice : turn.role === "assistant");
         const [first, last] = [list.findIndex(isSampled), list.findLastIndex(isSampled)];
-        const hasPrompt = list.some(
-          ({ role, content }, at) => content !== '""' && at < (role === "user" && !hasChoice ? last : first),
-        );
-        if (first < 1 || !hasPrompt || /""|\\t/.test(list[last]?.content ?? "")) return [];
+        const hasPrompt = list.slice(0, Math.max(first, 0)).some(({ content }) => content !== '""');
+        if (!hasPrompt || /""|\\t/.test(list[last]?.content ?? "")) return [];
         const texts = list.slice(0, last + 1).map(({ message }) => message);
         return `{"messages":[${texts.join(",")}]${offered && offered !== "[]" ? `,"tools":${offered}` : ""}}`;
       });
