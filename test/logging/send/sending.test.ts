@@ -641,6 +641,25 @@ describe("the requests after a 413", () => {
     expect(result.warnings.filter(({ rule }) => rule === "split-requests")).toHaveLength(1);
   });
 
+  it("keep the lower limit if the service then refuses a larger request that was in flight", async () => {
+    const refused: number[] = [];
+    let sentAlone = (): void => undefined;
+    const alone = new Promise<void>((resolve) => {
+      sentAlone = resolve;
+    });
+    const answer = async (body: Buffer, at: number) => {
+      const { length } = JSON.parse(body.toString()).trajectory_groups;
+      if (length === 1) sentAlone();
+      else refused.push(length);
+      if (at === 2) await alone;
+      return makeAnswer(length === 1 ? 200 : 413);
+    };
+    const lines = Array.from({ length: 12 }, (_, at) => group(10 + at));
+    const limit = 4 * group(10).length + 50;
+    const { result } = await send(await read(filesOf(lines.join("\n"))), { answer, limit, concurrency: 2 });
+    expect([result.status, ...refused]).toEqual(["logged", 4, 4, 2]);
+  });
+
   it("keep the lower limit if the service refuses a group in between", async () => {
     const rewards = Array.from({ length: 12 }, (_, at) => at);
     const sizes: (readonly [number, number])[] = [];

@@ -1,4 +1,4 @@
-import { createServer } from "node:http";
+import { createServer, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -277,6 +277,19 @@ describe("a download", () => {
     const failure = await failureOf(downloads.get(new URL(`${url}/step.jsonl`), []));
     expect(failure.message).toContain(` on attempt ${waits.length + 1}: the connection was refused`);
     expect(waits.length).toBeGreaterThan(2);
+  });
+
+  it("ends a busy reply before it is attempted again", async () => {
+    let busy: ServerResponse | undefined;
+    const server = createServer((_, response) => {
+      if (busy) return busy.closed ? response.end() : busy.once("close", () => response.end());
+      busy = response;
+      return response.writeHead(503).write("busy");
+    });
+    const downloads = new Downloads({ host: testHost(), ...limits });
+    onTestFinished(() => downloads.close());
+    const { url } = await listenOnLoopback(server);
+    expect((await downloads.get(new URL(url), [])).status).toBe(200);
   });
 });
 
