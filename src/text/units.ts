@@ -84,7 +84,9 @@ const firstSeconds = Date.UTC(2000, 0) / 1000;
 
 /** Returns undefined for a value that is not a time in seconds since 2000. */
 export const formatUnixDay = (seconds: unknown) =>
-  typeof seconds === "number" && seconds >= firstSeconds && seconds * 1000 <= maxMs ? utcDay(seconds * 1000) : undefined;
+  typeof seconds === "number" && seconds >= firstSeconds && seconds * 1000 <= maxMs
+    ? utcDay(seconds * 1000)
+    : undefined;
 
 export const formatIsoTime = (ms: number) => new Date(ms).toISOString();
 
