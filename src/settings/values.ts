@@ -27,7 +27,7 @@ const nameForm = "at least one character, no control characters, and no white sp
 const parseName = matchPattern(/^(?!\s)\P{Cc}+(?<!\s)$/u, nameForm);
 
 const parseSegment = (text: string): string | InvalidText =>
-  text === "." || text === ".." ? reject("a provider's name") : parseName(text);
+  /^\.{1,2}$|:\/\//.test(text) ? reject("a provider's name") : parseName(text);
 
 const namePart = "[^/\\s\\p{Cc}](?:[^/\\p{Cc}]*[^/\\s\\p{Cc}])?";
 export const parseProject = matchPattern(new RegExp(`^${namePart}/${namePart}$`, "u"), "team/project, with one slash");

@@ -20,8 +20,8 @@ const list = command({
     const { screen } = context;
     const { profile, rows, unknown, unknownVariables } = listSettings(context);
     for (const { problem } of rows) if (problem !== null) screen.warn(problem);
-    if (unknown.length > 0) screen.notice(`settings unknown to this version, but kept: ${unknown.join(", ")}`);
-    for (const sentence of unknownVariables) screen.notice(sentence);
+    if (unknown.length > 0) screen.noteInResult(`settings unknown to this version, but kept: ${unknown.join(", ")}`);
+    for (const sentence of unknownVariables) screen.noteInResult(sentence);
     const document = { profile, settings: rows.map(toDocument) };
     await printObjects(screen, document, {
       member: "settings",

@@ -133,7 +133,7 @@ export const log = command({
   },
   examples: [
     "rollcall log my-model groups.jsonl --split train --dry-run",
-    `echo '{"messages_and_choices":[],"reward":1}' |\n    rollcall log my-model --split train --local`,
+    "rollcall convert results.jsonl | rollcall log my-model --split train",
   ],
   run: async (context, typed) => await (await import("./run-log.ts")).log(context, typed),
 });
