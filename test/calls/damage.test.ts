@@ -60,8 +60,8 @@ const call = fc
 const printed = async (one: RawJson, typed: ScreenFlags, { columns }: { columns?: number } = {}): Promise<string> => {
   const host = testHost(columns === undefined ? {} : { terminal: { stdout: true, columns } });
   const screen = openScreen({ host, options: parseScreenOptions({ ...typed, pager: false }) });
-  const finalFacts = () => ({ hasSeveral: false, canBeEmpty: false });
-  await printCalls(screen, repliesWith([one.json]), { ...everything, finalFacts });
+  const totals = () => ({ hasSeveral: false, canBeEmpty: false });
+  await printCalls(screen, { calls: repliesWith([one.json]), totals }, everything);
   return host.printed();
 };
 

@@ -27,8 +27,8 @@ export const printCall = async (
 ): Promise<string> => {
   const host = testHost();
   const screen = openScreen({ host, options: parseScreenOptions(typed) });
-  const finalFacts = () => ({ hasSeveral: calls.length > 1, canBeEmpty: false });
-  await printCalls(screen, repliesWith(calls), { ...asked, finalFacts });
+  const totals = () => ({ hasSeveral: calls.length > 1, canBeEmpty: false });
+  await printCalls(screen, { calls: repliesWith(calls), totals }, asked);
   return host.printed();
 };
 

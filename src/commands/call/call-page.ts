@@ -7,7 +7,6 @@ import { readUsages, tokenKinds } from "../../calls/usage.ts";
 import * as raw from "../../json/raw-json.ts";
 import { groupDigits } from "../../output/page.ts";
 import type { Section } from "../../output/views.ts";
-import { findValues } from "../../output/wire.ts";
 import { addDecimals, formatRounded, roundForDisplay, zero } from "../../text/decimal.ts";
 import { formatRoundedSize } from "../../text/units.ts";
 import { describeBinary, formatTree, getDecodedSize } from "./value-tree.ts";
@@ -42,14 +41,6 @@ const maxExceptionLines = 120;
 
 const toTreeSection = (title: string, value: raw.RawJson | undefined, options: Section = {}) =>
   value ? [{ title, block: formatTree(value), isQuoted: true, ...options }] : [];
-
-export const fieldSections = (call: raw.RawJson, fields: readonly string[]): readonly Section[] => {
-  const lines = fields.map((label) => {
-    const values = (findValues(call, label) ?? []).filter((value) => !raw.isAbsent(value));
-    return { label, text: values.map(raw.formatInline).join(";") };
-  });
-  return [{ lines }];
-};
 
 const tones = { ok: "good", failed: "bad", running: "warning", deleted: "faint" } as const;
 

@@ -7,26 +7,29 @@ import { printList } from "../../output/list.ts";
 import { printPages } from "../../output/page.ts";
 import type { Screen } from "../../output/screen.ts";
 import type { Column } from "../../output/views.ts";
-import { resolveField } from "../../output/wire.ts";
-import { type CallViewOptions, callSections, fieldSections } from "./call-page.ts";
+import { type CallViewOptions, callSections } from "./call-page.ts";
 
 /** `reply` has the call in its member `call`. */
 export type CallReply = Readonly<{ call: RawJson; reply: RawJson }>;
-type Replies = AsyncIterable<CallReply>;
 
-export interface CallPrinting extends CallViewOptions {
-  /** Known after the last reply. If `hasSeveral`, JSON is a list of calls. `canBeEmpty` allows an empty list. */
-  readonly finalFacts: () => Readonly<Record<"hasSeveral" | "canBeEmpty", boolean>>;
-}
+/** Known after the last reply. If `hasSeveral`, JSON is a list of calls. `canBeEmpty` allows an empty list. */
+export type CallTotals = Readonly<Record<"hasSeveral" | "canBeEmpty", boolean>>;
 
-export const printCalls = async (screen: Screen, replies: Replies, options: CallPrinting) => {
-  const isPage = screen.format === "table" || (screen.format === "tsv" && screen.options.format !== "tsv");
-  if (isPage) return await printPages(screen, toPages(screen, replies, options));
+type PrintedCalls = Readonly<{ calls: AsyncIterable<CallReply>; totals: () => CallTotals }>;
+
+/** Prints pages, or with `--fields` rows. */
+export const printCalls = async (
+  screen: Screen,
+  { calls: replies, totals }: PrintedCalls,
+  options: CallViewOptions,
+) => {
+  const { format, fields } = screen;
+  if (!fields && (format === "table" || format === "tsv")) return await printPages(screen, toPages(replies, options));
   const print = async (calls: readonly RawJson[], member: string, document: RawJson) => {
     const hasReward = calls.some((call) => findValue(call, ...rewardField.split(".")));
     await printList(screen, { columns: listCallColumns(options, hasReward), rows: calls, wire: { document, member } });
   };
-  if (screen.format === "jsonl" && !screen.canPage) {
+  if (format === "jsonl" && !screen.canPage) {
     for await (const { call, reply } of replies) await print([call], "call", reply);
     return;
   }
@@ -36,22 +39,15 @@ export const printCalls = async (screen: Screen, replies: Replies, options: Call
     calls.push(call);
     lastReply = reply;
   }
-  const { hasSeveral, canBeEmpty } = options.finalFacts();
+  const { hasSeveral, canBeEmpty } = totals();
   if (lastReply && !hasSeveral) return await print(calls, "call", lastReply);
   if (!lastReply && !canBeEmpty) return;
   await print(calls, "calls", toRawJson({ calls }));
 };
 
-async function* toPages(screen: Screen, replies: Replies, options: CallViewOptions) {
-  for await (const { call } of replies) yield { sections: toSections(call, screen, options), isFull: options.full };
+async function* toPages(replies: AsyncIterable<CallReply>, options: CallViewOptions) {
+  for await (const { call } of replies) yield { sections: callSections(call, options), isFull: options.full };
 }
-
-const toSections = (call: RawJson, { fields }: Screen, options: CallViewOptions) => {
-  if (!fields) return callSections(call, options);
-  const columns = listCallColumns({ ...options, storageSize: true, totalStorageSize: true });
-  const names = fields.map((name) => resolveField(name, columns, [call]));
-  return fieldSections(call, names);
-};
 
 /** The default of `--reward-from`. */
 const rewardField = "attributes.reward";

@@ -13,7 +13,7 @@ import type { Context } from "../../session/context.ts";
 import { conflictingOptions, invalidOptionValue, requiredOptionMissing } from "../../system/failures.ts";
 import { formatList, pluralize } from "../../text/sentences.ts";
 import { callPathMissing } from "../failures.ts";
-import { type CallPrinting, type CallReply, printCallSummary, printCalls } from "./call-printer.ts";
+import { type CallReply, type CallTotals, printCallSummary, printCalls } from "./call-printer.ts";
 import type { CallReadOptions } from "./command.ts";
 
 export type ReadCall = CallReply & { readonly id: string };
@@ -21,7 +21,7 @@ export type ReadCall = CallReply & { readonly id: string };
 /** Iterating `calls` reads them from the service, in the order of the ids. */
 interface SelectedCalls {
   readonly calls: AsyncIterable<ReadCall>;
-  readonly totals: () => ReturnType<CallPrinting["finalFacts"]> & Readonly<Record<"requested" | "missing", number>>;
+  readonly totals: () => CallTotals & Readonly<Record<"requested" | "missing", number>>;
   readonly vendorPrefix: string;
 }
 
@@ -73,8 +73,8 @@ const selectReward = (reward: string | undefined, path = "attributes.reward") =>
   return { text };
 };
 
-const pageForm: Form = async ({ screen }, typed, { calls, totals: finalFacts, vendorPrefix }) => {
-  await printCalls(screen, calls, { ...typed, vendorPrefix, finalFacts });
+const pageForm: Form = async ({ screen }, typed, selected) => {
+  await printCalls(screen, selected, { ...typed, vendorPrefix: selected.vendorPrefix });
 };
 
 const listForm: Form = async ({ screen }, typed, { calls, vendorPrefix: prefix }) => {
