@@ -2,6 +2,7 @@
 
 import { type RawJson, textAt } from "../json/raw-json.ts";
 import { addDecimals, type Decimal, formatDecimal, zero } from "../text/decimal.ts";
+import { compareTexts } from "../text/sentences.ts";
 import * as facts from "./call-facts.ts";
 import { type Amounts, removeRollUps } from "./roll-up.ts";
 import { type CallUsage, readUsages, sumTokens, type TokenKind, tokenKinds } from "./usage.ts";
@@ -68,7 +69,6 @@ const toAmounts = (usage: CallUsage | undefined, usd: Decimal | undefined): Amou
 };
 
 const modelOf = ({ model = "" }: { readonly model: string | undefined }) => model;
-const compareTexts = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
 export type CallGroup = CallSummary["groups"][number];
 

@@ -200,6 +200,3 @@ const matchesGlob = (text: readonly string[], glob: string) => {
   }
   return ends.at(-1) === text.length;
 };
-
-/** Compares UTF-16 units. */
-export const compareTexts = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);

@@ -103,8 +103,8 @@ const listCriteria = (filter: Filter, now: number) => {
   const matchesPattern = fields.compilePattern(filter.pattern);
   add([], ({ id, name }) => matchesPattern(toText(id), toText(name)));
   for (const { name, column, read, matches } of wordFilters) {
-    const words = filter[name]?.map(normalizeWord);
-    if (!words) continue;
+    const words = filter[name]?.map(normalizeWord) ?? [];
+    if (words.length === 0) continue;
     const members = column === countries && words.includes("eu") ? normalizeWord(europeanUnion).split(" ") : [];
     const wanted = new Set([...words, ...members]);
     add([column], (model) => matches(read(model).map(normalizeWord), wanted));

@@ -153,8 +153,12 @@ export const repeated = (about: string, placeholder = "", facts: OptionFacts = {
 
 export const splitAtCommas = (word: string) => word.split(",").map((each) => each.trim());
 
-export const commaList = (about: string, placeholder: string, facts: OptionFacts) =>
-  list(about, placeholder, splitAtCommas, facts);
+export const commaList = <Item>(
+  about: string,
+  placeholder: string,
+  parse: (item: string, name: string) => Item,
+  facts: OptionFacts,
+) => list(about, placeholder, (word, name) => splitAtCommas(word).map((item) => parse(item, name)), facts);
 
 export const inGroup = <Of extends OptionKinds>(group: string, kinds: Of): Of => extendKinds(kinds, { group });
 export const forAgents = <Of extends OptionKinds>(kinds: Of): Of => extendKinds(kinds, { forAgents: true });

@@ -21,6 +21,7 @@ async function* formatPages(screen: Screen, pages: Pages) {
     const layout = await createLayout(screen, page);
     if (!isEmpty) yield `\n${layout.paint("faint", "─".repeat(Math.min(screen.width, ruleColumns)))}\n`;
     for (const section of page.sections) {
+      if (section.lines?.length === 0 && section.block === undefined) continue;
       let lead = isEmpty ? "" : "\n";
       for (const lines of formatSection(section, layout)) {
         if (lines.length === 0) continue;

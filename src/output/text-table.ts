@@ -180,6 +180,7 @@ function* toSections(columns: readonly TableColumn[], width: number) {
       const texts = [truncate(cells[row]?.trimEnd() ?? "", maxCellWidth), tag?.text ?? ""].filter(Boolean);
       return { label: truncate(headings.join(" "), width - gap.length), text: texts.join(" "), tone: tag?.tone };
     });
-    yield { title: first?.text ?? "", lines: others.filter(({ text }) => text !== "") };
+    const lines = others.filter(({ text }) => text !== "");
+    yield { title: first?.text ?? "", ...(lines.length > 0 && { lines }) };
   }
 }

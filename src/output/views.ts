@@ -84,6 +84,7 @@ export type Section = Readonly<{
   title?: string;
   /** Depth: 2 for a message under "Inputs", 3 for a tool call in the message. Default: 1. */
   level?: 1 | 2 | 3;
+  /** A section with an empty list and without a block is not printed. */
   lines?: readonly Line[];
   block?: string;
   /** True if `block` is text from outside. */

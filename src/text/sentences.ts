@@ -7,6 +7,9 @@ export const inProfile = (command: string, profile: string) =>
 export const pluralize = (count: number, noun: string, plural = `${noun}s`) =>
   `${count} ${count === 1 ? noun : plural}`;
 
+/** Compares UTF-16 units. */
+export const compareTexts = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
+
 /** Returns at most `maxUnits` UTF-16 units, but never half of a character. */
 export const cutText = (text: string, maxUnits: number) =>
   text.slice(0, /[\ud800-\udbff]/.test(text.charAt(maxUnits - 1)) ? maxUnits - 1 : maxUnits);

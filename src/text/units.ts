@@ -148,3 +148,6 @@ export const parsePercent = (text: string) => {
 /** Returns `100%` only for the whole. An empty whole is complete. */
 export const formatPercent = (part: number, of: number, round = Math.floor) =>
   `${of === 0 ? 100 : round((part / of) * 100)}%`;
+
+/** Returns a text such as `17%`, rounded to the nearest. */
+export const formatShare = (share: number) => formatPercent(share, 1, Math.round);

@@ -1,7 +1,7 @@
 import { listInputMedia } from "../../calls/other-uses.ts";
 import { type CallUsage, countCompletion, isSameCost, otherCostStated, readUsages } from "../../calls/usage.ts";
 import { type Cost, compareCosts, computeCost, noUsage, type Usage } from "../../catalogs/cost.ts";
-import { compareTexts, deprecationDay } from "../../catalogs/fields.ts";
+import { deprecationDay } from "../../catalogs/fields.ts";
 import { checkFilterWords, compileFilter } from "../../catalogs/filter.ts";
 import type { CatalogEntry } from "../../catalogs/rows.ts";
 import { Failure, type FailureDetails } from "../../failure.ts";
@@ -12,7 +12,7 @@ import { openServiceClient, readEffectiveSettings } from "../../session/connect.
 import type { Context } from "../../session/context.ts";
 import { invalidOptionValue } from "../../system/failures.ts";
 import { parseDecimal } from "../../text/decimal.ts";
-import { formatList, formatSuggestion, pluralize } from "../../text/sentences.ts";
+import { compareTexts, formatList, formatSuggestion, pluralize } from "../../text/sentences.ts";
 import { utcDay } from "../../text/units.ts";
 import { readCall } from "../../wire/contract/call.ts";
 import { toText } from "../../wire/contract/replies.ts";

@@ -101,6 +101,8 @@ const toSections = (row: CatalogEntry, title: string, now: number): readonly Sec
   const others = [...prices, ...spelled.keys]
     .filter((key) => !isShown.get(key))
     .map((key) => ({ label: key, text: spelled.json(key) }));
-  const other: Section = { title: "other", level: 2, lines: others };
-  return [{ title, lines }, ...(others.length === 0 ? [] : [other])];
+  return [
+    { title, lines },
+    { title: "other", level: 2, lines: others },
+  ];
 };

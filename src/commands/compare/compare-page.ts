@@ -3,7 +3,7 @@ import type { Screen } from "../../output/screen.ts";
 import type { Line, Section } from "../../output/views.ts";
 import { formatForDisplay } from "../../text/decimal.ts";
 import { pluralize } from "../../text/sentences.ts";
-import { formatPercent } from "../../text/units.ts";
+import { formatShare } from "../../text/units.ts";
 import type { CompareOptions } from "./command.ts";
 import { type ChangedMeasure, formatSigned, listChanges } from "./measures.ts";
 import type { CompareDocument } from "./output.ts";
@@ -16,7 +16,10 @@ export type ComparedFiles = Readonly<{ a: string; b: string; copies?: readonly s
 
 export const printComparePage = async (screen: Screen, document: CompareDocument, files: ComparedFiles) => {
   const { reward, pass, metrics, finish_reasons, changed } = document;
-  const titled: readonly Section[] = [
+  const sections: readonly Section[] = [
+    {
+      lines: [...listWarnings(document, files), ...listReward(reward, files.minEffect), ...listCounts(document, files)],
+    },
     {
       title: findSign(reward) === 0 ? "What changed" : "Where the difference comes from",
       lines: listSources(document),
@@ -37,24 +40,12 @@ export const printComparePage = async (screen: Screen, document: CompareDocument
       title: "Last finish reasons",
       lines: (finish_reasons ?? []).map(({ name, a, b }) => ({
         label: name ?? "not recorded",
-        text: `${formatPercent(a, 1, Math.round)} → ${formatPercent(b, 1, Math.round)}`,
+        text: `${formatShare(a)} → ${formatShare(b)}`,
       })),
     },
     { title: "Next", lines: listNext(document, files).map((text) => ({ label: "", text, kind: "command" })) },
   ];
-  const sections = titled.filter(({ lines = [] }) => lines.length > 0);
-  await printPage(screen, {
-    sections: [
-      {
-        lines: [
-          ...listWarnings(document, files),
-          ...listReward(reward, files.minEffect),
-          ...listCounts(document, files),
-        ],
-      },
-      ...sections,
-    ],
-  });
+  await printPage(screen, { sections });
 };
 
 /** Returns the counts of each input, and of the pairs. */

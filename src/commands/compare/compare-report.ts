@@ -8,7 +8,7 @@ import type { Line } from "../../output/views.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { combineModes } from "../../rollouts/input/source.ts";
 import { formatForDisplay } from "../../text/decimal.ts";
-import { formatPercent } from "../../text/units.ts";
+import { formatShare } from "../../text/units.ts";
 import type { CompareOptions } from "./command.ts";
 import { type ComparedFiles, formatChange, formatPositions, formatPrompt, listCounts } from "./compare-page.ts";
 import { formatSigned, listChanges } from "./measures.ts";
@@ -64,7 +64,6 @@ const formatDocument = (document: CompareDocument, typed: ComparedFiles, quote: 
     ({ label, text }) => `**${label === "copies" ? "Copies" : "Failures"}:** ${quote(text)}`,
   );
   const nameReason = (name: string | null) => (name === null ? "not recorded" : quote(name));
-  const percent = (share: number) => formatPercent(share, 1, Math.round);
   const noteFacts = [...new Set(notes)].map((text) => ({ label: "note", text }));
   const counts = reward ? ` ${reward.better} better, ${reward.worse} worse, ${reward.equal} equal.` : "";
   return [
@@ -83,7 +82,7 @@ const formatDocument = (document: CompareDocument, typed: ComparedFiles, quote: 
     ),
     formatTable(
       ["finish reason", "a", "b"],
-      (finish_reasons ?? []).map(({ name, a, b }) => [nameReason(name), percent(a), percent(b)]),
+      (finish_reasons ?? []).map(({ name, a, b }) => [nameReason(name), formatShare(a), formatShare(b)]),
     ),
     formatTable(
       ["prompts that changed most", "a", "b", "difference", "in a", "in b"],

@@ -15,9 +15,8 @@ import { checkReportFiles } from "../../session/output-files.ts";
 import { describeCopies, explainWithExcerpts, noteWarnings, skipInvalidGroups } from "../../session/print-problems.ts";
 import { readRollouts } from "../../session/read-rollouts.ts";
 import { conflictingOptions } from "../../system/failures.ts";
-import { formatForDisplay, roundForDisplay } from "../../text/decimal.ts";
+import { formatForDisplay } from "../../text/decimal.ts";
 import { formatList, pluralize } from "../../text/sentences.ts";
-import * as failures from "../failures.ts";
 import type { CompareOptions } from "./command.ts";
 import { type ComparedFiles, printComparePage } from "./compare-page.ts";
 import type { ReportedComparison } from "./compare-report.ts";
@@ -73,8 +72,9 @@ type ComparedRuns = CompareOptions & ComparedFiles;
 
 /** Two selections of one input can be compared. @throws Failure `argument-missing` */
 const findB = ({ a, b, whereA, whereB }: CompareOptions) => {
-  if (b === undefined && whereA === undefined && whereB === undefined) throw failures.secondRunMissing();
-  return b ?? a;
+  if ((b ?? whereA ?? whereB) !== undefined) return b ?? a;
+  const hint = "name the run that is compared with <a>, or select two parts of one run with --where-a and --where-b";
+  throw new Failure("usage", "argument-missing", "missing argument: <b>", { hint });
 };
 
 const sides = ["a", "b"] as const;
@@ -192,9 +192,17 @@ const formatPosition = async (dataset: Dataset, { part, trajectory }: Trajectory
 
 /** @throws Failure `run-is-worse`, `pairs-missing` */
 const requireEqual = ({ reward }: Comparison, { minEffect = 0, pairBy }: CompareOptions) => {
-  if (!reward?.ci95) throw failures.pairsMissing(reward?.pairs ?? 0, pairBy);
-  const [low = 0, high = 0] = reward.ci95;
+  if (!reward?.ci95) {
+    const hint =
+      pairBy === undefined
+        ? "compare runs of the same prompts, or pair them by a key with --pair-by"
+        : "pass a key to --pair-by whose values both inputs have";
+    const message = `${pluralize(reward?.pairs ?? 0, "pair")} with rewards, and a comparison needs two`;
+    throw new Failure("invalid_input", "pairs-missing", message, { hint });
+  }
   if (!isRegression(reward, minEffect)) return;
-  const interval = `between ${roundForDisplay(low)} and ${roundForDisplay(high)}`;
-  throw failures.runIsWorse(`${roundForDisplay(reward.difference)}, ${interval}`);
+  const interval = reward.ci95.map(formatForDisplay).join(" and ");
+  const message = `the mean reward of b is lower (${formatForDisplay(reward.difference)}, between ${interval})`;
+  const hint = "omit --exit-code to exit with 0 even if b is worse";
+  throw new Failure("differs", "run-is-worse", message, { hint });
 };

@@ -5,7 +5,7 @@ import { rewardTolerance } from "../../rollouts/index/metrics.ts";
 import { formatForDisplay } from "../../text/decimal.ts";
 import { pluralize } from "../../text/sentences.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
-import { formatPercent } from "../../text/units.ts";
+import { formatShare } from "../../text/units.ts";
 import type { ComparedFiles } from "./compare-page.ts";
 import { formatSigned } from "./measures.ts";
 import type { CompareDocument } from "./output.ts";
@@ -26,8 +26,6 @@ type Cause = NonNullable<CompareDocument["causes"]>[number];
 
 const isClear = ({ ci95 }: { readonly ci95: Cause["ci95"] }) => measureDistance(ci95) > clearWidths;
 
-const percent = (share: number) => formatPercent(share, 1, Math.round);
-
 const formatArrow = (a: number | null, b: number | null) =>
   [a, b].map((mean) => (mean === null ? "none" : formatForDisplay(mean))).join(" → ");
 
@@ -41,7 +39,7 @@ const listShare = (cause: Cause) =>
   isClear(cause)
     ? {
         by: cause.by_share,
-        text: `${classNames[cause.name]}: ${percent(cause.a.share)} → ${percent(cause.b.share)} of all`,
+        text: `${classNames[cause.name]}: ${formatShare(cause.a.share)} → ${formatShare(cause.b.share)} of all`,
       }
     : [];
 
@@ -101,7 +99,7 @@ const listTools = ({ tools }: CompareDocument): readonly Line[] =>
     .filter(isClear)
     .flatMap(({ name, a, b }) => {
       const change = (b.errors ?? 0) - (a.errors ?? 0);
-      const text = `errors in ${percent(a.errors ?? 0)} → ${percent(b.errors ?? 0)} of the results of ${name ?? "an unknown tool"}`;
+      const text = `errors in ${formatShare(a.errors ?? 0)} → ${formatShare(b.errors ?? 0)} of the results of ${name ?? "an unknown tool"}`;
       return Math.abs(change) < minChange ? [] : { change, text };
     })
     .sort((x, y) => Math.abs(y.change) - Math.abs(x.change))
@@ -137,7 +135,7 @@ const listFailures = ({ a, b, failed_a, failed_b }: CompareDocument): readonly L
   if (a.exceptions + b.exceptions === 0) return [];
   const share = (side: typeof a) => {
     const { exceptions, trajectories } = side;
-    return `${exceptions} of ${pluralize(exceptions + trajectories, "rollout")} (${formatPercent(exceptions, exceptions + trajectories, Math.round)})`;
+    return `${exceptions} of ${pluralize(exceptions + trajectories, "rollout")} (${formatShare(exceptions / (exceptions + trajectories))})`;
   };
   const failed = failed_a + failed_b > 0 ? `, all of ${failed_a} tasks in a and ${failed_b} in b` : "";
   return [{ label: "failures", text: `a ${share(a)}, b ${share(b)}${failed}`, tone: "warning" }];

@@ -1,4 +1,4 @@
-import { toWarningDocuments } from "../../failure.ts";
+import { Failure, toWarningDocuments } from "../../failure.ts";
 import { printDocument } from "../../output/list.ts";
 import { printFacts, toFacts } from "../../output/lists/print-facts.ts";
 import type { Screen } from "../../output/screen.ts";
@@ -14,8 +14,8 @@ import { printWarnings } from "../../session/print-problems.ts";
 import { readRollouts } from "../../session/read-rollouts.ts";
 import { requiredOptionMissing } from "../../system/failures.ts";
 import { requireOutputFile, saveOutput } from "../../system/files.ts";
-import { formatList, pluralize } from "../../text/sentences.ts";
-import { convertRejected, stdoutIsTerminal } from "../failures.ts";
+import { formatList, formatRejected, pluralize } from "../../text/sentences.ts";
+import { stdoutIsTerminal } from "../failures.ts";
 import type { ConvertOptions } from "./command.ts";
 import type { ConvertDocument } from "./output.ts";
 
@@ -52,9 +52,11 @@ export const convert = async (context: Context, given: ConvertOptions) => {
   const file = await writeFiles(context, typed, { dataset, changes, hasRejects: failure !== undefined });
   await printResult(context, typed, { dataset, result, changes, rejects_file: file });
   if (file === null) return;
-  const details = { ...failure?.details, stoppedBy: "invalid_input", retryable: false } as const;
-  const written = groups.read - groups.rejected;
-  throw convertRejected({ written, rejected: groups.rejected, unreadable, file }, details);
+  const written = pluralize(groups.read - groups.rejected, "group");
+  const message = `${formatRejected({ rejected: groups.rejected, unreadable })} (see ${file}), ${written} written`;
+  const hint = `fix the problems listed in ${file}.reasons and convert the input again`;
+  const details = { ...failure?.details, stoppedBy: "invalid_input", retryable: false, hint } as const;
+  throw new Failure("partial", "convert-rejected", message, details);
 };
 
 /** The changes of groups on their way to the output. */

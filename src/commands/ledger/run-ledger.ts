@@ -20,7 +20,7 @@ import { checkDatabaseMode } from "../../system/files.ts";
 import { isDatabaseUrl } from "../../text/locations.ts";
 import { describeSystemCode, pluralize, toOptionArgs } from "../../text/sentences.ts";
 import { formatIsoTime } from "../../text/units.ts";
-import * as failures from "../failures.ts";
+import { ledgerLocationMissing } from "../failures.ts";
 import type { CallsOptions, FileOptions, ForgetOptions, LocationOptions, ResolveOptions } from "./command.ts";
 import type * as documents from "./output.ts";
 
@@ -99,7 +99,27 @@ export const verifyGroups = async (context: Context, typed: FileOptions) => {
   // The problems concern the ledger, so excerpts of the input would not help.
   const found = { sources: [], counts: verification.problemCounts };
   context.explainWith(async (thrown) => await addExcerpts(context, thrown, found));
-  throw failures.ledgerDiffers(verification, listLedgerArgs(context, typed));
+  const { read, logged, repeated, unknown, refused, not_sent } = counts;
+  const others = { "not logged": not_sent + refused, unknown, "logged more than once": repeated };
+  const parts = Object.entries(others).flatMap(([what, count]) => (count === 0 ? [] : [`${count} ${what}`]));
+  const message = `${logged} of ${pluralize(read, "group")} logged exactly once, ${parts.join(", ")}`;
+  const hint = selectHint(verification, listLedgerArgs(context, typed));
+  throw new Failure("differs", "ledger-differs", message, { problems, hint });
+};
+
+const selectHint = (
+  { counts: { not_sent, refused, repeated }, isInvalid }: Pick<Verification, "counts" | "isInvalid">,
+  ledgerArgs: readonly string[],
+) => {
+  if (not_sent > 0 && isInvalid)
+    return "fix the errors that `rollcall check` reports, log the file, and verify the file with the same options";
+  if (not_sent > 0)
+    return "verify with --model <model-id> and the options of your `rollcall log` command (--local, --profile, --ledger, --split, --batch, --group-by, --where), or run that command again to send the missing groups";
+  if (refused > 0)
+    return "run your `rollcall log` command again to see why the service refused a group, and fix that group";
+  if (repeated > 0)
+    return "if the group was logged to several destinations, models, splits or batches, verify one of them with --base-url, --model, --split or --batch";
+  return `${adviseToResolve(ledgerArgs)}. Then run your \`rollcall log\` command again`;
 };
 
 const knownOutcomeStates = ["logged", "refused", "not_sent", "assumed_logged", "released"] as const;
@@ -248,7 +268,7 @@ const openLedger = async (
   const { host, screen } = context;
   const settings = given ?? (await readEffectiveSettings(context));
   const location = await settings.ledgerLocation(typed.ledger);
-  if (!location) throw failures.ledgerLocationMissing();
+  if (!location) throw ledgerLocationMissing();
   const coversAllDestinations = typed.allDestinations || (isForReading && hasNoLogUrl(settings));
   if (coversAllDestinations && !typed.allDestinations)
     screen.notice("no service URL is set, so the result covers all destinations");

@@ -5,7 +5,7 @@ import type { CellTag, KeyColumn } from "../../output/views.ts";
 import { walkedNames } from "../../rollouts/facts/facts.ts";
 import type { Stats } from "../../rollouts/stats/stats-slice.ts";
 import { formatForDisplay } from "../../text/decimal.ts";
-import { formatPercent } from "../../text/units.ts";
+import { formatShare } from "../../text/units.ts";
 import type { SliceDocument } from "./output.ts";
 
 /** `hasKey` is false if JSON has the value at another path than the name. */
@@ -62,8 +62,8 @@ export const sliceColumns = (
     rank: 2,
     value: (row: SliceDocument) => row[name]?.mean,
   })),
-  { name: "truncated", rank: 1, hasKey: false, value: findTruncated, table: { cell: formatShare(findTruncated) } },
-  { name: "failed", rank: 1, hasKey: false, value: findFailed, table: { cell: formatShare(findFailed) } },
+  { name: "truncated", rank: 1, hasKey: false, value: findTruncated, table: { cell: formatShareOf(findTruncated) } },
+  { name: "failed", rank: 1, hasKey: false, value: findFailed, table: { cell: formatShareOf(findFailed) } },
   {
     name: "tool_errors",
     rank: 1,
@@ -91,9 +91,9 @@ const findTruncated = ({ finish_reasons, trajectories }: SliceDocument) => {
 const findFailed = ({ exceptions, trajectories }: SliceDocument) =>
   exceptions + trajectories === 0 ? null : exceptions / (exceptions + trajectories);
 
-const formatShare = (find: (row: SliceDocument) => number | null) => (row: SliceDocument) => {
+const formatShareOf = (find: (row: SliceDocument) => number | null) => (row: SliceDocument) => {
   const share = find(row);
-  return share === null ? "not recorded" : formatPercent(share, 1, Math.round);
+  return share === null ? "not recorded" : formatShare(share);
 };
 
 const formatToolErrors = ({ tools }: SliceDocument) => {

@@ -20,7 +20,8 @@ export const printStatsPage = async (
     ...(whole.exceptions > 0 ? [{ label: "exceptions", text: String(whole.exceptions) }] : []),
     ...(copies === undefined ? [] : [{ label: "copies", text: copies, tone: "warning" as const }]),
   ];
-  const titled: readonly Section[] = [
+  const sections: readonly Section[] = [
+    { lines: counts },
     { title: "Reward", lines: listRewards(whole) },
     { title: "Trajectories by reward", lines: await listRanges(rewards) },
     { title: `Solved, with a reward of at least ${whole.solved?.at}`, lines: listSolved(whole) },
@@ -29,8 +30,7 @@ export const printStatsPage = async (
     { title: "Tools", lines: listTools(whole) },
     { title: "Metrics", lines: listMetrics(whole) },
   ];
-  const sections = titled.filter(({ lines = [] }) => lines.length > 0);
-  await printPage(screen, { sections: [{ lines: counts }, ...sections] });
+  await printPage(screen, { sections });
 };
 
 /** An interval of few groups is wide, and depends on their distribution. */

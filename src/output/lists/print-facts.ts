@@ -55,5 +55,5 @@ export const printFacts = async (screen: Screen, page: ResultPage) => {
   const rounded = Object.entries(metrics).map(([name, value]) => ({ name, value: roundForDisplay(value) }));
   const title = metricsScope === undefined ? "Metrics" : `Metrics of ${metricsScope}`;
   const sections = [{ lines: toLines(facts) }, { title, lines: toLines(rounded) }, { lines: toLines(next, "command") }];
-  await printPage(screen, { sections: sections.filter((section) => section.lines.length > 0) });
+  await printPage(screen, { sections });
 };

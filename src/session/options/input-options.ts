@@ -123,19 +123,18 @@ const parseNumber = (word: string, option: string) => {
 const maxTries = 1_000_000;
 const defaultTries: readonly number[] = [1, 2, 4, 8];
 
-const parseTries = (word: string, option: string) =>
-  cli.splitAtCommas(word).map((item) => {
-    const tries = /^[1-9]\d{0,6}$/.test(item) ? Number(item) : 0;
-    if (tries >= 1 && tries <= maxTries) return tries;
-    throw invalidOptionValue(option, word, "whole numbers such as 1,2,4,8 (at most 1000000)");
-  });
+const parseTries = (word: string, option: string) => {
+  const tries = /^[1-9]\d{0,6}$/.test(word) ? Number(word) : 0;
+  if (tries >= 1 && tries <= maxTries) return tries;
+  throw invalidOptionValue(option, word, "whole numbers such as 1,2,4,8 (at most 1000000)");
+};
 
 export const solvedOptions = cli.inGroup("solved", {
   pass: cli.withDefault(
     cli.custom("reward from which a trajectory is solved", "reward", parseNumber, { forAgents: true }),
     "1",
   ),
-  k: cli.list("numbers of tries of pass@k", "numbers", parseTries, {
+  k: cli.commaList("numbers of tries of pass@k", "numbers", parseTries, {
     default: String(defaultTries),
     forAgents: true,
   }),

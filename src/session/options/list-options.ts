@@ -6,30 +6,22 @@ import { parseDecimal } from "../../text/decimal.ts";
 import { parseDeadline } from "../../text/units.ts";
 import { countOption, timeOption, unitOption } from "./unit-options.ts";
 
-const parsedList = <Item>(
-  facts: Readonly<{ about: string; placeholder: string; completion: cli.CompletionSource }>,
-  parseItem: (item: string, option: string) => Item,
-): cli.OptionKind<readonly Item[], undefined> => ({
-  ...facts,
-  repeatable: true,
-  parse: (word, option) => cli.splitAtCommas(word).map((item) => parseItem(item, option)),
-});
+const parseWord = (word: string, option: string) => {
+  if (word === "") throw invalidOptionValue(option, word, "words separated by commas");
+  return word;
+};
 
 const wordsOption = (about: string, placeholder = "name") =>
-  parsedList({ about, placeholder, completion: "filter-words" }, (word, option) => {
-    if (word === "") throw invalidOptionValue(option, word, "words separated by commas");
-    return word;
-  });
+  cli.commaList(about, placeholder, parseWord, { completion: "filter-words" });
 
-const pricesOption = (about: string) =>
-  parsedList({ about, placeholder: "prices", completion: "price-names" }, (item, option) => {
-    const [, name = "", amount = ""] = /^([^=]+)=(.+)$/.exec(item) ?? [];
-    const price = parseDecimal(amount);
-    const wanted =
-      "maximum prices such as prompt=0.5,completion=2, in US dollars per million tokens, per image or per request";
-    if (!price || price.digits < 0n) throw invalidOptionValue(option, item, wanted);
-    return [name, amount] as const;
-  });
+const parsePrice = (item: string, option: string) => {
+  const [, name = "", amount = ""] = /^([^=]+)=(.+)$/.exec(item) ?? [];
+  const price = parseDecimal(amount);
+  const wanted =
+    "maximum prices such as prompt=0.5,completion=2, in US dollars per million tokens, per image or per request";
+  if (!price || price.digits < 0n) throw invalidOptionValue(option, item, wanted);
+  return [name, amount] as const;
+};
 
 export const filterOptions = cli.inGroup(
   "filters",
@@ -43,8 +35,11 @@ export const filterOptions = cli.inGroup(
     "only-country": wordsOption("models whose data centers are all in these countries", "code"),
     "min-context": countOption("models with at least this context, such as 128k", "tokens"),
     "min-output": countOption("models whose maximum output is at least this long", "tokens"),
-    "max-price": pricesOption(
+    "max-price": cli.commaList(
       "maximum prices in US dollars per million tokens, image or request: prompt=0.5,completion=2",
+      "prices",
+      parsePrice,
+      { completion: "price-names" },
     ),
     free: cli.flag("models without cost"),
     deprecated: {
@@ -63,7 +58,7 @@ export const filterOptions = cli.inGroup(
 
 export const limitOption = cli.count("only the first n entries");
 export const orderOptions = cli.inGroup("order", {
-  sort: cli.commaList("columns to sort by; -column for descending order", "columns", {
+  sort: cli.commaList("columns to sort by; -column for descending order", "columns", (column) => column, {
     completion: "sort-columns",
     forAgents: true,
   }),
