@@ -29,6 +29,15 @@ export const time = z.iso.datetime();
 export const dollars = text.check(z.regex(/^[0-9]+(\.[0-9]+)?$/));
 export const oneOf = <const Word extends string | number | null>(...words: readonly Word[]) => z.literal(words);
 export const list = <Of extends Schema>(items: Of) => z.readonly(z.array(items));
+
+type Keys = Readonly<Record<string, Schema>>;
+export const objects = <Of extends Keys>(keys: Of) => list(z.strictObject(keys));
+export const objectsAbout = <Of extends Keys>(sentence: string, keys: Of) => describe(sentence, objects(keys));
+export const objectAbout = <Of extends Keys>(sentence: string, keys: Of) => describe(sentence, z.strictObject(keys));
+export const objectOrNull = <Of extends Keys>(keys: Of) => z.nullable(z.strictObject(keys));
+export const objectsOrNull = <Of extends Keys>(sentence: string, keys: Of) =>
+  describe(sentence, z.nullable(objects(keys)));
+
 export const named = <Of extends Schema>(values: Of) => z.record(z.string(), values);
 
 /** Values of a service, which rollcall prints unchecked: each can be absent, null or of another type. */

@@ -24,14 +24,14 @@ const call = s.describe(
 
 const counts = {
   ...s.sameKeys(s.count, "calls", "ok", "failed", "running", "deleted"),
-  seconds: s.describe(
+  seconds: s.objectAbout(
     "percentiles of known durations, by nearest rank; calls: the number of calls with a known duration",
-    s.object({ calls: s.count, ...s.sameKeys(s.nullable(s.number), "p50", "p95") }),
+    { calls: s.count, ...s.sameKeys(s.nullable(s.number), "p50", "p95") },
   ),
-  tokens: s.describe(
-    "sums of known tokens; calls: the number of calls that have them",
-    s.object({ calls: s.count, ...s.sameKeys(s.nullable(s.count), "prompt", "completion", "total") }),
-  ),
+  tokens: s.objectAbout("sums of known tokens; calls: the number of calls that have them", {
+    calls: s.count,
+    ...s.sameKeys(s.nullable(s.count), "prompt", "completion", "total"),
+  }),
 };
 const cost = s.optionalAbout(
   "sum of known costs; calls: the number of calls with a known cost",

@@ -57,15 +57,12 @@ const change = s.object({
   to: s.unknown(),
   worse: s.describe("true if the change can break a user", s.flag),
 });
-const models = s.object(s.sameKeys(s.count, "from", "to", "same", "without_id"));
 const diff = s.object({
-  compared: s.list(
-    s.object({
-      ...s.sameKeys(side, "from", "to"),
-      models,
-      unchecked: s.describe("ids that an incomplete list does not have", s.list(s.text)),
-    }),
-  ),
+  compared: s.objects({
+    ...s.sameKeys(side, "from", "to"),
+    models: s.object(s.sameKeys(s.count, "from", "to", "same", "without_id")),
+    unchecked: s.describe("ids that an incomplete list does not have", s.list(s.text)),
+  }),
   changes: s.list(change),
   notes,
 });
@@ -87,9 +84,7 @@ const modelCost = s.object({
   at_least: s.describe("sum of the known prices", s.dollars),
   not_stated: s.describe("names of prices that are missing or unknown", s.list(s.text)),
   reason: s.describe("why the total is unknown", s.nullable(s.text)),
-  items: s.list(
-    s.object({ price: s.text, count: s.count, ...s.sameKeys(s.nullable(s.dollars), "unit_price", "cost") }),
-  ),
+  items: s.objects({ price: s.text, count: s.count, ...s.sameKeys(s.nullable(s.dollars), "unit_price", "cost") }),
 });
 const cost = s.object({ usage, notes, models: s.list(modelCost) });
 export type ModelCost = s.Infer<typeof modelCost>;

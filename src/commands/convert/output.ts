@@ -12,14 +12,14 @@ const convert = s.object({
     "scalars, empty lists and empty objects in the files",
     s.nullable(s.object(s.sameKeys(s.count, "read", "placed", "left_out"))),
   ),
-  left_out: s.describe(
-    "values without a place in a trajectory, by file and path",
-    s.list(s.object({ file: s.text, path: s.text, count: s.count, reason: s.text })),
-  ),
-  added: s.describe(
-    "values that the files do not have, by file and path in the trajectory",
-    s.list(s.object({ file: s.text, to: s.text, reason: s.text, count: s.count })),
-  ),
+  left_out: s.objectsAbout("values without a place in a trajectory, by file and path", {
+    ...s.sameKeys(s.text, "file", "path", "reason"),
+    count: s.count,
+  }),
+  added: s.objectsAbout("values that the files do not have, by file and path in the trajectory", {
+    ...s.sameKeys(s.text, "file", "to", "reason"),
+    count: s.count,
+  }),
   rows: s.optionalAbout(
     "of --to messages or preferences",
     s.object({

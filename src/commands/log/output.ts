@@ -10,23 +10,15 @@ const outcomes = s.object({
   not_sent: s.count,
 });
 
-const response = s.object({
-  status: s.count,
-  body: s.describe("body as received, or null", s.unknown()),
-  body_bytes: s.optional(s.count),
-});
-
-const plannedRequest = s.object({
-  groups: s.count,
-  bytes: s.describe("before compression", s.count),
-  idempotency_key: s.describe("null without a key, or if it differs in every run", s.nullable(s.text)),
-});
-
 const plan = s.object({
   method: s.text,
   url: s.describe("null without a URL, and for --local", s.nullable(s.text)),
   headers: s.describe("without the credential", s.named(s.text)),
-  requests: s.list(plannedRequest),
+  requests: s.objects({
+    groups: s.count,
+    bytes: s.describe("before compression", s.count),
+    idempotency_key: s.describe("null without a key, or if it differs in every run", s.nullable(s.text)),
+  }),
 });
 
 const log = s.object({
@@ -39,7 +31,11 @@ const log = s.object({
   groups: outcomes,
   trajectories: outcomes,
   metrics: s.metrics,
-  responses: s.list(response),
+  responses: s.objects({
+    status: s.count,
+    body: s.describe("body as received, or null", s.unknown()),
+    body_bytes: s.optional(s.count),
+  }),
   rejects_file: s.nullable(s.text),
   ledger: s.describe("null with --no-ledger", s.nullable(s.object({ path: s.text, created: s.flag }))),
   warnings: s.problems,

@@ -6,45 +6,41 @@ const interval = s.describe(
   "95 % interval of the mean, clustered by group; null for fewer than two groups",
   s.nullable(s.list(s.number)),
 );
-const length = s.nullable(
-  s.object({ trajectories: s.count, mean: s.number, p50: s.number, p95: s.number, max: s.number }),
-);
+const optionalNumber = s.nullable(s.number);
+const length = s.objectOrNull({ trajectories: s.count, ...s.sameKeys(s.number, "mean", "p50", "p95", "max") });
 
 const statsKeys = {
   groups: s.count,
   trajectories: s.count,
   exceptions: s.count,
-  reward: s.nullable(
-    s.object({
-      mean: s.number,
-      ci95: interval,
-      std_dev: s.describe("over all trajectories", s.number),
-      within_group_std_dev: s.describe("reward_std_dev of check", s.number),
-      ...s.sameKeys(s.number, "min", "p10", "p50", "p90", "max"),
-    }),
-  ),
-  solved: s.nullable(
-    s.object({
-      at: s.describe("the reward from which a trajectory is solved", s.number),
-      always: s.describe("groups whose trajectories are all solved", s.count),
-      sometimes: s.count,
-      never: s.count,
-      pass: s.describe(
-        "the means of pass@k and of pass^k (all k solved), over the groups of at least k trajectories",
-        s.list(s.object({ k: s.position, groups: s.count, value: s.nullable(s.number), all: s.nullable(s.number) })),
-      ),
-    }),
-  ),
-  finish_reasons: s.describe(
-    "of the last choices; null without trajectories",
-    s.nullable(
-      s.list(
-        s.object({ name: s.nullable(s.text), trajectories: s.count, reward: s.describe("mean", s.nullable(s.number)) }),
-      ),
+  reward: s.objectOrNull({
+    mean: s.number,
+    ci95: interval,
+    std_dev: s.describe("over all trajectories", s.number),
+    within_group_std_dev: s.describe("reward_std_dev of check", s.number),
+    ...s.sameKeys(s.number, "min", "p10", "p50", "p90", "max"),
+  }),
+  solved: s.objectOrNull({
+    at: s.describe("the reward from which a trajectory is solved", s.number),
+    always: s.describe("groups whose trajectories are all solved", s.count),
+    sometimes: s.count,
+    never: s.count,
+    pass: s.objectsAbout(
+      "the means of pass@k and of pass^k (all k solved), over the groups of at least k trajectories",
+      {
+        k: s.position,
+        groups: s.count,
+        ...s.sameKeys(optionalNumber, "value", "all"),
+      },
     ),
-  ),
+  }),
+  finish_reasons: s.objectsOrNull("of the last choices; null without trajectories", {
+    name: s.nullable(s.text),
+    trajectories: s.count,
+    reward: s.describe("mean", optionalNumber),
+  }),
   ...s.sameKeys(length, ...walkedNames),
-  tools: s.list(s.object({ name: s.nullable(s.text), calls: s.count, errors: s.count, unanswered: s.count })),
+  tools: s.objects({ name: s.nullable(s.text), ...s.sameKeys(s.count, "calls", "errors", "unanswered") }),
   metrics: s.describe(
     "null without metrics",
     s.nullable(s.named(s.object({ trajectories: s.count, mean: s.number, ci95: interval }))),
@@ -75,8 +71,6 @@ const rowKeys = {
   key: s.nullable(s.text),
   prompt: s.describe("the beginning of the prompt", s.text),
 };
-const optionalNumber = s.nullable(s.number);
-
 const types = { number: s.number, count: s.count, flag: s.flag, text: s.text };
 const defineFact = ({ type, about, unknown }: Fact) =>
   s.describe(about, unknown === undefined ? types[type] : s.nullable(types[type]));
