@@ -66,12 +66,6 @@ export const skipInvalidGroups = (
 export const listSkippedFiles = ({ problems }: Dataset) =>
   problems.sorted().filter(({ rule, severity }) => rule === "skipped-file" && severity === "warning");
 
-/** Prints the warnings about skipped files, for commands that print no other warnings. */
-export const printSkippedFiles = async ({ screen }: Context, dataset: Dataset) => {
-  const { shown } = await selectProblems([], { problems: listSkippedFiles(dataset) });
-  for (const warning of shown) screen.warn(warning);
-};
-
 /** If the run fails, its problems get excerpts of the sources. */
 export const explainWithExcerpts = (context: Context, { sources, problems }: Pick<Dataset, "sources" | "problems">) =>
   context.explainWith((thrown) => addExcerpts(context, thrown, { sources, counts: problems.counts }));

@@ -35,7 +35,8 @@ export const showCosts = async (context: Context, typed: CostOptions) => {
     if (!total || !read?.stated || !isOwnModel(entry, read.model) || isSameCost(read.stated, total)) return cost;
     return { ...cost, total: null, reason: otherCostStated(read.stated) };
   };
-  const { names, entries } = await source.readCatalogs(context, typed);
+  const settings = await source.readCatalogSettings(context, typed);
+  const { names, entries } = await source.readCatalogs(context, settings, typed.catalog && [typed.catalog]);
   checkFilterWords(typed, entries);
   const now = host.now();
   const { matches } = compileFilter(typed, now);

@@ -34,7 +34,7 @@ export const listEntries = async (context: Context, list: ListName, typed: RowOp
   const settings = await source.readCatalogSettings(context, typed);
   const selected = list === "priced" ? undefined : catalogNames.filter((name) => list === "all" || list === name);
   const [{ names, replies, entries }, models] = await Promise.all([
-    source.readCatalogs(context, typed, { settings, names: selected }),
+    source.readCatalogs(context, settings, selected),
     list === "priced" ? readModels(context, settings) : undefined,
   ]);
   checkFilterWords(typed, entries);
@@ -56,7 +56,8 @@ export const listEntries = async (context: Context, list: ListName, typed: RowOp
 /** @throws Failure `model-not-listed` */
 export const showModel = async (context: Context, typed: CatalogSourceOptions & { readonly id: string }) => {
   const { screen, host } = context;
-  const { names, replies, entries } = await source.readCatalogs(context, typed);
+  const settings = await source.readCatalogSettings(context, typed);
+  const { names, replies, entries } = await source.readCatalogs(context, settings);
   const found = entries.filter(({ entry }) => entry.id === typed.id);
   if (found.length === 0) {
     const ids = entries.flatMap(({ entry }) => toText(entry.id) ?? []);

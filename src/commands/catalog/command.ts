@@ -15,7 +15,7 @@ const diffArgs = {
 };
 const diffOptions = {
   with: text("compare with this saved list, not with the current", "file"),
-  worse: flag("only what can break a user: dearer, gone, smaller, deprecated"),
+  worse: flag("only what can break a user (dearer, gone, smaller, deprecated)"),
   "max-rise": withDefault(unitOption("rise of a price that --worse allows", "percent", parsePercent), "0%"),
   within: withDefault(
     unitOption("with --worse, report models that are deprecated within this time", "duration", parseAge),
@@ -86,16 +86,6 @@ export const catalog = command({
       about: "compare a saved list with the current catalogs, or with another saved list",
       args: diffArgs,
       options: diffOptions,
-      usual: {
-        saved: "a list saved with `catalog all --json`",
-        pattern: "only models with this text in the id or name",
-        with: "compare with this saved list, not with the current ones",
-        catalog: "only this catalog",
-        worse: "only what can break a user",
-        "max-rise": "rise of a price that --worse allows (default: 0%)",
-        within: "with --worse: time to a deprecation (default: 30d)",
-        "exit-code": "exit with 10 if the catalogs differ",
-      },
       examples: ["rollcall catalog diff models.json --worse --max-rise 10% --exit-code"],
       run: async (context, typed) => (await import("./catalog-diff.ts")).diff(context, typed),
     }),

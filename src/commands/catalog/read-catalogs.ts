@@ -18,13 +18,8 @@ export const readCatalogSettings = async (context: Context, typed: Partial<Catal
   return await readEffectiveSettings(context, { analysis_provider: analysisProvider, router_provider: routerProvider });
 };
 
-export const readCatalogs = async (
-  context: Context,
-  typed: Partial<CatalogSourceOptions> & { readonly catalog?: CatalogName | undefined },
-  selected: { readonly settings?: Settings; readonly names?: readonly CatalogName[] | undefined } = {},
-) => {
-  const settings = selected.settings ?? (await readCatalogSettings(context, typed));
-  const names = selectCatalogs(settings, selected.names ?? (typed.catalog && [typed.catalog]));
+export const readCatalogs = async (context: Context, settings: Settings, named?: readonly CatalogName[]) => {
+  const names = selectCatalogs(settings, named);
   const progress = context.screen.startProgress("reading catalogs");
   const reading = names.map((catalog) => readCatalog(context, settings, catalog));
   const replies = await Promise.all(reading).finally(progress.stop);

@@ -1,6 +1,5 @@
 import { version } from "../../../package.json" with { type: "json" };
 import * as cli from "../../cli/command.ts";
-import type { OptionKind } from "../../cli/kinds.ts";
 import { listOutputs } from "../../cli/outputs.ts";
 import { printObjects } from "../../output/list.ts";
 import { codeTopics } from "../explain/code-topics.ts";
@@ -36,20 +35,13 @@ export const commands = cli.command({
   },
 });
 
-const typesByPlaceholder: Readonly<Record<string, string>> = { dir: "folder", n: "number" };
-const types = ["choice", "file", "folder", "duration", "size", "number", "url"] as const;
-
-const describeValue = (name: string, { choices, completion }: OptionKind<unknown>) => {
-  const type = choices ? "choice" : completion === "files" ? "file" : (typesByPlaceholder[name] ?? name);
-  return { name, kind: types.find((known) => known === type) ?? ("text" as const), choices: choices ?? null };
-};
-
 const describeCommand = (command: cli.Command) => ({
   name: command.words,
   about: command.about,
   usage: cli.formatUsage(command),
   arguments: Object.entries(command.args).map(([name, kind]) => ({
-    ...describeValue(name, kind),
+    name,
+    choices: kind.choices ?? null,
     about: kind.about,
     required: kind.required === true,
     repeatable: kind.repeatable === true,
@@ -58,7 +50,7 @@ const describeCommand = (command: cli.Command) => ({
     name: `--${name}`,
     short: kind.short ? `-${kind.short}` : null,
     about: kind.about,
-    value: kind.placeholder ? describeValue(kind.placeholder, kind) : null,
+    value: kind.placeholder ? { name: kind.placeholder, choices: kind.choices ?? null } : null,
     default: kind.default ?? null,
     repeatable: kind.repeatable === true,
     group: kind.group ?? null,

@@ -3,7 +3,6 @@ import * as s from "../../output/document-schemas.ts";
 
 const valueKeys = {
   name: s.describe("placeholder", s.text),
-  kind: s.oneOf("choice", "file", "folder", "duration", "size", "number", "url", "text"),
   choices: s.describe("all values; null if others are possible", s.nullable(s.list(s.text))),
 };
 

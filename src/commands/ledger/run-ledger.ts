@@ -12,7 +12,7 @@ import { composeCheckResult } from "../../rollouts/dataset/check-result.ts";
 import { adviseToResolve, formatLedgerCommand } from "../../rollouts/rules/ledger-advice.ts";
 import { createDestinationFilter, hasNoLogUrl, listServiceArgs, readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
-import { addExcerpts, listSkippedFiles, printSkippedFiles } from "../../session/print-problems.ts";
+import { addExcerpts, listSkippedFiles, printWarnings } from "../../session/print-problems.ts";
 import { readRollouts } from "../../session/read-rollouts.ts";
 import type { Settings } from "../../settings/read.ts";
 import { conflictingOptions } from "../../system/failures.ts";
@@ -305,7 +305,7 @@ const listLedgerArgs = ({ flags }: Context, { ledger }: LocationOptions) => [
 const compareFiles = async (context: Context, typed: FileOptions, options: { isPerScope: boolean }) => {
   const settings = await readEffectiveSettings(context);
   const dataset = await readRollouts(context, typed, { settings, split: typed.split });
-  await printSkippedFiles(context, dataset);
+  await printWarnings(context, dataset, listSkippedFiles(dataset));
   const { failure } = composeCheckResult(dataset);
   if (dataset.groups.count === 0 && failure) throw failure;
   const { ledger, filter } = await openLedger(context, typed, { isForReading: true, settings });

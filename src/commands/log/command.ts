@@ -12,12 +12,13 @@ const args = {
 };
 
 const stopOrSkip = ["stop", "skip"] as const;
-const inputOptions: cli.OptionKinds = {
+const inputOptions = {
   ...inputs.selectionOptions,
   ...inputs.formatOptions,
-  receipt: inputs.receiptOption,
+  ...cli.inGroup("formats", { receipt: inputs.receiptOption }),
 };
-const wholeFileOptions = Object.keys(inputOptions).filter((name) => inputOptions[name]?.needsWholeFile);
+const kinds: cli.OptionKinds = inputOptions;
+const wholeFileOptions = Object.keys(kinds).filter((name) => kinds[name]?.needsWholeFile);
 
 const options = {
   split: cli.text("data split, such as train (required unless the settings or the input contain it)", "name", {
@@ -100,9 +101,7 @@ const options = {
       ),
     }),
   }),
-  ...inputs.selectionOptions,
-  ...inputs.formatOptions,
-  ...cli.inGroup("formats", { receipt: inputs.receiptOption }),
+  ...inputOptions,
   ...inputs.strictnessOptions,
 };
 

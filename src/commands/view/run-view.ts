@@ -7,7 +7,7 @@ import { createChangeDetector } from "../../rollouts/input/expand-names.ts";
 import { combineModes } from "../../rollouts/input/source.ts";
 import { readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
-import { listSkippedFiles, printSkippedFiles } from "../../session/print-problems.ts";
+import { listSkippedFiles, printWarnings } from "../../session/print-problems.ts";
 import { closeDatasetAtEnd, openRollouts, printInputNotes } from "../../session/read-rollouts.ts";
 import { conflictingOptions } from "../../system/failures.ts";
 import { requireOutputFile, saveOutput } from "../../system/files.ts";
@@ -126,7 +126,7 @@ const openInput = async (context: Context, typed: ViewOptions, onRead: OnRead): 
     const needs = { settings, split: settings.get("split"), continuesAfterErrors: true, ...shown };
     const dataset = await openRollouts(context, typed, needs);
     const notes = printInputNotes(context, dataset, typed);
-    await printSkippedFiles(context, dataset);
+    await printWarnings(context, dataset, listSkippedFiles(dataset));
     return { dataset, notes, pass: typed.pass, runs, inputOptions: toShownOptions(typed), hasChanged };
   };
 };
