@@ -7,8 +7,9 @@ import { findPath, parsePath } from "../../src/calls/path.ts";
 import { openSummary } from "../../src/calls/summary.ts";
 import { printCalls } from "../../src/commands/call/call-printer.ts";
 import { parseRawJson, type RawJson } from "../../src/json/raw-json.ts";
-import { openScreen, parseScreenOptions, type ScreenFlags } from "../../src/output/screen.ts";
+import type { ScreenFlags } from "../../src/output/screen.ts";
 import { everything, repliesWith } from "../output/call.ts";
+import { screenOn } from "../output/printed-text.ts";
 import { testHost } from "../support/host.ts";
 import { itHolds } from "../support/property.ts";
 
@@ -59,7 +60,7 @@ const call = fc
 
 const printed = async (one: RawJson, typed: ScreenFlags, { columns }: { columns?: number } = {}): Promise<string> => {
   const host = testHost(columns === undefined ? {} : { terminal: { stdout: true, columns } });
-  const screen = openScreen({ host, options: parseScreenOptions({ ...typed, pager: false }) });
+  const screen = screenOn(host, { ...typed, pager: false });
   const totals = () => ({ hasSeveral: false, canBeEmpty: false });
   await printCalls(screen, { calls: repliesWith([one.json]), totals }, everything);
   return host.printed();

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { servedHere } from "../commands/catalog/catalogs.ts";
+import { itHolds } from "../support/property.ts";
 import { entries } from "./models.ts";
 
 /** The reply to each kind of request. */
@@ -143,97 +144,79 @@ const mayPrecede = (one: Entry, other: Entry, by: readonly string[]): boolean =>
 const parsed = (text: string): Entry => JSON.parse(text);
 
 describe("rollcall catalog", () => {
-  const expectWholeList = async ({ numRuns }: { readonly numRuns: number }): Promise<void> => {
-    await fc.assert(
-      fc.asyncProperty(
-        entries,
-        filter,
-        order,
-        fc.option(fc.integer({ min: 1, max: 4 })),
-        async (list, filters, by, limit) => {
-          replies.router = catalogOf(list);
-          const asked = [
-            ...["catalog", "router", ...filters.flatMap(({ words }) => words)],
-            ...(by.length === 0 ? [] : [`--sort=${by.join(",")}`]),
-          ];
-          const meant = list.filter((entry) => filters.every(({ holds }) => holds(entry))).map(spelledOf);
-          const lines = (await run([...asked, "-o", "jsonl"])).split("\n").slice(0, -1);
-          expect(lines.toSorted()).toEqual(meant.toSorted());
-          if (by.length === 0) expect(lines).toEqual(meant);
-          for (const [at, line] of lines.slice(1).entries()) {
-            expect(mayPrecede(parsed(lines[at] ?? "{}"), parsed(line), by)).toBe(true);
+  itHolds(
+    "prints exactly the entries that match, sorted, in each form",
+    fc.asyncProperty(
+      entries,
+      filter,
+      order,
+      fc.option(fc.integer({ min: 1, max: 4 })),
+      async (list, filters, by, limit) => {
+        replies.router = catalogOf(list);
+        const asked = [
+          ...["catalog", "router", ...filters.flatMap(({ words }) => words)],
+          ...(by.length === 0 ? [] : [`--sort=${by.join(",")}`]),
+        ];
+        const meant = list.filter((entry) => filters.every(({ holds }) => holds(entry))).map(spelledOf);
+        const lines = (await run([...asked, "-o", "jsonl"])).split("\n").slice(0, -1);
+        expect(lines.toSorted()).toEqual(meant.toSorted());
+        if (by.length === 0) expect(lines).toEqual(meant);
+        for (const [at, line] of lines.slice(1).entries()) {
+          expect(mayPrecede(parsed(lines[at] ?? "{}"), parsed(line), by)).toBe(true);
+        }
+        const cut = limit === null ? lines : lines.slice(0, limit);
+        const limited = [...asked, ...(limit === null ? [] : ["--limit", String(limit)])];
+        expect(await run([...limited, "--json"])).toBe(`{"data":[${cut.join(",")}],"next":null}\n`);
+        for (const form of ["tsv", "csv", "table"]) {
+          const rows = (await run([...limited, "-o", form, "--fields", "id"]))
+            .split(/\r?\n/)
+            .slice(form === "tsv" ? 0 : 1, -1);
+          expect(rows).toHaveLength(cut.length);
+          for (const [at, row] of rows.entries()) {
+            const { id } = parsed(cut[at] ?? "{}");
+            if (typeof id === "string" && /^\w\/\w+$/.test(id)) expect(row).toBe(id);
+            if (id === undefined || id === null) expect(row).toBe("");
           }
-          const cut = limit === null ? lines : lines.slice(0, limit);
-          const limited = [...asked, ...(limit === null ? [] : ["--limit", String(limit)])];
-          expect(await run([...limited, "--json"])).toBe(`{"data":[${cut.join(",")}],"next":null}\n`);
-          for (const form of ["tsv", "csv", "table"]) {
-            const rows = (await run([...limited, "-o", form, "--fields", "id"]))
-              .split(/\r?\n/)
-              .slice(form === "tsv" ? 0 : 1, -1);
-            expect(rows).toHaveLength(cut.length);
-            for (const [at, row] of rows.entries()) {
-              const { id } = parsed(cut[at] ?? "{}");
-              if (typeof id === "string" && /^\w\/\w+$/.test(id)) expect(row).toBe(id);
-              if (id === undefined || id === null) expect(row).toBe("");
-            }
-          }
-        },
-      ),
-      { numRuns },
-    );
-  };
-
-  it("prints exactly the entries that match, sorted, in each form", async () => await expectWholeList({ numRuns: 4 }));
-  it(
-    "prints exactly the matching entries of many generated catalogs",
-    { tags: "slow" },
-    async () => await expectWholeList({ numRuns: 60 }),
+        }
+      },
+    ),
+    { quick: 2, slow: 60 },
   );
 
-  const expectJoinedLists = async ({ numRuns }: { readonly numRuns: number }): Promise<void> => {
-    const models = fc.array(fc.record({ id: fc.constantFrom("a/one", "b/three", "x/none") }), { maxLength: 3 });
-    await fc.assert(
-      fc.asyncProperty(entries, entries, models, filter, async (analysis, router, callable, filters) => {
-        replies.analysis = catalogOf(analysis);
-        replies.router = catalogOf(router);
-        replies.models = JSON.stringify({ object: "list", data: callable });
-        const words = filters.flatMap((one) => one.words);
-        const listed = [
-          ...analysis.map((entry) => ({ catalog: "analysis", entry })),
-          ...router.map((entry) => ({ catalog: "router", entry })),
-        ];
-        const holds = (entry: Entry) => filters.every((one) => one.holds(entry));
-        const catalogs = '{"catalogs":["analysis","router"],"data":[';
-        const all = listed
-          .filter(({ entry }) => holds(entry))
-          .map(({ catalog, entry }) => `{"catalog":"${catalog}","entry":${spelledOf(entry)}}`);
-        expect(await run(["catalog", "all", ...words, "--json"])).toBe(`${catalogs}${all.join(",")}]}\n`);
-        const named = filters.every(
-          ({ words: [first = ""] }) => first === "--not-deprecated" || !first.startsWith("--"),
-        );
-        const joined = callable.flatMap((model) => {
-          const own = listed.filter(({ entry }) => entry.id === model.id);
-          if (own.length === 0) {
-            return named && holds(model) ? [`{"model":${JSON.stringify(model)},"catalog":null,"entry":null}`] : [];
-          }
-          return own
-            .filter(({ entry }) => holds(entry))
-            .map(
-              ({ catalog, entry }) =>
-                `{"model":${JSON.stringify(model)},"catalog":"${catalog}","entry":${spelledOf(entry)}}`,
-            );
-        });
-        expect(await run(["models", "--with-prices", ...words, "--json"])).toBe(`${catalogs}${joined.join(",")}]}\n`);
-      }),
-      { numRuns },
-    );
-  };
+  const models = fc.array(fc.record({ id: fc.constantFrom("a/one", "b/three", "x/none") }), { maxLength: 3 });
 
-  it("lists both catalogs together, and joins them with the models", async () =>
-    await expectJoinedLists({ numRuns: 4 }));
-  it(
-    "joins many generated catalogs with the models",
-    { tags: "slow" },
-    async () => await expectJoinedLists({ numRuns: 60 }),
+  itHolds(
+    "lists both catalogs together, and joins them with the models",
+    fc.asyncProperty(entries, entries, models, filter, async (analysis, router, callable, filters) => {
+      replies.analysis = catalogOf(analysis);
+      replies.router = catalogOf(router);
+      replies.models = JSON.stringify({ object: "list", data: callable });
+      const words = filters.flatMap((one) => one.words);
+      const listed = [
+        ...analysis.map((entry) => ({ catalog: "analysis", entry })),
+        ...router.map((entry) => ({ catalog: "router", entry })),
+      ];
+      const holds = (entry: Entry) => filters.every((one) => one.holds(entry));
+      const catalogs = '{"catalogs":["analysis","router"],"data":[';
+      const all = listed
+        .filter(({ entry }) => holds(entry))
+        .map(({ catalog, entry }) => `{"catalog":"${catalog}","entry":${spelledOf(entry)}}`);
+      expect(await run(["catalog", "all", ...words, "--json"])).toBe(`${catalogs}${all.join(",")}]}\n`);
+      const named = filters.every(({ words: [first = ""] }) => first === "--not-deprecated" || !first.startsWith("--"));
+      const joined = callable.flatMap((model) => {
+        const own = listed.filter(({ entry }) => entry.id === model.id);
+        if (own.length === 0) {
+          return named && holds(model) ? [`{"model":${JSON.stringify(model)},"catalog":null,"entry":null}`] : [];
+        }
+        return own
+          .filter(({ entry }) => holds(entry))
+          .map(
+            ({ catalog, entry }) =>
+              `{"model":${JSON.stringify(model)},"catalog":"${catalog}","entry":${spelledOf(entry)}}`,
+          );
+      });
+      expect(await run(["models", "--with-prices", ...words, "--json"])).toBe(`${catalogs}${joined.join(",")}]}\n`);
+    }),
+    { quick: 2, slow: 60 },
   );
 });

@@ -15,6 +15,7 @@ import { describe, expect, it } from "vitest";
 import { formatPage } from "../../src/commands/mcp/run-mcp.ts";
 import { Failure } from "../../src/failure.ts";
 import { openRoot } from "../../src/mcp/root.ts";
+import { itHolds } from "../support/property.ts";
 
 const pageOfJson = (json: string, asked: { readonly maxTextLength?: number } = {}): string =>
   formatPage(json, { listKey: "data", offset: 0, limit: 500, maxTextLength: 20_000, ...asked });
@@ -33,26 +34,20 @@ describe("a page for an agent", () => {
     );
   });
 
-  const expectBoundedJson = ({ numRuns }: { readonly numRuns: number }): void => {
-    const leaf = fc.oneof(fc.string({ minLength: 200, maxLength: 3000 }), fc.integer(), fc.constant("9".repeat(5000)));
-    const { tree } = fc.letrec((tie) => ({
-      tree: fc.oneof(leaf, fc.array(tie("tree"), { maxLength: 30 }), fc.dictionary(fc.string(), tie("tree"))),
-    }));
-    fc.assert(
-      fc.property(fc.array(tree, { minLength: 1, maxLength: 20 }), (data) => {
-        const page = pageOfJson(JSON.stringify({ data, other: data }).replace(/"(9{5000})"/g, "$1"), {
-          maxTextLength: 100,
-        });
-        expect(page.length).toBeLessThan(200_000);
-        expect(JSON.parse(page).data.length).toBeGreaterThan(0);
-      }),
-      { numRuns },
-    );
-  };
-
-  it("stays within its bounds, and stays JSON", () => expectBoundedJson({ numRuns: 5 }));
-  it("stays within its bounds, and stays JSON, for many generated values", { tags: "slow" }, () =>
-    expectBoundedJson({ numRuns: 50 }),
+  const leaf = fc.oneof(fc.string({ minLength: 200, maxLength: 3000 }), fc.integer(), fc.constant("9".repeat(5000)));
+  const { tree } = fc.letrec((tie) => ({
+    tree: fc.oneof(leaf, fc.array(tie("tree"), { maxLength: 30 }), fc.dictionary(fc.string(), tie("tree"))),
+  }));
+  itHolds(
+    "stays within its bounds, and stays JSON",
+    fc.property(fc.array(tree, { minLength: 1, maxLength: 20 }), (data) => {
+      const page = pageOfJson(JSON.stringify({ data, other: data }).replace(/"(9{5000})"/g, "$1"), {
+        maxTextLength: 100,
+      });
+      expect(page.length).toBeLessThan(200_000);
+      expect(JSON.parse(page).data.length).toBeGreaterThan(0);
+    }),
+    { quick: 5, slow: 50 },
   );
 });
 

@@ -3,8 +3,9 @@ import { readFileSync } from "node:fs";
 import type { CallViewOptions } from "../../src/commands/call/call-page.ts";
 import { printCalls } from "../../src/commands/call/call-printer.ts";
 import { parseRawJson } from "../../src/json/raw-json.ts";
-import { openScreen, parseScreenOptions, type ScreenFlags } from "../../src/output/screen.ts";
+import type { ScreenFlags } from "../../src/output/screen.ts";
 import { testHost } from "../support/host.ts";
+import { screenOn } from "./printed-text.ts";
 
 export const nothing: CallViewOptions = {
   costs: false,
@@ -26,7 +27,7 @@ export const printCall = async (
   { asked = nothing, typed = {} }: { readonly asked?: CallViewOptions; readonly typed?: ScreenFlags } = {},
 ): Promise<string> => {
   const host = testHost();
-  const screen = openScreen({ host, options: parseScreenOptions(typed) });
+  const screen = screenOn(host, typed);
   const totals = () => ({ hasSeveral: calls.length > 1, canBeEmpty: false });
   await printCalls(screen, { calls: repliesWith(calls), totals }, asked);
   return host.printed();

@@ -3,9 +3,10 @@ import stringWidth from "string-width-current";
 import { describe, expect, it } from "vitest";
 import { type Excerpt, Failure, type Problem } from "../../src/failure.ts";
 import { printFailure } from "../../src/output/print-failure.ts";
-import { openScreen, parseScreenOptions } from "../../src/output/screen.ts";
 import { problemsIn, readRules, told } from "../project/docs/rule-page.ts";
 import { testHost } from "../support/host.ts";
+import { itHolds } from "../support/property.ts";
+import { screenOn } from "./printed-text.ts";
 
 const asked = `{"role":"user","content":"${"日本語 and more ".repeat(300)}"}`;
 const long = (more: string, role = "assistant") =>
@@ -52,7 +53,7 @@ describe("the frame of a problem", () => {
   it("is replaced by one line in a pipe", async () => {
     const [problem] = await problemsIn({ files: { "step.jsonl": long("", "asistant") } });
     const host = testHost();
-    const screen = openScreen({ host, options: parseScreenOptions({}) });
+    const screen = screenOn(host);
     if (problem !== undefined) screen.warn(problem);
     await screen.flushErrors();
     expect(host.said().split("\n")[0]).toMatch(/^step\.jsonl:1:\d+: warning: .* \[[a-z-]+\]$/);
@@ -64,54 +65,38 @@ describe("the frame of a problem", () => {
     .filter((code) => code < 0xd800 || code > 0xdfff)
     .map((code) => String.fromCodePoint(code));
 
-  const expectWithinWidth = async ({ numRuns }: { readonly numRuns: number }): Promise<void> => {
-    const piece = fc.oneof(
-      fc.string({ unit: "grapheme", maxLength: 60 }),
-      fc.string({ unit: codePoint, maxLength: 60 }),
-      fc.constantFrom("日本語", "👩‍👩‍👧‍👦", "🇩🇪🇩🇪", "é", "\t\t", "\u001b[31m", "x".repeat(500), "☺️", "\u202e"),
-    );
-    // Without commands and options, which are never folded.
-    const text = fc.array(piece, { maxLength: 6 }).map((parts) => parts.join("").replaceAll(/[`-]/g, "'"));
-    const excerpt = fc
-      .record({ before: text, value: text, behind: text, cutBefore: fc.boolean(), cutBehind: fc.boolean() })
-      .map(
-        ({ before, value, behind, cutBefore, cutBehind }): Excerpt => ({
-          line: 7,
-          text: before + value + behind,
-          isCutBefore: cutBefore,
-          isCutAfter: cutBehind,
-          from: before.length,
-          to: before.length + value.length,
-        }),
-      );
-    const asked = fc.record({ excerpt, message: text, advice: text, columns: fc.integer({ min: 20, max: 140 }) });
-    await fc.assert(
-      fc.asyncProperty(asked, async ({ excerpt, message, advice, columns }) => {
-        const problem: Problem = {
-          file: "a.jsonl",
-          line: 7,
-          rule: "unknown-role",
-          severity: "warning",
-          message,
-          advice,
-          excerpt,
-        };
-        const said = await told(problem, columns);
-        // A word that does not fit has its own line.
-        const wide = said.split("\n").filter((line) => stringWidth(line) > columns);
-        expect(wide.filter((line) => /\S\s/.test(line.replace(/^ *(?:= )?/, "").trim()))).toEqual([]);
-        const marks = said.split("\n").filter((line) => /^ +│ +\^+$/.test(line));
-        if (columns >= 40) expect(marks.length).toBeLessThanOrEqual(1);
+  const piece = fc.oneof(
+    fc.string({ unit: "grapheme", maxLength: 60 }),
+    fc.string({ unit: codePoint, maxLength: 60 }),
+    fc.constantFrom("日本語", "👩‍👩‍👧‍👦", "🇩🇪🇩🇪", "é", "\t\t", "\u001b[31m", "x".repeat(500), "☺️", "\u202e"),
+  );
+  // Without commands and options, which are never folded.
+  const text = fc.array(piece, { maxLength: 6 }).map((parts) => parts.join("").replaceAll(/[`-]/g, "'"));
+  const excerpt = fc
+    .record({ before: text, value: text, behind: text, cutBefore: fc.boolean(), cutBehind: fc.boolean() })
+    .map(
+      ({ before, value, behind, cutBefore, cutBehind }): Excerpt => ({
+        line: 7,
+        text: before + value + behind,
+        isCutBefore: cutBefore,
+        isCutAfter: cutBehind,
+        from: before.length,
+        to: before.length + value.length,
       }),
-      { numRuns },
     );
-  };
-
-  it("fits the width", async () => await expectWithinWidth({ numRuns: 20 }));
-  it(
-    "fits the width for many generated lines",
-    { tags: "slow" },
-    async () => await expectWithinWidth({ numRuns: 300 }),
+  const asked = fc.record({ excerpt, message: text, advice: text, columns: fc.integer({ min: 20, max: 140 }) });
+  itHolds(
+    "fits the width",
+    fc.asyncProperty(asked, async ({ excerpt, message, advice, columns }) => {
+      const place = { file: "a.jsonl", line: 7, rule: "unknown-role", severity: "warning" } as const;
+      const said = await told({ ...place, message, advice, excerpt }, columns);
+      // A word that does not fit has its own line.
+      const wide = said.split("\n").filter((line) => stringWidth(line) > columns);
+      expect(wide.filter((line) => /\S\s/.test(line.replace(/^ *(?:= )?/, "").trim()))).toEqual([]);
+      const marks = said.split("\n").filter((line) => /^ +│ +\^+$/.test(line));
+      if (columns >= 40) expect(marks.length).toBeLessThanOrEqual(1);
+    }),
+    { quick: 20, slow: 300 },
   );
 
   it("does not show secrets in the line", async () => {
@@ -166,7 +151,7 @@ describe("a failure with several problems", () => {
       }),
     );
     const host = testHost();
-    const screen = openScreen({ host, options: parseScreenOptions({}) });
+    const screen = screenOn(host);
     await printFailure(screen, new Failure("invalid_input", "wrong", "a.jsonl:1: not a number", { problems }));
     await screen.flushErrors();
     return host.said();

@@ -4,9 +4,10 @@ import { Failure } from "../../src/failure.ts";
 import { parseRawBytes } from "../../src/json/raw-bytes.ts";
 import { parseRawJson } from "../../src/json/raw-json.ts";
 import { printDocument, printList, printObjects } from "../../src/output/list.ts";
-import { openScreen, parseScreenOptions, type ScreenFlags } from "../../src/output/screen.ts";
+import { parseScreenOptions, type ScreenFlags } from "../../src/output/screen.ts";
 import type { Column } from "../../src/output/views.ts";
 import { testHost } from "../support/host.ts";
+import { screenOn } from "./printed-text.ts";
 
 interface JsonSpelling {
   readonly loose: string;
@@ -84,7 +85,7 @@ const printed = async (
     ...(shownPositions === undefined ? {} : { shownPositions }),
   };
   const shown = shownPositions ?? Array.from({ length: rows ?? 0 }, (_, at) => at);
-  await printList(openScreen({ host, options: parseScreenOptions(typed) }), { columns, rows: shown, wire });
+  await printList(screenOn(host, typed), { columns, rows: shown, wire });
   return host.printed();
 };
 
@@ -115,10 +116,10 @@ describe("the service's own JSON", () => {
       fc.asyncProperty(fc.array(value, { maxLength: 5 }), async (objects) => {
         const list = joined("[", objects, "]", " ");
         const terminal = testHost({ terminal: { stdout: true } });
-        const words = parseScreenOptions({ json: true, pager: false });
-        await printDocument(openScreen({ host: terminal, options: words }), parseRawJson(`{"data":${list.loose}}`));
+        const words = { json: true, pager: false };
+        await printDocument(screenOn(terminal, words), parseRawJson(`{"data":${list.loose}}`));
         const pipe = testHost();
-        await printDocument(openScreen({ host: pipe, options: words }), parseRawJson(terminal.printed()));
+        await printDocument(screenOn(pipe, words), parseRawJson(terminal.printed()));
         expect(decodeTexts(pipe.printed())).toBe(decodeTexts(`{"data":${list.compact}}\n`));
         expect(terminal.printed().split("\n").slice(0, -1).every(isIndented)).toBe(true);
       }),
@@ -146,10 +147,7 @@ describe("the service's own JSON", () => {
     expect(await printed(bytes, { json: true, fields: "id.a", rows: 1 })).toBe('{"data":[{"id":[{}]}]}\n');
     expect(await printed(bytes, { output: "csv", rows: 1 })).toBe(`id\r\n${deep.slice(1, -1)}\r\n`);
     const host = testHost({ terminal: { stdout: true } });
-    await printDocument(
-      openScreen({ host, options: parseScreenOptions({ json: true, pager: false }) }),
-      parseRawBytes(bytes),
-    );
+    await printDocument(screenOn(host, { json: true, pager: false }), parseRawBytes(bytes));
     expect(host.printed().replaceAll(/\s/g, "")).toBe(bytes.toString());
   });
 });
@@ -192,7 +190,7 @@ describe("--fields in JSON", () => {
     const none = Buffer.from('{"data":[]}');
     await expect(printed(none, { json: true, fields: "anything" })).rejects.toThrow(Failure);
     const host = testHost();
-    const screen = openScreen({ host, options: parseScreenOptions({ json: true, fields: "anything" }) });
+    const screen = screenOn(host, { json: true, fields: "anything" });
     await printObjects(screen, { data: [] }, { member: "data", columns: [] });
     expect(host.printed()).toBe('{"data":[]}\n');
   });
@@ -205,12 +203,12 @@ describe("--fields in JSON", () => {
 describe("rollcall's own document", () => {
   it("is on one line in a pipe, and is indented on a terminal", async () => {
     const host = testHost();
-    await printDocument(openScreen({ host, options: parseScreenOptions({ json: true }) }), {
+    await printDocument(screenOn(host, { json: true }), {
       a: [1, { b: "\u007f\u202e" }],
     });
     expect(host.printed()).toBe('{"a":[1,{"b":"\\u007f\\u202e"}]}\n');
     const terminal = testHost({ terminal: { stdout: true } });
-    await printDocument(openScreen({ host: terminal, options: parseScreenOptions({ json: true }) }), {
+    await printDocument(screenOn(terminal, { json: true }), {
       a: [1, {}],
       c: { d: [] },
     });
@@ -219,7 +217,7 @@ describe("rollcall's own document", () => {
 
   it("contains only the fields that --fields names", async () => {
     const host = testHost();
-    const screen = openScreen({ host, options: parseScreenOptions({ json: true, fields: "status,groups.read" }) });
+    const screen = screenOn(host, { json: true, fields: "status,groups.read" });
     await printDocument(screen, { status: "logged", groups: { read: 20, logged: 20 } });
     expect(host.printed()).toBe('{"status":"logged","groups":{"read":20}}\n');
   });

@@ -2,9 +2,10 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseRawJson, toRawJson } from "../../src/json/raw-json.ts";
 import { printList } from "../../src/output/list.ts";
-import { openScreen, parseScreenOptions, type ScreenFlags } from "../../src/output/screen.ts";
+import type { ScreenFlags } from "../../src/output/screen.ts";
 import type { Column } from "../../src/output/views.ts";
 import { testHost } from "../support/host.ts";
+import { screenOn } from "./printed-text.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -21,7 +22,7 @@ const columns = ["id", "n", "tags", "p.x"].map(column);
 const printed = async (rows: readonly Row[], typed: ScreenFlags, json = JSON.stringify({ data: rows })) => {
   const host = testHost();
   const wire = { document: parseRawJson(json), member: "data" };
-  await printList(openScreen({ host, options: parseScreenOptions(typed) }), { columns, rows, wire });
+  await printList(screenOn(host, typed), { columns, rows, wire });
   return host.printed();
 };
 
@@ -128,7 +129,7 @@ describe("tsv", () => {
     const host = testHost({ env: { FORCE_COLOR: "1" } });
     const marked = { ...column("id"), tag: () => ({ text: "past", tone: "bad" as const }) };
     const wire = { document: toRawJson({ data: [{ id: "a" }] }), member: "data" };
-    await printList(openScreen({ host, options: parseScreenOptions({}) }), {
+    await printList(screenOn(host), {
       columns: [marked],
       rows: [{ id: "a" }],
       wire,

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { formatBar } from "../../src/output/progress.ts";
-import { openScreen, parseScreenOptions } from "../../src/output/screen.ts";
 import { testHost } from "../support/host.ts";
+import { screenOn } from "./printed-text.ts";
 
 const half = { phase: "sending", bytes: 25_000_000, ofBytes: 50_000_000, groups: 4558 };
 
@@ -59,7 +59,7 @@ describe("the progress bar", () => {
 describe("progress as events", () => {
   it("has an event for each phase, and at most one event per second within a phase", async () => {
     const host = testHost();
-    const meter = openScreen({ host, options: parseScreenOptions({}) }).startMeter("json");
+    const meter = screenOn(host).startMeter("json");
     for (const phase of ["fetching", "checking", "checking", "sending"]) meter.show({ ...half, phase });
     await expect
       .poll(() => host.said().match(/"event":"[^"]*"/g))

@@ -8,10 +8,11 @@ import { toScreenOptions } from "../../src/cli/globals.ts";
 import { program } from "../../src/commands/program.ts";
 import { defect } from "../../src/failure.ts";
 import { printFailure } from "../../src/output/print-failure.ts";
-import { openScreen, parseScreenOptions } from "../../src/output/screen.ts";
+import { openScreen } from "../../src/output/screen.ts";
 import { testHost } from "../support/host.ts";
 import { newHome, runRollcall, startRollcall } from "../support/run.ts";
 import { json, scriptedServer } from "../support/server.ts";
+import { screenOn } from "./printed-text.ts";
 
 const catalogOf = (length: number): string =>
   JSON.stringify({
@@ -91,7 +92,7 @@ describe("screen.printText", () => {
       // The length of a piece is a power of two.
       const text = `${"x".repeat(before)}${"👩‍🚀𝒳".repeat(90_000)}`;
       const host = testHost();
-      await openScreen({ host, options: parseScreenOptions({}) }).printText(text);
+      await screenOn(host).printText(text);
       expect(host.printed()).toBe(text);
     }
   });
@@ -165,7 +166,7 @@ describe("color in a pipe", () => {
     [{ TERM: "dumb", FORCE_COLOR: "1" }, true],
   ])("depends on the environment on a terminal (row %$)", async (env, colored) => {
     const host = testHost({ env, terminal: { stderr: true } });
-    await printFailure(openScreen({ host, options: parseScreenOptions({}) }), defect("x"));
+    await printFailure(screenOn(host), defect("x"));
     expect(isColored(host.said())).toBe(colored);
   });
 

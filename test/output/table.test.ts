@@ -4,11 +4,12 @@ import { describe, expect, it } from "vitest";
 import { toRawJson } from "../../src/json/raw-json.ts";
 import { printList } from "../../src/output/list.ts";
 import { printPage } from "../../src/output/page.ts";
-import { openScreen, parseScreenOptions, type ScreenFlags } from "../../src/output/screen.ts";
+import type { ScreenFlags } from "../../src/output/screen.ts";
 import { drawTable } from "../../src/output/text-table.ts";
 import type { Column } from "../../src/output/views.ts";
 import { plainPaint } from "../../src/output/views.ts";
 import { testHost } from "../support/host.ts";
+import { screenOn } from "./printed-text.ts";
 
 type Row = readonly string[];
 
@@ -29,7 +30,7 @@ const drawn = async (
   { width, ...typed }: ScreenFlags & { readonly width: number },
 ): Promise<readonly string[]> => {
   const host = testHost({ terminal: { stdout: true, columns: width }, env: { NO_COLOR: "1" } });
-  await printList(openScreen({ host, options: parseScreenOptions({ ...typed, pager: false }) }), {
+  await printList(screenOn(host, { ...typed, pager: false }), {
     columns,
     rows,
     wire,
@@ -192,31 +193,12 @@ describe("a table", () => {
   it("adds a colored tag to a cell", async () => {
     const host = testHost({ terminal: { stdout: true }, env: { FORCE_COLOR: "1" } });
     const marked = columnAt(0, { tag: ([date]) => (date === "2020" ? { text: "past", tone: "bad" } : undefined) });
-    await printList(openScreen({ host, options: parseScreenOptions({ pager: false }) }), {
+    await printList(screenOn(host, { pager: false }), {
       columns: [marked],
       rows: [["2020"], ["2999"]],
       wire,
     });
     expect(host.printed()).toBe("\u001b[1mcolumn 0\u001b[22m\n\u001b[31m2020 past\u001b[39m\n2999\n");
-  });
-
-  it("omits a tag with its column", async () => {
-    const tag = ([, date]: readonly string[]) => (date === "2020" ? { text: "past", tone: "bad" as const } : undefined);
-    const columns = [columnAt(0), columnAt(1, { rank: 1, tag })];
-    const rows = [
-      ["a-name-of-20-letters", "2020"],
-      ["another-of-20-letter", "2999"],
-    ];
-    expect(await drawn(columns, rows, { width: 40 })).toEqual([
-      "column 0              column 1",
-      "a-name-of-20-letters  2020 past",
-      "another-of-20-letter  2999",
-    ]);
-    expect(await drawn(columns, rows, { width: 26 })).toEqual([
-      "column 0",
-      "a-name-of-20-letters",
-      "another-of-20-letter",
-    ]);
   });
 
   it("prints nothing without rows", async () => {
@@ -230,7 +212,7 @@ describe("a table", () => {
       [{ COLUMNS: "20" }, `column 0\n${"x".repeat(19)}…\n`],
     ] as const) {
       const host = testHost({ env });
-      const screen = openScreen({ host, options: parseScreenOptions({ output: "table" }) });
+      const screen = screenOn(host, { output: "table" });
       await printList(screen, { columns: [columnAt(0)], rows: [[long]], wire });
       expect(host.printed()).toBe(expected);
     }
@@ -239,7 +221,7 @@ describe("a table", () => {
   it("aligns cells of 150,000 letters in a pipe", async () => {
     const long = "x".repeat(150_000);
     const host = testHost();
-    await printList(openScreen({ host, options: parseScreenOptions({ output: "table" }) }), {
+    await printList(screenOn(host, { output: "table" }), {
       columns: [columnAt(0, { heading: "a" }), columnAt(1, { heading: "b" })],
       rows: [[long, "y"], ...Array.from({ length: 20 }, () => ["x", "y"]), ["x", ""]],
       wire,
@@ -258,19 +240,19 @@ describe("a page", () => {
         const host = testHost({ terminal: { stdout: true, columns }, env: { NO_COLOR: "1" } });
         const lines = [label, "鍵鍵", "abc"].map((one) => ({ label: one, text }));
         const page = { sections: [{ title: text, lines, block: `${text}\n`.repeat(40) }], isFull: false };
-        await printPage(openScreen({ host, options: parseScreenOptions({ pager: false }) }), page);
+        await printPage(screenOn(host, { pager: false }), page);
         for (const line of host.printed().split("\n")) expect(stringWidth(line)).toBeLessThanOrEqual(columns);
       }),
     );
     const short = testHost({ terminal: { stdout: true, columns: 40 }, env: { NO_COLOR: "1" } });
     const lines = ["鍵鍵", "abc"].map((label) => ({ label, text: "x" }));
-    await printPage(openScreen({ host: short, options: parseScreenOptions({ pager: false }) }), {
+    await printPage(screenOn(short, { pager: false }), {
       sections: [{ lines }],
     });
     expect(short.printed()).toBe("鍵鍵  x\nabc   x\n");
     const pipe = testHost();
     const text = "word ".repeat(100).trim();
-    await printPage(openScreen({ host: pipe, options: parseScreenOptions({}) }), {
+    await printPage(screenOn(pipe), {
       sections: [{ title: "t", block: text }],
     });
     expect(pipe.printed()).toBe(`t\n  ${text}\n`);
