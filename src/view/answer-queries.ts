@@ -84,7 +84,7 @@ const answerFromStore = <Facts extends answers.GroupFacts>(store: answers.GroupR
       const { selected } = await select(query).catch(() => select(answers.allGroups));
       const [row, content] = [await readRow(facts, query), await store.readContent(facts.group)];
       const at = selected.indexOf(facts);
-      const neighbors = at < 0 ? findNeighbors(groups, facts) : findNeighbors(selected, facts);
+      const neighbors = findNeighbors(at < 0 ? groups : selected, facts);
       return { ...row, ...content, of: store.count, at: at < 0 ? null : at, ...neighbors };
     },
     async trajectory(query) {

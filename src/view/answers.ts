@@ -140,14 +140,20 @@ export interface GroupReader<Facts extends GroupFacts> {
   readonly comparison?: RunComparison | undefined;
 }
 
-/** The keys are those of the document of `rollcall compare`. */
+/** Most keys are those of the document of `rollcall compare`. */
 export type RunComparison = Readonly<{
-  reward: Readonly<
-    Record<"a" | "b" | "difference" | "pairs" | "better" | "worse" | "equal", number> & { ci95: Slice["ci95"] }
-  > | null;
+  reward: Readonly<Record<"better" | "worse" | "equal", number>> | null;
   only_a: number;
   only_b: number;
   transitions: readonly { from: string; to: string; prompts: number }[];
+}> &
+  ComparisonTexts;
+
+/** As `rollcall compare` prints them. */
+export type ComparisonTexts = Readonly<{
+  verdict: string;
+  title: string;
+  lines: readonly { label: string; text: string }[];
 }>;
 
 /** `done` and `of` count bytes in the phase `reading`, and groups when the input is read. */

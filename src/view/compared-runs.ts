@@ -8,20 +8,22 @@ import { compareDatasets } from "../rollouts/stats/compare.ts";
 import { getFacts } from "../rollouts/stats/read-facts.ts";
 import { Breaks, sortWithBreaks } from "../system/breaks.ts";
 import type { GroupContent, GroupFacts, GroupReader } from "./answers.ts";
-import { countCommonMessages, readGroupContent, type ViewInput } from "./group-content.ts";
+import { type ComparableRuns, countCommonMessages, readGroupContent, type ViewInput } from "./group-content.ts";
 
 type Pool = Awaited<ReturnType<typeof compareDatasets>>["changes"][number]["pair"]["a"];
 
 /** Returns a reader whose groups are the pairs. @throws errors of reading, `input-changed`; the signal's reason */
 export const openRuns = async (
   input: ViewInput,
-  { datasets: [a, b], ...store }: Store & { datasets: readonly Dataset[] },
+  { store, runs: { read, explain } }: { store: Store; runs: ComparableRuns },
   signal: AbortSignal,
 ): Promise<Store> => {
-  if (!a || !b) throw new Error("a comparison needs two inputs");
+  const datasets = await read();
+  const { a, b } = datasets;
   const { groupBy } = input.inputOptions;
   const options = { pairBy: undefined, pass: input.pass, tries: [], signal };
-  const { changes, pairing, reward, only_a, only_b, transitions } = await compareDatasets(a, b, options);
+  const comparison = await compareDatasets(a, b, options);
+  const { changes, pairing, reward, only_a, only_b, transitions } = comparison;
   const size = ({ means }: (typeof changes)[number]) => Math.abs(means?.difference ?? -1);
   const sorted = await sortWithBreaks(changes, (one, other) => size(other) - size(one), new Breaks(signal));
   const readPair = async (group: number) => {
@@ -35,7 +37,7 @@ export const openRuns = async (
   };
   return {
     ...store,
-    comparison: { reward, only_a, only_b, transitions },
+    comparison: { reward, only_a, only_b, transitions, ...(await explain(comparison, datasets)) },
     count: sorted.length,
     groups: sorted.map(({ from, to, means, pair }, group) => {
       const { a: inA = null, b: inB = null, difference = null } = means ?? {};

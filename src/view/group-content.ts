@@ -9,9 +9,10 @@ import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
 import { type FactRow, readFacts } from "../rollouts/facts/facts.ts";
 import { formatKeyText } from "../rollouts/index/group-key.ts";
 import { toFilePath } from "../rollouts/rules/positions.ts";
+import type { Comparison } from "../rollouts/stats/compare.ts";
 import { readGroupFacts } from "../rollouts/stats/read-facts.ts";
 import { formatOwnCommand } from "../system/program.ts";
-import type { GroupContent } from "./answers.ts";
+import type { ComparisonTexts, GroupContent } from "./answers.ts";
 
 export type ViewInput = Readonly<{
   dataset: Dataset;
@@ -26,8 +27,16 @@ export type ViewInput = Readonly<{
     groupBy?: readonly string[] | undefined;
   }>;
   /** Two inputs that can be compared. */
-  runs?: Readonly<{ names: readonly string[]; read: () => Promise<readonly Dataset[]> }> | undefined;
+  runs?: ComparableRuns | undefined;
   hasChanged: () => boolean;
+}>;
+
+type ComparedDatasets = Readonly<Record<"a" | "b", Dataset>>;
+
+export type ComparableRuns = Readonly<{
+  names: readonly string[];
+  read: () => Promise<ComparedDatasets>;
+  explain: (comparison: Comparison, datasets: ComparedDatasets) => Promise<ComparisonTexts>;
 }>;
 
 export type ReadInput = () => Promise<ViewInput>;

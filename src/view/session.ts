@@ -33,11 +33,11 @@ export const openSession = async (input: ViewInput, signal: AbortSignal) => {
   const searches = openSearches(dataset, groups, pass);
   const facts = summarizeDataset(dataset, groups);
   let charts: ReturnType<typeof openCharts> | undefined;
-  const { names: runs = [], read } = input.runs ?? {};
+  const { runs } = input;
   const breaks = new Breaks(signal);
   await breaks.take();
   const all = await describeParts(groups, breaks);
-  const summary = { ...facts, pass, notes, runs, series: listSeries(groups), all };
+  const summary = { ...facts, pass, notes, runs: runs?.names ?? [], series: listSeries(groups), all };
   let reading: readonly ReadingList[] | undefined;
   const store: GroupReader<GroupFacts> = {
     count,
@@ -58,7 +58,7 @@ export const openSession = async (input: ViewInput, signal: AbortSignal) => {
       ...(await readGroupContent(input, group)),
       findings: findings.filter((finding) => finding.group === group),
     }),
-    compareRuns: read && (async () => await openRuns(input, { ...store, datasets: await read() }, signal)),
+    compareRuns: runs && (async () => await openRuns(input, { store, runs }, signal)),
     readTrajectories: async (group) =>
       (await readGroupTrajectories(dataset, group)).map(({ bytes }) => bytes.toString("utf8")),
   };

@@ -16,7 +16,7 @@ const runs = (): readonly [a: string, b: string] => [
 ];
 
 describe("the comparison of two runs on the page", () => {
-  it("has the reward and the transitions of rollcall compare, and reads the prompts of a transition", async () => {
+  it("has the numbers and sentences of rollcall compare, and reads the prompts of a transition", async () => {
     const [a, b] = runs();
     const page = await startView([a, b]);
     expect((await whenRead(page)).summary?.runs).toEqual([a, b]);
@@ -24,7 +24,12 @@ describe("the comparison of two runs on the page", () => {
     const ask = async (query: object): Promise<GroupRows> =>
       JSON.parse((await page.ask("/api/rows", { compare: true, ...query })).body);
     const { reward, only_a, only_b, transitions } = JSON.parse((await runRollcall(["compare", a, b, "--json"])).stdout);
-    expect(comparison).toEqual({ reward, only_a, only_b, transitions });
+    const { verdict, title, lines, ...numbers } = comparison;
+    expect(numbers).toEqual({ reward, only_a, only_b, transitions });
+    const printed = (await runRollcall(["compare", a, b, "-o", "table"])).stdout.replaceAll(/\s+/g, " ");
+    expect(lines.length).toBeGreaterThan(0);
+    for (const text of [verdict, title, ...lines.map((line) => `${line.label} ${line.text}`)])
+      expect(printed).toContain(text);
     expect((await ask({})).rows.map(({ prompt, pair }) => [prompt, pair?.difference])).toEqual([
       ["easy", -1],
       ["hard", 0.5],
@@ -70,6 +75,8 @@ describe.skipIf(chromium === undefined)("the comparison in a browser", { tags: "
         "never\t0\t1\t0",
       ]);
       await page.getByText("4 of 4 prompts").waitFor();
+      await page.getByText("No difference that this data can show").waitFor();
+      await page.getByRole("region", { name: "What changed" }).getByText("1 only in a and 1 only in b").waitFor();
       const transition = page.getByRole("link", { name: "1 prompt sometimes in a, never in b" });
       await transition.focus();
       await page.keyboard.press("Enter");

@@ -285,13 +285,14 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
 
   it("renders Markdown on request, and shows its links as text", async () => {
     const prompt =
-      "# Rules\n\n- be **brief**\n  1. use `code` *well*\n\n```js\nlet a = **1**;\n```\n> see [x](https://x.example)";
+      "# Rules\n\n- be **brief**\n  1. use `code` *well*\n\n```js\nlet a = **1**;\n```\n> see [x](https://x.example)\n\nsaid\n| a | b |\n|---|:-:|\n| **1** | x \\| y |";
     const { page } = await openPageAt({ group: 1, trajectory: 1 }, [fileOf("g.jsonl", groupLine([0, 1], { prompt }))]);
     const message = page.getByRole("listitem", { name: "message 1, user" });
     expect(await message.locator("pre").innerText()).toBe(prompt);
     await page.getByRole("button", { name: "render Markdown" }).click();
     await message.getByRole("heading", { name: "Rules" }).waitFor();
-    expect(await message.locator("p").allInnerTexts()).toEqual(["• be brief", "1. use code well"]);
+    expect(await message.locator("p").allInnerTexts()).toEqual(["• be brief", "1. use code well", "said"]);
+    expect(await message.getByRole("row").allInnerTexts()).toEqual(["a\tb", "1\tx | y"]);
     expect(await message.locator("pre").innerText()).toBe("let a = **1**;");
     expect(await message.locator("blockquote").innerText()).toBe("see [x](https://x.example)");
     await pressKeys(page, "m");

@@ -201,6 +201,9 @@ describe.skipIf(chromium === undefined)("the first page with steps", { tags: "br
     expect(lines).toEqual(lines.map(() => 2));
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(390);
     await page.getByText("hidden columns:").waitFor();
+    await page.locator(".rows td.words a").first().click();
+    await page.locator(".members").waitFor();
+    expect(await page.evaluate("document.querySelector('.members').scrollWidth")).toBeLessThanOrEqual(358);
   });
 });
 

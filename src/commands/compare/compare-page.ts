@@ -8,7 +8,7 @@ import type { CompareOptions } from "./command.ts";
 import { type ChangedMeasure, formatSigned, listChanges } from "./measures.ts";
 import type { CompareDocument } from "./output.ts";
 import { findSign, judgeReward } from "./verdict.ts";
-import { listNext, listSources, listWarnings } from "./where-from.ts";
+import { listNext, listSources, listWarnings, nameSources } from "./where-from.ts";
 
 /** The inputs, of which b can be a, and the texts about their copies. */
 export type ComparedFiles = Readonly<{ a: string; b: string; copies?: readonly string[] }> &
@@ -20,10 +20,7 @@ export const printComparePage = async (screen: Screen, document: CompareDocument
     {
       lines: [...listWarnings(document, files), ...listReward(reward, files.minEffect), ...listCounts(document, files)],
     },
-    {
-      title: findSign(reward) === 0 ? "What changed" : "Where the difference comes from",
-      lines: listSources(document),
-    },
+    { title: nameSources(document), lines: listSources(document) },
     { title: "Prompts that changed most", lines: changed.flatMap(listPair) },
     {
       title: "Solved",

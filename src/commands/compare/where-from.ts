@@ -22,6 +22,9 @@ const clearWidths = 2;
 /** A value with fewer pairs can have equal differences by chance. */
 const minPairsOfValue = 5;
 
+/** What the page of `rollcall view` also has. */
+type Compared = Omit<CompareDocument, "changed" | "warnings" | "notes">;
+
 type Cause = NonNullable<CompareDocument["causes"]>[number];
 
 const isClear = ({ ci95 }: { readonly ci95: Cause["ci95"] }) => measureDistance(ci95) > clearWidths;
@@ -48,8 +51,11 @@ const listReward = ({ name, a, b, by_reward }: Cause) => ({
   text: `mean reward of ${classNames[name]}: ${formatArrow(a.reward ?? 0, b.reward ?? 0)}`,
 });
 
+export const nameSources = ({ reward }: Compared) =>
+  findSign(reward) === 0 ? "What changed" : "Where the difference comes from";
+
 /** A difference that the data does not show comes from nowhere, but other changes can cancel each other. */
-export const listSources = (document: CompareDocument): readonly Line[] => {
+export const listSources = (document: Compared): readonly Line[] => {
   const { reward, causes, paired } = document;
   if (paired < minPairs) return listUnpaired(document);
   const isJudged = isSure(reward?.ci95);
@@ -66,7 +72,7 @@ export const listSources = (document: CompareDocument): readonly Line[] => {
 };
 
 /** The prompts of both inputs can be easier than the other prompts. */
-const listUnpaired = ({ reward, reward_of_all, paired, only_a, only_b }: CompareDocument): readonly Line[] => {
+const listUnpaired = ({ reward, reward_of_all, paired, only_a, only_b }: Compared): readonly Line[] => {
   if (only_a + only_b <= minChange * paired) return [];
   const means = `The mean reward of all prompts is ${formatArrow(reward_of_all.a, reward_of_all.b)}`;
   const ofPairs = reward ? `, and of the prompts in both ${formatArrow(reward.a, reward.b)}` : "";
@@ -74,7 +80,7 @@ const listUnpaired = ({ reward, reward_of_all, paired, only_a, only_b }: Compare
   return [{ label: "prompts", text, tone: "warning" }];
 };
 
-const listDivisions = ({ divisions, reward }: CompareDocument) =>
+const listDivisions = ({ divisions, reward }: Compared) =>
   divisions.flatMap(({ name, value, pairs, a, b, difference, ci95 }) => {
     const all = reward?.pairs ?? pairs;
     const text = `${name} ${value}: mean reward ${formatArrow(a, b)} in ${pairs} of ${all} pairs`;
@@ -82,19 +88,19 @@ const listDivisions = ({ divisions, reward }: CompareDocument) =>
     return isSpecial && pairs >= minPairsOfValue ? { by: (difference * pairs) / all, text } : [];
   });
 
-const listMetrics = ({ metrics }: CompareDocument): readonly Line[] =>
+const listMetrics = ({ metrics }: Compared): readonly Line[] =>
   (metrics ?? [])
     .filter(isClear)
     .sort((x, y) => measureDistance(y.ci95) - measureDistance(x.ci95))
     .slice(0, maxLinesOfEach)
     .map(({ name, a, b }) => ({ label: "metric", text: `${name}: ${formatArrow(a, b)}` }));
 
-const listSettings = ({ settings }: CompareDocument): readonly Line[] =>
+const listSettings = ({ settings }: Compared): readonly Line[] =>
   settings
     .slice(0, maxLinesOfEach)
     .map(({ name, a, b }) => ({ label: "metadata", text: `${name}: ${a} in a, ${b} in b` }));
 
-const listTools = ({ tools }: CompareDocument): readonly Line[] =>
+const listTools = ({ tools }: Compared): readonly Line[] =>
   tools
     .filter(isClear)
     .flatMap(({ name, a, b }) => {
@@ -106,7 +112,7 @@ const listTools = ({ tools }: CompareDocument): readonly Line[] =>
     .slice(0, maxLinesOfEach)
     .map(({ text }) => ({ label: "tool", text }));
 
-const listFacts = ({ facts }: CompareDocument): readonly Line[] =>
+const listFacts = ({ facts }: Compared): readonly Line[] =>
   facts
     .filter(({ name, a, b }) => name !== "tool_errors" && Math.abs(b - a) > minChange * Math.max(a, b))
     .filter(isClear)
@@ -116,7 +122,7 @@ const listFacts = ({ facts }: CompareDocument): readonly Line[] =>
       text: `${formatArrow(a, b)} for each trajectory`,
     }));
 
-const listTransitions = ({ transitions }: CompareDocument): readonly Line[] => {
+const listTransitions = ({ transitions }: Compared): readonly Line[] => {
   const changed = transitions.filter(({ from, to }) => from !== to).sort((x, y) => y.prompts - x.prompts);
   if (changed.length === 0) return [];
   const texts = changed.slice(0, 3).map(({ from, to, prompts }) => `${prompts} ${from} → ${to}`);
@@ -126,12 +132,12 @@ const listTransitions = ({ transitions }: CompareDocument): readonly Line[] => {
 const sumPrompts = (changed: CompareDocument["transitions"]) => changed.reduce((sum, { prompts }) => sum + prompts, 0);
 
 /** Returns the failures, which have no reward, and the copies, which count each time. */
-export const listWarnings = (document: CompareDocument, { copies }: ComparedFiles): readonly Line[] => {
+export const listWarnings = (document: Compared, { copies }: Pick<ComparedFiles, "copies">): readonly Line[] => {
   const copied = copies?.map((text) => ({ label: "copies", text, tone: "warning" as const })) ?? [];
   return [...listFailures(document), ...copied];
 };
 
-const listFailures = ({ a, b, failed_a, failed_b }: CompareDocument): readonly Line[] => {
+const listFailures = ({ a, b, failed_a, failed_b }: Compared): readonly Line[] => {
   if (a.exceptions + b.exceptions === 0) return [];
   const share = (side: typeof a) => {
     const { exceptions, trajectories } = side;
@@ -142,10 +148,7 @@ const listFailures = ({ a, b, failed_a, failed_b }: CompareDocument): readonly L
 };
 
 /** Returns command lines that show the rollouts of the largest cause. */
-export const listNext = (
-  { causes, reward, paired }: CompareDocument,
-  { a, b, whereB }: ComparedFiles,
-): readonly string[] => {
+export const listNext = ({ causes, reward, paired }: Compared, { a, b, whereB }: ComparedFiles): readonly string[] => {
   const size = ({ by_share, by_reward }: Cause) => Math.abs(by_share + by_reward);
   const [largest] = [...(causes ?? [])].sort((x, y) => size(y) - size(x));
   const isKnown = paired >= minPairs && largest !== undefined && (findSign(reward) !== 0 || isClear(largest));

@@ -2,7 +2,6 @@ import { toProblemDocument } from "../../failure.ts";
 import { openBrowser } from "../../output/browser.ts";
 import { printDocument } from "../../output/list.ts";
 import { composeCheckResult } from "../../rollouts/dataset/check-result.ts";
-import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { createChangeDetector } from "../../rollouts/input/expand-names.ts";
 import { combineModes } from "../../rollouts/input/source.ts";
 import { readEffectiveSettings } from "../../session/connect.ts";
@@ -63,7 +62,7 @@ const writePage = async (context: Context, typed: ViewOptions, file: string) => 
   if (failure) throw failure;
 };
 
-const measures = { hasSteps: true };
+const measures = { hasSteps: true, hasPrompts: true };
 
 /** `view` prints the URL after this time, so that an unreadable input can fail first. */
 const openDelayMs = 200;
@@ -117,8 +116,7 @@ type OnRead = Viewer["showProgress"];
 const openInput = async (context: Context, typed: ViewOptions, onRead: OnRead): Promise<ReadInput> => {
   const { file: files } = typed;
   const settings = await readEffectiveSettings(context);
-  const runs =
-    files.length === 2 && !files.includes("-") ? { names: files, read: openRuns(context, typed) } : undefined;
+  const runs = openRuns(context, typed);
   return async () => {
     // The detector starts before reading, so that it finds changes during reading.
     const hasChanged = createChangeDetector(files, context.host);
@@ -132,15 +130,20 @@ const openInput = async (context: Context, typed: ViewOptions, onRead: OnRead): 
 };
 
 /** The page compares two inputs, if the reader asks for that. */
-const openRuns = (context: Context, typed: ViewOptions) => async () => {
-  const datasets: Dataset[] = [];
-  for (const file of typed.file) {
+const openRuns = (context: Context, typed: ViewOptions): ViewInput["runs"] => {
+  const [a, b, ...others] = typed.file;
+  if (a === undefined || b === undefined || others.length > 0 || typed.file.includes("-")) return undefined;
+  const read = async (file: string) => {
     // Each input would be sampled and divided without the other, which would break pairs.
     const one = { ...typed, file: [file], sample: undefined, shard: undefined };
     const needs = { subject: file, measures: { hasPrompts: true, hasTasks: true }, continuesAfterErrors: true };
-    datasets.push(context.closeAtEnd(await openRollouts(context, one, needs)));
-  }
-  return datasets;
+    return context.closeAtEnd(await openRollouts(context, one, needs));
+  };
+  return {
+    names: [a, b],
+    read: async () => ({ a: await read(a), b: await read(b) }),
+    explain: async (...compared) => (await import("../compare/run-compare.ts")).explainComparison(...compared),
+  };
 };
 
 /** The `log` command on the page selects a group by number, without `--sample`. */

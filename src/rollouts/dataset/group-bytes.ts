@@ -4,15 +4,23 @@ import { setImmediate } from "node:timers/promises";
 import { crc32 } from "node:zlib";
 import { type JsonObject, parseJson, replaceLineEnds, type Span } from "../../json/json-bytes.ts";
 import { elementsOf, type JsonValue, memberAt, parseValue, readRoot, spanOf } from "../../json/table.ts";
+import { Breaks } from "../../system/breaks.ts";
 import type { ScanOptions } from "../check/checker.ts";
 import { groupClosing, groupOpening } from "../index/groups.ts";
 import { cutPart, type Part } from "../index/parts.ts";
 import { createScanResult, ScanResult } from "../index/scan-result.ts";
-import { locateLine, openMemoryBytes, type Source } from "../input/source.ts";
+import { openMemoryBytes, type Source } from "../input/source.ts";
 import { inputChanged } from "../rules/failures.ts";
 import { Problems } from "../rules/problems.ts";
 import { defaultStrictness } from "../rules/rules.ts";
-import { type GroupPart, getPart, type IndexedGroups, locateValue, readPartStart, wholeLengthOf } from "./locate.ts";
+import {
+  type GroupPart,
+  getPart,
+  type IndexedGroups,
+  locateTrajectory,
+  readPartStart,
+  wholeLengthOf,
+} from "./locate.ts";
 import { Scan } from "./scan.ts";
 
 export const listParts = (dataset: IndexedGroups, group: number): readonly GroupPart[] =>
@@ -145,12 +153,13 @@ export type SourceTrajectory = Readonly<{ bytes: Buffer; position: { file: strin
 export const readGroupTrajectories = async (dataset: IndexedGroups, group: number) => {
   const trajectories: SourceTrajectory[] = [];
   const window = new ReadWindow();
+  const breaks = new Breaks();
   for (const at of dataset.groups.partsOf(group)) {
     const groupPart = getPart(dataset, at);
     const bytes = await window.readPart(groupPart);
     for (const [index, trajectory] of sliceTrajectories(bytes, groupPart.part).entries()) {
-      const location = await locateValue(groupPart, groupPart.part.kind === "group" ? ["trajectories", index] : []);
-      const { file, line } = { ...locateLine(groupPart.source, groupPart.part.line), ...location };
+      if (breaks.isDue()) await breaks.take();
+      const { file, line } = await locateTrajectory(dataset, at, index);
       trajectories.push({ bytes: trajectory, position: { file, line } });
     }
   }

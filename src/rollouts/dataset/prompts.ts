@@ -41,16 +41,9 @@ async function* findDifferingParts({ groups }: IndexedGroups, column: NumberColu
 }
 
 /** Returns the digests of the known prompts, without repetition. */
-export const readPrompts = async (
-  dataset: IndexedGroups,
-  at: number,
-  window: ReadWindow,
-  maxTrajectories = Number.POSITIVE_INFINITY,
-): Promise<Buffer[]> => {
+export const readPrompts = async (dataset: IndexedGroups, at: number, window: ReadWindow): Promise<Buffer[]> => {
   const readPrompt = openPromptReader();
   const trajectories = await window.readTrajectories(getPart(dataset, at));
-  const digests = trajectories
-    .slice(0, maxTrajectories)
-    .flatMap((one) => readPrompt(one.table, findPromptOf(one)) ?? []);
+  const digests = trajectories.flatMap((one) => readPrompt(one.table, findPromptOf(one)) ?? []);
   return Array.from(new Set(digests), (digest) => Buffer.from(digest, "latin1"));
 };

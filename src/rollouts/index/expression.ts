@@ -171,28 +171,23 @@ type FilteredGroup = Readonly<{
 }>;
 
 /**
- * Returns indexes, and the number of trajectories that lack a value. A missing reward is minus infinity.
- *
- * @throws Failure `invalid-filter`, `nested-too-deeply`
+ * The returned function throws Failure `invalid-filter` and `nested-too-deeply`. A trajectory that lacks a value is
+ * `absent`. A missing reward is minus infinity.
  */
-export const filterTrajectories = (
+export const openGroupFilter = (
   isTrue: TrajectoryFilter,
   { group, trajectories, facts: measured = [], exceptions, holder = {}, pass, locate }: FilteredGroup,
 ) => {
-  let absent = 0;
   const rewards = listRewards(trajectories);
   const { mean, deviation, min, max } = computeMoments(rewards.filter(Number.isFinite));
   const moments = { reward_mean: mean, reward_std_dev: deviation, reward_min: min, reward_max: max };
   const ofGroup = { number: group + 1, size: trajectories.length, exceptions, ...moments };
-  const wanted = trajectories.flatMap((trajectory, at) => {
+  return (trajectory: JsonObject, at: number) => {
     const reward = rewards[at] ?? Number.NaN;
     // These two need no walk.
     const ofReward = { advantage: Number.isFinite(reward) ? reward - mean : null, solved: isSolved(reward, pass) };
-    const result = isTrue({ trajectory, group: ofGroup, facts: { ...measured[at], ...ofReward }, holder }, locate);
-    if (result === "absent") absent++;
-    return result === true ? [at] : [];
-  });
-  return { wanted, absent };
+    return isTrue({ trajectory, group: ofGroup, facts: { ...measured[at], ...ofReward }, holder }, locate);
+  };
 };
 
 const listRewards = (trajectories: readonly JsonObject[]) =>

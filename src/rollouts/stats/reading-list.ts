@@ -2,8 +2,6 @@
 
 import { Breaks } from "../../system/breaks.ts";
 import { formatForDisplay as format } from "../../text/decimal.ts";
-import { ReadWindow } from "../dataset/group-bytes.ts";
-import { readPrompts } from "../dataset/prompts.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
 import { walkedIndexes } from "../facts/facts.ts";
 import { NumberColumn } from "../index/column.ts";
@@ -21,9 +19,8 @@ interface Trajectory {
 
 type Row = Trajectory & { readonly row: number };
 
-/** The first of the best and of the worst trajectories, and all of them. */
-type Group = Readonly<{ best: Row; worst: Row; rows: readonly Row[]; deviation: number }>;
-type PromptedGroup = Group & { readonly prompt: unknown };
+/** The first of the best and of the worst trajectories, and all of them. A group has one prompt, also if it is unknown. */
+type Group = Readonly<{ best: Row; worst: Row; rows: readonly Row[]; deviation: number; prompt: unknown }>;
 
 export interface ReadingList {
   readonly topic: "what got worse" | "what else to read";
@@ -44,13 +41,13 @@ interface Candidate {
   readonly trajectories: ReadingList["trajectories"];
 }
 
-/** Expects a dataset with facts. Leaves out empty lists. @throws Failure `input-changed`; the signal's reason */
+/** Expects a dataset with facts and prompts. Leaves out empty lists. @throws the signal's reason */
 export const chooseReading = async (dataset: Dataset, pass: number, signal: AbortSignal) => {
   const facts = getFacts(dataset);
   const breaks = new Breaks(signal);
   const groups = await listGroups(dataset, facts, breaks);
   const others = [...(await listByFacts(facts, groups, breaks)), await listSometimesSolved(groups, pass, breaks)];
-  const worse = await listWorse(facts, await addPrompts(dataset, groups, breaks), breaks);
+  const worse = await listWorse(facts, groups, breaks);
   const lists: readonly ReadingList[] = [
     ...worse.map((list) => ({ topic: "what got worse" as const, ...list })),
     ...others.map((list) => ({ topic: "what else to read" as const, ...list })),
@@ -58,7 +55,7 @@ export const chooseReading = async (dataset: Dataset, pass: number, signal: Abor
   return lists.filter(({ trajectories }) => trajectories.length > 0);
 };
 
-const listGroups = async ({ groups }: Dataset, { columns }: Facts, breaks: Breaks) => {
+const listGroups = async ({ groups }: Dataset, { columns, walked }: Facts, breaks: Breaks) => {
   const listed: Group[] = [];
   for (let group = 0; group < groups.count; group++) {
     if (breaks.isDue(bytesPerRow * groups.trajectoriesOf(group))) await breaks.take();
@@ -70,21 +67,10 @@ const listGroups = async ({ groups }: Dataset, { columns }: Facts, breaks: Break
     const best = rows.find(({ reward }) => reward === max);
     const worst = rows.find((row) => row.reward === min && row !== best) ?? best;
     const deviation = standardDeviation(rewards);
-    if (best && worst) listed.push({ best, worst, rows, deviation });
+    const prompt = walked.prompt.at(indexes[0] ?? 0) ?? group;
+    if (best && worst) listed.push({ best, worst, rows, deviation, prompt });
   }
   return listed;
-};
-
-/** A group has one prompt, also if it is unknown. */
-const addPrompts = async (dataset: Dataset, groups: readonly Group[], breaks: Breaks) => {
-  const window = new ReadWindow();
-  const prompted: PromptedGroup[] = [];
-  for (const group of groups) {
-    if (breaks.isDue()) await breaks.take();
-    const [digest] = await readPrompts(dataset, dataset.groups.firstOf(group.best.group), window, 1);
-    prompted.push({ ...group, prompt: digest?.toString("latin1") ?? group.best.group });
-  }
-  return prompted;
 };
 
 const toList = (reason: string, selectedBy: string, candidates: Candidate[]): Omit<ReadingList, "topic"> => {
@@ -104,7 +90,7 @@ const compareRanks = (a: readonly number[], b: readonly number[]) => {
 
 const read = ({ group, trajectory, reward }: Row, why: string) => ({ group, trajectory, reward, why });
 
-const listWorse = async ({ walked }: Facts, groups: readonly PromptedGroup[], breaks: Breaks) => {
+const listWorse = async ({ walked }: Facts, groups: readonly Group[], breaks: Breaks) => {
   const bestOf = new Map<unknown, Row>();
   for (const { prompt, best } of groups) {
     if (breaks.isDue()) await breaks.take();

@@ -99,7 +99,6 @@ export const RewardChart = ({ bars }: { bars: Charts["rewards"] }) => {
       name="trajectories by reward"
       x={isLabeled ? [] : [start, "reward", end]}
       y={["", formatCount(highest), "0"]}
-      legend={[start, <i class="gradient" />, end]}
     >
       {bars.map(({ range, count, of }, at) => {
         if (of === 0) return null;

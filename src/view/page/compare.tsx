@@ -2,7 +2,7 @@
 import { allGroups, type PageState, parentQuery, type RunComparison, type Summary } from "../answers.ts";
 import { GroupTable } from "./groups.tsx";
 import { linkTo, useFilter, usePage } from "./navigation.tsx";
-import { formatAdvantage, formatCount, formatMeasure, pluralizeCount } from "./numbers.tsx";
+import { formatCount, formatMeasure, pluralizeCount } from "./numbers.tsx";
 import { PendingAnswer } from "./problems.tsx";
 import { Facts } from "./sortable-table.tsx";
 import { useAnswer } from "./use-answer.ts";
@@ -13,7 +13,7 @@ const states = ["always", "sometimes", "never", "failed"];
 export const CompareView = ({ state, summary }: { state: PageState; summary: Summary }) => {
   const { value, error } = useAnswer("compare", { ...allGroups, compare: true });
   if (!value) return <PendingAnswer error={error} />;
-  const { reward, only_a, only_b, transitions } = value;
+  const { reward, only_a, only_b, transitions, verdict, title, lines } = value;
   const [a, b] = summary.runs;
   return (
     <section aria-label="comparison">
@@ -23,27 +23,33 @@ export const CompareView = ({ state, summary }: { state: PageState; summary: Sum
       <h1>
         <span class="quiet">a</span> {a} <span class="quiet">b</span> {b}
       </h1>
+      <p>
+        <b>{verdict}</b>
+      </p>
       <Facts
         facts={{
-          "mean reward": reward !== null && `${formatMeasure(reward.a)} → ${formatMeasure(reward.b)}`,
-          difference: reward !== null && <Difference {...reward} />,
           "better, worse, equal":
             reward !== null && [reward.better, reward.worse, reward.equal].map(formatCount).join(", "),
           "only in a, only in b": [only_a, only_b].map(formatCount).join(", "),
         }}
       />
+      {lines.length > 0 && (
+        <section aria-label={title}>
+          <h2>{title}</h2>
+          <ul>
+            {lines.map(({ label, text }) => (
+              <li key={text}>
+                <b>{label}</b> {text}
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
       <Transitions transitions={transitions} pass={summary.pass} />
       <GroupTable state={state} />
     </section>
   );
 };
-
-const Difference = ({ difference, ci95 }: NonNullable<RunComparison["reward"]>) => (
-  <>
-    <b class="mean">{formatAdvantage(difference)}</b>
-    {ci95 && ` between ${ci95.map(formatAdvantage).join(" and ")} (95\u00a0%\u00a0interval)`}
-  </>
-);
 
 const formatChange = (from: string, to: string) => `${from} in a, ${to} in b`;
 

@@ -117,36 +117,28 @@ const columnsOf = (
   const fileCell = ({ file }: answers.GroupRow) => (
     <span title={file}>{file.startsWith(folder) ? file.slice(folder.length) : file}</span>
   );
-  const measure = (name: "a" | "b" | "difference"): GroupColumn => ({
-    ...{
-      name,
-      class: "n",
-      width: 6.2,
-      cell: ({ pair }) =>
-        name === "difference" ? numbers.formatAdvantage(pair?.[name]) : <numbers.Reward value={pair?.[name]} />,
-    },
-  });
-  if (query.compare)
-    return [measure("difference"), { name: "prompt", class: "words", cell: promptCell }, measure("a"), measure("b")];
+  const prompts: GroupColumn = { name: "prompt", class: "words", cell: promptCell };
+  if (query.compare) {
+    const measure = { class: "n", width: 6.2 };
+    return [
+      { ...measure, name: "difference", cell: ({ pair }) => numbers.formatAdvantage(pair?.difference) },
+      prompts,
+      { ...measure, name: "a", cell: ({ pair }) => <numbers.Reward value={pair?.a} /> },
+      { ...measure, name: "b", cell: ({ pair }) => <numbers.Reward value={pair?.b} /> },
+    ];
+  }
+  const stepWidth = Math.max(3.8, 1.2 + 0.62 * stepName.length);
+  const steps: GroupColumn = { ...sorting("step", stepWidth), title: stepName, class: "n why", cell: stepCell };
   return [
     { ...sorting("group", 4), cell: ({ group }) => numbers.formatCount(group + 1) },
-    { name: "prompt", class: "words", cell: promptCell },
+    prompts,
     { ...sorting("mean", 6.2), cell: ({ mean }) => <numbers.Reward value={mean} /> },
     { name: "rewards", width: 7.5, cell: ({ rewards }) => <numbers.RewardStrip rewards={rewards} /> },
     { ...sorting("spread", 5), cell: ({ spread }) => numbers.formatMeasure(spread) },
     { ...sorting("size", 3.8), cell: ({ size }) => numbers.formatCount(size) },
     ...column("key", ({ key }) => key),
     ...(groupFiles > 1 ? [{ name: "file", class: "why", width: 8.4, cell: fileCell }] : []),
-    ...(isKnown(({ step }) => step)
-      ? [
-          {
-            ...sorting("step", Math.max(3.8, 1.2 + 0.62 * stepName.length)),
-            title: stepName,
-            class: "n why",
-            cell: stepCell,
-          },
-        ]
-      : []),
+    ...(isKnown(({ step }) => step) ? [steps] : []),
     ...column("finish reason", ({ finish }) => finish),
     ...(isKnown(({ toolErrors }) => toolErrors) ? [{ ...sorting("tool errors", 6.2), cell: errorsCell }] : []),
     { ...sorting("trainable", 8.4), class: "why", cell: ({ untrainable }) => untrainable ?? "yes" },

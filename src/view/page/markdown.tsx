@@ -24,8 +24,8 @@ export const MarkedText = ({ text }: { text: string }) => {
 
 const fence = /^ {0,3}(?:```|~~~).*\n*/m;
 
-/** A block ends at a blank line, after a heading, and before a heading or list item. */
-const blockEnd = /\n\s*\n|\n(?<=^#{1,6} .*\n)|\n(?=#{1,6} | *(?:[-*+]|\d+[.)]) )/m;
+/** A block ends at a blank line, after a heading, and before a heading, list item or table. */
+const blockEnd = /\n\s*\n|\n(?<=^#{1,6} .*\n)|\n(?=#{1,6} | *(?:[-*+]|\d+[.)]) |\|.*\n\|?[ :]*-[ |:-]*$)/m;
 
 export const Markdown = ({ text }: { text: string }) => {
   const parts = text.replaceAll("\r\n", "\n").split(fence);
@@ -44,7 +44,15 @@ const renderCode = (text: string) => (
 
 const renderBlock = (block: string) => {
   if (block.trim() === "") return null;
-  if (block.startsWith("|")) return renderCode(block);
+  const [head = "", rule = "", ...rows] = block.trim().split("\n");
+  if (head.includes("|") && /^[ |:-]+$/.test(rule) && rule.includes("-") && rule.includes("|")) {
+    return (
+      <table>
+        {renderRow(head, "th")}
+        {rows.map((row) => renderRow(row, "td"))}
+      </table>
+    );
+  }
   if (block.startsWith(">")) return <blockquote>{renderSpans(block.replaceAll(/^> ?/gm, ""))}</blockquote>;
   const [, indent = "", mark = "", text = block] = /^( *)(#{1,6}|[-*+]|\d+[.)]) +([\s\S]*)$/.exec(block) ?? [];
   if (mark.startsWith("#")) return <h3>{renderSpans(text)}</h3>;
@@ -55,6 +63,18 @@ const renderBlock = (block: string) => {
     </p>
   );
 };
+
+const renderRow = (row: string, Cell: "th" | "td") => (
+  <tr>
+    {row
+      .trim()
+      .replaceAll(/^\||(?<!\\)\|$/g, "")
+      .split(/(?<!\\)\|/)
+      .map((cell, at) => (
+        <Cell key={at}>{renderSpans(cell.trim().replaceAll("\\|", "|"))}</Cell>
+      ))}
+  </tr>
+);
 
 /** Emphasis begins and ends at the edges of words. The limit bounds the search for a missing end. */
 const span = /(`+|(?<![\w*_])(?:\*\*?|__?)(?![\s*_]))(.{1,2000}?)\1(?:(?<=`)|(?![\w*_]))/s;

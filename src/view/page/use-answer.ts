@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { Failure } from "../../failure.ts";
 import type { JsonObject } from "../../json/object.ts";
-import { filterTrajectories, parseFilter, readFinish } from "../../rollouts/index/expression.ts";
+import { openGroupFilter, parseFilter, readFinish } from "../../rollouts/index/expression.ts";
 import { createAnswers, findMatch } from "../answer-queries.ts";
 import * as answers from "../answers.ts";
 import { openCharts } from "../charts.ts";
@@ -72,7 +72,7 @@ const searchRows = async (
         ...member.facts,
         ...readFinish(trajectories[at] ?? {}, member.facts?.finish_reason === null),
       }));
-      const { wanted } = filterTrajectories(isTrue, {
+      const isWanted = openGroupFilter(isTrue, {
         group,
         holder: { [stepName]: findStep(members) ?? null },
         trajectories,
@@ -81,7 +81,7 @@ const searchRows = async (
         pass,
         locate,
       });
-      if (wanted.length > 0) found.add(group);
+      if (trajectories.filter((one, at) => isWanted(one, at) === true).length > 0) found.add(group);
     }
   }
   return found;

@@ -5,10 +5,11 @@ import { createContext, type RunningScriptOptions, Script } from "node:vm";
 import { Failure } from "../../../failure.ts";
 import { isObject, type JsonObject } from "../../../json/json-bytes.ts";
 import { elementsOf, type JsonValue, memberAt, parseValue, readRoot } from "../../../json/table.ts";
+import { Breaks } from "../../../system/breaks.ts";
 import { interrupted } from "../../../system/failures.ts";
 import { repeatInterrupt } from "../../../system/host.ts";
 import { counts } from "../../facts/facts.ts";
-import { fieldDefaults, filterTrajectories, listSteps, parseFilter, readFinish } from "../../index/expression.ts";
+import { fieldDefaults, listSteps, openGroupFilter, parseFilter, readFinish } from "../../index/expression.ts";
 import { slowFilter } from "../../index/failures.ts";
 import { stepHolders } from "../../index/step-columns.ts";
 import { toFileLine } from "../../rules/positions.ts";
@@ -74,7 +75,7 @@ const findNeeds = (where: string) => {
   return { members, finish, steps, exceptions, whole, facts, onlyRewards };
 };
 
-const openGroupReader = (dataset: IndexedGroups, { where, rewardsOf }: FilterOptions) => {
+const openGroupReader = (dataset: IndexedGroups, { where, rewardsOf }: FilterOptions, breaks: Breaks) => {
   const needs = findNeeds(where);
   const { steps } = needs;
   const parse = needs.whole ? parseObject : (value: JsonValue) => pickMembers(value, needs.members);
@@ -91,6 +92,7 @@ const openGroupReader = (dataset: IndexedGroups, { where, rewardsOf }: FilterOpt
       const bytes = await window.readPart(groupPart);
       const derived = needs.finish ? listDerivedFinishes(groupPart) : [];
       for (const [at, value] of listTrajectories(bytes, groupPart.part).entries()) {
+        if (breaks.isDue()) await breaks.take();
         const trajectory = parse(value);
         trajectories.push(trajectory);
         const finish = needs.finish ? readFinish(trajectory, derived[at] === true) : {};
@@ -109,18 +111,28 @@ const openGroupReader = (dataset: IndexedGroups, { where, rewardsOf }: FilterOpt
 export const openFilter = (dataset: IndexedGroups, options: FilterOptions) => {
   const { where, pass, signal } = options;
   const isTrue = parseFilter(where);
-  const readGroup = openGroupReader(dataset, options);
+  const breaks = new Breaks(signal);
+  const readGroup = openGroupReader(dataset, options, breaks);
   return async (group: number) => {
     const members = await readGroup(group);
     const locate = () => toFileLine(locateGroup(dataset, group));
-    let result: ReturnType<typeof filterTrajectories> = { wanted: [], absent: 0 };
-    const evaluate = () => {
-      result = filterTrajectories(isTrue, { group, ...members, pass, locate });
+    const { trajectories } = members;
+    const isWanted = openGroupFilter(isTrue, { group, ...members, pass, locate });
+    const results: (boolean | "absent")[] = [];
+    const evaluateAll = () => {
+      for (const [at, trajectory] of trajectories.entries()) results[at] = isWanted(trajectory, at);
     };
-    const limitMs = maxEvaluationMs + members.trajectories.length;
-    if (!canBeSlow.test(where)) evaluate();
-    else if (!(await runBounded(evaluate, limitMs, signal))) throw slowFilter(where, limitMs, locate());
-    return result;
+    const limitMs = maxEvaluationMs + trajectories.length;
+    if (!canBeSlow.test(where)) {
+      for (const [at, trajectory] of trajectories.entries()) {
+        if (breaks.isDue()) await breaks.take();
+        results.push(isWanted(trajectory, at));
+      }
+    } else if (!(await runBounded(evaluateAll, limitMs, signal))) throw slowFilter(where, limitMs, locate());
+    return {
+      wanted: results.flatMap((result, at) => (result === true ? [at] : [])),
+      absent: results.filter((result) => result === "absent").length,
+    };
   };
 };
 
