@@ -11,6 +11,7 @@ import { formatKeyText } from "../rollouts/index/group-key.ts";
 import { toFilePath } from "../rollouts/rules/positions.ts";
 import type { Comparison } from "../rollouts/stats/compare.ts";
 import { readGroupFacts } from "../rollouts/stats/read-facts.ts";
+import { Breaks } from "../system/breaks.ts";
 import { formatOwnCommand } from "../system/program.ts";
 import type { ComparisonTexts, GroupContent } from "./answers.ts";
 
@@ -45,7 +46,12 @@ export type ReadInput = () => Promise<ViewInput>;
 export const readGroupContent = async (input: ViewInput, group: number): Promise<Omit<GroupContent, "findings">> => {
   const { dataset } = input;
   const { groups, scan } = dataset;
-  const trajectories = (await readGroupTrajectories(dataset, group)).map(parseTrajectory);
+  const breaks = new Breaks();
+  const trajectories: ReturnType<typeof parseTrajectory>[] = [];
+  for (const trajectory of await readGroupTrajectories(dataset, group)) {
+    if (breaks.isDue(trajectory.bytes.length)) await breaks.take();
+    trajectories.push(parseTrajectory(trajectory));
+  }
   const kind = scan.parts.kindOf(groups.firstOf(group));
   const facts = readGroupFacts(dataset, group);
   const bytes = kind === "group" ? readGroupStart(dataset, group, groups.bytesOf(group)) : undefined;

@@ -19,7 +19,7 @@ interface Trajectory {
 
 type Row = Trajectory & { readonly row: number };
 
-/** The first of the best and of the worst trajectories, and all of them. A group has one prompt, also if it is unknown. */
+/** The first of the best and of the worst trajectories, all of them, and the digest of the prompt or the own number. */
 type Group = Readonly<{ best: Row; worst: Row; rows: readonly Row[]; deviation: number; prompt: unknown }>;
 
 export interface ReadingList {
