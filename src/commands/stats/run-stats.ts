@@ -21,7 +21,7 @@ import { pluralize } from "../../text/sentences.ts";
 import type { StatsCommandOptions } from "./command.ts";
 import { printRows } from "./each-row.ts";
 import type { SliceDocument, StatsDocument } from "./output.ts";
-import { markChanges, selectTableColumns, sliceColumns, toColumnValues } from "./slice-columns.ts";
+import { selectTableColumns, sliceColumns, toColumnValues } from "./slice-columns.ts";
 import { printStatsPage } from "./stats-page.ts";
 
 export const printStats = async (context: Context, typed: StatsCommandOptions) => {
@@ -98,7 +98,7 @@ const printResult = async (
   const { by } = typed;
   const { fields, format } = screen;
   const all = byValue.map(({ value, stats }): SliceDocument => ({ value: parseKeyText(value), ...stats }));
-  const columns = sliceColumns(by, whole, markChanges(all));
+  const columns = sliceColumns(by, whole);
   const slices = (await sortRows(all, parseOrder(typed.sort, columns), host.signal)).slice(0, typed.limit);
   if (by !== undefined) noteSelection(screen, { all, matching: all, shown: slices }, `values of ${by}`);
   const areColumns = by !== undefined && (fields ?? []).every((name) => findColumn(name, columns));

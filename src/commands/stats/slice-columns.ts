@@ -1,7 +1,7 @@
 /** Defines the columns of the results of `stats` for the values of `--by`. */
 
 import { readValue } from "../../output/list.ts";
-import type { CellTag, KeyColumn } from "../../output/views.ts";
+import type { KeyColumn } from "../../output/views.ts";
 import { walkedNames } from "../../rollouts/facts/facts.ts";
 import type { Stats } from "../../rollouts/stats/stats-slice.ts";
 import { formatForDisplay } from "../../text/decimal.ts";
@@ -12,7 +12,7 @@ import type { SliceDocument } from "./output.ts";
 type SliceColumn = KeyColumn<SliceDocument> & {
   readonly hasKey?: boolean;
   /** Only for columns that a terminal shows without --fields. */
-  readonly table?: Pick<KeyColumn<SliceDocument>, "heading" | "cell" | "tag">;
+  readonly table?: Pick<KeyColumn<SliceDocument>, "heading" | "cell">;
 };
 
 /** Returns the values of the columns by their names. */
@@ -20,11 +20,7 @@ export const toColumnValues = (columns: readonly SliceColumn[], row: SliceDocume
   Object.fromEntries(columns.map((column) => [column.name, readValue(column, row) ?? null]));
 
 /** The columns of TSV and CSV: a row for each value of `--by`, or one for the input. */
-export const sliceColumns = (
-  by: string | undefined,
-  { solved }: Pick<Stats, "solved">,
-  marks: ReadonlyMap<SliceDocument, CellTag> = new Map(),
-): readonly SliceColumn[] => [
+export const sliceColumns = (by: string | undefined, { solved }: Pick<Stats, "solved">): readonly SliceColumn[] => [
   ...(by === undefined ? [] : [{ name: "value" as const, heading: by, rank: 0, table: {} }]),
   { name: "groups", rank: 1, table: {} },
   { name: "trajectories", rank: 1 },
@@ -33,7 +29,7 @@ export const sliceColumns = (
     name: "reward.mean",
     rank: 0,
     value: ({ reward }) => reward?.mean,
-    table: { heading: "reward", cell: formatReward, tag: (row) => marks.get(row) },
+    table: { heading: "reward", cell: formatReward },
   },
   { name: "reward.ci95_low", rank: 1, value: ({ reward }) => reward?.ci95?.[0], hasKey: false },
   { name: "reward.ci95_high", rank: 1, value: ({ reward }) => reward?.ci95?.[1], hasKey: false },
@@ -100,20 +96,6 @@ const formatToolErrors = ({ tools }: SliceDocument) => {
   const calls = tools.reduce((sum, tool) => sum + tool.calls, 0);
   const errors = tools.reduce((sum, tool) => sum + tool.errors, 0);
   return calls === 0 ? "" : `${errors} of ${calls}`;
-};
-
-/** Marks the values whose reward differs from the value before by more than its interval. */
-export const markChanges = (slices: readonly SliceDocument[]) => {
-  const marks = new Map<SliceDocument, CellTag>();
-  for (const [at, slice] of slices.entries()) {
-    const before = slices[at - 1]?.reward?.mean;
-    const { mean, ci95 } = slice.reward ?? {};
-    if (before === undefined || mean === undefined || !ci95) continue;
-    const [low = mean, high = mean] = ci95;
-    if (before < low) marks.set(slice, { text: "▲", tone: "good" });
-    if (before > high) marks.set(slice, { text: "▼", tone: "bad" });
-  }
-  return marks;
 };
 
 /** The last columns of a table. */
