@@ -15,8 +15,6 @@ export type CallCost = Readonly<{
   reason: string | undefined;
 }>;
 
-export const findCallName = (call: raw.RawJson) => raw.textAt(call, "display_name") || findOperation(call);
-
 /** Assumed: `op_name` is a name, or `<scheme>:///team/project/op/name:digest`. */
 export const findOperation = (call: raw.RawJson) => {
   const operation = raw.textAt(call, "op_name") || undefined;

@@ -8,8 +8,6 @@ export interface Command {
   /** The words after `rollcall`; empty for the root. */
   readonly words: string;
   readonly about: string;
-  /** Replaces `about` in the `-h` of the parent command. */
-  readonly summary?: string;
   readonly args: OptionKinds;
   readonly options: OptionKinds;
   readonly examples: readonly string[];

@@ -27,7 +27,7 @@ export const globalOptions = {
     header: flag("print a header line (with -o tsv)"),
     quiet: { ...flag("no notices, warnings or progress"), short: "q" },
     color: choice("auto, always or never", colorModes, "when", { default: "auto" }),
-    "no-color": { ...flag("no color"), preset: "never" },
+    "no-color": flag("no color"),
     "no-pager": flag("no pager"),
     debug: flag("show requests and answers, without bodies or secrets"),
   }),
@@ -60,14 +60,15 @@ export const toScreenOptions = (
   parsed: Readonly<{ given: ReadonlyMap<string, readonly string[]>; globals: GlobalValues }>,
 ): { options: ScreenOptions; fault?: unknown } => {
   const { given, globals } = parsed;
-  const { json, output, quiet, color, noPager } = globals;
+  const { json, output, quiet, noColor, noPager } = globals;
+  const color = noColor ? "never" : globals.color;
   const parse = (flags: ScreenFlags) => ({
-    ...parseScreenOptions({ ...flags, pager: !noPager }),
+    ...parseScreenOptions({ ...flags, color, pager: !noPager }),
     hasJsonEvents: given.get("progress")?.includes("json") === true,
   });
   try {
     return { options: parse(globals) };
   } catch (fault) {
-    return { options: parse({ output: json ? "json" : output || undefined, quiet, color }), fault };
+    return { options: parse({ output: json ? "json" : output || undefined, quiet }), fault };
   }
 };

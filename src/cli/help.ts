@@ -150,8 +150,8 @@ const capitalize = (text: string) => text.charAt(0).toUpperCase() + text.slice(1
 const listSubcommands = ({ subcommands }: Command) => {
   const items = new Map<string, Item>();
   for (const subcommand of subcommands) {
-    const { group, summary, about, heading } = subcommand;
-    if (!group) items.set(formatCommandTerm(subcommand), [formatCommandTerm(subcommand), summary ?? about, heading]);
+    const { group, about, heading } = subcommand;
+    if (!group) items.set(formatCommandTerm(subcommand), [formatCommandTerm(subcommand), about, heading]);
     else items.set(group, [group, [items.get(group)?.[1], commands.lastWord(subcommand)].filter(Boolean).join(", ")]);
   }
   return [...items.values()];

@@ -36,8 +36,6 @@ export interface OptionKind<Value, Initial = Value> {
   readonly default?: string;
   /** The value if the option is not given. */
   readonly initial?: Initial;
-  /** The value that `--no-name` gives to the option `--name`. */
-  readonly preset?: string;
   readonly required?: boolean;
   readonly short?: string;
   /** Heading in the help. */

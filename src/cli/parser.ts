@@ -61,12 +61,9 @@ const addOption = (parser: Parser, state: ParseState, name: string, kind: Option
     .conflicts(Object.keys(kind.conflicts ?? {}).map(camelCase));
   if (kind.group) option.helpGroup(kind.group);
   if (kind.choices) option.choices(kind.choices);
-  if (kind.preset) option.preset(kind.preset);
-  else {
-    // For example, `--no-ledger` has a value of its own, because it conflicts with `--ledger`.
-    option.negate = false;
-    option.argParser(createValueParser(`--${name}`, kind, state));
-  }
+  // For example, `--no-ledger` has a value of its own, because it conflicts with `--ledger`.
+  option.negate = false;
+  option.argParser(createValueParser(`--${name}`, kind, state));
   const { given } = state;
   if (name === "help") {
     // `-h` prints less than `--help`.

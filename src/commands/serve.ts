@@ -81,8 +81,7 @@ const printClientSettings = (
 
 export const serve = command({
   words: "serve",
-  summary: "run the local service in the foreground",
-  about: "run the local service in the foreground, and store logged data on disk",
+  about: "run the local service in the foreground",
   options,
   examples: ["rollcall serve", "rollcall serve --port 0 --data-dir ./service"],
   run: runService,

@@ -239,9 +239,8 @@ const describeCredential = async (settings: Settings, use: CredentialUse): Promi
 
 export const auth = command({
   words: "auth",
-  summary: "save and delete the keys of a profile",
   loadOutputs: () => import("./output.ts"),
-  about: "save and delete the keys of a profile, and show their state",
+  about: "save, delete and show the keys of a profile",
   examples: [`rollcall auth login ${exampleUrlOption}`, "rollcall auth status"],
   subcommands: [login, logOut, status],
 });

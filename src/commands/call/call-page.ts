@@ -20,7 +20,8 @@ export type CallViewOptions = Readonly<
 export function* callSections(call: raw.RawJson, options: CallViewOptions) {
   const prefix = options.vendorPrefix;
   const { inputs, output } = readConversation(call);
-  yield { title: `Call ${callFacts.findCallName(call) ?? "without a name"}`, lines: listFacts(call, options) };
+  const name = raw.textAt(call, "display_name") || callFacts.findOperation(call);
+  yield { title: `Call ${name ?? "without a name"}`, lines: listFacts(call, options) };
   yield* toTreeSection("Exception", raw.findValue(call, "exception"), { maxBlockLines: maxExceptionLines });
   for (const [title, { items, rest }] of [["Inputs", inputs] as const, ["Output", output] as const]) {
     yield* items ? [{ title }] : toTreeSection(title, rest);

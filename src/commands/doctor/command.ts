@@ -5,7 +5,6 @@ export const doctor = command({
   words: "doctor",
   loadOutputs: () => import("./output.ts"),
   group: "more",
-  summary: "find problems and print their fixes",
   about:
     "check settings, credentials, URLs, ledger and local store, and print fixes, without changing anything or showing a secret",
   options: { offline: flag("send no request") },

@@ -11,7 +11,6 @@ export type McpOptions = Values<typeof options>;
 export const mcp = command({
   words: "mcp",
   group: "more",
-  summary: "serve read-only tools to an agent",
   about:
     "serve read-only tools to an agent over standard input and standard output (Model Context Protocol): models, catalog, call_read and, with --root, check, stats and compare",
   options,

@@ -10,7 +10,6 @@ export const schema = command({
   words: "schema",
   loadOutputs: () => import("./output.ts"),
   group: "more",
-  summary: "print the JSON Schema of --json output",
   about: "print the JSON Schema of a command's --json output",
   args: {
     command: {
