@@ -44,9 +44,11 @@ writeFileSync(groups, lines.slice(0, 8).join("\n"));
 const program = Module.createRequire(import.meta.url)(join(dist, "main.cjs"));
 process.env = { PATH: process.env.PATH, HOME: folder, USERPROFILE: folder, ROLLCALL_API_KEY: "none" };
 for (const args of [
-  ["check", groups, "--split", "train", "-q"],
-  ["models", "-q", "--inference-base-url", url],
-  ["log", "m", groups, "--split", "train", "-q", "--base-url", url],
+  ["check", groups, "--split", "train"],
+  ["stats", groups],
+  ["compare", groups, groups],
+  ["models", "--inference-base-url", url],
+  ["log", "m", groups, "--split", "train", "--base-url", url],
 ]) {
   process.argv = [process.execPath, join(root, "bin/rollcall.js"), ...args];
   const code = await program.main(process);
