@@ -2,12 +2,12 @@
 
 import {
   addToSum,
-  areFinite,
   createSum,
   type ExactSum,
   findBounds,
   meanOfSum,
   mergeSum,
+  pickFinite,
   standardDeviation,
 } from "./sums.ts";
 import type { TrajectoryFacts } from "./trajectory-facts.ts";
@@ -58,7 +58,7 @@ export class Tally {
   addGroup({ rewards, exceptions }: { rewards: ArrayLike<number>; exceptions: number }, sign: 1 | -1 = 1) {
     this.groups += sign;
     this.exceptions += sign * exceptions;
-    const finite = areFinite(rewards) ? rewards : Float64Array.from(rewards).filter(Number.isFinite);
+    const finite = pickFinite(rewards);
     if (finite.length < 2) return;
     addToSum(this.deviations, standardDeviation(finite), sign);
     const { min, max } = findBounds(finite);

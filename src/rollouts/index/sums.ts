@@ -124,14 +124,17 @@ const collectSum = (values: ArrayLike<number>, shift = 0, from = 0, end = values
   return sum;
 };
 
-export const areFinite = (values: ArrayLike<number>) => {
+const areFinite = (values: ArrayLike<number>) => {
   for (let at = 0; at < values.length; at++) if (!Number.isFinite(values[at])) return false;
   return true;
 };
 
+export const pickFinite = (values: ArrayLike<number>) =>
+  areFinite(values) ? values : Float64Array.from(values).filter(Number.isFinite);
+
 /** Returns null without a finite value. */
-export const meanOfFinite = (values: readonly number[]) => {
-  const finite = areFinite(values) ? values : values.filter(Number.isFinite);
+export const meanOfFinite = (values: ArrayLike<number>) => {
+  const finite = pickFinite(values);
   return finite.length === 0 ? null : computeMean(finite);
 };
 

@@ -78,7 +78,7 @@ class PoolSums {
   }
 
   /** @param rewards of the rows, and then of the exceptions */
-  read({ rows }: Pool, rewards: readonly number[]) {
+  read({ rows }: Pool, rewards: ArrayLike<number>) {
     for (const sums of [this.shares, this.parts, this.#sums]) sums.fill(0);
     this.#known.fill(0, 0, firstUse).fill(rows.length, firstUse);
     this.finishes.clear();
@@ -163,7 +163,7 @@ export class PairCauses {
   }
 
   /** @param hasMeans true if both sides have a mean reward */
-  add(pools: Both<Pool>, rewards: Both<readonly number[]>, hasMeans: boolean) {
+  add(pools: Both<Pool>, rewards: Both<ArrayLike<number>>, hasMeans: boolean) {
     const { a, b } = this.#sums;
     a.read(pools.a, rewards.a);
     b.read(pools.b, rewards.b);

@@ -3,7 +3,7 @@
 import { Breaks, sortWithBreaks } from "../../system/breaks.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
 import { isSolved, rewardTolerance } from "../index/metrics.ts";
-import { computeMean, meanOfFinite, meanOfSum } from "../index/sums.ts";
+import { meanOfFinite, meanOfSum } from "../index/sums.ts";
 import { type Change, countTransitions, PairCauses } from "./compare-causes.ts";
 import { compareDivisions, findSettings, findSteps } from "./compare-divisions.ts";
 import { choosePairing, openSide, type Pool, pairByKey, type Side } from "./compare-sides.ts";
@@ -141,8 +141,7 @@ const readRewards = ({ facts }: Side, { rows, exceptions }: Pool, { pass, except
   }
   const known = solved === 0 ? "never" : solved === tries ? "always" : "sometimes";
   const state: Change["from"] | undefined = tries > 0 ? known : rows.length === 0 ? "failed" : undefined;
-  const mean = tries === 0 ? null : computeMean(tries === rewards.length ? rewards : rewards.filter(Number.isFinite));
-  return { rewards, tries, solved, state, mean };
+  return { rewards, tries, solved, state, mean: meanOfFinite(rewards) };
 };
 
 /** Returns undefined unless both means are known. */
@@ -229,8 +228,13 @@ const matchNames = async (
 /** Returns the names of the metrics of a pool, and a function that returns the mean of one. */
 const readMetrics = ({ facts: { columns } }: Side, { rows }: Pool) => {
   const names = columns.metricNamesOf(rows[0] ?? 0);
+  const shared = new Float64Array(rows.length);
+  const meanOfShared = (at: number) => {
+    for (let row = 0; row < rows.length; row++) shared[row] = columns.metricAt(rows[row] ?? 0, at);
+    return meanOfFinite(shared);
+  };
   if (rows.length > 0 && rows.every((row) => columns.metricNamesOf(row) === names))
-    return { names, meanOf: (at: number) => meanOfFinite(rows.map((row) => columns.metricAt(row, at))) };
+    return { names, meanOf: meanOfShared };
   const values = new Map<string, number[]>();
   for (const row of rows) {
     for (const [at, name] of columns.metricNamesOf(row).entries()) {

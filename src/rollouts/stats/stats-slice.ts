@@ -39,8 +39,12 @@ export const estimateAll = ({ tries: n, solved: c }: Tries, k: number) => {
 };
 
 /** Appends the rewards of the exceptions. */
-export const withExceptions = (rewards: readonly number[], exceptions: number, as: number | undefined) =>
-  as === undefined || exceptions === 0 ? rewards : rewards.concat(Array<number>(exceptions).fill(as));
+export const withExceptions = (rewards: Float64Array, exceptions: number, as: number | undefined) => {
+  if (as === undefined || exceptions === 0) return rewards;
+  const all = new Float64Array(rewards.length + exceptions).fill(as);
+  all.set(rewards);
+  return all;
+};
 
 const toSum = (value: number) => {
   const sum = createSum();
@@ -107,7 +111,7 @@ export class StatsSlice {
     this.#addMetrics(this.#groups - 1, row);
   }
 
-  #addTries(rewards: readonly number[]) {
+  #addTries(rewards: Float64Array) {
     let [tries, solved] = [0, 0];
     for (const reward of rewards) {
       if (Number.isFinite(reward)) tries++;

@@ -58,7 +58,7 @@ export interface FilterOptions {
   pass?: number | undefined;
   signal: AbortSignal;
   /** Returns all rewards of a group, so that expressions over rewards read no file. */
-  rewardsOf?: ((group: number) => readonly number[] | undefined) | undefined;
+  rewardsOf?: ((group: number) => ArrayLike<number> | undefined) | undefined;
 }
 
 /** Finds what an expression reads of a group, by the names in the expression. */
@@ -82,7 +82,7 @@ const openGroupReader = (dataset: IndexedGroups, { where, rewardsOf }: FilterOpt
   const window = new ReadWindow();
   return async (group: number) => {
     const known = needs.onlyRewards ? rewardsOf?.(group) : undefined;
-    if (known) return { trajectories: known.map((reward) => ({ reward })), exceptions: 0 };
+    if (known) return { trajectories: Array.from(known, (reward) => ({ reward })), exceptions: 0 };
     const measure = needs.facts ? (await import("../../check/measure.ts")).measureTrajectory : undefined;
     const trajectories: JsonObject[] = [];
     const facts: JsonObject[] = [];

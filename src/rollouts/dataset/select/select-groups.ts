@@ -86,7 +86,7 @@ const findAnswered = async (dataset: Dataset, group: number, wanted: readonly nu
 };
 
 /** Returns the positions of the highest rewards, in ascending order. */
-const findBest = (wanted: readonly number[], rewards: readonly number[], max: number | undefined) => {
+const findBest = (wanted: readonly number[], rewards: ArrayLike<number>, max: number | undefined) => {
   if (max === undefined) return wanted;
   const byReward = wanted.toSorted((a, b) => (rewards[b] ?? 0) - (rewards[a] ?? 0) || a - b);
   return byReward.slice(0, max).sort((a, b) => a - b);
