@@ -113,8 +113,12 @@ export interface KeyUses {
   readonly maxNodes?: number | undefined;
 }
 
-/** A JSON text with its nodes. The node of a key is before the node of its value. */
-export interface JsonTable {
+/**
+ * A JSON text with its nodes. The node of a key is before the node of its value.
+ *
+ * A class keeps the types of its fields. V8 forgets the types of an object literal when it runs a second time.
+ */
+export class JsonTable {
   readonly bytes: Buffer;
   /**
    * A node has four words: the start, the end (exclusive), the node after the content (0 for a key), and a detail.
@@ -125,16 +129,8 @@ export interface JsonTable {
    */
   readonly words: Int32Array;
   /** Shapes are comparable between tables with the same object here. */
-  readonly shapes?: object | undefined;
-  /** False if no mark of a chat template is in the bytes. */
-  readonly canHaveTurnMarks: boolean;
-}
-
-/** A class keeps the types of its fields. V8 forgets the types of an object literal when it runs a second time. */
-export class Table implements JsonTable {
-  readonly bytes: Buffer;
-  readonly words: Int32Array;
   readonly shapes: object | undefined;
+  /** False if no mark of a chat template is in the bytes. */
   readonly canHaveTurnMarks: boolean;
 
   constructor(bytes: Buffer, words: Int32Array, shapes?: object, canHaveTurnMarks = true) {
@@ -231,7 +227,7 @@ export class JsonReader {
     const table = this.#result("table") / wordBytes;
     const words = this.#words.subarray(table, table + this.#result("length") / wordBytes);
     const bytes = this.#bytes.subarray(this.#input, this.#input + this.#length);
-    return new Table(bytes, words, this.#shapes);
+    return new JsonTable(bytes, words, this.#shapes);
   }
 
   /**
@@ -268,7 +264,7 @@ export class JsonReader {
     const copy = Buffer.allocUnsafe(this.#result("length"));
     this.#bytes.copy(copy, 0, start, start + copy.length);
     const words = new Int32Array(copy.buffer, copy.byteOffset, copy.length / wordBytes);
-    return new Table(toBuffer(bytes), words, this.#shapes, this.findTurnMark(0, this.#length) < this.#length);
+    return new JsonTable(toBuffer(bytes), words, this.#shapes, this.findTurnMark(0, this.#length) < this.#length);
   }
 
   fault(): SyntaxFault {

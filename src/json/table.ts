@@ -1,11 +1,11 @@
 /** Reads values from the tables that the kernel writes. */
 
 import * as syntax from "./json-bytes.ts";
-import { cacheReader, type JsonTable, keyIds, nodeSize, readTable, Table } from "./reader.ts";
+import { cacheReader, JsonTable, keyIds, nodeSize, readTable } from "./reader.ts";
 
 export type { JsonTable };
 
-export const emptyTable: JsonTable = new Table(Buffer.alloc(0), new Int32Array());
+export const emptyTable: JsonTable = new JsonTable(Buffer.alloc(0), new Int32Array());
 
 export const startOf = ({ words }: JsonTable, node: number) => words[node] ?? 0;
 
@@ -94,7 +94,7 @@ export const expandNumbers = (table: JsonTable, array: number, maxCount = Number
     while (syntax.isWhite(bytes[at])) at++;
     at++;
   }
-  return new Table(bytes, words);
+  return new JsonTable(bytes, words);
 };
 
 export type JsonValue = Readonly<{ table: JsonTable; node: number }>;

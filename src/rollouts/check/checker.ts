@@ -20,7 +20,7 @@ import { type ProblemLocation, Problems } from "../rules/problems.ts";
 import type { RuleReporter } from "../rules/rules.ts";
 import type { Measurer } from "./measure.ts";
 import { openStepComparison } from "./policy-steps.ts";
-import { inspectTrajectory, type WalkListener } from "./trajectory.ts";
+import { inspectTrajectory } from "./trajectory.ts";
 import { findPrompt, findRarestPrompt, hasTaskPrompt, haveEqualBytes, openPromptReader } from "./trajectory-prompt.ts";
 import { anyValue, checkElements, defineObjectType, reportWrongType, requiredField } from "./types.ts";
 
@@ -94,7 +94,7 @@ const maxRecords = 10_000_000;
 /** The facts of this many trajectories take about 400 MB. */
 const maxTrajectories = 1_000_000;
 
-export class Checker implements WalkListener {
+export class Checker {
   readonly result: ScanResult;
   readonly #file: string;
   readonly #index: number;
@@ -221,7 +221,7 @@ export class Checker implements WalkListener {
 
   #compareTrajectories(table: JsonTable, count: number, group: number) {
     const { reader } = this.#block;
-    const all = this.#facts.length === count ? this.#facts : this.#facts.slice(0, count);
+    const all = this.#firstFacts(count);
     if (all.some(({ steps }) => steps !== all[0]?.steps)) this.#compareSteps(table, all, group);
     this.#hasOnePrompt = haveEqualBytes(table, all, reader);
     if (this.#hasOnePrompt) return;
@@ -254,14 +254,15 @@ export class Checker implements WalkListener {
   }
 
   #inspect(table: JsonTable, node: number, position: number) {
-    const listener = this.#measure && this;
-    return inspectTrajectory(table, node, this.#factsAt(position), this.#report, this.#block.reader, listener);
+    const facts = this.#factsAt(position);
+    const { walked } = this.result.parts.facts;
+    const fits = inspectTrajectory(table, node, facts, this.#report, this.#block.reader, walked !== undefined);
+    if (fits && walked) this.#measure?.addFacts(table, facts, walked);
+    return fits;
   }
 
-  /** A method, because V8 recompiles the walk when the listener of a second input is another function. */
-  takeWalked(table: JsonTable, facts: TrajectoryFacts) {
-    const { walked } = this.result.parts.facts;
-    if (walked) this.#measure?.addFacts(table, facts, walked);
+  #firstFacts(count: number): readonly TrajectoryFacts[] {
+    return this.#facts.length === count ? this.#facts : this.#facts.slice(0, count);
   }
 
   /** Bounds the memory of the index. @throws Failure `invalid-input` */
@@ -334,8 +335,7 @@ export class Checker implements WalkListener {
     const { rows } = this.result.parts.facts;
     into.truncate(rows);
     if (!isValid) return;
-    const facts = this.#facts.length === trajectories ? this.#facts : this.#facts.slice(0, trajectories);
-    this.#measure?.addKeys(this.#value, facts, into, this.#hasOnePrompt);
+    this.#measure?.addKeys(this.#value, this.#firstFacts(trajectories), into, this.#hasOnePrompt);
   }
 
   readonly #report: RuleReporter = (rule, data, node, ...steps) => {

@@ -149,8 +149,9 @@ const ignore = () => undefined;
 /** Returns the counts of a valid trajectory. */
 export const measureTrajectory = ({ table, node }: json.JsonValue): JsonObject => {
   const into = new FactColumns();
-  const listener = { takeWalked: (_: JsonTable, facts: TrajectoryFacts) => addFacts(table, facts, into) };
-  inspectTrajectory(table, node, createTrajectoryFacts(), ignore, undefined, listener);
+  const facts = createTrajectoryFacts();
+  inspectTrajectory(table, node, facts, ignore, undefined, true);
+  addFacts(table, facts, into);
   const row = { reward: 0, mean: 0, isSolved: false, ...into.at(0) };
   return mapFacts(counts, ({ read }) => read(row));
 };

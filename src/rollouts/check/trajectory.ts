@@ -106,19 +106,19 @@ export const listCustomKeys = (value: unknown): readonly string[] => {
   return [...listKeys(value).filter((key) => !known.has(key)), ...metadata];
 };
 
-export interface WalkListener {
-  /** Called while `toolCalls` and `scores` are those of the trajectory. */
-  takeWalked(table: JsonTable, facts: TrajectoryFacts): void;
-}
-
-/** @param reader default: marks are not reported */
+/**
+ * Afterwards, `toolCalls` and `scores` are those of the trajectory.
+ *
+ * @param reader default: marks are not reported
+ * @param isMeasured true if the caller needs `facts.walked`
+ */
 export const inspectTrajectory = (
   table: JsonTable,
   node: number,
   facts: TrajectoryFacts,
   report: RuleReporter,
   reader?: MarkReader,
-  listener?: WalkListener,
+  isMeasured = false,
 ): boolean => {
   if (!trajectoryType.check(table, node, report)) return false;
   facts.node = node;
@@ -131,16 +131,15 @@ export const inspectTrajectory = (
   const offered = kinds.tools === Kind.array ? inspectTools(table, shape.at(table, slots.tools), report) : undefined;
   const list = shape.at(table, slots.messages_and_choices);
   facts.list = list;
-  facts.isMeasured = listener !== undefined;
+  facts.isMeasured = isMeasured;
+  if (kinds.additional_histories === Kind.array)
+    inspectHistories(table, shape.at(table, slots.additional_histories), report);
   inspectMessages(table, list, facts, report, reader);
   if (facts.cutNode > 0) report("truncated-trajectory", undefined, facts.cutNode);
   const { choices, choicesWithLogprobs, hasAssistantTurn, callsTools } = facts;
   inspectToolCalls(table, offered, report);
-  listener?.takeWalked(table, facts);
   if (!hasAssistantTurn && choices === 0) report("no-assistant-turn", undefined, list);
   if (facts.promptEnd === 0 && lacksPrompt(table, list, facts)) report("no-prompt", undefined, list);
-  if (kinds.additional_histories === Kind.array)
-    inspectHistories(table, shape.at(table, slots.additional_histories), report);
   facts.metricNames = noMetrics;
   if (kinds.metrics === Kind.object) inspectMetrics(table, shape.at(table, slots.metrics), facts, report);
   if (kinds.metadata === Kind.object) inspectMetadata(table, shape.at(table, slots.metadata), report);

@@ -133,11 +133,10 @@ export const listTrajectories = (bytes: Uint8Array, { kind }: Pick<Part, "kind">
   return kind === "group" ? elementsOf(memberAt(root, "trajectories")) : root ? [root] : [];
 };
 
-const findTrajectorySpans = (bytes: Uint8Array, part: Pick<Part, "kind">): readonly Span[] =>
-  part.kind === "group" ? listTrajectories(bytes, part).map(spanOf) : [{ start: 0, end: bytes.length }];
-
-export const sliceTrajectories = (bytes: Buffer, part: Pick<Part, "kind">): readonly Buffer[] =>
-  findTrajectorySpans(bytes, part).map(({ start, end }) => bytes.subarray(start, end));
+export const sliceTrajectories = (bytes: Buffer, part: Pick<Part, "kind">): readonly Buffer[] => {
+  const slice = ({ start, end }: Span) => bytes.subarray(start, end);
+  return part.kind === "group" ? listTrajectories(bytes, part).map(spanOf).map(slice) : [bytes];
+};
 
 export const pickMembers = (object: JsonValue, names: readonly string[]): JsonObject =>
   Object.fromEntries(

@@ -1,7 +1,7 @@
 /** Scans the records of a source: lines, a document, or elements of a long array. */
 import { isUtf8 } from "node:buffer";
 import { bomLength, newline, openBracket, type Span, skipWhite, trimmedEnd } from "../../json/json-bytes.ts";
-import { cacheReader, JsonReader, nodeSize, type SyntaxFault, Table } from "../../json/reader.ts";
+import { cacheReader, JsonReader, JsonTable, nodeSize, type SyntaxFault } from "../../json/reader.ts";
 import { emptyTable, endOf, nodeAfter, startOf } from "../../json/table.ts";
 import { Breaks } from "../../system/breaks.ts";
 import { limitInlining } from "../../system/v8-limits.ts";
@@ -151,7 +151,7 @@ export class Scan {
     // After `reader.read`, the text can be in new memory, so `content` may point to old memory.
     const table = isJson
       ? reader.viewTable()
-      : new Table(isClean ? reader.reserve(span.end) : content, emptyTable.words);
+      : new JsonTable(isClean ? reader.reserve(span.end) : content, emptyTable.words);
     const origin = { start: start + bom, line: this.#line, unitsBefore: () => Math.min(1, bom) };
     const positions = new PositionCounter({ ...origin, bytes: table.bytes });
     const block = { table, reader, start: origin.start, positions };

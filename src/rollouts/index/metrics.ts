@@ -1,15 +1,6 @@
 /** Computes metrics, independently of the order of trajectories (metrics.md). */
 
-import {
-  addToSum,
-  createSum,
-  type ExactSum,
-  findBounds,
-  meanOfSum,
-  mergeSum,
-  pickFinite,
-  standardDeviation,
-} from "./sums.ts";
+import { addToSum, ExactSum, findBounds, meanOfSum, mergeSum, pickFinite, standardDeviation } from "./sums.ts";
 import type { TrajectoryFacts } from "./trajectory-facts.ts";
 
 /** Rewards with at most this difference are equal (metrics.md). */
@@ -30,8 +21,8 @@ export class Tally {
   groups = 0;
   trainable = 0;
   exceptions = 0;
-  readonly reward = createSum();
-  readonly deviations = createSum();
+  readonly reward = new ExactSum();
+  readonly deviations = new ExactSum();
   readonly byName = new Map<string, ExactSum>();
   /** The sums of lists of names. Trajectories of a shape share a list. */
   #sumsByNames = new WeakMap<readonly string[], readonly ExactSum[]>();
@@ -115,7 +106,7 @@ export class Tally {
   }
 
   #sumOf(key: string) {
-    const sum = this.byName.get(key) ?? createSum();
+    const sum = this.byName.get(key) ?? new ExactSum();
     if (sum.count === 0) this.byName.set(key, sum);
     return sum;
   }

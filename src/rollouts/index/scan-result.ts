@@ -4,7 +4,7 @@ import type { Strictness } from "../rules/rules.ts";
 import { type InputShape, Requests } from "./contradictions.ts";
 import { rewardTolerance, Tally } from "./metrics.ts";
 import { kinds, type Part, Parts, type PartsOptions } from "./parts.ts";
-import { addToSketch, createSketch, mergeSketch, type Sketch } from "./sketch.ts";
+import { addToSketch, mergeSketch, Sketch } from "./sketch.ts";
 import type { TrajectoryFacts } from "./trajectory-facts.ts";
 
 export type PartPosition = Pick<Part, "source" | "start" | "length" | "line">;
@@ -26,7 +26,7 @@ export class ScanResult {
   readonly requests: Requests;
   readonly shapes: Set<InputShape>;
   /** Finite rewards of the valid trajectories. */
-  readonly rewards = createSketch();
+  readonly rewards = new Sketch();
   /** The rewards of each source. */
   readonly rewardsOfSources: Sketch[] = [];
   #rewardsOfPart = new Float64Array(64);

@@ -4,15 +4,13 @@ const maxExactValues = 512;
 
 const [minMagnitude, maxMagnitude] = [2 ** -32, 2 ** 64 - 2 ** 12];
 
-export const createSketch = () => ({
-  count: 0,
-  min: Number.POSITIVE_INFINITY,
-  max: Number.NEGATIVE_INFINITY,
-  isRounded: false,
-  values: new Map<number, { count: number }>(),
-});
-
-export type Sketch = ReturnType<typeof createSketch>;
+export class Sketch {
+  count = 0;
+  min = Number.POSITIVE_INFINITY;
+  max = Number.NEGATIVE_INFINITY;
+  isRounded = false;
+  readonly values = new Map<number, { count: number }>();
+}
 
 /** Adds a finite number. -0 counts as 0. */
 export const addToSketch = (sketch: Sketch, given: number) => {

@@ -8,15 +8,13 @@ const lowestExponent = -1074;
 const maxLimbAdditions = 2 ** 20;
 
 /** A small superaccumulator, as in R. M. Neal, "Fast Exact Summation" (2015). */
-export const createSum = () => ({
+export class ExactSum {
   /** The part of the sum that is not in `limbs`, in multiples of 2^-1074, the smallest double. */
-  units: 0n,
-  limbs: new Float64Array(limbCount),
-  limbAdditions: 0,
-  count: 0,
-});
-
-export type ExactSum = ReturnType<typeof createSum>;
+  units = 0n;
+  readonly limbs = new Float64Array(limbCount);
+  limbAdditions = 0;
+  count = 0;
+}
 
 const double = new DataView(new ArrayBuffer(8));
 
@@ -116,7 +114,7 @@ export const averageExactly = (values: ArrayLike<number>) => {
 };
 
 const collectSum = (values: ArrayLike<number>, shift = 0, from = 0, end = values.length) => {
-  const sum = createSum();
+  const sum = new ExactSum();
   for (let at = from; at < end; at++) {
     addToSum(sum, values[at] ?? 0);
     addToSum(sum, -shift);

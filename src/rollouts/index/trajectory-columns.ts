@@ -45,7 +45,10 @@ export class TrajectoryColumns {
   /** @param facts begins with the facts of each trajectory of the part */
   addPart(facts: readonly TrajectoryFacts[], trajectories: number) {
     this.#first.push(this.rows);
-    for (const trajectory of facts.slice(0, trajectories)) this.#addRow(trajectory);
+    for (let at = 0; at < trajectories; at++) {
+      const trajectory = facts[at];
+      if (trajectory) this.#addRow(trajectory);
+    }
   }
 
   #addRow(facts: TrajectoryFacts) {

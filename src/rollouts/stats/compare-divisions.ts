@@ -3,10 +3,9 @@
 import { divisionNames } from "../index/ambiguous-groups.ts";
 import { formatKeyText } from "../index/group-key.ts";
 import { comparedStepNames } from "../index/step-columns.ts";
-import type { Pool, Side } from "./compare-sides.ts";
+import type { Pool, Sides } from "./compare-sides.ts";
 import { PairedValues } from "./intervals.ts";
 
-type Sides = Readonly<Record<"a" | "b", Side>>;
 type RewardedPair = Readonly<Record<"a" | "b", number>> & { readonly pair: Readonly<Record<"a" | "b", Pool>> };
 
 /** A key with more values names prompts. */

@@ -27,6 +27,8 @@ export interface Side {
   readonly unknown: number;
 }
 
+export type Sides = Readonly<Record<"a" | "b", Side>>;
+
 /** How pairs are found. Without a name, pairs are prompts. */
 export interface Pairing {
   readonly name: string | undefined;

@@ -6,11 +6,10 @@ import { isSolved, rewardTolerance } from "../index/metrics.ts";
 import { meanOfFinite, meanOfSum } from "../index/sums.ts";
 import { type Change, countTransitions, PairCauses } from "./compare-causes.ts";
 import { compareDivisions, findSettings, findSteps } from "./compare-divisions.ts";
-import { choosePairing, openSide, type Pool, pairByKey, type Side } from "./compare-sides.ts";
+import { choosePairing, openSide, type Pool, pairByKey, type Side, type Sides } from "./compare-sides.ts";
 import { findDetectable, PairedValues } from "./intervals.ts";
 import { estimateAll, estimatePass, type StatsOptions, withExceptions } from "./stats-slice.ts";
 
-type Sides = Readonly<Record<"a" | "b", Side>>;
 /** `name` is the prompt's digest, or the key as JSON. */
 type Pair = Readonly<Record<"a" | "b", Pool> & { name: string; isPaired: boolean }>;
 

@@ -5,7 +5,7 @@ import type { ToolUse } from "../facts/fact-columns.ts";
 import { type WalkedName, walkedNames } from "../facts/facts.ts";
 import { NumberColumn } from "../index/column.ts";
 import { isSolved, Tally } from "../index/metrics.ts";
-import { addToSum, createSum, type ExactSum, meanOfSum, mergeSum, standardDeviation } from "../index/sums.ts";
+import { addToSum, ExactSum, meanOfSum, mergeSum, standardDeviation } from "../index/sums.ts";
 import { createTrajectoryFacts, noMetrics } from "../index/trajectory-facts.ts";
 import { GroupedValues, percentile } from "./intervals.ts";
 import type { Facts } from "./read-facts.ts";
@@ -47,7 +47,7 @@ export const withExceptions = (rewards: Float64Array, exceptions: number, as: nu
 };
 
 const toSum = (value: number) => {
-  const sum = createSum();
+  const sum = new ExactSum();
   addToSum(sum, value);
   return sum;
 };
@@ -104,7 +104,7 @@ export class StatsSlice {
     this.#rows.push(row);
     this.#rewards.add(this.#groups - 1, reward);
     const number = walked.finishReasonOf(row);
-    const finish = this.#finishes.get(number) ?? { trajectories: 0, rewards: createSum() };
+    const finish = this.#finishes.get(number) ?? { trajectories: 0, rewards: new ExactSum() };
     if (finish.trajectories++ === 0) this.#finishes.set(number, finish);
     if (Number.isFinite(reward)) addToSum(finish.rewards, reward);
     walked.forEachUse(row, this.#addUse);
@@ -198,7 +198,7 @@ export class StatsSlice {
   }
 
   #computePass(k: number) {
-    const [sum, all] = [createSum(), createSum()];
+    const [sum, all] = [new ExactSum(), new ExactSum()];
     for (const { tries, solved, groups } of this.#outcomes.values()) {
       if (k > tries) continue;
       mergeSum(sum, toSum(estimatePass({ tries, solved }, k)), groups);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import { addExactly, addToSum, createSum, meanOfSum } from "../../../src/rollouts/index/sums.ts";
+import { addExactly, addToSum, ExactSum, meanOfSum } from "../../../src/rollouts/index/sums.ts";
 import { itHolds } from "../../support/property.ts";
 
 /** Large and small values whose sum is often between two doubles. */
@@ -14,7 +14,7 @@ describe("addExactly", () => {
   itHolds(
     "rounds the exact sum of the values minus a shift",
     fc.property(fc.array(value, { maxLength: 60 }), value, (values, shift) => {
-      const sum = createSum();
+      const sum = new ExactSum();
       for (const one of values) for (const part of [one, -shift]) addToSum(sum, part);
       expect(addExactly(values, shift) + 0).toBe(values.length === 0 ? 0 : meanOfSum(sum, 1));
     }),
