@@ -21,6 +21,8 @@ import { openRuns } from "./compared-runs.ts";
 import { readGroupContent, type ViewInput } from "./group-content.ts";
 
 const maxFiles = 200;
+/** Reading the prompt and the key of a row costs as much as reading this many bytes. */
+const bytesPerRow = 2 ** 19;
 
 export type ViewSession = Awaited<ReturnType<typeof openSession>>;
 
@@ -53,7 +55,10 @@ export const openSession = async (input: ViewInput, signal: AbortSignal) => {
       return reading;
     },
     search: searches.search,
-    readRow: async (facts) => ({ ...facts, ...readPromptAndKey(dataset, facts.group, inputOptions.groupBy) }),
+    readRow: async (facts) => {
+      if (breaks.isDue(bytesPerRow)) await breaks.take();
+      return { ...facts, ...readPromptAndKey(dataset, facts.group, inputOptions.groupBy) };
+    },
     readContent: async (group) => ({
       ...(await readGroupContent(input, group)),
       findings: findings.filter((finding) => finding.group === group),

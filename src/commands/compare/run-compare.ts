@@ -44,7 +44,7 @@ export const printComparison = async (context: Context, options: CompareOptions)
   if (screen.format !== "table") for (const text of typed.copies) screen.notice(text);
   noteExceptions(context, comparison, typed);
   notePairs(context, comparison, typed);
-  noteSteps(context, comparison, typed);
+  for (const { text, advice } of listSteps(comparison, typed)) screen.notice(`${text}. ${advice}`);
   const results = [composeCheckResult(datasets.a), composeCheckResult(datasets.b)];
   const [failure, ...others] = results.flatMap(
     (result, at) => skipInvalidGroups(context, result, { ...typed, input: at === 0 ? typed.a : typed.b }) ?? [],
@@ -128,10 +128,11 @@ const noteExceptions = ({ screen }: Context, { a, b, failed_a, failed_b }: Compa
 /** Returns the texts for the page of `rollcall view`. */
 export const explainComparison = (comparison: Comparison, datasets: Datasets): ComparisonTexts => {
   const copies = listCopies(datasets, comparison);
+  const steps = listSteps(comparison, { a: "a", b: "b" }).map(({ text }) => ({ label: "steps", text }));
   return {
     verdict: judgeReward(comparison.reward),
     title: nameSources(comparison),
-    lines: [...listWarnings(comparison, { copies }), ...listSources(comparison)],
+    lines: [...listWarnings(comparison, { copies }), ...steps, ...listSources(comparison)],
   };
 };
 
@@ -141,16 +142,14 @@ const listCopies = (datasets: Datasets, comparison: Comparison) =>
     return text === undefined ? [] : `in ${side}, ${text}`;
   });
 
-const noteSteps = ({ screen }: Context, { steps }: Comparison, typed: ComparedRuns) => {
-  for (const { side, name, values } of steps) {
+const listSteps = ({ steps }: Comparison, names: Pick<ComparedFiles, "a" | "b">) =>
+  steps.map(({ side, name, values }) => {
     // Other texts come from the file, and agents read notes.
     const areNumbers = values.every((value) => /^-?\d{1,15}$/.test(value));
     const [listed, where] = areNumbers ? [` (${formatList(values, 5)})`, ` '${name} == ${values.at(-1)}'`] : ["", ""];
-    screen.notice(
-      `${typed[side]} has ${values.length} values of ${name}${listed}, which are compared together. Compare one of them with --where-${side}${where}`,
-    );
-  }
-};
+    const text = `${names[side]} has ${values.length} values of ${name}${listed}, which are compared together`;
+    return { text, advice: `Compare one of them with --where-${side}${where}` };
+  });
 
 const notePairs = ({ screen }: Context, comparison: Comparison, { limit, pairBy }: CompareOptions) => {
   const { paired, changed, changes, ownMetrics, pairing, reward_of_all } = comparison;

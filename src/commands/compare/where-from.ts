@@ -66,7 +66,8 @@ export const listSources = (document: Compared): readonly Line[] => {
     .filter(({ by }) => Math.abs(by) >= minBy)
     .sort((x, y) => Math.abs(y.by) - Math.abs(x.by))
     .map(({ by, text }) => ({ label: formatSigned(by), text }));
-  const changes = [...listMetrics(document), ...listSettings(document), ...listTools(document), ...listFacts(document)];
+  const lists = [listMetrics, listSettings, listTools, listFinishes, listFacts];
+  const changes = lists.flatMap((list) => list(document));
   const transitions = isJudged ? listTransitions(document) : [];
   return [...listUnpaired(document), ...parts, ...changes, ...transitions].slice(0, maxLines);
 };
@@ -111,6 +112,22 @@ const listTools = ({ tools }: Compared): readonly Line[] =>
     .sort((x, y) => Math.abs(y.change) - Math.abs(x.change))
     .slice(0, maxLinesOfEach)
     .map(({ text }) => ({ label: "tool", text }));
+
+/** The cut trajectories are a cause, and other reasons replace `stop`. */
+const expectedReasons: readonly unknown[] = ["length", "stop"];
+
+/** As if all rollouts of a prompt had one reason, which chance moves most. */
+const listFinishes = ({ finish_reasons, paired }: Compared): readonly Line[] => {
+  const isShown = (a: number, b: number) =>
+    Math.abs(b - a) > Math.max(minChange, 2 * Math.sqrt((a * (1 - a) + b * (1 - b)) / paired));
+  return (finish_reasons ?? [])
+    .filter(({ name, a, b }) => !expectedReasons.includes(name) && isShown(a, b))
+    .slice(0, maxLinesOfEach)
+    .map(({ name, a, b }) => ({
+      label: "finish",
+      text: `${name ?? "not recorded"}: ${formatShare(a)} → ${formatShare(b)} of the trajectories`,
+    }));
+};
 
 const listFacts = ({ facts }: Compared): readonly Line[] =>
   facts

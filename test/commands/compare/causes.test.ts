@@ -118,6 +118,16 @@ describe("the causes of a comparison", () => {
     );
   });
 
+  it("names a finish reason other than length and stop, also if the reward is equal", async () => {
+    const refuse = (refused: number) => (rollout: Rollout) => ({
+      reward: 1,
+      finish: rollout.random() < refused ? "content_filter" : "stop",
+    });
+    expect(await listCauses(toLines(1, refuse(0)), toLines(2, refuse(0.3)))).toEqual([
+      expect.stringMatching(/^finish content_filter: 0% → \d\d% of the trajectories$/),
+    ]);
+  });
+
   it("names the environment that fell, also if pairs are values of a key", async () => {
     const fall = (by: number) => (rollout: Rollout) =>
       addEnv(rollout, answer({ ...rollout, chance: rollout.chance - (rollout.prompt % 3 === 1 ? by : 0) }));
@@ -129,7 +139,7 @@ describe("the causes of a comparison", () => {
   it("names nothing in noise", async () => {
     const noise = (rollout: Rollout) => ({
       ...addEnv(rollout, answer(rollout)),
-      finish: rollout.random() < 0.1 ? "length" : "stop",
+      finish: ["length", "content_filter"][Math.floor(10 * rollout.random())] ?? "stop",
       toolResult: rollout.random() < 0.1 ? "TimeoutError: no answer" : "found",
       metrics: { a: rollout.random(), b: rollout.random() < 0.3 },
     });
