@@ -2,9 +2,10 @@
 
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { setImmediate } from "node:timers/promises";
 import * as zlib from "node:zlib";
-import { maxGapBytes, ReadWindow } from "../../rollouts/dataset/group-bytes.ts";
-import { getPart } from "../../rollouts/dataset/locate.ts";
+import { ReadWindow } from "../../rollouts/dataset/group-bytes.ts";
+import { getPartSpan, type PartSpan } from "../../rollouts/dataset/locate.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { groupClosing, groupOpening } from "../../rollouts/index/groups.ts";
 import { inputChanged } from "../../rollouts/rules/failures.ts";
@@ -15,36 +16,28 @@ import type { PlannedRequest, RequestEnvelope } from "./plan.ts";
 /** Chunks of this size need few writes and fit in the processor's cache. */
 const chunkBytes = 2 ** 19;
 
-/** After this many bytes, the event loop gets a turn for signals and answers. */
-const maxBytesBetweenTurns = 2 ** 20;
-/** The fixed cost of a read, in bytes. */
-const readCostBytes = 2 ** 15;
-
 type BodyContents = { envelope: RequestEnvelope; request: PlannedRequest; maxChunkBytes?: number };
 
 /** Each chunk is valid until the next chunk. @throws Failure `input-changed` before the last chunk of a changed part */
 export async function* composeBody(dataset: Dataset, { envelope, request, maxChunkBytes = chunkBytes }: BodyContents) {
-  const { parts } = dataset.scan;
   const chunk = Buffer.allocUnsafeSlow(Math.min(maxChunkBytes, request.bytes));
-  const reader = new PartReader(dataset, chunk.length);
+  const window = new ReadWindow();
   let filled = 0;
-  const subsets = new ReadWindow();
-  for (const listed of listPieces(dataset, { envelope, request })) {
-    const isSubset = typeof listed === "number" && parts.subsets.has(listed);
-    const piece = isSubset ? await subsets.readPart(getPart(dataset, listed)) : listed;
-    const isPart = typeof piece === "number";
-    const length = isPart ? parts.columns.length.at(piece) : piece.length;
+  for (const listed of listPieces(dataset.groups, { envelope, request })) {
+    const piece = typeof listed === "number" ? getPartSpan(dataset, listed) : listed;
+    const length = "part" in piece ? piece.part.length : piece.length;
     if (filled + length > chunk.length && filled > 0) {
       yield chunk.subarray(0, filled);
       filled = 0;
     }
-    if (length > chunk.length) {
-      if (isPart) yield* reader.readLarge(piece);
-      else for (let at = 0; at < length; at += chunk.length) yield piece.subarray(at, at + chunk.length);
+    if ("part" in piece && length > chunk.length && !piece.part.subset) {
+      yield* readLargePart(piece, window, chunk.length);
       continue;
     }
-    chunk.set(isPart ? (reader.readNow(piece) ?? (await reader.read(piece))) : piece, filled);
-    filled += length;
+    if ("part" in piece && !window.hasPart(piece)) await setImmediate();
+    const bytes = "part" in piece ? window.readPartNow(piece) : piece;
+    if (length <= chunk.length) filled += bytes.copy(chunk, filled);
+    else for (let at = 0; at < length; at += chunk.length) yield bytes.subarray(at, at + chunk.length);
   }
   yield chunk.subarray(0, filled);
 }
@@ -52,18 +45,32 @@ export async function* composeBody(dataset: Dataset, { envelope, request, maxChu
 /** @throws Failure `input-changed` if a part of the source changed */
 export const verifySource = async (dataset: Dataset, source: number) => {
   const { parts } = dataset.scan;
-  const reader = new PartReader(dataset, chunkBytes);
-  const subsets = new ReadWindow();
-  for (let part = 0; part < parts.count; part++) {
-    if (parts.columns.source.at(part) !== source) continue;
-    if (parts.subsets.has(part)) await subsets.readPart(getPart(dataset, part));
-    else for await (const _ of reader.readLarge(part));
+  const window = new ReadWindow();
+  for (let at = 0; at < parts.count; at++) {
+    if (parts.columns.source.at(at) !== source) continue;
+    const groupPart = getPartSpan(dataset, at);
+    if (groupPart.part.subset) await window.readPart(groupPart);
+    else for await (const _ of readLargePart(groupPart, window, chunkBytes));
   }
 };
 
+/** Holds only `maxBytes` of the part in memory. @throws Failure `input-changed` before the last piece */
+async function* readLargePart({ source, part }: PartSpan, window: ReadWindow, maxBytes: number) {
+  const end = part.start + part.length;
+  let checksum = 0;
+  for (let from = part.start; from < end; from += maxBytes) {
+    const wanted = Math.min(maxBytes, end - from);
+    const bytes = await window.read(source, from, wanted);
+    checksum = zlib.crc32(bytes, checksum);
+    const isLast = from + wanted === end;
+    if (bytes.length < wanted || (isLast && checksum !== part.checksum)) throw inputChanged(source.name);
+    yield bytes;
+  }
+}
+
 const comma = Buffer.from(",");
 
-function* listPieces({ groups }: Dataset, { envelope, request }: BodyContents) {
+function* listPieces(groups: Dataset["groups"], { envelope, request }: BodyContents) {
   yield envelope.opening;
   for (const [at, group] of request.groups.entries()) {
     if (at > 0) yield comma;
@@ -80,74 +87,6 @@ function* listPieces({ groups }: Dataset, { envelope, request }: BodyContents) {
     yield groupClosing;
   }
   yield envelope.closing;
-}
-
-/** Reads parts through a window. The returned bytes are valid until the next call. */
-class PartReader {
-  readonly #sources: Dataset["sources"];
-  readonly #columns: Dataset["scan"]["parts"]["columns"];
-  readonly #window: Buffer;
-  #buffered = { source: -1, start: 0, end: 0 };
-  #bytesSinceTurn = 0;
-
-  constructor({ sources, scan }: Dataset, windowBytes: number) {
-    this.#sources = sources;
-    this.#columns = scan.parts.columns;
-    this.#window = Buffer.allocUnsafeSlow(windowBytes);
-  }
-
-  /** Returns undefined if the window does not have the part. */
-  readNow(part: number) {
-    const { source, start, length: lengths, checksum } = this.#columns;
-    const buffered = this.#buffered;
-    const at = start.at(part) - buffered.start;
-    const length = lengths.at(part);
-    if (buffered.source !== source.at(part) || at < 0 || buffered.start + at + length > buffered.end) return undefined;
-    // `Buffer.subarray` takes twice as long.
-    const bytes = new Uint8Array(this.#window.buffer, at, length);
-    if (zlib.crc32(bytes) !== checksum.at(part)) throw this.#toInputChanged(part);
-    return bytes;
-  }
-
-  async read(part: number) {
-    const buffered = this.#buffered;
-    const [source, start] = [this.#columns.source.at(part), this.#columns.start.at(part)];
-    const isNext = buffered.source === source && start >= buffered.end && start <= buffered.end + maxGapBytes;
-    const into = isNext ? this.#window : this.#window.subarray(0, this.#columns.length.at(part));
-    this.#buffered = { source, start, end: start + (await this.#readBytes(part, { from: start, into })) };
-    const bytes = this.readNow(part);
-    if (!bytes) throw this.#toInputChanged(part);
-    return bytes;
-  }
-
-  async *readLarge(part: number) {
-    const start = this.#columns.start.at(part);
-    const end = start + this.#columns.length.at(part);
-    this.#buffered = { source: -1, start: 0, end: 0 };
-    let checksum = 0;
-    for (let from = start; from < end; from += this.#window.length) {
-      const into = this.#window.subarray(0, end - from);
-      if ((await this.#readBytes(part, { from, into })) < into.length) throw this.#toInputChanged(part);
-      checksum = zlib.crc32(into, checksum);
-      if (from + into.length === end && checksum !== this.#columns.checksum.at(part)) throw this.#toInputChanged(part);
-      yield into;
-    }
-  }
-
-  /** Synchronous reads are faster if the system has cached the bytes. */
-  async #readBytes(part: number, { from, into }: { from: number; into: Buffer }) {
-    const count = this.#sources[this.#columns.source.at(part)]?.bytes.read(into, from) ?? 0;
-    this.#bytesSinceTurn += into.length + readCostBytes;
-    if (this.#bytesSinceTurn >= maxBytesBetweenTurns) {
-      this.#bytesSinceTurn = 0;
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    return count;
-  }
-
-  #toInputChanged(part: number) {
-    return inputChanged(this.#sources[this.#columns.source.at(part)]?.name ?? "the input");
-  }
 }
 
 export type Compression = "gzip" | "zstd";

@@ -18,6 +18,7 @@ import {
   getPart,
   type IndexedGroups,
   locateTrajectory,
+  type PartSpan,
   readPartStart,
   wholeLengthOf,
 } from "./locate.ts";
@@ -28,7 +29,7 @@ export const listParts = (dataset: IndexedGroups, group: number): readonly Group
 
 const windowBytes = 2 ** 20;
 /** rollcall does not read ahead across larger gaps between parts. */
-export const maxGapBytes = 2 ** 14;
+const maxGapBytes = 2 ** 14;
 
 /** Reads ahead if the caller reads parts in the order of the source. */
 export class ReadWindow {
@@ -43,13 +44,17 @@ export class ReadWindow {
   }
 
   /** @throws Failure `input-changed` */
-  async readPart(groupPart: GroupPart): Promise<Buffer> {
+  async readPart(groupPart: PartSpan): Promise<Buffer> {
     const { source, part } = groupPart;
     return cutPart(requireUnchanged(await this.read(source, part.start, wholeLengthOf(part)), groupPart), part);
   }
 
+  hasPart({ source, part }: PartSpan) {
+    return this.#has(source, part.start, wholeLengthOf(part));
+  }
+
   /** @throws Failure `input-changed` */
-  readPartNow(groupPart: GroupPart): Buffer {
+  readPartNow(groupPart: PartSpan): Buffer {
     const { source, part } = groupPart;
     return cutPart(requireUnchanged(this.#readNow(source, part.start, wholeLengthOf(part)), groupPart), part);
   }
@@ -79,7 +84,7 @@ export class ReadWindow {
 }
 
 /** @throws Failure `input-changed` */
-export const requireUnchanged = (bytes: Buffer, { source, part }: GroupPart): Buffer => {
+export const requireUnchanged = (bytes: Buffer, { source, part }: PartSpan): Buffer => {
   const isUnchanged = part.checksum === 0 || crc32(bytes) === part.checksum;
   if (bytes.length === wholeLengthOf(part) && isUnchanged) return bytes;
   throw inputChanged(source.name);

@@ -17,6 +17,18 @@ export type IndexedGroups = Readonly<{ sources: readonly Source[]; scan: ScanRes
 
 export type GroupPart = Readonly<{ source: Source; part: Part }>;
 
+/** The bytes of a part. */
+export type PartSpan = Readonly<{ source: Source; part: Pick<Part, "start" | "length" | "checksum" | "subset"> }>;
+
+/** Takes less time than `getPart`. */
+export const getPartSpan = ({ sources, scan: { parts } }: IndexedGroups, at: number): PartSpan => {
+  const { columns, subsets } = parts;
+  const source = sources[columns.source.at(at)];
+  if (!source) throw new Error(`part ${at} has no source`);
+  const [start, length] = [columns.start.at(at), columns.length.at(at)];
+  return { source, part: { start, length, checksum: columns.checksum.at(at), subset: subsets.get(at) } };
+};
+
 export const getPart = ({ sources, scan }: IndexedGroups, at: number): GroupPart => {
   const part = scan.parts.at(at);
   const source = sources[part.source];
@@ -31,7 +43,7 @@ const readStart = ({ source, part }: GroupPart, length: number): Buffer => {
 };
 
 /** The length of a part before the selection. */
-export const wholeLengthOf = ({ length, subset }: Part) => subset?.wholeLength ?? length;
+export const wholeLengthOf = ({ length, subset }: Pick<Part, "length" | "subset">) => subset?.wholeLength ?? length;
 
 /** @throws Failure `input-changed` if the source became shorter */
 export const readPartStart = (groupPart: GroupPart, maxLength = groupPart.part.length): Buffer => {
