@@ -63,7 +63,7 @@ class Service {
   }
 
   #answer(fate: Fate, { text, key }: { readonly text: string; readonly key: string }): Attempt {
-    const about = this.#honors ? { idempotencyKey: key } : {};
+    const about = this.#honors ? { headers: { "idempotency-key": key } } : {};
     if (fate.endsWith("logged") && !(this.#honors && this.keys.has(key))) {
       const body = JSON.parse(text) as { trajectory_groups: { trajectories: { reward: number }[] }[] };
       for (const { trajectories } of body.trajectory_groups) this.logged.push(trajectories[0]?.reward ?? -1);
@@ -71,7 +71,7 @@ class Service {
     if (fate.endsWith("logged")) this.keys.add(key);
     if (fate.startsWith("dies")) throw new Death();
     const body = Buffer.from(`{"call_ids":["c${this.tries}"]}`);
-    if (fate === "logged") return makeAnswer(200, { ...about, body });
+    if (fate === "logged") return makeAnswer(200, { ...about, bytes: body });
     if (fate === "busy") return makeAnswer(429, { ...about, failure: connectionReset });
     if (fate === "refused") return makeAnswer(400, { ...about, failure: requestRefused(400, {}) });
     if (fate === "too-large") return makeAnswer(413, { ...about, failure: connectionReset });

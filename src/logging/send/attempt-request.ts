@@ -57,7 +57,7 @@ const applyAttempt = ({ dataset, tools }: Delivery, request: SentRequest, attemp
   if (isAnswered && outcome === "logged") {
     // The service records at most one call for each trajectory.
     const maxCalls = request.groups.reduce((sum, group) => sum + dataset.groups.trajectoriesOf(group), 0);
-    calls = findCallList(attempt.body, maxCalls, tools.redact);
+    calls = findCallList(attempt.bytes, maxCalls, tools.redact);
   }
   request.lastAttempt = { status: isAnswered ? attempt.status : null, cause: isAnswered ? null : attempt.code, calls };
   request.outcome = joinOutcomes(request.outcome, outcome);
@@ -66,7 +66,7 @@ const applyAttempt = ({ dataset, tools }: Delivery, request: SentRequest, attemp
 };
 
 const canRetry = ({ policy, runLedger }: Delivery, recorded: RecordedRequest, attempt: Attempt) => {
-  if (attempt.kind === "answered" && isQuotaUsedUp(attempt.status, attempt.body)) return false;
+  if (attempt.kind === "answered" && isQuotaUsedUp(attempt.status, attempt.bytes)) return false;
   return classifyAttempt(attempt) !== "unknown" || policy.onUnknown === "resend" || runLedger.isKeyHonored(recorded);
 };
 

@@ -38,10 +38,10 @@ const statusesNotAboutContent: ReadonlySet<number> = new Set([401, 402, 403, 404
 /** With `--on-refused skip`, rejects the groups that the answer names, or the only group of the request. */
 export const handleRefusal = async (delivery: Delivery, request: PlannedRequest, answer: Answer) => {
   const { dataset, policy, tools } = delivery;
-  const { status, body, failure } = answer;
+  const { status, bytes, failure } = answer;
   const { readFaults } = await import("../../wire/contract/log-schemas.ts");
   const isAboutContent = status >= 400 && status < 500 && !statusesNotAboutContent.has(status);
-  const { faults, count } = isAboutContent ? readFaults(body) : { faults: [], count: 0 };
+  const { faults, count } = isAboutContent ? readFaults(bytes) : { faults: [], count: 0 };
   const items = faults.map((item) => toRefusalItem(request, { ...item, msg: tools.clean(item.msg) }));
   const isAlone = request.groups.length === 1;
   const named = isAlone ? [0] : items.flatMap(({ position }) => position ?? []);

@@ -181,7 +181,7 @@ const recordOutcome = async (delivery: Delivery, request: SentRequest) => {
 const maxPrintedBytes = 64 * 1024;
 
 const addReply = ({ sent, tools }: Delivery, { lastAttempt, recorded, number }: SentRequest, answer: Answer) => {
-  const { status, body, isCut } = answer;
+  const { status, bytes: body, isCut } = answer;
   const isLogged = classifyAttempt(answer) === "logged";
   sent.replyBytes += body.length;
   sent.replies.push({ status, bytes: body.length, body, isLogged });
@@ -199,7 +199,8 @@ const countLogged = async ({ progress, runLedger }: Delivery, request: SentReque
   progress.bytes += request.bytes;
   progress.groups += request.groups.length;
   // An echo in an error answer does not count, because a gateway can send such an answer.
-  const isEchoed = attempt.kind === "answered" && recorded.key !== "" && attempt.idempotencyKey === recorded.key;
+  const isEchoed =
+    attempt.kind === "answered" && recorded.key !== "" && attempt.headers["idempotency-key"] === recorded.key;
   if (isEchoed) await runLedger.recordKeyEcho();
   await runLedger.recordPassedSize(request.bytes);
 };

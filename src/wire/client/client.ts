@@ -41,21 +41,13 @@ export type Attempt =
   /** The reply has no status. `code` is the code of a transport error. */
   | Readonly<{ kind: "broken"; isBodySent: boolean; code: string; failure: Failure }>;
 
-export type Answer = Readonly<{
-  kind: "answered";
-  status: number;
-  isBodySent: boolean;
-  retryAfterMs: number | undefined;
-  /** True if the reply has a valid `Retry-After`. */
-  hasRetryAfter: boolean;
-  idempotencyKey: string | undefined;
-  body: Uint8Array;
+export interface Answer extends Omit<failures.AttemptResult, "credential" | "error"> {
+  readonly kind: "answered";
+  readonly status: number;
   /** True if the body is incomplete or cannot be decompressed. */
-  isCut: boolean;
-  /** True if the body is a web page, so that a gateway may have answered instead of the service. */
-  isWebPage: boolean;
-  failure: Failure | undefined;
-}>;
+  readonly isCut: boolean;
+  readonly failure: Failure | undefined;
+}
 
 export interface Client {
   send<Path extends string, Body, Reply>(
@@ -189,21 +181,16 @@ const attempt = async <Path extends string>(
   const limits = { totalMs: retries.replyTimeoutFactor * silenceMs, connectMs: maxWaitMs - sinceFirstAttemptMs };
   const content = { body, headers, ...limits, maxReplyLength: maxLogReplyBytes, signal };
   const tried = await attemptWithCredential(session, context, content);
-  const { status, isBodySent, error, bytes: answerBytes, ...facts } = tried;
-  if (status === undefined) {
-    const failure = failures.toReplyFailure(context, tried);
-    return { kind: "broken", isBodySent, code: error?.code ?? "CUT", failure };
+  const { credential: _, error, ...reply } = tried;
+  const { status, isBodySent, isWebPage } = reply;
+  const answer = { kind: "answered", ...reply, isCut: error !== undefined } as const;
+  if (isSuccess(status)) {
+    const failure = isWebPage ? failures.invalidReply(context, { ...reply, status }) : undefined;
+    return { ...answer, status, failure };
   }
-  const { hasRetryAfter, retryAfterMs, isWebPage } = facts;
-  const answer = { status, retryAfterMs, hasRetryAfter, isWebPage, isBodySent, body: answerBytes };
-  const failure = toAttemptFailure(context, { ...tried, status });
-  const isCut = error !== undefined;
-  return { kind: "answered", ...answer, idempotencyKey: tried.headers["idempotency-key"], isCut, failure };
-};
-
-const toAttemptFailure = (context: failures.RequestContext, reply: failures.AttemptResult & { status: number }) => {
-  if (!isSuccess(reply.status)) return failures.toReplyFailure(context, reply);
-  return reply.isWebPage ? failures.invalidReply(context, reply) : undefined;
+  const failure = failures.toReplyFailure(context, tried);
+  if (status !== undefined) return { ...answer, status, failure };
+  return { kind: "broken", isBodySent, code: error?.code ?? "CUT", failure };
 };
 
 const isSuccess = (status?: number): status is number => status !== undefined && status >= 200 && status < 300;

@@ -19,7 +19,9 @@ export const invalidProxy = (variable: string, hasUser: boolean) => {
 
 export interface AttemptResult extends ExchangeResult {
   retryAfterMs: number | undefined;
+  /** True if the reply has a valid `Retry-After`. */
   hasRetryAfter: boolean;
+  /** True if the body is a web page, so that a gateway may have answered instead of the service. */
   isWebPage: boolean;
   credential: Credential | undefined;
 }

@@ -161,7 +161,7 @@ describe("following a file", () => {
     ].flat();
     const failure = requestRefused(422, {});
     const detail = [{ loc: ["body", "trajectory_groups", "1"], msg: "no", type: "x" }];
-    const refusal = makeAnswer(422, { failure, body: Buffer.from(JSON.stringify({ detail })) });
+    const refusal = makeAnswer(422, { failure, bytes: Buffer.from(JSON.stringify({ detail })) });
     const answer = (body: Buffer) => (body.includes('"reward":2') ? refusal : makeAnswer(200));
     expect(await follow(steps, { onInvalid: "skip", onRefused: "skip", answer })).toEqual({
       said: [

@@ -459,7 +459,7 @@ describe("an outcome", () => {
       { loc: ["header", "x-thing"], msg: "no", type: "x" },
     ];
     const body = Buffer.from(JSON.stringify({ detail: items.map((item) => ({ ...item, loc: spelled(item.loc) })) }));
-    const { result } = await send(await read(files), { answer: () => makeAnswer(422, { failure, body }) });
+    const { result } = await send(await read(files), { answer: () => makeAnswer(422, { failure, bytes: body }) });
     const second = trajectory(2, ',"group_id":1,"logs":["é",').length;
     const third = `{"trajectories":[${trajectory(3)},`.length;
     const common = { rule: "refused-by-service", severity: "error", from: "service" };
@@ -484,7 +484,7 @@ describe("an outcome", () => {
       const detail = [{ loc: ["body", "trajectory_groups", 1, "trajectories", 0, "tools"], msg: "what", type: "x" }];
       const answer = () => {
         truncateSync(path, left);
-        return makeAnswer(422, { failure, body: Buffer.from(JSON.stringify({ detail })) });
+        return makeAnswer(422, { failure, bytes: Buffer.from(JSON.stringify({ detail })) });
       };
       const { result } = await send(await read([path]), { answer });
       expect(result.failure?.details.problems).toMatchObject([
@@ -533,10 +533,10 @@ describe("an outcome", () => {
   it("has a warning for a reply that cannot be read", async () => {
     const rules = async (attempt: Attempt) =>
       (await send(await read(filesOf(group(1))), { answer: () => attempt })).result.warnings.map(({ rule }) => rule);
-    expect(await rules(makeAnswer(200, { body: Buffer.from("<html>") }))).toEqual(["unreadable-response"]);
+    expect(await rules(makeAnswer(200, { bytes: Buffer.from("<html>") }))).toEqual(["unreadable-response"]);
     expect(await rules(makeAnswer(200, { isCut: true }))).toEqual(["unreadable-response"]);
-    expect(await rules(makeAnswer(200, { body: Buffer.from("") }))).toEqual([]);
-    expect(await rules(makeAnswer(200, { body: Buffer.from("null") }))).toEqual([]);
+    expect(await rules(makeAnswer(200, { bytes: Buffer.from("") }))).toEqual([]);
+    expect(await rules(makeAnswer(200, { bytes: Buffer.from("null") }))).toEqual([]);
   });
 
   it.each([
@@ -551,7 +551,7 @@ describe("an outcome", () => {
     ['{"metrics":{},"call_ids":["a"],"error":null,"errors":[]}', undefined],
     ['{"status":"ok","message":"logged","success":true,"code":200}', undefined],
   ])("has a warning if the reply states an error (row %$)", async (body, said) => {
-    const answer = () => makeAnswer(200, { body: Buffer.from(body) });
+    const answer = () => makeAnswer(200, { bytes: Buffer.from(body) });
     const { result } = await send(await read(filesOf(group(1))), { answer });
     const found = result.warnings.map(({ rule, message }) => [rule, message.split(" states an error: ")[1]]);
     expect([result.status, ...found]).toEqual(["logged", ...(said === undefined ? [] : [["error-in-response", said]])]);
@@ -664,7 +664,7 @@ describe("the requests after a 413", () => {
     const rewards = Array.from({ length: 12 }, (_, at) => at);
     const sizes: (readonly [number, number])[] = [];
     const detail = [{ loc: ["body", "trajectory_groups", "1"], msg: "no", type: "x" }];
-    const refusal = makeAnswer(422, { failure, body: Buffer.from(JSON.stringify({ detail })) });
+    const refusal = makeAnswer(422, { failure, bytes: Buffer.from(JSON.stringify({ detail })) });
     const answer = (body: Buffer) => {
       const status = body.length > 300 ? 413 : body.includes(group(4)) ? 422 : 200;
       sizes.push([JSON.parse(body.toString()).trajectory_groups.length, status]);

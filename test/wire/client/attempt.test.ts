@@ -12,12 +12,11 @@ describe("a log request", () => {
     const request = { parameters: { model_id: "m" }, body: bodyOf(3, 70_000) };
     const attempt = await client.attempt(logTrajectories, request);
     await client.attempt(logTrajectories, request);
-    expect(attempt).toEqual({
+    expect(attempt).toMatchObject({
       kind: "answered",
       status: 200,
       ...{ retryAfterMs: undefined, hasRetryAfter: false, isWebPage: false },
-      idempotencyKey: undefined,
-      body: Buffer.from('{"metrics":{}}'),
+      bytes: Buffer.from('{"metrics":{}}'),
       isCut: false,
       isBodySent: true,
       failure: undefined,
@@ -37,7 +36,7 @@ describe("a log request", () => {
     ]);
     const request = { parameters: { model_id: "m" }, body: bodyOf(1, 2), headers };
     const attempt = await clientAt(server.url).client.attempt(logTrajectories, request);
-    expect(attempt).toMatchObject({ idempotencyKey: "abc-1", body: Buffer.from("{}") });
+    expect(attempt).toMatchObject({ headers: { "idempotency-key": "abc-1" }, bytes: Buffer.from("{}") });
     expect(server.received[0]?.rawHeaders).toEqual(expect.arrayContaining(["Idempotency-Key", "abc-1"]));
   });
 

@@ -97,7 +97,7 @@ describe("an early answer", () => {
     expect(await attemptAt(server.url)).toMatchObject({
       kind: "answered",
       status: 200,
-      body: Buffer.from('{"metrics":'),
+      bytes: Buffer.from('{"metrics":'),
       isCut: true,
       failure: undefined,
     });
@@ -128,6 +128,6 @@ describe("an early answer", () => {
     });
     const attempt = await attemptAt(server.url);
     expect(attempt).toMatchObject({ kind: "answered", status: 200, isCut: true });
-    expect(attempt.kind === "answered" ? attempt.body.length : 0).toBe(64 * mebibyte);
+    expect(attempt.kind === "answered" ? attempt.bytes.length : 0).toBe(64 * mebibyte);
   });
 });

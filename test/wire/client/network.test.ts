@@ -62,7 +62,11 @@ describe("an answer that never ends", () => {
   };
 
   it.each([chunk, body])("gives a log the status that came before its %s", async (_, opening, again) => {
-    expect(await attemptWith(opening, again)).toMatchObject({ kind: "answered", status: 200, isCut: true });
+    expect(await attemptWith(opening, again)).toMatchObject({
+      kind: "answered",
+      status: 200,
+      isCut: true,
+    });
   });
 
   it.each([
