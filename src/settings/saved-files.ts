@@ -65,16 +65,6 @@ export const readIds = (host: FolderHost, list: IdList) => {
   return Array.isArray(ids) ? ids.map(String).filter((id) => /^[^\s\p{C}]+$/u.test(id)) : [];
 };
 
-export const canCreate = (path: string): boolean => {
-  const folder = dirname(path);
-  try {
-    fs.accessSync(folder, fs.constants.W_OK | fs.constants.X_OK);
-    return fs.statSync(folder).isDirectory();
-  } catch (thrown) {
-    return files.getErrorCode(thrown) === "ENOENT" && folder !== path && canCreate(folder);
-  }
-};
-
 type SavedKind = "settings" | "credentials";
 
 export interface SavedFile {

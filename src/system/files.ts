@@ -184,11 +184,17 @@ export const requireWritableFolder = (file: string) => {
   });
 };
 
-/** Accepts a missing folder that can be made. @throws Failure `output-unwritable` */
+/** Makes and removes a folder, because `/proc` accepts no entry despite its mode. @throws errors of `node:fs` */
 export const requireCreatable = (file: string) => {
-  let folder = dirname(resolve(file));
-  while (!fs.existsSync(folder)) folder = dirname(folder);
-  writeUserFile(file, () => fs.accessSync(folder, fs.constants.W_OK));
+  if (fs.existsSync(file)) fs.accessSync(file, fs.constants.W_OK);
+  fs.rmdirSync(fs.mkdtempSync(join(findFolderToChange(file), ".rollcall-")));
+};
+
+const findFolderToChange = (file: string): string => {
+  const folder = dirname(file);
+  const isBroken = (path: string) => !fs.existsSync(path) && tryStat(path, fs.lstatSync)?.isSymbolicLink();
+  if (isBroken(file)) return dirname(resolve(folder, fs.readlinkSync(file)));
+  return fs.existsSync(folder) || isBroken(folder) ? folder : findFolderToChange(folder);
 };
 
 /** @throws Failure `output-unwritable`, or the failure of `write` */

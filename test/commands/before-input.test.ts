@@ -1,4 +1,5 @@
-import { chmodSync, mkdtempSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -10,6 +11,8 @@ const folder = mkdtempSync(join(tmpdir(), "before-input-"));
 writeFileSync(join(folder, "taken"), "x");
 writeFileSync(join(folder, "not-a-program"), "x");
 chmodSync(join(folder, "not-a-program"), 0o600);
+symlinkSync(join(folder, "no", "target"), join(folder, "dangling"));
+execFileSync("mkfifo", [join(folder, "pipe")]);
 const at = (name: string) => join(folder, name);
 
 const usable = {
@@ -63,6 +66,13 @@ describe("a command that reads standard input", () => {
     [`${log} --ledger ${folder}`, {}, 11, "folder"],
     [`${log} --ledger ${folder}/taken`, {}, 11, "taken"],
     [`${log} --ledger ${folder}/taken/x.db`, {}, 11, "taken"],
+    [`${log} --ledger ${folder}/dangling`, {}, 11, "its folder does not exist"],
+    [`${log} --ledger ${folder}/dangling/x/x.db`, {}, 11, "its folder does not exist"],
+    [`${log} --ledger ${folder}/${"x".repeat(300)}/x.db`, {}, 11, "cannot create the ledger"],
+    [`${log} ${folder}/taken - --ledger ${folder}/taken/x.db`, {}, 11, "taken"],
+    [`${log} ${folder}/pipe --ledger ${folder}/taken/x.db`, {}, 11, "taken"],
+    [`${log} --ledger /proc/x/l.db`, {}, 11, "cannot create the ledger at /proc/x/l.db"],
+    [`${log} --ledger /proc/l.db`, {}, 11, "cannot create the ledger at /proc/l.db"],
     [`${log} --ledger ${folder}/none.db --require-ledger`, {}, 11, "--require-ledger"],
     [`${log} --where reward>`, {}, 2, "--where"],
     [`${log} --from nonsense`, {}, 2, "--from"],

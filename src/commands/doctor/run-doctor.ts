@@ -11,9 +11,9 @@ import { listSettings } from "../../settings/changes.ts";
 import { credentialUses } from "../../settings/credentials.ts";
 import { findOrigin } from "../../settings/login.ts";
 import { findLedgerFile, readSettings, type Settings } from "../../settings/read.ts";
-import { canCreate, findDataFolder, readSaved } from "../../settings/saved-files.ts";
+import { findDataFolder, readSaved } from "../../settings/saved-files.ts";
 import { urlSettingName } from "../../settings/values.ts";
-import { checkFileMode, ignoreErrors } from "../../system/files.ts";
+import { checkFileMode, ignoreErrors, requireCreatable } from "../../system/files.ts";
 import type { Host } from "../../system/host.ts";
 import { findInstallation } from "../../system/installation.ts";
 import { isDatabaseUrl } from "../../text/locations.ts";
@@ -270,7 +270,7 @@ const checkLedger = async ({ context: { host }, settings }: CheckContext) => {
   if (!examined) {
     const fix = "make the folder writable, or choose another location with ROLLCALL_LEDGER";
     const message = `none yet, and rollcall cannot create ${path}`;
-    return [canCreate(path) ? none : error("storage", message, fix, { path })];
+    return [ignoreErrors(() => [requireCreatable(path)]) ? none : error("storage", message, fix, { path })];
   }
   const folder = findDataFolder(host);
   const loose = folder && checkFileMode(folder, "700");

@@ -1,6 +1,6 @@
 import { isFailure } from "../../failure.ts";
-import { formatLease, ledgerMissing } from "../../logging/ledger/failures.ts";
-import { openExistingLedger } from "../../logging/ledger/open-ledger.ts";
+import { formatLease } from "../../logging/ledger/failures.ts";
+import { requireLedger } from "../../logging/ledger/open-ledger.ts";
 import { emptyResult, type LogResult } from "../../logging/send/log-result.ts";
 import type { LogEvents, LogPolicy, LogSetup } from "../../logging/send/policy.ts";
 import { outputFailed } from "../../output/failures.ts";
@@ -15,8 +15,7 @@ import { printWarnings } from "../../session/print-problems.ts";
 import { closeDatasetAtEnd, readRollouts, readStrictness } from "../../session/read-rollouts.ts";
 import type { Settings } from "../../settings/read.ts";
 import { conflictingOptions, invalidOptionValue } from "../../system/failures.ts";
-import { checkDatabaseMode, requireCreatable } from "../../system/files.ts";
-import { isDatabaseUrl } from "../../text/locations.ts";
+import { checkDatabaseMode, hasContent, ignoreErrors } from "../../system/files.ts";
 import { describeSystemCode, pluralize } from "../../text/sentences.ts";
 import { ledgerLocationMissing, stdoutIsTerminal } from "../failures.ts";
 import type { LogOptions } from "./command.ts";
@@ -54,7 +53,11 @@ const checkBeforeInput = async (
     throw invalidOptionValue("<model-id>", modelId, "a model id, found a file (write the model id before the files)");
   checkOutputFiles(typed, ["the ledger ", ledger?.path]);
   if (ledger) checkDatabaseMode(ledger.path, context.screen.warn);
-  if (ledger && (typed.file[0] ?? "-") === "-") await checkLedger(context, ledger, settings.require("max_wait"));
+  // Input that can be read only once must not be read for a ledger that cannot be used.
+  if (ledger && (typed.file.length === 0 || !typed.file.every((file) => ignoreErrors(() => hasContent(file))))) {
+    const [maxWaitMs, isWritten] = [settings.require("max_wait"), !typed.dryRun];
+    await requireLedger(ledger, { host: context.host, maxWaitMs, isWritten, onUnavailable: () => undefined });
+  }
   const compress = settings.require("compress");
   // Fails if this version of Node lacks the compression.
   if (compress !== "none") (await import("../../logging/send/request-body.ts")).openCompressor(compress).destroy();
@@ -66,21 +69,6 @@ const checkBeforeInput = async (
     const parameters = { model_id: modelId };
     await connect.checkRequest(context, settings, logTrajectories, { parameters, isSent: !typed.dryRun });
   }
-};
-
-/** Input that can be read only once must not be read for a ledger that cannot be opened. */
-const checkLedger = async ({ host }: Context, location: NonNullable<logReport.LogRun["ledger"]>, maxWaitMs: number) => {
-  const { path, require } = location;
-  if (isDatabaseUrl(path)) return;
-  const ledger = await openExistingLedger(location, {
-    host,
-    maxWaitMs,
-    isForReading: true,
-    onUnavailable: () => undefined,
-  });
-  await ledger?.close();
-  if (!ledger && require) throw ledgerMissing(path);
-  if (!ledger) requireCreatable(path);
 };
 
 const logFiles = async (run: logReport.LogRun) => {
