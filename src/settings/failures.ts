@@ -24,9 +24,6 @@ const fileHint = "correct the file, or move it away";
 export const invalidSettingsFile = (fault: string, where: FailureLocation, hint = fileHint) =>
   new Failure("usage", "invalid-settings-file", `cannot use ${formatWhere(where)}: ${fault}`, { hint, where });
 
-export const profileBuiltIn = (action: string, hint?: string) =>
-  new Failure("usage", "profile-built-in", `cannot ${action} local, because local is built in`, { hint });
-
 type UnknownProfile = Readonly<{ known: readonly string[]; where: FailureLocation; hint?: string }>;
 
 export const unknownProfile = (profile: string, { known, where, hint }: UnknownProfile) => {

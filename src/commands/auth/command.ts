@@ -12,6 +12,7 @@ import { loginCommand } from "../../settings/failures.ts";
 import { findOrigin, type Login, startLogin } from "../../settings/login.ts";
 import { readSettings, type Settings } from "../../settings/read.ts";
 import { inProfile } from "../../text/sentences.ts";
+import type { Client } from "../../wire/client/client.ts";
 import type { CredentialUse } from "../../wire/contract/endpoint.ts";
 import type { Credential, LoginDocument, LogoutDocument } from "./output.ts";
 
@@ -40,7 +41,10 @@ const login = command({
       only,
       username,
       withToken,
-      ...(!noCheck && { checkTest: async (...about) => await checkTest(context, ...about) }),
+      checkTest: async (settings, uses) => {
+        const test = noCheck ? undefined : await findTest(settings, uses);
+        if (test) await checkRequest(context, settings, test.endpoint, { parameters: {}, isSent: false });
+      },
     });
     const { profile } = started.settings;
     let uses: readonly CredentialUse[] = [];
@@ -121,21 +125,11 @@ export const testCredential = async (
   uses: readonly CredentialUse[],
   retries = true,
 ): Promise<{ state: KeyState; use?: CredentialUse; failure?: Failure }> => {
-  const project = settings.get("project");
-  const use = findTestableUse(settings, uses);
-  if (use === undefined) return { state: "untried" };
-  const client = await openServiceClient(context, settings, retries);
+  const test = await findTest(settings, uses);
+  if (!test) return { state: "untried" };
+  const { use } = test;
   try {
-    if (use === "inference") {
-      await client.send((await import("../../wire/contract/models.ts")).listModels, {
-        parameters: {},
-        body: undefined,
-      });
-    } else {
-      // No call has this id, so the request only tests the credential.
-      const body = { project_id: project ?? "", id: "00000000-0000-0000-0000-000000000000" };
-      await client.send((await import("../../wire/contract/call.ts")).readCall, { parameters: {}, body });
-    }
+    await test.send(await openServiceClient(context, settings, retries));
     return { state: "taken" };
   } catch (failure) {
     if (!(failure instanceof Failure) || failure.code === "usage" || failure.code === "interrupted") throw failure;
@@ -144,18 +138,20 @@ export const testCredential = async (
   }
 };
 
-const findTestableUse = (settings: Settings, uses: readonly CredentialUse[]) =>
-  uses.find((use) => use === "inference" || (use === "calls" && settings.get("project") !== undefined));
-
-/** Checks what a test of the key needs before the key is read. */
-const checkTest = async (context: Context, settings: Settings, uses: readonly CredentialUse[]) => {
-  const use = findTestableUse(settings, uses);
-  if (use === undefined) return;
-  const endpoint =
-    use === "inference"
-      ? (await import("../../wire/contract/models.ts")).listModels
-      : (await import("../../wire/contract/call.ts")).readCall;
-  await checkRequest(context, settings, endpoint, { parameters: {}, isSent: false });
+/** Returns the request that tests the key of one of the uses. */
+const findTest = async (settings: Settings, uses: readonly CredentialUse[]) => {
+  const project = settings.get("project");
+  const use = uses.find((each) => each === "inference" || (each === "calls" && project !== undefined));
+  if (use === undefined) return undefined;
+  const parameters = {};
+  if (use === "inference") {
+    const { listModels: endpoint } = await import("../../wire/contract/models.ts");
+    return { use, endpoint, send: (client: Client) => client.send(endpoint, { parameters, body: undefined }) };
+  }
+  const { readCall: endpoint } = await import("../../wire/contract/call.ts");
+  // No call has this id, so the request only tests the credential.
+  const body = { project_id: project ?? "", id: "00000000-0000-0000-0000-000000000000" };
+  return { use, endpoint, send: (client: Client) => client.send(endpoint, { parameters, body }) };
 };
 
 const logOut = command({

@@ -1,9 +1,9 @@
 import { command } from "../../cli/command.ts";
 import { flag, required, text } from "../../cli/kinds.ts";
+import { Failure } from "../../failure.ts";
 import { printDocument, printObjects } from "../../output/list.ts";
 import { requireConfirmation } from "../../output/prompt.ts";
 import { deleteProfile, findProfile, listProfiles, useProfile } from "../../settings/changes.ts";
-import { profileBuiltIn } from "../../settings/failures.ts";
 import { localProfile } from "../../settings/layers.ts";
 import { pluralize } from "../../text/sentences.ts";
 import type { ProfileDeleteDocument, ProfileListDocument } from "./output.ts";
@@ -55,7 +55,8 @@ const remove = command({
     const { screen } = context;
     if (name === localProfile) {
       const hint = `delete its settings with \`rollcall config unset <setting> --profile ${name}\``;
-      throw profileBuiltIn("delete the profile", hint);
+      const message = `cannot delete the profile ${name}, because ${name} is built in`;
+      throw new Failure("usage", "profile-built-in", message, { hint });
     }
     const { settings, keys } = findProfile(context, name);
     const count = (names: readonly string[], noun: string) =>

@@ -95,17 +95,6 @@ describe("a body", () => {
     expect(bodies).toEqual([`{"split":"train","trajectory_groups":[${odd},${group(1)}]}`]);
   });
 
-  it("contains bare trajectories byte for byte in groups", async () => {
-    const lines = [
-      '{"group_id":"a","reward":1,"messages_and_choices":[]}',
-      '{"messages_and_choices":[], "reward":2,"group_id":"a"}',
-    ];
-    const { bodies } = await send(await read(filesOf(`${lines.join("\n")}\n${trajectory(3)}`)));
-    expect(bodies).toEqual([
-      `{"split":"train","trajectory_groups":[{"trajectories":[${lines.join(",")}]},{"trajectories":[${trajectory(3)}]}]}`,
-    ]);
-  });
-
   it("contains the other keys of a request in their spelling", async () => {
     const text = `{"run" : {"id": 12345678901234567890}, "split":"train", "trajectory_groups":[${group(1)} , ${group(2)}],"n\\u0061me":1.0}`;
     const { bodies } = await send(await read(filesOf(text)), { limit: 150 });
@@ -137,21 +126,6 @@ describe("a body", () => {
     expect((await send(dataset)).bodies.map(groupsIn)).toEqual([
       [group(1), group(1, 0), group(0.5, 2), group(2)].join(","),
     ]);
-  });
-
-  it("contains the trajectories of a --group-by group from any position", async () => {
-    const line = (id: number, reward: number) => trajectory(reward, `,"id":${id}`);
-    const dataset = await read(filesOf([line(1, 1), line(2, 2), line(1, 3)].join("\n"), line(2, 4)), { groupBy: "id" });
-    expect((await send(dataset)).bodies.map(groupsIn)).toEqual([
-      `{"trajectories":[${line(1, 1)},${line(1, 3)}]},{"trajectories":[${line(2, 2)},${line(2, 4)}]}`,
-    ]);
-  });
-
-  it("is complete for lines that are longer than any buffer", async () => {
-    const long = (size: number) => `{"trajectories":[${trajectory(1, `,"logs":["${"x".repeat(size)}"]`)}]}`;
-    const lines = [long(3_000_000), group(1), long(300_000), group(2), long(1_048_576)];
-    const { bodies } = await send(await read(filesOf(lines.join("\n"))));
-    expect(bodies.map(groupsIn).join() === lines.join()).toBe(true);
   });
 
   const checkBodies = async (numRuns: number): Promise<void> => {
