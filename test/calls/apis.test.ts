@@ -200,8 +200,13 @@ describe("a call of a model's API", () => {
       [
         { role: "model", parts: [{ function_call: { id: "b", name: "get_weather", args: { city: "Bern" } } }] },
         { role: "user", parts: [{ function_response: { id: "b", name: "get_weather", response: { error: "down" } } }] },
+        { role: "model", parts: [ask] },
+        { role: "user", parts: [{ function_response: { name: "get_weather", response: { result: "rain" } } }] },
       ],
-      [said(null, { tool_calls: [askWeather("b")] }), answered("b", '{"error":"down"}', { name: "get_weather" })],
+      [
+        ...[said(null, { tool_calls: [askWeather("b")] }), answered("b", '{"error":"down"}', { name: "get_weather" })],
+        ...[said(null, { tool_calls: [askWeather("call_0")] }), answered("call_0", "rain", { name: "get_weather" })],
+      ],
     ],
   ])("has the contents of Gemini if they are %s", (_, given, expected) => {
     expect(messagesOf({ ...gemini, inputs: { contents: given } })).toEqual([...expected, said("Rain.")]);

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { existsSync, openSync } from "node:fs";
 import { resolve } from "node:path";
+import { Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { parseArgv } from "../../src/cli/argv.ts";
@@ -9,6 +10,7 @@ import { program } from "../../src/commands/program.ts";
 import { defect } from "../../src/failure.ts";
 import { printFailure } from "../../src/output/print-failure.ts";
 import { openScreen } from "../../src/output/screen.ts";
+import { Sink } from "../../src/output/sink.ts";
 import { testHost } from "../support/host.ts";
 import { newHome, runRollcall, startRollcall } from "../support/run.ts";
 import { json, scriptedServer } from "../support/server.ts";
@@ -59,6 +61,12 @@ describe("output to a pipe", () => {
     { tags: "slow" },
     expectQuietEnd,
   );
+
+  it.each(["EPIPE", "ERR_STREAM_DESTROYED", "ECONNRESET"])("has no reader after the error %s", async (code) => {
+    const sink = new Sink(new Writable({ write: (_, __, done) => done(Object.assign(new Error(), { code })) }));
+    await sink.write("text");
+    expect(sink.isReaderGone).toBe(true);
+  });
 
   it("keeps the exit code if stderr is closed", async () => {
     const child = startRollcall(["models", "--sort", "x"]);

@@ -63,7 +63,7 @@ describe("the service's log operation (interface 4.1)", () => {
 describe("an Idempotency-Key", () => {
   it("gets an equal answer after a restart", async () => {
     const dataDir = newDataDir();
-    const headers = { "Idempotency-Key": "key-1" };
+    const headers = { "Idempotency-Key": "k".repeat(255) };
     const before = await openTestService({ dataDir });
     const first = await before.log(request(trajectory(1)), { headers });
     await before.service.close();

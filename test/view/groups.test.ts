@@ -195,7 +195,8 @@ describe("the API of the page for groups", () => {
     const choice = (finish_reason: string, message: object) => ({ finish_reason, index: 0, message });
     const asking = choice("tool_calls", { role: "assistant", content: null, tool_calls: [call] });
     const line = (step: number | undefined, reasons: readonly string[], result?: string) => {
-      const tool = result === undefined ? [] : [asking, { role: "tool", tool_call_id: "c", content: result }];
+      const told = { role: "tool", tool_call_id: "c", content: result };
+      const tool = result === undefined ? [] : step === undefined ? [told] : [asking, told];
       const trajectories = reasons.map((reason, at) => ({
         messages_and_choices: [
           { role: "user", content: "q" },
@@ -208,7 +209,7 @@ describe("the API of the page for groups", () => {
       return JSON.stringify({ trajectories });
     };
     const known = [
-      line(undefined, ["stop"]),
+      line(undefined, ["stop"], "Error: no"),
       line(10, ["stop", "length", "stop"], "Error: no"),
       line(9, ["stop"], "ok"),
     ];
@@ -223,7 +224,7 @@ describe("the API of the page for groups", () => {
         toolErrors,
       ]);
     const [none, failed, fine, invalid] = [
-      [null, "stop", null],
+      [null, "stop", 1],
       ["s-10", "2 stop, 1 length", 3],
       ["s-9", "stop", 0],
       [null, null, null],
@@ -231,15 +232,18 @@ describe("the API of the page for groups", () => {
     expect(await rows({})).toEqual([none, failed, fine, invalid]);
     expect(await rows({ truncated: true })).toEqual([failed]);
     expect(await rows({ sort: "step" })).toEqual([fine, failed, none, invalid]);
-    expect(await rows({ sort: "tool errors", descending: true })).toEqual([failed, fine, none, invalid]);
+    expect(await rows({ sort: "tool errors", descending: true })).toEqual([failed, none, fine, invalid]);
   });
 
   it("gives the lines of trajectories that --group-by gathers, and the message of each problem", async () => {
-    const page = await startView(["test/samples/wordle.trajectories.jsonl", "--group-by", "prompt_id"]);
+    const words = "--group-by prompt_id --where".split(" ");
+    const page = await startView(["test/samples/wordle.trajectories.jsonl", ...words, "group.number > 1"]);
     await whenRead(page);
-    const group: GroupDetail = JSON.parse((await page.ask("/api/group", { group: 2 })).body);
+    const group: GroupDetail = JSON.parse((await page.ask("/api/group", { group: 1 })).body);
     expect(group.members.map(({ position }) => position?.line)).toEqual(group.members.map((_, at) => 2 + at * 5));
-    expect(group.command).toMatch(/^rollcall log .* --group-by prompt_id --where 'group.number == 2' \S*$/);
+    expect(group.command).toMatch(
+      /^rollcall log .* --group-by prompt_id --where 'group.number == 2 && \(group.number > 1\)' \S*$/,
+    );
     const broken = `${groupLine([0, 1])}\n{"trajectories":[{"messages_and_choices":[{"role":"user","content":7}],"reward":1},{"messages_and_choices":[],"reward":"x"}]}\n`;
     const other = await startView([fileOf("broken.jsonl", broken)]);
     await whenRead(other);

@@ -266,6 +266,8 @@ describe("one request", () => {
       (await send(dataset, { ledger: options.ledger, oneRequest, resendLogged: true })).bodies.length;
     expect(await requests(false)).toBe(2);
     expect(await requests(true)).toBe(1);
+    // The service accepted the size.
+    expect(await requests(false)).toBe(1);
   });
 });
 
@@ -650,36 +652,6 @@ describe("the requests after a 413", () => {
     expect(sizes.join(" ")).toBe("6,413 3,200 3,422 2,200 2,200 2,200 2,200");
     expect(result).toMatchObject({ groups: { logged: 11, rejected: 1, not_sent: 0 }, rejectsFile: rejects });
     expect(readFileSync(rejects, "utf8")).toBe(`${group(4)}\n`);
-  });
-
-  it("cause a warning if they were one request", async () => {
-    const file = filesOf([1, 2, 3, 4].map((reward) => group(reward)).join("\n"));
-    const answer = (body: Buffer) => makeAnswer(body.length > 220 ? 413 : 200);
-    const { result } = await send(await read(file), { answer });
-    expect(result.warnings.filter(({ rule }) => rule === "split-requests")).toMatchObject([
-      {
-        severity: "warning",
-        message: "the input needs 2 requests, and the service computes metrics for each request separately",
-        advice: "ask the operator for a larger limit, because the service refused a larger request (413)",
-      },
-    ]);
-    const strictness = { strict: false, allowed: new Set(["split-requests"]) };
-    const silent = await send(await read(file, { strictness }), { answer });
-    expect(silent.result.warnings.map(({ rule }) => rule)).not.toContain("split-requests");
-  });
-
-  it("end with a message about the request, or about the group that cannot be split", async () => {
-    const two = await send(await read(filesOf(`${group(1)}\n${group(2)}`)), {
-      answer: () => makeAnswer(413),
-      oneRequest: true,
-    });
-    expect(two.result.failure).toMatchObject({
-      kind: "request-too-large",
-      message: expect.stringMatching(/\(413\)/),
-    });
-    const [path = ""] = filesOf(`\n${group(1)}`);
-    const one = await send(await read([path]), { answer: () => makeAnswer(413) });
-    expect(one.result.failure?.details.where).toEqual({ file: path, line: 2 });
   });
 });
 
