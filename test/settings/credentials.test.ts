@@ -25,7 +25,7 @@ describe("a credential from the environment", () => {
     expect(await credentialOf("log", { env }, "https://elsewhere.example")).toMatchObject({ secret: "api-key-1" });
   });
 
-  it.each(["key-1234", "key-1234\r\n", "\ufeffkey-1234\n\n", "\r\n \tkey-1234 \u00a0\n"])(
+  it.each(["key-1234", "key-1234\r\n", "\ufeffkey-1234\n\n", "\r\n \tkey-1234 \u00a0\n".padEnd(65_535)])(
     "comes from a file or a variable without the white space around it (row %$)",
     async (bytes) => {
       for (const env of [
@@ -55,7 +55,7 @@ describe("a credential from the environment", () => {
     ["the end of an example", "is a placeholder, not a key", "sk-proj-..."],
     ["a variable", "is a placeholder, not a key", "$ROLLCALL_API_KEY"],
     ["only a line end", "is empty", "\n"],
-    ["70,000 characters", "is longer than 64 KiB", "x".repeat(70_000)],
+    ["65,537 characters", "is longer than 64 KiB", "x".repeat(65_537)],
   ])("fails without showing its text if it contains %s", async (_, wrong, text) => {
     const env = { ROLLCALL_API_KEY_FILE: fileOf(text) };
     const home = openHome({ env });

@@ -117,7 +117,7 @@ const describePlan = async (delivery: Delivery, requests: readonly PlannedReques
   const planned: { groups: number; bytes: number; key: string | null }[] = [];
   for (const { groups, bytes, recorded } of requests) {
     if (breaks.isDue(16 * groups.length)) await breaks.take();
-    const key = recorded?.key ?? runLedger.findPlannedKey(earlier.collectDedupKeys(groups, dedupKeys));
+    const key = (recorded?.key ?? runLedger.findPlannedKey(earlier.collectDedupKeys(groups, dedupKeys))) || null;
     planned.push({ groups: groups.length, bytes, key });
   }
   return await composeLogResult(delivery, { planned });

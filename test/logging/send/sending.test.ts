@@ -261,13 +261,14 @@ describe("one request", () => {
     await run.acquire();
     await run.recordRefusedSize(150);
     await run.close();
-    const dataset = await read(filesOf([1, 2].map((reward) => group(reward)).join("\n")));
-    const requests = async (oneRequest: boolean) =>
-      (await send(dataset, { ledger: options.ledger, oneRequest, resendLogged: true })).bodies.length;
-    expect(await requests(false)).toBe(2);
-    expect(await requests(true)).toBe(1);
-    // The service accepted the size.
-    expect(await requests(false)).toBe(1);
+    const requests = async (rewards: readonly number[], oneRequest: boolean) => {
+      const dataset = await read(filesOf(rewards.map((reward) => group(reward)).join("\n")));
+      return (await send(dataset, { ledger: options.ledger, oneRequest, resendLogged: true })).bodies.length;
+    };
+    expect(await requests([1, 2], false)).toBe(2);
+    expect(await requests([1, 2], true)).toBe(1);
+    // The service accepted more than it refused before.
+    expect(await requests([1, 2, 3], false)).toBe(1);
   });
 });
 
