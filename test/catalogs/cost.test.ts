@@ -5,13 +5,6 @@ import { entry, modelsOf } from "./models.ts";
 
 const modelOf = (value: unknown) => modelsOf([value])[0] ?? {};
 
-/** Prices of what a job with texts and images does not use. */
-const unusedPrices = Object.fromEntries(
-  "web_search input_cache_write_1h audio_output output_audio input_audio_cache image_output output_image video_output"
-    .split(" ")
-    .map((name) => [name, "5"]),
-);
-
 const count = fc.nat({ max: 10 ** 12 });
 const usage = fc
   .record({
@@ -171,7 +164,7 @@ describe("the cost of a usage", () => {
     ["a price of requests cannot be read", { request: "some" }, {}, "the price of request is not stated"],
     [
       "nothing is unknown",
-      { unit: "per_token", image: "0", reasoning: "0", ...unusedPrices },
+      { unit: "per_token", web_search: "5", image: "0", reasoning: "0" },
       { media: ["image_url"] },
       null,
     ],

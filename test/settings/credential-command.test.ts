@@ -163,15 +163,9 @@ describe("a credential command", () => {
     expect((await failure).kind).toBe("interrupted");
   });
 
-  it("overrides the environment if the command line names its profile", async () => {
-    const profiles = { work: { credential_command: "echo work-key" } };
-    const env = { ROLLCALL_API_KEY: "env-key", ROLLCALL_CREDENTIAL_COMMAND: "false" };
-    expect(await credentialOf("log", { profiles, env, flags: { profile: "work" } })).toMatchObject({
-      secret: "work-key",
-      from: "credential_command of the profile work",
-    });
-    expect(await credentialOf("log", { profiles, env: { ...env, ROLLCALL_PROFILE: "work" } })).toMatchObject({
-      secret: "env-key",
-    });
+  it("does not override the environment if a variable names its profile", async () => {
+    const env = { ROLLCALL_API_KEY: "env-key", ROLLCALL_PROFILE: "work" };
+    const profiles = { work: { credential_command: "false" } };
+    expect(await credentialOf("log", { profiles, env })).toMatchObject({ secret: "env-key" });
   });
 });

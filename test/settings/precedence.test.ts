@@ -93,14 +93,6 @@ describe("a profile", () => {
     ]);
   });
 
-  it("prints a notice with the effective log URL if it is not --base-url", async () => {
-    const home = openHome({ flags: { base_url: "https://typed.example" }, env, profiles });
-    expect((await home.read()).serviceUrl("log")).toBe("https://logs.env.example");
-    expect(home.notices).toEqual([
-      "logging to the URL in ROLLCALL_LOG_BASE_URL, not to --base-url. Use --log-base-url for another URL",
-    ]);
-  });
-
   it.each(["", "__proto__x/y", "a b", "-x", "../x", "__proto__", "a\n"])(
     "cannot have an unsafe name (row %$)",
     async (profile) => {

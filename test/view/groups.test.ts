@@ -194,13 +194,12 @@ describe("the API of the page for groups", () => {
     const call = { id: "c", type: "function", function: { name: "look", arguments: "{}" } };
     const choice = (finish_reason: string, message: object) => ({ finish_reason, index: 0, message });
     const asking = choice("tool_calls", { role: "assistant", content: null, tool_calls: [call] });
-    const line = (step: number | undefined, reasons: readonly string[], result?: string) => {
+    const line = (step: number | undefined, reasons: readonly string[], result: string) => {
       const told = { role: "tool", tool_call_id: "c", content: result };
-      const tool = result === undefined ? [] : step === undefined ? [told] : [asking, told];
       const trajectories = reasons.map((reason, at) => ({
         messages_and_choices: [
           { role: "user", content: "q" },
-          ...tool,
+          ...(step === undefined ? [told] : [asking, told]),
           choice(reason, { role: "assistant", content: "a" }),
         ],
         reward: at,
@@ -241,9 +240,7 @@ describe("the API of the page for groups", () => {
     await whenRead(page);
     const group: GroupDetail = JSON.parse((await page.ask("/api/group", { group: 1 })).body);
     expect(group.members.map(({ position }) => position?.line)).toEqual(group.members.map((_, at) => 2 + at * 5));
-    expect(group.command).toMatch(
-      /^rollcall log .* --group-by prompt_id --where 'group.number == 2 && \(group.number > 1\)' \S*$/,
-    );
+    expect(group.command).toContain("--group-by prompt_id --where 'group.number == 2 && (group.number > 1)' ");
     const broken = `${groupLine([0, 1])}\n{"trajectories":[{"messages_and_choices":[{"role":"user","content":7}],"reward":1},{"messages_and_choices":[],"reward":"x"}]}\n`;
     const other = await startView([fileOf("broken.jsonl", broken)]);
     await whenRead(other);
