@@ -197,58 +197,41 @@ describe("the usage of a call", () => {
 
   const tokens = { prompt_tokens: 10, completion_tokens: 5 };
   const gemini1 = { promptTokenCount: 10, candidatesTokenCount: 5 };
+  const doubt = (named: string) => `the call has ${named}, which can have another price`;
   const unpricedOf = (output: unknown, inputs: unknown = {}) =>
     readUsages(parseRawJson(JSON.stringify({ inputs, output })))[0]?.unpriced;
+
+  it.each([
+    ["service_tier batch", { service_tier: "batch" }],
+    ["prompt_tokens_details.audio_tokens 5", { prompt_tokens_details: { audio_tokens: 5 } }],
+    ["completion_tokens_details.image_tokens 4", { completion_tokens_details: { image_tokens: 4 } }],
+    ["prompt_tokens_details.AUDIO.token_count 9", { prompt_tokens_details: [{ modality: "AUDIO", token_count: 9 }] }],
+    ["traffic_type PROVISIONED_THROUGHPUT", { traffic_type: "PROVISIONED_THROUGHPUT" }],
+    ["cache_creation.ephemeral_1h_input_tokens 2", { cache_creation: { ephemeral_1h_input_tokens: 2 } }],
+    ["server_tool_use.web_search_requests 3", { server_tool_use: { web_search_requests: 3 } }],
+    ["speed fast", { speed: "fast" }],
+    ["inference_geo us", { inference_geo: "us" }],
+    ["iterations.compaction.input_tokens 7", { iterations: [{ type: "compaction", input_tokens: 7 }] }],
+    ["num_sources_used 4", { num_sources_used: 4 }],
+    ["citation_tokens 8, num_search_queries 2", { citation_tokens: 8, num_search_queries: 2 }],
+    ["search_context_size low", { search_context_size: "low" }],
+    ["billed_units.search_units 1", { billed_units: { input_tokens: 5, search_units: 1 } }],
+    ["prompt_audio_seconds 12", { prompt_audio_seconds: 12 }],
+    ["is_byok true", { is_byok: true }],
+    ["new_member.deep 1", { new_member: { deep: 1 } }],
+  ])("has no prices for %s", (named, members) => {
+    expect(unpricedOf({ usage: { ...tokens, ...members } })).toBe(doubt(named));
+  });
 
   it.each([
     ["service_tier flex", { service_tier: "flex", usage: tokens }],
     ["serviceTier priority", { serviceTier: { type: "priority" }, usage: tokens }],
     ["performanceConfig optimized", { performanceConfig: { latency: "optimized" }, usage: tokens }],
     ["server_side_tool_usage 2", { server_side_tool_usage: { SERVER_SIDE_TOOL_WEB_SEARCH: 2 }, usage: tokens }],
-    ["service_tier batch", { usage: { ...tokens, service_tier: "batch" } }],
-    ["prompt_tokens_details.audio_tokens 5", { usage: { ...tokens, prompt_tokens_details: { audio_tokens: 5 } } }],
     [
-      "completion_tokens_details.image_tokens 4",
-      { usage: { ...tokens, completion_tokens_details: { image_tokens: 4 } } },
+      "candidatesTokensDetails.IMAGE.tokenCount 9",
+      { usageMetadata: { ...gemini1, candidatesTokensDetails: [{ modality: "IMAGE", tokenCount: 9 }] } },
     ],
-    [
-      "promptTokensDetails.AUDIO.tokenCount 9",
-      {
-        usageMetadata: {
-          ...gemini1,
-          promptTokensDetails: [
-            { modality: "TEXT", tokenCount: 1 },
-            { modality: "AUDIO", tokenCount: 9 },
-          ],
-        },
-      },
-    ],
-    [
-      "candidates_tokens_details.IMAGE.token_count 9",
-      { usage_metadata: { ...gemini1, candidates_tokens_details: [{ modality: "IMAGE", token_count: 9 }] } },
-    ],
-    ["traffic_type PROVISIONED_THROUGHPUT", { usage_metadata: { ...gemini1, traffic_type: "PROVISIONED_THROUGHPUT" } }],
-    [
-      "cache_creation.ephemeral_1h_input_tokens 2",
-      { usage: { ...tokens, cache_creation: { ephemeral_5m_input_tokens: 1, ephemeral_1h_input_tokens: 2 } } },
-    ],
-    ["server_tool_use.web_search_requests 3", { usage: { ...tokens, server_tool_use: { web_search_requests: 3 } } }],
-    ["speed fast", { usage: { ...tokens, speed: "fast" } }],
-    ["inference_geo us", { usage: { ...tokens, inference_geo: "us" } }],
-    [
-      "iterations.compaction.input_tokens 7",
-      { usage: { ...tokens, iterations: [{ type: "compaction", input_tokens: 7 }] } },
-    ],
-    ["num_sources_used 4", { usage: { ...tokens, num_sources_used: 4 } }],
-    ["citation_tokens 8, num_search_queries 2", { usage: { ...tokens, citation_tokens: 8, num_search_queries: 2 } }],
-    ["search_context_size low", { usage: { ...tokens, search_context_size: "low" } }],
-    [
-      "billed_units.search_units 1",
-      { usage: { billed_units: { input_tokens: 5, output_tokens: 2, search_units: 1 } } },
-    ],
-    ["prompt_audio_seconds 12", { usage: { ...tokens, prompt_audio_seconds: 12 } }],
-    ["is_byok true", { usage: { ...tokens, is_byok: true } }],
-    ["new_member.deep 1", { usage: { ...tokens, new_member: { deep: 1 } } }],
     ["web_search_call", { usage: tokens, output: [{ type: "web_search_call" }, { type: "message", content: [] }] }],
     ["images", { usage: tokens, choices: [{ message: { role: "assistant", content: "", images: [{}] } }] }],
     [
@@ -266,8 +249,8 @@ describe("the usage of a call", () => {
     ["search_results web", { search_results: [{ title: "web" }], usage: tokens }],
     ["executed_tools search", { choices: [{ message: { executed_tools: [{ type: "search" }] } }], usage: tokens }],
     ["new_condition 2", { candidates: [{ content: { parts: [] }, new_condition: 2 }], usageMetadata: gemini1 }],
-  ])("has no prices for %s", (named, output) => {
-    expect(unpricedOf(output)).toBe(`the call has ${named}, which can have another price`);
+  ])("has no prices for %s of the output", (named, output) => {
+    expect(unpricedOf(output)).toBe(doubt(named));
   });
 
   it.each([
@@ -283,7 +266,7 @@ describe("the usage of a call", () => {
     ["speed fast", { self: { speed: "fast" } }],
     ["completion_window 24h", { completion_window: "24h" }],
   ])("has no prices for %s of the inputs", (named, inputs) => {
-    expect(unpricedOf({ usage: tokens }, inputs)).toBe(`the call has ${named}, which can have another price`);
+    expect(unpricedOf({ usage: tokens }, inputs)).toBe(doubt(named));
   });
 
   it("has prices for a request whose options and conversation change no price", () => {
@@ -303,73 +286,24 @@ describe("the usage of a call", () => {
   });
 
   it.each([
-    [
-      {
-        service_tier: "default",
-        performanceConfig: { latency: "standard" },
-        server_side_tool_usage: { SERVER_SIDE_TOOL_WEB_SEARCH: 0 },
-        usage: { ...tokens, service_tier: "standard", cache_creation: { ephemeral_1h_input_tokens: 0 } },
-      },
-    ],
-    [
-      {
-        usage: {
-          ...tokens,
-          inference_geo: "not_available",
-          speed: "standard",
-          server_tool_use: { web_search_requests: 0 },
-        },
-      },
-    ],
-    [
-      {
-        usage_metadata: {
-          ...gemini1,
-          traffic_type: "ON_DEMAND",
-          prompt_tokens_details: [{ modality: "TEXT", token_count: 10 }],
-        },
-      },
-    ],
-    [
-      {
-        usage: {
-          ...tokens,
-          prompt_tokens_details: { text_tokens: 10 },
-          num_sources_used: 0,
-          is_byok: false,
-          cost_details: null,
-        },
-      },
-    ],
-    [
-      {
-        usage: {
-          ...tokens,
-          completion_tokens_details: { rejected_prediction_tokens: 3, image_tokens: 0, audio_tokens: null },
-        },
-      },
-    ],
-    [
-      {
-        usage: {
-          ...tokens,
-          prompt_cache_hit_tokens: 4,
-          prompt_cache_miss_tokens: 6,
-          queue_time: 0.2,
-          prompt_audio_seconds: {},
-        },
-      },
-    ],
-    [{ usage: { ...tokens, iterations: [{ type: "message", input_tokens: 10, output_tokens: 5 }] } }],
-    [
-      {
-        usage: { billed_units: { input_tokens: 5, output_tokens: 2 }, tokens: { input_tokens: 70, output_tokens: 2 } },
-      },
-    ],
-    [{ usage: tokens, output: [{ type: "reasoning", summary: [] }, { type: "function_call" }] }],
-    [{ usage: tokens, choices: [{ message: { role: "assistant", content: "4", audio: null, annotations: [] } }] }],
-  ])("has prices for known counts, zeros and usual conditions (row %$)", (output) => {
-    expect(unpricedOf(output)).toBeUndefined();
+    { service_tier: "standard", cache_creation: { ephemeral_1h_input_tokens: 0 } },
+    { inference_geo: "not_available", speed: "standard", server_tool_use: { web_search_requests: 0 } },
+    { traffic_type: "ON_DEMAND", prompt_tokens_details: [{ modality: "TEXT", token_count: 10 }] },
+    { prompt_tokens_details: { text_tokens: 10 }, num_sources_used: 0, is_byok: false, cost_details: null },
+    { completion_tokens_details: { rejected_prediction_tokens: 3, image_tokens: 0, audio_tokens: null } },
+    { prompt_cache_hit_tokens: 4, prompt_cache_miss_tokens: 6, queue_time: 0.2, prompt_audio_seconds: {} },
+    { iterations: [{ type: "message", input_tokens: 10, output_tokens: 5 }] },
+    { billed_units: { input_tokens: 5, output_tokens: 2 }, tokens: { input_tokens: 70, output_tokens: 2 } },
+  ])("has prices for known counts, zeros and usual conditions (row %$)", (members) => {
+    expect(unpricedOf({ usage: { ...tokens, ...members } })).toBeUndefined();
+  });
+
+  it.each([
+    { service_tier: "default", performanceConfig: { latency: "standard" }, server_side_tool_usage: { SEARCH: 0 } },
+    { output: [{ type: "reasoning", summary: [] }, { type: "function_call" }] },
+    { choices: [{ message: { role: "assistant", content: "4", audio: null, annotations: [] } }] },
+  ])("has prices for a reply with usual members (row %$)", (reply) => {
+    expect(unpricedOf({ ...reply, usage: tokens })).toBeUndefined();
   });
 
   const message = { role: "assistant", content: "4", refusal: null, reasoning: "2 + 2", tool_calls: [] };
