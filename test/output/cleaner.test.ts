@@ -138,15 +138,8 @@ describe("the output for a build system", () => {
 describe("a run of the built program", () => {
   const secret = 'sk-/a&"\\Zé+1234567890';
   const spelled = encodings.map(([, encode]) => encode(secret));
-  const commands = [
-    "::error::owned",
-    "  ::set-env name=x::owned",
-    "##[group]owned",
-    "##vso[task]owned",
-    "##teamcity[owned]",
-    "##TeamCity[owned]",
-    "##VSO[task]owned",
-  ];
+  const marked = ["[group]", "vso[task]", "teamcity[owned]", "TeamCity[owned]", "VSO[task]"];
+  const commands = ["::error::owned", "  ::set-env name=x::owned", ...marked.map((mark) => `##${mark}owned`)];
   const controls = ["\u001b]0;owned\u0007", "\u009b31m", "a\u202eb\u2066c", "x\u0085y\u2028z"];
   const lines = [...spelled.map((one) => `begin ${one} end`), ...commands, ...controls];
   const text = lines.join("\n");
@@ -170,17 +163,10 @@ describe("a run of the built program", () => {
     attributes: { lines, texts: atCut(2000) },
     summary: { [text]: lines },
   };
-  const models = lines.map((id) => ({
-    id,
-    name: id,
-    owned_by: id,
-    object: "model",
-    created: 1,
-    root: id,
-    quantization: id,
-    context_length: 9,
-    pricing: { prompt: "0.1" },
-  }));
+  const models = lines.map((id) => {
+    const texts = { id, name: id, owned_by: id, root: id, quantization: id };
+    return { ...texts, object: "model", created: 1, context_length: 9, pricing: { prompt: "0.1" } };
+  });
   const callReply = { call };
   const listReply = { object: "list", data: models };
   const errorReply = (status: number, message: string): Answer => json({ message }, status);
@@ -199,30 +185,29 @@ describe("a run of the built program", () => {
     });
   };
 
+  const secretEnv = (url: string) => ({
+    ROLLCALL_BASE_URL: url,
+    ROLLCALL_INFERENCE_BASE_URL: url,
+    ROLLCALL_ROUTER_PROVIDER: "any",
+    ROLLCALL_PASSWORD: secret,
+    ROLLCALL_API_KEY: "sk-other-key",
+    ROLLCALL_PROJECT: "a/b",
+  });
+
   type Run = readonly [args: readonly string[], answer: Answer | undefined, files?: readonly string[]];
   const runs: readonly Run[] = [
     [["call", "read", "c"], json(callReply)],
     [["call", "read", "c", "--json"], json(callReply)],
     [["call", "read", "c", "-o", "jsonl"], json(callReply)],
     [["call", "read", "c", "-o", "csv"], json(callReply)],
-    [
-      ["call", "read", "c", "--as", "messages"],
-      json({ call: { ...call, exception: null, ended_at: "2026-01-01T00:00:00Z" } }),
-    ],
+    [["call", "read", "c", "--as", "messages"], json({ call: { ...call, exception: null, ended_at: "2026" } })],
     [["call", "read", "c", "--summary", "--json"], json(callReply)],
     [["models"], json(listReply)],
     [["models", "--json"], json(listReply)],
     [["models", "-o", "csv"], json(listReply)],
     [["models"], errorReply(400, text)],
     [["models", "--json"], errorReply(400, text)],
-    [
-      ["models"],
-      {
-        status: 200,
-        headers: { "content-type": "text/html" },
-        body: `<html><title>${"x".repeat(190)} ${secret}</title>`,
-      },
-    ],
+    [["models"], { headers: { "content-type": "text/html" }, body: `<title>${"x".repeat(190)} ${secret}</title>` }],
     ...atCut(1960).map((said): Run => [["models", "--json"], errorReply(400, said)]),
     [["catalog", "router", "--json"], json({ data: models })],
     [["catalog", "router", "-o", "csv"], json({ data: models })],
@@ -242,18 +227,7 @@ describe("a run of the built program", () => {
     async ([args, answer, files = []]) => {
       writeFileSync(file("t.jsonl"), `${JSON.stringify(trajectory)}\n`);
       const server = await scriptedServer(answer === undefined ? [] : [{ answer }]);
-      const address = {
-        ROLLCALL_BASE_URL: server.url,
-        ROLLCALL_INFERENCE_BASE_URL: server.url,
-        ROLLCALL_ROUTER_PROVIDER: "any",
-      };
-      const env = {
-        ...address,
-        CI: "true",
-        ROLLCALL_PASSWORD: secret,
-        ROLLCALL_API_KEY: "sk-other-key",
-        ROLLCALL_PROJECT: "a/b",
-      };
+      const env = { ...secretEnv(server.url), CI: "true" };
       const { stdout, stderr } = await runRollcall(args, { env, damaged: true });
       const written = [stdout, stderr, ...files.map((name) => readFileSync(name, "utf8"))].join("\n");
       expect(written).toMatch(/\*{3}|text omitted/);
@@ -265,15 +239,6 @@ describe("a run of the built program", () => {
       expect(written).not.toMatch(new RegExp(harmful.source.replace("\\u001f", "\\u000c\\u000e-\\u001f")));
     },
   );
-
-  const secretEnv = (url: string) => ({
-    ROLLCALL_BASE_URL: url,
-    ROLLCALL_INFERENCE_BASE_URL: url,
-    ROLLCALL_ROUTER_PROVIDER: "any",
-    ROLLCALL_PASSWORD: secret,
-    ROLLCALL_API_KEY: "sk-other-key",
-    ROLLCALL_PROJECT: "a/b",
-  });
 
   const cutCall = (most: number) => ({ call: { ...call, attributes: { lines, texts: atCut(most) } } });
 
