@@ -59,15 +59,8 @@ const minContext = ({ min_context = 0 }: JsonObject) => min_context ?? 0;
 
 /** Prices of what a job with texts and images does not use. */
 const unusedPriceNames: readonly string[] = [
-  ...[
-    "web_search",
-    "input_cache_write_1h",
-    "audio",
-    "audio_output",
-    "input_audio",
-    "output_audio",
-    "input_audio_cache",
-  ],
+  ...["web_search", "input_cache_write_1h", "audio", "audio_output"],
+  ...["input_audio", "output_audio", "input_audio_cache"],
   ...["image_output", "output_image", "video", "video_output", "input_video", "output_video"],
 ];
 

@@ -43,29 +43,18 @@ const trajectoryTopics = ruleNames.map((name) => {
   return ruleTopic(name, severity, why, () => exampleProblem(name));
 });
 
-const otherTopics = [
-  ruleTopic(
-    "insecure-permissions",
-    "warning",
-    "Other users can read or change keys or settings in this file or folder.",
-  ),
-  ruleTopic("setting-invalid", "warning", "The setting does not accept this saved value."),
-  ruleTopic(
-    "key-not-verified",
-    "warning",
+/** Rules of warnings that are not about trajectories. */
+const otherRules = {
+  "insecure-permissions": "Other users can read or change keys or settings in this file or folder.",
+  "setting-invalid": "The setting does not accept this saved value.",
+  "key-not-verified":
     "`auth login` tests a key by reading from the service. It saves an untested key if only `rollcall log` sends the key, or if the test needs a project and no project is set. If the service does not answer, `auth login` saves the key unless a key for another URL is already saved.",
-  ),
-  ruleTopic(
-    "exposed-address",
-    "warning",
-    "Other machines can reach the address of `rollcall serve`, and keys travel over plain http.",
-  ),
-  ruleTopic(
-    "reference-in-content",
-    "warning",
+  "exposed-address": "Other machines can reach the address of `rollcall serve`, and keys travel over plain http.",
+  "reference-in-content":
     "A message of a call refers to an object that the tracing client recorded elsewhere, so `call read --as` prints the reference, not the content.",
-  ),
-];
+};
+
+const otherTopics = Object.entries(otherRules).map(([name, about]) => ruleTopic(name, "warning", about));
 
 export const describeTopic = async ({ about, example }: Topic) =>
   about ?? (example && redactMessage(await example())) ?? "";
