@@ -99,6 +99,7 @@ export const RewardChart = ({ bars }: { bars: Charts["rewards"] }) => {
       name="trajectories by reward"
       x={isLabeled ? [] : [start, "reward", end]}
       y={["", formatCount(highest), "0"]}
+      legend={[start, <i class="gradient" />, end]}
     >
       {bars.map(({ range, count, of }, at) => {
         if (of === 0) return null;

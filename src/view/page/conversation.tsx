@@ -297,13 +297,9 @@ const PartView = ({ part, tokens: all = [], lines, other }: PartProps) => {
   }
 };
 
-const CallPart = ({
-  part,
-  other,
-}: {
-  part: Extract<ContentPart, { kind: "call" }>;
-  other: ContentPart | undefined;
-}) => {
+type CallProps = { part: Extract<ContentPart, { kind: "call" }>; other: ContentPart | undefined };
+
+const CallPart = ({ part, other }: CallProps) => {
   const name = part.name ?? "?";
   const isNew = other !== undefined && (other.kind !== "call" || other.name !== part.name);
   return (

@@ -48,9 +48,7 @@ export const Groups = ({ state, summary }: GroupsProps) => {
 type GroupColumn = PageColumn<answers.GroupRow>;
 
 /** The columns in the order in which they leave a table that is too narrow. */
-const optionalColumns = "trainable problems key spread size file tool_errors finish_reason step rewards"
-  .split(" ")
-  .map((name) => name.replace("_", " "));
+const optionalColumns = "trainable,problems,key,spread,size,file,tool errors,finish reason,step,rewards".split(",");
 
 /** In rem: 40 characters. A narrow screen shows the prompt below the other columns. */
 const promptWidth = () => (innerWidth < 1000 ? 0 : 23);
