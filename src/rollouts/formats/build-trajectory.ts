@@ -5,7 +5,7 @@ import { formatList } from "../../text/sentences.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
 import { unwrap } from "../messages/chat.ts";
 import * as output from "../messages/output-json.ts";
-import { ConversionError, type Members, Value } from "../messages/value.ts";
+import { ConversionError, type Members, openKeyFacts, Value } from "../messages/value.ts";
 import { type Path, shortenName } from "../rules/positions.ts";
 import { findRewardCandidates } from "../rules/row-columns.ts";
 import type { FormatRun, RewardPart, Rollout, SourceRecord } from "./format.ts";
@@ -216,13 +216,12 @@ export const parseReward = (run: FormatRun, value: Value) => {
   return output.rawLiteral(text.replace(/^true$/i, "1").replace(/^false$/i, "0"), [value]);
 };
 
-const partsKey = /^(?:rewards?|scores?|metrics|reward_\w+)$/;
+const partKeys = openKeyFacts((keys) => keys.filter((key) => /^(?:rewards?|scores?|metrics|reward_\w+)$/.test(key)));
 
 /** Finds the numbers of objects beside the reward, and numbers in columns such as `reward_format`. */
 export const findMetrics = (record: Value): Members =>
-  record.members().flatMap(([key, given]) => {
-    if (!partsKey.test(key)) return [];
-    const value = unwrap(given);
+  record.facts(partKeys).flatMap((key): Members => {
+    const value = unwrap(record.require(key));
     if (!value.isObject) return key.startsWith("reward_") && value.isNumber ? [[key, value] as const] : [];
     return value.metricMembers().map(([name, part]) => [key === "metrics" ? name : `${key}.${name}`, part] as const);
   });

@@ -7,7 +7,7 @@ import { OpenCalls } from "../messages/open-calls.ts";
 import { addition, type Json, literal, rawOf } from "../messages/output-json.ts";
 import { formatSaid } from "../messages/said-content.ts";
 import { checkAnswer, requireOwnWords } from "../messages/template-turns.ts";
-import { type Members, Value } from "../messages/value.ts";
+import { type Members, openKeyFacts, Value } from "../messages/value.ts";
 import type { Path } from "../rules/positions.ts";
 import { answerColumns, findRewardColumns, mediaColumns, pythonMessages } from "../rules/row-columns.ts";
 import {
@@ -133,7 +133,8 @@ const isEmpty = (row: Value, path: Path) => {
   return holder?.isObject === true && holder.members().every(([, { isNull }]) => isNull);
 };
 
-const listMedia = (row: Value) => row.members().filter(([key, value]) => mediaColumns.includes(key) && !value.isNull);
+const mediaKeys = openKeyFacts((keys) => keys.filter((key) => mediaColumns.includes(key)));
+const listMedia = (row: Value): Members => row.facts(mediaKeys).map((key) => [key, row.require(key)]);
 
 /** White space, escapes and ids, in which repetitions differ, do not count. Most rows repeat the prompt of the last. */
 const openPromptDigests = () => {

@@ -16,7 +16,6 @@ import { openDocuments } from "./documents.ts";
 import type { Format, FormatOptions, FormatRun, SourceRecord } from "./format.ts";
 import { groupByKeys } from "./group-by.ts";
 import * as lines from "./group-lines.ts";
-import { LostValues } from "./lost-values.ts";
 import { Receipt } from "./receipt.ts";
 import { isCompanion, openFormatFinder, ownFormat, recognizeInputs } from "./recognize.ts";
 import * as records from "./source-records.ts";
@@ -56,8 +55,7 @@ export const convertInputs = async (options: FormatOptions, inputs: OpenedInputs
   }
   const names = formats.map(({ format }) => format.name);
   const hasSeveralFormats = formats.length + ownSources.length > 1;
-  const run = openRun({ ...options, formats: names, hasSeveralFormats }, inputs);
-  const { receipt } = run;
+  const run = openRun({ ...options, hasSeveralFormats }, inputs);
   const results: Awaited<ReturnType<typeof convertFiles>>[] = [];
   for (const { format, files } of formats) results.push(await convertFiles(files, format, run));
   reportUnusedRewards(options, run);
@@ -75,11 +73,10 @@ export const convertInputs = async (options: FormatOptions, inputs: OpenedInputs
       /** The number of records that are not JSON and have no known group. */
       unreadableRecords: results.reduce((sum, { unreadable }) => sum + unreadable, 0),
       /** The values that no trajectory has, by path. */
-      lost: run.lost.list(),
-      receipt: receipt && {
-        data: () => receipt.data(),
-        records: () => lines.listRecordMappings(results),
-      },
+      lost: run.counter.listLost(),
+      receipt: options.hasReceipt
+        ? { data: () => run.counter.data(names), records: () => lines.listRecordMappings(results) }
+        : undefined,
     },
     skipped: [
       ...listSkipped(run.documents.foundNames),
@@ -102,21 +99,17 @@ const reportUnusedRewards = (
 
 type ConversionRun = ReturnType<typeof openRun>;
 
-type RunOptions = FormatOptions & Readonly<{ formats: readonly string[]; hasSeveralFormats: boolean }>;
+type RunOptions = FormatOptions & Readonly<{ hasSeveralFormats: boolean }>;
 
-const openRun = ({ formats, hasSeveralFormats, ...options }: RunOptions, { sources }: OpenedInputs) => {
-  const receipt = options.hasReceipt ? new Receipt(formats) : undefined;
-  const lost = receipt?.lost ?? new LostValues();
-  const run = {
-    counter: receipt ?? lost,
-    lost,
-    options,
-    hasSeveralFormats,
-    receipt,
-    documents: openDocuments(sources),
-  };
-  return { ...run, usedRewards: new Set<string>(), problems: new Problems(), notes: new Map<string, number>() };
-};
+const openRun = ({ hasSeveralFormats, ...options }: RunOptions, { sources }: OpenedInputs) => ({
+  counter: new Receipt(options.hasReceipt),
+  options,
+  hasSeveralFormats,
+  documents: openDocuments(sources),
+  usedRewards: new Set<string>(),
+  problems: new Problems(),
+  notes: new Map<string, number>(),
+});
 
 /** A conversion of all files of one format. */
 type FormatConversion = Awaited<ReturnType<typeof openConversion>>;
@@ -253,7 +246,7 @@ const listKeys = (value: Value) => (value.isText ? undefined : value.members().m
 const openFormatRun = (files: readonly records.ConvertedFile[], format: Format, run: ConversionRun) => {
   const { documents } = run;
   // Without a receipt, the values of most columns are unknown.
-  const receipt = format.columns && !run.receipt ? undefined : run.counter;
+  const receipt = format.columns && !run.options.hasReceipt ? undefined : run.counter;
   let isCounting = true;
   const note = (text: string) => {
     if (isCounting) countNote(run, text);

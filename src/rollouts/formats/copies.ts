@@ -1,7 +1,6 @@
 /** Finds copies of rollouts, and keeps the newest copy of each rollout. */
 import type { Path } from "../rules/positions.ts";
 import type { Converter, Format } from "./format.ts";
-import type { LostValues } from "./lost-values.ts";
 import type { Receipt } from "./receipt.ts";
 import * as records from "./source-records.ts";
 import { areTurns } from "./turn-rows.ts";
@@ -59,7 +58,7 @@ const moveRollouts = (
 interface CopyOptions {
   format: Format;
   converter: Converter;
-  receipt: Receipt | LostValues;
+  receipt: Receipt;
 }
 
 /** Converts the records of the copies again, because their values were counted as converted. */

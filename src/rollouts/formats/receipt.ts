@@ -1,11 +1,11 @@
 /** Counts the values that a conversion carried, changed or left out, by file and path. */
 
-import { additionReasonOf, childrenOf, type Json, sourcesOf } from "../messages/output-json.ts";
-import { Value } from "../messages/value.ts";
+import { additionReasonOf, childrenOf, type Json, joinPath, visitValues } from "../messages/output-json.ts";
+import type { Value } from "../messages/value.ts";
 import type { Rollout, SourceRecord } from "./format.ts";
-import { LostValues } from "./lost-values.ts";
+import { findRepeatedTexts, minRepeatedBytes } from "./repeated-texts.ts";
 
-interface ReceiptEntry {
+interface Outcome {
   /** A carried value keeps its bytes, or repeats such a value. A changed value has another form. */
   list: "left_out" | "changed" | "carried";
   /** A reason if the list is `left_out`, otherwise the path of the converted value. */
@@ -21,21 +21,17 @@ interface Addition {
 
 type Counted<Counts> = Counts & { count: number };
 
-/** 1, or -1 to remove a counted record. */
-type Step = 1 | -1;
-
 /** Removes an entry whose count becomes 0. */
-const addCount = <Entry extends object>(counts: Map<string, Counted<Entry>>, entry: Entry, step: Step) => {
+const addCount = <Entry extends object>(counts: Map<string, Counted<Entry>>, entry: Entry, count: number) => {
   const key = JSON.stringify(Object.values(entry));
   const counted = counts.get(key) ?? { ...entry, count: 0 };
-  counted.count += step;
+  counted.count += count;
   if (counted.count === 0) counts.delete(key);
   else counts.set(key, counted);
 };
 
-const nullReason = "the value is null";
 const unconverted = "the record could not be converted";
-const repeated: ReceiptEntry = { list: "left_out", text: "another copy of the rollout is used" };
+const repeated: Outcome = { list: "left_out", text: "another copy of the rollout is used" };
 
 type TargetCount = Readonly<{ file: string; path: string; to: string; count: number }>;
 type ReasonCount = Readonly<{ file: string; path: string; reason: string; count: number }>;
@@ -50,61 +46,96 @@ export interface ReceiptData {
   readonly carried: readonly TargetCount[];
 }
 
+/** A path without indexes (`completion[].content`), and the values at this path that no trajectory has. */
+interface ValuePath {
+  readonly path: string;
+  readonly below: Map<string | number, ValuePath>;
+  lost: number;
+  /** The bytes of the lost values that differ from the value before. */
+  information: number;
+  last: string;
+}
+
+const createPath = (path: string): ValuePath => ({ path, below: new Map(), lost: 0, information: 0, last: "" });
+
+interface PlacedValue {
+  readonly value: Value;
+  readonly at: ValuePath;
+  readonly outcome: Outcome | undefined;
+  readonly isKept: boolean;
+}
+
+/** A record that is counted, or that is no longer counted if `step` is -1. */
+type CountedRecord = Readonly<{ record: SourceRecord; rollouts: readonly Rollout[] | undefined; step: 1 | -1 }>;
+
 export class Receipt {
-  readonly lost = new LostValues();
-  readonly #formats: readonly string[];
-  /** Paths have no indexes (`completion[].content`). */
-  readonly #counts = new Map<string, Counted<ReceiptEntry & { file: string; path: string }>>();
+  readonly #root = createPath("");
+  readonly #counts = new Map<string, Counted<{ list: Outcome["list"]; file: string; path: string; text: string }>>();
   readonly #additions = new Map<string, Counted<Addition>>();
-  /** The outcomes of the values of one record. */
-  readonly #outcomes = new Map<number, ReceiptEntry>();
+  /** The outcomes of the values of one record, only for `data`. */
+  readonly #outcomes = new Map<number, Outcome>();
+  /** The values of one record that the output has, or that repeat such values, by their ids. */
+  readonly #kept = new Map<number, Value>();
   /** Several records can refer to one document, which counts once. */
   readonly #documents = new Set<string>();
+  readonly #hasData: boolean;
 
-  /** @param formats the names of the formats */
-  constructor(formats: readonly string[]) {
-    this.#formats = formats;
+  /** @param hasData false if only lost values are counted, which takes less time */
+  constructor(hasData: boolean) {
+    this.#hasData = hasData;
   }
 
   leaveOut(value: Value, reason: string, isRepeated = false) {
-    this.lost.leaveOut(value, reason, isRepeated);
+    if (isRepeated) this.#kept.set(value.id, value);
     this.#setOutcome(value, { list: "left_out", text: reason });
   }
 
   /** Records that the values of the record in `json` identify or repeat the value at the path `to`. */
   addRepeated(json: Json | undefined, to: string) {
-    this.lost.addRepeated(json);
-    if (json !== undefined) this.#setTargets(json, to);
+    visitValues(json, to, this.#place);
   }
 
+  /** Without rollouts, the record is part of another record, or could not be converted. */
   addRecord(record: SourceRecord, rollouts: readonly Rollout[] | undefined) {
-    this.lost.addRecord(record, rollouts);
-    this.#countRecord(record, rollouts, 1);
+    this.#countRecord({ record, rollouts, step: 1 });
   }
 
   /** Counts copies in a counted record as left out. @param convert converts the record again */
   removeCopies(record: SourceRecord, convert: () => readonly Rollout[], copies: ReadonlySet<number>) {
-    this.lost.removeCopies(record, convert, copies);
-    this.#countRecord(record, convert(), -1);
+    this.#countRecord({ record, rollouts: convert(), step: -1 });
     const rollouts = convert();
     const isWhole = copies.size === rollouts.length;
-    for (const [at, { part, documents = [] }] of rollouts.entries()) {
-      if (!copies.has(at)) continue;
-      for (const { id } of [isWhole || !part ? record.value : part, ...documents]) this.#outcomes.set(id, repeated);
-    }
-    const kept = rollouts.map((rollout, at) => (copies.has(at) ? { documents: rollout.documents ?? [] } : rollout));
-    this.#countRecord(record, kept, 1);
-    this.lost.forgetRecord();
+    const kept = rollouts.map((rollout, at) => {
+      if (!copies.has(at)) return rollout;
+      const { part = record.value, documents = [], trajectory, exception } = rollout;
+      for (const json of [trajectory, exception]) visitValues(json, "", (value) => this.#kept.set(value.id, value));
+      for (const value of [isWhole ? record.value : part, ...documents]) {
+        this.#kept.set(value.id, value);
+        this.#outcomes.set(value.id, repeated);
+      }
+      return { documents };
+    });
+    this.#countRecord({ record, rollouts: kept, step: 1 });
   }
 
-  data(): ReceiptData {
+  /** Lists the paths of the values that no trajectory has. The paths with the most information are first. */
+  listLost() {
+    const paths = [this.#root];
+    for (const { below } of paths) for (const path of below.values()) paths.push(path);
+    const informationOf = ({ path, information }: ValuePath) => (tokenIds.test(path) ? 0 : information);
+    const lost = paths.filter((path) => path.lost > 0).sort((a, b) => informationOf(b) - informationOf(a));
+    return lost.map(({ path, lost: count }) => ({ path, count }));
+  }
+
+  /** @param formats the names of the formats */
+  data(formats: readonly string[]): ReceiptData {
     const all = [...this.#counts.values()].sort((a, b) => b.count - a.count);
-    const listTargets = (wanted: ReceiptEntry["list"]) =>
+    const listTargets = (wanted: Outcome["list"]) =>
       all.flatMap(({ list, file, path, text: to, count }) => (list === wanted ? { file, path, to, count } : []));
     const left_out = listTargets("left_out").map(({ to: reason, count, ...at }) => ({ ...at, reason, count }));
     const [read, left] = [sumCounts(all), sumCounts(left_out)];
     return {
-      format: this.#formats.join(", "),
+      format: formats.join(", "),
       leaves: { read, placed: read - left, left_out: left },
       left_out,
       changed: listTargets("changed"),
@@ -113,90 +144,137 @@ export class Receipt {
     };
   }
 
-  #setOutcome({ id }: Value, outcome: ReceiptEntry) {
-    if (!this.#outcomes.has(id)) this.#outcomes.set(id, outcome);
+  readonly #place = (value: Value, to: string, isCarried: boolean) => {
+    this.#kept.set(value.id, value);
+    if (this.#hasData) this.#setOutcome(value, { list: isCarried ? "carried" : "changed", text: to });
+  };
+
+  #setOutcome({ id }: Value, outcome: Outcome) {
+    if (this.#hasData && !this.#outcomes.has(id)) this.#outcomes.set(id, outcome);
   }
 
-  #setTargets(json: Json, to: string) {
-    if (json instanceof Value) this.#setOutcome(json, { list: "carried", text: to });
-    for (const value of sourcesOf(json)) this.#setOutcome(value, { list: "changed", text: to });
-    for (const [key, child] of childrenOf(json)) this.#setTargets(child, joinPath(to, key));
+  #countRecord(counted: CountedRecord) {
+    const { record, rollouts, step } = counted;
+    const { value, file } = record;
+    for (const rollout of rollouts ?? []) this.#placeRollout(rollout, counted);
+    const lost = this.#countValues(value, file, counted);
+    for (const document of rollouts?.flatMap(({ documents = [] }) => documents) ?? []) {
+      const name = document.document ?? "";
+      if (this.#documents.has(name) === step < 0)
+        for (const one of this.#countValues(document, name, counted)) lost.push(one);
+      if (step > 0) this.#documents.add(name);
+      else this.#documents.delete(name);
+    }
+    const texts = lost.flatMap(({ value: text }) => (text.isText && sizeOf(text) >= minRepeatedBytes ? text : []));
+    const repeatedTexts = findRepeatedTexts(texts, this.#kept.values());
+    for (const { value: one, at } of lost)
+      if (!repeatedTexts.has(one.id)) addLost(at, one, step * (one.numberCount ?? 1));
+    this.#kept.clear();
+    this.#outcomes.clear();
   }
 
-  #countAdditions(json: Json, { file, to }: Pick<Addition, "file" | "to">, step: Step) {
+  #placeRollout(rollout: Rollout, { record: { value, file }, step }: CountedRecord) {
+    const { trajectory, exception, members = [], error, part = value } = rollout;
+    if (error) this.leaveOut(part, unconverted, true);
+    this.addRepeated(trajectory, "trajectory");
+    if (this.#hasData && trajectory !== undefined) this.#countAdditions(trajectory, { file, to: "trajectory" }, step);
+    this.addRepeated(exception, "exception");
+    if (exception !== undefined) this.leaveOut(part, "only the exception of a failed rollout is converted");
+    for (const [key, json] of members) this.addRepeated(json, `group.${key}`);
+  }
+
+  #countAdditions(json: Json, { file, to }: Pick<Addition, "file" | "to">, step: number) {
     const reason = additionReasonOf(json);
     for (const [key, child] of childrenOf(json)) this.#countAdditions(child, { file, to: joinPath(to, key) }, step);
     if (reason !== undefined) addCount(this.#additions, { file, to, reason }, step);
   }
 
-  #countRecord({ value, file }: SourceRecord, rollouts: readonly Rollout[] | undefined, step: Step) {
-    for (const rollout of rollouts ?? []) this.#placeRollout(rollout, { value, file }, step);
-    const countLeaves = (name: string, root: Value) => {
-      for (const { value: leaf, path, outcome } of listLeaves(root, this.#outcomes)) {
-        const { list, text } = outcome ?? { list: "left_out", text: reasonToLeaveOut(leaf, rollouts) };
-        addCount(this.#counts, { list, file: name, path, text }, step);
+  /**
+   * Returns the lost values, last first. Values can be nested too deeply for a recursive function. Kept values matter
+   * only for `data`.
+   */
+  #countValues(root: Value, file: string, counted: CountedRecord) {
+    const isUnconverted = counted.rollouts === undefined;
+    const lost: PlacedValue[] = [];
+    const start = isUnconverted ? createPath("") : this.#root;
+    const pending: PlacedValue[] = [{ value: root, at: start, outcome: undefined, isKept: isUnconverted }];
+    for (let next = pending.pop(); next; next = pending.pop()) {
+      const { value, at } = next;
+      const isKept = next.isKept || this.#kept.has(value.id);
+      if (isKept && !this.#hasData) continue;
+      const outcome = next.outcome === repeated ? repeated : (this.#outcomes.get(value.id) ?? next.outcome);
+      // A string of JSON that was converted as a whole is one value.
+      const inner = outcome && outcome.list !== "left_out" ? undefined : value.cachedEmbeddedJson;
+      const children = listChildren(value);
+      if (inner) pending.push({ value: inner, at, outcome, isKept });
+      else if (children.length === 0) {
+        const leaf = this.#countLeaf({ value, at, outcome, isKept }, file, counted);
+        if (!isKept && isInformation(value)) lost.push(leaf);
       }
-    };
-    countLeaves(file, value);
-    for (const document of rollouts?.flatMap(({ documents = [] }) => documents) ?? []) {
-      const name = document.document ?? "";
-      if (this.#documents.has(name) === step < 0) countLeaves(name, document);
-      if (step > 0) this.#documents.add(name);
-      else this.#documents.delete(name);
+      const isCounted = (child: Value) => this.#hasData || !this.#kept.has(child.id);
+      const below = children.flatMap(([key, child]) => {
+        const path = findBelow(at, key);
+        return isCounted(child) ? { value: child, at: path, outcome: extendTarget(outcome, key), isKept } : [];
+      });
+      for (let child = below.pop(); child; child = below.pop()) pending.push(child);
     }
-    this.#outcomes.clear();
+    return lost.reverse();
   }
 
-  #placeRollout(rollout: Rollout, { value, file }: Pick<SourceRecord, "value" | "file">, step: Step) {
-    const { trajectory, exception, members = [], error, part = value } = rollout;
-    if (error) this.leaveOut(part, unconverted);
-    if (trajectory !== undefined) {
-      this.#setTargets(trajectory, "trajectory");
-      this.#countAdditions(trajectory, { file, to: "trajectory" }, step);
+  #countLeaf(given: PlacedValue, file: string, { rollouts, step }: CountedRecord) {
+    const { value, at, outcome } = given;
+    const { numberCount: numbers = 0 } = value;
+    const leaf = numbers > 0 ? { ...given, at: findBelow(at, 0), outcome: extendTarget(outcome, 0) } : given;
+    if (this.#hasData) {
+      const { list, text } = leaf.outcome ?? { list: "left_out", text: reasonToLeaveOut(value, rollouts) };
+      addCount(this.#counts, { list, file, path: leaf.at.path, text }, step * (numbers || 1));
     }
-    if (exception !== undefined) {
-      this.#setTargets(exception, "exception");
-      this.leaveOut(part, "only the exception of a failed rollout is converted");
-    }
-    for (const [key, json] of members) this.#setTargets(json, `group.${key}`);
+    return leaf;
   }
 }
 
+/** A trajectory needs no token ids, so these paths are named last. */
+const tokenIds = /(?:^|\.)(?:\w*token_ids|mask|(?:tokens|masks)(?=\[))(?:\[\])*$/;
+
 const reasonToLeaveOut = (leaf: Value, rollouts: readonly Rollout[] | undefined) => {
-  if (leaf.isNull) return nullReason;
+  if (leaf.isNull) return "the value is null";
   if (!rollouts) return unconverted;
-  if (leaf.isList || leaf.isObject) return "the value is empty";
+  if (!leaf.isFlat && !leaf.numberCount) return "the value is empty";
   return rollouts.length === 0 ? "the record is not a rollout" : "rollcall's format has no field for it";
 };
 
-interface PlacedValue {
-  readonly value: Value;
-  readonly path: string;
-  readonly outcome: ReceiptEntry | undefined;
-}
+/** An array of numbers is a leaf, unless its elements were read. */
+const listChildren = (value: Value): readonly (readonly [key: string | number, child: Value])[] =>
+  value.isList && value.numberCount === undefined ? [...value.items().entries()] : value.members();
 
-/** Lists the leaves with their outcomes. Values can be nested too deeply for a recursive function. */
-function* listLeaves(root: Value, outcomes: ReadonlyMap<number, ReceiptEntry>): Generator<PlacedValue, void> {
-  const pending: PlacedValue[] = [{ value: root, path: "", outcome: undefined }];
-  for (let next = pending.pop(); next; next = pending.pop()) {
-    const { value, path, outcome: around } = next;
-    const outcome = around === repeated ? around : (outcomes.get(value.id) ?? around);
-    const children = [...value.items().entries(), ...value.members()];
-    for (const [key, child] of children.reverse()) {
-      const below = outcome?.list === "carried" ? { ...outcome, text: joinPath(outcome.text, key) } : outcome;
-      pending.push({ value: child, path: joinPath(path, key), outcome: below });
-    }
-    if (children.length > 0) continue;
-    // Lists the values in a parsed string of JSON, unless the whole string was converted.
-    const inner = !outcome || outcome.list === "left_out" ? value.cachedEmbeddedJson : undefined;
-    if (inner) pending.push({ value: inner, path, outcome });
-    else yield { value, path, outcome };
-  }
-}
+const findBelow = ({ path, below }: ValuePath, key: string | number) => {
+  const step = typeof key === "number" ? 0 : key;
+  const known = below.get(step);
+  if (known) return known;
+  const created = createPath(joinPath(path, key));
+  below.set(step, created);
+  return created;
+};
+
+const extendTarget = (outcome: Outcome | undefined, key: string | number) =>
+  outcome?.list === "carried" ? { ...outcome, text: joinPath(outcome.text, key) } : outcome;
+
+const sizeOf = ({ span: { start, end } }: Value) => end - start;
+
+const emptyTextBytes = 2;
+
+/** False for null, an empty text and a value without elements and members. */
+const isInformation = (leaf: Value) =>
+  leaf.isText ? sizeOf(leaf) > emptyTextBytes : leaf.isScalar || (leaf.numberCount ?? 0) > 0;
+
+/** Longer values are compared by their start. */
+const maxComparedBytes = 64;
+
+const addLost = (path: ValuePath, { bytes, span: { start, end } }: Value, count: number) => {
+  path.lost += count;
+  const text = bytes.toString("latin1", start, Math.min(end, start + maxComparedBytes));
+  if (text !== path.last) path.information += end - start;
+  path.last = text;
+};
 
 export const sumCounts = (counts: readonly { count: number }[]) => counts.reduce((sum, { count }) => sum + count, 0);
-
-const joinPath = (path: string, key: string | number) => {
-  if (typeof key === "number") return `${path}[]`;
-  return path === "" ? key : `${path}.${key}`;
-};

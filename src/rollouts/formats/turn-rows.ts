@@ -1,23 +1,25 @@
 /** Joins the rows of one rollout if a writer writes a row for each turn, or refuses these rows. */
 import { hash } from "node:crypto";
-import { stepHolders } from "../index/step-columns.ts";
 import { choice } from "../messages/chat.ts";
 import { removeTurnEnd, splitTemplate } from "../messages/chat-marks.ts";
 import { decideFinish } from "../messages/finish-reason.ts";
 import { type Json, memberOf, rawOf } from "../messages/output-json.ts";
 import { readOnlyText } from "../messages/said-content.ts";
-import type { Value } from "../messages/value.ts";
+import { openKeyFacts, type Value } from "../messages/value.ts";
 import type { Converter, Format, FormatRun, RecordFault, RowTurns, SourceRecord } from "./format.ts";
+import { holderKeys } from "./policy-steps.ts";
 
 /** The columns that name a rollout. AReaL's `sample_idx` counts turns, and a `run_id` names many rollouts. */
 const rolloutColumns =
   "trial_name rollout_id trajectory_id traj_id traj_uid episode_id session_id rollout_idx rollout_index".split(" ");
 
+const idKeys = openKeyFacts((keys) => rolloutColumns.filter((column) => keys.includes(column)));
+
 const findRolloutId = (row: Value) => {
-  for (const holder of [row, ...stepHolders.map((name) => row.get(name))])
-    for (const column of holder ? rolloutColumns : []) {
-      const value = holder?.get(column);
-      if (value?.isScalar) return `${column} ${value.raw}`;
+  for (const holder of [row, ...row.facts(holderKeys).map((name) => row.require(name))])
+    for (const column of holder.facts(idKeys)) {
+      const value = holder.require(column);
+      if (value.isScalar) return `${column} ${value.raw}`;
     }
   return undefined;
 };
@@ -44,6 +46,7 @@ const outputsFault =
   "the rollout has several outputs, of which none continues the others (write all its turns to one row of openai-chat)";
 
 interface TurnRow extends Omit<RecordFault, "fault"> {
+  /** The last digest is of the whole row. */
   readonly digests: readonly number[];
   readonly rolloutId: string | undefined;
   readonly hasOutputs: boolean;
@@ -51,29 +54,27 @@ interface TurnRow extends Omit<RecordFault, "fault"> {
 
 /** The digests of all rows. A row is a turn of another one that begins with all of its messages and has more. */
 class TurnRows {
-  readonly #ends = new Set<number>();
+  readonly #ends: number[] = [];
   readonly #prefixes = new Set<number>();
   readonly #rows: TurnRow[] = [];
   /** Ids of rollouts whose last row counts, whether it continues the others or not. */
   readonly #trials = new Set<string>();
-  /** True if the ids of rollouts were asked for, which depend on all rows. */
-  #isComplete = false;
-  readonly #isContinued = (digest: number) => this.#ends.has(digest) && this.#prefixes.has(digest);
+  /** The digests of whole rows that another row continues. Defined after the last row. */
+  #continued: ReadonlySet<number> | undefined;
 
   add(record: SourceRecord, { rolloutId, hasOutputs, turns, episode }: DigestedRow) {
     if (!turns) return;
     const digests = [...turns.prefixes, ...turns.ends];
     const { file, position, group = "", identity } = record;
-    if (!this.#isComplete) {
-      for (const end of turns.ends) this.#ends.add(end);
+    if (!this.#continued) {
+      this.#ends.push(...turns.ends);
       for (const prefix of turns.prefixes) this.#prefixes.add(prefix);
       this.#rows.push({ file, position, group, digests, rolloutId, hasOutputs });
     }
     if (rolloutId === undefined) return;
     if (episode !== undefined) this.#trials.add(rolloutId);
     const findId = () => {
-      this.#isComplete = true;
-      const first = digests.find(this.#isContinued);
+      const first = this.#findTurn(digests);
       if (first !== undefined) return `${turnsMark}${rolloutId} ${first}`;
       return (typeof identity?.id === "function" ? identity.id() : identity?.id) ?? `row ${position} ${file}`;
     };
@@ -83,23 +84,29 @@ class TurnRows {
 
   /** Yields undefined for a row without a fault, so that the caller can take breaks. */
   *findFaults(note: (text: string) => void): Iterable<RecordFault | undefined> {
-    this.#isComplete = true;
     const outputs = new Map<string, Set<number | undefined>>();
     for (const { rolloutId, digests } of this.#rows) {
       yield undefined;
       if (rolloutId === undefined) continue;
-      const output = digests.find(this.#isContinued) ?? digests.at(-1);
+      const output = this.#findTurn(digests) ?? digests.at(-1);
       outputs.set(rolloutId, (outputs.get(rolloutId) ?? new Set()).add(output));
     }
     for (const id of this.#trials) if (outputs.get(id)?.size !== 1) note(historyNote);
     for (const { digests, rolloutId, hasOutputs, ...row } of this.#rows) {
-      const isTurn = digests.some(this.#isContinued);
+      const isTurn = this.#findTurn(digests) !== undefined;
       const isTrial = rolloutId !== undefined && this.#trials.has(rolloutId);
       const hasSeveral = rolloutId !== undefined && !isTrial && (outputs.get(rolloutId)?.size ?? 0) > 1;
       if (hasSeveral && !hasOutputs && !isTurn) note(separateNote);
       if (rolloutId === undefined && isTurn) yield { ...row, fault: turnFault };
       else yield hasSeveral && hasOutputs ? { ...row, fault: outputsFault } : undefined;
     }
+  }
+
+  /** Returns the digest of the first row that is a turn of the same rollout. Expects that all rows were added. */
+  #findTurn(digests: readonly number[]) {
+    this.#continued ??= new Set(this.#ends.filter((end) => this.#prefixes.has(end)));
+    const continued = this.#continued;
+    return continued.size === 0 ? undefined : digests.find((digest) => continued.has(digest));
   }
 }
 
@@ -110,14 +117,14 @@ type DigestedRow = Readonly<{
   episode: number | undefined;
 }>;
 
-const digestRow = (record: SourceRecord, format: Format): DigestedRow => {
+const digestRow = (record: SourceRecord, format: Format, extend: ExtendDigest): DigestedRow => {
   const outputs = format.findOutputs?.(record);
   const rolloutId = outputs ?? findRolloutId(record.value);
   const turns = format.listTurns?.(record.value);
   return {
     rolloutId,
     hasOutputs: outputs !== undefined,
-    turns: turns && digestTurns(turns, rolloutId),
+    turns: turns && digestTurns(turns, extend, rolloutId),
     episode: format.findEpisode?.(record.value),
   };
 };
@@ -126,6 +133,7 @@ const digestRow = (record: SourceRecord, format: Format): DigestedRow => {
 export const joinTurns = (converter: Converter, format: Format, note: (text: string) => void): Converter => {
   if (!format.listTurns) return converter;
   const rows = new TurnRows();
+  const extend = openDigests();
   const sampled = new Map<number, boolean>();
   const filesWithoutIds = new Set<string>();
   return {
@@ -133,14 +141,14 @@ export const joinTurns = (converter: Converter, format: Format, note: (text: str
     ...(format.hasPrompts && {
       preview: (record) => {
         const isDone = converter.preview?.(record) === false;
-        const { rolloutId, turns } = digestRow(record, format);
+        const { rolloutId, turns } = digestRow(record, format, extend);
         for (const [digest, isExact] of rolloutId === undefined ? [] : (turns?.own ?? [])) sampled.set(digest, isExact);
         if (rolloutId === undefined && record.position === 0) filesWithoutIds.add(record.file);
         return !isDone || !filesWithoutIds.has(record.file);
       },
     }),
     convert: (record) => {
-      const row = digestRow(record, format);
+      const row = digestRow(record, format, extend);
       if (row.rolloutId !== undefined && filesWithoutIds.has(record.file) && row.turns?.hasAnswers)
         throw record.value.error(lateIdFault);
       if (sampled.size > 0) record.sampled = row.turns?.earlier.map((digest) => sampled.get(digest));
@@ -187,14 +195,15 @@ interface TurnDigests {
 /** Many templates omit the reasoning of earlier answers. */
 const removeReasoning = (text: string) => text.replace(/^[\s\S]*<\/think>/, "");
 
-const digestTurns = ({ prompt = [], sampled }: RowTurns, seed = ""): TurnDigests | undefined => {
+const digestTurns = ({ prompt = [], sampled }: RowTurns, extend: ExtendDigest, seed = ""): TurnDigests | undefined => {
   const isText = typeof sampled === "string";
   const given = typeof prompt === "string" ? splitTemplate(prompt) : prompt.map(toTurn);
   if (!given && isText) {
     const texts = digestTexts(`${seed}${prompt}`, sampled, seed.length);
     if (!texts) return undefined;
     // Another row can have the same turns as a list.
-    const whole = extendDigest(digestQuestion(`${prompt}`, seed), { role: "assistant", text: sampled });
+    const question = extend(0, digestSeed(seed), { role: "user", text: `${prompt}` });
+    const whole = extendDigest(question, { role: "assistant", text: sampled });
     const size = 2 + texts.size / 2 ** 40;
     return { ...texts, ends: [...texts.ends, whole], own: [...texts.own, [whole, true]], size };
   }
@@ -209,11 +218,11 @@ const digestTurns = ({ prompt = [], sampled }: RowTurns, seed = ""): TurnDigests
   const prefixes: number[] = [];
   const last = turns.at(-1);
   if (!last) return undefined;
-  let [digest, start] = [seed === "" ? unseeded : computeDigest(seed), 0];
-  for (const turn of turns) {
+  let [digest, start] = [digestSeed(seed), 0];
+  for (const [at, turn] of turns.entries()) {
     if (answers.length > 0) prefixes.push(digest);
     start = digest;
-    digest = extendDigest(digest, turn);
+    digest = extend(at, digest, turn);
     if (isAnswer(turn)) answers.push([digest, !opening]);
   }
   const brief = isAnswer(last) ? removeReasoning(last.text) : last.text;
@@ -229,13 +238,22 @@ const computeDigest = (text: string) => Number.parseInt(hash("sha256", text).sli
 
 const unseeded = computeDigest("");
 
-/** The last prompt without a rollout's id, because adjacent rows usually have the same prompt. */
-let last = { text: "", digest: 0 };
+const digestSeed = (seed: string) => (seed === "" ? unseeded : computeDigest(seed));
 
-const digestQuestion = (text: string, seed: string) => {
-  if (seed !== "") return extendDigest(computeDigest(seed), { role: "user", text });
-  if (last.digest === 0 || text !== last.text) last = { text, digest: extendDigest(unseeded, { role: "user", text }) };
-  return last.digest;
+/** Extends a digest by the turn at an index. */
+type ExtendDigest = (at: number, digest: number, turn: Turn) => number;
+
+/** Adjacent rows begin with the same turns, so the last digest at each index is kept. */
+const openDigests = (): ExtendDigest => {
+  const last: { digest: number; turn: Turn; extended: number }[] = [];
+  return (at, digest, turn) => {
+    const known = last[at];
+    const isSame = known?.digest === digest && known.turn.text === turn.text && known.turn.role === turn.role;
+    if (isSame) return known.extended;
+    const extended = extendDigest(digest, turn);
+    last[at] = { digest, turn, extended };
+    return extended;
+  };
 };
 
 interface Turn {

@@ -4,7 +4,7 @@ import { openFinish, type SampledRecord } from "./finish-reason.ts";
 import { OpenCalls } from "./open-calls.ts";
 import { addition, type Json, literal, nonEmpty, rawLiteral, replaceMembers, toText } from "./output-json.ts";
 import { omitTurnMarks, requireOwnWords, textRole, toPromptTurns } from "./template-turns.ts";
-import { Value } from "./value.ts";
+import { openKeyFacts, Value } from "./value.ts";
 
 /** Receives the values that a conversion derives or leaves out. */
 export interface ConversionNotes {
@@ -128,8 +128,8 @@ const maskKeys: ReadonlySet<string> = new Set(
 /** True if a trainer must not learn the turn. Notes the keys that look like masks and have another value. */
 export const isMasked = (run: ConversionNotes, turn: Value) => {
   let isZero = false;
-  for (const [key, value] of turn.members()) {
-    if (value.isNull || !(maskKeys.has(key) || maskLike.test(key))) continue;
+  for (const key of turn.facts(maskKeysOf)) {
+    const value = turn.require(key);
     const isKnown = maskKeys.has(key) && value.canBeMetric;
     if (!isKnown) run.note(`\`${key}\` of turns can be a mask for training, which rollcall does not read`);
     else if (value.number === 0 || (value.canBeMetric && !value.isNumber && !value.isTrue)) isZero = true;
@@ -140,13 +140,13 @@ export const isMasked = (run: ConversionNotes, turn: Value) => {
 };
 
 export const noteRowMasks = (run: ConversionNotes, row: Value) => {
-  for (const [key, { isNull }] of row.members())
-    if (!isNull && key !== "loss" && (maskKeys.has(key) || maskLike.test(key)))
-      run.note(`\`${key}\` of rows can be a mask for training, which rollcall does not read`);
+  for (const key of row.facts(maskKeysOf))
+    if (key !== "loss") run.note(`\`${key}\` of rows can be a mask for training, which rollcall does not read`);
 };
 
 /** A training step is not a mask. */
 const maskLike = /^(?!.*step$)(?:.*_)?(?:mask(?:s|ed)?|train(?:able|ing)?|learnable|sampled|loss)(?:_|$)/;
+const maskKeysOf = openKeyFacts((keys) => keys.filter((key) => maskKeys.has(key) || maskLike.test(key)));
 
 const listCallIds = (caller: Value) => caller.items("tool_calls").flatMap((call) => unwrap(call).textAt("id") ?? []);
 

@@ -1,6 +1,6 @@
 /** Decides the finish reason of each sampled turn from the statements of its record. */
 import { addition, type Json, literal } from "./output-json.ts";
-import type { Value } from "./value.ts";
+import { openKeyFacts, type Value } from "./value.ts";
 
 interface Notes {
   note(text: string): void;
@@ -75,22 +75,34 @@ const flagPattern =
 /** Objects in which APIs and frameworks state the reason. */
 const holderKeys = ["metadata", "meta_info", "response_metadata", "choices", "response"];
 
+/** The keys that can state the reason, in the order of the statements. */
+const statementKeys = openKeyFacts((keys) => ({
+  reasons: keys.filter((key) => /^(?:finish_reasons?|finishReason|done_reason)$/.test(key)),
+  stops: keys.filter((key) => /^(?:stop_reasons?|stopReason)$/.test(key)),
+  flags: keys.filter((key) => flagPattern.test(key)),
+  hasOthers: keys.some((key) => key === "incomplete_details" || key === "status" || holderKeys.includes(key)),
+}));
+
 /** Reasons are first, then tokens that ended the answer, then flags, then the statements of objects in the record. */
 const findStatements = (record: Value): readonly Statement[] => {
-  const members = record.members().filter(([, { isNull }]) => !isNull);
-  const listed = (matches: (key: string) => boolean, read: Statement["read"]) =>
-    members.flatMap(([key, value]) => (matches(key) ? [{ value: parseText(value), read }] : []));
+  const { reasons, stops, flags, hasOthers } = record.facts(statementKeys);
+  if (!hasOthers && reasons.length + stops.length + flags.length === 0) return [];
+  const listed = (keys: readonly string[], read: Statement["read"]) =>
+    keys.map((key) => ({ value: parseText(record.require(key)), read }));
   const incomplete = record.get("incomplete_details", "reason");
   // The metadata of a Responses object is its caller's, such as the reason of an agent loop.
   const isResponse = record.textAt("object") === "response";
   const held = holderKeys.flatMap((key) => (isResponse ? [] : (record.get(key) ?? []))).map(parseText);
   return [
-    ...listed((key) => /^(?:finish_reasons?|finishReason|done_reason)$/.test(key), readReason),
-    ...listed((key) => /^(?:stop_reasons?|stopReason)$/.test(key), readStop),
+    ...listed(reasons, readReason),
+    ...listed(stops, readStop),
     ...(incomplete ? [{ value: incomplete, read: readReason }] : []),
     // The details of an incomplete response are more specific, so these are first.
-    ...listed((key) => isResponse && key === "status" && record.textAt(key) !== "completed", readReason),
-    ...listed((key) => flagPattern.test(key), readFlag),
+    ...listed(
+      isResponse && record.has("status") && record.textAt("status") !== "completed" ? ["status"] : [],
+      readReason,
+    ),
+    ...listed(flags, readFlag),
     ...held.flatMap((value) => findStatements(value.isList ? (value.get(0) ?? value) : value)),
   ];
 };

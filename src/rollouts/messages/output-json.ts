@@ -59,14 +59,21 @@ export const childrenOf = (json: Json): readonly (readonly [key: string | number
   return members.flatMap(([key, value]) => (value === undefined ? [] : [[key, value] as const]));
 };
 
-/** Visits the recorded values in the JSON, without their members. */
-export const visitValues = (json: Json | undefined, visit: (value: Value) => void): void => {
-  if (json instanceof Value) visit(json);
-  else if (json instanceof JsonLiteral) for (const source of json.sources) visit(source);
+export const joinPath = (path: string, key: string | number) => {
+  if (typeof key === "number") return `${path}[]`;
+  return path === "" ? key : `${path}.${key}`;
+};
+
+type Visit = (value: Value, to: string, isCarried: boolean) => void;
+
+/** Visits the recorded values in the JSON, without their members. @param to the path of the JSON, without indexes */
+export const visitValues = (json: Json | undefined, to: string, visit: Visit): void => {
+  if (json instanceof Value) visit(json, to, true);
+  else if (json instanceof JsonLiteral) for (const source of json.sources) visit(source, to, false);
   else if (json === undefined || json === null || typeof json !== "object") return;
-  else if (isList(json)) for (const item of json) visitValues(item, visit);
-  else if (json instanceof Map) for (const member of json.values()) visitValues(member, visit);
-  else for (const key in json) visitValues(json[key], visit);
+  else if (isList(json)) for (const item of json) visitValues(item, joinPath(to, 0), visit);
+  else if (json instanceof Map) for (const [key, member] of json) visitValues(member, joinPath(to, key), visit);
+  else for (const key in json) visitValues(json[key], joinPath(to, key), visit);
 };
 
 export const memberOf = (json: Json, key: string): Json | undefined => {

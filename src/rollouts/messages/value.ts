@@ -1,6 +1,7 @@
 /** Represents values as ranges of bytes. */
 import { openBrace, openBracket, quote, replaceNonFinite, sliceText } from "../../json/json-bytes.ts";
-import { nodeSize, readTable } from "../../json/reader.ts";
+import { nodeSize } from "../../json/reader.ts";
+import { Kind, kindAt, mapMembers, Shape } from "../../json/shape.ts";
 import * as json from "../../json/table.ts";
 
 interface JsonText {
@@ -22,6 +23,9 @@ interface JsonText {
 const maxTexts = 2 ** 20;
 let textCount = 0;
 
+/** Tables have shapes only if their reader skips leaves. */
+export const readShaped = json.openRootReader([]);
+
 const createText = (table: json.JsonTable, document?: string, holder?: Value): JsonText => {
   textCount = (textCount + 1) % maxTexts;
   return { id: textCount, table, document, holder, longTexts: undefined, nested: undefined, members: undefined };
@@ -34,6 +38,25 @@ const digitNine = 0x39;
 
 export type Members = readonly (readonly [key: string, value: Value])[];
 
+/** The keys of an object in their order, with repetitions. */
+const keysShape = new Shape([], (_, table, object) => {
+  const keys: string[] = [];
+  const end = json.nodeAfter(table, object);
+  for (let key = object + nodeSize; key < end; key = json.nodeAfter(table, key + nodeSize))
+    keys.push(json.readString(table, key));
+  return { keys, isUnique: new Set(keys).size === keys.length };
+});
+
+type KeyFacts<Facts> = Readonly<{ shape: Shape<never, Facts>; ofOthers: Facts }>;
+
+/** Derives facts from the keys of an object whose values are not null, once for all objects with the same keys. */
+export const openKeyFacts = <Facts>(derive: (keys: readonly string[]) => Facts): KeyFacts<Facts> => {
+  const shape = new Shape([], (_, table, object) =>
+    derive([...mapMembers(table, object)].flatMap(([key, node]) => (kindAt(table, node) === Kind.null ? [] : key))),
+  );
+  return { shape, ofOthers: derive([]) };
+};
+
 export class Value {
   readonly #in: JsonText;
   readonly #node: number;
@@ -45,8 +68,9 @@ export class Value {
 
   /** @param longTexts maps keys of empty members to texts that never become output */
   static parse(bytes: Buffer, document?: string, longTexts?: ReadonlyMap<string, Buffer>): Value | undefined {
-    const table = readTable(bytes);
-    if (!table) return undefined;
+    const root = readShaped(bytes);
+    if (!root) return undefined;
+    const { table } = root;
     const jsonText = createText(table, document);
     const nodeOf = (key: string) => json.findMemberNode(table, 0, key) ?? 0;
     jsonText.longTexts = longTexts && new Map(Array.from(longTexts, ([key, text]) => [nodeOf(key), text]));
@@ -248,23 +272,28 @@ export class Value {
     if (this.#node === 0 && this.#in.members) return this.#in.members;
     if (!this.isObject) return [];
     const { table } = this.#in;
-    const members: (readonly [string, Value])[] = [];
-    const end = json.nodeAfter(table, this.#node);
-    for (let key = this.#node + nodeSize; key < end; key = json.nodeAfter(table, key + nodeSize))
-      members.push([json.readString(table, key), new Value(this.#in, key + nodeSize)]);
-    // Comparing a few keys is faster than hashing.
-    const isFirst = (name: string, at: number) => members.findIndex(([key]) => key === name) === at;
-    const isUnique = members.length < 16 && members.every(([key], at) => isFirst(key, at));
+    const { keys, isUnique } = keysShape.read(table, this.#node);
+    let node = this.#node + nodeSize;
+    const members = keys.map((key): Members[number] => {
+      const value = new Value(this.#in, node + nodeSize);
+      node = json.nodeAfter(table, node + nodeSize);
+      return [key, value];
+    });
     const unique = isUnique ? members : [...new Map(members)];
     if (this.#node === 0) this.#in.members = unique;
     return unique;
   }
 
+  /** Other values than objects have no keys. */
+  facts<Facts>({ shape, ofOthers }: KeyFacts<Facts>): Facts {
+    return this.isObject ? shape.read(this.#in.table, this.#node) : ofOthers;
+  }
+
   get embeddedJson(): Value | undefined {
     if (!this.isText) return undefined;
     return this.#nested(() => {
-      const table = readTable(this.#in.longTexts?.get(this.#node) ?? Buffer.from(this.text ?? ""));
-      return table && createText(table, undefined, this);
+      const root = readShaped(this.#in.longTexts?.get(this.#node) ?? Buffer.from(this.text ?? ""));
+      return root && createText(root.table, undefined, this);
     });
   }
 
