@@ -111,6 +111,8 @@ const toFacts = (entry: CatalogModel) => {
   const base = Array.isArray(overrides) ? prices : { ...prices, overrides };
   return {
     ...others,
+    // Null means no limits.
+    per_request_limits: entry.per_request_limits ?? {},
     pricing: isStated ? base : undefined,
     datacenters: fields.listCountries(datacenters) ?? datacenters,
     "datacenters' other members": fields.listDatacenterMembers(datacenters),
@@ -141,9 +143,10 @@ const kindsByKey: Readonly<Record<string, FactKind>> = {
   datacenters: "countries",
 };
 
-const readyKey = /^(?:is_)?(?:ready|active|available|enabled)$/;
+const readyKey = /^(?:is_)?(?:ready|active|available|enabled|public|visible|listed)$/;
 
-const endWord = /^(?:deprecated|retired|removed|disabled|unavailable|inactive|end[ _-]of[ _-]life|eol)$/i;
+const endWord =
+  /^(?:is_)?(?:deprecated|retired|removed|disabled|unavailable|inactive|hidden|archived|paused|suspended|end[ _-]of[ _-]life|eol)$/i;
 
 const endKey =
   /(?:^|_)(?:deprecat(?:ed|ion)|expir(?:es|ed|ation|y)|retire(?:d|ment)|sunset|shutdown|end_of_life)(?:_(?:date|at|on|time|day))?$/;
@@ -156,7 +159,7 @@ const kindOf = ({ path, to }: Fact): FactKind => {
   const key = path.at(-1) ?? "";
   if (root === "pricing" || fields.besideKey.test(root)) return "price";
   const isDate = typeof to === "string" && fields.readDay(to) !== undefined;
-  const isEnd = readyKey.test(key) || endKey.test(key) || endWord.test(toText(to) ?? "");
+  const isEnd = [readyKey, endKey, endWord].some((end) => end.test(key)) || endWord.test(toText(to) ?? "");
   if (isEnd || (isDate && !otherDate.test(key))) return "deprecation";
   return kindsByKey[key] ?? "other";
 };
@@ -177,6 +180,7 @@ const isWorse = (fact: Fact, kind: FactKind, policy: DiffPolicy) => {
   if (kind === "price") return isDearer(fact, policy);
   if (kind === "deprecation") return isEnding(path.at(-1) ?? "", to, policy);
   if (to === undefined) return false;
+  if (from === undefined) return path[0] === "per_request_limits" && fields.parseAmount(to) !== undefined;
   if (kind === "quantization") return countBits(to) < countBits(from);
   const [before, after] = [fields.parseAmount(from), fields.parseAmount(to)];
   const isLimit = kind !== "other" || limitPath.test(path.join("."));

@@ -171,6 +171,8 @@ describe("the difference of two catalogs", () => {
     ["a date that cannot be read", {}, { deprecation_date: "soon" }, "deprecation_date"],
     ["a model that is not ready", { is_ready: true }, { is_ready: false }, "is_ready"],
     ["a model that is not available", {}, { available: false }, "available"],
+    ["a hidden model", { hidden: false }, { hidden: true }, "hidden"],
+    ["a first limit", { per_request_limits: null }, { per_request_limits: { tokens: 9 } }, "per_request_limits.tokens"],
     ["a status that ends a model", { status: "active" }, { status: "Deprecated" }, "status"],
     [
       "a lower rate",
@@ -183,6 +185,7 @@ describe("the difference of two catalogs", () => {
   });
 
   it.each<[string, object, object]>([
+    ["no first limit", { per_request_limits: null }, { per_request_limits: { tokens: null } }],
     ["a lower price", prices({}), prices({ prompt: "0.9" })],
     ["another spelling of a price", prices({}), prices({ prompt: "10e-1", completion: 2 })],
     ["a price of the cache below the prompt", prices({}), prices({ input_cache_read: "0.1" })],
