@@ -121,7 +121,8 @@ const evaluateOrNull = (run: () => unknown) => {
     if (thrown instanceof AbsentValue) return null;
     const isAbsent =
       thrown instanceof EvaluationError &&
-      (thrown.code === "no_such_key" || (/overload/.test(thrown.code) && /\bnull\b/.test(thrown.summary)));
+      (/^(?:no_such_key|index_out_of_bounds)$/.test(thrown.code) ||
+        (/overload/.test(thrown.code) && /\bnull\b/.test(thrown.summary)));
     if (isAbsent) return null;
     throw thrown;
   }
