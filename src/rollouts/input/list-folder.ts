@@ -73,7 +73,7 @@ const followLinks = (links: readonly string[], { name, files, folders, skipped, 
 export const skipByName = (file: string, isText: (file: string) => boolean = () => false): readonly SkippedFile[] => {
   const plain = file.replace(compression, "");
   if (otherFiles.test(plain) || (textFiles.test(file) && isText(file))) return [];
-  return [{ file, reason: plain === file ? "name" : "compression" }];
+  return [{ file, reason: plain === file || /\.(?:gz|zst)$/i.test(file) ? "name" : "compression" }];
 };
 
 const compression = /\.(?:gz|zst|bz2|xz|lzma|lz4|lz|br|sz|snappy|z|7z|rar|zip|tar|tgz|tbz2?|txz)$/i;

@@ -23,7 +23,7 @@ const skipReasons = {
   content: ["found no rollout in this file", "check the file alone to see the reason"],
   name: [
     "the name does not end like the name of a rollout file",
-    "rename the file to end in .jsonl, .json or .parquet",
+    "rename the file to end in .jsonl, .json or .parquet (before .gz or .zst)",
   ],
   compression: ["rollcall does not read this compression", "decompress the file, or compress it with gzip or zstd"],
   dangling: ["the link leads to nothing", "restore the file that the link leads to"],

@@ -191,10 +191,13 @@ describe("a folder as input", () => {
     expect(JSON.parse(stdout).groups.read).toBe(3);
   });
 
-  it("names the first entry that could hold rollouts, if it has no rollout file", async () => {
-    const cwd = folderOf({ "r/a.jsonl.bz2": "BZh" });
+  it.each([
+    ["a.jsonl.bz2", "decompress the file"],
+    ["a.gz", "rename the file"],
+  ])("names the first entry that could hold rollouts, if it has no rollout file (%s)", async (name, advice) => {
+    const cwd = folderOf({ [`r/${name}`]: "BZh" });
     const { code, stderr } = await runRollcall(["check", "r"], { cwd });
-    expect([code, stderr]).toEqual([3, expect.stringContaining("hint: r/a.jsonl.bz2: decompress the file")]);
+    expect([code, stderr]).toEqual([3, expect.stringContaining(`hint: r/${name}: ${advice}`)]);
   });
 
   it("warns of the members of an archive that could hold rollouts", async () => {
