@@ -63,8 +63,8 @@ const onlyRoles = /^(?:\s|system|user|human|assistant|model|tool|ipython|observa
 
 /** Templates without tokens, such as Vicuna, Alpaca and Falcon. Only capital letters are unlike other text. */
 const textRole =
-  /GPT4 Correct User: |USER: (?<!(?:[^\S\n]|[A-Z_"'`])USER: )|(?:User|Human|<human>|### (?:Instruction|Input|Human|User)): ?(?<=(?:^|\n)(?:User|Human|<human>|###[ \w]+): ?)/g;
-const textAnswer = /\n(?:Assistant|Falcon|Bot|AI|GPT|<bot>|### (?:Response|Assistant)):|ASSISTANT:/g;
+  /GPT4 Correct User: |USER: (?<![A-Z_"'`]USER: )|(?:User|Human|<human>|### (?:Instruction|Input|Human|User)): ?(?<=(?:^|[\n ])(?:User|Human|<human>|###[ \w]+): ?)/g;
+const textAnswer = /[\n ](?:Assistant|Falcon|Bot|AI|GPT|<bot>|### (?:Response|Assistant)):|ASSISTANT:/g;
 const roleAfterEnd =
   /\s*(?:\[Round \d+\] ?)?(?:### )?(?:user|human|system|tool|instruction|function[\w ]*)(?: ?:|<\|role_sep\|>)/iy;
 
@@ -180,7 +180,12 @@ const findBareTurn = (text: string): ForeignTurn | undefined => {
   const bare = includesSome(bareAnswerParts) ? findPair(text, bareRole, bareAnswer) : undefined;
   if (bare) return { mark: bare[0].trim(), isKnown: true };
   const named = includesSome(textAnswerParts) ? findPair(text, textRole, textAnswer) : undefined;
-  return named && { mark: named[0].trim(), isKnown: /USER|GPT4/.test(named[0]) };
+  return (
+    named && {
+      mark: named[0].trim(),
+      isKnown: /USER|GPT4/.test(named[0]) && !/[ \t]/.test(text[named.index - 1] ?? ""),
+    }
+  );
 };
 
 /** Finds a role of others before an answer. */

@@ -31,8 +31,8 @@ const maxLabelEnd = 60;
 export const checkAnswer = (run: { note(text: string): void }, prompt: string, answer: Value) => {
   const { text = "" } = answer;
   const [, label] = openingLabel.exec(prompt.slice(-maxLabelEnd)) ?? [];
-  if (label !== undefined && text.includes(`\n${label}`))
-    run.note("kept answers that can contain turns of others, because the label at the end of the prompt begins a line");
+  if (label !== undefined && (text.includes(`\n${label}`) || text.includes(` ${label}`)))
+    run.note("kept answers that can contain turns of others, because they contain the label at the end of the prompt");
   if (answer.canHaveTurnMarks && marks.isCutInTurn(prompt, text))
     throw answer.error(
       `${answer.path.join(".")} begins with the rest of another turn, because the prompt ends within it (write each turn to a message of its own)`,

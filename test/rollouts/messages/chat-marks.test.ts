@@ -68,6 +68,8 @@ const unknownMarks = {
   "an unknown role": ["a<|im_end|>\n<|im_start|>critic\nb", "<|im_start|>"],
   "text after the end of a turn": ["a<|im_end|>\nb", "<|im_end|>"],
   Alpaca: ["a\n\n### Instruction:\nb\n\n### Response:\nc", "### Instruction:"],
+  "Vicuna on one line": ["a USER: b ASSISTANT: c", "USER:"],
+  "a dialog on one line": ["a. User: b Assistant: c", "User:"],
   Falcon: ["a\nUser: b\nFalcon: c", "User:"],
   "a bot": ["a\n\nHuman: b\nBot: c", "Human:"],
   "an AI": ["a\nHuman: b\nAI: c", "Human:"],
