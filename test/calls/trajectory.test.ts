@@ -129,10 +129,7 @@ describe("a call as a trajectory", () => {
     ["its output has several choices", { ...done, output: { choices: [choice, choice] } }],
     ["its output has an error", { ...done, output: { choices: [{ ...choice, error: { code: 502 } }] } }],
     ["its output has an error", { ...done, output: { choices: [{ ...choice, finish_reason: "error" }] } }],
-    [
-      "its output is not a message of the assistant",
-      { ...done, output: { choices: [{ message: { role: "user", content: "x" } }] } },
-    ],
+    ["its output is not a message of the assistant", { ...done, output: { choices: [{ message: messages[0] }] } }],
     ["its tools are not a list", { ...done, inputs: { messages, tools: "none" } }],
   ])("fails because %s (row %$)", (why, call) => {
     expect(trajectory(call)).toBe(`unfit: ${why}`);
@@ -143,6 +140,8 @@ describe("a call as a trajectory", () => {
   const said = (content: unknown, more: object = {}) => ({
     choices: [{ message: { role: "assistant", content, ...more } }],
   });
+  const spoken = { type: "message", role: "assistant", content: [{ type: "output_text", text: uri }] };
+  const gemini = { candidates: [{ content: { role: "model", parts: [{ text: uri }] } }] };
   const asked = (content: unknown, role = "user") => ({ messages: [{ role, content }] });
   const call = (args: string) => ({ id: "1", type: "function", function: { name: "get", arguments: args } });
 
@@ -160,38 +159,15 @@ describe("a call as a trajectory", () => {
     ["is a reference", { output: said("4", { reasoning_content: uri }) }],
     ["is a reference", { inputs: asked(uri) }],
     ["is a reference", { inputs: asked(uri, "system") }],
-    [
-      "is a reference",
-      {
-        inputs: { input: "hi" },
-        output: {
-          object: "response",
-          output: [{ type: "message", role: "assistant", content: [{ type: "output_text", text: uri }] }],
-        },
-      },
-    ],
-    [
-      "is a reference",
-      {
-        inputs: { contents: [{ role: "user", parts: [{ text: "hi" }] }] },
-        output: { candidates: [{ content: { role: "model", parts: [{ text: uri }] } }] },
-      },
-    ],
+    ["is a reference", { inputs: { input: "hi" }, output: { object: "response", output: [spoken] } }],
+    ["is a reference", { inputs: { contents: [{ role: "user", parts: [{ text: "hi" }] }] }, output: gemini }],
     ["is a reference", { output: { type: "message", role: "assistant", content: [{ type: "text", text: uri }] } }],
     ["is a placeholder", { output: placeholder }],
     ["is a placeholder", { output: [placeholder] }],
     ["is a placeholder", { output: JSON.stringify(placeholder) }],
     ["is a placeholder", { output: "<EXCEEDS_LIMITS>" }],
     ["is a placeholder", { output: said(placeholder) }],
-    [
-      "is a placeholder",
-      {
-        output: said([
-          { type: "text", text: "4" },
-          { _type: "CustomWeaveType", files: {} },
-        ]),
-      },
-    ],
+    ["is a placeholder", { output: said(["4", { _type: "CustomWeaveType", files: {} }]) }],
     ["is a placeholder", { inputs: asked(placeholder) }],
     ["is a placeholder", { inputs: asked(placeholder, "tool") }],
     ["is the printed name of an object", { output: "<openai.AsyncStream object at 0x7f1b2c3d4e50>" }],
