@@ -123,12 +123,6 @@ const openLocations = (context: credentials.SettingsContext) => {
   return {
     storeFile,
     ledgerLocation: async (typed?: string) => await findLedgerLocation(context, typed),
-    /** @throws Failure `unsafe-ownership` */
-    dataFolder() {
-      const folder = findDataFolder(host);
-      if (folder) requireSafeOwnership(folder);
-      return folder;
-    },
     async service() {
       const dataDir = flags.data_dir === undefined ? findDataFolder(host) : resolve(flags.data_dir);
       if (!dataDir) throw folderUnknown("data");

@@ -212,25 +212,6 @@ describe("opening an unusable file", () => {
     expect((await failureOf(read)).kind).toBe("database-corrupt");
     expect((await failureOf(read)).kind).toBe("database-corrupt");
   });
-
-  it("fails if a file is in place of its folder", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "database-"));
-    writeFileSync(join(folder, "file"), "");
-    const path = join(folder, "file", "own.db");
-    expect(await failureOf(async () => await open(path))).toMatchObject({
-      kind: "folder-unusable",
-      message: `cannot create the notes at ${path}: a part of the path is a file`,
-    });
-  });
-
-  it("fails if it is a folder", async () => {
-    const path = newPath();
-    mkdirSync(path, { recursive: true });
-    expect(await failureOf(async () => await open(path))).toMatchObject({
-      kind: "folder-unusable",
-      message: expect.stringMatching(/: it is a folder$/),
-    });
-  });
 });
 
 /** Answers every connection with an error of PostgreSQL, and counts the connections. */

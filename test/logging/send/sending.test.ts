@@ -45,6 +45,7 @@ import {
   usualDelivery,
 } from "../../support/inputs.ts";
 import { hasPostgres, newDatabase } from "../../support/postgres.ts";
+import { itHolds } from "../../support/property.ts";
 
 const trajectory = (reward: unknown, more = "") => `{"messages_and_choices":[],"reward":${reward}${more}}`;
 const group = (...rewards: readonly unknown[]) =>
@@ -128,68 +129,56 @@ describe("a body", () => {
     ]);
   });
 
-  const checkBodies = async (numRuns: number): Promise<void> => {
-    const space = fc.constantFrom("", " ", "\t", " \t ");
-    const text = fc.string({ unit: fc.constantFrom("a", "é", "😀", "\\n", "\\u2028", "\u2028", "\\\\", '\\"', " ") });
-    const one = fc
-      .record({ content: text, reward: fc.constantFrom("0", "-1.50", "1e3", "1E-7", "0.1"), gap: space })
-      .map(
-        ({ content, reward, gap }) =>
-          `{${gap}"messages_and_choices":[${gap}{"role":"user","content":"${content}"}],"reward":${gap}${reward}${gap}}`,
-      );
-    const groups = fc.array(fc.tuple(fc.array(one, { minLength: 1, maxLength: 3 }), space), {
-      minLength: 1,
-      maxLength: 12,
-    });
-    const lineEnd = fc.constantFrom("\n", "\r\n", "\n\n", "\r\n \r\n", " \n", " \t\r\n");
-    const limit = fc.constantFrom(1, 300, 700, 2000, 1_000_000);
-    const shape = fc.constantFrom("groups", "array", "trajectories", "request", "arrays");
-    await fc.assert(
-      fc.asyncProperty(
-        fc.record({ groups, lineEnd, limit, shape, bom: fc.boolean(), packed: fc.boolean() }),
-        async (given) => {
-          const lines = given.groups.map(([own, gap]) => `{${gap}"trajectories":[${own.join(`${gap},`)}]}`);
-          const made = given.groups.map(
-            ([own]) => `{"trajectories":[${own.map((_, at) => withId(own, at)).join(",")}]}`,
-          );
-          const flat = given.groups.flatMap(([own], position) => own.map((_, at) => withId(own, at, position)));
-          const texts = {
-            groups: lines.join(given.lineEnd),
-            array: `[${lines.join(`,${given.lineEnd}`)}]`,
-            trajectories: flat.join(given.lineEnd),
-            request: `{"trajectory_groups":[${lines.join(` ,${given.lineEnd}`)}],"split":"train"}`,
-            arrays: lines.map((line) => `[${line}]`).join(given.lineEnd),
-          };
-          const content = Buffer.from((given.bom ? "\ufeff" : "") + texts[given.shape] + given.lineEnd);
-          const dataset = await read(filesOf(given.packed ? gzipSync(content) : content));
-          expect(dataset.problems.errors).toBe(0);
-          const { bodies, result } = await send(dataset, { limit: given.limit });
-          const wanted =
-            given.shape === "trajectories" ? made.map((_, at) => madeOf(given.groups[at]?.[0] ?? [], at)) : lines;
-          expect(bodies.map(groupsIn).join(",")).toBe(wanted.join(","));
-          expect(result.bytes).toBe(bodies.reduce((sum, body) => sum + Buffer.byteLength(body), 0));
-          for (const body of bodies) {
-            const alone = (JSON.parse(body) as { trajectory_groups: unknown[] }).trajectory_groups.length === 1;
-            expect(alone || Buffer.byteLength(body) <= given.limit).toBe(true);
-          }
-          expect(result).toMatchObject({
-            status: "logged",
-            groups: { read: lines.length, logged: lines.length, not_sent: 0 },
-          });
-        },
-      ),
-      { numRuns },
+  const space = fc.constantFrom("", " ", "\t", " \t ");
+  const text = fc.string({ unit: fc.constantFrom("a", "é", "😀", "\\n", "\\u2028", "\u2028", "\\\\", '\\"', " ") });
+  const one = fc
+    .record({ content: text, reward: fc.constantFrom("0", "-1.50", "1e3", "1E-7", "0.1"), gap: space })
+    .map(
+      ({ content, reward, gap }) =>
+        `{${gap}"messages_and_choices":[${gap}{"role":"user","content":"${content}"}],"reward":${gap}${reward}${gap}}`,
     );
-  };
-
-  it("has the valid groups byte for byte and in order, for any shape of input and any limit", async () =>
-    await checkBodies(20));
-
-  it("has the valid groups byte for byte and in order, for any shape and any limit of 100 inputs", {
-    tags: "slow",
-  }, async () => {
-    await checkBodies(100);
+  const groups = fc.array(fc.tuple(fc.array(one, { minLength: 1, maxLength: 3 }), space), {
+    minLength: 1,
+    maxLength: 12,
   });
+  const lineEnd = fc.constantFrom("\n", "\r\n", "\n\n", "\r\n \r\n", " \n", " \t\r\n");
+  const limit = fc.constantFrom(1, 300, 700, 2000, 1_000_000);
+  const shape = fc.constantFrom("groups", "array", "trajectories", "request", "arrays");
+  itHolds(
+    "has the valid groups byte for byte and in order, for any shape of input and any limit",
+    fc.asyncProperty(
+      fc.record({ groups, lineEnd, limit, shape, bom: fc.boolean(), packed: fc.boolean() }),
+      async (given) => {
+        const lines = given.groups.map(([own, gap]) => `{${gap}"trajectories":[${own.join(`${gap},`)}]}`);
+        const made = given.groups.map(([own]) => `{"trajectories":[${own.map((_, at) => withId(own, at)).join(",")}]}`);
+        const flat = given.groups.flatMap(([own], position) => own.map((_, at) => withId(own, at, position)));
+        const texts = {
+          groups: lines.join(given.lineEnd),
+          array: `[${lines.join(`,${given.lineEnd}`)}]`,
+          trajectories: flat.join(given.lineEnd),
+          request: `{"trajectory_groups":[${lines.join(` ,${given.lineEnd}`)}],"split":"train"}`,
+          arrays: lines.map((line) => `[${line}]`).join(given.lineEnd),
+        };
+        const content = Buffer.from((given.bom ? "\ufeff" : "") + texts[given.shape] + given.lineEnd);
+        const dataset = await read(filesOf(given.packed ? gzipSync(content) : content));
+        expect(dataset.problems.errors).toBe(0);
+        const { bodies, result } = await send(dataset, { limit: given.limit });
+        const wanted =
+          given.shape === "trajectories" ? made.map((_, at) => madeOf(given.groups[at]?.[0] ?? [], at)) : lines;
+        expect(bodies.map(groupsIn).join(",")).toBe(wanted.join(","));
+        expect(result.bytes).toBe(bodies.reduce((sum, body) => sum + Buffer.byteLength(body), 0));
+        for (const body of bodies) {
+          const alone = (JSON.parse(body) as { trajectory_groups: unknown[] }).trajectory_groups.length === 1;
+          expect(alone || Buffer.byteLength(body) <= given.limit).toBe(true);
+        }
+        expect(result).toMatchObject({
+          status: "logged",
+          groups: { read: lines.length, logged: lines.length, not_sent: 0 },
+        });
+      },
+    ),
+    { quick: 10, slow: 100 },
+  );
 });
 
 /** A trajectory with the number of its group. */
