@@ -107,13 +107,12 @@ const toFacts = (entry: CatalogModel) => {
   const { overrides, ...prices } = Object.fromEntries(
     Array.from(fields.listStatedPrices(pricing), ([name, price]) => [fields.toUsualName(name), price] as const),
   );
-  const isStated = pricing !== undefined && pricing !== null;
   const base = Array.isArray(overrides) ? prices : { ...prices, overrides };
   return {
     ...others,
     // Null means no limits.
     per_request_limits: entry.per_request_limits ?? {},
-    pricing: isStated ? base : undefined,
+    pricing: pricing === undefined || pricing === null ? undefined : base,
     datacenters: fields.listCountries(datacenters) ?? datacenters,
     "datacenters' other members": fields.listDatacenterMembers(datacenters),
   };

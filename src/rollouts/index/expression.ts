@@ -16,14 +16,12 @@ export const fieldDefaults: JsonObject = {
   metadata: {},
   logs: [],
   additional_histories: [],
-  ...{
-    truncated: false,
-    finish_reason: null,
-    group_id: null,
-    start_time: null,
-    initial_policy_version: null,
-    final_policy_version: null,
-  },
+  truncated: false,
+  finish_reason: null,
+  group_id: null,
+  start_time: null,
+  initial_policy_version: null,
+  final_policy_version: null,
 };
 /** `--by` knows these names, too. */
 const stepNames = comparedStepNames.filter((name) => /^[a-z_]\w*$/i.test(name));
@@ -179,7 +177,7 @@ export const openGroupFilter = (
   isTrue: TrajectoryFilter,
   { group, trajectories, facts: measured = [], exceptions, holder = {}, pass, locate }: FilteredGroup,
 ) => {
-  const rewards = listRewards(trajectories);
+  const rewards = trajectories.map(({ reward }) => (typeof reward === "number" ? reward : Number.NEGATIVE_INFINITY));
   const { mean, deviation, min, max } = computeMoments(rewards.filter(Number.isFinite));
   const moments = { reward_mean: mean, reward_std_dev: deviation, reward_min: min, reward_max: max };
   const ofGroup = { number: group + 1, size: trajectories.length, exceptions, ...moments };
@@ -190,9 +188,6 @@ export const openGroupFilter = (
     return isTrue({ trajectory, group: ofGroup, facts: { ...measured[at], ...ofReward }, holder }, locate);
   };
 };
-
-const listRewards = (trajectories: readonly JsonObject[]) =>
-  trajectories.map(({ reward }) => (typeof reward === "number" ? reward : Number.NEGATIVE_INFINITY));
 
 /** Returns the finish reason of the last choice. Without one, only the trajectory's own member says if it was cut. */
 export const readFinish = (trajectory: JsonObject, isDerived: boolean): JsonObject => {

@@ -95,10 +95,9 @@ const toRole = (groups: Readonly<Record<string, string | undefined>>, mark: stri
   const word = (groups.inside ?? groups.after ?? groups.opened ?? "").toLowerCase();
   if (groups.end) return "end";
   if (groups.unknown) return "unknown";
-  if (groups.user) return "user";
+  if (groups.user || /^(?:user|human|userprompt)$/.test(word)) return "user";
   if (groups.assistant || /^(?:assistant|response|model|chatbot|bot|ai)$/.test(word)) return "assistant";
   if (groups.tool || groups.named !== undefined) return "tool";
-  if (/^(?:user|human|userprompt)$/.test(word)) return "user";
   // Kimi's results of tools are turns of the system with another name.
   if (/im_system\|>(?!system|tool_declare)/i.test(mark)) return "tool";
   return groups.system || /^(?:system|developer)$/.test(word) ? "system" : "tool";
