@@ -17,6 +17,8 @@ const withReader = cacheReader(keyUses);
 
 /** Checking a record costs at most as much as reading this many bytes. */
 const bytesPerRecord = 2 ** 15;
+/** A blank line takes as long as these bytes. */
+const bytesPerLine = 64;
 
 interface ScannedText extends Span {
   node: number | undefined;
@@ -44,10 +46,11 @@ export class Scan {
   async scanFrame(frame: frames.Frame): Promise<void> {
     if (frame.kind === "lines") {
       const { parts } = this.result;
-      let { count } = parts;
+      let [line, count] = [this.#line, parts.count];
       for (const _ of this.#scanPieces(frame)) {
-        if (this.#breaks.isDue(bytesPerRecord * (parts.count - count))) await this.#breaks.take();
-        count = parts.count;
+        const work = bytesPerRecord * (parts.count - count) + bytesPerLine * (this.#line - line);
+        if (this.#breaks.isDue(work)) await this.#breaks.take();
+        [line, count] = [this.#line, parts.count];
       }
       return;
     }

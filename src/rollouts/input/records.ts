@@ -118,8 +118,12 @@ async function* cutLines(text: RecordText, { start, line: first }: LineStart, si
   let line = first;
   const linesOf = function* (bytes: Buffer, start: number) {
     for (let from = 0; from < bytes.length; line++) {
+      // A block can have a million empty lines.
+      if (bytes[from] === json.newline) {
+        from++;
+        continue;
+      }
       const end = json.endOfLine(bytes, from);
-      // White space is searched only in the line, because a block can contain a million blank lines.
       const whole = bytes.subarray(from, end);
       const textStart = json.skipWhite(whole, 0);
       const text = trimEnd(whole, textStart, whole.length);
