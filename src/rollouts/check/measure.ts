@@ -57,64 +57,56 @@ const addToolUses = (table: JsonTable, sampled: number, into: FactColumns) => {
   }
 };
 
-const taskNames = [...new Set([...groupKeyNames, ...comparedStepNames, ...divisionNames])];
-
-/** Adds rows, and then the keys of rows of valid trajectories. A class, so that V8 compiles it once for two inputs. */
-export class Measurer {
-  readonly addFacts = addFacts;
-  readonly #keys: MeasuredKeys;
-  readonly #readBy: KeyReader;
-  readonly #readKey: KeyReader;
-  readonly #readPrompt = openPromptReader();
-  readonly #taskReaders = new Map(taskNames.map((name) => [name, openKeyReader([name])]));
-
-  constructor(keys: MeasuredKeys) {
-    this.#keys = keys;
-    this.#readBy = openKeyReader(keys.by === undefined ? undefined : [keys.by]);
-    this.#readKey = openKeyReader(keys.key);
-  }
-
+/** Adds rows, and then the keys of rows of valid trajectories. */
+export interface Measurer {
+  readonly addFacts: typeof addFacts;
   /**
    * @param holder the group of the trajectories, or the trajectory
    * @param all of the last rows
    * @param hasOnePrompt true if the prompts of tasks are the same bytes
    */
-  addKeys(holder: json.JsonValue, all: readonly TrajectoryFacts[], into: FactColumns, hasOnePrompt: boolean) {
-    const { hasSteps, hasPrompts, hasTasks } = this.#keys;
-    const { table } = holder;
-    let row = into.rows - all.length;
-    let task: string | undefined;
-    for (const facts of all) {
-      const { node } = facts;
-      const by = hasSteps ? readStep(holder, node, into) : this.#readBy(holder, node);
-      const key = this.#readKey(holder, node);
-      const isTask = hasTaskPrompt(facts);
-      const prompt = hasPrompts ? ((isTask ? task : undefined) ?? this.#readPrompt(table, facts)) : undefined;
-      if (hasOnePrompt && isTask) task = prompt;
-      const tasks = hasTasks ? this.#readTasks(holder, node, row, into.tasks) : undefined;
-      if (hasTasks) keepSettings({ table, node }, into, row);
-      into.setKeys(row++, { by, key, prompt, isGreeted: facts.hasGreeting, tasks });
-    }
-  }
+  addKeys(holder: json.JsonValue, all: readonly TrajectoryFacts[], into: FactColumns, hasOnePrompt: boolean): void;
+}
 
-  #readTasks(holder: json.JsonValue, node: number, row: number, known: FactColumns["tasks"]) {
+export const openMeasurer = (keys: MeasuredKeys): Measurer => {
+  const [readBy, readKey] = [openKeyReader(keys.by === undefined ? undefined : [keys.by]), openKeyReader(keys.key)];
+  const readPrompt = openPromptReader();
+  const taskNames = [...new Set([...groupKeyNames, ...comparedStepNames, ...divisionNames])];
+  const taskReaders = new Map(taskNames.map((name) => [name, openKeyReader([name])]));
+  const readTasks = (holder: json.JsonValue, node: number, row: number, known: FactColumns["tasks"]) => {
     if (row > 0 && known.size === 0) return undefined;
     const values = new Map<string, string>();
     for (const name of row === 0 ? taskNames : known.keys()) {
-      const value = this.#taskReaders.get(name)?.(holder, node);
+      const value = taskReaders.get(name)?.(holder, node);
       if (value !== undefined) values.set(name, value);
     }
     return values;
-  }
-}
-
-type KeyReader = (holder: json.JsonValue, node: number) => string | undefined;
+  };
+  return {
+    addFacts,
+    addKeys: (holder, all, into, hasOnePrompt) => {
+      const first = into.rows - all.length;
+      let task: string | undefined;
+      for (const [at, facts] of all.entries()) {
+        const row = first + at;
+        const by = keys.hasSteps ? readStep(holder, facts.node, into) : readBy(holder, facts.node);
+        const key = readKey(holder, facts.node);
+        const isTask = hasTaskPrompt(facts);
+        const prompt = keys.hasPrompts ? ((isTask ? task : undefined) ?? readPrompt(holder.table, facts)) : undefined;
+        if (hasOnePrompt && isTask) task = prompt;
+        const tasks = keys.hasTasks ? readTasks(holder, facts.node, row, into.tasks) : undefined;
+        if (keys.hasTasks) keepSettings({ table: holder.table, node: facts.node }, into, row);
+        into.setKeys(row, { by, key, prompt, isGreeted: facts.hasGreeting, tasks });
+      }
+    },
+  };
+};
 
 /** A trajectory without the key has that of its group. */
-const openKeyReader = (names: readonly string[] | undefined): KeyReader => {
+const openKeyReader = (names: readonly string[] | undefined) => {
   if (names === undefined) return ignore;
   const read = openGroupKeyReader(names);
-  return (holder, node) => read({ table: holder.table, node }, ignore) ?? read(holder, ignore);
+  return (holder: json.JsonValue, node: number) => read({ table: holder.table, node }, ignore) ?? read(holder, ignore);
 };
 
 /** Longer values are texts. */

@@ -202,7 +202,7 @@ const scanSources = async (
   const scattered: ScatteredPart[] = [];
   let bytesBefore = 0;
   let grouping = openGrouping({ parts, groups, isGroupedByKey });
-  const measure = measures && new (await import("../check/measure.ts")).Measurer(measures);
+  const measure = measures && (await import("../check/measure.ts")).openMeasurer(measures);
   for (const [index, source] of sources.entries()) {
     if (!isGroupedByKey) grouping = openGrouping({ parts, groups, isGroupedByKey });
     const first = parts.count;

@@ -93,75 +93,56 @@ export const openSide = async (dataset: Dataset, { name, columnOf }: Pairing, br
   const facts = getFacts(dataset);
   const { groups } = dataset;
   const column = columnOf(facts) ?? new TextColumn();
-  const pools = new Pools(dataset, facts, column);
+  const pools: (Pool | undefined)[] = [];
   const failed = new Map<string, Pool>();
-  const findFailed = async (group: number) => {
-    // A group without trajectories has no prompt.
-    const isFailed = groups.exceptionsOf(group) > 0 && groups.trajectoriesOf(group) === 0;
-    const key = isFailed && name !== undefined ? await readFailedKey(dataset, group, name) : undefined;
-    if (key === undefined) return undefined;
-    const pool = failed.get(key) ?? { first: { part: groups.firstOf(group), trajectory: 0 }, rows: [], exceptions: 0 };
-    failed.set(key, pool);
-    return pool;
+  const counts = { groups: 0, trajectories: 0, exceptions: 0 };
+  let unknown = 0;
+  /** Returns the pool of the first trajectory with a key. */
+  const addPart = (part: number) => {
+    const rows = facts.columns.rowsOf([part]);
+    let own: Pool | undefined;
+    for (let trajectory = 0; trajectory < rows.length; trajectory++) {
+      const row = rows[trajectory] ?? 0;
+      const key = column.numberAt(row);
+      const pool = pools[key];
+      if (key === 0) unknown++;
+      // A list that starts with its row takes a tenth of the memory of an empty list that grows.
+      else if (!pool) pools[key] = { first: { part, trajectory }, rows: [row], exceptions: 0 };
+      else pool.rows.push(row);
+      own ??= pools[key];
+    }
+    counts.trajectories += rows.length;
+    return own;
   };
   for (let group = 0; group < groups.count; group++) {
     if (breaks.isDue(100 * groups.trajectoriesOf(group))) await breaks.take();
     if (!groups.isValid(group)) continue;
-    const own = pools.add(group) ?? (await findFailed(group));
-    if (own) own.exceptions += groups.exceptionsOf(group);
+    counts.groups++;
+    const exceptions = groups.exceptionsOf(group);
+    counts.exceptions += exceptions;
+    let own: Pool | undefined;
+    for (const part of groups.partsOf(group)) {
+      const pool = addPart(part);
+      own ??= pool;
+    }
+    // A group without trajectories has no prompt.
+    const isFailed = exceptions > 0 && groups.trajectoriesOf(group) === 0;
+    const failedKey = isFailed && name !== undefined ? await readFailedKey(dataset, group, name) : undefined;
+    if (failedKey !== undefined) {
+      own = failed.get(failedKey) ?? { first: { part: groups.firstOf(group), trajectory: 0 }, rows: [], exceptions: 0 };
+      failed.set(failedKey, own);
+    }
+    if (own) own.exceptions += exceptions;
   }
   for (const [key, pool] of failed) {
-    const known = pools.list[column.names.numberOf(key)];
+    const known = pools[column.names.numberOf(key)];
     if (known) known.exceptions += pool.exceptions;
-    else pools.list[column.names.numberOf(key)] = pool;
+    else pools[column.names.numberOf(key)] = pool;
   }
   const metrics = new Set<string>();
   for (const metric of await sortWithBreaks(facts.columns.listMetricNames(), (a, b) => (a < b ? -1 : 1), breaks)) {
     if (breaks.isDue()) await breaks.take();
     metrics.add(metric);
   }
-  const { list, counts, unknown } = pools;
-  return { facts, metrics, pools: list, names: column.names, counts, unknown };
+  return { facts, metrics, pools, names: column.names, counts, unknown };
 };
-
-/** Adds groups synchronously, because V8 compiles the body of an asynchronous loop several times. */
-class Pools {
-  readonly list: (Pool | undefined)[] = [];
-  readonly counts = { groups: 0, trajectories: 0, exceptions: 0 };
-  unknown = 0;
-  readonly #groups: Dataset["groups"];
-  readonly #columns: Facts["columns"];
-  readonly #keys: TextColumn;
-
-  constructor({ groups }: Dataset, { columns }: Facts, keys: TextColumn) {
-    this.#groups = groups;
-    this.#columns = columns;
-    this.#keys = keys;
-  }
-
-  /** Returns the pool of the first trajectory with a key. */
-  add(group: number) {
-    this.counts.groups++;
-    this.counts.exceptions += this.#groups.exceptionsOf(group);
-    let own: Pool | undefined;
-    for (const part of this.#groups.partsOf(group)) {
-      const rows = this.#columns.rowsOf([part]);
-      this.counts.trajectories += rows.length;
-      for (let trajectory = 0; trajectory < rows.length; trajectory++) {
-        const pool = this.#addRow(rows[trajectory] ?? 0, { part, trajectory });
-        own ??= pool;
-      }
-    }
-    return own;
-  }
-
-  #addRow(row: number, first: TrajectoryPosition) {
-    const key = this.#keys.numberAt(row);
-    const pool = this.list[key];
-    if (key === 0) this.unknown++;
-    // A list that starts with its row takes a tenth of the memory of an empty list that grows.
-    else if (!pool) this.list[key] = { first, rows: [row], exceptions: 0 };
-    else pool.rows.push(row);
-    return this.list[key];
-  }
-}

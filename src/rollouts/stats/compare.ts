@@ -227,13 +227,8 @@ const matchNames = async (
 /** Returns the names of the metrics of a pool, and a function that returns the mean of one. */
 const readMetrics = ({ facts: { columns } }: Side, { rows }: Pool) => {
   const names = columns.metricNamesOf(rows[0] ?? 0);
-  const shared = new Float64Array(rows.length);
-  const meanOfShared = (at: number) => {
-    for (let row = 0; row < rows.length; row++) shared[row] = columns.metricAt(rows[row] ?? 0, at);
-    return meanOfFinite(shared);
-  };
   if (rows.length > 0 && rows.every((row) => columns.metricNamesOf(row) === names))
-    return { names, meanOf: meanOfShared };
+    return { names, meanOf: (at: number) => meanOfFinite(rows.map((row) => columns.metricAt(row, at))) };
   const values = new Map<string, number[]>();
   for (const row of rows) {
     for (const [at, name] of columns.metricNamesOf(row).entries()) {

@@ -39,12 +39,8 @@ export const estimateAll = ({ tries: n, solved: c }: Tries, k: number) => {
 };
 
 /** Appends the rewards of the exceptions. */
-export const withExceptions = (rewards: Float64Array, exceptions: number, as: number | undefined) => {
-  if (as === undefined || exceptions === 0) return rewards;
-  const all = new Float64Array(rewards.length + exceptions).fill(as);
-  all.set(rewards);
-  return all;
-};
+export const withExceptions = (rewards: Float64Array, exceptions: number, as: number | undefined) =>
+  as === undefined ? rewards : Float64Array.from([...rewards, ...Array<number>(exceptions).fill(as)]);
 
 const toSum = (value: number) => {
   const sum = new ExactSum();
