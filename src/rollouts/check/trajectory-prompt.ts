@@ -10,6 +10,8 @@ import { splitTemplate } from "../messages/chat-marks.ts";
 import { formatMessage } from "../messages/said-content.ts";
 import { inspectMessages } from "./messages.ts";
 
+export { formatCanonically, formatContent } from "../messages/said-content.ts";
+
 /** The node of a list of messages and choices, and what one walk over it finds. */
 type Prompt = Readonly<{ list: number } & Pick<TrajectoryFacts, "promptEnd">>;
 
