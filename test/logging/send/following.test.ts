@@ -107,9 +107,8 @@ describe("following a file", () => {
   });
 
   it("retries each batch within its own retry budget", async () => {
-    // A line of more bytes than one checksum covers.
-    const long = append(" ".repeat(2 ** 19), groupLine(2));
-    const steps = [append(groupLine(1)), wait(5), long, wait(5), append(groupLine(3)), wait(5)].flat();
+    const longerThanChecksum = append(" ".repeat(2 ** 19), groupLine(2));
+    const steps = [append(groupLine(1)), wait(5), longerThanChecksum, wait(5), append(groupLine(3)), wait(5)].flat();
     const busy = makeAnswer(429, { failure: requestRefused(429, {}) });
     const answer = (_: Buffer, at: number) => (at % 2 === 1 ? busy : makeAnswer(200));
     expect((await follow(steps, { answer })).end).toEqual(["logged", undefined, 3, 3, 0, 0, 0, 0]);
