@@ -277,8 +277,7 @@ const toTurn = (message: Value): Turn => {
   return { role, text: `${text}${calls.length > 0 ? JSON.stringify(calls) : ""}` };
 };
 
-const [fnvOffset, fnvPrime] = [0x811c9dc5, 0x01000193];
-const maxLengthBits = 2 ** 20;
+const [fnvOffset, fnvPrime, oddNumber] = [0x811c9dc5, 0x01000193, 0x9e3779b1];
 const maxStarts = 256;
 
 /** Without marks, a turn ends before a line end. */
@@ -286,18 +285,20 @@ const digestTexts = (prompt: string, answer: string, seedEnd: number): TurnDiges
   if (answer.trim() === "") return undefined;
   const text = `${prompt}${answer}`;
   const prefixes: number[] = [];
-  let [hashed, atLastWord, lengthOfWords] = [fnvOffset, fnvOffset, 0];
+  let [hashed, other, atLastWord, otherAtLastWord] = [fnvOffset, 0, fnvOffset, 0];
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
-    if (code === newline && at > seedEnd && at < prompt.length) prefixes.push(toNumber(atLastWord, lengthOfWords));
+    if (code === newline && at > seedEnd && at < prompt.length) prefixes.push(toNumber(atLastWord, otherAtLastWord));
     hashed = Math.imul(hashed ^ code, fnvPrime);
-    if (code > space) [atLastWord, lengthOfWords] = [hashed, at];
+    other = Math.imul(other + code, oddNumber);
+    if (code > space) [atLastWord, otherAtLastWord] = [hashed, other];
   }
-  const end = toNumber(atLastWord, lengthOfWords);
+  const end = toNumber(atLastWord, otherAtLastWord);
   const kept = prefixes.slice(-maxStarts);
   return { prefixes: kept, ends: [end], own: [[end, false]], earlier: kept, hasAnswers: false, size: text.length };
 };
 
 const [newline, space] = [0x0a, 0x20];
 
-const toNumber = (digest: number, length: number) => (length % maxLengthBits) * 2 ** 32 + (digest >>> 0);
+/** Millions of starts of equal length need more than 32 bits. */
+const toNumber = (digest: number, other: number) => (other >>> 12) * 2 ** 32 + (digest >>> 0);
