@@ -145,7 +145,7 @@ describe("--local without a usable data folder", () => {
     ["a file in the way", { ROLLCALL_DATA_DIR: "/etc/passwd" }, "/etc/passwd/ledger.db", "--ledger or ROLLCALL_LEDGER"],
     [
       "a folder that cannot be created",
-      { ROLLCALL_DATA_DIR: "/proc/nothing/here" },
+      { ROLLCALL_DATA_DIR: "/proc/nothing/here", ROLLCALL_LEDGER: join(newHome().HOME, "ledger.db") },
       "/proc/nothing/here/local.key",
       "ROLLCALL_DATA_DIR",
     ],
