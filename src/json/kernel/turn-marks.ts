@@ -69,7 +69,7 @@ function beginsMark(at: usize): bool {
       before >> 8 === ai
     );
   // `## Return of functions.`
-  if (first === hash) return load<u32>(at - 1) === returns;
+  if (first === hash) return load<u32>(at - 1) === returns && load<u32>(at + 8) === ofFunctions;
   if (first === backslash) return second === 0x6e && (before === tant || before === capitals || before === odel);
   // `\u003c`
   if (first === zero) return load<u32>(at - 3) === 0x3030755c && (load<u16>(at + 1) | 0x2000) === 0x6333;
@@ -109,8 +109,9 @@ const gpt: u32 = 0x5450476e;
 const ai: u32 = 0x49416e;
 const odel: u32 = 0x6c65646f;
 const to: u32 = 0x6f7420;
-/** `## R` */
+/** `## R`, and ` of ` after `eturn`. Texts often have a heading `## Return`. */
 const returns: u32 = 0x52202323;
+const ofFunctions: u32 = 0x20666f20;
 const assi: u32 = 0x69737361;
 const insts: u32 = 0x54534e49;
 const tools: u32 = 0x4c4f4f54;
