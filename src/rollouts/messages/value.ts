@@ -24,7 +24,7 @@ const maxTexts = 2 ** 20;
 let textCount = 0;
 
 /** Tables have shapes only if their reader skips leaves. */
-export const readShaped = json.openRootReader([]);
+const readShaped = json.openRootReader([]);
 
 const createText = (table: json.JsonTable, document?: string, holder?: Value): JsonText => {
   textCount = (textCount + 1) % maxTexts;

@@ -40,7 +40,9 @@ export const estimateAll = ({ tries: n, solved: c }: Tries, k: number) => {
 
 /** Appends the rewards of the exceptions. */
 export const withExceptions = (rewards: Float64Array, exceptions: number, as: number | undefined) =>
-  as === undefined ? rewards : Float64Array.from([...rewards, ...Array<number>(exceptions).fill(as)]);
+  as === undefined || exceptions === 0
+    ? rewards
+    : Float64Array.from([...rewards, ...Array<number>(exceptions).fill(as)]);
 
 const toSum = (value: number) => {
   const sum = new ExactSum();
