@@ -4,7 +4,7 @@ import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { setImmediate } from "node:timers/promises";
 import * as zlib from "node:zlib";
-import { ReadWindow } from "../../rollouts/dataset/group-bytes.ts";
+import { ReadWindow, windowBytes } from "../../rollouts/dataset/group-bytes.ts";
 import { getPartSpan, type PartSpan } from "../../rollouts/dataset/locate.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { groupClosing, groupOpening } from "../../rollouts/index/groups.ts";
@@ -21,7 +21,7 @@ type BodyContents = { envelope: RequestEnvelope; request: PlannedRequest; maxChu
 /** Each chunk is valid until the next chunk. @throws Failure `input-changed` before the last chunk of a changed part */
 export async function* composeBody(dataset: Dataset, { envelope, request, maxChunkBytes = chunkBytes }: BodyContents) {
   const chunk = Buffer.allocUnsafeSlow(Math.min(maxChunkBytes, request.bytes));
-  const window = new ReadWindow();
+  const window = new ReadWindow(Buffer.allocUnsafeSlow(windowBytes));
   let filled = 0;
   for (const listed of listPieces(dataset.groups, { envelope, request })) {
     const piece = typeof listed === "number" ? getPartSpan(dataset, listed) : listed;
@@ -45,7 +45,7 @@ export async function* composeBody(dataset: Dataset, { envelope, request, maxChu
 /** @throws Failure `input-changed` if a part of the source changed */
 export const verifySource = async (dataset: Dataset, source: number) => {
   const { parts } = dataset.scan;
-  const window = new ReadWindow();
+  const window = new ReadWindow(Buffer.allocUnsafeSlow(windowBytes));
   for (let at = 0; at < parts.count; at++) {
     if (parts.columns.source.at(at) !== source) continue;
     const groupPart = getPartSpan(dataset, at);

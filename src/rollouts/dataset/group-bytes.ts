@@ -27,7 +27,7 @@ import { Scan } from "./scan.ts";
 export const listParts = (dataset: IndexedGroups, group: number): readonly GroupPart[] =>
   dataset.groups.partsOf(group).map((at) => getPart(dataset, at));
 
-const windowBytes = 2 ** 20;
+export const windowBytes = 2 ** 20;
 /** rollcall does not read ahead across larger gaps between parts. */
 const maxGapBytes = 2 ** 14;
 
@@ -36,6 +36,12 @@ export class ReadWindow {
   #source: Source | undefined;
   #start = 0;
   #bytes: Buffer = Buffer.alloc(0);
+  readonly #memory: Buffer | undefined;
+
+  /** @param memory for the bytes, which then are valid until the next read. New memory takes longer. */
+  constructor(memory?: Buffer) {
+    this.#memory = memory;
+  }
 
   /** Lets other tasks run before each read of the source. Returns fewer bytes at the end of the source. */
   async read(source: Source, start: number, length: number): Promise<Buffer> {
@@ -69,7 +75,9 @@ export class ReadWindow {
       const end = this.#start + this.#bytes.length;
       const isNext = this.#source === source && start >= this.#start && start <= end + maxGapBytes;
       const ahead = isNext ? Math.min(windowBytes, source.bytes.size - start) : 0;
-      const buffer = Buffer.allocUnsafe(Math.max(length, ahead));
+      const wanted = Math.max(length, ahead);
+      const isEnough = this.#memory !== undefined && wanted <= this.#memory.length;
+      const buffer = isEnough ? this.#memory.subarray(0, wanted) : Buffer.allocUnsafe(wanted);
       this.#bytes = buffer.subarray(0, source.bytes.read(buffer, start));
       this.#source = source;
       this.#start = start;
@@ -85,7 +93,7 @@ export class ReadWindow {
 
 /** @throws Failure `input-changed` */
 export const requireUnchanged = (bytes: Buffer, { source, part }: PartSpan): Buffer => {
-  const isUnchanged = part.checksum === 0 || crc32(bytes) === part.checksum;
+  const isUnchanged = part.checksum === undefined || crc32(bytes) === part.checksum;
   if (bytes.length === wholeLengthOf(part) && isUnchanged) return bytes;
   throw inputChanged(source.name);
 };

@@ -26,7 +26,7 @@ export const getPartSpan = ({ sources, scan: { parts } }: IndexedGroups, at: num
   const source = sources[columns.source.at(at)];
   if (!source) throw new Error(`part ${at} has no source`);
   const [start, length] = [columns.start.at(at), columns.length.at(at)];
-  return { source, part: { start, length, checksum: columns.checksum.at(at), subset: subsets.get(at) } };
+  return { source, part: { start, length, checksum: parts.checksumOf(at), subset: subsets.get(at) } };
 };
 
 export const getPart = ({ sources, scan }: IndexedGroups, at: number): GroupPart => {

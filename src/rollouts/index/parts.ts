@@ -138,6 +138,11 @@ export class Parts {
     return kinds[this.columns.kind.at(position)] ?? "unreadable";
   }
 
+  /** Returns undefined if the parts have no checksums. */
+  checksumOf(position: number) {
+    return this.options.hasChecksums ? this.columns.checksum.at(position) : undefined;
+  }
+
   isValid(position: number) {
     return this.columns.valid.at(position) === 1;
   }
@@ -153,7 +158,7 @@ export class Parts {
       start: columns.start.at(position),
       length: columns.length.at(position),
       line: columns.line.at(position),
-      checksum: columns.checksum.at(position),
+      checksum: this.checksumOf(position),
       kind: this.kindOf(position),
       valid: this.isValid(position),
       warned: columns.warned.at(position) === 1,

@@ -125,7 +125,7 @@ const openView = async (
       known,
     );
     if (facts.walked) parts.facts.walked?.copyRows(facts.walked, rows);
-    parts.columns.checksum.push(from.checksum);
+    parts.columns.checksum.push(from.checksum ?? 0);
     if (parts.options.hasDigests) parts.digests.append(digests.at(part));
     parts.setPrompt(columns.prompt.at(part));
     parts.setSteps(columns.steps.at(part));
