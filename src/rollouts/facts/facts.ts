@@ -138,9 +138,10 @@ export const counts = facts.filter(({ type }) => type === "count");
 /** The facts that are stored as numbers, in the order of their columns. */
 export const walkedNames: readonly WalkedName[] = list.flatMap((fact) => ("isWalked" in fact ? fact.name : []));
 
-export const walkedIndexes: Readonly<Record<WalkedName, number>> = Object.fromEntries(
-  walkedNames.map((name, at): readonly unknown[] => [name, at]),
-);
+export const mapWalked = <Value>(map: (at: number) => Value): Record<WalkedName, Value> =>
+  Object.fromEntries(walkedNames.map((name, at): readonly unknown[] => [name, map(at)]));
+
+export const walkedIndexes = mapWalked((at) => at);
 
 /** Returns a value for each of the facts, by name. */
 export const mapFacts = <Value>(of: readonly Fact[], map: (fact: Fact) => Value): Readonly<Record<string, Value>> =>

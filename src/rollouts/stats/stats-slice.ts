@@ -2,7 +2,7 @@
 
 import { type Breaks, sortWithBreaks } from "../../system/breaks.ts";
 import type { ToolUse } from "../facts/fact-columns.ts";
-import { type WalkedName, walkedNames } from "../facts/facts.ts";
+import { mapWalked, walkedNames } from "../facts/facts.ts";
 import { NumberColumn } from "../index/column.ts";
 import { isSolved, Tally } from "../index/metrics.ts";
 import { addToSum, ExactSum, meanOfSum, mergeSum, standardDeviation } from "../index/sums.ts";
@@ -150,12 +150,11 @@ export class StatsSlice {
     const pause = async () => void (breaks.isDue(100 * this.#rows.length) && (await breaks.take()));
     const reward = this.#computeReward();
     await pause();
-    const lengths: Partial<Record<WalkedName, Length | null>> = {};
+    const lengths = mapWalked<Length | null>(() => null);
     for (const [fact, name] of walkedNames.entries()) {
       lengths[name] = this.#computeLength(fact);
       await pause();
     }
-    const { turns = null, characters = null, tokens = null } = lengths;
     const metrics = await this.#computeMetrics(breaks);
     return {
       groups: this.#groups,
@@ -164,9 +163,7 @@ export class StatsSlice {
       reward,
       solved: this.#computeSolved(),
       finish_reasons: this.#rows.length === 0 ? null : this.#computeFinishes(),
-      turns,
-      characters,
-      tokens,
+      ...lengths,
       tools: await this.#computeTools(breaks),
       metrics,
     };
