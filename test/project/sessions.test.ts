@@ -3,18 +3,19 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { describeCommands } from "../../src/commands/commands/command.ts";
 import { program } from "../../src/commands/program.ts";
+import { facts } from "../../src/rollouts/facts/facts.ts";
+import { formatNames } from "../../src/rollouts/formats/recognize.ts";
+import { Tally } from "../../src/rollouts/index/metrics.ts";
 
 const textsIn = (folder: string, ending: string): readonly string[] =>
   readdirSync(folder, { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(ending))
     .map((name) => readFileSync(join(folder, name), "utf8"));
 
+const sessions = textsIn("test/commands/golden/screens", ".txt").join("\n");
+
 /** Command lines of sessions and of pages, and the other tests, where words can be in an array. */
-const lines = [
-  ...textsIn("test/commands/golden/screens", ".txt"),
-  ...textsIn("docs", ".md"),
-  readFileSync("README.md", "utf8"),
-]
+const lines = [sessions, ...textsIn("docs", ".md"), readFileSync("README.md", "utf8")]
   .join("\n")
   .split("\n")
   .filter((line) => /^(?:\$ |> ?\$ )?.*\brollcall /.test(line));
@@ -35,4 +36,18 @@ describe("the sessions and tests", async () => {
       expect(unused.map((option) => option.name)).toEqual([]);
     },
   );
+
+  it("read each format", () => {
+    expect(formatNames.filter((name) => ![sessions, tests].join().includes(`(--from ${name})`))).toEqual([]);
+  });
+
+  it("show each fact, and docs/reference/metrics.md describes each metric", () => {
+    expect(facts.filter(({ name }) => !new RegExp(`^# ?.*\\b${name}\\b`, "m").test(sessions))).toEqual([]);
+    const tally = new Tally();
+    tally.addGroup({ rewards: [0, 1], exceptions: 0 });
+    const page = readFileSync("docs/reference/metrics.md", "utf8");
+    expect(
+      Object.keys(tally.metrics("train")).filter((name) => !page.includes(`\`${name.replace("train/", "")}\``)),
+    ).toEqual([]);
+  });
 });
