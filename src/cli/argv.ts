@@ -1,15 +1,14 @@
 /** Parses argv with commander, and runs the command. */
-import { CommanderError } from "commander";
+import { Argument, CommanderError, Option, Command as Parser } from "commander";
 import { version } from "../../package.json" with { type: "json" };
 import type { Failure } from "../failure.ts";
 import type { Context } from "../session/context.ts";
-import { conflictingOptions, invalidArguments, requiredOptionMissing, subcommandMissing } from "../system/failures.ts";
+import * as failures from "../system/failures.ts";
 import { findNearest } from "../text/nearest.ts";
 import type { Command, Program } from "./command.ts";
 import * as commands from "./command.ts";
 import type { GlobalValues } from "./globals.ts";
-import { camelCase, type OptionKinds } from "./kinds.ts";
-import { createParser, type ParseState } from "./parser.ts";
+import { camelCase, type OptionKind, type OptionKinds } from "./kinds.ts";
 
 export type ParsedArgv = Awaited<ReturnType<typeof parseArgv>>;
 
@@ -23,36 +22,109 @@ const joinSortWords = (argv: readonly string[]) =>
 
 export const parseArgv = async (program: Program, words: readonly string[]) => {
   const argv = joinSortWords(words);
-  const root = await loadTreeFor(program, findNoun(program.root, argv));
+  const root = await loadTreeFor(program, argv);
   const state: ParseState = { given: new Map(), invalidValues: [], hasHelpWord: argv.includes("help") };
   const { given, invalidValues } = state;
   const rootParser = createParser(root, state);
-  catchParserError(() => rootParser.parse(argv, { from: "user" }));
+  tryToParse(() => rootParser.parse(argv, { from: "user" }));
   const { command = root, parser = rootParser, operands = [], error } = state.last ?? {};
   const help = given.has("help") ? "full" : given.has("h") || argv.length === 0 ? "short" : undefined;
   const globals = rootParser.opts<GlobalValues>();
   return { root, command, parser, operands, given, globals, invalidValues, help, error };
 };
 
-const catchParserError = (parse: () => void) => {
+/** Facts that the parsers of one command line share, and set while they parse. */
+interface ParseState {
+  /** Words of options, by name without dashes. */
+  readonly given: Map<string, readonly string[]>;
+  /** Errors of values. An error is printed as all options of the command line require. */
+  readonly invalidValues: unknown[];
+  /** True if `help` may be a command. */
+  readonly hasHelpWord: boolean;
+  last?: LastParser;
+}
+
+interface LastParser {
+  readonly command: Command;
+  readonly parser: Parser;
+  /** Includes the first unknown option and all later words. */
+  readonly operands: readonly string[];
+  readonly error: CommanderError | undefined;
+}
+
+/** @param owner the parser of the command, if the parser to create is its `help` */
+const createParser = (command: Command, state: ParseState, owner?: Parser): Parser => {
+  const parser = new Parser(owner ? "help" : commands.lastWord(command) || "rollcall");
+  const end = (error?: CommanderError) => {
+    state.last = { command, parser: owner ?? parser, operands: parser.args, error };
+    if (error) throw error;
+  };
+  parser
+    .exitOverride(end)
+    // `run.ts` prints errors as text or JSON, and prints help when it knows the screen.
+    .configureOutput({ outputError: () => undefined })
+    .configureHelp({ formatHelp: () => "" })
+    .showSuggestionAfterError(false)
+    .helpOption(false)
+    .helpCommand(false);
+  for (const [name, kind] of Object.entries(command.options)) addOption(parser, state, name, kind);
+  for (const [name, kind] of Object.entries(command.args)) {
+    const argument = new Argument(commands.formatArgument(name, kind)).default(kind.initial);
+    parser.addArgument(argument.argParser(createValueParser(`<${name}>`, kind, state)));
+  }
+  for (const child of command.subcommands) parser.addCommand(createParser(child, state));
+  if (state.hasHelpWord && !owner && command.subcommands.length > 0) {
+    const help = createParser(command, state, parser);
+    parser.addCommand(help).hook("preSubcommand", (_, child) => {
+      if (child === help) state.given.set("help", []);
+    });
+  }
+  return command.run ? parser.action(() => end()) : parser;
+};
+
+const addOption = (parser: Parser, state: ParseState, name: string, kind: OptionKind<unknown>) => {
+  const option = new Option(commands.formatFlags(name, kind)).default(kind.initial);
+  // For example, `--no-ledger` has a value of its own, because it conflicts with `--ledger`.
+  option.negate = false;
+  option.argParser(createValueParser(`--${name}`, kind, state));
+  const { given } = state;
+  if (name === "help") {
+    // `-h` prints less than `--help`.
+    delete option.short;
+    parser.option("-h").on("option:h", () => given.set("h", []));
+  }
+  parser.addOption(option).on(`option:${option.name()}`, (word: string = "") => {
+    given.set(name, [...(given.get(name) ?? []), word]);
+  });
+};
+
+const createValueParser =
+  (name: string, { parse, repeatable }: OptionKind<unknown>, { invalidValues }: ParseState) =>
+  (word: string, previous: unknown) => {
+    try {
+      // The word after an option without its value.
+      if (word === "--" && name.startsWith("--")) throw failures.invalidOptionValue(name, word, "a value before --");
+      const value = parse(word, name);
+      return repeatable ? [previous ?? [], value].flat() : value;
+    } catch (error) {
+      invalidValues.push(error);
+      return previous;
+    }
+  };
+
+const tryToParse = <Result>(parse: () => Result) => {
   try {
-    parse();
+    return parse();
   } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
+    if (error instanceof CommanderError) return undefined;
+    throw error;
   }
 };
 
-/** Returns the first operand before the first option that is not global. */
-const findNoun = (root: Command, argv: readonly string[]) => {
-  const parser = createParser(root, { given: new Map(), invalidValues: [], hasHelpWord: false });
-  let noun: string | undefined;
-  catchParserError(() => {
-    [noun] = parser.parseOptions([...argv]).operands;
-  });
-  return noun ?? "";
-};
-
-const loadTreeFor = async (program: Program, word: string) => {
+/** Loads the noun, which is the first operand before the first option that is not global. */
+const loadTreeFor = async (program: Program, argv: readonly string[]) => {
+  const parser = createParser(program.root, { given: new Map(), invalidValues: [], hasHelpWord: false });
+  const [word = ""] = tryToParse(() => parser.parseOptions([...argv]).operands) ?? [];
   const nouns = { ...program.nouns, ...program.hidden };
   const load = Object.hasOwn(nouns, word) ? nouns[word] : undefined;
   return load ? { ...program.root, subcommands: [await load()] } : await commands.loadTree(program);
@@ -64,18 +136,24 @@ const validateArgv = async (parsed: ParsedArgv) => {
   if (error?.code === "commander.help") {
     const { formatShortHelp } = await import("./help.ts");
     const names = command.subcommands.map(commands.lastWord);
-    const help = (columns: number | undefined) => formatShortHelp(parsed, columns);
-    throw subcommandMissing(commands.formatInvocation(command), names, help);
+    const help = (columns: number | undefined) => formatShortHelp(command, columns);
+    throw failures.subcommandMissing(commands.formatInvocation(command), names, help);
   }
   if (error) throw toUsageFailure(parsed, error);
-  for (const [name, { placeholder, repeatable }] of Object.entries(listOptions(command, root))) {
-    const words = given.get(name) ?? [];
+  for (const [name, kind] of Object.entries(listOptions(command, root))) {
+    const { placeholder, repeatable, needs, conflicts = {} } = kind;
+    const words = given.get(name);
+    if (!words) continue;
     if (placeholder && !repeatable && words.length > 1)
-      throw invalidArguments(`--${name} is given ${words.length} times, but takes one value`, `pass --${name} once`);
+      throw failures.invalidArguments(
+        `--${name} is given ${words.length} times, but takes one value`,
+        `pass --${name} once`,
+      );
+    for (const [other, reason] of Object.entries(conflicts))
+      if (given.has(other)) throw failures.conflictingOptions(`--${name}`, `--${other}`, reason);
+    if (needs && !needs.split("|").some((need) => given.has(need)))
+      throw failures.requiredOptionMissing(`--${name}`, `--${needs.replaceAll("|", " or --")}`);
   }
-  for (const [name, { needs }] of Object.entries(command.options))
-    if (needs && given.has(name) && !needs.split("|").some((need) => given.has(need)))
-      throw requiredOptionMissing(`--${name}`, `--${needs.replaceAll("|", " or --")}`);
   if (invalidValues.length > 0) throw invalidValues[0];
 };
 
@@ -83,19 +161,12 @@ const toUsageFailure = (parsed: ParsedArgv, { code, message }: CommanderError): 
   const { command, operands } = parsed;
   const seeHelp = `see \`${commands.formatInvocation(command)} --help\``;
   if (code === "commander.unknownOption") return unknownOption(parsed, seeHelp);
-  const conflict = code === "commander.conflictingOption" && findConflict(parsed);
-  if (conflict) return conflictingOptions(...conflict);
   const suggestion = code === "commander.unknownCommand" && suggestCommand(command, operands[0] ?? "");
   // commander starts all messages with `error: `.
-  return invalidArguments(message.slice("error: ".length), suggestion ? `did you mean ${suggestion}?` : seeHelp);
-};
-
-/** commander's options have no field for the reason of a conflict. */
-const findConflict = ({ command, given }: ParsedArgv) => {
-  for (const [name, { conflicts = {} }] of Object.entries(command.options))
-    for (const [other, reason] of Object.entries(conflicts))
-      if (given.has(name) && given.has(other)) return [`--${name}`, `--${other}`, reason] as const;
-  return undefined;
+  return failures.invalidArguments(
+    message.slice("error: ".length),
+    suggestion ? `did you mean ${suggestion}?` : seeHelp,
+  );
 };
 
 /** The message omits the value of an unknown option, because the value may be a secret. */
@@ -106,9 +177,9 @@ const unknownOption = ({ root, command, operands }: ParsedArgv, seeHelp: string)
   const name = flag.startsWith("--") ? flag.slice(2) : "";
   const known = [root, command].flatMap(({ options }) => Object.keys(options));
   if (value.length > 0 && known.includes(name))
-    return invalidArguments(`--${name} takes no value`, `write --${name} without =`);
+    return failures.invalidArguments(`--${name} takes no value`, `write --${name} without =`);
   const nearest = name && findNearest(name, known);
-  return invalidArguments(`unknown option '${flag}'`, nearest ? `did you mean --${nearest}?` : seeHelp);
+  return failures.invalidArguments(`unknown option '${flag}'`, nearest ? `did you mean --${nearest}?` : seeHelp);
 };
 
 const suggestCommand = ({ elsewhere, subcommands }: Command, word: string) => {
@@ -130,10 +201,10 @@ export const runCommand = async (
   parsed: ParsedArgv,
   start: (globals: GlobalValues) => Context | Promise<Context>,
 ): Promise<((columns: number) => string) | undefined> => {
-  const { command, parser, given, globals, help, error } = parsed;
+  const { root, command, parser, given, globals, help, error } = parsed;
   if (help && error?.code !== "commander.unknownCommand") {
     const { formatFullHelp, formatShortHelp } = await import("./help.ts");
-    return (columns) => (help === "full" ? formatFullHelp : formatShortHelp)(parsed, columns);
+    return (columns) => (help === "full" ? formatFullHelp(command, root, columns) : formatShortHelp(command, columns));
   }
   if (given.has("version")) return () => `${version}\n`;
   await validateArgv(parsed);

@@ -5,7 +5,6 @@ import { nameProgram } from "../system/program.ts";
 import { cutText, formatInputName, formatPosition, pluralize, positionPrefix } from "../text/sentences.ts";
 import { type Cleaner, toOneLine } from "./cleaner.ts";
 import { type Paint, plainPaint, type Tone } from "./views.ts";
-import { foldSentence, truncate, truncateStart, widthOf } from "./width.ts";
 
 const maxProblems = 20;
 const maxTextLength = 2000;
@@ -17,41 +16,42 @@ interface Screen {
   readonly hasJsonErrors: boolean | undefined;
   readonly isStderrForPeople: boolean;
   stopProgress(): void;
-  writeError(formatText: (paint: Paint) => string): Promise<void>;
+  writeError(formatText: (paint: Paint) => Promise<string>): Promise<void>;
 }
 
 export const printFailure = async (screen: Screen, failure: Failure) => {
   screen.stopProgress();
-  await screen.writeError((paint) =>
+  await screen.writeError(async (paint) =>
     screen.hasJsonErrors
       ? `${screen.cleaner.json(toFailureJson(screen, failure))}\n`
-      : formatFailure(failure, createStyle(screen, paint)),
+      : formatFailure(failure, await createStyle(screen, paint)),
   );
 };
 
-export const formatWarning = (screen: Screen, problem: Problem, paint: Paint) =>
-  `${formatProblem(problem, createStyle(screen, paint)).join("\n")}\n`;
+export const formatWarning = async (screen: Screen, problem: Problem, paint: Paint) =>
+  `${formatProblem(problem, await createStyle(screen, paint)).join("\n")}\n`;
 
-export const renderProblem = ({ host, cleaner }: Screen, problem: Problem, indent = 0) => {
+export const renderProblem = async ({ host, cleaner }: Screen, problem: Problem, indent = 0) => {
   const columns = host.terminal.columns - indent;
-  return formatProblem(problem, {
-    clean: cleaner.text,
-    cleanOutside: cleaner.outside,
-    paint: plainPaint,
-    columns,
-  }).join("\n");
+  const style = await createStyle({ cleaner, host, isStderrForPeople: true }, plainPaint, columns);
+  return formatProblem(problem, style).join("\n");
 };
 
-/** Without `columns`, text is not folded and problems have no excerpts. */
-const createStyle = ({ host, cleaner, isStderrForPeople }: Screen, paint: Paint) => {
-  const columns = isStderrForPeople ? host.terminal.columns : undefined;
-  return { clean: cleaner.text, cleanOutside: cleaner.outside, paint, columns };
+/** Without `layout`, text is not folded and problems have no excerpts. */
+const createStyle = async (
+  { host, cleaner, isStderrForPeople }: Pick<Screen, "host" | "cleaner" | "isStderrForPeople">,
+  paint: Paint,
+  columns = host.terminal.columns,
+) => {
+  const layout = isStderrForPeople ? { columns, ...(await import("./width.ts")) } : undefined;
+  return { clean: cleaner.text, cleanOutside: cleaner.outside, paint, layout };
 };
 
-type TextStyle = ReturnType<typeof createStyle>;
+type TextStyle = Awaited<ReturnType<typeof createStyle>>;
+type Layout = NonNullable<TextStyle["layout"]>;
 
-const foldText = (text: string, { columns }: TextStyle) =>
-  columns === undefined ? text : foldSentence(text, columns).join("\n");
+const foldText = (text: string, { layout }: TextStyle) =>
+  layout ? layout.foldSentence(text, layout.columns).join("\n") : text;
 
 /** Users rely on the order of the keys (output.md). */
 export const toFailureJson = ({ cleaner }: Screen, failure: Failure) => {
@@ -82,7 +82,7 @@ const truncateText = (text: string) => (text.length <= maxTextLength ? text : `$
 const formatFailure = (failure: Failure, style: TextStyle) => {
   const { clean, paint } = style;
   const { help, hint, next, stack, where, http, problems = [], omittedProblems = 0 } = failure.details;
-  if (help) return help(style.columns);
+  if (help) return help(style.layout?.columns);
   const message = composeMessage(failure);
   const cleanLine = (text: string) => toOneLine(clean(text));
   const formatLead = (lead: string, tone: Tone, text: string) =>
@@ -116,9 +116,9 @@ const removeRepeatedAdvice = (problems: readonly Problem[]) =>
   });
 
 const formatProblem = (problem: Problem, style: TextStyle, isInMessage = false) => {
-  const { clean, paint, columns } = style;
+  const { clean, paint, layout } = style;
   const tone = problem.severity === "error" ? "bad" : "warning";
-  const frame = problem.excerpt && drawFrame(problem.excerpt, tone, style);
+  const frame = problem.excerpt && layout && drawFrame(problem.excerpt, tone, style, layout);
   const others = formatHangingLines(formatOthers(problem), style, frame?.indent);
   if (isInMessage) return [...(frame?.lines ?? []), ...others];
   const [severity, rule] = [`${problem.severity}:`, `[${problem.rule}]`];
@@ -129,7 +129,7 @@ const formatProblem = (problem: Problem, style: TextStyle, isInMessage = false) 
     painted.replace(severity, () => paint(tone, severity)),
     ...(frame?.lines ?? []),
     ...others,
-    ...formatHangingLines(nameProgram(problem.advice ?? ""), style, frame?.indent, columns === undefined ? "" : "= "),
+    ...formatHangingLines(nameProgram(problem.advice ?? ""), style, frame?.indent, layout ? "= " : ""),
   ];
 };
 
@@ -159,21 +159,22 @@ const formatOthers = ({ file, others }: Problem) => {
 
 const minFrameColumns = 8;
 
-const formatHangingLines = (text = "", { clean, columns }: TextStyle, indent = 2, lead = "") => {
+const formatHangingLines = (text = "", { clean, layout }: TextStyle, indent = 2, lead = "") => {
   if (text === "") return [];
   const line = toPlainLine(clean(text));
-  if (columns === undefined) return [`${" ".repeat(indent)}${line}`];
-  const parts = foldSentence(line, columns - indent - lead.length, 0);
+  if (!layout) return [`${" ".repeat(indent)}${line}`];
+  const parts = layout.foldSentence(line, layout.columns - indent - lead.length, 0);
   return parts.map((part, at) => " ".repeat(indent) + (at === 0 ? lead : "").padEnd(lead.length) + part);
 };
 
-const drawFrame = (excerpt: Excerpt, tone: Tone, style: TextStyle) => {
+const drawFrame = (excerpt: Excerpt, tone: Tone, style: TextStyle, layout: Layout) => {
   const { paint } = style;
+  const { truncate, widthOf } = layout;
   const digits = String(excerpt.line).length;
   const gutter = (number: string) => `${number.padStart(digits + 1)} │ `;
-  const columns = (style.columns ?? 0) - widthOf(gutter(""));
+  const columns = layout.columns - widthOf(gutter(""));
   if (columns < minFrameColumns) return undefined;
-  const { before, value, after } = fitExcerpt(excerpt, columns, style);
+  const { before, value, after } = fitExcerpt(excerpt, columns, style, layout);
   const marks = "^".repeat(Math.min(columns - widthOf(before), Math.max(1, widthOf(value))));
   const lines = [
     paint("faint", gutter(String(excerpt.line))) + truncate(`${before}${value}${after}`, columns),
@@ -184,7 +185,8 @@ const drawFrame = (excerpt: Excerpt, tone: Tone, style: TextStyle) => {
 
 const maxMarkedShare = 0.6;
 
-const fitExcerpt = (excerpt: Excerpt, columns: number, { cleanOutside }: TextStyle) => {
+const fitExcerpt = (excerpt: Excerpt, columns: number, { cleanOutside }: TextStyle, widths: Layout) => {
+  const { truncate, truncateStart, widthOf } = widths;
   const { text, from, to, isCutBefore, isCutAfter } = excerpt;
   // A tab has no fixed width.
   const cleanPiece = (piece: string) => cleanOutside(piece).replace(/\s/g, " ");

@@ -5,7 +5,7 @@ import { conflictingOptions, invalidOptionValue } from "../system/failures.ts";
 import { type Host, isSecretVariable } from "../system/host.ts";
 import { nameProgram } from "../system/program.ts";
 import { cutText } from "../text/sentences.ts";
-import { type Cleaner, isBuildSystem, openCleaner, toOneLine } from "./cleaner.ts";
+import { type Cleaner, isBuildSystem, openCleaner, type TextCleaner, toOneLine } from "./cleaner.ts";
 import * as progress from "./progress.ts";
 import { findArgvSecrets } from "./secrets.ts";
 import { joinPieces, type Pieces, Sink, writePieces } from "./sink.ts";
@@ -68,206 +68,197 @@ export const openRunCleaner = (host: Host, { keys = [], variables: saved = {} }:
   return safe;
 };
 
-export type Screen = ReturnType<typeof openScreen>;
-
 type ScreenRequest = Readonly<{ host: Host; options: ScreenOptions }>;
-
-/** Decides from the terminal and the options what a run prints. */
-const chooseMode = ({ host, options }: ScreenRequest) => {
-  const { env, terminal } = host;
-  const isForProgram = isJsonFormat(options.format);
-  const isQuiet = isForProgram || options.quiet === true;
-  const hasJsonErrors = isForProgram || options.hasJsonEvents;
-  const isStderrForPeople = terminal.stderr && !hasJsonErrors;
-  const isInBuild = isBuildSystem(env);
-  const format: OutputFormat = options.format ?? (terminal.stdout ? "table" : "tsv");
-  return {
-    format,
-    isForProgram,
-    isQuiet,
-    hasJsonErrors,
-    isStderrForPeople,
-    isInBuild,
-    canPage: options.pager !== false && terminal.stdout && !isInBuild,
-    canSpin: isStderrForPeople && !isQuiet && !isInBuild && env.TERM !== "dumb",
-  };
-};
-
-interface ScreenParts extends ScreenRequest {
-  readonly mode: ReturnType<typeof chooseMode>;
-  readonly cleaner: Cleaner;
-}
 
 type ErrorTextFormatter = (paint: Paint) => string | Promise<string>;
 
-const openErrors = ({ host, options, cleaner }: ScreenParts) => {
-  const sink = new Sink(host.stderr);
-  const isColored = hasColor(host, "stderr", options.color);
-  let queue = Promise.resolve();
+/** Members are functions where callers pass them on. */
+export class Screen {
+  readonly host: Host;
+  readonly options: ScreenOptions;
+  readonly fields: ScreenOptions["fields"];
+  readonly cleaner: Cleaner;
+  readonly format: OutputFormat;
+  readonly isForProgram: boolean;
+  readonly hasJsonErrors: boolean;
+  readonly isStderrForPeople: boolean;
+  readonly canPage: boolean;
+  /** The first notices of the run, also if rollcall does not print them. */
+  readonly notices: string[] = [];
+  readonly resultNotes: string[] = [];
+  readonly #isQuiet: boolean;
+  readonly #isInBuild: boolean;
+  readonly #stdout: Sink;
+  readonly #stderr: Sink;
+  #errors = Promise.resolve();
+  #spinner: progress.Progress | undefined;
+  #isPagerClosed = false;
+
+  /** @param cleaner that of the run, which knows saved secrets */
+  constructor({ host, options }: ScreenRequest, cleaner: Cleaner) {
+    const { terminal } = host;
+    this.host = host;
+    this.options = options;
+    this.fields = options.fields;
+    this.cleaner = cleaner;
+    this.format = options.format ?? (terminal.stdout ? "table" : "tsv");
+    this.isForProgram = isJsonFormat(options.format);
+    this.hasJsonErrors = this.isForProgram || options.hasJsonEvents === true;
+    this.isStderrForPeople = terminal.stderr && !this.hasJsonErrors;
+    this.#isQuiet = this.isForProgram || options.quiet === true;
+    this.#isInBuild = isBuildSystem(host.env);
+    this.canPage = options.pager !== false && terminal.stdout && !this.#isInBuild;
+    this.#stdout = new Sink(host.stdout, host.signal);
+    this.#stderr = new Sink(host.stderr);
+  }
+
+  get isReaderGone() {
+    return this.#stdout.isReaderGone || this.#isPagerClosed;
+  }
+
+  get width() {
+    const { terminal, env } = this.host;
+    const columns = Number(terminal.stdout ? terminal.columns : env.COLUMNS);
+    return terminal.stdout || (Number.isInteger(columns) && columns > 0) ? columns : Number.POSITIVE_INFINITY;
+  }
+
+  paint = () => this.#loadPaint("stdout");
+  hideSecret = (secret: string) => this.cleaner.addSecret(secret);
+  ignoreSignal = () => this.#stdout.ignoreSignal();
+
   /** Ignores errors, because rollcall could not report these errors. */
-  const writeError = (formatText: ErrorTextFormatter) => {
-    const write = async () => await sink.write(cleaner.breakCommands(await formatText(await loadPaint(isColored))));
-    queue = queue.then(write).catch(() => undefined);
-    return queue;
+  writeError = (formatText: ErrorTextFormatter) => {
+    const write = async () => {
+      const text = await formatText(await this.#loadPaint("stderr"));
+      await this.#stderr.write(this.cleaner.breakCommands(text));
+    };
+    this.#errors = this.#errors.then(write).catch(() => undefined);
+    return this.#errors;
   };
-  const tell = (event: object, formatText: ErrorTextFormatter) =>
-    void writeError(options.hasJsonEvents ? () => `${cleaner.json(JSON.stringify(event))}\n` : formatText);
-  return { writeError, tell, flushErrors: () => queue };
-};
 
-type ErrorOutput = ReturnType<typeof openErrors>;
+  flushErrors = () => this.#errors;
 
-const openNotices = ({ host, mode, cleaner }: ScreenParts, { writeError, tell }: ErrorOutput) => {
-  const notices: string[] = [];
-  const resultNotes: string[] = [];
-  const notice = (text: string) => {
-    const sentence = cleaner.text(nameProgram(text));
-    if (notices.length < maxNotices) notices.push(sentence);
-    if (mode.isQuiet) return;
-    tell({ event: "notice", message: sentence }, async (paint) => {
+  #tell(event: object, formatText: ErrorTextFormatter) {
+    const json = () => `${this.cleaner.json(JSON.stringify(event))}\n`;
+    void this.writeError(this.options.hasJsonEvents ? json : formatText);
+  }
+
+  notice = (text: string) => {
+    const sentence = this.cleaner.text(nameProgram(text));
+    if (this.notices.length < maxNotices) this.notices.push(sentence);
+    if (this.#isQuiet) return;
+    this.#tell({ event: "notice", message: sentence }, async (paint) => {
       const line = `note: ${toOneLine(sentence)}`;
-      const { columns } = host.terminal;
-      const lines = mode.isStderrForPeople ? (await import("./width.ts")).foldSentence(line, columns) : [line];
+      const { columns } = this.host.terminal;
+      const lines = this.isStderrForPeople ? (await import("./width.ts")).foldSentence(line, columns) : [line];
       return `${lines.join("\n").replace("note:", () => paint("faint", "note:"))}\n`;
     });
   };
-  return {
-    notice,
-    /** The first notices of the run, also if rollcall does not print them. */
-    notices,
-    /** Also adds the notice to a JSON document with a list. */
-    noteInResult: (text: string) => {
-      resultNotes.push(cleaner.text(nameProgram(text)));
-      notice(text);
-    },
-    resultNotes,
-    /** Does not fold the commands, so that users can paste a command. */
-    noticeCommands: (sentence: string, commands: readonly string[]) => {
-      notice(sentence);
-      if (mode.isQuiet) return;
-      for (const command of commands) void writeError(() => `${toOneLine(cleaner.text(command))}\n`);
-    },
-  };
-};
 
-const openProgress = ({ host, options, mode, cleaner }: ScreenParts, { writeError }: ErrorOutput) => {
-  const { terminal, elapsed } = host;
-  const { canSpin, isInBuild, isQuiet } = mode;
-  let spinner: progress.Progress | undefined;
-  const getLabelColumns = () => Math.max(0, terminal.columns - spinnerColumns);
-  const startSpinner = (label: string) => {
-    spinner?.stop();
+  /** Also adds the notice to a JSON document with a list. */
+  noteInResult = (text: string) => {
+    this.resultNotes.push(this.cleaner.text(nameProgram(text)));
+    this.notice(text);
+  };
+
+  /** Does not fold the commands, so that users can paste a command. */
+  noticeCommands = (sentence: string, commands: readonly string[]) => {
+    this.notice(sentence);
+    if (this.#isQuiet) return;
+    for (const command of commands) void this.writeError(() => `${toOneLine(this.cleaner.text(command))}\n`);
+  };
+
+  /** With JSON output, prints nothing, because the JSON can contain the warnings. */
+  warn = (problem: Problem) => {
+    if (this.#isQuiet) return;
+    this.#tell({ event: "warning", ...toProblemDocument(problem) }, async (paint) =>
+      (await import("./print-failure.ts")).formatWarning(this, problem, paint),
+    );
+  };
+
+  trace = (line: string) => {
+    const text = this.cleaner.text(line);
+    this.#tell({ event: "debug", message: text }, (paint) => `${paint("faint", text)}\n`);
+  };
+
+  get #canSpin() {
+    return this.isStderrForPeople && !this.#isQuiet && !this.#isInBuild && this.host.env.TERM !== "dumb";
+  }
+
+  get #labelColumns() {
+    return Math.max(0, this.host.terminal.columns - spinnerColumns);
+  }
+
+  #startSpinner = (label: string) => {
+    this.#spinner?.stop();
     // In a terminal of unknown size, the spinner could not clear its lines.
-    if (terminal.isSizeUnknown) return progress.noProgress;
-    const clean = (text: string) => cutText(toOneLine(cleaner.text(text)), getLabelColumns());
-    spinner = progress.openSpinner(label, { host, color: hasColor(host, "stderr", options.color), clean });
-    return spinner;
+    if (this.host.terminal.isSizeUnknown) return progress.noProgress;
+    const clean = (text: string) => cutText(toOneLine(this.cleaner.text(text)), this.#labelColumns);
+    this.#spinner = progress.openSpinner(label, { host: this.host, color: this.#hasColor("stderr"), clean });
+    return this.#spinner;
   };
-  return {
-    startProgress: (label: string) => (canSpin ? startSpinner(label) : progress.noProgress),
-    stopProgress: () => spinner?.stop(),
-    startMeter: (wanted: progress.MeterFormat | undefined) => {
-      const format = wanted ?? (canSpin ? "bar" : isInBuild && !isQuiet ? "lines" : "none");
-      const line = (text: string) =>
-        void writeError((paint) => `${format === "json" ? cleaner.json(text) : paint("faint", cleaner.text(text))}\n`);
-      return progress.openMeter({ format, elapsed, columns: getLabelColumns(), spinner: startSpinner, line });
-    },
-  };
-};
 
-const openOutput = ({ host, mode, cleaner }: ScreenParts, { flushErrors }: ErrorOutput, stopProgress: () => void) => {
-  const sink = new Sink(host.stdout, host.signal);
-  let isPagerClosed = false;
-  const print = async (pieces: Pieces, kind: OutputKind, isPaged = mode.canPage) => {
-    const clean = { lines: cleaner.breakCommands, json: cleaner.json, "redact-only": cleaner.redactLines }[kind];
-    const cleanPieces = async function* () {
-      for await (const piece of joinPieces(pieces)) {
-        stopProgress();
-        await flushErrors();
-        yield clean(piece);
-      }
-    };
-    if (isPaged) {
-      const { printPaged } = await import("./pager.ts");
-      isPagerClosed ||= !(await printPaged({ host, pieces: cleanPieces(), fallback: sink }));
-    } else await writePieces(sink, cleanPieces());
-  };
-  const printUnpaged = (pieces: Pieces, kind: OutputKind) => print(pieces, kind, false);
-  return {
-    print,
-    printUnpaged,
-    printText: (text: string) =>
-      host.terminal.stdout
-        ? printUnpaged([cleaner.text(text)], "lines")
-        : printUnpaged([cleaner.redact(text)], "redact-only"),
-    printBytes: async (bytes: Uint8Array) => {
-      await flushErrors();
-      await sink.write(bytes);
-    },
-    ignoreSignal: sink.ignoreSignal,
-    isReaderGone: () => sink.isReaderGone || isPagerClosed,
-  };
-};
+  startProgress = (label: string) => (this.#canSpin ? this.#startSpinner(label) : progress.noProgress);
+  stopProgress = () => this.#spinner?.stop();
 
-/** @param cleaner that of the run, which knows saved secrets */
-export const openScreen = (request: ScreenRequest, cleaner = openRunCleaner(request.host)) => {
-  const { host, options } = request;
-  const mode = chooseMode(request);
-  const parts: ScreenParts = { ...request, mode, cleaner };
-  const errors = openErrors(parts);
-  const { writeError, tell, flushErrors } = errors;
-  const ownProgress = openProgress(parts, errors);
-  const { isReaderGone, ...output } = openOutput(parts, errors, ownProgress.stopProgress);
-  const screen = {
-    ...mode,
-    ...openNotices(parts, errors),
-    ...ownProgress,
-    ...output,
-    writeError,
-    flushErrors,
-    host,
-    options,
-    fields: options.fields,
-    cleaner,
-    get isReaderGone() {
-      return isReaderGone();
-    },
-    get width() {
-      return findWidth(host);
-    },
-    paint: () => loadPaint(hasColor(host, "stdout", options.color)),
-    /** With JSON output, prints nothing, because the JSON can contain the warnings. */
-    warn: (problem: Problem) => {
-      if (mode.isQuiet) return;
-      tell({ event: "warning", ...toProblemDocument(problem) }, async (paint) =>
-        (await import("./print-failure.ts")).formatWarning(screen, problem, paint),
+  startMeter = (wanted: progress.MeterFormat | undefined) => {
+    const { elapsed } = this.host;
+    const format = wanted ?? (this.#canSpin ? "bar" : this.#isInBuild && !this.#isQuiet ? "lines" : "none");
+    const { cleaner } = this;
+    const line = (text: string) =>
+      void this.writeError(
+        (paint) => `${format === "json" ? cleaner.json(text) : paint("faint", cleaner.text(text))}\n`,
       );
-    },
-    trace: (line: string) =>
-      tell({ event: "debug", message: cleaner.text(line) }, (paint) => `${paint("faint", cleaner.text(line))}\n`),
-    hideSecret: cleaner.addSecret,
+    return progress.openMeter({ format, elapsed, columns: this.#labelColumns, spinner: this.#startSpinner, line });
   };
-  return screen;
-};
 
-const findWidth = ({ env, terminal }: Host) => {
-  if (terminal.stdout) return terminal.columns;
-  const columns = Number(env.COLUMNS);
-  return Number.isInteger(columns) && columns > 0 ? columns : Number.POSITIVE_INFINITY;
-};
+  print = async (pieces: Pieces, kind: OutputKind, isPaged = this.canPage) => {
+    const { breakCommands, json, redactLines } = this.cleaner;
+    const clean = { lines: breakCommands, json, "redact-only": redactLines }[kind];
+    const cleanPieces = this.#cleanPieces(pieces, clean);
+    if (!isPaged) return void (await writePieces(this.#stdout, cleanPieces));
+    const { printPaged } = await import("./pager.ts");
+    this.#isPagerClosed ||= !(await printPaged({ host: this.host, pieces: cleanPieces, fallback: this.#stdout }));
+  };
 
-const hasColor = ({ env, terminal }: Host, stream: "stdout" | "stderr", color: ScreenOptions["color"]) => {
-  if (color !== "auto") return color === "always";
-  const { FORCE_COLOR: forced = "", NO_COLOR: no = "", TERM: term } = env;
-  if (forced !== "") return forced !== "0" && forced !== "false";
-  return no === "" && terminal[stream] && term !== "dumb";
-};
+  async *#cleanPieces(pieces: Pieces, clean: TextCleaner) {
+    for await (const piece of joinPieces(pieces)) {
+      this.stopProgress();
+      await this.flushErrors();
+      yield clean(piece);
+    }
+  }
 
-/** Uses only the 16 basic colors, because users can configure these colors. */
-const loadPaint = async (isColored: boolean): Promise<Paint> => {
-  if (!isColored) return plainPaint;
-  const { Chalk } = await import("chalk");
-  const { green, red, yellow, dim, bold } = new Chalk({ level: 1 });
-  const paints = { good: green, bad: red, warning: yellow, faint: dim, strong: bold };
-  return (tone, text) => (tone === undefined || text === "" ? text : paints[tone](text));
-};
+  printUnpaged = (pieces: Pieces, kind: OutputKind) => this.print(pieces, kind, false);
+
+  printText = (text: string) =>
+    this.host.terminal.stdout
+      ? this.printUnpaged([this.cleaner.text(text)], "lines")
+      : this.printUnpaged([this.cleaner.redact(text)], "redact-only");
+
+  printBytes = async (bytes: Uint8Array) => {
+    await this.flushErrors();
+    await this.#stdout.write(bytes);
+  };
+
+  #hasColor(stream: "stdout" | "stderr") {
+    const { env, terminal } = this.host;
+    const { color } = this.options;
+    if (color !== "auto") return color === "always";
+    const { FORCE_COLOR: forced = "", NO_COLOR: no = "", TERM: term } = env;
+    if (forced !== "") return forced !== "0" && forced !== "false";
+    return no === "" && terminal[stream] && term !== "dumb";
+  }
+
+  /** Uses only the 16 basic colors, because users can configure these colors. */
+  async #loadPaint(stream: "stdout" | "stderr"): Promise<Paint> {
+    if (!this.#hasColor(stream)) return plainPaint;
+    const { Chalk } = await import("chalk");
+    const { green, red, yellow, dim, bold } = new Chalk({ level: 1 });
+    const paints = { good: green, bad: red, warning: yellow, faint: dim, strong: bold };
+    return (tone, text) => (tone === undefined || text === "" ? text : paints[tone](text));
+  }
+}
+
+export const openScreen = (request: ScreenRequest, cleaner = openRunCleaner(request.host)) =>
+  new Screen(request, cleaner);

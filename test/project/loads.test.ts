@@ -18,11 +18,10 @@ const loads: Readonly<Record<string, string>> = {
   "--version": "",
   "--help": "commander",
   "log --help": "commander",
-  [`log m ${groups} --split train`]:
-    "ansi-regex commander get-east-asian-width libsql string-width-current strip-ansi undici",
+  [`log m ${groups} --split train`]: "commander libsql undici",
   [`log m ${groups} --split train --dry-run --json`]: "commander libsql",
   [`log m ${groups} --split train --local --json`]: "@hono/node-server commander hono libsql undici zod",
-  [`check ${groups}`]: "ansi-regex commander get-east-asian-width string-width-current strip-ansi",
+  [`check ${groups}`]: "commander",
   [`check ${groups} --json`]: "commander",
   [`check ${groups} --json --where reward>0`]: "@marcbachmann/cel-js commander",
   [`convert ${groups} --out out.jsonl --json`]: "commander",
