@@ -39,13 +39,13 @@ export const computeCost = (entry: CatalogModel, options: CostOptions) => {
   const { pricing } = entry;
   const stated = listStatedPrices(pricing);
   const unknown = listUnknownMembers(entry);
-  const [term] = unknown.flatMap(({ text, isTerm }) => (isTerm ? text : []));
+  const [term] = unknown.flatMap(({ text, changesAll }) => (changesAll ? text : []));
   const unclear = term && `its prices have the unknown term "${term}"`;
   // Conditions such as `min_prompt_tokens` apply to each request.
   const size = { tokens: usage.requests > 1 ? undefined : usage.prompt_tokens, most: usage.prompt_tokens };
   const reasons = new Set([
     ...(doubt === undefined ? [] : [doubt]),
-    ...unknown.flatMap(({ text, isTerm }) => (isTerm ? [] : `its prices have the unknown price "${text}"`)),
+    ...unknown.flatMap(({ text, changesAll }) => (changesAll ? [] : `its prices have the unknown price "${text}"`)),
     ...listUnknownConditions(pricing, size.most).map((name) => `its prices have the unknown condition ${name}`),
   ]);
   const unstated: string[] = [];

@@ -94,9 +94,8 @@ export const listUnknownMembers = (entry: CatalogModel) => {
     return !isKnownPrice(name) && !(name === "overrides" && Array.isArray(value));
   });
   return [...beside, ...inPricing].flatMap(([name, value]) => {
-    const text = formatPlain(value) ?? "";
-    const isOfAll = parsePrice(value) === undefined || isTerm(name) || besideKey.test(name);
-    return isUsualTerm(name, value) ? [] : [{ text: cutText(`${name} ${text}`, 80), isTerm: isOfAll }];
+    const changesAll = parsePrice(value) === undefined || isTerm(name) || besideKey.test(name);
+    return isUsualTerm(name, value) ? [] : [{ text: cutText(`${name} ${formatPlain(value)}`, 80), changesAll }];
   });
 };
 
@@ -114,7 +113,8 @@ export const impliedPrice = (pricing: unknown, name: string) => {
   return name === "image" || name === "request" ? zero : undefined;
 };
 
-const hasTerms = (entry: CatalogModel) => listUnknownMembers(entry).some(({ isTerm }) => isTerm);
+/** True if a member changes the meaning of all prices. */
+export const hasTerms = (entry: CatalogModel) => listUnknownMembers(entry).some(({ changesAll }) => changesAll);
 
 /** Returns US dollars per token, image or request, or undefined if the price has another unit or currency. */
 export const readPrice = (entry: CatalogModel, name: string) =>

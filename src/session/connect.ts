@@ -82,6 +82,7 @@ export const checkRequest = async <Path extends string>(
   endpoint: Endpoint<Path>,
   { parameters, isSent = true }: { parameters: PathValues<Path>; isSent?: boolean },
 ) => {
+  // Throws for an invalid setting.
   toRequestOptions(context, settings);
   if (settings.local) return void (await settings.service());
   const client = await openServiceClient(context, settings);

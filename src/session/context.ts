@@ -12,7 +12,6 @@ export interface Context {
   readonly host: Host;
   readonly screen: Screen;
   readonly flags: GlobalFlags;
-  readonly defaults?: { readonly max_wait: string } | undefined;
   closeAtEnd<Opened extends Closable>(opened: Opened): Opened;
   /** Replaces the function that adds details, such as excerpts, to the error of the run. */
   explainWith(explain: (thrown: unknown) => Promise<unknown>): void;

@@ -11,15 +11,13 @@ import { formatDecimal } from "../../text/decimal.ts";
 import { dayMs, utcDay } from "../../text/units.ts";
 import { toText, toTexts } from "../../wire/contract/replies.ts";
 
-type Row = CatalogRow;
-
-const entryColumn = (name: string, display: Omit<Parameters<typeof serviceColumn<Row>>[1], "read">) =>
-  serviceColumn<Row>(name, { ...display, read: ({ entry }) => entry?.[name] });
+const entryColumn = (name: string, display: Omit<Parameters<typeof serviceColumn<CatalogRow>>[1], "read">) =>
+  serviceColumn<CatalogRow>(name, { ...display, read: ({ entry }) => entry?.[name] });
 
 const spellWords = (value: unknown, spelled: () => string) => toTexts(value)?.join(", ") ?? spelled();
 
 const priceColumn = (name: string, rank: number, title = name) =>
-  serviceColumn<Row>(`pricing.${name}`, {
+  serviceColumn<CatalogRow>(`pricing.${name}`, {
     heading: `${title}\n${fields.priceUnit(name)}`,
     rank,
     align: "decimal",
@@ -27,15 +25,14 @@ const priceColumn = (name: string, rank: number, title = name) =>
     // Marks an invalid price with digits, because users could take it for a valid price.
     text: (value, spelled, { entry = {} }) => {
       const text = toText(value) ?? spelled();
-      const hasTerms = typeof value === "object" || fields.listUnknownMembers(entry).some(({ isTerm }) => isTerm);
-      const price = hasTerms ? undefined : fields.parsePrice(text);
+      const price = typeof value === "object" || fields.hasTerms(entry) ? undefined : fields.parsePrice(text);
       if (price) return formatDecimal(fields.toShownPrice(name, price));
       return /\d/.test(text) ? `${text} (as given)` : text;
     },
   });
 
 /** @param now ms since 1970; 0 tags no deprecation */
-const entryColumns = (now: number): readonly Column<Row>[] => [
+const entryColumns = (now: number): readonly Column<CatalogRow>[] => [
   entryColumn("id", { rank: 0 }),
   entryColumn("name", { rank: 10 }),
   entryColumn("context_length", { align: "right", heading: "context\ntokens", rank: 4 }),
@@ -67,9 +64,9 @@ const entryColumns = (now: number): readonly Column<Row>[] => [
 /** `priced` lists the inference models with their catalog entries. */
 export type ListName = CatalogName | "all" | "priced";
 
-const catalogColumn: Column<Row> = { name: "catalog", rank: 0, cell: ({ catalog }) => catalog ?? "none" };
+const catalogColumn: Column<CatalogRow> = { name: "catalog", rank: 0, cell: ({ catalog }) => catalog ?? "none" };
 
-export const rowColumns = (of: ListName, now = 0): readonly Column<Row>[] => {
+export const rowColumns = (of: ListName, now = 0): readonly Column<CatalogRow>[] => {
   const columns = entryColumns(now);
   if (of !== "all" && of !== "priced") return columns;
   const [id, ...others] = columns.map((column) => ({ ...column, path: `entry.${column.name}` }));
@@ -82,8 +79,8 @@ export const rowColumns = (of: ListName, now = 0): readonly Column<Row>[] => {
   return [modelId, catalogColumn, ...others, ...modelFacts];
 };
 
-const spellModelId = ({ model }: Row) => (model ? readSpelledObject(parseRawBytes(model.raw)).text("id") : "");
-const modelId: Column<Row> = { name: "id", path: "entry.id", rank: 0, value: spellModelId };
+const spellModelId = ({ model }: CatalogRow) => (model ? readSpelledObject(parseRawBytes(model.raw)).text("id") : "");
+const modelId: Column<CatalogRow> = { name: "id", path: "entry.id", rank: 0, value: spellModelId };
 
 const warnDays = 30;
 

@@ -209,8 +209,6 @@ const runTool = async (tool: OfferedTool, sent: ToolArguments, signal: AbortSign
   return { texts, isError: printed === "" };
 };
 
-/** Assumed: an agent gives up after a minute, so a tool retries for a shorter time. */
-const defaults = { max_wait: "10s" };
 const terminal = { stdin: false, stdout: false, stderr: false, columns: 80, rows: 24, isSizeUnknown: false };
 
 /** Returns `screen`, because the screen knows the secrets of the run. */
@@ -224,7 +222,7 @@ const runArgv = async ({ context: given, program }: Server, argv: readonly strin
     { host, options: parseScreenOptions({ json: true }) },
     openRunCleaner(host, readSavedSecrets(host)),
   );
-  const context = { ...openContext({ host, screen, flags: given.flags }), defaults };
+  const context = openContext({ host, screen, flags: given.flags });
   const failure = await parseArgv(program, argv)
     .then(async (typed) => await runCommand(program, typed, () => context))
     .then(() => undefined, toFailure)

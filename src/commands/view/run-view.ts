@@ -30,7 +30,7 @@ export const view = async (context: Context, typed: ViewOptions) => {
 const writePage = async (context: Context, typed: ViewOptions, file: string) => {
   const { host, screen } = context;
   const { update, stop } = screen.startProgress("reading");
-  const readInput = await openInput(context, typed, ({ bytes, of = 0 }) =>
+  const readInput = await createReader(context, typed, ({ bytes, of = 0 }) =>
     update(`reading, ${formatPercent(bytes, of)}`),
   );
   const input = await readInput();
@@ -78,22 +78,22 @@ const servePage = async (context: Context, typed: ViewOptions) => {
     inputReadable.abort();
     viewer.showProgress(progress);
   };
-  // `showInput` returns only after `viewer.close`.
-  const failed = openInput(context, typed, showProgress).then(viewer.showInput);
+  // Resolves only after `viewer.close`.
+  const shown = createReader(context, typed, showProgress).then(viewer.showInput);
   const ended = waitForAbort(host.signal);
   let browser: ReturnType<typeof openBrowser>;
   try {
-    await Promise.race([failed, ended, waitForAbort(inputReadable.signal), host.sleep(openDelayMs)]);
+    await Promise.race([shown, ended, waitForAbort(inputReadable.signal), host.sleep(openDelayMs)]);
     if (screen.isForProgram) await printDocument<ViewDocument>(screen, { status: "serving", url });
     else await screen.printText(`${url}\n`);
     screen.notice("serving until Ctrl-C. Keep the URL private, because it gives access to the page");
     if (!typed.noOpen) browser = openInBrowser(context, viewer);
-    await Promise.race([failed, ended]);
+    await Promise.race([shown, ended]);
   } catch (thrown) {
     if (!host.signal.aborted) throw thrown;
   } finally {
     // Avoids an unhandled rejection after a signal.
-    failed.catch(() => undefined);
+    shown.catch(() => undefined);
     browser?.close();
     await viewer.close();
   }
@@ -113,7 +113,7 @@ const openInBrowser = ({ screen, host }: Context, { url, firstRequest }: Viewer)
 
 type OnRead = Viewer["showProgress"];
 
-const openInput = async (context: Context, typed: ViewOptions, onRead: OnRead): Promise<ReadInput> => {
+const createReader = async (context: Context, typed: ViewOptions, onRead: OnRead): Promise<ReadInput> => {
   const { file: files } = typed;
   const settings = await readEffectiveSettings(context);
   const runs = openRuns(context, typed);
