@@ -285,6 +285,61 @@ describe("the usage of a call", () => {
     ).toBeUndefined();
   });
 
+  const within = ([key = "", ...deeper]: readonly string[], value: number): object => ({
+    [key]: deeper.length > 0 ? within(deeper, value) : value,
+  });
+
+  it.each([
+    ["7 - - 5", "prompt_tokens input_tokens inputTokenCount billed_units.input_tokens", { output_tokens: 5 }],
+    [
+      "9 - - 7",
+      "completion_tokens output_tokens candidatesTokenCount response_token_count billed_units.output_tokens",
+      { prompt_tokens: 9 },
+    ],
+    [
+      "9 7 - 5",
+      `cached_tokens num_cached_tokens cached_content_token_count total_cached_input_tokens prompt_tokens_cached
+      prompt_cache_hit_tokens prompt_tokens_details.cached_tokens input_token_details.cache_read`,
+    ],
+    ["16 7 - 5", "cache_read_input_tokens cache_read_tokens"],
+    ["16 - 7 5", "cache_creation_input_tokens cache_write_input_tokens cache_write_tokens"],
+    [
+      "9 - 7 5",
+      `prompt_tokens_details.cache_write_tokens input_tokens_details.cache_creation_tokens
+      input_token_details.cache_creation inputTokensDetails.cacheCreationInputTokens`,
+    ],
+    ["9 - - 12", "thoughtsTokenCount thought_tokens"],
+    [
+      "9 - - 12",
+      `reasoning_tokens output_tokens_details.reasoning_tokens output_token_details.reasoning
+      completion_tokens_details.thinking_tokens response_tokens_details.reasoning_tokens
+      candidates_tokens_details.reasoning_tokens`,
+      { input_tokens: 9, output_tokens: 5, total_tokens: 21 },
+    ],
+    [
+      "16 - - 5",
+      "tool_use_prompt_token_count tool_use_tokens",
+      { input_tokens: 9, output_tokens: 5, total_tokens: 21 },
+    ],
+    [
+      "9 - - 5",
+      `requests prompt_tokens_details.text_tokens completion_tokens_details.text_tokens prompt_cache_miss_tokens
+      cached_tokens_details.text_tokens completion_tokens_details.accepted_prediction_tokens tokens.input_tokens
+      completion_tokens_details.rejected_prediction_tokens cache_creation.ephemeral_5m_input_tokens
+      cache_creation_tokens_details.ephemeral_5m_input_tokens tokens.output_tokens
+      input_tokens_details.ephemeral_5m_input_tokens queue_time time_to_first_latency total_duration tokens_per_sec_out
+      cost estimated_cost total_cost cost.total_cost cost_in_usd_ticks`,
+    ],
+  ])("knows names of tokens: %s", (counts, paths, others: object = { input_tokens: 9, output_tokens: 5 }) => {
+    for (const path of paths.split(/\s+/)) {
+      const call = { output: { usage: { ...within(path.split("."), 7), ...others } } };
+      const read = countsOf(call).map((all) => all.map((count) => count ?? "-").join(" "));
+      expect([path, ...read, unpricedOf(call.output)]).toEqual([path, counts, undefined]);
+    }
+  });
+
+  const neutral = "standard default auto on_demand not_available traffic_type_unspecified Global none tokens USD";
+
   it.each([
     { service_tier: "standard", cache_creation: { ephemeral_1h_input_tokens: 0 } },
     { inference_geo: "not_available", speed: "standard", server_tool_use: { web_search_requests: 0 } },
@@ -294,6 +349,8 @@ describe("the usage of a call", () => {
     { prompt_cache_hit_tokens: 4, prompt_cache_miss_tokens: 6, queue_time: 0.2, prompt_audio_seconds: {} },
     { iterations: [{ type: "message", input_tokens: 10, output_tokens: 5 }] },
     { billed_units: { input_tokens: 5, output_tokens: 2 }, tokens: { input_tokens: 70, output_tokens: 2 } },
+    Object.fromEntries(neutral.split(" ").map((text) => [`condition_${text}`, text])),
+    { details: [{ type: "text" }, { ttl: "5m" }, { modality: "message" }].map((label) => ({ ...label, n: 1 })) },
   ])("has prices for known counts, zeros and usual conditions (row %$)", (members) => {
     expect(unpricedOf({ usage: { ...tokens, ...members } })).toBeUndefined();
   });
