@@ -214,6 +214,13 @@ describe("a call as a trajectory", () => {
     expect(result).toMatchObject({ references: [{ message: 1, reference: expect.stringContaining(reference) }] });
   });
 
+  it.each(
+    "file unix SQLite sqlite3 duckdb postgres postgresql+psycopg mysql mariadb oracle mssql redis jdbc data".split(" "),
+  )("has no reference in an address of %s", (scheme) => {
+    const inputs = asked(`see ${scheme}:///tmp/x`);
+    expect(toTrajectory(parseRawJson(JSON.stringify({ ...done, inputs })), one)).toMatchObject({ references: [] });
+  });
+
   it("is the trajectory that the local service logged, whatever it says", () => {
     const logged = { ...done, op_name: "rollcall.log", output: said(uri) };
     expect(trajectory(logged)).toContain(uri);

@@ -265,6 +265,9 @@ describe("the usage of a call", () => {
     ["anthropic-beta context-1m-2025-08-07", { extra_headers: { "anthropic-beta": "context-1m-2025-08-07" } }],
     ["speed fast", { self: { speed: "fast" } }],
     ["completion_window 24h", { completion_window: "24h" }],
+    ["batch_id b", { batch_id: "b" }],
+    ["X-Vertex-AI-LLM-Shared-Request-Type priority", { "X-Vertex-AI-LLM-Shared-Request-Type": "priority" }],
+    ["X-Vertex-AI-LLM-Request-Type shared", { headers: { "X-Vertex-AI-LLM-Request-Type": "shared" } }],
   ])("has no prices for %s of the inputs", (named, inputs) => {
     expect(unpricedOf({ usage: tokens }, inputs)).toBe(doubt(named));
   });
@@ -488,6 +491,37 @@ describe("the usage of a call", () => {
     ],
   ])("has prices for an ordinary reply of %s", (_, output) => {
     expect(unpricedOf(output)).toBeUndefined();
+  });
+
+  it("has prices for a reply and a request whose members change no price", () => {
+    const named = (words: string) => Object.fromEntries(words.split(/\s+/).map((word) => [word, "x"]));
+    const members =
+      named(`object role model modelName provider status user error index text output_text content refusal
+      reasoning thinking tool_plan tool_name name prefix logprobs prompt_logprobs avgLogprobs logprobsResult token_count
+      prompt_text parsed created stop_sequence stop_details matched_stop incomplete_details seed hidden_states warnings
+      additionalModelResponseFields routed_experts prompt_routed_experts kv_transfer_params raw_output background
+      conversation context_management instructions max_tool_calls parallel_tool_calls prompt store stream completion
+      generation temperature tool_choice tools top_logprobs top_p frequency_penalty presence_penalty prompt_cache_key
+      prompt_cache_retention safety_identifier top_k truncation max_output_tokens max_tokens max_completion_tokens
+      latency answer result reasoning_content reasoning_details trace metrics perf_metrics ResponseMetadata
+      openrouter_metadata sdk_http_response automatic_function_calling_history provider_specific_fields responseHeaders
+      model_status request_id ids created_at queue_time time_info timestamp response_ms version system_fingerprint
+      finish_reason stopReason prompt_feedback content_filter content_filters filter_result safety_ratings moderation
+      citationMetadata`);
+    expect(unpricedOf({ ...members, usage: tokens })).toBeUndefined();
+    const types = `message text input_text output_text summary_text refusal reasoning reasoning_text thinking tool_use
+      redacted_thinking tool_result function_call function_call_output custom_tool_call custom_tool_call_output mcp_call
+      mcp_list_tools mcp_approval_request mcp_approval_response mcp_tool_use mcp_tool_result local_shell_call compaction
+      local_shell_call_output apply_patch_call apply_patch_call_output item_reference response.done`;
+    expect(unpricedOf({ output: types.split(/\s+/).map((type) => ({ type })), usage: tokens })).toBeUndefined();
+    const extra_body =
+      named(`min_p max_len top_a length_penalty repetition_penalty guided_json structured_outputs n seed
+      chat_template stop spaces_between skip_special include_x ignore_eos reasoning_effort thinking_x return_x add_x prompt_x
+      logit_bias stream_options typical_p presence_penalty frequency_penalty temperature best_of use_beam_search echo
+      enable_thinking separate_reasoning logprobs usage user metadata session_id cache_salt regex json_schema ebnf
+      response_format documents bad_words allowed_token_ids kv_transfer_params vllm_xargs request_id tags tools tool_choice
+      functions`);
+    expect(unpricedOf({ usage: tokens }, { extra_body })).toBeUndefined();
   });
 
   it("names the parts of the inputs that are not text", () => {

@@ -184,6 +184,47 @@ describe("the difference of two catalogs", () => {
     expect(worse(from, to)).toEqual([field]);
   });
 
+  it("knows the words and keys that end a model, and the keys of limits", () => {
+    const keys = `is_deprecated retired removed disabled unavailable inactive hidden archived paused suspended eol
+      end_of_life end-of-life`.split(/\s+/);
+    for (const key of keys) {
+      expect([key, ...worse({}, { [key]: true })]).toEqual([key, key]);
+      expect([key, ...worse({}, { state: key.replace("is_", "") })]).toEqual([key, "state"]);
+    }
+    const dates =
+      `deprecated deprecation_date expires expired_at expiration expiry_time retired_on retirement_day sunset
+      shutdown_date end_of_life my_sunset day_of_peace`.split(/\s+/);
+    for (const key of dates) expect([key, ...worse({}, { [key]: "2026-11-30" })]).toEqual([key, key]);
+    const plain = "created updated_on release_day launched start_day since date_added knowledge_cutoff".split(" ");
+    for (const key of plain) expect([key, ...worse({}, { [key]: "2026-11-30" })]).toEqual([key]);
+    for (const key of "ready is_active available enabled public visible is_listed".split(" "))
+      expect([key, ...worse({}, { [key]: false })]).toEqual([key, key]);
+    const limits = "length tokens a_limit max_x context_x quota x_per_day rpm tps rps_x";
+    for (const key of limits.split(" ")) expect([key, ...worse({ [key]: 9 }, { [key]: 8 })]).toEqual([key, key]);
+    for (const key of ["score", "corpm"]) expect(worse({ [key]: 9 }, { [key]: 8 })).toEqual([]);
+    const terms = `unit currency discount denominator multiplier scale surcharge minimum min_charge per fee fees is_free`;
+    for (const key of terms.split(" ")) {
+      const path = `pricing.${key}`;
+      expect([path, ...worse(prices({ [key]: "1" }), prices({ [key]: "0.5" }))]).toEqual([path, path]);
+    }
+    for (const key of "price_unit billing cost currency discount surcharge tier tiers unit fee fees is_free".split(" "))
+      expect([key, ...worse({ [key]: "a" }, { [key]: "b" })]).toEqual([key, key]);
+    const usual = [
+      "US$",
+      "$",
+      "usd",
+      "USD per token",
+      "$/token",
+      "per_token",
+      "1 token",
+      "tokens",
+      "none",
+      "default",
+      "0",
+    ];
+    for (const currency of usual) expect(worse(prices({}), prices({ currency }))).toEqual([]);
+  });
+
   it.each<[string, object, object]>([
     ["no first limit", { per_request_limits: null }, { per_request_limits: { tokens: null } }],
     ["a lower price", prices({}), prices({ prompt: "0.9" })],

@@ -7,11 +7,14 @@ import { bodyOf, clientAt, failureOf, list } from "./open.ts";
 
 describe("the --debug output", () => {
   it("shows a request and its reply without secret headers", async () => {
+    const shown = `cf-ray etag last-modified request-id retry-after retry-after-ms server via x-ratelimit-limit
+      x-ratelimit-remaining x-ratelimit-reset`.split(/\s+/);
     const headers = {
       "content-type": "application/json",
       "x-request-id": "req-1",
       "set-cookie": "session=hidden-1",
       "x-internal": "hidden-2",
+      ...Object.fromEntries(shown.map((name) => [name, "7"])),
     };
     const server = await scriptedServer([{ answer: { headers, body: '{"data":[{"id":"hidden-3"}]}' } }]);
     const { client, traced } = clientAt(server.url, {
@@ -29,6 +32,7 @@ describe("the --debug output", () => {
       "< 200 after 0 ms, 28 bytes",
       "< content-type: application/json",
       "< x-request-id: req-1",
+      ...shown.map((name) => `< ${name}: 7`),
       "< content-length: 28",
       expect.stringMatching(/^< date: /),
     ]);

@@ -63,6 +63,15 @@ describe("the message of a service", () => {
     expect((await failureAt({ status: 400, body })).details.http?.said).toEqual(said);
   });
 
+  it("comes from a page that begins with a tag of error pages", async () => {
+    const tags =
+      `head body title meta link base style script noscript iframe frameset h1 h6 hr div font table center form
+      main section article header img svg span pre ul a b br p`.split(/\s+/);
+    const answers = await Promise.all(tags.map((tag) => failureAt({ status: 400, body: `<${tag}>no</${tag}>` })));
+    expect(answers.map(({ details }) => details.http?.said).filter((said = "") => /</.test(said))).toEqual([]);
+    expect((await failureAt({ status: 400, body: "<answer>no</answer>" })).details.http?.said).toMatch(/^<answer/);
+  });
+
   it("keeps 128 KiB, of which a screen shows at most 2,000 characters", async () => {
     const failure = await failureAt(json({ message: "x".repeat(1_000_000) }, 400));
     expect(failure.details.http?.said).toHaveLength(2 ** 17 + 2);

@@ -24,6 +24,21 @@ describe("a list", () => {
     expect(markOf(rest)).toBe(mark);
   });
 
+  it("knows the names of marks", () => {
+    const more = `next after cursor continuation nextPage next_page_token continuation_token next_url next_uri next_link
+      next_href next_cursor next_offset`;
+    const totals = `total count_total total_count full_count totalSize total_results totalItems total_models total_records
+      total_elements full_entries`;
+    const named = (names: string, value: unknown) =>
+      names.split(/\s+/).map((name) => [name, markOf({ page: 1, [name]: value })]);
+    const marks = [...named(more, "x"), ...named(totals, 9), ...named("total_pages pageCount pages last_page", 3)];
+    expect(marks.filter(([name, mark]) => mark !== name)).toEqual([]);
+    const wrappers = "links _links meta _meta metadata pagination paging page page_info cursors".split(" ");
+    expect(wrappers.map((name) => markOf({ [name]: { next: "x" } }))).toEqual(wrappers.map((name) => `${name}.next`));
+    const pages = ["page", "current_page", "pageNumber"];
+    expect(pages.map((name) => markOf({ [name]: 3, pages: 3 }))).toEqual(pages.map(() => undefined));
+  });
+
   it.each([
     ["link", '<https://service.example/v1/models?page=2>; rel="next"', "the header Link"],
     ["x-next-page", "2", "the header X-Next-Page"],
