@@ -495,8 +495,7 @@ describe("the usage of a call", () => {
 
   it("has prices for a reply and a request whose members change no price", () => {
     const named = (words: string) => Object.fromEntries(words.split(/\s+/).map((word) => [word, "x"]));
-    const members =
-      named(`object role model modelName provider status user error index text output_text content refusal
+    const members = named(`object role model modelName provider status user error index text output_text content refusal
       reasoning thinking tool_plan tool_name name prefix logprobs prompt_logprobs avgLogprobs logprobsResult token_count
       prompt_text parsed created stop_sequence stop_details matched_stop incomplete_details seed hidden_states warnings
       additionalModelResponseFields routed_experts prompt_routed_experts kv_transfer_params raw_output background

@@ -127,6 +127,17 @@ describe("--from with a folder", () => {
 describe("a file of an unknown format", () => {
   it.each<[string, readonly object[]]>([
     ["Codex", [{ timestamp: "t", type: "session_meta", payload: { id: "s" } }]],
+    ...["response_item", "event_msg", "turn_context", "compacted"].map((type): [string, object[]] => [
+      "Codex",
+      [{ timestamp: "t", type, payload: {} }],
+    ]),
+    ...["assistant", "system", "attachment", "progress", "file-history-snapshot", "queue-operation"].map(
+      (type): [string, object[]] => ["Claude Code", [{ type, sessionId: "s" }]],
+    ),
+    ...["SPAN", "EVENT", "AGENT", "TOOL", "CHAIN"].map((type): [string, object[]] => [
+      "Langfuse",
+      [{ id: "o", trace_id: "t", type }],
+    ]),
     ["Claude Code", [{ type: "summary", summary: "s", leafUuid: "u" }]],
     ["Claude Code", [{ parentUuid: null, sessionId: "s", type: "user", message: user("q"), uuid: "u" }]],
     ["OpenHands", [{ instance_id: "i", test_result: {}, history: [{ source: "agent" }], metrics: {} }]],

@@ -170,7 +170,19 @@ describe("a folder as input", () => {
       "g.pt",
       "h.tar.gz",
     ];
+    const known = `md markdown rst adoc pdf htm html css scss tex bib doc docx ppt pptx odt rtf png jpg jpeg gif webp svg bmp
+      ico tif tiff avif heic mp4 webm mov mkv avi mp3 wav flac ogg m4a ttf otf woff woff2 py pyi pyc ipynb js cjs mjsx ts mts
+      tsx map sh bash zsh fish ps1 bat cmd rs go c h cc cpp hpp cu java kt rb pl php lua r sql wasm so yml yaml toml ini cfg
+      conf env properties lock diff patch rejected cast safetensors gguf onnx md5 sha1 sha256 sig asc MD tfevents.1`;
+    const names = "readme licence notice changelog authors makefile dockerfile gemfile procfile codeowners _SUCCESS";
+    const packed = "lzma lz4 lz br sz snappy z 7z rar zip tar tgz tbz tbz2 txz"
+      .split(" ")
+      .map((name) => `z.jsonl.${name}`);
+    others.push(...packed);
     const cwd = folderOf({
+      ...named("r", Object.fromEntries(known.split(/\s+/).map((ending) => [`x.${ending}`, group]))),
+      ...named("r", Object.fromEntries(names.split(" ").map((name) => [name, group]))),
+      ...named("r", { "a.out": "text", "a.err": "text" }),
       "r/sub/A.JSONL": group,
       "r/b.Json": group.replace("hi", "b"),
       "r/c.jsonl.GZ": gzipSync(group.replace("hi", "c")),

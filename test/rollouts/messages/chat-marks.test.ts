@@ -67,6 +67,16 @@ const unknownMarks = {
   "an unknown token of another width": ["a<｜next▁speaker｜>b", "<｜next▁speaker｜>"],
   "an unknown role": ["a<|im_end|>\n<|im_start|>critic\nb", "<|im_start|>"],
   "text after the end of a turn": ["a<|im_end|>\nb", "<|im_end|>"],
+  ...Object.fromEntries(
+    ["Assistant:", "Falcon:", "Bot:", "AI:", "GPT:"].map((name) => [name, [`a\nUser: b\n${name} c`, "User:"]]),
+  ),
+  ...Object.fromEntries(
+    ["Human:", "<human>:", "### Input:", "### Human:", "### User:"].map((user) => [
+      user,
+      [`a\n${user} b\n### Response: c`, user],
+    ]),
+  ),
+  Pythia: ["a\n<human>: b\n<bot>: c", "<human>:"],
   Alpaca: ["a\n\n### Instruction:\nb\n\n### Response:\nc", "### Instruction:"],
   "Vicuna on one line": ["a USER: b ASSISTANT: c", "USER:"],
   "a dialog on one line": ["a. User: b Assistant: c", "User:"],
