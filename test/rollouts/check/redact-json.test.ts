@@ -154,3 +154,32 @@ describe("the redaction of JSON", () => {
     expect(await rulesOf(text)).toEqual([]);
   });
 });
+
+/** `#` stands for 40 digits and letters, and `#16` for 16. */
+const named = `an API key of Anthropic: sk-ant-#; an API key of OpenRouter: sk-or-#; an API key of OpenAI: sk-#;
+  an API key of ElevenLabs: sk_#48; a secret key of Stripe: rk_live_#; an access key of AWS: ASIA#16;
+  an API key of Google: AIza#35; a token of GitHub: gho_#; a token of GitHub: github_pat_#; a token of GitLab: glpat-#;
+  a token of Slack: xoxe-#; a token of Hugging Face: hf_#; a token of npm: npm_#; a token of PyPI: pypi-AgE#;
+  an API key of Groq: gsk_#; an API key of xAI: xai-#; an API key of NVIDIA: nvapi-#; an API key of Together: tgp_v1_#;
+  a token of Replicate: r8_#; an API key of Weights & Biases: wandb_v1_#; a JSON Web Token: eyJ#.eyJ#.#;
+  an API key of SendGrid: SG.#.#; an API key of Daytona: dtn_#; an API key of E2B: e2b_#;
+  an API key of LangSmith: lsv2_sk_#32_#10; an API key of Tavily: tvly-#; an API key of Prime Intellect: pit_#;
+  an API key of Cerebras: csk-#; an API key of Perplexity: pplx-#48; an API key of Fireworks: fw_#;
+  a token of Databricks: dapi#32; a token of Modal: as-#22; an API key of Weights & Biases: wandb_api_key=#;
+  an API key of Exa: exa_api_key: #36; an API key in a header: x-api-key: #; an API key in a header: X_API_KEY = #;
+  an API key in a header: api-key: #; a token in a header: Authorization: Bearer #; a token in a header: authorization=token #;
+  a token in a header: authorization: Basic #; the URL of a Slack webhook: https://hooks.slack.com/services/T0/B000000/#;
+  a password in a URL: https://user:#20@host`.split(/;\s+/);
+
+describe("a known secret", () => {
+  it.each(named)("has its name (row %$)", async (row) => {
+    const [, kind = "", form = ""] = /^(.*?): (.*)$/.exec(row) ?? [];
+    const content = form.replace(/#(\d*)/g, (_, length) => "9f8e7d6c5b4a3021".repeat(4).slice(0, Number(length || 40)));
+    const line = JSON.stringify({
+      messages_and_choices: [{ role: "user", content: kind.includes("AWS") ? content.toUpperCase() : content }],
+      reward: 1,
+    });
+    const { stdout } = await runHere(["check", "--json", "--fields", "warnings"], { stdin: line });
+    expect(stdout).toContain(`this text looks like ${kind}"`);
+  });
+});

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type RunResult, runRollcall } from "../../support/run.ts";
-import { json, listenOnLoopback, scriptedServer } from "../../support/server.ts";
+import { type Answer, json, listenOnLoopback, scriptedServer } from "../../support/server.ts";
 import { certificate } from "./certificate.ts";
 import { rawServer } from "./open.ts";
 
@@ -67,7 +67,7 @@ describe("rollcall models over TLS", () => {
 
 describe("rollcall models", () => {
   const proxied = { status: 403, headers: { "content-type": "text/html" }, body: "<html><title>Denied</title></html>" };
-  it.each([
+  it.each<[string, Answer, number, RegExp]>([
     [
       "an error with the status 200",
       json({ error: { message: "no such region" } }),
@@ -77,6 +77,16 @@ describe("rollcall models", () => {
     ["an error next to an empty list", json({ data: [], error: "no region" }), 6, /200 with an error: no region\n/],
     ["a list that is null", json({ data: null }), 0, /^note: the list of models is empty\n$/],
     ["a quota that is used up", json({ error: { code: "insufficient_quota" } }, 429), 6, /hint: raise the quota/],
+    ...`insufficient_funds insufficient_credit insufficient_balance quota_exhausted billing_hard_limit_reached
+      billing_not_active org_usage_limit_reached spend_limit_exceeded credit_limit_reached budget_limit_exceeded
+      out_of_credits credits_exhausted`
+      .split(/\s+/)
+      .map((type): [string, Answer, number, RegExp] => [
+        `a quota (${type})`,
+        json({ type }, 429),
+        6,
+        /raise the quota/,
+      ]),
     ["the 403 of a proxy", proxied, 6, /a proxy refused the request to .* \(403\): Denied\n/],
   ])("blames the right thing for %s", async (_, answer, code, said) => {
     const { url, received } = await scriptedServer([{ answer }]);
