@@ -2,10 +2,9 @@
 import * as raw from "../json/raw-json.ts";
 import { cutText } from "../text/sentences.ts";
 import { endStatuses, findOperation, findState, readStatus } from "./call-facts.ts";
-import { composeMessage, findMessage, hasMessage } from "./conversation.ts";
+import { composeMessage, findMessage, hasMessage, thoughtKeys } from "./conversation.ts";
 import { type CallPath, findPath, formatPath } from "./path.ts";
 import { readConversation, readTools, toChatItems } from "./read-conversation.ts";
-import { describeStandIn, findStandIn, listReferences } from "./stand-ins.ts";
 
 export type RewardSource = { readonly text: string } | { readonly path: CallPath };
 /** A line of JSON, or the reason for a failure, such as `it was deleted`. */
@@ -144,4 +143,97 @@ const readAnswer = (
   const replies = values.flatMap((value) => [value, raw.findValue(value, "message")]);
   const reasons = replies.map((value) => value && describeStandIn("output", value));
   return reasons.find((why) => why !== undefined) ?? "its output is not a message";
+};
+
+const maxLevels = 32;
+const maxShown = 80;
+
+/** Returns why the message or choice does not state what was said, such as `its message 2 is a placeholder`. */
+const findStandIn = (item: raw.RawJson, at: number): string | undefined => {
+  const message = findMessage(item) ?? item;
+  const role = raw.textAt(message, "role");
+  const name = `message ${at + 1}`;
+  // Other roles can say what an object prints.
+  const canBePrinted = role !== "assistant" && message === item;
+  const content = raw.findValue(message, "content");
+  if (Array.from(walkValues(item)).some(isPlaceholder)) return describePlaceholder(name);
+  // A tool can return a path or a printed object, so its text can be the true result.
+  if (role === "tool") return undefined;
+  const parts = raw.itemsOf(content).map((part) => raw.findValue(part, "text") ?? part);
+  const calls = raw.itemsOf(raw.findValue(message, "tool_calls"));
+  const values = [
+    ...[item, message, content, raw.findValue(message, "tool_calls")],
+    ...[...thoughtKeys, "refusal"].map((key) => raw.findValue(message, key)),
+    ...calls.flatMap((call) => [call, raw.findValue(call, "function"), raw.findValue(call, "function", "arguments")]),
+    ...(parts.every((part) => describeStandIn(name, part, canBePrinted)) ? parts : []),
+  ];
+  const isUnknown = content && !canBePrinted && content.kind !== "text" && content.kind !== "list";
+  return (
+    values.map((value) => value && describeStandIn(name, value, canBePrinted)).find(Boolean) ??
+    (isUnknown ? `the content of its ${name} is neither a text nor a list` : undefined)
+  );
+};
+
+const describePlaceholder = (name: string) =>
+  `its ${name} is a placeholder, because the client did not record the value`;
+
+/** Returns why the value is not what was said. */
+const describeStandIn = (name: string, value: raw.RawJson, canBePrinted = false): string | undefined => {
+  if (isPlaceholder(value) || (!canBePrinted && isPlaceholderText(value))) return describePlaceholder(name);
+  if (value.kind !== "text") return undefined;
+  const text = value.text.trim();
+  if (isReference(text)) return `its ${name} is a reference to another object (${cutText(text, maxShown)})`;
+  if (!canBePrinted && isPrinted(text))
+    return `its ${name} is the printed name of an object (${cutText(text, maxShown)})`;
+  return undefined;
+};
+
+const isPlaceholder = (value: raw.RawJson) =>
+  raw.findMember(value, "_weave") !== undefined || raw.textAt(value, "_type") === "CustomWeaveType";
+
+const isPlaceholderText = ({ kind, text }: raw.RawJson) => {
+  if (kind !== "text") return false;
+  if (text.trim() === "<EXCEEDS_LIMITS>") return true;
+  const parsed = /"(?:_weave|CustomWeaveType)"/.test(text) ? raw.tryParseRawJson(text) : undefined;
+  return parsed !== undefined && isPlaceholder(parsed);
+};
+
+/** Assumed: a reference is a URI without a host, or a token between `@@@`. */
+const isReference = (text: string) => /^(?:[a-z][a-z\d+.-]*:\/\/\/\S+|@@@\w+:[^@\s]+@@@)$/i.test(text);
+
+/** True for what Python and JavaScript print, such as `<a.Stream object at 0x7f1b>` and `Message(role='assistant')`. */
+const isPrinted = (text: string) =>
+  /^<[^\n]* at 0x[\da-f]+>+$/i.test(text) ||
+  /^\[object \w+\]$/.test(text) ||
+  (/^[A-Z]\w*\(\w+=.*\)$/s.test(text) && /\b(?:role=["']assistant["']|finish_reason=)/.test(text));
+
+/** Lists the messages with a text that contains a reference, and the first reference of each. */
+const listReferences = (items: readonly raw.RawJson[]) =>
+  items.flatMap((item, at) => {
+    const reference = Array.from(walkValues(item), findReference).find(Boolean);
+    return reference === undefined ? [] : { message: at + 1, reference };
+  });
+
+/** Deeper values are not examined, because a call can have 100,000 levels. */
+function* walkValues(value: raw.RawJson, levels = maxLevels): Generator<raw.RawJson> {
+  yield value;
+  if (levels === 0) return;
+  for (const child of value.items) yield* walkValues(child, levels - 1);
+  for (const { value: child } of value.members) yield* walkValues(child, levels - 1);
+}
+
+/** URIs with these schemes are addresses of this machine or of a database. */
+const localSchemes: ReadonlySet<string> = new Set(
+  "file unix sqlite sqlite3 duckdb postgres postgresql mysql mariadb oracle mssql redis jdbc data".split(" "),
+);
+
+const findReference = ({ kind, text }: raw.RawJson) => {
+  if (kind !== "text") return undefined;
+  for (let at = text.indexOf(":///"); at !== -1; at = text.indexOf(":///", at + 1)) {
+    const scheme = /[a-z][a-z\d+.-]{0,30}$/i.exec(text.slice(Math.max(0, at - 31), at))?.[0] ?? "";
+    const path = /^\w[^\s"'<>)\]}]*/.exec(text.slice(at + 4, at + maxShown))?.[0];
+    const isLocal = localSchemes.has(scheme.toLowerCase().replace(/\+.*/, ""));
+    if (scheme !== "" && path !== undefined && !isLocal) return `${scheme}:///${path}`;
+  }
+  return /@@@\w{1,40}:[^@\s]{1,200}@@@/.exec(text)?.[0];
 };

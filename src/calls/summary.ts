@@ -1,13 +1,13 @@
 /** Summarizes calls by operation and model. */
 
 import { type RawJson, textAt } from "../json/raw-json.ts";
-import { addDecimals, type Decimal, formatDecimal, zero } from "../text/decimal.ts";
+import { addDecimals, compareDecimals, type Decimal, formatDecimal, multiplyDecimals, zero } from "../text/decimal.ts";
 import { compareTexts } from "../text/sentences.ts";
 import * as facts from "./call-facts.ts";
-import { type Amounts, removeRollUps } from "./roll-up.ts";
-import { type CallUsage, readUsages, sumTokens, type TokenKind, tokenKinds } from "./usage.ts";
+import { readUsages, sumTokens, tokenKinds } from "./usage.ts";
 
 export type CallSummary = ReturnType<typeof summarize>;
+export type CallCounts = ReturnType<typeof sumCalls>;
 
 export const openSummary = (prefix: string) => {
   const calls: SummarizedCall[] = [];
@@ -29,10 +29,38 @@ const summarize = (calls: readonly SummarizedCall[]) => {
   sums.sort((a, b) => b.calls - a.calls || compareTexts(a.op, b.op) || compareTexts(a.model, b.model));
   const doubts = calls.flatMap(({ doubt }) => doubt ?? []);
   const costDoubt = calls.map((call) => call.costDoubt).find(Boolean);
-  return { all: { op: "", model: "", ...sumCalls(calls) }, groups: sums, rollUps, doubts, costDoubt };
+  return { all: sumCalls(calls), groups: sums, rollUps, doubts, costDoubt };
 };
 
-type SummarizedCall = ReturnType<typeof readFacts>;
+const kinds = [...tokenKinds, "usd"] as const;
+type Kind = (typeof kinds)[number];
+type Amounts = Readonly<Partial<Record<Kind, Decimal>>>;
+type AmountsByModel = ReadonlyMap<string, Amounts>;
+
+const toAmounts = (find: (kind: Kind) => Decimal | undefined): Amounts =>
+  Object.fromEntries(
+    kinds.flatMap((kind) => {
+      const amount = find(kind);
+      return amount ? [[kind, amount]] : [];
+    }),
+  );
+
+const addAmounts = (a: Amounts, b: Amounts) =>
+  toAmounts((kind) => (a[kind] && addDecimals(a[kind], b[kind] ?? zero)) || b[kind]);
+
+/** Never below zero, because services round costs. Returns only the kinds of `whole`. */
+const subtractAmounts = (whole: Amounts, part: Amounts) =>
+  toAmounts((kind) => {
+    const rest = whole[kind] && addDecimals(whole[kind], multiplyDecimals(part[kind] ?? zero, minusOne));
+    return rest && rest.digits < 0n ? zero : rest;
+  });
+
+const minusOne = { digits: -1n, places: 0 };
+
+interface SummarizedCall extends Omit<ReturnType<typeof readFacts>, "amounts"> {
+  /** Has only amounts of this call after `removeRollUps`. */
+  amounts: AmountsByModel;
+}
 
 const readFacts = (call: RawJson, prefix: string) => {
   const usages = readUsages(call);
@@ -41,7 +69,14 @@ const readFacts = (call: RawJson, prefix: string) => {
   const usageByModel = new Map(usages.map((usage) => [modelOf(usage), usage]));
   const dollarsByModel = new Map(costs.map((cost) => [modelOf(cost), facts.readDollars(cost)]));
   const amounts = models.map((model) => {
-    return [model, toAmounts(usageByModel.get(model), dollarsByModel.get(model))] as const;
+    const usage = usageByModel.get(model);
+    const counts = usage && { ...usage, total: sumTokens(usage) };
+    const find = (kind: Kind) => {
+      if (kind === "usd") return dollarsByModel.get(model);
+      const digits = counts?.[kind];
+      return digits === undefined ? undefined : { digits, places: 0 };
+    };
+    return [model, toAmounts(find)] as const;
   });
   return {
     id: textAt(call, "id"),
@@ -54,23 +89,12 @@ const readFacts = (call: RawJson, prefix: string) => {
     amounts: new Map(amounts),
     doubt: usages.map((usage) => usage.doubt).find(Boolean),
     costDoubt: costs.map(({ reason }) => reason).find(Boolean),
-    /** Models without a known cost in dollars. */
+    /** Models without a known cost in dollars, also of an included child. */
     unpriced: new Set(costs.filter((cost) => facts.readDollars(cost) === undefined).map(modelOf)),
   };
 };
 
-const toAmounts = (usage: CallUsage | undefined, usd: Decimal | undefined): Amounts => {
-  const counts = usage && { ...usage, total: sumTokens(usage) };
-  const tokens = tokenKinds.flatMap((kind) => {
-    const digits = counts?.[kind];
-    return digits === undefined ? [] : [[kind, { digits, places: 0 }] as const];
-  });
-  return { ...Object.fromEntries(tokens), ...(usd && { usd }) };
-};
-
 const modelOf = ({ model = "" }: { readonly model: string | undefined }) => model;
-
-export type CallGroup = CallSummary["groups"][number];
 
 /**
  * Adds the amounts of one model or of all models. Part of a cost is not the cost of the call. In `seconds`, `tokens`
@@ -78,18 +102,17 @@ export type CallGroup = CallSummary["groups"][number];
  */
 const sumCalls = (calls: readonly SummarizedCall[], model?: string) => {
   const states: Record<facts.CallState, number> = { ok: 0, failed: 0, running: 0, deleted: 0 };
-  const sums: Partial<Record<TokenKind | "usd", Decimal>> = {};
+  let sum: Amounts = {};
   let callsWithTokens = 0;
   let callsWithCost = 0;
   for (const { state, amounts, unpriced } of calls) {
     states[state]++;
     const models = model === undefined ? [...amounts.keys()] : [model];
-    const added = models.map((name) => amounts.get(name) ?? {});
-    const isPriced = !models.some((name) => unpriced.has(name));
-    for (const kind of [...tokenKinds, ...(isPriced ? ["usd" as const] : [])])
-      for (const { [kind]: amount } of added) if (amount) sums[kind] = addDecimals(sums[kind] ?? zero, amount);
-    if (added.some((amount) => tokenKinds.some((kind) => amount[kind]))) callsWithTokens++;
-    if (isPriced && added.some(({ usd }) => usd)) callsWithCost++;
+    const { usd, ...tokens } = models.map((name) => amounts.get(name) ?? {}).reduce(addAmounts, {});
+    const price = models.some((name) => unpriced.has(name)) ? undefined : usd;
+    sum = addAmounts(sum, { ...tokens, ...(price && { usd: price }) });
+    if (tokenKinds.some((kind) => tokens[kind])) callsWithTokens++;
+    if (price) callsWithCost++;
   }
   const durations = calls.flatMap(({ micros = -1 }) => (micros >= 0 ? micros : []));
   const sorted = Float64Array.from(durations).sort();
@@ -98,8 +121,8 @@ const sumCalls = (calls: readonly SummarizedCall[], model?: string) => {
     const ranked = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
     return ranked === undefined ? null : ranked / 1_000_000;
   };
-  const { prompt, completion, total, usd } = sums;
-  const digitsOf = (sum?: Decimal) => sum?.digits ?? null;
+  const { prompt, completion, total, usd } = sum;
+  const digitsOf = (amount?: Decimal) => amount?.digits ?? null;
   const tokens = { prompt: digitsOf(prompt), completion: digitsOf(completion), total: digitsOf(total) };
   return {
     calls: calls.length,
@@ -108,4 +131,65 @@ const sumCalls = (calls: readonly SummarizedCall[], model?: string) => {
     tokens: { calls: callsWithTokens, ...tokens },
     cost: { calls: callsWithCost, usd: usd ? formatDecimal(usd) : null },
   };
+};
+
+/**
+ * Subtracts the amounts of child calls from those of their parents. Returns the number of these parents.
+ * Assumed: a parent has at least the amounts of its children if it includes them.
+ */
+const removeRollUps = (calls: readonly SummarizedCall[]) => {
+  const children = findChildren(calls);
+  const isChild = new Set([...children.values()].flat());
+  const ordered = calls.filter((call) => !isChild.has(call));
+  // Grows in the loop. Calls in a cycle are never reached, and keep their amounts.
+  for (const call of ordered) for (const child of children.get(call) ?? []) ordered.push(child);
+  const wholes = new Map<SummarizedCall, Map<string, Amounts>>();
+  let rollUps = 0;
+  for (const call of ordered.toReversed()) {
+    const below = children.get(call) ?? [];
+    const inChildren = new Map<string, Amounts>();
+    for (const child of below)
+      for (const [model, amounts] of wholes.get(child) ?? [])
+        inChildren.set(model, addAmounts(inChildren.get(model) ?? {}, amounts));
+    const [whole, own] = [new Map(call.amounts), new Map(call.amounts)];
+    const unpriced = new Set(below.flatMap((child) => [...child.unpriced]));
+    let isRollUp = false;
+    for (const [model, part] of inChildren) {
+      const amounts = own.get(model) ?? {};
+      if (isIncluded(part, amounts)) {
+        isRollUp = true;
+        own.set(model, subtractAmounts(amounts, part));
+        if (unpriced.has(model)) call.unpriced.add(model);
+      } else whole.set(model, addAmounts(amounts, part));
+    }
+    wholes.set(call, whole);
+    call.amounts = own;
+    if (isRollUp) rollUps++;
+  }
+  return rollUps;
+};
+
+/** If the parent is unknown, the only root of the trace is the parent, because it includes all calls. */
+const findChildren = (calls: readonly SummarizedCall[]) => {
+  const byId = new Map(calls.map((call) => [call.id, call]));
+  const roots = new Map<string | undefined, SummarizedCall | undefined>();
+  for (const call of calls)
+    if (call.parentId === undefined) roots.set(call.traceId, roots.has(call.traceId) ? undefined : call);
+  const children = new Map<SummarizedCall, SummarizedCall[]>();
+  for (const call of calls) {
+    if (call.parentId === undefined) continue;
+    const parent = byId.get(call.parentId) ?? (call.traceId === undefined ? undefined : roots.get(call.traceId));
+    const siblings = parent && (children.get(parent) ?? []);
+    if (siblings) children.set(parent, siblings);
+    siblings?.push(call);
+  }
+  return children;
+};
+
+/** Allows for rounding. Costs are compared only without tokens. */
+const isIncluded = (part: Amounts, whole: Amounts) => {
+  const common = kinds.filter((kind) => part[kind] && whole[kind]);
+  const compared = common[0] === "usd" ? common : common.filter((kind) => kind !== "usd");
+  const round = (kind: Kind) => multiplyDecimals(part[kind] ?? zero, { digits: 999_999_999n, places: 9 });
+  return compared.length > 0 && compared.every((kind) => compareDecimals(round(kind), whole[kind] ?? zero) <= 0);
 };

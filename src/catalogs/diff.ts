@@ -184,6 +184,8 @@ const isWorse = (fact: Fact, kind: FactKind, policy: DiffPolicy) => {
   const [before, after] = [fields.parseAmount(from), fields.parseAmount(to)];
   const isLimit = kind !== "other" || limitPath.test(path.join("."));
   if (before && after) return isLimit && decimals.compareDecimals(after, before) < 0;
+  // Its name does not say which value is worse.
+  if (typeof from === "boolean" && typeof to === "boolean") return true;
   if (!Array.isArray(from) || !Array.isArray(to)) return false;
   const words = new Set(to.map((word) => toKey(word)));
   return from.some((word) => !words.has(toKey(word)));

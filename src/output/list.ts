@@ -24,21 +24,21 @@ export const printList = async <Row>(screen: Screen, view: views.ListView<Row>) 
 
 const selectColumns = <Row>({ fields }: Screen, { columns, wire }: views.ListView<Row>): views.ShownColumn<Row>[] => {
   const { shown: objects, all } = wires.openWire(wire);
-  const spell = (position: number, name: string, format = wires.formatValues) => {
+  const spell = (position: number, name: string, separator?: string, isFreeForm?: boolean) => {
     const values = objects[position] && wires.findValues(objects[position], name);
-    return values && format(values);
+    return values && (isFreeForm ? wires.formatValuesAsJson(values) : wires.formatValues(values, separator));
   };
   const toShown = (column: views.Column<Row>): views.ShownColumn<Row> => {
     const { name, heading = name, path = name, isFreeForm } = column;
-    const format = isFreeForm ? wires.formatValuesAsJson : undefined;
-    const text = (row: Row, at: number) => {
-      const found = spell(at, path, format);
+    const text = (row: Row, at: number, separator?: string) => {
+      const found = spell(at, path, separator, isFreeForm);
       if (found !== undefined) return found;
       // For the path `a.b`, a damaged reply can have a number at `a` instead of an object.
       const value = formatPlainValue(readValue(column, row));
       return value && (spell(at, path.replace(/\.?[^.]*$/, "")) || value);
     };
-    return { ...column, heading, text, cell: (row, at) => formatCell(column, row, () => text(row, at)) };
+    const cell = (row: Row, at: number) => formatCell(column, row, (separator) => text(row, at, separator));
+    return { ...column, heading, text, cell };
   };
   if (!fields) return columns.map(toShown);
   return fields.map((name) => {
@@ -53,8 +53,8 @@ const selectColumns = <Row>({ fields }: Screen, { columns, wire }: views.ListVie
 export const readValue = <Row>({ name, value }: views.Column<Row>, row: Row): unknown =>
   value ? value(row) : Reflect.get(Object(row), name);
 
-export const formatCell = <Row>(column: views.Column<Row>, row: Row, spelled: () => string) =>
-  column.cell ? (column.cell(row, spelled) ?? "") : formatPlainValue(readValue(column, row), ", ");
+export const formatCell = <Row>({ value, cell }: views.Column<Row>, row: Row, spelled: views.SpelledValue) =>
+  cell ? (cell(row, spelled) ?? "") : value ? formatPlainValue(value(row), ", ") : spelled(", ");
 
 /** Formats objects as JSON, because `String` would call a `toString` in the data. */
 export const formatPlainValue = (value: unknown, separator = ";"): string => {

@@ -16,6 +16,12 @@ export type CellTag = Readonly<{
   tone: Tone;
 }>;
 
+/** Returns the value in JSON with all digits, and lists with their items joined. Default: joined by `;`. */
+export type SpelledValue = (separator?: string) => string;
+
+/** Shows a value as it is in JSON. */
+export const spellCell = (_: unknown, spelled: SpelledValue) => spelled(", ");
+
 export type Column<Row> = Readonly<{
   /** The name in options and CSV, such as `pricing.prompt`. */
   name: string;
@@ -30,8 +36,8 @@ export type Column<Row> = Readonly<{
   hasNames?: boolean;
   /** Default: the member `name` of the row. */
   value?: (row: Row) => unknown;
-  /** Returns text that is not safe to print. `spelled` returns the JSON value with all digits. Default: `value`. */
-  cell?: (row: Row, spelled: () => string) => string | null | undefined;
+  /** Returns text that is not safe to print. Default: `value` if the column has it, or `spelled`. */
+  cell?: (row: Row, spelled: SpelledValue) => string | null | undefined;
   /** True if a table shows at most 6 significant digits of numbers. */
   isRounded?: boolean;
   /** True if the cells show JSON. */

@@ -33,11 +33,11 @@ const findMember = ({ members }: raw.RawJson, name: string) => {
     .at(-1);
 };
 
-export const formatValues = (values: readonly raw.RawJson[]) => {
+export const formatValues = (values: readonly raw.RawJson[], separator = ";") => {
   const formatItem = (item: raw.RawJson) => formatValue(item.members.length === 1 ? item.members[0]?.value : item);
   const formatAll = (value: raw.RawJson) =>
-    value.kind === "list" ? value.items.map(formatItem).join(";") : formatValue(value);
-  return values.map(formatAll).join(";");
+    value.kind === "list" ? value.items.map(formatItem).join(separator) : formatValue(value);
+  return values.map(formatAll).join(separator);
 };
 
 export const formatValuesAsJson = (values: readonly raw.RawJson[]) =>
@@ -51,7 +51,7 @@ const formatValue = (value: raw.RawJson | undefined) => {
 /** `text` joins the items of a list. `json` returns a list as JSON. */
 export const readSpelledObject = (value: raw.RawJson) => ({
   keys: [...new Set(value.members.map(({ key }) => key))],
-  text: (name: string) => formatValues(findValues(value, name) ?? []),
+  text: (name: string, separator?: string) => formatValues(findValues(value, name) ?? [], separator),
   json: (name: string) => (findValues(value, name) ?? []).map(formatValue).join(";"),
 });
 

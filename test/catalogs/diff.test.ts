@@ -172,6 +172,7 @@ describe("the difference of two catalogs", () => {
     ["a model that is not ready", { is_ready: true }, { is_ready: false }, "is_ready"],
     ["a model that is not available", {}, { available: false }, "available"],
     ["a hidden model", { hidden: false }, { hidden: true }, "hidden"],
+    ["a flag of unknown meaning", { moderated: false }, { moderated: true }, "moderated"],
     ["a first limit", { per_request_limits: null }, { per_request_limits: { tokens: 9 } }, "per_request_limits.tokens"],
     ["a status that ends a model", { status: "active" }, { status: "Deprecated" }, "status"],
     [

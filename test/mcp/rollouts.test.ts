@@ -56,6 +56,7 @@ describe("the tool stats", () => {
     const { stdout } = await runHere(["stats", join(root, "a.jsonl"), "--k", "1", "--json"]);
     const { reward, solved, turns } = JSON.parse(stdout);
     expect(value).toMatchObject({ groups: 3, reward, solved, turns });
+    expect(value).not.toHaveProperty("notes");
     expect(value).toMatchObject({
       finish_reasons: [{ name: "[text omitted]", trajectories: 3 }, { name: null }],
       tools: [{ name: "[text omitted]", calls: 3 }],

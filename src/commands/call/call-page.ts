@@ -9,7 +9,6 @@ import { groupDigits } from "../../output/page.ts";
 import type { Section } from "../../output/views.ts";
 import { addDecimals, formatRounded, roundForDisplay, zero } from "../../text/decimal.ts";
 import { formatRoundedSize } from "../../text/units.ts";
-import { describeBinary, formatTree, getDecodedSize } from "./value-tree.ts";
 
 /** `vendorPrefix` replaces `vendor` in keys such as `vendor_user_id` (interface 2.4). */
 export type CallViewOptions = Readonly<
@@ -214,4 +213,71 @@ const formatMedia = ({ category, url, data, name = "", format }: Media) => {
   if (url !== undefined) return `${category}: ${describeBinary(url)?.slice(1, -1) ?? quoteName(url)}`;
   if (data === undefined) return `${category}: ${quoteName(name)}`;
   return `${category}: ${format === undefined ? "" : `${quoteName(format)}, `}${formatRoundedSize(getDecodedSize(data))}`;
+};
+
+/** The widest list on one line of a tree. */
+const maxListWidth = 72;
+const indentStep = "  ";
+
+/** Formats JSON as an indented tree, without the bytes of data URLs. */
+const formatTree = (value: raw.RawJson) =>
+  value.kind === "text"
+    ? (describeBinary(value.text) ?? value.text)
+    : (formatBeside(value, raw.maxIndentedLevels) ?? formatBelow(value));
+
+const formatBelow = (value: raw.RawJson, indent = "", levels = raw.maxIndentedLevels): string => {
+  if (!isTree(value)) return formatScalar(value).replace(/^(?=[^\n])/gm, indent);
+  const [innerIndent, innerLevels] = [indent + indentStep, levels - 1];
+  const members = value.members.map(({ key, value: member }) => {
+    const beside = formatBeside(member, innerLevels);
+    const text = beside === undefined ? `\n${formatBelow(member, innerIndent, innerLevels)}` : ` ${beside}`;
+    return `${indent}${formatKey(key)}:${text}`;
+  });
+  const items = value.items.map((item) => {
+    const text = formatBeside(item, innerLevels) ?? formatBelow(item, innerIndent, innerLevels);
+    return `${indent}- ${text.startsWith(innerIndent) ? text.slice(innerIndent.length) : text}`;
+  });
+  return [...members, ...items].join("\n");
+};
+
+const isTree = ({ kind }: raw.RawJson) => kind === "object" || kind === "list";
+
+const formatBeside = (value: raw.RawJson, levels: number) => {
+  if (isTree(value) && levels === 0) return raw.compactJson(value.json);
+  if (value.kind === "object") return value.members.length === 0 ? "{}" : undefined;
+  const line = value.kind === "list" ? formatItems(value.items) : formatScalar(value);
+  return line?.includes("\n") ? undefined : line;
+};
+
+const formatItems = (items: readonly raw.RawJson[]) => {
+  if (items.some(isTree)) return undefined;
+  const isSplit = ({ kind, text }: raw.RawJson) => kind === "text" && /[,\]]/.test(text);
+  const texts = items.map((item) => (isSplit(item) ? JSON.stringify(item.text) : formatScalar(item)));
+  const line = `[${texts.join(", ")}]`;
+  return line.length > maxListWidth ? undefined : line;
+};
+
+const formatScalar = ({ kind, text }: raw.RawJson) => {
+  if (kind !== "text") return text;
+  return describeBinary(text) ?? (needsQuotes(text) ? JSON.stringify(text) : text);
+};
+
+const needsQuotes = (text: string) =>
+  text === "" ||
+  (text.trim() !== text && !text.includes("\n")) ||
+  /^(true|false|null|-?\d+(\.\d+)?([eE][+-]?\d+)?|[[{"].*)$/.test(text);
+
+const formatKey = (key: string) => (/^[^\s:][^\n\r:]*$/.test(key) ? key : JSON.stringify(key));
+
+const minBinaryLength = 64;
+
+const describeBinary = (text: string) => {
+  if (!text.startsWith("data:") || text.length < minBinaryLength) return undefined;
+  const head = /^data:([\w.+-]+\/[\w.+-]+)?[^,]{0,200};base64,/.exec(text);
+  return head ? `[${head[1] ?? "data"}, ${formatRoundedSize(getDecodedSize(text.slice(head[0].length)))}]` : undefined;
+};
+
+const getDecodedSize = (text: string) => {
+  const padding = text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0;
+  return Math.floor(((text.length - padding) * 3) / 4);
 };

@@ -2,18 +2,18 @@
 import { findDurationMicros, findModels, findOperation, findState } from "../../calls/call-facts.ts";
 import { type ConversionResult, toMessages, toTrajectory } from "../../calls/convert-call.ts";
 import { type CallPath, findPath, formatPath, type MissingStep, parsePath } from "../../calls/path.ts";
-import { openSummary } from "../../calls/summary.ts";
+import { type CallCounts, openSummary } from "../../calls/summary.ts";
 import { compileGlob } from "../../catalogs/fields.ts";
 import { Failure, type Problem } from "../../failure.ts";
-import { type RawJson, textAt } from "../../json/raw-json.ts";
-import { printObjects } from "../../output/list.ts";
+import { parseRawJson, type RawJson, textAt, toRawJson } from "../../json/raw-json.ts";
+import { printList, printObjects } from "../../output/list.ts";
 import { requirePage } from "../../output/page.ts";
-import type { KeyColumn } from "../../output/views.ts";
+import type { Column, KeyColumn } from "../../output/views.ts";
 import type { Context } from "../../session/context.ts";
 import { conflictingOptions, invalidOptionValue, requiredOptionMissing } from "../../system/failures.ts";
 import { formatList, pluralize } from "../../text/sentences.ts";
 import { callPathMissing } from "../failures.ts";
-import { type CallReply, type CallTotals, printCallSummary, printCalls } from "./call-printer.ts";
+import { type CallReply, type CallTotals, printCalls } from "./call-printer.ts";
 import type { CallReadOptions } from "./command.ts";
 
 export type ReadCall = CallReply & { readonly id: string };
@@ -77,17 +77,12 @@ const pageForm: Form = async ({ screen }, typed, selected) => {
   await printCalls(screen, selected, { ...typed, vendorPrefix: selected.vendorPrefix });
 };
 
-const listForm: Form = async ({ screen }, typed, { calls, vendorPrefix: prefix }) => {
+const listForm: Form = async ({ screen }, _, { calls, vendorPrefix: prefix }) => {
   const rows: ListedCall[] = [];
   try {
     for await (const { id, call } of calls) rows.push(toListedCall(call, id, prefix));
   } finally {
-    // With `--failed` alone, all calls have the same status.
-    const failedRanks: Readonly<Record<string, number>> = { status: typed.running ? 0 : 6, exception: 0 };
-    const columns = typed.failed
-      ? listColumns.map((column) => ({ ...column, rank: failedRanks[column.name] ?? column.rank }))
-      : listColumns;
-    await printObjects(screen, { data: rows }, { member: "data", columns });
+    await printObjects(screen, { data: rows }, { member: "data", columns: listColumns });
   }
 };
 
@@ -113,28 +108,60 @@ const listColumns: readonly KeyColumn<ListedCall>[] = [
   { name: "model", rank: 3 },
   { name: "started_at", heading: "started", rank: 4 },
   { name: "seconds", heading: "s", rank: 5, align: "right" },
-  { name: "exception", rank: 1 },
+  { name: "exception", rank: 0 },
 ];
 
 const summaryForm: Form = async ({ screen }, { costs }, { calls, totals, vendorPrefix }) => {
   const summarizer = openSummary(vendorPrefix);
   for await (const { call } of calls) summarizer.add(call);
-  const summary = summarizer.summary();
-  const { calls: count, cost } = summary.all;
-  const { rollUps, doubts, costDoubt } = summary;
+  const { all, groups, rollUps, doubts, costDoubt } = summarizer.summary();
   const { missing, canBeEmpty } = totals();
   if (doubts.length > 0)
-    screen.noteInResult(`the tokens of ${doubts.length} of ${count} calls are not exact, because ${doubts[0]}`);
-  if (costs && cost.calls < count)
-    screen.noteInResult(
-      `the cost covers ${cost.calls} of ${count} calls, because ${costDoubt ?? "the service sent no cost for the rest"}`,
-    );
-  if (count > 0 || canBeEmpty) await printCallSummary(screen, { summary, costs, missing });
+    screen.noteInResult(`the tokens of ${doubts.length} of ${all.calls} calls are not exact, because ${doubts[0]}`);
+  if (costs && all.cost.calls < all.calls) {
+    const why = costDoubt ?? "the service sent no cost for the rest";
+    screen.noteInResult(`the cost covers ${all.cost.calls} of ${all.calls} calls, because ${why}`);
+  }
+  if (all.calls > 0 || canBeEmpty) {
+    // Only tables have a total, because a program that adds the rows would count each call twice.
+    const total = screen.format === "table" ? [{ ...all, op: "all calls", model: "" }] : [];
+    const rows = [...groups, ...total].map(({ op, model, ...counts }) => {
+      return { op: op || null, model: model || null, ...toCounts(counts, costs) };
+    });
+    const document = toRawJson({ summary: { ...toCounts(all, costs), missing }, groups: rows });
+    const columns = summaryColumns.filter(({ name }) => costs || name !== "cost.usd");
+    await printList(screen, { columns, rows, wire: { document, member: "groups" } });
+  }
   if (rollUps > 0)
     screen.notice(
       `counted tokens and costs once, although ${pluralize(rollUps, "parent call")} includes its child calls`,
     );
 };
+
+/** The sums are exact, so they can have more digits than a number of JavaScript. */
+const toCounts = ({ cost, ...counts }: CallCounts, costs: boolean) => {
+  const usd = cost.usd === null ? null : parseRawJson(cost.usd);
+  return { ...counts, ...(costs ? { cost: { ...cost, usd } } : {}) };
+};
+
+const right = { align: "right" } as const;
+const decimal = { align: "decimal" } as const;
+
+/** Users rely on the order of the columns (output.md). */
+const summaryColumns: readonly Column<unknown>[] = [
+  { name: "op", rank: 0 },
+  { name: "model", rank: 0, hasNames: true },
+  { name: "calls", rank: 0, ...right },
+  { name: "failed", rank: 2, ...right },
+  { name: "running", rank: 8, ...right },
+  { name: "deleted", rank: 9, ...right },
+  { name: "seconds.p50", heading: "p50\ns", rank: 4, ...decimal },
+  { name: "seconds.p95", heading: "p95\ns", rank: 5, ...decimal },
+  { name: "tokens.prompt", heading: "prompt\ntokens", rank: 6, ...right },
+  { name: "tokens.completion", heading: "completion\ntokens", rank: 7, ...right },
+  { name: "tokens.total", heading: "total\ntokens", rank: 3, ...right },
+  { name: "cost.usd", heading: "cost\n$", rank: 0, isRounded: true, ...decimal },
+];
 
 const valueForm =
   (path: CallPath): Form =>

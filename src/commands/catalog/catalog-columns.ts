@@ -4,32 +4,34 @@ import type { CatalogName } from "../../catalogs/catalog-files.ts";
 import * as fields from "../../catalogs/fields.ts";
 import type { CatalogRow } from "../../catalogs/rows.ts";
 import { parseRawBytes } from "../../json/raw-bytes.ts";
-import { modelColumns, serviceColumn, spellTime } from "../../output/lists/model-columns.ts";
-import type { CellTag, Column } from "../../output/views.ts";
+import { modelColumns, spellTime } from "../../output/lists/model-columns.ts";
+import { type CellTag, type Column, type SpelledValue, spellCell } from "../../output/views.ts";
 import { readSpelledObject } from "../../output/wire.ts";
 import { formatDecimal } from "../../text/decimal.ts";
 import { dayMs, utcDay } from "../../text/units.ts";
 import { toText, toTexts } from "../../wire/contract/replies.ts";
 
-const entryColumn = (name: string, display: Omit<Parameters<typeof serviceColumn<CatalogRow>>[1], "read">) =>
-  serviceColumn<CatalogRow>(name, { ...display, read: ({ entry }) => entry?.[name] });
+const entryColumn = (name: string, display: Omit<Column<CatalogRow>, "name" | "value">): Column<CatalogRow> => {
+  return { name, value: ({ entry }) => entry?.[name], cell: spellCell, ...display };
+};
 
-const spellWords = (value: unknown, spelled: () => string) => toTexts(value)?.join(", ") ?? spelled();
-
-const priceColumn = (name: string, rank: number, title = name) =>
-  serviceColumn<CatalogRow>(`pricing.${name}`, {
-    heading: `${title}\n${fields.priceUnit(name)}`,
-    rank,
-    align: "decimal",
-    read: ({ entry }) => fields.listStatedPrices(entry?.pricing).get(name),
+const priceColumn = (name: string, rank: number, title = name): Column<CatalogRow> => {
+  const value = ({ entry }: CatalogRow) => fields.listStatedPrices(entry?.pricing).get(name);
+  const cell = (row: CatalogRow, spelled: SpelledValue) => {
+    const stated = value(row);
+    if (stated === undefined) return "";
+    const text = toText(stated) ?? spelled();
+    const isClear = typeof stated !== "object" && !fields.hasTerms(row.entry ?? {});
+    const price = isClear ? fields.parsePrice(text) : undefined;
+    if (price) return formatDecimal(fields.toShownPrice(name, price));
     // Marks an invalid price with digits, because users could take it for a valid price.
-    text: (value, spelled, { entry = {} }) => {
-      const text = toText(value) ?? spelled();
-      const price = typeof value === "object" || fields.hasTerms(entry) ? undefined : fields.parsePrice(text);
-      if (price) return formatDecimal(fields.toShownPrice(name, price));
-      return /\d/.test(text) ? `${text} (as given)` : text;
-    },
-  });
+    return /\d/.test(text) ? `${text} (as given)` : text;
+  };
+  const heading = `${title}\n${fields.priceUnit(name)}`;
+  return { name: `pricing.${name}`, heading, rank, align: "decimal", value, cell };
+};
+
+const listCountries = ({ entry }: CatalogRow) => entry && (fields.listCountries(entry.datacenters) ?? entry.datacenters);
 
 /** @param now ms since 1970; 0 tags no deprecation */
 const entryColumns = (now: number): readonly Column<CatalogRow>[] => [
@@ -43,22 +45,23 @@ const entryColumns = (now: number): readonly Column<CatalogRow>[] => [
   priceColumn("image", 13),
   priceColumn("request", 14),
   entryColumn("quantization", { rank: 5 }),
-  entryColumn("input_modalities", { text: spellWords, heading: "input", rank: 11 }),
-  entryColumn("output_modalities", { text: spellWords, heading: "output", rank: 12 }),
-  entryColumn("supported_features", { text: spellWords, heading: "features", rank: 8 }),
-  entryColumn("supported_sampling_parameters", { text: spellWords, heading: "parameters", rank: 16 }),
-  serviceColumn(fields.countryField, {
-    text: spellWords,
+  entryColumn("input_modalities", { heading: "input", rank: 11 }),
+  entryColumn("output_modalities", { heading: "output", rank: 12 }),
+  entryColumn("supported_features", { heading: "features", rank: 8 }),
+  entryColumn("supported_sampling_parameters", { heading: "parameters", rank: 16 }),
+  {
+    name: fields.countryField,
     heading: "countries",
     rank: 9,
-    read: ({ entry }) => entry && (fields.listCountries(entry.datacenters) ?? entry.datacenters),
-  }),
+    value: listCountries,
+    cell: (row, spelled) => toTexts(listCountries(row))?.join(", ") ?? spelled(),
+  },
   entryColumn("deprecation_date", {
     heading: "deprecation",
     rank: 3,
     tag: ({ entry }) => entry && tagDeprecation(fields.deprecationDay(entry), now),
   }),
-  entryColumn("created", { text: spellTime, rank: 15 }),
+  entryColumn("created", { cell: ({ entry }, spelled) => spellTime(entry?.created, spelled), rank: 15 }),
 ];
 
 /** `priced` lists the inference models with their catalog entries. */

@@ -8,7 +8,6 @@ import { noteDefects } from "../../output/lists/sort-rows.ts";
 import type { Screen } from "../../output/screen.ts";
 import type { KeyColumn } from "../../output/views.ts";
 import type { Context } from "../../session/context.ts";
-import type { Settings } from "../../settings/read.ts";
 import { requiredOptionMissing } from "../../system/failures.ts";
 import { formatList, pluralize } from "../../text/sentences.ts";
 import type { CatalogModel } from "../../wire/contract/models.ts";
@@ -82,7 +81,7 @@ const toDocument = ({ catalog, provider, file, isPartial: partial }: Side) => {
 };
 
 const readPairs = async (context: Context, typed: DiffOptions): Promise<readonly Pair[]> => {
-  const pairs = await readSavedPairs(context, typed);
+  const pairs = await readAllPairs(context, typed);
   if (typed.pattern.length === 0) return pairs;
   const tests = typed.pattern.map(fields.compilePattern);
   const matches = ({ id, name }: CatalogModel) => tests.some((test) => test(toText(id), toText(name)));
@@ -95,40 +94,39 @@ const readPairs = async (context: Context, typed: DiffOptions): Promise<readonly
   return selected;
 };
 
-const readSavedPairs = async (context: Context, typed: DiffOptions): Promise<readonly Pair[]> => {
+const readAllPairs = async (context: Context, typed: DiffOptions): Promise<readonly Pair[]> => {
   const { saved, catalog, with: other } = typed;
   const older = await readFileSides(context, saved);
-  if (other !== undefined) return pairFiles(older, await readFileSides(context, other), catalog);
-  const settings = await source.readCatalogSettings(context, typed);
-  const isPlain = older.some((side) => side.catalog === null);
-  const set = source.selectCatalogs(settings, catalog && [catalog]);
-  if (isPlain && set.length > 1) throw catalogUnnamed();
-  const sides = isPlain ? older : older.filter((side) => catalog === undefined || side.catalog === catalog);
-  const named = sides.flatMap((from) => {
-    const name = from.catalog ?? set[0];
-    return name ? [{ from, name }] : [];
-  });
-  const names = named.map(({ name }) => name);
-  source.selectCatalogs(settings, names);
-  const pairs: Pair[] = [];
-  for (const { from, name } of named) pairs.push([from, await readCurrent(context, settings, name)]);
-  return pairs;
-};
-
-const catalogUnnamed = () => requiredOptionMissing("<saved>", "--catalog, because a list does not name its catalog");
-
-const pairFiles = (older: readonly Side[], newer: readonly Side[], catalog?: CatalogName): readonly Pair[] => {
+  const newer = other === undefined ? await readCurrent(context, typed, older) : await readFileSides(context, other);
   const join = (sides: readonly Side[], name: Side["catalog"]): Side | undefined =>
     sides.find((side) => side.catalog === name) ?? sides.find((side) => side.catalog === null);
   const names = catalog ? [catalog] : [...new Set([...older, ...newer].map((side) => side.catalog))];
   const named = names.filter((name) => name !== null || names.length === 1);
-  if (named.length > 1 && named.length < names.length) throw catalogUnnamed();
+  if (named.length < names.length && [named, older, newer].some(({ length }) => length > 1)) throw catalogUnnamed();
   return named.flatMap((name): readonly Pair[] => {
     const [from, to] = [join(older, name), join(newer, name)];
-    const [side] = [from, to].filter((one) => one !== undefined);
+    const side = from ?? to;
     const empty = side && { ...side, file: (from ? newer : older)[0]?.file ?? null, models: [] };
     return empty ? [[from ?? empty, to ?? empty]] : [];
   });
+};
+
+const catalogUnnamed = () => requiredOptionMissing("<saved>", "--catalog, because a list does not name its catalog");
+
+/** Reads the catalogs that the saved list names, or else the only catalog with a provider. */
+const readCurrent = async (context: Context, typed: DiffOptions, older: readonly Side[]): Promise<readonly Side[]> => {
+  const settings = await source.readCatalogSettings(context, typed);
+  const saved = older.flatMap(({ catalog }) => catalog ?? []);
+  const named = typed.catalog ? [typed.catalog] : saved.length > 0 ? saved : undefined;
+  const names = source.selectCatalogs(settings, named);
+  if (!named && names.length > 1) throw catalogUnnamed();
+  const sides: Side[] = [];
+  for (const name of names) {
+    const { models: list, ...id } = await source.readCatalog(context, settings, name);
+    const models = list.entries.map(({ value }) => value);
+    sides.push({ ...id, file: null, models, isPartial: list.partialMark !== undefined });
+  }
+  return sides;
 };
 
 /** Returns a side for each catalog in the file. */
@@ -140,12 +138,6 @@ const readFileSides = async ({ screen, host }: Context, file: string): Promise<r
     const models = entries.filter((one) => one.catalog === catalog).map(({ entry }) => entry);
     return { catalog, provider: null, file, models, isPartial: list.partialMark !== undefined };
   });
-};
-
-const readCurrent = async (context: Context, settings: Settings, name: CatalogName): Promise<Side> => {
-  const { models: list, ...id } = await source.readCatalog(context, settings, name);
-  const models = list.entries.map(({ value }) => value);
-  return { ...id, file: null, models, isPartial: list.partialMark !== undefined };
 };
 
 const nameSides = (sides: Pair) => sides.map(({ catalog, file }) => (file === null ? catalog : basename(file)) ?? "");

@@ -88,7 +88,7 @@ const toSections = (row: CatalogEntry, title: string, now: number): readonly Sec
   const lines = columns.slice(1).map((column): Line => {
     const { name, heading = name, tag: tagOf } = column;
     const tag = tagOf?.(row);
-    const text = formatCell(column, row, () => spelled.text(name));
+    const text = formatCell(column, row, (separator) => spelled.text(name, separator));
     return { label: heading.replace("\n", " "), text: tag ? `${text} ${tag.text}` : text, tone: tag?.tone };
   });
   // Data centers with other facts than a country also appear in `other`, as JSON.

@@ -7,11 +7,9 @@ import type { CheckDocument } from "../check/output.ts";
 
 type Problems = CheckDocument["problems"];
 
-type InRoot = Readonly<{ open: RootFileOpener; leftOut: readonly string[] }>;
-
 /** The result contains no text of the files except keys, the split, and names such as those of tools. */
 export const readInRoot = async <Ran extends Readonly<{ printed: string; failure: Failure | undefined }>>(
-  { open, leftOut }: InRoot,
+  open: RootFileOpener,
   run: (paths: readonly string[]) => Promise<Ran>,
   values: readonly string[],
 ) => {
@@ -27,51 +25,45 @@ export const readInRoot = async <Ran extends Readonly<{ printed: string; failure
     const problems = (document.problems ?? errors).map(({ advice: _, ...problem }) => {
       return { ...problem, message: redactMessage(problem) };
     });
-    const hidden = hideTexts({ ...document, problems }, { files, leftOut });
+    const hidden = hideTexts({ ...document, problems }, files);
     return { ...ran, printed: JSON.stringify(hidden), failure: undefined };
   } finally {
     for (const file of files) file.close();
   }
 };
 
-type Shown = Readonly<{ files: readonly RootFile[]; leftOut: readonly string[] }>;
+/** Notes and warnings quote keys and values of records. */
+const omittedPaths = ["warnings", "notes", "changed.key", "changed.prompt"];
 
 /** The values at these paths are positions in files. */
 const filePaths = ["problems.file", "changed.at_a", "changed.at_b", "by.value"];
 
 /** @param path the keys of the objects around the value */
-const hideTexts = (value: unknown, shown: Shown, path: readonly string[] = []): unknown => {
+const hideTexts = (value: unknown, files: readonly RootFile[], path: readonly string[] = []): unknown => {
   const place = path.join(".");
-  if (shown.leftOut.includes(place)) return undefined;
-  if (Array.isArray(value)) return value.map((item) => hideTexts(item, shown, path));
+  if (omittedPaths.includes(place)) return undefined;
+  if (Array.isArray(value)) return value.map((item) => hideTexts(item, files, path));
   if (isObject(value)) {
     const members = Object.entries(value).map(([key, member], at) => {
       const name = hideSentence(key);
       // An object has each key once.
-      return [name === key ? key : `${name} ${at + 1}`, hideTexts(member, shown, [...path, key])];
+      return [name === key ? key : `${name} ${at + 1}`, hideTexts(member, files, [...path, key])];
     });
     return Object.fromEntries(members);
   }
   if (typeof value !== "string" || place === "problems.message") return value;
-  if (place === "notes") return nameFilesIn(value, shown);
-  return filePaths.includes(place) ? nameFile(value, shown) : hideSentence(value);
+  return filePaths.includes(place) ? nameFile(value, files) : hideSentence(value);
 };
 
 const omitted = "[text omitted]";
 
 /** Names the file of a position, and the row or member of the file, unless the member's name could be a sentence. */
-const nameFile = (position: string, { files }: Shown) => {
+const nameFile = (position: string, files: readonly RootFile[]) => {
   const file = files.find(({ path }) => position.startsWith(path) && /^(?:$|[#!:])/.test(position.slice(path.length)));
   if (!file) return omitted;
   const rest = position.slice(file.path.length);
   return /^(?:#row \d+|![\w./-]{1,200})?(?::\d+)?$/.test(rest) ? `${file.name}${rest}` : file.name;
 };
-
-/** The paths of descriptors can begin with each other, so the longest is first. */
-const nameFilesIn = (text: string, { files }: Shown) =>
-  files
-    .toSorted((a, b) => b.path.length - a.path.length)
-    .reduce((named, { path, name }) => named.replaceAll(path, name), text);
 
 /** Keeps names such as `length` and `search.web`. Omits sentences and URLs, which an agent could follow. */
 const hideSentence = (name: string) => (/^(?!.*\/\/)[\w.:/@$-]{1,64}$/.test(name) ? name : omitted);

@@ -24,7 +24,7 @@ export const serve = async (given: Context, { root, content }: McpOptions, progr
     // This only prints warnings about settings, because the tools report errors in settings.
     await readEffectiveSettings(context).catch(() => undefined);
     const server = { context, program, openFile, hasContent: content };
-    const offered = toolDefinitions.filter(({ leftOut }) => !leftOut || openFile !== undefined);
+    const offered = toolDefinitions.filter(({ readsFiles }) => !readsFiles || openFile !== undefined);
     const tools = await Promise.all(offered.map(async (definition) => await createTool(definition, server)));
     await serveTools({ host, tools, instructions, sanitize: screen.cleaner.json, notice: screen.notice });
   });
@@ -55,8 +55,8 @@ interface ToolDefinition {
   readonly argument?: { readonly about: string };
   readonly note: string;
   readonly listKey: string;
-  /** For a command that reads files in the root folder: the paths that the tool leaves out of its document. */
-  readonly leftOut?: readonly string[];
+  /** True for a command that reads files in the root folder. */
+  readonly readsFiles?: true;
   /** Options of each run. */
   readonly fixed?: readonly string[];
 }
@@ -86,7 +86,7 @@ const toolDefinitions: readonly ToolDefinition[] = [
       "Returns counts, metrics and problems of files in the root folder, by rule, line, column (from 1) and path, " +
       "without any values.",
     listKey: "problems",
-    leftOut: ["warnings", "notes"],
+    readsFiles: true,
   },
   {
     words: "stats",
@@ -95,7 +95,7 @@ const toolDefinitions: readonly ToolDefinition[] = [
       "Returns numbers without any text of rollouts. ci95 is a 95 % interval. solved counts groups. by=file, or a key with " +
       "numbers such as step, gives each value its own result; a text as value is omitted. problems are errors: invalid groups do not count.",
     listKey: "by",
-    leftOut: ["warnings"],
+    readsFiles: true,
   },
   {
     words: "compare",
@@ -104,7 +104,7 @@ const toolDefinitions: readonly ToolDefinition[] = [
       "Returns means over pairs of prompts. difference is b − a. If ci95 contains 0, the data shows no difference. changed has " +
       "the positions of the prompts whose reward changed most, without their text.",
     listKey: "changed",
-    leftOut: ["warnings", "changed.key", "changed.prompt"],
+    readsFiles: true,
     fixed: ["--limit=500"],
   },
 ];
@@ -150,7 +150,7 @@ const listAgentOptions = (kinds: OptionKinds) => {
 };
 
 const createTool = async (definition: ToolDefinition, server: Server): Promise<Tool> => {
-  const { verbs = [], about, note, argument, leftOut } = definition;
+  const { verbs = [], about, note, argument, readsFiles } = definition;
   const words = definition.words.split(" ");
   const name = words.join("_");
   // All verbs of a tool have the same options.
@@ -174,7 +174,7 @@ const createTool = async (definition: ToolDefinition, server: Server): Promise<T
   const run: Tool["run"] = async (sent, signal) =>
     await runTool({ definition, server, inputSchema, names }, normalizeArguments({ inputSchema }, sent), signal);
   const description = `${about ?? command.about}. ${note}${canShowContent ? contentNote : ""}`;
-  return { name, description, inputSchema, usesService: !leftOut, run };
+  return { name, description, inputSchema, usesService: !readsFiles, run };
 };
 
 type OfferedTool = Pick<Tool, "inputSchema"> &
@@ -182,7 +182,7 @@ type OfferedTool = Pick<Tool, "inputSchema"> &
 
 const runTool = async (tool: OfferedTool, sent: ToolArguments, signal: AbortSignal) => {
   const { server, inputSchema, names, definition } = tool;
-  const { listKey, verbs, leftOut, fixed = [] } = definition;
+  const { listKey, verbs, readsFiles, fixed = [] } = definition;
   const words = definition.words.split(" ");
   const name = words.join("_");
   const work = async (): Promise<CommandResult> => {
@@ -197,7 +197,7 @@ const runTool = async (tool: OfferedTool, sent: ToolArguments, signal: AbortSign
     const run: RunValues = async (values) => await runArgv(server, [...argv, "--", ...values], signal);
     const values = names.args.flatMap((key) => sent[toParameterName(key)] ?? []).map(String);
     const { openFile: open } = server;
-    return open && leftOut ? await readInRoot({ open, leftOut }, run, values) : await run(values);
+    return open && readsFiles ? await readInRoot(open, run, values) : await run(values);
   };
   const { printed, failure, screen } = await work().catch((thrown: unknown): CommandResult => {
     return { printed: "", failure: toFailure(thrown), screen: server.context.screen };
