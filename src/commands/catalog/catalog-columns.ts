@@ -31,7 +31,8 @@ const priceColumn = (name: string, rank: number, title = name): Column<CatalogRo
   return { name: `pricing.${name}`, heading, rank, align: "decimal", value, cell };
 };
 
-const listCountries = ({ entry }: CatalogRow) => entry && (fields.listCountries(entry.datacenters) ?? entry.datacenters);
+const listCountries = ({ entry }: CatalogRow) =>
+  entry && (fields.listCountries(entry.datacenters) ?? entry.datacenters);
 
 /** @param now ms since 1970; 0 tags no deprecation */
 const entryColumns = (now: number): readonly Column<CatalogRow>[] => [
