@@ -21,7 +21,6 @@ describe("the first bytes of a file", () => {
     ["binary data", Buffer.from("\x80\x04\x95", "latin1")],
     ["binary data", "ARROW1"],
     ["binary data", "Obj\x01"],
-    ["binary data", "%PDF"],
     ["binary data", "PK\x05\x06"],
     [undefined, '{"messages":[],"reward":1}\n\0\0'],
     ["UTF-32BE", marked(0, 0, 0xfe, 0xff)],
