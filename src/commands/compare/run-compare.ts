@@ -21,10 +21,9 @@ import type { ComparisonTexts } from "../../view/answers.ts";
 import type { CompareOptions } from "./command.ts";
 import { type ComparedFiles, printComparePage } from "./compare-page.ts";
 import type { ReportedComparison } from "./compare-report.ts";
-import { listMeasures, measureColumns, toExceptionMeasure } from "./measures.ts";
+import { isRegression, judgeReward, listMeasures, measureColumns, toExceptionMeasure } from "./measures.ts";
 import type { CompareDocument } from "./output.ts";
-import { isRegression, judgeReward } from "./verdict.ts";
-import { listSources, listWarnings, nameSources } from "./where-from.ts";
+import { joinWheres, listSources, listWarnings, nameSources } from "./where-from.ts";
 
 export const printComparison = async (context: Context, options: CompareOptions) => {
   const { screen } = context;
@@ -90,8 +89,7 @@ const readBoth = async (context: Context, typed: ComparedRuns): Promise<Datasets
     key: typed.pairBy === undefined ? undefined : [typed.pairBy],
   };
   const read = async (file: string, own: string | undefined) => {
-    const wheres = [typed.where, own].filter((one) => one !== undefined);
-    const where = wheres.length > 1 ? wheres.map((one) => `(${one})`).join(" && ") : wheres[0];
+    const where = joinWheres(typed.where, own);
     // Each input would be sampled and divided without the other, which would break pairs.
     const one = { ...typed, file: [file], where, sample: undefined, seed: "0", shard: undefined };
     const needs = { settings, skipsDigests: true, measures, continuesAfterErrors: true, subject: file };

@@ -7,9 +7,8 @@ import { pluralize } from "../../text/sentences.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
 import { formatShare } from "../../text/units.ts";
 import type { ComparedFiles } from "./compare-page.ts";
-import { formatSigned } from "./measures.ts";
+import { findSign, formatSigned, isSure, measureDistance, minPairs } from "./measures.ts";
 import type { CompareDocument } from "./output.ts";
-import { findSign, isSure, measureDistance, minPairs } from "./verdict.ts";
 
 const maxLines = 8;
 const maxLinesOfEach = 2;
@@ -32,19 +31,18 @@ const isClear = ({ ci95 }: { readonly ci95: Cause["ci95"] }) => measureDistance(
 const formatArrow = (a: number | null, b: number | null) =>
   [a, b].map((mean) => (mean === null ? "none" : formatForDisplay(mean))).join(" → ");
 
+const formatShares = (a: number, b: number) => `${formatShare(a)} → ${formatShare(b)}`;
+
 const classNames = {
   truncated: "trajectories that were cut (finish reason length)",
   tool_errors: "trajectories with errors of tools",
   other: "other trajectories (not cut, no errors)",
 } as const;
 
-const listShare = (cause: Cause) =>
-  isClear(cause)
-    ? {
-        by: cause.by_share,
-        text: `${classNames[cause.name]}: ${formatShare(cause.a.share)} → ${formatShare(cause.b.share)} of all`,
-      }
-    : [];
+const listShare = (cause: Cause) => {
+  const { name, a, b, by_share } = cause;
+  return isClear(cause) ? { by: by_share, text: `${classNames[name]}: ${formatShares(a.share, b.share)} of all` } : [];
+};
 
 const listReward = ({ name, a, b, by_reward }: Cause) => ({
   by: by_reward,
@@ -67,7 +65,7 @@ export const listSources = (document: Compared): readonly Line[] => {
     .sort((x, y) => Math.abs(y.by) - Math.abs(x.by))
     .map(({ by, text }) => ({ label: formatSigned(by), text }));
   const lists = [listMetrics, listSettings, listTools, listFinishes, listFacts];
-  const changes = lists.flatMap((list) => list(document));
+  const changes = lists.flatMap((list) => list(document).slice(0, maxLinesOfEach));
   const transitions = isJudged ? listTransitions(document) : [];
   return [...listUnpaired(document), ...parts, ...changes, ...transitions].slice(0, maxLines);
 };
@@ -93,25 +91,21 @@ const listMetrics = ({ metrics }: Compared): readonly Line[] =>
   (metrics ?? [])
     .filter(isClear)
     .sort((x, y) => measureDistance(y.ci95) - measureDistance(x.ci95))
-    .slice(0, maxLinesOfEach)
     .map(({ name, a, b }) => ({ label: "metric", text: `${name}: ${formatArrow(a, b)}` }));
 
 const listSettings = ({ settings }: Compared): readonly Line[] =>
-  settings
-    .slice(0, maxLinesOfEach)
-    .map(({ name, a, b }) => ({ label: "metadata", text: `${name}: ${a} in a, ${b} in b` }));
+  settings.map(({ name, a, b }) => ({ label: "metadata", text: `${name}: ${a} in a, ${b} in b` }));
 
-const listTools = ({ tools }: Compared): readonly Line[] =>
-  tools
-    .filter(isClear)
-    .flatMap(({ name, a, b }) => {
-      const change = (b.errors ?? 0) - (a.errors ?? 0);
-      const text = `errors in ${formatShare(a.errors ?? 0)} → ${formatShare(b.errors ?? 0)} of the results of ${name ?? "an unknown tool"}`;
-      return Math.abs(change) < minChange ? [] : { change, text };
-    })
-    .sort((x, y) => Math.abs(y.change) - Math.abs(x.change))
-    .slice(0, maxLinesOfEach)
-    .map(({ text }) => ({ label: "tool", text }));
+const listTools = ({ tools }: Compared): readonly Line[] => {
+  const sizeOf = ({ a, b }: (typeof tools)[number]) => Math.abs((b.errors ?? 0) - (a.errors ?? 0));
+  return tools
+    .filter((tool) => isClear(tool) && sizeOf(tool) >= minChange)
+    .sort((x, y) => sizeOf(y) - sizeOf(x))
+    .map(({ name, a, b }) => {
+      const change = formatShares(a.errors ?? 0, b.errors ?? 0);
+      return { label: "tool", text: `errors in ${change} of the results of ${name ?? "an unknown tool"}` };
+    });
+};
 
 /** The cut trajectories are a cause, and other reasons replace `stop`. */
 const expectedReasons: readonly unknown[] = ["length", "stop"];
@@ -122,31 +116,24 @@ const listFinishes = ({ finish_reasons, paired }: Compared): readonly Line[] => 
     Math.abs(b - a) > Math.max(minChange, 2 * Math.sqrt((a * (1 - a) + b * (1 - b)) / paired));
   return (finish_reasons ?? [])
     .filter(({ name, a, b }) => !expectedReasons.includes(name) && isShown(a, b))
-    .slice(0, maxLinesOfEach)
-    .map(({ name, a, b }) => ({
-      label: "finish",
-      text: `${name ?? "not recorded"}: ${formatShare(a)} → ${formatShare(b)} of the trajectories`,
-    }));
+    .map(({ name, a, b }) => {
+      return { label: "finish", text: `${name ?? "not recorded"}: ${formatShares(a, b)} of the trajectories` };
+    });
 };
 
 const listFacts = ({ facts }: Compared): readonly Line[] =>
   facts
     .filter(({ name, a, b }) => name !== "tool_errors" && Math.abs(b - a) > minChange * Math.max(a, b))
     .filter(isClear)
-    .slice(0, maxLinesOfEach)
-    .map(({ name, a, b }) => ({
-      label: name.replaceAll("_", " "),
-      text: `${formatArrow(a, b)} for each trajectory`,
-    }));
+    .map(({ name, a, b }) => ({ label: name.replaceAll("_", " "), text: `${formatArrow(a, b)} for each trajectory` }));
 
 const listTransitions = ({ transitions }: Compared): readonly Line[] => {
   const changed = transitions.filter(({ from, to }) => from !== to).sort((x, y) => y.prompts - x.prompts);
   if (changed.length === 0) return [];
   const texts = changed.slice(0, 3).map(({ from, to, prompts }) => `${prompts} ${from} → ${to}`);
-  return [{ label: "solved", text: `${texts.join(", ")} (${pluralize(sumPrompts(changed), "prompt")})` }];
+  const sum = changed.reduce((before, { prompts }) => before + prompts, 0);
+  return [{ label: "solved", text: `${texts.join(", ")} (${pluralize(sum, "prompt")})` }];
 };
-
-const sumPrompts = (changed: CompareDocument["transitions"]) => changed.reduce((sum, { prompts }) => sum + prompts, 0);
 
 /** Returns the failures, which have no reward, and the copies, which count each time. */
 export const listWarnings = (document: Compared, { copies }: Pick<ComparedFiles, "copies">): readonly Line[] => {
@@ -156,12 +143,18 @@ export const listWarnings = (document: Compared, { copies }: Pick<ComparedFiles,
 
 const listFailures = ({ a, b, failed_a, failed_b }: Compared): readonly Line[] => {
   if (a.exceptions + b.exceptions === 0) return [];
-  const share = (side: typeof a) => {
-    const { exceptions, trajectories } = side;
-    return `${exceptions} of ${pluralize(exceptions + trajectories, "rollout")} (${formatShare(exceptions / (exceptions + trajectories))})`;
+  const share = ({ exceptions, trajectories }: typeof a) => {
+    const of = exceptions + trajectories;
+    return `${exceptions} of ${pluralize(of, "rollout")} (${formatShare(exceptions / of)})`;
   };
   const failed = failed_a + failed_b > 0 ? `, all of ${failed_a} tasks in a and ${failed_b} in b` : "";
   return [{ label: "failures", text: `a ${share(a)}, b ${share(b)}${failed}`, tone: "warning" }];
+};
+
+/** Joins expressions for `--where`. */
+export const joinWheres = (...wheres: readonly (string | undefined)[]) => {
+  const given = wheres.filter((where) => where !== undefined);
+  return given.length > 1 ? given.map((where) => `(${where})`).join(" && ") : given[0];
 };
 
 /** Returns command lines that show the rollouts of the largest cause. */
@@ -170,10 +163,9 @@ export const listNext = ({ causes, reward, paired }: Compared, { a, b, whereB }:
   const [largest] = [...(causes ?? [])].sort((x, y) => size(y) - size(x));
   const isKnown = paired >= minPairs && largest !== undefined && (findSign(reward) !== 0 || isClear(largest));
   const cause = isKnown
-    ? { truncated: 'finish_reason == "length"', tool_errors: "tool_errors > 0", other: "" }[largest.name]
-    : "";
-  const wheres = [whereB, cause].filter((one) => one !== undefined && one !== "");
-  const where = wheres.length > 1 ? wheres.map((one) => `(${one})`).join(" && ") : wheres[0];
+    ? { truncated: 'finish_reason == "length"', tool_errors: "tool_errors > 0", other: undefined }[largest.name]
+    : undefined;
+  const where = joinWheres(whereB, cause);
   const selection = where === undefined ? [] : ["--where", where];
   const rows = ["stats", b, "--each", "trajectory", ...selection, "--sort", "reward", "--limit", "10"];
   return [rows, ["view", ...new Set([a, b])]].map((words) => formatCommandLine(["rollcall", ...words]));
