@@ -116,7 +116,7 @@ const describeGroup = (dataset: Dataset, group: number): GroupFacts => {
   const own = dataset.groups.isValid(group) ? dataset.groups.rowsOf(group) : [];
   const uses = { calls: 0, errors: 0 };
   const rows = own.map((row): Row => {
-    walked.forEachUse(row, (_, calls, errors) => {
+    walked.forEachUse(row, (_, { calls, errors }) => {
       uses.calls += calls;
       uses.errors += errors;
     });

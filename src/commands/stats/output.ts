@@ -1,6 +1,6 @@
 /** Defines the documents of `stats`. */
 import * as s from "../../output/document-schemas.ts";
-import { type Fact, facts, groupFacts, mapFacts, walkedNames } from "../../rollouts/facts/facts.ts";
+import { type Fact, facts, groupFacts, lengthNames, mapFacts } from "../../rollouts/facts/facts.ts";
 
 const interval = s.describe(
   "95 % interval of the mean, clustered by group; null for fewer than two groups",
@@ -39,7 +39,7 @@ const statsKeys = {
     trajectories: s.count,
     reward: s.describe("mean", optionalNumber),
   }),
-  ...s.sameKeys(length, ...walkedNames),
+  ...s.sameKeys(length, ...lengthNames),
   tools: s.objects({ name: s.nullable(s.text), ...s.sameKeys(s.count, "calls", "errors", "unanswered") }),
   metrics: s.describe(
     "null without metrics",

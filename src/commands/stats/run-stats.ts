@@ -123,7 +123,7 @@ const printResult = async (
     notes: screen.notices,
     ...(fields &&
       toColumnValues(
-        columns.filter(({ hasKey }) => hasKey === false),
+        columns.filter(({ isDerived }) => isDerived),
         { value: null, ...whole },
       )),
   });

@@ -1,7 +1,7 @@
 import { printPage } from "../../output/page.ts";
 import type { Screen } from "../../output/screen.ts";
 import type { Line, Section } from "../../output/views.ts";
-import { walkedNames } from "../../rollouts/facts/facts.ts";
+import { lengthNames } from "../../rollouts/facts/facts.ts";
 import { describeSketch, type Sketch } from "../../rollouts/index/sketch.ts";
 import type { Stats } from "../../rollouts/stats/stats-slice.ts";
 import { formatForDisplay as format } from "../../text/decimal.ts";
@@ -76,24 +76,15 @@ const listSolved = ({ solved }: Stats): readonly Line[] => {
   if (!solved) return [];
   const { always, sometimes, never, pass } = solved;
   const of = always + sometimes + never;
-  const counts = Object.entries({ always, sometimes, never }).map(([label, count]) => ({
-    label,
-    text: [
-      String(count).padStart(String(of).length),
-      formatPercent(count, of, Math.round).padStart(4),
-      ` ${drawBar(count / of)}`,
-    ]
-      .join(" ")
-      .trimEnd(),
-  }));
-  const passes = pass.flatMap(({ k, groups, value, all }) =>
-    value === null || all === null
-      ? []
-      : {
-          label: `pass@${k}`,
-          text: `${format(value)}${k > 1 ? `, all solved ${format(all)}` : ""} (${pluralize(groups, "group")})`,
-        },
-  );
+  const counts = Object.entries({ always, sometimes, never }).map(([label, count]) => {
+    const share = formatPercent(count, of, Math.round).padStart(4);
+    return { label, text: `${String(count).padStart(String(of).length)} ${share}  ${drawBar(count / of)}`.trimEnd() };
+  });
+  const passes = pass.flatMap(({ k, groups, value, all }) => {
+    if (value === null || all === null) return [];
+    const ofAll = k > 1 ? `, all solved ${format(all)}` : "";
+    return { label: `pass@${k}`, text: `${format(value)}${ofAll} (${pluralize(groups, "group")})` };
+  });
   return [...counts, ...passes];
 };
 
@@ -101,33 +92,25 @@ const listFinishes = ({ finish_reasons, trajectories: of }: Stats): readonly Lin
   (finish_reasons ?? []).flatMap(({ name, trajectories, reward }) => {
     if (trajectories === 0) return [];
     const mean = reward === null ? "" : `, mean reward ${format(reward)}`;
-    return {
-      label: name ?? "not recorded",
-      text: `${trajectories} (${formatPercent(trajectories, of, Math.round)})${mean}`,
-    };
+    const share = formatPercent(trajectories, of, Math.round);
+    return { label: name ?? "not recorded", text: `${trajectories} (${share})${mean}` };
   });
 
 const listLengths = (stats: Stats): readonly Line[] =>
-  walkedNames.flatMap((name) => {
+  lengthNames.flatMap((name) => {
     if (!stats[name]) return [];
     const { mean, p50, p95, max } = stats[name];
-    return {
-      label: name.replaceAll("_", " "),
-      text: `mean ${format(mean)}, median ${format(p50)}, p95 ${format(p95)}, max ${max}`,
-    };
+    const text = `mean ${format(mean)}, median ${format(p50)}, p95 ${format(p95)}, max ${max}`;
+    return { label: name.replaceAll("_", " "), text };
   });
 
 const listTools = ({ tools }: Stats): readonly Line[] =>
   tools.map(({ name, calls, errors, unanswered }) => {
-    const parts = [
-      pluralize(calls, "call"),
-      ...(errors > 0
-        ? [`${pluralize(errors, "error")}${calls > 0 ? ` (${formatPercent(errors, calls, Math.round)})` : ""}`]
-        : []),
-      ...(unanswered > 0 ? [`${unanswered} unanswered`] : []),
-    ];
-    const tone = errors > 0 || unanswered > 0 ? ("warning" as const) : undefined;
-    return { label: name ?? "(unknown)", text: parts.join(", "), tone };
+    const share = calls > 0 ? ` (${formatPercent(errors, calls, Math.round)})` : "";
+    const failed = errors > 0 ? `, ${pluralize(errors, "error")}${share}` : "";
+    const open = unanswered > 0 ? `, ${unanswered} unanswered` : "";
+    const tone = failed || open ? "warning" : undefined;
+    return { label: name ?? "(unknown)", text: `${pluralize(calls, "call")}${failed}${open}`, tone };
   });
 
 const listMetrics = ({ metrics, solved }: Stats): readonly Line[] =>

@@ -1,21 +1,21 @@
 /** Adds the facts and keys of valid trajectories to columns (metrics.md). */
 
-import { sliceText } from "../../json/json-bytes.ts";
+import { backslash, openBrace, sliceText } from "../../json/json-bytes.ts";
 import type { JsonObject } from "../../json/object.ts";
 import { cacheReader, nodeSize } from "../../json/reader.ts";
-import { Kind, kindOf, Shape } from "../../json/shape.ts";
+import { Kind, kindOf, kindsAsFacts, Shape } from "../../json/shape.ts";
 import type { JsonTable } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
 import { FactColumns } from "../facts/fact-columns.ts";
-import { counts, mapFacts, walkedIndexes } from "../facts/facts.ts";
+import { countIndexes } from "../facts/facts.ts";
 import { divisionNames, groupKeyNames } from "../index/ambiguous-groups.ts";
 import { formatKey, openGroupKeyReader } from "../index/group-key.ts";
 import { comparedStepNames } from "../index/step-columns.ts";
+import { errorStatus, hasError, isErrorText, maxExceptionLength } from "../index/tool-errors.ts";
 import { createTrajectoryFacts, type TrajectoryFacts } from "../index/trajectory-facts.ts";
-import { scores } from "./messages.ts";
+import { listTexts, scores } from "./messages.ts";
 import { listSteps } from "./policy-steps.ts";
 import { fields, makers, toolCalls } from "./tool-calls.ts";
-import { findToolName, isErrorResult } from "./tool-results.ts";
 import { inspectTrajectory } from "./trajectory.ts";
 import { hasTaskPrompt, openPromptReader } from "./trajectory-prompt.ts";
 
@@ -34,27 +34,34 @@ export type MeasuredKeys = Readonly<{
 
 /** Adds the facts of the trajectory that was walked last. */
 const addFacts = (table: JsonTable, facts: TrajectoryFacts, into: FactColumns) => {
-  const { walked, choices } = facts;
-  addToolUses(table, choices > 0 ? makers.choice : makers.assistant, into);
-  walked[walkedIndexes.tokens] = countTokens(table, facts.node);
-  into.addRow(walked, facts.finishReason);
+  addToolUses(table, facts, into);
+  facts.counts[countIndexes.tokens] = countTokens(table, facts.node);
+  into.addRow(facts);
 };
 
-const addToolUses = (table: JsonTable, sampled: number, into: FactColumns) => {
+const addToolUses = (table: JsonTable, { counts, choices }: TrajectoryFacts, into: FactColumns) => {
   const { count, countBeforeLast } = toolCalls;
+  const sampled = choices > 0 ? makers.choice : makers.assistant;
   const numberOf = (node: number) => (node > 0 ? into.toolNames.numberAt(table, node) : 0);
+  let [calls, errors, allUnanswered] = [0, 0, 0];
   for (let event = 0; event < count; event++) {
     const [maker, partner] = [toolCalls.at(event, fields.maker), toolCalls.at(event, fields.partner)];
     if (maker === sampled) {
-      const tool = numberOf(toolCalls.at(event, fields.name));
-      into.addUse(tool, 1, 0, partner < 0 && event < countBeforeLast ? 1 : 0);
+      const unanswered = partner < 0 && event < countBeforeLast ? 1 : 0;
+      into.addUse(numberOf(toolCalls.at(event, fields.name)), { calls: 1, errors: 0, unanswered });
+      calls++;
+      allUnanswered += unanswered;
     } else if (maker === makers.result && (partner < 0 || toolCalls.at(partner, fields.maker) === sampled)) {
       const result = toolCalls.at(event, fields.node);
       if (!isErrorResult(table, result)) continue;
-      const tool = numberOf(partner < 0 ? findToolName(table, result) : toolCalls.at(partner, fields.name));
-      into.addUse(tool, 0, 1, 0);
+      const name = partner < 0 ? findToolName(table, result) : toolCalls.at(partner, fields.name);
+      into.addUse(numberOf(name), { calls: 0, errors: 1, unanswered: 0 });
+      errors++;
     }
   }
+  counts[countIndexes.tool_calls] = calls;
+  counts[countIndexes.tool_errors] = errors;
+  counts[countIndexes.unanswered] = allUnanswered;
 };
 
 /** Adds rows, and then the keys of rows of valid trajectories. */
@@ -69,12 +76,12 @@ export interface Measurer {
 }
 
 export const openMeasurer = (keys: MeasuredKeys): Measurer => {
-  const [readBy, readKey] = [openKeyReader(keys.by === undefined ? undefined : [keys.by]), openKeyReader(keys.key)];
+  const readBy = keys.by === undefined ? undefined : openKeyReader([keys.by]);
+  const readKey = keys.key && openKeyReader(keys.key);
   const readPrompt = openPromptReader();
   const taskNames = [...new Set([...groupKeyNames, ...comparedStepNames, ...divisionNames])];
   const taskReaders = new Map(taskNames.map((name) => [name, openKeyReader([name])]));
   const readTasks = (holder: json.JsonValue, node: number, row: number, known: FactColumns["tasks"]) => {
-    if (row > 0 && known.size === 0) return undefined;
     const values = new Map<string, string>();
     for (const name of row === 0 ? taskNames : known.keys()) {
       const value = taskReaders.get(name)?.(holder, node);
@@ -87,24 +94,30 @@ export const openMeasurer = (keys: MeasuredKeys): Measurer => {
     addKeys: (holder, all, into, hasOnePrompt) => {
       const first = into.rows - all.length;
       let task: string | undefined;
-      for (const [at, facts] of all.entries()) {
+      for (let at = 0; at < all.length; at++) {
+        const facts = all[at];
+        if (!facts) break;
+        const { node } = facts;
         const row = first + at;
-        const by = keys.hasSteps ? readStep(holder, facts.node, into) : readBy(holder, facts.node);
-        const key = readKey(holder, facts.node);
-        const isTask = hasTaskPrompt(facts);
-        const prompt = keys.hasPrompts ? ((isTask ? task : undefined) ?? readPrompt(holder.table, facts)) : undefined;
-        if (hasOnePrompt && isTask) task = prompt;
-        const tasks = keys.hasTasks ? readTasks(holder, facts.node, row, into.tasks) : undefined;
-        if (keys.hasTasks) keepSettings({ table: holder.table, node: facts.node }, into, row);
-        into.setKeys(row, { by, key, prompt, isGreeted: facts.hasGreeting, tasks });
+        if (keys.hasSteps) into.by.set(row, readStep(holder, node, into));
+        else if (readBy) into.by.set(row, readBy(holder, node));
+        if (readKey) into.key.set(row, readKey(holder, node));
+        if (keys.hasPrompts) {
+          const isTask = hasTaskPrompt(facts);
+          const prompt = (isTask ? task : undefined) ?? readPrompt(holder.table, facts);
+          if (hasOnePrompt && isTask) task = prompt;
+          into.prompt.set(row, prompt);
+        }
+        if (!keys.hasTasks) continue;
+        if (row === 0 || into.tasks.size > 0) into.setTasks(row, readTasks(holder, node, row, into.tasks));
+        keepSettings({ table: holder.table, node }, into, row);
       }
     },
   };
 };
 
 /** A trajectory without the key has that of its group. */
-const openKeyReader = (names: readonly string[] | undefined) => {
-  if (names === undefined) return ignore;
+const openKeyReader = (names: readonly string[]) => {
   const read = openGroupKeyReader(names);
   return (holder: json.JsonValue, node: number) => read({ table: holder.table, node }, ignore) ?? read(holder, ignore);
 };
@@ -144,8 +157,7 @@ export const measureTrajectory = ({ table, node }: json.JsonValue): JsonObject =
   const facts = createTrajectoryFacts();
   inspectTrajectory(table, node, facts, ignore, undefined, true);
   addFacts(table, facts, into);
-  const row = { reward: 0, mean: 0, isSolved: false, ...into.at(0) };
-  return mapFacts(counts, ({ read }) => read(row));
+  return into.at(0).counts;
 };
 
 /** Returns the number of sampled tokens; -1 if it is unknown. */
@@ -197,3 +209,52 @@ const countScores = (bytes: Buffer) =>
     for (let node = list + nodeSize; node < end; node = json.nodeAfter(table, node)) count++;
     return count;
   });
+
+const resultShape = new Shape(["name", "content", "is_error", "status"], kindsAsFacts);
+
+/** Returns the node of the name in a result; 0 without one. */
+const findToolName = (table: JsonTable, message: number) =>
+  resultShape.read(table, message).name === Kind.string ? resultShape.at(table, resultShape.slots.name) : 0;
+
+const isErrorResult = (table: JsonTable, message: number) => {
+  const kinds = resultShape.read(table, message);
+  const nodeOf = (name: keyof typeof kinds) => resultShape.at(table, resultShape.slots[name]);
+  if (kinds.is_error === Kind.boolean && json.firstByteAt(table, nodeOf("is_error")) === letterT) return true;
+  if (kinds.status === Kind.string && errorStatus.test(json.readString(table, nodeOf("status")))) return true;
+  const content = nodeOf("content");
+  if (kinds.content === Kind.object) return hasError(json.parseNode(table, content));
+  if (kinds.content === Kind.string) return isErrorString(table, content);
+  const [first] = kinds.content === Kind.array ? listTexts(table, content) : [];
+  return first !== undefined && isErrorString(table, first);
+};
+
+const isErrorString = (table: JsonTable, node: number) => {
+  const { bytes } = table;
+  const [start, end] = [json.startOf(table, node) + 1, json.endOf(table, node) - 1];
+  const first = skipWhiteText(bytes, start);
+  if (bytes[first] === openBrace)
+    return bytes.subarray(start, end).includes("rror") && isErrorText(json.readString(table, node));
+  const startsUntil = Math.min(end, start + maxExceptionLength);
+  return canNameException(bytes, first) && isErrorText(bytes.toString("utf8", start, startsUntil));
+};
+
+/** Returns the position after spaces, and after escapes such as a line end. */
+const skipWhiteText = (bytes: Buffer, start: number) => {
+  let at = start;
+  while (bytes[at] === space || bytes[at] === backslash) at += bytes[at] === backslash ? 2 : 1;
+  return at;
+};
+
+const isWordByte = Array.from({ length: 256 }, (_, byte) => /[\w.]/.test(String.fromCharCode(byte)));
+/** The bytes that begin a text, or follow its first word, if the text can name an exception. */
+const [firstBytes, nextBytes] = [new Set(Buffer.from("TU<")), new Set(Buffer.from(':("'))];
+
+/** Looks at the first word, because decoding each result takes long. */
+const canNameException = (bytes: Buffer, start: number) => {
+  let at = start;
+  while (isWordByte[bytes[at] ?? 0]) at++;
+  return nextBytes.has(bytes[at] ?? 0) || firstBytes.has(bytes[start] ?? 0);
+};
+
+const letterT = 0x74;
+const space = 0x20;

@@ -5,7 +5,7 @@ import { type JsonReader, nodeSize } from "../../json/reader.ts";
 import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, Shape } from "../../json/shape.ts";
 import type { JsonTable } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
-import { walkedIndexes } from "../facts/facts.ts";
+import { countIndexes } from "../facts/facts.ts";
 import type { TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { findForeignTurn } from "../messages/chat-marks.ts";
 import { finishReasons, roles } from "../rules/hints.ts";
@@ -69,14 +69,14 @@ const resetFacts = (facts: TrajectoryFacts) => {
   toolCalls.reset();
 };
 
-const { turns, characters } = walkedIndexes;
+const { turns, characters } = countIndexes;
 
 /** The log probabilities of the sampled turns of the last walked messages. */
 export const scores: number[] = [];
 
-const forgetTurns = ({ walked }: TrajectoryFacts) => {
+const forgetTurns = ({ counts }: TrajectoryFacts) => {
   // For so few numbers, a loop is faster than `fill`.
-  for (let at = 0; at < walked.length; at++) walked[at] = 0;
+  for (let at = 0; at < counts.length; at++) counts[at] = 0;
   if (scores.length > 0) scores.length = 0;
 };
 
@@ -138,7 +138,7 @@ export const inspectMessages = (
     const isSampled = facts.isMeasured && (isChoice || (roleIndex === assistant && facts.choices === 0));
     if (isSampled) countTurn(table, shape, facts);
     if (isSampled && hasLogprobs) scores.push(score);
-    if (reader && (isChoice || roleIndex === assistant)) mayHaveMarks ||= isMarked(table, reader);
+    if (reader && (isChoice || roleIndex === assistant)) findMark(table, reader, isChoice);
     if (roleIndex === assistant) facts.hasAssistantTurn = true;
     else if (roleIndex === user && !hasTask && hasContent(table, shape)) {
       hasTask = true;
@@ -152,10 +152,9 @@ export const inspectMessages = (
     if (callsKind !== Kind.array) continue;
     if (json.nodeAfter(table, entry) === end) toolCalls.startLast();
     const maker = isChoice ? makers.choice : roleIndex === assistant ? makers.assistant : makers.other;
-    addToolCalls(table, messageShape.at(table, slots.tool_calls), facts, maker);
-    if (isSampled) countArguments(table, messageShape.at(table, slots.tool_calls), facts);
+    addToolCalls(table, messageShape.at(table, slots.tool_calls), facts, maker, isSampled);
   }
-  if (reader) reportMarks(table, list, facts, report, reader);
+  if (marked.length > 0) reportMarks(table, facts, report);
   if (!areObjects) checkElements(table, list, { kind: Kind.object, rule: "message-type" }, report);
 };
 
@@ -176,42 +175,28 @@ export const lacksPrompt = (table: JsonTable, list: number, { firstTurn }: Traje
 /** Shorter content has no mark between two texts. */
 const minMarkedBytes = 12;
 
-let mayHaveMarks = false;
+/** The content of turns of the walked messages that may have marks. */
+const marked: { readonly content: number; readonly isChoice: boolean }[] = [];
 
-/** True if the content of the message that `messageShape` has read may have a mark. */
-const isMarked = (table: JsonTable, reader: MarkReader) => {
+/** Keeps the content of the message that `messageShape` has read if it may have a mark. */
+const findMark = (table: JsonTable, reader: MarkReader, isChoice: boolean) => {
   const content = messageShape.at(table, slots.content);
   const start = json.startOf(table, content);
   const stop = json.endOf(table, content);
-  return content > 0 && stop - start >= minMarkedBytes && reader.findTurnMark(start, stop) < stop;
+  if (content > 0 && stop - start >= minMarkedBytes && reader.findTurnMark(start, stop) < stop)
+    marked.push({ content, isChoice });
 };
 
-/** Walks again, so that V8 does not recompile the first walk at the first mark. */
-const reportMarks = (
-  table: JsonTable,
-  list: number,
-  { choices }: TrajectoryFacts,
-  report: RuleReporter,
-  reader: MarkReader,
-) => {
-  if (!mayHaveMarks) return;
-  mayHaveMarks = false;
-  for (const { node } of json.elementsOf({ table, node: list })) {
-    if (kindAt(table, node) !== Kind.object) continue;
-    const { isChoice, roleIndex } = messageShape.read(table, node);
-    if (isChoice) messageShape.read(table, messageShape.at(table, slots.message));
+const reportMarks = (table: JsonTable, { choices }: TrajectoryFacts, report: RuleReporter) => {
+  for (const { content, isChoice } of marked.splice(0)) {
     // Without choices, each message of the assistant counts as sampled.
-    const isSampled = isChoice || (roleIndex === assistant && choices === 0);
-    if (isSampled && isMarked(table, reader)) reportMark(table, messageShape.at(table, slots.content), report);
+    if (!isChoice && choices > 0) continue;
+    const value = json.parseNode(table, content);
+    const texts = Array.isArray(value) ? value.map((part: unknown) => (isObject(part) ? part.text : part)) : [value];
+    const [turn] = texts.flatMap((text) => (typeof text === "string" ? (findForeignTurn(text) ?? []) : []));
+    const verb = turn?.isKnown ? "contains" : "can contain";
+    if (turn) report("chat-marks-in-content", { verb, mark: shortenName(turn.mark) }, content);
   }
-};
-
-const reportMark = (table: JsonTable, content: number, report: RuleReporter) => {
-  const value = json.parseNode(table, content);
-  const texts = Array.isArray(value) ? value.map((part: unknown) => (isObject(part) ? part.text : part)) : [value];
-  const [turn] = texts.flatMap((text) => (typeof text === "string" ? (findForeignTurn(text) ?? []) : []));
-  const verb = turn?.isKnown ? "contains" : "can contain";
-  if (turn) report("chat-marks-in-content", { verb, mark: shortenName(turn.mark) }, content);
 };
 
 const reportFinish: ProblemReporter = (table, _, report) => {
@@ -258,7 +243,7 @@ const checkParts: ProblemReporter = (table, _, report) => {
 const reportMissingId: ProblemReporter = (_, message, report) => report("missing-tool-call-id", undefined, message);
 
 /** Counts the message that `messageShape` has read. Some services send the reasoning under both names. */
-const countTurn = (table: JsonTable, { hasReasoning, contentKind }: MessageShape, { walked }: TrajectoryFacts) => {
+const countTurn = (table: JsonTable, { hasReasoning, contentKind }: MessageShape, { counts }: TrajectoryFacts) => {
   let said = 0;
   if (hasReasoning)
     for (const slot of [slots.reasoning_content, slots.reasoning])
@@ -266,8 +251,8 @@ const countTurn = (table: JsonTable, { hasReasoning, contentKind }: MessageShape
   const content = messageShape.at(table, slots.content);
   if (contentKind === Kind.string) said += json.detailOf(table, content);
   else if (contentKind === Kind.array) for (const part of listTexts(table, content)) said += json.detailOf(table, part);
-  walked[turns] = (walked[turns] ?? 0) + 1;
-  walked[characters] = (walked[characters] ?? 0) + said;
+  counts[turns] = (counts[turns] ?? 0) + 1;
+  counts[characters] = (counts[characters] ?? 0) + said;
 };
 
 type MessageShape = ReturnType<typeof messageShape.read>;
@@ -287,7 +272,9 @@ export const listTexts = (table: JsonTable, list: number) => {
   return texts;
 };
 
-const addToolCalls = (table: JsonTable, list: number, facts: TrajectoryFacts, maker: number) => {
+/** @param isSampled true if the arguments count as characters */
+const addToolCalls = (table: JsonTable, list: number, facts: TrajectoryFacts, maker: number, isSampled: boolean) => {
+  const { counts } = facts;
   const end = json.nodeAfter(table, list);
   for (let node = list + nodeSize; node < end; node = json.nodeAfter(table, node)) {
     if (kindAt(table, node) !== Kind.object) continue;
@@ -297,20 +284,11 @@ const addToolCalls = (table: JsonTable, list: number, facts: TrajectoryFacts, ma
     if (kinds.function === Kind.object) {
       const inner = functionShape.read(table, callShape.at(table, callShape.slots.function));
       if (inner.name === Kind.string) name = functionShape.at(table, functionShape.slots.name);
+      const said = isSampled ? functionShape.at(table, functionShape.slots.arguments) : 0;
+      counts[characters] = (counts[characters] ?? 0) + countCharacters(table, said);
     }
     if (name > 0 && nonEmptyNode(table, name) > 0) facts.callsTools = true;
     toolCalls.add(node, idNode, name, maker);
-  }
-};
-
-const countArguments = (table: JsonTable, list: number, { walked }: TrajectoryFacts) => {
-  const end = json.nodeAfter(table, list);
-  for (let node = list + nodeSize; node < end; node = json.nodeAfter(table, node)) {
-    const kinds = kindAt(table, node) === Kind.object ? callShape.read(table, node) : undefined;
-    if (kinds?.function !== Kind.object) continue;
-    functionShape.read(table, callShape.at(table, callShape.slots.function));
-    const said = functionShape.at(table, functionShape.slots.arguments);
-    walked[characters] = (walked[characters] ?? 0) + countCharacters(table, said);
   }
 };
 

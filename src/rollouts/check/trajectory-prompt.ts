@@ -46,13 +46,15 @@ export const findTask = (prompt: string): string =>
 export const openPromptReader = () => {
   // Adjacent prompts are usually the same bytes, and a digest takes long.
   let last = Buffer.alloc(0);
-  let digest = "";
+  let [length, digest] = [0, ""];
   return (table: json.JsonTable, prompt: Prompt) => {
     const span = findPrompt(table, prompt);
     if (!span) return undefined;
     const { start, end } = span;
-    if (end - start === last.length && table.bytes.compare(last, 0, last.length, start, end) === 0) return digest;
-    last = Buffer.from(table.bytes.subarray(start, end));
+    if (end - start === length && table.bytes.compare(last, 0, length, start, end) === 0) return digest;
+    length = end - start;
+    if (last.length < length) last = Buffer.allocUnsafe(length);
+    table.bytes.copy(last, 0, start, end);
     digest = digestPrompt(table, prompt);
     return digest;
   };

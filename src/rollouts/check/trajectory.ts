@@ -52,15 +52,13 @@ const checkStartTime: Check = (table, node, report) => {
   return fits;
 };
 
-const letterZ = 0x5a;
-const signs: readonly (number | undefined)[] = [0x2b, 0x2d];
+/** `Z`, `+00:00`, `+0000` or `+00` at the end of a time, and the quote. */
+const offset = /(?:z|[+-]\d\d(?::?\d\d)?)"$/i;
+const maxOffsetBytes = 7;
 
-/** Reads only the end, so that most times are not decoded again: `Z`, `+00:00`, `+0000` or `+00` after the date. */
-const hasOffset = ({ bytes }: JsonTable, { start, end }: { start: number; end: number }) => {
-  const at = end - 2;
-  if (((bytes[at] ?? 0) & ~0x20) === letterZ) return true;
-  return [2, 4, 5].some((digits) => at - digits > start + "2025-11-01".length && signs.includes(bytes[at - digits]));
-};
+/** Reads only the end, so that most times are not decoded again. */
+const hasOffset = ({ bytes }: JsonTable, end: number) =>
+  offset.test(bytes.toString("latin1", end - maxOffsetBytes, end));
 
 /** A trajectory should not have these keys, because `exception_rate` counts only the exceptions of groups. */
 const failureKeys = ["exception", "exceptions"] as const;
@@ -110,7 +108,7 @@ export const listCustomKeys = (value: unknown): readonly string[] => {
  * Afterwards, `toolCalls` and `scores` are those of the trajectory.
  *
  * @param reader default: marks are not reported
- * @param isMeasured true if the caller needs `facts.walked`
+ * @param isMeasured true if the caller needs `facts.counts`
  */
 export const inspectTrajectory = (
   table: JsonTable,
@@ -162,7 +160,7 @@ export const inspectTrajectory = (
     (choicesWithLogprobs < choices ? 2 * trainingBits.logprobs : 0) |
     (kinds.tools === Kind.array ? trainingBits.tools : callsTools ? 2 * trainingBits.tools : 0);
   if (kinds.start_time === Kind.string)
-    facts.training |= hasOffset(table, json.spanOf({ table, node: shape.at(table, slots.start_time) }))
+    facts.training |= hasOffset(table, json.endOf(table, shape.at(table, slots.start_time)))
       ? trainingBits.offset
       : 2 * trainingBits.offset;
   return true;

@@ -1,7 +1,42 @@
 /** Stores the facts that the walk over the messages of each trajectory finds, and the keys of trajectories. */
 import { endOf, type JsonTable, readString, startOf } from "../../json/table.ts";
-import { type FactRow, walkedNames } from "./facts.ts";
-import { NumberTable } from "./number-table.ts";
+import { countNames, type FactRow } from "./facts.ts";
+
+/** V8 reads blocks of one type faster than those of `NumberColumn`, which have three types. */
+const blockBits = 14;
+const blockLength = 2 ** blockBits;
+const blockMask = blockLength - 1;
+const firstLength = 16;
+
+/** Numbers that no caller has set are 0. A block of them takes no memory. */
+class NumberTable {
+  readonly #width: number;
+  readonly #blocks: (Uint32Array | undefined)[] = [];
+
+  constructor(width: number) {
+    this.#width = width;
+  }
+
+  at(row: number, column: number): number {
+    return this.#blocks[row >>> blockBits]?.[(row & blockMask) * this.#width + column] ?? 0;
+  }
+
+  set(row: number, column: number, value: number) {
+    const block = this.#blocks[row >>> blockBits];
+    const at = (row & blockMask) * this.#width + column;
+    if (block && at < block.length) block[at] = value;
+    else if (value !== 0) this.#grow(row)[at] = value;
+  }
+
+  /** Most tables are small, so the first block starts with few rows. */
+  #grow(row: number) {
+    const index = row >>> blockBits;
+    const grown = new Uint32Array((row < firstLength ? firstLength : blockLength) * this.#width);
+    grown.set(this.#blocks[index] ?? []);
+    this.#blocks[index] = grown;
+    return grown;
+  }
+}
 
 /** Numbers names from 1, in the order of their first use. 0 means no name. */
 export class Names {
@@ -34,8 +69,9 @@ export class TextColumn {
   readonly names = new Names();
   readonly #numbers = new NumberTable(1);
 
+  /** Once for a row, if the row has a text. */
   set(row: number, text: string | undefined) {
-    this.#numbers.set(row, 0, this.names.numberOf(text));
+    if (text !== undefined) this.#numbers.set(row, 0, this.names.numberOf(text));
   }
 
   /** Returns a number in `names`; 0 without a text. */
@@ -74,44 +110,49 @@ const isTextAt = (bytes: Buffer, start: number, end: number, text: Buffer) => {
   return at === text.length;
 };
 
-/** The texts by which rows are divided and paired. */
-export interface RowKeys {
-  /** The value of `--by` as JSON. */
-  readonly by?: string | undefined;
-  /** The key of the group as JSON. */
-  readonly key?: string | undefined;
-  /** The digest of the prompt as a value; undefined if it is unknown. */
-  readonly prompt?: string | undefined;
-  /** True if a simulated user may have written a part of the prompt. */
-  readonly isGreeted?: boolean;
-  /** Values of recorded keys as JSON. */
-  readonly tasks?: ReadonlyMap<string, string> | undefined;
-}
-
 /** The calls of a tool. */
 export type ToolUse = Record<"calls" | "errors" | "unanswered", number>;
 
-/** The columns of `#facts` after the walked facts. */
-const [finishReason, usesEnd] = [walkedNames.length, walkedNames.length + 1];
+export const addUse = <Tool>(to: Map<Tool, ToolUse>, tool: Tool, { calls, errors, unanswered }: Readonly<ToolUse>) => {
+  const use = to.get(tool) ?? { calls: 0, errors: 0, unanswered: 0 };
+  to.set(tool, use);
+  use.calls += calls;
+  use.errors += errors;
+  use.unanswered += unanswered;
+};
+
+/** What the walk over the messages of a trajectory finds. */
+interface WalkedFacts {
+  /** By the index in `countNames`; -1 is unknown. */
+  readonly counts: Int32Array;
+  readonly finishReason: string | undefined;
+  /** True if a simulated user may have written a part of the prompt. */
+  readonly hasGreeting: boolean;
+}
+
+/** The columns of `#facts` after the counts. */
+const [finishReason, greeting, usesEnd] = [countNames.length, countNames.length + 1, countNames.length + 2];
 /** The columns of `#uses`, which has a row for each tool of a trajectory. */
 const useFields = { tool: 0, calls: 1, errors: 2, unanswered: 3 };
 
-/** Takes 8 bytes for a row, 4 for each of its facts, and 16 for each of its tools. */
+/** Takes 12 bytes for a row, 4 for each of its counts and texts, and 16 for each of its tools. */
 export class FactColumns {
+  /** The value of `--by` as JSON. */
   readonly by = new TextColumn();
   /** The name of the step column that `by` has. */
   stepName: string | undefined;
+  /** The key of the group as JSON. */
   readonly key = new TextColumn();
+  /** The digest of the prompt as a value; none if it is unknown. */
   readonly prompt = new TextColumn();
-  /** The values of the recorded keys that all rows have. */
+  /** The values of the recorded keys that all rows have, as JSON. */
   readonly tasks = new Map<string, TextColumn>();
   /** The metadata that has the same JSON in all rows. */
   readonly settings = new Map<string, string>();
   readonly finishReasons = new Names();
   readonly toolNames = new SpelledNames();
-  readonly #isGreeted = new NumberTable(1);
-  /** Walked facts are stored plus 1; 0 is unknown. */
-  readonly #facts = new NumberTable(walkedNames.length + 2);
+  /** Counts are stored plus 1; 0 is unknown. */
+  readonly #facts = new NumberTable(countNames.length + 3);
   readonly #uses = new NumberTable(4);
   /** For each tool, its last row in `#uses`. */
   readonly #lastUse: number[] = [];
@@ -129,7 +170,7 @@ export class FactColumns {
   }
 
   /** Adds uses of a tool by the next row. @param tool a number in `toolNames` */
-  addUse(tool: number, calls: number, errors: number, unanswered: number) {
+  addUse(tool: number, { calls, errors, unanswered }: Readonly<ToolUse>) {
     const uses = this.#uses;
     const known = this.#lastUse[tool] ?? -1;
     const isNew = known < this.#usesBefore(this.#rows) || known >= this.#usesLength;
@@ -141,30 +182,26 @@ export class FactColumns {
     uses.set(at, useFields.unanswered, unanswered + (isNew ? 0 : uses.at(at, useFields.unanswered)));
   }
 
-  /** Adds a row, after its uses of tools. @param walked by their index in `walkedNames`; -1 is unknown */
-  addRow(walked: Int32Array, reason: string | undefined) {
+  /** Adds a row, after its uses of tools. Returns its number. */
+  addRow({ counts, finishReason: reason, hasGreeting }: WalkedFacts) {
     const row = this.#rows++;
-    for (let at = 0; at < walked.length; at++) this.#facts.set(row, at, (walked[at] ?? 0) + 1);
+    for (let at = 0; at < counts.length; at++) this.#facts.set(row, at, (counts[at] ?? 0) + 1);
     this.#facts.set(row, finishReason, this.finishReasons.numberOf(reason));
+    this.#facts.set(row, greeting, Number(hasGreeting));
     this.#facts.set(row, usesEnd, this.#usesLength);
+    return row;
   }
 
-  setKeys(row: number, { by, key, prompt, isGreeted = false, tasks }: RowKeys) {
-    this.by.set(row, by);
-    this.key.set(row, key);
-    this.prompt.set(row, prompt);
-    this.#isGreeted.set(row, 0, Number(isGreeted));
-    if (row === 0) for (const name of tasks?.keys() ?? []) this.tasks.set(name, new TextColumn());
-    if (this.tasks.size === 0) return;
-    for (const [name, column] of this.tasks) {
-      const value = tasks?.get(name);
-      if (value === undefined) this.tasks.delete(name);
-      else column.set(row, value);
-    }
+  /** Keeps the recorded keys that all rows have. */
+  setTasks(row: number, values: ReadonlyMap<string, string>) {
+    for (const name of row === 0 ? values.keys() : []) this.tasks.set(name, new TextColumn());
+    for (const [name, column] of this.tasks)
+      if (values.has(name)) column.set(row, values.get(name));
+      else this.tasks.delete(name);
   }
 
-  /** Returns -1 if the fact is unknown. @param fact an index in `walkedNames` */
-  walkedAt(row: number, fact: number) {
+  /** Returns -1 if the count is unknown. @param fact an index in `countNames` */
+  countAt(row: number, fact: number) {
     return this.#facts.at(row, fact) - 1;
   }
 
@@ -180,17 +217,16 @@ export class FactColumns {
 
   /** True if a simulated user may have written a part of the prompt. */
   isGreeted(row: number) {
-    return this.#isGreeted.at(row, 0) === 1;
+    return this.#facts.at(row, greeting) === 1;
   }
 
   /** Gives numbers in `toolNames`; 0 is a result whose call is unknown. */
-  forEachUse(row: number, take: (tool: number, calls: number, errors: number, unanswered: number) => void) {
+  forEachUse(row: number, take: (tool: number, use: Readonly<ToolUse>) => void) {
     const uses = this.#uses;
     const end = this.#facts.at(row, usesEnd);
     for (let at = this.#usesBefore(row); at < end; at++) {
-      const tool = uses.at(at, useFields.tool);
-      const errors = uses.at(at, useFields.errors);
-      take(tool, uses.at(at, useFields.calls), errors, uses.at(at, useFields.unanswered));
+      const [calls, errors] = [uses.at(at, useFields.calls), uses.at(at, useFields.errors)];
+      take(uses.at(at, useFields.tool), { calls, errors, unanswered: uses.at(at, useFields.unanswered) });
     }
   }
 
@@ -199,19 +235,13 @@ export class FactColumns {
   }
 
   /** Returns the facts that need no reward. */
-  at(row: number): Pick<FactRow, "walked" | "finishReason" | "uses"> {
-    const uses = { calls: 0, errors: 0, unanswered: 0 };
-    this.forEachUse(row, (_, calls, errors, unanswered) => {
-      uses.calls += calls;
-      uses.errors += errors;
-      uses.unanswered += unanswered;
-    });
-    const walked: Record<string, number | null> = {};
-    for (const [fact, name] of walkedNames.entries()) {
-      const value = this.walkedAt(row, fact);
-      walked[name] = value < 0 ? null : value;
+  at(row: number): Pick<FactRow, "counts" | "finishReason"> {
+    const counts: Record<string, number | null> = {};
+    for (const [fact, name] of countNames.entries()) {
+      const count = this.countAt(row, fact);
+      counts[name] = count < 0 ? null : count;
     }
-    return { walked, uses, finishReason: this.finishReasons.at(this.finishReasonOf(row)) };
+    return { counts, finishReason: this.finishReasons.at(this.finishReasonOf(row)) };
   }
 
   copyRows(from: FactColumns, rows: readonly number[]) {
@@ -219,16 +249,13 @@ export class FactColumns {
     if (rows.length === 0) return;
     if (this.#rows === 0) for (const [name, json] of from.settings) this.settings.set(name, json);
     for (const [name, json] of this.settings) if (from.settings.get(name) !== json) this.settings.delete(name);
-    const walked = new Int32Array(walkedNames.length);
     for (const row of rows) {
-      from.forEachUse(row, (tool, calls, errors, unanswered) => {
-        this.addUse(this.toolNames.numberOf(from.toolNames.at(tool)), calls, errors, unanswered);
-      });
-      for (let fact = 0; fact < walked.length; fact++) walked[fact] = from.walkedAt(row, fact);
-      this.addRow(walked, from.finishReasons.at(from.finishReasonOf(row)));
-      const tasks = new Map(Array.from(from.tasks, ([name, column]) => [name, column.at(row) ?? ""]));
-      const [by, key, prompt] = [from.by.at(row), from.key.at(row), from.prompt.at(row)];
-      this.setKeys(this.#rows - 1, { by, key, prompt, isGreeted: from.isGreeted(row), tasks });
+      from.forEachUse(row, (tool, use) => this.addUse(this.toolNames.numberOf(from.toolNames.at(tool)), use));
+      const counts = Int32Array.from(countNames, (_, fact) => from.countAt(row, fact));
+      const reason = from.finishReasons.at(from.finishReasonOf(row));
+      const added = this.addRow({ counts, finishReason: reason, hasGreeting: from.isGreeted(row) });
+      for (const name of ["by", "key", "prompt"] as const) this[name].set(added, from[name].at(row));
+      this.setTasks(added, new Map(Array.from(from.tasks, ([name, column]) => [name, column.at(row) ?? ""])));
     }
   }
 }

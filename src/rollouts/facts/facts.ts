@@ -7,11 +7,9 @@ export interface FactRow {
   readonly mean: number | null;
   /** True if the reward is at least `--pass`. */
   readonly isSolved: boolean;
-  /** The numbers that the walk over the messages finds, by name; null if unknown. */
-  readonly walked: Readonly<Record<string, number | null>>;
   readonly finishReason: string | undefined;
-  /** The sum over all tools. */
-  readonly uses: Readonly<Record<"calls" | "errors" | "unanswered", number>>;
+  /** The facts of the type `count`, by name; null if unknown. */
+  readonly counts: Readonly<Record<string, number | null>>;
 }
 
 export type FactValue = number | boolean | string | null;
@@ -23,13 +21,14 @@ export interface Fact {
   /** Says when the value is null. Default: never. */
   readonly unknown?: string;
   readonly type: "number" | "count" | "flag" | "text";
-  /** True if the walk stores the number, so that `stats` shows its distribution. */
-  readonly isWalked?: true;
+  /** True if `stats` shows the distribution of the counts. */
+  readonly isLength?: true;
   /** How a group's value follows from those of its trajectories. Default: groups have no value. */
   readonly inGroup?: "mean" | "sum";
   /** The ranks of the columns of trajectories and of groups: a narrow terminal shows low ranks. */
   readonly ranks: readonly [trajectory: number, group?: number];
-  readonly read: (row: FactRow) => FactValue;
+  /** Default: the count with this name. */
+  readonly read?: (row: FactRow) => FactValue;
 }
 
 const list = [
@@ -63,20 +62,18 @@ const list = [
     name: "turns",
     about: "choices. Without choices: assistant messages",
     type: "count",
-    isWalked: true,
+    isLength: true,
     inGroup: "mean",
     ranks: [3, 5],
-    read: ({ walked }) => walked.turns ?? null,
   },
   {
     name: "characters",
     about:
       "code points of the content, the reasoning and the arguments of tool calls in these turns. If a turn has the reasoning under two names, the longer one",
     type: "count",
-    isWalked: true,
+    isLength: true,
     inGroup: "mean",
     ranks: [6, 6],
-    read: ({ walked }) => walked.characters ?? null,
   },
   {
     name: "tokens",
@@ -84,10 +81,9 @@ const list = [
       "sampled tokens with recorded log probabilities (elements of `logprobs.content`). If no turn has them, the number that the record states (`completion_tokens`, `output_tokens`, also in `usage` or `token_usage`, in `metadata` and `metrics`)",
     unknown: "the record has neither",
     type: "count",
-    isWalked: true,
+    isLength: true,
     inGroup: "mean",
     ranks: [6, 6],
-    read: ({ walked }) => walked.tokens ?? null,
   },
   {
     name: "finish_reason",
@@ -103,7 +99,6 @@ const list = [
     type: "count",
     inGroup: "sum",
     ranks: [4, 7],
-    read: ({ uses }) => uses.calls,
   },
   {
     name: "tool_errors",
@@ -111,7 +106,6 @@ const list = [
     type: "count",
     inGroup: "sum",
     ranks: [3, 6],
-    read: ({ uses }) => uses.errors,
   },
   {
     name: "unanswered",
@@ -119,33 +113,37 @@ const list = [
     type: "count",
     inGroup: "sum",
     ranks: [7, 8],
-    read: ({ uses }) => uses.unanswered,
   },
 ] as const satisfies readonly Fact[];
 
 type KnownFact = (typeof list)[number];
-export type FactValues = { readonly [One in KnownFact as One["name"]]: ReturnType<One["read"]> };
-export type WalkedName = Extract<KnownFact, { readonly isWalked: true }>["name"];
+type ValueOf<One> = One extends { readonly read: (row: FactRow) => infer Value } ? Value : number | null;
+export type FactValues = { readonly [One in KnownFact as One["name"]]: ValueOf<One> };
+type CountName = Extract<KnownFact, { readonly type: "count" }>["name"];
+export type LengthName = Extract<KnownFact, { readonly isLength: true }>["name"];
 
 export const facts: readonly Fact[] = list;
 
 /** The facts of which groups have a summary. */
 export const groupFacts = facts.filter(({ inGroup }) => inGroup !== undefined);
 
-/** The facts that count what happened in messages. */
-export const counts = facts.filter(({ type }) => type === "count");
+/** What is counted in messages, in the order of the columns. */
+export const countNames: readonly CountName[] = list.flatMap((fact) => (fact.type === "count" ? fact.name : []));
+export const lengthNames: readonly LengthName[] = list.flatMap((fact) => ("isLength" in fact ? fact.name : []));
 
-/** The facts that are stored as numbers, in the order of their columns. */
-export const walkedNames: readonly WalkedName[] = list.flatMap((fact) => ("isWalked" in fact ? fact.name : []));
+export const countIndexes: Readonly<Record<CountName, number>> = Object.fromEntries(
+  countNames.map((name, at): readonly unknown[] => [name, at]),
+);
 
-export const mapWalked = <Value>(map: (at: number) => Value): Record<WalkedName, Value> =>
-  Object.fromEntries(walkedNames.map((name, at): readonly unknown[] => [name, map(at)]));
-
-export const walkedIndexes = mapWalked((at) => at);
+export const mapLengths = <Value>(map: (name: LengthName) => Value): Record<LengthName, Value> =>
+  Object.fromEntries(lengthNames.map((name): readonly unknown[] => [name, map(name)]));
 
 /** Returns a value for each of the facts, by name. */
 export const mapFacts = <Value>(of: readonly Fact[], map: (fact: Fact) => Value): Readonly<Record<string, Value>> =>
   Object.fromEntries(of.map((fact) => [fact.name, map(fact)]));
 
+export const readFact = ({ name, read }: Fact, row: FactRow): FactValue =>
+  read ? read(row) : (row.counts[name] ?? null);
+
 export const readFacts = (row: FactRow): FactValues =>
-  Object.fromEntries(facts.map(({ name, read }): readonly unknown[] => [name, read(row)]));
+  Object.fromEntries(facts.map((fact): readonly unknown[] => [fact.name, readFact(fact, row)]));

@@ -1,5 +1,5 @@
 /** The facts of a trajectory that one walk finds. */
-import { walkedNames } from "../facts/facts.ts";
+import { countNames } from "../facts/facts.ts";
 
 export interface TrajectoryFacts {
   choices: number;
@@ -18,9 +18,9 @@ export interface TrajectoryFacts {
   cutNode: number;
   /** The finish reason of the last choice. */
   finishReason: string | undefined;
-  /** By the index in `walkedNames`. The walk does not count tokens. */
-  readonly walked: Int32Array;
-  /** False if no caller needs `walked`. */
+  /** By the index in `countNames`. The walk over messages counts turns and characters. */
+  readonly counts: Int32Array;
+  /** False if no caller needs `counts`. */
   isMeasured: boolean;
   node: number;
   /** The node of `messages_and_choices`. */
@@ -68,6 +68,6 @@ export const createTrajectoryFacts = (): TrajectoryFacts => ({
   lastChoice: 0,
   cutNode: 0,
   finishReason: undefined,
-  walked: new Int32Array(walkedNames.length),
+  counts: new Int32Array(countNames.length),
   isMeasured: false,
 });

@@ -1,229 +1,124 @@
-/** Divides the difference of two runs by what happened in their trajectories (metrics.md). */
+/** Divides the difference of two runs by what happened in their trajectories, and by recorded keys (metrics.md). */
 
 import type { Breaks } from "../../system/breaks.ts";
-import type { FactColumns } from "../facts/fact-columns.ts";
-import { counts, walkedNames } from "../facts/facts.ts";
-import type { Pool, Side } from "./compare-sides.ts";
-import { PairedValues } from "./intervals.ts";
-
-type Both<Value> = Readonly<Record<"a" | "b", Value>>;
+import { addUse, type FactColumns, type ToolUse } from "../facts/fact-columns.ts";
+import { countIndexes, countNames } from "../facts/facts.ts";
+import { divisionNames } from "../index/ambiguous-groups.ts";
+import { formatKeyText } from "../index/group-key.ts";
+import { comparedStepNames } from "../index/step-columns.ts";
+import type { Both, Pool, Sides } from "./compare-sides.ts";
+import { NamedPairs } from "./intervals.ts";
 
 /** A trajectory belongs to the first of these classes that fits. */
 const causeNames = ["truncated", "tool_errors", "other"] as const;
 const [truncated, withErrors, other] = [0, 1, 2];
 
-/** The facts that pools sum, in the order of their sums. */
-const summedNames: readonly string[] = [...walkedNames, "tool_calls", "tool_errors", "unanswered"];
-const firstUse = walkedNames.length;
-const summedFacts = counts.map(({ name }) => ({ name, at: summedNames.indexOf(name) }));
-
 const add = (to: Float64Array, at: number, value: number) => {
   to[at] = (to[at] ?? 0) + value;
 };
 
-/** Counts for few of many numbers. */
-class Counts {
-  /** The numbers with counts. */
-  readonly numbers: number[] = [];
-  readonly #width: number;
-  /** For each number: 1 if it has counts, and its counts. */
-  #counts = new Float64Array(64);
-
-  /** @param fields the number of counts of a number */
-  constructor(fields: number) {
-    this.#width = fields + 1;
-  }
-
-  add(number: number, field: number, count: number) {
-    const from = this.#width * number;
-    if (from + this.#width > this.#counts.length) {
-      const grown = new Float64Array(2 * (from + this.#width));
-      grown.set(this.#counts);
-      this.#counts = grown;
-    }
-    if (this.#counts[from] === 0) this.numbers.push(number);
-    this.#counts[from] = 1;
-    add(this.#counts, from + 1 + field, count);
-  }
-
-  of(number: number, field = 0) {
-    return this.#counts[this.#width * number + 1 + field] ?? 0;
-  }
-
-  clear() {
-    for (const number of this.numbers) this.#counts.fill(0, this.#width * number, this.#width * (number + 1));
-    this.numbers.length = 0;
-  }
-}
-
-/** Sums what happened in the trajectories of a pool. One object serves the pools of a side, one after the other. */
-class PoolSums {
-  readonly #columns: FactColumns;
-  /** The number of the finish reason `length`; -1 if no trajectory has it. */
-  readonly #length: number;
-  rows = 0;
+/** Sums what happened in the trajectories of a pool. @param rewards of the rows, and then of the exceptions */
+const sumPool = (columns: FactColumns, { rows }: Pool, rewards: ArrayLike<number>) => {
+  const [sums, known] = [new Float64Array(countNames.length), new Float64Array(countNames.length)];
+  const uses = new Map<string | null, ToolUse>();
+  const finishes = new Map<string | null, number>();
   /** By class: the share of the rollouts, and the sum of their rewards divided by the number of all rollouts. */
-  readonly shares = new Float64Array(causeNames.length);
-  readonly parts = new Float64Array(causeNames.length);
-  readonly #sums = new Float64Array(summedNames.length);
-  readonly #known = new Float64Array(summedNames.length);
-  /** By the number of the finish reason: its trajectories. */
-  readonly finishes = new Counts(1);
-  /** By the number of the tool: its calls, errors and unanswered calls. */
-  readonly uses = new Counts(3);
-
-  constructor(columns: FactColumns) {
-    this.#columns = columns;
-    this.#length = columns.finishReasons.list.indexOf("length") + 1 || -1;
+  const [shares, parts] = [new Float64Array(causeNames.length), new Float64Array(causeNames.length)];
+  let count = 0;
+  for (let at = 0; at < rewards.length; at++) if (Number.isFinite(rewards[at])) count++;
+  for (let at = 0; at < rewards.length; at++) {
+    const [row, reward = 0] = [rows[at], rewards[at]];
+    const cause = row === undefined ? other : findCause(columns, row);
+    if (!Number.isFinite(reward)) continue;
+    add(shares, cause, 1 / count);
+    add(parts, cause, reward / count);
   }
-
-  /** @param rewards of the rows, and then of the exceptions */
-  read({ rows }: Pool, rewards: ArrayLike<number>) {
-    for (const sums of [this.shares, this.parts, this.#sums]) sums.fill(0);
-    this.#known.fill(0, 0, firstUse).fill(rows.length, firstUse);
-    this.finishes.clear();
-    this.uses.clear();
-    this.rows = rows.length;
-    let count = 0;
-    for (let at = 0; at < rewards.length; at++) if (Number.isFinite(rewards[at])) count++;
-    for (let at = 0; at < rewards.length; at++) {
-      const [row, reward = 0] = [rows[at], rewards[at]];
-      const cause = row === undefined ? other : this.#addRow(row);
-      if (!Number.isFinite(reward)) continue;
-      add(this.shares, cause, 1 / count);
-      add(this.parts, cause, reward / count);
+  for (const row of rows) {
+    for (let fact = 0; fact < sums.length; fact++) {
+      const value = columns.countAt(row, fact);
+      if (value >= 0) add(sums, fact, value);
+      if (value >= 0) add(known, fact, 1);
     }
+    columns.forEachUse(row, (tool, use) => addUse(uses, columns.toolNames.at(tool) ?? null, use));
+    const reason = columns.finishReasons.at(columns.finishReasonOf(row)) ?? null;
+    finishes.set(reason, (finishes.get(reason) ?? 0) + 1);
   }
+  const meanOf = (fact: number) => (known[fact] ? (sums[fact] ?? 0) / known[fact] : null);
+  return { rows: rows.length, shares, parts, meanOf, uses, finishes };
+};
 
-  /** Returns the class of the trajectory. */
-  #addRow(row: number) {
-    const columns = this.#columns;
-    for (let fact = 0; fact < firstUse; fact++) {
-      const value = columns.walkedAt(row, fact);
-      if (value < 0) continue;
-      add(this.#sums, fact, value);
-      add(this.#known, fact, 1);
-    }
-    const errors = this.#sums[firstUse + 1];
-    columns.forEachUse(row, this.#addUse);
-    const reason = columns.finishReasonOf(row);
-    this.finishes.add(reason, 0, 1);
-    if (reason === this.#length) return truncated;
-    return this.#sums[firstUse + 1] === errors ? other : withErrors;
-  }
+type PoolSums = ReturnType<typeof sumPool>;
 
-  readonly #addUse = (tool: number, calls: number, errors: number, unanswered: number) => {
-    this.#addCount(tool, 0, calls);
-    this.#addCount(tool, 1, errors);
-    this.#addCount(tool, 2, unanswered);
-  };
+const findCause = (columns: FactColumns, row: number) => {
+  if (columns.finishReasons.at(columns.finishReasonOf(row)) === "length") return truncated;
+  return columns.countAt(row, countIndexes.tool_errors) > 0 ? withErrors : other;
+};
 
-  #addCount(tool: number, field: number, count: number) {
-    this.uses.add(tool, field, count);
-    add(this.#sums, firstUse + field, count);
-  }
+const noUse: ToolUse = { calls: 0, errors: 0, unanswered: 0 };
 
-  /** Returns the mean of a fact over the trajectories; null if it is unknown. */
-  meanOf(fact: number) {
-    const known = this.#known[fact] ?? 0;
-    return known === 0 ? null : (this.#sums[fact] ?? 0) / known;
-  }
-}
+/** Over pairs: the calls for each trajectory, and the shares of errors in the results of pairs with results. */
+const createUseSums = () => ({ calls: 0, errors: 0, pairsWithResults: 0 });
 
-interface UseSums {
-  /** The sum over pairs of the calls for each trajectory. */
-  calls: number;
-  /** The sum over pairs with results of the share of errors in the results. */
-  errors: number;
-  pairsWithResults: number;
-  /** The errors for each trajectory of the pair. */
-  rate: number;
-}
-
-const createUseSums = (): UseSums => ({ calls: 0, errors: 0, pairsWithResults: 0, rate: 0 });
-/** `pair` is the last pair with the tool. */
-const createToolSums = () => ({ a: createUseSums(), b: createUseSums(), rates: new PairedValues(), pair: -1 });
-type ToolSums = ReturnType<typeof createToolSums>;
-
-const sideNames = ["a", "b"] as const;
+const addPoolUse = (sums: ReturnType<typeof createUseSums>, { calls, errors, unanswered }: ToolUse, rows: number) => {
+  sums.calls += calls / rows;
+  const results = calls - unanswered;
+  if (results <= 0) return;
+  sums.errors += Math.min(1, errors / results);
+  sums.pairsWithResults++;
+};
 
 /** Sums what happened in the trajectories of each pair. */
 export class PairCauses {
   readonly #columns: Both<FactColumns>;
-  readonly #sums: Both<PoolSums>;
-  readonly #causes = causeNames.map((name) => ({ name, shares: new PairedValues(), parts: new PairedValues() }));
-  readonly #facts = summedFacts.map((fact) => ({ ...fact, values: new PairedValues() }));
-  readonly #tools = new Map<string | null, ToolSums>();
+  readonly #shares = new NamedPairs<(typeof causeNames)[number]>();
+  readonly #parts = new NamedPairs<(typeof causeNames)[number]>();
+  readonly #facts = new NamedPairs<string>();
+  /** The errors for each trajectory, of the pairs with calls. */
+  readonly #errors = new NamedPairs<string | null>();
+  readonly #tools = new Map<string | null, Both<ReturnType<typeof createUseSums>>>();
   readonly #finishes = new Map<string | null, { a: number; b: number }>();
   #pairs = 0;
 
-  constructor({ a, b }: Both<Side>) {
+  constructor({ a, b }: Sides) {
     this.#columns = { a: a.facts.walked, b: b.facts.walked };
-    this.#sums = { a: new PoolSums(a.facts.walked), b: new PoolSums(b.facts.walked) };
   }
 
   /** @param hasMeans true if both sides have a mean reward */
   add(pools: Both<Pool>, rewards: Both<ArrayLike<number>>, hasMeans: boolean) {
-    const { a, b } = this.#sums;
-    a.read(pools.a, rewards.a);
-    b.read(pools.b, rewards.b);
-    for (const [cause, { shares, parts }] of hasMeans ? this.#causes.entries() : []) {
-      shares.add(a.shares[cause] ?? 0, b.shares[cause] ?? 0);
-      parts.add(a.parts[cause] ?? 0, b.parts[cause] ?? 0);
+    const a = sumPool(this.#columns.a, pools.a, rewards.a);
+    const b = sumPool(this.#columns.b, pools.b, rewards.b);
+    for (const [cause, name] of hasMeans ? causeNames.entries() : []) {
+      this.#shares.of(name).add(a.shares[cause] ?? 0, b.shares[cause] ?? 0);
+      this.#parts.of(name).add(a.parts[cause] ?? 0, b.parts[cause] ?? 0);
     }
-    for (const { at, values } of this.#facts) values.add(a.meanOf(at), b.meanOf(at));
+    for (const [fact, name] of countNames.entries()) this.#facts.of(name).add(a.meanOf(fact), b.meanOf(fact));
     if (a.rows === 0 || b.rows === 0) return;
     this.#pairs++;
-    const used: ToolSums[] = [];
-    for (const side of sideNames) {
-      this.#addTools(side, used);
-      const { finishes, rows } = this.#sums[side];
-      for (const reason of finishes.numbers) this.#finishOf(side, reason)[side] += finishes.of(reason) / rows;
-    }
-    for (const { a, b, rates } of used) {
-      rates.add(a.rate, b.rate);
-      a.rate = b.rate = 0;
-    }
+    for (const name of a.uses.keys()) this.#addTool(name, { a, b });
+    for (const name of b.uses.keys()) if (!a.uses.has(name)) this.#addTool(name, { a, b });
+    for (const [name, count] of a.finishes) this.#finishOf(name).a += count / a.rows;
+    for (const [name, count] of b.finishes) this.#finishOf(name).b += count / b.rows;
   }
 
-  #finishOf(side: "a" | "b", reason: number) {
-    const name = this.#columns[side].finishReasons.at(reason) ?? null;
+  #addTool(name: string | null, { a, b }: Both<PoolSums>) {
+    const known = this.#tools.get(name) ?? { a: createUseSums(), b: createUseSums() };
+    this.#tools.set(name, known);
+    const [inA, inB] = [a.uses.get(name) ?? noUse, b.uses.get(name) ?? noUse];
+    addPoolUse(known.a, inA, a.rows);
+    addPoolUse(known.b, inB, b.rows);
+    this.#errors.of(name).add(inA.errors / a.rows, inB.errors / b.rows);
+  }
+
+  #finishOf(name: string | null) {
     const known = this.#finishes.get(name) ?? { a: 0, b: 0 };
-    if (known.a === 0 && known.b === 0) this.#finishes.set(name, known);
+    this.#finishes.set(name, known);
     return known;
-  }
-
-  #toolOf(side: "a" | "b", tool: number) {
-    const name = this.#columns[side].toolNames.at(tool) ?? null;
-    const known = this.#tools.get(name) ?? createToolSums();
-    if (known.pair < 0) this.#tools.set(name, known);
-    return known;
-  }
-
-  #addTools(side: "a" | "b", used: ToolSums[]) {
-    const { uses, rows } = this.#sums[side];
-    for (const tool of uses.numbers) {
-      const sums = this.#toolOf(side, tool);
-      if (sums.pair !== this.#pairs) used.push(sums);
-      sums.pair = this.#pairs;
-      const [calls, errors, unanswered] = [uses.of(tool), uses.of(tool, 1), uses.of(tool, 2)];
-      const own = sums[side];
-      own.calls += calls / rows;
-      own.rate = errors / rows;
-      const results = calls - unanswered;
-      if (results <= 0) continue;
-      own.errors += Math.min(1, errors / results);
-      own.pairsWithResults++;
-    }
   }
 
   compute() {
     return {
       causes: this.#divideDifference(),
-      facts: this.#facts.flatMap(({ name, values }) => {
-        const compared = values.describe();
-        return compared ? { name, a: compared.a, b: compared.b, ci95: compared.ci95 } : [];
-      }),
+      facts: Array.from(this.#facts.describe(), ({ name, a, b, ci95 }) => ({ name, a, b, ci95 })),
       tools: this.#compareTools(),
       finish_reasons: this.#compareFinishes(),
     };
@@ -231,13 +126,10 @@ export class PairCauses {
 
   /** Divides the difference of the means exactly, after Kitagawa (1955). */
   #divideDifference() {
-    const classes = this.#causes.flatMap(({ name, shares, parts }) => {
-      const [share, part] = [shares.describe(), parts.describe()];
-      const meanOf = (side: "a" | "b") => {
-        const own = share?.[side] ?? 0;
-        return { share: own, reward: own === 0 ? null : (part?.[side] ?? 0) / own };
-      };
-      return share ? { name, a: meanOf("a"), b: meanOf("b"), ci95: share.ci95 } : [];
+    const parts = new Map(Array.from(this.#parts.describe(), (part) => [part.name, part]));
+    const classes = Array.from(this.#shares.describe(), ({ name, a, b, ci95 }) => {
+      const meanOf = (share: number, part = 0) => ({ share, reward: share === 0 ? null : part / share });
+      return { name, a: meanOf(a, parts.get(name)?.a), b: meanOf(b, parts.get(name)?.b), ci95 };
     });
     if (classes.length === 0) return null;
     const totals = classes.flatMap(({ a, b }) => [a, b]).map(({ share, reward }) => share * (reward ?? 0));
@@ -258,24 +150,19 @@ export class PairCauses {
   }
 
   #compareTools() {
-    const toMeans = ({ calls, errors, pairsWithResults }: UseSums) => ({
+    const intervals = new Map(Array.from(this.#errors.describe(), ({ name, ci95 }) => [name, ci95]));
+    const toMeans = ({ calls, errors, pairsWithResults }: ReturnType<typeof createUseSums>) => ({
       calls: calls / this.#pairs,
       errors: pairsWithResults > 0 ? errors / pairsWithResults : null,
     });
-    const tools = Array.from(this.#tools, ([name, { a, b, rates }]) => ({
-      name,
-      a: toMeans(a),
-      b: toMeans(b),
-      ci95: rates.describe()?.ci95 ?? null,
-    }));
-    const callsOf = (tool: (typeof tools)[number]) => tool.a.calls + tool.b.calls;
-    return tools.sort((x, y) => callsOf(y) - callsOf(x) || compareNames(x, y));
+    return Array.from(this.#tools, ([name, { a, b }]) => {
+      return { name, a: toMeans(a), b: toMeans(b), ci95: intervals.get(name) ?? null };
+    }).sort((x, y) => y.a.calls + y.b.calls - (x.a.calls + x.b.calls) || compareNames(x, y));
   }
 
   #compareFinishes() {
     if (this.#finishes.size === 0) return null;
-    const shareOf = (sum: number) => sum / this.#pairs;
-    const rows = Array.from(this.#finishes, ([name, { a, b }]) => ({ name, a: shareOf(a), b: shareOf(b) }));
+    const rows = Array.from(this.#finishes, ([name, { a, b }]) => ({ name, a: a / this.#pairs, b: b / this.#pairs }));
     return rows.sort((x, y) => y.a + y.b - x.a - x.b || compareNames(x, y));
   }
 }
@@ -300,3 +187,35 @@ export const countTransitions = async (changes: readonly Change[], breaks: Break
     }),
   );
 };
+
+/** A key with more values names prompts. */
+const maxDivisions = 20;
+
+/** Returns the mean rewards by the values of each key with few values. A pair has the value of its first trajectory. */
+export const compareDivisions = ({ a }: Sides, pairs: readonly (Both<number> & { readonly pair: Both<Pool> })[]) =>
+  divisionNames.flatMap((name) => {
+    const column = a.facts.walked.tasks.get(name);
+    if (!column || column.names.list.length < 2 || column.names.list.length > maxDivisions) return [];
+    const byValue = new NamedPairs<string>();
+    for (const rewarded of pairs) {
+      const [row = -1] = rewarded.pair.a.rows;
+      byValue.of(formatKeyText(column.at(row)) ?? "").add(rewarded.a, rewarded.b);
+    }
+    return Array.from(byValue.describe(), ({ name: value, ...compared }) => ({ name, value, ...compared }));
+  });
+
+/** Returns the metadata with one value in all trajectories of each side, if these values differ. */
+export const findSettings = ({ a, b }: Sides) =>
+  Array.from(a.facts.walked.settings).flatMap(([name, inA]) => {
+    const inB = b.facts.walked.settings.get(name) ?? inA;
+    return inA === inB ? [] : { name, a: formatKeyText(inA) ?? "", b: formatKeyText(inB) ?? "" };
+  });
+
+/** Returns the sides with several values of a step column. */
+export const findSteps = (sides: Sides) =>
+  (["a", "b"] as const).flatMap((side) =>
+    comparedStepNames.flatMap((name) => {
+      const values = sides[side].facts.walked.tasks.get(name)?.names.list ?? [];
+      return values.length < 2 ? [] : { side, name, values: values.map((value) => formatKeyText(value) ?? "") };
+    }),
+  );

@@ -1,11 +1,13 @@
 /** Divides two datasets into pools of trajectories with the same key or prompt. */
 
-import { type Breaks, sortWithBreaks } from "../../system/breaks.ts";
+import type { Breaks } from "../../system/breaks.ts";
 import { readFailedKey, type TrajectoryPosition } from "../dataset/prompt-text.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
 import { type Names, TextColumn } from "../facts/fact-columns.ts";
 import { groupKeyNames } from "../index/ambiguous-groups.ts";
 import { type Facts, getFacts } from "./read-facts.ts";
+
+export type Both<Value> = Readonly<Record<"a" | "b", Value>>;
 
 /** The trajectories of a dataset with the same prompt, or the same key. */
 export interface Pool {
@@ -17,8 +19,6 @@ export interface Pool {
 
 export interface Side {
   readonly facts: Facts;
-  /** The sorted names of the metrics. */
-  readonly metrics: ReadonlySet<string>;
   /** By the number of their key in `names`. */
   readonly pools: readonly (Pool | undefined)[];
   readonly names: Names;
@@ -27,7 +27,7 @@ export interface Side {
   readonly unknown: number;
 }
 
-export type Sides = Readonly<Record<"a" | "b", Side>>;
+export type Sides = Both<Side>;
 
 /** How pairs are found. Without a name, pairs are prompts. */
 export interface Pairing {
@@ -139,10 +139,5 @@ export const openSide = async (dataset: Dataset, { name, columnOf }: Pairing, br
     if (known) known.exceptions += pool.exceptions;
     else pools[column.names.numberOf(key)] = pool;
   }
-  const metrics = new Set<string>();
-  for (const metric of await sortWithBreaks(facts.columns.listMetricNames(), (a, b) => (a < b ? -1 : 1), breaks)) {
-    if (breaks.isDue()) await breaks.take();
-    metrics.add(metric);
-  }
-  return { facts, metrics, pools, names: column.names, counts, unknown };
+  return { facts, pools, names: column.names, counts, unknown };
 };

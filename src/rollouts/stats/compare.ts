@@ -2,21 +2,20 @@
 
 import { Breaks, sortWithBreaks } from "../../system/breaks.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
-import { isSolved, rewardTolerance } from "../index/metrics.ts";
+import { rewardTolerance } from "../index/metrics.ts";
 import { meanOfFinite, meanOfSum } from "../index/sums.ts";
-import { type Change, countTransitions, PairCauses } from "./compare-causes.ts";
-import { compareDivisions, findSettings, findSteps } from "./compare-divisions.ts";
-import { choosePairing, openSide, type Pool, pairByKey, type Side, type Sides } from "./compare-sides.ts";
-import { findDetectable, PairedValues } from "./intervals.ts";
-import { estimateAll, estimatePass, type StatsOptions, withExceptions } from "./stats-slice.ts";
+import * as causes from "./compare-causes.ts";
+import { type Both, choosePairing, openSide, type Pool, pairByKey, type Side, type Sides } from "./compare-sides.ts";
+import { findDetectable, type Interval, NamedPairs, PairedValues } from "./intervals.ts";
+import { countTries, estimateAll, estimatePass, type StatsOptions, withExceptions } from "./stats-slice.ts";
 
 /** `name` is the prompt's digest, or the key as JSON. */
-type Pair = Readonly<Record<"a" | "b", Pool> & { name: string; isPaired: boolean }>;
+type Pair = Readonly<Both<Pool> & { name: string; isPaired: boolean }>;
 
 /** The keys are those of the document of `rollcall compare`, and others. */
 export type Comparison = Awaited<ReturnType<typeof compareDatasets>>;
 
-type PairedMeans = Readonly<Record<"a" | "b" | "difference", number>>;
+type PairedMeans = Both<number> & { readonly difference: number };
 
 const noDifference = { a: null, b: null, difference: null, ci95: null };
 
@@ -33,11 +32,12 @@ export const compareDatasets = async (a: Dataset, b: Dataset, { pairBy, signal, 
     pairBy === undefined ? await choosePairing(a, b, breaks) : { pairing: pairByKey(pairBy), candidate: undefined };
   const sides: Sides = { a: await openSide(a, pairing, breaks), b: await openSide(b, pairing, breaks) };
   const counts = await countPools(sides, options, breaks);
+  const rewards = new PairedValues();
   const rewarded: (PairedMeans & { readonly pair: Pair })[] = [];
   /** The pairs whose rewards are known, or of which a side failed. */
-  const changes: (Change & { readonly pair: Pair; readonly means: PairedMeans | undefined })[] = [];
+  const changes: (causes.Change & { readonly pair: Pair; readonly means: PairedMeans | undefined })[] = [];
   const estimates = options.tries.map((k) => ({ k, pairs: new PairedValues(), all: new PairedValues() }));
-  const causes = new PairCauses(sides);
+  const happened = new causes.PairCauses(sides);
   for (const pair of counts.common) {
     if (breaks.isDue(1000 * (pair.a.rows.length + pair.b.rows.length))) await breaks.take();
     const [a, b] = [readRewards(sides.a, pair.a, options), readRewards(sides.b, pair.b, options)];
@@ -49,14 +49,15 @@ export const compareDatasets = async (a: Dataset, b: Dataset, { pairBy, signal, 
       pairs.add(estimatePass(a, k), estimatePass(b, k));
       all.add(estimateAll(a, k), estimateAll(b, k));
     }
-    causes.add(pair, { a: a.rewards, b: b.rewards }, means !== undefined);
+    happened.add(pair, { a: a.rewards, b: b.rewards }, means !== undefined);
     if (means) rewarded.push({ ...means, pair });
+    rewards.add(a.mean, b.mean);
   }
   const size = ({ difference }: PairedMeans) => Math.abs(difference);
   const metrics = await compareMetrics(sides, counts.pairs, breaks);
   const changed = rewarded.filter((pair) => size(pair) > rewardTolerance);
   const sorted = await sortWithBreaks(changed, (x, y) => size(y) - size(x), breaks);
-  const transitions = await countTransitions(changes, breaks);
+  const transitions = await causes.countTransitions(changes, breaks);
   return {
     a: sides.a.counts,
     b: sides.b.counts,
@@ -67,17 +68,17 @@ export const compareDatasets = async (a: Dataset, b: Dataset, { pairBy, signal, 
     failed_a: counts.failed_a,
     failed_b: counts.failed_b,
     without_prompt: sides.a.unknown + sides.b.unknown,
-    reward: await compareRewards(rewarded, breaks),
+    reward: compareRewards(rewards, rewarded),
     reward_of_all: { a: meanOfAll(a), b: meanOfAll(b) },
     pass: estimates.map(({ k, pairs, all }) => {
       const { pairs: count, ...difference } = pairs.describe() ?? { pairs: 0, ...noDifference };
       const { a: allA, b: allB } = all.describe() ?? noDifference;
       return { k, pairs: count, ...difference, all: { a: allA, b: allB } };
     }),
-    ...causes.compute(),
-    divisions: compareDivisions(sides, rewarded),
-    settings: findSettings(sides),
-    steps: findSteps(sides),
+    ...happened.compute(),
+    divisions: causes.compareDivisions(sides, rewarded),
+    settings: causes.findSettings(sides),
+    steps: causes.findSteps(sides),
     transitions,
     changes,
     metrics,
@@ -131,15 +132,9 @@ const countPools = async ({ a, b }: Sides, { exceptionsAs }: StatsOptions, break
 /** Without a known reward, the mean is null, and `state` is undefined unless all rollouts failed. */
 const readRewards = ({ facts }: Side, { rows, exceptions }: Pool, { pass, exceptionsAs }: StatsOptions) => {
   const rewards = withExceptions(facts.columns.reward.pick(rows), exceptions, exceptionsAs);
-  let [tries, solved] = [0, 0];
-  for (let at = 0; at < rewards.length; at++) {
-    const reward = rewards[at] ?? 0;
-    if (!Number.isFinite(reward)) continue;
-    tries++;
-    if (isSolved(reward, pass)) solved++;
-  }
+  const { tries, solved } = countTries(rewards, pass);
   const known = solved === 0 ? "never" : solved === tries ? "always" : "sometimes";
-  const state: Change["from"] | undefined = tries > 0 ? known : rows.length === 0 ? "failed" : undefined;
+  const state: causes.Change["from"] | undefined = tries > 0 ? known : rows.length === 0 ? "failed" : undefined;
   return { rewards, tries, solved, state, mean: meanOfFinite(rewards) };
 };
 
@@ -147,81 +142,48 @@ const readRewards = ({ facts }: Side, { rows, exceptions }: Pool, { pass, except
 const subtractMeans = (a: number | null, b: number | null): PairedMeans | undefined =>
   a === null || b === null || !Number.isFinite(b - a) ? undefined : { a, b, difference: b - a };
 
-const compareRewards = async (pairs: readonly PairedMeans[], breaks: Breaks) => {
-  const values = new PairedValues();
-  let [better, worse] = [0, 0];
-  for (const pair of pairs) {
-    if (breaks.isDue()) await breaks.take();
-    values.add(pair.a, pair.b);
-    if (pair.difference > rewardTolerance) better++;
-    else if (pair.difference < -rewardTolerance) worse++;
-  }
+const compareRewards = (values: PairedValues, pairs: readonly PairedMeans[]) => {
   const compared = values.describe();
   if (!compared) return null;
   const detectable = findDetectable(compared.pairs, { mean: compared.difference, ci95: compared.ci95 });
+  const better = pairs.filter(({ difference }) => difference > rewardTolerance).length;
+  const worse = pairs.filter(({ difference }) => difference < -rewardTolerance).length;
   return { ...compared, detectable, better, worse, equal: compared.pairs - better - worse };
 };
 
-const listOwnMetrics = async ({ metrics }: Side, other: Side, breaks: Breaks) => {
+const byName = (a: string, b: string) => (a < b ? -1 : 1);
+
+const listOwnMetrics = async (side: Side, other: Side, breaks: Breaks) => {
+  const known = new Set(other.facts.columns.listMetricNames());
   const own: string[] = [];
-  for (const name of metrics) {
+  for (const name of await sortWithBreaks(side.facts.columns.listMetricNames(), byName, breaks)) {
     if (breaks.isDue()) await breaks.take();
-    if (!other.metrics.has(name)) own.push(name);
+    if (!known.has(name)) own.push(name);
   }
   return own;
 };
 
 const compareMetrics = async ({ a, b }: Sides, pairs: readonly Pair[], breaks: Breaks) => {
-  const valuesByName = new Map<string, PairedValues>();
-  let matched: MatchedNames = { a: [], b: [], list: [] };
+  const values = new NamedPairs<string>();
+  let [names, positions]: [readonly string[], ReadonlyMap<string, number>] = [[], new Map()];
   for (const pair of pairs) {
     const [inA, inB] = [readMetrics(a, pair.a), readMetrics(b, pair.b)];
-    if (breaks.isDue()) await breaks.take();
+    if (breaks.isDue(100 * inB.names.length)) await breaks.take();
     // Most trajectories share a list of names.
-    if (matched.a !== inA.names || matched.b !== inB.names)
-      matched = await matchNames(inA.names, inB.names, valuesByName, breaks);
-    for (const { inList, inOther, values } of matched.list) {
+    if (names !== inB.names) positions = new Map(inB.names.map((name, at) => [name, at]));
+    names = inB.names;
+    for (const [at, name] of inA.names.entries()) {
       if (breaks.isDue(1000 * pair.a.rows.length)) await breaks.take();
-      values.add(inA.meanOf(inList), inB.meanOf(inOther));
+      const inOther = positions.get(name);
+      if (inOther !== undefined) values.of(name).add(inA.meanOf(at), inB.meanOf(inOther));
     }
   }
-  const compared: ({ readonly name: string } & NonNullable<ReturnType<PairedValues["describe"]>>)[] = [];
-  for (const name of await sortWithBreaks([...valuesByName.keys()], (x, y) => (x < y ? -1 : 1), breaks)) {
+  const compared: (PairedMeans & Readonly<{ name: string; pairs: number; ci95: Interval | null }>)[] = [];
+  for (const difference of values.describe(await sortWithBreaks(values.names, byName, breaks))) {
     if (breaks.isDue()) await breaks.take();
-    const difference = valuesByName.get(name)?.describe();
-    if (difference) compared.push({ name, ...difference });
+    compared.push(difference);
   }
   return compared.length === 0 ? null : compared;
-};
-
-interface MatchedNames {
-  readonly a: readonly string[];
-  readonly b: readonly string[];
-  /** The positions of the names in both lists. */
-  readonly list: readonly { readonly inList: number; readonly inOther: number; readonly values: PairedValues }[];
-}
-
-const matchNames = async (
-  a: readonly string[],
-  b: readonly string[],
-  valuesByName: Map<string, PairedValues>,
-  breaks: Breaks,
-): Promise<MatchedNames> => {
-  const positions = new Map<string, number>();
-  for (const [at, name] of b.entries()) {
-    if (breaks.isDue()) await breaks.take();
-    positions.set(name, at);
-  }
-  const list: MatchedNames["list"][number][] = [];
-  for (const [inList, name] of a.entries()) {
-    if (breaks.isDue()) await breaks.take();
-    const inOther = positions.get(name);
-    if (inOther === undefined) continue;
-    const values = valuesByName.get(name) ?? new PairedValues();
-    valuesByName.set(name, values);
-    list.push({ inList, inOther, values });
-  }
-  return { a, b, list };
 };
 
 /** Returns the names of the metrics of a pool, and a function that returns the mean of one. */

@@ -4,7 +4,7 @@ import { Breaks } from "../../system/breaks.ts";
 import { locateTrajectory } from "../dataset/locate.ts";
 import { openRowReader } from "../dataset/prompt-text.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
-import { type FactRow, groupFacts, mapFacts, readFacts } from "../facts/facts.ts";
+import { type FactRow, groupFacts, mapFacts, readFact, readFacts } from "../facts/facts.ts";
 import { meanOfFinite, standardDeviation } from "../index/sums.ts";
 import { toFilePath } from "../rules/positions.ts";
 import { openFactReader, readGroupFacts } from "./read-facts.ts";
@@ -45,9 +45,9 @@ export async function* listGroupRows(dataset: Dataset, { pass, signal, ...wanted
 }
 
 const summarizeFacts = (rows: readonly FactRow[]) =>
-  mapFacts(groupFacts, ({ inGroup, read }) => {
-    const values = rows.map(read).flatMap((value) => (value === null ? [] : Number(value)));
-    return inGroup === "mean" ? meanOfFinite(values) : values.reduce((sum, value) => sum + value, 0);
+  mapFacts(groupFacts, (fact) => {
+    const values = rows.map((row) => readFact(fact, row)).flatMap((value) => (value === null ? [] : Number(value)));
+    return fact.inGroup === "mean" ? meanOfFinite(values) : values.reduce((sum, value) => sum + value, 0);
   });
 
 /** Yields a row for each trajectory of valid groups, with the values of `names`. @throws Failure `input-changed` */

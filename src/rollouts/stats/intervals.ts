@@ -1,7 +1,7 @@
 /** Computes percentiles, and t intervals of means over groups (metrics.md), in any order of the values. */
 
 import { NumberColumn } from "../index/column.ts";
-import { addExactly, averageExactly, computeMean, findBounds } from "../index/sums.ts";
+import { addExactly, averageExactly, computeMean } from "../index/sums.ts";
 
 /** The low and the high end of a 95 % interval. */
 export type Interval = readonly number[];
@@ -84,9 +84,9 @@ export class GroupedValues {
     return this.#values.values().sort();
   }
 
-  /** Expects a value. @param known the mean, if it is known */
-  describe(known?: number) {
-    return describeMean(this.#values.values(), this.#starts.values(), known);
+  /** Expects a value. */
+  describe() {
+    return describeMean(this.#values.values(), this.#starts.values());
   }
 }
 
@@ -100,10 +100,8 @@ export class GroupedValues {
 const describeMean = (
   values: ArrayLike<number>,
   starts?: ArrayLike<number>,
-  known?: number,
 ): { readonly mean: number; readonly ci95: Interval | null } => {
-  const { min, max } = findBounds(values);
-  const mean = min === max ? min : (known ?? computeMean(values));
+  const mean = computeMean(values);
   const groups = (starts ?? values).length;
   const squares = new Float64Array(groups);
   for (let group = 0; group < groups; group++) {
@@ -136,6 +134,32 @@ export class PairedValues {
     if (a.length === 0) return undefined;
     const { mean: difference, ci95 } = describeMean(b.map((value, at) => value - (a[at] ?? 0)));
     return { pairs: a.length, a: computeMean(a), b: computeMean(b), difference, ci95 };
+  }
+}
+
+/** Values of pairs, for each name. */
+export class NamedPairs<Name> {
+  readonly #values = new Map<Name, PairedValues>();
+
+  of(name: Name) {
+    const known = this.#values.get(name);
+    if (known) return known;
+    const values = new PairedValues();
+    this.#values.set(name, values);
+    return values;
+  }
+
+  /** In the order of their first use. */
+  get names() {
+    return [...this.#values.keys()];
+  }
+
+  /** Leaves out names without a pair. */
+  *describe(names: Iterable<Name> = this.names) {
+    for (const name of names) {
+      const described = this.#values.get(name)?.describe();
+      if (described) yield { name, ...described };
+    }
   }
 }
 

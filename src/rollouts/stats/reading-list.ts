@@ -3,7 +3,8 @@
 import { Breaks } from "../../system/breaks.ts";
 import { formatForDisplay as format } from "../../text/decimal.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
-import { walkedIndexes } from "../facts/facts.ts";
+import type { FactColumns } from "../facts/fact-columns.ts";
+import { countIndexes } from "../facts/facts.ts";
 import { NumberColumn } from "../index/column.ts";
 import { isSolved } from "../index/metrics.ts";
 import { findBounds, standardDeviation } from "../index/sums.ts";
@@ -109,11 +110,8 @@ const listWorse = async ({ walked }: Facts, groups: readonly Group[], breaks: Br
     if (isFirst) fallen.set(prompt, { rank, trajectories: pair });
     for (const row of group.rows) {
       if (breaks.isDue()) await breaks.take();
-      const { uses, finishReason } = walked.at(row.row);
-      const { errors } = uses;
-      const characters = walked.walkedAt(row.row, walkedIndexes.characters);
-      const isCut = finishReason === "length" && row.reward === 0;
-      if (isCut) addCandidate(cut, [-characters], read(row, `characters: ${characters}`));
+      const { characters, errors, isCut } = readRow(walked, row);
+      if (isCut && row.reward === 0) addCandidate(cut, [-characters], read(row, `characters: ${characters}`));
       if (errors > 0 && row.reward < best.reward)
         addCandidate(failed, [row.reward, -errors], read(row, `tool errors: ${errors}`));
     }
@@ -138,19 +136,25 @@ const listWorse = async ({ walked }: Facts, groups: readonly Group[], breaks: Br
   ];
 };
 
+const readRow = (walked: FactColumns, { row }: Row) => ({
+  turns: walked.countAt(row, countIndexes.turns),
+  characters: walked.countAt(row, countIndexes.characters),
+  errors: walked.countAt(row, countIndexes.tool_errors),
+  isCut: walked.finishReasons.at(walked.finishReasonOf(row)) === "length",
+});
+
 const addCandidate = (list: Candidate[], rank: readonly number[], ...trajectories: Candidate["trajectories"]) => {
   if (list.push({ rank, trajectories }) > maxCandidates) keepFirst(list);
 };
 
 const listByFacts = async ({ walked }: Facts, groups: readonly Group[], breaks: Breaks) => {
   const [allRewards, allLengths] = [new NumberColumn("f64"), new NumberColumn("u32")];
-  const turnsOf = ({ row }: Row) => walked.walkedAt(row, walkedIndexes.turns);
-  const charactersOf = ({ row }: Row) => walked.walkedAt(row, walkedIndexes.characters);
   for (const { rows } of groups) {
     if (breaks.isDue(bytesPerRow * rows.length)) await breaks.take();
     for (const row of rows) {
       allRewards.push(row.reward);
-      if (turnsOf(row) > 0) allLengths.push(charactersOf(row));
+      const { turns, characters } = readRow(walked, row);
+      if (turns > 0) allLengths.push(characters);
     }
   }
   const rewards = allRewards.values().sort();
@@ -161,16 +165,12 @@ const listByFacts = async ({ walked }: Facts, groups: readonly Group[], breaks: 
   const [failed, short, cut]: [Candidate[], Candidate[], Candidate[]] = [[], [], []];
   const addRow = (row: Row) => {
     const { reward } = row;
-    const {
-      finishReason,
-      uses: { errors },
-    } = walked.at(row.row);
-    const [turns, characters] = [turnsOf(row), charactersOf(row)];
+    const { turns, characters, errors, isCut } = readRow(walked, row);
     const isHigh = reward >= high && reward > (rewards[0] ?? 0);
     const add = (list: Candidate[], rank: readonly number[], why: string) => addCandidate(list, rank, read(row, why));
     if (errors > 0) add(failed, [-reward, -errors], `tool errors: ${errors}`);
     if (isHigh && turns > 0 && characters <= few) add(short, [characters, -reward], `characters: ${characters}`);
-    if (isHigh && finishReason === "length") add(cut, [-reward, -characters], "finish reason: length");
+    if (isHigh && isCut) add(cut, [-reward, -characters], "finish reason: length");
   };
   for (const { rows } of groups) {
     for (const row of rows) {

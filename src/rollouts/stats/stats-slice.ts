@@ -1,12 +1,20 @@
 /** Aggregates the facts of trajectories (metrics.md). */
 
 import { type Breaks, sortWithBreaks } from "../../system/breaks.ts";
-import type { ToolUse } from "../facts/fact-columns.ts";
-import { mapWalked, walkedNames } from "../facts/facts.ts";
+import { addUse, type ToolUse } from "../facts/fact-columns.ts";
+import { countIndexes, lengthNames, mapLengths } from "../facts/facts.ts";
 import { NumberColumn } from "../index/column.ts";
-import { isSolved, Tally } from "../index/metrics.ts";
-import { addToSum, ExactSum, meanOfSum, mergeSum, standardDeviation } from "../index/sums.ts";
-import { createTrajectoryFacts, noMetrics } from "../index/trajectory-facts.ts";
+import { isSolved } from "../index/metrics.ts";
+import {
+  addToSum,
+  averageExactly,
+  ExactSum,
+  meanOfSum,
+  mergeSum,
+  pickFinite,
+  standardDeviation,
+} from "../index/sums.ts";
+import { noMetrics } from "../index/trajectory-facts.ts";
 import { GroupedValues, percentile } from "./intervals.ts";
 import type { Facts } from "./read-facts.ts";
 
@@ -38,6 +46,17 @@ export const estimateAll = ({ tries: n, solved: c }: Tries, k: number) => {
   return share;
 };
 
+/** Counts the rewards that are known, and those of solved trajectories. */
+export const countTries = (rewards: Float64Array, pass: number): Tries => {
+  let [tries, solved] = [0, 0];
+  for (const reward of rewards) {
+    if (!Number.isFinite(reward)) continue;
+    tries++;
+    if (isSolved(reward, pass)) solved++;
+  }
+  return { tries, solved };
+};
+
 /** Appends the rewards of the exceptions. */
 export const withExceptions = (rewards: Float64Array, exceptions: number, as: number | undefined) =>
   as === undefined || exceptions === 0
@@ -57,10 +76,10 @@ const maxTries = 2 ** 26;
 export class StatsSlice {
   readonly #options: StatsOptions;
   readonly #facts: Facts;
-  readonly #tally: Tally;
-  readonly #isTallied: boolean;
   #groups = 0;
-  readonly #read = createTrajectoryFacts();
+  #exceptions = 0;
+  /** The standard deviations of groups with several rewards. */
+  readonly #deviations = new NumberColumn("f64");
   readonly #rewards = new GroupedValues();
   readonly #metrics = new Map<string, GroupedValues>();
   /** The groups with the same numbers of tries and solved tries. */
@@ -73,10 +92,7 @@ export class StatsSlice {
   #lastNames = noMetrics;
   #lastMetrics: readonly GroupedValues[] = [];
 
-  /** @param tally of all rows, if it is known */
-  constructor(facts: Facts, options: StatsOptions, tally?: Tally) {
-    this.#tally = tally ?? new Tally();
-    this.#isTallied = tally !== undefined;
+  constructor(facts: Facts, options: StatsOptions) {
     this.#facts = facts;
     this.#options = options;
   }
@@ -84,21 +100,18 @@ export class StatsSlice {
   /** The caller then adds the rows. @param rows of one group */
   startGroup(rows: ArrayLike<number>, exceptions: number) {
     const group = this.#groups++;
+    this.#exceptions += exceptions;
     const rewards = withExceptions(this.#facts.columns.reward.pick(rows), exceptions, this.#options.exceptionsAs);
-    if (!this.#isTallied) this.#tally.addGroup({ rewards, exceptions });
+    const finite = pickFinite(rewards);
+    if (finite.length > 1) this.#deviations.push(standardDeviation(finite));
     this.#addTries(rewards);
-    for (let at = rows.length; at < rewards.length; at++) {
-      const reward = rewards[at] ?? 0;
-      this.#rewards.add(group, reward);
-      addToSum(this.#tally.reward, reward);
-    }
+    for (let at = rows.length; at < rewards.length; at++) this.#rewards.add(group, rewards[at] ?? 0);
   }
 
   /** Adds a row of the last group. */
   addRow(row: number) {
     const { columns, walked } = this.#facts;
     const reward = columns.reward.at(row);
-    if (!this.#isTallied) this.#tally.addMeasured(columns.read(row, this.#read));
     this.#rows.push(row);
     this.#rewards.add(this.#groups - 1, reward);
     const number = walked.finishReasonOf(row);
@@ -110,24 +123,14 @@ export class StatsSlice {
   }
 
   #addTries(rewards: Float64Array) {
-    let [tries, solved] = [0, 0];
-    for (const reward of rewards) {
-      if (Number.isFinite(reward)) tries++;
-      if (isSolved(reward, this.#options.pass) && Number.isFinite(reward)) solved++;
-    }
+    const { tries, solved } = countTries(rewards, this.#options.pass);
     if (tries === 0) return;
     const key = tries * maxTries + solved;
     const outcome = this.#outcomes.get(key) ?? { tries, solved, groups: 0 };
     if (outcome.groups++ === 0) this.#outcomes.set(key, outcome);
   }
 
-  readonly #addUse = (tool: number, calls: number, errors: number, unanswered: number) => {
-    const use = this.#tools.get(tool) ?? { calls: 0, errors: 0, unanswered: 0 };
-    this.#tools.set(tool, use);
-    use.calls += calls;
-    use.errors += errors;
-    use.unanswered += unanswered;
-  };
+  readonly #addUse = (tool: number, use: ToolUse) => addUse(this.#tools, tool, use);
 
   #addMetrics(group: number, row: number) {
     const { columns } = this.#facts;
@@ -145,21 +148,20 @@ export class StatsSlice {
 
   /** @throws the signal's reason */
   async compute(breaks: Breaks) {
-    const { exceptions } = this.#tally;
     // Each part reads a number of each trajectory several times.
     const pause = async () => void (breaks.isDue(100 * this.#rows.length) && (await breaks.take()));
     const reward = this.#computeReward();
     await pause();
-    const lengths = mapWalked<Length | null>(() => null);
-    for (const [fact, name] of walkedNames.entries()) {
-      lengths[name] = this.#computeLength(fact);
+    const lengths = mapLengths<Length | null>(() => null);
+    for (const name of lengthNames) {
+      lengths[name] = this.#computeLength(countIndexes[name]);
       await pause();
     }
     const metrics = await this.#computeMetrics(breaks);
     return {
       groups: this.#groups,
       trajectories: this.#rows.length,
-      exceptions,
+      exceptions: this.#exceptions,
       reward,
       solved: this.#computeSolved(),
       finish_reasons: this.#rows.length === 0 ? null : this.#computeFinishes(),
@@ -173,9 +175,9 @@ export class StatsSlice {
     if (this.#rewards.count === 0) return null;
     const sorted = this.#rewards.sorted();
     return {
-      ...this.#rewards.describe(meanOfSum(this.#tally.reward)),
+      ...this.#rewards.describe(),
       std_dev: standardDeviation(sorted),
-      within_group_std_dev: this.#tally.deviation,
+      within_group_std_dev: this.#deviations.length === 0 ? 0 : averageExactly(this.#deviations.values()),
       min: percentile(sorted, 0),
       p10: percentile(sorted, 0.1),
       p50: percentile(sorted, 0.5),
@@ -220,7 +222,7 @@ export class StatsSlice {
     const lengths = new Uint32Array(this.#rows.length);
     let [count, sum] = [0, 0];
     for (let at = 0; at < this.#rows.length; at++) {
-      const length = walked.walkedAt(this.#rows.at(at), fact);
+      const length = walked.countAt(this.#rows.at(at), fact);
       if (length < 0) continue;
       lengths[count++] = length;
       sum += length;
@@ -245,9 +247,7 @@ export class StatsSlice {
     const described: [string, Described][] = [];
     for (const [name, values] of await sortWithBreaks([...this.#metrics], ([a], [b]) => compareNames(a, b), breaks)) {
       if (breaks.isDue(100 * values.count)) await breaks.take();
-      const sum = this.#tally.byName.get(name);
-      if (values.count > 0)
-        described.push([name, { trajectories: values.count, ...values.describe(sum && meanOfSum(sum)) }]);
+      if (values.count > 0) described.push([name, { trajectories: values.count, ...values.describe() }]);
     }
     return described.length === 0 ? null : Object.fromEntries(described);
   }

@@ -28,9 +28,8 @@ interface SplitOptions extends StatsOptions {
  */
 export const computeStats = async (dataset: Dataset, { by, signal, ...options }: SplitOptions) => {
   const facts = getFacts(dataset);
-  const { scan } = dataset;
   const breaks = new Breaks(signal);
-  const whole = new StatsSlice(facts, options, options.exceptionsAs === undefined ? scan.tally : undefined);
+  const whole = new StatsSlice(facts, options);
   const values = by === undefined ? undefined : new DividedGroups(by);
   const names = by === "file" ? new Names() : facts.walked.by.names;
   await addGroups(whole, listGroups(dataset), breaks);

@@ -8,7 +8,7 @@ import { elementsOf, type JsonValue, memberAt, parseValue, readRoot } from "../.
 import { Breaks } from "../../../system/breaks.ts";
 import { interrupted } from "../../../system/failures.ts";
 import { repeatInterrupt } from "../../../system/host.ts";
-import { counts } from "../../facts/facts.ts";
+import { countNames } from "../../facts/facts.ts";
 import { fieldDefaults, listSteps, openGroupFilter, parseFilter, readFinish } from "../../index/expression.ts";
 import { slowFilter } from "../../index/failures.ts";
 import { stepHolders } from "../../index/step-columns.ts";
@@ -70,7 +70,7 @@ const findNeeds = (where: string) => {
   if (steps.length > 0) members.push(...steps, "metadata", ...stepHolders);
   if (isNamed("messages") || finish) members.push("messages_and_choices");
   const [exceptions, whole] = [isNamed("exceptions"), isNamed("trajectory")];
-  const facts = counts.some(({ name }) => isNamed(name));
+  const facts = countNames.some(isNamed);
   const onlyRewards = members.length === 1 && !exceptions && !facts && !whole;
   return { members, finish, steps, exceptions, whole, facts, onlyRewards };
 };
