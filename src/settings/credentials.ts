@@ -12,13 +12,7 @@ import type { Credential, CredentialUse } from "../wire/contract/endpoint.ts";
 import * as failures from "./failures.ts";
 import { findUrlSource, type Layers, readValue, resolveSetting, type SettingsSources } from "./layers.ts";
 import { maxSecretBytes, readSaved } from "./saved-files.ts";
-import { toVariableName, urlSettingName, urlSettingNames } from "./values.ts";
-
-export const useTargets = {
-  log: { host: "log", variables: ["ROLLCALL_TOKEN", "ROLLCALL_API_KEY"] },
-  inference: { host: "inference", variables: ["ROLLCALL_API_KEY"] },
-  calls: { host: "base", variables: ["ROLLCALL_PASSWORD", "ROLLCALL_API_KEY"] },
-} as const;
+import { toVariableName, urlSettingName, urlSettingNames, useTargets } from "./values.ts";
 
 export const credentialUses: readonly CredentialUse[] = ["log", "inference", "calls"];
 

@@ -2,6 +2,7 @@ import { Failure, type FailureLocation } from "../failure.ts";
 import { findNearest } from "../text/nearest.ts";
 import { describeSystemCode, formatPosition, formatSuggestion, inProfile } from "../text/sentences.ts";
 import type { CredentialUse } from "../wire/contract/endpoint.ts";
+import { useTargets } from "./values.ts";
 
 const formatWhere = (where: FailureLocation, profile?: string) => {
   const name = where.option ?? where.environment;
@@ -78,14 +79,8 @@ export const credentialCommandFailed = (program: string, why: string) =>
 
 type LoginAdvice = Readonly<Record<"profile" | "origin" | "login", string> & { use: CredentialUse }>;
 
-const useNames: Readonly<Record<CredentialUse, string>> = {
-  log: "`rollcall log`",
-  inference: "`rollcall models`",
-  calls: "`rollcall call read`",
-};
-
 export const credentialMissing = ({ use, origin, profile, login }: LoginAdvice) => {
-  const message = `${useNames[use]} needs a key for ${origin}, but profile ${profile} has no such key`;
+  const message = `${useTargets[use].command} needs a key for ${origin}, but profile ${profile} has no such key`;
   return new Failure("auth", "credential-missing", message, { hint: `run \`${login}\`, or set ROLLCALL_API_KEY` });
 };
 

@@ -19,7 +19,7 @@ const otherLoginSettings = ["project", "analysis_provider", "router_provider"] a
 
 /** Returns undefined if no URL is set. @throws Failure `setting-invalid` */
 export const findOrigin = (settings: Settings, use: CredentialUse) => {
-  const { host } = credentials.useTargets[use];
+  const { host } = values.useTargets[use];
   return settings.get(values.urlSettingName(host)) && new URL(settings.serviceUrl(host)).origin;
 };
 

@@ -153,6 +153,12 @@ export const urlSettingName = (host: EndpointHost) => (host === "base" ? "base_u
 export const urlSettingNames = ["base_url", "inference_base_url", "log_base_url"] as const;
 export const toVariableName = (name: SettingName) => `ROLLCALL_${name.toUpperCase()}`;
 
+export const useTargets = {
+  log: { host: "log", command: "`rollcall log`", variables: ["ROLLCALL_TOKEN", "ROLLCALL_API_KEY"] },
+  inference: { host: "inference", command: "`rollcall models`", variables: ["ROLLCALL_API_KEY"] },
+  calls: { host: "base", command: "`rollcall call read`", variables: ["ROLLCALL_PASSWORD", "ROLLCALL_API_KEY"] },
+} as const;
+
 /** The variables that are not settings. Those that contain secrets can also name a file. */
 const secretVariables = ["API_KEY", "TOKEN", "PASSWORD", "LEDGER", "STORE"];
 const otherVariables = ["CONFIG_DIR", "DATA_DIR", "LOCAL_KEY", "PROFILE", "USERNAME", "USE", "ORIGIN"];

@@ -22,12 +22,10 @@ export interface LogRun {
   context: Context;
   settings: Settings;
   typed: LogOptions;
+  /** Without a split in the settings, the split of the input replaces the empty one. */
+  policy: LogPolicy;
   follow: Pick<FollowPolicy, "file" | "everyMs" | "groupSize" | "groupIdleMs"> | undefined;
-  ledger: LogPolicy["ledger"];
   meter: Meter;
-  compression: LogPolicy["compression"];
-  /** True if the meter prints an event for each attempt. */
-  printsEvents: boolean;
 }
 
 export interface PlanTarget {
@@ -152,16 +150,10 @@ const toNextCommandFacts = ({ context: { flags }, settings }: LogRun, { sent: { 
   return toFacts({ next: formatOwnCommand(["call", "read", firstCall, ...options]) });
 };
 
-export const listLedgerArgs = ({ context, typed, ledger }: LogRun) => [
-  ...(ledger ? toOptionArgs({ ledger: typed.ledger }) : ["--no-ledger"]),
-  ...listServiceArgs(context.flags),
-];
-
-export const withNextCommand = (run: LogRun, result: LogResult) => {
+export const withNextCommand = ({ context, typed, policy }: LogRun, result: LogResult) => {
   const { failure, modelId, split = "", batch, rejectsFile, ledger } = result;
-  const { context, typed } = run;
-  const args = listLedgerArgs(run);
-  const next = (...words: readonly string[]) => failure?.withDetails({ next: formatOwnCommand([...words, ...args]) });
+  const next = (...words: readonly string[]) =>
+    failure?.withDetails({ next: formatOwnCommand([...words, ...policy.ledgerArgs]) });
   const rerun = () => failure?.withDetails({ next: formatOwnCommand(context.host.argv) });
   if (isFailure(failure, "records-rejected")) return ledger === null ? failure : rerun();
   if (isFailure(failure, "log-rejected") && rejectsFile !== undefined) {
@@ -174,27 +166,31 @@ export const withNextCommand = (run: LogRun, result: LogResult) => {
   return failure?.retryable === true ? rerun() : failure;
 };
 
-export const openReporter =
-  (screen: Screen, meter: Meter, printsEvents: boolean) =>
-  ({ requests, of, change }: SendProgress) => {
-    if (!change) return;
-    const { outcome, retry, groups, bytes, reason, failure } = change;
-    const which = `request ${retry ? requests + 1 : requests} of ${of}, ${pluralize(groups, "group")}, ${bytes} bytes`;
-    const nextAttempt = retry ? `, ${formatRetry(retry)}` : "";
-    const waits = retry && {
-      attempt: retry.attempt,
-      retry_in_ms: Math.round(retry.waitMs),
-      max_wait_left_ms: Math.round(retry.leftMs),
-    };
-    meter.report({
-      event: `request_${outcome}`,
-      text: `${which}: ${outcomes[outcome].text} (${reason})${nextAttempt}`,
-      facts: { again: retry !== undefined, groups, bytes, reason, requests, of_requests: of, ...waits },
-    });
-    if (!retry || !failure || printsEvents) return;
-    screen.notice(`${failure.message}${nextAttempt}`);
-    if (retry.attempt === 2 && failure.details.remedy !== undefined) screen.notice(failure.details.remedy);
+/** True if the meter prints an event for each attempt. */
+export const printsEvents = ({ progress }: LogOptions) => progress === "lines" || progress === "json";
+
+export const reportChange = (
+  { context: { screen }, typed, meter }: Pick<LogRun, "context" | "typed" | "meter">,
+  { requests, of, change }: SendProgress,
+) => {
+  if (!change) return;
+  const { outcome, retry, groups, bytes, reason, failure } = change;
+  const which = `request ${retry ? requests + 1 : requests} of ${of}, ${pluralize(groups, "group")}, ${bytes} bytes`;
+  const nextAttempt = retry ? `, ${formatRetry(retry)}` : "";
+  const waits = retry && {
+    attempt: retry.attempt,
+    retry_in_ms: Math.round(retry.waitMs),
+    max_wait_left_ms: Math.round(retry.leftMs),
   };
+  meter.report({
+    event: `request_${outcome}`,
+    text: `${which}: ${outcomes[outcome].text} (${reason})${nextAttempt}`,
+    facts: { again: retry !== undefined, groups, bytes, reason, requests, of_requests: of, ...waits },
+  });
+  if (!retry || !failure || printsEvents(typed)) return;
+  screen.notice(`${failure.message}${nextAttempt}`);
+  if (retry.attempt === 2 && failure.details.remedy !== undefined) screen.notice(failure.details.remedy);
+};
 
 export const followNotices = {
   waiting: (file: string) => `waiting for ${file} to exist`,

@@ -1,7 +1,7 @@
 import { isFailure } from "../../failure.ts";
 import { formatLease } from "../../logging/ledger/failures.ts";
 import { requireLedger } from "../../logging/ledger/open-ledger.ts";
-import { emptyResult, type LogResult } from "../../logging/send/log-result.ts";
+import type { LogResult } from "../../logging/send/log-result.ts";
 import type { LogEvents, LogPolicy, LogSetup } from "../../logging/send/policy.ts";
 import { outputFailed } from "../../output/failures.ts";
 import { checkFactFields } from "../../output/lists/print-facts.ts";
@@ -16,7 +16,7 @@ import { closeDatasetAtEnd, readRollouts, readStrictness } from "../../session/r
 import type { Settings } from "../../settings/read.ts";
 import { conflictingOptions, invalidOptionValue } from "../../system/failures.ts";
 import { checkDatabaseMode, hasContent, ignoreErrors } from "../../system/files.ts";
-import { describeSystemCode, pluralize } from "../../text/sentences.ts";
+import { describeSystemCode, pluralize, toOptionArgs } from "../../text/sentences.ts";
 import { ledgerLocationMissing, stdoutIsTerminal } from "../failures.ts";
 import type { LogOptions } from "./command.ts";
 import * as logReport from "./log-report.ts";
@@ -27,27 +27,45 @@ export const log = async (context: Context, typed: LogOptions) => {
 };
 
 const openRun = async (context: Context, typed: LogOptions): Promise<logReport.LogRun> => {
-  const { split, batch, maxRequestSize, progress } = typed;
-  const typedSettings = { split, batch, max_request_size: maxRequestSize, compress: typed.compress };
+  const { split, batch, maxRequestSize, compress, progress } = typed;
+  const typedSettings = { split, batch, max_request_size: maxRequestSize, compress };
   const settings = await connect.readEffectiveSettings(context, typedSettings);
   const follow = parseFollowOptions(typed);
+  const policy = await readPolicy(context, typed, settings);
+  await checkBeforeInput(context, typed, { settings, policy });
+  return { context, settings, typed, policy, follow, meter: context.screen.startMeter(progress) };
+};
+
+const readPolicy = async ({ flags }: Context, typed: LogOptions, settings: Settings): Promise<LogPolicy> => {
   const ledger = await selectLedger(typed, settings);
-  await checkBeforeInput(context, typed, { settings, ledger });
-  const compress = settings.require("compress");
-  const compression = compress === "none" ? undefined : compress;
-  const meter = context.screen.startMeter(progress);
-  const printsEvents = progress === "lines" || progress === "json";
-  return { context, settings, typed, follow, ledger, meter, compression, printsEvents };
+  const account = settings.require("account");
+  const hasIdempotencyKeys = settings.require("idempotency") === "auto";
+  const compression = settings.require("compress");
+  return {
+    ...typed,
+    ...{ ledger, account, hasIdempotencyKeys },
+    split: settings.get("split") ?? "",
+    batch: settings.get("batch"),
+    maxRequestBytes: settings.require("max_request_size"),
+    maxWaitMs: settings.require("max_wait"),
+    compression: compression === "none" ? undefined : compression,
+    honorsKeys: settings.local,
+    writtenRequest: typed.body,
+    ledgerArgs: [
+      ...(ledger ? toOptionArgs({ ledger: typed.ledger }) : ["--no-ledger"]),
+      ...connect.listServiceArgs(flags),
+    ],
+  };
 };
 
 /** Checks what the run needs after the input, so that a failure costs no reading. */
 const checkBeforeInput = async (
   context: Context,
   typed: LogOptions,
-  { settings, ledger }: Pick<logReport.LogRun, "settings" | "ledger">,
+  { settings, policy }: Pick<logReport.LogRun, "settings" | "policy">,
 ) => {
   const { modelId } = typed;
-  for (const name of ["account", "idempotency", "max_request_size", "max_wait"] as const) settings.require(name);
+  const { ledger, compression, maxWaitMs } = policy;
   if (["", ".", ".."].includes(modelId)) throw invalidOptionValue("<model-id>", modelId, "a model id");
   if (typed.file.length === 0 && isRolloutFile(modelId))
     throw invalidOptionValue("<model-id>", modelId, "a model id, found a file (write the model id before the files)");
@@ -55,12 +73,11 @@ const checkBeforeInput = async (
   if (ledger) checkDatabaseMode(ledger.path, context.screen.warn);
   // Input that can be read only once must not be read for a ledger that cannot be used.
   if (ledger && (typed.file.length === 0 || !typed.file.every((file) => ignoreErrors(() => hasContent(file))))) {
-    const [maxWaitMs, isWritten] = [settings.require("max_wait"), !typed.dryRun];
-    await requireLedger(ledger, { host: context.host, maxWaitMs, isWritten, onUnavailable: () => undefined });
+    const options = { host: context.host, maxWaitMs, isWritten: !typed.dryRun, onUnavailable: () => undefined };
+    await requireLedger(ledger, options);
   }
-  const compress = settings.require("compress");
   // Fails if this version of Node lacks the compression.
-  if (compress !== "none") (await import("../../logging/send/request-body.ts")).openCompressor(compress).destroy();
+  if (compression) (await import("../../logging/send/request-body.ts")).openCompressor(compression).destroy();
   checkFactFields(context.screen);
   if (typed.body !== undefined && context.host.terminal.stdout)
     throw stdoutIsTerminal("--body does not print", "redirect standard output with > body.json");
@@ -77,7 +94,7 @@ const logFiles = async (run: logReport.LogRun) => {
   const dataset = await readFiles(run);
   if (receipt !== undefined) await writeReceipt(context, receipt, dataset);
   const result = await (await import("../../logging/send/log-dataset.ts"))
-    .logDataset(dataset, toLogSetup(run, dataset.split ?? ""))
+    .logDataset(dataset, toLogSetup(run, { ...run.policy, split: dataset.split ?? "" }))
     .finally(meter.stop)
     .catch(async (thrown: unknown) => {
       if (isFailure(thrown, "invalid-input")) await printWarnings(context, dataset, dataset.problems.sorted());
@@ -88,41 +105,34 @@ const logFiles = async (run: logReport.LogRun) => {
 
 const readFiles = async (run: logReport.LogRun) => {
   const { context, settings, typed, meter } = run;
-  const { modelId } = typed;
-  const split = settings.get("split");
   const reading = readRollouts(context, typed, {
     settings,
-    split,
+    split: settings.get("split"),
     isSplitRequired: true,
     hasReceipt: typed.receipt !== undefined,
     onProgress: ({ bytes, of: ofBytes }) => meter.show({ phase: "checking", bytes, ofBytes }),
     onFetched: ({ bytes, of: ofBytes }) => meter.show({ phase: "fetching", bytes, ofBytes }),
   });
-  return await reading.finally(meter.stop).catch(async (thrown: unknown) => {
-    if (!isFailure(thrown, "interrupted")) throw thrown;
-    const failure = thrown.withDetails({ unsent: true });
-    const ledger = run.ledger ? { path: run.ledger.path, created: false } : null;
-    await printOutcome(run, emptyResult({ modelId, split, batch: settings.get("batch"), failure, ledger }));
-    throw failure;
+  return await reading.finally(meter.stop).catch((thrown: unknown) => {
+    throw isFailure(thrown, "interrupted") ? thrown.withDetails({ unsent: true }) : thrown;
   });
 };
 
 const logFollowed = async (run: logReport.LogRun, follow: NonNullable<logReport.LogRun["follow"]>) => {
-  const { context, settings, typed, meter } = run;
-  const split = settings.get("split");
-  if (split === undefined) throw missingSplit([]);
-  const setup = toLogSetup(run, split);
+  const { context, typed, meter, policy } = run;
+  if (policy.split === "") throw missingSplit([]);
+  const setup = toLogSetup(run, policy);
   const state = { phase: "following", bytes: 0, ofBytes: undefined, groups: 0 };
   const { dataset, result } = await (await import("../../logging/send/follow/follow.ts"))
     .followFile({
       ...setup,
-      policy: { ...setup.policy, ...follow, groupBy: typed.groupBy, strictness: readStrictness(typed) },
+      policy: { ...policy, ...follow, groupBy: typed.groupBy, strictness: readStrictness(typed) },
       events: {
         ...setup.events,
         onEvent: (event) => {
           const { file } = follow;
           const text = logReport.followNotices[event](file);
-          if (run.printsEvents) meter.report({ event: `file_${event}`, text, facts: { file } });
+          if (logReport.printsEvents(typed)) meter.report({ event: `file_${event}`, text, facts: { file } });
           else context.screen.notice(text);
         },
         onRead: (bytes) => meter.show(Object.assign(state, { bytes })),
@@ -162,26 +172,22 @@ const printOutcome = async (run: logReport.LogRun, result: LogResult) => {
   await logReport.printResult(run, result, result.status === "planned" ? await findPlanTarget(run) : undefined);
 };
 
-const findPlanTarget = async ({
-  context,
-  settings,
-  typed,
-  compression,
-}: logReport.LogRun): Promise<logReport.PlanTarget | undefined> => {
+const findPlanTarget = async (run: logReport.LogRun): Promise<logReport.PlanTarget | undefined> => {
+  const { context, settings, policy } = run;
+  const { modelId, compression, hasIdempotencyKeys: hasKeys } = policy;
   if (connect.hasNoLogUrl(settings)) return undefined;
   const { logTrajectories } = await import("../../wire/contract/log.ts");
   const client = await connect.openServiceClient(context, settings);
   const headers = compression === undefined ? {} : { "Content-Encoding": compression };
-  const target = client.describeRequest(logTrajectories, { parameters: { model_id: typed.modelId }, headers });
-  const hasKeys = settings.require("idempotency") === "auto";
+  const target = client.describeRequest(logTrajectories, { parameters: { model_id: modelId }, headers });
   return { ...target, hasKeys, url: settings.local ? "the local service" : target.url };
 };
 
-const toLogSetup = (run: logReport.LogRun, split: string): LogSetup => {
+const toLogSetup = (run: logReport.LogRun, policy: LogPolicy): LogSetup => {
   const { context, settings, typed } = run;
   const { host, screen } = context;
   return {
-    policy: toPolicy(run, split),
+    policy,
     tools: {
       host,
       redact: screen.cleaner.json,
@@ -196,26 +202,9 @@ const toLogSetup = (run: logReport.LogRun, split: string): LogSetup => {
   };
 };
 
-const toPolicy = (run: logReport.LogRun, split: string): LogPolicy => {
-  const { settings, typed, ledger, compression } = run;
-  return {
-    ...typed,
-    ledger,
-    split,
-    compression,
-    writtenRequest: typed.body,
-    maxWaitMs: settings.require("max_wait"),
-    ledgerArgs: logReport.listLedgerArgs(run),
-    batch: settings.get("batch"),
-    account: settings.require("account"),
-    maxRequestBytes: settings.require("max_request_size"),
-    hasIdempotencyKeys: settings.require("idempotency") === "auto",
-    honorsKeys: settings.local,
-  };
-};
-
-const toLogEvents = ({ context: { screen }, follow, meter, printsEvents }: logReport.LogRun): LogEvents => {
-  const report = logReport.openReporter(screen, meter, printsEvents);
+const toLogEvents = (run: logReport.LogRun): LogEvents => {
+  const { context, follow, meter } = run;
+  const { screen } = context;
   return {
     onBody: screen.printBytes,
     onResend: (requests) => {
@@ -232,7 +221,7 @@ const toLogEvents = ({ context: { screen }, follow, meter, printsEvents }: logRe
       const { bytes, ofBytes, groups, change } = progress;
       const waiting = change?.retry && connect.formatRetry(change.retry);
       if (!follow) meter.show({ phase: "sending", bytes, ofBytes, groups, waiting });
-      report(progress);
+      logReport.reportChange(run, progress);
     },
   };
 };

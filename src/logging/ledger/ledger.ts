@@ -1,5 +1,4 @@
 /** Opens the ledger, which stores each request before rollcall sends the request. */
-import { resolve } from "node:path";
 import type {
   Database,
   DatabaseLocation,
@@ -12,7 +11,6 @@ import { examineFile } from "../../database/sqlite.ts";
 import { isFailure } from "../../failure.ts";
 import * as entries from "./entries.ts";
 import { countWriters, createFileWriter, type Writer } from "./file-writer.ts";
-import type { WrittenFiles } from "./prior-outcomes.ts";
 import { createSharedWriter } from "./shared-writer.ts";
 
 const createTableStatements = (id: string, { inScope = "", inRequest = "" }) => [
@@ -28,7 +26,6 @@ const createTableStatements = (id: string, { inScope = "", inRequest = "" }) => 
   `CREATE TABLE rollcall.address (
      destination TEXT NOT NULL, account TEXT NOT NULL, max_bytes BIGINT, refused_bytes BIGINT, refused_at BIGINT,
      echoes_key BIGINT NOT NULL, PRIMARY KEY (destination, account))`,
-  "CREATE TABLE rollcall.written (path TEXT PRIMARY KEY, digest TEXT NOT NULL)",
 ];
 
 /** A change of the tables needs a new version. */
@@ -36,12 +33,12 @@ const ledgerSchema: DatabaseSchema = {
   title: "the ledger",
   // "rcLG" in ASCII.
   applicationId: 0x72634c47,
-  version: 2,
+  version: 3,
   tables: createTableStatements("INTEGER PRIMARY KEY AUTOINCREMENT", {
     inScope: "generation BIGINT NOT NULL DEFAULT 0,",
   }),
   postgres: {
-    version: 2,
+    version: 3,
     tables: [
       `CREATE TABLE rollcall.run (
          id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, lease_until TIMESTAMPTZ NOT NULL,
@@ -89,7 +86,6 @@ export const openLedger = async (location: DatabaseLocation, options: LedgerOpti
       ...writer,
       ...openEntries(database),
       ...openFacts(database),
-      writtenFiles: openDigests(database),
       countRequests: async () => ({
         counts: entries.toCounts(await database.query(entries.countsSql)),
         writers: (await writer.countRuns?.()) ?? 0,
@@ -196,18 +192,6 @@ const openFacts = (database: Database) => ({
     );
     const refused = bytes === undefined || at === undefined ? undefined : { bytes, at };
     return { sizes: { passed, refused }, echoesKey: row?.integer("echoes_key") === 1 };
-  },
-});
-
-const openDigests = (database: Database): WrittenFiles => ({
-  async readDigest(path) {
-    const [row] = await database.query("SELECT digest FROM rollcall.written WHERE path = ?", [resolve(path)]);
-    return row?.text("digest");
-  },
-  async recordDigest(path, digest) {
-    const sql = `INSERT INTO rollcall.written (path, digest) VALUES (?, ?)
-      ON CONFLICT (path) DO UPDATE SET digest = excluded.digest`;
-    await database.query(sql, [resolve(path), digest]);
   },
 });
 

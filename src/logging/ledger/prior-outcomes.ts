@@ -1,20 +1,8 @@
 /** Collects the prior outcomes of a run's groups. */
 import { NumberColumn } from "../../rollouts/index/column.ts";
-import { contentBytes, dedupKeyBytes } from "../../rollouts/index/dedup-keys.ts";
+import { contentBytes, type DedupKeys, dedupKeyBytes } from "../../rollouts/index/dedup-keys.ts";
+import { Digests, DigestTable } from "../../rollouts/index/digests.ts";
 import { type Entry, findGroups, isLogged, isUnknown } from "./entries.ts";
-
-/** The digests of files that rollcall wrote and may replace. */
-export type WrittenFiles = ReturnType<typeof openWrittenFiles>;
-
-export const openWrittenFiles = () => {
-  const digests = new Map<string, string>();
-  return {
-    readDigest: async (path: string) => digests.get(path),
-    async recordDigest(path: string, digest: string) {
-      digests.set(path, digest);
-    },
-  };
-};
 
 const loggedBit = 1;
 const unknownBit = 2;
@@ -22,8 +10,9 @@ const loggedElsewhereBit = 4;
 const loggedDifferentlyBit = 8;
 
 type PriorOptions = Readonly<{
-  /** Returns the group with the dedup key at byte `offset`, or a negative number. */
-  numberOf: (dedupKeys: Uint8Array, offset: number) => number;
+  dedupKeys: DedupKeys;
+  /** True if groups are added later, so that keys without a group also have outcomes. */
+  isGrowing: boolean;
   input: string;
   resendLogged: boolean;
   /** `earlier` is an element of `Entry.contents`. */
@@ -33,6 +22,8 @@ type PriorOptions = Readonly<{
 export class PriorOutcomes {
   readonly #options: PriorOptions;
   readonly #facts = new NumberColumn("u8");
+  readonly #keys = new Digests();
+  readonly #table = new DigestTable(this.#keys);
   #unknownEntries: Entry[] = [];
   #loggedElsewhereAt = 0;
 
@@ -40,15 +31,13 @@ export class PriorOutcomes {
     this.#options = options;
   }
 
-  /** Unknown overrides logged, because a later run may have resent the group. */
-  outcomeOf(group: number) {
-    if (this.#has(group, unknownBit)) return "unknown";
-    return this.#has(group, loggedBit) && !this.#options.resendLogged ? "already_logged" : "not_sent";
-  }
-
-  wasLoggedElsewhere = (group: number) => this.#has(group, loggedElsewhereBit) && !this.#options.resendLogged;
+  outcomeOf = (group: number) => this.#outcomeAt(this.numberOf(group));
+  /** Expects a growing input, whose groups may lack the key. */
+  wasSent = (key: Uint8Array) => this.#outcomeAt(this.#table.find(key) ?? -1) !== "not_sent";
+  wasLoggedElsewhere = (group: number) =>
+    this.#has(this.numberOf(group), loggedElsewhereBit) && !this.#options.resendLogged;
   wasLoggedDifferently = (group: number) =>
-    this.#has(group, loggedDifferentlyBit) && this.outcomeOf(group) === "already_logged";
+    this.#has(this.numberOf(group), loggedDifferentlyBit) && this.outcomeOf(group) === "already_logged";
   /** The oldest entry is first. */
   unknownEntries = (): readonly Entry[] => this.#unknownEntries;
   /** Returns when a run with another first input last logged a group, in ms since 1970. */
@@ -56,26 +45,49 @@ export class PriorOutcomes {
   isEmpty = () => this.#facts.length === 0;
 
   recordOutcome(group: number, outcome: "logged" | "unknown") {
-    this.#set(group, (this.#facts.at(group) & loggedElsewhereBit) | (outcome === "logged" ? loggedBit : unknownBit));
+    const number = this.numberOf(group);
+    this.#set(number, (this.#facts.at(number) & loggedElsewhereBit) | (outcome === "logged" ? loggedBit : unknownBit));
+  }
+
+  /** Returns the same number for groups with the same dedup key. */
+  numberOf(group: number) {
+    const { dedupKeys, isGrowing } = this.#options;
+    return isGrowing ? this.#numberOfKey(dedupKeys.slice(group, 1), 0) : group;
+  }
+
+  /** Returns -1 if no group can have the key at byte `offset`. */
+  readonly #numberOfKey = (keys: Uint8Array, offset: number) => {
+    const { dedupKeys, isGrowing } = this.#options;
+    if (!isGrowing) return dedupKeys.find(keys, offset);
+    const key = keys.subarray(offset, offset + dedupKeyBytes);
+    const known = this.#table.find(key);
+    if (known === undefined) this.#keys.append(key);
+    return known ?? this.#table.add(this.#keys.count - 1);
+  };
+
+  /** Unknown overrides logged, because a later run may have resent the group. */
+  #outcomeAt(number: number) {
+    if (this.#has(number, unknownBit)) return "unknown";
+    return this.#has(number, loggedBit) && !this.#options.resendLogged ? "already_logged" : "not_sent";
   }
 
   /** `entries` must include all unknown requests, and all requests that changed since the last call. */
   async addEntries(entries: AsyncIterable<Entry>) {
     for (const { dedupKeys } of this.#unknownEntries)
-      for (const group of findGroups(dedupKeys, this.#options.numberOf))
-        this.#set(group, this.#facts.at(group) & ~unknownBit);
+      for (const number of findGroups(dedupKeys, this.#numberOfKey))
+        this.#set(number, this.#facts.at(number) & ~unknownBit);
     this.#unknownEntries = [];
     for await (const entry of entries) if (isUnknown(entry.state) || isLogged(entry.state)) this.#addEntry(entry);
   }
 
   #addEntry(entry: Entry) {
     const { state, dedupKeys, contents } = entry;
-    const { numberOf, input, hasOtherContent } = this.#options;
+    const { input, hasOtherContent } = this.#options;
     const isElsewhere = entry.input !== input;
     const fact = isUnknown(state) ? unknownBit : isElsewhere ? loggedBit | loggedElsewhereBit : loggedBit;
     let hasGroups = false;
     for (let at = 0; at * dedupKeyBytes < dedupKeys.length; at++) {
-      const group = numberOf(dedupKeys, at * dedupKeyBytes);
+      const group = this.#numberOfKey(dedupKeys, at * dedupKeyBytes);
       if (group < 0) continue;
       hasGroups = true;
       this.#set(group, this.#facts.at(group) | fact);

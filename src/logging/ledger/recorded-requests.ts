@@ -8,7 +8,6 @@ import { formatId, isUnknown, type LedgerScope, makeIdempotencyKey, parseId } fr
 import { leaseLost, ledgerBusy, ledgerMissing, ledgerReplaced } from "./failures.ts";
 import type { NewEntry, RecordedOutcome } from "./file-writer.ts";
 import type { DestinationFacts, Ledger } from "./ledger.ts";
-import { openWrittenFiles, type WrittenFiles } from "./prior-outcomes.ts";
 
 export type LedgerPolicy = Readonly<{
   modelId: string;
@@ -47,7 +46,6 @@ export class RunLedger {
   readonly #options: RunLedgerOptions;
   #scope: LedgerScope;
   #ledger: Ledger | undefined;
-  readonly #ownFiles = openWrittenFiles();
   readonly #ownRequests = new Set<string>();
   #facts: DestinationFacts = { sizes: { passed: undefined, refused: undefined }, echoesKey: false };
   /** True if the service echoed a key before this run. */
@@ -82,10 +80,6 @@ export class RunLedger {
     return this.#ledger?.now ?? this.#options.host.now;
   }
 
-  get writtenFiles(): WrittenFiles {
-    return this.#ledger?.writtenFiles ?? this.#ownFiles;
-  }
-
   get resultFacts() {
     const { ledger: location } = this.#options;
     const { path, created } = this.#ledger ?? { path: location?.path, created: false };
@@ -93,21 +87,15 @@ export class RunLedger {
   }
 
   /** True if this run may resend the request. An echo during this run has no effect. */
-  isKeyHonored(request: RecordedRequest) {
-    return this.#isKeyHonored(request, this.#echoedBefore === true);
-  }
-
-  /** True if a later run may resend the request. */
-  willHonorKey(request: RecordedRequest) {
-    return this.#isKeyHonored(request, this.#facts.echoesKey);
-  }
-
-  #isKeyHonored({ key, firstTried }: RecordedRequest, isEchoed: boolean) {
+  isKeyHonored({ key, firstTried }: RecordedRequest, isEchoed = this.#echoedBefore === true) {
     const { hasIdempotencyKeys, honorsKeys } = this.#options;
     const ageMs = this.now() - firstTried;
     // A negative age means that the clock was set back.
     return hasIdempotencyKeys && key !== "" && (honorsKeys || isEchoed) && ageMs >= 0 && ageMs < maxKeyAgeMs;
   }
+
+  /** True if a later run may resend the request. */
+  willHonorKey = (request: RecordedRequest) => this.isKeyHonored(request, this.#facts.echoesKey);
 
   /** The limit for request bodies; undefined without a recent answer 413. */
   get sizeLimit() {

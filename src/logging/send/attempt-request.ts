@@ -1,17 +1,16 @@
-/** Attempts a request until the outcome is final or no retry is allowed. */
+/** Attempts a request until the outcome is final or no retry is allowed, and finds the ids of its calls. */
 
+import { getValue, parseJson } from "../../json/json-bytes.ts";
 import type { Attempt } from "../../wire/client/client.ts";
 import type { StreamedBody } from "../../wire/client/exchange.ts";
 import { isQuotaUsedUp } from "../../wire/client/failures.ts";
 import type { Retry } from "../../wire/client/request-options.ts";
 import { logTrajectories } from "../../wire/contract/log.ts";
 import type { RecordedRequest } from "../ledger/recorded-requests.ts";
-import { emptyCallList, findCallList } from "./call-ids.ts";
-import type { Delivery } from "./delivery.ts";
+import { type Delivery, reportAttempt, reportProgress, type SentRequest } from "./delivery.ts";
 import { classifyAttempt, isFinal, joinOutcomes, outcomes } from "./outcome.ts";
 import type { PlannedRequest } from "./plan.ts";
 import { composeBody, compress } from "./request-body.ts";
-import type { SentRequest } from "./send-result.ts";
 
 /** Returns the last attempt. */
 export const attemptUntilFinal = async (delivery: Delivery, request: SentRequest) => {
@@ -32,7 +31,7 @@ export const attemptUntilFinal = async (delivery: Delivery, request: SentRequest
     if (isLate || isStopped || !canRetry(delivery, recorded, attempt)) return attempt;
     const onWait = (retry: Retry) => {
       delivery.sent.obstacle = attempt.failure;
-      delivery.reportAttempt(request, attempt, { outcome, retry });
+      reportAttempt(delivery, request, { attempt, outcome, retry });
     };
     const minMs = attempt.kind === "answered" ? attempt.retryAfterMs : undefined;
     if (!(await delivery.retryBudget.wait(minMs, { attempt: next, onWait }))) return attempt;
@@ -88,7 +87,7 @@ const attemptOnce = async (
       const sentBytes = Math.floor((chunk.length * bytes) / length);
       handedOver += sentBytes;
       delivery.inFlightBytes += sentBytes;
-      if (sentBytes > 0) delivery.reportProgress();
+      if (sentBytes > 0) reportProgress(delivery);
     }
   };
   try {
@@ -105,4 +104,22 @@ const attemptOnce = async (
   } finally {
     delivery.inFlightBytes -= handedOver;
   }
+};
+
+export const emptyCallList = "[]";
+
+const maxCallIdBytes = 200;
+
+/** Assumed: the key is `call_ids`. Returns the ids as JSON, or `[]` if they are missing or invalid. */
+const findCallList = (body: Uint8Array, maxCalls: number, redact: (json: string) => string) => {
+  const calls = getValue(parseJson(Buffer.from(body).toString("utf8"))?.value, ["call_ids"]);
+  const isId = (id: unknown) => typeof id === "string" && Buffer.byteLength(id) <= maxCallIdBytes;
+  return Array.isArray(calls) && calls.length <= maxCalls && calls.every(isId)
+    ? redact(JSON.stringify(calls))
+    : emptyCallList;
+};
+
+export const findFirstCall = (calls: string) => {
+  const first = getValue(parseJson(calls)?.value, [0]);
+  return typeof first === "string" ? first : undefined;
 };

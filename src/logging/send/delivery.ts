@@ -7,34 +7,55 @@ import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import type { DedupKeys } from "../../rollouts/index/dedup-keys.ts";
 import type { Attempt, Client } from "../../wire/client/client.ts";
 import type { RetryBudget } from "../../wire/client/retry.ts";
+import type { RecordedOutcome } from "../ledger/file-writer.ts";
 import { PriorOutcomes } from "../ledger/prior-outcomes.ts";
-import { RunLedger } from "../ledger/recorded-requests.ts";
+import { type RecordedRequest, RunLedger } from "../ledger/recorded-requests.ts";
 import type { GroupOutcomes } from "./group-outcomes.ts";
+import type { Outcome } from "./outcome.ts";
 import { type BodyLimit, createEnvelope, cutRequests, type PlannedRequest } from "./plan.ts";
-import type { LogEvents, LogPolicy, LogSetup, LogTools, RequestChange } from "./policy.ts";
-import { nameRejects, openRejects, type RejectedGroup, type RejectsFile } from "./rejects.ts";
-import { SendResult } from "./send-result.ts";
+import type { LogSetup, RequestChange } from "./policy.ts";
+import { nameRejects, openRejects, type RejectedGroup } from "./rejects.ts";
 
 interface KnownGroups {
   /** The path of the first input. */
   file: string;
   outcomes: GroupOutcomes;
   dedupKeys: DedupKeys;
-  /** Numbers the keys of groups that `dedupKeys` lacks. Default: a key has the number of its group. */
-  numberOfKey?: (dedupKeys: Uint8Array, offset: number) => number;
+  /** True if groups are added later. */
+  isGrowing: boolean;
 }
 
-export class Delivery {
-  readonly dataset: Dataset;
-  readonly policy: LogPolicy;
-  readonly tools: LogTools;
-  readonly events: LogEvents;
-  readonly outcomes: GroupOutcomes;
-  readonly dedupKeys: DedupKeys;
-  readonly priorOutcomes: PriorOutcomes;
-  readonly runLedger: RunLedger;
-  readonly rejects: RejectsFile | undefined;
-  readonly sent = new SendResult();
+export interface SentRequest extends PlannedRequest {
+  readonly number: number;
+  readonly recorded: RecordedRequest;
+  /** The outcome of all attempts, including attempts of earlier runs. */
+  outcome: Outcome;
+  lastAttempt: Omit<RecordedOutcome, "state">;
+  unknownFailure?: Failure | undefined;
+  retryFailure?: Failure | undefined;
+}
+
+export class SendResult {
+  readonly replies: { status: number; bytes: number; body: Uint8Array | undefined; isLogged: boolean }[] = [];
+  replyBytes = 0;
+  /** Answers to logged requests that are incomplete, not JSON, or state an error. */
+  readonly doubtfulReplies: { request: string | number; status: number; isCut: boolean; said: string | undefined }[] =
+    [];
+  firstCall: string | undefined;
+  attempted = 0;
+  attemptedBytes = 0;
+  /** The failure of a request that rollcall was retrying when the run ended. */
+  obstacle: Failure | undefined;
+  readonly refused: RejectedGroup[] = [];
+  readonly unknownIds = new Set<string | undefined>();
+  /** Requests with a known outcome that the ledger could not record. */
+  readonly unrecorded: { id: string | undefined; status: number | null; isLogged: boolean }[] = [];
+  recordFailure: Failure | undefined;
+  unknown: SentRequest | undefined;
+  stop: Failure | undefined;
+}
+
+class SendState {
   readonly progress = { requests: 0, bytes: 0, ofBytes: 0, groups: 0 };
   queue: PlannedRequest[] = [];
   plannedCount = 0;
@@ -43,8 +64,6 @@ export class Delivery {
   /** After a 413 of this run, the maximum size of a request with several groups. */
   cutLimit = Number.POSITIVE_INFINITY;
   retryBudget: RetryBudget = { wait: async () => false };
-  /** Aborts `graceMs` after the signal. */
-  readonly lateSignal: AbortSignal;
   /** True if each request has one attempt, because a signal ends the run. */
   isAfterSignal = false;
   isInterrupted = false;
@@ -52,92 +71,87 @@ export class Delivery {
   isSharing = false;
   /** The groups that other runs claimed. */
   claimedGroups: number[] = [];
-  readonly #numberOfKey: KnownGroups["numberOfKey"];
-  #client: Promise<Client> | undefined;
+}
 
-  constructor(dataset: Dataset, { policy, tools, events }: LogSetup, known: KnownGroups) {
-    const { file, outcomes, dedupKeys, numberOfKey } = known;
-    const { resendLogged, onInvalid, onRefused, rejects: path = nameRejects(file) } = policy;
-    const input = basename(file);
-    this.dataset = dataset;
-    this.policy = policy;
-    this.tools = tools;
-    this.events = events;
-    this.outcomes = outcomes;
-    this.dedupKeys = dedupKeys;
-    this.#numberOfKey = numberOfKey;
-    this.lateSignal = delaySignal(tools.host.signal);
-    this.runLedger = new RunLedger({ ...policy, ...events, host: tools.host, input });
-    this.priorOutcomes = new PriorOutcomes({
+export type Delivery = ReturnType<typeof openDelivery>;
+
+export const openDelivery = (dataset: Dataset, { policy, tools, events }: LogSetup, known: KnownGroups) => {
+  const { file, outcomes, dedupKeys, isGrowing } = known;
+  const { resendLogged, onInvalid, onRefused, rejects: path = nameRejects(file) } = policy;
+  const canReject = onInvalid === "skip" || onRefused === "skip";
+  const input = basename(file);
+  let client: Promise<Client> | undefined;
+  return {
+    ...new SendState(),
+    ...{ dataset, policy, tools, events, outcomes, dedupKeys },
+    sent: new SendResult(),
+    runLedger: new RunLedger({ ...policy, ...events, host: tools.host, input }),
+    priorOutcomes: new PriorOutcomes({
       input,
       resendLogged,
-      numberOf: numberOfKey ?? dedupKeys.find,
-      hasOtherContent: numberOfKey ? undefined : (group, earlier) => hasOtherContent(dataset, group, earlier),
-    });
-    if (onInvalid === "skip" || onRefused === "skip")
-      this.rejects = openRejects(dataset, { path, runLedger: this.runLedger, redact: tools.redact });
-  }
+      dedupKeys,
+      isGrowing,
+      hasOtherContent: isGrowing ? undefined : (group, earlier) => hasOtherContent(dataset, group, earlier),
+    }),
+    rejects: canReject ? openRejects(dataset, path, tools.redact) : undefined,
+    /** Aborts `graceMs` after the signal. */
+    lateSignal: delaySignal(tools.host.signal),
+    envelope: () => createEnvelope(dataset, policy.split),
+    async client() {
+      client ??= tools.client();
+      return await client;
+    },
+  };
+};
 
-  /** Returns the number of the group in `priorOutcomes`. */
-  numberOf(group: number) {
-    return this.#numberOfKey?.(this.dedupKeys.slice(group, 1), 0) ?? group;
-  }
+export const findBodyLimit = ({ policy: { maxRequestBytes }, runLedger }: Delivery): BodyLimit => {
+  const { sizeLimit = { bytes: maxRequestBytes } } = runLedger;
+  const bytes = Math.min(maxRequestBytes, sizeLimit.bytes);
+  return { ...sizeLimit, bytes, isDiscovered: bytes < maxRequestBytes };
+};
 
-  async client() {
-    this.#client ??= this.tools.client();
-    return await this.#client;
-  }
+export const cutGroups = (
+  { dataset, envelope }: Delivery,
+  groups: Uint32Array,
+  cut: { limit: number; areFull?: boolean },
+) => cutRequests(dataset, { envelope: envelope(), groups, ...cut });
 
-  envelope() {
-    return createEnvelope(this.dataset, this.policy.split);
-  }
+export const rejectGroup = ({ outcomes, sent }: Delivery, refused: RejectedGroup) => {
+  outcomes.set(refused.group, "rejected");
+  sent.refused.push(refused);
+};
 
-  bodyLimit(): BodyLimit {
-    const { maxRequestBytes } = this.policy;
-    const { sizeLimit = { bytes: maxRequestBytes } } = this.runLedger;
-    const bytes = Math.min(maxRequestBytes, sizeLimit.bytes);
-    return { ...sizeLimit, bytes, isDiscovered: bytes < maxRequestBytes };
-  }
+/** Starts no further request. A signal explains more than the failure of a request. */
+export const stopAfterRequest = (delivery: Delivery, failure: Failure | undefined) => {
+  delivery.sent.stop ??= findSignalFailure(delivery) ?? failure;
+};
 
-  cutRequests(groups: Uint32Array, limit: number) {
-    return cutRequests(this.dataset, { envelope: this.envelope(), groups, limit });
-  }
+export const findStop = (delivery: Delivery) => {
+  const { runLedger, sent, isInterrupted } = delivery;
+  return runLedger.replaced ?? sent.stop ?? (isInterrupted ? findSignalFailure(delivery) : undefined);
+};
 
-  reject(refused: RejectedGroup) {
-    this.outcomes.set(refused.group, "rejected");
-    this.sent.refused.push(refused);
-  }
+export const findSignalFailure = ({ tools }: Delivery) => {
+  const { reason } = tools.host.signal;
+  return reason instanceof Failure ? reason : undefined;
+};
 
-  /** Starts no further request. */
-  stop(failure: Failure | undefined) {
-    this.sent.stop ??= failure;
-  }
+export const reportProgress = (delivery: Delivery, change?: RequestChange) => {
+  const { progress, startedCount, queue, inFlightBytes, events } = delivery;
+  const bytes = Math.min(progress.bytes + inFlightBytes, progress.ofBytes);
+  events.onProgress({ ...progress, of: startedCount + queue.length, bytes, change });
+};
 
-  /** Starts no further request. A signal explains more than the failure of a request. */
-  stopAfterRequest(failure: Failure | undefined) {
-    this.stop(this.#signalFailure() ?? failure);
-  }
+type AttemptChange = Pick<RequestChange, "outcome" | "retry"> & { attempt: Attempt };
 
-  stopFailure() {
-    return this.runLedger.replaced ?? this.sent.stop ?? (this.isInterrupted ? this.#signalFailure() : undefined);
-  }
-
-  #signalFailure() {
-    const { reason } = this.tools.host.signal;
-    return reason instanceof Failure ? reason : undefined;
-  }
-
-  reportProgress(change?: RequestChange) {
-    const { progress, startedCount, queue, inFlightBytes } = this;
-    const bytes = Math.min(progress.bytes + inFlightBytes, progress.ofBytes);
-    this.events.onProgress({ ...progress, of: startedCount + queue.length, bytes, change });
-  }
-
-  reportAttempt({ groups, bytes }: PlannedRequest, attempt: Attempt, next: Pick<RequestChange, "outcome" | "retry">) {
-    const reason = attempt.kind === "answered" ? String(attempt.status) : attempt.code;
-    this.reportProgress({ ...next, groups: groups.length, bytes, reason, failure: attempt.failure });
-  }
-}
+export const reportAttempt = (
+  delivery: Delivery,
+  { groups, bytes }: PlannedRequest,
+  { attempt, ...next }: AttemptChange,
+) => {
+  const reason = attempt.kind === "answered" ? String(attempt.status) : attempt.code;
+  reportProgress(delivery, { ...next, groups: groups.length, bytes, reason, failure: attempt.failure });
+};
 
 /** After a signal, a request in flight has this time to end (guarantees.md). */
 export const graceMs = 5000;

@@ -11,9 +11,8 @@ import type { LogPolicy } from "./policy.ts";
 export const readPriorOutcomes = async ({ priorOutcomes, runLedger }: Delivery) =>
   await priorOutcomes.addEntries(runLedger.entries());
 
-export const setPriorOutcomes = (delivery: Delivery, groups: Iterable<number>) => {
-  const { outcomes, priorOutcomes } = delivery;
-  for (const group of groups) outcomes.set(group, priorOutcomes.outcomeOf(delivery.numberOf(group)));
+export const setPriorOutcomes = ({ outcomes, priorOutcomes }: Delivery, groups: Iterable<number>) => {
+  for (const group of groups) outcomes.set(group, priorOutcomes.outcomeOf(group));
 };
 
 export const canResend = (
@@ -47,6 +46,17 @@ const toRequest = (delivery: Delivery, { id, key, firstTried, ...entry }: Entry)
   return isSame ? { ...request, recorded: { id, key, firstTried } } : undefined;
 };
 
+/** Reports the requests with an unknown outcome that the run does not resend. */
+export const reportUnresolved = (delivery: Delivery, resends: readonly PlannedRequest[] = []) => {
+  const { dataset, policy, priorOutcomes, dedupKeys } = delivery;
+  const resentIds = new Set(resends.map(({ recorded }) => recorded?.id));
+  const unresolved = priorOutcomes.unknownEntries().filter(({ id }) => !resentIds.has(id));
+  const found = unresolved.map((entry) => findGroups(entry.dedupKeys, dedupKeys.find));
+  const requests = found.filter(({ length }) => length > 0).length;
+  const facts = { requests, groups: new Set(found.flat()).size, ledgerArgs: policy.ledgerArgs };
+  if (requests > 0) dataset.problems.report("unresolved-requests", facts);
+};
+
 /** Reports groups that other accounts logged. They are sent, because the account is a part of their identity. */
 export const reportOtherAccounts = async (delivery: Delivery) => {
   const { dataset, runLedger, dedupKeys, policy } = delivery;
@@ -69,8 +79,8 @@ export const reportPriorRuns = (delivery: Delivery, isCounted: (group: number) =
   let differently = 0;
   for (let group = 0; group < groups.count && !priorOutcomes.isEmpty(); group++) {
     if (!isCounted(group)) continue;
-    if (priorOutcomes.wasLoggedElsewhere(delivery.numberOf(group))) elsewhere++;
-    if (priorOutcomes.wasLoggedDifferently(delivery.numberOf(group))) differently++;
+    if (priorOutcomes.wasLoggedElsewhere(group)) elsewhere++;
+    if (priorOutcomes.wasLoggedDifferently(group)) differently++;
   }
   if (differently > 0) problems.report("logged-differently", { groups: differently });
   if (elsewhere > 0 && policy.batch === undefined) {

@@ -45,7 +45,7 @@ export type OutcomeCounts = Record<GroupOutcome | "read", number>;
 export const openGroupOutcomes = (groups: number): GroupOutcomes =>
   new OutcomeColumn(["not_sent", ...groupOutcomes], groups);
 
-export const zeroCounts = (): OutcomeCounts => {
+const zeroCounts = (): OutcomeCounts => {
   return { read: 0, logged: 0, already_logged: 0, rejected: 0, unknown: 0, not_sent: 0 };
 };
 

@@ -10,7 +10,7 @@ import { createProblem } from "../../rollouts/rules/problems.ts";
 import type { Answer } from "../../wire/client/client.ts";
 import { requestRefused } from "../../wire/client/failures.ts";
 import type { ValidationItem } from "../../wire/contract/log-schemas.ts";
-import type { Delivery } from "./delivery.ts";
+import { cutGroups, type Delivery, rejectGroup, stopAfterRequest } from "./delivery.ts";
 import { requestTooLarge } from "./failures.ts";
 import { findHalfBytes, type PlannedRequest } from "./plan.ts";
 
@@ -23,13 +23,13 @@ export const handleTooLarge = (delivery: Delivery, { groups, bytes }: PlannedReq
     const halfBytes = findHalfBytes(dataset, { envelope: delivery.envelope(), groups });
     const limit = Math.max(halfBytes, knownLimit < bytes ? knownLimit : 0);
     delivery.cutLimit = Math.min(delivery.cutLimit, limit);
-    return delivery.cutRequests(groups, limit);
+    return cutGroups(delivery, groups, { limit });
   }
   const [group = 0] = groups;
   const where = isAlone ? locateGroup(dataset, group) : undefined;
   if (isAlone && policy.onRefused === "skip")
-    delivery.reject({ group, problems: [createProblem("group-too-large", { bytes }, where)] });
-  else delivery.stopAfterRequest(requestTooLarge(bytes, groups.length, { http: answer.failure?.details.http, where }));
+    rejectGroup(delivery, { group, problems: [createProblem("group-too-large", { bytes }, where)] });
+  else stopAfterRequest(delivery, requestTooLarge(bytes, groups.length, { http: answer.failure?.details.http, where }));
   return [];
 };
 
@@ -49,7 +49,7 @@ export const handleRefusal = async (delivery: Delivery, request: PlannedRequest,
   if (positions.size === 0) {
     const problems = await locateProblems(dataset, { request, items });
     const details = { ...failure?.details, problems };
-    delivery.stopAfterRequest(problems.length === 0 ? failure : requestRefused(status, details, { reasons: count }));
+    stopAfterRequest(delivery, problems.length === 0 ? failure : requestRefused(status, details, { reasons: count }));
     return [];
   }
   for (const [position, group] of request.groups.entries()) {
@@ -59,10 +59,10 @@ export const handleRefusal = async (delivery: Delivery, request: PlannedRequest,
     const text = failure?.details.http?.said ?? "no reason given";
     if (located.length === 0) located.push(createProblem("group-refused", { text }));
     const where = locateGroup(dataset, group);
-    delivery.reject({ group, problems: located.map((problem) => ({ ...where, ...problem })) });
+    rejectGroup(delivery, { group, problems: located.map((problem) => ({ ...where, ...problem })) });
   }
   const groups = request.groups.filter((_, position) => !positions.has(position));
-  return groups.length === 0 ? [] : delivery.cutRequests(groups, request.bytes);
+  return groups.length === 0 ? [] : cutGroups(delivery, groups, { limit: request.bytes });
 };
 
 type RefusalItem = ReturnType<typeof toRefusalItem>;

@@ -9,8 +9,7 @@ import { invalidInput } from "../../rollouts/rules/failures.ts";
 import { Breaks } from "../../system/breaks.ts";
 import { invalidOptionValue } from "../../system/failures.ts";
 import { ledgerBusy } from "../ledger/failures.ts";
-import { openWrittenFiles } from "../ledger/prior-outcomes.ts";
-import { Delivery } from "./delivery.ts";
+import { cutGroups, type Delivery, findBodyLimit, findStop, openDelivery } from "./delivery.ts";
 import * as earlier from "./earlier-requests.ts";
 import { type GroupOutcomes, openGroupOutcomes } from "./group-outcomes.ts";
 import { markUnsent } from "./log-failures.ts";
@@ -25,7 +24,7 @@ export const logDataset = async (dataset: Dataset, setup: LogSetup): Promise<Log
   const outcomes = requireValid(dataset, { skips: setup.policy.onInvalid === "skip", sends: true });
   const destination = await setup.tools.destination();
   const dedupKeys = await assignDedupKeys(dataset.groups, setup.tools.host.signal);
-  const delivery = new Delivery(dataset, setup, { file: getFirstFile(dataset), outcomes, dedupKeys });
+  const delivery = openDelivery(dataset, setup, { file: getFirstFile(dataset), outcomes, dedupKeys, isGrowing: false });
   const { runLedger } = delivery;
   try {
     await runLedger.open(destination);
@@ -44,12 +43,8 @@ export const logDataset = async (dataset: Dataset, setup: LogSetup): Promise<Log
 /** Writes the rejected groups without sending the others. Returns the path of the rejects file. */
 export const writeRejected = async (dataset: Dataset, path: string | undefined, redact: LogTools["redact"]) => {
   const rejected = listRejected(requireValid(dataset, { skips: true, sends: false }), []);
-  const rejects = openRejects(dataset, {
-    path: path ?? nameRejects(getFirstFile(dataset)),
-    runLedger: { writtenFiles: openWrittenFiles() },
-    redact,
-  });
-  await rejects.requireWritable(true, rejected);
+  const rejects = openRejects(dataset, path ?? nameRejects(getFirstFile(dataset)), redact);
+  await rejects.requireWritable(true);
   await rejects.append(rejected);
   return rejects.path;
 };
@@ -69,8 +64,7 @@ const deliver = async (delivery: Delivery) => {
   const { dataset, policy, outcomes } = delivery;
   const { problems } = dataset;
   const invalid = listRejected(outcomes, []);
-  if (!policy.dryRun)
-    await delivery.rejects?.requireWritable(policy.onRefused === "skip" || invalid.length > 0, invalid);
+  if (!policy.dryRun) await delivery.rejects?.requireWritable(policy.onRefused === "skip" || invalid.length > 0);
   const errorsBefore = problems.errors;
   await earlier.reportOtherAccounts(delivery);
   const requests = [...applyPriorOutcomes(delivery), ...planUnsent(delivery)];
@@ -82,18 +76,12 @@ const deliver = async (delivery: Delivery) => {
 /** Applies the outcomes of earlier runs. Returns the requests to resend. */
 const applyPriorOutcomes = (delivery: Delivery) => {
   const { dataset, policy, events, outcomes, priorOutcomes } = delivery;
-  const { problems } = dataset;
   const { ledgerArgs } = policy;
   if (!priorOutcomes.isEmpty()) earlier.setPriorOutcomes(delivery, outcomes.groupsWith("not_sent"));
   earlier.reportPriorRuns(delivery, () => true);
   const { requests, impossible } = earlier.planResends(delivery);
-  for (const id of impossible) problems.report("resend-impossible", { id, ledgerArgs });
-  const unresolvedCount = priorOutcomes.unknownEntries().length - requests.length;
-  if (unresolvedCount > 0) {
-    const resentGroups = requests.reduce((sum, request) => sum + request.groups.length, 0);
-    const groups = Math.max(outcomes.groupsWith("unknown").length - resentGroups, 0);
-    problems.report("unresolved-requests", { requests: unresolvedCount, groups, ledgerArgs });
-  }
+  for (const id of impossible) dataset.problems.report("resend-impossible", { id, ledgerArgs });
+  earlier.reportUnresolved(delivery, requests);
   if (requests.length > 0 && policy.onUnknown !== "resend") events.onResend(requests.length);
   return requests;
 };
@@ -105,7 +93,7 @@ const planUnsent = (delivery: Delivery) => {
     envelope: delivery.envelope(),
     groups: outcomes.groupsWith("not_sent"),
     // `--one-request` ignores an earlier 413, because the service may now accept the size.
-    limit: { ...delivery.bodyLimit(), ...(oneRequest ? { bytes: maxRequestBytes, isDiscovered: false } : {}) },
+    limit: { ...findBodyLimit(delivery), ...(oneRequest ? { bytes: maxRequestBytes, isDiscovered: false } : {}) },
     oneRequest,
   });
 };
@@ -140,16 +128,16 @@ const writeBody = async (delivery: Delivery, requests: readonly PlannedRequest[]
 
 const sendAndReport = async (delivery: Delivery, requests: readonly PlannedRequest[]) => {
   const { dataset, outcomes, rejects, sent } = delivery;
-  if (requests.length > 0) {
-    await sendRequests(delivery, requests);
-    await sendClaimed(delivery).catch((thrown: unknown) => delivery.stop(toFailure(thrown)));
-  }
+  await sendRequests(delivery, requests);
+  await sendClaimed(delivery).catch((thrown: unknown) => {
+    sent.stop ??= toFailure(thrown);
+  });
   const replaced = requests.length === 0 ? [] : dataset.sources.filter((source) => source.isReplaced?.());
   await subtractRefused(delivery);
   const rejected = listRejected(outcomes, sent.refused);
   // The result must show the logged groups even if rollcall cannot write the rejects file.
   const rejectsFailure = await rejects?.append(rejected).then(() => undefined, toFailure);
-  const stop = delivery.stopFailure() ?? rejectsFailure;
+  const stop = findStop(delivery) ?? rejectsFailure;
   return await composeLogResult(delivery, { stop, rejectsFailure, replaced: replaced.map(({ name }) => name) });
 };
 
@@ -160,7 +148,7 @@ const sendClaimed = async (delivery: Delivery) => {
   const { outcomes, runLedger, policy, tools, events } = delivery;
   const { host } = tools;
   let waitingSince: number | undefined;
-  while (delivery.claimedGroups.length > 0 && !delivery.stopFailure()) {
+  while (delivery.claimedGroups.length > 0 && !findStop(delivery)) {
     const claimed = Uint32Array.from(delivery.claimedGroups.splice(0)).sort();
     await runLedger.acquire();
     await earlier.readPriorOutcomes(delivery);
@@ -173,7 +161,7 @@ const sendClaimed = async (delivery: Delivery) => {
     const waitedMs = host.elapsed() - waitingSince;
     if (waitedMs > policy.maxWaitMs) throw ledgerBusy(runLedger.resultFacts?.path ?? "", waitedMs, leaseMs);
     await host.sleep(host.random() * maxPauseMs, host.signal);
-    await sendRequests(delivery, delivery.cutRequests(groups, delivery.bodyLimit().bytes));
+    await sendRequests(delivery, cutGroups(delivery, groups, { limit: findBodyLimit(delivery).bytes }));
     // The wait restarts if this run claimed a group.
     if (delivery.claimedGroups.length < groups.length) waitingSince = host.elapsed();
   }

@@ -2,9 +2,9 @@
 import { Failure, type FailureDetails, isFailure } from "../../failure.ts";
 import { adviseToResolve, formatLedgerCommand } from "../../rollouts/rules/ledger-advice.ts";
 import * as sentences from "../../text/sentences.ts";
+import type { SendResult, SentRequest } from "./delivery.ts";
 import type { OutcomeCounts } from "./group-outcomes.ts";
 import { outcomes } from "./outcome.ts";
-import type { SendResult, SentRequest } from "./send-result.ts";
 
 export const markUnsent = (thrown: unknown) =>
   thrown instanceof Failure && (thrown.code === "storage" || thrown.kind === "database-unavailable")

@@ -10,11 +10,10 @@ import { createProblem } from "../../rollouts/rules/problems.ts";
 import { interrupted } from "../../system/failures.ts";
 import { ledgerReplaced } from "../ledger/failures.ts";
 import type { RunLedger } from "../ledger/recorded-requests.ts";
-import type { Delivery } from "./delivery.ts";
-import { countByOutcome, type OutcomeCounts, zeroCounts } from "./group-outcomes.ts";
+import type { Delivery, SendResult } from "./delivery.ts";
+import { countByOutcome, type OutcomeCounts } from "./group-outcomes.ts";
 import { type LogCounts, logPartial, logRejected, logUnknown, logUnrecorded, logUnresolved } from "./log-failures.ts";
 import type { RunStatus } from "./outcome.ts";
-import { SendResult } from "./send-result.ts";
 
 interface RunEnd {
   /** The failure that ended the run. */
@@ -71,24 +70,6 @@ export const composeLogResult = async (
     metrics: await computeMetrics(dataset, split),
   };
 };
-
-export const emptyResult = (
-  known: Pick<LogResult, "modelId" | "split" | "batch" | "failure" | "ledger">,
-): LogResult => ({
-  ...known,
-  status: "not_sent",
-  requests: 0,
-  bytes: 0,
-  planned: [],
-  sent: new SendResult(),
-  groups: zeroCounts(),
-  trajectories: zeroCounts(),
-  rejectsFile: undefined,
-  warnings: [],
-  unreadable: 0,
-  filteredOut: undefined,
-  metrics: {},
-});
 
 const toStatus = (groups: OutcomeCounts, failure: Failure | undefined, sent: SendResult): RunStatus => {
   if (groups.unknown > 0) return "unknown";

@@ -1,8 +1,8 @@
 /** Writes rejected groups to the rejects file, and the problems to the reasons file. */
-import { createHash, hash } from "node:crypto";
 import { constants, createReadStream, statSync } from "node:fs";
-import { access, stat } from "node:fs/promises";
+import { access } from "node:fs/promises";
 import { dirname } from "node:path";
+import { crc32 } from "node:zlib";
 import { Failure, isFailure, type Problem, toProblemDocument } from "../../failure.ts";
 import { bomLength, endOfLine, newline, skipWhite, trimmedEnd } from "../../json/json-bytes.ts";
 import { memberAt, parseValue, readRoot } from "../../json/table.ts";
@@ -13,7 +13,6 @@ import { groupClosing, groupOpening } from "../../rollouts/index/groups.ts";
 import { combineModes, type Source } from "../../rollouts/input/source.ts";
 import { createProblem } from "../../rollouts/rules/problems.ts";
 import { type Draft, getErrorCode, openDraft, removeDrafts } from "../../system/files.ts";
-import type { WrittenFiles } from "../ledger/prior-outcomes.ts";
 import { rejectsExist, rejectsUnwritable } from "./failures.ts";
 import type { LogTools } from "./policy.ts";
 
@@ -23,30 +22,27 @@ export type RejectedGroup = { group: number; problems: readonly Problem[] };
 
 export type RejectsFile = ReturnType<typeof openRejects>;
 
-interface RejectsOptions {
-  path: string;
-  runLedger: { readonly writtenFiles: WrittenFiles };
-  redact: LogTools["redact"];
-}
+const minAbandonedAgeMs = 2000;
 
-export const openRejects = (dataset: Dataset, { path, runLedger, redact }: RejectsOptions) => {
+export const openRejects = (dataset: Dataset, path: string, redact: LogTools["redact"]) => {
   let isWritten = false;
-  const reasonsPath = `${path}.reasons`;
   const reader = openRejectedLines(dataset);
+  const reasons: string[] = [];
   // The data of a pipe may be private.
   const mode = combineModes(dataset.sources, 0o600);
 
-  /** If the files contain exactly `rejected`, records their digests, so that this run can replace the files. */
-  const adopt = async (rejected: readonly RejectedGroup[]) => {
-    const digest = await hashFile(path);
-    const written = runLedger.writtenFiles;
-    if (digest === undefined || digest === (await written.readDigest(path))) return;
-    const reasons: string[] = [];
-    if (digest !== (await hashPieces(openRejectedLines(dataset).read(rejected, reasons)))) return;
-    const reasonsDigest = hash("sha256", redact(reasons.join("")));
-    if (reasonsDigest !== (await hashFile(reasonsPath))) return;
-    await written.recordDigest(path, digest);
-    await written.recordDigest(reasonsPath, reasonsDigest);
+  const writeDraft = async (draft: Draft, rejected: readonly RejectedGroup[]) => {
+    const isBegun = reader.countLines() > 0;
+    const content = async function* () {
+      if (isBegun) yield* createReadStream(path);
+      yield* reader.read(rejected, reasons);
+    };
+    let checksum = 0;
+    for await (const piece of content()) {
+      draft.write(piece);
+      checksum = crc32(piece, checksum);
+    }
+    return checksum;
   };
 
   return {
@@ -54,88 +50,81 @@ export const openRejects = (dataset: Dataset, { path, runLedger, redact }: Rejec
     isWritten: () => isWritten,
     countLines: reader.countLines,
     /** @throws Failure `rejects-exist`, or `rejects-unwritable` if `isNeeded` */
-    async requireWritable(isNeeded: boolean, rejected: readonly RejectedGroup[] = []) {
+    async requireWritable(isNeeded: boolean) {
       try {
-        await adopt(rejected);
-        for (const file of [path, reasonsPath]) await requireReplaceable(file, runLedger.writtenFiles);
-        await access(dirname(path), constants.W_OK).catch((thrown: unknown) => {
-          throw rejectsUnwritable(path, thrown);
-        });
+        await requireReplaceable(path);
+        await access(dirname(path), constants.W_OK);
       } catch (thrown) {
-        if (!isFailure(thrown, "rejects-unwritable")) throw thrown;
-        if (isNeeded) throw thrown.withDetails({ unsent: true });
+        const failure = toRejectsFailure(path, thrown);
+        if (!isFailure(failure, "rejects-unwritable")) throw failure;
+        if (isNeeded) throw failure.withDetails({ unsent: true });
       }
     },
     /** @throws Failure `rejects-exist`, `rejects-unwritable` */
     async append(rejected: readonly RejectedGroup[]) {
       if (rejected.length === 0) return;
-      const replacement = { isBegun: reader.countLines() > 0, written: runLedger.writtenFiles, mode };
-      const reasons: string[] = [];
-      await replaceFile(path, reader.read(rejected, reasons), replacement);
-      await replaceFile(reasonsPath, [Buffer.from(redact(reasons.join("")))], replacement);
+      const drafts: Draft[] = [];
+      const open = (file: string) => {
+        const draft = openDraft(file, mode);
+        drafts.push(draft);
+        removeDrafts(file, statSync(draft.path).ctimeMs - minAbandonedAgeMs);
+        return draft;
+      };
+      try {
+        const [reasonsDraft, draft] = [open(nameReasons(path)), open(path)];
+        const checksum = await writeDraft(draft, rejected);
+        const before = await requireReplaceable(path);
+        reasonsDraft.write(addMark(redact(reasons.join("")), [checksum, before]));
+        // After a kill between the two, the mark has the checksum of the old lines.
+        for (const each of drafts) each.commit();
+      } catch (thrown) {
+        throw toRejectsFailure(path, thrown);
+      } finally {
+        for (const draft of drafts) draft.discard();
+      }
       isWritten = true;
     },
   };
 };
 
-/** The ledger stores the new digest under this name before `commit`. */
-const pendingName = (path: string) => `${path}.new`;
+const nameReasons = (path: string) => `${path}.reasons`;
 
-const requireReplaceable = async (file: string, written: WrittenFiles) => {
-  const digest = await hashFile(file);
-  // If a run was killed after `commit`, only the second digest matches.
-  const known = [await written.readDigest(file), await written.readDigest(pendingName(file))];
-  if (digest !== undefined && !known.includes(digest)) throw rejectsExist(file);
+const toRejectsFailure = (path: string, thrown: unknown) =>
+  thrown instanceof Failure ? thrown : rejectsUnwritable(path, thrown);
+
+/** The last reason has the checksums of all reasons, and of the rejected lines, new and old. */
+const mark = /,"checksums":\[(\d+),(\d+),(\d+)\]\}\n$/;
+const maxMarkBytes = 100;
+
+const addMark = (reasons: string, lines: readonly number[]) => {
+  const marked = reasons.replace(/\}\n$/, "");
+  return `${marked},"checksums":[${[crc32(marked), ...lines].join()}]}\n`;
 };
 
-const minAbandonedAgeMs = 2000;
-
-const replaceFile = async (
-  path: string,
-  pieces: BufferPieces,
-  { isBegun, written, mode }: { isBegun: boolean; written: WrittenFiles; mode: number },
-) => {
-  const content = async function* () {
-    if (isBegun) yield* createReadStream(path);
-    yield* pieces;
-  };
-  let draft: Draft | undefined;
+/** Returns the checksums of a file with and without its mark. A missing file is empty. */
+const readChecksums = async (file: string) => {
+  let [checksum, end] = [0, Buffer.alloc(0)];
   try {
-    draft = openDraft(path, mode);
-    removeDrafts(path, statSync(draft.path).ctimeMs - minAbandonedAgeMs);
-    const digest = await hashPieces(content(), draft.write);
-    await requireReplaceable(path, written);
-    await written.recordDigest(pendingName(path), digest);
-    draft.commit();
-    await written.recordDigest(path, digest);
+    if (!statSync(file).isFile()) throw rejectsExist(file);
+    for await (const piece of createReadStream(file)) {
+      const bytes = Buffer.concat([end, piece]);
+      end = bytes.subarray(-maxMarkBytes);
+      checksum = crc32(bytes.subarray(0, bytes.length - end.length), checksum);
+    }
   } catch (thrown) {
-    throw thrown instanceof Failure ? thrown : rejectsUnwritable(path, thrown);
-  } finally {
-    draft?.discard();
+    if (getErrorCode(thrown) !== "ENOENT") throw toRejectsFailure(file, thrown);
   }
+  const [found = "", own, ...known] = mark.exec(end.toString("latin1")) ?? [];
+  const isOwn = String(crc32(end.subarray(0, end.length - found.length), checksum)) === own;
+  return { isEmpty: end.length === 0, checksum: crc32(end, checksum), isOwn, known };
 };
 
-type BufferPieces = Iterable<Buffer> | AsyncIterable<Buffer>;
-
-const hashPieces = async (pieces: BufferPieces, onPiece?: (piece: Buffer) => void) => {
-  const digester = createHash("sha256");
-  for await (const piece of pieces) {
-    digester.update(piece);
-    onPiece?.(piece);
-  }
-  return digester.digest("hex");
-};
-
-const hashFile = async (path: string) => {
-  try {
-    const facts = await stat(path);
-    if (facts.isFile() && facts.size === 0) return undefined;
-    // An empty digest makes `requireReplaceable` refuse a path that is not a file.
-    return facts.isFile() ? await hashPieces(createReadStream(path)) : "";
-  } catch (thrown) {
-    if (getErrorCode(thrown) === "ENOENT") return undefined;
-    throw rejectsUnwritable(path, thrown);
-  }
+/** Returns the checksum of the lines. @throws Failure `rejects-exist` unless rollcall wrote the files */
+const requireReplaceable = async (path: string) => {
+  const [lines, reasons] = [await readChecksums(path), await readChecksums(nameReasons(path))];
+  if (!reasons.isEmpty && !reasons.isOwn) throw rejectsExist(nameReasons(path));
+  if (!lines.isEmpty && !reasons.known.includes(String(lines.checksum))) throw rejectsExist(path);
+  return lines.checksum;
 };
 
 const openRejectedLines = (dataset: Dataset) => {

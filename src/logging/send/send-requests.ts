@@ -6,19 +6,25 @@ import { collectContents } from "../../rollouts/dataset/contents.ts";
 import type { Answer, Attempt } from "../../wire/client/client.ts";
 import { findStatedError } from "../../wire/client/failures.ts";
 import { findGroups } from "../ledger/entries.ts";
-import { attemptUntilFinal } from "./attempt-request.ts";
-import { emptyCallList, findFirstCall } from "./call-ids.ts";
-import type { Delivery } from "./delivery.ts";
+import { attemptUntilFinal, emptyCallList, findFirstCall } from "./attempt-request.ts";
+import {
+  cutGroups,
+  type Delivery,
+  reportAttempt,
+  reportProgress,
+  type SentRequest,
+  stopAfterRequest,
+} from "./delivery.ts";
 import { collectDedupKeys } from "./earlier-requests.ts";
 import { handleRefusal, handleTooLarge } from "./handle-refusal.ts";
 import { classifyAttempt, isFinal, joinOutcomes, outcomes } from "./outcome.ts";
 import { type PlannedRequest, planRequest } from "./plan.ts";
 import { verifySource } from "./request-body.ts";
-import type { SentRequest } from "./send-result.ts";
 
 /** If `isAfterSignal`, attempts each request once. */
 export const sendRequests = async (delivery: Delivery, requests: readonly PlannedRequest[], isAfterSignal = false) => {
   const { sent, progress, policy } = delivery;
+  if (requests.length === 0) return;
   delivery.isAfterSignal = isAfterSignal;
   delivery.retryBudget = (await delivery.client()).retryBudget();
   delivery.isInterrupted = false;
@@ -51,7 +57,7 @@ const runRequest = async (delivery: Delivery, request: PlannedRequest) => {
   try {
     if (!(await sendRequest(delivery, request))) delivery.startedCount--;
   } catch (thrown) {
-    delivery.stop(toFailure(thrown));
+    delivery.sent.stop ??= toFailure(thrown);
   }
 };
 
@@ -63,7 +69,7 @@ const sendRequest = async (delivery: Delivery, request: PlannedRequest) => {
     recutQueue(delivery, groups);
     return false;
   }
-  delivery.reportProgress();
+  reportProgress(delivery);
   for (const [at, source] of dataset.sources.entries()) {
     if ((await source.touched?.()) === true) await verifySource(dataset, at);
   }
@@ -103,7 +109,7 @@ const recutQueue = (delivery: Delivery, groups: Uint32Array) => {
   const planned = delivery.queue.filter(({ recorded }) => !recorded);
   const uncut = Uint32Array.from([...groups, ...planned.flatMap((request) => [...request.groups])]);
   delivery.queue = delivery.queue.filter(({ recorded }) => recorded);
-  queueFirst(delivery, delivery.cutRequests(uncut, delivery.cutLimit));
+  queueFirst(delivery, cutGroups(delivery, uncut, { limit: delivery.cutLimit }));
 };
 
 const requeueUnclaimed = (delivery: Delivery, { groups }: PlannedRequest, claimed: Uint8Array) => {
@@ -145,13 +151,13 @@ const finishRequest = async (delivery: Delivery, request: SentRequest, attempt: 
   if (outcome === "logged") await countLogged(delivery, request, attempt);
   // This size limits later requests, even if the refused request had one group.
   if (attemptOutcome === "too_large") await runLedger.recordRefusedSize(request.bytes);
-  delivery.reportAttempt(request, attempt, { outcome, retry: undefined });
+  reportAttempt(delivery, request, { attempt, outcome, retry: undefined });
   if (outcome === "logged" || (attemptOutcome === "unknown" && policy.onUnknown === "leave")) return [];
   if (outcome !== "unknown" && isFinal(attemptOutcome) && attempt.kind === "answered") {
     const handle = attempt.status === 413 ? handleTooLarge : handleRefusal;
     return await handle(delivery, request, attempt);
   }
-  delivery.stopAfterRequest(attempt.failure);
+  stopAfterRequest(delivery, attempt.failure);
   return [];
 };
 

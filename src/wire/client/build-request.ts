@@ -5,9 +5,8 @@ import type { Host } from "../../system/host.ts";
 import { isLoopback } from "../../text/locations.ts";
 import { type Credential, type Endpoint, fillPath } from "../contract/endpoint.ts";
 import type { ExchangeResult, Headers } from "./exchange.ts";
-import { findRoute } from "./proxy.ts";
 import type { ClientOptions } from "./request-options.ts";
-import type { RequestTarget } from "./route.ts";
+import { findRoute, type RequestTarget } from "./route.ts";
 
 export const findTarget = (options: ClientOptions, endpoint: Endpoint, parameters: unknown): RequestTarget => {
   const { host, baseUrl, insecureHttp, project, clean } = options;

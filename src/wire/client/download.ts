@@ -6,10 +6,9 @@ import { traceRequest, userAgent } from "./build-request.ts";
 import type { Connections } from "./connections.ts";
 import { type Headers, type OutgoingRequest, type ReplyHeaders, runExchange } from "./exchange.ts";
 import { connectionFailed } from "./failures.ts";
-import { findRoute } from "./proxy.ts";
 import type { ClientOptions, Retry } from "./request-options.ts";
 import { isTransientStatus, openReadBudget, openRetryNotices, parseRetryAfter, readSilenceMs } from "./retry.ts";
-import { hostAndPort, withoutQuery } from "./route.ts";
+import { findRoute, hostAndPort, withoutQuery } from "./route.ts";
 import { isRetryable, TransportError } from "./transport-error.ts";
 
 export interface DownloadOptions
@@ -69,20 +68,18 @@ export class Downloads {
     for (let attempt = 2; ; attempt++) {
       const context = { route, silenceMs, attempts: attempt - 1, setting: setting ?? "the URL" };
       const toFailure = (error: TransportError) => connectionFailed(error, context, details);
-      const reply = await this.#request(url, { route, headers, ...budget.limits() }, toFailure);
-      if (reply instanceof TransportError) {
-        const onWait = (retry: Retry) => this.#announceRetry(toFailure(reply).message, retry);
-        const canRetry = isRetryable(reply, waitsForHost || this.#reachedOrigins.has(url.origin));
-        if (!canRetry || !(await budget.wait(undefined, { attempt, onWait }))) throw toFailure(reply);
-        continue;
-      }
-      this.#reachedOrigins.add(url.origin);
+      const tried = await this.#request(url, { route, headers, ...budget.limits() }, toFailure);
+      const [reply, error] = tried instanceof TransportError ? [undefined, tried] : [tried, undefined];
+      if (reply) this.#reachedOrigins.add(url.origin);
+      const waits = waitsForHost || this.#reachedOrigins.has(url.origin);
+      const canRetry = reply ? isTransientStatus(reply.status) : isRetryable(error, waits);
       const onWait = (retry: Retry) => {
-        reply.cancel();
-        this.#announceRetry(`${url.host} answered ${reply.status}`, retry);
+        reply?.cancel();
+        this.#announceRetry(reply ? `${url.host} answered ${reply.status}` : toFailure(error).message, retry);
       };
-      const canRetry = isTransientStatus(reply.status);
-      if (!canRetry || !(await budget.wait(reply.retryAfterMs, { attempt, onWait }))) return reply;
+      if (canRetry && (await budget.wait(reply?.retryAfterMs, { attempt, onWait }))) continue;
+      if (reply) return reply;
+      throw toFailure(error);
     }
   }
 

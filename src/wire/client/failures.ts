@@ -10,13 +10,6 @@ import { connectTimeoutMs, TransportError, tlsCodes } from "./transport-error.ts
 
 export { findStatedError, isQuotaUsedUp } from "./reply-message.ts";
 
-export const invalidProxy = (variable: string, hasUser: boolean) => {
-  const encode = "percent-encode special characters of the user and the password (%23 for #, %2F for /, %40 for @)";
-  return new Failure("usage", "invalid-proxy", `${variable} is not a valid proxy URL`, {
-    hint: `set ${variable} to http://${hasUser ? "user:password@" : ""}host:port${hasUser ? `, and ${encode}` : " or https://host:port"}`,
-  });
-};
-
 export interface AttemptResult extends ExchangeResult {
   retryAfterMs: number | undefined;
   /** True if the reply has a valid `Retry-After`. */

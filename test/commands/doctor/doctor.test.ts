@@ -25,7 +25,7 @@ describe("rollcall doctor", () => {
     const { code, of } = await doctor(["--local"], { env: home });
     expect(code).toBe(0);
     expect(of("ledger")).toMatchObject([
-      { status: "ok", facts: { version: 2, counts: { logged: { requests: 1, groups: 1 } }, writers: 0 } },
+      { status: "ok", facts: { version: 3, counts: { logged: { requests: 1, groups: 1 } }, writers: 0 } },
     ]);
     expect(of("local store")).toMatchObject([{ status: "ok", facts: { calls: 1 } }]);
     expect(lookOf(home.HOME)).toEqual(before);

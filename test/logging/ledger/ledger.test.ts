@@ -148,24 +148,17 @@ for (const { name, newPlace, skip, tags } of bodies)
       { input = "a.jsonl", resendLogged = false }: { readonly input?: string; readonly resendLogged?: boolean } = {},
     ) => {
       const keys = marks(...contents);
-      const { find, count } = keys;
       const own = scopeOf(ledger, in_);
-      const ahead = new PriorOutcomes({ numberOf: find, input, resendLogged });
+      const known = { dedupKeys: keys, input, resendLogged };
+      const ahead = new PriorOutcomes({ ...known, isGrowing: false });
       await ahead.addEntries(own.entries());
       // The groups of a growing file are not known yet, so the keys of the ledger get numbers.
-      const numbers = new Map<string, number>();
-      const numberOf = (of: Uint8Array, offset: number) => {
-        const key = Buffer.from(of.subarray(offset, offset + dedupKeyBytes)).toString("hex");
-        numbers.set(key, numbers.get(key) ?? numbers.size);
-        return numbers.get(key) ?? -1;
-      };
-      const oneByOne = new PriorOutcomes({ numberOf, input, resendLogged });
-      await oneByOne.addEntries(own.entries());
+      const growing = new PriorOutcomes({ ...known, isGrowing: true });
+      await growing.addEntries(own.entries());
       const outcomes = contents.map((_, group) => ahead.outcomeOf(group));
       const elsewhere = contents.filter((_, group) => ahead.wasLoggedElsewhere(group));
-      const numberIn = (group: number) => numberOf(keys.slice(group, 1), 0);
-      expect(Array.from({ length: count }, (_, group) => oneByOne.outcomeOf(numberIn(group)))).toEqual(outcomes);
-      expect(contents.filter((_, group) => oneByOne.wasLoggedElsewhere(numberIn(group)))).toEqual(elsewhere);
+      expect(contents.map((_, group) => growing.outcomeOf(group))).toEqual(outcomes);
+      expect(contents.filter((_, group) => growing.wasLoggedElsewhere(group))).toEqual(elsewhere);
       return { outcomes, elsewhere, at: ahead.loggedElsewhereAt() };
     };
 

@@ -25,7 +25,7 @@ const kinds = [
     kind: "ledger",
     title: "the ledger",
     id: 0x72634c47,
-    current: 2,
+    current: 3,
     table: "CREATE TABLE request (id INTEGER PRIMARY KEY AUTOINCREMENT, state TEXT NOT NULL, marks BLOB NOT NULL)",
   },
   {
@@ -105,23 +105,23 @@ describe.skipIf(!hasPostgres)("a ledger in PostgreSQL", { tags: "database" }, ()
     return path;
   };
 
-  it("starts at version 2, also in an empty schema", async () => {
+  it("starts at version 3, also in an empty schema", async () => {
     for (const path of [await made(), await newDatabase()]) {
       await ask(path, "CREATE SCHEMA IF NOT EXISTS rollcall");
       await (await openLedger({ path }, { ...usualDelivery(), canCreate: true }))?.close();
       expect(await ask(path, "SELECT part, number::int FROM rollcall.version")).toEqual([
-        { part: "ledger", number: 2 },
+        { part: "ledger", number: 3 },
       ]);
       expect((await opened("ledger", path)).code).toBe(0);
     }
   });
 
-  it.for([3, 1, 0])("is refused with both numbers for version %i", async (version) => {
+  it.for([4, 2, 0])("is refused with both numbers for version %i", async (version) => {
     const path = await made();
     await ask(path, `UPDATE rollcall.version SET number = ${version}`);
     const { code, said } = await opened("ledger", path);
     expect(code).toBe(11);
-    expect(said).toContain(`the ledger ${path} has version ${version}, but this rollcall expects version 2`);
+    expect(said).toContain(`the ledger ${path} has version ${version}, but this rollcall expects version 3`);
   });
 
   it.for([

@@ -18,7 +18,6 @@ import fc from "fast-check";
 import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { isFailure } from "../../../src/failure.ts";
-import { openWrittenFiles } from "../../../src/logging/ledger/prior-outcomes.ts";
 import { RunLedger } from "../../../src/logging/ledger/recorded-requests.ts";
 import { canResend } from "../../../src/logging/send/earlier-requests.ts";
 import { oneRequestTooLarge } from "../../../src/logging/send/failures.ts";
@@ -376,11 +375,7 @@ describe("an outcome", () => {
     const dataset = await read(filesOf(`${group(1)}\n{"trajectories":1}`));
     const [path = ""] = filesOf("mine");
     const rejected = [{ group: 1, problems: [] }];
-    const file = openRejects(dataset, {
-      path,
-      runLedger: { writtenFiles: openWrittenFiles() },
-      redact: (json) => json,
-    });
+    const file = openRejects(dataset, path, (json) => json);
     await expect(file.append(rejected)).rejects.toMatchObject({ kind: "rejects-exist" });
     expect([readFileSync(path, "utf8"), existsSync(`${path}.reasons`)]).toEqual(["mine", false]);
   });

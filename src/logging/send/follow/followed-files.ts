@@ -7,7 +7,7 @@ import { type AssemblyOptions, GroupAssembler } from "../../../rollouts/dataset/
 import type { Dataset } from "../../../rollouts/dataset/read-dataset.ts";
 import { Scan } from "../../../rollouts/dataset/scan.ts";
 import { reportMismatches } from "../../../rollouts/index/contradictions.ts";
-import type { DedupKeys } from "../../../rollouts/index/dedup-keys.ts";
+import { DedupKeys } from "../../../rollouts/index/dedup-keys.ts";
 import { Groups } from "../../../rollouts/index/groups.ts";
 import { createScanResult } from "../../../rollouts/index/scan-result.ts";
 import { findDecompressor } from "../../../rollouts/input/decompress.ts";
@@ -20,7 +20,7 @@ import { Problems } from "../../../rollouts/rules/problems.ts";
 import type { Strictness } from "../../../rollouts/rules/rules.ts";
 import { getErrorCode } from "../../../system/files.ts";
 import { fileNotFollowable } from "../failures.ts";
-import type { LogEvents, LogPolicy, LogSetup } from "../policy.ts";
+import type { LogEvents, LogPolicy, LogTools } from "../policy.ts";
 
 export type FollowPolicy = LogPolicy &
   Readonly<{
@@ -39,36 +39,27 @@ export type FollowEvents = LogEvents &
     onRead: (bytes: number) => void;
   }>;
 
-export type FollowSetup = LogSetup & Readonly<{ policy: FollowPolicy; events: FollowEvents }>;
+export type FollowSetup = Readonly<{ policy: FollowPolicy; tools: LogTools; events: FollowEvents }>;
 
-type Assembly = Pick<AssemblyOptions, "wasSent" | "onInvalid" | "onComplete"> & { dedupKeys: DedupKeys };
-
-export interface FollowedFile {
-  readonly index: number;
-  readonly tail: Tail;
-  readonly assembler: GroupAssembler;
-  readonly scan: Scan;
-  /** A time of `host.elapsed`. */
-  changedAt: number;
-  /** True if a later file exists and this file no longer grows. */
-  isFinished: boolean;
-  isRewritten: boolean;
-}
+export type FollowedFile = Awaited<ReturnType<FollowedFiles["openNext"]>>;
 
 export class FollowedFiles {
   readonly all: FollowedFile[] = [];
+  readonly dedupKeys = new DedupKeys();
+  /** Groups that are complete, but not taken, and `undefined` for each error between them. */
+  readonly completed: (number | undefined)[] = [];
   /** All groups of all files. */
   readonly dataset: Dataset;
   readonly #setup: FollowSetup;
-  readonly #assembly: Assembly;
+  readonly #wasSent: AssemblyOptions["wasSent"];
   readonly #sources: Source[] = [];
   #isWaiting = false;
   #comparedCount = 0;
   #isMixed = false;
 
-  constructor(setup: FollowSetup, assembly: Assembly) {
+  constructor(setup: FollowSetup, wasSent: AssemblyOptions["wasSent"]) {
     this.#setup = setup;
-    this.#assembly = assembly;
+    this.#wasSent = wasSent;
     const sources = this.#sources;
     const scan = createScanResult(setup.policy.strictness);
     scan.rewardsOfSources.push(scan.rewards);
@@ -95,52 +86,24 @@ export class FollowedFiles {
 
   /** Opens the file, or the next file of this name after a rename or rewrite. */
   async open() {
+    const { tools, events } = this.#setup;
     const before = this.all.at(-1);
     if (before && !before.isRewritten && !before.tail.isMoved()) return;
-    const { onEvent } = this.#setup.events;
-    const isOpen = await this.#openNext();
-    if (!isOpen && !this.#isWaiting) onEvent("waiting");
-    this.#isWaiting = !isOpen;
-    if (!isOpen || !before) return;
-    before.changedAt = this.#setup.tools.host.elapsed();
-    onEvent(before.isRewritten ? "rewritten" : "moved");
+    const next = await this.openNext().catch((thrown: unknown) => {
+      if (getErrorCode(thrown) !== "ENOENT") throw thrown;
+    });
+    if (!next && !this.#isWaiting) events.onEvent("waiting");
+    this.#isWaiting = !next;
+    if (next) this.all.push(next);
+    if (!next || !before) return;
+    before.changedAt = tools.host.elapsed();
+    events.onEvent(before.isRewritten ? "rewritten" : "moved");
   }
 
-  /** Returns false if the file does not exist. */
-  async #openNext() {
+  async openNext() {
     const { file, groupBy, groupSize: size } = this.#setup.policy;
-    const { elapsed } = this.#setup.tools.host;
-    const { dedupKeys, ...assembly } = this.#assembly;
     const { scan, groups, problems } = this.dataset;
-    const index = this.all.length;
-    try {
-      await this.#requireRegularFile();
-      const tail = await openTail(file, index > 0 ? `${file} (version ${index + 1})` : file);
-      this.#sources.push(tail.source);
-      problems.inputs = this.#sources.map(({ name }) => name);
-      const assembler = new GroupAssembler({
-        ...assembly,
-        size,
-        scan,
-        groups,
-        isGroupedByKey: groupBy !== undefined,
-        file: tail.source.name,
-        keys: dedupKeys.addInput(),
-        elapsed,
-      });
-      const fileScan = new Scan(tail.source, { index, groupBy, result: scan });
-      const state = { changedAt: elapsed(), isFinished: false, isRewritten: false };
-      this.all.push({ index, tail, assembler, scan: fileScan, ...state });
-      return true;
-    } catch (thrown) {
-      if (getErrorCode(thrown) === "ENOENT") return false;
-      throw thrown;
-    }
-  }
-
-  async #requireRegularFile() {
-    const { file } = this.#setup.policy;
-    const { problems } = this.dataset;
+    const { elapsed } = this.#setup.tools.host;
     const facts = await stat(file);
     if (facts.isDirectory()) {
       problems.report("file-is-folder", undefined, { file });
@@ -148,15 +111,36 @@ export class FollowedFiles {
     }
     // Opening a pipe would wait for a writer.
     if (!facts.isFile()) throw fileNotFollowable(file, "not-a-file");
+    const index = this.#sources.length;
+    const tail: Tail = await openTail(file, index > 0 ? `${file} (version ${index + 1})` : file);
+    this.#sources.push(tail.source);
+    problems.inputs = this.#sources.map(({ name }) => name);
+    const assembler = new GroupAssembler({
+      ...{ scan, groups, size, elapsed },
+      isGroupedByKey: groupBy !== undefined,
+      file: tail.source.name,
+      keys: this.dedupKeys.addInput(),
+      wasSent: this.#wasSent,
+      onInvalid: () => this.completed.push(undefined),
+      onComplete: (group) => this.completed.push(group),
+    });
+    return {
+      ...{ index, tail, assembler },
+      scan: new Scan(tail.source, { index, groupBy, result: scan }),
+      /** A time of `host.elapsed`. */
+      changedAt: elapsed(),
+      /** True if a later file exists and this file no longer grows. */
+      isFinished: false,
+      isRewritten: false,
+    };
   }
 
   /** Reads the new complete lines. Calls `onLines` after each block of lines. */
   async read(file: FollowedFile, onLines: () => Promise<void>) {
     const { tail, scan, assembler } = file;
-    const head = tail.taken === 0 ? tail.head() : Buffer.alloc(0);
-    if (tail.taken === 0) this.#requireText(head);
+    if (tail.taken === 0) this.#requireText(tail.head());
     const end = await tail.findCompleteEnd();
-    const start = tail.taken + bomLength(head);
+    const start = tail.taken || bomLength(tail.head());
     if (end <= start) return;
     const { parts } = this.dataset.scan;
     try {
