@@ -44,7 +44,7 @@ export const openServiceClient = async (context: Context, settings: Settings, re
   const local = settings.local ? await getLocalService(context, settings) : undefined;
   const project = settings.get("project");
   const client = context.closeAtEnd(
-    module.openClient({
+    new module.ServiceClient({
       ...toRequestOptions(context, settings),
       retries,
       baseUrl: (host) => local?.url ?? settings.serviceUrl(host),
@@ -58,7 +58,9 @@ export const openServiceClient = async (context: Context, settings: Settings, re
   if (!local) return client;
   // The local service's error says more than its HTTP response.
   return {
-    ...client,
+    describeRequest: (endpoint, request) => client.describeRequest(endpoint, request),
+    retryBudget: () => client.retryBudget(),
+    close: async () => await client.close(),
     send: async (endpoint, request) =>
       await client.send(endpoint, request).catch((thrown: unknown) => {
         throw local.lastError() ?? thrown;

@@ -9,7 +9,6 @@ import type { LogPolicy, SendProgress } from "../../logging/send/policy.ts";
 import { printDocument } from "../../output/list.ts";
 import { formatUnreadable, printFacts, toFacts } from "../../output/lists/print-facts.ts";
 import type { Meter } from "../../output/progress.ts";
-import type { Screen } from "../../output/screen.ts";
 import { formatRetry, listServiceArgs } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import type { Settings } from "../../settings/read.ts";
@@ -41,7 +40,7 @@ export const printResult = async (run: LogRun, result: LogResult, target: PlanTa
   // With --follow, only `metrics` has the number of valid groups.
   const measured = { groups: metrics["data/step_num_scenarios"] ?? 0, logged: groups.logged + groups.already_logged };
   const metricsOf = status !== "planned" && measured.logged < measured.groups ? measured : undefined;
-  const document = toDocument(screen, result, metricsOf, target);
+  const document = toDocument(run, result, metricsOf, target);
   if (screen.isForProgram) return await printDocument(screen, document);
   await printFacts(screen, {
     document,
@@ -60,15 +59,15 @@ const formatMetricsScope = ({ groups, logged }: MetricsScope) =>
     : `the ${groups} valid groups of the input (${logged} of them are known to be logged)`;
 
 const toDocument = (
-  screen: Screen,
+  { context: { screen }, policy }: LogRun,
   result: LogResult,
   metricsOf: MetricsScope | undefined,
   target: PlanTarget | undefined,
 ): LogDocument => ({
   status: result.status,
-  model_id: result.modelId,
+  model_id: policy.modelId,
   split: result.split ?? null,
-  batch: result.batch ?? null,
+  batch: policy.batch ?? null,
   requests: result.requests,
   bytes: result.bytes,
   groups: result.groups,
@@ -100,8 +99,9 @@ const toResponse = ({ status, body, bytes }: LogResult["sent"]["replies"][number
   return { status, body: text === "" ? null : (tryParseRawJson(text) ?? text) };
 };
 
-const toResultFacts = ({ settings }: LogRun, result: LogResult) => {
-  const { status, modelId, split, batch, groups, trajectories, requests, bytes, rejectsFile } = result;
+const toResultFacts = ({ settings, policy }: LogRun, result: LogResult) => {
+  const { modelId, batch } = policy;
+  const { status, split, groups, trajectories, requests, bytes, rejectsFile } = result;
   const { obstacle } = result.sent;
   const unsent = `nothing was sent${obstacle ? `: ${obstacle.message}` : ""}`;
   return toFacts({
@@ -151,7 +151,8 @@ const toNextCommandFacts = ({ context: { flags }, settings }: LogRun, { sent: { 
 };
 
 export const withNextCommand = ({ context, typed, policy }: LogRun, result: LogResult) => {
-  const { failure, modelId, split = "", batch, rejectsFile, ledger } = result;
+  const { failure, split = "", rejectsFile, ledger } = result;
+  const { modelId, batch } = policy;
   const next = (...words: readonly string[]) =>
     failure?.withDetails({ next: formatOwnCommand([...words, ...policy.ledgerArgs]) });
   const rerun = () => failure?.withDetails({ next: formatOwnCommand(context.host.argv) });

@@ -38,17 +38,17 @@ const openRun = async (context: Context, typed: LogOptions): Promise<logReport.L
 
 const readPolicy = async ({ flags }: Context, typed: LogOptions, settings: Settings): Promise<LogPolicy> => {
   const ledger = await selectLedger(typed, settings);
-  const account = settings.require("account");
-  const hasIdempotencyKeys = settings.require("idempotency") === "auto";
-  const compression = settings.require("compress");
+  const compress = settings.require("compress");
   return {
     ...typed,
-    ...{ ledger, account, hasIdempotencyKeys },
+    ledger,
+    account: settings.require("account"),
+    hasIdempotencyKeys: settings.require("idempotency") === "auto",
     split: settings.get("split") ?? "",
     batch: settings.get("batch"),
     maxRequestBytes: settings.require("max_request_size"),
     maxWaitMs: settings.require("max_wait"),
-    compression: compression === "none" ? undefined : compression,
+    compression: compress === "none" ? undefined : compress,
     honorsKeys: settings.local,
     writtenRequest: typed.body,
     ledgerArgs: [

@@ -75,15 +75,18 @@ class SendState {
 
 export type Delivery = ReturnType<typeof openDelivery>;
 
-export const openDelivery = (dataset: Dataset, { policy, tools, events }: LogSetup, known: KnownGroups) => {
-  const { file, outcomes, dedupKeys, isGrowing } = known;
+export const openDelivery = (dataset: Dataset, setup: LogSetup, known: KnownGroups) => {
+  const { policy, tools, events } = setup;
+  const { file, dedupKeys, isGrowing } = known;
   const { resendLogged, onInvalid, onRefused, rejects: path = nameRejects(file) } = policy;
   const canReject = onInvalid === "skip" || onRefused === "skip";
   const input = basename(file);
   let client: Promise<Client> | undefined;
   return {
     ...new SendState(),
-    ...{ dataset, policy, tools, events, outcomes, dedupKeys },
+    ...setup,
+    ...known,
+    dataset,
     sent: new SendResult(),
     runLedger: new RunLedger({ ...policy, ...events, host: tools.host, input }),
     priorOutcomes: new PriorOutcomes({

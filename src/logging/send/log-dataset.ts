@@ -127,18 +127,16 @@ const writeBody = async (delivery: Delivery, requests: readonly PlannedRequest[]
 };
 
 const sendAndReport = async (delivery: Delivery, requests: readonly PlannedRequest[]) => {
-  const { dataset, outcomes, rejects, sent } = delivery;
+  const { outcomes, rejects, sent } = delivery;
   await sendRequests(delivery, requests);
   await sendClaimed(delivery).catch((thrown: unknown) => {
     sent.stop ??= toFailure(thrown);
   });
-  const replaced = requests.length === 0 ? [] : dataset.sources.filter((source) => source.isReplaced?.());
   await subtractRefused(delivery);
   const rejected = listRejected(outcomes, sent.refused);
   // The result must show the logged groups even if rollcall cannot write the rejects file.
   const rejectsFailure = await rejects?.append(rejected).then(() => undefined, toFailure);
-  const stop = findStop(delivery) ?? rejectsFailure;
-  return await composeLogResult(delivery, { stop, rejectsFailure, replaced: replaced.map(({ name }) => name) });
+  return await composeLogResult(delivery, { stop: findStop(delivery) ?? rejectsFailure, rejectsFailure });
 };
 
 const maxPauseMs = 2000;

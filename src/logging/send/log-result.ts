@@ -21,14 +21,10 @@ interface RunEnd {
   /** `key` is null if the request has no key, or if each run makes a new key. */
   planned?: readonly Readonly<{ groups: number; bytes: number; key: string | null }>[];
   rejectsFailure?: Failure | undefined;
-  /** The names of inputs that were replaced during the run. */
-  replaced?: readonly string[];
 }
 
 export interface LogResult extends Pick<CheckResult, "split" | "failure" | "unreadable" | "filteredOut"> {
   readonly status: RunStatus;
-  readonly modelId: string;
-  readonly batch: string | undefined;
   readonly groups: OutcomeCounts;
   readonly trajectories: OutcomeCounts;
   readonly sent: SendResult;
@@ -43,18 +39,16 @@ export interface LogResult extends Pick<CheckResult, "split" | "failure" | "unre
 
 export const composeLogResult = async (
   delivery: Delivery,
-  { stop, planned, rejectsFailure, replaced = [] }: RunEnd,
+  { stop, planned, rejectsFailure }: RunEnd,
 ): Promise<LogResult> => {
-  const { dataset, policy, sent, rejects } = delivery;
-  const { modelId, split, batch } = policy;
+  const { dataset, sent, rejects } = delivery;
+  const { split } = delivery.policy;
   const { groups, trajectories } = countByOutcome(delivery.outcomes, dataset.groups);
   const found = planned ? undefined : findFailure(delivery, groups, stop);
   const failure = withUnwrittenRejects(delivery, found, rejectsFailure ?? stop);
   return {
     status: planned ? "planned" : toStatus(groups, failure, sent),
-    modelId,
     split,
-    batch,
     groups,
     trajectories,
     sent,
@@ -64,7 +58,7 @@ export const composeLogResult = async (
     requests: planned?.length ?? sent.attempted,
     bytes: planned?.reduce((sum, { bytes }) => sum + bytes, 0) ?? sent.attemptedBytes,
     planned: planned ?? [],
-    warnings: listWarnings(delivery, replaced),
+    warnings: listWarnings(delivery),
     ...toDatasetFacts(dataset),
     // A signal must not prevent the result.
     metrics: await computeMetrics(dataset, split),
@@ -141,8 +135,9 @@ const toCauseDetails = (cause: Failure | undefined): FailureDetails => {
 };
 
 /** With `--strict`, warnings that this function creates stay warnings. */
-const listWarnings = ({ dataset, sent, plannedCount, cutLimit }: Delivery, replaced: readonly string[]) => {
+const listWarnings = ({ dataset, sent, plannedCount, cutLimit }: Delivery) => {
   const { problems } = dataset;
+  const replaced = sent.attempted === 0 ? [] : dataset.sources.filter((source) => source.isReplaced?.());
   const requests = sent.replies.filter(({ isLogged }) => isLogged).length;
   const isDivided = plannedCount === 1 && cutLimit !== Number.POSITIVE_INFINITY && requests > 1;
   return [
@@ -153,6 +148,6 @@ const listWarnings = ({ dataset, sent, plannedCount, cutLimit }: Delivery, repla
         ? createProblem("unreadable-response", reply)
         : createProblem("error-in-response", { ...reply, said }),
     ),
-    ...replaced.map((file) => createProblem("input-replaced", undefined, { file })),
+    ...replaced.map(({ name: file }) => createProblem("input-replaced", undefined, { file })),
   ].filter(({ rule }) => !problems.strictness.allowed.has(rule));
 };

@@ -5,7 +5,7 @@ import { onTestFinished } from "vitest";
 import { Failure } from "../../../src/failure.ts";
 import { interrupted } from "../../../src/system/failures.ts";
 import type { Host } from "../../../src/system/host.ts";
-import { type Attempt, type Client, openClient } from "../../../src/wire/client/client.ts";
+import { type Attempt, type Client, ServiceClient } from "../../../src/wire/client/client.ts";
 import type { StreamedBody } from "../../../src/wire/client/exchange.ts";
 import type { ClientOptions } from "../../../src/wire/client/request-options.ts";
 import { logTrajectories } from "../../../src/wire/contract/log.ts";
@@ -54,7 +54,7 @@ export const clientAt = (
     random,
     signal: abort.signal,
   };
-  const client = openClient({
+  const client = new ServiceClient({
     host,
     baseUrl: typeof url === "string" ? () => url : url,
     credential: async () => ({ secret: "key-1", from: "ROLLCALL_API_KEY" }),

@@ -41,6 +41,7 @@ export type FollowEvents = LogEvents &
 
 export type FollowSetup = Readonly<{ policy: FollowPolicy; tools: LogTools; events: FollowEvents }>;
 
+/** `changedAt` is a time of `host.elapsed`. A file is finished if a later file exists and it no longer grows. */
 export type FollowedFile = Awaited<ReturnType<FollowedFiles["openNext"]>>;
 
 export class FollowedFiles {
@@ -115,24 +116,18 @@ export class FollowedFiles {
     const tail: Tail = await openTail(file, index > 0 ? `${file} (version ${index + 1})` : file);
     this.#sources.push(tail.source);
     problems.inputs = this.#sources.map(({ name }) => name);
+    const isGroupedByKey = groupBy !== undefined;
+    const assembly = { scan, groups, size, isGroupedByKey, file: tail.source.name, keys: this.dedupKeys.addInput() };
     const assembler = new GroupAssembler({
-      ...{ scan, groups, size, elapsed },
-      isGroupedByKey: groupBy !== undefined,
-      file: tail.source.name,
-      keys: this.dedupKeys.addInput(),
+      ...assembly,
+      elapsed,
       wasSent: this.#wasSent,
       onInvalid: () => this.completed.push(undefined),
       onComplete: (group) => this.completed.push(group),
     });
-    return {
-      ...{ index, tail, assembler },
-      scan: new Scan(tail.source, { index, groupBy, result: scan }),
-      /** A time of `host.elapsed`. */
-      changedAt: elapsed(),
-      /** True if a later file exists and this file no longer grows. */
-      isFinished: false,
-      isRewritten: false,
-    };
+    const fileScan = new Scan(tail.source, { index, groupBy, result: scan });
+    const state = { changedAt: elapsed(), isFinished: false, isRewritten: false };
+    return { index, tail, assembler, scan: fileScan, ...state };
   }
 
   /** Reads the new complete lines. Calls `onLines` after each block of lines. */
