@@ -192,7 +192,8 @@ describe.concurrent("a ledger that cannot be used", () => {
         const open = new Connection(`${disk}/ledger.db`);
         const rows = "WITH RECURSIVE row (at) AS (VALUES (1) UNION ALL SELECT at + 1 FROM row WHERE at < 20)";
         open.exec(`PRAGMA cache_size = 1; BEGIN; UPDATE request SET input = 'late.jsonl';
-          INSERT INTO address (destination, account, echoes_key) ${rows} SELECT at, hex(zeroblob(10000)), 0 FROM row`);
+          INSERT INTO address (destination, account, max_bytes, echoes_key)
+          ${rows} SELECT at, at, 'x' || hex(zeroblob(10000)), 0 FROM row`);
         for (const end of ["", "-journal"]) copyFileSync(`${disk}/ledger.db${end}`, `${disk}/copy.db${end}`);
         open.exec("ROLLBACK");
         open.close();

@@ -173,15 +173,15 @@ const saveFactsSql = `
 
 /** The sizes are lengths of request bodies in bytes. `at` is in milliseconds since 1970. */
 export type DestinationFacts = Readonly<{
-  sizes: { passed: number | undefined; refused: { bytes: number; at: number } | undefined };
+  passed: number | undefined;
+  refused: { bytes: number; at: number } | undefined;
   echoesKey: boolean;
 }>;
 
 const openFacts = (database: Database) => ({
-  async saveFacts({ destination, account }: entries.LedgerScope, facts: DestinationFacts) {
-    const { passed, refused } = facts.sizes;
+  async saveFacts({ destination, account }: entries.LedgerScope, { passed, refused, echoesKey }: DestinationFacts) {
     const sizes = [passed ?? null, refused?.bytes ?? null, refused?.at ?? null];
-    await database.query(saveFactsSql, [destination, account, ...sizes, facts.echoesKey ? 1 : 0]);
+    await database.query(saveFactsSql, [destination, account, ...sizes, echoesKey ? 1 : 0]);
   },
   async readFacts({ destination, account }: entries.LedgerScope): Promise<DestinationFacts> {
     const sql = `SELECT max_bytes, refused_bytes, refused_at, echoes_key FROM rollcall.address
@@ -191,7 +191,7 @@ const openFacts = (database: Database) => ({
       row?.isNull(column) === false ? row.integer(column) : undefined,
     );
     const refused = bytes === undefined || at === undefined ? undefined : { bytes, at };
-    return { sizes: { passed, refused }, echoesKey: row?.integer("echoes_key") === 1 };
+    return { passed, refused, echoesKey: row?.integer("echoes_key") === 1 };
   },
 });
 

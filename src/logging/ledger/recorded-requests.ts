@@ -47,7 +47,7 @@ export class RunLedger {
   #scope: LedgerScope;
   #ledger: Ledger | undefined;
   readonly #ownRequests = new Set<string>();
-  #facts: DestinationFacts = { sizes: { passed: undefined, refused: undefined }, echoesKey: false };
+  #facts: DestinationFacts = { passed: undefined, refused: undefined, echoesKey: false };
   /** True if the service echoed a key before this run. */
   #echoedBefore: boolean | undefined;
   #lock: Lock | undefined;
@@ -99,7 +99,7 @@ export class RunLedger {
 
   /** The limit for request bodies; undefined without a recent answer 413. */
   get sizeLimit() {
-    const { passed = 0, refused } = this.#facts.sizes;
+    const { passed = 0, refused } = this.#facts;
     if (!refused || !isRecent(refused, this.now())) return undefined;
     return { bytes: Math.max(passed, Math.ceil(refused.bytes / 2)), refusedBytes: refused.bytes };
   }
@@ -152,21 +152,20 @@ export class RunLedger {
     this.#changedFrom = firstOpen ?? last + 1;
   }
 
-  /** Returns null if keys are off, or if each run has new keys. */
-  findPlannedKey(dedupKeys: Uint8Array) {
-    const { hasIdempotencyKeys, ledger, resendLogged } = this.#options;
-    return hasIdempotencyKeys && ledger && !resendLogged ? makeIdempotencyKey(this.#scope, dedupKeys, "") : null;
-  }
+  /** Returns an empty key if keys are off. */
+  #makeKey = (dedupKeys: Uint8Array) =>
+    this.#options.hasIdempotencyKeys ? makeIdempotencyKey(this.#scope, dedupKeys, this.#generation) : "";
+
+  /** Returns an empty key if keys are off, or if each run has new keys. */
+  findPlannedKey = (dedupKeys: Uint8Array) => (this.#generation === "" ? this.#makeKey(dedupKeys) : "");
 
   async recordRequest(request: RequestFacts): Promise<RecordedRequest | { claimed: Uint8Array }> {
     this.#requireIntact();
-    const { hasIdempotencyKeys, resendLogged } = this.#options;
     const firstTried = this.now();
-    const key = hasIdempotencyKeys ? makeIdempotencyKey(this.#scope, request.dedupKeys, this.#generation) : "";
+    const key = this.#makeKey(request.dedupKeys);
     if (!this.#ledger) return { id: undefined, key, firstTried };
-    const generation = resendLogged ? this.#generation : "";
     this.#scopeRow ??= await this.#ledger.makeScope(this.#scope);
-    const entry = { ...request, key, input: this.#options.input, now: firstTried, generation };
+    const entry = { ...request, key, input: this.#options.input, now: firstTried, generation: this.#generation };
     const row = await this.#ledger.recordRequest(this.#scopeRow, entry);
     if (typeof row === "object") return row;
     const id = formatId(row);
@@ -204,18 +203,17 @@ export class RunLedger {
   }
 
   async recordPassedSize(bytes: number) {
-    const { passed = 0, refused } = this.#facts.sizes;
+    const { passed = 0, refused } = this.#facts;
     if (bytes <= passed) return;
-    const sizes = { passed: bytes, refused: refused && bytes < refused.bytes ? refused : undefined };
-    this.#facts = { ...this.#facts, sizes };
+    this.#facts = { ...this.#facts, passed: bytes, refused: refused && bytes < refused.bytes ? refused : undefined };
     if (refused) await this.#saveFacts(this.#facts);
   }
 
   async recordRefusedSize(bytes: number) {
-    const { passed = bytes, refused } = this.#facts.sizes;
+    const { passed = bytes, refused } = this.#facts;
     if (refused && isRecent(refused, this.now()) && refused.bytes <= bytes) return;
     const sizes = { passed: passed < bytes ? passed : undefined, refused: { bytes, at: this.now() } };
-    await this.#saveFacts({ ...this.#facts, sizes });
+    await this.#saveFacts({ ...this.#facts, ...sizes });
   }
 
   readOtherLeaseMs = async () => await this.#ledger?.readOtherLeaseMs?.();
