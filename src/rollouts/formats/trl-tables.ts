@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import type { Value } from "../messages/value.ts";
 import { readPath } from "./build-trajectory.ts";
 import type { Format, FormatRun, RecordFault, SourceRecord } from "./format.ts";
+import { extendDigest } from "./text-digest.ts";
 
 /** True for a row of TRL's `log_completions`. */
 export const isLogged = (row: Value) => row.has("step") && row.has("advantage") && !row.has("completions");
@@ -46,8 +47,8 @@ interface LoggedTable {
   step: number;
   last: number;
   /** Digests of the rows and of their prompts. */
-  rows: string[];
-  prompts: string[];
+  rows: number[];
+  prompts: number[];
   ids: readonly string[];
 }
 
@@ -64,7 +65,7 @@ export const openTableIds = () => {
       const { folder, rows } = table;
       const before = earlier.get(folder);
       const repeated = before?.ids.slice(before.ids.length - countRepeated(before, table)) ?? [];
-      const digest = hash("sha256", rows.join(""));
+      const digest = hash("sha256", rows.join());
       table.ids = rows.map((_, at) => repeated[at] ?? `${folder} ${digest} ${at}`);
       earlier.set(folder, table);
     }
@@ -77,9 +78,10 @@ export const openTableIds = () => {
     const table = tables.get(key) ?? { folder: dirname(file), step, last: -1, rows: [], prompts: [], ids: [] };
     tables.set(key, table);
     if (position > table.last) {
-      const values = row.members().flatMap(([name, { raw }]) => (name === "step" ? [] : `${name} ${raw}`));
-      table.rows.push(hash("sha256", JSON.stringify(values.sort()), "binary"));
-      table.prompts.push(hash("sha256", row.get("prompt")?.raw ?? "", "binary"));
+      // The order of the columns does not count.
+      const digests = row.members().map(([name, { raw }]) => (name === "step" ? 0 : extendDigest(0, `${name} ${raw}`)));
+      table.rows.push(digests.reduce((sum, digest) => (sum + digest) % 2 ** 52, 0));
+      table.prompts.push(extendDigest(0, row.get("prompt")?.raw ?? ""));
       table.last = position;
     }
     const at = table.rows.length - 1;
@@ -96,18 +98,18 @@ const countRepeated = (before: LoggedTable, { rows, prompts }: LoggedTable) => {
   const last = new Map(prompts.map((prompt, at) => [prompt, at]));
   const ends: number[] = [];
   for (const prompt of prompts) ends.push(Math.max(ends.at(-1) ?? 0, (last.get(prompt) ?? 0) + 1));
-  const borders = findBorders([...rows, "", ...before.rows]);
+  const borders = findBorders([...rows, Number.NaN, ...before.rows]);
   let count = borders.at(-1) ?? 0;
   while ((ends[count - 1] ?? 0) > count) count = borders[count - 1] ?? 0;
   return count;
 };
 
 /** Returns for each prefix the length of the longest shorter prefix that it ends with (Knuth, Morris, Pratt 1977). */
-const findBorders = (texts: readonly string[]) => {
+const findBorders = (digests: readonly number[]) => {
   const borders = [0];
-  for (let at = 1, length = 0; at < texts.length; at++) {
-    while (length > 0 && texts[at] !== texts[length]) length = borders[length - 1] ?? 0;
-    if (texts[at] === texts[length]) length++;
+  for (let at = 1, length = 0; at < digests.length; at++) {
+    while (length > 0 && digests[at] !== digests[length]) length = borders[length - 1] ?? 0;
+    if (digests[at] === digests[length]) length++;
     borders.push(length);
   }
   return borders;

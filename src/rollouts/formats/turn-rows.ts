@@ -1,5 +1,4 @@
 /** Joins the rows of one rollout if a writer writes a row for each turn, or refuses these rows. */
-import { hash } from "node:crypto";
 import { choice } from "../messages/chat.ts";
 import { removeTurnEnd, splitTemplate } from "../messages/chat-marks.ts";
 import { decideFinish } from "../messages/finish-reason.ts";
@@ -8,6 +7,7 @@ import { readOnlyText } from "../messages/said-content.ts";
 import { openKeyFacts, type Value } from "../messages/value.ts";
 import type { Converter, Format, FormatRun, RecordFault, RowTurns, SourceRecord } from "./format.ts";
 import { holderKeys } from "./policy-steps.ts";
+import { extendDigest } from "./text-digest.ts";
 
 /** The columns that name a rollout. AReaL's `sample_idx` counts turns, and a `run_id` names many rollouts. */
 const rolloutColumns =
@@ -55,7 +55,7 @@ interface TurnRow extends Omit<RecordFault, "fault"> {
 /** The digests of all rows. A row is a turn of another one that begins with all of its messages and has more. */
 class TurnRows {
   readonly #ends: number[] = [];
-  readonly #prefixes = new Set<number>();
+  readonly #starts = new Set<number>();
   readonly #rows: TurnRow[] = [];
   /** Ids of rollouts whose last row counts, whether it continues the others or not. */
   readonly #trials = new Set<string>();
@@ -64,11 +64,13 @@ class TurnRows {
 
   add(record: SourceRecord, { rolloutId, hasOutputs, turns, episode }: DigestedRow) {
     if (!turns) return;
-    const digests = [...turns.prefixes, ...turns.ends];
+    const { digests, starts } = turns;
     const { file, position, group = "", identity } = record;
     if (!this.#continued) {
-      this.#ends.push(...turns.ends);
-      for (const prefix of turns.prefixes) this.#prefixes.add(prefix);
+      for (const [at, digest] of digests.entries()) {
+        if (at < starts) this.#starts.add(digest);
+        else this.#ends.push(digest);
+      }
       this.#rows.push({ file, position, group, digests, rolloutId, hasOutputs });
     }
     if (rolloutId === undefined) return;
@@ -104,7 +106,7 @@ class TurnRows {
 
   /** Returns the digest of the first row that is a turn of the same rollout. Expects that all rows were added. */
   #findTurn(digests: readonly number[]) {
-    this.#continued ??= new Set(this.#ends.filter((end) => this.#prefixes.has(end)));
+    this.#continued ??= new Set(this.#ends.filter((end) => this.#starts.has(end)));
     const continued = this.#continued;
     return continued.size === 0 ? undefined : digests.find((digest) => continued.has(digest));
   }
@@ -117,14 +119,14 @@ type DigestedRow = Readonly<{
   episode: number | undefined;
 }>;
 
-const digestRow = (record: SourceRecord, format: Format, extend: ExtendDigest): DigestedRow => {
+const digestRow = (record: SourceRecord, format: Format): DigestedRow => {
   const outputs = format.findOutputs?.(record);
   const rolloutId = outputs ?? findRolloutId(record.value);
   const turns = format.listTurns?.(record.value);
   return {
     rolloutId,
     hasOutputs: outputs !== undefined,
-    turns: turns && digestTurns(turns, extend, rolloutId),
+    turns: turns && digestTurns(turns, rolloutId),
     episode: format.findEpisode?.(record.value),
   };
 };
@@ -133,7 +135,6 @@ const digestRow = (record: SourceRecord, format: Format, extend: ExtendDigest): 
 export const joinTurns = (converter: Converter, format: Format, note: (text: string) => void): Converter => {
   if (!format.listTurns) return converter;
   const rows = new TurnRows();
-  const extend = openDigests();
   const sampled = new Map<number, boolean>();
   const filesWithoutIds = new Set<string>();
   return {
@@ -141,14 +142,14 @@ export const joinTurns = (converter: Converter, format: Format, note: (text: str
     ...(format.hasPrompts && {
       preview: (record) => {
         const isDone = converter.preview?.(record) === false;
-        const { rolloutId, turns } = digestRow(record, format, extend);
+        const { rolloutId, turns } = digestRow(record, format);
         for (const [digest, isExact] of rolloutId === undefined ? [] : (turns?.own ?? [])) sampled.set(digest, isExact);
         if (rolloutId === undefined && record.position === 0) filesWithoutIds.add(record.file);
         return !isDone || !filesWithoutIds.has(record.file);
       },
     }),
     convert: (record) => {
-      const row = digestRow(record, format, extend);
+      const row = digestRow(record, format);
       if (row.rolloutId !== undefined && filesWithoutIds.has(record.file) && row.turns?.hasAnswers)
         throw record.value.error(lateIdFault);
       if (sampled.size > 0) record.sampled = row.turns?.earlier.map((digest) => sampled.get(digest));
@@ -178,13 +179,12 @@ export const sampleEarlier = (run: FormatRun, turns: readonly Json[], { sampled 
 };
 
 interface TurnDigests {
-  /** The digests of the starts of the row that another row can have as a whole. */
-  readonly prefixes: readonly number[];
-  /** The digests of the whole row, and of the row without the reasoning of its last answer. */
-  readonly ends: readonly number[];
-  /** The digests of the answers in the prompt. */
+  /** The digests of the starts of the row that another row can have as a whole, then those of the whole row. */
+  readonly digests: readonly number[];
+  /** The number of digests of starts. */
+  readonly starts: number;
+  /** The digests of the answers in the prompt, or of the lines of a prompt without marks. */
   readonly earlier: readonly number[];
-  /** True if `earlier` is of answers, not of each line of a prompt without marks. */
   readonly hasAnswers: boolean;
   /** The digests of the sampled answers. True if another row that has the digest has the answer's text. */
   readonly own: readonly (readonly [digest: number, isExact: boolean])[];
@@ -195,66 +195,74 @@ interface TurnDigests {
 /** Many templates omit the reasoning of earlier answers. */
 const removeReasoning = (text: string) => text.replace(/^[\s\S]*<\/think>/, "");
 
-const digestTurns = ({ prompt = [], sampled }: RowTurns, extend: ExtendDigest, seed = ""): TurnDigests | undefined => {
-  const isText = typeof sampled === "string";
+const digestTurns = ({ prompt = [], sampled }: RowTurns, rolloutId = ""): TurnDigests | undefined => {
+  const seed = extendDigest(0, rolloutId);
   const given = typeof prompt === "string" ? splitTemplate(prompt) : prompt.map(toTurn);
-  if (!given && isText) {
-    const texts = digestTexts(`${seed}${prompt}`, sampled, seed.length);
-    if (!texts) return undefined;
-    // Another row can have the same turns as a list.
-    const question = extend(0, digestSeed(seed), { role: "user", text: `${prompt}` });
-    const whole = extendDigest(question, { role: "assistant", text: sampled });
-    const size = 2 + texts.size / 2 ** 40;
-    return { ...texts, ends: [...texts.ends, whole], own: [...texts.own, [whole, true]], size };
-  }
+  if (!given && typeof sampled === "string") return digestLines(`${prompt}`, sampled, seed);
   const before = given ?? [{ role: "user", text: `${prompt}` }];
   // A template can begin the answer, and a decoded answer can contain turns of others.
-  const isTemplate = isText && typeof prompt === "string";
+  const isTemplate = typeof sampled === "string" && typeof prompt === "string";
   const opening = isTemplate && isAnswer(before.at(-1));
-  const own = isText ? [{ role: "assistant", text: sampled }] : sampled.map(toTurn);
+  const own = typeof sampled === "string" ? [{ role: "assistant", text: sampled }] : sampled.map(toTurn);
   const turns = (isTemplate ? splitTemplate(`${prompt}${sampled}`) : undefined) ?? [...before, ...own];
   const earlierAnswers = before.filter(isAnswer).length - (opening ? 1 : 0);
-  const answers: (readonly [number, boolean])[] = [];
-  const prefixes: number[] = [];
+  const answers: number[] = [];
+  const digests: number[] = [];
+  let [digest, start] = [seed, seed];
+  for (const turn of turns) {
+    if (answers.length > 0) digests.push(digest);
+    start = digest;
+    digest = extendByTurn(digest, turn);
+    if (isAnswer(turn)) answers.push(digest);
+  }
   const last = turns.at(-1);
   if (!last) return undefined;
-  let [digest, start] = [digestSeed(seed), 0];
-  for (const [at, turn] of turns.entries()) {
-    if (answers.length > 0) prefixes.push(digest);
-    start = digest;
-    digest = extend(at, digest, turn);
-    if (isAnswer(turn)) answers.push([digest, !opening]);
-  }
+  const starts = digests.length;
   const brief = isAnswer(last) ? removeReasoning(last.text) : last.text;
-  const ends = brief === last.text ? [digest] : [extendDigest(start, { ...last, text: brief }), digest];
-  const ownAnswers = [...ends.map((end) => [end, false] as const), ...answers.slice(earlierAnswers)];
-  const earlier = answers.slice(0, earlierAnswers).map(([answer]) => answer);
-  return { prefixes, ends, earlier, hasAnswers: earlierAnswers > 0, own: ownAnswers, size: turns.length };
-};
-
-const digestDigits = 12;
-
-const computeDigest = (text: string) => Number.parseInt(hash("sha256", text).slice(0, digestDigits), 16);
-
-const unseeded = computeDigest("");
-
-const digestSeed = (seed: string) => (seed === "" ? unseeded : computeDigest(seed));
-
-/** Extends a digest by the turn at an index. */
-type ExtendDigest = (at: number, digest: number, turn: Turn) => number;
-
-/** Adjacent rows begin with the same turns, so the last digest at each index is kept. */
-const openDigests = (): ExtendDigest => {
-  const last: { digest: number; turn: Turn; extended: number }[] = [];
-  return (at, digest, turn) => {
-    const known = last[at];
-    const isSame = known?.digest === digest && known.turn.text === turn.text && known.turn.role === turn.role;
-    if (isSame) return known.extended;
-    const extended = extendDigest(digest, turn);
-    last[at] = { digest, turn, extended };
-    return extended;
+  if (brief !== last.text) digests.push(extendByTurn(start, { ...last, text: brief }));
+  digests.push(digest);
+  const exact = answers.slice(earlierAnswers).map((answer) => [answer, !opening] as const);
+  return {
+    digests,
+    starts,
+    earlier: answers.slice(0, earlierAnswers),
+    hasAnswers: earlierAnswers > 0,
+    own: [...digests.slice(starts).map((end) => [end, false] as const), ...exact],
+    size: turns.length,
   };
 };
+
+const maxStarts = 256;
+
+/** Without marks, a turn ends before a line end. */
+const digestLines = (prompt: string, answer: string, seed: number): TurnDigests | undefined => {
+  if (answer.trim() === "") return undefined;
+  const promptLines = splitLines(prompt.slice(0, Math.max(0, prompt.lastIndexOf("\n")))).length;
+  const earlier: number[] = [];
+  let digest = seed;
+  for (const [at, line] of splitLines(`${prompt}${answer}`).entries()) {
+    digest = extendDigest(digest, `${line}\n`);
+    if (at < promptLines) earlier.push(digest);
+  }
+  const starts = earlier.slice(-maxStarts);
+  // Another row can have the same turns as a list.
+  const whole = extendByTurn(extendByTurn(seed, { role: "user", text: prompt }), { role: "assistant", text: answer });
+  return {
+    digests: [...starts, digest, whole],
+    starts: starts.length,
+    earlier: starts,
+    hasAnswers: false,
+    own: [[digest, false] as const, [whole, true] as const],
+    size: 2 + (prompt.length + answer.length) / 2 ** 40,
+  };
+};
+
+/** White space at the ends of lines, and empty lines, do not count. */
+const splitLines = (text: string) =>
+  text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
 
 interface Turn {
   readonly role: string;
@@ -265,8 +273,8 @@ const answerRoles: ReadonlySet<string> = new Set("assistant gpt model function_c
 
 const isAnswer = (turn: Turn | undefined) => answerRoles.has(turn?.role ?? "");
 
-const extendDigest = (digest: number, turn: Turn) =>
-  computeDigest(`${digest} ${isAnswer(turn)} ${removeTurnEnd(turn.text).trim()}`);
+const extendByTurn = (digest: number, turn: Turn) =>
+  extendDigest(digest, `${isAnswer(turn)} ${removeTurnEnd(turn.text).trim()}`);
 
 /** Ids and the order of keys do not count. */
 const toTurn = (message: Value): Turn => {
@@ -276,29 +284,3 @@ const toTurn = (message: Value): Turn => {
   const text = content?.isText ? content.text : (readOnlyText(content?.data) ?? JSON.stringify(content?.data));
   return { role, text: `${text}${calls.length > 0 ? JSON.stringify(calls) : ""}` };
 };
-
-const [fnvOffset, fnvPrime, oddNumber] = [0x811c9dc5, 0x01000193, 0x9e3779b1];
-const maxStarts = 256;
-
-/** Without marks, a turn ends before a line end. */
-const digestTexts = (prompt: string, answer: string, seedEnd: number): TurnDigests | undefined => {
-  if (answer.trim() === "") return undefined;
-  const text = `${prompt}${answer}`;
-  const prefixes: number[] = [];
-  let [hashed, other, atLastWord, otherAtLastWord] = [fnvOffset, 0, fnvOffset, 0];
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === newline && at > seedEnd && at < prompt.length) prefixes.push(toNumber(atLastWord, otherAtLastWord));
-    hashed = Math.imul(hashed ^ code, fnvPrime);
-    other = Math.imul(other + code, oddNumber);
-    if (code > space) [atLastWord, otherAtLastWord] = [hashed, other];
-  }
-  const end = toNumber(atLastWord, otherAtLastWord);
-  const kept = prefixes.slice(-maxStarts);
-  return { prefixes: kept, ends: [end], own: [[end, false]], earlier: kept, hasAnswers: false, size: text.length };
-};
-
-const [newline, space] = [0x0a, 0x20];
-
-/** Millions of starts of equal length need more than 32 bits. */
-const toNumber = (digest: number, other: number) => (other >>> 12) * 2 ** 32 + (digest >>> 0);
