@@ -49,7 +49,7 @@ export const buildTrajectory = (parts: TrajectoryParts) => {
   const { reward, turns, tools, histories = [], policy, startTime, identity = "" } = parts;
   const { parts: rewardParts = [] } = reward;
   const metrics = [...parts.metrics];
-  const idOf = ([, value]: output.Member) => findOriginId(value);
+  const idOf = ([, value]: output.Member) => output.sourcesOf(value)[0]?.id;
   const [metricIds, rewardIds] = [new Set(metrics.map(idOf)), new Set(rewardParts.map(idOf))];
   const isRewardPart = (one: output.Member) => rewardIds.has(idOf(one) ?? Number.NaN);
   const trajectory = {
@@ -69,10 +69,6 @@ export const buildTrajectory = (parts: TrajectoryParts) => {
   return { identity: `${reward.identity ?? ""}${identity}`, trajectory };
 };
 
-/** Returns the id of the recorded value, or of the value that was converted. */
-const findOriginId = (json: output.Json | undefined) =>
-  (json instanceof Value ? json : json === undefined ? undefined : output.sourcesOf(json)[0])?.id;
-
 export const buildException = (message: output.Json, type?: output.Json, traceback?: output.Json) => {
   const isData = message instanceof Value && !message.isText;
   return { type: type ?? "error", message: isData ? output.literal(message.raw, message) : message, traceback };
@@ -91,8 +87,9 @@ const fileEnding = /\.(?:gz|zst|jsonl?|ndjson|traj|eval)$/i;
 /** Returns the ids for `--rewards`, or the names of the file if the record is a whole file. */
 export const listRewardIds = ({ options }: FormatRun, record: SourceRecord) => {
   const { value, isWhole = false } = record;
+  if (!options.rewards) return [];
   const id = value.get("id");
-  if (id && options.rewards?.has(id.plain)) return [id];
+  if (id && options.rewards.has(id.plain)) return [id];
   const ids = rewardIdKeys.flatMap((key) => value.get(key) ?? value.get("metadata", key) ?? []);
   return ids.length > 0 || !isWhole ? ids : listFileIds(record);
 };
@@ -168,10 +165,7 @@ const addParts = (run: FormatRun, query: RewardQuery, rewardFrom: readonly Rewar
     return { reward: first.reward, identity: `from ${first.path.join(".")}` };
   const sum = parts.reduce((total, { reward, weight = 1 }) => total + Number(output.rawOf(reward)) * weight, 0);
   return {
-    reward: output.literal(
-      sum,
-      ...parts.flatMap(({ reward }) => (reward instanceof Value ? reward : output.sourcesOf(reward))),
-    ),
+    reward: output.literal(sum, ...parts.flatMap(({ reward }) => output.sourcesOf(reward))),
     identity: `from ${formatRewardFrom(rewardFrom)}`,
     parts: parts.map(({ name, reward }) => [name, reward]),
   };

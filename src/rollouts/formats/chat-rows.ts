@@ -23,8 +23,7 @@ import {
 } from "./build-trajectory.ts";
 import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 import { findEpisode, findTask, isException, isSubagent } from "./harbor-traces.ts";
-import { formatSteps, listInnerSteps, readSteps } from "./policy-steps.ts";
-import { openRowKeys } from "./row-keys.ts";
+import { formatSteps, listInnerSteps, openRowKeys, readSteps } from "./row-keys.ts";
 import { findSystem, systemKeys, toSystem } from "./system-prompt.ts";
 import { isLogged, openTableIds, skipUnrated } from "./trl-tables.ts";
 import { sampleEarlier } from "./turn-rows.ts";

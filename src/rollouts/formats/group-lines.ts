@@ -5,7 +5,7 @@ import { replaceLineEnds } from "../../json/json-bytes.ts";
 import type { Host } from "../../system/host.ts";
 import * as sources from "../input/source.ts";
 import { openSpool, type Spool } from "../input/spool.ts";
-import { additionReasonOf, childrenOf, findSource, type Json, JsonWriter, memberOf } from "../messages/output-json.ts";
+import { additionReasonOf, elementsOf, findSource, type Json, JsonWriter, memberOf } from "../messages/output-json.ts";
 import type { Value } from "../messages/value.ts";
 import { invalidInput } from "../rules/failures.ts";
 import type { Path } from "../rules/positions.ts";
@@ -176,9 +176,9 @@ export class GroupLines {
 
 /** True if rollcall added the finish reason of the last choice. */
 const isLastFinishDerived = (trajectory: Json | undefined) => {
-  const turns = childrenOf(memberOf(trajectory ?? null, "messages_and_choices") ?? null);
-  const last = turns.findLast(([, turn]) => memberOf(turn, "finish_reason") !== undefined)?.[1] ?? null;
-  return additionReasonOf(memberOf(last, "finish_reason") ?? null) !== undefined;
+  const turns = elementsOf(memberOf(trajectory, "messages_and_choices"));
+  const reasons = turns.map((turn) => memberOf(turn, "finish_reason"));
+  return additionReasonOf(reasons.findLast((reason) => reason !== undefined)) !== undefined;
 };
 
 /** @param keys names that `--group-by` could use instead */

@@ -6,7 +6,7 @@ import { convertInput, convertOutput, convertPrompt } from "../messages/response
 import type { Value } from "../messages/value.ts";
 import * as build from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";
-import { formatSteps, listInnerSteps, readSteps } from "./policy-steps.ts";
+import { formatSteps, listInnerSteps, readSteps } from "./row-keys.ts";
 import { convertMessages } from "./tau2.ts";
 
 const failureFiles = /_failures(?=\.jsonl(?:\.gz|\.zst)?$)/i;

@@ -1,7 +1,7 @@
 /** Counts the values that a conversion carried, changed or left out, by file and path. */
 
-import { additionReasonOf, childrenOf, type Json, joinPath, visitValues } from "../messages/output-json.ts";
-import type { Value } from "../messages/value.ts";
+import { additionReasonOf, type Json, sourcesOf, visitLeaves } from "../messages/output-json.ts";
+import { Value } from "../messages/value.ts";
 import type { Rollout, SourceRecord } from "./format.ts";
 import { findRepeatedTexts, minRepeatedBytes } from "./repeated-texts.ts";
 
@@ -10,6 +10,8 @@ interface Outcome {
   list: "left_out" | "changed" | "carried";
   /** A reason if the list is `left_out`, otherwise the path of the converted value. */
   text: string;
+  /** The path of a carried value, whose members are carried with it. */
+  to?: ValuePath;
 }
 
 /** A value that a trajectory has and the record does not. */
@@ -47,16 +49,40 @@ export interface ReceiptData {
 }
 
 /** A path without indexes (`completion[].content`), and the values at this path that no trajectory has. */
-interface ValuePath {
+class ValuePath {
   readonly path: string;
-  readonly below: Map<string | number, ValuePath>;
-  lost: number;
+  readonly carried: Outcome;
+  readonly below = new Map<string | number, ValuePath>();
+  lost = 0;
   /** The bytes of the lost values that differ from the value before. */
-  information: number;
-  last: string;
+  information = 0;
+  #last = "";
+
+  constructor(path: string) {
+    this.path = path;
+    this.carried = { list: "carried", text: path, to: this };
+  }
+
+  child(key: string | number): ValuePath {
+    const step = typeof key === "number" ? 0 : key;
+    let child = this.below.get(step);
+    if (!child) {
+      child = new ValuePath(step === 0 ? `${this.path}[]` : this.path === "" ? `${key}` : `${this.path}.${key}`);
+      this.below.set(step, child);
+    }
+    return child;
+  }
+
+  addLost({ bytes, span: { start, end } }: Value, count: number) {
+    this.lost += count;
+    const text = bytes.toString("latin1", start, Math.min(end, start + maxComparedBytes));
+    if (text !== this.#last) this.information += end - start;
+    this.#last = text;
+  }
 }
 
-const createPath = (path: string): ValuePath => ({ path, below: new Map(), lost: 0, information: 0, last: "" });
+/** Longer values are compared by their start. */
+const maxComparedBytes = 64;
 
 interface PlacedValue {
   readonly value: Value;
@@ -69,7 +95,9 @@ interface PlacedValue {
 type CountedRecord = Readonly<{ record: SourceRecord; rollouts: readonly Rollout[] | undefined; step: 1 | -1 }>;
 
 export class Receipt {
-  readonly #root = createPath("");
+  readonly #root = new ValuePath("");
+  /** The paths in rollcall's format. */
+  readonly #targets = new ValuePath("");
   readonly #counts = new Map<string, Counted<{ list: Outcome["list"]; file: string; path: string; text: string }>>();
   readonly #additions = new Map<string, Counted<Addition>>();
   /** The outcomes of the values of one record, only for `data`. */
@@ -92,7 +120,7 @@ export class Receipt {
 
   /** Records that the values of the record in `json` identify or repeat the value at the path `to`. */
   addRepeated(json: Json | undefined, to: string) {
-    visitValues(json, to, this.#place);
+    visitLeaves(json, this.#targets.child(to), this.#place);
   }
 
   /** Without rollouts, the record is part of another record, or could not be converted. */
@@ -108,7 +136,10 @@ export class Receipt {
     const kept = rollouts.map((rollout, at) => {
       if (!copies.has(at)) return rollout;
       const { part = record.value, documents = [], trajectory, exception } = rollout;
-      for (const json of [trajectory, exception]) visitValues(json, "", (value) => this.#kept.set(value.id, value));
+      for (const json of [trajectory, exception])
+        visitLeaves(json, this.#targets, (leaf) => {
+          for (const value of sourcesOf(leaf)) this.#kept.set(value.id, value);
+        });
       for (const value of [isWhole ? record.value : part, ...documents]) {
         this.#kept.set(value.id, value);
         this.#outcomes.set(value.id, repeated);
@@ -144,9 +175,16 @@ export class Receipt {
     };
   }
 
-  readonly #place = (value: Value, to: string, isCarried: boolean) => {
-    this.#kept.set(value.id, value);
-    if (this.#hasData) this.#setOutcome(value, { list: isCarried ? "carried" : "changed", text: to });
+  readonly #place = (leaf: Json, at: ValuePath) => {
+    if (leaf instanceof Value) {
+      this.#kept.set(leaf.id, leaf);
+      this.#setOutcome(leaf, at.carried);
+      return;
+    }
+    for (const value of sourcesOf(leaf)) {
+      this.#kept.set(value.id, value);
+      this.#setOutcome(value, { list: "changed", text: at.path });
+    }
   };
 
   #setOutcome({ id }: Value, outcome: Outcome) {
@@ -168,7 +206,7 @@ export class Receipt {
     const texts = lost.flatMap(({ value: text }) => (text.isText && sizeOf(text) >= minRepeatedBytes ? text : []));
     const repeatedTexts = findRepeatedTexts(texts, this.#kept.values());
     for (const { value: one, at } of lost)
-      if (!repeatedTexts.has(one.id)) addLost(at, one, step * (one.numberCount ?? 1));
+      if (!repeatedTexts.has(one.id)) at.addLost(one, step * (one.numberCount ?? 1));
     this.#kept.clear();
     this.#outcomes.clear();
   }
@@ -176,17 +214,14 @@ export class Receipt {
   #placeRollout(rollout: Rollout, { record: { value, file }, step }: CountedRecord) {
     const { trajectory, exception, members = [], error, part = value } = rollout;
     if (error) this.leaveOut(part, unconverted, true);
-    this.addRepeated(trajectory, "trajectory");
-    if (this.#hasData && trajectory !== undefined) this.#countAdditions(trajectory, { file, to: "trajectory" }, step);
+    visitLeaves(trajectory, this.#targets.child("trajectory"), (leaf, at) => {
+      this.#place(leaf, at);
+      const reason = this.#hasData ? additionReasonOf(leaf) : undefined;
+      if (reason !== undefined) addCount(this.#additions, { file, to: at.path, reason }, step);
+    });
     this.addRepeated(exception, "exception");
     if (exception !== undefined) this.leaveOut(part, "only the exception of a failed rollout is converted");
     for (const [key, json] of members) this.addRepeated(json, `group.${key}`);
-  }
-
-  #countAdditions(json: Json, { file, to }: Pick<Addition, "file" | "to">, step: number) {
-    const reason = additionReasonOf(json);
-    for (const [key, child] of childrenOf(json)) this.#countAdditions(child, { file, to: joinPath(to, key) }, step);
-    if (reason !== undefined) addCount(this.#additions, { file, to, reason }, step);
   }
 
   /**
@@ -196,7 +231,7 @@ export class Receipt {
   #countValues(root: Value, file: string, counted: CountedRecord) {
     const isUnconverted = counted.rollouts === undefined;
     const lost: PlacedValue[] = [];
-    const start = isUnconverted ? createPath("") : this.#root;
+    const start = isUnconverted ? new ValuePath("") : this.#root;
     const pending: PlacedValue[] = [{ value: root, at: start, outcome: undefined, isKept: isUnconverted }];
     for (let next = pending.pop(); next; next = pending.pop()) {
       const { value, at } = next;
@@ -213,7 +248,7 @@ export class Receipt {
       }
       const isCounted = (child: Value) => this.#hasData || !this.#kept.has(child.id);
       const below = children.flatMap(([key, child]) => {
-        const path = findBelow(at, key);
+        const path = at.child(key);
         return isCounted(child) ? { value: child, at: path, outcome: extendTarget(outcome, key), isKept } : [];
       });
       for (let child = below.pop(); child; child = below.pop()) pending.push(child);
@@ -224,7 +259,7 @@ export class Receipt {
   #countLeaf(given: PlacedValue, file: string, { rollouts, step }: CountedRecord) {
     const { value, at, outcome } = given;
     const { numberCount: numbers = 0 } = value;
-    const leaf = numbers > 0 ? { ...given, at: findBelow(at, 0), outcome: extendTarget(outcome, 0) } : given;
+    const leaf = numbers > 0 ? { ...given, at: at.child(0), outcome: extendTarget(outcome, 0) } : given;
     if (this.#hasData) {
       const { list, text } = leaf.outcome ?? { list: "left_out", text: reasonToLeaveOut(value, rollouts) };
       addCount(this.#counts, { list, file, path: leaf.at.path, text }, step * (numbers || 1));
@@ -247,17 +282,8 @@ const reasonToLeaveOut = (leaf: Value, rollouts: readonly Rollout[] | undefined)
 const listChildren = (value: Value): readonly (readonly [key: string | number, child: Value])[] =>
   value.isList && value.numberCount === undefined ? [...value.items().entries()] : value.members();
 
-const findBelow = ({ path, below }: ValuePath, key: string | number) => {
-  const step = typeof key === "number" ? 0 : key;
-  const known = below.get(step);
-  if (known) return known;
-  const created = createPath(joinPath(path, key));
-  below.set(step, created);
-  return created;
-};
-
 const extendTarget = (outcome: Outcome | undefined, key: string | number) =>
-  outcome?.list === "carried" ? { ...outcome, text: joinPath(outcome.text, key) } : outcome;
+  outcome?.to ? outcome.to.child(key).carried : outcome;
 
 const sizeOf = ({ span: { start, end } }: Value) => end - start;
 
@@ -266,15 +292,5 @@ const emptyTextBytes = 2;
 /** False for null, an empty text and a value without elements and members. */
 const isInformation = (leaf: Value) =>
   leaf.isText ? sizeOf(leaf) > emptyTextBytes : leaf.isScalar || (leaf.numberCount ?? 0) > 0;
-
-/** Longer values are compared by their start. */
-const maxComparedBytes = 64;
-
-const addLost = (path: ValuePath, { bytes, span: { start, end } }: Value, count: number) => {
-  path.lost += count;
-  const text = bytes.toString("latin1", start, Math.min(end, start + maxComparedBytes));
-  if (text !== path.last) path.information += end - start;
-  path.last = text;
-};
 
 export const sumCounts = (counts: readonly { count: number }[]) => counts.reduce((sum, { count }) => sum + count, 0);

@@ -150,7 +150,7 @@ const openNonFiniteFilter = ({ value, nonFinite }: SourceRecord) => {
 };
 
 const listValues = (json: Json): readonly Value[] => [
-  ...(json instanceof Value ? [json] : sourcesOf(json)),
+  ...sourcesOf(json),
   ...childrenOf(json).flatMap(([, child]) => listValues(child)),
 ];
 

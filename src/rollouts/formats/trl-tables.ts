@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import type { Value } from "../messages/value.ts";
 import { readPath } from "./build-trajectory.ts";
 import type { Format, FormatRun, RecordFault, SourceRecord } from "./format.ts";
-import { extendDigest } from "./text-digest.ts";
+import { extendDigest } from "./turn-rows.ts";
 
 /** True for a row of TRL's `log_completions`. */
 export const isLogged = (row: Value) => row.has("step") && row.has("advantage") && !row.has("completions");

@@ -4,25 +4,9 @@ import { removeTurnEnd, splitTemplate } from "../messages/chat-marks.ts";
 import { decideFinish } from "../messages/finish-reason.ts";
 import { type Json, memberOf, rawOf } from "../messages/output-json.ts";
 import { readOnlyText } from "../messages/said-content.ts";
-import { openKeyFacts, type Value } from "../messages/value.ts";
+import type { Value } from "../messages/value.ts";
 import type { Converter, Format, FormatRun, RecordFault, RowTurns, SourceRecord } from "./format.ts";
-import { holderKeys } from "./policy-steps.ts";
-import { extendDigest } from "./text-digest.ts";
-
-/** The columns that name a rollout. AReaL's `sample_idx` counts turns, and a `run_id` names many rollouts. */
-const rolloutColumns =
-  "trial_name rollout_id trajectory_id traj_id traj_uid episode_id session_id rollout_idx rollout_index".split(" ");
-
-const idKeys = openKeyFacts((keys) => rolloutColumns.filter((column) => keys.includes(column)));
-
-const findRolloutId = (row: Value) => {
-  for (const holder of [row, ...row.facts(holderKeys).map((name) => row.require(name))])
-    for (const column of holder.facts(idKeys)) {
-      const value = holder.require(column);
-      if (value.isScalar) return `${column} ${value.raw}`;
-    }
-  return undefined;
-};
+import { findRolloutId } from "./row-keys.ts";
 
 /** Rollout ids with this start belong to rows that are turns of one rollout. */
 const turnsMark = "turns ";
@@ -283,4 +267,19 @@ const toTurn = (message: Value): Turn => {
   const calls = message.items("tool_calls").map((call) => call.get("function")?.data ?? call.data);
   const text = content?.isText ? content.text : (readOnlyText(content?.data) ?? JSON.stringify(content?.data));
   return { role, text: `${text}${calls.length > 0 ? JSON.stringify(calls) : ""}` };
+};
+
+const [oddNumber, otherOddNumber] = [0x01000193, 0x9e3779b1];
+
+/** Extends the digest of a text by more text. Millions of texts need more than 32 bits. */
+export const extendDigest = (digest: number, text: string) => {
+  let [low, high] = [digest | 0, Math.floor(digest / 2 ** 32) << 12];
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    low = Math.imul(low ^ code, oddNumber);
+    high = Math.imul(high + code, otherOddNumber);
+  }
+  // A digest begins with the end of another one, so the last characters must change all of its bits.
+  low = Math.imul(low ^ (low >>> 15), otherOddNumber);
+  return (high >>> 12) * 2 ** 32 + ((low ^ (low >>> 13)) >>> 0);
 };

@@ -5,7 +5,7 @@ import { toTools, toTurns, unwrap } from "../messages/chat.ts";
 import type { Members, Value } from "../messages/value.ts";
 import * as build from "./build-trajectory.ts";
 import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
-import { formatSteps, listInnerSteps, readSteps } from "./policy-steps.ts";
+import { formatSteps, listInnerSteps, readSteps } from "./row-keys.ts";
 
 export const verifiersV0: Format = {
   name: "verifiers-v0",

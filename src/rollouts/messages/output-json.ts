@@ -50,7 +50,9 @@ export const replaceMembers = (value: Value, replacements: PlainObject) =>
 
 export const nonEmpty = (values: readonly Json[]) => (values.length === 0 ? undefined : values);
 
-const isList = (json: Json): json is readonly Json[] => Array.isArray(json);
+const isList = (json: Json | undefined): json is readonly Json[] => Array.isArray(json);
+
+export const elementsOf = (json: Json | undefined) => (isList(json) ? json : []);
 
 export const childrenOf = (json: Json): readonly (readonly [key: string | number, child: Json])[] => {
   if (json instanceof Value || json instanceof JsonLiteral || json === null || typeof json !== "object") return [];
@@ -59,35 +61,40 @@ export const childrenOf = (json: Json): readonly (readonly [key: string | number
   return members.flatMap(([key, value]) => (value === undefined ? [] : [[key, value] as const]));
 };
 
-export const joinPath = (path: string, key: string | number) => {
-  if (typeof key === "number") return `${path}[]`;
-  return path === "" ? key : `${path}.${key}`;
-};
+/** A path whose children are known. */
+interface TreePath<Path> {
+  child(key: string | number): Path;
+}
 
-type Visit = (value: Value, to: string, isCarried: boolean) => void;
-
-/** Visits the recorded values in the JSON, without their members. @param to the path of the JSON, without indexes */
-export const visitValues = (json: Json | undefined, to: string, visit: Visit): void => {
-  if (json instanceof Value) visit(json, to, true);
-  else if (json instanceof JsonLiteral) for (const source of json.sources) visit(source, to, false);
+/** Visits the recorded values and the literals in the JSON. @param at the path of the JSON */
+export const visitLeaves = <Path extends TreePath<Path>>(
+  json: Json | undefined,
+  at: Path,
+  visit: (leaf: Value | JsonLiteral, at: Path) => void,
+): void => {
+  if (json instanceof Value || json instanceof JsonLiteral) visit(json, at);
   else if (json === undefined || json === null || typeof json !== "object") return;
-  else if (isList(json)) for (const item of json) visitValues(item, joinPath(to, 0), visit);
-  else if (json instanceof Map) for (const [key, member] of json) visitValues(member, joinPath(to, key), visit);
-  else for (const key in json) visitValues(json[key], joinPath(to, key), visit);
+  else if (isList(json)) for (const item of json) visitLeaves(item, at.child(0), visit);
+  else if (json instanceof Map) for (const [key, member] of json) visitLeaves(member, at.child(key), visit);
+  else for (const key in json) visitLeaves(json[key], at.child(key), visit);
 };
 
-export const memberOf = (json: Json, key: string): Json | undefined => {
+export const memberOf = (json: Json | undefined, key: string): Json | undefined => {
   if (json instanceof Value || json instanceof Map) return json.get(key);
   if (json instanceof JsonLiteral || json === null || typeof json !== "object" || isList(json)) return undefined;
   return Object.hasOwn(json, key) ? json[key] : undefined;
 };
 
-export const sourcesOf = (json: Json) => (json instanceof JsonLiteral ? json.sources : []);
+/** Returns the recorded value itself, or the values that a literal represents. */
+export const sourcesOf = (json: Json | undefined): readonly Value[] => {
+  if (json instanceof Value) return [json];
+  return json instanceof JsonLiteral ? json.sources : [];
+};
 
 export const rawOf = (json: Json) =>
   json instanceof Value ? json.raw : json instanceof JsonLiteral ? json.json : JSON.stringify(json);
 
-export const additionReasonOf = (json: Json) => (json instanceof JsonLiteral ? json.addedBecause : undefined);
+export const additionReasonOf = (json: Json | undefined) => (json instanceof JsonLiteral ? json.addedBecause : undefined);
 
 /** Finds the value that became the JSON at a path. `rest` is the path inside this value. */
 export const findSource = (json: Json, path: Path): Readonly<{ value: Value; rest: Path }> | undefined => {

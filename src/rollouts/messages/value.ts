@@ -5,6 +5,7 @@ import { Kind, kindAt, mapMembers, Shape } from "../../json/shape.ts";
 import * as json from "../../json/table.ts";
 
 interface JsonText {
+  /** The id of the root. The ids of its values follow. */
   id: number;
   table: json.JsonTable;
   /** The name of a document. Undefined for other texts. */
@@ -19,16 +20,16 @@ interface JsonText {
   members: Members | undefined;
 }
 
-/** Keeps the ids of values below 2^53, where integers are exact. */
-const maxTexts = 2 ** 20;
-let textCount = 0;
+/** Small integers are fast keys of maps. */
+let nextId = 0;
 
 /** Tables have shapes only if their reader skips leaves. */
 const readShaped = json.openRootReader([]);
 
 const createText = (table: json.JsonTable, document?: string, holder?: Value): JsonText => {
-  textCount = (textCount + 1) % maxTexts;
-  return { id: textCount, table, document, holder, longTexts: undefined, nested: undefined, members: undefined };
+  const id = nextId;
+  nextId += table.words.length;
+  return { id, table, document, holder, longTexts: undefined, nested: undefined, members: undefined };
 };
 
 const nullByte = 0x6e;
@@ -84,9 +85,9 @@ export class Value {
     return Value.parse(bytes, document) ?? Value.parse(replaced(), document);
   }
 
-  /** The id is unique in a record and its documents. */
+  /** No other recorded value has the id. */
   get id() {
-    return this.#in.id * 2 ** 32 + this.#node;
+    return this.#in.id + this.#node;
   }
 
   get bytes() {
