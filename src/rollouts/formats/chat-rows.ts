@@ -22,9 +22,7 @@ import {
   requireReward,
 } from "./build-trajectory.ts";
 import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
-import { findEpisode, findTask, isException, isSubagent } from "./harbor-traces.ts";
-import { formatSteps, listInnerSteps, openRowKeys, readSteps } from "./row-keys.ts";
-import { findSystem, systemKeys, toSystem } from "./system-prompt.ts";
+import * as keys from "./row-keys.ts";
 import { isLogged, openTableIds, skipUnrated } from "./trl-tables.ts";
 import { sampleEarlier } from "./turn-rows.ts";
 
@@ -67,7 +65,7 @@ export const chatRows = (rows: ChatRows): Format => ({
   takesGroupKey: true,
   open: (run) => {
     const findId = rows.openIds?.();
-    const { preview, find } = openRowKeys(rows.findGroup);
+    const { preview, find } = keys.openRowKeys(rows.findGroup);
     const digestPrompt = openPromptDigests();
     let last: { file: string; steps: ReadonlyMap<string, string> } = { file: "", steps: new Map() };
     return {
@@ -75,11 +73,16 @@ export const chatRows = (rows: ChatRows): Format => ({
       convert: (record) => {
         const { value, file, isTruncated } = record;
         record.identity = { id: findId?.(record) };
-        const recorded = readSteps(value);
+        const recorded = keys.readSteps(value);
         // The step can be in the missing part of a truncated row.
         const steps = isTruncated && last.file === file ? new Map([...last.steps, ...recorded]) : recorded;
         last = { file, steps };
-        return convertRow(run, rows, { record, recordedKey: find(record), steps: formatSteps(steps), digestPrompt });
+        return convertRow(run, rows, {
+          record,
+          recordedKey: find(record),
+          steps: keys.formatSteps(steps),
+          digestPrompt,
+        });
       },
     };
   },
@@ -94,7 +97,7 @@ interface ReadRow {
 
 const convertRow = (run: FormatRun, rows: ChatRows, { record, recordedKey, steps, digestPrompt }: ReadRow) => {
   const { value: row } = record;
-  if (isSubagent(row)) return run.skip(row, "a row of a subagent");
+  if (keys.isSubagent(row)) return run.skip(row, "a row of a subagent");
   // The policy changes at each step, so only a group that the file states can have several steps.
   const key = recordedKey?.startsWith("group_id ") ? recordedKey : recordedKey && `${steps} ${recordedKey}`;
   if (key !== undefined) record.group = key;
@@ -102,14 +105,14 @@ const convertRow = (run: FormatRun, rows: ChatRows, { record, recordedKey, steps
   const prompt = rows.readPrompt(row);
   const rollouts = rows.readGroup?.(run, record);
   if (rollouts) return rollouts;
-  const system = rows.isDataset ? findSystem(row, prompt[0]) : [];
+  const system = rows.isDataset ? keys.findSystem(row, prompt[0]) : [];
   const media = listMedia(row).map(([, value]) => value);
   record.group ??= `${steps} prompt ${digestPrompt([...system, ...prompt, ...media])}`;
   const { rewards, rewardFrom = [{ path: [rows.rewardKey] }] } = run.options;
   const isFailed = !rewards && rewardFrom.every(({ path }) => readPath(row, path) === undefined);
   if (isFailed && rewardFrom.every(({ path }) => isEmpty(row, path))) return run.skip(row, "a row without a score");
   const result = rewards || !row.has("trial_name") ? undefined : readPath(row, rewardFrom[0]?.path ?? []);
-  if (isException(result)) return [{ exception: buildException("no message is recorded", result) }];
+  if (keys.isException(result)) return [{ exception: buildException("no message is recorded", result) }];
   const error = rows.findError?.(row) ?? (isFailed ? row.get("error") : undefined);
   if (error?.isObject || error?.text)
     return [{ exception: buildException(error.get("message") ?? error, error.get("type")) }];
@@ -121,7 +124,7 @@ const convertRow = (run: FormatRun, rows: ChatRows, { record, recordedKey, steps
     canLackParts: rows.canLackParts === true,
   });
   if (rows.isDataset) chat.noteRowMasks(run, row);
-  const turns = [...system.map(toSystem), ...sampleEarlier(run, rows.readTurns(run, row), record)];
+  const turns = [...system.map(keys.toSystem), ...sampleEarlier(run, rows.readTurns(run, row), record)];
   return [buildTrajectory({ reward, turns, ...readMembers(row, rows) })];
 };
 
@@ -150,7 +153,7 @@ const readMembers = (row: Value, rows: ChatRows, completionMembers: Members = []
   const { usedKeys, isDataset, listMembers } = rows;
   const top = (listMembers?.(row) ?? row.members()).filter(([key]) => !usedKeys.includes(key));
   // Arrow writes null for each key that only other rows have, and Parquet has no keys without a value.
-  const metadata = [...listInnerSteps(row), ...top, ...completionMembers, ...row.members("metadata")].filter(
+  const metadata = [...keys.listInnerSteps(row), ...top, ...completionMembers, ...row.members("metadata")].filter(
     ([key, { isScalar }]) => isScalar && !(isDataset && mediaColumns.includes(key)),
   );
   const tools = isDataset ? chat.toTools(chat.unwrap(row.get("tools") ?? row.get("tool_definitions"))) : undefined;
@@ -192,16 +195,17 @@ export const messageRows = (path: Path): Format => {
     name: "openai-chat",
     title: "rows of chat messages",
     rewardKey: "reward",
-    usedKeys: [...path.map((_, at) => path.slice(0, at + 1).join(".")), "reward", "tools", ...systemKeys],
+    usedKeys: [...path.map((_, at) => path.slice(0, at + 1).join(".")), "reward", "tools", ...keys.systemKeys],
     sampled: "all turns of the assistant",
     isDataset: true,
     recognizes: (row) => {
       const messages = chat.unwrap(readPath(row, path));
       return chat.haveTexts(messages, "role") && !isOtherRow(row, messages);
     },
-    findGroup: findTask,
-    findEpisode,
-    listTurns: (row) => (isSubagent(row) ? undefined : { sampled: chat.unwrap(readPath(row, path))?.items() ?? [] }),
+    findGroup: keys.findTask,
+    findEpisode: keys.findEpisode,
+    listTurns: (row) =>
+      keys.isSubagent(row) ? undefined : { sampled: chat.unwrap(readPath(row, path))?.items() ?? [] },
     readPrompt: (row) =>
       takeBefore(requireMessages(row).items(), (message) =>
         /^(?:assistant|tool_call)$/.test(message.textAt("role") ?? ""),
@@ -219,7 +223,7 @@ export const harborTraces: Format = {
   name: "harbor-traces",
   title: "traces that Harbor exported",
   keys: { ...traceRows.keys, group: "the trials with the same run_id and task", reward: "`result`" },
-  recognizes: (record) => findEpisode(record.value) !== undefined && traceRows.recognizes(record),
+  recognizes: (record) => keys.findEpisode(record.value) !== undefined && traceRows.recognizes(record),
   open: (run) => {
     const { rewards, rewardFrom = rewards ? undefined : [{ path: ["result"], name: "result" }] } = run.options;
     return traceRows.open({ ...run, options: { ...run.options, rewardFrom } });
@@ -256,7 +260,7 @@ const trlRows: ChatRows = {
   title: "rows of TRL",
   rewardKey: "reward",
   rewardText: "`reward` or `rewards`",
-  usedKeys: ["prompt", "completion", "completions", "reward", "rewards", "tools", ...systemKeys],
+  usedKeys: ["prompt", "completion", "completions", "reward", "rewards", "tools", ...keys.systemKeys],
   sampled: "the assistant's turns in `completion`",
   isDataset: true,
   recognizes: (row) =>
@@ -329,7 +333,7 @@ const convertCompletions = (run: FormatRun, record: SourceRecord) => {
     const reward = findReward(runAt, { record: row, ids, readOwn, canLackParts: true });
     const itemMembers = each.flatMap(([key, values]) => values.slice(at, at + 1).map((value) => [key, value] as const));
     const sampled = { record: row, completion: { at, count } };
-    const system = findSystem(row, row.get("prompt")).map(toSystem);
+    const system = keys.findSystem(row, row.get("prompt")).map(keys.toSystem);
     const turns = [...system, ...readCompletion(run, sampled, [`completions.${at}`, completion])];
     return buildTrajectory({ reward, turns, ...readMembers(row, trlRows, itemMembers) });
   });
@@ -347,7 +351,7 @@ export const shareGpt = chatRows({
   name: "sharegpt",
   title: "conversations of ShareGPT",
   rewardKey: "reward",
-  usedKeys: ["conversations", "reward", "tools", ...systemKeys],
+  usedKeys: ["conversations", "reward", "tools", ...keys.systemKeys],
   sampled: "all turns of the assistant",
   isDataset: true,
   isLossy: true,

@@ -1,8 +1,9 @@
-/** Finds the columns that name the group, the rollout and the policy of a row. */
+/** Finds the columns that state the group, the rollout, the policy and the system prompt of a row. */
 import { groupKeyNames } from "../index/ambiguous-groups.ts";
 import { isComparedStep, isStep, stepHolders } from "../index/step-columns.ts";
 import { unwrap } from "../messages/chat.ts";
-import { type Members, openKeyFacts, type Value } from "../messages/value.ts";
+import type { Json } from "../messages/output-json.ts";
+import { type Members, openKeyFacts, Value } from "../messages/value.ts";
 import type { SourceRecord } from "./format.ts";
 
 const stepKeys = openKeyFacts((keys) => keys.filter(isStep));
@@ -87,3 +88,33 @@ export const openRowKeys = (findGroup: (row: Value) => string | undefined = () =
       findOther(value) ?? (filesWithShared.has(file) ? findUid(value) : undefined),
   };
 };
+
+/** Returns the number of the episode; undefined for a row of another writer. */
+export const findEpisode = (row: Value) => {
+  const [, number] = /^episode-(\d+)$/.exec(row.textAt("episode") ?? "") ?? [];
+  const isNamed = row.has("trial_name") && row.textAt("trial_name") !== "unknown-trial";
+  return number === undefined || !isNamed ? undefined : Number(number);
+};
+
+/** A subagent's row, such as that of a summary, has the result of its trial. */
+export const isSubagent = (row: Value) => (row.textAt("trace_source") ?? "main") !== "main" && row.has("trial_name");
+
+export const findTask = (row: Value) =>
+  findEpisode(row) === undefined ? undefined : `${row.get("run_id")?.raw} ${row.get("task")?.raw}`;
+
+/** Instead of a reward, a failed trial has the name of its exception. */
+export const isException = (result: Value | undefined) =>
+  /^(?:\w+\.)*(?!(?:True|False|None|NaN)$)[A-Z]\w*[a-z]\w*$/.test(result?.text ?? "");
+
+export const systemKeys = ["system", "system_prompt", "system_message"];
+
+/** Returns the system prompt that a row states outside of its prompt, as rows of ms-swift do. */
+export const findSystem = (row: Value, start: Json | undefined): readonly Value[] => {
+  const prompt = start instanceof Value ? unwrap(start) : undefined;
+  const first = prompt?.get(0) ?? prompt;
+  const content = systemKeys.map((key) => row.get(key)).find((value) => value?.text?.trim());
+  const isStated = (first?.textAt("role") ?? first?.textAt("from")) === "system";
+  return !content || isStated || prompt?.text?.includes(content.text?.trim() ?? "") ? [] : [content];
+};
+
+export const toSystem = (content: Value) => ({ role: "system", content });

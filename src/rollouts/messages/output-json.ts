@@ -94,7 +94,8 @@ export const sourcesOf = (json: Json | undefined): readonly Value[] => {
 export const rawOf = (json: Json) =>
   json instanceof Value ? json.raw : json instanceof JsonLiteral ? json.json : JSON.stringify(json);
 
-export const additionReasonOf = (json: Json | undefined) => (json instanceof JsonLiteral ? json.addedBecause : undefined);
+export const additionReasonOf = (json: Json | undefined) =>
+  json instanceof JsonLiteral ? json.addedBecause : undefined;
 
 /** Finds the value that became the JSON at a path. `rest` is the path inside this value. */
 export const findSource = (json: Json, path: Path): Readonly<{ value: Value; rest: Path }> | undefined => {
