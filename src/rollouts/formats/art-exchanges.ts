@@ -4,6 +4,7 @@ import { convertBlocks, convertReply } from "../messages/anthropic.ts";
 import { toChatMessage, toTools } from "../messages/chat.ts";
 import { type Json, JsonWriter, literal } from "../messages/output-json.ts";
 import { convertInput, convertOutput } from "../messages/responses.ts";
+import { readOnlyText } from "../messages/said-content.ts";
 import type { Value } from "../messages/value.ts";
 import type { FormatRun } from "./format.ts";
 
@@ -126,20 +127,11 @@ const toKey = (json: Json) => {
   const message = isObject(data) && "finish_reason" in data ? data.message : data;
   return JSON.stringify(message, (key, value: unknown) => {
     if (isIgnored(key, value)) return undefined;
-    if (key === "content" && Array.isArray(value) && value.length === 1) return textOf(value[0]) ?? value;
+    if (key === "content" && Array.isArray(value) && value.length === 1) return readOnlyText(value, isIgnored) ?? value;
     if (Array.isArray(value)) return key !== "" && value.length === 0 ? undefined : value;
     if (!isObject(value)) return value;
     return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
   });
-};
-
-/** A single text part without other members is the same as its text. */
-const textOf = (part: unknown) => {
-  if (!isObject(part) || typeof part.text !== "string") return undefined;
-  const others = Object.entries(part).filter(
-    ([key, value]) => key !== "type" && key !== "text" && !isIgnored(key, value),
-  );
-  return others.length === 0 ? part.text : undefined;
 };
 
 /** An earlier choice, as a message that was given. */

@@ -86,10 +86,7 @@ const convertTurns = (run: FormatRun, group: Value, at: number): readonly Json[]
     const message = messages[index];
     const span = spanOf.get(index);
     if (!message || !span) return turn;
-    const finish = decideFinish(run, {
-      callsTools: hasCalls(message),
-      message,
-    });
+    const finish = decideFinish(run, { callsTools: hasCalls(message), message });
     const ids = tokens.slice(...span);
     return choice(turn, finish, logprobs && toLogprobs(logprobs, ids, ids, scores.slice(...span)));
   });

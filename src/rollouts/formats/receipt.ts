@@ -1,7 +1,7 @@
 /** Counts the values that a conversion carried, changed or left out, by file and path. */
 
 import { additionReasonOf, type Json, sourcesOf, visitLeaves } from "../messages/output-json.ts";
-import { Value } from "../messages/value.ts";
+import type { Value } from "../messages/value.ts";
 import type { Rollout, SourceRecord } from "./format.ts";
 
 interface Outcome {
@@ -51,6 +51,7 @@ export interface ReceiptData {
 class ValuePath {
   readonly path: string;
   readonly carried: Outcome;
+  readonly changed: Outcome;
   readonly below = new Map<string | number, ValuePath>();
   lost = 0;
   /** The bytes of the lost values that differ from the value before. */
@@ -60,6 +61,7 @@ class ValuePath {
   constructor(path: string) {
     this.path = path;
     this.carried = { list: "carried", text: path, to: this };
+    this.changed = { list: "changed", text: path };
   }
 
   child(key: string | number): ValuePath {
@@ -90,8 +92,7 @@ interface PlacedValue {
   readonly isKept: boolean;
 }
 
-/** A record that is counted, or that is no longer counted if `step` is -1. */
-type CountedRecord = Readonly<{ record: SourceRecord; rollouts: readonly Rollout[] | undefined; step: 1 | -1 }>;
+type CountedRecord = Readonly<{ file: string; rollouts: readonly Rollout[] | undefined; step: number }>;
 
 export class Receipt {
   readonly #root = new ValuePath("");
@@ -122,14 +123,9 @@ export class Receipt {
     visitLeaves(json, this.#targets.child(to), this.#place);
   }
 
-  /** Without rollouts, the record is part of another record, or could not be converted. */
-  addRecord(record: SourceRecord, rollouts: readonly Rollout[] | undefined) {
-    this.#countRecord({ record, rollouts, step: 1 });
-  }
-
   /** Counts copies in a counted record as left out. @param convert converts the record again */
   removeCopies(record: SourceRecord, convert: () => readonly Rollout[], copies: ReadonlySet<number>) {
-    this.#countRecord({ record, rollouts: convert(), step: -1 });
+    this.addRecord(record, convert(), -1);
     const rollouts = convert();
     const isWhole = copies.size === rollouts.length;
     const kept = rollouts.map((rollout, at) => {
@@ -145,7 +141,7 @@ export class Receipt {
       }
       return { documents };
     });
-    this.#countRecord({ record, rollouts: kept, step: 1 });
+    this.addRecord(record, kept);
   }
 
   /** Lists the paths of the values that no trajectory has. The paths with the most information are first. */
@@ -175,14 +171,9 @@ export class Receipt {
   }
 
   readonly #place = (leaf: Json, at: ValuePath) => {
-    if (leaf instanceof Value) {
-      this.#kept.set(leaf.id, leaf);
-      this.#setOutcome(leaf, at.carried);
-      return;
-    }
     for (const value of sourcesOf(leaf)) {
       this.#kept.set(value.id, value);
-      this.#setOutcome(value, { list: "changed", text: at.path });
+      this.#setOutcome(value, leaf === value ? at.carried : at.changed);
     }
   };
 
@@ -190,15 +181,18 @@ export class Receipt {
     if (this.#hasData && !this.#outcomes.has(id)) this.#outcomes.set(id, outcome);
   }
 
-  #countRecord(counted: CountedRecord) {
-    const { record, rollouts, step } = counted;
+  /**
+   * Without rollouts, the record is part of another record, or could not be converted.
+   * @param step -1 for a record that is no longer counted
+   */
+  addRecord(record: SourceRecord, rollouts: readonly Rollout[] | undefined, step: 1 | -1 = 1) {
     const { value, file } = record;
-    for (const rollout of rollouts ?? []) this.#placeRollout(rollout, counted);
-    const lost = this.#countValues(value, file, counted);
+    for (const rollout of rollouts ?? []) this.#placeRollout(rollout, record, step);
+    const lost = this.#countValues(value, { file, rollouts, step });
     for (const document of rollouts?.flatMap(({ documents = [] }) => documents) ?? []) {
       const name = document.document ?? "";
       if (this.#documents.has(name) === step < 0)
-        for (const one of this.#countValues(document, name, counted)) lost.push(one);
+        for (const one of this.#countValues(document, { file: name, rollouts, step })) lost.push(one);
       if (step > 0) this.#documents.add(name);
       else this.#documents.delete(name);
     }
@@ -210,7 +204,7 @@ export class Receipt {
     this.#outcomes.clear();
   }
 
-  #placeRollout(rollout: Rollout, { record: { value, file }, step }: CountedRecord) {
+  #placeRollout(rollout: Rollout, { value, file }: SourceRecord, step: number) {
     const { trajectory, exception, members = [], error, part = value } = rollout;
     if (error) this.leaveOut(part, unconverted, true);
     visitLeaves(trajectory, this.#targets.child("trajectory"), (leaf, at) => {
@@ -227,11 +221,10 @@ export class Receipt {
    * Returns the lost values, last first. Values can be nested too deeply for a recursive function. Kept values matter
    * only for `data`.
    */
-  #countValues(root: Value, file: string, counted: CountedRecord) {
-    const isUnconverted = counted.rollouts === undefined;
+  #countValues(root: Value, counted: CountedRecord) {
     const lost: PlacedValue[] = [];
-    const start = isUnconverted ? new ValuePath("") : this.#root;
-    const pending: PlacedValue[] = [{ value: root, at: start, outcome: undefined, isKept: isUnconverted }];
+    const [at, isKept] = counted.rollouts ? [this.#root, false] : [new ValuePath(""), true];
+    const pending: PlacedValue[] = [{ value: root, at, outcome: undefined, isKept }];
     for (let next = pending.pop(); next; next = pending.pop()) {
       const { value, at } = next;
       const isKept = next.isKept || this.#kept.has(value.id);
@@ -242,7 +235,7 @@ export class Receipt {
       const children = listChildren(value);
       if (inner) pending.push({ value: inner, at, outcome, isKept });
       else if (children.length === 0) {
-        const leaf = this.#countLeaf({ value, at, outcome, isKept }, file, counted);
+        const leaf = this.#countLeaf({ value, at, outcome, isKept }, counted);
         if (!isKept && isInformation(value)) lost.push(leaf);
       }
       const isCounted = (child: Value) => this.#hasData || !this.#kept.has(child.id);
@@ -255,7 +248,7 @@ export class Receipt {
     return lost.reverse();
   }
 
-  #countLeaf(given: PlacedValue, file: string, { rollouts, step }: CountedRecord) {
+  #countLeaf(given: PlacedValue, { file, rollouts, step }: CountedRecord) {
     const { value, at, outcome } = given;
     const { numberCount: numbers = 0 } = value;
     const leaf = numbers > 0 ? { ...given, at: at.child(0), outcome: extendTarget(outcome, 0) } : given;

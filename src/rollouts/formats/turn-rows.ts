@@ -96,14 +96,9 @@ class TurnRows {
   }
 }
 
-type DigestedRow = Readonly<{
-  rolloutId: string | undefined;
-  hasOutputs: boolean;
-  turns: TurnDigests | undefined;
-  episode: number | undefined;
-}>;
+type DigestedRow = ReturnType<typeof digestRow>;
 
-const digestRow = (record: SourceRecord, format: Format): DigestedRow => {
+const digestRow = (record: SourceRecord, format: Format) => {
   const outputs = format.findOutputs?.(record);
   const rolloutId = outputs ?? findRolloutId(record.value);
   const turns = format.listTurns?.(record.value);

@@ -8,12 +8,14 @@ import * as json from "../../json/table.ts";
 const recorderKey =
   /^(?:id|uid|uuid|(?:message|msg|turn|event|tool_call|call)_id|source|recorder|cache_control|date|time|created|turn_idx|timestamp|\w+_(?:at|time|timestamp))$/;
 
+const isRecorders = (key: string, value: unknown) => value === null || recorderKey.test(key);
+
 /** Returns the text of a list with only one text, which says the same as the text. */
-export const readOnlyText = (content: unknown) => {
+export const readOnlyText = (content: unknown, isIgnored = isRecorders) => {
   const [part, ...more]: readonly unknown[] = Array.isArray(content) ? content : [];
   if (more.length > 0 || !isObject(part) || typeof part.text !== "string") return undefined;
   const hasOther = Object.entries(part).some(([key, value]) =>
-    key === "type" ? !/^(?:input_)?text$/.test(`${value}`) : key !== "text" && value !== null && !recorderKey.test(key),
+    key === "type" ? !/^(?:input_)?text$/.test(`${value}`) : key !== "text" && !isIgnored(key, value),
   );
   return hasOther ? undefined : part.text;
 };

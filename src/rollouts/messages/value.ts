@@ -39,14 +39,13 @@ const digitNine = 0x39;
 
 export type Members = readonly (readonly [key: string, value: Value])[];
 
-/** The keys of an object in their order, with repetitions, and the last position of each key. */
+/** The keys of an object in their order, with repetitions. */
 const keysShape = new Shape([], (_, table, object) => {
   const keys: string[] = [];
   const end = json.nodeAfter(table, object);
   for (let key = object + nodeSize; key < end; key = json.nodeAfter(table, key + nodeSize))
     keys.push(json.readString(table, key));
-  const positions = new Map(keys.map((key, at) => [key, at]));
-  return { keys, positions, isUnique: positions.size === keys.length };
+  return { keys, isUnique: new Set(keys).size === keys.length };
 });
 
 type KeyFacts<Facts> = Readonly<{ shape: Shape<never, Facts>; ofOthers: Facts }>;
@@ -322,17 +321,9 @@ export class Value {
   }
 
   #member(key: string): Value | undefined {
-    const { table } = this.#in;
-    if (!this.isObject) return undefined;
-    if (json.detailOf(table, this.#node) === 0) {
-      const node = json.findMemberNode(table, this.#node, key);
-      return node === undefined ? undefined : new Value(this.#in, node);
-    }
-    const position = keysShape.read(table, this.#node).positions.get(key);
-    if (position === undefined) return undefined;
-    let node = this.#node + nodeSize;
-    for (let at = 0; at < position; at++) node = json.nodeAfter(table, node + nodeSize);
-    return new Value(this.#in, node + nodeSize);
+    if (this.#node === 0 && this.#in.members) return this.#in.members.find(([name]) => name === key)?.[1];
+    const node = this.isObject ? json.findMemberNode(this.#in.table, this.#node, key) : undefined;
+    return node === undefined ? undefined : new Value(this.#in, node);
   }
 
   #nested(read: () => JsonText | undefined) {
