@@ -1,10 +1,10 @@
-/** Computes the exact cost of tokens, images and requests. */
+/** Finds prices with their conditions, such as tiers and times, and computes exact costs. */
 
+import { isObject, type JsonObject } from "../json/json-bytes.ts";
 import * as decimals from "../text/decimal.ts";
 import { formatList } from "../text/sentences.ts";
 import type { CatalogModel } from "../wire/contract/models.ts";
-import { imagePriceNames, listStatedPrices, listUnknownMembers, mediaPriceNames, parsePrice } from "./fields.ts";
-import { findPrice, listUnknownConditions, type PartPrice, type PromptSize } from "./price.ts";
+import * as fields from "./fields.ts";
 
 /** `prompt_tokens` includes tokens that are read from or written to a cache. */
 export const noUsage = {
@@ -37,8 +37,8 @@ export const computeCost = (entry: CatalogModel, options: CostOptions) => {
   const items: { price: string; count: number; unit_price: string | null; cost: string | null }[] = [];
   let knownSum = decimals.zero;
   const { pricing } = entry;
-  const stated = listStatedPrices(pricing);
-  const unknown = listUnknownMembers(entry);
+  const stated = fields.listStatedPrices(pricing);
+  const unknown = fields.listUnknownMembers(entry);
   const [term] = unknown.flatMap(({ text, changesAll }) => (changesAll ? text : []));
   const unclear = term && `its prices have the unknown term "${term}"`;
   // Conditions such as `min_prompt_tokens` apply to each request.
@@ -70,7 +70,7 @@ export const computeCost = (entry: CatalogModel, options: CostOptions) => {
 
 /** Some services name two of these prices `input_cache_reads` and `input_cache_writes`. */
 const listParts = (stated: ReadonlyMap<string, unknown>, { usage, needsUnitPrices }: CostOptions) => {
-  const isPriced = (name: string) => parsePrice(stated.get(name)) !== undefined;
+  const isPriced = (name: string) => fields.parsePrice(stated.get(name)) !== undefined;
   const findName = (name: string) => (isPriced(name) || !isPriced(`${name}s`) ? name : `${name}s`);
   return [
     ["prompt", usage.prompt_tokens - usage.cached_tokens - usage.cache_write_tokens, true],
@@ -84,13 +84,13 @@ const listParts = (stated: ReadonlyMap<string, unknown>, { usage, needsUnitPrice
 
 /** Lists the prices that apply to an unknown part of the usage. */
 const listUnclearParts = (pricing: unknown, { usage, media = [] }: CostOptions, size: PromptSize) => {
-  const stated = listStatedPrices(pricing);
+  const stated = fields.listStatedPrices(pricing);
   const isPriced = (name: string) => !isUnstated(stated.get(name));
   const reasoningName = "internal_reasoning";
   const [reasoning, completion] = [reasoningName, "completion"].map((name) => findPrice(pricing, name, size));
   const isUnclear = usage.completion_tokens > 0 && differs(reasoning, completion, stated.get(reasoningName));
-  const mediaPrice = media.length === 0 ? undefined : mediaPriceNames.find(isPriced);
-  const otherImages = usage.images === 0 ? [] : imagePriceNames.filter(isPriced);
+  const mediaPrice = media.length === 0 ? undefined : fields.mediaPriceNames.find(isPriced);
+  const otherImages = usage.images === 0 ? [] : fields.imagePriceNames.filter(isPriced);
   return [
     ...(isUnclear ? [`its price of ${reasoningName} applies to an unknown part of the completion tokens`] : []),
     ...(mediaPrice ? [`its price of ${mediaPrice} can apply to parts of the prompt (${formatList(media)})`] : []),
@@ -98,7 +98,7 @@ const listUnclearParts = (pricing: unknown, { usage, media = [] }: CostOptions, 
   ];
 };
 
-const isUnstated = (value: unknown) => value === undefined || value === "" || parsePrice(value)?.digits === 0n;
+const isUnstated = (value: unknown) => value === undefined || value === "" || fields.parsePrice(value)?.digits === 0n;
 
 /** A price of 0 is no price of its own. */
 const differs = (own: PartPrice | undefined, other: PartPrice | undefined, stated: unknown) => {
@@ -112,3 +112,98 @@ export const compareCosts = (a: Pick<Cost, "total" | "at_least">, b: typeof a) =
   const [left = decimals.zero, right = decimals.zero] = [a, b].map(({ at_least }) => decimals.parseDecimal(at_least));
   return Number(a.total === null) - Number(b.total === null) || decimals.compareDecimals(left, right);
 };
+
+/** An override of OpenRouter's `pricing.overrides`. Later overrides win, and unstated prices are inherited. */
+type Override = Readonly<{
+  /** The override applies to a request with more prompt tokens. With exactly as many, it may apply. */
+  moreThan: number | undefined;
+  /** The names of other conditions, such as `utc_start`. */
+  others: readonly string[];
+  prices: JsonObject;
+}>;
+
+const tokenCondition = "min_prompt_tokens";
+
+const readOverrides = (pricing: unknown): readonly Override[] => {
+  const list = fields.listStatedPrices(pricing).get("overrides");
+  if (!Array.isArray(list)) return [];
+  return list.map((item: unknown) => {
+    const members: JsonObject = isObject(item) ? item : { [String(item)]: true };
+    const tokens = fields.parseAmount(members[tokenCondition]);
+    const others = Object.entries(members).flatMap(([name, value]) =>
+      fields.isKnownPrice(name) || value === null || (tokens && name === tokenCondition) ? [] : name,
+    );
+    return { moreThan: tokens && Number(decimals.formatDecimal(tokens)), others, prices: members };
+  });
+};
+
+const timeConditions: readonly string[] = ["utc_start", "utc_end"];
+
+/** Returns members of overrides that are neither prices nor known conditions, if their override can apply. */
+const listUnknownConditions = (pricing: unknown, promptTokens: number) =>
+  readOverrides(pricing).flatMap(({ moreThan = -1, others }) =>
+    promptTokens < moreThan ? [] : others.filter((name) => !timeConditions.includes(name)),
+  );
+
+/** `reason` says why a stated price is unknown. */
+type PartPrice = Readonly<{ price?: decimals.Decimal; reason?: string }>;
+
+/** `tokens` is undefined if the prompt tokens of each request are unknown. `most` is the sum of all requests. */
+type PromptSize = Readonly<{ tokens: number | undefined; most: number }>;
+
+/** Returns the price of a part, such as `prompt`, for a request with this number of prompt tokens. */
+const findPrice = (pricing: unknown, part: string, { tokens, most }: PromptSize): PartPrice => {
+  const base = fields.parsePrice(fields.listStatedPrices(pricing).get(part));
+  const unknown = (why: string) => ({ reason: `the price of ${part} ${why}` });
+  let found: PartPrice = base ? { price: base } : {};
+  for (const { moreThan, others, prices } of readOverrides(pricing)) {
+    if (!(part in prices) || (moreThan !== undefined && (tokens ?? most) < moreThan)) continue;
+    const price = fields.parsePrice(prices[part]);
+    if (price && found.price && decimals.compareDecimals(price, found.price) === 0) continue;
+    if (others.length > 0) found = unknown(`depends on ${others.join(" and ")}`);
+    else if (moreThan !== undefined && tokens === moreThan)
+      found = unknown(`changes at exactly ${moreThan} prompt tokens`);
+    else if (tokens === undefined && moreThan !== undefined)
+      found = unknown("depends on the prompt tokens of each request");
+    else found = price ? { price } : {};
+  }
+  return found;
+};
+
+/** Compares the prices of each condition. Without a price of its own, a condition has the price without it. */
+export const compareOverrides = (from: CatalogModel, to: CatalogModel) => {
+  const [older, newer] = [from, to].map(({ pricing }) => indexOverrides(pricing));
+  const keys = [...new Set([...(older?.keys() ?? []), ...(newer?.keys() ?? [])])];
+  return keys.flatMap((key) => {
+    const sides = [older?.get(key), newer?.get(key)];
+    const names = new Set(sides.flatMap((side) => Object.keys(side?.prices ?? {})));
+    const tokens = sides.map((side) => side?.moreThan).find((count) => count !== undefined) ?? -1;
+    const size = { tokens: tokens + 1, most: tokens + 1 };
+    return Array.from(names, (name) => {
+      const [before, after] = [from, to].map(({ pricing }, at) => {
+        const stated = sides[at]?.prices ?? {};
+        if (name in stated) return stated[name];
+        const { price } = findPrice(pricing, name, size);
+        return price ? decimals.formatDecimal(price) : fields.listStatedPrices(pricing).get(name);
+      });
+      const implied = { before: fields.impliedPrice(from.pricing, name), after: fields.impliedPrice(to.pricing, name) };
+      return { path: ["pricing", `overrides[${key}]`, name], from: before, to: after, ...implied };
+    });
+  });
+};
+
+const indexOverrides = (pricing: unknown) =>
+  new Map(
+    readOverrides(pricing).map(({ moreThan, others, prices: members }) => {
+      const isPrice = (name: string) =>
+        fields.isKnownPrice(name) || (others.includes(name) && isOtherPrice(name, members[name]));
+      const entries = Object.entries(members).filter(([name]) => name !== tokenCondition);
+      const conditions = entries.filter(([name, value]) => !isPrice(name) && value !== null);
+      const labels = conditions.map(([name, value]) => `${name}=${JSON.stringify(value)}`).sort();
+      const key = [...(moreThan === undefined ? [] : [`${tokenCondition}=${moreThan}`]), ...labels].join(",");
+      return [key, { moreThan, prices: Object.fromEntries(entries.filter(([name]) => isPrice(name))) }] as const;
+    }),
+  );
+
+const isOtherPrice = (name: string, value: unknown) =>
+  fields.parsePrice(value) !== undefined && !/^(?:min|max)_|^utc_|_(?:start|end)$/.test(name);

@@ -7,8 +7,7 @@ import { utcDay } from "../text/units.ts";
 import type { CatalogModel } from "../wire/contract/models.ts";
 import { toText } from "../wire/contract/replies.ts";
 import * as fields from "./fields.ts";
-import { compareOverrides } from "./price.ts";
-import { groupById } from "./rows.ts";
+import { compareOverrides } from "./cost.ts";
 
 type FactKind =
   | ("price" | "context" | "output" | "quantization" | "modalities" | "features")
@@ -44,6 +43,17 @@ export const diffCatalogs = ({ from, to }: Sides<Models>, isPartial: Sides<boole
   const without_id = [...from, ...to].filter(({ id }) => toText(id) === undefined).length;
   const models = { from: from.length, to: to.length, same, without_id };
   return { changes: pairs.flat().filter(isProven), models, unchecked };
+};
+
+export const groupById = <Value>(values: readonly Value[], idOf: (value: Value) => unknown) => {
+  const byId = new Map<string, Value[]>();
+  for (const value of values) {
+    const id = toText(idOf(value));
+    const known = id === undefined ? undefined : byId.get(id);
+    if (known) known.push(value);
+    else if (id !== undefined) byId.set(id, [value]);
+  }
+  return byId;
 };
 
 /** False for a date that did not change, and that is only near. */

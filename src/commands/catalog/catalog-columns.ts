@@ -2,7 +2,6 @@
 
 import type { CatalogName } from "../../catalogs/catalog-files.ts";
 import * as fields from "../../catalogs/fields.ts";
-import type { CatalogRow } from "../../catalogs/rows.ts";
 import { parseRawBytes } from "../../json/raw-bytes.ts";
 import { modelColumns, spellTime } from "../../output/lists/model-columns.ts";
 import { type CellTag, type Column, type SpelledValue, spellCell } from "../../output/views.ts";
@@ -10,6 +9,7 @@ import { readSpelledObject } from "../../output/wire.ts";
 import { formatDecimal } from "../../text/decimal.ts";
 import { dayMs, utcDay } from "../../text/units.ts";
 import { toText, toTexts } from "../../wire/contract/replies.ts";
+import type { CatalogRow } from "./read-catalogs.ts";
 
 const entryColumn = (name: string, display: Omit<Column<CatalogRow>, "name" | "value">): Column<CatalogRow> => {
   return { name, value: ({ entry }) => entry?.[name], cell: spellCell, ...display };
@@ -73,14 +73,13 @@ const catalogColumn: Column<CatalogRow> = { name: "catalog", rank: 0, cell: ({ c
 export const rowColumns = (of: ListName, now = 0): readonly Column<CatalogRow>[] => {
   const columns = entryColumns(now);
   if (of !== "all" && of !== "priced") return columns;
-  const [id, ...others] = columns.map((column) => ({ ...column, path: `entry.${column.name}` }));
-  if (!id) return [];
-  if (of === "all") return [id, catalogColumn, ...others];
-  const [, ...facts] = modelColumns;
-  const modelFacts = facts.map(({ name, heading = name, ...column }) => {
+  const ofEntries = columns.map((column) => ({ ...column, path: `entry.${column.name}` }));
+  const others = [catalogColumn, ...ofEntries.slice(1)];
+  if (of === "all") return [...ofEntries.slice(0, 1), ...others];
+  const modelFacts = modelColumns.slice(1).map(({ name, heading = name, ...column }) => {
     return { ...column, name: `model.${name}`, heading: `model\n${heading}`, rank: 20 + column.rank };
   });
-  return [modelId, catalogColumn, ...others, ...modelFacts];
+  return [modelId, ...others, ...modelFacts];
 };
 
 const spellModelId = ({ model }: CatalogRow) => (model ? readSpelledObject(parseRawBytes(model.raw)).text("id") : "");

@@ -3,7 +3,6 @@ import { type CallUsage, countCompletion, isSameCost, otherCostStated, readUsage
 import { type Cost, compareCosts, computeCost, noUsage, type Usage } from "../../catalogs/cost.ts";
 import { deprecationDay } from "../../catalogs/fields.ts";
 import { checkFilterWords, compileFilter } from "../../catalogs/filter.ts";
-import type { CatalogEntry } from "../../catalogs/rows.ts";
 import { Failure, type FailureDetails } from "../../failure.ts";
 import { parseRawJson } from "../../json/raw-json.ts";
 import { printObjects } from "../../output/list.ts";
@@ -21,6 +20,7 @@ import { tagDeprecation } from "./catalog-columns.ts";
 import type { CostOptions } from "./command.ts";
 import type { CostDocument, ModelCost } from "./output.ts";
 import * as source from "./read-catalogs.ts";
+import type { CatalogEntry } from "./read-catalogs.ts";
 
 /** @throws Failure `models-missing` after printing the other models */
 export const showCosts = async (context: Context, typed: CostOptions) => {

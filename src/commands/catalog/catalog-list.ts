@@ -1,8 +1,8 @@
 /** Lists the entries of catalogs, also with the inference models, and shows one model. */
-import { catalogNames } from "../../catalogs/catalog-files.ts";
+import { type CatalogName, catalogNames } from "../../catalogs/catalog-files.ts";
 import { listCountries, listStatedPrices } from "../../catalogs/fields.ts";
 import { checkFilterWords, compileFilter } from "../../catalogs/filter.ts";
-import { type CatalogEntry, type CatalogRow, joinById, rowsDocument } from "../../catalogs/rows.ts";
+import { groupById } from "../../catalogs/diff.ts";
 import { Failure } from "../../failure.ts";
 import { isObject } from "../../json/json-bytes.ts";
 import { parseRawBytes } from "../../json/raw-bytes.ts";
@@ -19,9 +19,10 @@ import { readModels } from "../../session/read-models.ts";
 import { findNearest } from "../../text/nearest.ts";
 import { formatSuggestion } from "../../text/sentences.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
-import { toText } from "../../wire/contract/replies.ts";
+import { type ReplyList, toText } from "../../wire/contract/replies.ts";
 import { type ListName, rowColumns } from "./catalog-columns.ts";
 import * as source from "./read-catalogs.ts";
+import type { CatalogEntry, CatalogRow } from "./read-catalogs.ts";
 
 type RowOptions = FilterOptions &
   OrderOptions &
@@ -51,6 +52,23 @@ export const listEntries = async (context: Context, list: ListName, typed: RowOp
     : { document: toRawJson(rowsDocument(rows, names)) };
   const ranked = rankColumns(columns, order, filtered);
   await printList(screen, { columns: ranked, rows, wire: { ...wire, member: "data" } });
+};
+
+const joinById = (models: ReplyList, entries: readonly CatalogEntry[]) => {
+  const byId = groupById(entries, ({ entry }) => entry.id);
+  return models.entries.flatMap((model): readonly CatalogRow[] => {
+    const id = toText(model.value.id);
+    const matching = id === undefined ? undefined : byId.get(id);
+    return matching?.map((entry) => ({ ...entry, model })) ?? [{ model }];
+  });
+};
+
+/** Returns `{"catalogs":[…],"data":[…]}` with the service's own JSON of the models. */
+const rowsDocument = (rows: readonly CatalogRow[], catalogs: readonly CatalogName[]) => {
+  const data = rows.map(({ model, catalog = null, raw }) => {
+    return { model: model && parseRawBytes(model.raw), catalog, entry: raw ? parseRawBytes(raw) : null };
+  });
+  return { catalogs, data };
 };
 
 /** @throws Failure `model-not-listed` */

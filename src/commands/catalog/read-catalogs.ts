@@ -2,7 +2,6 @@
 
 import { type CatalogName, catalogNames } from "../../catalogs/catalog-files.ts";
 import { compilePattern } from "../../catalogs/fields.ts";
-import type { CatalogEntry } from "../../catalogs/rows.ts";
 import { noteDefects } from "../../output/lists/sort-rows.ts";
 import { openServiceClient, readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
@@ -10,8 +9,13 @@ import type { CatalogSourceOptions } from "../../session/options/list-options.ts
 import type { Settings } from "../../settings/read.ts";
 import { saveIds } from "../../settings/saved-files.ts";
 import { findNearest } from "../../text/nearest.ts";
-import { listAnalysisModels, listRouterModels } from "../../wire/contract/models.ts";
-import { toText } from "../../wire/contract/replies.ts";
+import { type CatalogModel, listAnalysisModels, listRouterModels } from "../../wire/contract/models.ts";
+import { type ReplyEntry, toText } from "../../wire/contract/replies.ts";
+
+export type CatalogEntry = Readonly<Omit<ReplyEntry, "value"> & { catalog: CatalogName; entry: CatalogModel }>;
+
+/** The entry of a catalog, an inference model, or both. */
+export type CatalogRow = Partial<CatalogEntry> & { readonly model?: ReplyEntry };
 
 export const readCatalogSettings = async (context: Context, typed: Partial<CatalogSourceOptions>) => {
   const { analysisProvider, routerProvider } = typed;
