@@ -6,8 +6,8 @@ import * as decimals from "../text/decimal.ts";
 import { utcDay } from "../text/units.ts";
 import type { CatalogModel } from "../wire/contract/models.ts";
 import { toText } from "../wire/contract/replies.ts";
-import * as fields from "./fields.ts";
 import { compareOverrides } from "./cost.ts";
+import * as fields from "./fields.ts";
 
 type FactKind =
   | ("price" | "context" | "output" | "quantization" | "modalities" | "features")

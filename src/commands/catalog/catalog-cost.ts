@@ -19,8 +19,8 @@ import { callsMissing } from "../failures.ts";
 import { tagDeprecation } from "./catalog-columns.ts";
 import type { CostOptions } from "./command.ts";
 import type { CostDocument, ModelCost } from "./output.ts";
-import * as source from "./read-catalogs.ts";
 import type { CatalogEntry } from "./read-catalogs.ts";
+import * as source from "./read-catalogs.ts";
 
 /** @throws Failure `models-missing` after printing the other models */
 export const showCosts = async (context: Context, typed: CostOptions) => {

@@ -1,8 +1,8 @@
 /** Lists the entries of catalogs, also with the inference models, and shows one model. */
 import { type CatalogName, catalogNames } from "../../catalogs/catalog-files.ts";
+import { groupById } from "../../catalogs/diff.ts";
 import { listCountries, listStatedPrices } from "../../catalogs/fields.ts";
 import { checkFilterWords, compileFilter } from "../../catalogs/filter.ts";
-import { groupById } from "../../catalogs/diff.ts";
 import { Failure } from "../../failure.ts";
 import { isObject } from "../../json/json-bytes.ts";
 import { parseRawBytes } from "../../json/raw-bytes.ts";
@@ -21,8 +21,8 @@ import { formatSuggestion } from "../../text/sentences.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
 import { type ReplyList, toText } from "../../wire/contract/replies.ts";
 import { type ListName, rowColumns } from "./catalog-columns.ts";
-import * as source from "./read-catalogs.ts";
 import type { CatalogEntry, CatalogRow } from "./read-catalogs.ts";
+import * as source from "./read-catalogs.ts";
 
 type RowOptions = FilterOptions &
   OrderOptions &
