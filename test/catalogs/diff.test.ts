@@ -200,11 +200,12 @@ describe("the difference of two catalogs", () => {
     for (const key of plain) expect([key, ...worse({}, { [key]: "2026-11-30" })]).toEqual([key]);
     for (const key of "ready is_active available enabled public visible is_listed".split(" "))
       expect([key, ...worse({}, { [key]: false })]).toEqual([key, key]);
-    const limits = "length tokens a_limit max_x context_x quota x_per_day rpm tps rps_x";
-    for (const key of limits.split(" ")) expect([key, ...worse({ [key]: 9 }, { [key]: 8 })]).toEqual([key, key]);
+    for (const key of "length tokens a_limit max_x context_x quota x_per_day rpm tps rps_x".split(" "))
+      expect([key, ...worse({ [key]: 9 }, { [key]: 8 })]).toEqual([key, key]);
     for (const key of ["score", "corpm"]) expect(worse({ [key]: 9 }, { [key]: 8 })).toEqual([]);
-    const terms = `unit currency discount denominator multiplier scale surcharge minimum min_charge per fee fees is_free`;
-    for (const key of terms.split(" ")) {
+    for (const key of "unit currency discount denominator multiplier scale surcharge minimum min_charge per fee fees is_free".split(
+      " ",
+    )) {
       const path = `pricing.${key}`;
       expect([path, ...worse(prices({ [key]: "1" }), prices({ [key]: "0.5" }))]).toEqual([path, path]);
     }
