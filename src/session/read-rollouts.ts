@@ -3,7 +3,7 @@
 import * as rollouts from "../rollouts/dataset/read-dataset.ts";
 import { readRewardsFile } from "../rollouts/formats/convert-opened.ts";
 import { formatNames } from "../rollouts/formats/recognize.ts";
-import type { RemoteAccess } from "../rollouts/input/remote-file.ts";
+import type { RemoteAccess } from "../rollouts/input/remote.ts";
 import { shortenName } from "../rollouts/rules/positions.ts";
 import { parseStrictness } from "../rollouts/rules/rules.ts";
 import type { Settings } from "../settings/read.ts";

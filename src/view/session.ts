@@ -7,7 +7,7 @@ import { readGroupTrajectories } from "../rollouts/dataset/group-bytes.ts";
 import { locateGroup, openSubjects } from "../rollouts/dataset/locate.ts";
 import { readFailedKey, readPromptAndKey } from "../rollouts/dataset/prompt-text.ts";
 import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
-import type { SearchQuery } from "../rollouts/dataset/select/search-groups.ts";
+import type { SearchQuery } from "../rollouts/dataset/select/filter-groups.ts";
 import { formatKeyText } from "../rollouts/index/group-key.ts";
 import { describeSketch } from "../rollouts/index/sketch.ts";
 import { computeMoments } from "../rollouts/index/sums.ts";
@@ -270,7 +270,7 @@ const startSearch = (
   };
   const onFound = (group: number) => found.add(group);
   const search = async () => {
-    const { searchGroups } = await import("../rollouts/dataset/select/search-groups.ts");
+    const { searchGroups } = await import("../rollouts/dataset/select/filter-groups.ts");
     await searchGroups(dataset, sought, { signal: ending.signal, onFound, onProgress, pass, rewardsOf });
   };
   search().then(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { searchGroups } from "../../src/rollouts/dataset/select/search-groups.ts";
+import { searchGroups } from "../../src/rollouts/dataset/select/filter-groups.ts";
 import { filesOf, read } from "../support/inputs.ts";
 
 /** The bytes that are read at once. */

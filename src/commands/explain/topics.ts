@@ -1,8 +1,8 @@
 /** Lists the topics of `rollcall explain`, which are codes and rules. */
 
 import type { Severity } from "../../failure.ts";
+import { reportSplitLeaks } from "../../rollouts/dataset/prompts.ts";
 import { readSources } from "../../rollouts/dataset/read-dataset.ts";
-import { reportSplitLeaks } from "../../rollouts/dataset/split-leaks.ts";
 import { openMemoryBytes } from "../../rollouts/input/source.ts";
 import { createProblem } from "../../rollouts/rules/problems.ts";
 import type { ExampleInputs } from "../../rollouts/rules/rule.ts";

@@ -2,7 +2,7 @@ import { toProblemDocument } from "../../failure.ts";
 import { openBrowser } from "../../output/browser.ts";
 import { printDocument } from "../../output/list.ts";
 import { composeCheckResult } from "../../rollouts/dataset/check-result.ts";
-import { createChangeDetector } from "../../rollouts/input/expand-names.ts";
+import { createChangeDetector } from "../../rollouts/input/open-inputs.ts";
 import { combineModes } from "../../rollouts/input/source.ts";
 import { readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";

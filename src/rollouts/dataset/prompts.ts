@@ -1,11 +1,14 @@
-/** Reports groups with several prompts or steps. */
+/** Reports groups with several prompts or steps, and groups whose prompts another dataset also has. */
 import type { Breaks } from "../../system/breaks.ts";
 import { openStepComparison } from "../check/policy-steps.ts";
 import { findPromptOf, findRarestPrompt, openPromptReader } from "../check/trajectory-prompt.ts";
-import type { NumberColumn } from "../index/column.ts";
+import { NumberColumn } from "../index/column.ts";
+import { Digests, DigestTable } from "../index/digests.ts";
+import { locateLine } from "../input/source.ts";
 import { toFileLine } from "../rules/positions.ts";
 import { ReadWindow } from "./group-bytes.ts";
-import { getPart, type IndexedGroups, locatePart, reportGroup } from "./locate.ts";
+import { subtractFromMetrics } from "./group-metrics.ts";
+import { getPart, type IndexedGroups, locatePart, mapProblemsToRecords, reportGroup } from "./locate.ts";
 
 /** The checker has compared the trajectories of a group that is one part. @throws the signal's reason */
 export const reportMixedGroups = async (dataset: IndexedGroups, breaks: Breaks) => {
@@ -41,9 +44,47 @@ async function* findDifferingParts({ groups }: IndexedGroups, column: NumberColu
 }
 
 /** Returns the digests of the known prompts, without repetition. */
-export const readPrompts = async (dataset: IndexedGroups, at: number, window: ReadWindow): Promise<Buffer[]> => {
+const readPrompts = async (dataset: IndexedGroups, at: number, window: ReadWindow): Promise<Buffer[]> => {
   const readPrompt = openPromptReader();
   const trajectories = await window.readTrajectories(getPart(dataset, at));
   const digests = trajectories.flatMap((one) => readPrompt(one.table, findPromptOf(one)) ?? []);
   return Array.from(new Set(digests), (digest) => Buffer.from(digest, "latin1"));
+};
+
+/** @throws the signal's reason */
+export const reportSplitLeaks = async (dataset: IndexedGroups, other: IndexedGroups, signal?: AbortSignal) => {
+  const { table, parts } = await collectPrompts(other, signal);
+  const { groups } = dataset;
+  const window = new ReadWindow();
+  for (let group = 0; group < groups.count; group++) {
+    signal?.throwIfAborted();
+    let same: number | undefined;
+    for (const part of groups.partsOf(group))
+      for (const digest of same === undefined ? await readPrompts(dataset, part, window) : [])
+        same ??= table.find(digest);
+    if (same === undefined) continue;
+    const { source, part } = getPart(other, parts.at(same));
+    const wasValid = groups.isValid(group);
+    reportGroup(dataset, "split-leak", { data: { position: toFileLine(locateLine(source, part.line)) }, group });
+    if (wasValid && !groups.isValid(group)) await subtractFromMetrics(dataset, [group]);
+  }
+  await mapProblemsToRecords(dataset.sources, dataset.scan.problems);
+};
+
+/** For each prompt, `parts` has the first part with the prompt. */
+const collectPrompts = async (dataset: IndexedGroups, signal?: AbortSignal) => {
+  const digests = new Digests();
+  const table = new DigestTable(digests);
+  const parts = new NumberColumn("u32");
+  const window = new ReadWindow();
+  for (let part = 0; part < dataset.scan.parts.count; part++) {
+    signal?.throwIfAborted();
+    for (const digest of await readPrompts(dataset, part, window)) {
+      if (table.find(digest) !== undefined) continue;
+      digests.append(digest);
+      table.add(parts.length);
+      parts.push(part);
+    }
+  }
+  return { table, parts };
 };

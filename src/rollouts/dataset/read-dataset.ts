@@ -17,12 +17,11 @@ import { mergeSketch } from "../index/sketch.ts";
 import type { SkippedFile } from "../input/list-folder.ts";
 import { type OpenOptions, openInputs } from "../input/open-inputs.ts";
 import { closeSources, fileOf, filesOf, ShrunkSourceError, type Source } from "../input/source.ts";
-import { inputChanged, invalidInput } from "../rules/failures.ts";
+import { inputChanged, invalidInput, missingSplit } from "../rules/failures.ts";
 import { maxNameLength, shortenName } from "../rules/positions.ts";
 import type { Problems } from "../rules/problems.ts";
 import { defaultStrictness, type Strictness } from "../rules/rules.ts";
 import * as datasetProblems from "./dataset-problems.ts";
-import { missingSplit } from "./failures.ts";
 import { readPartValue } from "./group-bytes.ts";
 import { finalizeGroup } from "./group-metrics.ts";
 import {

@@ -3,7 +3,7 @@ import { linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "n
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { expandGlob } from "../../../src/rollouts/input/expand-names.ts";
+import { expandGlob } from "../../../src/rollouts/input/open-inputs.ts";
 import { newFolder } from "../../support/inputs.ts";
 import { newHome, runRollcall } from "../../support/run.ts";
 import { archiveOf } from "../formats/archive.ts";

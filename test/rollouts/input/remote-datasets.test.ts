@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { openHub } from "../../../src/rollouts/input/hub.ts";
+import { openHub } from "../../../src/rollouts/input/remote.ts";
 import type { Host } from "../../../src/system/host.ts";
 import type { DownloadReply, Downloads } from "../../../src/wire/client/download.ts";
 import { fileServer } from "../../support/file-server.ts";

@@ -1,20 +1,27 @@
-/** Finds the trajectories of a group that match an expression. */
+/** Finds the trajectories that match an expression, and searches groups for text. */
 import { setImmediate } from "node:timers/promises";
 import { isNativeError } from "node:util/types";
 import { createContext, type RunningScriptOptions, Script } from "node:vm";
 import { Failure } from "../../../failure.ts";
 import { isObject, type JsonObject } from "../../../json/json-bytes.ts";
+import { listSpellings } from "../../../json/raw-json.ts";
 import { elementsOf, type JsonValue, memberAt, parseValue, readRoot } from "../../../json/table.ts";
 import { Breaks } from "../../../system/breaks.ts";
 import { interrupted } from "../../../system/failures.ts";
 import { repeatInterrupt } from "../../../system/host.ts";
 import { countNames } from "../../facts/facts.ts";
-import { fieldDefaults, listSteps, openGroupFilter, parseFilter, readFinish } from "../../index/expression.ts";
-import { slowFilter } from "../../index/failures.ts";
+import {
+  fieldDefaults,
+  listSteps,
+  openGroupFilter,
+  parseFilter,
+  readFinish,
+  slowFilter,
+} from "../../index/expression.ts";
 import { stepHolders } from "../../index/step-columns.ts";
 import { toFileLine } from "../../rules/positions.ts";
 import { listParts, listTrajectories, pickMembers, ReadWindow } from "../group-bytes.ts";
-import { type IndexedGroups, listDerivedFinishes, locateGroup } from "../locate.ts";
+import { getPart, type IndexedGroups, listDerivedFinishes, locateGroup } from "../locate.ts";
 
 /** Regular expressions and nested loops need a time limit. */
 const canBeSlow = /\bmatches\b|\b(all|exists|exists_one|map|filter)\b[\s\S]*\b(all|exists|exists_one|map|filter)\b/;
@@ -139,4 +146,56 @@ export const openFilter = (dataset: IndexedGroups, options: FilterOptions) => {
 const parseObject = (value: JsonValue) => {
   const object = parseValue(value);
   return isObject(object) ? object : {};
+};
+
+/** `text` is a case-sensitive substring. `where` is a CEL expression that a trajectory of the group must match. */
+export type SearchQuery = Readonly<{ text?: string | undefined; where?: string | undefined }>;
+
+interface SearchOptions extends Omit<FilterOptions, "where"> {
+  /** Called in the order of the parts. A text search can report a group once per part. */
+  onFound(group: number): void;
+  /** @param share from 0 to 1 */
+  onProgress(share: number): void;
+}
+
+const maxTrajectoriesAtOnce = 100;
+const maxBytesAtOnce = 2 ** 22;
+
+/** @throws Failure `invalid-filter`, `input-changed`; the signal's reason */
+export const searchGroups = async (
+  dataset: IndexedGroups,
+  { text = "", where }: SearchQuery,
+  { signal, onFound, onProgress, pass, rewardsOf }: SearchOptions,
+) => {
+  const { groups } = dataset;
+  const { parts } = dataset.scan;
+  if (text === "" && where === undefined) return;
+  const filterGroup = where === undefined ? undefined : openFilter(dataset, { where, pass, signal, rewardsOf });
+  const isWanted = async (group: number) =>
+    filterGroup === undefined || (groups.isValid(group) && (await filterGroup(group)).wanted.length > 0);
+  const hasText = openTextSearch(dataset, text);
+  for (let at = 0, trajectories = 0, bytes = 0; at < parts.count; at++) {
+    trajectories += parts.columns.trajectories.at(at);
+    bytes += parts.columns.length.at(at);
+    if (trajectories >= maxTrajectoriesAtOnce || bytes >= maxBytesAtOnce) {
+      trajectories = 0;
+      bytes = 0;
+      onProgress(at / parts.count);
+      await setImmediate();
+      signal.throwIfAborted();
+    }
+    const group = groups.groupOf(at);
+    // Any part can contain a substring, but an expression needs all parts of a group.
+    const isCandidate = text === "" ? groups.firstOf(group) === at : await hasText(at);
+    if (isCandidate && (await isWanted(group))) onFound(group);
+  }
+};
+
+const openTextSearch = (dataset: IndexedGroups, text: string) => {
+  const needles = listSpellings(text).map((spelled) => Buffer.from(spelled));
+  const window = new ReadWindow();
+  return async (at: number) => {
+    const bytes = await window.readPart(getPart(dataset, at));
+    return needles.some((needle) => bytes.includes(needle));
+  };
 };
