@@ -5,9 +5,9 @@ import { Scan } from "../../src/rollouts/dataset/scan.ts";
 import { DedupKeys } from "../../src/rollouts/index/dedup-keys.ts";
 import { Digests, DigestTable } from "../../src/rollouts/index/digests.ts";
 import { Groups, openGrouping } from "../../src/rollouts/index/groups.ts";
-import { createScanResult } from "../../src/rollouts/index/scan-result.ts";
+import { ScanResult } from "../../src/rollouts/index/scan-result.ts";
 import { openMemoryBytes } from "../../src/rollouts/input/source.ts";
-import { defaultStrictness } from "../../src/rollouts/rules/rules.ts";
+import { Problems } from "../../src/rollouts/rules/problems.ts";
 
 /** A line: a trajectory with or without a key, or an unreadable line. */
 const anyLine = fc.oneof(
@@ -43,7 +43,7 @@ const openScan = (isGroupedByKey: boolean): Scan => {
   return new Scan(source, {
     index: 0,
     groupBy: isGroupedByKey ? ["group_id"] : undefined,
-    result: createScanResult(defaultStrictness),
+    result: new ScanResult(new Problems()),
   });
 };
 

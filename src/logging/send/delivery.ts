@@ -2,7 +2,7 @@
 
 import { basename } from "node:path";
 import { Failure } from "../../failure.ts";
-import { hasOtherContent } from "../../rollouts/dataset/contents.ts";
+import { hasOtherContent } from "../../rollouts/dataset/group-bytes.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import type { DedupKeys } from "../../rollouts/index/dedup-keys.ts";
 import type { Attempt, Client } from "../../wire/client/client.ts";

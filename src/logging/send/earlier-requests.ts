@@ -1,6 +1,6 @@
 /** Compares the groups of a run with the requests of earlier runs, and plans which of these requests it resends. */
 
-import { collectContents } from "../../rollouts/dataset/contents.ts";
+import { collectContents } from "../../rollouts/dataset/group-bytes.ts";
 import { type DedupKeys, dedupKeyBytes } from "../../rollouts/index/dedup-keys.ts";
 import { type Entry, findGroups, isLogged } from "../ledger/entries.ts";
 import type { RecordedRequest, RunLedger } from "../ledger/recorded-requests.ts";

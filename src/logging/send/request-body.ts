@@ -5,7 +5,7 @@ import { pipeline } from "node:stream/promises";
 import { setImmediate } from "node:timers/promises";
 import * as zlib from "node:zlib";
 import { ReadWindow, windowBytes } from "../../rollouts/dataset/group-bytes.ts";
-import { getPartSpan, type PartSpan } from "../../rollouts/dataset/locate.ts";
+import { type GroupPart, getPart } from "../../rollouts/dataset/locate.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { groupClosing, groupOpening } from "../../rollouts/index/groups.ts";
 import { inputChanged } from "../../rollouts/rules/failures.ts";
@@ -24,7 +24,7 @@ export async function* composeBody(dataset: Dataset, { envelope, request, maxChu
   const window = new ReadWindow(Buffer.allocUnsafeSlow(windowBytes));
   let filled = 0;
   for (const listed of listPieces(dataset.groups, { envelope, request })) {
-    const piece = typeof listed === "number" ? getPartSpan(dataset, listed) : listed;
+    const piece = typeof listed === "number" ? getPart(dataset, listed) : listed;
     const length = "part" in piece ? piece.part.length : piece.length;
     if (filled + length > chunk.length && filled > 0) {
       yield chunk.subarray(0, filled);
@@ -48,14 +48,14 @@ export const verifySource = async (dataset: Dataset, source: number) => {
   const window = new ReadWindow(Buffer.allocUnsafeSlow(windowBytes));
   for (let at = 0; at < parts.count; at++) {
     if (parts.columns.source.at(at) !== source) continue;
-    const groupPart = getPartSpan(dataset, at);
+    const groupPart = getPart(dataset, at);
     if (groupPart.part.subset) await window.readPart(groupPart);
     else for await (const _ of readLargePart(groupPart, window, chunkBytes));
   }
 };
 
 /** Holds only `maxBytes` of the part in memory. @throws Failure `input-changed` before the last piece */
-async function* readLargePart({ source, part }: PartSpan, window: ReadWindow, maxBytes: number) {
+async function* readLargePart({ source, part }: GroupPart, window: ReadWindow, maxBytes: number) {
   const end = part.start + part.length;
   let checksum = 0;
   for (let from = part.start; from < end; from += maxBytes) {

@@ -2,7 +2,7 @@
 
 import { Failure, isFailure, toFailure } from "../../failure.ts";
 import { findFault } from "../../json/reader.ts";
-import { collectContents } from "../../rollouts/dataset/contents.ts";
+import { collectContents } from "../../rollouts/dataset/group-bytes.ts";
 import type { Answer, Attempt } from "../../wire/client/client.ts";
 import { findStatedError } from "../../wire/client/failures.ts";
 import { findGroups } from "../ledger/entries.ts";

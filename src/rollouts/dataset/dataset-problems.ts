@@ -210,7 +210,7 @@ const findOutlierBound = (rewards: Sketch) => {
 const reportOutliers = async (dataset: IndexedGroups, breaks: Breaks) => {
   const { groups } = dataset;
   const { parts, rewardsOfSources } = dataset.scan;
-  const bounds = rewardsOfSources.map(findOutlierBound);
+  const bounds = rewardsOfSources.map((rewards) => rewards && findOutlierBound(rewards));
   if (bounds.every((bound) => !bound)) return;
   const window = new ReadWindow();
   for (let part = 0; part < parts.count; part++) {

@@ -1,4 +1,4 @@
-/** Reads the bytes of parts and groups. */
+/** Reads the bytes of parts and groups, and compares or checks them again. */
 
 import { setImmediate } from "node:timers/promises";
 import { crc32 } from "node:zlib";
@@ -8,17 +8,15 @@ import { Breaks } from "../../system/breaks.ts";
 import type { ScanOptions } from "../check/checker.ts";
 import { groupClosing, groupOpening } from "../index/groups.ts";
 import { cutPart, type Part } from "../index/parts.ts";
-import { createScanResult, ScanResult } from "../index/scan-result.ts";
+import { ScanResult } from "../index/scan-result.ts";
 import { openMemoryBytes, type Source } from "../input/source.ts";
 import { inputChanged } from "../rules/failures.ts";
 import { Problems } from "../rules/problems.ts";
-import { defaultStrictness } from "../rules/rules.ts";
 import {
   type GroupPart,
   getPart,
   type IndexedGroups,
   locateTrajectory,
-  type PartSpan,
   readPartStart,
   wholeLengthOf,
 } from "./locate.ts";
@@ -50,17 +48,17 @@ export class ReadWindow {
   }
 
   /** @throws Failure `input-changed` */
-  async readPart(groupPart: PartSpan): Promise<Buffer> {
+  async readPart(groupPart: GroupPart): Promise<Buffer> {
     const { source, part } = groupPart;
     return cutPart(requireUnchanged(await this.read(source, part.start, wholeLengthOf(part)), groupPart), part);
   }
 
-  hasPart({ source, part }: PartSpan) {
+  hasPart({ source, part }: GroupPart) {
     return this.#has(source, part.start, wholeLengthOf(part));
   }
 
   /** @throws Failure `input-changed` */
-  readPartNow(groupPart: PartSpan): Buffer {
+  readPartNow(groupPart: GroupPart): Buffer {
     const { source, part } = groupPart;
     return cutPart(requireUnchanged(this.#readNow(source, part.start, wholeLengthOf(part)), groupPart), part);
   }
@@ -92,7 +90,7 @@ export class ReadWindow {
 }
 
 /** @throws Failure `input-changed` */
-export const requireUnchanged = (bytes: Buffer, { source, part }: PartSpan): Buffer => {
+export const requireUnchanged = (bytes: Buffer, { source, part }: GroupPart): Buffer => {
   const isUnchanged = part.checksum === undefined || crc32(bytes) === part.checksum;
   if (bytes.length === wholeLengthOf(part) && isUnchanged) return bytes;
   throw inputChanged(source.name);
@@ -109,7 +107,7 @@ const noBytes = { name: "", bytes: openMemoryBytes(Buffer.alloc(0)) };
 /** Warnings do not make a part invalid. @param locate positions the problems */
 export const recheckBytes = (bytes: Buffer, problems = new Problems(), locate?: ScanOptions["locate"]): ScanResult => {
   const options = { hasDigests: false, hasChecksums: false, hasFacts: false };
-  const result = new ScanResult({ ...createScanResult(defaultStrictness, options), problems });
+  const result = new ScanResult(problems, options);
   const scan = new Scan(noBytes, { index: 0, groupBy: undefined, result, locate });
   scan.scanLines({ kind: "lines", bytes: replaceLineEnds(bytes), start: 0, isLast: false });
   return result;
@@ -129,7 +127,7 @@ export const composeGroup = (dataset: IndexedGroups, group: number, window: Read
 /** @param rewrite replaces the line of each valid group @throws Failure `input-changed` */
 export async function* readGroupLines(
   dataset: IndexedGroups,
-  rewrite: (line: Buffer, group: number) => Iterable<Buffer> = (line) => [line],
+  rewrite: (line: Buffer, group: number) => Iterable<Buffer>,
 ): AsyncGenerator<Buffer, void> {
   const window = new ReadWindow();
   for (let group = 0; group < dataset.groups.count; group++) {
@@ -184,4 +182,56 @@ export const readGroupStart = (dataset: IndexedGroups, group: number, maxLength:
 export const parseReward = (trajectory: JsonValue) => {
   const { reward } = pickMembers(trajectory, ["reward"]);
   return typeof reward === "number" ? reward : Number.NaN;
+};
+
+/**
+ * Returns `contentBytes` bytes for each group, because the dedup keys of converted groups do not depend on their bytes.
+ * Returns no bytes if no group was converted.
+ */
+export const collectContents = (dataset: IndexedGroups, chosen: ArrayLike<number>) => {
+  const { sources, scan, groups } = dataset;
+  const { source, checksum, length } = scan.parts.columns;
+  const contents = new Uint32Array(sources.some(({ originals }) => originals) ? 2 * chosen.length : 0);
+  for (let at = 0; 2 * at < contents.length; at++) {
+    const group = chosen[at] ?? 0;
+    const part = groups.firstOf(group);
+    if (!sources[source.at(part)]?.originals || groups.isBare(group)) continue;
+    const hash = scan.parts.subsets.has(part) ? crc32(readPartStart(getPart(dataset, part))) : checksum.at(part);
+    contents.set([hash, length.at(part)], 2 * at);
+  }
+  return new Uint8Array(contents.buffer);
+};
+
+/** Returns false if the earlier bytes of the group are unknown, or if the group is not converted. */
+export const hasOtherContent = (dataset: IndexedGroups, group: number, earlier: Uint8Array) => {
+  const content = collectContents(dataset, [group]);
+  return [earlier, content].every((bytes) => bytes.some((byte) => byte > 0)) && Buffer.compare(earlier, content) !== 0;
+};
+
+/** @throws Failure `input-changed` */
+export const finalizeGroup = async (dataset: IndexedGroups, group: number) => {
+  if (dataset.groups.isValid(group)) countBareGroup(dataset, group, 1);
+  else await subtractParts(dataset, group);
+};
+
+/** @throws Failure `input-changed` */
+export const subtractFromMetrics = async (dataset: IndexedGroups, refused: readonly number[]) => {
+  for (const group of refused) {
+    await subtractParts(dataset, group);
+    countBareGroup(dataset, group, -1);
+  }
+};
+
+const countBareGroup = ({ scan, groups }: IndexedGroups, group: number, sign: 1 | -1) => {
+  if (groups.isBare(group)) scan.tally.addGroup({ rewards: groups.rewardsOf(group), exceptions: 0 }, sign);
+};
+
+const subtractParts = async (dataset: IndexedGroups, group: number) => {
+  const window = new ReadWindow();
+  for (const groupPart of listParts(dataset, group)) {
+    if (!groupPart.part.valid) continue;
+    const rechecked = recheckBytes(await window.readPart(groupPart));
+    if (!rechecked.parts.isValid(0)) throw inputChanged(groupPart.source.name);
+    dataset.scan.tally.merge(rechecked.tally, -1);
+  }
 };

@@ -17,18 +17,6 @@ export type IndexedGroups = Readonly<{ sources: readonly Source[]; scan: ScanRes
 
 export type GroupPart = Readonly<{ source: Source; part: Part }>;
 
-/** The bytes of a part. */
-export type PartSpan = Readonly<{ source: Source; part: Pick<Part, "start" | "length" | "checksum" | "subset"> }>;
-
-/** Takes less time than `getPart`. */
-export const getPartSpan = ({ sources, scan: { parts } }: IndexedGroups, at: number): PartSpan => {
-  const { columns, subsets } = parts;
-  const source = sources[columns.source.at(at)];
-  if (!source) throw new Error(`part ${at} has no source`);
-  const [start, length] = [columns.start.at(at), columns.length.at(at)];
-  return { source, part: { start, length, checksum: parts.checksumOf(at), subset: subsets.get(at) } };
-};
-
 export const getPart = ({ sources, scan }: IndexedGroups, at: number): GroupPart => {
   const part = scan.parts.at(at);
   const source = sources[part.source];

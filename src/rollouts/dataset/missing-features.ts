@@ -1,19 +1,18 @@
 /** Reports trajectories that lack log probabilities, tools and others, and notes the files in which all lack them. */
 
 import { openBrace } from "../../json/json-bytes.ts";
-import { elementsOf, firstByteOf, type JsonValue, memberAt } from "../../json/table.ts";
+import { elementsOf, firstByteOf, type JsonValue, memberAt, readRoot } from "../../json/table.ts";
 import type { Breaks } from "../../system/breaks.ts";
 import { formatInputName, formatList } from "../../text/sentences.ts";
 import { findChoiceMessage } from "../check/messages.ts";
 import { inspectTrajectory } from "../check/trajectory.ts";
 import { trainingBits } from "../index/metrics.ts";
-import type { Parts } from "../index/parts.ts";
 import { createTrajectoryFacts } from "../index/trajectory-facts.ts";
 import { filesOf } from "../input/source.ts";
 import type { Path } from "../rules/positions.ts";
-import { listTrajectories } from "./group-bytes.ts";
 import * as positions from "./locate.ts";
 import { getPart, type IndexedGroups } from "./locate.ts";
+import { readTrajectories } from "./shared-key.ts";
 
 /** What all rollouts of a file lack is true of its format, so it is a note, also with `--strict`. */
 const notes = {
@@ -106,15 +105,11 @@ const reportFeatures = async (dataset: IndexedGroups, features: readonly Lacking
     if (breaks.isDue()) await breaks.take();
     if (!groups.isValid(groups.groupOf(at))) continue;
     const file = parts.columns.source.at(at);
-    let part: ReturnType<typeof openPart> | undefined;
     for (const { feature, files, isMissingInInput } of features) {
       const all = files.has(file);
       if (!lacks(parts.columns.training.at(at), feature) || (all && "isNoted" in feature)) continue;
       if (!all || !wholeFiles.has(file)) {
-        part ??= openPart(dataset, at);
-        const { trajectories, locate } = part;
-        const path = () => locateMissingFeature(trajectories(), { part: at, parts, feature });
-        const place = { part: at, path, locate };
+        const place = { part: at, path: () => findMissingFeature(dataset, at, feature) };
         if ("isNoted" in feature) positions.reportPart(dataset, feature.rule, { data: undefined, ...place });
         else positions.reportPart(dataset, feature.rule, { data: { all }, ...place });
       }
@@ -128,36 +123,10 @@ const reportFeatures = async (dataset: IndexedGroups, features: readonly Lacking
 
 const maxSearchedBytes = 2 ** 20;
 
-/** Several problems of a part share what was read. */
-const openPart = (dataset: IndexedGroups, at: number) => {
-  let locate: ReturnType<typeof positions.openPartLocator> | undefined;
-  let trajectories: readonly JsonValue[] | undefined;
-  const read = () => {
-    const groupPart = getPart(dataset, at);
-    if (groupPart.part.length > maxSearchedBytes) return [];
-    try {
-      return listTrajectories(positions.readPartStart(groupPart), groupPart.part);
-    } catch {
-      // The file has changed.
-      return [];
-    }
-  };
-  return {
-    locate: (path: Path) => {
-      locate ??= positions.openPartLocator(getPart(dataset, at));
-      return locate(path);
-    },
-    trajectories: () => {
-      trajectories ??= read();
-      return trajectories;
-    },
-  };
-};
-
-const locateMissingFeature = (
-  trajectories: readonly JsonValue[],
-  { part, parts, feature }: { part: number; parts: Parts; feature: MissingFeature },
-) => {
+const findMissingFeature = (dataset: IndexedGroups, part: number, feature: MissingFeature): Path => {
+  const { parts } = dataset.scan;
+  const isShort = parts.columns.length.at(part) <= maxSearchedBytes;
+  const trajectories = isShort ? readTrajectories(getPart(dataset, part)).flatMap((one) => readRoot(one) ?? []) : [];
   const facts = createTrajectoryFacts();
   const isLacking = ({ table, node }: JsonValue) =>
     inspectTrajectory(table, node, facts, () => undefined) && lacks(facts.training, feature);

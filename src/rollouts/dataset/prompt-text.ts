@@ -18,21 +18,11 @@ export type TrajectoryPosition = Readonly<{ part: number; trajectory: number }>;
 
 /** Reads the first trajectory of a group. @throws Failure `input-changed` */
 export const readPromptAndKey = (dataset: IndexedGroups, group: number, groupBy: readonly string[] | undefined) => {
-  const first = { part: dataset.groups.firstOf(group), trajectory: 0 };
-  return readPromptAndKeyAt(dataset, first, groupBy, dataset.groups.bytesOf(group) > maxWholeBytes);
-};
-
-/** @param isCut true if only the start of the part is read @throws Failure `input-changed` */
-const readPromptAndKeyAt = (
-  dataset: IndexedGroups,
-  { part, trajectory: at }: TrajectoryPosition,
-  groupBy: readonly string[] | undefined,
-  isCut = false,
-) => {
-  const bytes = readPartStart(getPart(dataset, part), isCut ? largeStartBytes : undefined);
+  const isLarge = dataset.groups.bytesOf(group) > maxWholeBytes;
+  const part = getPart(dataset, dataset.groups.firstOf(group));
+  const bytes = readPartStart(part, isLarge ? largeStartBytes : undefined);
   const root = table.readRoot(bytes) ?? parseTruncated(bytes);
-  const trajectory = table.findAt(root, ["trajectories", at]) ?? root;
-  return readValues(trajectory, root, groupBy);
+  return readValues(table.findAt(root, ["trajectories", 0]) ?? root, root, groupBy);
 };
 
 /** Reads the prompt and key that two inputs share. @throws Failure `input-changed` */
@@ -41,9 +31,11 @@ export const readPairPromptAndKey = (
   pair: Readonly<Record<"a" | "b", { readonly first: TrajectoryPosition }>>,
   groupBy: readonly string[] | undefined,
 ) => {
-  const { prompt, key } = readPromptAndKeyAt(a, pair.a.first, groupBy);
+  const read = (dataset: IndexedGroups, { part, trajectory }: TrajectoryPosition) =>
+    openRowReader(dataset, { groupBy, names: [] })(part, trajectory);
+  const { prompt, key } = read(a, pair.a.first);
   // A group without trajectories has no prompt.
-  return { prompt: prompt || readPromptAndKeyAt(b, pair.b.first, groupBy).prompt, key };
+  return { prompt: prompt || read(b, pair.b.first).prompt, key };
 };
 
 const readValues = (

@@ -12,18 +12,16 @@ import { findCommonSplit, type OtherKeys, reportMismatches } from "../index/cont
 import { digestBytes } from "../index/digests.ts";
 import { Groups, openGrouping, type ScatteredPart } from "../index/groups.ts";
 import type { Parts } from "../index/parts.ts";
-import { createScanResult, ScanResult } from "../index/scan-result.ts";
-import { mergeSketch } from "../index/sketch.ts";
+import { ScanResult } from "../index/scan-result.ts";
 import type { SkippedFile } from "../input/list-folder.ts";
 import { type OpenOptions, openInputs } from "../input/open-inputs.ts";
 import { closeSources, fileOf, filesOf, ShrunkSourceError, type Source } from "../input/source.ts";
 import { inputChanged, invalidInput, missingSplit } from "../rules/failures.ts";
 import { maxNameLength, shortenName } from "../rules/positions.ts";
-import type { Problems } from "../rules/problems.ts";
+import { Problems } from "../rules/problems.ts";
 import { defaultStrictness, type Strictness } from "../rules/rules.ts";
 import * as datasetProblems from "./dataset-problems.ts";
-import { readPartValue } from "./group-bytes.ts";
-import { finalizeGroup } from "./group-metrics.ts";
+import { finalizeGroup, readPartValue } from "./group-bytes.ts";
 import {
   getPart,
   type IndexedGroups,
@@ -164,7 +162,7 @@ export const openScan = (
   { strictness: given, skipsDigests = false, selection, measures }: SourceOptions,
 ) => {
   const strictness = { ...strictnessFor(sources, given), isDeferred: true };
-  const scan = createScanResult(strictness, {
+  const scan = new ScanResult(new Problems(strictness), {
     hasDigests: !skipsDigests || needsDigests(selection),
     hasChecksums: !skipsDigests || (selection?.where ?? selection?.best) !== undefined,
     hasFacts: selection !== undefined,
@@ -174,7 +172,9 @@ export const openScan = (
   return scan;
 };
 
-const needsDigests = (selection: Selection | undefined) => (selection?.sample ?? selection?.shard) !== undefined;
+/** The only shard has all groups. */
+const needsDigests = ({ sample, shard = { part: 1, of: 1 } }: Partial<Selection> = {}) =>
+  sample !== undefined || shard.of > 1;
 
 /** A derived finish reason is in the line of a converted trajectory, but it is no fact of the rollout. */
 const forgetDerivedFinishes = async (read: IndexedGroups, breaks: Breaks) => {
@@ -213,17 +213,14 @@ const scanSources = async (
       onProgress?.({ bytes: bytesBefore + bytes, of: totalBytes });
     };
     problems.input = source.name;
-    const result = new ScanResult(scan);
     const { signal } = options.host;
-    await scanSource(source, { index, result, groupBy, measure, signal }, onRead).catch((thrown: unknown) => {
+    await scanSource(source, { index, result: scan, groupBy, measure, signal }, onRead).catch((thrown: unknown) => {
       throw thrown instanceof ShrunkSourceError ? inputChanged(source.name) : thrown;
     });
     takeDigests(parts, source, first);
     const isEmpty = source.bytes.size === 0 && !source.originals;
     for (const file of parts.count === first ? filesOf(source) : [])
       problems.report("input-empty", { isEmpty }, { file });
-    scan.rewardsOfSources.push(result.rewards);
-    mergeSketch(scan.rewards, result.rewards);
     if (!isGroupedByKey) for (const part of grouping.scattered) scattered.push(part);
     bytesBefore += source.bytes.size;
   }

@@ -6,11 +6,12 @@ import { emptyTable, endOf, nodeAfter, startOf } from "../../json/table.ts";
 import { Breaks } from "../../system/breaks.ts";
 import { limitInlining } from "../../system/v8-limits.ts";
 import { type Block, Checker, emptyBlock, keyUses, type ScanOptions } from "../check/checker.ts";
-import { createScanResult, mergeScanResult, type ScanResult } from "../index/scan-result.ts";
+import { ScanResult } from "../index/scan-result.ts";
 import * as frames from "../input/frames.ts";
 import { type LineStart, readRange, ShrunkSourceError, type Source } from "../input/source.ts";
 import { maxTextBytes } from "../rules/file-rules.ts";
 import { PositionCounter } from "../rules/positions.ts";
+import { Problems } from "../rules/problems.ts";
 import { type Reporter, reportSyntaxFault } from "../rules/syntax-faults.ts";
 
 const withReader = cacheReader(keyUses);
@@ -222,7 +223,7 @@ const scanArray = async (
   const bracket = skipWhite(head, 0);
   if (head[bracket] !== openBracket) return false;
   const { problems, parts } = result;
-  const arrayResult = createScanResult(problems.strictness, parts.options);
+  const arrayResult = new ScanResult(new Problems(problems.strictness), parts.options);
   const checker = new Checker(name, { ...options, result: arrayResult });
   const reader = new JsonReader(keyUses);
   const firstLine = new PositionCounter({ bytes: head, start, line }).mark(bracket);
@@ -238,7 +239,7 @@ const scanArray = async (
     if (end - after > maxAroundBytes) return false;
     const rest = await readRange(bytes, { start: after, length: end - after });
     if (skipWhite(rest, 0) < rest.length) return false;
-    mergeScanResult(result, arrayResult);
+    result.merge(arrayResult);
     return true;
   }
   return false;

@@ -38,13 +38,6 @@ export class Groups {
     return group;
   }
 
-  /** Makes each part up to `end` a group. Returns false if an earlier part is not a group or a part is invalid. */
-  startGroups(end: number) {
-    if (this.count !== this.#fromGroup.length || !this.#parts.columns.valid.hasOnlyDefaults) return false;
-    for (const column of [this.#fromGroup, this.#toNext, this.#toFirst, this.#flags]) column.length = end;
-    return true;
-  }
-
   /** True if each part is a valid group that no caller has marked. */
   get areValidParts() {
     return this.#flags.hasOnlyDefaults && this.count === this.#parts.count && !this.#parts.has("trajectory");
@@ -159,11 +152,6 @@ export class Groups {
     for (const part of this.partsOf(group)) digest.update(digests.at(part));
     return digest.digest().subarray(0, digestBytes);
   }
-
-  /** Returns the digests of all groups if each part is a group. */
-  partDigests() {
-    return this.count === this.#parts.count && !this.#parts.has("trajectory") ? this.#parts.digests : undefined;
-  }
 }
 
 /** Opens the digest of a bare group. The caller adds the digests of the trajectories. */
@@ -218,11 +206,6 @@ export const openGrouping = ({ parts, groups, isGroupedByKey, onPart, onGrouped 
     /** Groups the parts before `beforeLine`. Removes all keys from `parts`. Later calls can extend the groups. */
     groupParts(first: number, beforeLine = Number.POSITIVE_INFINITY) {
       const { line } = parts.columns;
-      const areAllGroups = parts.keys.length === 0 && !onPart && !onGrouped && beforeLine === Number.POSITIVE_INFINITY;
-      if (areAllGroups && first < parts.count && groups.startGroups(parts.count)) {
-        previousKey = undefined;
-        return;
-      }
       for (let at = first; at < parts.count && line.at(at) < beforeLine; at++) takePart(at);
       parts.forgetKeys();
     },

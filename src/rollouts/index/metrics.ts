@@ -62,14 +62,9 @@ export class Tally {
     mergeSum(this.reward, other.reward, sign);
     mergeSum(this.deviations, other.deviations, sign);
     for (const [key, sum] of other.byName) mergeSum(this.#sumOf(key), sum, sign);
-    if (sign === 1) this.#addSampled(other.sampled);
-  }
-
-  #addSampled({ choices, choicesWithLogprobs, trajectories, total }: Tally["sampled"]) {
-    this.sampled.choices += choices;
-    this.sampled.choicesWithLogprobs += choicesWithLogprobs;
-    this.sampled.trajectories += trajectories;
-    this.sampled.total += total;
+    if (sign === 1)
+      for (const count of ["choices", "choicesWithLogprobs", "trajectories", "total"] as const)
+        this.sampled[count] += other.sampled[count];
   }
 
   /** The mean of the standard deviations in the groups. */

@@ -104,7 +104,7 @@ export class Parts {
     const [before, keysBefore] = [this.count, this.keys.length];
     for (const key of keys) this.keys.push(key);
     const own = Object.values<NumberColumn>({ ...this.columns });
-    for (const [at, column] of Object.values<NumberColumn>({ ...columns }).entries()) own[at]?.appendColumn(column);
+    for (const [at, column] of Object.values<NumberColumn>({ ...columns }).entries()) own[at]?.append(column.values());
     this.facts.append(facts);
     const { key } = this.columns;
     for (let at = before; at < this.count; at++) if (key.at(at) > 0) key.set(at, key.at(at) + keysBefore);
@@ -161,12 +161,7 @@ export class Parts {
       checksum: this.checksumOf(position),
       kind: this.kindOf(position),
       valid: this.isValid(position),
-      warned: columns.warned.at(position) === 1,
-      equal: columns.equal.at(position) === 1,
       trajectories: columns.trajectories.at(position),
-      reward: columns.reward.at(position),
-      version: columns.version.at(position),
-      training: columns.training.at(position),
       subset: this.subsets.get(position),
     };
   }

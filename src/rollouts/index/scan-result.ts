@@ -1,13 +1,10 @@
-/** Adds parts to a scan result, and merges scan results. */
-import { Problems } from "../rules/problems.ts";
-import type { Strictness } from "../rules/rules.ts";
+/** Adds parts to a scan result, and copies parts of other results. */
+import type { Problems } from "../rules/problems.ts";
 import { type InputShape, Requests } from "./contradictions.ts";
 import { rewardTolerance, Tally } from "./metrics.ts";
-import { kinds, type Part, Parts, type PartsOptions } from "./parts.ts";
+import { kinds, measureSubset, type Part, Parts, type PartsOptions } from "./parts.ts";
 import { addToSketch, mergeSketch, Sketch } from "./sketch.ts";
-import type { TrajectoryFacts } from "./trajectory-facts.ts";
-
-export type PartPosition = Pick<Part, "source" | "start" | "length" | "line">;
+import { createTrajectoryFacts, type TrajectoryFacts } from "./trajectory-facts.ts";
 
 export interface NewPart {
   readonly kind: Part["kind"];
@@ -17,30 +14,50 @@ export interface NewPart {
   readonly isWarned: boolean;
 }
 
+/** Where a copied part belongs, and the indexes of the trajectories that stay if not all stay. */
+type PartCopy = Readonly<{ source: number; isValid: boolean; selected?: readonly number[] | undefined }>;
+
+/** Memory for the facts of the trajectories of a copied part. */
+const copied: TrajectoryFacts[] = [];
+
+const allDigests: PartsOptions = { hasDigests: true, hasChecksums: true, hasFacts: false };
+
 /** A class, because V8 would recompile the checker when a literal makes a second result. */
 export class ScanResult {
   readonly parts: Parts;
   /** Metrics of the valid trajectories. */
-  readonly tally: Tally;
+  readonly tally = new Tally();
   readonly problems: Problems;
-  readonly requests: Requests;
-  readonly shapes: Set<InputShape>;
-  /** Finite rewards of the valid trajectories. */
-  readonly rewards = new Sketch();
-  /** The rewards of each source. */
-  readonly rewardsOfSources: Sketch[] = [];
+  readonly requests = new Requests();
+  readonly shapes = new Set<InputShape>();
+  /** Finite rewards of the valid trajectories of each source. */
+  readonly rewardsOfSources: (Sketch | undefined)[] = [];
   #rewardsOfPart = new Float64Array(64);
 
-  constructor(from: Pick<ScanResult, "parts" | "tally" | "problems" | "requests" | "shapes">) {
-    this.parts = from.parts;
-    this.tally = from.tally;
-    this.problems = from.problems;
-    this.requests = from.requests;
-    this.shapes = from.shapes;
+  constructor(problems: Problems, options = allDigests) {
+    this.problems = problems;
+    this.parts = new Parts(options);
+  }
+
+  /** Finite rewards of the valid trajectories. */
+  get rewards() {
+    const all = new Sketch();
+    for (const rewards of this.rewardsOfSources) if (rewards) mergeSketch(all, rewards);
+    return all;
+  }
+
+  /** Adds the shapes and requests of another result. */
+  addRequests({ shapes, requests }: ScanResult) {
+    for (const shape of shapes) this.shapes.add(shape);
+    this.requests.merge(requests);
   }
 
   /** The caller adds the digest and the key. @param facts begins with the facts of each trajectory of a valid part */
-  addPart(position: PartPosition, part: NewPart, facts: readonly TrajectoryFacts[]) {
+  addPart(
+    position: Pick<Part, "source" | "start" | "length" | "line">,
+    part: NewPart,
+    facts: readonly TrajectoryFacts[],
+  ) {
     const { columns, options, facts: rows } = this.parts;
     const { isValid, trajectories } = part;
     columns.source.push(position.source);
@@ -56,13 +73,13 @@ export class ScanResult {
     columns.prompt.length++;
     columns.steps.length++;
     if (options.hasFacts || rows.walked) rows.addPart(facts, isValid ? trajectories : 0);
-    if (isValid) return this.#measure(part, facts);
+    if (isValid) return this.#measure(part, facts, this.#rewardsOf(position.source));
     for (const column of [columns.equal, columns.reward, columns.version, columns.training]) column.length++;
     columns.fingerprint.length += trajectories;
   }
 
-  #measure({ kind, trajectories, exceptions }: NewPart, facts: readonly TrajectoryFacts[]) {
-    const { parts, tally, rewards } = this;
+  #measure({ kind, trajectories, exceptions }: NewPart, facts: readonly TrajectoryFacts[], rewards: Sketch) {
+    const { parts, tally } = this;
     const { columns } = parts;
     let training = 0;
     let version = Number.NaN;
@@ -89,24 +106,47 @@ export class ScanResult {
     columns.version.push(version);
     columns.training.push(training);
   }
+
+  merge(later: ScanResult) {
+    for (const [source, rewards] of later.rewardsOfSources.entries())
+      if (rewards) mergeSketch(this.#rewardsOf(source), rewards);
+    this.parts.append(later.parts);
+    this.tally.merge(later.tally);
+    this.problems.merge(later.problems);
+    this.addRequests(later);
+  }
+
+  #rewardsOf(source: number) {
+    const rewards = this.rewardsOfSources[source] ?? new Sketch();
+    this.rewardsOfSources[source] = rewards;
+    return rewards;
+  }
+
+  /** Adds a part of another result. The caller adds the problems. */
+  copyPart({ parts: from }: ScanResult, at: number, { source, isValid, selected }: PartCopy) {
+    const { parts } = this;
+    const { columns, facts } = from;
+    const { kind, start, length, line, trajectories } = from.at(at);
+    const all = facts.rowsOf([at]);
+    const rows = isValid ? (selected?.map((row) => all[row] ?? 0) ?? all) : [];
+    for (const [to, row] of rows.entries()) copied[to] = facts.read(row, copied[to] ?? createTrajectoryFacts());
+    const subset = selected && { selected, wholeLength: length, spans: () => all.map((row) => facts.spanOf(row)) };
+    if (subset) parts.subsets.set(parts.count, subset);
+    this.addPart(
+      { source, start, length: subset ? measureSubset(subset) : length, line },
+      {
+        kind,
+        trajectories: selected?.length ?? trajectories,
+        exceptions: columns.exceptions.at(at),
+        isValid,
+        isWarned: columns.warned.at(at) === 1,
+      },
+      copied,
+    );
+    if (facts.walked) parts.facts.walked?.copyRows(facts.walked, rows);
+    parts.columns.checksum.push(columns.checksum.at(at));
+    if (parts.options.hasDigests) parts.digests.append(from.digests.at(at));
+    parts.setPrompt(columns.prompt.at(at));
+    parts.setSteps(columns.steps.at(at));
+  }
 }
-
-const allDigests: PartsOptions = { hasDigests: true, hasChecksums: true, hasFacts: false };
-
-export const createScanResult = (strictness: Strictness, options = allDigests) =>
-  new ScanResult({
-    parts: new Parts(options),
-    tally: new Tally(),
-    problems: new Problems(strictness),
-    requests: new Requests(),
-    shapes: new Set<InputShape>(),
-  });
-
-export const mergeScanResult = (into: ScanResult, later: ScanResult) => {
-  mergeSketch(into.rewards, later.rewards);
-  into.parts.append(later.parts);
-  into.tally.merge(later.tally);
-  into.problems.merge(later.problems);
-  into.requests.merge(later.requests);
-  for (const shape of later.shapes) into.shapes.add(shape);
-};

@@ -6,9 +6,9 @@ import { describe, expect, it } from "vitest";
 import { isObject, parseJson } from "../../../src/json/json-bytes.ts";
 import { Scan } from "../../../src/rollouts/dataset/scan.ts";
 import { Tally } from "../../../src/rollouts/index/metrics.ts";
-import { createScanResult } from "../../../src/rollouts/index/scan-result.ts";
+import { ScanResult } from "../../../src/rollouts/index/scan-result.ts";
 import { openMemoryBytes } from "../../../src/rollouts/input/source.ts";
-import { defaultStrictness } from "../../../src/rollouts/rules/rules.ts";
+import { Problems } from "../../../src/rollouts/rules/problems.ts";
 import { Trajectory, TrajectoryGroup } from "../../../src/wire/contract/log-schemas.ts";
 import { itHolds } from "../../support/property.ts";
 import { addTrajectory } from "../../support/tally.ts";
@@ -17,12 +17,12 @@ import { secretKeys } from "./secret-keys.ts";
 /** All findings in a block of lines. */
 const foundIn = (bytes: Buffer, groupBy?: readonly string[]) => {
   const source = { name: "a.jsonl", bytes: openMemoryBytes(bytes) };
-  const scan = new Scan(source, { index: 0, groupBy, result: createScanResult(defaultStrictness) });
+  const scan = new Scan(source, { index: 0, groupBy, result: new ScanResult(new Problems()) });
   scan.scanLines({ kind: "lines", bytes, start: 0, isLast: true });
   const { parts, tally, problems } = scan.result;
   const counts = Object.fromEntries(problems.counts.map(({ rule, count }) => [rule, count]));
   return {
-    parts: Array.from({ length: parts.count }, (_, at) => parts.at(at)),
+    parts: Array.from({ length: parts.count }, (_, at) => ({ ...parts.at(at), reward: parts.columns.reward.at(at) })),
     metrics: tally.metrics("train"),
     problems: problems.sorted(),
     counts,

@@ -9,7 +9,7 @@ import { Scan } from "../../../rollouts/dataset/scan.ts";
 import { reportMismatches } from "../../../rollouts/index/contradictions.ts";
 import { DedupKeys } from "../../../rollouts/index/dedup-keys.ts";
 import { Groups } from "../../../rollouts/index/groups.ts";
-import { createScanResult } from "../../../rollouts/index/scan-result.ts";
+import { ScanResult } from "../../../rollouts/index/scan-result.ts";
 import { findDecompressor } from "../../../rollouts/input/decompress.ts";
 import { readBlocks } from "../../../rollouts/input/frames.ts";
 import { findFormatError } from "../../../rollouts/input/sniff.ts";
@@ -62,8 +62,7 @@ export class FollowedFiles {
     this.#setup = setup;
     this.#wasSent = wasSent;
     const sources = this.#sources;
-    const scan = createScanResult(setup.policy.strictness);
-    scan.rewardsOfSources.push(scan.rewards);
+    const scan = new ScanResult(new Problems(setup.policy.strictness));
     this.dataset = {
       sources,
       scan,

@@ -3,10 +3,6 @@ import { createHash } from "node:crypto";
 import { Breaks } from "../../../system/breaks.ts";
 import { digestBytes } from "../../index/digests.ts";
 import { Groups } from "../../index/groups.ts";
-import { measureSubset } from "../../index/parts.ts";
-import { ScanResult } from "../../index/scan-result.ts";
-import { mergeSketch } from "../../index/sketch.ts";
-import { createTrajectoryFacts, type TrajectoryFacts } from "../../index/trajectory-facts.ts";
 import { fileOf, type Source } from "../../input/source.ts";
 import { inputRules } from "../../rules/input-rules.ts";
 import type { RuleCount } from "../../rules/problems.ts";
@@ -71,76 +67,49 @@ interface KeptGroups {
 
 /** Copies the index of the kept groups. Checks only parts with warnings again. */
 const viewGroups = async (dataset: Dataset, { kept, subsets }: KeptGroups, options: SourceOptions) => {
-  const whole = dataset.groups;
+  const { groups, scan } = dataset;
   const breaks = new Breaks(options.host.signal);
-  const { view, results, addPart } = await openView(dataset, kept, { ...options, breaks });
+  const { view, indexes } = await openView(dataset, kept, options);
+  const { parts } = view.scan;
   const window = new ReadWindow();
   for (const group of kept) {
-    if (breaks.isDue(1000 * whole.trajectoriesOf(group))) await breaks.take();
-    const [selected, isValid, isBare] = [subsets.get(group), whole.isValid(group), whole.isBare(group)];
-    const parts = whole.partsOf(group);
+    if (breaks.isDue(1000 * groups.trajectoriesOf(group))) await breaks.take();
+    const [selected, isValid, isBare] = [subsets.get(group), groups.isValid(group), groups.isBare(group)];
+    const all = groups.partsOf(group);
     let last: number | undefined;
-    for (const part of isBare && selected ? selected.map((at) => parts[at] ?? 0) : parts) {
-      const added = addPart(part, isValid, isBare ? undefined : selected);
-      if (last === undefined) view.groups.startGroup(added, { isKeyed: whole.isKeyed(group) });
+    for (const part of isBare && selected ? selected.map((at) => all[at] ?? 0) : all) {
+      const added = parts.count;
+      const source = indexes.get(scan.parts.columns.source.at(part)) ?? 0;
+      view.scan.copyPart(scan, part, { source, isValid, selected: isBare ? undefined : selected });
+      if (last === undefined) view.groups.startGroup(added, { isKeyed: groups.isKeyed(group) });
       else view.groups.addPart(last, added);
       last = added;
-      if (isValid && dataset.scan.parts.columns.warned.at(part) === 1) await recheckPart(view, added, window);
+      if (isValid && parts.columns.warned.at(added) === 1) await recheckPart(view, added, window);
     }
-    if (selected && view.scan.parts.options.hasDigests)
+    if (selected && parts.options.hasDigests)
       view.groups.setDigest(view.groups.count - 1, digestSubset(dataset, group, selected));
-  }
-  for (const { rewards } of results) {
-    view.scan.rewardsOfSources.push(rewards);
-    mergeSketch(view.scan.rewards, rewards);
   }
   return view;
 };
 
-/** Opens a view without groups of the sources that have kept groups. `addPart` copies a part. */
+/** Opens a view without groups of the sources that have kept groups, with the new indexes of these sources. */
 const openView = async (
-  dataset: Dataset,
+  { groups, scan: whole, ...dataset }: Dataset,
   kept: readonly number[],
-  { breaks, ...options }: SourceOptions & { breaks: Breaks },
+  options: SourceOptions,
 ) => {
-  const { groups, scan: whole } = dataset;
-  const { columns, facts, digests } = whole.parts;
+  const breaks = new Breaks(options.host.signal);
   const used = new Set<number>();
   for (const group of kept) {
     if (breaks.isDue()) await breaks.take();
-    for (const part of groups.partsOf(group)) used.add(columns.source.at(part));
+    for (const part of groups.partsOf(group)) used.add(whole.parts.columns.source.at(part));
   }
   const indexes = new Map([...used].sort((a, b) => a - b).map((index, at) => [index, at]));
   const sources = dataset.sources.filter((_, index) => used.has(index)).map(withoutCopies);
-  const scan = new ScanResult({ ...openScan(sources, options), requests: whole.requests, shapes: whole.shapes });
-  const { parts } = scan;
-  const results = sources.map(() => new ScanResult(scan));
-  const known: TrajectoryFacts[] = [];
-  const addPart = (part: number, isValid: boolean, selected: readonly number[] | undefined) => {
-    const added = parts.count;
-    const { kind, start, length, line, trajectories, ...from } = whole.parts.at(part);
-    const source = indexes.get(from.source) ?? 0;
-    const all = facts.rowsOf([part]);
-    const rows = isValid ? (selected?.map((at) => all[at] ?? 0) ?? all) : [];
-    for (const [at, row] of rows.entries()) known[at] = facts.read(row, known[at] ?? createTrajectoryFacts());
-    const spans = () => facts.rowsOf([part]).map((row) => facts.spanOf(row));
-    const subset = selected && { selected, wholeLength: length, spans };
-    if (subset) parts.subsets.set(added, subset);
-    const exceptions = columns.exceptions.at(part);
-    results[source]?.addPart(
-      { source, start, length: subset ? measureSubset(subset) : length, line },
-      { kind, trajectories: selected?.length ?? trajectories, exceptions, isValid, isWarned: false },
-      known,
-    );
-    if (facts.walked) parts.facts.walked?.copyRows(facts.walked, rows);
-    parts.columns.checksum.push(from.checksum ?? 0);
-    if (parts.options.hasDigests) parts.digests.append(digests.at(part));
-    parts.setPrompt(columns.prompt.at(part));
-    parts.setSteps(columns.steps.at(part));
-    return added;
-  };
-  const view: IndexedGroups = { sources, scan, groups: new Groups(parts) };
-  return { view, results, addPart };
+  const scan = openScan(sources, options);
+  scan.addRequests(whole);
+  const view: IndexedGroups = { sources, scan, groups: new Groups(scan.parts) };
+  return { view, indexes };
 };
 
 /** The copies of rollouts are in the problems of the whole dataset. */
