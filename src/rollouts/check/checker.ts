@@ -299,9 +299,9 @@ export class Checker {
     });
     if (key === undefined) return;
     this.result.parts.setKey(key);
-    if (isValid) this.result.parts.setSteps(facts.steps);
+    if (isValid) this.result.parts.setLast("steps", facts.steps);
     const prompt = this.#isInvalid || !hasTaskPrompt(facts) ? undefined : findPrompt(table, facts);
-    if (prompt) this.result.parts.setPrompt(this.#block.reader.fingerprintOf(prompt.start, prompt.end));
+    if (prompt) this.result.parts.setLast("prompt", this.#block.reader.fingerprintOf(prompt.start, prompt.end));
   }
 
   #addInvalid(span: Span, kind: Part["kind"]) {

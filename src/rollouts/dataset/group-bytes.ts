@@ -49,8 +49,8 @@ export class ReadWindow {
 
   /** @throws Failure `input-changed` */
   async readPart(groupPart: GroupPart): Promise<Buffer> {
-    const { source, part } = groupPart;
-    return cutPart(requireUnchanged(await this.read(source, part.start, wholeLengthOf(part)), groupPart), part);
+    if (!this.hasPart(groupPart)) await setImmediate();
+    return this.readPartNow(groupPart);
   }
 
   hasPart({ source, part }: GroupPart) {

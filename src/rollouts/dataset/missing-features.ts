@@ -31,10 +31,11 @@ export type BrokenRules = readonly { readonly rule: NotedRule; readonly files: R
 /** Returns undefined if no rule is noted. */
 export const formatBrokenRules = ({ sources, scan }: IndexedGroups, broken: BrokenRules): string | undefined => {
   const bySubject = new Map<string, string[]>();
+  const countFiles = () => new Set(scan.parts.columns.source.values()).size;
   for (const { rule, files } of broken) {
     if (files.size === 0 || scan.problems.strictness.allowed.has(rule)) continue;
     const names = [...files].flatMap((file) => (sources[file] ? filesOf(sources[file]) : [])).map(formatInputName);
-    const isInput = files.size === sources.length && names.length > 1;
+    const isInput = names.length > 1 && files.size === countFiles();
     const subject = isInput ? "the input has" : `${formatList(names, 3)} ${names.length > 1 ? "have" : "has"}`;
     bySubject.set(subject, [...(bySubject.get(subject) ?? []), notes[rule]]);
   }

@@ -69,17 +69,14 @@ export class Scan {
     for (let from = 0; from < bytes.length; ) {
       const cut = from + frames.cachedBytes < bytes.length ? bytes.indexOf(newline, from + frames.cachedBytes) + 1 : 0;
       const end = cut > 0 ? cut : bytes.length;
-      this.#scanPiece(bytes.subarray(from, end), start + from, isLast && end === bytes.length);
+      const piece = { bytes: bytes.subarray(from, end), start: start + from, isLast: isLast && end === bytes.length };
+      withReader((reader) => this.#checkLines(piece, reader));
       from = end;
       yield;
     }
   }
 
-  #scanPiece(bytes: Buffer, start: number, isLast: boolean) {
-    withReader((reader) => this.#checkLines({ kind: "lines", bytes, start, isLast }, reader));
-  }
-
-  #checkLines({ bytes, start, isLast }: frames.Lines, reader: JsonReader) {
+  #checkLines({ bytes, start, isLast }: Omit<frames.Lines, "kind">, reader: JsonReader) {
     const isClean = isUtf8(bytes);
     reader.readLines(bytes.length > 0 && bytes.includes(byteOrderMark) ? blankOutByteOrderMarks(bytes) : bytes);
     const table = reader.viewTable();

@@ -4,58 +4,49 @@ import { NumberColumn } from "./column.ts";
 
 /** Half of a SHA-256 digest is enough to make collisions improbable. */
 export const digestBytes = 16;
-const digestWords = digestBytes / 4;
 
 /** Memory that all hashes share, because allocating memory takes as long as hashing 1 kB. */
 const hashed = Buffer.alloc(digestBytes);
-const hashedWords = new Uint32Array(hashed.buffer, hashed.byteOffset, digestWords);
 
 export class Digests {
-  readonly #words: NumberColumn;
+  readonly #bytes: NumberColumn;
 
-  constructor(words = new NumberColumn("u32")) {
-    this.#words = words;
+  constructor(bytes = new NumberColumn("u8")) {
+    this.#bytes = bytes;
   }
 
   get count(): number {
-    return this.#words.length / digestWords;
+    return this.#bytes.length / digestBytes;
   }
 
   append(digests: Uint8Array) {
-    this.#words.append(toWords(digests));
+    this.#bytes.append(digests);
   }
 
   /** Appends the first half of the SHA-256 digest. */
   appendHash(bytes: Uint8Array) {
     hashed.write(hash("sha256", bytes, "hex"), "hex");
-    this.#words.append(hashedWords);
+    this.#bytes.append(hashed);
   }
 
   set(position: number, digest: Uint8Array) {
-    this.#words.length = Math.max(this.#words.length, (position + 1) * digestWords);
-    for (const [word, value] of toWords(digest).entries()) this.#words.set(position * digestWords + word, value);
+    this.#bytes.length = Math.max(this.#bytes.length, (position + 1) * digestBytes);
+    for (const [at, byte] of digest.entries()) this.#bytes.set(position * digestBytes + at, byte);
   }
 
   at(position: number): Uint8Array {
-    const words = new Uint32Array(digestWords);
-    for (let word = 0; word < digestWords; word++) words[word] = this.wordOf(position, word);
-    return new Uint8Array(words.buffer);
+    return this.slice(position, 1);
   }
 
   slice(first: number, count: number): Uint8Array {
     const end = Math.min(this.count, first + count);
-    return new Uint8Array(this.#words.values(first * digestWords, end * digestWords).buffer);
+    return new Uint8Array(this.#bytes.values(first * digestBytes, end * digestBytes).buffer);
   }
 
-  wordOf(position: number, word: number) {
-    return this.#words.at(position * digestWords + word);
+  byteOf(position: number, at: number) {
+    return this.#bytes.at(position * digestBytes + at);
   }
 }
-
-const toWords = (bytes: Uint8Array) => {
-  const { buffer, byteOffset, length } = bytes.byteOffset % 4 === 0 ? bytes : Uint8Array.from(bytes);
-  return new Uint32Array(buffer, byteOffset, length / 4);
-};
 
 export class DigestTable {
   readonly #digests: Digests;
@@ -69,7 +60,7 @@ export class DigestTable {
   /** If the table contains an equal digest, returns the position of that digest. */
   add(position: number) {
     if (this.#count * 2 >= this.#slots.length) this.#grow();
-    const slot = this.#slotOf((word) => this.#digests.wordOf(position, word));
+    const slot = this.#slotOf((at) => this.#digests.byteOf(position, at));
     const found = this.#slots[slot] ?? 0;
     if (found > 0) return found - 1;
     this.#slots[slot] = position + 1;
@@ -78,8 +69,7 @@ export class DigestTable {
   }
 
   find(digest: Uint8Array) {
-    const words = toWords(digest);
-    const found = this.#slots[this.#slotOf((word) => words[word] ?? 0)] ?? 0;
+    const found = this.#slots[this.#slotOf((at) => digest[at] ?? 0)] ?? 0;
     return found === 0 ? undefined : found - 1;
   }
 
@@ -90,13 +80,14 @@ export class DigestTable {
     for (const slot of before) if (slot > 0) this.add(slot - 1);
   }
 
-  #slotOf(wordAt: (word: number) => number) {
+  #slotOf(byteAt: (at: number) => number) {
     const last = this.#slots.length - 1;
-    for (let slot = wordAt(0) & last; ; slot = (slot + 1) & last) {
+    const start = byteAt(0) | (byteAt(1) << 8) | (byteAt(2) << 16) | (byteAt(3) << 24);
+    for (let slot = start & last; ; slot = (slot + 1) & last) {
       const found = this.#slots[slot] ?? 0;
-      let word = 0;
-      while (found > 0 && word < digestWords && this.#digests.wordOf(found - 1, word) === wordAt(word)) word++;
-      if (found === 0 || word === digestWords) return slot;
+      let at = 0;
+      while (found > 0 && at < digestBytes && this.#digests.byteOf(found - 1, at) === byteAt(at)) at++;
+      if (found === 0 || at === digestBytes) return slot;
     }
   }
 }

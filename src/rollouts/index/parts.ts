@@ -14,7 +14,8 @@ class Columns {
   readonly line = new NumberColumn("u32");
   /** CRC-32 of the bytes; 0 if `hasChecksums` is false. */
   readonly checksum = new NumberColumn("u32");
-  readonly digest = new NumberColumn("u32");
+  /** `digestBytes` elements per part. */
+  readonly digest = new NumberColumn("u8");
   readonly kind = new NumberColumn("u8");
   readonly valid = new NumberColumn("u8", 1);
   /** 1 for a part with a warning. */
@@ -115,14 +116,9 @@ export class Parts {
     this.columns.key.set(this.count - 1, this.keys.length);
   }
 
-  /** Sets the prompt of the last part. */
-  setPrompt(fingerprint: number) {
-    this.columns.prompt.set(this.count - 1, fingerprint);
-  }
-
-  /** Sets the steps of the last part. */
-  setSteps(hash: number) {
-    this.columns.steps.set(this.count - 1, hash);
+  /** Sets a number of the last part. */
+  setLast(column: "prompt" | "steps", value: number) {
+    this.columns[column].set(this.count - 1, value);
   }
 
   keyOf(position: number) {
@@ -136,11 +132,6 @@ export class Parts {
 
   kindOf(position: number) {
     return kinds[this.columns.kind.at(position)] ?? "unreadable";
-  }
-
-  /** Returns undefined if the parts have no checksums. */
-  checksumOf(position: number) {
-    return this.options.hasChecksums ? this.columns.checksum.at(position) : undefined;
   }
 
   isValid(position: number) {
@@ -158,7 +149,8 @@ export class Parts {
       start: columns.start.at(position),
       length: columns.length.at(position),
       line: columns.line.at(position),
-      checksum: this.checksumOf(position),
+      /** Undefined if the parts have no checksums. */
+      checksum: this.options.hasChecksums ? columns.checksum.at(position) : undefined,
       kind: this.kindOf(position),
       valid: this.isValid(position),
       trajectories: columns.trajectories.at(position),

@@ -14,8 +14,8 @@ export interface NewPart {
   readonly isWarned: boolean;
 }
 
-/** Where a copied part belongs, and the indexes of the trajectories that stay if not all stay. */
-type PartCopy = Readonly<{ source: number; isValid: boolean; selected?: readonly number[] | undefined }>;
+/** `selected` has the indexes of the trajectories that stay if not all stay. */
+type PartCopy = Readonly<{ isValid: boolean; selected: readonly number[] | undefined }>;
 
 /** Memory for the facts of the trajectories of a copied part. */
 const copied: TrajectoryFacts[] = [];
@@ -123,10 +123,10 @@ export class ScanResult {
   }
 
   /** Adds a part of another result. The caller adds the problems. */
-  copyPart({ parts: from }: ScanResult, at: number, { source, isValid, selected }: PartCopy) {
+  copyPart({ parts: from }: ScanResult, at: number, { isValid, selected }: PartCopy) {
     const { parts } = this;
     const { columns, facts } = from;
-    const { kind, start, length, line, trajectories } = from.at(at);
+    const { kind, source, start, length, line, trajectories } = from.at(at);
     const all = facts.rowsOf([at]);
     const rows = isValid ? (selected?.map((row) => all[row] ?? 0) ?? all) : [];
     for (const [to, row] of rows.entries()) copied[to] = facts.read(row, copied[to] ?? createTrajectoryFacts());
@@ -146,7 +146,7 @@ export class ScanResult {
     if (facts.walked) parts.facts.walked?.copyRows(facts.walked, rows);
     parts.columns.checksum.push(columns.checksum.at(at));
     if (parts.options.hasDigests) parts.digests.append(from.digests.at(at));
-    parts.setPrompt(columns.prompt.at(at));
-    parts.setSteps(columns.steps.at(at));
+    parts.setLast("prompt", columns.prompt.at(at));
+    parts.setLast("steps", columns.steps.at(at));
   }
 }

@@ -12,6 +12,9 @@ export interface FactsOptions {
   readonly hasWalked?: boolean;
 }
 
+/** The facts that are whole numbers below 2^32. */
+const counts = ["start", "length", "training", "fingerprint", "choices", "choicesWithLogprobs"] as const;
+
 /** A row is a trajectory of a valid part, in the order of the input. */
 export class TrajectoryColumns {
   readonly reward = new NumberColumn("f64");
@@ -26,12 +29,8 @@ export class TrajectoryColumns {
   readonly #metricsEnd = new NumberColumn("u32");
   readonly #metrics = new NumberColumn("f64");
   readonly #version = new NumberColumn("f64", Number.NaN);
-  readonly #training = new NumberColumn("u8");
-  readonly #start = new NumberColumn("u32");
-  readonly #length = new NumberColumn("u32");
-  readonly #fingerprint = new NumberColumn("u32");
-  readonly #choices = new NumberColumn("u32");
-  readonly #choicesWithLogprobs = new NumberColumn("u32");
+  /** The columns of `counts`. */
+  readonly #counts = counts.map(() => new NumberColumn("u32"));
 
   constructor({ hasFacts, hasWalked = false }: FactsOptions) {
     this.#hasFacts = hasFacts;
@@ -60,12 +59,7 @@ export class TrajectoryColumns {
     this.#metricsEnd.push(this.#metrics.length);
     if (!this.#hasFacts) return;
     this.#version.push(facts.version);
-    this.#training.push(facts.training);
-    this.#start.push(facts.start);
-    this.#length.push(facts.length);
-    this.#fingerprint.push(facts.fingerprint);
-    this.#choices.push(facts.choices);
-    this.#choicesWithLogprobs.push(facts.choicesWithLogprobs);
+    for (const [at, name] of counts.entries()) this.#counts[at]?.push(facts[name]);
   }
 
   /** Adds the parts of a later input. */
@@ -105,8 +99,8 @@ export class TrajectoryColumns {
 
   /** The position in the part. */
   spanOf(row: number): Span {
-    const start = this.#start.at(row);
-    return { start, end: start + this.#length.at(row) };
+    const [start = 0, length = 0] = this.#counts.map((column) => column.at(row));
+    return { start, end: start + length };
   }
 
   /** Overwrites and returns `facts`. */
@@ -114,12 +108,7 @@ export class TrajectoryColumns {
     const names = this.metricNamesOf(row);
     facts.reward = this.reward.at(row);
     facts.version = this.#version.at(row);
-    facts.training = this.#training.at(row);
-    facts.start = this.#start.at(row);
-    facts.length = this.#length.at(row);
-    facts.fingerprint = this.#fingerprint.at(row);
-    facts.choices = this.#choices.at(row);
-    facts.choicesWithLogprobs = this.#choicesWithLogprobs.at(row);
+    for (const [at, name] of counts.entries()) facts[name] = this.#counts[at]?.at(row) ?? 0;
     facts.metricNames = names;
     if (facts.metrics.length < names.length) facts.metrics = new Float64Array(2 * names.length);
     for (let at = 0; at < names.length; at++) facts.metrics[at] = this.metricAt(row, at);

@@ -18,7 +18,6 @@ import {
   type SourceOptions,
 } from "../read-dataset.ts";
 import { listAnswered } from "../training-rows.ts";
-import type { FilterOptions } from "./filter-groups.ts";
 
 /** True for a problem that the check of the kept groups does not find again. */
 const isOfInput = ({ rule, severity }: Pick<RuleCount, "rule" | "severity">) =>
@@ -69,8 +68,11 @@ interface KeptGroups {
 const viewGroups = async (dataset: Dataset, { kept, subsets }: KeptGroups, options: SourceOptions) => {
   const { groups, scan } = dataset;
   const breaks = new Breaks(options.host.signal);
-  const { view, indexes } = await openView(dataset, kept, options);
-  const { parts } = view.scan;
+  const sources = dataset.sources.map(withoutCopies);
+  const copy = openScan(sources, options);
+  copy.addRequests(scan);
+  const { parts } = copy;
+  const view: IndexedGroups = { sources, scan: copy, groups: new Groups(parts) };
   const window = new ReadWindow();
   for (const group of kept) {
     if (breaks.isDue(1000 * groups.trajectoriesOf(group))) await breaks.take();
@@ -79,8 +81,7 @@ const viewGroups = async (dataset: Dataset, { kept, subsets }: KeptGroups, optio
     let last: number | undefined;
     for (const part of isBare && selected ? selected.map((at) => all[at] ?? 0) : all) {
       const added = parts.count;
-      const source = indexes.get(scan.parts.columns.source.at(part)) ?? 0;
-      view.scan.copyPart(scan, part, { source, isValid, selected: isBare ? undefined : selected });
+      copy.copyPart(scan, part, { isValid, selected: isBare ? undefined : selected });
       if (last === undefined) view.groups.startGroup(added, { isKeyed: groups.isKeyed(group) });
       else view.groups.addPart(last, added);
       last = added;
@@ -90,26 +91,6 @@ const viewGroups = async (dataset: Dataset, { kept, subsets }: KeptGroups, optio
       view.groups.setDigest(view.groups.count - 1, digestSubset(dataset, group, selected));
   }
   return view;
-};
-
-/** Opens a view without groups of the sources that have kept groups, with the new indexes of these sources. */
-const openView = async (
-  { groups, scan: whole, ...dataset }: Dataset,
-  kept: readonly number[],
-  options: SourceOptions,
-) => {
-  const breaks = new Breaks(options.host.signal);
-  const used = new Set<number>();
-  for (const group of kept) {
-    if (breaks.isDue()) await breaks.take();
-    for (const part of groups.partsOf(group)) used.add(whole.parts.columns.source.at(part));
-  }
-  const indexes = new Map([...used].sort((a, b) => a - b).map((index, at) => [index, at]));
-  const sources = dataset.sources.filter((_, index) => used.has(index)).map(withoutCopies);
-  const scan = openScan(sources, options);
-  scan.addRequests(whole);
-  const view: IndexedGroups = { sources, scan, groups: new Groups(scan.parts) };
-  return { view, indexes };
 };
 
 /** The copies of rollouts are in the problems of the whole dataset. */
@@ -144,10 +125,14 @@ const selectGroups = async (dataset: Dataset, selection: Selection, signal: Abor
   const rewardsOf = (group: number) => scan.parts.facts.reward.pick(groups.rowsOf(group));
   const { where, pass, best } = selection;
   const { filteredOut, countOut } = openCounts(selection);
-  const preferAnswered = selection.needsAnswer && best !== undefined ? findAnswered : keepAll;
+  const prefersAnswered = selection.needsAnswer === true && best !== undefined;
   const breaks = new Breaks(signal);
   const isSampled = await drawSample(dataset, selection, breaks);
-  const findWanted = await openTrajectoryFilter(dataset, { where, pass, rewardsOf, signal });
+  // Loading the code of expressions takes as long as checking several MB.
+  const filter =
+    where === undefined
+      ? undefined
+      : (await import("./filter-groups.ts")).openFilter(dataset, { where, pass, rewardsOf, signal });
   const kept: number[] = [];
   /** The number of trajectories that lack a value of the expression. */
   let lacking = 0;
@@ -161,10 +146,11 @@ const selectGroups = async (dataset: Dataset, selection: Selection, signal: Abor
     else if (!isInShard(dataset, selection, group)) countOut("shard", count, 1);
     else if (where === undefined && best === undefined) kept.push(group);
     else {
-      const { wanted, absent } = await findWanted(group, count);
+      const { wanted, absent } = (await filter?.(group)) ?? { wanted: Array.from(Array(count).keys()), absent: 0 };
       lacking += absent;
       countOut("where", count - wanted.length, wanted.length === 0 && count > 0 ? 1 : 0);
-      const positions = findBest(await preferAnswered(dataset, group, wanted), rewardsOf(group), best);
+      const preferred = prefersAnswered ? await findAnswered(dataset, group, wanted) : wanted;
+      const positions = findBest(preferred, rewardsOf(group), best);
       countOut("best", wanted.length - positions.length, 0);
       if (positions.length > 0 || count === 0) kept.push(group);
       if (positions.length > 0 && positions.length < count) subsets.set(group, positions);
@@ -196,18 +182,6 @@ const toHash = (digest: Uint8Array) => {
   for (let at = 0; at < 6; at++) hash = hash * 256 + (digest[at] ?? 0);
   return hash;
 };
-
-type WantedFilter = Pick<FilterOptions, "pass" | "rewardsOf" | "signal"> & Pick<Selection, "where">;
-
-const openTrajectoryFilter = async (dataset: Dataset, { where, ...options }: WantedFilter) => {
-  if (where === undefined)
-    return async (_: number, count: number) => ({ wanted: Array.from({ length: count }, (_, at) => at), absent: 0 });
-  // Loading the code of expressions takes as long as checking several MB.
-  const { openFilter } = await import("./filter-groups.ts");
-  return openFilter(dataset, { where, ...options });
-};
-
-const keepAll = async (_: Dataset, __: number, wanted: readonly number[]) => wanted;
 
 const findAnswered = async (dataset: Dataset, group: number, wanted: readonly number[]) => {
   const answered = await listAnswered(dataset, group);
