@@ -242,12 +242,9 @@ const reportDuplicates = async (dataset: IndexedGroups, breaks: Breaks) => {
   /** By digest. A trajectory without a turn has the warning `no-assistant-turn` instead. */
   const originals = new Map<string, "no-turn" | (() => Promise<string>)>();
   const repeated = findRepeatedNumbers(parts.columns.fingerprint);
-  const cursor = { part: 0, row: 0 };
   let [duplicates, bytesRead] = [0, 0];
-  while (repeated.size > 0 && cursor.part < parts.count) {
-    const suspects = nextSuspects(parts, repeated, cursor);
-    await breaks.take();
-    const part = cursor.part - 1;
+  for (const { part, suspects } of repeated.size > 0 ? listSuspects(parts, repeated) : []) {
+    if (breaks.isDue(suspects.length > 0 ? parts.columns.length.at(part) : 0)) await breaks.take();
     const group = groups.groupOf(part);
     if (suspects.length === 0 || !groups.isValid(group)) continue;
     bytesRead += parts.columns.length.at(part);
@@ -306,26 +303,16 @@ export const reportCopies = async (dataset: IndexedGroups, breaks: Breaks) => {
   }
 };
 
-const maxPartsAtOnce = 2 ** 16;
-
-/**
- * Returns the indexes of trajectories with a repeated fingerprint in the next part that has some, and moves the cursor
- * behind this part. Returns none after many parts without.
- */
-const nextSuspects = (
-  { columns: { fingerprint, trajectories }, count }: Parts,
-  repeated: ReadonlySet<number>,
-  cursor: { part: number; row: number },
-) => {
-  const suspects: number[] = [];
-  const end = Math.min(count, cursor.part + maxPartsAtOnce);
-  while (cursor.part < end && suspects.length === 0) {
-    const first = cursor.row;
-    cursor.row += trajectories.at(cursor.part++);
-    for (let row = first; row < cursor.row; row++) if (repeated.has(fingerprint.at(row))) suspects.push(row - first);
+/** Lists the parts, with the indexes of their trajectories whose fingerprint is repeated. */
+function* listSuspects({ columns, count }: Parts, repeated: ReadonlySet<number>) {
+  for (let part = 0, end = 0; part < count; part++) {
+    const first = end;
+    end += columns.trajectories.at(part);
+    const suspects: number[] = [];
+    for (let row = first; row < end; row++) if (repeated.has(columns.fingerprint.at(row))) suspects.push(row - first);
+    yield { part, suspects };
   }
-  return suspects;
-};
+}
 
 /** Ignores 0, the fingerprint of trajectories in invalid parts. */
 const findRepeatedNumbers = (numbers: NumberColumn) => {

@@ -24,7 +24,8 @@ export class Tally {
   readonly reward = new ExactSum();
   readonly deviations = new ExactSum();
   readonly byName = new Map<string, ExactSum>();
-  /** Trajectories of a shape share a list of names. */
+  /** The sums of lists of names. Trajectories of a shape share a list. */
+  #sumsByNames = new WeakMap<readonly string[], readonly ExactSum[]>();
   #lastNames: readonly string[] = [];
   #lastSums: readonly ExactSum[] = [];
   /** `trajectories` counts trajectories with a choice. `total` counts all calls of `addMeasured`. */
@@ -33,8 +34,7 @@ export class Tally {
   addMeasured({ reward, metricNames, metrics, choices, choicesWithLogprobs }: TrajectoryFacts) {
     this.trajectories++;
     if (Number.isFinite(reward)) addToSum(this.reward, reward);
-    if (metricNames !== this.#lastNames) this.#lastSums = metricNames.map((name) => this.#sumOf(name));
-    this.#lastNames = metricNames;
+    if (metricNames !== this.#lastNames) this.#lastSums = this.#sumsOf(metricNames);
     for (let at = 0; at < this.#lastSums.length; at++) {
       const sum = this.#lastSums[at];
       if (sum) addToSum(sum, metrics[at] ?? 0);
@@ -91,6 +91,13 @@ export class Tally {
 
   metrics(split?: string): Record<string, number> {
     return Object.fromEntries(this.listMetrics(split));
+  }
+
+  #sumsOf(names: readonly string[]) {
+    const sums = this.#sumsByNames.get(names) ?? names.map((name) => this.#sumOf(name));
+    this.#sumsByNames.set(names, sums);
+    this.#lastNames = names;
+    return sums;
   }
 
   #sumOf(key: string) {
