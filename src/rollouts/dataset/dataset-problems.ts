@@ -244,7 +244,7 @@ const reportDuplicates = async (dataset: IndexedGroups, breaks: Breaks) => {
   const repeated = findRepeatedNumbers(parts.columns.fingerprint);
   let [duplicates, bytesRead] = [0, 0];
   for (const { part, suspects } of repeated.size > 0 ? listSuspects(parts, repeated) : []) {
-    if (breaks.isDue(suspects.length > 0 ? parts.columns.length.at(part) : 0)) await breaks.take();
+    if (suspects.length > 0 || breaks.isDue()) await breaks.take();
     const group = groups.groupOf(part);
     if (suspects.length === 0 || !groups.isValid(group)) continue;
     bytesRead += parts.columns.length.at(part);
