@@ -152,7 +152,7 @@ const listed = licenses();
 
 /** The program: one file that every run needs, and files that are loaded when they are used. */
 export const program = {
-  input: { main: "src/main.ts", "log-worker": "src/service/log-worker.ts" },
+  input: "src/main.ts",
   platform: "node",
   plugins: [
     separateMcpSdk,

@@ -40,8 +40,7 @@ const runService = async (context: Context, typed: Values<typeof options>) => {
   const settings = await (await localSettings(context, flags, warn)).service();
   const trace = context.flags.debug ? screen.trace : undefined;
   const { openService } = await import("../service/open-service.ts");
-  const serviceOptions = { ...settings, host, address, port, allowHosts, trace, warn };
-  const service = await openService({ ...serviceOptions, usesThread: true });
+  const service = await openService({ ...settings, host, address, port, allowHosts, trace, warn });
   context.closeAtEnd(service);
   screen.hideSecret(service.key);
   host.stderr.write(`rollcall service at ${service.url}\n`);

@@ -61,9 +61,9 @@ const answerOperation = async (
   // This header tells the client that resending is safe.
   if (idempotencyKey !== undefined) env.outgoing.setHeader("Idempotency-Key", idempotencyKey);
   const request = { parameters: req.param(), idempotencyKey };
-  if (endpoint.method === "GET") return respond(200, (await answer({ ...request, body: undefined })).body);
+  if (endpoint.method === "GET") return respond(200, await answer({ ...request, body: undefined }));
   const limit = Math.min(maxBodyBytes, options.maxBodyBytes);
-  return await bodies.read(env, limit, async (body) => respond(200, (await answer({ ...request, body })).body));
+  return await bodies.read(env, limit, async (body) => respond(200, await answer({ ...request, body })));
 };
 
 /** A 503 with `Retry-After` tells the client that nothing was stored. */

@@ -38,7 +38,7 @@ export const logOperation = (store: Store, project: string, now: () => number): 
       const msg = "Idempotency-Key was used with another model or body";
       throw invalidKey(idempotency.key, { msg, type: "idempotency_key_reused" });
     }
-    return { body: composeObject({ metrics, call_ids: callIds }) };
+    return composeObject({ metrics, call_ids: callIds });
   },
 });
 

@@ -7,7 +7,6 @@ import { loadLocalKey } from "./access.ts";
 import { createApp } from "./app.ts";
 import { listen } from "./http-server/server.ts";
 import { logOperation } from "./log-operation.ts";
-import type { Operation } from "./operation.ts";
 import { callOperation, catalogOperations, modelsOperation } from "./read-operations.ts";
 import type { ServiceOptions } from "./service-options.ts";
 import { isStoreFailure, openStore, type Store, storePath } from "./store/store.ts";
@@ -44,12 +43,11 @@ export const openService = async (options: ServiceOptions) => {
   checkDatabaseMode(storePath(options), warn);
   // After the first signal, requests in flight still need the store, so only the second signal ends its waits.
   const store = await openStore(options, { ...host, signal: host.urgent });
-  const thread = options.usesThread ? (await import("./log-thread.ts")).openLogThread(options) : undefined;
   let lastError: unknown;
   let closing: Promise<boolean> | undefined;
   const app = createApp({
     ...options,
-    operations: listOperations(options, store, thread?.answer),
+    operations: listOperations(options, store),
     key,
     maxBodyBytes: Math.min(maxBodyBytes, constants.MAX_STRING_LENGTH),
     isStopping: () => closing !== undefined,
@@ -64,22 +62,16 @@ export const openService = async (options: ServiceOptions) => {
     throw thrown;
   });
   const close = async () => {
-    closing ??= server
-      .close()
-      .finally(() => thread?.close())
-      .finally(store.close);
+    closing ??= server.close().finally(store.close);
     return await closing;
   };
   const { url } = server;
   return { url, store: store.id, key, keyFile, lastError: () => lastError, close };
 };
 
-const listOperations = ({ host, project, dataDir }: ServiceOptions, store: Store, answer?: Operation["answer"]) => {
-  const log = logOperation(store, project, host.now);
-  return [
-    answer ? { ...log, answer } : log,
-    modelsOperation(store),
-    callOperation(store),
-    ...catalogOperations(dataDir),
-  ];
-};
+const listOperations = ({ host, project, dataDir }: ServiceOptions, store: Store) => [
+  logOperation(store, project, host.now),
+  modelsOperation(store),
+  callOperation(store),
+  ...catalogOperations(dataDir),
+];

@@ -7,7 +7,6 @@ import { type JsonValue, parseValue, readRoot, spanOf } from "../json/table.ts";
 import { ignoreErrors } from "../system/files.ts";
 import type { Endpoint } from "../wire/contract/endpoint.ts";
 import { type Issue, maxFaults, type ValidationItem } from "../wire/contract/log-schemas.ts";
-import type { Body as ReceivedBody } from "./read-body.ts";
 import { type ErrorFormat, HttpRefusal } from "./refusal.ts";
 
 type Body = string | Uint8Array;
@@ -27,9 +26,9 @@ export type Operation = Readonly<{
   answer: (request: {
     parameters: Readonly<Record<string, string>>;
     /** Undefined for GET. */
-    body: ReceivedBody | undefined;
+    body: Uint8Array | undefined;
     idempotencyKey: string | undefined;
-  }) => Promise<{ body: Body }>;
+  }) => Promise<Body>;
 }>;
 
 /** Parsing a larger body would delay other requests. */
@@ -43,9 +42,7 @@ export const defineOperation = (
   endpoint,
   errorFormat,
   maxBodyBytes: maxParsedBytes,
-  answer: async ({ body, parameters }) => {
-    return { body: await answer({ parameters, body: body && parseBounded(readBody(body)) }) };
-  },
+  answer: async ({ body, parameters }) => await answer({ parameters, body: body && parseBounded(readBody(body)) }),
 });
 
 /** The maximum number of values outside of messages and other lists, because each takes 16 bytes. */

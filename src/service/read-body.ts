@@ -10,9 +10,6 @@ import { HttpRefusal } from "./refusal.ts";
 /** The limit for all bodies in memory. At the limit, newer requests wait for the oldest request. */
 const maxUploadBytes = 256 * 1024 * 1024;
 
-/** A body in a buffer of its own, so that a thread can take it. */
-export type Body = Uint8Array<ArrayBuffer>;
-
 type Upload = { readonly maxBytes: number; bytes: number };
 
 export class BodyReader {
@@ -24,7 +21,7 @@ export class BodyReader {
   async read<Result>(
     { incoming, outgoing }: HttpBindings,
     maxBytes: number,
-    use: (body: Body) => Promise<Result>,
+    use: (body: Uint8Array) => Promise<Result>,
   ): Promise<Result> {
     const encoding = requireHeaders(incoming.headers, maxBytes);
     const upload: Upload = { maxBytes, bytes: 0 };
@@ -47,12 +44,13 @@ export class BodyReader {
   }
 
   async #collect(upload: Upload, chunks: AsyncIterable<Uint8Array>, fault: string, stated = 0) {
-    let collected = allocate(stated);
+    // The system provides memory when it is written, so a client that states a length and sends nothing takes none.
+    let collected = Buffer.allocUnsafeSlow(stated);
     let length = 0;
     try {
       for await (const chunk of chunks) {
         if (length + chunk.length > collected.length) {
-          const grown = allocate(2 * (length + chunk.length));
+          const grown = Buffer.allocUnsafeSlow(2 * (length + chunk.length));
           grown.set(collected);
           collected = grown;
         }
@@ -81,9 +79,6 @@ const requireHeaders = (headers: IncomingHttpHeaders, maxBytes: number) => {
   if (encodings.includes(encoding)) return encoding;
   throw new HttpRefusal(415, `unknown Content-Encoding, expected one of ${encodings.join(", ")}`);
 };
-
-/** The system provides memory when it is written, so a client that states a length and sends nothing takes none. */
-const allocate = (length: number): Body => new Uint8Array(Buffer.allocUnsafeSlow(length).buffer);
 
 const tooLarge = (maxBytes: number) => new HttpRefusal(413, `the body is larger than ${maxBytes} bytes`);
 

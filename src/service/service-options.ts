@@ -13,8 +13,6 @@ export type ServiceOptions = StoreLocation &
     key: string | undefined;
     allowHosts: readonly string[];
     maxBodyBytes: number;
-    /** True to answer log requests in a thread, so that other requests do not wait. Starting a thread takes 0.1 s. */
-    usesThread?: boolean;
     warn: (problem: Problem) => void;
     trace: ((line: string) => void) | undefined;
   }>;
