@@ -1,15 +1,20 @@
-/** Opens and closes the local service. */
+/** Opens the local service, and answers its HTTP requests. */
 import { constants } from "node:buffer";
+import type { HttpBindings } from "@hono/node-server";
+import { type Context, Hono } from "hono";
 import { Failure, type Problem, toFailure } from "../failure.ts";
 import { checkDatabaseMode } from "../system/files.ts";
 import { isLoopback } from "../text/locations.ts";
-import { loadLocalKey } from "./access.ts";
-import { createApp } from "./app.ts";
-import { listen } from "./http-server/server.ts";
+import { loadLocalKey, requireCredential } from "./access.ts";
+import { foreignRequestReason } from "./http-server/check-request.ts";
+import { type Bindings, listen } from "./http-server/server.ts";
 import { logOperation } from "./log-operation.ts";
+import type { Operation } from "./operation.ts";
+import { BodyReader } from "./read-body.ts";
 import { callOperation, catalogOperations, modelsOperation } from "./read-operations.ts";
+import { detailError, HttpRefusal } from "./refusal.ts";
 import type { ServiceOptions } from "./service-options.ts";
-import { isStoreFailure, openStore, type Store, storePath } from "./store/store.ts";
+import { isStoreFailure, openStore, storePath } from "./store/store.ts";
 
 const checkAddress = ({ address, allowHosts, warn }: ServiceOptions) => {
   if (isLoopback(address)) return;
@@ -36,7 +41,7 @@ export type Service = Awaited<ReturnType<typeof openService>>;
 
 /** @throws Failure `usage`, `storage` */
 export const openService = async (options: ServiceOptions) => {
-  const { host, dataDir, maxBodyBytes, warn } = options;
+  const { host, dataDir, project, maxBodyBytes, warn } = options;
   checkAddress(options);
   const { key, path: keyFile } =
     options.key === undefined ? await loadLocalKey(dataDir, options) : { key: options.key, path: undefined };
@@ -45,9 +50,10 @@ export const openService = async (options: ServiceOptions) => {
   const store = await openStore(options, { ...host, signal: host.urgent });
   let lastError: unknown;
   let closing: Promise<boolean> | undefined;
+  const log = logOperation(store, project, host.now);
   const app = createApp({
     ...options,
-    operations: listOperations(options, store),
+    operations: [log, modelsOperation(store), callOperation(store), ...catalogOperations(dataDir)],
     key,
     maxBodyBytes: Math.min(maxBodyBytes, constants.MAX_STRING_LENGTH),
     isStopping: () => closing !== undefined,
@@ -69,9 +75,73 @@ export const openService = async (options: ServiceOptions) => {
   return { url, store: store.id, key, keyFile, lastError: () => lastError, close };
 };
 
-const listOperations = ({ host, project, dataDir }: ServiceOptions, store: Store) => [
-  logOperation(store, project, host.now),
-  modelsOperation(store),
-  callOperation(store),
-  ...catalogOperations(dataDir),
-];
+type AppOptions = Pick<ServiceOptions, "allowHosts" | "maxBodyBytes"> &
+  Readonly<{
+    operations: readonly Operation[];
+    key: string;
+    isStopping: () => boolean;
+    onError: (thrown: unknown) => void;
+  }>;
+
+const createApp = (options: AppOptions) => {
+  const { operations, onError } = options;
+  const bodies = new BodyReader();
+  const app = new Hono<Bindings>();
+  for (const operation of operations) {
+    const { method, path: template } = operation.endpoint;
+    const path = template.replaceAll(/\{([a-z_]+)\}/g, ":$1");
+    app.on(method, path, async (context) => {
+      const answering = answerOperation(operation, context, options, bodies);
+      return await answering.catch((thrown: unknown) => refuse(toRefusal(thrown, onError), operation.errorFormat));
+    });
+    app.all(path, ({ env }) => {
+      requireAllowed(env, options);
+      throw new HttpRefusal(405, "Method Not Allowed", { Allow: method === "GET" ? "GET, HEAD" : method });
+    });
+  }
+  app.notFound(({ env }) => {
+    requireAllowed(env, options);
+    throw new HttpRefusal(404, "Not Found");
+  });
+  app.onError((error) => refuse(toRefusal(error, onError)));
+  return app;
+};
+
+/** @throws HttpRefusal 403, 503 */
+const requireAllowed = ({ incoming }: HttpBindings, { isStopping, allowHosts }: AppOptions) => {
+  if (isStopping()) throw new HttpRefusal(503, "the service is stopping", { "Retry-After": "1" });
+  const reason = foreignRequestReason(incoming.headers, allowHosts);
+  if (reason !== undefined) throw new HttpRefusal(403, reason);
+};
+
+const answerOperation = async (
+  { endpoint, answer, maxBodyBytes = Number.POSITIVE_INFINITY }: Operation,
+  { req, env }: Context<Bindings>,
+  options: AppOptions,
+  bodies: BodyReader,
+) => {
+  requireAllowed(env, options);
+  requireCredential(req.header("authorization"), endpoint, options.key);
+  const idempotencyKey = endpoint.repeatable ? undefined : req.header("idempotency-key");
+  // This header tells the client that resending is safe.
+  if (idempotencyKey !== undefined) env.outgoing.setHeader("Idempotency-Key", idempotencyKey);
+  const request = { parameters: req.param(), idempotencyKey };
+  if (endpoint.method === "GET") return respond(200, await answer({ ...request, body: undefined }));
+  const limit = Math.min(maxBodyBytes, options.maxBodyBytes);
+  return await bodies.read(env, limit, async (body) => respond(200, await answer({ ...request, body })));
+};
+
+/** A 503 with `Retry-After` tells the client that nothing was stored. */
+const toRefusal = (thrown: unknown, onError: AppOptions["onError"]) => {
+  if (thrown instanceof HttpRefusal) return thrown;
+  onError(thrown);
+  return isStoreFailure(thrown)
+    ? new HttpRefusal(503, "the store is unavailable, and nothing was stored", { "Retry-After": "5" })
+    : new HttpRefusal(500, "Internal Server Error");
+};
+
+const refuse = (refusal: HttpRefusal, format = detailError) =>
+  respond(refusal.status, JSON.stringify(format(refusal)), refusal.headers);
+
+const respond = (status: number, body: string | Uint8Array, headers: HttpRefusal["headers"] = {}) =>
+  new Response(body, { status, headers: { "Content-Type": "application/json", ...headers } });

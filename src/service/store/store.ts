@@ -1,11 +1,12 @@
-/** Opens the store. */
+/** Stores requests, each with its idempotency key in one transaction, and finds them. */
 import { join } from "node:path";
-import type { Database, DatabaseWaitOptions, FileSchema } from "../../database/database.ts";
+import type { Database, DatabaseWaitOptions, FileSchema, SqlValue, Statement } from "../../database/database.ts";
+import { databaseFailed, type TitledFile } from "../../database/failures.ts";
+import type { Row } from "../../database/row.ts";
 import { examineFile, openFile } from "../../database/sqlite.ts";
 import { Failure } from "../../failure.ts";
-import { idTimeMs, lastIdMs } from "./call-ids.ts";
-import { createQueries } from "./queries.ts";
-import { openRequestWriter } from "./request-writer.ts";
+import type { Span } from "../../json/json-bytes.ts";
+import * as ids from "./call-ids.ts";
 
 /** If you change the tables, increase `version`. */
 const storeSchema: FileSchema = {
@@ -45,14 +46,19 @@ export const openStore = async (location: StoreLocation, host: StoreHost) => {
   const opened = await openFile(storeSchema, { path, host, maxWaitMs, canCreate: true });
   if (!opened) throw new Error("openFile did not create the store");
   const { database } = opened;
-  const file = { path, title: storeSchema.title };
   try {
     const [newest] = await database.query("SELECT id, calls FROM rollcall.logged ORDER BY id DESC LIMIT 1");
-    const newestMs = newest && lastIdMs(idTimeMs(newest.bytes("id")), newest.integer("calls"));
+    const newestMs = newest && ids.lastIdMs(ids.idTimeMs(newest.bytes("id")), newest.integer("calls"));
     return {
       id: (await readIdentity(database)) ?? "",
-      saveRequest: openRequestWriter(database, file, newestMs),
-      ...createQueries(database),
+      saveRequest: openRequestWriter(database, { path, title: storeSchema.title }, newestMs),
+      findByKey: async (project: string, key: string) => {
+        const { sql, values } = selectByKey(project, key);
+        const [row] = await database.query(sql, values);
+        return row && toLoggedRequest(row);
+      },
+      findCall: async (project: string, id: string) => await findCall(database, project, id),
+      listModels: async () => await listModels(database),
       close: () => database.close(),
     };
   } catch (thrown) {
@@ -84,3 +90,132 @@ export const isStoreFailure = (thrown: unknown): thrown is Failure =>
   thrown instanceof Failure && thrown.code === "storage";
 
 export const storePath = ({ dataDir, store }: StoreLocation) => store ?? join(dataDir, "local.db");
+
+type NewRequest = Readonly<{
+  model: string;
+  project: string;
+  split: string;
+  loggedAt: number;
+  metrics: string;
+  otherKeys: string;
+  otherGroupKeys: ReadonlyMap<number, string>;
+  bytes: Uint8Array;
+  spans: readonly ids.TrajectorySpan[];
+  idempotency: { key: string; digest: Uint8Array } | undefined;
+}>;
+
+const openRequestWriter = (database: Database, file: TitledFile, newestMs = 0) => {
+  let lastMs = newestMs;
+  return async (request: NewRequest) => {
+    const { project, idempotency, loggedAt, spans } = request;
+    // Later ids are greater, even if the clock runs backwards.
+    const ms = Math.max(loggedAt, lastMs + 1);
+    lastMs = ids.lastIdMs(ms, spans.length);
+    const id = ids.makeFirstId(ms);
+    const find = idempotency ? selectByKey(project, idempotency.key) : selectLogged("id = ?", id);
+    const isNew = (row: Row | undefined) => row !== undefined && Buffer.compare(row.bytes("id"), id) === 0;
+    const answers = await database.transact([...insertRequest(id, request), find], (all) => isNew(all.at(-1)?.[0]));
+    const row = answers.at(-1)?.[0];
+    // Without a row, the id conflicts with a saved id.
+    if (!row) throw databaseFailed({ ...file, code: "SQLITE_CONSTRAINT" });
+    return toLoggedRequest(row);
+  };
+};
+
+const selectLogged = (condition: string, ...values: readonly SqlValue[]) => {
+  return { sql: `SELECT id, digest, metrics, calls FROM rollcall.logged WHERE ${condition}`, values };
+};
+
+const selectByKey = (project: string, key: string) => selectLogged("project = ? AND key = ?", project, key);
+
+const toLoggedRequest = (row: Row) => ({
+  digest: row.isNull("digest") ? undefined : row.bytes("digest"),
+  metrics: row.text("metrics"),
+  callIds: JSON.stringify(ids.formatIds(row.bytes("id"), row.integer("calls"))),
+});
+
+const insertRequest = (id: Uint8Array, request: NewRequest) => {
+  const { project, idempotency, metrics, otherKeys, otherGroupKeys, loggedAt, bytes, spans } = request;
+  const [model, split] = [JSON.stringify(request.model), JSON.stringify(request.split)];
+  const { key = null, digest = null } = idempotency ?? {};
+  const columns = "id, first_ms, project, key, digest, model, split, metrics, rest, logged_at, calls";
+  const pieces = spans.length === 0 ? [] : splitBytes(bytes, ids.pieceBytes);
+  const spanPieces = splitBytes(ids.encodeSpans(spans), ids.idsPerMs * ids.spanBytes);
+  const insertPiece = (piece: Uint8Array, at: number) => insertRow("logged_body (logged, piece, bytes)", id, at, piece);
+  return [
+    insertRow(
+      `logged (${columns})`,
+      ...[id, ids.idTimeMs(id), project, key, digest, model, split, metrics, otherKeys, loggedAt, spans.length],
+    ),
+    ...pieces.map(insertPiece),
+    ...spanPieces.map((piece, at) => insertPiece(piece, ids.firstSpanPiece + at)),
+    {
+      sql: "INSERT INTO rollcall.logged_group (logged, position, rest) SELECT ?, key, value FROM json_each(?)",
+      values: [id, JSON.stringify(Object.fromEntries(otherGroupKeys))],
+    },
+    insertRow("logged_model (id, project, owner, created)", model, project, project, Math.floor(loggedAt / 1000)),
+  ];
+};
+
+const splitBytes = (bytes: Uint8Array, length: number) =>
+  Array.from({ length: Math.ceil(bytes.length / length) }, (_, at) => bytes.subarray(at * length, (at + 1) * length));
+
+const insertRow = (into: string, ...values: readonly SqlValue[]): Statement => {
+  const places = values.map(() => "?").join(", ");
+  return { sql: `INSERT INTO rollcall.${into} VALUES (${places}) ON CONFLICT DO NOTHING`, values };
+};
+
+/** `created` is in Unix seconds. */
+const listModels = async (database: Database) => {
+  const sql = "SELECT id, owner, created FROM rollcall.logged_model ORDER BY created, project";
+  const models = new Map<string, { id: string; owner: string; created: number }>();
+  for (const row of await database.query(sql)) {
+    const name = row.text("id");
+    if (models.has(name)) continue;
+    const [owner = ""] = row.text("owner").split("/");
+    models.set(name, { id: parseName(name), owner, created: row.integer("created") });
+  }
+  return [...models].toSorted(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b))).map(([, model]) => model);
+};
+
+/** All ids of a request have the same end. */
+const findCallSql = `
+  SELECT id, model, split, logged_at, rest, substring(bytes, ?, ${ids.spanBytes}) AS span
+  FROM rollcall.logged JOIN rollcall.logged_body ON logged = id AND piece = ? - first_ms + ${ids.firstSpanPiece}
+  WHERE substring(id, ${ids.idTailOffset + 1}) = ? AND project = ?
+    AND ? BETWEEN first_ms AND first_ms + calls / ${ids.idsPerMs}`;
+
+const findCall = async (database: Database, project: string, id: string) => {
+  const uuid = ids.parseId(id);
+  if (!uuid) return undefined;
+  const ms = ids.idTimeMs(uuid);
+  const values = [ids.idCounter(uuid) * ids.spanBytes + 1, ms, uuid.subarray(ids.idTailOffset), project, ms];
+  const [row] = await database.query(findCallSql, values);
+  const span = row && ids.decodeSpan(row.bytes("span"));
+  if (!row || !span) return undefined;
+  const request = row.bytes("id");
+  const groupSql = "SELECT rest FROM rollcall.logged_group WHERE logged = ? AND position = ?";
+  const [group] = await database.query(groupSql, [request, span.group]);
+  return {
+    id,
+    group: span.group,
+    position: span.position,
+    bytes: await readBody(database, request, span),
+    model: parseName(row.text("model")),
+    split: parseName(row.text("split")),
+    loggedAt: row.integer("logged_at"),
+    otherRequestKeys: row.text("rest"),
+    otherGroupKeys: group?.text("rest") ?? "{}",
+  };
+};
+
+const readBody = async (database: Database, request: Uint8Array, { start, end }: Span) => {
+  const first = Math.floor(start / ids.pieceBytes);
+  const sql = "SELECT bytes FROM rollcall.logged_body WHERE logged = ? AND piece BETWEEN ? AND ? ORDER BY piece";
+  const pieces = await database.query(sql, [request, first, Math.floor((end - 1) / ids.pieceBytes)]);
+  const from = first * ids.pieceBytes;
+  return Buffer.concat(pieces.map((row) => row.bytes("bytes"))).subarray(start - from, end - from);
+};
+
+/** Names are stored as JSON, because SQLite cannot store NUL or lone surrogates. */
+const parseName = (text: string) => String(JSON.parse(text));
