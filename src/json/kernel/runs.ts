@@ -1,5 +1,5 @@
 /** Finds the places of JSON that can contain secrets. */
-import { backslash, byteAt, quote } from "./bytes";
+import { byteAt, colon, quote } from "./bytes";
 
 /** Bits for each value of half a byte. A byte belongs to a run if both halves share a bit. */
 const byLow: usize = memory.data<u8>([26, 30, 30, 30, 30, 30, 30, 30, 30, 30, 28, 4, 4, 5, 5, 12]);
@@ -45,18 +45,15 @@ function isWanted(run: usize, stop: usize, length: usize): bool {
 }
 
 const space: u32 = 0x20;
-const apostrophe: u32 = 0x27;
 const slash: u32 = 0x2f;
-const colon: u32 = 0x3a;
-const equals: u32 = 0x3d;
-const greaterThan: u32 = 0x3e;
 const atSign: u32 = 0x40;
-const bracket: u32 = 0x5d;
-const backtick: u32 = 0x60;
+
+/** Quotes, the backslash, space, `:`, `=`, `>` and `]`, then 0. */
+const separators: usize = memory.data<u8>([0x22, 0x27, 0x60, 0x5c, 0x20, 0x3a, 0x3d, 0x3e, 0x5d, 0]);
 
 function isSeparator(byte: u32): bool {
-  const isQuote = byte === quote || byte === apostrophe || byte === backtick || byte === backslash;
-  return isQuote || byte === space || byte === colon || byte === equals || byte === greaterThan || byte === bracket;
+  for (let at = separators; byteAt(at) !== 0; at++) if (byteAt(at) === byte) return true;
+  return false;
 }
 
 const maxSeparators: usize = 12;

@@ -52,87 +52,43 @@ export function findTurnMark(from: usize, end: usize): usize {
   return end;
 }
 
+/** Words of four bytes, little-endian, then 0. Before a colon: tant, TANT, onse, lcon, nBot, nGPT. */
+const names: usize = memory.data<u32>([0x746e6174, 0x544e4154, 0x65736e6f, 0x6e6f636c, 0x746f426e, 0x5450476e, 0]);
+/** After a bracket: INST, TOOL, SYST, AVAI, unus. */
+const bracketed: usize = memory.data<u32>([0x54534e49, 0x4c4f4f54, 0x54535953, 0x49415641, 0x73756e75, 0]);
+/** After `<`: star, extr, SPEC, seed, role, begi, long, rese, end_, huma, info, inte, the first bytes of `用户`. */
+const tags: usize = memory.data<u32>([
+  0x72617473, 0x72747865, 0x43455053, 0x64656573, 0x656c6f72, 0x69676562, 0x676e6f6c, 0x65736572, 0x5f646e65,
+  0x616d7568, 0x6f666e69, 0x65746e69, 0xe6a894e7, 0,
+]);
+
+function isIn(words: usize, word: u32): bool {
+  for (let at = words; load<u32>(at) !== 0; at += 4) if (load<u32>(at) === word) return true;
+  return false;
+}
+
 function beginsMark(at: usize): bool {
   const first = byteAt(at);
   const second = byteAt(at + 1);
   const before = load<u32>(at - 4);
   // ` to=assistant`
-  if (first === equalSign) return before >> 8 === to && load<u32>(at + 1) === assi;
-  if (first === colon)
-    return (
-      before === tant ||
-      before === capitals ||
-      before === onse ||
-      before === lcon ||
-      before === bot ||
-      before === gpt ||
-      before >> 8 === ai
-    );
-  // `## Return of functions.`
-  if (first === hash) return load<u32>(at - 1) === returns && load<u32>(at + 8) === ofFunctions;
-  if (first === backslash) return second === 0x6e && (before === tant || before === capitals || before === odel);
+  if (first === equalSign) return before >> 8 === 0x6f7420 && load<u32>(at + 1) === 0x69737361;
+  // Also after `nAI`.
+  if (first === colon) return isIn(names, before) || before >> 8 === 0x49416e;
+  // `## Return of functions.`: `## R`, and ` of ` after `eturn`. Texts often have a heading `## Return`.
+  if (first === hash) return load<u32>(at - 1) === 0x52202323 && load<u32>(at + 8) === 0x20666f20;
+  // After tant, TANT and odel.
+  if (first === backslash)
+    return second === 0x6e && (before === load<u32>(names) || before === load<u32>(names, 4) || before === 0x6c65646f);
   // `\u003c`
   if (first === zero) return load<u32>(at - 3) === 0x3030755c && (load<u16>(at + 1) | 0x2000) === 0x6333;
-  const word = load<u32>(at + 1);
   // `]~b]` and `}]{"content"`
   if (first === closeBracket) return second === tilde || (second === openBrace && before >> 24 === closeBrace);
   // `|`, the first byte of `｜`, and the backslash of `\uff5c`.
   if (second === bar || (first === lessThan && (second === 0xef || second === backslash))) return true;
-  if (first === openBracket)
-    return word === insts || word === tools || word === systems || word === available || word === unused;
-  if ((word & 0xffffff) === sentenceEnd) return true;
-  if (word === tool) return load<u32>(at + 5) === results;
-  return (
-    word === starts ||
-    word === extras ||
-    word === specials ||
-    word === seeds ||
-    word === roles ||
-    word === begins ||
-    word === cats ||
-    word === reserved ||
-    word === ends ||
-    word === user ||
-    word === human ||
-    word === info ||
-    word === interpreters
-  );
+  const word = load<u32>(at + 1);
+  if (first === openBracket) return isIn(bracketed, word);
+  // `</s>`, and `<tool_res`
+  if ((word & 0xffffff) === 0x3e732f) return true;
+  return word === 0x6c6f6f74 ? load<u32>(at + 5) === 0x7365725f : isIn(tags, word);
 }
-
-/** Four bytes at most, little-endian: tant, TANT, onse, lcon, nBot, nGPT, nAI, odel, ` to`, assi, INST, TOOL, … */
-const tant: u32 = 0x746e6174;
-const capitals: u32 = 0x544e4154;
-const onse: u32 = 0x65736e6f;
-const lcon: u32 = 0x6e6f636c;
-const bot: u32 = 0x746f426e;
-const gpt: u32 = 0x5450476e;
-const ai: u32 = 0x49416e;
-const odel: u32 = 0x6c65646f;
-const to: u32 = 0x6f7420;
-/** `## R`, and ` of ` after `eturn`. Texts often have a heading `## Return`. */
-const returns: u32 = 0x52202323;
-const ofFunctions: u32 = 0x20666f20;
-const assi: u32 = 0x69737361;
-const insts: u32 = 0x54534e49;
-const tools: u32 = 0x4c4f4f54;
-const systems: u32 = 0x54535953;
-const available: u32 = 0x49415641;
-const unused: u32 = 0x73756e75;
-
-/** tool and _res, star, extr, SPEC, seed, role, begi, long, rese, end_, huma, the first bytes of `用户`, and `/s>`. */
-const tool: u32 = 0x6c6f6f74;
-const results: u32 = 0x7365725f;
-const starts: u32 = 0x72617473;
-const extras: u32 = 0x72747865;
-const specials: u32 = 0x43455053;
-const seeds: u32 = 0x64656573;
-const roles: u32 = 0x656c6f72;
-const begins: u32 = 0x69676562;
-const cats: u32 = 0x676e6f6c;
-const reserved: u32 = 0x65736572;
-const ends: u32 = 0x5f646e65;
-const human: u32 = 0x616d7568;
-const info: u32 = 0x6f666e69;
-const interpreters: u32 = 0x65746e69;
-const user: u32 = 0xe6a894e7;
-const sentenceEnd: u32 = 0x3e732f;
