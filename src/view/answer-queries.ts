@@ -5,22 +5,19 @@ import * as answers from "./answers.ts";
 const maxFindings = 500;
 const maxFindingsOfEachRule = 20;
 
-export const createAnswers = <Facts extends answers.GroupFacts>(store: answers.GroupReader<Facts>): answers.Answers => {
+export const openAnswers = <Facts extends answers.GroupFacts>(store: answers.GroupReader<Facts>): answers.Answer => {
   const own = answerFromStore(store);
-  let runs: Promise<answers.Answers> | undefined;
-  /** The groups of a comparison of runs are pairs, and have a store of their own. */
-  const choose = async ({ compare }: answers.Query) => {
-    if (!compare || store.comparison || !store.compareRuns) return own;
-    runs ??= store.compareRuns().then(createAnswers);
-    return await runs;
+  let runs: Promise<Answers> | undefined;
+  return async (name, query) => {
+    if (!query.compare || !store.compareRuns) return await own[name](query);
+    // The groups of a comparison of runs are pairs, and have a store of their own.
+    runs ??= store.compareRuns().then(answerFromStore);
+    return await (await runs)[name](query);
   };
-  return {
-    ...own,
-    compare: async (query) => (await choose(query)).compare(query),
-    rows: async (query) => (await choose(query)).rows(query),
-    group: async (query) => (await choose(query)).group(query),
-    trajectory: async (query) => (await choose(query)).trajectory(query),
-  };
+};
+
+type Answers = {
+  readonly [Name in answers.AnswerName]: (query: answers.Query) => Promise<answers.AnswerTypes[Name] | undefined>;
 };
 
 /** Returns a function that selects and sorts groups. */
@@ -47,13 +44,13 @@ const openRowReader = <Facts extends answers.GroupFacts>(store: answers.GroupRea
     const row = await store.readRow(facts);
     if (text === undefined) return row;
     const key = `${facts.group} ${text}`;
-    const match = matches.get(key) ?? findMatch(await store.readTrajectories(facts.group), text);
+    const match = matches.get(key) ?? findMatch((await store.readGroup(facts.group)).trajectories, text);
     matches.set(key, match);
     return { ...row, match };
   };
 };
 
-const answerFromStore = <Facts extends answers.GroupFacts>(store: answers.GroupReader<Facts>): answers.Answers => {
+const answerFromStore = <Facts extends answers.GroupFacts>(store: answers.GroupReader<Facts>): Answers => {
   const { groups } = store;
   const select = openSelection(store);
   const readRow = openRowReader(store);
@@ -82,14 +79,14 @@ const answerFromStore = <Facts extends answers.GroupFacts>(store: answers.GroupR
       const facts = findFacts(query);
       if (facts === undefined) return undefined;
       const { selected } = await select(query).catch(() => select(answers.allGroups));
-      const [row, content] = [await readRow(facts, query), await store.readContent(facts.group)];
+      const [row, { content }] = [await readRow(facts, query), await store.readGroup(facts.group)];
       const at = selected.indexOf(facts);
       const neighbors = findNeighbors(at < 0 ? groups : selected, facts);
       return { ...row, ...content, of: store.count, at: at < 0 ? null : at, ...neighbors };
     },
     async trajectory(query) {
       const facts = findFacts(query);
-      return facts && (await store.readTrajectories(facts.group))[(query.trajectory ?? 0) - 1];
+      return facts && (await store.readGroup(facts.group)).trajectories[(query.trajectory ?? 0) - 1];
     },
   };
 };

@@ -115,9 +115,10 @@ export type AnswerTypes = Readonly<{
 export const formatRefusedFilter = ({ message, details: { subject = message, hint } }: Failure) =>
   hint === undefined ? subject : `${subject} (${hint.replace(/--where (?=')/, "")})`;
 
-export type Answers = {
-  readonly [Name in keyof AnswerTypes]: (query: Query) => Promise<AnswerTypes[Name] | undefined>;
-};
+export type AnswerName = keyof AnswerTypes;
+
+/** Returns undefined for a missing group or trajectory. */
+export type Answer = <Name extends AnswerName>(name: Name, query: Query) => Promise<AnswerTypes[Name] | undefined>;
 
 /** The input of the server, or the data of an exported page. */
 export interface GroupReader<Facts extends GroupFacts> {
@@ -132,8 +133,7 @@ export interface GroupReader<Facts extends GroupFacts> {
   /** Returns the groups found so far. @throws Failure `invalid-filter`, `input-changed` */
   search(query: Query): Promise<{ found: ReadonlySet<number>; share: number }>;
   readRow(facts: Facts): Promise<GroupRow>;
-  readContent(group: number): Promise<GroupContent>;
-  readTrajectories(group: number): Promise<readonly string[]>;
+  readGroup(group: number): Promise<GroupData>;
   /** Only of two inputs: their pairs, by the size of the difference. @throws errors of reading */
   compareRuns?: (() => Promise<GroupReader<GroupFacts>>) | undefined;
   /** Only of pairs. */

@@ -6,14 +6,14 @@ import * as table from "../json/table.ts";
 import { readGroupStart, readGroupTrajectories, type SourceTrajectory } from "../rollouts/dataset/group-bytes.ts";
 import { locateTrajectory } from "../rollouts/dataset/locate.ts";
 import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
-import { type FactRow, readFacts } from "../rollouts/facts/facts.ts";
+import { readFacts } from "../rollouts/facts/facts.ts";
 import { formatKeyText } from "../rollouts/index/group-key.ts";
 import { toFilePath } from "../rollouts/rules/positions.ts";
 import type { Comparison } from "../rollouts/stats/compare.ts";
 import { readGroupFacts } from "../rollouts/stats/read-facts.ts";
 import { Breaks } from "../system/breaks.ts";
 import { formatOwnCommand } from "../system/program.ts";
-import type { ComparisonTexts, GroupContent } from "./answers.ts";
+import type { ComparisonTexts, GroupContent, GroupData, TrajectorySummary } from "./answers.ts";
 
 export type ViewInput = Readonly<{
   dataset: Dataset;
@@ -42,60 +42,73 @@ export type ComparableRuns = Readonly<{
 
 export type ReadInput = () => Promise<ViewInput>;
 
+/** A trajectory of a group. `messages` are JSON. */
+export type ReadTrajectory = Readonly<{ json: string; messages: readonly string[]; member: TrajectorySummary }>;
+
 /** @throws Failure `input-changed` */
-export const readGroupContent = async (input: ViewInput, group: number): Promise<Omit<GroupContent, "findings">> => {
-  const { dataset } = input;
-  const { groups, scan } = dataset;
+export const readTrajectories = async (dataset: Dataset, group: number) => {
   const breaks = new Breaks();
-  const trajectories: ReturnType<typeof parseTrajectory>[] = [];
-  for (const trajectory of await readGroupTrajectories(dataset, group)) {
-    if (breaks.isDue(trajectory.bytes.length)) await breaks.take();
-    trajectories.push(parseTrajectory(trajectory));
-  }
-  const kind = scan.parts.kindOf(groups.firstOf(group));
   const facts = readGroupFacts(dataset, group);
-  const bytes = kind === "group" ? readGroupStart(dataset, group, groups.bytesOf(group)) : undefined;
-  return {
-    position: await locateContent(dataset, group),
-    isReadable: kind !== "unreadable",
-    members: trajectories.map(({ messages, ...member }, at) => {
-      const fact = facts[at];
-      return {
-        ...member,
-        name: `trajectory ${at + 1}`,
-        messages: messages.length,
-        step: formatKeyText(fact?.by),
-        facts: fact ? toPageFacts(fact) : null,
-      };
-    }),
-    exceptions: bytes ? readExceptions(bytes) : [],
-    common: countSharedMessages(trajectories.map(({ messages }) => messages)),
-    command: formatCommand(input, group),
-  };
+  const trajectories: ReadTrajectory[] = [];
+  for (const [at, trajectory] of (await readGroupTrajectories(dataset, group)).entries()) {
+    if (breaks.isDue(trajectory.bytes.length)) await breaks.take();
+    trajectories.push(parseTrajectory(trajectory, at, facts[at]));
+  }
+  return trajectories;
 };
 
+/** @throws Failure `input-changed` */
+export const readGroup = async (input: ViewInput, group: number, findings: GroupContent["findings"]) => {
+  const { dataset } = input;
+  return composeGroup(await readTrajectories(dataset, group), {
+    position: await locateContent(dataset, group),
+    isReadable: dataset.scan.parts.kindOf(dataset.groups.firstOf(group)) !== "unreadable",
+    exceptions: readExceptions(dataset, group),
+    findings,
+    command: formatCommand(input, group),
+  });
+};
+
+export const composeGroup = (
+  trajectories: readonly ReadTrajectory[],
+  content: Omit<GroupContent, "members" | "common">,
+): GroupData => ({
+  content: {
+    ...content,
+    members: trajectories.map(({ member }) => member),
+    common: countCommonMessages(trajectories),
+  },
+  trajectories: trajectories.map(({ json }) => json),
+});
+
+type Fact = ReturnType<typeof readGroupFacts>[number];
+
 /** The page knows no `--pass`. */
-const toPageFacts = (fact: FactRow) => {
+const toPageFacts = (fact: Fact) => {
   const { solved: _, ...others } = readFacts(fact);
   return others;
 };
 
 /** A document is one line, so its path says more. */
-const locateContent = async (dataset: ViewInput["dataset"], group: number) => {
+const locateContent = async (dataset: Dataset, group: number) => {
   const { file, line, path } = await locateTrajectory(dataset, dataset.groups.firstOf(group), 0);
   return { file: toFilePath(file, path), line };
 };
 
-const readExceptions = (bytes: Buffer) =>
-  table.elementsOf(table.memberAt(table.readRoot(bytes), "exceptions")).map((exception) => {
+export const readExceptions = (dataset: Dataset, group: number) => {
+  const { groups, scan } = dataset;
+  if (scan.parts.kindOf(groups.firstOf(group)) !== "group") return [];
+  const bytes = readGroupStart(dataset, group, groups.bytesOf(group));
+  return table.elementsOf(table.memberAt(table.readRoot(bytes), "exceptions")).map((exception) => {
     const value = parseRawJson(sliceText(bytes, table.spanOf(exception)));
     if (value.kind !== "object") return formatIndented(value);
     return value.members.map(({ key, value: member }) => `${key}: ${formatIndented(member)}`).join("\n");
   });
+};
 
 const isNumber = (value: unknown): value is number => Number.isFinite(value);
 
-const parseTrajectory = ({ bytes, position }: SourceTrajectory) => {
+const parseTrajectory = ({ bytes, position }: SourceTrajectory, at: number, fact?: Fact): ReadTrajectory => {
   const root = table.readRoot(bytes);
   const [reward, metrics] = ["reward", "metrics"].map((key) => {
     const value = table.memberAt(root, key);
@@ -106,22 +119,26 @@ const parseTrajectory = ({ bytes, position }: SourceTrajectory) => {
   );
   const messages = table.elementsOf(table.memberAt(root, "messages_and_choices"));
   return {
-    position,
-    bytes: bytes.length,
-    reward: isNumber(reward) ? reward : null,
-    metrics: Object.fromEntries(measures),
+    json: bytes.toString("utf8"),
     messages: messages.map((message) => sliceText(bytes, table.spanOf(message))),
+    member: {
+      name: `trajectory ${at + 1}`,
+      position,
+      bytes: bytes.length,
+      reward: isNumber(reward) ? reward : null,
+      metrics: Object.fromEntries(measures),
+      messages: messages.length,
+      step: formatKeyText(fact?.by),
+      facts: fact ? toPageFacts(fact) : null,
+    },
   };
 };
 
 /** Returns the number of equal messages at the start of all trajectories. */
-export const countCommonMessages = (trajectories: readonly SourceTrajectory[]) =>
-  countSharedMessages(trajectories.map((trajectory) => parseTrajectory(trajectory).messages));
-
-const countSharedMessages = ([first = [], ...others]: readonly (readonly string[])[]) => {
-  if (others.length === 0) return 0;
-  const end = first.findIndex((message, at) => others.some((other) => other[at] !== message));
-  return end < 0 ? first.length : end;
+const countCommonMessages = ([first, ...others]: readonly ReadTrajectory[]) => {
+  if (!first || others.length === 0) return 0;
+  const end = first.messages.findIndex((message, at) => others.some(({ messages }) => messages[at] !== message));
+  return end < 0 ? first.messages.length : end;
 };
 
 const formatCommand = ({ dataset, inputOptions }: ViewInput, group: number) => {

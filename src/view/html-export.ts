@@ -52,12 +52,12 @@ export const exportPage = async (input: ViewInput, { now, signal }: Host, redact
       signal.throwIfAborted();
       const { group } = facts;
       if (rows.length === exportLimits.groups) break;
-      const trajectories = await from.readTrajectories(group);
-      const size = trajectories.reduce((sum, { length }) => sum + length, 0);
+      const data = await from.readGroup(group);
+      const size = data.trajectories.reduce((sum, { length }) => sum + length, 0);
       if (bytes + size > exportLimits.bytes) continue;
       bytes += size;
       rows.push(await from.readRow(facts));
-      blocks.push(formatBlock(`${name}-${group}`, { content: await from.readContent(group), trajectories }));
+      blocks.push(formatBlock(`${name}-${group}`, data));
     }
     return rows;
   };

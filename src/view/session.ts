@@ -3,7 +3,6 @@
 import type { Problem } from "../failure.ts";
 import { composeCheckResult } from "../rollouts/dataset/check-result.ts";
 import { hasNoSampledTurn, hasZeroVariance } from "../rollouts/dataset/dataset-problems.ts";
-import { readGroupTrajectories } from "../rollouts/dataset/group-bytes.ts";
 import { locateGroup, openSubjects } from "../rollouts/dataset/locate.ts";
 import { readFailedKey, readPromptAndKey } from "../rollouts/dataset/prompt-text.ts";
 import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
@@ -14,11 +13,11 @@ import { computeMoments } from "../rollouts/index/sums.ts";
 import { getFacts } from "../rollouts/stats/read-facts.ts";
 import { chooseReading } from "../rollouts/stats/reading-list.ts";
 import { Breaks } from "../system/breaks.ts";
-import { createAnswers } from "./answer-queries.ts";
+import { openAnswers } from "./answer-queries.ts";
 import type { Finding, GroupFacts, GroupPart, GroupReader, ReadingList, RewardBounds, Summary } from "./answers.ts";
 import { describeParts, listSeries, openCharts } from "./charts.ts";
 import { openRuns } from "./compared-runs.ts";
-import { readGroupContent, type ViewInput } from "./group-content.ts";
+import { readGroup, type ViewInput } from "./group-content.ts";
 
 const maxFiles = 200;
 /** Reading the prompt and the key of a row costs as much as reading this many bytes. */
@@ -59,16 +58,14 @@ export const openSession = async (input: ViewInput, signal: AbortSignal) => {
       if (breaks.isDue(bytesPerRow)) await breaks.take();
       return { ...facts, ...readPromptAndKey(dataset, facts.group, inputOptions.groupBy) };
     },
-    readContent: async (group) => ({
-      ...(await readGroupContent(input, group)),
-      findings: findings.filter((finding) => finding.group === group),
-    }),
+    readGroup: async (group) => {
+      const own = findings.filter((finding) => finding.group === group);
+      return await readGroup(input, group, own);
+    },
     compareRuns: runs && (async () => await openRuns(input, { store, runs }, signal)),
-    readTrajectories: async (group) =>
-      (await readGroupTrajectories(dataset, group)).map(({ bytes }) => bytes.toString("utf8")),
   };
   return {
-    ...createAnswers(store),
+    answer: openAnswers(store),
     store,
     async close() {
       searches.end();

@@ -30,7 +30,7 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
   const app = createApp(token, {
     answer: (name, query) => {
       opened.abort();
-      return name === "state" && progress ? { progress } : session?.[name](query);
+      return name === "state" && progress ? { progress } : session?.answer(name, query);
     },
     onPageLoad: () => onPageLoad(),
   });
@@ -89,7 +89,7 @@ const createApp = (
   {
     answer,
     onPageLoad,
-  }: { answer: (name: keyof answers.Answers, query: answers.Query) => unknown; onPageLoad: () => Promise<void> },
+  }: { answer: (name: answers.AnswerName, query: answers.Query) => unknown; onPageLoad: () => Promise<void> },
 ) => {
   const app = new Hono<Bindings>();
   app.use(refuseForeign);

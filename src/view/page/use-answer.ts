@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { Failure } from "../../failure.ts";
 import type { JsonObject } from "../../json/object.ts";
 import { openGroupFilter, parseFilter, readFinish } from "../../rollouts/index/expression.ts";
-import { createAnswers, findMatch } from "../answer-queries.ts";
+import { findMatch, openAnswers } from "../answer-queries.ts";
 import * as answers from "../answers.ts";
 import { openCharts } from "../charts.ts";
 
@@ -29,8 +29,7 @@ const openEmbeddedAnswers = ({ state, charts, findings, reading, rows, compared 
       return { found: await last.found, share: 1 };
     },
     readRow: async (row) => row,
-    readContent: async (group) => readGroup(group).content,
-    readTrajectories: async (group) => readGroup(group).trajectories,
+    readGroup: async (group) => readGroup(group),
     compareRuns:
       compared &&
       (async () => ({
@@ -38,11 +37,10 @@ const openEmbeddedAnswers = ({ state, charts, findings, reading, rows, compared 
         comparison: compared.comparison,
         count: compared.rows.length,
         groups: compared.rows,
-        readContent: async (group) => readGroup(group, "pair").content,
-        readTrajectories: async (group) => readGroup(group, "pair").trajectories,
+        readGroup: async (group) => readGroup(group, "pair"),
       })),
   };
-  return createAnswers(store);
+  return openAnswers(store);
 };
 
 const maxUnitsAtOnce = 2 ** 20;
@@ -107,11 +105,9 @@ export const storeToken = () => {
   return true;
 };
 
-type AnswerName = keyof answers.AnswerTypes;
-
-const fetchAnswer = async <Of extends AnswerName>(name: Of, query: answers.Query, signal: AbortSignal) => {
+const fetchAnswer = async <Of extends answers.AnswerName>(name: Of, query: answers.Query, signal: AbortSignal) => {
   if (embeddedAnswers) {
-    const value = await embeddedAnswers[name](query);
+    const value = await embeddedAnswers(name, query);
     if (value === undefined) throw new Error("this page does not contain the group");
     return value;
   }
@@ -134,16 +130,16 @@ export const serverEndedEvent = "rollcall-server-ended";
 
 const pollIntervalMs = 250;
 
-type PageAnswer<Of extends AnswerName> = { key: string; value: answers.AnswerTypes[Of] };
+type PageAnswer<Of extends answers.AnswerName> = { key: string; value: answers.AnswerTypes[Of] };
 
 /** A component starts with its last answer, which remains visible if the server has ended. */
-const lastAnswers: { [Of in AnswerName]?: PageAnswer<Of> } = {};
+const lastAnswers: { [Of in answers.AnswerName]?: PageAnswer<Of> } = {};
 
 /**
  * `latest` can be the answer to the previous query. If the server has ended, `error` is empty, because the
  * page reports the end.
  */
-export const useAnswer = <Of extends AnswerName>(
+export const useAnswer = <Of extends answers.AnswerName>(
   name: Of,
   query: answers.Query | undefined,
   { isComplete = () => true }: { isComplete?: (value: answers.AnswerTypes[Of]) => boolean } = {},
