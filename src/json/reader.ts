@@ -62,10 +62,11 @@ const maxCachedBytes = 2 ** 26;
 
 const withReader = cacheReader();
 
-interface KernelExports {
+type ResultName = "table" | "tableEnd" | "rest" | "faultAt" | "fault" | "generation";
+
+interface KernelExports extends Readonly<Record<ResultName, { readonly value: number }>> {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
   input(): number;
-  results(): number;
   readText(length: number, isSkipping: boolean, isPausing: boolean): number;
   continueText(length: number): number;
   readLines(length: number): number;
@@ -84,7 +85,6 @@ interface KernelExports {
 }
 
 const [jsonResult, outOfMemoryResult, incompleteResult, pausedResult] = [1, 2, 3, 4];
-const resultFields = { table: 0, length: 1, fault: 2, faultAt: 3, rest: 4, generation: 5 };
 
 /** Node's types do not declare WebAssembly. */
 declare const WebAssembly: {
@@ -148,7 +148,6 @@ export class JsonReader {
   readonly #input: number;
   #bytes = Buffer.alloc(0);
   #words = new Int32Array();
-  #resultStart = 0;
   #keyCount = 0;
   #length = 0;
   #shapes = {};
@@ -208,7 +207,7 @@ export class JsonReader {
     this.#load(bytes);
     const result = this.#checkResult(this.#exports.readElements(bytes.length, isLast, isTolerant));
     const fault = result === jsonResult || result === incompleteResult ? undefined : this.fault();
-    return { restAt: this.#result("rest"), isEnd: result === jsonResult, fault };
+    return { restAt: this.#result("rest") - this.#input, isEnd: result === jsonResult, fault };
   }
 
   /** Returns memory for a text that is read in place. The memory is not cleared. */
@@ -224,8 +223,7 @@ export class JsonReader {
 
   /** Returns a table that is valid until the next read or reservation. */
   viewTable(): JsonTable {
-    const table = this.#result("table") / wordBytes;
-    const words = this.#words.subarray(table, table + this.#result("length") / wordBytes);
+    const words = this.#words.subarray(this.#result("table") / wordBytes, this.#result("tableEnd") / wordBytes);
     const bytes = this.#bytes.subarray(this.#input, this.#input + this.#length);
     return new JsonTable(bytes, words, this.#shapes);
   }
@@ -261,14 +259,14 @@ export class JsonReader {
   copyTable(bytes: Uint8Array): JsonTable {
     const start = this.#result("table");
     // `allocUnsafe` is fast, because small buffers share memory.
-    const copy = Buffer.allocUnsafe(this.#result("length"));
+    const copy = Buffer.allocUnsafe(this.#result("tableEnd") - start);
     this.#bytes.copy(copy, 0, start, start + copy.length);
     const words = new Int32Array(copy.buffer, copy.byteOffset, copy.length / wordBytes);
     return new JsonTable(toBuffer(bytes), words, this.#shapes, this.findTurnMark(0, this.#length) < this.#length);
   }
 
   fault(): SyntaxFault {
-    return toFault(this.#result("fault"), this.#result("faultAt"));
+    return toFault(this.#result("fault"), this.#result("faultAt") - this.#input);
   }
 
   /** Expects the root of a line or element that is not JSON. Such a root has the end 0. */
@@ -276,8 +274,8 @@ export class JsonReader {
     return toFault(words[root + nodeSize - 1] ?? 0, words[root + nodeSize] ?? 0);
   }
 
-  #result(field: keyof typeof resultFields) {
-    return (this.#words[this.#resultStart + resultFields[field]] ?? 0) >>> 0;
+  #result(name: ResultName) {
+    return this.#exports[name].value >>> 0;
   }
 
   #load(bytes: Uint8Array) {
@@ -296,7 +294,6 @@ export class JsonReader {
   #checkResult(result: number) {
     if (result === outOfMemoryResult) throw new RangeError("the JSON has too many values");
     this.#refreshViews();
-    this.#resultStart = this.#exports.results() / wordBytes;
     if (this.#result("generation") !== this.#generation) {
       this.#generation = this.#result("generation");
       this.#shapes = {};

@@ -1,5 +1,5 @@
 /** The query in the page's URL, and the types of answers. In a query, `page`, `group` and `trajectory` count from 1. */
-import type { Failure } from "../failure.ts";
+import type { Failure, FailureLocation, Problem } from "../failure.ts";
 import { isObject, type JsonObject, parseJson } from "../json/object.ts";
 import type { FactValues } from "../rollouts/facts/facts.ts";
 
@@ -283,17 +283,10 @@ export type Findings = Readonly<{
   counts: readonly { rule: string; severity: "error" | "warning"; count: number }[];
 }>;
 
-export type Finding = Readonly<{
-  rule: string;
-  severity: "error" | "warning";
-  message: string;
-  advice: string;
-  position: (SourcePosition & { column: number | null }) | null;
-  group: number | null;
-  trajectory: number | null;
-  /** Index in `messages_and_choices`, from 0. */
-  message_at: number | null;
-}>;
+/** `message_at` is the index in `messages_and_choices`, from 0. */
+export type Finding = Pick<Problem, "rule" | "severity" | "message" | "advice"> &
+  FailureLocation &
+  Readonly<Record<"group" | "trajectory" | "message_at", number | null>>;
 
 /** Trajectories to read, and by what they are selected. */
 export type ReadingList = Readonly<{

@@ -1,6 +1,5 @@
 /** Summarizes groups, and reads their content on request. */
 
-import type { Problem } from "../failure.ts";
 import { composeCheckResult } from "../rollouts/dataset/check-result.ts";
 import { hasNoSampledTurn, hasZeroVariance } from "../rollouts/dataset/dataset-problems.ts";
 import { locateGroup, openSubjects } from "../rollouts/dataset/locate.ts";
@@ -10,7 +9,7 @@ import type { SearchQuery } from "../rollouts/dataset/select/filter-groups.ts";
 import { formatKeyText } from "../rollouts/index/group-key.ts";
 import { describeSketch } from "../rollouts/index/sketch.ts";
 import { computeMoments } from "../rollouts/index/sums.ts";
-import { getFacts } from "../rollouts/stats/read-facts.ts";
+import { getFacts, type RolloutFact, readGroupFacts } from "../rollouts/stats/read-facts.ts";
 import { chooseReading } from "../rollouts/stats/reading-list.ts";
 import { Breaks } from "../system/breaks.ts";
 import { openAnswers } from "./answer-queries.ts";
@@ -77,7 +76,11 @@ export const openSession = async (input: ViewInput, signal: AbortSignal) => {
 /** Also sets the rules of each group. */
 const listFindings = (dataset: Dataset, groups: readonly GroupFacts[]) => {
   const findSubject = openSubjects(dataset);
-  const findings = dataset.problems.sorted().map((problem) => toFinding(problem, findSubject(problem)));
+  const findings = dataset.problems.sorted().map((problem): Finding => {
+    const { rule, severity, message, advice, file, line, column } = problem;
+    const { group = null, trajectory = null, message: message_at = null } = findSubject(problem) ?? {};
+    return { rule, severity, message, advice, file, line, column, group, trajectory, message_at };
+  });
   const rules = new Map<number | null, string[]>();
   for (const { group, rule } of findings) {
     const own = rules.get(group) ?? [];
@@ -109,23 +112,14 @@ const listGroupFacts = async (dataset: Dataset, signal: AbortSignal) => {
 };
 
 const describeGroup = (dataset: Dataset, group: number): GroupFacts => {
-  const { columns, walked } = getFacts(dataset);
-  const own = dataset.groups.isValid(group) ? dataset.groups.rowsOf(group) : [];
-  const uses = { calls: 0, errors: 0 };
-  const rows = own.map((row): Row => {
-    walked.forEachUse(row, (_, { calls, errors }) => {
-      uses.calls += calls;
-      uses.errors += errors;
-    });
-    const finishReason = walked.finishReasons.at(walked.finishReasonOf(row));
-    return { reward: columns.reward.at(row), by: walked.by.at(row), finishReason };
-  });
+  const rows = readGroupFacts(dataset, group);
   const rewards = rows.map(({ reward }) => reward);
   // `filter` returns arrays with unused capacity, about 100 MB for 100,000 groups.
   const isComplete = rewards.every(Number.isFinite);
   const { mean, deviation } = isComplete && rewards.length > 0 ? computeMoments(rewards) : unknownMoments;
   const untrainable = findUntrainableReason(dataset, group);
   const failures = dataset.groups.exceptionsOf(group);
+  const hasUses = rows.some(({ uses }) => uses.calls + uses.errors > 0);
   return {
     group,
     file: locateGroup(dataset, group).file,
@@ -139,17 +133,15 @@ const describeGroup = (dataset: Dataset, group: number): GroupFacts => {
     ...describeSteps(rows, { failures, untrainable }),
     finish: formatFinishReasons(rows),
     truncated: countTruncated(rows),
-    toolErrors: uses.calls + uses.errors > 0 ? uses.errors : null,
+    toolErrors: hasUses ? rows.reduce((sum, { uses }) => sum + uses.errors, 0) : null,
   };
 };
-
-/** `by` is the step as JSON. */
-type Row = Readonly<{ reward: number; by: string | undefined; finishReason: string | undefined }>;
 
 const unknownMoments = { mean: null, deviation: null };
 
 /** The exceptions count where the first trajectory does, as in `stats --by`. */
-const describeSteps = (rows: readonly Row[], { failures, untrainable }: StepFacts) => {
+const describeSteps = (rows: readonly RolloutFact[], facts: Pick<GroupPart, "failures" | "untrainable">) => {
+  const { failures, untrainable } = facts;
   const steps = [...new Set(rows.map(({ by }) => by))];
   const parts = steps.map((step, at): GroupPart => {
     const own = rows.filter(({ by }) => by === step);
@@ -160,12 +152,11 @@ const describeSteps = (rows: readonly Row[], { failures, untrainable }: StepFact
   return { step: parts.flatMap(({ step }) => step ?? []).join(", ") || null, parts: parts.length > 1 ? parts : null };
 };
 
-type StepFacts = Pick<GroupPart, "failures" | "untrainable">;
-
-const countTruncated = (rows: readonly Row[]) => rows.filter(({ finishReason }) => finishReason === "length").length;
+const countTruncated = (rows: readonly RolloutFact[]) =>
+  rows.filter(({ finishReason }) => finishReason === "length").length;
 
 /** Formats as `6 stop, 2 length`, without the count if all trajectories have this reason. Null if none is known. */
-const formatFinishReasons = (rows: readonly Row[]) => {
+const formatFinishReasons = (rows: readonly RolloutFact[]) => {
   const counts = new Map<string, number>();
   for (const { finishReason } of rows)
     if (finishReason !== undefined) counts.set(finishReason, (counts.get(finishReason) ?? 0) + 1);
@@ -217,15 +208,6 @@ const findScale = ({ weights, middle: [low, high], min, max }: ReturnType<typeof
   return [min < from ? first : min, max > to ? last : max];
 };
 
-type Subject = ReturnType<ReturnType<typeof openSubjects>>;
-
-const toFinding = (problem: Problem, subject: Subject): Finding => {
-  const { rule, severity, message, advice = "", file, line = 1, column = null } = problem;
-  const position = file === undefined ? null : { file, line, column };
-  const { group = null, trajectory = null, message: message_at = null } = subject ?? {};
-  return { rule, severity, message, advice, position, group, trajectory, message_at };
-};
-
 const maxSearches = 4;
 
 const openSearches = (dataset: Dataset, groups: readonly GroupFacts[], pass: number) => {
@@ -257,26 +239,27 @@ const startSearch = (
 ) => {
   const ending = new AbortController();
   const found = new Set<number>();
-  let read = () => ({ found, share: 0 });
-  const onProgress = (share: number) => {
-    read = () => ({ found, share });
-  };
+  let share = 0;
+  let failure: { readonly thrown: unknown } | undefined;
   const rewardsOf = (group: number) => {
     const { rewards = [], size } = groups[group] ?? {};
     return rewards.length === size ? rewards : undefined;
   };
   const onFound = (group: number) => found.add(group);
+  const onProgress = (searched: number) => {
+    share = searched;
+  };
   const search = async () => {
     const { searchGroups } = await import("../rollouts/dataset/select/filter-groups.ts");
     await searchGroups(dataset, sought, { signal: ending.signal, onFound, onProgress, pass, rewardsOf });
+    share = 1;
   };
-  search().then(
-    () => onProgress(1),
-    (thrown: unknown) => {
-      read = () => {
-        throw thrown;
-      };
-    },
-  );
-  return { read: () => read(), end: () => ending.abort() };
+  search().catch((thrown: unknown) => {
+    failure = { thrown };
+  });
+  const read = () => {
+    if (failure) throw failure.thrown;
+    return { found, share };
+  };
+  return { read, end: () => ending.abort() };
 };

@@ -1,7 +1,6 @@
 /** Listens for HTTP requests, with limits on headers and time. */
 import { once } from "node:events";
 import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
-import type { Duplex } from "node:stream";
 import { getRequestListener, type HttpBindings } from "@hono/node-server";
 import { Failure } from "../../failure.ts";
 import { getErrorCode } from "../../system/files.ts";
@@ -36,66 +35,44 @@ export const listen = async (options: ListenOptions) => {
     overrideGlobalObjects: false,
     errorHandler: () => Response.json({ detail: "Bad Request" }, { status: 400 }),
   });
-  const responses = new OpenResponses();
+  const open = new Set<ServerResponse>();
+  let isClosing = false;
   const handle: RequestListener = (incoming, outgoing) => {
     const start = elapsed();
-    responses.add(outgoing, incoming.socket);
+    open.add(outgoing);
+    if (isClosing) closeAfterResponse(outgoing);
     outgoing.on("close", () => {
+      open.delete(outgoing);
       trace?.(`${incoming.method} ${incoming.url} ${outgoing.statusCode} ${Math.round(elapsed() - start)} ms`);
     });
     void answer(incoming, outgoing);
   };
   const server = createServer({ ...limits, maxHeaderSize: maxHeaderBytes }, handle);
-  server.on("connection", (socket) => responses.addConnection(socket));
   server.on("checkContinue", handle);
-  const url = await startListening(server, options);
-  return { url, close: async () => await responses.close(server) };
+  const close = async () => {
+    isClosing = true;
+    return await closeServer(server, open);
+  };
+  return { url: await startListening(server, options), close };
 };
 
-class OpenResponses {
-  readonly #connections = new Set<Duplex>();
-  readonly #responses = new Map<Duplex, ServerResponse>();
-  #isClosing = false;
-  #onIdle = (): void => undefined;
-
-  addConnection(socket: Duplex) {
-    this.#connections.add(socket);
-    socket.on("close", () => this.#connections.delete(socket));
-  }
-
-  add(response: ServerResponse, socket: Duplex) {
-    this.#responses.set(socket, response);
-    response.on("close", () => {
-      if (this.#responses.get(socket) === response) this.#responses.delete(socket);
-      if (this.#responses.size === 0) this.#onIdle();
-    });
-    if (this.#isClosing) closeAfterResponse(response);
-  }
-
-  /** Waits for requests in flight. After `maxCloseMs`, aborts these requests and resolves with false. */
-  async close(server: Server) {
-    this.#isClosing = true;
-    for (const response of this.#responses.values()) closeAfterResponse(response);
-    return await new Promise<boolean>((resolve) => {
-      let hasAborted = false;
-      const timer = setTimeout(() => {
-        hasAborted = true;
-        server.closeAllConnections();
-      }, maxCloseMs);
-      // While requests are in flight, new requests still get an answer.
-      this.#onIdle = () => {
-        this.#onIdle = () => undefined;
-        for (const socket of this.#connections)
-          if (!this.#responses.has(socket) && !socket.writableEnded) socket.destroy();
-        server.close(() => {
-          clearTimeout(timer);
-          resolve(!hasAborted);
-        });
-      };
-      if (this.#responses.size === 0) this.#onIdle();
-    });
-  }
-}
+/** Waits for requests in flight. After `maxCloseMs`, aborts them and returns false. */
+const closeServer = async (server: Server, open: ReadonlySet<ServerResponse>) => {
+  for (const response of open) closeAfterResponse(response);
+  let isComplete = true;
+  const timer = setTimeout(() => {
+    isComplete = false;
+    server.closeAllConnections();
+  }, maxCloseMs);
+  // New requests still get an answer, and this loop waits for them, too.
+  for (const response of open) await once(response, "close");
+  clearTimeout(timer);
+  const closed = once(server, "close");
+  server.close();
+  server.closeAllConnections();
+  await closed;
+  return isComplete;
+};
 
 /** Returns the URL of the server. @throws Failure `cannot-listen` */
 const startListening = async (server: Server, options: ListenOptions) => {

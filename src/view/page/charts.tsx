@@ -71,7 +71,7 @@ export const toY = (value: number, from: number, to: number) => `${90 - relative
 
 const middleOf = ([from, to]: Range) => from / 2 + to / 2;
 
-const findEnds = (values: readonly number[], [from, to]: RewardBounds) => {
+export const findEnds = (values: readonly number[], [from, to]: RewardBounds) => {
   const [first, last] = [Math.min(...values), Math.max(...values)];
   const [min, max] = [Math.max(first, from), Math.min(last, to)];
   const start = `${first < min ? "≤ " : ""}${formatMeasure(min)}`;

@@ -1,19 +1,17 @@
 /** Shows the problems that `rollcall check` reports. */
+import { formatPosition } from "../../text/sentences.ts";
 import type { Finding } from "../answers.ts";
 import { useLink, usePage } from "./navigation.tsx";
 import { formatCount, pluralizeCount } from "./numbers.tsx";
 import { useAnswer } from "./use-answer.ts";
 
-const formatLocation = ({ position }: Finding) =>
-  position === null ? "" : [position.file, position.line, position.column ?? []].flat().join(":");
-
 export const ProblemList = ({ findings }: { findings: readonly Finding[] }) => (
   <>
     {findings.map((finding, at) => (
       <div key={at} class={`problem ${finding.severity}`}>
-        <i>{finding.severity}</i> {formatLocation(finding)} <b>{finding.message}</b>{" "}
+        <i>{finding.severity}</i> {formatPosition(finding)} <b>{finding.message}</b>{" "}
         <span class="quiet">[{finding.rule}]</span>
-        {finding.advice !== "" && <div class="advice">{finding.advice}</div>}
+        {finding.advice && <div class="advice">{finding.advice}</div>}
       </div>
     ))}
   </>
@@ -70,9 +68,9 @@ const FindingList = ({ findings }: { findings: readonly Finding[] }) => {
   return (
     <ul>
       {findings.map((finding, at) => (
-        <li key={at} title={formatLocation(finding)}>
+        <li key={at} title={formatPosition(finding)}>
           {finding.group !== null && <a href={targetOf(finding)}>group {formatCount(finding.group + 1)}</a>}{" "}
-          {formatLocation(finding).split("/").at(-1)} {finding.message}
+          {formatPosition(finding).split("/").at(-1)} {finding.message}
           {finding.advice !== findings[at + 1]?.advice && <p class="advice">{finding.advice}</p>}
         </li>
       ))}

@@ -1,7 +1,7 @@
 /** Draws the mean rewards of steps or files with their intervals, and the shares of truncated and failed rollouts. */
 import { formatPercent } from "../../text/units.ts";
-import type { Charts, RewardBounds, Slice } from "../answers.ts";
-import { Chart, FilterLink, maxCountCharacters, toX, toY } from "./charts.tsx";
+import type { Charts, Slice } from "../answers.ts";
+import { Chart, FilterLink, findEnds, maxCountCharacters, toX, toY } from "./charts.tsx";
 import { usePage } from "./navigation.tsx";
 import { formatCount, formatMeasure, pluralizeCount, useRewardStyle } from "./numbers.tsx";
 
@@ -13,7 +13,9 @@ export const SeriesChart = ({ by, values: given, of, whole, isFiltered, stepName
   const styleOf = useRewardStyle();
   // Without a filter, the gray values would be behind equal ones.
   const values = isFiltered ? given : given.map(({ value, all }) => ({ value, all, selected: all }));
-  const { min, max } = findBounds(values, { whole, scale: usePage().scale });
+  const slices = values.flatMap(({ all, selected }) => (selected ? [all, selected] : [all]));
+  const means = [whole, ...slices].flatMap(({ mean, ci95 }) => [mean ?? [], ci95 ?? []].flat());
+  const { min, max, start, end } = findEnds(means, usePage().scale);
   const xOf = (at: number) => toX(at, 0, values.length - 1);
   const yOf = (value = 0) => toY(value, min, max);
   const nameOf = (value: string | null) => value?.split("/").at(-1) ?? `no ${by}`;
@@ -42,11 +44,12 @@ export const SeriesChart = ({ by, values: given, of, whole, isFiltered, stepName
         )),
       ]}
       x={isNamed ? names : [names[0], names.at(-1)]}
-      y={["mean", formatMeasure(max), formatMeasure(min)]}
+      y={["mean", end, start]}
       below={kinds.length > 0 ? drawShares(values, kinds) : undefined}
     >
-      {whole.ci95 && <line class="band" x1="0" x2="100%" y1={yOf(whole.ci95[0])} y2={yOf(whole.ci95[0])} />}
-      {whole.ci95 && <line class="band" x1="0" x2="100%" y1={yOf(whole.ci95[1])} y2={yOf(whole.ci95[1])} />}
+      {whole.ci95?.map((bound) => (
+        <line key={bound} class="band" x1="0" x2="100%" y1={yOf(bound)} y2={yOf(bound)} />
+      ))}
       {isFiltered && drawLine("all")}
       {drawLine("selected")}
       {values.map(({ value, all, selected }, at) => {
@@ -68,14 +71,6 @@ export const SeriesChart = ({ by, values: given, of, whole, isFiltered, stepName
       })}
     </Chart>
   );
-};
-
-/** The axis has the interval of all and the other intervals, but no values beyond the scale of the rewards. */
-const findBounds = (values: Series["values"], { whole, scale }: { whole: Slice; scale: RewardBounds }) => {
-  const limit = (value: number) => Math.min(Math.max(value, scale[0]), scale[1]);
-  const slices = values.flatMap(({ all, selected }) => (selected ? [all, selected] : [all]));
-  const bounds = [whole, ...slices].flatMap(({ mean, ci95 }) => [mean ?? [], ci95?.map(limit) ?? []].flat());
-  return { min: Math.min(...bounds), max: Math.max(...bounds) };
 };
 
 const shareKinds = ["truncated", "failures"] as const;
