@@ -84,18 +84,11 @@ const runStatement = async (client: pg.PoolClient, { sql, values = [] }: Stateme
   return (await client.query(numbered, [...values])).rows;
 };
 
-interface PostgresState {
-  readonly pool: Pool;
-  readonly about: failures.TitledFile;
-  isClosing: boolean;
-}
-
 const withRetries = async <Result>(
-  state: PostgresState,
+  { pool, about }: { pool: Pool; about: failures.TitledFile },
   { host, maxWaitMs, onUnavailable }: DatabaseOptions,
   work: (client: pg.PoolClient) => Promise<Result>,
 ): Promise<Result> => {
-  const { about, pool } = state;
   const from = host.elapsed();
   for (let wait = firstWaitMs; ; wait = Math.min(2 * wait, maxRetryWaitMs)) {
     try {
@@ -104,7 +97,7 @@ const withRetries = async <Result>(
       const code = findRetryableCode(thrown);
       if (!code) throw toFailure(thrown, about);
       const waitedMs = host.elapsed() - from;
-      if (state.isClosing || waitedMs >= maxWaitMs) throw failures.databaseUnavailable({ ...about, code, waitedMs });
+      if (pool.isClosing || waitedMs >= maxWaitMs) throw failures.databaseUnavailable({ ...about, code, waitedMs });
       if (wait === firstWaitMs && !conflictCodes.test(code)) onUnavailable(code);
       await host.sleep(Math.min(host.random() * wait, maxWaitMs - waitedMs), host.signal);
     }
@@ -114,7 +107,7 @@ const withRetries = async <Result>(
 const createDatabase = ({ title }: DatabaseSchema, options: DatabaseOptions): Database => {
   const { path } = options;
   const about = { path, title };
-  const state = { pool: openPool(options), about, isClosing: false };
+  const state = { pool: openPool(options), about };
   const queryOn = async (client: pg.PoolClient, statement: Statement) =>
     (await runStatement(client, statement)).map((row) => toRow(row, about));
   return {
@@ -132,7 +125,7 @@ const createDatabase = ({ title }: DatabaseSchema, options: DatabaseOptions): Da
       }),
     isFileInPlace: () => true,
     close: async (finish) => {
-      state.isClosing = true;
+      state.pool.isClosing = true;
       await finish?.().catch(() => undefined);
       await state.pool.close();
     },
@@ -173,6 +166,7 @@ const openPool = ({ path, password: givenPassword, passwordCommand }: DatabaseOp
   });
   pool.on("error", () => undefined);
   return {
+    isClosing: false,
     async connect() {
       const usedPassword = password;
       try {

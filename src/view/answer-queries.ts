@@ -34,7 +34,7 @@ const openSelection = <Facts extends answers.GroupFacts>({
     const { sort } = query;
     const value = (facts: Facts) => (sort === "step" ? (steps.get(facts.step) ?? Number.NaN) : sortValue(facts, sort));
     selected.sort((a, b) => compareNumbers(value(a), value(b), query.descending) || a.group - b.group);
-    return { searched: search ? { share: search.share } : null, selected };
+    return { searched: search?.share ?? 1, selected };
   };
 };
 
@@ -62,9 +62,9 @@ const answerFromStore = <Facts extends answers.GroupFacts>(store: answers.GroupR
       const isFiltered = answers.formatQuery(answers.filtersOf(query)) !== "{}";
       // The list of groups reports an invalid expression.
       const found = isFiltered ? await select(query).catch(() => undefined) : undefined;
-      const { searched = null, selected } = found ?? {};
+      const { searched = 1, selected } = found ?? {};
       // While a search runs, the plots would change with each answer.
-      return { ...(await store.charts(searched !== null && searched.share < 1 ? undefined : selected)), searched };
+      return { ...(await store.charts(searched < 1 ? undefined : selected)), searched };
     },
     reading: async () => await store.reading(),
     problems: async ({ problems = "any" }) => listFindings(store.findings, problems),

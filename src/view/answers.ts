@@ -102,7 +102,7 @@ export const parentQuery = (query: Query): Query => {
 
 export type AnswerTypes = Readonly<{
   state: PageState;
-  charts: Charts & { searched: Searched | null };
+  charts: Charts & Pick<GroupRows, "searched">;
   problems: Findings;
   reading: readonly ReadingList[];
   compare: RunComparison;
@@ -217,15 +217,14 @@ export type Charts = Readonly<{
   }[];
 }>;
 
-type SeriesKey = "step" | "file";
-
-type Searched = { readonly share: number };
+export type SeriesKey = "step" | "file";
 
 export type GroupRows = Readonly<{
   selected: number;
   of: number;
   rows: readonly GroupRow[];
-  searched: Searched | null;
+  /** The share of the groups that was searched, from 0 to 1. */
+  searched: number;
 }>;
 
 /** The trajectories of a group, or those of them with one step. */

@@ -2,7 +2,7 @@
 import { findBounds, standardDeviation } from "../rollouts/index/sums.ts";
 import { GroupedValues } from "../rollouts/stats/intervals.ts";
 import { compareNaturally, relativePosition } from "./answer-queries.ts";
-import type { Charts, GroupFacts, GroupPart, Range, RewardBounds, Slice } from "./answers.ts";
+import type { Charts, GroupFacts, GroupPart, Range, RewardBounds, SeriesKey, Slice } from "./answers.ts";
 
 const rangeBarCount = 24;
 const maxValueBars = 16;
@@ -14,37 +14,70 @@ type Pauses = Readonly<{ isDue: (bytes?: number) => boolean; take: () => Promise
 
 /** Returns a function that counts selected groups in the bars, dots and values of all groups. Default: all groups. */
 export const openCharts = async (groups: readonly GroupFacts[], scale: RewardBounds, breaks: Pauses) => {
-  const ranges = findRanges(
-    groups.flatMap(({ rewards }) => rewards),
-    scale,
-  );
+  const rewards = groups.flatMap((group) => group.rewards);
+  const axes = { ranges: findRanges(rewards, scale), keyOf: openCells(groups, scale) };
+  const series = listSeries(groups);
   await breaks.take();
-  const { dots, dotOf } = await openDots(groups, scale, breaks);
-  const bars = await countRewards(groups, ranges, breaks);
-  const series: { by: "step" | "file"; values: Awaited<ReturnType<typeof describeValues>> }[] = [];
-  for (const by of listSeries(groups)) series.push({ by, values: await describeValues(groups, by, breaks) });
+  const all = await countGroups(groups, axes, breaks);
+  const describe = async (counted: readonly GroupFacts[]) => {
+    const described = new Map<SeriesKey, Awaited<ReturnType<typeof describeValues>>>();
+    for (const by of series) described.set(by, await describeValues(counted, by, breaks));
+    return described;
+  };
+  const valuesOfAll = await describe(groups);
   return async (selected: readonly GroupFacts[] = groups): Promise<Charts> => {
     const isWhole = selected === groups;
-    const counts = isWhole ? bars : await countRewards(selected, ranges, breaks);
-    const groupsOf = new Map(dots.map((dot) => [dot, 0]));
-    for (const group of selected) {
-      if (breaks.isDue()) await breaks.take();
-      const dot = dotOf(group);
-      if (dot) groupsOf.set(dot, (groupsOf.get(dot) ?? 0) + 1);
-    }
-    const others = new Map<string, Awaited<ReturnType<typeof describeValues>>>();
-    if (!isWhole) for (const { by } of series) others.set(by, await describeValues(selected, by, breaks));
+    const own = isWhole ? all : await countGroups(selected, axes, breaks);
+    const ownValues = isWhole ? valuesOfAll : await describe(selected);
     return {
       selected: isWhole ? null : await describeParts(selected, breaks),
-      rewards: ranges.map((range, at) => ({ range, count: counts[at] ?? 0, of: bars[at] ?? 0 })),
-      dots: Array.from(groupsOf, ([{ mean, spread, of }, count]) => ({ mean, spread, groups: count, of })),
-      series: series.map(({ by, values }) => {
-        const own = others.get(by) ?? values;
-        const listed = Array.from(values, ([value, all]) => ({ value, all, selected: own.get(value) ?? null }));
-        return { by, of: listed.length, values: listed.slice(0, maxValues) };
+      rewards: axes.ranges.map((range, at) => ({ range, count: own.bars[at] ?? 0, of: all.bars[at] ?? 0 })),
+      dots: Array.from(all.dots, ([key, dot]) => ({ ...dot, groups: own.dots.get(key)?.of ?? 0 })),
+      series: Array.from(valuesOfAll, ([by, described]) => {
+        const values = Array.from(described, ([value, all]) => {
+          return { value, all, selected: ownValues.get(by)?.get(value) ?? null };
+        });
+        return { by, of: values.length, values: values.slice(0, maxValues) };
       }),
     };
   };
+};
+
+type Axes = Readonly<{ ranges: readonly Range[]; keyOf: (mean: number, spread: number) => string }>;
+
+/** Counts rewards by the bars of `ranges`, and groups by the dots of `keyOf`. */
+const countGroups = async (groups: readonly GroupFacts[], { ranges, keyOf }: Axes, breaks: Pauses) => {
+  const bars = ranges.map(() => 0);
+  const dots = new Map<string, { mean: Range; spread: Range; of: number }>();
+  for (const { rewards, mean: x, spread: y } of groups) {
+    if (breaks.isDue(1000 * rewards.length)) await breaks.take();
+    for (const reward of rewards) {
+      const at = ranges.findLastIndex(([from]) => reward >= from);
+      bars[at] = (bars[at] ?? 0) + 1;
+    }
+    if (x === null || y === null) continue;
+    const { mean, spread, of } = dots.get(keyOf(x, y)) ?? { mean: [x, x], spread: [y, y], of: 0 };
+    dots.set(keyOf(x, y), {
+      mean: [Math.min(mean[0], x), Math.max(mean[1], x)],
+      spread: [Math.min(spread[0], y), Math.max(spread[1], y)],
+      of: of + 1,
+    });
+  }
+  return { bars, dots };
+};
+
+/** Returns a function that names the cell of a dot. */
+const openCells = (groups: readonly GroupFacts[], [from, to]: RewardBounds): Axes["keyOf"] => {
+  const means = findBounds(groups.flatMap(({ mean }) => mean ?? []));
+  const spreads = findBounds(groups.flatMap(({ spread }) => spread ?? []));
+  const axes = {
+    mean: [Math.max(means.min, from), Math.min(means.max, to)],
+    spread: [spreads.min, Math.min(spreads.max, to / 2 - from / 2)],
+  } as const;
+  const cellOf = (value: number, axis: keyof typeof cellsPerAxis) =>
+    Math.min(cellsPerAxis[axis] - 1, Math.floor(relativePosition(value, ...axes[axis]) * cellsPerAxis[axis]));
+  // Zero-variance groups have separate dots, because these dots are hollow.
+  return (x, y) => `${cellOf(x, "mean")} ${cellOf(y, "spread")} ${y === 0}`;
 };
 
 /** The numbers are those of `rollcall stats`. */
@@ -69,7 +102,7 @@ export const describeParts = async (parts: readonly GroupPart[], breaks: Pauses)
 };
 
 /** Returns the keys of which the groups have several values. */
-export const listSeries = (groups: readonly GroupFacts[]) => {
+export const listSeries = (groups: readonly GroupFacts[]): readonly SeriesKey[] => {
   const [first] = groups;
   const hasSteps = groups.some(({ step, parts }) => step !== first?.step || parts !== null);
   const hasFiles = groups.some(({ file }) => file !== first?.file);
@@ -77,7 +110,7 @@ export const listSeries = (groups: readonly GroupFacts[]) => {
 };
 
 /** In natural order. The parts without a value are last. */
-const describeValues = async (groups: readonly GroupFacts[], by: "step" | "file", breaks: Pauses) => {
+const describeValues = async (groups: readonly GroupFacts[], by: SeriesKey, breaks: Pauses) => {
   const byValue = new Map<string | null, GroupPart[]>();
   for (const group of groups) {
     if (breaks.isDue()) await breaks.take();
@@ -109,43 +142,4 @@ const divideRange = (rewards: readonly number[], scale: RewardBounds): readonly 
   return Array.from({ length: rangeBarCount }, (_, at) =>
     at === rangeBarCount - 1 ? [edge(at), max] : [edge(at), edge(at + 1), "below"],
   );
-};
-
-const countRewards = async (groups: readonly GroupFacts[], ranges: readonly Range[], breaks: Pauses) => {
-  const counts = ranges.map(() => 0);
-  for (const { rewards } of groups) {
-    if (breaks.isDue(1000 * rewards.length)) await breaks.take();
-    for (const reward of rewards) {
-      const at = ranges.findLastIndex(([from]) => reward >= from);
-      counts[at] = (counts[at] ?? 0) + 1;
-    }
-  }
-  return counts;
-};
-
-const openDots = async (groups: readonly GroupFacts[], [from, to]: RewardBounds, breaks: Pauses) => {
-  const means = findBounds(groups.flatMap(({ mean }) => mean ?? []));
-  const spreads = findBounds(groups.flatMap(({ spread }) => spread ?? []));
-  const axes = {
-    mean: [Math.max(means.min, from), Math.min(means.max, to)],
-    spread: [spreads.min, Math.min(spreads.max, to / 2 - from / 2)],
-  } as const;
-  const cellOf = (value: number, axis: keyof typeof cellsPerAxis) =>
-    Math.min(cellsPerAxis[axis] - 1, Math.floor(relativePosition(value, ...axes[axis]) * cellsPerAxis[axis]));
-  // Zero-variance groups have separate dots, because these dots are hollow.
-  const keyOf = (x: number, y: number) => `${cellOf(x, "mean")} ${cellOf(y, "spread")} ${y === 0}`;
-  const dots = new Map<string, { mean: Range; spread: Range; of: number }>();
-  for (const { mean: x, spread: y } of groups) {
-    if (breaks.isDue()) await breaks.take();
-    if (x === null || y === null) continue;
-    const { mean, spread, of } = dots.get(keyOf(x, y)) ?? { mean: [x, x], spread: [y, y], of: 0 };
-    dots.set(keyOf(x, y), {
-      mean: [Math.min(mean[0], x), Math.max(mean[1], x)],
-      spread: [Math.min(spread[0], y), Math.max(spread[1], y)],
-      of: of + 1,
-    });
-  }
-  const dotOf = ({ mean, spread }: GroupFacts) =>
-    mean === null || spread === null ? undefined : dots.get(keyOf(mean, spread));
-  return { dots: [...dots.values()], dotOf };
 };

@@ -84,13 +84,12 @@ const html = `<!doctype html>\n${formatDocument(styleLink, ['<script src="page.j
 
 const answerNames = ["state", "charts", "problems", "reading", "compare", "rows", "group", "trajectory"] as const;
 
-const createApp = (
-  token: string,
-  {
-    answer,
-    onPageLoad,
-  }: { answer: (name: answers.AnswerName, query: answers.Query) => unknown; onPageLoad: () => Promise<void> },
-) => {
+type PageEvents = Readonly<{
+  answer: (name: answers.AnswerName, query: answers.Query) => unknown;
+  onPageLoad: () => Promise<void>;
+}>;
+
+const createApp = (token: string, { answer, onPageLoad }: PageEvents) => {
   const app = new Hono<Bindings>();
   app.use(refuseForeign);
   app.get("/", async () => {

@@ -15,7 +15,7 @@ describe("an expression of the page", () => {
       const { status, body } = await page.ask("/api/rows", { where });
       if (status !== 200) throw new Error(body);
       const { rows, searched }: GroupRows = JSON.parse(body);
-      if (searched?.share === 1) return rows.map(({ group }) => group);
+      if (searched === 1) return rows.map(({ group }) => group);
     }
   };
 
@@ -86,7 +86,7 @@ describe("the API of the page for groups", () => {
         const answer = await page.ask("/api/rows", query);
         expect([answer.status, answer.body]).toEqual([200, expect.any(String)]);
         const { rows, searched } = rowsOf(answer.body);
-        if (searched?.share === 1) return rows.map(({ group }) => group);
+        if (searched === 1) return rows.map(({ group }) => group);
       }
     };
     expect(await found({ text: "say hi" })).toEqual([1]);
@@ -308,7 +308,7 @@ describe("the API of the page for groups", () => {
     const page = await startView([fileOf("many.jsonl", lines.join("\n"))]);
     await whenRead(page);
     const share = async (query: object): Promise<number> =>
-      rowsOf((await page.ask("/api/rows", query)).body).searched?.share ?? -1;
+      rowsOf((await page.ask("/api/rows", query)).body).searched ?? -1;
     const asked = { where: "messages.exists(m, m.content == 'nobody says this')" };
     const shares = [await share(asked)];
     while (shares.at(-1) === 0) shares.push(await share(asked));

@@ -1,5 +1,5 @@
 /** Finds the places of JSON that can contain secrets. */
-import { byteAt, colon, quote } from "./bytes";
+import { byteAt, classesOf, colon, hasClass, quote } from "./bytes";
 
 /** Bits for each value of half a byte. A byte belongs to a run if both halves share a bit. */
 const byLow: usize = memory.data<u8>([26, 30, 30, 30, 30, 30, 30, 30, 30, 30, 28, 4, 4, 5, 5, 12]);
@@ -8,16 +8,9 @@ const byHigh: usize = memory.data<u8>([0, 0, 1, 2, 4, 8, 4, 16, 0, 0, 0, 0, 0, 0
 const windowBytes: usize = 64;
 const minLength: usize = 16;
 
-function isRunByte(byte: u32): bool {
-  return (load<u8>(byLow + usize(byte & 15)) & load<u8>(byHigh + usize(byte >> 4))) !== 0;
-}
-
 /** Returns a bit for each of sixteen bytes that belongs to no run. */
 function otherBits(at: usize): u64 {
-  const bytes = v128.load(at);
-  const low = i8x16.swizzle(v128.load(byLow), v128.and(bytes, i8x16.splat(15)));
-  const high = i8x16.swizzle(v128.load(byHigh), v128.and(i16x8.shr_u(bytes, 4), i8x16.splat(15)));
-  return u64(u32(i8x16.bitmask(i8x16.eq(v128.and(low, high), i8x16.splat(0)))));
+  return u64(u32(i8x16.bitmask(i8x16.eq(classesOf(v128.load(at), byLow, byHigh), i8x16.splat(0)))));
 }
 
 /** Keeps each bit that begins a sequence of sixteen set bits. */
@@ -94,7 +87,7 @@ export function findRun(from: usize, end: usize, length: usize): usize {
     const start = isJoined ? at - before : at + usize(first);
     if (start + minLength > end) return end;
     let stop = min(end, at + usize(first) + usize(ctz(~(bits >> first))));
-    while (stop < end && isRunByte(byteAt(stop))) stop++;
+    while (stop < end && hasClass(byteAt(stop), byLow, byHigh)) stop++;
     if (stop - start >= length && isWanted(start, stop, length)) return start;
     at = stop;
     before = 0;

@@ -1,5 +1,5 @@
 /** Finds the starts of marks with which chat templates begin or end turns. */
-import { backslash, byteAt, closeBrace, closeBracket, colon, openBrace, openBracket, zero } from "./bytes";
+import { backslash, byteAt, classesOf, closeBrace, closeBracket, colon, openBrace, openBracket, zero } from "./bytes";
 
 const lessThan: u32 = 0x3c;
 const equalSign: u32 = 0x3d;
@@ -19,11 +19,8 @@ const byHigh: usize = memory.data<u8>([0, 0, 4, 49, 0, 10, 0, 0, 0, 0, 0, 0, 0, 
 const byLowBefore: usize = memory.data<u8>([50, 18, 18, 22, 27, 19, 18, 18, 18, 19, 18, 18, 26, 18, 19, 19]);
 
 function startsIn(at: usize): v128 {
-  const bytes = v128.load(at);
-  const low = i8x16.swizzle(v128.load(byLow), v128.and(bytes, i8x16.splat(15)));
-  const high = i8x16.swizzle(v128.load(byHigh), v128.and(i16x8.shr_u(bytes, 4), i8x16.splat(15)));
   const before = i8x16.swizzle(v128.load(byLowBefore), v128.and(v128.load(at - 1), i8x16.splat(15)));
-  return v128.and(v128.and(low, high), before);
+  return v128.and(classesOf(v128.load(at), byLow, byHigh), before);
 }
 
 function bitsOf(classes: v128): u64 {

@@ -165,18 +165,14 @@ const insertRow = (into: string, ...values: readonly SqlValue[]): Statement => {
   return { sql: `INSERT INTO rollcall.${into} VALUES (${places}) ON CONFLICT DO NOTHING`, values };
 };
 
-/** `created` is in Unix seconds. */
-const listModels = async (database: Database) => {
-  const sql = "SELECT id, owner, created FROM rollcall.logged_model ORDER BY created, project";
-  const models = new Map<string, { id: string; owner: string; created: number }>();
-  for (const row of await database.query(sql)) {
-    const name = row.text("id");
-    if (models.has(name)) continue;
+/** The owner is that of the first request. Times are in Unix seconds. */
+const modelsSql = "SELECT id, owner, min(created) AS created FROM rollcall.logged_model GROUP BY id ORDER BY id";
+
+const listModels = async (database: Database) =>
+  (await database.query(modelsSql)).map((row) => {
     const [owner = ""] = row.text("owner").split("/");
-    models.set(name, { id: parseName(name), owner, created: row.integer("created") });
-  }
-  return [...models].toSorted(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b))).map(([, model]) => model);
-};
+    return { id: parseName(row.text("id")), owner, created: row.integer("created") };
+  });
 
 /** All ids of a request have the same end. */
 const findCallSql = `

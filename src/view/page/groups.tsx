@@ -158,7 +158,7 @@ export const GroupTable = ({ state }: { state: answers.PageState }) => {
   const { query } = usePage();
   const { latest, error } = useAnswer("rows", query, { isComplete: isSearched });
   const answer = error ? undefined : latest;
-  const { selected = 0, of = 0, searched = null, rows = [] } = answer ?? {};
+  const { selected = 0, of = 0, searched = 1, rows = [] } = answer ?? {};
   const box = useRef<HTMLDivElement>(null);
   const pages = Math.max(1, Math.ceil(selected / answers.rowsPerPage));
   const { page, sort, descending } = query;
@@ -172,7 +172,7 @@ export const GroupTable = ({ state }: { state: answers.PageState }) => {
         <p class="count" role="status">
           {answer && `${numbers.formatCount(selected)} of ${numbers.pluralizeCount(of, noun)}`}
           {!answer && (error === undefined ? "reading…" : `no ${noun}s:`)}
-          {searched !== null && searched.share < 1 && ` · searched ${formatPercent(searched.share, 1)}`}
+          {searched < 1 && ` · searched ${formatPercent(searched, 1)}`}
           {error && <b class="trouble"> {error}</b>}
         </p>
         {hidden.length > 0 && (
@@ -200,7 +200,7 @@ export const GroupTable = ({ state }: { state: answers.PageState }) => {
           by={sort}
           isDescending={descending}
         />
-        {answer?.selected === 0 && isSearched({ searched }) && (
+        {answer && selected === 0 && searched === 1 && (
           <p class="quiet">no {noun} matches the filters and the search</p>
         )}
       </div>
@@ -215,7 +215,7 @@ export const GroupTable = ({ state }: { state: answers.PageState }) => {
   );
 };
 
-const isSearched = ({ searched }: Pick<answers.GroupRows, "searched">) => searched === null || searched.share === 1;
+const isSearched = ({ searched }: Pick<answers.GroupRows, "searched">) => searched === 1;
 
 const SummaryFacts = ({ summary, selected }: { summary: answers.Summary; selected: answers.Slice | null }) => {
   const link = useLink();
