@@ -1,6 +1,7 @@
 /** What SQLite and PostgreSQL have in common. */
+import { isArrayBuffer, isUint8Array } from "node:util/types";
 import type { Host } from "../system/host.ts";
-import type { Row } from "./row.ts";
+import { databaseCorrupt, type TitledFile } from "./failures.ts";
 
 /** SQLite cuts a text at a NUL and loses lone surrogates, so callers store such a text as JSON. */
 export type SqlValue = string | number | Uint8Array | null;
@@ -52,3 +53,24 @@ export interface DatabaseOptions extends DatabaseLocation, DatabaseWaitOptions {
   /** True if the caller writes nothing, so that a copy of a read-only file is enough. */
   isForReading?: boolean;
 }
+
+export type Row = ReturnType<typeof toRow>;
+
+/** Reads the columns of a driver's row. The functions throw Failure `database-corrupt`. */
+export const toRow = (row: unknown, about: TitledFile) => {
+  const damage = () => databaseCorrupt(about);
+  if (typeof row !== "object" || row === null) throw damage();
+  const column = <Kind>(name: string, parse: (value: unknown) => Kind | undefined): Kind => {
+    const value = parse(Reflect.get(row, name));
+    if (value === undefined) throw damage();
+    return value;
+  };
+  return {
+    text: (name: string) => column(name, (value) => (typeof value === "string" ? value : undefined)),
+    integer: (name: string) => column(name, (value) => (typeof value === "number" ? value : undefined)),
+    // libsql returns an `ArrayBuffer`, and pg returns a `Buffer`.
+    bytes: (name: string) =>
+      column(name, (value) => (isArrayBuffer(value) ? new Uint8Array(value) : isUint8Array(value) ? value : undefined)),
+    isNull: (name: string) => Reflect.get(row, name) === null,
+  };
+};

@@ -10,7 +10,7 @@ import type { Host } from "../system/host.ts";
 import { formatCommandLine } from "../text/shell-words.ts";
 import type { Endpoint } from "../wire/contract/endpoint.ts";
 import { isAuthorized } from "./http-server/check-request.ts";
-import { HttpRefusal } from "./refusal.ts";
+import { HttpRefusal } from "./operation.ts";
 import type { ServiceOptions } from "./service-options.ts";
 
 const keyTitle = "the key of the local service";

@@ -10,17 +10,15 @@ import { Breaks } from "../system/breaks.ts";
 import { logTrajectories } from "../wire/contract/log.ts";
 import type { ValidationItem } from "../wire/contract/log-schemas.ts";
 import { LogRequest, maxFaults, Trajectory, TrajectoryGroup } from "../wire/contract/log-schemas.ts";
-import type { Loc, Operation } from "./operation.ts";
-import { findFaults, invalidRequest, maxReadValues, parseBounded, readBody, requireBounded } from "./operation.ts";
-import { detailError, HttpRefusal } from "./refusal.ts";
+import * as operation from "./operation.ts";
 import type { TrajectorySpan } from "./store/call-ids.ts";
 import type { Store } from "./store/store.ts";
 
 const maxKeyLength = 255;
 
-export const logOperation = (store: Store, project: string, now: () => number): Operation => ({
+export const logOperation = (store: Store, project: string, now: () => number): operation.Operation => ({
   endpoint: logTrajectories,
-  errorFormat: detailError,
+  errorFormat: operation.detailError,
   answer: async ({ parameters, body: bytes = new Uint8Array(), idempotencyKey: key }) => {
     const { model_id: model = "" } = parameters;
     const summary = await readLogRequest(bytes);
@@ -43,24 +41,27 @@ export const logOperation = (store: Store, project: string, now: () => number): 
 });
 
 const invalidKey = (input: string, fault: { msg: string; type: string }) =>
-  invalidRequest([{ loc: ["header", "Idempotency-Key"], ...fault, input }]);
+  operation.invalidRequest([{ loc: ["header", "Idempotency-Key"], ...fault, input }]);
 
 const maxNames = 10_000;
 
 const leafKeys = ["messages_and_choices", "additional_histories", "metadata", "logs", "parameters"];
-const reader = json.openRootReader(leafKeys, maxReadValues);
+const reader = json.openRootReader(leafKeys, operation.maxReadValues);
 
 /** @throws HttpRefusal 400, 413, 422 */
 const readLogRequest = async (bytes: Uint8Array) => {
-  const root = readBody(bytes, reader);
+  const root = operation.readBody(bytes, reader);
   const tally = new Tally();
   const spans: TrajectorySpan[] = [];
   const otherGroupKeys = new Map<number, string>();
   const faults: ValidationItem[] = [];
   const request = readMembers(root, { loc: ["body"], uniqueKeys: ["split", "trajectory_groups"], faults });
   const [split, groups] = [request.get("split"), request.get("trajectory_groups")];
-  if (!isArray(groups)) faults.push(...findFaults(LogRequest, summarize(root), ["body"]));
-  else faults.push(...findFaults(LogRequest.shape.split, split && parseBounded(split), ["body", "split"]));
+  if (!isArray(groups)) faults.push(...operation.findFaults(LogRequest, summarize(root), ["body"]));
+  else
+    faults.push(
+      ...operation.findFaults(LogRequest.shape.split, split && operation.parseBounded(split), ["body", "split"]),
+    );
   const breaks = new Breaks();
   const facts = createTrajectoryFacts();
   for (const [group, value] of listElements(groups)) {
@@ -68,12 +69,14 @@ const readLogRequest = async (bytes: Uint8Array) => {
     const loc = ["body", "trajectory_groups", group];
     const members = readMembers(value, { loc, uniqueKeys: ["trajectories"], faults });
     const trajectories = members.get("trajectories");
-    if (!isArray(trajectories)) faults.push(...findFaults(TrajectoryGroup, summarize(value), loc));
+    if (!isArray(trajectories)) faults.push(...operation.findFaults(TrajectoryGroup, summarize(value), loc));
     const rewards: number[] = [];
     for (const [at, trajectory] of listElements(trajectories)) {
       if (faults.length >= maxFaults) break;
       if (!isTrajectory(trajectory)) {
-        faults.push(...findFaults(Trajectory, parseBounded(trajectory), [...loc, "trajectories", at]));
+        faults.push(
+          ...operation.findFaults(Trajectory, operation.parseBounded(trajectory), [...loc, "trajectories", at]),
+        );
       }
       if (faults.length === 0) rewards.push(addTrajectory(tally, trajectory, facts));
       const { start, end } = json.spanOf(trajectory);
@@ -85,7 +88,7 @@ const readLogRequest = async (bytes: Uint8Array) => {
     if (members.size > 0) otherGroupKeys.set(group, formatMembers(members));
     if (breaks.isDue()) await breaks.take();
   }
-  if (!split || faults.length > 0) throw invalidRequest(faults);
+  if (!split || faults.length > 0) throw operation.invalidRequest(faults);
   request.delete("split");
   request.delete("trajectory_groups");
   const name = String(json.parseValue(split));
@@ -98,12 +101,12 @@ const maxSummarizedBytes = 2 ** 20;
 /** Replaces large members by empty values, because only their types matter. */
 const summarize = (value: json.JsonValue) => {
   const isSmall = (one: json.JsonValue) => json.spanOf(one).end - json.spanOf(one).start <= maxSummarizedBytes;
-  if (isSmall(value)) return parseBounded(value);
-  requireBounded(value);
+  if (isSmall(value)) return operation.parseBounded(value);
+  operation.requireBounded(value);
   if (json.firstByteOf(value) !== openBrace) return [];
   const summary = new Map<string, unknown>();
   for (const [key, member] of json.childrenOf(value))
-    summary.set(String(key), isSmall(member) ? parseBounded(member) : isArray(member) ? [] : {});
+    summary.set(String(key), isSmall(member) ? operation.parseBounded(member) : isArray(member) ? [] : {});
   return Object.fromEntries(summary);
 };
 
@@ -117,7 +120,7 @@ const isArray = (value: json.JsonValue | undefined) => value !== undefined && js
 
 const readMembers = (
   object: json.JsonValue,
-  { loc, uniqueKeys, faults }: { loc: Loc; uniqueKeys: readonly string[]; faults: ValidationItem[] },
+  { loc, uniqueKeys, faults }: { loc: operation.Loc; uniqueKeys: readonly string[]; faults: ValidationItem[] },
 ) => {
   const members = new Map<string, json.JsonValue>();
   for (const [key, value] of json.firstByteOf(object) === openBrace ? json.childrenOf(object) : []) {
@@ -144,5 +147,5 @@ const addTrajectory = (tally: Tally, { table, node }: json.JsonValue, facts: Tra
 
 const checkNameCount = (count: number) => {
   const limits = `more than ${maxNames} metrics, or more than ${maxNames} keys in one object`;
-  if (count > maxNames) throw new HttpRefusal(413, `the body has ${limits}`);
+  if (count > maxNames) throw new operation.HttpRefusal(413, `the body has ${limits}`);
 };

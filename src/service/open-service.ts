@@ -9,10 +9,9 @@ import { loadLocalKey, requireCredential } from "./access.ts";
 import { foreignRequestReason } from "./http-server/check-request.ts";
 import { type Bindings, listen } from "./http-server/server.ts";
 import { logOperation } from "./log-operation.ts";
-import type { Operation } from "./operation.ts";
+import { detailError, HttpRefusal, type Operation } from "./operation.ts";
 import { BodyReader } from "./read-body.ts";
 import { callOperation, catalogOperations, modelsOperation } from "./read-operations.ts";
-import { detailError, HttpRefusal } from "./refusal.ts";
 import type { ServiceOptions } from "./service-options.ts";
 import { isStoreFailure, openStore, storePath } from "./store/store.ts";
 

@@ -1,4 +1,4 @@
-/** Operations of the interface. */
+/** Operations of the interface, and formats of refused requests. */
 import { isUtf8 } from "node:buffer";
 import type * as z from "zod/mini";
 import { countNested, getValue } from "../json/json-bytes.ts";
@@ -7,7 +7,34 @@ import { type JsonValue, parseValue, readRoot, spanOf } from "../json/table.ts";
 import { ignoreErrors } from "../system/files.ts";
 import type { Endpoint } from "../wire/contract/endpoint.ts";
 import { type Issue, maxFaults, type ValidationItem } from "../wire/contract/log-schemas.ts";
-import { type ErrorFormat, HttpRefusal } from "./refusal.ts";
+
+export class HttpRefusal extends Error {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly items: readonly ValidationItem[] | undefined;
+
+  constructor(status: number, message: string, headers: HttpRefusal["headers"] = {}, items?: HttpRefusal["items"]) {
+    super(message);
+    this.status = status;
+    this.headers = headers;
+    this.items = items;
+  }
+}
+
+export type ErrorFormat = (refusal: HttpRefusal) => unknown;
+
+/** Interface 7. Assumed: without items, `detail` is a sentence. */
+export const detailError: ErrorFormat = ({ message, items }) => ({
+  detail: items?.map((item) => ({ ...item, loc: item.loc.map(String) })) ?? message,
+});
+
+/** Assumed: errors of the model list have OpenAI's format, because OpenAI's clients read the list. */
+export const openAiError: ErrorFormat = ({ message, status }) => ({
+  error: { message, type: "invalid_request_error", param: null, code: status === 401 ? "invalid_api_key" : null },
+});
+
+/** Assumed: errors about calls have this format. */
+export const reasonError: ErrorFormat = ({ message }) => ({ reason: message });
 
 type Body = string | Uint8Array;
 

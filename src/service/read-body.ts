@@ -5,7 +5,7 @@ import { Readable } from "node:stream";
 import type { HttpBindings } from "@hono/node-server";
 import { findDecompressor } from "../rollouts/input/decompress.ts";
 import { findZlibFunction } from "../system/host.ts";
-import { HttpRefusal } from "./refusal.ts";
+import { HttpRefusal } from "./operation.ts";
 
 /** The limit for all bodies in memory. At the limit, newer requests wait for the oldest request. */
 const maxUploadBytes = 256 * 1024 * 1024;

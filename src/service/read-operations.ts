@@ -9,8 +9,7 @@ import { readCall } from "../wire/contract/call.ts";
 import { Trajectory } from "../wire/contract/log-schemas.ts";
 import { listAnalysisModels, listModels, listRouterModels } from "../wire/contract/models.ts";
 import { readListReply } from "../wire/contract/replies.ts";
-import { defineOperation, parseBody } from "./operation.ts";
-import { detailError, HttpRefusal, openAiError, reasonError } from "./refusal.ts";
+import { defineOperation, detailError, HttpRefusal, openAiError, parseBody, reasonError } from "./operation.ts";
 import sample from "./sample-catalog.json";
 import type { Store } from "./store/store.ts";
 

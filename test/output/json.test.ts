@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Failure } from "../../src/failure.ts";
-import { parseRawBytes } from "../../src/json/raw-bytes.ts";
+import { parseRawBytes } from "../../src/json/json-bytes.ts";
 import { parseRawJson } from "../../src/json/raw-json.ts";
 import { printDocument, printList, printObjects } from "../../src/output/list.ts";
 import { parseScreenOptions, type ScreenFlags } from "../../src/output/screen.ts";

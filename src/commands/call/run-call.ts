@@ -4,7 +4,7 @@ import { addAbortSignal, Readable } from "node:stream";
 import { omitContent } from "../../calls/call-facts.ts";
 import { parseCallIds, toCallId } from "../../calls/parse-ids.ts";
 import { Failure } from "../../failure.ts";
-import { parseRawBytes } from "../../json/raw-bytes.ts";
+import { parseRawBytes } from "../../json/json-bytes.ts";
 import { findMember, toRawJson } from "../../json/raw-json.ts";
 import { checkRequest, openServiceClient, readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";

@@ -2,7 +2,7 @@
 
 import type { CatalogName } from "../../catalogs/catalog-files.ts";
 import * as fields from "../../catalogs/fields.ts";
-import { parseRawBytes } from "../../json/raw-bytes.ts";
+import { parseRawBytes } from "../../json/json-bytes.ts";
 import { modelColumns, spellTime } from "../../output/lists/model-columns.ts";
 import { type CellTag, type Column, type SpelledValue, spellCell } from "../../output/views.ts";
 import { readSpelledObject } from "../../output/wire.ts";

@@ -1,6 +1,6 @@
 /** Lists the inference models without catalog data. */
 import { compilePattern } from "../../catalogs/fields.ts";
-import { parseRawBytes } from "../../json/raw-bytes.ts";
+import { parseRawBytes } from "../../json/json-bytes.ts";
 import { printList } from "../../output/list.ts";
 import { modelColumns } from "../../output/lists/model-columns.ts";
 import { noteSelection, parseOrder, rankColumns, sortRows } from "../../output/lists/sort-rows.ts";

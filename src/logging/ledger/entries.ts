@@ -1,7 +1,6 @@
 /** Reads the requests in a ledger. */
 import { createHash, hash } from "node:crypto";
-import type { Database, Statement } from "../../database/database.ts";
-import type { Row } from "../../database/row.ts";
+import type { Database, Row, Statement } from "../../database/database.ts";
 import { parseJson } from "../../json/json-bytes.ts";
 import { dedupKeyBytes } from "../../rollouts/index/dedup-keys.ts";
 

@@ -1,8 +1,7 @@
 /** Stores requests, each with its idempotency key in one transaction, and finds them. */
 import { join } from "node:path";
-import type { Database, DatabaseWaitOptions, FileSchema, SqlValue, Statement } from "../../database/database.ts";
+import type { Database, DatabaseWaitOptions, FileSchema, Row, SqlValue, Statement } from "../../database/database.ts";
 import { databaseFailed, type TitledFile } from "../../database/failures.ts";
-import type { Row } from "../../database/row.ts";
 import { examineFile, openFile } from "../../database/sqlite.ts";
 import { Failure } from "../../failure.ts";
 import type { Span } from "../../json/json-bytes.ts";

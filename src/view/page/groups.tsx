@@ -3,10 +3,9 @@ import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { formatPercent } from "../../text/units.ts";
 import * as answers from "../answers.ts";
-import { RewardChart, SpreadChart } from "./charts.tsx";
+import { RewardChart, SeriesChart, SpreadChart } from "./charts.tsx";
 import { linkTo, parseHash, replaceQuery, useFilter, useKeys, useLink, usePage } from "./navigation.tsx";
 import * as numbers from "./numbers.tsx";
-import { SeriesChart } from "./series-chart.tsx";
 import { Facts, type PageColumn, Table } from "./sortable-table.tsx";
 import { useAnswer } from "./use-answer.ts";
 
