@@ -9,7 +9,7 @@ import { checkFileMode, requireSafeOwnership, writeFileAtomically } from "../sys
 import type { Host } from "../system/host.ts";
 import { formatCommandLine } from "../text/shell-words.ts";
 import type { Endpoint } from "../wire/contract/endpoint.ts";
-import { isAuthorized } from "./http-server/check-request.ts";
+import { isAuthorized } from "./http-server.ts";
 import { HttpRefusal } from "./operation.ts";
 import type { ServiceOptions } from "./service-options.ts";
 

@@ -2,8 +2,13 @@
 import { randomBytes } from "node:crypto";
 import { Hono, type MiddlewareHandler } from "hono";
 import { isFailure, toFailure } from "../failure.ts";
-import { foreignRequestReason, isAuthorized } from "../service/http-server/check-request.ts";
-import { type Bindings, type ListenOptions, listen } from "../service/http-server/server.ts";
+import {
+  type Bindings,
+  foreignRequestReason,
+  isAuthorized,
+  type ListenOptions,
+  listen,
+} from "../service/http-server.ts";
 import { type Host, waitForAbort } from "../system/host.ts";
 import * as answers from "./answers.ts";
 import type { ReadInput } from "./group-content.ts";

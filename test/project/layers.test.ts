@@ -46,7 +46,7 @@ const modules: Readonly<Record<string, Module>> = {
   service: {
     imports: "database rollouts/check rollouts/index rollouts/input service/http-server wire/contract",
     packages: "hono @hono/node-server zod",
-    uses: "files network processes",
+    uses: "files",
     open: "open-service service-options store/store",
   },
   "rollouts/stats": {
