@@ -77,7 +77,7 @@ const searched = async (query) => {
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   })();
-  await until("/api/rows", (rows) => rows.searched.share === 1, query);
+  await until("/api/rows", (rows) => rows.searched === 1, query);
   const elapsed = performance.now() - started;
   isSearching = false;
   await others;

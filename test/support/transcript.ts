@@ -195,7 +195,7 @@ const openStage = (folder: string, service: Service) => {
     };
     const address = url + path.replace(/(?<=\?query=).*/, encodeURIComponent);
     let response = await fetch(address, request);
-    while ((await response.clone().text()).includes('"searched":{"share":0')) response = await fetch(address, request);
+    while ((await response.clone().text()).includes('"searched":0')) response = await fetch(address, request);
     const told = ["retry-after", "idempotency-key", "www-authenticate", "allow"].flatMap((name) => {
       const value = response.headers.get(name);
       return value === null ? [] : [`${name}: ${value}`];
