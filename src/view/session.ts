@@ -118,7 +118,8 @@ const describeGroup = (dataset: Dataset, group: number): GroupFacts => {
   const { mean, deviation } = isComplete && rewards.length > 0 ? computeMoments(rewards) : unknownMoments;
   const untrainable = findUntrainableReason(dataset, group);
   const failures = dataset.groups.exceptionsOf(group);
-  const hasUses = rows.some(({ uses }) => uses.calls + uses.errors > 0);
+  const sumOf = (name: string) => rows.reduce((sum, { counts }) => sum + (counts[name] ?? 0), 0);
+  const toolErrors = sumOf("tool_errors");
   return {
     group,
     file: locateGroup(dataset, group).file,
@@ -132,7 +133,7 @@ const describeGroup = (dataset: Dataset, group: number): GroupFacts => {
     ...describeSteps(rows, { failures, untrainable }),
     finish: formatFinishReasons(rows),
     truncated: countTruncated(rows),
-    toolErrors: hasUses ? rows.reduce((sum, { uses }) => sum + uses.errors, 0) : null,
+    toolErrors: toolErrors + sumOf("tool_calls") > 0 ? toolErrors : null,
   };
 };
 
