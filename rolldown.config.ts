@@ -26,12 +26,12 @@ const groups = [
   { name: "call-page", test: /\/src\/commands\/call\/call-printer\.ts$/ },
   {
     name: "run",
-    test: /\/src\/(run|system\/program|cli\/(argv|command|globals|kinds|outputs)|commands\/program)\.ts$/,
+    test: /\/src\/(run|system\/program|cli\/(argv|command|globals|kinds)|commands\/program)\.ts$/,
   },
   { name: "options", test: /\/src\/session\/options\/[a-z-]+\.ts$/ },
   { name: "settings", test: /\/src\/(settings\/read|session\/connect)\.ts$/ },
   // Failures are made without loading the module that they are about.
-  { name: "failures", test: /\/src\/(wire\/client|settings|catalogs|database|commands|output)\/failures\.ts$/ },
+  { name: "failures", test: /\/src\/(wire\/client|settings|catalogs|database|commands)\/failures\.ts$/ },
   { name: "models", test: /\/src\/commands\/models\/run-models\.ts$/ },
   // `catalog cost` reads a call.
   { name: "call-contract", test: /\/src\/wire\/contract\/call\.ts$/ },

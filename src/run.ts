@@ -1,7 +1,7 @@
 /** Runs a command line. */
 import { parseArgv, runCommand } from "./cli/argv.ts";
+import { checkFields } from "./cli/command.ts";
 import { toGlobalFlags, toScreenOptions } from "./cli/globals.ts";
-import { checkFields } from "./cli/outputs.ts";
 import { program } from "./commands/program.ts";
 import { toExitCode, toFailure } from "./failure.ts";
 import { openRunCleaner, openScreen, parseScreenOptions, type Screen, type ScreenOptions } from "./output/screen.ts";

@@ -1,6 +1,6 @@
 /** Prints pages of titled sections. */
+import { Failure } from "../failure.ts";
 import { cutText, replaceLoneSurrogates } from "../text/sentences.ts";
-import { notRows } from "./failures.ts";
 import type { Screen } from "./screen.ts";
 import type { Line, Page, Section } from "./views.ts";
 
@@ -8,7 +8,10 @@ type Pages = Iterable<Page> | AsyncIterable<Page>;
 
 /** In a pipe, a page is plain text. @throws Failure `not-rows` if the command line asks for rows without columns */
 export const requirePage = ({ options, fields }: Screen) => {
-  if (options.format === "tsv" && !fields) throw notRows();
+  if (options.format !== "tsv" || fields) return;
+  const message = "--output tsv needs rows, but this result is a page";
+  const hint = "pass -o json or -o table, or choose columns with --fields";
+  throw new Failure("usage", "not-rows", message, { hint });
 };
 
 export const printPage = (screen: Screen, page: Page) => printPages(screen, [page]);

@@ -1,8 +1,9 @@
 /** Writes to a stream until the reader leaves. */
 import type { Writable } from "node:stream";
+import { Failure } from "../failure.ts";
 import { Breaks } from "../system/breaks.ts";
 import { getErrorCode } from "../system/files.ts";
-import { outputFailed } from "./failures.ts";
+import { describeSystemCode, pluralize } from "../text/sentences.ts";
 
 export type Pieces = Iterable<string> | AsyncIterable<string>;
 /** Limits the memory for a slow reader. */
@@ -10,6 +11,17 @@ const maxWriteBytes = 1 << 18;
 
 /** A closed pipe causes these errors. A closed terminal sends SIGHUP instead. */
 const closedReaderCodes = new Set(["EPIPE", "ERR_STREAM_DESTROYED", "ECONNRESET"]);
+
+export const outputFailed = (
+  code: string,
+  groups?: Readonly<{ logged: number; already_logged: number; not_sent: number }>,
+) => {
+  const { logged = 0, already_logged, not_sent } = groups ?? {};
+  const end = `; ${pluralize(logged, "group")} logged, ${already_logged} already logged, ${not_sent} not logged`;
+  const message = `cannot write standard output: ${describeSystemCode(code)}${groups ? end : ""}`;
+  const hint = code === "ENOSPC" ? "free disk space, or write to another disk" : "write to another file or device";
+  return new Failure("storage", "output-failed", message, { hint, systemCode: code });
+};
 
 export class Sink {
   isReaderGone = false;

@@ -1,7 +1,6 @@
 /** Compares the JSON output of a run with the schema of its command. */
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { listCommands, loadTree } from "../../src/cli/command.ts";
-import { listOutputs } from "../../src/cli/outputs.ts";
+import { listCommands, listOutputs, loadTree } from "../../src/cli/command.ts";
 import { program } from "../../src/commands/program.ts";
 import { documentSchema, lineSchema, type Output } from "../../src/output/document-schemas.ts";
 

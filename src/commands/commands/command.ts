@@ -1,6 +1,5 @@
 import { version } from "../../../package.json" with { type: "json" };
 import * as cli from "../../cli/command.ts";
-import { listOutputs } from "../../cli/outputs.ts";
 import { printObjects } from "../../output/list.ts";
 import { codeTopics } from "../explain/code-topics.ts";
 import type { CommandsDocument } from "./output.ts";
@@ -12,7 +11,7 @@ export const commands = cli.command({
   about: "list every command; --json adds arguments, options, values and examples",
   examples: ["rollcall commands", "rollcall commands --json"],
   run: async ({ screen }, _, program) => {
-    const outputs = await listOutputs(program);
+    const outputs = await cli.listOutputs(program);
     const [root, ...rows] = await describeCommands(program);
     const document: CommandsDocument = {
       name: "rollcall",

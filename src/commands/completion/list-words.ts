@@ -3,9 +3,8 @@
 import { callFields } from "../../calls/call-facts.ts";
 import { knownWords } from "../../catalogs/filter.ts";
 import type { ParsedArgv } from "../../cli/argv.ts";
-import type { Program } from "../../cli/command.ts";
+import { listOutputs, type Program } from "../../cli/command.ts";
 import type { OptionKind } from "../../cli/kinds.ts";
-import { listOutputs } from "../../cli/outputs.ts";
 import { keysOf } from "../../output/document-schemas.ts";
 import { modelColumns } from "../../output/lists/model-columns.ts";
 import type { Context } from "../../session/context.ts";

@@ -1,6 +1,5 @@
-import { command } from "../../cli/command.ts";
+import { command, listOutputs } from "../../cli/command.ts";
 import { flag, repeated } from "../../cli/kinds.ts";
-import { listOutputs } from "../../cli/outputs.ts";
 import { printDocument, printObjects } from "../../output/list.ts";
 import { invalidOptionValue, requiredOptionMissing } from "../../system/failures.ts";
 import { findNearest } from "../../text/nearest.ts";

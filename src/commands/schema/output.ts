@@ -60,7 +60,11 @@ const event = s.union([
   s.object({ event: s.oneOf("warning"), ...s.problemKeys }),
   s.object({ event: s.oneOf("file_waiting", "file_moved", "file_rewritten"), file: s.text }),
 ]);
-const rejected = s.object({ ...s.problemKeys, rejects_line: s.optionalAbout("line in the rejects file", s.position) });
+const rejected = s.object({
+  ...s.problemKeys,
+  rejects_line: s.optionalAbout("line in the rejects file", s.position),
+  checksums: s.optionalAbout("in the last line: of all reasons, and of the rejected lines", s.list(s.count)),
+});
 
 export const outputs: s.Outputs = {
   schema: ["the list of schemas, or one schema", schemas, listed],
