@@ -3,6 +3,9 @@
 const arrays = { f64: Float64Array, u32: Uint32Array, u8: Uint8Array };
 type NumberArray = Float64Array | Uint32Array | Uint8Array;
 
+/** All empty columns share these arrays, because small results have many columns. */
+const empty = { f64: new Float64Array(), u32: new Uint32Array(), u8: new Uint8Array() };
+
 const minCapacity = 16;
 const growth = 1.5;
 
@@ -18,7 +21,7 @@ export class NumberColumn {
   constructor(type: keyof typeof arrays, byDefault = 0) {
     this.#type = type;
     this.#default = byDefault;
-    this.#stored = this.#allocate(0);
+    this.#stored = empty[type];
   }
 
   /** Large arrays of zeros take no memory before they are written. */
@@ -66,7 +69,7 @@ export class NumberColumn {
   }
 
   reset() {
-    this.#stored = this.#allocate(0);
+    this.#stored = empty[this.#type];
   }
 
   values(from = 0, to = this.length): NumberArray {
