@@ -17,7 +17,7 @@ import { listTexts, scores } from "./messages.ts";
 import { listSteps } from "./policy-steps.ts";
 import { fields, makers, toolCalls } from "./tool-calls.ts";
 import { inspectTrajectory } from "./trajectory.ts";
-import { hasTaskPrompt, openPromptReader } from "./trajectory-prompt.ts";
+import { digestPrompt, hasTaskPrompt, openPromptReader } from "./trajectory-prompt.ts";
 
 /** The keys that are stored for each trajectory, in the notation of --group-by. */
 export type MeasuredKeys = Readonly<{
@@ -93,6 +93,8 @@ export const openMeasurer = (keys: MeasuredKeys): Measurer => {
     addFacts,
     addKeys: (holder, all, into, hasOnePrompt) => {
       const first = into.rows - all.length;
+      // Adjacent trajectories that are no group often have the same prompt, which `readPrompt` knows.
+      const isShared = hasOnePrompt && all.length > 1;
       let task: string | undefined;
       for (let at = 0; at < all.length; at++) {
         const facts = all[at];
@@ -103,10 +105,9 @@ export const openMeasurer = (keys: MeasuredKeys): Measurer => {
         else if (readBy) into.by.set(row, readBy(holder, node));
         if (readKey) into.key.set(row, readKey(holder, node));
         if (keys.hasPrompts) {
-          const isTask = hasTaskPrompt(facts);
-          const prompt = (isTask ? task : undefined) ?? readPrompt(holder.table, facts);
-          if (hasOnePrompt && isTask) task = prompt;
-          into.prompt.set(row, prompt);
+          const isKnown = isShared && hasTaskPrompt(facts);
+          if (isKnown) task ??= digestPrompt(holder.table, facts);
+          into.prompt.set(row, isKnown ? task : readPrompt(holder.table, facts));
         }
         if (!keys.hasTasks) continue;
         if (row === 0 || into.tasks.size > 0) into.setTasks(row, readTasks(holder, node, row, into.tasks));

@@ -94,7 +94,6 @@ export const openSide = async (dataset: Dataset, { name, columnOf }: Pairing, br
   const { groups } = dataset;
   const column = columnOf(facts) ?? new TextColumn();
   const pools: (Pool | undefined)[] = [];
-  const failed = new Map<string, Pool>();
   const counts = { groups: 0, trajectories: 0, exceptions: 0 };
   let unknown = 0;
   /** Returns the pool of the first trajectory with a key. */
@@ -107,8 +106,8 @@ export const openSide = async (dataset: Dataset, { name, columnOf }: Pairing, br
       const pool = pools[key];
       if (key === 0) unknown++;
       // A list that starts with its row takes a tenth of the memory of an empty list that grows.
-      else if (!pool) pools[key] = { first: { part, trajectory }, rows: [row], exceptions: 0 };
-      else pool.rows.push(row);
+      else if (pool && pool.rows.length > 0) pool.rows.push(row);
+      else pools[key] = { first: { part, trajectory }, rows: [row], exceptions: pool?.exceptions ?? 0 };
       own ??= pools[key];
     }
     counts.trajectories += rows.length;
@@ -129,15 +128,11 @@ export const openSide = async (dataset: Dataset, { name, columnOf }: Pairing, br
     const isFailed = exceptions > 0 && groups.trajectoriesOf(group) === 0;
     const failedKey = isFailed && name !== undefined ? await readFailedKey(dataset, group, name) : undefined;
     if (failedKey !== undefined) {
-      own = failed.get(failedKey) ?? { first: { part: groups.firstOf(group), trajectory: 0 }, rows: [], exceptions: 0 };
-      failed.set(failedKey, own);
+      const key = column.names.numberOf(failedKey);
+      own = pools[key] ?? { first: { part: groups.firstOf(group), trajectory: 0 }, rows: [], exceptions: 0 };
+      pools[key] = own;
     }
     if (own) own.exceptions += exceptions;
-  }
-  for (const [key, pool] of failed) {
-    const known = pools[column.names.numberOf(key)];
-    if (known) known.exceptions += pool.exceptions;
-    else pools[column.names.numberOf(key)] = pool;
   }
   return { facts, pools, names: column.names, counts, unknown };
 };

@@ -75,7 +75,9 @@ const nearMisses: Readonly<Partial<Record<RuleName, string | ExampleInputs>>> = 
   "missing-tools": trajectory(1, tools("search"), `${question},${toolCallMessage},${toolResult},${answer}`),
   "duplicate-trajectory": goodGroup,
   "split-leak": fileExample(goodGroup, { against: messages('{"role":"user","content":"2+3?"}', answer) }),
-  "missing-utc-offset": trajectory(1, ',"start_time":"2025-11-01T09:30:00+01:00"'),
+  "missing-utc-offset": ["Z", "z", "+01:00", "-0800", "+01"]
+    .map((offset) => trajectory(1, `,"start_time":"2025-11-01T09:30:00${offset}"`))
+    .join("\n"),
   "secret-in-content": messages(question, '{"role":"assistant","content":"export KEY=sk-your-key-goes-here-0000"}'),
   "missing-field": trajectory(1),
   "wrong-type": trajectory(0.5),
