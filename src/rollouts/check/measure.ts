@@ -96,9 +96,7 @@ export const openMeasurer = (keys: MeasuredKeys): Measurer => {
       // Adjacent trajectories that are no group often have the same prompt, which `readPrompt` knows.
       const isShared = hasOnePrompt && all.length > 1;
       let task: string | undefined;
-      for (let at = 0; at < all.length; at++) {
-        const facts = all[at];
-        if (!facts) break;
+      for (const [at, facts] of all.entries()) {
         const { node } = facts;
         const row = first + at;
         if (keys.hasSteps) into.by.set(row, readStep(holder, node, into));
