@@ -7,8 +7,13 @@ import type { Groups } from "./groups.ts";
 export const dedupKeyBytes = digestBytes;
 
 export class DedupKeys {
-  readonly #keys = new Digests();
+  readonly #keys: Digests;
   readonly #inputs: InputKeys[] = [];
+
+  /** @param digests digests of known groups; copied, because the keys of repeated groups differ */
+  constructor(digests = new Digests()) {
+    this.#keys = digests.copy();
+  }
 
   get count(): number {
     return this.#keys.count;
@@ -40,7 +45,7 @@ export class DedupKeys {
 export type InputKeys = ReturnType<typeof openInputKeys>;
 
 const openInputKeys = (keys: Digests) => {
-  const table = new DigestTable(keys);
+  const table = new DigestTable(keys, keys.count);
   const repeats = new Map<number, number>();
   return {
     table,
@@ -48,8 +53,8 @@ const openInputKeys = (keys: Digests) => {
       const first = table.find(digest);
       return first === undefined ? digest : nthDedupKey(digest, (repeats.get(first) ?? 0) + 1);
     },
-    add(group: number, digest: Uint8Array) {
-      keys.set(group, digest);
+    add(group: number, digest?: Uint8Array) {
+      if (digest) keys.set(group, digest);
       for (let first = table.add(group); first !== group; first = table.add(group)) {
         const occurrence = (repeats.get(first) ?? 0) + 1;
         repeats.set(first, occurrence);
@@ -65,11 +70,12 @@ const nthDedupKey = (digest: Uint8Array, occurrence: number) =>
 /** @throws the signal's reason */
 export const assignDedupKeys = async (groups: Groups, signal?: AbortSignal) => {
   const breaks = new Breaks(signal);
-  const keys = new DedupKeys();
+  const known = groups.partDigests();
+  const keys = new DedupKeys(known);
   const input = keys.addInput();
   for (let group = 0; group < groups.count; group++) {
     if (breaks.isDue()) await breaks.take();
-    input.add(group, groups.digestOf(group));
+    input.add(group, known ? undefined : groups.digestOf(group));
   }
   return keys;
 };

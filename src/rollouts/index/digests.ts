@@ -4,63 +4,79 @@ import { NumberColumn } from "./column.ts";
 
 /** Half of a SHA-256 digest is enough to make collisions improbable. */
 export const digestBytes = 16;
+const digestWords = digestBytes / 4;
 
 /** Memory that all hashes share, because allocating memory takes as long as hashing 1 kB. */
 const hashed = Buffer.alloc(digestBytes);
+const hashedWords = new Uint32Array(hashed.buffer, hashed.byteOffset, digestWords);
 
 export class Digests {
-  readonly #bytes: NumberColumn;
+  readonly #words: NumberColumn;
 
-  constructor(bytes = new NumberColumn("u8")) {
-    this.#bytes = bytes;
+  constructor(words = new NumberColumn("u32")) {
+    this.#words = words;
   }
 
   get count(): number {
-    return this.#bytes.length / digestBytes;
+    return this.#words.length / digestWords;
+  }
+
+  copy(): Digests {
+    const words = new NumberColumn("u32");
+    words.append(this.#words.values());
+    return new Digests(words);
   }
 
   append(digests: Uint8Array) {
-    this.#bytes.append(digests);
+    this.#words.append(toWords(digests));
   }
 
   /** Appends the first half of the SHA-256 digest. */
   appendHash(bytes: Uint8Array) {
     hashed.write(hash("sha256", bytes, "hex"), "hex");
-    this.#bytes.append(hashed);
+    this.#words.append(hashedWords);
   }
 
   set(position: number, digest: Uint8Array) {
-    this.#bytes.length = Math.max(this.#bytes.length, (position + 1) * digestBytes);
-    for (const [at, byte] of digest.entries()) this.#bytes.set(position * digestBytes + at, byte);
+    this.#words.length = Math.max(this.#words.length, (position + 1) * digestWords);
+    for (const [word, value] of toWords(digest).entries()) this.#words.set(position * digestWords + word, value);
   }
 
   at(position: number): Uint8Array {
-    return this.slice(position, 1);
+    const words = new Uint32Array(digestWords);
+    for (let word = 0; word < digestWords; word++) words[word] = this.wordOf(position, word);
+    return new Uint8Array(words.buffer);
   }
 
   slice(first: number, count: number): Uint8Array {
     const end = Math.min(this.count, first + count);
-    return new Uint8Array(this.#bytes.values(first * digestBytes, end * digestBytes).buffer);
+    return new Uint8Array(this.#words.values(first * digestWords, end * digestWords).buffer);
   }
 
-  byteOf(position: number, at: number) {
-    return this.#bytes.at(position * digestBytes + at);
+  wordOf(position: number, word: number) {
+    return this.#words.at(position * digestWords + word);
   }
 }
 
+const toWords = (bytes: Uint8Array) => {
+  const { buffer, byteOffset, length } = bytes.byteOffset % 4 === 0 ? bytes : Uint8Array.from(bytes);
+  return new Uint32Array(buffer, byteOffset, length / 4);
+};
+
 export class DigestTable {
   readonly #digests: Digests;
-  #slots = new Int32Array(2);
+  #slots: Int32Array;
   #count = 0;
 
-  constructor(digests: Digests) {
+  constructor(digests: Digests, expected = 0) {
     this.#digests = digests;
+    this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(Math.max(2, expected * 2))));
   }
 
   /** If the table contains an equal digest, returns the position of that digest. */
   add(position: number) {
     if (this.#count * 2 >= this.#slots.length) this.#grow();
-    const slot = this.#slotOf((at) => this.#digests.byteOf(position, at));
+    const slot = this.#slotOf((word) => this.#digests.wordOf(position, word));
     const found = this.#slots[slot] ?? 0;
     if (found > 0) return found - 1;
     this.#slots[slot] = position + 1;
@@ -69,7 +85,8 @@ export class DigestTable {
   }
 
   find(digest: Uint8Array) {
-    const found = this.#slots[this.#slotOf((at) => digest[at] ?? 0)] ?? 0;
+    const words = toWords(digest);
+    const found = this.#slots[this.#slotOf((word) => words[word] ?? 0)] ?? 0;
     return found === 0 ? undefined : found - 1;
   }
 
@@ -80,14 +97,13 @@ export class DigestTable {
     for (const slot of before) if (slot > 0) this.add(slot - 1);
   }
 
-  #slotOf(byteAt: (at: number) => number) {
+  #slotOf(wordAt: (word: number) => number) {
     const last = this.#slots.length - 1;
-    const start = byteAt(0) | (byteAt(1) << 8) | (byteAt(2) << 16) | (byteAt(3) << 24);
-    for (let slot = start & last; ; slot = (slot + 1) & last) {
+    for (let slot = wordAt(0) & last; ; slot = (slot + 1) & last) {
       const found = this.#slots[slot] ?? 0;
-      let at = 0;
-      while (found > 0 && at < digestBytes && this.#digests.byteOf(found - 1, at) === byteAt(at)) at++;
-      if (found === 0 || at === digestBytes) return slot;
+      let word = 0;
+      while (found > 0 && word < digestWords && this.#digests.wordOf(found - 1, word) === wordAt(word)) word++;
+      if (found === 0 || word === digestWords) return slot;
     }
   }
 }

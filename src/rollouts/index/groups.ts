@@ -152,6 +152,11 @@ export class Groups {
     for (const part of this.partsOf(group)) digest.update(digests.at(part));
     return digest.digest().subarray(0, digestBytes);
   }
+
+  /** Returns the digests of all groups if each part is a group. */
+  partDigests() {
+    return this.count === this.#parts.count && !this.#parts.has("trajectory") ? this.#parts.digests : undefined;
+  }
 }
 
 /** Opens the digest of a bare group. The caller adds the digests of the trajectories. */

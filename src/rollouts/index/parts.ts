@@ -14,8 +14,7 @@ class Columns {
   readonly line = new NumberColumn("u32");
   /** CRC-32 of the bytes; 0 if `hasChecksums` is false. */
   readonly checksum = new NumberColumn("u32");
-  /** `digestBytes` elements per part. */
-  readonly digest = new NumberColumn("u8");
+  readonly digest = new NumberColumn("u32");
   readonly kind = new NumberColumn("u8");
   readonly valid = new NumberColumn("u8", 1);
   /** 1 for a part with a warning. */
