@@ -95,6 +95,8 @@ export const resolveField = (name: string, columns: readonly NamedColumn[], rows
   if (rows?.some((row) => findValues(row, name))) return name;
   const meant = findColumn(name, columns);
   if (meant) return meant.path ?? meant.name;
+  // Without columns and objects, any name may be valid.
+  if (columns.length === 0 && rows?.length === 0) return name;
   const keys = columns.length === 0 && rows?.flatMap((row) => row.members.map(({ key }) => key));
   const known = [...new Set(keys || columns.map((column) => column.name))];
   const some = [...known.slice(0, 5), ...(known.length > 5 ? ["…"] : [])].join(", ");
