@@ -36,6 +36,12 @@ describe("a schema", () => {
 });
 
 describe("rollcall schema", () => {
+  it("prints the recorded keys, types and descriptions", async () => {
+    const schemas = outputs.flatMap((output) => [documentSchema(output), ...(output.line ? [lineSchema(output)] : [])]);
+    const lines = schemas.map((one) => `${JSON.stringify(one)}\n`).join("");
+    await expect(lines).toMatchFileSnapshot("golden/schemas.jsonl");
+  });
+
   it("suggests the nearest output for an unknown name", async () => {
     const said = async (...words: string[]) => (await runRollcall(["schema", ...words])).stderr;
     expect(await said("modles")).toContain("did you mean models?");
