@@ -5,6 +5,7 @@ import { join } from "node:path";
 import Connection from "libsql";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Database, DatabaseSchema, FileSchema } from "../../src/database/database.ts";
+import { databaseFailed } from "../../src/database/failures.ts";
 import { tryLock, waitForLock } from "../../src/database/own-file.ts";
 import { openDatabase } from "../../src/database/sqlite.ts";
 import { Failure } from "../../src/failure.ts";
@@ -269,6 +270,11 @@ describe("opening a database that PostgreSQL refuses", () => {
     expect(failure.details.hint).toMatch(new RegExp(`^${hint}`));
     expect([connections() > 1, codes]).toEqual(code === "unavailable" ? [true, [sqlState]] : [false, []]);
   });
+});
+
+it("advises to trust the certificate of a server, not to read its log", () => {
+  const failure = databaseFailed({ path: "postgres://host/db", title: "the notes", code: "SELF_SIGNED_CERT_IN_CHAIN" });
+  expect(failure.details.hint).toContain("NODE_EXTRA_CA_CERTS");
 });
 
 describe("a lock that another holder has", () => {
