@@ -43,7 +43,8 @@ export const readUsages = (call: RawJson): readonly CallUsage[] => {
     const isOwn = summed.length === 1 || key === model;
     const counts = isOwn && isSameUsage(read.counts, own.counts) ? [...read.counts, ...own.counts] : read.counts;
     const others = isOwn || !hasModel ? [...read.others, ...own.others] : read.others;
-    return toUsage({ counts: new Map(counts), others, stated: (isOwn ? own.stated : undefined) ?? read.stated }, key);
+    const statedCost = (isOwn ? own.statedCost : undefined) ?? read.statedCost;
+    return toUsage({ counts: new Map(counts), others, statedCost }, key);
   });
   return usages.length > 0 ? usages : toUsage(own, model);
 };
@@ -60,7 +61,7 @@ const findOwnUsage = (output: RawJson | undefined) =>
 type Counts = ReadonlyMap<string, bigint | string>;
 
 /** `others` are members whose price is unknown, such as `server_tool_use.web_search_requests 3`. */
-type UsageReading = Readonly<{ counts: Counts; others: readonly string[]; stated: decimals.Decimal | undefined }>;
+type UsageReading = Readonly<{ counts: Counts; others: readonly string[]; statedCost: decimals.Decimal | undefined }>;
 
 /** Counts in an object have its name as a prefix: `input.cachedtokens`. */
 const readUsage = (
@@ -71,7 +72,7 @@ const readUsage = (
   const counts = new Map<string, bigint | string>();
   const others = [...uses];
   const costParts: string[] = [];
-  let stated: decimals.Decimal | undefined;
+  let statedCost: decimals.Decimal | undefined;
   const readMember = (name: string, at: string, value: RawJson) => {
     const amount = value.kind === "number" ? decimals.parseDecimal(value.json) : undefined;
     const whole = amount ? decimals.formatDecimal(amount) : "";
@@ -82,7 +83,7 @@ const readUsage = (
     else if (names.knownNames.has(name) && value.kind !== "word")
       counts.set(name, `the count ${at} of the call is ${cutText(value.json, 40)}`);
     else if (names.costNames[name] !== undefined && amount && amount.digits >= 0n)
-      stated = decimals.shiftDecimal(amount, names.costNames[name]);
+      statedCost = decimals.shiftDecimal(amount, names.costNames[name]);
     else if (
       amount?.digits === 0n ||
       names.timeName.test(name) ||
@@ -110,8 +111,8 @@ const readUsage = (
   };
   for (const { key, value } of costs) readMember(names.toCountName(key), key, value);
   if (usage) walk(usage, "", "", names.maxLevels);
-  if (stated === undefined) others.push(...costParts);
-  return { counts, others, stated };
+  if (statedCost === undefined) others.push(...costParts);
+  return { counts, others, statedCost };
 };
 
 const toHolder = (name: string) =>
@@ -166,31 +167,32 @@ const listReadings = (counts: Counts): readonly Reading[] => {
   const completions = [find("thoughts"), 0n, find("reasoning")].map((more) => output && output + more);
   const readings = prompts.flatMap((prompt) => completions.map((completion) => [prompt, completion] as const));
   const total = findCount(counts, "total");
-  const stated = readings.find(([prompt = 0n, completion = 0n]) => prompt + completion === total);
-  return stated ? [stated] : readings;
+  const fitting = readings.find(([prompt = 0n, completion = 0n]) => prompt + completion === total);
+  return fitting ? [fitting] : readings;
 };
 
-const toUsage = ({ counts, others, stated: cost }: UsageReading, model: string | undefined): readonly CallUsage[] => {
+const toUsage = ({ counts, others, statedCost }: UsageReading, model: string | undefined): readonly CallUsage[] => {
   const reading = listReadings(counts)[0] ?? [];
   const prompt = isInvalid(counts, "prompt", "cached", "written", "toolPrompt") ? undefined : reading[0];
   const completion = isInvalid(counts, "completion", "thoughts") ? undefined : reading[1];
-  const stated = findCount(counts, "total");
+  const statedTotal = findCount(counts, "total");
   const invalid = Array.from(counts.values()).find((count) => typeof count === "string");
-  if ((prompt ?? completion ?? stated ?? invalid) === undefined) return [];
+  if ((prompt ?? completion ?? statedTotal ?? invalid) === undefined) return [];
   const sum = (prompt ?? 0n) + (completion ?? 0n);
-  const total = stated !== undefined && stated < sum ? (invalid === undefined ? sum : undefined) : stated;
+  const total =
+    statedTotal !== undefined && statedTotal < sum ? (invalid === undefined ? sum : undefined) : statedTotal;
   const within = (count: bigint | undefined, limit = 0n) => (count !== undefined && count > limit ? limit : count);
   const readFromCache = findCount(counts, "includedCached") ?? findCount(counts, "cached");
   const cached = within(readFromCache, prompt);
   const writtenToCache = findCount(counts, "written");
   const written = within(writtenToCache, prompt && prompt - (cached ?? 0n));
   const hasBoth = prompt !== undefined && completion !== undefined;
-  const isOtherTotal = hasBoth && stated !== undefined && stated !== sum;
+  const isOtherTotal = hasBoth && statedTotal !== undefined && statedTotal !== sum;
   const isInconsistent = isOtherTotal || cached !== readFromCache || written !== writtenToCache;
   const requests = findCount(counts, "requests");
   const doubt = invalid ?? (isInconsistent ? "the counts of the call's usage contradict each other" : undefined);
   const unpriced = others.length > 0 ? `the call has ${formatList(others)}, which can have another price` : undefined;
-  return [{ model, prompt, completion, total, cached, written, requests, doubt, unpriced, stated: cost }];
+  return [{ model, prompt, completion, total, cached, written, requests, doubt, unpriced, stated: statedCost }];
 };
 
 /** Allows for the rounding of doubles. */

@@ -161,10 +161,10 @@ const finishRequest = async (delivery: Delivery, request: SentRequest, attempt: 
   return [];
 };
 
-const markUnknown = ({ sent, outcomes }: Delivery, request: SentRequest, last = request.unknownFailure) => {
-  outcomes.setAll(request.groups, "unknown");
-  sent.unknownIds.add(request.recorded.id);
-  sent.unknown = { ...request, retryFailure: last === request.unknownFailure ? undefined : last };
+const markUnknown = (delivery: Delivery, request: SentRequest, last = request.unknownFailure) => {
+  delivery.outcomes.setAll(request.groups, "unknown");
+  delivery.sent.unknownIds.add(request.recorded.id);
+  delivery.sent.unknown = { ...request, retryFailure: last === request.unknownFailure ? undefined : last };
 };
 
 /** If the ledger cannot record an outcome, the next run finds an unknown outcome. */
