@@ -5,7 +5,7 @@ import { composeMembers, composeObject } from "../json/raw-json.ts";
 import * as json from "../json/table.ts";
 import { isTrajectory, readMeasured } from "../rollouts/check/trajectory.ts";
 import { Tally } from "../rollouts/index/metrics.ts";
-import { createTrajectoryFacts, type TrajectoryFacts } from "../rollouts/index/trajectory-facts.ts";
+import { TrajectoryFacts } from "../rollouts/index/trajectory-facts.ts";
 import { Breaks } from "../system/breaks.ts";
 import { logTrajectories } from "../wire/contract/log.ts";
 import type { ValidationItem } from "../wire/contract/log-schemas.ts";
@@ -63,7 +63,7 @@ const readLogRequest = async (bytes: Uint8Array) => {
       ...operation.findFaults(LogRequest.shape.split, split && operation.parseBounded(split), ["body", "split"]),
     );
   const breaks = new Breaks();
-  const facts = createTrajectoryFacts();
+  const facts = new TrajectoryFacts();
   for (const [group, value] of listElements(groups)) {
     if (faults.length >= maxFaults) break;
     const loc = ["body", "trajectory_groups", group];

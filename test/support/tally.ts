@@ -1,13 +1,13 @@
 /** Adds a trajectory to metrics by its values, as a reference for the facts that a walk finds. */
 import { isCalculated, type Tally } from "../../src/rollouts/index/metrics.ts";
-import { createTrajectoryFacts } from "../../src/rollouts/index/trajectory-facts.ts";
+import { TrajectoryFacts } from "../../src/rollouts/index/trajectory-facts.ts";
 
 export interface MeasuredTrajectory {
   readonly reward: number;
   readonly metrics?: Readonly<Record<string, unknown>> | null | undefined;
 }
 
-const facts = createTrajectoryFacts();
+const facts = new TrajectoryFacts();
 
 export const addTrajectory = (tally: Tally, { reward, metrics }: MeasuredTrajectory) => {
   const values = Object.entries(metrics ?? {}).flatMap(([name, given]) => {

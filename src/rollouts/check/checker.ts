@@ -11,7 +11,7 @@ import type { FactColumns } from "../facts/fact-columns.ts";
 import { openGroupKeyReader } from "../index/group-key.ts";
 import type { Part } from "../index/parts.ts";
 import type { NewPart, ScanResult } from "../index/scan-result.ts";
-import { createTrajectoryFacts, type TrajectoryFacts } from "../index/trajectory-facts.ts";
+import { TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { invalidInput } from "../rules/failures.ts";
 import { finishReasons, roles } from "../rules/hints.ts";
 import { findSecrets, secretPrefixes } from "../rules/known-secrets.ts";
@@ -278,7 +278,7 @@ export class Checker {
   #factsAt(position: number): TrajectoryFacts {
     const known = this.#facts[position];
     if (known) return known;
-    const facts = createTrajectoryFacts();
+    const facts = new TrajectoryFacts();
     this.#facts[position] = facts;
     return facts;
   }

@@ -12,7 +12,7 @@ import { divisionNames, groupKeyNames } from "../index/ambiguous-groups.ts";
 import { formatKey, openGroupKeyReader } from "../index/group-key.ts";
 import { comparedStepNames } from "../index/step-columns.ts";
 import { errorStatus, hasError, isErrorText, maxExceptionLength } from "../index/tool-errors.ts";
-import { createTrajectoryFacts, type TrajectoryFacts } from "../index/trajectory-facts.ts";
+import { TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { listTexts, scores } from "./messages.ts";
 import { listSteps } from "./policy-steps.ts";
 import { fields, makers, toolCalls } from "./tool-calls.ts";
@@ -153,7 +153,7 @@ const ignore = () => undefined;
 /** Returns the counts of a valid trajectory. */
 export const measureTrajectory = ({ table, node }: json.JsonValue): JsonObject => {
   const into = new FactColumns();
-  const facts = createTrajectoryFacts();
+  const facts = new TrajectoryFacts();
   inspectTrajectory(table, node, facts, ignore, undefined, true);
   addFacts(table, facts, into);
   return into.at(0).counts;

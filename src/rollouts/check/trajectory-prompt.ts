@@ -5,7 +5,7 @@ import { type JsonReader, nodeSize } from "../../json/reader.ts";
 import { Kind, kindAt } from "../../json/shape.ts";
 import * as json from "../../json/table.ts";
 import { digestBytes } from "../index/digests.ts";
-import { createTrajectoryFacts, type TrajectoryFacts } from "../index/trajectory-facts.ts";
+import { TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { splitTemplate } from "../messages/chat-marks.ts";
 import { formatMessage } from "../messages/said-content.ts";
 import { inspectMessages } from "./messages.ts";
@@ -28,7 +28,7 @@ export const findPrompt = (table: json.JsonTable, { list, promptEnd }: Prompt): 
 /** Finds the prompt of a trajectory of any shape. */
 export const findPromptOf = (trajectory: json.JsonValue): TrajectoryFacts => {
   const messages = json.memberAt(trajectory, "messages_and_choices");
-  const facts = createTrajectoryFacts();
+  const facts = new TrajectoryFacts();
   if (!messages || kindAt(messages.table, messages.node) !== Kind.array) return facts;
   facts.list = messages.node;
   inspectMessages(messages.table, messages.node, facts, () => undefined);

@@ -8,7 +8,7 @@ import * as json from "../../json/table.ts";
 import { isDateTime } from "../../text/units.ts";
 import { isCalculated, trainingBits } from "../index/metrics.ts";
 import { stepHolders } from "../index/step-columns.ts";
-import { createTrajectoryFacts, noMetrics, type TrajectoryFacts } from "../index/trajectory-facts.ts";
+import { noMetrics, TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { shortenName } from "../rules/positions.ts";
 import type { RuleReporter } from "../rules/rules.ts";
 import { inspectMessages, lacksPrompt, type MarkReader } from "./messages.ts";
@@ -211,8 +211,7 @@ const inspectHistories = (table: JsonTable, list: number, report: RuleReporter) 
   for (let node = list + nodeSize; node < end; node = json.nodeAfter(table, node)) {
     if (kindAt(table, node) !== Kind.object) continue;
     const messagesNode = json.findMemberNode(table, node, "messages_and_choices") ?? 0;
-    if (kindOf(table, messagesNode) === Kind.array)
-      inspectMessages(table, messagesNode, createTrajectoryFacts(), report);
+    if (kindOf(table, messagesNode) === Kind.array) inspectMessages(table, messagesNode, new TrajectoryFacts(), report);
     else report("history-type", { found: describeValue(table, node) }, node);
   }
 };

@@ -7,7 +7,7 @@ import { formatInputName, formatList } from "../../text/sentences.ts";
 import { findChoiceMessage } from "../check/messages.ts";
 import { inspectTrajectory } from "../check/trajectory.ts";
 import { trainingBits } from "../index/metrics.ts";
-import { createTrajectoryFacts } from "../index/trajectory-facts.ts";
+import { TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { filesOf } from "../input/source.ts";
 import type { Path } from "../rules/positions.ts";
 import * as positions from "./locate.ts";
@@ -128,7 +128,7 @@ const findMissingFeature = (dataset: IndexedGroups, part: number, feature: Missi
   const { parts } = dataset.scan;
   const isShort = parts.columns.length.at(part) <= maxSearchedBytes;
   const trajectories = isShort ? readTrajectories(getPart(dataset, part)).flatMap((one) => readRoot(one) ?? []) : [];
-  const facts = createTrajectoryFacts();
+  const facts = new TrajectoryFacts();
   const isLacking = ({ table, node }: JsonValue) =>
     inspectTrajectory(table, node, facts, () => undefined) && lacks(facts.training, feature);
   const at = trajectories.length === 1 ? 0 : trajectories.findIndex(isLacking);

@@ -10,7 +10,7 @@ import { inspectTrajectory } from "../check/trajectory.ts";
 import { formatCanonically, formatContent, openPromptReader } from "../check/trajectory-prompt.ts";
 import { NumberColumn } from "../index/column.ts";
 import { rewardTolerance } from "../index/metrics.ts";
-import { createTrajectoryFacts } from "../index/trajectory-facts.ts";
+import { TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { shortenName } from "../rules/positions.ts";
 import { mediaColumns } from "../rules/row-columns.ts";
 import { listTrajectories, ReadWindow } from "./group-bytes.ts";
@@ -107,7 +107,7 @@ type Rollout = ReturnType<typeof readRollout>;
 
 const readRollout = ({ trajectory, position }: Place) => {
   const { table, node } = trajectory;
-  const facts = createTrajectoryFacts();
+  const facts = new TrajectoryFacts();
   inspectTrajectory(table, node, facts, () => undefined);
   const entries = json.elementsOf({ table, node: facts.list });
   const offered = json.memberAt(trajectory, "tools");

@@ -4,7 +4,7 @@ import { type InputShape, Requests } from "./contradictions.ts";
 import { rewardTolerance, Tally } from "./metrics.ts";
 import { kinds, measureSubset, type Part, Parts, type PartsOptions } from "./parts.ts";
 import { addToSketch, mergeSketch, Sketch } from "./sketch.ts";
-import { createTrajectoryFacts, type TrajectoryFacts } from "./trajectory-facts.ts";
+import { TrajectoryFacts } from "./trajectory-facts.ts";
 
 export interface NewPart {
   readonly kind: Part["kind"];
@@ -129,7 +129,7 @@ export class ScanResult {
     const { kind, source, start, length, line, trajectories } = from.at(at);
     const all = facts.rowsOf([at]);
     const rows = isValid ? (selected?.map((row) => all[row] ?? 0) ?? all) : [];
-    for (const [to, row] of rows.entries()) copied[to] = facts.read(row, copied[to] ?? createTrajectoryFacts());
+    for (const [to, row] of rows.entries()) copied[to] = facts.read(row, copied[to] ?? new TrajectoryFacts());
     const subset = selected && { selected, wholeLength: length, spans: () => all.map((row) => facts.spanOf(row)) };
     if (subset) parts.subsets.set(parts.count, subset);
     this.addPart(

@@ -3,7 +3,7 @@
 import type { Span } from "../../json/json-bytes.ts";
 import { FactColumns } from "../facts/fact-columns.ts";
 import { NumberColumn } from "./column.ts";
-import { createTrajectoryFacts, noMetrics, type TrajectoryFacts } from "./trajectory-facts.ts";
+import { noMetrics, TrajectoryFacts } from "./trajectory-facts.ts";
 
 export interface FactsOptions {
   /** True if the caller selects trajectories, without a second scan. */
@@ -29,8 +29,9 @@ export class TrajectoryColumns {
   readonly #metricsEnd = new NumberColumn("u32");
   readonly #metrics = new NumberColumn("f64");
   readonly #version = new NumberColumn("f64", Number.NaN);
-  /** The columns of `counts`. */
-  readonly #counts = counts.map(() => new NumberColumn("u32"));
+  readonly #counts: Readonly<Record<(typeof counts)[number], NumberColumn>> = Object.fromEntries(
+    counts.map((name): readonly unknown[] => [name, new NumberColumn("u32")]),
+  );
 
   constructor({ hasFacts, hasWalked = false }: FactsOptions) {
     this.#hasFacts = hasFacts;
@@ -59,12 +60,12 @@ export class TrajectoryColumns {
     this.#metricsEnd.push(this.#metrics.length);
     if (!this.#hasFacts) return;
     this.#version.push(facts.version);
-    for (const [at, name] of counts.entries()) this.#counts[at]?.push(facts[name]);
+    for (const name of counts) this.#counts[name].push(facts[name]);
   }
 
   /** Adds the parts of a later input. */
   append(later: TrajectoryColumns) {
-    const facts = createTrajectoryFacts();
+    const facts = new TrajectoryFacts();
     for (let part = 0; part < later.#first.length; part++) {
       const rows = later.rowsOf([part]);
       this.#first.push(this.rows);
@@ -99,8 +100,8 @@ export class TrajectoryColumns {
 
   /** The position in the part. */
   spanOf(row: number): Span {
-    const [start = 0, length = 0] = this.#counts.map((column) => column.at(row));
-    return { start, end: start + length };
+    const start = this.#counts.start.at(row);
+    return { start, end: start + this.#counts.length.at(row) };
   }
 
   /** Overwrites and returns `facts`. */
@@ -108,7 +109,7 @@ export class TrajectoryColumns {
     const names = this.metricNamesOf(row);
     facts.reward = this.reward.at(row);
     facts.version = this.#version.at(row);
-    for (const [at, name] of counts.entries()) facts[name] = this.#counts[at]?.at(row) ?? 0;
+    for (const name of counts) facts[name] = this.#counts[name].at(row);
     facts.metricNames = names;
     if (facts.metrics.length < names.length) facts.metrics = new Float64Array(2 * names.length);
     for (let at = 0; at < names.length; at++) facts.metrics[at] = this.metricAt(row, at);

@@ -45,5 +45,3 @@ export class TrajectoryFacts {
   /** False if no caller needs `counts`. */
   isMeasured = false;
 }
-
-export const createTrajectoryFacts = () => new TrajectoryFacts();
