@@ -282,7 +282,11 @@ describe.concurrent("--on-invalid skip", () => {
     const reasons = readFileSync(`${file}.rejected.reasons`, "utf8");
     place.write("a.jsonl.rejected.reasons", reasons.replace("reward", "rewards"));
     expect((await place.log([file, ...skip])).code).toBe(2);
+    // The same lines may be written again.
     place.write("a.jsonl.rejected.reasons", "");
+    await rejectAgain("d");
+    place.write("a.jsonl.rejected.reasons", "");
+    writeFileSync(file, linesOf(groupOf(1), bad("e")));
     expect((await place.log([file, ...skip])).code).toBe(2);
   });
 
@@ -300,6 +304,11 @@ describe.concurrent("--on-invalid skip", () => {
     expect([first.code, first.document?.ledger, first.error?.retryable]).toEqual([7, null, false]);
     expect((await place.log([file, ...skip, "--no-ledger"])).code).toBe(7);
     expect(service.logged).toEqual([1, 1]);
+    // Without a ledger or with another one, the run cannot know that its groups are those of an earlier run.
+    writeFileSync(file, linesOf(groupOf(1), bad("b")));
+    for (const ledger of ["--no-ledger", "--ledger=other.db"])
+      expect((await place.log([file, ...skip, ledger])).code).toBe(2);
+    expect(readFileSync(`${file}.rejected`, "utf8")).toBe(`${bad("a")}\n`);
     place.write("a.jsonl.rejected", "changed");
     expect((await place.log([file, ...skip, "--no-ledger"])).code).toBe(2);
     expect(service.logged).toEqual([1, 1]);

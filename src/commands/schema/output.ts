@@ -63,7 +63,10 @@ const event = s.union([
 const rejected = s.object({
   ...s.problemKeys,
   rejects_line: s.optionalAbout("line in the rejects file", s.position),
-  checksums: s.optionalAbout("in the last line: of all reasons, and of the rejected lines", s.list(s.count)),
+  checksums: s.optionalAbout(
+    "in the last line: of the reasons, of the rejected lines after and before the write, and of the ledger's path",
+    s.list(s.count),
+  ),
 });
 
 export const outputs: s.Outputs = {

@@ -81,6 +81,8 @@ export const openDelivery = (dataset: Dataset, setup: LogSetup, known: KnownGrou
   const { resendLogged, onInvalid, onRefused, rejects: path = nameRejects(file) } = policy;
   const canReject = onInvalid === "skip" || onRefused === "skip";
   const input = basename(file);
+  const runLedger = new RunLedger({ ...policy, ...events, host: tools.host, input });
+  const findLedger = () => runLedger.resultFacts?.path;
   let client: Promise<Client> | undefined;
   return {
     ...new SendState(),
@@ -88,7 +90,7 @@ export const openDelivery = (dataset: Dataset, setup: LogSetup, known: KnownGrou
     ...known,
     dataset,
     sent: new SendResult(),
-    runLedger: new RunLedger({ ...policy, ...events, host: tools.host, input }),
+    runLedger,
     priorOutcomes: new PriorOutcomes({
       input,
       resendLogged,
@@ -96,7 +98,7 @@ export const openDelivery = (dataset: Dataset, setup: LogSetup, known: KnownGrou
       isGrowing,
       hasOtherContent: isGrowing ? undefined : (group, earlier) => hasOtherContent(dataset, group, earlier),
     }),
-    rejects: canReject ? openRejects(dataset, path, tools.redact) : undefined,
+    rejects: canReject ? openRejects(dataset, { path, findLedger, redact: tools.redact }) : undefined,
     /** Aborts `graceMs` after the signal. */
     lateSignal: delaySignal(tools.host.signal),
     envelope: () => createEnvelope(dataset, policy.split),

@@ -43,8 +43,9 @@ export const logDataset = async (dataset: Dataset, setup: LogSetup): Promise<Log
 /** Writes the rejected groups without sending the others. Returns the path of the rejects file. */
 export const writeRejected = async (dataset: Dataset, path: string | undefined, redact: LogTools["redact"]) => {
   const rejected = listRejected(requireValid(dataset, { skips: true, sends: false }), []);
-  const rejects = openRejects(dataset, path ?? nameRejects(getFirstFile(dataset)), redact);
-  await rejects.requireWritable(true);
+  const own = path ?? nameRejects(getFirstFile(dataset));
+  const rejects = openRejects(dataset, { path: own, findLedger: () => undefined, redact });
+  await rejects.requireWritable(true, rejected);
   await rejects.append(rejected);
   return rejects.path;
 };
@@ -64,7 +65,8 @@ const deliver = async (delivery: Delivery) => {
   const { dataset, policy, outcomes } = delivery;
   const { problems } = dataset;
   const invalid = listRejected(outcomes, []);
-  if (!policy.dryRun) await delivery.rejects?.requireWritable(policy.onRefused === "skip" || invalid.length > 0);
+  if (!policy.dryRun)
+    await delivery.rejects?.requireWritable(policy.onRefused === "skip" || invalid.length > 0, invalid);
   const errorsBefore = problems.errors;
   await earlier.reportOtherAccounts(delivery);
   const requests = [...applyPriorOutcomes(delivery), ...planUnsent(delivery)];

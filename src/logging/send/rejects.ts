@@ -22,37 +22,56 @@ export type RejectedGroup = { group: number; problems: readonly Problem[] };
 
 export type RejectsFile = ReturnType<typeof openRejects>;
 
+interface RejectsOptions {
+  path: string;
+  /** Returns the path or URL of the run's ledger. Runs with one ledger replace the files of each other. */
+  findLedger: () => string | undefined;
+  redact: LogTools["redact"];
+}
+
 const minAbandonedAgeMs = 2000;
 
-export const openRejects = (dataset: Dataset, path: string, redact: LogTools["redact"]) => {
-  let isWritten = false;
+export const openRejects = (dataset: Dataset, { path, findLedger, redact }: RejectsOptions) => {
+  /** The checksum of the lines that this run wrote. */
+  let written: number | undefined;
+  const reasonsPath = `${path}.reasons`;
   const reader = openRejectedLines(dataset);
-  const reasons: string[] = [];
   // The data of a pipe may be private.
   const mode = combineModes(dataset.sources, 0o600);
 
-  const writeDraft = async (draft: Draft, rejected: readonly RejectedGroup[]) => {
-    const isBegun = reader.countLines() > 0;
-    const content = async function* () {
-      if (isBegun) yield* createReadStream(path);
-      yield* reader.read(rejected, reasons);
-    };
-    let checksum = 0;
-    for await (const piece of content()) {
-      draft.write(piece);
-      checksum = crc32(piece, checksum);
+  /** @param findNext returns the checksum of the lines to write. @throws Failure `rejects-exist` */
+  const requireReplaceable = async (findNext: () => number | Promise<number>) => {
+    const [lines, reasons] = [await readChecksums(path), await readChecksums(reasonsPath)];
+    const ledger = findLedger();
+    if (written !== undefined && lines.checksum !== written) throw rejectsExist(path);
+    const isOwn = written !== undefined || (ledger !== undefined && reasons.owner === crc32(ledger));
+    const isKnown = lines.isEmpty || reasons.known.includes(lines.checksum);
+    const isIntact = isOwn && isKnown && reasons.isMarked;
+    if (!isIntact && !(lines.isEmpty && reasons.isEmpty)) {
+      const isForeign = lines.isEmpty || !(reasons.isEmpty || reasons.isMarked);
+      if (isForeign || (await findNext()) !== lines.checksum) throw rejectsExist(isForeign ? reasonsPath : path);
     }
-    return checksum;
+    return { before: lines.checksum, reasonsEnd: reasons.end };
+  };
+
+  const readLines = async function* (rejected: readonly RejectedGroup[], reasons: string[]) {
+    if (written !== undefined) yield* createReadStream(path);
+    yield* reader.read(rejected, reasons);
+  };
+
+  const readReasons = async function* (reasons: readonly string[], end: number) {
+    if (written !== undefined) yield* createReadStream(reasonsPath, { end: end - 1 });
+    yield Buffer.from(`${written === undefined ? "" : markEnd}${redact(reasons.join("")).slice(0, -markEnd.length)}`);
   };
 
   return {
     path,
-    isWritten: () => isWritten,
+    isWritten: () => written !== undefined,
     countLines: reader.countLines,
     /** @throws Failure `rejects-exist`, or `rejects-unwritable` if `isNeeded` */
-    async requireWritable(isNeeded: boolean) {
+    async requireWritable(isNeeded: boolean, rejected: readonly RejectedGroup[] = []) {
       try {
-        await requireReplaceable(path);
+        await requireReplaceable(async () => await writePieces(openRejectedLines(dataset).read(rejected, [])));
         await access(dirname(path), constants.W_OK);
       } catch (thrown) {
         const failure = toRejectsFailure(path, thrown);
@@ -63,6 +82,7 @@ export const openRejects = (dataset: Dataset, path: string, redact: LogTools["re
     /** @throws Failure `rejects-exist`, `rejects-unwritable` */
     async append(rejected: readonly RejectedGroup[]) {
       if (rejected.length === 0) return;
+      const reasons: string[] = [];
       const drafts: Draft[] = [];
       const open = (file: string) => {
         const draft = openDraft(file, mode);
@@ -71,60 +91,69 @@ export const openRejects = (dataset: Dataset, path: string, redact: LogTools["re
         return draft;
       };
       try {
-        const [reasonsDraft, draft] = [open(nameReasons(path)), open(path)];
-        const checksum = await writeDraft(draft, rejected);
-        const before = await requireReplaceable(path);
-        reasonsDraft.write(addMark(redact(reasons.join("")), [checksum, before]));
-        // After a kill between the two, the mark has the checksum of the old lines.
+        const [reasonsDraft, draft] = [open(reasonsPath), open(path)];
+        const checksum = await writePieces(readLines(rejected, reasons), draft);
+        const { before, reasonsEnd } = await requireReplaceable(() => checksum);
+        const own = await writePieces(readReasons(reasons, reasonsEnd), reasonsDraft);
+        reasonsDraft.write(`,"checksums":[${[own, checksum, before, crc32(findLedger() ?? "")].join()}]${markEnd}`);
         for (const each of drafts) each.commit();
+        written = checksum;
       } catch (thrown) {
         throw toRejectsFailure(path, thrown);
       } finally {
         for (const draft of drafts) draft.discard();
       }
-      isWritten = true;
     },
   };
 };
 
-const nameReasons = (path: string) => `${path}.reasons`;
+/** Returns the checksum of the pieces. */
+const writePieces = async (pieces: AsyncIterable<Buffer>, draft?: Draft) => {
+  let checksum = 0;
+  for await (const piece of pieces) {
+    draft?.write(piece);
+    checksum = crc32(piece, checksum);
+  }
+  return checksum;
+};
 
 const toRejectsFailure = (path: string, thrown: unknown) =>
   thrown instanceof Failure ? thrown : rejectsUnwritable(path, thrown);
 
-/** The last reason has the checksums of all reasons, and of the rejected lines, new and old. */
-const mark = /,"checksums":\[(\d+),(\d+),(\d+)\]\}\n$/;
+/**
+ * The last reason has the checksums of all reasons, of the rejected lines after and before the write, and of the path
+ * of the ledger. The file may have the lines before, because rollcall can be killed between the commits of both files.
+ */
+const mark = /,"checksums":\[(\d+),(\d+),(\d+),(\d+)\]\}\n$/;
+const markEnd = "}\n";
 const maxMarkBytes = 100;
 
-const addMark = (reasons: string, lines: readonly number[]) => {
-  const marked = reasons.replace(/\}\n$/, "");
-  return `${marked},"checksums":[${[crc32(marked), ...lines].join()}]}\n`;
-};
-
-/** Returns the checksums of a file with and without its mark. A missing file is empty. */
+/** Reads the mark of a file, and its checksum. A missing file is empty. */
 const readChecksums = async (file: string) => {
-  let [checksum, end] = [0, Buffer.alloc(0)];
+  let [checksum, size, rest] = [0, 0, Buffer.alloc(0)];
   try {
     if (!statSync(file).isFile()) throw rejectsExist(file);
     for await (const piece of createReadStream(file)) {
-      const bytes = Buffer.concat([end, piece]);
-      end = bytes.subarray(-maxMarkBytes);
-      checksum = crc32(bytes.subarray(0, bytes.length - end.length), checksum);
+      const bytes = Buffer.concat([rest, piece]);
+      rest = bytes.subarray(-maxMarkBytes);
+      checksum = crc32(bytes.subarray(0, bytes.length - rest.length), checksum);
+      size += piece.length;
     }
   } catch (thrown) {
     if (getErrorCode(thrown) !== "ENOENT") throw toRejectsFailure(file, thrown);
   }
-  const [found = "", own, ...known] = mark.exec(end.toString("latin1")) ?? [];
-  const isOwn = String(crc32(end.subarray(0, end.length - found.length), checksum)) === own;
-  return { isEmpty: end.length === 0, checksum: crc32(end, checksum), isOwn, known };
-};
-
-/** Returns the checksum of the lines. @throws Failure `rejects-exist` unless rollcall wrote the files */
-const requireReplaceable = async (path: string) => {
-  const [lines, reasons] = [await readChecksums(path), await readChecksums(nameReasons(path))];
-  if (!reasons.isEmpty && !reasons.isOwn) throw rejectsExist(nameReasons(path));
-  if (!lines.isEmpty && !reasons.known.includes(String(lines.checksum))) throw rejectsExist(path);
-  return lines.checksum;
+  const [found = "", ...numbers] = mark.exec(rest.toString("latin1")) ?? [];
+  const [own, after, before, owner] = numbers.map(Number);
+  return {
+    isEmpty: size === 0,
+    checksum: crc32(rest, checksum),
+    /** True if rollcall wrote the file, and nobody changed it. */
+    isMarked: crc32(rest.subarray(0, rest.length - found.length), checksum) === own,
+    /** The byte after all reasons without the mark. */
+    end: size - found.length,
+    known: [after, before],
+    owner,
+  };
 };
 
 const openRejectedLines = (dataset: Dataset) => {

@@ -371,13 +371,22 @@ describe("an outcome", () => {
     });
   });
 
-  it("keeps the file that another program wrote to the path of the rejects in the meantime", async () => {
+  it("keeps the file that another program or run wrote to the path of the rejects in the meantime", async () => {
     const dataset = await read(filesOf(`${group(1)}\n{"trajectories":1}`));
     const [path = ""] = filesOf("mine");
     const rejected = [{ group: 1, problems: [] }];
-    const file = openRejects(dataset, path, (json) => json);
-    await expect(file.append(rejected)).rejects.toMatchObject({ kind: "rejects-exist" });
+    const open = () => openRejects(dataset, { path, findLedger: () => "l.db", redact: (json) => json });
+    await expect(open().append(rejected)).rejects.toMatchObject({ kind: "rejects-exist" });
     expect([readFileSync(path, "utf8"), existsSync(`${path}.reasons`)]).toEqual(["mine", false]);
+    writeFileSync(path, "");
+    const run = open();
+    await run.append(rejected);
+    await run.append(rejected);
+    expect(readFileSync(path, "utf8")).toBe('{"trajectories":1}\n{"trajectories":1}');
+    expect(readFileSync(`${path}.reasons`, "utf8").match(/"checksums"/g)).toHaveLength(1);
+    await open().append(rejected);
+    await expect(run.append(rejected)).rejects.toMatchObject({ kind: "rejects-exist" });
+    expect(readFileSync(path, "utf8")).toBe('{"trajectories":1}');
   });
 
   it("is final at --max-wait after the end of the first attempt", async () => {
