@@ -33,6 +33,8 @@ export const readCatalogFile = async (file: string, host: Host) => {
   if (!reply) throw invalid("it is not JSON", { file, ...locateOffset(content, requireFault(content).at) });
   const models = "value" in reply ? reply.value : undefined;
   const entries = models?.entries.flatMap(({ value }): readonly FileEntry[] => {
+    // `models --with-prices` has such a row for a model without a catalog entry.
+    if (value.entry === null && "catalog" in value) return [];
     if (!isObject(value.entry)) return [{ catalog: null, entry: value }];
     return [{ catalog: catalogNames.find((name) => name === value.catalog) ?? null, entry: value.entry }];
   });

@@ -122,9 +122,9 @@ type Override = Readonly<{
   prices: JsonObject;
 }>;
 
-const tokenCondition = "min_prompt_tokens";
+export const tokenCondition = "min_prompt_tokens";
 
-const readOverrides = (pricing: unknown): readonly Override[] => {
+export const readOverrides = (pricing: unknown): readonly Override[] => {
   const list = fields.listStatedPrices(pricing).get("overrides");
   if (!Array.isArray(list)) return [];
   return list.map((item: unknown) => {
@@ -152,7 +152,7 @@ type PartPrice = Readonly<{ price?: decimals.Decimal; reason?: string }>;
 type PromptSize = Readonly<{ tokens: number | undefined; most: number }>;
 
 /** Returns the price of a part, such as `prompt`, for a request with this number of prompt tokens. */
-const findPrice = (pricing: unknown, part: string, { tokens, most }: PromptSize): PartPrice => {
+export const findPrice = (pricing: unknown, part: string, { tokens, most }: PromptSize): PartPrice => {
   const base = fields.parsePrice(fields.listStatedPrices(pricing).get(part));
   const unknown = (why: string) => ({ reason: `the price of ${part} ${why}` });
   let found: PartPrice = base ? { price: base } : {};
@@ -169,41 +169,3 @@ const findPrice = (pricing: unknown, part: string, { tokens, most }: PromptSize)
   }
   return found;
 };
-
-/** Compares the prices of each condition. Without a price of its own, a condition has the price without it. */
-export const compareOverrides = (from: CatalogModel, to: CatalogModel) => {
-  const [older, newer] = [from, to].map(({ pricing }) => indexOverrides(pricing));
-  const keys = [...new Set([...(older?.keys() ?? []), ...(newer?.keys() ?? [])])];
-  return keys.flatMap((key) => {
-    const sides = [older?.get(key), newer?.get(key)];
-    const names = new Set(sides.flatMap((side) => Object.keys(side?.prices ?? {})));
-    const tokens = sides.map((side) => side?.moreThan).find((count) => count !== undefined) ?? -1;
-    const size = { tokens: tokens + 1, most: tokens + 1 };
-    return Array.from(names, (name) => {
-      const [before, after] = [from, to].map(({ pricing }, at) => {
-        const stated = sides[at]?.prices ?? {};
-        if (name in stated) return stated[name];
-        const { price } = findPrice(pricing, name, size);
-        return price ? decimals.formatDecimal(price) : fields.listStatedPrices(pricing).get(name);
-      });
-      const implied = { before: fields.impliedPrice(from.pricing, name), after: fields.impliedPrice(to.pricing, name) };
-      return { path: ["pricing", `overrides[${key}]`, name], from: before, to: after, ...implied };
-    });
-  });
-};
-
-const indexOverrides = (pricing: unknown) =>
-  new Map(
-    readOverrides(pricing).map(({ moreThan, others, prices: members }) => {
-      const isPrice = (name: string) =>
-        fields.isKnownPrice(name) || (others.includes(name) && isOtherPrice(name, members[name]));
-      const entries = Object.entries(members).filter(([name]) => name !== tokenCondition);
-      const conditions = entries.filter(([name, value]) => !isPrice(name) && value !== null);
-      const labels = conditions.map(([name, value]) => `${name}=${JSON.stringify(value)}`).sort();
-      const key = [...(moreThan === undefined ? [] : [`${tokenCondition}=${moreThan}`]), ...labels].join(",");
-      return [key, { moreThan, prices: Object.fromEntries(entries.filter(([name]) => isPrice(name))) }] as const;
-    }),
-  );
-
-const isOtherPrice = (name: string, value: unknown) =>
-  fields.parsePrice(value) !== undefined && !/^(?:min|max)_|^utc_|_(?:start|end)$/.test(name);

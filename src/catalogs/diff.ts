@@ -6,7 +6,7 @@ import * as decimals from "../text/decimal.ts";
 import { utcDay } from "../text/units.ts";
 import type { CatalogModel } from "../wire/contract/models.ts";
 import { toText } from "../wire/contract/replies.ts";
-import { compareOverrides } from "./cost.ts";
+import { findPrice, readOverrides, tokenCondition } from "./cost.ts";
 import * as fields from "./fields.ts";
 
 type FactKind =
@@ -33,7 +33,7 @@ type Sides<Value> = Readonly<{ from: Value; to: Value }>;
 
 /** Pairs models with the same id. A part of a catalog does not prove that a model is missing. */
 export const diffCatalogs = ({ from, to }: Sides<Models>, isPartial: Sides<boolean>, policy: DiffPolicy) => {
-  const [before, after] = [groupById(from, ({ id }) => id), groupById(to, ({ id }) => id)];
+  const [before, after] = [fields.groupById(from, ({ id }) => id), fields.groupById(to, ({ id }) => id)];
   const ids = [...new Set([...before.keys(), ...after.keys()])].sort();
   const pairs = ids.flatMap((id) => pairModels(id, [before.get(id) ?? [], after.get(id) ?? []], policy));
   const unchecked = isPartial.to ? ids.filter((id) => !after.has(id)) : [];
@@ -43,17 +43,6 @@ export const diffCatalogs = ({ from, to }: Sides<Models>, isPartial: Sides<boole
   const without_id = [...from, ...to].filter(({ id }) => toText(id) === undefined).length;
   const models = { from: from.length, to: to.length, same, without_id };
   return { changes: pairs.flat().filter(isProven), models, unchecked };
-};
-
-export const groupById = <Value>(values: readonly Value[], idOf: (value: Value) => unknown) => {
-  const byId = new Map<string, Value[]>();
-  for (const value of values) {
-    const id = toText(idOf(value));
-    const known = id === undefined ? undefined : byId.get(id);
-    if (known) known.push(value);
-    else if (id !== undefined) byId.set(id, [value]);
-  }
-  return byId;
 };
 
 /** False for a date that did not change, and that is only near. */
@@ -245,3 +234,41 @@ const toCanonical = (value: unknown): string => {
   const members = Object.keys(value).sort();
   return `{${members.map((key) => `${JSON.stringify(key).toLowerCase()}:${toCanonical(value[key])}`).join(",")}}`;
 };
+
+/** Compares the prices of each condition. Without a price of its own, a condition has the price without it. */
+const compareOverrides = (from: CatalogModel, to: CatalogModel) => {
+  const [older, newer] = [from, to].map(({ pricing }) => indexOverrides(pricing));
+  const keys = [...new Set([...(older?.keys() ?? []), ...(newer?.keys() ?? [])])];
+  return keys.flatMap((key) => {
+    const sides = [older?.get(key), newer?.get(key)];
+    const names = new Set(sides.flatMap((side) => Object.keys(side?.prices ?? {})));
+    const tokens = sides.map((side) => side?.moreThan).find((count) => count !== undefined) ?? -1;
+    const size = { tokens: tokens + 1, most: tokens + 1 };
+    return Array.from(names, (name) => {
+      const [before, after] = [from, to].map(({ pricing }, at) => {
+        const stated = sides[at]?.prices ?? {};
+        if (name in stated) return stated[name];
+        const { price } = findPrice(pricing, name, size);
+        return price ? decimals.formatDecimal(price) : fields.listStatedPrices(pricing).get(name);
+      });
+      const implied = { before: fields.impliedPrice(from.pricing, name), after: fields.impliedPrice(to.pricing, name) };
+      return { path: ["pricing", `overrides[${key}]`, name], from: before, to: after, ...implied };
+    });
+  });
+};
+
+const indexOverrides = (pricing: unknown) =>
+  new Map(
+    readOverrides(pricing).map(({ moreThan, others, prices: members }) => {
+      const isPrice = (name: string) =>
+        fields.isKnownPrice(name) || (others.includes(name) && isOtherPrice(name, members[name]));
+      const entries = Object.entries(members).filter(([name]) => name !== tokenCondition);
+      const conditions = entries.filter(([name, value]) => !isPrice(name) && value !== null);
+      const labels = conditions.map(([name, value]) => `${name}=${JSON.stringify(value)}`).sort();
+      const key = [...(moreThan === undefined ? [] : [`${tokenCondition}=${moreThan}`]), ...labels].join(",");
+      return [key, { moreThan, prices: Object.fromEntries(entries.filter(([name]) => isPrice(name))) }] as const;
+    }),
+  );
+
+const isOtherPrice = (name: string, value: unknown) =>
+  fields.parsePrice(value) !== undefined && !/^(?:min|max)_|^utc_|_(?:start|end)$/.test(name);

@@ -119,7 +119,8 @@ const readCurrent = async (context: Context, typed: DiffOptions, older: readonly
   const saved = older.flatMap(({ catalog }) => catalog ?? []);
   const named = typed.catalog ? [typed.catalog] : saved.length > 0 ? saved : undefined;
   const names = source.selectCatalogs(settings, named);
-  if (!named && names.length > 1) throw catalogUnnamed();
+  const isMixed = saved.length > 0 && saved.length < older.length;
+  if (!typed.catalog && (isMixed || (!named && names.length > 1))) throw catalogUnnamed();
   const sides: Side[] = [];
   for (const name of names) {
     const { models: list, ...id } = await source.readCatalog(context, settings, name);

@@ -1,7 +1,6 @@
 /** Lists the entries of catalogs, also with the inference models, and shows one model. */
 import { type CatalogName, catalogNames } from "../../catalogs/catalog-files.ts";
-import { groupById } from "../../catalogs/diff.ts";
-import { listCountries, listStatedPrices } from "../../catalogs/fields.ts";
+import { groupById, listCountries, listStatedPrices } from "../../catalogs/fields.ts";
 import { checkFilterWords, compileFilter } from "../../catalogs/filter.ts";
 import { Failure } from "../../failure.ts";
 import { isObject, parseRawBytes } from "../../json/json-bytes.ts";
