@@ -80,7 +80,7 @@ export const openTableIds = () => {
     if (position > table.last) {
       // The order of the columns does not count.
       const digests = row.members().map(([name, { raw }]) => (name === "step" ? 0 : extendDigest(0, `${name} ${raw}`)));
-      table.rows.push(digests.reduce((sum, digest) => (sum + digest) % 2 ** 52, 0));
+      table.rows.push(extendDigest(0, digests.sort().join()));
       table.prompts.push(extendDigest(0, row.get("prompt")?.raw ?? ""));
       table.last = position;
     }

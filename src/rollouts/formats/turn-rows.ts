@@ -213,15 +213,17 @@ const digestTurns = ({ prompt = [], sampled }: RowTurns, rolloutId = ""): TurnDi
 
 const maxStarts = 256;
 
-/** Without marks, a turn ends before a line end. */
+/** Without marks, a turn ends before a line end. White space at its end does not count. */
 const digestLines = (prompt: string, answer: string, seed: number): TurnDigests | undefined => {
   if (answer.trim() === "") return undefined;
-  const promptLines = splitLines(prompt.slice(0, Math.max(0, prompt.lastIndexOf("\n")))).length;
+  const promptLines = prompt.split("\n").length - 1;
   const earlier: number[] = [];
-  let digest = seed;
-  for (const [at, line] of splitLines(`${prompt}${answer}`).entries()) {
-    digest = extendDigest(digest, `${line}\n`);
-    if (at < promptLines) earlier.push(digest);
+  let [digest, space] = [seed, ""];
+  for (const [at, line] of `${prompt}${answer}`.split("\n").entries()) {
+    const said = line.trimEnd();
+    if (said !== "") digest = extendDigest(digest, `${space}${said}`);
+    if (said !== "" && at < promptLines) earlier.push(digest);
+    space = `${said === "" ? space : ""}${line.slice(said.length)}\n`;
   }
   const starts = earlier.slice(-maxStarts);
   // Another row can have the same turns as a list.
@@ -235,13 +237,6 @@ const digestLines = (prompt: string, answer: string, seed: number): TurnDigests 
     size: 2 + (prompt.length + answer.length) / 2 ** 40,
   };
 };
-
-/** White space at the ends of lines, and empty lines, do not count. */
-const splitLines = (text: string) =>
-  text
-    .split("\n")
-    .map((line) => line.trim())
-    .filter((line) => line !== "");
 
 interface Turn {
   readonly role: string;

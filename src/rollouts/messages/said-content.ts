@@ -15,7 +15,7 @@ export const readOnlyText = (content: unknown, isIgnored = isRecorders) => {
   const [part, ...more]: readonly unknown[] = Array.isArray(content) ? content : [];
   if (more.length > 0 || !isObject(part) || typeof part.text !== "string") return undefined;
   const hasOther = Object.entries(part).some(([key, value]) =>
-    key === "type" ? !/^(?:input_)?text$/.test(`${value}`) : key !== "text" && !isIgnored(key, value),
+    key === "type" ? !/^(?:input_|output_)?text$/.test(`${value}`) : key !== "text" && !isIgnored(key, value),
   );
   return hasOther ? undefined : part.text;
 };
