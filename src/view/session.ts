@@ -15,7 +15,8 @@ import { Breaks } from "../system/breaks.ts";
 import { openAnswers } from "./answer-queries.ts";
 import type { Finding, GroupFacts, GroupPart, GroupReader, ReadingList, RewardBounds, Summary } from "./answers.ts";
 import { describeParts, listSeries, openCharts } from "./charts.ts";
-import { openRuns, readGroup, type ViewInput } from "./group-content.ts";
+import { openRuns } from "./compared-runs.ts";
+import { readGroup, type ViewInput } from "./group-content.ts";
 
 const maxFiles = 200;
 /** Reading the prompt and the key of a row costs as much as reading this many bytes. */

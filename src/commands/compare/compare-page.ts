@@ -5,8 +5,9 @@ import { formatForDisplay } from "../../text/decimal.ts";
 import { pluralize } from "../../text/sentences.ts";
 import { formatShare } from "../../text/units.ts";
 import type { CompareOptions } from "./command.ts";
-import { type ChangedMeasure, findSign, formatSigned, judgeReward, listChanges } from "./measures.ts";
+import { type ChangedMeasure, formatSigned, listChanges } from "./measures.ts";
 import type { CompareDocument } from "./output.ts";
+import { findSign, judgeReward } from "./verdict.ts";
 import { listNext, listSources, listWarnings, nameSources } from "./where-from.ts";
 
 /** The inputs, of which b can be a, and the texts about their copies. */

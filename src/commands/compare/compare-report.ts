@@ -11,8 +11,9 @@ import { formatForDisplay } from "../../text/decimal.ts";
 import { formatShare } from "../../text/units.ts";
 import type { CompareOptions } from "./command.ts";
 import { type ComparedFiles, formatChange, formatPositions, formatPrompt, listCounts } from "./compare-page.ts";
-import { formatSigned, isRegression, judgeReward, listChanges } from "./measures.ts";
+import { formatSigned, listChanges } from "./measures.ts";
 import type { CompareDocument } from "./output.ts";
+import { isRegression, judgeReward } from "./verdict.ts";
 import { listNext, listSources, listWarnings } from "./where-from.ts";
 
 export interface ReportedComparison {

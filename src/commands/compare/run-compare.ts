@@ -5,6 +5,7 @@ import { composeCheckResult } from "../../rollouts/dataset/check-result.ts";
 import { locateTrajectory } from "../../rollouts/dataset/locate.ts";
 import { readPairPromptAndKey, type TrajectoryPosition } from "../../rollouts/dataset/prompt-text.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
+import { joinWheres } from "../../rollouts/index/expression.ts";
 import { formatKeyText } from "../../rollouts/index/group-key.ts";
 import { toFileLine, toFilePath } from "../../rollouts/rules/positions.ts";
 import { type Comparison, compareDatasets } from "../../rollouts/stats/compare.ts";
@@ -21,9 +22,10 @@ import type { ComparisonTexts } from "../../view/answers.ts";
 import type { CompareOptions } from "./command.ts";
 import { type ComparedFiles, printComparePage } from "./compare-page.ts";
 import type { ReportedComparison } from "./compare-report.ts";
-import { isRegression, judgeReward, listMeasures, measureColumns, toExceptionMeasure } from "./measures.ts";
+import { listMeasures, measureColumns, toExceptionMeasure } from "./measures.ts";
 import type { CompareDocument } from "./output.ts";
-import { joinWheres, listSources, listWarnings, nameSources } from "./where-from.ts";
+import { isRegression, judgeReward } from "./verdict.ts";
+import { listSources, listWarnings, nameSources } from "./where-from.ts";
 
 export const printComparison = async (context: Context, options: CompareOptions) => {
   const { screen } = context;

@@ -1,14 +1,16 @@
 /** Lists where the difference of two runs comes from, and what to run next. */
 
 import type { Line } from "../../output/views.ts";
+import { joinWheres } from "../../rollouts/index/expression.ts";
 import { rewardTolerance } from "../../rollouts/index/metrics.ts";
 import { formatForDisplay } from "../../text/decimal.ts";
 import { pluralize } from "../../text/sentences.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
 import { formatShare } from "../../text/units.ts";
 import type { ComparedFiles } from "./compare-page.ts";
-import { findSign, formatSigned, isSure, measureDistance, minPairs } from "./measures.ts";
+import { formatSigned } from "./measures.ts";
 import type { CompareDocument } from "./output.ts";
+import { findSign, isSure, measureDistance, minPairs } from "./verdict.ts";
 
 const maxLines = 8;
 const maxLinesOfEach = 2;
@@ -149,12 +151,6 @@ const listFailures = ({ a, b, failed_a, failed_b }: Compared): readonly Line[] =
   };
   const failed = failed_a + failed_b > 0 ? `, all of ${failed_a} tasks in a and ${failed_b} in b` : "";
   return [{ label: "failures", text: `a ${share(a)}, b ${share(b)}${failed}`, tone: "warning" }];
-};
-
-/** Joins expressions for `--where`. */
-export const joinWheres = (...wheres: readonly (string | undefined)[]) => {
-  const given = wheres.filter((where) => where !== undefined);
-  return given.length > 1 ? given.map((where) => `(${where})`).join(" && ") : given[0];
 };
 
 /** Returns command lines that show the rollouts of the largest cause. */

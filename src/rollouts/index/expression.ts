@@ -225,3 +225,9 @@ const nestedTooDeeply = (text: string, position: string) => {
   const hint = "remove the nested value from the file, or use an expression that does not read it";
   return new Failure("invalid_input", "nested-too-deeply", message, { hint });
 };
+
+/** Joins expressions for `--where`. */
+export const joinWheres = (...wheres: readonly (string | undefined)[]) => {
+  const given = wheres.filter((where) => where !== undefined);
+  return given.length > 1 ? given.map((where) => `(${where})`).join(" && ") : given[0];
+};

@@ -178,11 +178,11 @@ export const SpreadChart = ({ dots }: { dots: Charts["dots"] }) => {
   );
 };
 
-/** The mean rewards of steps or files with their intervals, and the shares of truncated and failed rollouts. */
 type Series = Charts["series"][number];
 
 type SeriesProps = Series & { whole: Slice; isFiltered: boolean; stepName: string };
 
+/** Draws the mean rewards of steps or files with their intervals, and the shares of truncated and failed rollouts. */
 export const SeriesChart = ({ by, values: given, of, whole, isFiltered, stepName }: SeriesProps) => {
   const styleOf = useRewardStyle();
   // Without a filter, the gray values would be behind equal ones.
@@ -221,8 +221,8 @@ export const SeriesChart = ({ by, values: given, of, whole, isFiltered, stepName
       y={["mean", formatMeasure(max), formatMeasure(min)]}
       below={kinds.length > 0 ? drawShares(values, kinds) : undefined}
     >
-      {whole.ci95?.map((bound) => (
-        <line key={bound} class="band" x1="0" x2="100%" y1={yOf(bound)} y2={yOf(bound)} />
+      {whole.ci95?.map((bound, side) => (
+        <line key={side} class="band" x1="0" x2="100%" y1={yOf(bound)} y2={yOf(bound)} />
       ))}
       {isFiltered && drawLine("all")}
       {drawLine("selected")}
