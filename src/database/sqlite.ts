@@ -1,11 +1,10 @@
-/** Opens SQLite files with durable commits, and databases by path or URL. */
+/** Opens SQLite files with durable commits. */
 import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Database as Connection } from "libsql";
 import { ignoreErrors } from "../system/files.ts";
-import { isDatabaseUrl } from "../text/locations.ts";
-import type { Database, DatabaseOptions, DatabaseSchema, FileSchema, Statement } from "./database.ts";
+import type { Database, DatabaseOptions, FileSchema, Statement } from "./database.ts";
 import { toRow } from "./database.ts";
 import { databaseForeign, databaseLinked, databaseLocked, databaseVersion, type TitledFile } from "./failures.ts";
 import { loadSqlite, prepareFile, readFileIdentity, requireOwnFile, whileBusy, withFileFailures } from "./own-file.ts";
@@ -14,12 +13,6 @@ import { loadSqlite, prepareFile, readFileIdentity, requireOwnFile, whileBusy, w
 const maxLockMs = 30_000;
 /** The pages are large, because most values are long. */
 const pageBytes = 16_384;
-
-/** Without `canCreate`, returns undefined for a missing or empty database. @throws Failure */
-export const openDatabase = async (schema: DatabaseSchema, options: DatabaseOptions) =>
-  isDatabaseUrl(options.path)
-    ? await (await import("./postgres.ts")).openPostgres(schema, options)
-    : await openFile(schema, options);
 
 type FileOptions = Pick<DatabaseOptions, "path" | "host" | "canCreate" | "isForReading" | "maxWaitMs">;
 

@@ -6,7 +6,8 @@ import type {
   DatabaseSchema,
   DatabaseWaitOptions,
 } from "../../database/database.ts";
-import { examineFile, openDatabase } from "../../database/sqlite.ts";
+import { openDatabase } from "../../database/open-database.ts";
+import { examineFile } from "../../database/sqlite.ts";
 import { isFailure } from "../../failure.ts";
 import * as entries from "./entries.ts";
 import { countWriters, createFileWriter, type Writer } from "./file-writer.ts";
