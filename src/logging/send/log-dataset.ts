@@ -1,7 +1,7 @@
 /** Logs the groups of complete files, and writes rejected groups. */
 
 import { isFailure, toFailure } from "../../failure.ts";
-import { subtractFromMetrics } from "../../rollouts/dataset/group-bytes.ts";
+import { subtractFromMetrics } from "../../rollouts/dataset/group-metrics.ts";
 import { getFirstFile } from "../../rollouts/dataset/locate.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { assignDedupKeys } from "../../rollouts/index/dedup-keys.ts";

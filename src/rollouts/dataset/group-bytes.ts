@@ -207,31 +207,3 @@ export const hasOtherContent = (dataset: IndexedGroups, group: number, earlier: 
   const content = collectContents(dataset, [group]);
   return [earlier, content].every((bytes) => bytes.some((byte) => byte > 0)) && Buffer.compare(earlier, content) !== 0;
 };
-
-/** @throws Failure `input-changed` */
-export const finalizeGroup = async (dataset: IndexedGroups, group: number) => {
-  if (dataset.groups.isValid(group)) countBareGroup(dataset, group, 1);
-  else await subtractParts(dataset, group);
-};
-
-/** @throws Failure `input-changed` */
-export const subtractFromMetrics = async (dataset: IndexedGroups, refused: readonly number[]) => {
-  for (const group of refused) {
-    await subtractParts(dataset, group);
-    countBareGroup(dataset, group, -1);
-  }
-};
-
-const countBareGroup = ({ scan, groups }: IndexedGroups, group: number, sign: 1 | -1) => {
-  if (groups.isBare(group)) scan.tally.addGroup({ rewards: groups.rewardsOf(group), exceptions: 0 }, sign);
-};
-
-const subtractParts = async (dataset: IndexedGroups, group: number) => {
-  const window = new ReadWindow();
-  for (const groupPart of listParts(dataset, group)) {
-    if (!groupPart.part.valid) continue;
-    const rechecked = recheckBytes(await window.readPart(groupPart));
-    if (!rechecked.parts.isValid(0)) throw inputChanged(groupPart.source.name);
-    dataset.scan.tally.merge(rechecked.tally, -1);
-  }
-};

@@ -6,7 +6,8 @@ import { NumberColumn } from "../index/column.ts";
 import { Digests, DigestTable } from "../index/digests.ts";
 import { locateLine } from "../input/source.ts";
 import { toFileLine } from "../rules/positions.ts";
-import { ReadWindow, subtractFromMetrics } from "./group-bytes.ts";
+import { ReadWindow } from "./group-bytes.ts";
+import { subtractFromMetrics } from "./group-metrics.ts";
 import { getPart, type IndexedGroups, locatePart, mapProblemsToRecords, reportGroup } from "./locate.ts";
 
 /** The checker has compared the trajectories of a group that is one part. @throws the signal's reason */

@@ -21,7 +21,8 @@ import { maxNameLength, shortenName } from "../rules/positions.ts";
 import { Problems } from "../rules/problems.ts";
 import { defaultStrictness, type Strictness } from "../rules/rules.ts";
 import * as datasetProblems from "./dataset-problems.ts";
-import { finalizeGroup, readPartValue } from "./group-bytes.ts";
+import { readPartValue } from "./group-bytes.ts";
+import { finalizeGroup } from "./group-metrics.ts";
 import {
   getPart,
   type IndexedGroups,
