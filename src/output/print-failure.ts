@@ -185,8 +185,8 @@ const drawFrame = (excerpt: Excerpt, tone: Tone, style: TextStyle, layout: Layou
 
 const maxMarkedShare = 0.6;
 
-const fitExcerpt = (excerpt: Excerpt, columns: number, { cleanOutside }: TextStyle, widths: Layout) => {
-  const { truncate, truncateStart, widthOf } = widths;
+const fitExcerpt = (excerpt: Excerpt, columns: number, { cleanOutside }: TextStyle, layout: Layout) => {
+  const { truncate, truncateStart, widthOf } = layout;
   const { text, from, to, isCutBefore, isCutAfter } = excerpt;
   // A tab has no fixed width.
   const cleanPiece = (piece: string) => cleanOutside(piece).replace(/\s/g, " ");

@@ -32,7 +32,7 @@ export const readInRoot = async <Ran extends Readonly<{ printed: string; failure
   }
 };
 
-/** Notes and warnings quote keys and values of records. */
+/** These quote keys, prompts or values of records. */
 const omittedPaths = ["warnings", "notes", "changed.key", "changed.prompt"];
 
 /** The values at these paths are positions in files. */

@@ -118,8 +118,3 @@ const findCallList = (body: Uint8Array, maxCalls: number, redact: (json: string)
     ? redact(JSON.stringify(calls))
     : emptyCallList;
 };
-
-export const findFirstCall = (calls: string) => {
-  const first = getValue(parseJson(calls)?.value, [0]);
-  return typeof first === "string" ? first : undefined;
-};

@@ -1,12 +1,13 @@
 /** Sends requests, several at a time, and records their outcomes. */
 
 import { Failure, isFailure, toFailure } from "../../failure.ts";
+import { getValue, parseJson } from "../../json/json-bytes.ts";
 import { findFault } from "../../json/reader.ts";
 import { collectContents } from "../../rollouts/dataset/group-bytes.ts";
 import type { Answer, Attempt } from "../../wire/client/client.ts";
 import { findStatedError } from "../../wire/client/failures.ts";
 import { findGroups } from "../ledger/entries.ts";
-import { attemptUntilFinal, emptyCallList, findFirstCall } from "./attempt-request.ts";
+import { attemptUntilFinal, emptyCallList } from "./attempt-request.ts";
 import {
   cutGroups,
   type Delivery,
@@ -209,4 +210,9 @@ const countLogged = async ({ progress, runLedger }: Delivery, request: SentReque
     attempt.kind === "answered" && recorded.key !== "" && attempt.headers["idempotency-key"] === recorded.key;
   if (isEchoed) await runLedger.recordKeyEcho();
   await runLedger.recordPassedSize(request.bytes);
+};
+
+const findFirstCall = (calls: string) => {
+  const first = getValue(parseJson(calls)?.value, [0]);
+  return typeof first === "string" ? first : undefined;
 };

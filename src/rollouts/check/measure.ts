@@ -1,4 +1,4 @@
-/** Adds the facts and keys of valid trajectories to columns (metrics.md). */
+/** Adds the facts and keys of valid trajectories to columns, and recognizes results that are errors (metrics.md). */
 
 import { backslash, openBrace, sliceText } from "../../json/json-bytes.ts";
 import type { JsonObject } from "../../json/object.ts";
@@ -93,7 +93,7 @@ export const openMeasurer = (keys: MeasuredKeys): Measurer => {
     addFacts,
     addKeys: (holder, all, into, hasOnePrompt) => {
       const first = into.rows - all.length;
-      // Adjacent trajectories that are no group often have the same prompt, which `readPrompt` knows.
+      // Adjacent trajectories outside groups often have the same prompt, which `readPrompt` knows.
       const isShared = hasOnePrompt && all.length > 1;
       let task: string | undefined;
       for (const [at, facts] of all.entries()) {

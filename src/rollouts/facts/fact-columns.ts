@@ -69,7 +69,7 @@ export class TextColumn {
   readonly names = new Names();
   readonly #numbers = new NumberTable(1);
 
-  /** Once for a row, if the row has a text. */
+  /** Sets the text of a new row. Undefined sets nothing, so it does not remove a text. */
   set(row: number, text: string | undefined) {
     if (text !== undefined) this.#numbers.set(row, 0, this.names.numberOf(text));
   }

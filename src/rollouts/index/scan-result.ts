@@ -17,9 +17,6 @@ export interface NewPart {
 /** `selected` has the indexes of the trajectories that stay if not all stay. */
 type PartCopy = Readonly<{ isValid: boolean; selected: readonly number[] | undefined }>;
 
-/** Memory for the facts of the trajectories of a copied part. */
-const copied: TrajectoryFacts[] = [];
-
 const allDigests: PartsOptions = { hasDigests: true, hasChecksums: true, hasFacts: false };
 
 /** A class, because V8 would recompile the checker when a literal makes a second result. */
@@ -33,6 +30,9 @@ export class ScanResult {
   /** Finite rewards of the valid trajectories of each source. */
   readonly rewardsOfSources: (Sketch | undefined)[] = [];
   #rewardsOfPart = new Float64Array(64);
+
+  /** Memory for the facts of the trajectories of a copied part. */
+  readonly #copied: TrajectoryFacts[] = [];
 
   constructor(problems: Problems, options = allDigests) {
     this.problems = problems;
@@ -129,7 +129,8 @@ export class ScanResult {
     const { kind, source, start, length, line, trajectories } = from.at(at);
     const all = facts.rowsOf([at]);
     const rows = isValid ? (selected?.map((row) => all[row] ?? 0) ?? all) : [];
-    for (const [to, row] of rows.entries()) copied[to] = facts.read(row, copied[to] ?? new TrajectoryFacts());
+    for (const [to, row] of rows.entries())
+      this.#copied[to] = facts.read(row, this.#copied[to] ?? new TrajectoryFacts());
     const subset = selected && { selected, wholeLength: length, spans: () => all.map((row) => facts.spanOf(row)) };
     if (subset) parts.subsets.set(parts.count, subset);
     this.addPart(
@@ -141,7 +142,7 @@ export class ScanResult {
         isValid,
         isWarned: columns.warned.at(at) === 1,
       },
-      copied,
+      this.#copied,
     );
     if (facts.walked) parts.facts.walked?.copyRows(facts.walked, rows);
     parts.columns.checksum.push(columns.checksum.at(at));

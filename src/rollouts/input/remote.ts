@@ -19,7 +19,7 @@ export interface RemoteAccess extends DownloadOptions {
   readonly onFetched: (fetched: { bytes: number; of: number | undefined }) => void;
 }
 
-export interface RemoteContext extends Pick<RemoteAccess, "insecureHttp" | "clean"> {
+interface RemoteContext extends Pick<RemoteAccess, "insecureHttp" | "clean"> {
   readonly downloads: Pick<Downloads, "get">;
 }
 
@@ -146,7 +146,7 @@ const findUrlSecrets = ({ searchParams }: URL) =>
 const maxRedirects = 20;
 
 /** @throws UnusableInput; Failure `remote-…`, `connection-failed`; the signal's reason */
-export const requestFile = async (location: RemoteLocation, context: RemoteContext) => {
+const requestFile = async (location: RemoteLocation, context: RemoteContext) => {
   const reply = await followRedirects(location, context);
   if (reply.status === 200) return reply;
   const found = await readErrorMessage(reply);
@@ -169,11 +169,11 @@ const followRedirects = async (location: RemoteLocation, context: RemoteContext)
   }
 };
 
-export const isAllowed = ({ protocol, hostname }: URL, access: Pick<RemoteAccess, "insecureHttp">) =>
+const isAllowed = ({ protocol, hostname }: URL, access: Pick<RemoteAccess, "insecureHttp">) =>
   protocol === "https:" || (protocol === "http:" && (access.insecureHttp || isLoopback(hostname)));
 
 /** `--insecure-http` does not allow redirects from https to http. */
-export const isSafeTarget = (from: URL, to: URL, context: RemoteContext) =>
+const isSafeTarget = (from: URL, to: URL, context: RemoteContext) =>
   isAllowed(to, context) && (to.protocol === "https:" || from.protocol === "http:");
 
 const maxErrorLength = 2 ** 16;
