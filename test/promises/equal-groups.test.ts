@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { accept, refuse } from "../support/raw-server.ts";
@@ -38,6 +38,25 @@ describe.concurrent("equal groups", () => {
       3,
       1,
       [1, 2, 3, 4],
+    ]);
+  });
+
+  it("are named if their bytes differ from the bytes that were logged last", async (context) => {
+    const { place } = await openPlace(context);
+    const converted = readFileSync("test/samples/formats/tau2.results.json", "utf8");
+    const log = async (model: string, ...args: readonly string[]) => {
+      const ran = await place.log([place.write("r.json", converted.replaceAll("gpt-4.1", model)), ...args]);
+      return [ran.document?.groups.logged, rulesOf(ran).includes("logged-differently")];
+    };
+    expect(await log("gpt-4.1")).toEqual([3, false]);
+    expect([await log("gpt-4.1"), await log("gpt-4.2")]).toEqual([
+      [0, false],
+      [0, true],
+    ]);
+    expect(await log("gpt-4.2", "--resend-logged")).toEqual([3, false]);
+    expect([await log("gpt-4.2"), await log("gpt-4.1")]).toEqual([
+      [0, false],
+      [0, true],
     ]);
   });
 

@@ -94,18 +94,21 @@ describe.concurrent("--on-refused skip", () => {
     expect(reasonsOf(`${file}.rejected`)).toMatchObject([{ file, line: 1, message: "body: too old", from: "service" }]);
   });
 
-  it.for([302, 401, 403, 404, 405, 407])("stops at status %i without a rejects file", async (status, context) => {
-    const service = await faultyService(context, {
-      otherwise: async (asked) => {
-        await asked.body();
-        asked.answer(status);
-      },
-    });
-    const place = placeAt(context, service.url);
-    const { document, error } = await place.log([place.write("a.jsonl", groupOf(1)), ...skipRefused]);
-    expect([document?.status, error?.code === "partial"]).toEqual(["not_sent", false]);
-    expect(existsSync(place.path("a.jsonl.rejected"))).toBe(false);
-  });
+  it.for([302, 401, 402, 403, 404, 405, 407, 410])(
+    "stops at status %i without a rejects file",
+    async (status, context) => {
+      const service = await faultyService(context, {
+        otherwise: async (asked) => {
+          await asked.body();
+          asked.answer(status);
+        },
+      });
+      const place = placeAt(context, service.url);
+      const { document, error } = await place.log([place.write("a.jsonl", groupOf(1)), ...skipRefused]);
+      expect([document?.status, error?.code === "partial"]).toEqual(["not_sent", false]);
+      expect(existsSync(place.path("a.jsonl.rejected"))).toBe(false);
+    },
+  );
 
   it("is not the default, so a run stops at the first refusal and names the lines", async (context) => {
     const { place } = await openPlace(context, { otherwise: picky(new Set([2, 4])) });

@@ -114,13 +114,19 @@ describe("following a file", () => {
     expect((await follow(steps, { answer })).end).toEqual(["logged", undefined, 3, 3, 0, 0, 0, 0]);
   });
 
-  it("reads the next file if a signal comes directly after a rename", async () => {
+  it("reads the next file if a signal comes directly after a rename, and counts the bytes of both", async () => {
+    const bytes: number[] = [];
     const next = (file: string) => {
       renameSync(file, `${file}.old`);
       writeFileSync(file, groupLine(2));
     };
-    const { end } = await follow([append(groupLine(1)), next], { everyMs: 60_000 });
-    expect(end).toEqual(["logged", undefined, 2, 2, 0, 0, 0, 0]);
+    const onRead = (read: number) => bytes.push(read);
+    const { end } = await follow([append(groupLine(1)), next], { everyMs: 60_000, onRead });
+    const { length } = groupLine(1);
+    expect([end, bytes]).toEqual([
+      ["logged", undefined, 2, 2, 0, 0, 0, 0],
+      [length, 2 * length],
+    ]);
   });
 
   it("completes a group by its size or after --group-idle, and reports groups that grow afterwards", async () => {

@@ -343,15 +343,18 @@ describe("an outcome", () => {
       [makeAnswer(400, { failure }), ["partial", "partial", "refused", 2]],
       [makeAnswer(302, { failure }), ["partial", "partial", "refused", 2]],
       [broken(true), ["unknown", "unknown_outcome", "unavailable", 2]],
-      [makeAnswer(500, { failure }), ["unknown", "unknown_outcome", "refused", 2]],
-      [makeAnswer(503, { failure }), ["unknown", "unknown_outcome", "refused", 2]],
-      [makeAnswer(409, { failure }), ["unknown", "unknown_outcome", "refused", 2]],
+      ...[300, 303, 304, 305, 306, 409, 500, 501, 503].map((status): readonly [Attempt, readonly unknown[]] => [
+        makeAnswer(status, { failure }),
+        ["unknown", "unknown_outcome", "refused", 2],
+      ]),
     ];
     for (const [attempt, end] of rows) expect([attempt, await endOf(attempt)]).toEqual([attempt, end]);
   });
 
-  it("is refused without a retry for every other client error", async () => {
-    const statuses = [401, 402, 403, 404, 405, 410, 411, 415, 417, 421, 422, 423, 424, 425, 426, 428, 431, 451];
+  it("is refused without a retry for every other client error or redirect", async () => {
+    const statuses = [
+      301, 302, 307, 308, 401, 402, 403, 404, 405, 410, 411, 415, 417, 421, 422, 423, 424, 425, 426, 428, 431, 451,
+    ];
     const ends = await Promise.all(
       statuses.map(async (status) => [status, ...(await endOf(makeAnswer(status, { failure })))]),
     );
