@@ -173,6 +173,11 @@ describe("a call of a model's API", () => {
       ],
     ],
     ["one content", contents[0], [user]],
+    [
+      "texts before and after a content",
+      ["Hi", { role: "model", parts: [{ text: "Rain." }] }, "Weather in Bern?"],
+      [{ role: "user", content: "Hi" }, said("Rain."), user],
+    ],
     ["one part", { text: "Weather in Bern?" }, [user]],
     [
       "a picture and a sound",

@@ -137,6 +137,7 @@ describe("rollcall check", () => {
       [calling("a", "b"), '{"role":"tool","tool_call_id":"a","content":"x"}', nameless, last],
       [],
     ],
+    ["a call without an id", [calling("a", ""), nameless, last], []],
     ["two calls of one id", [calling("a", "a"), nameless, last], ["messages_and_choices.0.tool_calls.1"]],
   ])("assigns results without ids to the oldest open calls, and reports that once: %s", async (_, messages, calls) => {
     const [file = ""] = filesOf(`{"messages_and_choices":[${messages}],"reward":1}`);

@@ -90,6 +90,46 @@ describe("the file of --rewards", () => {
   });
 });
 
+describe("the ids of --rewards", () => {
+  const findIds = async (file: string, args: readonly string[] = []) => {
+    const words = [
+      "check",
+      file,
+      "--lossy",
+      "--rewards",
+      join(folderOf({ r: [{ id: "?", reward: 1 }] }), "r"),
+      ...args,
+    ];
+    return /has no reward for (.*) \[/.exec((await runRollcall(words)).stderr)?.[1];
+  };
+
+  it.each(
+    Object.entries({
+      "art-v2.airline.parquet": "0/0",
+      "atif.simple_trajectory.json": "sess-abc123-simple or atif.simple_trajectory or atif.simple_trajectory.json",
+      "atropos-0.4.groups.jsonl": "0/0",
+      "harbor-2026-02": "hello-world__aaaaaaa or 00000000-0000-4000-8000-000000000001",
+      "inspect.log_formats.eval": "1_epoch_1",
+      "inspect.log_formats.json": "1_epoch_1 or inspect.log_formats or inspect.log_formats.json",
+      "lm-eval-0.4.0.gsm8k.jsonl": "0",
+      "lm-eval-0.5.0.samples_gsm8k.jsonl": "0/0",
+      "mini-swe.local.traj.json": "mini-swe.local or mini-swe.local.traj or mini-swe.local.traj.json",
+      "nemo-gym-0.1.0.rollouts.jsonl": "resp_0_0",
+      "swe-agent-v1.marshmallow.traj": "swe-agent-v1.marshmallow or swe-agent-v1.marshmallow.traj",
+      "tau2.results.json": "19aa3920-c7b6-4d41-bfa8-c8693e20fddf",
+      "verifiers-v0.wordle.results.jsonl": "0",
+      "verifiers-v1.traces.jsonl": "t1 or e1",
+    }),
+  )("of the first rollout in %s are %s", async (sample, ids) => {
+    expect(await findIds(join("test/samples/formats", sample))).toBe(ids);
+  });
+
+  it.each("json jsonl ndjson traj eval JSON".split(" "))("are also a file's name without .%s", async (ending) => {
+    const file = join(folderOf({ [`a.b.${ending}`]: [chat(1)] }), `a.b.${ending}`);
+    expect(await findIds(file, ["--from", "openai-chat"])).toBe(`a.b or a.b.${ending}`);
+  });
+});
+
 describe("rows of another tool", () => {
   const rows = [chat(0), chat(1), chat(0.5)].map((row, at) => ({ ...row, group_id: `g${at >> 1}` }));
 

@@ -42,6 +42,27 @@ describe("rows of chat messages", () => {
     expect(messages.flatMap(({ tool_call_id: id }) => id ?? [])).toEqual(ids);
   });
 
+  it.each(
+    [
+      ["messages", "role", "content", ["assistant", "tool_call"]],
+      ["conversations", "from", "value", ["gpt", "assistant", "function_call", "tool_call"]],
+    ].flatMap(([list, role, text, answers]) => [answers ?? []].flat().map((answer) => [answer, list, role, text])),
+  )(
+    "have the first %s of %s as the end of their prompt, and as a turn of the rows that continue it",
+    async (...row) => {
+      const [answer = "", list = "", role = "", text = ""] = row.map(String);
+      const rowOf = (reward: number, ...said: readonly string[]) => ({
+        reward,
+        [list]: ["user", answer, "user", answer]
+          .slice(0, 1 + said.length)
+          .map((one, at) => ({ [role]: one, [text]: JSON.stringify({ name: said[at - 1] ?? "q" }) })),
+      });
+      expect(rewardsIn((await convertRows([rowOf(0, "f"), rowOf(1, "g")], ["--lossy"])).lines)).toEqual([[0, 1]]);
+      const { stderr } = await convertRows([rowOf(0, "f"), rowOf(0, "f", "r", "g")], ["--lossy"]);
+      expect(stderr).toContain("rows.jsonl:1: error: cannot convert");
+    },
+  );
+
   it("can have their messages as JSON in a string, like the output of the command for CSV", async () => {
     const row = said(0.5);
     const inText = { ...row, messages: JSON.stringify(row.messages) };

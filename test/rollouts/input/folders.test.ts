@@ -121,26 +121,38 @@ describe("a folder as input", () => {
   });
 
   it.each([
+    ["swe-agent-v1.marshmallow.traj", "a/b.traj", "a/preds.json a/all_preds.jsonl a/b.pred"],
+    ["mini-swe.local.traj.json", "a/b.traj.json", "preds.json"],
+    [
+      "harbor-2026-02/2026-02-10__10-00-00/hello-world__aaaaaaa/result.json",
+      "job/t/result.json",
+      "job/config.json job/t/config.json",
+    ],
+    ["verifiers-v0.wordle.results.jsonl", "results.jsonl", "metadata.json a.metadata.json"],
+    ["lm-eval-0.4.12.samples_gsm8k.jsonl", "samples_gsm8k.jsonl", "results.json results_2026.json"],
     [
       "prime-rl-0.8.0.step_12.traces.jsonl",
       "rollouts/step_12/train/all/traces.jsonl",
-      ["configs/eval.json", "metrics.jsonl"],
+      "configs/eval.json metrics.jsonl monitors/a/b.json traces/live/a.jsonl stream.index.jsonl stream/1.jsonl.zst.tmp annotations/a.index.jsonl",
     ],
-    [
-      "skyrl-0.3.0.dumped_evals.jsonl",
-      "global_step_5_evals/add.jsonl",
-      ["global_step_5_evals/aggregated_results.jsonl"],
-    ],
-    [
-      "nemo-gym-0.5.0.rollouts.jsonl",
-      "rollouts.jsonl",
-      ["rollouts_aggregate_metrics.json", "rollouts_agent_metrics.json"],
-    ],
-  ])("does not warn of the files that the writer of %s puts next to it", async (sample, file, companions) => {
+    ["inspect-0.3.260.json", "a.json", "eval-set.json logs.json listing.json"],
+    ["skyrl-0.3.0.dumped_evals.jsonl", "step_5/add.jsonl", "step_5/aggregated_results.jsonl"],
+    ["nemo-gym-0.5.0.rollouts.jsonl", "a.jsonl", "a_aggregate_metrics.json a_agent_metrics.json"],
+  ])("warns of no file that the writer of %s puts next to it", async (sample, file, companions) => {
     const text = readFileSync(join("test/samples/formats", sample), "utf8");
-    const cwd = folderOf({ [`r/${file}`]: text, ...Object.fromEntries(companions.map((name) => [`r/${name}`, "{}"])) });
-    const { code, stdout } = await runRollcall(["check", "r", "--json", "--lossy"], { cwd });
-    expect([code, skippedIn(stdout)]).toEqual([0, []]);
+    const others = Object.fromEntries([...companions.split(" "), "other.json"].map((name) => [`r/${name}`, "{}"]));
+    const { stdout } = await runRollcall(["check", "r", "--json", "--lossy"], {
+      cwd: folderOf({ [`r/${file}`]: text, ...others }),
+    });
+    expect(skippedIn(stdout)).toEqual(["r/other.json"]);
+  });
+
+  it("warns of the files in each part folder of a rollout without a result, once for a folder", async () => {
+    const failed = '{"trial_name":"t","task_name":"x","exception_info":{"exception_type":"E"}}';
+    const others = { "1/agent/a.json": "{}", "1/agent/b/c.json": "{}", "2/agent/b/d.json": "{}" };
+    const cwd = folderOf(named("j", { "0/result.json": failed, "0/agent/b/e.json": "{}", ...others }));
+    const { stdout } = await runRollcall(["check", "j", "--json"], { cwd });
+    expect(skippedIn(stdout)).toEqual(["j/1/agent/a.json", "j/2/agent/b/d.json"]);
   });
 
   it("warns of compressed and empty files in log and ledger verify", async () => {

@@ -185,7 +185,25 @@ describe("splitTemplate", () => {
     ],
   ])("splits a prompt into its turns (row %$)", (text) => {
     expect(splitTemplate(text)).toEqual([system, user]);
+    const opened = /<\|start\|>assistant$/.test(text) ? `${text}<|message|>` : text;
+    expect(splitTemplate(`${opened}4`)).toEqual([system, user, { role: "assistant", text: "4" }]);
   });
+
+  const results = "response responses result results output outputs".split(" ");
+  const words = {
+    system: "system developer",
+    user: "user human userprompt",
+    assistant: "assistant response model chatbot bot ai",
+    tool: `ipython observation environment function tool tools ${["function_", "tool▁", "tools_"].flatMap((start) => results.map((end) => start + end)).join(" ")}`,
+  };
+
+  it.each(Object.entries(words).flatMap(([role, names]) => names.split(" ").map((name) => [name, role])))(
+    "knows the name %s of the role %s",
+    (name, role) => {
+      for (const text of [`<|im_start|>${name}\na<|im_end|>`, `<|${name}|>a`, `<|${name.toUpperCase()}_TOKEN|>a`])
+        expect(splitTemplate(text)).toEqual([{ role, text: "a" }]);
+    },
+  );
 
   it("returns the start of an answer that the template wrote", () => {
     expect(splitTemplate("<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\n<think>\n")?.at(-1)).toEqual({
