@@ -21,7 +21,7 @@ const groups = [
     test: /\/src\/(text\/(sentences|decimal|units)|json\/raw-json|output\/(list|page|wire|cleaner|screen))\.ts$/,
   },
   // `check` and `log` convert files, but print no call.
-  { name: "values", test: /\/src\/rollouts\/messages\/(value|output-json)\.ts$/ },
+  { name: "values", test: /\/src\/rollouts\/messages\/(value|output-json|chat-marks|open-calls)\.ts$/ },
   // `catalog cost` reads a call, and prints none.
   { name: "call-page", test: /\/src\/commands\/call\/call-printer\.ts$/ },
   {

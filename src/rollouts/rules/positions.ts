@@ -1,7 +1,7 @@
 /** Converts byte positions to lines and columns, finds paths, and shortens names. */
 import { isAscii } from "node:buffer";
 import type { Problem } from "../../failure.ts";
-import { endOfLine } from "../../json/json-bytes.ts";
+import { endOfLine, newline } from "../../json/json-bytes.ts";
 import type { Path } from "../../json/table.ts";
 import { cutText } from "../../text/sentences.ts";
 
@@ -47,6 +47,7 @@ export class PositionCounter {
   skip(start: number, end: number) {
     this.mark(start);
     this.#mark = end;
+    if (this.#text.bytes[end] === newline) this.#lineEnd = end;
   }
 
   /** `at` must not be before the mark. */
