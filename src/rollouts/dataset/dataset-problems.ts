@@ -241,12 +241,11 @@ const reportDuplicates = async (dataset: IndexedGroups, breaks: Breaks) => {
   const { parts } = scan;
   /** By digest. A trajectory without a turn has the warning `no-assistant-turn` instead. */
   const originals = new Map<string, "no-turn" | (() => Promise<string>)>();
-  const repeated = findRepeatedNumbers(parts.columns.fingerprint);
   let [duplicates, bytesRead] = [0, 0];
-  for (const { part, suspects } of repeated.size > 0 ? listSuspects(parts, repeated) : []) {
-    if (suspects.length > 0 || breaks.isDue()) await breaks.take();
+  for (const { part, suspects } of listParts(parts, findRepeatedRows(parts.columns.fingerprint))) {
+    await breaks.take();
     const group = groups.groupOf(part);
-    if (suspects.length === 0 || !groups.isValid(group)) continue;
+    if (!groups.isValid(group)) continue;
     bytesRead += parts.columns.length.at(part);
     if (bytesRead > maxRereadBytes) return;
     const groupPart = getPart(dataset, part);
@@ -303,20 +302,32 @@ export const reportCopies = async (dataset: IndexedGroups, breaks: Breaks) => {
   }
 };
 
-/** Lists the parts, with the indexes of their trajectories whose fingerprint is repeated. */
-function* listSuspects({ columns, count }: Parts, repeated: ReadonlySet<number>) {
-  for (let part = 0, end = 0; part < count; part++) {
-    const first = end;
-    end += columns.trajectories.at(part);
-    const suspects: number[] = [];
-    for (let row = first; row < end; row++) if (repeated.has(columns.fingerprint.at(row))) suspects.push(row - first);
-    yield { part, suspects };
+/** Lists the parts that have these rows, with the indexes of their trajectories. */
+function* listParts({ columns }: Parts, rows: readonly number[]) {
+  let [part, first, end] = [-1, 0, 0];
+  let suspects: number[] = [];
+  for (const row of rows) {
+    if (row >= end && suspects.length > 0) yield { part, suspects };
+    if (row >= end) suspects = [];
+    for (; row >= end; end += columns.trajectories.at(part)) {
+      part++;
+      first = end;
+    }
+    suspects.push(row - first);
   }
+  if (suspects.length > 0) yield { part, suspects };
 }
 
-/** Ignores 0, the fingerprint of trajectories in invalid parts. */
-const findRepeatedNumbers = (numbers: NumberColumn) => {
-  const sorted = numbers.values().sort();
+/** Lists the rows whose number is repeated. Ignores 0, the fingerprint of trajectories in invalid parts. */
+const findRepeatedRows = (numbers: NumberColumn): readonly number[] => {
+  const all = numbers.values();
+  const repeated = findRepeatedNumbers(all.toSorted());
+  const rows: number[] = [];
+  for (let row = 0; row < all.length && repeated.size > 0; row++) if (repeated.has(all[row] ?? 0)) rows.push(row);
+  return rows;
+};
+
+const findRepeatedNumbers = (sorted: ArrayLike<number>): ReadonlySet<number> => {
   const repeated = new Set<number>();
   let before = 0;
   for (let at = 0; at < sorted.length; at++) {
