@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseCallIds } from "../../src/calls/parse-ids.ts";
+import { parseCallIds, toCallId } from "../../src/calls/parse-ids.ts";
 
 async function* chunked(text: string | Uint8Array, size: number): AsyncGenerator<Uint8Array, void> {
   const bytes = Buffer.from(text);
@@ -42,6 +42,18 @@ describe("reading call ids from lines", () => {
       "b",
       "c",
     ]);
+  });
+
+  it.each([
+    ["weave:///team/project/call/a", "a"],
+    ["https://x.example/team/project/calls/a/?b=1#c", "a"],
+    ["https://x.example/traces?peekPath=%2Fcalls%2Fa%3Fb%3D1", "a"],
+    ["https://x.example/calls/root?peekPath=%2Fcalls%2Fa", "a"],
+    ["https://x.example/calls/root?descendentCallId=a", "a"],
+    ["https://x.example/traces?peekPath=%2Fcalls%2Froot%3FdescendentCallId%3Da", "a"],
+    ["https://x.example/traces", undefined],
+  ])("finds the id of the call that a page shows: %s", (url, shown) => {
+    expect(toCallId(url)).toBe(shown);
   });
 
   it("finds an id at the end of a line of 5 MB", async () => {

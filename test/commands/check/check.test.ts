@@ -15,7 +15,7 @@ describe("rollcall check", () => {
   it("writes every report, but never over an input or a file of another program", async () => {
     const folder = newFolder();
     const [junit, github, own] = ["r.xml", "r.txt", "own.xml"].map((name) => join(folder, name));
-    const [bad = ""] = filesOf(line('"x"'));
+    const [bad = "", against = ""] = filesOf(line('"x"'), line(1));
     const asked = ["--report", `junit=${junit}`, "--report", `github=${github}`];
     for (const round of [1, 2])
       expect({ round, code: (await check([bad, ...asked])).code }).toEqual({ round, code: 3 });
@@ -25,9 +25,10 @@ describe("rollcall check", () => {
     for (const [file, why] of [
       [own, "own.xml already exists"],
       [bad, "both are the same file"],
+      [against, "both are the same file"],
     ] as const) {
       const before = readFileSync(file ?? "", "utf8");
-      const { code, stderr } = await check([bad, "--report", `junit=${file}`]);
+      const { code, stderr } = await check([bad, "--against", against, "--report", `junit=${file}`]);
       expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(why) });
       expect(readFileSync(file ?? "", "utf8")).toBe(before);
     }

@@ -68,7 +68,13 @@ describe.concurrent("rollcall ledger", { timeout: 90_000 }, () => {
     service.next(named("a"));
     const place = placeAt(context, service.url);
     await place.log([place.write("a.jsonl", groupOf(1))]);
-    const inAnHour = new Date(Date.now() + 3_600_000).toISOString().replace("Z", "");
+    const at = Date.now() + 3_600_000;
+    const [inAnHour = "", afterwards = ""] = [at, at + 1].map((ms) => new Date(ms).toISOString().replace("Z", ""));
+    for (const [until, code] of [
+      [inAnHour, 2],
+      [afterwards, 0],
+    ] as const)
+      expect((await place.run(["ledger", "calls", "--since", inAnHour, "--until", until])).code).toBe(code);
     for (const TZ of ["Pacific/Kiritimati", "Pacific/Pago_Pago"]) {
       const ran = await place.run(["ledger", "calls", "--until", inAnHour], { env: { ...place.env, TZ } });
       expect(ran).toMatchObject({ code: 0, stdout: expect.stringMatching(/^a\t/) });

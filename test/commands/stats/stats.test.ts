@@ -59,6 +59,32 @@ const rewards = fc.array(
 );
 
 describe("rollcall stats", () => {
+  it("counts a reward on the edge of two ranges in the upper one, also if their quotient is rounded down", async () => {
+    const [file = ""] = filesOf(toLines([Array.from({ length: 13 }, (_, at) => ({ reward: at / 10 }))]));
+    const { stdout } = await runHere(["stats", file, "-o", "table"]);
+    const counts = [...stdout.matchAll(/^ {2}[\d.]+ – [\d.]+ +(\d+)/gm)].map(([, count]) => Number(count));
+    expect(counts).toEqual([2, 2, 2, 2, 2, 3]);
+  });
+
+  it.each([
+    ["", "'reward < 1'"],
+    ["--pass 0.5", "'reward < 0.5'"],
+    ["--pass 0.5 --where reward>0", "'reward>0'"],
+  ])("names commands that select the unsolved rollouts, or those of --where (row %$)", async (options, where) => {
+    const [file = ""] = filesOf(toLines([[{ reward: 0 }, { reward: 1 }]]));
+    const { stderr } = await runHere([
+      "stats",
+      file,
+      "--each",
+      "group",
+      ...options.split(" ").filter(Boolean),
+      "-o",
+      "table",
+    ]);
+    expect(stderr).toContain(`rollcall view ${file} --where ${where}`);
+    expect(stderr).toContain(`rollcall convert ${file} --where ${where} --out selected.jsonl`);
+  });
+
   const recorded = JSON.parse(readFileSync("test/commands/stats/recorded.json", "utf8"));
 
   it("has the means, intervals, percentiles and pass@k that R computes", async () => {
