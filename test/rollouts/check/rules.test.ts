@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { exampleProblem } from "../../../src/commands/explain/topics.ts";
+import { maxNameLength, shortenName } from "../../../src/rollouts/rules/positions.ts";
 import type { ExampleInputs } from "../../../src/rollouts/rules/rule.ts";
 import {
   answer,
@@ -164,5 +165,15 @@ describe("empty-group", () => {
     const exceptions = JSON.stringify(Array.from({ length: count }, () => "timeout"));
     const problems = await problemsIn(fileExample(`{"exceptions":${exceptions},"trajectories":[]}\n${goodGroup}`));
     expect(problems).toContainEqual(expect.objectContaining({ rule: "empty-group", line: 1, message }));
+  });
+});
+
+describe("a name in a message", () => {
+  it.each([
+    ["as long as the limit", "x".repeat(maxNameLength), "x".repeat(maxNameLength)],
+    ["longer by one", "x".repeat(maxNameLength + 1), `${"x".repeat(maxNameLength - 1)}…`],
+    ["white space", " \t", '" \\t"'],
+  ])("is shortened only over the limit: %s", (_, name, shown) => {
+    expect(shortenName(name)).toBe(shown);
   });
 });
