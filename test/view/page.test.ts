@@ -378,6 +378,8 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       await page.evaluate<number[]>(
         "[[...document.querySelectorAll('main a')].indexOf(document.activeElement), Math.round(scrollY)]",
       );
+    await page.goto(`${served.url}/${addressOf({ problems: "any" })}`);
+    await page.getByText("140 more of this rule").waitFor();
     for (const [view, link] of [
       [addressOf({ problems: "unknown-role" }), addressOf({ problems: "unknown-role", group: 70, trajectory: 2 })],
       [addressOf({ group: 3 }), addressOf({ group: 3, trajectory: 1 })],

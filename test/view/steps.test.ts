@@ -140,6 +140,12 @@ describe.skipIf(chromium === undefined)("the first page with steps", { tags: "br
     await chart.getByRole("link").nth(2).waitFor();
     expect(await chart.locator(".axis.x span").allInnerTexts()).toEqual(["9", "10", "11"]);
     expect(await chart.locator("figcaption").innerText()).toMatch(/truncated\s+■ failed/);
+    const shares = await chart.locator(".below rect").evaluateAll((bars) => bars.map((bar) => bar.outerHTML));
+    // Half of the answers of step 10 are truncated, and a third of the rollouts of step 11 failed.
+    expect(shares.flatMap((bar) => (/ height="0%"/.test(bar) ? [] : / height="(\d+)/.exec(bar)?.[1]))).toEqual([
+      "100",
+      "66",
+    ]);
     const { reward }: StatsSlice = JSON.parse((await runRollcall(["stats", input(), "--json"])).stdout);
     const [top = 0, bottom = 0] = (await chart.locator(".axis.y").first().innerText()).split(/\s+mean\s+/).map(Number);
     expect(top).toBeGreaterThanOrEqual(reward.ci95[1] ?? 1);
