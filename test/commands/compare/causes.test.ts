@@ -158,4 +158,23 @@ describe("the causes of a comparison", () => {
       { name: "length", a: 0.25, b: 0 },
     ]);
   });
+
+  it("compares the rows that --where selects like files of these rows alone", async () => {
+    // The users write different prompts after a greeting, so a key pairs them.
+    const row = (task_id: number, side: string, reward: number) => {
+      const own = { metadata: { task_id, side }, finish: "length", toolResult: "TimeoutError: late" };
+      const { messages_and_choices: said, ...one } = toTrajectory(task_id, { reward, ...own });
+      const greeted = [{ role: "assistant", content: "Hi!" }, { role: "user", content: side }, ...said];
+      return JSON.stringify({ messages_and_choices: greeted, ...one });
+    };
+    const sides = ["a", "b"].map((side, at) => [0, 1, 2].map((task) => row(task, side, (task + at) % 2)).join("\n"));
+    const compare = async (files: readonly string[], ...args: readonly string[]) => {
+      const { stdout } = await runHere(["compare", ...filesOf(...files), "--json", ...args]);
+      const { notes, ...result } = JSON.parse(stdout.replaceAll(/trajectories-\w+/g, ""));
+      return result;
+    };
+    const more = sides.map((rows, at) => `${rows}\n${row(9, at === 0 ? "a" : "b", 5)}`);
+    const selected = await compare(more, "--where", "reward < 5");
+    expect([selected.paired, selected]).toEqual([3, await compare(sides)]);
+  });
 });

@@ -146,7 +146,6 @@ describe("rows of another tool", () => {
 
   const scored = { example_id: 0, task: "t", prompt: "q", completion: "a", reward: 1 };
   const sampled = { prompt: "q", completion: "a", reward: 1 };
-
   it.each([
     ["verifiers-v0", [scored, { ...scored, completion: 3 }], "completion"],
     ["trl", [sampled, { ...sampled, reward: "x" }], "reward"],
@@ -166,6 +165,51 @@ describe("rows of another tool", () => {
     const { stderr } = await runRollcall(["check", "a.jsonl"], { cwd: folder });
     expect(stderr).toContain("a.jsonl:3: reward: cannot convert this openai-chat record");
   });
+});
+
+const gym = '"_ng_task_index":0,"reward":1,"responses_create_params":{"input":"q"},"response":{"output":[]}';
+const trl = '"prompt":"q","completion":"a","reward":1';
+const [no, yes, result] = ['{"role":"user","content":"no"}', '{"role":"user","content":"yes"}', '"content":"1"}'];
+const blocks =
+  "thinking redacted_thinking search_result container_upload tool_use server_tool_use web_search_tool_result";
+const schemas = ["input_schema", "parameters_json_schema", "parametersJsonSchema", "parameters"];
+const tools = ["functionDeclarations", "function_declarations"].flatMap((list) =>
+  schemas.map((schema) => `"${list}":[{"name":"f","${schema}":{}}]`),
+);
+const scored = '"task_id":1,"termination_reason":"x","reward_info":{"reward":1}';
+
+it.each([
+  [`{${gym},"mask_sample":true}`, '{"type":"masked"'],
+  [`{${gym},"instance_config":{"mask_sample":true}}`, '{"type":"masked"'],
+  [`{${gym},"result":{"termination_reason":"x","messages":[${no}],"agent_messages":[${yes}]}}`, `${yes}],"reward"`],
+  [`{${scored},"messages":[${yes},{"role":"tool","tool_messages":[{"role":"tool","id":"c",${result}]}]}`, result],
+  ...tools.map((tool) => [`{${trl},"tools":[{${tool}}]}`, '"function":{"name":"f","parameters":{}}']),
+  ...["image", "images", "videos", "audios"].map((name) => [`{${trl},"${name}":["i"]}`, `"${name}":["i"],"reward"`]),
+  ...blocks.split(" ").map((type) => {
+    const exchange = `{"request":{"messages":[{"role":"user","content":[{"type":"${type}"}]}]},"response":{}}`;
+    return [`{"reward":1,"exchanges":{"messages":[${exchange}]}}`, `left out a block of type ${type}`];
+  }),
+])("a row of another tool has each value that a writer seldom records: %s", async (row, expected) => {
+  const { lines, notes, stderr } = await convertRows([row], ["--lossy"]);
+  expect([...lines, ...notes, stderr].join("\n")).toContain(expected);
+});
+
+it("a document of ATIF is no part of another one that names a session of several documents", async () => {
+  const said = '{"schema_version":"ATIF-v1.6","session_id":"s","steps":[{"source":"agent","message":"a"';
+  const part = `${said.replace('"s"', '"t"')}}]}`;
+  const files = { "m.json": `${said},"observation":{"results":[{"subagent_trajectory_ref":{"session_id":"t"}}]}}]}` };
+  const args = ["--rewards", join(folderOf({ r: '{"id":"s","reward":1}\n{"id":"t","reward":1}' }), "r")];
+  const one = await convertFiles({ ...files, "s/a.json": part }, { args });
+  const several = await convertFiles({ ...files, "s/a.json": part, "s/b.json": part }, { args });
+  expect([one.groups.length, several.groups.length]).toEqual([1, 3]);
+});
+
+it("a record from standard input has no documents in the working folder", async () => {
+  const result = { trial_name: "t", task_name: "x", agent_info: {}, verifier_result: { rewards: { reward: 1 } } };
+  const steps = [{ source: "user", message: "q" }];
+  const cwd = folderOf({ "agent/trajectory.json": JSON.stringify({ schema_version: "ATIF-v1.6", steps }) });
+  const { stderr } = await runRollcall(["check", "-"], { cwd, stdin: JSON.stringify(result) });
+  expect(stderr).toContain("the trajectory agent/trajectory.json is missing");
 });
 
 describe("a truncated file of mini-swe-agent", () => {

@@ -146,8 +146,14 @@ describe("a file of an unknown format", () => {
     ["OpenHands", [{ id: "u", timestamp: "t", source: "agent", kind: "MessageEvent" }]],
     ["demonstrations of SWE-agent", [{ history: [{ role: "user", content: "q", message_type: "demonstration" }] }]],
     ["LangSmith", [{ id: "r", run_type: "llm", inputs: {}, outputs: {}, trace_id: "t" }]],
-    ["LangSmith", [{ runs: [{ id: "r", run_type: "llm", inputs: {}, trace_id: "t" }] }]],
-    ["LangSmith", [{ traces: [{ id: "r", run_type: "chain", outputs: {}, child_runs: [] }] }]],
+    ...["trace_id", "dotted_order", "inputs", "outputs", "child_runs"].flatMap((key): [string, object[]][] =>
+      ["runs", "traces", "data"].map((list) => ["LangSmith", [{ [list]: [{ id: "r", run_type: "llm", [key]: {} }] }]]),
+    ),
+    ["Langfuse", [{ id: "t", observations: [] }]],
+    ...["htmlPath", "sessionId", "bookmarked"].map((key): [string, object[]] => [
+      "Langfuse",
+      [{ [key]: 1, input: "q" }],
+    ]),
     ["Langfuse", [{ id: "o", traceId: "t", type: "GENERATION", input: messages, output: messages[1] ?? {} }]],
     ["preference rows", [{ chosen: messages, rejected: messages, margin: 6 }]],
     ["preference rows", [{ prompt: "q", chosen: "a", rejected: "b" }]],
