@@ -37,6 +37,22 @@ describe("the difference of two catalogs", () => {
     );
   });
 
+  it("compares, of entries with the same id, those of which the fewest got worse", () => {
+    const entry = (context_length: number, max_output_length: number) => ({
+      id: "a",
+      context_length,
+      max_output_length,
+    });
+    const changed = (...to: readonly ReturnType<typeof entry>[]) =>
+      diff([entry(2, 2)], to).changes.map(({ change, to }) => [change, to]);
+    const better = [
+      ["context", 3],
+      ["output", 3],
+      ["added", null],
+    ];
+    expect([changed(entry(1, 2), entry(3, 3)), changed(entry(3, 3), entry(1, 2))]).toEqual([better, better]);
+  });
+
   it("finds the opposite changes in the opposite direction", () => {
     fc.assert(
       fc.property(entries, entries, (one, other) => {

@@ -7,8 +7,9 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { Database, DatabaseSchema, FileSchema } from "../../src/database/database.ts";
 import { databaseFailed } from "../../src/database/failures.ts";
 import { openDatabase } from "../../src/database/open-database.ts";
-import { tryLock, waitForLock } from "../../src/database/own-file.ts";
+import { toFileFailure, tryLock, waitForLock } from "../../src/database/own-file.ts";
 import { Failure } from "../../src/failure.ts";
+import { explainUnwritable } from "../../src/system/files.ts";
 import { openHost } from "../../src/system/host.ts";
 import { testHost } from "../support/host.ts";
 import { hasPostgres, newDatabase, startOwnServer } from "../support/postgres.ts";
@@ -310,6 +311,14 @@ describe("a write that fails", () => {
     await addNote(other, "now");
     expect(await notes(other)).toEqual(["now"]);
     holder.close();
+  });
+
+  it.each(["ENOSPC", "EDQUOT"])("says that the disk or its quota is full after %s", (code) => {
+    const failure = toFileFailure(Object.assign(new Error(), { code }), { path: "a.db", title: "the notes" });
+    expect([failure, explainUnwritable("a", code, "rest")]).toMatchObject([
+      { kind: "disk-full", details: { hint: expect.stringMatching(/^free disk space, or /) } },
+      { hint: "free disk space, or rest" },
+    ]);
   });
 
   it("leaves no row if the disk is full, and fails with the reason", async () => {

@@ -122,6 +122,15 @@ describe.concurrent("--on-invalid skip", () => {
     expect(reasons[2399]?.advice).toBe("write 3399 without quotes");
   });
 
+  it("records the warnings of every line with --strict", async (context) => {
+    const { place } = await openPlace(context);
+    const lines = Array.from({ length: 1001 }, (_, at) => groupOf(at).replace('"reward"', '"tools":null,"reward"'));
+    const others = ["single-trajectory-group", "no-assistant-turn", "no-sampled-turns", "missing-tools"];
+    const allow = others.flatMap((rule) => ["--allow", rule]);
+    await place.log([place.write("a.jsonl", linesOf(groupOf(-1), ...lines)), ...skip, "--strict", ...allow]);
+    expect(reasonsOf(place.path("a.jsonl.rejected")).map(({ rule }) => rule)).toEqual(lines.map(() => "null-field"));
+  });
+
   it("records problems that depend on earlier lines", async (context) => {
     const { place } = await openPlace(context);
     const count = 1100;

@@ -136,6 +136,16 @@ describe("the causes of a comparison", () => {
       expect(await listCauses(a, b, ...options)).toContainEqual(expect.stringMatching(/^-0\.\d+ env chess: mean/));
   });
 
+  it.each([
+    [20, 20],
+    [21, 0],
+  ])("divides the prompts by the values of a key, of which there are %i, into %i parts", async (values, parts) => {
+    const ofEnv = ({ prompt }: Rollout) => ({ reward: prompt % 2, metadata: { env: `env ${prompt}` } });
+    const lines = toLines(1, ofEnv, [...Array(values).keys()]);
+    const { stdout } = await runHere(["compare", ...filesOf(lines, lines), "--json"]);
+    expect(JSON.parse(stdout).divisions).toHaveLength(parts);
+  });
+
   it("names nothing in noise", async () => {
     const noise = (rollout: Rollout) => ({
       ...addEnv(rollout, answer(rollout)),

@@ -83,6 +83,17 @@ describe("rollcall doctor about URLs", () => {
     expect(JSON.parse(keyed.stderr)).toMatchObject({ error: { code: "unavailable", retryable: true } });
   });
 
+  it.each([
+    [200, "ok"],
+    [499, "ok"],
+    [407, "warning"],
+    [500, "warning"],
+  ])("rates a URL that answers %i as %s", async (status, rating) => {
+    const { env } = await serviceWith([{ when: isTo("HEAD", "/"), answer: { status } }]);
+    const { of } = await doctor([], { env: { ...env, ROLLCALL_API_KEY: undefined, ROLLCALL_TOKEN: key } });
+    expect(of("address base")).toMatchObject([{ status: rating, facts: { status } }]);
+  });
+
   it("reports a web page at a URL, unless the service answers a read", async () => {
     const page = { when: isTo("HEAD", "/"), answer: { headers: { "content-type": "text/html" }, body: "" } };
     const site = await serviceWith([

@@ -12,10 +12,11 @@ import { account, group, line, log, none, parsed, two } from "./logging.ts";
 describe("a failing run of rollcall log", () => {
   it("gives the next command with all necessary options", async () => {
     const [file = ""] = filesOf(`${line(1).replace("{", '{"k":1,')}\n${line(2).replace("{", '{"k":2,')}\n{"k":3}\n`);
-    const server = await scriptedServer([{ answer: json({ call_ids: ["c1"] }) }]);
+    const server = await scriptedServer(["c1", "c2"].map((id) => ({ answer: json({ call_ids: [id] }) })));
     const env = { ...newHome(), ROLLCALL_TOKEN: "token-1234", ROLLCALL_PROJECT: "team/project" };
     const words = ["--split", "t", "--batch", "step 17", "--group-by", "k", "--no-ledger", "--base-url", server.url];
-    const { stdout, stderr } = await runRollcall(["log", "m", file, ...words, "--on-invalid", "skip"], { env });
+    const sending = ["--on-invalid", "skip", "--max-request-size", "150", "--concurrency", "1"];
+    const { stdout, stderr } = await runRollcall(["log", "m", file, ...words, ...sending], { env });
     expect(stdout).toContain(`next\trollcall call read c1 --base-url ${server.url}\n`);
     expect(stderr).toContain(
       `next: rollcall log m ${file}.rejected --split t --batch 'step 17' --group-by k --no-ledger --base-url ${server.url}\n`,
