@@ -47,7 +47,6 @@ describe("reading call ids from lines", () => {
   it.each([
     ["weave:///team/project/call/a", "a"],
     ["https://x.example/team/project/calls/a/?b=1#c", "a"],
-    ["https://x.example/traces?peekPath=%2Fcalls%2Fa%3Fb%3D1", "a"],
     ["https://x.example/calls/root?peekPath=%2Fcalls%2Fa", "a"],
     ["https://x.example/calls/root?descendentCallId=a", "a"],
     ["https://x.example/traces?peekPath=%2Fcalls%2Froot%3FdescendentCallId%3Da", "a"],

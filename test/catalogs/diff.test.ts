@@ -38,19 +38,15 @@ describe("the difference of two catalogs", () => {
   });
 
   it("compares, of entries with the same id, those of which the fewest got worse", () => {
-    const entry = (context_length: number, max_output_length: number) => ({
-      id: "a",
-      context_length,
-      max_output_length,
+    const [saved, worse, better] = [
+      [2, 2],
+      [1, 2],
+      [3, 3],
+    ].map(([context, output]) => {
+      return { id: "a", context_length: context, max_output_length: output };
     });
-    const changed = (...to: readonly ReturnType<typeof entry>[]) =>
-      diff([entry(2, 2)], to).changes.map(({ change, to }) => [change, to]);
-    const better = [
-      ["context", 3],
-      ["output", 3],
-      ["added", null],
-    ];
-    expect([changed(entry(1, 2), entry(3, 3)), changed(entry(3, 3), entry(1, 2))]).toEqual([better, better]);
+    expect(diff([saved], [worse, better]).changes.map(({ to }) => to)).toEqual([3, 3, null]);
+    expect(diff([saved], [better, worse]).changes.map(({ to }) => to)).toEqual([3, 3, null]);
   });
 
   it("finds the opposite changes in the opposite direction", () => {

@@ -125,23 +125,14 @@ describe("rollcall call read", () => {
     );
   });
 
-  const fails = json({ reason: "down" }, 500);
   it.each([
-    [
-      "eight failures in a row",
-      9,
-      Array(8).fill(fails),
-      /^cannot read 8 of the first 8 calls: .*, so rollcall stopped$/,
-    ],
-    [
-      "a call between them",
-      15,
-      [...Array(7).fill(fails), json({ call: {} }), ...Array(7).fill(fails)],
-      /^cannot read 14 of 15 calls: .*\)$/,
-    ],
-    ["eight missing calls", 9, Array(9).fill(json({ call: null })), /^cannot find 9 of 9 calls in /],
-  ])("stops after eight failures in a row that are about the service: %s", async (_, count, answers, says) => {
-    const { read } = await service(answers.map((answer) => ({ answer })));
+    ["eight failures", 9, "eeeeeeee", /^cannot read 8 of the first 8 calls: .*, so rollcall stopped$/],
+    ["a call between them", 15, "eeeeeeeceeeeeee", /^cannot read 14 of 15 calls: .*\)$/],
+    ["missing calls", 9, "nnnnnnnnn", /^cannot find 9 of 9 calls in /],
+  ])("stops after eight failures in a row that are about the service: %s", async (_, count, replies, says) => {
+    const toAnswer = (reply: string) =>
+      reply === "e" ? json({ reason: "down" }, 500) : json({ call: reply === "c" ? {} : null });
+    const { read } = await service([...replies].map((reply) => ({ answer: toAnswer(reply) })));
     const ids = Array.from({ length: count }, (_, at) => `id-${at}`);
     const { stderr } = await read([...ids, "--json", "--concurrency", "1", "--max-wait", "0s"]);
     expect(JSON.parse(stderr).error.message).toMatch(says);

@@ -68,21 +68,13 @@ describe("rollcall stats", () => {
 
   it.each([
     ["", "'reward < 1'"],
-    ["--pass 0.5", "'reward < 0.5'"],
-    ["--pass 0.5 --where reward>0", "'reward>0'"],
+    [" --pass 0.5", "'reward < 0.5'"],
+    [" --pass 0.5 --where reward>0", "'reward>0'"],
   ])("names commands that select the unsolved rollouts, or those of --where (row %$)", async (options, where) => {
     const [file = ""] = filesOf(toLines([[{ reward: 0 }, { reward: 1 }]]));
-    const { stderr } = await runHere([
-      "stats",
-      file,
-      "--each",
-      "group",
-      ...options.split(" ").filter(Boolean),
-      "-o",
-      "table",
-    ]);
-    expect(stderr).toContain(`rollcall view ${file} --where ${where}`);
-    expect(stderr).toContain(`rollcall convert ${file} --where ${where} --out selected.jsonl`);
+    const { stderr } = await runHere(["stats", file, ...`--each group -o table${options}`.split(" ")]);
+    for (const command of [`view ${file}`, `convert ${file}`])
+      expect(stderr).toContain(`rollcall ${command} --where ${where}`);
   });
 
   const recorded = JSON.parse(readFileSync("test/commands/stats/recorded.json", "utf8"));
