@@ -51,8 +51,9 @@ const gemini = {
   output: { candidates: [candidate], model_version: "g" },
 };
 
+const textPart = (text: string) => ({ type: "text", text });
 const use = { type: "tool_use", id: "a", name: "get_weather", input: { city: "Bern" } };
-const failure = { type: "tool_result", tool_use_id: "a", is_error: true, content: [{ type: "text", text: "no city" }] };
+const failure = { type: "tool_result", tool_use_id: "a", is_error: true, content: [textPart("no city")] };
 const anthropic = {
   inputs: {
     system: "Be brief.",
@@ -159,46 +160,24 @@ describe("a call of a model's API", () => {
 
   it.each([
     ["text", "Weather in Bern?", [user]],
-    [
-      "a list of texts",
-      ["Weather in", "Bern?"],
-      [
-        {
-          role: "user",
-          content: [
-            { type: "text", text: "Weather in" },
-            { type: "text", text: "Bern?" },
-          ],
-        },
-      ],
-    ],
+    ["a list of texts", ["Weather in", "Bern?"], [{ role: "user", content: ["Weather in", "Bern?"].map(textPart) }]],
     ["one content", contents[0], [user]],
     [
       "texts before and after a content",
       ["Hi", { role: "model", parts: [{ text: "Rain." }] }, "Weather in Bern?"],
       [{ role: "user", content: "Hi" }, said("Rain."), user],
     ],
+    ["a content without a role", [{ parts: [{ text: "Weather in Bern?" }] }], [user]],
     ["one part", { text: "Weather in Bern?" }, [user]],
     [
-      "a picture and a sound",
-      [
-        {
-          role: "user",
-          parts: [
-            { inline_data: { mime_type: "image/png", data: "AA" } },
-            { inlineData: { mimeType: "audio/wav", data: "AA" } },
-          ],
-        },
-      ],
-      [
-        {
-          role: "user",
-          content: [
-            { type: "image_url", image_url: { url: "data:image/png;base64,AA" } },
-            { type: "input_audio", input_audio: { data: "AA", format: "wav" } },
-          ],
-        },
-      ],
+      "a picture",
+      { inline_data: { mime_type: "image/png", data: "AA" } },
+      [{ role: "user", content: [{ type: "image_url", image_url: { url: "data:image/png;base64,AA" } }] }],
+    ],
+    [
+      "a sound",
+      { inlineData: { mimeType: "audio/wav", data: "AA" } },
+      [{ role: "user", content: [{ type: "input_audio", input_audio: { data: "AA", format: "wav" } }] }],
     ],
     [
       "calls with ids and an error",

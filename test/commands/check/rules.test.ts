@@ -137,6 +137,7 @@ describe("rollcall check", () => {
       [calling("a", "b"), '{"role":"tool","tool_call_id":"a","content":"x"}', nameless, last],
       [],
     ],
+    ["no call of a tool", [nameless, calling("a"), calling("b")], ["messages_and_choices.1.tool_calls.0"]],
     ["a call without an id", [calling("a", ""), nameless, last], []],
     ["two calls of one id", [calling("a", "a"), nameless, last], ["messages_and_choices.0.tool_calls.1"]],
   ])("assigns results without ids to the oldest open calls, and reports that once: %s", async (_, messages, calls) => {
@@ -148,7 +149,9 @@ describe("rollcall check", () => {
     expect(problems.filter(({ rule }) => rule === "missing-tool-result").map(({ path }) => path.join("."))).toEqual(
       calls,
     );
-    expect(problems.map(({ rule }) => rule)).toContain("missing-tool-call-id");
+    const rules = problems.map(({ rule }) => rule);
+    expect(rules).toContain("missing-tool-call-id");
+    expect(rules).not.toContain("trailing-tool-call");
   });
 
   it("finds unlisted tools among 2,000 tools and parallel calls", async () => {

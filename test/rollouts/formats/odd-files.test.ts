@@ -176,6 +176,14 @@ const schemas = ["input_schema", "parameters_json_schema", "parametersJsonSchema
 const tools = ["functionDeclarations", "function_declarations"].flatMap((list) =>
   schemas.map((schema) => `"${list}":[{"name":"f","${schema}":{}}]`),
 );
+const asked = '"reward":1,"response":{"output":[]},"responses_create_params":{"input":"q"';
+const [said, end] = ["stop", "max_tokens"].map((stop) => `{"message":{"content":"a"},"stop_reason":"${stop}"}`);
+const log = (choices: readonly (string | undefined)[]) => {
+  const messages = `${yes},{"role":"assistant","content":"a","source":"generate"}`;
+  const scores = choices.length > 0 ? '{"m":{"value":1}}' : "{}";
+  const sample = `"id":1,"epoch":1,"messages":[${messages}],"scores":${scores},"output":{"choices":[${choices}]}`;
+  return `"eval":{"task":"t"},"samples":[{${sample}}]}`;
+};
 const scored = '"task_id":1,"termination_reason":"x","reward_info":{"reward":1}';
 
 it.each([
@@ -183,6 +191,13 @@ it.each([
   [`{${gym},"instance_config":{"mask_sample":true}}`, '{"type":"masked"'],
   [`{${gym},"result":{"termination_reason":"x","messages":[${no}],"agent_messages":[${yes}]}}`, `${yes}],"reward"`],
   [`{${scored},"messages":[${yes},{"role":"tool","tool_messages":[{"role":"tool","id":"c",${result}]}]}`, result],
+  [`{${trl},"tools":[{"type":"custom","name":"f","input_schema":{}}]}`, '"function":{"name":"f","parameters":{}}'],
+  [`{${asked},"instructions":"a"}}\n{${asked},"instructions":"b"}}`, '"reward":1}]}\n{"trajectories"'],
+  [`{"status":"success",${log([said, end])}`, '"finish_reason":"length"'],
+  ...["started", "error", "cancelled"].map((status) => [
+    `{"status":"${status}",${log([])}`,
+    "a sample without a score",
+  ]),
   ...tools.map((tool) => [`{${trl},"tools":[{${tool}}]}`, '"function":{"name":"f","parameters":{}}']),
   ...["image", "images", "videos", "audios"].map((name) => [`{${trl},"${name}":["i"]}`, `"${name}":["i"],"reward"`]),
   ...blocks.split(" ").map((type) => {
@@ -202,6 +217,26 @@ it("a document of ATIF is no part of another one that names a session of several
   const one = await convertFiles({ ...files, "s/a.json": part }, { args });
   const several = await convertFiles({ ...files, "s/a.json": part, "s/b.json": part }, { args });
   expect([one.groups.length, several.groups.length]).toEqual([1, 3]);
+});
+
+it.each([
+  ["message", '"message":"a"', '"message":"b"'],
+  ["tool_calls", '"f"', '"b"'],
+  ["observation", '"1"', '"b"'],
+])("a continuation of ATIF repeats no step with another %s", async (_, old, other) => {
+  const call = '"tool_calls":[{"tool_call_id":"c","function_name":"f","arguments":{}}]';
+  const step = `{"source":"agent","message":"a",${call},"observation":{"results":[{"source_call_id":"c","content":"1"}]}}`;
+  const files = [step, step.replace(old, other)].map((one, at) => {
+    const more = at === 0 ? ',"continued_trajectory_ref":"b.json"' : "";
+    return `{"schema_version":"ATIF-v1.6","session_id":"s"${more},"steps":[{"source":"user","message":"q"},${one}]}`;
+  });
+  const args = ["--rewards", join(folderOf({ r: '{"id":"s","reward":1}' }), "r")];
+  const { groups } = await convertFiles({ "a.json": files[0] ?? "", "b.json": files[1] ?? "" }, { args });
+  expect(JSON.stringify(groups)).toContain('"b"');
+});
+
+it("a single part of the reward has its weight", async () => {
+  expect((await convertRows([chat(3)], ["--reward-from", "reward*0.5"])).lines.join()).toContain('"reward":1.5');
 });
 
 it("a record from standard input has no documents in the working folder", async () => {

@@ -1,6 +1,9 @@
-import { truncateSync } from "node:fs";
+import { truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { convertFile, convertFiles, fileOf, user } from "./converting.ts";
+import { runRollcall } from "../../support/run.ts";
+import { convertFile, convertFiles, fileOf, folderOf, user } from "./converting.ts";
 
 describe("results of tau2-bench", () => {
   it("are refused by name if they are too long to be read", { tags: "slow" }, async () => {
@@ -16,6 +19,16 @@ describe("results of tau2-bench", () => {
         ),
       });
     }
+  });
+
+  it("miss only a simulation without a file, also if others are compressed", async () => {
+    const simulation = { id: "a", task_id: 1, termination_reason: "user_stop", reward_info: { reward: 1 } };
+    const results = { info: { agent_info: {} }, tasks: [], simulation_index: [{ id: "a" }, { id: "b" }] };
+    const folder = folderOf({ "results.json": JSON.stringify(results), "simulations/c": "" });
+    const text = JSON.stringify({ ...simulation, messages: [user("q")] });
+    writeFileSync(join(folder, "simulations/a.json.gz"), gzipSync(text));
+    const { stdout } = await runRollcall(["check", folder, "--json"]);
+    expect(stdout.match(/the simulation has no file/g)).toHaveLength(1);
   });
 
   it("reject only the group of a simulation with NaN", async () => {
