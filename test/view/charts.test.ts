@@ -40,15 +40,18 @@ describe("a chart of the page", () => {
     }
   });
 
+  it.each([1, -1])("scales by rewards up to the range of most rewards away from it (row %$)", async (sign) => {
+    const lists = [...Array.from({ length: 100 }, () => [0, 1]), [1.9, 1e6]];
+    const lines = lists.map((rewards) => groupLine(rewards.map((reward) => sign * reward)));
+    const { summary } = await whenRead(await startView([fileOf("g.jsonl", lines.join("\n"))]));
+    expect(summary?.scale.map(Math.abs).sort()).toEqual([0, 1.9]);
+  });
+
   it("separates dots of equal rewards, and scales by rewards that are not outliers", async () => {
-    const lists = Array.from({ length: 40 }, (_, at) => (at % 2 === 0 ? [1, 1] : [0.999, 1 - at / 1e4]));
-    const open = async (sign: 1 | -1) => {
-      const lines = [[-1e6, 1], ...lists].map((rewards) => groupLine(rewards.map((reward) => sign * reward)));
-      return await startView([fileOf("g.jsonl", lines.join("\n"))]);
-    };
-    expect((await whenRead(await open(-1))).summary?.scale).toEqual([-1, -0.9961]);
-    const page = await open(1);
-    expect((await whenRead(page)).summary?.scale).toEqual([0.9961, 1]);
+    const lines = Array.from({ length: 40 }, (_, at) => groupLine(at % 2 === 0 ? [1, 1] : [0.999, 1 - at / 1e4]));
+    const page = await startView([fileOf("g.jsonl", [groupLine([-1e6, 1]), ...lines].join("\n"))]);
+    const { summary } = await whenRead(page);
+    expect(summary?.scale).toEqual([0.9961, 1]);
     const { dots, rewards }: Charts = JSON.parse((await page.ask("/api/charts")).body);
     expect(dots.filter(({ spread }) => spread[0] === 0)).toEqual([
       { mean: [1, 1], spread: [0, 0], groups: 20, of: 20 },
