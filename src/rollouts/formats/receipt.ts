@@ -1,7 +1,7 @@
 /** Counts the values that a conversion carried, changed or left out, by file and path. */
 
 import { additionReasonOf, type Json, sourcesOf, visitLeaves } from "../messages/output-json.ts";
-import type { Value } from "../messages/value.ts";
+import { Value } from "../messages/value.ts";
 import type { Rollout, SourceRecord } from "./format.ts";
 
 interface Outcome {
@@ -82,6 +82,13 @@ class ValuePath {
   }
 }
 
+interface Anywhere {
+  child(): Anywhere;
+}
+
+/** For values whose paths in the output do not matter. */
+const anywhere: Anywhere = { child: () => anywhere };
+
 /** Longer values are compared by their start. */
 const maxComparedBytes = 64;
 
@@ -101,9 +108,9 @@ export class Receipt {
   readonly #counts = new Map<string, Counted<{ list: Outcome["list"]; file: string; path: string; text: string }>>();
   readonly #additions = new Map<string, Counted<Addition>>();
   /** The outcomes of the values of one record, only for `data`. */
-  readonly #outcomes = new Map<number, Outcome>();
+  #outcomes = new Map<number, Outcome>();
   /** The values of one record that the output has, or that repeat such values, by their ids. */
-  readonly #kept = new Map<number, Value>();
+  #kept = new Map<number, Value>();
   /** Several records can refer to one document, which counts once. */
   readonly #documents = new Set<string>();
   readonly #hasData: boolean;
@@ -120,7 +127,8 @@ export class Receipt {
 
   /** Records that the values of the record in `json` identify or repeat the value at the path `to`. */
   addRepeated(json: Json | undefined, to: string) {
-    visitLeaves(json, this.#targets.child(to), this.#place);
+    if (this.#hasData) visitLeaves(json, this.#targets.child(to), this.#place);
+    else visitLeaves(json, anywhere, this.#keep);
   }
 
   /** Counts copies in a counted record as left out. @param convert converts the record again */
@@ -131,10 +139,7 @@ export class Receipt {
     const kept = rollouts.map((rollout, at) => {
       if (!copies.has(at)) return rollout;
       const { part = record.value, documents = [], trajectory, exception } = rollout;
-      for (const json of [trajectory, exception])
-        visitLeaves(json, this.#targets, (leaf) => {
-          for (const value of sourcesOf(leaf)) this.#kept.set(value.id, value);
-        });
+      for (const json of [trajectory, exception]) visitLeaves(json, anywhere, this.#keep);
       for (const value of [isWhole ? record.value : part, ...documents]) {
         this.#kept.set(value.id, value);
         this.#outcomes.set(value.id, repeated);
@@ -170,11 +175,14 @@ export class Receipt {
     };
   }
 
+  readonly #keep = (leaf: Json) => {
+    if (leaf instanceof Value) this.#kept.set(leaf.id, leaf);
+    else for (const value of sourcesOf(leaf)) this.#kept.set(value.id, value);
+  };
+
   readonly #place = (leaf: Json, at: ValuePath) => {
-    for (const value of sourcesOf(leaf)) {
-      this.#kept.set(value.id, value);
-      this.#setOutcome(value, leaf === value ? at.carried : at.changed);
-    }
+    this.#keep(leaf);
+    for (const value of sourcesOf(leaf)) this.#setOutcome(value, leaf === value ? at.carried : at.changed);
   };
 
   #setOutcome({ id }: Value, outcome: Outcome) {
@@ -189,29 +197,37 @@ export class Receipt {
     const { value, file } = record;
     for (const rollout of rollouts ?? []) this.#placeRollout(rollout, record, step);
     const lost = this.#countValues(value, { file, rollouts, step });
-    for (const document of rollouts?.flatMap(({ documents = [] }) => documents) ?? []) {
-      const name = document.document ?? "";
-      if (this.#documents.has(name) === step < 0)
-        for (const one of this.#countValues(document, { file: name, rollouts, step })) lost.push(one);
-      if (step > 0) this.#documents.add(name);
-      else this.#documents.delete(name);
-    }
+    for (const { documents = [] } of rollouts ?? [])
+      for (const document of documents) {
+        const name = document.document ?? "";
+        if (this.#documents.has(name) === step < 0)
+          for (const one of this.#countValues(document, { file: name, rollouts, step })) lost.push(one);
+        if (step > 0) this.#documents.add(name);
+        else this.#documents.delete(name);
+      }
+    this.#addLost(lost, step);
+    // A cleared map that V8 has moved to its old space keeps the values of all later records alive.
+    this.#kept = new Map();
+    if (this.#hasData) this.#outcomes = new Map();
+  }
+
+  #addLost(lost: readonly PlacedValue[], step: number) {
+    if (lost.length === 0) return;
     const texts = lost.flatMap(({ value: text }) => (text.isText && sizeOf(text) >= minRepeatedBytes ? text : []));
     const repeatedTexts = findRepeatedTexts(texts, this.#kept.values());
     for (const { value: one, at } of lost)
       if (!repeatedTexts.has(one.id)) at.addLost(one, step * (one.numberCount ?? 1));
-    this.#kept.clear();
-    this.#outcomes.clear();
   }
 
   #placeRollout(rollout: Rollout, { value, file }: SourceRecord, step: number) {
     const { trajectory, exception, members = [], error, part = value } = rollout;
     if (error) this.leaveOut(part, unconverted, true);
-    visitLeaves(trajectory, this.#targets.child("trajectory"), (leaf, at) => {
-      this.#place(leaf, at);
-      const reason = this.#hasData ? additionReasonOf(leaf) : undefined;
-      if (reason !== undefined) addCount(this.#additions, { file, to: at.path, reason }, step);
-    });
+    this.addRepeated(trajectory, "trajectory");
+    if (this.#hasData)
+      visitLeaves(trajectory, this.#targets.child("trajectory"), (leaf, { path: to }) => {
+        const reason = additionReasonOf(leaf);
+        if (reason !== undefined) addCount(this.#additions, { file, to, reason }, step);
+      });
     this.addRepeated(exception, "exception");
     if (exception !== undefined) this.leaveOut(part, "only the exception of a failed rollout is converted");
     for (const [key, json] of members) this.addRepeated(json, `group.${key}`);
@@ -232,17 +248,22 @@ export class Receipt {
       const outcome = next.outcome === repeated ? repeated : (this.#outcomes.get(value.id) ?? next.outcome);
       // A string of JSON that was converted as a whole is one value.
       const inner = outcome && outcome.list !== "left_out" ? undefined : value.cachedEmbeddedJson;
-      const children = listChildren(value);
+      // An array of numbers is a leaf, unless its elements were read.
+      const items = value.isList && value.numberCount === undefined ? value.items() : [];
+      const members = value.members();
       if (inner) pending.push({ value: inner, at, outcome, isKept });
-      else if (children.length === 0) {
+      else if (items.length + members.length === 0) {
         const leaf = this.#countLeaf({ value, at, outcome, isKept }, counted);
         if (!isKept && isInformation(value)) lost.push(leaf);
       }
-      const isCounted = (child: Value) => this.#hasData || !this.#kept.has(child.id);
-      const below = children.flatMap(([key, child]) => {
+      const below: PlacedValue[] = [];
+      const add = (key: string | number, child: Value) => {
         const path = at.child(key);
-        return isCounted(child) ? { value: child, at: path, outcome: extendTarget(outcome, key), isKept } : [];
-      });
+        if (this.#hasData || !this.#kept.has(child.id))
+          below.push({ value: child, at: path, outcome: extendTarget(outcome, key), isKept });
+      };
+      for (const item of items) add(0, item);
+      for (const [key, member] of members) add(key, member);
       for (let child = below.pop(); child; child = below.pop()) pending.push(child);
     }
     return lost.reverse();
@@ -269,10 +290,6 @@ const reasonToLeaveOut = (leaf: Value, rollouts: readonly Rollout[] | undefined)
   if (!leaf.isFlat && !leaf.numberCount) return "the value is empty";
   return rollouts.length === 0 ? "the record is not a rollout" : "rollcall's format has no field for it";
 };
-
-/** An array of numbers is a leaf, unless its elements were read. */
-const listChildren = (value: Value): readonly (readonly [key: string | number, child: Value])[] =>
-  value.isList && value.numberCount === undefined ? [...value.items().entries()] : value.members();
 
 const extendTarget = (outcome: Outcome | undefined, key: string | number) =>
   outcome?.to ? outcome.to.child(key).carried : outcome;
