@@ -81,10 +81,13 @@ export const pathInGroup = ({ rollouts }: ConvertedGroup, rollout: WrittenRollou
 };
 
 const findCopies = (groups: readonly ConvertedGroup[]) => {
-  const identified = groups.flatMap((group) =>
-    group.rollouts.flatMap((rollout) => (rollout.id === undefined ? [] : { group, rollout, id: rollout.id })),
-  );
-  return listsByKey(identified, ({ id }) => (typeof id === "string" ? id : id())).filter(({ length }) => length > 1);
+  const identified: (GroupedRollout & { id: string })[] = [];
+  for (const group of groups)
+    for (const rollout of group.rollouts) {
+      const id = typeof rollout.id === "function" ? rollout.id() : rollout.id;
+      if (id !== undefined) identified.push({ group, rollout, id });
+    }
+  return listsByKey(identified, ({ id }) => id).filter(({ length }) => length > 1);
 };
 
 const listsByKey = <Of>(values: readonly Of[], keyOf: (value: Of) => string): readonly (readonly Of[])[] => {

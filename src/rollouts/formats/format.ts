@@ -59,11 +59,11 @@ export interface SourceRecord {
   /** The key of the group that becomes invalid if the record cannot be converted. */
   group?: string | undefined;
   /** True if the record has no group key. In a truncated record, the key can be in the missing part. */
-  isGroupDerived?: boolean;
+  isGroupDerived?: boolean | undefined;
   /** For each answer in the prompt, whether another row sampled it, and true if it sampled this text. */
   sampled?: readonly (boolean | undefined)[] | undefined;
   /** The id and the time of the record's only rollout. */
-  identity?: Pick<Rollout, "id" | "changedAt">;
+  identity?: Pick<Rollout, "id" | "changedAt"> | undefined;
 }
 
 export type Rollout = Readonly<{
@@ -84,9 +84,9 @@ export type Rollout = Readonly<{
   members?: Members;
   /**
    * Copies of a rollout have the same id in all files. No other rollout has this id.
-   * A function is called after the last record.
+   * A function is called after the last record. It returns undefined for a rollout without copies.
    */
-  id?: string | (() => string) | undefined;
+  id?: string | (() => string | undefined) | undefined;
   /** The last time in the record, in milliseconds. The newest copy counts. Default: the last copy. */
   changedAt?: number | undefined;
 }>;

@@ -52,6 +52,9 @@ interface LoggedTable {
   ids: readonly string[];
 }
 
+/** Digests of columns are below this number, so a sum of two is exact. */
+const digestRange = 2 ** 52;
+
 /**
  * With several iterations for a batch, TRL 0.28 and newer write this batch again at each step.
  * An evaluation replaces only the first rows of the batch, so its table begins with the other rows.
@@ -61,7 +64,9 @@ export const openTableIds = () => {
   let isComplete = false;
   const setIds = () => {
     const earlier = new Map<string, LoggedTable>();
-    for (const table of [...tables.values()].sort((a, b) => a.step - b.step)) {
+    // The rows of a single table need no ids.
+    const compared = tables.size < 2 ? [] : [...tables.values()].sort((a, b) => a.step - b.step);
+    for (const table of compared) {
       const { folder, rows } = table;
       const before = earlier.get(folder);
       const repeated = before?.ids.slice(before.ids.length - countRepeated(before, table)) ?? [];
@@ -77,24 +82,32 @@ export const openTableIds = () => {
     const step = row.get("step")?.number ?? 0;
     const table = tables.get(key) ?? { folder: dirname(file), step, last: -1, rows: [], prompts: [], ids: [] };
     tables.set(key, table);
-    if (position > table.last) {
-      // The order of the columns does not count.
-      const digests = row.members().map(([name, { raw }]) => (name === "step" ? 0 : extendDigest(0, `${name} ${raw}`)));
-      table.rows.push(extendDigest(0, digests.sort().join()));
-      table.prompts.push(extendDigest(0, row.get("prompt")?.raw ?? ""));
-      table.last = position;
-    }
+    if (position > table.last) addDigests(table, row);
+    table.last = Math.max(table.last, position);
     const at = table.rows.length - 1;
     return () => {
       if (!isComplete) setIds();
-      return table.ids[at] ?? "";
+      return table.ids[at];
     };
   };
 };
 
+/** Adds up the digests of the columns, because their order does not count. */
+const addDigests = ({ rows, prompts }: LoggedTable, row: Value) => {
+  let [sum, prompt] = [0, 0];
+  for (const [name, { raw }] of row.members()) {
+    if (name === "step") continue;
+    const digest = extendDigest(extendDigest(0, name), raw);
+    sum = (sum + digest) % digestRange;
+    if (name === "prompt") prompt = digest;
+  }
+  rows.push(sum);
+  prompts.push(prompt);
+};
+
 /** Returns the number of rows at the start that are the last rows of the table before, without a part of a prompt. */
 const countRepeated = (before: LoggedTable, { rows, prompts }: LoggedTable) => {
-  if (before.rows.length !== rows.length) return 0;
+  if (before.rows.length !== rows.length || !before.rows.includes(rows[0] ?? 0)) return 0;
   const last = new Map(prompts.map((prompt, at) => [prompt, at]));
   const ends: number[] = [];
   for (const prompt of prompts) ends.push(Math.max(ends.at(-1) ?? 0, (last.get(prompt) ?? 0) + 1));

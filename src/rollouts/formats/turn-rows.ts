@@ -5,14 +5,13 @@ import { decideFinish } from "../messages/finish-reason.ts";
 import { type Json, memberOf, rawOf } from "../messages/output-json.ts";
 import { readOnlyText } from "../messages/said-content.ts";
 import type { Value } from "../messages/value.ts";
-import type { Converter, Format, FormatRun, RecordFault, RowTurns, SourceRecord } from "./format.ts";
+import type { Converter, Format, FormatRun, RecordFault, Rollout, RowTurns, SourceRecord } from "./format.ts";
 import { findRolloutId } from "./row-keys.ts";
 
 /** Rollout ids with this start belong to rows that are turns of one rollout. */
 const turnsMark = "turns ";
 
-export const areTurns = (id: string | (() => string) | undefined) =>
-  (typeof id === "function" ? id() : id)?.startsWith(turnsMark) === true;
+export const areTurns = (id: Rollout["id"]) => (typeof id === "function" ? id() : id)?.startsWith(turnsMark) === true;
 
 export const turnsNote = "left out a row that is a turn of a rollout, because only the last row of a rollout counts";
 const unsampledNote =
@@ -32,13 +31,13 @@ const outputsFault =
 interface TurnRow extends Omit<RecordFault, "fault"> {
   /** The last digest is of the whole row. */
   readonly digests: readonly number[];
+  readonly starts: number;
   readonly rolloutId: string | undefined;
   readonly hasOutputs: boolean;
 }
 
 /** The digests of all rows. A row is a turn of another one that begins with all of its messages and has more. */
 class TurnRows {
-  readonly #ends: number[] = [];
   readonly #starts = new Set<number>();
   readonly #rows: TurnRow[] = [];
   /** Ids of rollouts whose last row counts, whether it continues the others or not. */
@@ -51,11 +50,8 @@ class TurnRows {
     const { digests, starts } = turns;
     const { file, position, group = "", identity } = record;
     if (!this.#continued) {
-      for (const [at, digest] of digests.entries()) {
-        if (at < starts) this.#starts.add(digest);
-        else this.#ends.push(digest);
-      }
-      this.#rows.push({ file, position, group, digests, rolloutId, hasOutputs });
+      for (let at = 0; at < starts; at++) this.#starts.add(digests[at] ?? 0);
+      this.#rows.push({ file, position, group, digests, starts, rolloutId, hasOutputs });
     }
     if (rolloutId === undefined) return;
     if (episode !== undefined) this.#trials.add(rolloutId);
@@ -70,6 +66,7 @@ class TurnRows {
 
   /** Yields undefined for a row without a fault, so that the caller can take breaks. */
   *findFaults(note: (text: string) => void): Iterable<RecordFault | undefined> {
+    if (this.#starts.size === 0 && this.#rows.every(({ rolloutId }) => rolloutId === undefined)) return;
     const outputs = new Map<string, Set<number | undefined>>();
     for (const { rolloutId, digests } of this.#rows) {
       yield undefined;
@@ -78,7 +75,8 @@ class TurnRows {
       outputs.set(rolloutId, (outputs.get(rolloutId) ?? new Set()).add(output));
     }
     for (const id of this.#trials) if (outputs.get(id)?.size !== 1) note(historyNote);
-    for (const { digests, rolloutId, hasOutputs, ...row } of this.#rows) {
+    for (const row of this.#rows) {
+      const { digests, rolloutId, hasOutputs } = row;
       const isTurn = this.#findTurn(digests) !== undefined;
       const isTrial = rolloutId !== undefined && this.#trials.has(rolloutId);
       const hasSeveral = rolloutId !== undefined && !isTrial && (outputs.get(rolloutId)?.size ?? 0) > 1;
@@ -90,9 +88,13 @@ class TurnRows {
 
   /** Returns the digest of the first row that is a turn of the same rollout. Expects that all rows were added. */
   #findTurn(digests: readonly number[]) {
-    this.#continued ??= new Set(this.#ends.filter((end) => this.#starts.has(end)));
+    this.#continued ??= new Set(this.#starts.size === 0 ? [] : this.#rows.flatMap((row) => this.#listContinued(row)));
     const continued = this.#continued;
     return continued.size === 0 ? undefined : digests.find((digest) => continued.has(digest));
+  }
+
+  #listContinued({ digests, starts }: TurnRow) {
+    return digests.slice(starts).filter((end) => this.#starts.has(end));
   }
 }
 
@@ -122,7 +124,11 @@ export const joinTurns = (converter: Converter, format: Format, note: (text: str
       preview: (record) => {
         const isDone = converter.preview?.(record) === false;
         const { rolloutId, turns } = digestRow(record, format);
-        for (const [digest, isExact] of rolloutId === undefined ? [] : (turns?.own ?? [])) sampled.set(digest, isExact);
+        if (turns && rolloutId !== undefined) {
+          const { digests, starts, answers, earlier, isExact } = turns;
+          for (const digest of digests.slice(starts)) sampled.set(digest, false);
+          for (const digest of answers.slice(earlier)) sampled.set(digest, isExact);
+        }
         if (rolloutId === undefined && record.position === 0) filesWithoutIds.add(record.file);
         return !isDone || !filesWithoutIds.has(record.file);
       },
@@ -131,7 +137,8 @@ export const joinTurns = (converter: Converter, format: Format, note: (text: str
       const row = digestRow(record, format);
       if (row.rolloutId !== undefined && filesWithoutIds.has(record.file) && row.turns?.hasAnswers)
         throw record.value.error(lateIdFault);
-      if (sampled.size > 0) record.sampled = row.turns?.earlier.map((digest) => sampled.get(digest));
+      if (sampled.size > 0)
+        record.sampled = row.turns?.answers.slice(0, row.turns.earlier).map((digest) => sampled.get(digest));
       try {
         return converter.convert(record);
       } finally {
@@ -162,17 +169,19 @@ interface TurnDigests {
   readonly digests: readonly number[];
   /** The number of digests of starts. */
   readonly starts: number;
-  /** The digests of the answers in the prompt, or of the lines of a prompt without marks. */
-  readonly earlier: readonly number[];
+  /** The digests of the answers (or of lines without marks) in the prompt, then of the sampled answers. */
+  readonly answers: readonly number[];
+  /** The number of answers in the prompt. */
+  readonly earlier: number;
   readonly hasAnswers: boolean;
-  /** The digests of the sampled answers. True if another row that has the digest has the answer's text. */
-  readonly own: readonly (readonly [digest: number, isExact: boolean])[];
+  /** True if another row that has the digest of a sampled answer has the answer's text. */
+  readonly isExact: boolean;
   /** Larger for a row with more turns. */
   readonly size: number;
 }
 
 /** Many templates omit the reasoning of earlier answers. */
-const removeReasoning = (text: string) => text.replace(/^[\s\S]*<\/think>/, "");
+const removeReasoning = (text: string) => (text.includes("</think>") ? text.replace(/^[\s\S]*<\/think>/, "") : text);
 
 const digestTurns = ({ prompt = [], sampled }: RowTurns, rolloutId = ""): TurnDigests | undefined => {
   const seed = extendDigest(0, rolloutId);
@@ -184,7 +193,10 @@ const digestTurns = ({ prompt = [], sampled }: RowTurns, rolloutId = ""): TurnDi
   const opening = isTemplate && isAnswer(before.at(-1));
   const own = typeof sampled === "string" ? [{ role: "assistant", text: sampled }] : sampled.map(toTurn);
   const turns = (isTemplate ? splitTemplate(`${prompt}${sampled}`) : undefined) ?? [...before, ...own];
-  const earlierAnswers = before.filter(isAnswer).length - (opening ? 1 : 0);
+  const last = turns.at(-1);
+  if (!last) return undefined;
+  let earlier = opening ? -1 : 0;
+  for (const turn of before) if (isAnswer(turn)) earlier++;
   const answers: number[] = [];
   const digests: number[] = [];
   let [digest, start] = [seed, seed];
@@ -194,21 +206,11 @@ const digestTurns = ({ prompt = [], sampled }: RowTurns, rolloutId = ""): TurnDi
     digest = extendByTurn(digest, turn);
     if (isAnswer(turn)) answers.push(digest);
   }
-  const last = turns.at(-1);
-  if (!last) return undefined;
   const starts = digests.length;
   const brief = isAnswer(last) ? removeReasoning(last.text) : last.text;
   if (brief !== last.text) digests.push(extendByTurn(start, { ...last, text: brief }));
   digests.push(digest);
-  const exact = answers.slice(earlierAnswers).map((answer) => [answer, !opening] as const);
-  return {
-    digests,
-    starts,
-    earlier: answers.slice(0, earlierAnswers),
-    hasAnswers: earlierAnswers > 0,
-    own: [...digests.slice(starts).map((end) => [end, false] as const), ...exact],
-    size: turns.length,
-  };
+  return { digests, starts, answers, earlier, hasAnswers: earlier > 0, isExact: !opening, size: turns.length };
 };
 
 const maxStarts = 256;
@@ -231,9 +233,10 @@ const digestLines = (prompt: string, answer: string, seed: number): TurnDigests 
   return {
     digests: [...starts, digest, whole],
     starts: starts.length,
-    earlier: starts,
+    answers: [...starts, whole],
+    earlier: starts.length,
     hasAnswers: false,
-    own: [[digest, false] as const, [whole, true] as const],
+    isExact: true,
     size: 2 + (prompt.length + answer.length) / 2 ** 40,
   };
 };
@@ -248,15 +251,15 @@ const answerRoles: ReadonlySet<string> = new Set("assistant gpt model function_c
 const isAnswer = (turn: Turn | undefined) => answerRoles.has(turn?.role ?? "");
 
 const extendByTurn = (digest: number, turn: Turn) =>
-  extendDigest(digest, `${isAnswer(turn)} ${removeTurnEnd(turn.text).trim()}`);
+  extendDigest(digest + (isAnswer(turn) ? 2 : 1), removeTurnEnd(turn.text).trim());
 
 /** Ids and the order of keys do not count. */
 const toTurn = (message: Value): Turn => {
   const role = message.textAt("role") ?? message.textAt("from") ?? "";
   const content = message.get("content") ?? message.get("value");
   const calls = message.items("tool_calls").map((call) => call.get("function")?.data ?? call.data);
-  const text = content?.isText ? content.text : (readOnlyText(content?.data) ?? JSON.stringify(content?.data));
-  return { role, text: `${text}${calls.length > 0 ? JSON.stringify(calls) : ""}` };
+  const text = content?.text ?? readOnlyText(content?.data) ?? `${JSON.stringify(content?.data)}`;
+  return { role, text: calls.length > 0 ? `${text}${JSON.stringify(calls)}` : text };
 };
 
 const [oddNumber, otherOddNumber] = [0x01000193, 0x9e3779b1];

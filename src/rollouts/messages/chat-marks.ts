@@ -34,12 +34,16 @@ const firstTokens =
   /^(?:\s|<s>|<bos>|<BOS_TOKEN>|<begin_of_document>|<\|(?:begin_of_text|startoftext|endoftext|START_OF_TURN_TOKEN|bom)\|>|<｜(?:hy_)?begin▁of▁sentence｜>|\[gMASK\]|<sop>|\]~!b\[)*/;
 
 const lastEnd = new RegExp(`(?:${endToken}|<\\|\\w+_end\\|>)$`);
+/** The last characters of these tokens. */
+const lastCharacters = ">[]";
 const maxEndLength = 40;
 
 /** Removes the tokens with which templates end a turn. */
 export const removeTurnEnd = (text: string) => {
   for (let rest = text; ; ) {
     const trimmed = rest.trimEnd();
+    // A search for an expression takes longer than the rest of a short row.
+    if (!lastCharacters.includes(trimmed.at(-1) ?? "\0")) return rest;
     const [end] = lastEnd.exec(trimmed.slice(-maxEndLength)) ?? [];
     if (end === undefined) return rest;
     rest = trimmed.slice(0, -end.length);
@@ -81,13 +85,19 @@ interface Mark {
 const markStart =
   /[<[\]](?:[|｜~用]|\/(?:s>|longcat|INST|TOOL_)|INST|TOOL_|unused|SYSTEM_|AVAIL|e~|AI>|start|end_|turn|extra_id|SPECIAL_|seed:|role>|longcat_|reserved_|begin|pad>|eos>)/;
 
+/** A row's prompt is read several times: on its own, and with its answer. */
+let recent: readonly Readonly<{ text: string; marks: readonly Mark[] }>[] = [];
+
 const listMarks = (text: string): readonly Mark[] => {
+  const known = recent.find((one) => one.text === text);
+  if (known) return known.marks;
   if (!markStart.test(text)) return [];
   const isMention = openMentions(text);
   const found: Mark[] = [];
   for (const { 0: mark, index, groups = {} } of text.matchAll(marks))
     if (groups.own === undefined && !isMention(index))
       found.push({ mark, role: toRole(groups, mark), start: index, end: index + mark.length });
+  recent = [{ text, marks: found }, ...recent.slice(0, 1)];
   return found;
 };
 
@@ -218,11 +228,11 @@ export interface TemplateTurn {
   readonly text: string;
 }
 
+const isStart = (mark: Mark): mark is Mark & { readonly role: Role } => mark.role !== "end" && mark.role !== "unknown";
+
 /** Splits a prompt that begins with a mark into its turns. Returns undefined for other text. */
 export const splitTemplate = (text: string): readonly TemplateTurn[] | undefined => {
-  const starts = listMarks(text).flatMap(({ role, ...mark }) =>
-    role === "end" || role === "unknown" ? [] : [{ ...mark, role }],
-  );
+  const starts = listMarks(text).filter(isStart);
   const [first] = starts;
   if (!first) return undefined;
   const [opening = ""] = firstTokens.exec(text) ?? [];
