@@ -212,13 +212,17 @@ export class JsonReader {
 
   /** Returns memory for a text that is read in place. The memory is not cleared. */
   reserve(length: number): Buffer {
+    this.#grow(length);
+    return this.#bytes.subarray(this.#input, this.#input + length);
+  }
+
+  #grow(length: number) {
     this.#refreshViews();
     const missing = this.#input + length + readAheadBytes - this.#bytes.length;
     if (missing > 0) {
       this.#exports.memory.grow(Math.ceil(missing / pageBytes));
       this.#refreshViews();
     }
-    return this.#bytes.subarray(this.#input, this.#input + length);
   }
 
   /** Returns a table that is valid until the next read or reservation. */
@@ -279,9 +283,9 @@ export class JsonReader {
   }
 
   #load(bytes: Uint8Array) {
-    const memory = this.reserve(bytes.length);
+    this.#grow(bytes.length);
     this.#length = bytes.length;
-    if (bytes.buffer !== memory.buffer || bytes.byteOffset !== memory.byteOffset) memory.set(bytes);
+    if (bytes.buffer !== this.#bytes.buffer || bytes.byteOffset !== this.#input) this.#bytes.set(bytes, this.#input);
     if (this.#keyCount < keyIds.size) {
       for (const key of [...keyIds.keys()].slice(this.#keyCount)) {
         this.#exports.addKey(this.#bytes.write(key, this.#exports.keyAddress(), "latin1"));

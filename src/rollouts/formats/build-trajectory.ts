@@ -46,27 +46,33 @@ type TrajectoryParts = Readonly<{
 }>;
 
 export const buildTrajectory = (parts: TrajectoryParts) => {
-  const { reward, turns, tools, histories = [], policy, startTime, identity = "" } = parts;
-  const { parts: rewardParts = [] } = reward;
-  const metrics = [...parts.metrics];
-  const idOf = ([, value]: output.Member) => output.sourcesOf(value)[0]?.id;
-  const [metricIds, rewardIds] = [new Set(metrics.map(idOf)), new Set(rewardParts.map(idOf))];
-  const isRewardPart = (one: output.Member) => rewardIds.has(idOf(one) ?? Number.NaN);
+  const { reward, turns, tools, media = [], histories = [], policy, startTime, identity = "" } = parts;
+  const { metrics, metadata } = reward.parts ? moveRewardParts(parts, reward.parts) : parts;
   const trajectory = {
     messages_and_choices: turns,
     tools,
-    ...Object.fromEntries(parts.media ?? []),
+    ...(media.length > 0 && Object.fromEntries(media)),
     additional_histories: output.nonEmpty(histories),
     reward: reward.reward,
     initial_policy_version: policy?.start,
     final_policy_version: policy?.end,
-    metrics: output.nonEmptyMap([...metrics, ...rewardParts.filter((one) => !metricIds.has(idOf(one)))]),
-    metadata: output.nonEmptyMap(
-      rewardIds.size > 0 ? [...parts.metadata].filter((one) => !isRewardPart(one)) : parts.metadata,
-    ),
+    metrics: output.nonEmptyMap(metrics),
+    metadata: output.nonEmptyMap(metadata),
     start_time: startTime,
   };
   return { identity: `${reward.identity ?? ""}${identity}`, trajectory };
+};
+
+/** The parts of a sum become metrics instead of metadata. */
+const moveRewardParts = ({ metrics, metadata }: TrajectoryParts, rewardParts: readonly output.Member[]) => {
+  const idOf = ([, value]: output.Member) => output.sourcesOf(value)[0]?.id;
+  const known = [...metrics];
+  const [metricIds, rewardIds] = [new Set(known.map(idOf)), new Set(rewardParts.map(idOf))];
+  const isRewardPart = (one: output.Member) => rewardIds.has(idOf(one) ?? Number.NaN);
+  return {
+    metrics: [...known, ...rewardParts.filter((one) => !metricIds.has(idOf(one)))],
+    metadata: [...metadata].filter((one) => !isRewardPart(one)),
+  };
 };
 
 export const buildException = (message: output.Json, type?: output.Json, traceback?: output.Json) => {
@@ -120,6 +126,7 @@ type Reward = Readonly<{
 export const readPath = (record: Value, path: Path): Value | undefined => {
   if (path.length === 0) return record;
   const holder = unwrap(record);
+  if (path.length === 1 && typeof path[0] === "string") return holder.get(path[0]);
   for (let { length } = path; length > 0; length--) {
     const child = holder.get(length === 1 && holder.isList ? (path[0] ?? "") : path.slice(0, length).join("."));
     const value = child && readPath(child, path.slice(length));

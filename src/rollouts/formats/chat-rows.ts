@@ -66,7 +66,7 @@ export const chatRows = (rows: ChatRows): Format => ({
   open: (run) => {
     const findId = rows.openIds?.();
     const { preview, find } = keys.openRowKeys(rows.findGroup);
-    const digestPrompt = openPromptDigests();
+    const findPromptKey = openPromptKeys();
     let last: { file: string; steps: ReadonlyMap<string, string> } = { file: "", steps: new Map() };
     return {
       preview,
@@ -81,7 +81,7 @@ export const chatRows = (rows: ChatRows): Format => ({
           record,
           recordedKey: find(record),
           steps: keys.formatSteps(steps),
-          digestPrompt,
+          findPromptKey,
         });
       },
     };
@@ -92,10 +92,10 @@ interface ReadRow {
   readonly record: SourceRecord;
   readonly recordedKey: string | undefined;
   readonly steps: string;
-  readonly digestPrompt: (prompt: readonly Json[]) => string;
+  readonly findPromptKey: (steps: string, prompt: readonly Json[]) => string;
 }
 
-const convertRow = (run: FormatRun, rows: ChatRows, { record, recordedKey, steps, digestPrompt }: ReadRow) => {
+const convertRow = (run: FormatRun, rows: ChatRows, { record, recordedKey, steps, findPromptKey }: ReadRow) => {
   const { value: row } = record;
   if (keys.isSubagent(row)) return run.skip(row, "a row of a subagent");
   // The policy changes at each step, so only a group that the file states can have several steps.
@@ -107,12 +107,12 @@ const convertRow = (run: FormatRun, rows: ChatRows, { record, recordedKey, steps
   if (rollouts) return rollouts;
   const system = rows.isDataset ? keys.findSystem(row, prompt[0]) : [];
   const media = listMedia(row).map(([, value]) => value);
-  record.group ??= `${steps} prompt ${digestPrompt([...system, ...prompt, ...media])}`;
+  record.group ??= findPromptKey(steps, [...system, ...prompt, ...media]);
   const { rewards, rewardFrom = [{ path: [rows.rewardKey] }] } = run.options;
   const isFailed = !rewards && rewardFrom.every(({ path }) => readPath(row, path) === undefined);
   if (isFailed && rewardFrom.every(({ path }) => isEmpty(row, path))) return run.skip(row, "a row without a score");
   const result = rewards || !row.has("trial_name") ? undefined : readPath(row, rewardFrom[0]?.path ?? []);
-  if (keys.isException(result)) return [{ exception: buildException("no message is recorded", result) }];
+  if (result && keys.isException(result)) return [{ exception: buildException("no message is recorded", result) }];
   const error = rows.findError?.(row) ?? (isFailed ? row.get("error") : undefined);
   if (error?.isObject || error?.text)
     return [{ exception: buildException(error.get("message") ?? error, error.get("type")) }];
@@ -139,28 +139,30 @@ const mediaKeys = openKeyFacts((keys) => keys.filter((key) => mediaColumns.inclu
 const listMedia = (row: Value): Members => row.facts(mediaKeys).map((key) => [key, row.require(key)]);
 
 /** White space, escapes and ids, in which repetitions differ, do not count. Most rows repeat the prompt of the last. */
-const openPromptDigests = () => {
-  let last = { raw: "", digest: "" };
-  return (values: readonly Json[]) => {
-    const texts = values.map(rawOf);
-    const raw = texts.join(",");
-    if (raw !== last.raw) last = { raw, digest: hash("sha256", texts.map(formatSaid).join(",")) };
-    return last.digest;
+const openPromptKeys = () => {
+  let last = { steps: "", raw: "", key: "" };
+  return (steps: string, values: readonly Json[]) => {
+    const raw = values.map(rawOf).join(",");
+    if (last.key === "" || raw !== last.raw || steps !== last.steps) {
+      const said = values.map((value) => formatSaid(value instanceof Value ? value.node : rawOf(value)));
+      last = { steps, raw, key: `${steps} prompt ${hash("sha256", said.join(","))}` };
+    }
+    return last.key;
   };
 };
 
 const readMembers = (row: Value, rows: ChatRows, completionMembers: Members = []) => {
   const { usedKeys, isDataset, listMembers } = rows;
   const top = (listMembers?.(row) ?? row.members()).filter(([key]) => !usedKeys.includes(key));
-  // Arrow writes null for each key that only other rows have, and Parquet has no keys without a value.
-  const metadata = [...keys.listInnerSteps(row), ...top, ...completionMembers, ...row.members("metadata")].filter(
-    ([key, { isScalar }]) => isScalar && !(isDataset && mediaColumns.includes(key)),
-  );
   const tools = isDataset ? chat.toTools(chat.unwrap(row.get("tools") ?? row.get("tool_definitions"))) : undefined;
   const metrics = findMetrics(row).filter(([key]) => !usedKeys.includes(key));
   const metricIds = new Set(metrics.map(([, { id }]) => id));
   const media = isDataset ? listMedia(row) : [];
-  return { tools, media, metrics, metadata: metadata.filter(([, { id }]) => !metricIds.has(id)) };
+  // Arrow writes null for each key that only other rows have, and Parquet has no keys without a value.
+  const isMetadata = ([key, { isScalar, id }]: Members[number]) =>
+    isScalar && !(isDataset && mediaColumns.includes(key)) && !metricIds.has(id);
+  const others = [...keys.listInnerSteps(row), ...top, ...completionMembers, ...row.members("metadata")];
+  return { tools, media, metrics, metadata: others.filter(isMetadata) };
 };
 
 const canBeTurns = (value: Value | undefined) => value?.isText || value?.isList;

@@ -38,11 +38,13 @@ export const openDocuments = (sources: readonly Source[]) => {
     latest = { name, document: bytes && { name, bytes, value: Value.parsePython(bytes, name) } };
     return latest.document;
   };
+  let last = { file: "", path: "", name: "" };
   return {
     foundNames,
     load,
     findFile: (file: string, path: string) => {
-      const name = join(dirname(file), path);
+      if (file !== last.file || path !== last.path) last = { file, path, name: join(dirname(file), path) };
+      const { name } = last;
       const remote = remotes.get(name);
       if (remote) {
         const { name: url, bytes } = remote;

@@ -29,7 +29,7 @@ const maxRollouts = 2_000_000;
 
 const lineStart = '{"trajectories":[';
 const lineEnd = ({ rollouts, members }: ConvertedGroup) => {
-  const exceptions = rollouts.flatMap(({ exception }) => (exception === "" ? [] : exception));
+  const exceptions = rollouts.map(({ exception }) => exception).filter((exception) => exception !== "");
   return `]${exceptions.length === 0 ? "" : `,"exceptions":[${exceptions.join()}]`}${members && ","}${members}}\n`;
 };
 
@@ -45,6 +45,8 @@ export class GroupLines {
   #flushedBytes = 0;
   #rollouts = 0;
   #current: ConvertedGroup | undefined;
+  /** Most rollouts are in the group of the rollout before. */
+  #last: Readonly<{ key: string; file: ConvertedFile; group: ConvertedGroup }> | undefined;
   /** True while the lines in the spool are complete groups, with their rollouts in order. */
   #isInOrder = true;
   #ordered: Spool | undefined;
@@ -64,8 +66,8 @@ export class GroupLines {
     if (trajectory !== undefined && group.trajectories++ > 0) this.#writeText(",");
     const start = this.#flushedBytes + this.#pending.length;
     const length = trajectory === undefined ? 0 : this.#pending.writeOnOneLine(trajectory).length;
-    const identities = this.#skipsDigests ? [] : (rollout.identityValues ?? [part ?? value, ...documents]);
-    const digest = identities.map(computeDigest).join("") + identity;
+    const identities = rollout.identityValues ?? [part ?? value, ...documents];
+    const digest = this.#skipsDigests ? identity : identities.map(computeDigest).join("") + identity;
     const span = part?.span;
     // Spread syntax would need twice the memory.
     const isFinishDerived = isLastFinishDerived(trajectory);
@@ -115,6 +117,14 @@ export class GroupLines {
   }
 
   #findGroup(key: string, { file, record }: Pick<RolloutPosition, "file" | "record">) {
+    const last = this.#last;
+    if (last?.key === key && last.file === file && !file.areRecordsApart) return last.group;
+    const group = this.#findGroupOf(key, { file, record });
+    this.#last = { key, file, group };
+    return group;
+  }
+
+  #findGroupOf(key: string, { file, record }: Pick<RolloutPosition, "file" | "record">) {
     const isKeyed = key.startsWith(crossFileMark);
     const fullKey = isKeyed ? key : `${file.fileSet} ${file.areRecordsApart ? record : ""} ${key}`;
     const existing = this.#byKey.get(fullKey);
@@ -177,8 +187,8 @@ export class GroupLines {
 /** True if rollcall added the finish reason of the last choice. */
 const isLastFinishDerived = (trajectory: Json | undefined) => {
   const turns = elementsOf(memberOf(trajectory, "messages_and_choices"));
-  const reasons = turns.map((turn) => memberOf(turn, "finish_reason"));
-  return additionReasonOf(reasons.findLast((reason) => reason !== undefined)) !== undefined;
+  const last = turns.findLast((turn) => memberOf(turn, "finish_reason") !== undefined);
+  return additionReasonOf(memberOf(last, "finish_reason")) !== undefined;
 };
 
 /** @param keys names that `--group-by` could use instead */

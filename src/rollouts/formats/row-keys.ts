@@ -35,8 +35,11 @@ export const listInnerSteps = (row: Value): Members =>
   );
 
 /** Returns the part of a group key that keeps rollouts of different policies apart. */
-export const formatSteps = (steps: ReadonlyMap<string, string>) =>
-  steps.size === 0 ? "" : Array.from(steps, ([name, value]) => `${name} ${value}`).join();
+export const formatSteps = (steps: ReadonlyMap<string, string>) => {
+  let text = "";
+  for (const [name, value] of steps) text += `${text && ","}${name} ${value}`;
+  return text;
+};
 
 /** AReaL's `sample_idx` counts turns, and a `run_id` names many rollouts. */
 const rolloutColumns =
@@ -58,8 +61,9 @@ const openKeySearch = (names: readonly string[]) => {
   const known = openKeyFacts((keys) => names.filter((name) => keys.includes(name)));
   return (row: Value) => {
     const metadata = row.get("metadata");
-    const found = [...row.facts(known), ...(metadata?.facts(known) ?? [])];
-    const name = found.length === 0 ? undefined : names.find((one) => found.includes(one));
+    const [own, inner] = [row.facts(known), metadata?.facts(known) ?? []];
+    if (own.length + inner.length === 0) return undefined;
+    const name = names.find((one) => own.includes(one) || inner.includes(one));
     return name && `${name} ${(row.get(name) ?? metadata?.get(name))?.raw}`;
   };
 };
@@ -110,6 +114,7 @@ export const systemKeys = ["system", "system_prompt", "system_message"];
 
 /** Returns the system prompt that a row states outside of its prompt, as rows of ms-swift do. */
 export const findSystem = (row: Value, start: Json | undefined): readonly Value[] => {
+  if (!row.hasAny(...systemKeys)) return [];
   const prompt = start instanceof Value ? unwrap(start) : undefined;
   const first = prompt?.get(0) ?? prompt;
   const content = systemKeys.map((key) => row.get(key)).find((value) => value?.text?.trim());

@@ -66,15 +66,20 @@ export const parseRecord = ({ hasNonFinite, jsonColumns }: Format, raw: RawRecor
   const strict = Value.parse(bytes, undefined, texts);
   const value = strict ?? Value.parsePython(bytes);
   const nonFinite = strict ? undefined : { bytes, isAllowed: hasNonFinite === true };
-  return value && { ...toRecord(value, raw, at), nonFinite };
+  return value && toRecord(value, raw, at, nonFinite);
 };
 
-export const toRecord = (value: Value, raw: RawRecord, at: RolloutPosition): SourceRecord => {
+type NonFinite = SourceRecord["nonFinite"];
+
+/** The record has all members from the start, because V8 adds a member slowly. */
+export const toRecord = (value: Value, raw: RawRecord, at: RolloutPosition, nonFinite?: NonFinite): SourceRecord => {
   const { member, isDocument = false, isComposed = false } = raw;
   const isWhole = isDocument || (at.record === 0 && !isComposed && isAtEnd(raw));
   const { name, records } = at.file;
   const isListed = records.isList === true;
-  return { value, file: isListed ? nameListed(name, at.record) : name, position: at.record, member, isWhole, isListed };
+  const file = isListed ? nameListed(name, at.record) : name;
+  const added = { group: undefined, isGroupDerived: undefined, sampled: undefined, identity: undefined };
+  return { value, file, position: at.record, member, isWhole, isListed, nonFinite, ...added };
 };
 
 /** The name of a document in a file of several documents. */

@@ -62,10 +62,10 @@ export const toTurns = (
   const hasResultsByOrder = messages.some(
     (message, at) => resultRoles.has(roles[at] ?? "") && message.textAt("tool_call_id") === undefined,
   );
-  return messages.flatMap((message, at): Json | readonly Json[] => {
+  const turns = messages.map((message, at): Json | undefined => {
     const role = roles[at] ?? "";
     if (resultRoles.has(role)) return toResultMessage(run, message, openIds);
-    if (role === callRole && !isAnswer(at)) return [];
+    if (role === callRole && !isAnswer(at)) return undefined;
     if (!isAnswer(at)) return toRowMessage(message);
     openIds.reset();
     let end = at;
@@ -81,6 +81,7 @@ export const toTurns = (
     requireOwnWords(message.get("content"));
     return choice(turn, finish(position, { callsTools: calls.length > 0 || hasCalls(message), message }));
   });
+  return turns.filter((turn) => turn !== undefined);
 };
 
 const toResultMessage = (run: ConversionNotes, message: Value, openIds: OpenCalls<string>) => {
@@ -161,17 +162,18 @@ export const toChatMessage = (message: Value, isSampled: boolean) => {
 };
 
 /** Completes the tool calls of a message in a row, and removes null members. */
-const toRowMessage = (message: Value, added: Readonly<Record<string, Json>> = {}): Json => {
+const toRowMessage = (message: Value, added?: Readonly<Record<string, Json>>): Json => {
   const complete = removeNulls(message);
   const calls = toToolCalls(message);
-  const changes = Object.entries(calls && !(calls instanceof Value) ? { tool_calls: calls, ...added } : added);
-  if (changes.length === 0) return complete;
-  return new Map<string, Json | undefined>([...(complete instanceof Map ? complete : message.members()), ...changes]);
+  const changes = calls && !(calls instanceof Value) ? { tool_calls: calls, ...added } : added;
+  if (!changes || Object.keys(changes).length === 0) return complete;
+  const members = complete instanceof Map ? complete : message.members();
+  return new Map<string, Json | undefined>([...members, ...Object.entries(changes)]);
 };
 
 /** Arrow writes null for each key that only other rows have. Null can also be a content or an argument. */
 const removeNulls = (value: Value): Json => {
-  if (!value.raw.includes("null")) return value;
+  if (!value.canHaveNulls || !value.raw.includes("null")) return value;
   if (value.isList) {
     const items = value.items();
     const kept = items.map(removeNulls);

@@ -28,6 +28,7 @@ type Reason = Readonly<{ name: string; value: Value }>;
 export const openFinish = (run: Notes, { record, completion }: SampledRecord, turns: number) => {
   const statements = findStatements(record);
   return (at: number, turn: TurnFacts) => {
+    if (statements.length === 0) return decideFinish(run, turn);
     const ofRecord = statements.flatMap(({ value, read }) => {
       const own = completion ? pickElement(value, completion) : value;
       const isLast = at === turns - 1;
@@ -51,8 +52,12 @@ const listReasons = ({ stated = [], message }: TurnFacts) => [
 /** For turns whose format never records a finish reason. */
 export const deriveFinish = (run: Notes, callsTools: boolean) => {
   run.note("added the missing finish_reason: `tool_calls` to turns that call tools, `stop` to other turns");
-  return addition(callsTools ? "tool_calls" : "stop", "the record states no finish reason");
+  return callsTools ? derivedCalls : derivedStop;
 };
+
+const noReason = "the record states no finish reason";
+const derivedCalls = addition("tool_calls", noReason);
+const derivedStop = addition("stop", noReason);
 
 /** A cut answer overrides a complete one, because a trainer can cut an answer that the model completed. */
 const chooseReason = (run: Notes, reasons: readonly Reason[]): Json | undefined => {

@@ -12,7 +12,7 @@ export class OpenCalls<Call> {
   /** Undefined: answered. */
   readonly #calls: (Call | undefined)[] = [];
   /** Only results out of order need this map, so the calls up to `#indexed` are in it. */
-  readonly #byId = new Map<string, CallsOfId>();
+  #byId: Map<string, CallsOfId> | undefined;
   #indexed = 0;
   #oldest = 0;
 
@@ -43,7 +43,7 @@ export class OpenCalls<Call> {
 
   #takeById(id: string) {
     for (; this.#indexed < this.#calls.length; this.#indexed++) this.#index(this.#calls[this.#indexed]);
-    const own = this.#byId.get(id);
+    const own = this.#byId?.get(id);
     while (own && own.answered < own.positions.length) {
       const call = this.#takeAt(own.positions[own.answered++] ?? 0);
       if (call !== undefined) return call;
@@ -54,6 +54,7 @@ export class OpenCalls<Call> {
   #index(call: Call | undefined) {
     const id = call === undefined ? undefined : this.#idOf(call);
     if (id === undefined) return;
+    this.#byId ??= new Map();
     const own = this.#byId.get(id) ?? { positions: [], answered: 0 };
     if (own.positions.push(this.#indexed) === 1) this.#byId.set(id, own);
   }
@@ -71,7 +72,7 @@ export class OpenCalls<Call> {
 
   reset() {
     this.#calls.length = 0;
-    this.#byId.clear();
+    this.#byId = undefined;
     this.#indexed = 0;
     this.#oldest = 0;
   }

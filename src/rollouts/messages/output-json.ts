@@ -40,8 +40,9 @@ export const unindentJson = (json: string) =>
   json.replaceAll(/(,?)[ \t]*\r?\n[ \t]*/g, (_, comma: string) => (comma === "" ? "" : ", "));
 
 export const nonEmptyMap = (members: Iterable<Member>) => {
-  const present = [...members].filter(([, value]) => value !== undefined);
-  return present.length === 0 ? undefined : new Map(present);
+  const present = new Map<string, Json>();
+  for (const [key, value] of members) if (value !== undefined) present.set(key, value);
+  return present.size === 0 ? undefined : present;
 };
 
 /** Removes a member if its replacement is undefined. */

@@ -21,9 +21,9 @@ export const readOnlyText = (content: unknown, isIgnored = isRecorders) => {
 };
 
 /** Formats a message, a list of messages, or a text. */
-export const formatSaid = (text: string): string => {
-  const root = json.readRoot(Buffer.from(text));
-  if (!root) return text;
+export const formatSaid = (said: string | json.JsonValue): string => {
+  const root = typeof said === "string" ? json.readRoot(Buffer.from(said)) : said;
+  if (!root) return String(said);
   const isList = kindAt(root.table, root.node) === Kind.array;
   return isList ? json.elementsOf(root).map(formatMessage).join(",") : formatMessage(root);
 };

@@ -18,6 +18,8 @@ interface JsonText {
   nested: Map<number, Value | undefined> | undefined;
   /** The members of the root, once they were listed. */
   members: Members | undefined;
+  /** The list whose elements were read last, because a conversion reads the messages of a row several times. */
+  lastList: Readonly<{ node: number; items: readonly Value[] }> | undefined;
 }
 
 /** Small integers are fast keys of maps. */
@@ -29,7 +31,8 @@ const readShaped = json.openRootReader([]);
 const createText = (table: json.JsonTable, document?: string, holder?: Value): JsonText => {
   const id = nextId;
   nextId += table.words.length;
-  return { id, table, document, holder, longTexts: undefined, nested: undefined, members: undefined };
+  const unread = { longTexts: undefined, nested: undefined, members: undefined, lastList: undefined };
+  return { id, table, document, holder, ...unread };
 };
 
 const nullByte = 0x6e;
@@ -47,6 +50,12 @@ const keysShape = new Shape([], (_, table, object) => {
     keys.push(json.readString(table, key));
   return { keys, isUnique: new Set(keys).size === keys.length };
 });
+
+const nullsShape = new Shape([], (_, table, object) =>
+  [...mapMembers(table, object).values()].some(
+    (node) => (kindAt(table, node) & (Kind.null | Kind.object | Kind.array)) !== 0,
+  ),
+);
 
 type KeyFacts<Facts> = Readonly<{ shape: Shape<never, Facts>; ofOthers: Facts }>;
 
@@ -92,6 +101,10 @@ export class Value {
 
   get bytes() {
     return this.#in.table.bytes;
+  }
+
+  get node(): json.JsonValue {
+    return { table: this.#in.table, node: this.#node };
   }
 
   get document(): string | undefined {
@@ -219,9 +232,11 @@ export class Value {
     const { table } = this.#in;
     const end = json.nodeAfter(table, this.#node);
     if (end === this.#node + nodeSize) return this.#numbers();
+    if (this.#in.lastList?.node === this.#node) return this.#in.lastList.items;
     const items: Value[] = [];
     for (let node = this.#node + nodeSize; node < end; node = json.nodeAfter(table, node))
       items.push(new Value(this.#in, node));
+    this.#in.lastList = { node: this.#node, items };
     return items;
   }
 
@@ -296,6 +311,11 @@ export class Value {
       const root = readShaped(this.#in.longTexts?.get(this.#node) ?? Buffer.from(this.text ?? ""));
       return root && createText(root.table, undefined, this);
     });
+  }
+
+  /** False if the value is an object that contains neither null nor other objects and arrays. */
+  get canHaveNulls() {
+    return !this.isObject || nullsShape.read(this.#in.table, this.#node);
   }
 
   get cachedEmbeddedJson(): Value | undefined {
