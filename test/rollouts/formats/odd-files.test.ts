@@ -184,6 +184,7 @@ const log = (choices: readonly (string | undefined)[]) => {
   const sample = `"id":1,"epoch":1,"messages":[${messages}],"scores":${scores},"output":{"choices":[${choices}]}`;
   return `"eval":{"task":"t"},"samples":[{${sample}}]}`;
 };
+const own = '{"finish_reason":"length","index":0,"message":{"role":"assistant","content":"a"}}';
 const scored = '"task_id":1,"termination_reason":"x","reward_info":{"reward":1}';
 
 it.each([
@@ -198,6 +199,26 @@ it.each([
     `{"status":"${status}",${log([])}`,
     "a sample without a score",
   ]),
+  ...["[]", '["a","b"]'].map((ids) => [
+    `{"trajectory":[],"info":{},"history":[${yes},{"role":"tool","content":"1","tool_call_ids":${ids}}]}`,
+    "a tool result has not exactly one call id",
+  ]),
+  ...["system", "system_prompt", "system_message"].map((key) => [`{${trl},"${key}":"s"}`, '"role":"system"']),
+  ...[own, `{"choices":[${own}]}`].map((raw) => [
+    `{${scored},"messages":[${yes},{"role":"assistant","content":"a","raw_data":${raw}}]}`,
+    '"finish_reason":"length"',
+  ]),
+  [
+    `{"_ng_task_index":0,${asked}},"exception_type":"E","response":{"output":[{"role":"assistant","content":"a"}]}}`,
+    '"finish_reason":"stop"',
+  ],
+  ...['""', "null", "[]"].map((empty) => {
+    const answer = (more: string) => `{"role":"assistant","content":"a"${more}}`;
+    const choices = `{"choices":[{"finish_reason":"stop","index":0,"message":${answer(`,"refusal":${empty}`)}}]}`;
+    const asks = [yes, `${yes},${answer("")},${no}`];
+    const list = asks.map((messages) => `{"request":{"messages":[${messages}]},"response":${choices}}`);
+    return [`{"reward":1,"exchanges":{"chat_completions":[${list}]}}`, `"refusal":${empty}}},${no}`];
+  }),
   ...tools.map((tool) => [`{${trl},"tools":[{${tool}}]}`, '"function":{"name":"f","parameters":{}}']),
   ...["image", "images", "videos", "audios"].map((name) => [`{${trl},"${name}":["i"]}`, `"${name}":["i"],"reward"`]),
   ...blocks.split(" ").map((type) => {
@@ -233,6 +254,14 @@ it.each([
   const args = ["--rewards", join(folderOf({ r: '{"id":"s","reward":1}' }), "r")];
   const { groups } = await convertFiles({ "a.json": files[0] ?? "", "b.json": files[1] ?? "" }, { args });
   expect(JSON.stringify(groups)).toContain('"b"');
+});
+
+it("the trajectories of --group-by are from several files only if the files are several", async () => {
+  const { notes } = await convertRows(
+    [1, 2].map((reward) => ({ ...chat(reward), key: 1 })),
+    ["--group-by", "key"],
+  );
+  expect(notes.join()).not.toContain("several files");
 });
 
 it("a single part of the reward has its weight", async () => {
