@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
-import { describe, expect } from "vitest";
+import { describe, expect, it } from "vitest";
+import { deprecationDay } from "../../src/catalogs/fields.ts";
 import { servedHere } from "../commands/catalog/catalogs.ts";
 import { itHolds } from "../support/property.ts";
 import { entries } from "./models.ts";
@@ -142,6 +143,14 @@ const mayPrecede = (one: Entry, other: Entry, by: readonly string[]): boolean =>
 };
 
 const parsed = (text: string): Entry => JSON.parse(text);
+
+it("a model ends on the first of its dates", () => {
+  const [deprecation_date, expiration_date] = ["2026-02-01", "2026-01-01"];
+  expect(deprecationDay({ deprecation_date, expiration_date })).toBe(expiration_date);
+  expect(deprecationDay({ deprecation_date: expiration_date, expiration_date: deprecation_date })).toBe(
+    expiration_date,
+  );
+});
 
 describe("rollcall catalog", () => {
   itHolds(

@@ -313,12 +313,17 @@ describe("a write that fails", () => {
     holder.close();
   });
 
-  it.each(["ENOSPC", "EDQUOT"])("says that the disk or its quota is full after %s", (code) => {
-    const failure = toFileFailure(Object.assign(new Error(), { code }), { path: "a.db", title: "the notes" });
-    expect([failure, explainUnwritable("a", code, "rest")]).toMatchObject([
-      { kind: "disk-full", details: { hint: expect.stringMatching(/^free disk space, or /) } },
-      { hint: "free disk space, or rest" },
-    ]);
+  it.each([
+    ["ENOSPC", "the ledger", "--ledger or ROLLCALL_LEDGER"],
+    ["EDQUOT", "the lock of the ledger", "--ledger or ROLLCALL_LEDGER"],
+    ["EDQUOT", "the store of the local service", "--store or ROLLCALL_STORE"],
+    ["EDQUOT", "the lock of the settings", "ROLLCALL_CONFIG_DIR"],
+    ["EDQUOT", "the key of the local service", "ROLLCALL_DATA_DIR"],
+  ])("says after %s that the disk of %s is full, and how to choose another", (code, title, option) => {
+    const failure = toFileFailure(Object.assign(new Error(), { code }), { path: "a.db", title });
+    const hint = `free disk space, or choose another location with ${option}`;
+    expect(failure).toMatchObject({ kind: "disk-full", details: { hint } });
+    expect(explainUnwritable("a", code, "rest").hint).toBe("free disk space, or rest");
   });
 
   it("leaves no row if the disk is full, and fails with the reason", async () => {

@@ -19,12 +19,13 @@ const values = fc.constantFrom(
   ...["1.0", "-0", "1e400", "9007199254740993", '"\\u00e9\\/"', '"\\ud800"', '"a\\nb"', "[ 1 ,2 ]", '{ "z":1,"a":"" }'],
 );
 const contents = fc.constantFrom('"q"', '"\\u0041"', '""', '[{"type":"text","text":"\\t"}]');
+const knownKeys = '"name":"n","reasoning_content":"r","refusal":"","weight":0';
 /** A turn of a trajectory, and the message of a row. */
 const messages = fc
   .record({ role: fc.constantFrom("user", "assistant", "system"), content: contents, value: values })
   .map(({ role, content, value }) => ({
-    turn: `{"role": "${role}", "content":${content},"own" :${value}}`,
-    message: `{"role": "${role}","content":${content}}`,
+    turn: `{"role": "${role}", "content":${content},${knownKeys},"own" :${value}}`,
+    message: `{"role": "${role}","content":${content},${knownKeys}}`,
     ...{ role, content, isChoice: false },
   }));
 const choices = fc.tuple(contents, values).map(([content, value]) => ({

@@ -53,7 +53,7 @@ describe("the tool check", () => {
   it("takes null and empty texts as left out, texts as numbers and flags, and one text as a list", async () => {
     const { root } = rootWith({ "a.jsonl": good });
     const { call } = await openAgent({ args: ["--root", root] });
-    const left = { split: null, group_by: "", limit: " 5 ", allow: ["", null], strict: "false", offset: "0" };
+    const left = { split: null, group_by: "", limit: " 5.0 ", allow: ["", null], strict: "false", offset: "0" };
     expect((await call("check", { file: "a.jsonl", ...left })).value).toMatchObject({ status: "valid" });
     expect((await call("check", { file: "a.jsonl", strict: "TRUE" })).value).toMatchObject({ status: "invalid" });
     expect((await call("check", { file: "a.jsonl", limit: "5x" })).isError).toBe(true);

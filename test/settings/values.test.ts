@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { checkProfileName } from "../../src/settings/layers.ts";
 import type { SettingName } from "../../src/settings/values.ts";
 import { failureOf, openHome } from "./open.ts";
 
@@ -18,6 +19,11 @@ const itRefuses = (name: SettingName, texts: readonly string[]): void =>
   it.each(texts)("cannot be a text of another form (row %$)", async (text) => {
     await refusalOf(name, text);
   });
+
+it("a profile has a name of up to 64 characters", () => {
+  expect(checkProfileName("a".repeat(64), {})).toHaveLength(64);
+  expect(() => checkProfileName("a".repeat(65), {})).toThrow("expected a letter or digit, then up to 63 letters");
+});
 
 describe("a duration", () => {
   const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const;

@@ -55,11 +55,14 @@ describe.concurrent("rollcall ledger", { timeout: 90_000 }, () => {
     expect(await idsOf(place, [])).toEqual(["there"]);
   });
 
-  it("forgets nothing if no URL gives the destination", async (context) => {
+  it("forgets nothing if no URL gives the destination, or a field is wrong", async (context) => {
     const { place } = await openPlace(context);
     await place.log([place.write("a.jsonl", two)]);
     const env = { ...place.env, ROLLCALL_BASE_URL: "" };
-    expect((await place.run(["ledger", "forget", "--model", "m", "--yes"], { env })).code).toBe(2);
+    const forget = ["ledger", "forget", "--model", "m", "--yes"];
+    expect((await place.run(forget, { env })).code).toBe(2);
+    // A wrong field is found before the command changes the ledger.
+    expect((await place.run([...forget, "--json", "--fields", "forgottenx"])).code).toBe(2);
     expect(await place.entries()).toHaveLength(1);
   });
 

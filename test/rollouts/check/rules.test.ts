@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { exampleProblem } from "../../../src/commands/explain/topics.ts";
+import { suggestForMissingField } from "../../../src/rollouts/rules/hints.ts";
 import { maxNameLength, shortenName } from "../../../src/rollouts/rules/positions.ts";
 import type { ExampleInputs } from "../../../src/rollouts/rules/rule.ts";
 import {
@@ -167,6 +168,14 @@ describe("empty-group", () => {
     expect(problems).toContainEqual(expect.objectContaining({ rule: "empty-group", line: 1, message }));
   });
 });
+
+it.each("rewards score scores return total_reward final_reward episode_reward reward_score".split(" "))(
+  "suggests to rename %s, which means the reward",
+  (alias) => {
+    const suggestion = suggestForMissingField("reward", { messages_and_choices: [], [alias]: 1 }, false);
+    expect(suggestion).toBe(`rename ${alias} to reward`);
+  },
+);
 
 describe("a name in a message", () => {
   it.each([

@@ -3,6 +3,7 @@ import { linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "n
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
+import { skipByName } from "../../../src/rollouts/input/list-folder.ts";
 import { expandGlob } from "../../../src/rollouts/input/open-inputs.ts";
 import { newFolder } from "../../support/inputs.ts";
 import { newHome, runRollcall } from "../../support/run.ts";
@@ -35,6 +36,14 @@ const rewardsOf = (stdout: string): readonly number[] =>
     .trimEnd()
     .split("\n")
     .map((line) => JSON.parse(line).trajectories[0].reward);
+
+it.each(["a.bin name", "a.bin.gz name", "a.bin.zst name", "a.jsonl.xz compression", "a.jsonl.7z compression"])(
+  "a skipped file has a reason: %s",
+  (row) => {
+    const [file = "", reason] = row.split(" ");
+    expect(skipByName(file)).toEqual([{ file, reason }]);
+  },
+);
 
 describe("an input file with several names", () => {
   it("is read once by check, convert and log, with a notice", async () => {
