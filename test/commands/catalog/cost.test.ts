@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { runHere } from "../../support/here.ts";
+import { newHome } from "../../support/run.ts";
 import { type Exchange, json, scriptedServer } from "../../support/server.ts";
 
 const router = readFileSync("test/commands/catalog/catalog.json", "utf8");
@@ -35,6 +36,16 @@ const asking = async (exchanges: readonly Exchange[] = []) => {
   return (args: readonly string[], more: Readonly<Record<string, string>> = {}) =>
     runHere(["catalog", "cost", ...args], { env: { ...env, ...more } });
 };
+
+it.each([
+  ["5", 0],
+  ["6", 2],
+])("of 5 prompt tokens, %s can be cached (exit code %i)", async (cached, code) => {
+  const env = newHome();
+  expect(
+    (await runHere(["catalog", "cost", "--local", "--prompt-tokens", "5", "--cached", cached], { env })).code,
+  ).toBe(code);
+});
 
 describe("rollcall catalog cost", () => {
   it("prices the usage of a traced call", async () => {

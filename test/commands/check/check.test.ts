@@ -36,6 +36,15 @@ describe("rollcall check", () => {
     expect((await check([bad, "--report", "junit", "--report", "github"])).code).toBe(2);
   });
 
+  it.each([
+    [19, false],
+    [20, true],
+  ])("prints 20 problems: after %i errors, a warning is omitted: %s", async (errors, isOmitted) => {
+    const [file = ""] = filesOf(`${line(1, ',"tools":null')}\n${`${line('"x"')}\n`.repeat(errors)}`);
+    const { stderr } = await check([file, "--allow", "single-trajectory-group", "--allow", "no-assistant-turn"]);
+    expect([stderr.includes("tools is null"), / 1 null-field/.test(stderr)]).toEqual([!isOmitted, isOmitted]);
+  });
+
   it("names five inputs in Markdown, and counts the others", async () => {
     const { stdout } = await check([...filesOf(...Array(7).fill(line(1))), "--report", "markdown"]);
     expect(stdout).toMatch(/^### rollcall check: (?:`[^`]+`, ){4}`[^`]+` and 2 more\n/);
