@@ -3,7 +3,8 @@
 import { findValue, isAbsent, membersOf, type RawJson, type RawMember, textAt } from "../json/raw-json.ts";
 import * as decimals from "../text/decimal.ts";
 import { cutText, formatList } from "../text/sentences.ts";
-import * as names from "./other-uses.ts";
+import * as names from "./count-names.ts";
+import { findOtherUses, listReplies } from "./other-uses.ts";
 
 export const tokenKinds = ["prompt", "completion", "total"] as const;
 export type TokenKind = (typeof tokenKinds)[number];
@@ -30,11 +31,10 @@ export const findNamedModel = (call: RawJson) =>
 /** Assumed: tokens are in `summary.usage[model]`, otherwise in the output. */
 export const readUsages = (call: RawJson): readonly CallUsage[] => {
   const output = findValue(call, "output");
-  const costs = names
-    .listReplies(output)
+  const costs = listReplies(output)
     .flatMap(membersOf)
     .filter(({ key }) => names.costNames[names.toCountName(key)] !== undefined);
-  const own = readUsage(findOwnUsage(output), names.findOtherUses(call), costs);
+  const own = readUsage(findOwnUsage(output), findOtherUses(call), costs);
   const model = findNamedModel(call);
   const summed = membersOf(findValue(call, "summary", "usage"));
   const hasModel = summed.length === 1 || summed.some(({ key }) => key === model);
@@ -51,8 +51,7 @@ export const readUsages = (call: RawJson): readonly CallUsage[] => {
 
 /** A stream is a list, whose last usage is complete. */
 const findOwnUsage = (output: RawJson | undefined) =>
-  names
-    .listReplies(output)
+  listReplies(output)
     .flatMap((value) => [value, findValue(value, "x_groq"), findValue(value, "metadata")])
     .flatMap((value) => names.usageKeys.map((key) => findValue(value, key)))
     .find((usage) => usage !== undefined);
