@@ -125,7 +125,7 @@ const openKeyReader = (names: readonly string[]) => {
 const maxSettingBytes = 64;
 
 /** Keeps the metadata that this row and all rows before have. */
-const keepSettings = (trajectory: json.JsonValue, { settings }: FactColumns, row: number) => {
+export const keepSettings = (trajectory: json.JsonValue, { settings }: FactColumns, row: number) => {
   if (row > 0 && settings.size === 0) return;
   const metadata = json.memberAt(trajectory, "metadata");
   const readText = (value: json.JsonValue) => sliceText(value.table.bytes, json.spanOf(value));

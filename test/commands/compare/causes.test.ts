@@ -183,8 +183,10 @@ describe("the causes of a comparison", () => {
       const { notes, ...result } = JSON.parse(stdout.replaceAll(/trajectories-\w+/g, ""));
       return result;
     };
-    const more = sides.map((rows, at) => `${rows}\n${row(9, at === 0 ? "a" : "b", 5)}`);
+    const more = sides.map((rows, at) => `${rows}\n${row(9, at === 0 ? "a" : "b", 5)}\n${row(8, "c", 5)}`);
     const selected = await compare(more, "--where", "reward < 5");
-    expect([selected.paired, selected]).toEqual([3, await compare(sides)]);
+    const settings = [{ name: "side", a: "a", b: "b" }];
+    expect([selected.paired, selected]).toEqual([3, { ...(await compare(sides)), settings }]);
+    expect((await compare(more)).settings).toEqual([]);
   });
 });

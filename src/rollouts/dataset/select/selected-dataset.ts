@@ -1,6 +1,7 @@
 /** Selects groups and trajectories, and makes a view of a dataset that has only these. */
 import { createHash } from "node:crypto";
 import { Breaks } from "../../../system/breaks.ts";
+import type { FactColumns } from "../../facts/fact-columns.ts";
 import { digestBytes } from "../../index/digests.ts";
 import { Groups } from "../../index/groups.ts";
 import { fileOf, type Source } from "../../input/source.ts";
@@ -90,7 +91,22 @@ const viewGroups = async (dataset: Dataset, { kept, subsets }: KeptGroups, optio
     if (selected && parts.options.hasDigests)
       view.groups.setDigest(view.groups.count - 1, digestSubset(dataset, group, selected));
   }
+  if (options.measures?.hasTasks && parts.facts.walked) await readSettings(view, parts.facts.walked, breaks);
   return view;
+};
+
+/** The kept trajectories can share metadata that others lack. Reads until they share nothing. */
+const readSettings = async (view: IndexedGroups, into: FactColumns, breaks: Breaks) => {
+  const { keepSettings } = await import("../../check/measure.ts");
+  const { parts } = view.scan;
+  const window = new ReadWindow();
+  into.settings.clear();
+  let row = 0;
+  for (let part = 0; part < parts.count && (row === 0 || into.settings.size > 0); part++) {
+    if (breaks.isDue(16 * parts.columns.length.at(part))) await breaks.take();
+    const trajectories = parts.isValid(part) ? await window.readTrajectories(getPart(view, part)) : [];
+    for (const trajectory of trajectories) keepSettings(trajectory, into, row++);
+  }
 };
 
 /** The copies of rollouts are in the problems of the whole dataset. */
