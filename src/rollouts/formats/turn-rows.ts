@@ -3,7 +3,7 @@ import { choice } from "../messages/chat.ts";
 import { removeTurnEnd, splitTemplate } from "../messages/chat-marks.ts";
 import { decideFinish } from "../messages/finish-reason.ts";
 import { type Json, memberOf, rawOf } from "../messages/output-json.ts";
-import { readOnlyText } from "../messages/said-content.ts";
+import { formatCanonically, readOnlyText } from "../messages/said-content.ts";
 import type { Value } from "../messages/value.ts";
 import type { Converter, Format, FormatRun, RecordFault, Rollout, RowTurns, SourceRecord } from "./format.ts";
 import { findRolloutId } from "./row-keys.ts";
@@ -257,9 +257,10 @@ const extendByTurn = (digest: number, turn: Turn) =>
 const toTurn = (message: Value): Turn => {
   const role = message.textAt("role") ?? message.textAt("from") ?? "";
   const content = message.get("content") ?? message.get("value");
-  const calls = message.items("tool_calls").map((call) => call.get("function")?.data ?? call.data);
-  const text = content?.text ?? readOnlyText(content?.data) ?? `${JSON.stringify(content?.data)}`;
-  return { role, text: calls.length > 0 ? `${text}${JSON.stringify(calls)}` : text };
+  const calls = message.items("tool_calls").map((call) => formatCanonically((call.get("function") ?? call).node));
+  const isEmpty = content === undefined || content.isNull;
+  const text = isEmpty ? "" : (content.text ?? readOnlyText(content.data) ?? formatCanonically(content.node));
+  return { role, text: calls.length > 0 ? `${text}[${calls.join()}]` : text };
 };
 
 const [oddNumber, otherOddNumber] = [0x01000193, 0x9e3779b1];
