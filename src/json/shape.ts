@@ -55,7 +55,7 @@ interface Layout {
 export const keyIdCount = 257;
 
 /** Shape numbers are 1,024 to 9,215 (src/json/kernel/shapes.ts). */
-const shapeCount = 9216;
+export const shapeCount = 9216;
 
 export class Shape<Name extends string, Facts> {
   readonly names: readonly Name[];

@@ -2,7 +2,7 @@
 
 import { sliceText } from "../../json/json-bytes.ts";
 import { nodeSize, registerKey } from "../../json/reader.ts";
-import { Kind, keyIdCount, kindAt, mapMembers } from "../../json/shape.ts";
+import { Kind, keyIdCount, kindAt, mapMembers, shapeCount } from "../../json/shape.ts";
 import type { JsonTable } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
 import { comparedStepNames, isComparedStep, stepHolders } from "../index/step-columns.ts";
@@ -30,16 +30,28 @@ const [dot, slash] = [0x2e, 0x2f];
 const hashFactor = 31;
 const comparedKinds = Kind.string | Kind.number | Kind.boolean;
 
+/** 1 for a shape without a step column, in tables with these `shapes`. Most trajectories share a shape. */
+const withoutSteps = new Uint8Array(shapeCount);
+let shapes: object | undefined;
+
 /** Hashes the step columns of an object; 0 without such a column. The order of the columns does not count. */
 export const hashSteps = (table: JsonTable, object: number) => {
-  let sum = 0;
+  const shape = json.detailOf(table, object);
+  if (table.shapes !== shapes) withoutSteps.fill(0);
+  shapes = table.shapes;
+  if (withoutSteps[shape] === 1) return 0;
+  let [sum, hasStep] = [0, false];
   const end = json.nodeAfter(table, object);
   for (let key = object + nodeSize; key < end; ) {
     const value = key + nodeSize;
-    if ((kindAt(table, value) & comparedKinds) !== 0 && isStepKey(table, key))
-      sum += hashBytes(table, value, stepIds[json.keyIdOf(table, key)] === 1 ? json.keyIdOf(table, key) : 0);
+    if (isStepKey(table, key)) {
+      hasStep = true;
+      const id = json.keyIdOf(table, key);
+      if ((kindAt(table, value) & comparedKinds) !== 0) sum += hashBytes(table, value, stepIds[id] === 1 ? id : 0);
+    }
     key = json.nodeAfter(table, value);
   }
+  if (!hasStep && shape > 0 && shapes) withoutSteps[shape] = 1;
   return sum >>> 0;
 };
 
