@@ -217,10 +217,12 @@ const findToolName = (table: JsonTable, message: number) =>
 
 const isErrorResult = (table: JsonTable, message: number) => {
   const kinds = resultShape.read(table, message);
-  const nodeOf = (name: keyof typeof kinds) => resultShape.at(table, resultShape.slots[name]);
-  if (kinds.is_error === Kind.boolean && json.firstByteAt(table, nodeOf("is_error")) === letterT) return true;
-  if (kinds.status === Kind.string && errorStatus.test(json.readString(table, nodeOf("status")))) return true;
-  const content = nodeOf("content");
+  const { slots } = resultShape;
+  const isError = resultShape.at(table, slots.is_error);
+  if (kinds.is_error === Kind.boolean && json.firstByteAt(table, isError) === letterT) return true;
+  const status = resultShape.at(table, slots.status);
+  if (kinds.status === Kind.string && errorStatus.test(json.readString(table, status))) return true;
+  const content = resultShape.at(table, slots.content);
   if (kinds.content === Kind.object) return hasError(json.parseNode(table, content));
   if (kinds.content === Kind.string) return isErrorString(table, content);
   const [first] = kinds.content === Kind.array ? listTexts(table, content) : [];
