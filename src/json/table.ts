@@ -59,13 +59,13 @@ const [minus, point, zero, nine] = [0x2d, 0x2e, 0x30, 0x39];
 export const readString = (table: JsonTable, node: number) => {
   const { bytes } = table;
   const [start, end] = [startOf(table, node) + 1, endOf(table, node) - 1];
-  const slot =
-    end - start > maxShortBytes ? -1 : (end - start + 31 * (bytes[start] ?? 0) + (bytes[end - 1] ?? 0)) & 127;
-  const known = shortTexts[slot];
+  const isShort = end - start <= maxShortBytes;
+  const slot = (end - start + 31 * (bytes[start] ?? 0) + (bytes[end - 1] ?? 0)) & 127;
+  const known = isShort ? shortTexts[slot] : undefined;
   if (known !== undefined && isAt(bytes, start, end, known)) return known;
   const within = bytes.toString("utf8", start, end);
   if (within.includes("\\")) return String(JSON.parse(`"${within}"`));
-  if (slot >= 0 && within.length === end - start) shortTexts[slot] = within;
+  if (isShort && within.length === end - start) shortTexts[slot] = within;
   return within;
 };
 

@@ -242,7 +242,7 @@ const reportDuplicates = async (dataset: IndexedGroups, breaks: Breaks) => {
   /** By digest. A trajectory without a turn has the warning `no-assistant-turn` instead. */
   const originals = new Map<string, "no-turn" | (() => Promise<string>)>();
   let [duplicates, bytesRead] = [0, 0];
-  for (const { part, suspects } of listParts(parts, findRepeatedRows(parts.columns.fingerprint))) {
+  for (const { part, suspects } of listSuspects(parts, findRepeatedRows(parts.columns.fingerprint))) {
     await breaks.take();
     const group = groups.groupOf(part);
     if (!groups.isValid(group)) continue;
@@ -302,20 +302,15 @@ export const reportCopies = async (dataset: IndexedGroups, breaks: Breaks) => {
   }
 };
 
-/** Lists the parts that have these rows, with the indexes of their trajectories. */
-function* listParts({ columns }: Parts, rows: readonly number[]) {
-  let [part, first, end] = [-1, 0, 0];
-  let suspects: number[] = [];
-  for (const row of rows) {
-    if (row >= end && suspects.length > 0) yield { part, suspects };
-    if (row >= end) suspects = [];
-    for (; row >= end; end += columns.trajectories.at(part)) {
-      part++;
-      first = end;
-    }
-    suspects.push(row - first);
+/** Lists the parts that have these rows, with the indexes of their trajectories. Expects ascending rows. */
+function* listSuspects({ columns }: Parts, rows: readonly number[]) {
+  for (let [at, part, end] = [0, 0, 0]; at < rows.length; part++) {
+    const first = end;
+    end += columns.trajectories.at(part);
+    const suspects: number[] = [];
+    for (let row = rows[at] ?? end; row < end; row = rows[++at] ?? end) suspects.push(row - first);
+    if (suspects.length > 0) yield { part, suspects };
   }
-  if (suspects.length > 0) yield { part, suspects };
 }
 
 /** Lists the rows whose number is repeated. Ignores 0, the fingerprint of trajectories in invalid parts. */

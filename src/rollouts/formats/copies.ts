@@ -3,7 +3,7 @@ import type { Path } from "../rules/positions.ts";
 import type { Converter, Format } from "./format.ts";
 import type { Receipt } from "./receipt.ts";
 import * as records from "./source-records.ts";
-import { areTurns } from "./turn-rows.ts";
+import { areTurns, resolveId } from "./turn-rows.ts";
 import type { ConvertedGroup, DroppedCopy, WrittenRollout } from "./written-rollout.ts";
 
 interface GroupedRollout {
@@ -84,7 +84,7 @@ const findCopies = (groups: readonly ConvertedGroup[]) => {
   const identified: (GroupedRollout & { id: string })[] = [];
   for (const group of groups)
     for (const rollout of group.rollouts) {
-      const id = typeof rollout.id === "function" ? rollout.id() : rollout.id;
+      const id = resolveId(rollout.id);
       if (id !== undefined) identified.push({ group, rollout, id });
     }
   return listsByKey(identified, ({ id }) => id).filter(({ length }) => length > 1);

@@ -119,16 +119,14 @@ export class GroupLines {
   #findGroup(key: string, { file, record }: Pick<RolloutPosition, "file" | "record">) {
     const last = this.#last;
     if (last?.key === key && last.file === file && !file.areRecordsApart) return last.group;
-    const group = this.#findGroupOf(key, { file, record });
+    const isKeyed = key.startsWith(crossFileMark);
+    const fullKey = isKeyed ? key : `${file.fileSet} ${file.areRecordsApart ? record : ""} ${key}`;
+    const group = this.#byKey.get(fullKey) ?? this.#addGroup(fullKey, isKeyed);
     this.#last = { key, file, group };
     return group;
   }
 
-  #findGroupOf(key: string, { file, record }: Pick<RolloutPosition, "file" | "record">) {
-    const isKeyed = key.startsWith(crossFileMark);
-    const fullKey = isKeyed ? key : `${file.fileSet} ${file.areRecordsApart ? record : ""} ${key}`;
-    const existing = this.#byKey.get(fullKey);
-    if (existing) return existing;
+  #addGroup(fullKey: string, isKeyed: boolean) {
     const empty = { isBroken: false, trajectories: 0, members: "" };
     const group: ConvertedGroup = { position: this.groups.length, rollouts: [], isKeyed, ...empty };
     this.groups.push(group);

@@ -82,12 +82,12 @@ class ValuePath {
   }
 }
 
-interface Anywhere {
-  child(): Anywhere;
+interface NoPath {
+  child(): NoPath;
 }
 
 /** For values whose paths in the output do not matter. */
-const anywhere: Anywhere = { child: () => anywhere };
+const noPath: NoPath = { child: () => noPath };
 
 /** Longer values are compared by their start. */
 const maxComparedBytes = 64;
@@ -126,9 +126,9 @@ export class Receipt {
   }
 
   /** Records that the values of the record in `json` identify or repeat the value at the path `to`. */
-  addRepeated(json: Json | undefined, to: string) {
-    if (this.#hasData) visitLeaves(json, this.#targets.child(to), this.#place);
-    else visitLeaves(json, anywhere, this.#keep);
+  addRepeated(json: Json | undefined, to: string, place = this.#place) {
+    if (this.#hasData) visitLeaves(json, this.#targets.child(to), place);
+    else visitLeaves(json, noPath, this.#keep);
   }
 
   /** Counts copies in a counted record as left out. @param convert converts the record again */
@@ -139,7 +139,7 @@ export class Receipt {
     const kept = rollouts.map((rollout, at) => {
       if (!copies.has(at)) return rollout;
       const { part = record.value, documents = [], trajectory, exception } = rollout;
-      for (const json of [trajectory, exception]) visitLeaves(json, anywhere, this.#keep);
+      for (const json of [trajectory, exception]) visitLeaves(json, noPath, this.#keep);
       for (const value of [isWhole ? record.value : part, ...documents]) {
         this.#kept.set(value.id, value);
         this.#outcomes.set(value.id, repeated);
@@ -206,9 +206,9 @@ export class Receipt {
         else this.#documents.delete(name);
       }
     this.#addLost(lost, step);
-    // A cleared map that V8 has moved to its old space keeps the values of all later records alive.
+    // Until the next full collection, a cleared map in V8's old space keeps the values of later records alive.
     this.#kept = new Map();
-    if (this.#hasData) this.#outcomes = new Map();
+    if (this.#outcomes.size > 0) this.#outcomes = new Map();
   }
 
   #addLost(lost: readonly PlacedValue[], step: number) {
@@ -222,12 +222,11 @@ export class Receipt {
   #placeRollout(rollout: Rollout, { value, file }: SourceRecord, step: number) {
     const { trajectory, exception, members = [], error, part = value } = rollout;
     if (error) this.leaveOut(part, unconverted, true);
-    this.addRepeated(trajectory, "trajectory");
-    if (this.#hasData)
-      visitLeaves(trajectory, this.#targets.child("trajectory"), (leaf, { path: to }) => {
-        const reason = additionReasonOf(leaf);
-        if (reason !== undefined) addCount(this.#additions, { file, to, reason }, step);
-      });
+    this.addRepeated(trajectory, "trajectory", (leaf, at) => {
+      this.#place(leaf, at);
+      const reason = additionReasonOf(leaf);
+      if (reason !== undefined) addCount(this.#additions, { file, to: at.path, reason }, step);
+    });
     this.addRepeated(exception, "exception");
     if (exception !== undefined) this.leaveOut(part, "only the exception of a failed rollout is converted");
     for (const [key, json] of members) this.addRepeated(json, `group.${key}`);

@@ -71,15 +71,15 @@ export const parseRecord = ({ hasNonFinite, jsonColumns }: Format, raw: RawRecor
 
 type NonFinite = SourceRecord["nonFinite"];
 
-/** The record has all members from the start, because V8 adds a member slowly. */
+/** The record has these members from the start, because V8 adds a member slowly. */
 export const toRecord = (value: Value, raw: RawRecord, at: RolloutPosition, nonFinite?: NonFinite): SourceRecord => {
   const { member, isDocument = false, isComposed = false } = raw;
   const isWhole = isDocument || (at.record === 0 && !isComposed && isAtEnd(raw));
   const { name, records } = at.file;
   const isListed = records.isList === true;
   const file = isListed ? nameListed(name, at.record) : name;
-  const added = { group: undefined, isGroupDerived: undefined, sampled: undefined, identity: undefined };
-  return { value, file, position: at.record, member, isWhole, isListed, nonFinite, ...added };
+  const unset = { group: undefined, isGroupDerived: undefined, sampled: undefined, identity: undefined };
+  return { value, file, position: at.record, member, isWhole, isListed, nonFinite, ...unset };
 };
 
 /** The name of a document in a file of several documents. */

@@ -11,7 +11,10 @@ import { findRolloutId } from "./row-keys.ts";
 /** Rollout ids with this start belong to rows that are turns of one rollout. */
 const turnsMark = "turns ";
 
-export const areTurns = (id: Rollout["id"]) => (typeof id === "function" ? id() : id)?.startsWith(turnsMark) === true;
+/** Expects that all records were converted. */
+export const resolveId = (id: Rollout["id"]) => (typeof id === "function" ? id() : id);
+
+export const areTurns = (id: Rollout["id"]) => resolveId(id)?.startsWith(turnsMark) === true;
 
 export const turnsNote = "left out a row that is a turn of a rollout, because only the last row of a rollout counts";
 const unsampledNote =
@@ -29,7 +32,7 @@ const outputsFault =
   "the rollout has several outputs, of which none continues the others (write all its turns to one row of openai-chat)";
 
 interface TurnRow extends Omit<RecordFault, "fault"> {
-  /** The last digest is of the whole row. */
+  /** The first `starts` digests are of starts, the others of the whole row. */
   readonly digests: readonly number[];
   readonly starts: number;
   readonly rolloutId: string | undefined;
@@ -58,7 +61,7 @@ class TurnRows {
     const findId = () => {
       const first = this.#findTurn(digests);
       if (first !== undefined) return `${turnsMark}${rolloutId} ${first}`;
-      return (typeof identity?.id === "function" ? identity.id() : identity?.id) ?? `row ${position} ${file}`;
+      return resolveId(identity?.id) ?? `row ${position} ${file}`;
     };
     const id = episode === undefined ? findId : `${turnsMark}${rolloutId}`;
     record.identity = { id, changedAt: episode ?? turns.size };
@@ -66,7 +69,7 @@ class TurnRows {
 
   /** Yields undefined for a row without a fault, so that the caller can take breaks. */
   *findFaults(note: (text: string) => void): Iterable<RecordFault | undefined> {
-    if (this.#starts.size === 0 && this.#rows.every(({ rolloutId }) => rolloutId === undefined)) return;
+    if (this.#findContinued().size === 0 && this.#rows.every(({ rolloutId }) => rolloutId === undefined)) return;
     const outputs = new Map<string, Set<number | undefined>>();
     for (const { rolloutId, digests } of this.#rows) {
       yield undefined;
@@ -86,15 +89,18 @@ class TurnRows {
     }
   }
 
-  /** Returns the digest of the first row that is a turn of the same rollout. Expects that all rows were added. */
+  /** Returns the digest of the first row that is a turn of the same rollout. */
   #findTurn(digests: readonly number[]) {
-    this.#continued ??= new Set(this.#starts.size === 0 ? [] : this.#rows.flatMap((row) => this.#listContinued(row)));
-    const continued = this.#continued;
+    const continued = this.#findContinued();
     return continued.size === 0 ? undefined : digests.find((digest) => continued.has(digest));
   }
 
-  #listContinued({ digests, starts }: TurnRow) {
-    return digests.slice(starts).filter((end) => this.#starts.has(end));
+  /** Expects that all rows were added. Records that are converted again then add no rows. */
+  #findContinued() {
+    const listContinued = ({ digests, starts }: TurnRow) =>
+      digests.slice(starts).filter((end) => this.#starts.has(end));
+    this.#continued ??= new Set(this.#starts.size === 0 ? [] : this.#rows.flatMap(listContinued));
+    return this.#continued;
   }
 }
 
@@ -250,6 +256,7 @@ const answerRoles: ReadonlySet<string> = new Set("assistant gpt model function_c
 
 const isAnswer = (turn: Turn | undefined) => answerRoles.has(turn?.role ?? "");
 
+/** The role changes the digest. */
 const extendByTurn = (digest: number, turn: Turn) =>
   extendDigest(digest + (isAnswer(turn) ? 2 : 1), removeTurnEnd(turn.text).trim());
 
@@ -258,8 +265,7 @@ const toTurn = (message: Value): Turn => {
   const role = message.textAt("role") ?? message.textAt("from") ?? "";
   const content = message.get("content") ?? message.get("value");
   const calls = message.items("tool_calls").map((call) => formatCanonically((call.get("function") ?? call).node));
-  const isEmpty = content === undefined || content.isNull;
-  const text = isEmpty ? "" : (content.text ?? readOnlyText(content.data) ?? formatCanonically(content.node));
+  const text = content ? (content.text ?? readOnlyText(content.data) ?? formatCanonically(content.node)) : "";
   return { role, text: calls.length > 0 ? `${text}[${calls.join()}]` : text };
 };
 

@@ -42,7 +42,7 @@ const maxEndLength = 40;
 export const removeTurnEnd = (text: string) => {
   for (let rest = text; ; ) {
     const trimmed = rest.trimEnd();
-    // A search for an expression takes longer than the rest of a short row.
+    // The regular expression takes longer than all other work on a short row.
     if (!lastCharacters.includes(trimmed.at(-1) ?? "\0")) return rest;
     const [end] = lastEnd.exec(trimmed.slice(-maxEndLength)) ?? [];
     if (end === undefined) return rest;

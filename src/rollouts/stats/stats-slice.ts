@@ -207,6 +207,7 @@ export class StatsSlice {
 
   /** The unknown finish reason is always in the list, and is last. */
   #computeFinishes() {
+    // `flatMap` skips numbers that no trajectory of the slice has.
     const finishes = this.#finishes.flatMap(({ trajectories, rewards }, number) => ({
       name: this.#facts.walked.finishReasons.at(number) ?? null,
       trajectories,
