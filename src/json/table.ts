@@ -57,26 +57,8 @@ const maxExactBytes = 15;
 const [minus, point, zero, nine] = [0x2d, 0x2e, 0x30, 0x39];
 
 export const readString = (table: JsonTable, node: number) => {
-  const { bytes } = table;
-  const [start, end] = [startOf(table, node) + 1, endOf(table, node) - 1];
-  const isShort = end - start <= maxShortBytes;
-  const slot = (end - start + 31 * (bytes[start] ?? 0) + (bytes[end - 1] ?? 0)) & 127;
-  const known = isShort ? shortTexts[slot] : undefined;
-  if (known !== undefined && isAt(bytes, start, end, known)) return known;
-  const within = bytes.toString("utf8", start, end);
-  if (within.includes("\\")) return String(JSON.parse(`"${within}"`));
-  if (isShort && within.length === end - start) shortTexts[slot] = within;
-  return within;
-};
-
-/** Roles and other short texts repeat, and a comparison takes less time than decoding. All of them are ASCII. */
-const shortTexts = new Array<string | undefined>(128).fill(undefined);
-const maxShortBytes = 16;
-
-const isAt = (bytes: Buffer, start: number, end: number, text: string) => {
-  if (end - start !== text.length) return false;
-  for (let at = 0; at < text.length; at++) if (bytes[start + at] !== text.charCodeAt(at)) return false;
-  return true;
+  const within = table.bytes.toString("utf8", startOf(table, node) + 1, endOf(table, node) - 1);
+  return within.includes("\\") ? String(JSON.parse(`"${within}"`)) : within;
 };
 
 /** If the key is repeated, returns the last value. */
@@ -91,7 +73,10 @@ export const findMemberNode = (table: JsonTable, object: number, key: string) =>
 
 const hasKey = (table: JsonTable, node: number, key: string) => {
   if (detailOf(table, node) === encodedKey) return readString(table, node) === key;
-  return isAt(table.bytes, startOf(table, node) + 1, endOf(table, node) - 1, key);
+  const start = startOf(table, node) + 1;
+  if (endOf(table, node) - start !== key.length + 1) return false;
+  for (let at = 0; at < key.length; at++) if (table.bytes[start + at] !== key.charCodeAt(at)) return false;
+  return true;
 };
 
 /** Returns a table with an empty node, then a node for each of the first numbers. */

@@ -30,7 +30,10 @@ const [dot, slash] = [0x2e, 0x2f];
 const hashFactor = 31;
 const comparedKinds = Kind.string | Kind.number | Kind.boolean;
 
-/** 1 for a shape without a step column, in tables with these `shapes`. Most trajectories share a shape. */
+/**
+ * 1 for a shape without a step column, in tables with these `shapes`. A `Shape` would take longer where the keys of
+ * metadata differ from trajectory to trajectory.
+ */
 const withoutSteps = new Uint8Array(shapeCount);
 let shapes: object | undefined;
 

@@ -144,7 +144,7 @@ const openPromptKeys = () => {
   return (steps: string, values: readonly Json[]) => {
     const raw = values.map(rawOf).join(",");
     if (last.key === "" || raw !== last.raw || steps !== last.steps) {
-      const said = values.map((value) => formatSaid(value instanceof Value ? value.node : rawOf(value)));
+      const said = values.map((value) => formatSaid(value instanceof Value ? value.jsonValue : rawOf(value)));
       last = { steps, raw, key: `${steps} prompt ${hash("sha256", said.join(","))}` };
     }
     return last.key;

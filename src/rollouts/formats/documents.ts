@@ -38,13 +38,11 @@ export const openDocuments = (sources: readonly Source[]) => {
     latest = { name, document: bytes && { name, bytes, value: Value.parsePython(bytes, name) } };
     return latest.document;
   };
-  let last = { file: "", path: "", name: "" };
   return {
     foundNames,
     load,
     findFile: (file: string, path: string) => {
-      if (file !== last.file || path !== last.path) last = { file, path, name: join(dirname(file), path) };
-      const { name } = last;
+      const name = join(dirname(file), path);
       const remote = remotes.get(name);
       if (remote) {
         const { name: url, bytes } = remote;

@@ -45,8 +45,6 @@ export class GroupLines {
   #flushedBytes = 0;
   #rollouts = 0;
   #current: ConvertedGroup | undefined;
-  /** Most rollouts are in the group of the rollout before. */
-  #last: Readonly<{ key: string; file: ConvertedFile; group: ConvertedGroup }> | undefined;
   /** True while the lines in the spool are complete groups, with their rollouts in order. */
   #isInOrder = true;
   #ordered: Spool | undefined;
@@ -117,16 +115,10 @@ export class GroupLines {
   }
 
   #findGroup(key: string, { file, record }: Pick<RolloutPosition, "file" | "record">) {
-    const last = this.#last;
-    if (last?.key === key && last.file === file && !file.areRecordsApart) return last.group;
     const isKeyed = key.startsWith(crossFileMark);
     const fullKey = isKeyed ? key : `${file.fileSet} ${file.areRecordsApart ? record : ""} ${key}`;
-    const group = this.#byKey.get(fullKey) ?? this.#addGroup(fullKey, isKeyed);
-    this.#last = { key, file, group };
-    return group;
-  }
-
-  #addGroup(fullKey: string, isKeyed: boolean) {
+    const existing = this.#byKey.get(fullKey);
+    if (existing) return existing;
     const empty = { isBroken: false, trajectories: 0, members: "" };
     const group: ConvertedGroup = { position: this.groups.length, rollouts: [], isKeyed, ...empty };
     this.groups.push(group);

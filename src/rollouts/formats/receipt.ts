@@ -126,7 +126,11 @@ export class Receipt {
   }
 
   /** Records that the values of the record in `json` identify or repeat the value at the path `to`. */
-  addRepeated(json: Json | undefined, to: string, place = this.#place) {
+  addRepeated(json: Json | undefined, to: string) {
+    this.#visit(json, to, this.#place);
+  }
+
+  #visit(json: Json | undefined, to: string, place: (leaf: Json, at: ValuePath) => void) {
     if (this.#hasData) visitLeaves(json, this.#targets.child(to), place);
     else visitLeaves(json, noPath, this.#keep);
   }
@@ -222,7 +226,7 @@ export class Receipt {
   #placeRollout(rollout: Rollout, { value, file }: SourceRecord, step: number) {
     const { trajectory, exception, members = [], error, part = value } = rollout;
     if (error) this.leaveOut(part, unconverted, true);
-    this.addRepeated(trajectory, "trajectory", (leaf, at) => {
+    this.#visit(trajectory, "trajectory", (leaf, at) => {
       this.#place(leaf, at);
       const reason = additionReasonOf(leaf);
       if (reason !== undefined) addCount(this.#additions, { file, to: at.path, reason }, step);

@@ -143,6 +143,7 @@ export const meanOfFinite = (values: ArrayLike<number>) => {
  */
 export const addExactly = (values: ArrayLike<number>, shift = 0, from = 0, end = values.length): number => {
   let [sum, lost, lostTwice, maxError] = [0, 0, 0, 0];
+  // Without a shift, odd positions would add nothing.
   for (let at = 2 * from; at < 2 * end; at += shift === 0 ? 2 : 1) {
     const value = at % 2 === 0 ? (values[at / 2] ?? 0) : -shift;
     const next = sum + value;

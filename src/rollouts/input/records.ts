@@ -124,11 +124,10 @@ async function* cutLines(text: RecordText, { start, line: first }: LineStart, si
         continue;
       }
       const end = json.endOfLine(bytes, from);
-      let [textStart, textEnd] = [from, end];
-      while (textStart < end && json.isWhite(bytes[textStart])) textStart++;
-      while (textEnd > textStart && json.isWhite(bytes[textEnd - 1])) textEnd--;
-      const text = bytes.subarray(textStart, textEnd);
-      if (text.length > 0) yield { bytes: text, line, start: start + textStart, label, within };
+      const whole = bytes.subarray(from, end);
+      const textStart = json.skipWhite(whole, 0);
+      const text = trimEnd(whole, textStart, whole.length);
+      if (text.length > 0) yield { bytes: text, line, start: start + from + textStart, label, within };
       from = end + 1;
     }
   };

@@ -103,7 +103,7 @@ export class Value {
     return this.#in.table.bytes;
   }
 
-  get node(): json.JsonValue {
+  get jsonValue(): json.JsonValue {
     return { table: this.#in.table, node: this.#node };
   }
 

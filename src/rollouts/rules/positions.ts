@@ -47,6 +47,7 @@ export class PositionCounter {
   skip(start: number, end: number) {
     this.mark(start);
     this.#mark = end;
+    // Searching for the end of the line takes longer.
     if (this.#text.bytes[end] === newline) this.#lineEnd = end;
   }
 

@@ -85,7 +85,7 @@ export class StatsSlice {
   /** The groups with the same numbers of tries and solved tries. */
   readonly #outcomes = new Map<number, Tries & { groups: number }>();
   /** By the number of the finish reason. */
-  readonly #finishes: { trajectories: number; readonly rewards: ExactSum }[] = [];
+  readonly #finishes = new Map<number, { trajectories: number; rewards: ExactSum }>();
   readonly #rows = new NumberColumn("u32");
   /** By the number of the tool. */
   readonly #tools = new Map<number, ToolUse>();
@@ -115,8 +115,8 @@ export class StatsSlice {
     this.#rows.push(row);
     this.#rewards.add(this.#groups - 1, reward);
     const number = walked.finishReasonOf(row);
-    const finish = this.#finishes[number] ?? { trajectories: 0, rewards: new ExactSum() };
-    if (finish.trajectories++ === 0) this.#finishes[number] = finish;
+    const finish = this.#finishes.get(number) ?? { trajectories: 0, rewards: new ExactSum() };
+    if (finish.trajectories++ === 0) this.#finishes.set(number, finish);
     if (Number.isFinite(reward)) addToSum(finish.rewards, reward);
     walked.forEachUse(row, this.#addUse);
     this.#addMetrics(this.#groups - 1, row);
@@ -207,8 +207,7 @@ export class StatsSlice {
 
   /** The unknown finish reason is always in the list, and is last. */
   #computeFinishes() {
-    // `flatMap` skips numbers that no trajectory of the slice has.
-    const finishes = this.#finishes.flatMap(({ trajectories, rewards }, number) => ({
+    const finishes = Array.from(this.#finishes, ([number, { trajectories, rewards }]) => ({
       name: this.#facts.walked.finishReasons.at(number) ?? null,
       trajectories,
       reward: rewards.count === 0 ? null : meanOfSum(rewards),

@@ -91,12 +91,12 @@ const viewGroups = async (dataset: Dataset, { kept, subsets }: KeptGroups, optio
     if (selected && parts.options.hasDigests)
       view.groups.setDigest(view.groups.count - 1, digestSubset(dataset, group, selected));
   }
-  if (options.measures?.hasTasks && parts.facts.walked) await readSettings(view, parts.facts.walked, breaks);
+  if (options.measures?.hasTasks && parts.facts.walked) await readSharedSettings(view, parts.facts.walked, breaks);
   return view;
 };
 
 /** The kept trajectories can share metadata that others lack. Reads until they share nothing. */
-const readSettings = async (view: IndexedGroups, into: FactColumns, breaks: Breaks) => {
+const readSharedSettings = async (view: IndexedGroups, into: FactColumns, breaks: Breaks) => {
   const { keepSettings } = await import("../../check/measure.ts");
   const { parts } = view.scan;
   const window = new ReadWindow();
