@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { setImmediate } from "node:timers/promises";
+import { setImmediate, setTimeout } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import pg from "pg";
@@ -269,15 +269,18 @@ describe.skipIf(!hasPostgres)("a request with a ledger in PostgreSQL", { tags: "
     await holder.connect();
     onTestFinished(async () => await holder.end());
     const isWaitedFor =
-      "SELECT 1 FROM pg_locks WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+      "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
     let begun = 0;
     let meanwhile: Promise<number> | undefined;
     /** Delays the write of the first request's outcome until it is awaited; returns the requests begun by then. */
     const hold = async (): Promise<number> => {
       while ((await holder.query(isWaitedFor)).rowCount === 0) await setImmediate();
+      // A request that does not wait begins meanwhile.
+      await setTimeout(300);
       const { rows } = await holder.query("SELECT 1 FROM rollcall.request");
+      const begunRequests = Math.max(begun, rows.length);
       await holder.query("COMMIT");
-      return Math.max(begun, rows.length);
+      return begunRequests;
     };
     const answer = async (_: Buffer, at: number) => {
       begun = at;
