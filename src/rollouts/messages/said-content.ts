@@ -48,13 +48,23 @@ const formatPart = (value: json.JsonValue): string =>
     ? formatMembers(value.table, value.node, formatCanonically)
     : formatCanonically(value);
 
+/** Deeper values could exceed the stack, so they are equal only if they are the same bytes. */
+const maxDepth = 500;
+
 /** Formats equal values as equal texts. */
-export const formatCanonically = (value: json.JsonValue): string => {
+export const formatCanonically = (value: json.JsonValue, depth = 0): string => {
   const { table, node } = value;
   const kind = kindAt(table, node);
-  if (kind === Kind.array) return `[${json.elementsOf(value).map(formatCanonically).join(",")}]`;
-  if (kind === Kind.object) return `{${formatAllMembers(table, node, formatCanonically).join(",")}}`;
   const { start, end } = json.spanOf(value);
+  if (depth === maxDepth) return table.bytes.toString("utf8", start, end);
+  if (kind === Kind.array) {
+    const items = json.elementsOf(value).map((item) => formatCanonically(item, depth + 1));
+    return `[${items.join(",")}]`;
+  }
+  if (kind === Kind.object) {
+    const members = formatAllMembers(table, node, (member) => formatCanonically(member, depth + 1));
+    return `{${members.join(",")}}`;
+  }
   const isPlain = kind === Kind.string && json.detailOf(table, node) === end - start - 2;
   // The bytes of ASCII without escapes need no decoding.
   if (isPlain) return table.bytes.toString("latin1", start, end);

@@ -14,3 +14,8 @@ it.each(keys.split(/\s+/))("what a message says does not include %s, also in its
   expect(formatSaid(JSON.stringify(recorded))).toBe(formatSaid(JSON.stringify(said)));
   expect(formatSaid(JSON.stringify([{ ...said[0], [`${key}s`]: 1 }]))).not.toBe(formatSaid(JSON.stringify(said)));
 });
+
+it.each([1, 100_000])("the order of keys counts only in very deep contents (%s levels)", (levels) => {
+  const said = (content: string) => formatSaid(`{"content":${"[".repeat(levels)}${content}${"]".repeat(levels)}}`);
+  expect(said('{"a":1,"b":2}') === said('{"b":2,"a":1}')).toBe(levels === 1);
+});
