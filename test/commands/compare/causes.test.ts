@@ -188,5 +188,7 @@ describe("the causes of a comparison", () => {
     const settings = [{ name: "side", a: "a", b: "b" }];
     expect([selected.paired, selected]).toEqual([3, { ...(await compare(sides)), settings }]);
     expect((await compare(more)).settings).toEqual([]);
+    const also = ["--where", "reward < 9 || false", "--where-a", "reward < 5", "--where-b", "reward < 5"];
+    expect(await compare(more, ...also)).toEqual(selected);
   });
 });
