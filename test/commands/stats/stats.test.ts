@@ -187,6 +187,27 @@ describe("rollcall stats", () => {
     { quick: 5, slow: 100 },
   );
 
+  it("counts what the turns of the model say, in code points", async () => {
+    const call = (args: unknown) => ({ id: "c", type: "function", function: { name: "f", arguments: args } });
+    const counted: readonly (readonly [characters: number, message: object, also?: object])[] = [
+      [3, { content: "a😀é" }],
+      [5, { content: [{ type: "text", text: "abc" }, { type: "image_url" }, "de", { type: "text", text: "fg" }] }],
+      [7, { content: "abc", reasoning: "defg" }],
+      [7, { content: "abc", reasoning_content: "defg" }],
+      [8, { content: "abc", reasoning: "defg", reasoning_content: "defgh" }],
+      [8, { content: "abc", reasoning: "defgh", reasoning_content: "defg" }],
+      [5, { content: null, tool_calls: [call("{}"), call("[1]"), call(7), 8] }],
+      [1, { content: "a" }, { role: "assistant", content: "not of a choice" }],
+    ];
+    const lines = counted.map(([, message, also]) => {
+      const choice = { index: 0, finish_reason: "stop", message: { role: "assistant", ...message } };
+      const said = [{ role: "user", content: "q" }, ...(also ? [also] : []), choice];
+      return JSON.stringify({ trajectories: [{ messages_and_choices: said, reward: 1 }] });
+    });
+    const { stdout } = await runHere(["stats", ...filesOf(lines.join("\n")), "--each", "trajectory", "--json"]);
+    expect(JSON.parse(stdout).data).toMatchObject(counted.map(([characters]) => ({ characters, turns: 1 })));
+  });
+
   it("refuses more than 10,000 values of --by", async () => {
     const rows = Array.from({ length: 10_001 }, (_, step) => toLine([{ reward: 1 }]).replace("{", `{"step":${step},`));
     const [many = ""] = filesOf(rows.join(""));

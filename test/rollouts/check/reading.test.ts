@@ -436,14 +436,16 @@ describe("an input file", () => {
     expect(problems.counts.filter(({ rule }) => rule === "reward-outlier")).toMatchObject([{ count: 1 }]);
   });
 
-  it("is reported for outlying rewards, if they are at most one more than a tenth", async () => {
-    const countOutliers = async (far: number) => {
-      const groups = Array.from({ length: 12 }, (_, at) => (at < far ? group(1e9 + at, 1) : group(at, 1.5 * at)));
+  it("is reported for outlying rewards, if they are at most one more than a tenth, and not near equal rewards", async () => {
+    const countOutliers = async (rewardOf: (at: number) => number) => {
+      const groups = Array.from({ length: 12 }, (_, at) => group(rewardOf(at), rewardOf(at + 12)));
       const files = filesOf(groups.map((one) => JSON.stringify(one)).join("\n"));
       const { problems } = await read(files, { strictness: defaultStrictness });
       return problems.counts.find(({ rule }) => rule === "reward-outlier")?.count ?? 0;
     };
-    expect([await countOutliers(3), await countOutliers(4)]).toEqual([3, 0]);
+    const far = (count: number) => (at: number) => (at < count ? 1e9 : 0) + at;
+    expect([await countOutliers(far(3)), await countOutliers(far(4))]).toEqual([3, 0]);
+    expect(await countOutliers((at) => (at === 0 ? 1 : 0))).toBe(0);
   });
 
   it("is refused with more than ten million records, because its index would fill the memory", {
