@@ -77,7 +77,7 @@ describe("a receipt", () => {
 
   it.each([[[]], [["--to", "messages"]]])("counts the secrets that --redact replaces (%j)", async (words) => {
     const file = join(mkdtempSync(join(tmpdir(), "receipt-")), "rows.jsonl");
-    const secret = `hf_${"aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC2dF4h"}`;
+    const secret = "hf_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC2dF4h";
     writeFileSync(
       file,
       `{"messages":[{"role":"user","content":"${secret}"},{"role":"assistant","content":"a"}],"reward":1}`,
