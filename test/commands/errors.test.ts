@@ -26,6 +26,7 @@ const file = (name: string, content: string): string => {
 };
 const group = (reward: unknown): string => `{"trajectories":[{"messages_and_choices":[],"reward":${reward}}]}\n`;
 const good = file("good.jsonl", group(1));
+const wrong = file("wrong.jsonl", group('"one"'));
 const two = file("two.jsonl", group(1) + group(2));
 
 const service = { ROLLCALL_BASE_URL: "URL", ROLLCALL_INFERENCE_BASE_URL: "URL", ROLLCALL_API_KEY: "key-1234" };
@@ -52,7 +53,9 @@ const failures: Readonly<Record<string, FailingCommand>> = {
   "a field that no entry has": { args: "models --fields idd", code: 2, env: service, answers: [json({ data: [{}] })] },
   "a missing file": { args: "log m missing.jsonl --split train", code: 3, env: service },
   "a folder without rollouts": { args: `check ${mkdtempSync(join(folder, "empty-"))}`, code: 3 },
-  "an invalid group": { args: `check ${file("wrong.jsonl", group('"one"'))}`, code: 3, hasResult: true },
+  "an invalid group": { args: `check ${wrong}`, code: 3, hasResult: true },
+  "no valid group": { args: `stats ${wrong} --on-invalid skip`, code: 3, hasResult: true },
+  "no valid group on a side": { args: `compare ${good} ${wrong} --on-invalid skip`, code: 3, hasResult: true },
   "no key": { args: "models", code: 4, env: { ROLLCALL_INFERENCE_BASE_URL: nobody } },
   "a refused key": { args: "models", code: 4, env: service, answers: [json({ error: { message: "no" } }, 401)] },
   "a forbidden call": { args: "call read id", code: 4, env: calls, answers: [json({ reason: "no" }, 403)] },
