@@ -78,12 +78,31 @@ describe("a selection of trajectories", () => {
         rules: rules.filter((rule: string) => !/^(baseline-changed|mixed-shapes|stale-policy)/.test(rule)),
       };
     };
-    for (const selection of ["--shard 1/3", "--sample 9", "--best 2", "--where reward>2.0", "--best 1 --shard 2/2"]) {
+    const stats = async (name: string, ...words: readonly string[]) => {
+      const { warnings, notes, not_chosen, ...stats } = JSON.parse(
+        (await runHere(["stats", name, "--json", ...words])).stdout,
+      );
+      return stats;
+    };
+    const convert = async (name: string, ...words: readonly string[]) => {
       const out = join(newFolder(), "out.jsonl");
-      const words = selection.split(" ");
-      await runHere(["convert", file, "--out", out, ...words]);
-      expect(await checked(file, ...words), selection).toEqual(await checked(out));
-    }
+      await runHere(["convert", name, "--out", out, ...words]);
+      return out;
+    };
+    const selections = ["--where reward>2.0", "--best 2", "--sample 9", "--shard 1/3"].map((one) => one.split(" "));
+    for (const [at, one] of selections.entries())
+      for (const other of [[], ...selections.slice(at + 1)]) {
+        const words = [...one, ...other];
+        const out = await convert(file, ...words);
+        expect(await checked(file, ...words), words.join(" ")).toEqual(await checked(out));
+        expect(await stats(file, ...words), words.join(" ")).toEqual(await stats(out));
+      }
+    const matching = await convert(file, ...(selections[0] ?? []));
+    const [twice, once] = [
+      await convert(matching, "--best", "2"),
+      await convert(file, ...selections.slice(0, 2).flat()),
+    ];
+    expect(readFileSync(once, "utf8")).toBe(readFileSync(twice, "utf8"));
   });
 
   it("names lines of the file, and counts the trajectories of invalid groups, like a check of all groups", async () => {
