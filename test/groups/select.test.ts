@@ -22,6 +22,8 @@ const fileOf = (content: string): string => {
   return file;
 };
 
+const statistics = "groups,trajectories,exceptions,reward,solved,finish_reasons,turns,characters,tokens,tools,metrics";
+
 describe("a selection of trajectories", () => {
   it("draws the same groups with the same seed, at any position", async () => {
     const many = Array.from({ length: 40 }, (_, at) => `{"trajectories":[${trajectory(at)},${trajectory(at + 0.5)}]}`);
@@ -103,6 +105,25 @@ describe("a selection of trajectories", () => {
       await convert(file, ...selections.slice(0, 2).flat()),
     ];
     expect(readFileSync(once, "utf8")).toBe(readFileSync(twice, "utf8"));
+  });
+
+  it("has for each value of --by the statistics of the trajectories with the value", async () => {
+    const groups = Array.from({ length: 24 }, (_, group) => {
+      const side = (at: number) => ["a", "b", "7"][(group % 2 === 0 ? group / 2 : group + at) % 3];
+      const members = Array.from({ length: 2 + (group % 3) }, (_, at) =>
+        trajectory((group * at) % 4, `,"metrics":{"m${at % 2}":${group}},"metadata":{"side":"${side(at)}"}`),
+      );
+      return `{"trajectories":[${members.join()}],"exceptions":[${group % 4 === 0 ? '{"message":"e"}' : ""}]}`;
+    });
+    const file = fileOf(groups.join("\n"));
+    const stats = async (...words: readonly string[]) =>
+      JSON.parse((await runHere(["stats", file, "--json", "--fields", `${statistics},by`, ...words])).stdout);
+    const { by } = await stats("--by", "side");
+    expect(by.map(({ value }: { value: string }) => value)).toEqual(["7", "a", "b"]);
+    for (const { value, ...own } of by) {
+      const { by: _, ...selected } = await stats("--where", `metadata.side == "${value}"`);
+      expect(own).toEqual(selected);
+    }
   });
 
   it("names lines of the file, and counts the trajectories of invalid groups, like a check of all groups", async () => {
