@@ -9,12 +9,7 @@ import { findNearest } from "../text/nearest.ts";
 export type CallPath = readonly (string | number)[];
 
 /** `path` ends with the missing step. `candidates` are the possible keys and indexes of this step. */
-export type MissingStep = Readonly<{
-  kind: "missing";
-  path: string;
-  candidates: readonly string[];
-  near: string | undefined;
-}>;
+export type MissingStep = Extract<ReturnType<typeof findPath>, { kind: "missing" }>;
 
 const stepPattern =
   /(?:^|\.)(?<key>[^.[\]]+)|\[(?<position>-?\d{1,9})\]|\[(?<quoted>"(?:[^"\\]|\\.)*")\]|\['(?<single>[^']*)'\]/y;
@@ -35,7 +30,7 @@ export const parsePath = (text: string, option: string): CallPath => {
   throw invalidOptionValue(option, text, wanted);
 };
 
-export const findPath = (call: RawJson, path: CallPath): { kind: "found"; value: RawJson } | MissingStep => {
+export const findPath = (call: RawJson, path: CallPath) => {
   let value = call;
   for (const [depth, step] of path.entries()) {
     const child = typeof step === "number" ? value.items.at(step) : findMember(value, step);
@@ -43,7 +38,7 @@ export const findPath = (call: RawJson, path: CallPath): { kind: "found"; value:
       const keys = [...new Set(value.members.map(({ key }) => key))];
       const near = findNearest(String(step), keys);
       return {
-        kind: "missing",
+        kind: "missing" as const,
         path: formatPath(path.slice(0, depth + 1)),
         candidates: [...value.items.keys(), ...keys].map((known) => formatPath([known])),
         near: near === undefined ? undefined : formatPath(path.with(depth, near)),
@@ -51,7 +46,7 @@ export const findPath = (call: RawJson, path: CallPath): { kind: "found"; value:
     }
     value = child;
   }
-  return { kind: "found", value };
+  return { kind: "found" as const, value };
 };
 
 export const formatPath = (path: CallPath) =>
