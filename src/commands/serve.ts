@@ -4,9 +4,9 @@ import { command } from "../cli/command.ts";
 import { port, repeated, text, type Values, withDefault } from "../cli/kinds.ts";
 import { isFailure, type Problem } from "../failure.ts";
 import type { Service } from "../service/open-service.ts";
-import { localSettings } from "../session/connect.ts";
+import { withoutNotices } from "../session/connect.ts";
 import type { Context } from "../session/context.ts";
-import type { ServiceSettings } from "../settings/read.ts";
+import { readSettings, type ServiceSettings } from "../settings/read.ts";
 import { interrupted, invalidOptionValue } from "../system/failures.ts";
 import { waitForAbort } from "../system/host.ts";
 import { isLoopback } from "../text/locations.ts";
@@ -16,10 +16,7 @@ const options = {
   host: withDefault(text("address to listen on", "address"), "127.0.0.1"),
   port: port("8700"),
   "data-dir": text("folder of the key, the catalogs and the store", "dir", { default: "the data folder" }),
-  store: text("file of logged data", "file", {
-    default: "local.db in --data-dir",
-    completion: "files",
-  }),
+  store: text("file of logged data", "file", { default: "local.db in --data-dir" }),
   "allow-host": repeated("host name that clients use, in addition to loopback", "name"),
   "max-body-size": text("largest accepted request", "size", { default: "64MiB" }),
 };
@@ -36,8 +33,8 @@ const runService = async (context: Context, typed: Values<typeof options>) => {
   const earlyProblems: Problem[] = [];
   let printProblem = (problem: Problem): void => void earlyProblems.push(problem);
   const warn = (problem: Problem) => printProblem(problem);
-  const flags = { data_dir: dataDir, store, max_body_size: maxBodySize };
-  const settings = await (await localSettings(context, flags, warn)).service();
+  const flags = { ...context.flags, local: true, data_dir: dataDir, store, max_body_size: maxBodySize };
+  const settings = await (await readSettings({ ...withoutNotices(context, warn), flags })).service();
   const trace = context.flags.debug ? screen.trace : undefined;
   const { openService } = await import("../service/open-service.ts");
   const service = await openService({ ...settings, host, address, port, allowHosts, trace, warn });

@@ -19,9 +19,6 @@ export const withoutNotices = (context: Context, warn: (problem: Problem) => voi
   screen: { hideSecret: context.screen.hideSecret, notice: () => undefined, warn },
 });
 
-export const localSettings = (context: Context, flags: SettingFlags, warn = context.screen.warn) =>
-  readSettings({ ...withoutNotices(context, warn), flags: { ...context.flags, ...flags, local: true } });
-
 export const toRequestOptions = ({ host, screen, flags }: Context, settings: Settings) => ({
   host,
   timeoutMs: settings.get("timeout"),
@@ -102,7 +99,7 @@ const getLocalService = async (context: Context, settings: Settings) => {
 
 const openLocalService = async (context: Context, settings: Settings) => {
   const { openService } = await import("../service/open-service.ts");
-  const base = { address: "127.0.0.1", port: 0, warn: () => undefined, trace: undefined };
+  const base = { address: "127.0.0.1", port: 0, allowHosts: [], warn: () => undefined, trace: undefined };
   const service = context.closeAtEnd(await openService({ ...(await settings.service()), ...base, host: context.host }));
   context.screen.hideSecret(service.key);
   return service;

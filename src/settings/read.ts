@@ -127,11 +127,10 @@ const openLocations = (context: credentials.SettingsContext) => {
       const dataDir = flags.data_dir === undefined ? findDataFolder(host) : resolve(flags.data_dir);
       if (!dataDir) throw folderUnknown("data");
       requireSafeOwnership(dataDir);
-      const allowHosts: readonly string[] = [];
       const key = host.env.ROLLCALL_LOCAL_KEY?.trim() || undefined;
       const project = requireSetting(layers, "project");
       const maxBodyBytes = requireSetting(layers, "max_body_size");
-      return { dataDir, store: storeFile(), project, key, allowHosts, maxBodyBytes };
+      return { dataDir, store: storeFile(), project, key, maxBodyBytes };
     },
   };
 };
