@@ -2,13 +2,12 @@
 import { invalidOptionValue } from "../system/failures.ts";
 import { findNearest } from "../text/nearest.ts";
 
-/** Where the completion of a value comes from. A placeholder `file`, `dir` or `folder` needs none. */
+/** Where the completion of a value comes from. A value or argument named `file`, `dir` or `folder` needs none. */
 export type CompletionSource =
   | "batches"
   | "catalog-models"
   | "call-columns"
   | "columns"
-  | "files"
   | "filter-words"
   | "formats"
   | "models"
@@ -43,8 +42,6 @@ export interface OptionKind<Value, Initial = Value> {
   readonly completion?: CompletionSource;
   /** True if agents may use the option: it names no file, reveals no content, writes nothing and never waits. */
   readonly forAgents?: boolean;
-  /** True if the option conflicts with `--follow`. */
-  readonly needsWholeFile?: boolean;
   /** Name of an option that this option requires. */
   readonly needs?: string;
   /** Maps each conflicting option to the reason of the conflict. */
@@ -66,7 +63,7 @@ export type Values<Of extends OptionKinds> = {
 };
 
 /** A `default` here is only stated, because settings or the input can override it. */
-export type OptionFacts = Pick<OptionKind<unknown>, "default" | "completion" | "forAgents" | "needsWholeFile">;
+export type OptionFacts = Pick<OptionKind<unknown>, "default" | "completion" | "forAgents">;
 
 export const flag = (about: string, facts: OptionFacts = {}): OptionKind<boolean> => {
   return { about, initial: false, parse: () => true, ...facts };
@@ -131,12 +128,10 @@ const parseChoice = <Word extends string>(word: string, name: string, choices: r
   throw invalidOptionValue(name, word, wanted, findNearest(word, choices));
 };
 
-export const list = <Item>(
-  about: string,
-  placeholder: string,
-  parse: (word: string, name: string) => readonly Item[],
-  facts: OptionFacts = {},
-): OptionKind<readonly Item[]> => ({ about, placeholder, repeatable: true, initial: [], parse, ...facts });
+export const list = <Item>(...kind: Parameters<typeof manyOrNone<Item>>): OptionKind<readonly Item[]> => ({
+  ...manyOrNone(...kind),
+  initial: [],
+});
 
 /** Like `list`, but the value is undefined if the option is not given. */
 export const manyOrNone = <Item>(

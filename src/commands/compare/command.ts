@@ -3,10 +3,9 @@ import { flag, inGroup, needing, required, text, type Values, withDefault } from
 import * as inputs from "../../session/options/input-options.ts";
 import { limitOption } from "../../session/options/list-options.ts";
 
-const file = { completion: "files" } as const;
 const args = {
-  a: required(text("file, folder or URL of the first run", "file", file)),
-  b: text("the run that is compared with the first (default with --where-a or --where-b: the first)", "file", file),
+  a: required(text("file, folder or URL of the first run", "file")),
+  b: text("the run that is compared with the first (default with --where-a or --where-b: the first)", "file"),
 };
 const options = {
   "group-by": inputs.groupByOption,
@@ -22,8 +21,8 @@ const options = {
   limit: withDefault(limitOption, "10"),
   report: inputs.reportOption,
   where: inputs.selectionOptions.where,
-  "where-a": text("keep trajectories of <a> that match: 'step == 2'", "expression", { needsWholeFile: true }),
-  "where-b": text("keep trajectories of <b> that match: 'step == 3'", "expression", { needsWholeFile: true }),
+  "where-a": text("keep trajectories of <a> that match: 'step == 2'", "expression"),
+  "where-b": text("keep trajectories of <b> that match: 'step == 3'", "expression"),
   best: inputs.selectionOptions.best,
   ...inputs.formatOptions,
   ...inputs.strictnessOptions,

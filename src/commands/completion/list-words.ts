@@ -28,28 +28,28 @@ export type ValueRequest = Readonly<{
   typed: string;
 }>;
 
-export const callColumns = () => callFields;
-export const columns = async (request: ValueRequest) => suggestNext(await listColumnNames(request), request);
-export const sortColumns = async (request: ValueRequest) => {
-  const sign = /(^|,)-[^,]*$/.test(request.typed) ? "-" : "";
-  const names = (await listColumnNames(request)).map((name) => sign + name);
-  return suggestNext(names, request);
+export const listSources = {
+  "call-columns": () => callFields,
+  columns: async (request: ValueRequest) => suggestNext(await listColumnNames(request), request),
+  "sort-columns": async (request: ValueRequest) => {
+    const sign = /(^|,)-[^,]*$/.test(request.typed) ? "-" : "";
+    const names = (await listColumnNames(request)).map((name) => sign + name);
+    return suggestNext(names, request);
+  },
+  "filter-words": (request: ValueRequest) => suggestNext(knownWords(request.name), request),
+  "price-names": (request: ValueRequest) => {
+    const names = knownWords(request.name).map((word) => `${word}=`);
+    return suggestNext(names, request);
+  },
+  /** The next word of the names of documents, such as `router` after `catalog`. */
+  schemas: async ({ program, operands }: ValueRequest) => {
+    const names = (await listOutputs(program)).map(({ name }) => name.split(" "));
+    const fits = (words: readonly string[]) => operands.every((word, at) => word === words[at]);
+    return [...new Set(names.filter(fits).flatMap((words) => words[operands.length] ?? []))];
+  },
+  "setting-values": ({ context: { host }, operands: [name = ""] }: ValueRequest) =>
+    isSettingName(name) ? [...new Set([...(settingTable[name].choices ?? []), ...readSavedTexts(host, name)])] : [],
 };
-export const filterWords = (request: ValueRequest) => suggestNext(knownWords(request.name), request);
-export const priceNames = (request: ValueRequest) => {
-  const names = knownWords(request.name).map((word) => `${word}=`);
-  return suggestNext(names, request);
-};
-
-/** The next word of the names of documents, such as `router` after `catalog`. */
-export const schemas = async ({ program, operands }: ValueRequest) => {
-  const names = (await listOutputs(program)).map(({ name }) => name.split(" "));
-  const fits = (words: readonly string[]) => operands.every((word, at) => word === words[at]);
-  return [...new Set(names.filter(fits).flatMap((words) => words[operands.length] ?? []))];
-};
-
-export const settingValues = ({ context: { host }, operands: [name = ""] }: ValueRequest) =>
-  isSettingName(name) ? [...new Set([...(settingTable[name].choices ?? []), ...readSavedTexts(host, name)])] : [];
 
 const suggestNext = (names: readonly string[], { typed }: ValueRequest) => {
   const list = typed.slice(0, typed.lastIndexOf(",") + 1);

@@ -121,13 +121,12 @@ type Candidates = readonly Candidate[] | "files" | "folders";
 const suggestValues = async (request: ValueRequest): Promise<Candidates> => {
   const { name, kind } = request;
   const { completion } = kind;
-  if (completion === "files") return "files";
-  const source = completion && sources[completion];
+  const source = completion && (await findSource(completion));
   const found = kind.choices ?? (typeof source === "function" ? await source(request) : source);
   if (found) return found.map((one) => (typeof one === "string" ? { text: one, about: "" } : one));
-  const placeholder = name.startsWith("--") ? kind.placeholder : /<(.*)>/.exec(name)?.[1];
-  if (placeholder === "file") return "files";
-  return placeholder === "dir" || placeholder === "folder" ? "folders" : [];
+  const names = [kind.placeholder, /<(.*)>/.exec(name)?.[1]];
+  if (names.includes("file")) return "files";
+  return names.includes("dir") || names.includes("folder") ? "folders" : [];
 };
 
 type CompletionValues = readonly (string | Candidate)[];
@@ -138,29 +137,22 @@ const savedOr =
   ({ context: { host } }) => [...new Set([...readSavedTexts(host, name), ...usual])];
 
 /** Loads the catalogs and columns only to complete their words. */
-const listWords =
-  (suggest: keyof typeof import("./list-words.ts")): Source =>
-  async (request) =>
-    (await import("./list-words.ts"))[suggest](request);
+const findSource = async (name: CompletionSource): Promise<Source> =>
+  isOwn(name) ? sources[name] : (await import("./list-words.ts")).listSources[name];
 
-const sources: Readonly<Record<Exclude<CompletionSource, "files">, Source>> = {
+const isOwn = (name: CompletionSource): name is keyof typeof sources => Object.hasOwn(sources, name);
+
+const sources = {
   batches: savedOr("batch"),
   "catalog-models": ({ context: { host } }) => [...new Set([...readIds(host, "analysis"), ...readIds(host, "router")])],
-  "call-columns": listWords("callColumns"),
-  columns: listWords("columns"),
-  "filter-words": listWords("filterWords"),
   formats: async () => ["auto", "rollcall", ...(await import("../../rollouts/formats/recognize.ts")).formatNames],
   models: ({ context }) => readIds(context.host, "models"),
-  "price-names": listWords("priceNames"),
   profiles: ({ context }) => readSavedTexts(context.host, "profile"),
   projects: savedOr("project"),
   "report-forms": reportForms,
   rules: async () => (await import("../../rollouts/rules/rules.ts")).warningRules,
-  schemas: listWords("schemas"),
-  "setting-values": listWords("settingValues"),
   settings: settingNames.map((name) => ({ text: name, about: settingTable[name].about })),
-  "sort-columns": listWords("sortColumns"),
   splits: savedOr("split", "train", "val", "test"),
   topics: async () =>
     (await import("../explain/topics.ts")).topics.map(({ name, about = "" }) => ({ text: name, about })),
-};
+} satisfies Partial<Record<CompletionSource, Source>>;

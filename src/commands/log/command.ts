@@ -17,8 +17,8 @@ const inputOptions = {
   ...inputs.formatOptions,
   ...cli.inGroup("formats", { receipt: inputs.receiptOption }),
 };
-const kinds: cli.OptionKinds = inputOptions;
-const wholeFileOptions = Object.keys(kinds).filter((name) => kinds[name]?.needsWholeFile);
+/** `--follow` has its own check of `--from`, and `--seed` needs `--sample`. */
+const wholeFileOptions = Object.keys(inputOptions).filter((name) => name !== "from" && name !== "seed");
 
 const options = {
   split: cli.text("data split, such as train (required unless the settings or the input contain it)", "name", {

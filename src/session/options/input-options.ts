@@ -10,22 +10,15 @@ const parseShard = (word: string, option: string) => {
   throw invalidOptionValue(option, word, "i/n with i from 1 to n, such as 3/64 (n at most 999999)");
 };
 
-const wholeFile = { needsWholeFile: true };
-
 export const selectionOptions = cli.inGroup("selection", {
-  where: cli.text(
-    "keep trajectories that match this CEL expression: 'reward > 0.5 && group.size >= 4'",
-    "expression",
-    wholeFile,
-  ),
-  best: cli.count("in each group, keep the n trajectories with the highest rewards", wholeFile),
-  sample: cli.count("keep n random groups", wholeFile),
+  where: cli.text("keep trajectories that match this CEL expression: 'reward > 0.5 && group.size >= 4'", "expression"),
+  best: cli.count("in each group, keep the n trajectories with the highest rewards"),
+  sample: cli.count("keep n random groups"),
   ...cli.needing("sample", { seed: cli.withDefault(cli.text("seed of --sample"), "0") }),
   shard: cli.custom(
     "divide the groups into n parts, and keep the i-th part (3/64 keeps the third of 64 parts)",
     "i/n",
     parseShard,
-    wholeFile,
   ),
 });
 
@@ -38,17 +31,14 @@ export const formatOptions = cli.inGroup("formats", {
   "reward-from": cli.repeated(
     "path of the reward in a record, such as scores.correct.value, or of each part of a sum (path*0.5 weighs a part)",
     "path",
-    wholeFile,
   ),
   "messages-from": cli.text(
     "path of the list of messages in a record, such as conversation (the list can be JSON in a string)",
     "path",
-    wholeFile,
   ),
-  rewards: cli.text('file with the rewards of the records: lines of {"id", "reward"}', "file", wholeFile),
-  lossy: cli.flag("accept formats that lack some tokens or turns", { ...wholeFile, forAgents: true }),
+  rewards: cli.text('file with the rewards of the records: lines of {"id", "reward"}', "file"),
+  lossy: cli.flag("accept formats that lack some tokens or turns", { forAgents: true }),
   histories: cli.flag("if the agent shortened its context, keep the earlier conversation (as additional_histories)", {
-    ...wholeFile,
     forAgents: true,
   }),
 });
@@ -87,7 +77,6 @@ const parseOutputFile = (word: string, option: string) => {
 
 export const receiptOption = outputFile(
   "write a JSON report of the conversion: the counts of values carried over, changed or left out",
-  wholeFile,
 );
 export const rejectsOption = outputFile("file for rejected groups", {
   default: "the name of the first input plus .rejected",
