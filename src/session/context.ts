@@ -8,32 +8,26 @@ export type GlobalFlags = SettingFlags & Readonly<{ local: boolean; debug: boole
 
 type Closable = { close(): Promise<unknown> };
 
-export interface Context {
-  readonly host: Host;
-  readonly screen: Screen;
-  readonly flags: GlobalFlags;
-  closeAtEnd<Opened extends Closable>(opened: Opened): Opened;
-  /** Replaces the function that adds details, such as excerpts, to the error of the run. */
-  explainWith(explain: (thrown: unknown) => Promise<unknown>): void;
-  explain(thrown: unknown): Promise<unknown>;
-  close(): Promise<void>;
-}
+type ContextParts = Readonly<{ host: Host; screen: Screen; flags: GlobalFlags }>;
 
-export const openContext = ({ host, screen, flags }: Pick<Context, "host" | "screen" | "flags">): Context => {
+export type Context = Readonly<ReturnType<typeof openContext>>;
+
+export const openContext = ({ host, screen, flags }: ContextParts) => {
   const opened: Closable[] = [];
   let explain = async (thrown: unknown) => thrown;
   return {
     host,
     screen,
     flags,
-    closeAtEnd(value) {
+    closeAtEnd<Opened extends Closable>(value: Opened) {
       opened.push(value);
       return value;
     },
-    explainWith(given) {
+    /** Replaces the function that adds details, such as excerpts, to the error of the run. */
+    explainWith(given: typeof explain) {
       explain = given;
     },
-    explain: async (thrown) => await explain(thrown),
+    explain: async (thrown: unknown) => await explain(thrown),
     async close() {
       for (const closable of opened.splice(0).reverse()) await closable.close();
     },
