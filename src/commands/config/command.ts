@@ -2,6 +2,7 @@ import { command } from "../../cli/command.ts";
 import { flag, repeated, required, text } from "../../cli/kinds.ts";
 import { printDocument, printObjects } from "../../output/list.ts";
 import { requireConfirmation } from "../../output/prompt.ts";
+import { toColumns } from "../../output/views.ts";
 import type { Context } from "../../session/context.ts";
 import { listSettings, type SettingRow, setSetting, showSetting, unsetSettings } from "../../settings/changes.ts";
 import { setCommand, settingMissing } from "../../settings/read.ts";
@@ -32,8 +33,7 @@ const list = command({
           rank: 0,
           tag: ({ problem }) => (problem === null ? undefined : { text: "invalid", tone: "bad" }),
         },
-        { name: "source", rank: 2 },
-        { name: "from", rank: 3 },
+        ...toColumns(["source", 2], ["from", 3]),
       ],
     });
   },
