@@ -11,9 +11,6 @@ export type FirstRecord = sources.RawRecord & Readonly<{ kind?: "lines" | "docum
 
 export const maxFirstLines = 20;
 
-/** Reads at most this many bytes to find a list that identifies rollcall's format. */
-const maxHeadBytes = 2 ** 16;
-
 /** Deep enough for the messages of a trajectory in a request. */
 const maxHeadDepth = 8;
 
@@ -23,13 +20,6 @@ export const parseStart = (bytes: Buffer) => {
   const closed = start < 0 ? undefined : closeTruncated(bytes.subarray(start), maxHeadDepth);
   return closed && Value.parsePython(closed);
 };
-
-export function* readStarts(bytes: sources.Bytes) {
-  for (const length of [sources.ownHeadBytes, maxHeadBytes]) {
-    const value = parseStart(sources.readHead(bytes, length));
-    if (value) yield value;
-  }
-}
 
 /**
  * Yields objects and invalid JSON from the first lines, then the whole file if it can be a document.
@@ -46,7 +36,7 @@ export async function* readFirstRecords(
   let hasLines = false;
   for await (const raw of readRawRecords(source, { text: "lines" }, limits)) {
     const value = Value.parsePython(Buffer.from(raw.bytes));
-    const isWhole = raw.isDocument || (count === 0 && isAtEnd(raw, bytes.size));
+    const isWhole = raw.isDocument || (count === 0 && isAtEnd(raw));
     if (value?.isObject || (value && isWhole)) {
       yield isWhole ? { ...raw, value } : { ...raw, value, kind: "lines" };
       // A file that starts with `[` can still be a document.

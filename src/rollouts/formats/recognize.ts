@@ -4,7 +4,7 @@ import { UnusableInput } from "../input/failures.ts";
 import type { OpenedInputs } from "../input/open-inputs.ts";
 import type { RecordKinds } from "../input/records.ts";
 import { type Container, findContainer, findFormatError, sniffedBytes } from "../input/sniff.ts";
-import { type Bytes, maxDocumentBytes, readHead, type Source } from "../input/source.ts";
+import { type Bytes, maxDocumentBytes, ownHeadBytes, readHead, type Source } from "../input/source.ts";
 import { Value } from "../messages/value.ts";
 import { suggestForMissingField } from "../rules/hints.ts";
 import { splitFix } from "../rules/input-rules.ts";
@@ -12,14 +12,7 @@ import { shortenName } from "../rules/positions.ts";
 import { createProblem } from "../rules/problems.ts";
 import { columnAdvice } from "../rules/row-columns.ts";
 import type { RuleData } from "../rules/rules.ts";
-import {
-  type FirstRecord,
-  maxFirstLines,
-  parseStart,
-  readFirstRecords,
-  readRawRecords,
-  readStarts,
-} from "./first-records.ts";
+import { type FirstRecord, maxFirstLines, parseStart, readFirstRecords, readRawRecords } from "./first-records.ts";
 import type { Format, FormatOptions, FormatRun, SourceRecord } from "./format.ts";
 import { convertRecord } from "./source-records.ts";
 
@@ -59,14 +52,12 @@ interface RecognizedInput {
   source: Source;
   /** Several formats if they fit equally well. */
   formats: readonly Format[];
-  rejection?: RuleData<"not-json"> | undefined;
-  /** The reason why no record could be read. */
-  unusable?: UnusableInput | undefined;
+  /** The reason why no format fits. */
+  fault?: UnusableInput | undefined;
   /** The kind of a file that cannot be read. */
   damagedKind?: keyof RecordKinds | undefined;
-  unknown?: RuleData<"unknown-format"> | undefined;
-  /** Options that read the file. */
-  hint?: string | undefined;
+  /** What a user can do with the file. */
+  advice?: string | undefined;
 }
 
 export const ownFormat: Format = {
@@ -88,10 +79,14 @@ const isOwnRecord = (value: Value) => {
   return Boolean(value.get("messages_and_choices")?.isList || value.get("trajectory_groups")?.isList || isGroup);
 };
 
-export const beginsWithOwnRecord = (bytes: Bytes) => {
-  for (const value of readStarts(bytes)) if (isOwnRecord(value)) return true;
-  return false;
-};
+/** Reads at most this many bytes to find a list that identifies rollcall's format. */
+const maxHeadBytes = 2 ** 16;
+
+export const beginsWithOwnRecord = (bytes: Bytes) =>
+  [ownHeadBytes, maxHeadBytes].some((length) => {
+    const value = parseStart(readHead(bytes, length));
+    return value !== undefined && isOwnRecord(value);
+  });
 
 /** Rows of these formats have only common keys, so any other format that fits has a higher score. */
 const scoresOfCommonRows: Readonly<Record<string, number>> = { "openai-chat": 1, sharegpt: 1, trl: 2, openrlhf: 2 };
@@ -145,18 +140,14 @@ export const recognizeInputs = async (opened: OpenedInputs, options: FormatOptio
   const advice = new Map<string, string>();
   const parts = findParts(inputs);
   for (const recognized of addMissingFormats(dropParts(inputs, parts), given)) {
-    const { source, formats, rejection, unusable, damagedKind, unknown, hint } = recognized;
-    const location = { file: source.name };
+    const { source, formats, fault, damagedKind } = recognized;
     const [format = ownFormat, ...more] = formats;
     if (folders.has(source.name) && formats.length === 0 && damagedKind === undefined) {
       skipped.push(source.name);
-      const reason = hint ?? (unknown?.name && createProblem("unknown-format", unknown).message);
-      if (reason) advice.set(source.name, reason);
-    } else if (unusable && formats.length === 0) unusable.report(problems, source.name);
-    else if (rejection) problems.report("not-json", rejection, location);
-    else if (unknown && !hint && formats.length === 0) problems.report("unknown-format", unknown, location);
+      if (recognized.advice) advice.set(source.name, recognized.advice);
+    } else if (fault && formats.length === 0) fault.report(problems, source.name);
     else if (more.length > 0)
-      problems.report("ambiguous-format", { formats: formats.map(({ name }) => name) }, location);
+      problems.report("ambiguous-format", { formats: formats.map(({ name }) => name) }, { file: source.name });
     else byFormat.set(format, [...(byFormat.get(format) ?? []), source]);
   }
   for (const [format, [first]] of byFormat) {
@@ -176,40 +167,48 @@ const recognizeInput = async (
   const head = readHead(source.bytes, sniffedBytes);
   const [container, error] = [findContainer(head), findFormatError(head, source.name)];
   const data = error?.rule === "not-json" ? error.data : undefined;
+  const reject = (reason: Partial<RuleData<"not-json">> | undefined) =>
+    data && new UnusableInput("not-json", { ...data, ...reason });
   // The given format applies to each argument, but not to each file of a folder.
   if (given && !folders.has(source.name)) {
     if (!container || given.records[container]) return { source, formats: [given] };
-    return { source, formats: [], rejection: data && { ...data, instead: "correct or omit --from" } };
+    return { source, formats: [], fault: reject({ instead: "correct or omit --from" }) };
   }
+  if (!container && !given && beginsWithOwnRecord(source.bytes)) return { source, formats: [ownFormat] };
   const { matching, unreadable, unusable, row, records } = await matchFormats(source, { ...options, container, given });
+  if (matching.length > 0) return { source, formats: matching };
   const columns = row && {
     unreadable: "its columns match no format",
     instead: columnAdvice(row, Boolean(rewardFrom ?? rewards)),
   };
   const { fault, fix } = splitFix(unreadable ?? "", "write or copy the file again");
   const reason = unreadable === undefined ? columns : { unreadable: fault, instead: fix };
-  const damagedKind: keyof RecordKinds | undefined =
-    matching.length === 0 && unreadable !== undefined ? (container ?? "text") : undefined;
-  const described = matching.length === 0 && records && !given ? await describeUnknown(records) : undefined;
-  const facts = container && described?.unknown?.name === undefined ? undefined : described;
-  const rejection = matching.length === 0 && data && !facts ? { ...data, ...reason } : undefined;
-  return { source, formats: matching, rejection, unusable, damagedKind, ...facts };
+  const damagedKind = unreadable === undefined ? undefined : (container ?? "text");
+  const described = given ? undefined : await describeUnknown(records, container);
+  const rejection = described ? undefined : reject(reason);
+  return { source, formats: [], damagedKind, ...described, fault: unusable ?? described?.fault ?? rejection };
 };
 
 const maxNamedKeys = 8;
 
 /** Describes records that no format recognizes, or returns rollcall's format, which reports their faults. */
-const describeUnknown = async (records: readonly Value[]): Promise<Partial<RecognizedInput>> => {
+const describeUnknown = async (
+  records: readonly Value[],
+  container: Container | undefined,
+): Promise<Partial<RecognizedInput> | undefined> => {
   const objects = records.filter(({ isObject }) => isObject);
   const [first] = objects;
+  const name = first && (await import("./unknown-formats.ts")).findUnknownFormat(records);
+  if (container && name === undefined) return undefined;
   if (!first) return {};
-  const name = (await import("./unknown-formats.ts")).findUnknownFormat(records);
   if (name === undefined && objects.some(hasOwnList)) return { formats: [ownFormat] };
   if (name === undefined && objects.some(hasOnlyOwnKeys)) return {};
   const keys = first.members().map(([key]) => shortenName(key));
   const unknown = { name, keys: keys.slice(0, maxNamedKeys), formats: [...formatNames, ownFormat.name] };
-  const hint = name === undefined ? suggestForMissingField("messages_and_choices", first.data, false) : undefined;
-  return { unknown, hint };
+  const fault = new UnusableInput("unknown-format", unknown);
+  if (name !== undefined) return { fault, advice: createProblem("unknown-format", unknown).message };
+  const advice = suggestForMissingField("messages_and_choices", first.data, false);
+  return advice ? { advice } : { fault };
 };
 
 const ownLists = ["messages_and_choices", "trajectories", "trajectory_groups"];
@@ -239,8 +238,8 @@ export const isCompanion = (file: string, formats: readonly Format[]) =>
 const addMissingFormats = (inputs: readonly RecognizedInput[], given: Format | undefined) => {
   const known = new Set(given ? [given] : inputs.flatMap(({ formats }) => formats));
   return inputs.map((recognized): RecognizedInput => {
-    const { source, damagedKind: kind, rejection } = recognized;
-    if (recognized.formats.length > 0 || (!kind && rejection)) return recognized;
+    const { source, damagedKind: kind, fault } = recognized;
+    if (recognized.formats.length > 0 || (!kind && fault?.rule === "not-json")) return recognized;
     const fitting = [...known].filter((one) => (kind ? one.records[kind] : fitsName(one, source)));
     return fitting.length === 1 ? { source, formats: fitting } : recognized;
   });
@@ -281,7 +280,7 @@ const dropParts = (inputs: readonly RecognizedInput[], parts: ReturnType<typeof 
     if (unfinished === undefined) return recognized;
     // Files of deeper folders would repeat the hint.
     if (unfinished !== folderOf(source) && ownFolders.has(unfinished)) return [];
-    return { source, formats: [], hint: unfinishedHint };
+    return { source, formats: [], advice: unfinishedHint };
   });
 };
 
@@ -373,16 +372,14 @@ const scoreRecords = async (source: Source, possible: readonly Format[], options
 /** A damaged or too large file matches the only possible format, or none. */
 const matchFormats = async (source: Source, options: MatchOptions) => {
   const { container, given } = options;
-  const { bytes } = source;
-  if (!container && !given && beginsWithOwnRecord(bytes)) return { matching: [ownFormat] };
   const candidates = given ? [given] : [...(await loadFormats()), ownFormat];
   const possible = candidates.filter(({ records }) => records[container ?? "text"]);
   const { scores, row, records, unreadable, unusable } = await scoreRecords(source, possible, options);
-  if (!scores.isEmpty()) return { matching: scores.best() };
   const isPossible = (one: Format) =>
     container
       ? unreadable !== undefined
-      : bytes.size > maxDocumentBytes && one.records.text !== "lines" && fitsName(one, source);
-  const remaining = possible.filter(isPossible);
-  return { matching: remaining.length === 1 ? remaining : [], row, records, unreadable, unusable };
+      : source.bytes.size > maxDocumentBytes && one.records.text !== "lines" && fitsName(one, source);
+  const remaining = scores.isEmpty() ? possible.filter(isPossible) : [];
+  const matching = remaining.length === 1 ? remaining : scores.best();
+  return { matching, row, records, unreadable, unusable };
 };

@@ -91,8 +91,8 @@ export const parseListedName = (name: string) => {
 };
 
 /** A line end has up to two bytes. */
-export const isAtEnd = ({ within, start, bytes }: RawRecord, size = within?.size ?? Number.POSITIVE_INFINITY) =>
-  start + bytes.length >= size - 2;
+export const isAtEnd = ({ within, start, bytes }: RawRecord) =>
+  within !== undefined && start + bytes.length >= within.size - 2;
 
 export const convertRecord = (converter: Converter, record: SourceRecord): readonly Rollout[] | undefined => {
   const rejectNonFinite = openNonFiniteFilter(record);
