@@ -28,10 +28,8 @@ import { sampleEarlier } from "./turn-rows.ts";
 
 export interface ChatRows extends Omit<Format, "keys" | "records" | "recognizes" | "open"> {
   rewardKey: string;
-  rewardText?: string;
-  groupText?: string;
   usedKeys: readonly string[];
-  sampled: string;
+  keys: Pick<Format["keys"], "sampled"> & Partial<Format["keys"]>;
   /** True if rows can have tools and metrics, and files can be Parquet. */
   isDataset: boolean;
   /** Returns the members of a row that can become metadata. Default: all. */
@@ -54,11 +52,9 @@ export interface ChatRows extends Omit<Format, "keys" | "records" | "recognizes"
 export const chatRows = (rows: ChatRows): Format => ({
   ...rows,
   keys: {
-    group:
-      rows.groupText ??
-      `${rows.readGroup ? "a row with a list in `completions`, or " : ""}the rows with the same group_id, or else with the same step and the same prompt_id (or task_id, …) or prompt`,
-    reward: rows.rewardText ?? `\`${rows.rewardKey}\``,
-    sampled: rows.sampled,
+    group: `${rows.readGroup ? "a row with a list in `completions`, or " : ""}the rows with the same group_id, or else with the same step and the same prompt_id (or task_id, …) or prompt`,
+    reward: `\`${rows.rewardKey}\``,
+    ...rows.keys,
   },
   records: rows.isDataset ? { text: "lines", parquet: true } : { text: "lines" },
   recognizes: ({ value }) => rows.recognizes(value),
@@ -198,7 +194,7 @@ export const messageRows = (path: Path): Format => {
     title: "rows of chat messages",
     rewardKey: "reward",
     usedKeys: [...path.map((_, at) => path.slice(0, at + 1).join(".")), "reward", "tools", ...keys.systemKeys],
-    sampled: "all turns of the assistant",
+    keys: { sampled: "all turns of the assistant" },
     isDataset: true,
     recognizes: (row) => {
       const messages = chat.unwrap(readPath(row, path));
@@ -235,10 +231,9 @@ export const harborTraces: Format = {
 export const tauBench = chatRows({
   name: "tau-bench",
   title: "results of tau-bench 1",
-  groupText: "the trials of one file with the same task_id",
   rewardKey: "reward",
   usedKeys: ["traj", "reward"],
-  sampled: "all turns of the assistant",
+  keys: { group: "the trials of one file with the same task_id", sampled: "all turns of the assistant" },
   isDataset: false,
   listMembers: (row) => [...row.members(), ...row.flatMembers("info")],
   findGroup: (row) => row.get("task_id")?.raw,
@@ -261,9 +256,8 @@ const trlRows: ChatRows = {
   name: "trl",
   title: "rows of TRL",
   rewardKey: "reward",
-  rewardText: "`reward` or `rewards`",
   usedKeys: ["prompt", "completion", "completions", "reward", "rewards", "tools", ...keys.systemKeys],
-  sampled: "the assistant's turns in `completion`",
+  keys: { reward: "`reward` or `rewards`", sampled: "the assistant's turns in `completion`" },
   isDataset: true,
   recognizes: (row) =>
     (row.get("prompt")?.isText || row.get("prompt", 0)?.isObject) &&
@@ -354,7 +348,7 @@ export const shareGpt = chatRows({
   title: "conversations of ShareGPT",
   rewardKey: "reward",
   usedKeys: ["conversations", "reward", "tools", ...keys.systemKeys],
-  sampled: "all turns of the assistant",
+  keys: { sampled: "all turns of the assistant" },
   isDataset: true,
   isLossy: true,
   recognizes: (row) => chat.haveTexts(chat.unwrap(row.get("conversations")), "from"),

@@ -109,6 +109,8 @@ const openRun = ({ hasSeveralFormats, ...options }: RunOptions, { sources }: Ope
   usedRewards: new Set<string>(),
   problems: new Problems(),
   notes: new Map<string, number>(),
+  /** False while records are converted again. */
+  isCounting: true,
 });
 
 /** A conversion of all files of one format. */
@@ -121,13 +123,12 @@ const openConversion = async (files: readonly records.ConvertedFile[], format: F
   const title =
     files.length === 1 ? files[0]?.name : `${files.length} files${run.hasSeveralFormats ? ` of ${format.name}` : ""}`;
   const { groupBy, from, messagesFrom } = run.options;
-  const { formatRun, endCounting } = openFormatRun(files, format, run);
+  const formatRun = openFormatRun(files, format, run);
   return {
     run,
     files,
     format,
     formatRun,
-    endCounting,
     name: `${title} (as groups)`,
     isFormatGiven: from !== "auto" && messagesFrom === undefined,
     findOthers: from === "auto" && messagesFrom === undefined ? await openFormatFinder() : () => [],
@@ -142,6 +143,7 @@ const openConversion = async (files: readonly records.ConvertedFile[], format: F
 
 const convertFiles = async (files: readonly records.ConvertedFile[], format: Format, run: ConversionRun) => {
   const { host } = run.options;
+  run.isCounting = true;
   const conversion = await openConversion(files, format, run);
   const { output, converter, broken, formatRun } = conversion;
   const breaks = new Breaks(host.signal);
@@ -170,7 +172,7 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
       convertRaw(conversion, raw, at);
       return output.flushFull();
     });
-    conversion.endCounting();
+    run.isCounting = false;
     const copies = output.dropCopies();
     broken.reportAll(copies);
     for (const { copy } of copies) {
@@ -242,34 +244,29 @@ const countNote = ({ notes }: ConversionRun, text: string) => notes.set(text, (n
 
 const listKeys = (value: Value) => (value.isText ? undefined : value.members().map(([key]) => key));
 
-/** Records are converted again after `endCounting`, which ends the counts of notes. */
-const openFormatRun = (files: readonly records.ConvertedFile[], format: Format, run: ConversionRun) => {
+const openFormatRun = (files: readonly records.ConvertedFile[], format: Format, run: ConversionRun): FormatRun => {
   const { documents } = run;
   // Without a receipt, the values of most columns are unknown.
   const receipt = format.columns && !run.options.hasReceipt ? undefined : run.counter;
-  let isCounting = true;
   const note = (text: string) => {
-    if (isCounting) countNote(run, text);
+    if (run.isCounting) countNote(run, text);
   };
-  const recordsOf = new Map(files.map((file) => [file.name, file.records]));
-  const lists = new Map(files.map((file) => [join(file.name), file.records]));
-  const formatRun: FormatRun = {
+  const recordsOf = new Map(files.map((file) => [join(file.name), file.records]));
+  const find = ({ file, member }: Pick<SourceRecord, "file" | "member">, path: string) => {
+    if (member !== undefined)
+      return documents.load(`${file}!${path}`, () => recordsOf.get(join(file))?.readSibling?.(path));
+    const name = join(dirname(file), path);
+    const listed = records.parseListedName(name);
+    const read = listed && recordsOf.get(listed.file)?.readNow;
+    return read ? documents.load(name, () => read(listed.position)) : documents.findFile(file, path);
+  };
+  return {
     ...run,
     receipt,
     note,
     files: files.map((file) => file.name),
-    readDocument: ({ file, value }, path) => {
-      const name = join(dirname(file), path);
-      const listed = records.parseListedName(name);
-      const read = listed && lists.get(listed.file)?.readNow;
-      const document = read ? documents.load(name, () => read(listed.position)) : documents.findFile(file, path);
-      return documents.require(document, value);
-    },
-    readSettings: ({ file, member }, path) => {
-      if (member === undefined) return documents.findFile(file, path)?.value;
-      const archive = recordsOf.get(file);
-      return documents.load(`${file}!${path}`, () => archive?.readSibling?.(path))?.value;
-    },
+    readDocument: (record, path) => documents.require(find(record, path), record.value),
+    readSettings: (record, path) => find(record, path)?.value,
     isFirst: openFirstRecords(),
     skip: (value, subject) => {
       note(`left out ${subject}`);
@@ -277,10 +274,6 @@ const openFormatRun = (files: readonly records.ConvertedFile[], format: Format, 
       return [];
     },
   };
-  const endCounting = () => {
-    isCounting = false;
-  };
-  return { formatRun, endCounting };
 };
 
 const openFirstRecords = (): FormatRun["isFirst"] => {

@@ -6,11 +6,12 @@ import { checkAnswer, requireOwnWords, toPromptTurns } from "../messages/templat
 import type { Value } from "../messages/value.ts";
 import { isUuid, requireReward } from "./build-trajectory.ts";
 import { type ChatRows, chatRows } from "./chat-rows.ts";
-import type { FormatRun } from "./format.ts";
+import type { Format, FormatRun } from "./format.ts";
 
-interface DecodedRows extends Omit<ChatRows, "usedKeys" | "sampled" | "isDataset" | "readPrompt" | "readTurns"> {
+interface DecodedRows extends Omit<ChatRows, "usedKeys" | "keys" | "isDataset" | "readPrompt" | "readTurns"> {
   prompt: string;
   answer: string;
+  keys?: Pick<Format["keys"], "group">;
   /** Returns the end of a prompt that the writer added after sampling. */
   findAddedText?(row: Value): string | undefined;
 }
@@ -26,7 +27,7 @@ const decodedRows = ({ prompt, answer, recognizes, findAddedText, ...rows }: Dec
   return chatRows({
     ...rows,
     usedKeys: [prompt, answer, rows.rewardKey],
-    sampled: `the texts in \`${answer}\``,
+    keys: { ...rows.keys, sampled: `the texts in \`${answer}\`` },
     isDataset: false,
     isLossy: true,
     recognizes: (row) => row.get(prompt)?.isText && row.get(answer)?.isText && recognizes(row),
@@ -73,8 +74,10 @@ const rolloutNumbers = /_\d+_\d+(?="$)/;
 export const verl = decodedRows({
   name: "verl",
   title: "rollouts of verl",
-  groupText:
-    "the rows with the same `step` and the same `uid` (without the numbers of the rollout and the output), or else the same prompt",
+  keys: {
+    group:
+      "the rows with the same `step` and the same `uid` (without the numbers of the rollout and the output), or else the same prompt",
+  },
   prompt: "input",
   answer: "output",
   rewardKey: "score",
@@ -205,7 +208,7 @@ export const nemoRl = chatRows({
   title: "step files of NeMo RL",
   rewardKey: "rewards",
   usedKeys: ["content", "rewards", "filtered_rewards"],
-  sampled: "the texts of the assistant in `content`",
+  keys: { sampled: "the texts of the assistant in `content`" },
   isDataset: false,
   filePattern: /(?:^|[./])(?:train|val)_data_step\d+\.jsonl$/,
   isLossy: true,

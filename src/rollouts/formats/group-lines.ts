@@ -201,13 +201,8 @@ interface ConvertedFiles {
   readonly copies: readonly DroppedCopy[];
 }
 
-export const createLineOrigin = ({
-  files,
-  format,
-  converter,
-  groups,
-  copies,
-}: ConvertedFiles): sources.OriginalLines => {
+export const createLineOrigin = (converted: ConvertedFiles): sources.OriginalLines => {
+  const { files, format, converter, groups, copies } = converted;
   const rolloutsOf = (line: number) => groups[line - 1]?.rollouts ?? [];
   const reread = openRereader(format, converter);
   return {
@@ -235,14 +230,10 @@ export const createLineOrigin = ({
   };
 };
 
-/** Reads and converts the record of a rollout again. */
-type Reread = (written: WrittenRollout) => Promise<{
-  raw: sources.RawRecord | undefined;
-  value: Value | undefined;
-  rollout: Rollout | undefined;
-}>;
+type Reread = ReturnType<typeof openRereader>;
 
-const openRereader = (format: Format, converter: Converter): Reread => {
+/** Returns a function that reads and converts the record of a rollout again. */
+const openRereader = (format: Format, converter: Converter) => {
   const rereadRecord = async (at: RolloutPosition) => {
     const raw = await at.file.records.reread(at.record);
     const record = raw && parseRecord(format, raw, at);
@@ -250,7 +241,7 @@ const openRereader = (format: Format, converter: Converter): Reread => {
   };
   /** A document can be the record of many groups. */
   let latest: { at: RolloutPosition; converted: ReturnType<typeof rereadRecord> } | undefined;
-  return async (written) => {
+  return async (written: WrittenRollout) => {
     if (latest?.at.file !== written.file || latest.at.record !== written.record)
       latest = { at: written, converted: rereadRecord(written) };
     const { raw, value, rollouts } = await latest.converted;

@@ -6,7 +6,7 @@ import { type Json, literal, nonEmpty, rawLiteral, unindentJson } from "../messa
 import type { Value } from "../messages/value.ts";
 import { shortenName } from "../rules/positions.ts";
 import { buildException, buildTrajectory, convertPart, findLastTime, listFileIds } from "./build-trajectory.ts";
-import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
+import type { Format, FormatRun, SourceRecord } from "./format.ts";
 import { convertMetrics, findGrade, findSampleReward, findScores, isUnscored, type Scores } from "./inspect-scores.ts";
 
 export const inspect: Format = {
@@ -45,22 +45,19 @@ const convertRollouts = (run: FormatRun, record: SourceRecord, scorers: Map<stri
   const { value, member, file } = record;
   const ofLog = scorers.get(file) ?? new Set<string>();
   scorers.set(file, ofLog);
-  const convert = (sample: Value, context: SampleLog): readonly Rollout[] =>
-    isUnscored(run, sample, context.log) && !sample.has("error")
+  const header = member === undefined ? value : run.readSettings(record, "header.json");
+  const log = header ?? run.readSettings(record, "_journal/start.json");
+  noteIncomplete(run, record, log, header !== undefined);
+  const samples = member === undefined ? value.requireItems("samples") : [value];
+  const count = member === undefined ? samples.length : log?.get("eval", "dataset", "samples")?.number;
+  const epochs = member === undefined ? 1 : (log?.get("eval", "config", "epochs")?.number ?? 1);
+  const names = count === 1 && epochs === 1 ? listFileIds(record) : [];
+  const context = { log, names, scorers: ofLog, isChunked: chunkedSample.test(member ?? "") };
+  return samples.flatMap((sample) =>
+    isUnscored(run, sample, log) && !sample.has("error")
       ? run.skip(sample, "a sample without a score")
-      : [convertRollout(run, sample, context)];
-  if (member !== undefined) {
-    const log = run.readSettings(record, "header.json") ?? run.readSettings(record, "_journal/start.json");
-    const isOnly =
-      log?.get("eval", "dataset", "samples")?.number === 1 && (log.get("eval", "config", "epochs")?.number ?? 1) === 1;
-    const names = isOnly ? listFileIds(record) : [];
-    noteIncomplete(run, record, log, run.readSettings(record, "header.json") !== undefined);
-    return convert(value, { log, names, scorers: ofLog, isChunked: chunkedSample.test(member) });
-  }
-  noteIncomplete(run, record, value, true);
-  const samples = value.requireItems("samples");
-  const names = samples.length === 1 ? listFileIds(record) : [];
-  return samples.flatMap((sample) => convert(sample, { log: value, names, scorers: ofLog, isChunked: false }));
+      : convertRollout(run, sample, context),
+  );
 };
 
 /** Inspect writes the header last. */

@@ -24,21 +24,13 @@ export class OpenCalls<Call> {
     this.#calls.push(call);
   }
 
-  get oldest(): Call | undefined {
-    const calls = this.#calls;
-    while (this.#oldest < calls.length && calls[this.#oldest] === undefined) this.#oldest++;
-    return calls[this.#oldest];
-  }
-
   /** Returns the call that the result answers; undefined if no open call fits. @param id default: no id */
   take(id?: string): Call | undefined {
-    const call = this.oldest;
-    if (call !== undefined && (id === undefined || this.#idOf(call) === id)) return this.takeOldest();
+    const calls = this.#calls;
+    while (this.#oldest < calls.length && calls[this.#oldest] === undefined) this.#oldest++;
+    const oldest = calls[this.#oldest];
+    if (oldest !== undefined && (id === undefined || this.#idOf(oldest) === id)) return this.#takeAt(this.#oldest);
     return id === undefined ? undefined : this.#takeById(id);
-  }
-
-  takeOldest(): Call | undefined {
-    return this.oldest === undefined ? undefined : this.#takeAt(this.#oldest);
   }
 
   #takeById(id: string) {

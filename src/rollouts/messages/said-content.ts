@@ -61,10 +61,7 @@ export const formatCanonically = (value: json.JsonValue, depth = 0): string => {
     const items = json.elementsOf(value).map((item) => formatCanonically(item, depth + 1));
     return `[${items.join(",")}]`;
   }
-  if (kind === Kind.object) {
-    const members = formatAllMembers(table, node, (member) => formatCanonically(member, depth + 1));
-    return `{${members.join(",")}}`;
-  }
+  if (kind === Kind.object) return formatMembers(table, node, (member) => formatCanonically(member, depth + 1), true);
   const isPlain = kind === Kind.string && json.detailOf(table, node) === end - start - 2;
   // The bytes of ASCII without escapes need no decoding.
   if (isPlain) return table.bytes.toString("latin1", start, end);
@@ -87,20 +84,14 @@ const sortedShape = new Shape([], (_, table, object) => {
 
 type Formatter = (value: json.JsonValue) => string;
 
-const formatAllMembers = (table: json.JsonTable, object: number, format: Formatter) => {
-  const nodes = listMembers(table, object);
-  return sortedShape
-    .read(table, object)
-    .map(({ start, position }) => start + format({ table, node: nodes[position] ?? 0 }));
-};
-
-/** Without intermediate lists, because each prompt is formatted. */
-const formatMembers = (table: json.JsonTable, object: number, format: Formatter) => {
+/** Without intermediate lists, because each prompt is formatted. @param isWhole false for only what was said */
+const formatMembers = (table: json.JsonTable, object: number, format: Formatter, isWhole = false) => {
   const nodes = listMembers(table, object);
   let text = "";
   for (const { start, position, isSaid } of sortedShape.read(table, object)) {
     const node = nodes[position] ?? 0;
-    if (isSaid && kindAt(table, node) !== Kind.null) text += `${text && ","}${start}${format({ table, node })}`;
+    const isFormatted = isWhole || (isSaid && kindAt(table, node) !== Kind.null);
+    if (isFormatted) text += `${text && ","}${start}${format({ table, node })}`;
   }
   return `{${text}}`;
 };
