@@ -1,7 +1,6 @@
 /** Converts logs of Inspect. */
 import { hash } from "node:crypto";
-import { buildCall, choice, hasCalls, toToolCall } from "../messages/chat.ts";
-import { decideFinish } from "../messages/finish-reason.ts";
+import { buildCall, decidedChoice, toToolCall } from "../messages/chat.ts";
 import { type Json, literal, nonEmpty, rawLiteral, unindentJson } from "../messages/output-json.ts";
 import type { Value } from "../messages/value.ts";
 import { shortenName } from "../rules/positions.ts";
@@ -178,12 +177,7 @@ const readMessages = (run: FormatRun, sample: Value) => {
     if (role !== "assistant" || (!isGenerated && idOf(message) === undefined)) return converted;
     const sampledChoice = choiceOf(message);
     if (!isGenerated && !sampledChoice) return converted;
-    const stated = [sampledChoice?.get("stop_reason")];
-    return choice(
-      converted,
-      decideFinish(run, { callsTools: hasCalls(message), stated }),
-      convertLogprobs(sampledChoice),
-    );
+    return decidedChoice(run, converted, [sampledChoice?.get("stop_reason")], convertLogprobs(sampledChoice));
   };
   return { turns: messages.map(toTurn), tools: findTools(attachments, events, new Set(messages.map(idOf))) };
 };

@@ -1,7 +1,6 @@
 /** Converts trajectories of mini-swe-agent. */
 
-import { choice, hasCalls, haveTexts, toToolCalls } from "../messages/chat.ts";
-import { decideFinish } from "../messages/finish-reason.ts";
+import { decidedChoice, haveTexts, toToolCalls } from "../messages/chat.ts";
 import { literal, replaceMembers } from "../messages/output-json.ts";
 import { convertItem, convertOutput } from "../messages/responses.ts";
 import type { Value } from "../messages/value.ts";
@@ -86,7 +85,7 @@ const sampledTurn = (run: FormatRun, message: Value) => {
       run.receipt?.leaveOut(value, "the choice of extra.response repeats it", true);
     return [sampled];
   }
-  return [choice(omitExtra(message), decideFinish(run, { callsTools: hasCalls(message), stated: [finish] }))];
+  return [decidedChoice(run, omitExtra(message), [finish])];
 };
 
 const omitExtra = (message: Value) => {

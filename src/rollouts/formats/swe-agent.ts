@@ -1,6 +1,6 @@
 /** Converts trajectories of SWE-agent. */
-import { choice, hasCalls, toToolCalls } from "../messages/chat.ts";
-import { decideFinish } from "../messages/finish-reason.ts";
+import { decidedChoice, toToolCalls } from "../messages/chat.ts";
+import { hasCalls } from "../messages/output-json.ts";
 import type { Value } from "../messages/value.ts";
 import { buildTrajectory, findReward, listFileIds } from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";
@@ -83,5 +83,5 @@ const convertTurn = (run: FormatRun, message: Value, isSampled: boolean) => {
   }
   const withThoughts = { ...turn, ...Object.fromEntries(thoughts) };
   if (!isSampled || role.text !== "assistant" || message.get("is_demo")?.isTrue) return withThoughts;
-  return choice(withThoughts, decideFinish(run, { callsTools: hasCalls(message) }));
+  return decidedChoice(run, withThoughts);
 };

@@ -1,7 +1,7 @@
 /** Converts results of tau2-bench. */
 import { basename, dirname, join } from "node:path";
-import { choice, hasCalls, toToolCalls } from "../messages/chat.ts";
-import { decideFinish } from "../messages/finish-reason.ts";
+import { decidedChoice, toToolCalls } from "../messages/chat.ts";
+import { hasCalls } from "../messages/output-json.ts";
 import type { Value } from "../messages/value.ts";
 import * as build from "./build-trajectory.ts";
 import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
@@ -149,6 +149,5 @@ const agentTurn = (run: FormatRun, message: Value, isOpening: boolean) => {
     run.receipt?.leaveOut(message, "the choice in raw_data repeats it", true);
     return recorded;
   }
-  const stated = [first?.get("finish_reason")];
-  return choice(turn, decideFinish(run, { callsTools: tool_calls !== undefined, stated }));
+  return decidedChoice(run, turn, [first?.get("finish_reason")]);
 };

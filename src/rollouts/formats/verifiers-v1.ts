@@ -1,7 +1,6 @@
 /** Converts traces of verifiers v1 and prime-rl, which are graphs of messages. */
 import { hash } from "node:crypto";
-import { choice, hasCalls, toChatMessage, toLogprobs, toTools } from "../messages/chat.ts";
-import { decideFinish } from "../messages/finish-reason.ts";
+import { decidedChoice, toChatMessage, toLogprobs, toTools } from "../messages/chat.ts";
 import { literal, rawLiteral } from "../messages/output-json.ts";
 import { type Members, Value } from "../messages/value.ts";
 import { buildException, buildTrajectory, findReward, isUuid, skipUnscored } from "./build-trajectory.ts";
@@ -269,8 +268,7 @@ const findBranches = (run: FormatRun, trace: Value) => {
     if (!isSampled) return chatMessage;
     seen.add(at);
     const stated = [calls.get(at)?.get("finish_reason"), node.get("finish_reason")];
-    const logprobs = sampledLogprobs(run, node);
-    return choice(chatMessage, decideFinish(run, { callsTools: hasCalls(message), stated }), logprobs);
+    return decidedChoice(run, chatMessage, stated, sampledLogprobs(run, node));
   };
   return [...leaves.slice(-1), ...leaves.slice(0, -1)].map((leaf) => {
     const path: number[] = [];

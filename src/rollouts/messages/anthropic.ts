@@ -1,6 +1,5 @@
 /** Converts messages with content blocks of Anthropic's API to chat messages, or throws ConversionError. */
-import { buildCall, type ConversionNotes, choice, toArguments } from "./chat.ts";
-import { decideFinish } from "./finish-reason.ts";
+import { buildCall, type ConversionNotes, decidedChoice, toArguments } from "./chat.ts";
 import { type Json, literal, nonEmpty, replaceMembers } from "./output-json.ts";
 import { joinTexts } from "./responses.ts";
 import type { Value } from "./value.ts";
@@ -32,8 +31,7 @@ export const convertBlocks = (run: ConversionNotes, message: Value): readonly Js
 export const convertReply = (run: ConversionNotes, reply: Value): Json => {
   const message = convertAnswer(run, reply);
   const stated = reply.get("stop_reason");
-  if (!stated) return message;
-  return choice(message, decideFinish(run, { callsTools: message.tool_calls !== undefined, stated: [stated] }));
+  return stated ? decidedChoice(run, message, [stated]) : message;
 };
 
 const convertAnswer = (run: ConversionNotes, message: Value) => {

@@ -1,8 +1,8 @@
 /** Converts chat messages, tools, tool calls and logprobs, or throws ConversionError. */
 import { pluralize } from "../../text/sentences.ts";
-import { openFinish, type SampledRecord } from "./finish-reason.ts";
+import { decideFinish, openFinish, type SampledRecord, type Statements } from "./finish-reason.ts";
 import { OpenCalls } from "./open-calls.ts";
-import { addition, type Json, literal, nonEmpty, rawLiteral, replaceMembers, toText } from "./output-json.ts";
+import { addition, hasCalls, type Json, literal, nonEmpty, rawLiteral, replaceMembers, toText } from "./output-json.ts";
 import { omitTurnMarks, requireOwnWords, textRole, toPromptTurns } from "./template-turns.ts";
 import { openKeyFacts, Value } from "./value.ts";
 
@@ -23,6 +23,10 @@ export const choice = (message: Json, finish: Json, logprobs?: Json) => ({
   message,
   logprobs,
 });
+
+/** A choice with a stated finish reason, or with a derived one. */
+export const decidedChoice = (run: ConversionNotes, message: Json, stated: Statements = [], logprobs?: Json) =>
+  choice(message, decideFinish(run, { callsTools: hasCalls(message), stated }), logprobs);
 
 export const textChoice = (run: ConversionNotes, content: Value, sampled: SampledRecord) =>
   choice(
@@ -150,8 +154,6 @@ const maskLike = /^(?!.*step$)(?:.*_)?(?:mask(?:s|ed)?|train(?:able|ing)?|learna
 const maskKeysOf = openKeyFacts((keys) => keys.filter((key) => maskKeys.has(key) || maskLike.test(key)));
 
 const listCallIds = (caller: Value) => caller.items("tool_calls").flatMap((call) => unwrap(call).textAt("id") ?? []);
-
-export const hasCalls = (message: Value) => message.items("tool_calls").length > 0;
 
 /** Omits null `tool_calls` from a message that is not a choice. */
 export const toChatMessage = (message: Value, isSampled: boolean) => {

@@ -14,10 +14,12 @@ export type SampledRecord = Readonly<{
   completion?: Position | undefined;
 }>;
 
+/** The reasons that a turn itself states. The first one decides. */
+export type Statements = readonly (Value | undefined)[];
+
 type TurnFacts = Readonly<{
   callsTools: boolean;
-  /** The reasons that the turn itself states. The first one decides. */
-  stated?: readonly (Value | undefined)[];
+  stated?: Statements;
   /** The message of the turn, which can also state a reason. */
   message?: Value;
 }>;

@@ -1,6 +1,5 @@
 /** Converts contents and candidates of the Gemini API to messages and choices, or throws ConversionError. */
-import { buildCall, type ConversionNotes, choice, toArguments } from "./chat.ts";
-import { decideFinish } from "./finish-reason.ts";
+import { buildCall, type ConversionNotes, decidedChoice, toArguments } from "./chat.ts";
 import { OpenCalls } from "./open-calls.ts";
 import { type Json, literal, nonEmpty, toText } from "./output-json.ts";
 import { joinTexts } from "./responses.ts";
@@ -46,10 +45,9 @@ export class GeminiConverter {
       const message = this.#convertAnswer(candidates.flatMap((candidate) => candidate.items("content", "parts")));
       const last = candidates.findLast((candidate) => findIn(candidate, "finish_reason"));
       if (!last) return message;
-      const stated = [findIn(last, "finish_reason")];
+      const decided = decidedChoice(this.#run, message, [findIn(last, "finish_reason")]);
       const others = last.members().filter(([key]) => !/^(content|index|finish_?reason)$/i.test(key));
-      const finish = decideFinish(this.#run, { callsTools: message.tool_calls !== undefined, stated });
-      return { ...choice(message, finish), index: last.get("index") ?? at, ...Object.fromEntries(others) };
+      return { ...decided, index: last.get("index") ?? at, ...Object.fromEntries(others) };
     });
   }
 

@@ -43,11 +43,8 @@ const digitNine = 0x39;
 export type Members = readonly (readonly [key: string, value: Value])[];
 
 /** The keys of an object in their order, with repetitions. */
-const keysShape = new Shape([], (_, table, object) => {
-  const keys: string[] = [];
-  const end = json.nodeAfter(table, object);
-  for (let key = object + nodeSize; key < end; key = json.nodeAfter(table, key + nodeSize))
-    keys.push(json.readString(table, key));
+const keysShape = new Shape([], (_, table, node) => {
+  const keys = Array.from(json.childrenOf({ table, node }), ([key]) => String(key));
   return { keys, isUnique: new Set(keys).size === keys.length };
 });
 
