@@ -75,7 +75,8 @@ const moveRewardParts = ({ metrics, metadata }: TrajectoryParts, rewardParts: re
   };
 };
 
-export const buildException = (message: output.Json, type?: output.Json, traceback?: output.Json) => {
+export const buildException = (recorded?: output.Json, type?: output.Json, traceback?: output.Json) => {
+  const message = recorded ?? "no message is recorded";
   const isData = message instanceof Value && !message.isText;
   return { type: type ?? "error", message: isData ? output.literal(message.raw, message) : message, traceback };
 };

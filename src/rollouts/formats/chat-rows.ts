@@ -108,7 +108,7 @@ const convertRow = (run: FormatRun, rows: ChatRows, { record, recordedKey, steps
   const isFailed = !rewards && rewardFrom.every(({ path }) => readPath(row, path) === undefined);
   if (isFailed && rewardFrom.every(({ path }) => isEmpty(row, path))) return run.skip(row, "a row without a score");
   const result = rewards || !row.has("trial_name") ? undefined : readPath(row, rewardFrom[0]?.path ?? []);
-  if (result && keys.isException(result)) return [{ exception: buildException("no message is recorded", result) }];
+  if (result && keys.isException(result)) return [{ exception: buildException(undefined, result) }];
   const error = rows.findError?.(row) ?? (isFailed ? row.get("error") : undefined);
   if (error?.isObject || error?.text)
     return [{ exception: buildException(error.get("message") ?? error, error.get("type")) }];

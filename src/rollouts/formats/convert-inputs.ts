@@ -54,8 +54,7 @@ export const convertInputs = async (options: FormatOptions, inputs: OpenedInputs
     return { sources: ownSources, skipped: listSkipped() };
   }
   const names = formats.map(({ format }) => format.name);
-  const hasSeveralFormats = formats.length + ownSources.length > 1;
-  const run = openRun({ ...options, hasSeveralFormats }, inputs);
+  const run = openRun(options, inputs, formats.length + ownSources.length > 1);
   const results: Awaited<ReturnType<typeof convertFiles>>[] = [];
   for (const { format, files } of formats) results.push(await convertFiles(files, format, run));
   reportUnusedRewards(options, run);
@@ -99,9 +98,7 @@ const reportUnusedRewards = (
 
 type ConversionRun = ReturnType<typeof openRun>;
 
-type RunOptions = FormatOptions & Readonly<{ hasSeveralFormats: boolean }>;
-
-const openRun = ({ hasSeveralFormats, ...options }: RunOptions, { sources }: OpenedInputs) => ({
+const openRun = (options: FormatOptions, { sources }: OpenedInputs, hasSeveralFormats: boolean) => ({
   counter: new Receipt(options.hasReceipt),
   options,
   hasSeveralFormats,

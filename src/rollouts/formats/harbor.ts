@@ -44,8 +44,7 @@ const convertRollouts = (run: FormatRun, record: SourceRecord) => {
   const rewards = value.metricMembers("verifier_result", "rewards");
   // A damaged trajectory is an error, although the trial failed.
   if (error && (rewards.length === 0 || !run.readDocument(record, pathOfTrajectory(record)))) {
-    const message = error.get("exception_message") ?? "no message is recorded";
-    const [type, traceback] = ["exception_type", "exception_traceback"].map((key) => error.get(key));
+    const [message, type, traceback] = ["message", "type", "traceback"].map((key) => error.get(`exception_${key}`));
     return [{ exception: buildException(message, type, traceback) }];
   }
   const steps = value.get("step_results");

@@ -122,12 +122,12 @@ const findFailure = (row: Value) => {
   const type = row.get("exception_type");
   if (mask?.isTrue) return build.buildException(literal("mask_sample is true", mask), "masked");
   if (type?.isText && !row.has("response", "output", 0))
-    return build.buildException(row.get("exception_message") ?? "no message is recorded", type);
+    return build.buildException(row.get("exception_message"), type);
   return undefined;
 };
 
 const buildFailure = (row: Value) => {
   const keys = ["_ng_failure_message", "error", "error_message", "failure_reason"];
   const message = keys.map((key) => row.get(key)).find((value) => value?.isText);
-  return build.buildException(message ?? "no message is recorded", row.get("_ng_failure_class"));
+  return build.buildException(message, row.get("_ng_failure_class"));
 };

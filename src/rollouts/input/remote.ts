@@ -19,9 +19,7 @@ export interface RemoteAccess extends DownloadOptions {
   readonly onFetched: (fetched: { bytes: number; of: number | undefined }) => void;
 }
 
-interface RemoteContext extends Pick<RemoteAccess, "insecureHttp" | "clean"> {
-  readonly downloads: Pick<Downloads, "get">;
-}
+type RemoteContext = Pick<RemoteAccess, "insecureHttp" | "clean"> & Readonly<{ downloads: Pick<Downloads, "get"> }>;
 
 /** Small files arrive earlier if their requests overlap. */
 const maxFilesAhead = 8;
@@ -29,10 +27,8 @@ const maxFilesAhead = 8;
 const maxBytesAhead = 2 ** 17;
 
 export class Remotes {
-  readonly #access: RemoteAccess;
   readonly #abort = new AbortController();
-  readonly #downloads: Downloads;
-  readonly #context: RemoteContext;
+  readonly #access: RemoteAccess & { readonly downloads: Downloads };
   readonly #names = new Map<string, string>();
   /** The last numbers of names, by plain URL. */
   readonly #numbers = new Map<string, number>();
@@ -43,10 +39,8 @@ export class Remotes {
   #hub: ReturnType<typeof openHub> | undefined;
 
   constructor(access: RemoteAccess) {
-    const { insecureHttp, clean } = access;
-    this.#access = access;
-    this.#downloads = new Downloads({ ...access, host: withSignal(access.host, this.#abort.signal) });
-    this.#context = { downloads: this.#downloads, insecureHttp, clean };
+    const downloads = new Downloads({ ...access, host: withSignal(access.host, this.#abort.signal) });
+    this.#access = { ...access, downloads };
   }
 
   /** Returns a name that no other URL has. @throws Failure `invalid-remote-url` */
@@ -70,7 +64,7 @@ export class Remotes {
   async filesBelow(url: string) {
     const name = plainUrl(url);
     if (!url.endsWith("/") || /^https?:/.test(name)) return undefined;
-    const paths = await (await this.#loadHub(name)).listFiles(name, url, this.#context);
+    const paths = await (await this.#loadHub(name)).listFiles(name, url, this.#access);
     const visible = paths.filter((path) => !/(?:^|\/)\./.test(path)).toSorted();
     const files: string[] = [];
     for (const path of visible.filter(isRolloutName)) files.push(await this.assignName(`${url}${path}`));
@@ -90,7 +84,7 @@ export class Remotes {
 
   close() {
     this.#abort.abort();
-    this.#downloads.close();
+    this.#access.downloads.close();
   }
 
   async #loadHub(name: string) {
@@ -100,11 +94,11 @@ export class Remotes {
   }
 
   #request = async (location: RemoteLocation) =>
-    (await this.#repliesAhead.get(location.name)) ?? (await requestFile(location, this.#context));
+    (await this.#repliesAhead.get(location.name)) ?? (await requestFile(location, this.#access));
 
   #requestAhead(location: RemoteLocation) {
     if (this.#repliesAhead.has(location.name)) return;
-    const reply = requestFile(location, this.#context).then((received) => {
+    const reply = requestFile(location, this.#access).then((received) => {
       if (Number(received.headers["content-length"]) <= maxBytesAhead) return received;
       received.cancel();
       return undefined;
