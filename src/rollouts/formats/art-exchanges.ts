@@ -64,13 +64,8 @@ const convertExchange = (run: FormatRun, api: string, exchange: Value): Exchange
   const tools = toTools(request.get("tools"));
   if (api === "chat_completions") {
     const prompt = request.requireItems("messages").map((message) => toChatMessage(message, false));
-    return {
-      request,
-      tools,
-      instructions: [],
-      prompt,
-      answers: response.requireItems("choices").map((choice) => [choice]),
-    };
+    const answers = response.requireItems("choices").map((choice) => [choice]);
+    return { request, tools, instructions: [], prompt, answers };
   }
   if (api !== "responses" && api !== "messages")
     throw exchange.error(`exchanges of the API \`${api}\` are not supported (omit the trajectory)`);

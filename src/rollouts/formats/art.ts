@@ -149,8 +149,7 @@ const convertLine = (run: FormatRun, record: SourceRecord): readonly Rollout[] =
   record.group = group;
   const members = isGroup ? value.members().filter(([key]) => !["trajectories", "exceptions"].includes(key)) : [];
   const convertOne = (trajectory: Value) => {
-    const recorded = trajectory.get("reward");
-    const readOwn = () => recorded ?? addition(0, "ART leaves out a reward of 0");
+    const readOwn = () => trajectory.get("reward") ?? addition(0, "ART leaves out a reward of 0");
     const { reward, identity } = findReward(run, { record: trajectory, ids: [trajectory.get("id")], readOwn });
     return { members, identity, trajectory: completeTrajectory(run, trajectory, reward) };
   };

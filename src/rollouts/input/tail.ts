@@ -22,8 +22,8 @@ export class Tail {
   readonly source: Source;
   readonly #file: FileHandle;
   readonly #bytes: Bytes;
-  /** Returns undefined if the path does not exist. */
-  readonly #isAtPath: () => boolean | undefined;
+  /** Returns false if the path does not exist. */
+  readonly isMoved: () => boolean;
   #taken = 0;
   readonly #segmentChecksums: number[] = [];
   #lastSegmentInTurn = 0;
@@ -34,7 +34,7 @@ export class Tail {
 
   constructor(file: FileHandle, opened: BigIntStats, { path, name }: { path: string; name: string }) {
     this.#file = file;
-    this.#isAtPath = () => leadsTo(path, opened);
+    this.isMoved = () => leadsTo(path, opened) === false;
     this.#bytes = openDescriptorBytes({ descriptor: file.fd, name, size: Number.MAX_SAFE_INTEGER });
     const getSize = () => (this.#wasRewritten ? 0 : this.#taken);
     this.source = {
@@ -101,10 +101,6 @@ export class Tail {
   async isRewritten() {
     this.#wasRewritten ||= !(await this.#isUnchanged());
     return this.#wasRewritten;
-  }
-
-  isMoved() {
-    return this.#isAtPath() === false;
   }
 
   /** Compares checksums of up to three segments: the first, the last, and one that changes with each call. */
