@@ -147,9 +147,12 @@ describe("the redaction of JSON", () => {
     }
   });
 
-  it("finds no secret in words, names and addresses", async () => {
-    const text =
-      "task-implementation-of-the-thing-2024, me@example.com, postgres://postgres:postgres@localhost/db, https://x.com/@a1b2c3d4e5f6";
+  it.each([
+    "task-implementation-of-the-thing-2024, me@example.com, postgres://postgres:postgres@localhost/db, https://x.com/@a1b2c3d4e5f6",
+    ...["Example", "EXAMPLE", "xxxx", "XxXx", "1234567", "AbcdEfgh", "Your", "..."].map(
+      (word) => `ghp_${word}${random}`,
+    ),
+  ])("finds no secret in words, names, addresses and placeholders: %s", async (text) => {
     expect(redact(JSON.stringify(text))).toBe(JSON.stringify(text));
     expect(await rulesOf(text)).toEqual([]);
   });
