@@ -38,8 +38,6 @@ export const trimmedEnd = (bytes: Uint8Array, from: number) => {
   return end;
 };
 
-export const hasLeadingKey = (bytes: Uint8Array, at: number) => bytes[0] === quote && bytes[at] === colon;
-
 export const endOfLine = (bytes: Uint8Array, from: number) => {
   const end = bytes.indexOf(newline, from);
   return end < 0 ? bytes.length : end;

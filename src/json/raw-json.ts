@@ -88,7 +88,7 @@ class ValueJson implements RawJson {
 
   get members(): readonly RawMember[] {
     if (this.kind !== "object") return [];
-    this.#members ??= statedMembers(this.#value).map(toRawMember);
+    this.#members ??= statedMembers(this.#value).map(([key, member]) => ({ key, value: toRawJson(member) }));
     return this.#members;
   }
 
@@ -107,8 +107,6 @@ const kindOf = (value: unknown): Kind => {
 /** Omits the members that `JSON.stringify` omits. */
 const statedMembers = (value: unknown): readonly (readonly [string, unknown])[] =>
   Object.entries(Object(value)).filter(([, member]) => member !== undefined && typeof member !== "function");
-
-const toRawMember = ([key, value]: readonly [string, unknown]) => ({ key, value: toRawJson(value) });
 
 const isRawJson = (value: unknown): value is RawJson => value instanceof ParsedJson || value instanceof ValueJson;
 

@@ -136,6 +136,8 @@ export const spanOf = ({ table, node }: JsonValue) => ({ start: startOf(table, n
 
 export const firstByteOf = ({ table, node }: JsonValue) => firstByteAt(table, node);
 
+export const textOf = (value: JsonValue) => syntax.sliceText(value.table.bytes, spanOf(value));
+
 export const parseValue = ({ table, node }: JsonValue): unknown => parseNode(table, node);
 
 export const parseNode = (table: JsonTable, node: number): unknown =>

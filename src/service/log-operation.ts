@@ -1,6 +1,6 @@
 /** Logs trajectories (interface 4.1). */
 import { createHash } from "node:crypto";
-import { openBrace, openBracket, sliceText } from "../json/json-bytes.ts";
+import { openBrace, openBracket } from "../json/json-bytes.ts";
 import { composeMembers, composeObject } from "../json/raw-json.ts";
 import * as json from "../json/table.ts";
 import { isTrajectory, readMeasured } from "../rollouts/check/trajectory.ts";
@@ -135,7 +135,7 @@ const readMembers = (
 };
 
 const formatMembers = (members: ReadonlyMap<string, json.JsonValue>) =>
-  composeMembers(Array.from(members, ([key, value]) => [key, sliceText(value.table.bytes, json.spanOf(value))]));
+  composeMembers(Array.from(members, ([key, value]) => [key, json.textOf(value)]));
 
 const addTrajectory = (tally: Tally, { table, node }: json.JsonValue, facts: TrajectoryFacts) => {
   readMeasured(table, node, facts);

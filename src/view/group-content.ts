@@ -3,8 +3,8 @@
 import { isObject, sliceText } from "../json/json-bytes.ts";
 import { formatIndented, parseRawJson } from "../json/raw-json.ts";
 import * as table from "../json/table.ts";
-import { readGroupStart, readGroupTrajectories, type SourceTrajectory } from "../rollouts/dataset/group-bytes.ts";
-import { locateTrajectory } from "../rollouts/dataset/locate.ts";
+import { readGroupTrajectories, type SourceTrajectory } from "../rollouts/dataset/group-bytes.ts";
+import { getPart, locateTrajectory, readPartStart } from "../rollouts/dataset/locate.ts";
 import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
 import { readFacts } from "../rollouts/facts/facts.ts";
 import { formatKeyText } from "../rollouts/index/group-key.ts";
@@ -98,7 +98,7 @@ const locateContent = async (dataset: Dataset, group: number) => {
 export const readExceptions = (dataset: Dataset, group: number) => {
   const { groups, scan } = dataset;
   if (scan.parts.kindOf(groups.firstOf(group)) !== "group") return [];
-  const bytes = readGroupStart(dataset, group, groups.bytesOf(group));
+  const bytes = readPartStart(getPart(dataset, groups.firstOf(group)));
   return table.elementsOf(table.memberAt(table.readRoot(bytes), "exceptions")).map((exception) => {
     const value = parseRawJson(sliceText(bytes, table.spanOf(exception)));
     if (value.kind !== "object") return formatIndented(value);

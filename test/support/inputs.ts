@@ -95,7 +95,7 @@ export const read = async (files: readonly string[], asked: ReadOptions = {}): P
 };
 
 /** All results in a dataset. */
-export const allOf = ({ scan, groups, problems, ownKeys }: Dataset) => ({
+export const allOf = ({ scan, groups, problems }: Dataset) => ({
   parts: Array.from({ length: scan.parts.count }, (_, at) => scan.parts.at(at)),
   groups: Array.from({ length: groups.count }, (_, at) => [...groups.partsOf(at)].concat(Number(groups.isValid(at)))),
   digests: Array.from({ length: groups.count }, (_, at) => Buffer.from(groups.digestOf(at)).toString("hex")),
@@ -103,9 +103,8 @@ export const allOf = ({ scan, groups, problems, ownKeys }: Dataset) => ({
   counts: problems.counts,
   problems: problems.sorted(),
   shapes: [...scan.shapes],
-  sampled: scan.tally.sampled,
+  training: scan.training,
   requests: scan.requests.distinct,
-  ownKeys: [...ownKeys],
 });
 
 /** Returns the failure of `read`; undefined if it succeeds. */

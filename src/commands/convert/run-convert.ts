@@ -7,6 +7,7 @@ import { readGroupLines } from "../../rollouts/dataset/group-bytes.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import type { TrainingRows } from "../../rollouts/dataset/training-rows.ts";
 import { sumCounts } from "../../rollouts/formats/receipt.ts";
+import { trainingBits } from "../../rollouts/index/metrics.ts";
 import { combineModes } from "../../rollouts/input/source.ts";
 import type { Context } from "../../session/context.ts";
 import { checkOutputFiles, writeReceipt } from "../../session/output-files.ts";
@@ -106,7 +107,7 @@ const printResult = async (
   if (rows) printRowNotes(screen, rows);
   if (redactor?.counts[0]) {
     screen.notice(`redacted ${pluralize(sumCounts(redactor.counts), "secret")}`);
-    if (typed.to === "groups" && dataset.scan.tally.sampled.choicesWithLogprobs > 0)
+    if (typed.to === "groups" && (dataset.scan.training & trainingBits.logprobs) !== 0)
       screen.notice("log probabilities can still spell a redacted secret, because their tokens are parts of it");
   }
   if (screen.isForProgram) {

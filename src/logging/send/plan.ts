@@ -51,8 +51,10 @@ export const reportOversizedRequests = (
   }
 };
 
-export const createEnvelope = ({ ownKeys }: Pick<Dataset, "ownKeys">, split: string): RequestEnvelope => {
-  const members = [...ownKeys.values()].map(({ name, value }) => `,${name}:${value}`).join("");
+export const createEnvelope = ({ scan }: Pick<Dataset, "scan">, split: string): RequestEnvelope => {
+  // Every request has the keys of the requests in the input.
+  const [first] = scan.requests.distinct;
+  const members = Array.from(first?.keys.values() ?? [], ({ name, value }) => `,${name}:${value}`).join("");
   const opening = Buffer.from(`{"split":${JSON.stringify(split)},"trajectory_groups":[`);
   const closing = Buffer.from(`]${members}}`);
   return { opening, closing, digest: createHash("sha256").update(opening).update(closing).digest("hex") };

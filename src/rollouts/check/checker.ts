@@ -2,7 +2,7 @@
 
 import { crc32 } from "node:zlib";
 import type { Severity } from "../../failure.ts";
-import { type Span, sliceText } from "../../json/json-bytes.ts";
+import type { Span } from "../../json/json-bytes.ts";
 import { type JsonReader, type KeyUses, nodeSize } from "../../json/reader.ts";
 import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, mapMembers } from "../../json/shape.ts";
 import type { JsonTable, JsonValue } from "../../json/table.ts";
@@ -181,7 +181,8 @@ export class Checker {
   #addRequest({ table, node }: CheckedValue, split: string | undefined): void {
     const members = mapMembers(table, node);
     const others = Array.from(members).filter(([name]) => !requestKeys.some((key) => key === name));
-    const toKey = (value: number) => ({ name: jsonOf(table, value - nodeSize), value: jsonOf(table, value) });
+    const toText = (at: number) => json.textOf({ table, node: at });
+    const toKey = (value: number) => ({ name: toText(value - nodeSize), value: toText(value) });
     const keys = new Map(others.map(([name, value]) => [name, toKey(value)]));
     this.result.requests.add({ split, keys }, (key) => {
       const value = key === undefined ? node : members.get(key);
@@ -216,7 +217,7 @@ export class Checker {
     this.#reportSecrets();
     const trajectories = found === noFacts ? countElements(table, list) : found;
     const isValid = !this.#isInvalid && found !== noFacts;
-    this.#addPart(json.spanOf(value), { kind: "group", trajectories, exceptions, isValid, isWarned: this.#isWarned });
+    this.#addPart(json.spanOf(value), { kind: "group", trajectories, exceptions, isValid });
   }
 
   #compareTrajectories(table: JsonTable, count: number, group: number) {
@@ -290,13 +291,7 @@ export class Checker {
     this.#reportSecrets();
     const key = this.#readGroupKey(value, this.#report);
     const isValid = !this.#isInvalid;
-    this.#addPart(json.spanOf(value), {
-      kind: "trajectory",
-      trajectories: 1,
-      exceptions: 0,
-      isValid,
-      isWarned: this.#isWarned,
-    });
+    this.#addPart(json.spanOf(value), { kind: "trajectory", trajectories: 1, exceptions: 0, isValid });
     if (key === undefined) return;
     this.result.parts.setKey(key);
     if (isValid) this.result.parts.setLast("steps", facts.steps);
@@ -306,7 +301,7 @@ export class Checker {
 
   #addInvalid(span: Span, kind: Part["kind"]) {
     const trajectories = kind === "trajectory" ? 1 : 0;
-    this.#addPart(span, { kind, trajectories, exceptions: 0, isValid: false, isWarned: this.#isWarned });
+    this.#addPart(span, { kind, trajectories, exceptions: 0, isValid: false });
   }
 
   #addPart({ start, end }: Span, part: NewPart): void {
@@ -323,6 +318,7 @@ export class Checker {
     }
     const position = { source: this.#index, start: this.#block.start + start, length: end - start, line: this.#line };
     this.result.addPart(position, part, this.#facts);
+    parts.columns.warned.push(this.#isWarned ? 1 : 0);
     if (parts.facts.walked) this.#addKeys(part, parts.facts.walked);
     const { hasChecksums, hasDigests } = parts.options;
     if (hasChecksums) parts.columns.checksum.push(crc32(table.bytes.subarray(start, end)));
@@ -370,5 +366,3 @@ export class Checker {
 }
 
 const countElements = (table: JsonTable, node: number) => (node === 0 ? 0 : json.elementsOf({ table, node }).length);
-
-const jsonOf = (table: JsonTable, node: number) => sliceText(table.bytes, json.spanOf({ table, node }));

@@ -1,6 +1,6 @@
 /** Adds the facts and keys of valid trajectories to columns, and recognizes results that are errors (metrics.md). */
 
-import { backslash, openBrace, sliceText } from "../../json/json-bytes.ts";
+import { backslash, openBrace } from "../../json/json-bytes.ts";
 import type { JsonObject } from "../../json/object.ts";
 import { cacheReader, nodeSize } from "../../json/reader.ts";
 import { Kind, kindOf, kindsAsFacts, Shape } from "../../json/shape.ts";
@@ -128,14 +128,13 @@ const maxSettingBytes = 64;
 export const keepSettings = (trajectory: json.JsonValue, { settings }: FactColumns, row: number) => {
   if (row > 0 && settings.size === 0) return;
   const metadata = json.memberAt(trajectory, "metadata");
-  const readText = (value: json.JsonValue) => sliceText(value.table.bytes, json.spanOf(value));
   if (metadata && row === 0)
     for (const [name, value] of json.childrenOf(metadata))
       if (json.spanOf(value).end - json.spanOf(value).start <= maxSettingBytes)
-        settings.set(String(name), readText(value));
+        settings.set(String(name), json.textOf(value));
   for (const [name, text] of settings) {
     const value = json.memberAt(metadata, name);
-    if (!value || readText(value) !== text) settings.delete(name);
+    if (!value || json.textOf(value) !== text) settings.delete(name);
   }
 };
 

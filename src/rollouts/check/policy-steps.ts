@@ -1,6 +1,5 @@
 /** Reads the columns that state the training step, or the version of the policy, of a trajectory. */
 
-import { sliceText } from "../../json/json-bytes.ts";
 import { nodeSize, registerKey } from "../../json/reader.ts";
 import { Kind, keyIdCount, kindAt, mapMembers, shapeCount } from "../../json/shape.ts";
 import type { JsonTable } from "../../json/table.ts";
@@ -79,7 +78,7 @@ export const openStepComparison = () => {
   const values = new Map<string, Set<string>>();
   const add = (trajectory: json.JsonValue) => {
     for (const { name, value } of listSteps(trajectory))
-      values.set(name, (values.get(name) ?? new Set()).add(sliceText(value.table.bytes, json.spanOf(value))));
+      values.set(name, (values.get(name) ?? new Set()).add(json.textOf(value)));
   };
   /** Returns a column with several values. */
   const findMixed = () => {

@@ -1,14 +1,12 @@
 /** Describes the result of a run of `check`. */
 import type { Failure, Problem } from "../../failure.ts";
 import { Breaks, sortWithBreaks } from "../../system/breaks.ts";
+import { compareTexts } from "../../text/sentences.ts";
 import type { Groups } from "../index/groups.ts";
 import { invalidInput } from "../rules/failures.ts";
 import { countUnreadable, type Dataset } from "./read-dataset.ts";
 
-interface ReadCounts {
-  read: number;
-  rejected: number;
-}
+type ReadCounts = Readonly<Record<"read" | "rejected", number>>;
 
 /** What the results of `check` and `log` say of the input. */
 interface DatasetFacts {
@@ -19,8 +17,8 @@ interface DatasetFacts {
 export interface CheckResult extends DatasetFacts {
   readonly status: "valid" | "invalid";
   readonly split: string | undefined;
-  readonly groups: Readonly<ReadCounts>;
-  readonly trajectories: Readonly<ReadCounts>;
+  readonly groups: ReadCounts;
+  readonly trajectories: ReadCounts;
   readonly problems: readonly Problem[];
   readonly omittedProblemCount: number;
   readonly failure: Failure | undefined;
@@ -67,7 +65,7 @@ export const toDatasetFacts = (dataset: Dataset): DatasetFacts => ({
 export const computeMetrics = async ({ scan: { tally } }: Dataset, split?: string, signal?: AbortSignal) => {
   const breaks = new Breaks(signal);
   const means: [string, number][] = [];
-  const names = await sortWithBreaks([...tally.byName.keys()], (a, b) => (a < b ? -1 : 1), breaks);
+  const names = await sortWithBreaks([...tally.byName.keys()], compareTexts, breaks);
   for (const mean of tally.groups === 0 ? [] : tally.listMetrics(split, names)) {
     if (breaks.isDue()) await breaks.take();
     means.push(mean);

@@ -73,11 +73,7 @@ const findSmallGroups = async (dataset: IndexedGroups, breaks: Breaks, sharedKey
 /** A choice, or another assistant turn. */
 const turnBits = trainingBits.choice | (trainingBits.choice << 1);
 
-interface KnownOfAll {
-  readonly broken: BrokenRules;
-  readonly sharedKey: string | undefined;
-  readonly canRegroup: boolean;
-}
+type KnownOfAll = Readonly<{ broken: BrokenRules; sharedKey: string | undefined; canRegroup: boolean }>;
 
 /** The returned function expects a valid group. Without `known`, the input goes on. */
 export const openGroupReporter = (dataset: IndexedGroups, known?: KnownOfAll): ((group: number) => void) => {
@@ -134,8 +130,8 @@ export const hasZeroVariance = ({ scan: { parts }, groups }: IndexedGroups, grou
   return max - min <= rewardTolerance;
 };
 
-export const hasNoSampledTurn = ({ scan: { parts, tally }, groups }: IndexedGroups, group: number) =>
-  tally.sampled.choices > 0 &&
+export const hasNoSampledTurn = ({ scan: { parts, training }, groups }: IndexedGroups, group: number) =>
+  (training & trainingBits.choice) !== 0 &&
   groups.partsOf(group).every((at) => (parts.columns.training.at(at) & trainingBits.choice) === 0);
 
 export const reportMissingKeys = (

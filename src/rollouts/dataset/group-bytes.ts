@@ -7,7 +7,7 @@ import { elementsOf, type JsonValue, memberAt, parseValue, readRoot, spanOf } fr
 import { Breaks } from "../../system/breaks.ts";
 import type { ScanOptions } from "../check/checker.ts";
 import { groupClosing, groupOpening } from "../index/groups.ts";
-import { cutPart, type Part } from "../index/parts.ts";
+import { cutPart, joinWithCommas, type Part } from "../index/parts.ts";
 import { ScanResult } from "../index/scan-result.ts";
 import { openMemoryBytes, type Source } from "../input/source.ts";
 import { inputChanged } from "../rules/failures.ts";
@@ -113,13 +113,12 @@ export const recheckBytes = (bytes: Buffer, problems = new Problems(), locate?: 
   return result;
 };
 
-const comma = Buffer.from(",");
 const lineEnd = Buffer.from("\n");
 
-/** Expects a valid group. @throws Failure `input-changed` */
-export const composeGroup = (dataset: IndexedGroups, group: number, window: ReadWindow) => {
-  const parts = listParts(dataset, group).map((part) => window.readPartNow(part));
-  const pieces = parts.flatMap((part, at) => (at === 0 ? [part] : [comma, part]));
+const composeGroup = async (dataset: IndexedGroups, group: number, window: ReadWindow) => {
+  const parts: Buffer[] = [];
+  for (const part of listParts(dataset, group)) parts.push(await window.readPart(part));
+  const pieces = joinWithCommas(parts);
   const line = dataset.groups.isBare(group) ? [groupOpening, ...pieces, groupClosing] : pieces;
   return Buffer.concat([replaceLineEnds(Buffer.concat(line)), lineEnd]);
 };
@@ -131,10 +130,7 @@ export async function* readGroupLines(
 ): AsyncGenerator<Buffer, void> {
   const window = new ReadWindow();
   for (let group = 0; group < dataset.groups.count; group++) {
-    if (!dataset.groups.isValid(group)) continue;
-    // Fills the window, because `composeGroup` reads synchronously.
-    await window.readPart(getPart(dataset, dataset.groups.firstOf(group)));
-    yield* rewrite(composeGroup(dataset, group, window), group);
+    if (dataset.groups.isValid(group)) yield* rewrite(await composeGroup(dataset, group, window), group);
   }
 }
 
@@ -175,9 +171,6 @@ export const readGroupTrajectories = async (dataset: IndexedGroups, group: numbe
   }
   return trajectories;
 };
-
-export const readGroupStart = (dataset: IndexedGroups, group: number, maxLength: number) =>
-  readPartStart(getPart(dataset, dataset.groups.firstOf(group)), maxLength);
 
 export const parseReward = (trajectory: JsonValue) => {
   const { reward } = pickMembers(trajectory, ["reward"]);

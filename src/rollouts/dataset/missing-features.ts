@@ -57,12 +57,14 @@ const findMissingLogprobs = (trajectory: JsonValue): Path => {
 
 const missingFeatures = [
   { rule: "no-sampled-turns", has: trainingBits.choice, pathIn: () => ["messages_and_choices"] },
-  { rule: "missing-logprobs", has: trainingBits.logprobs, pathIn: findMissingLogprobs, isNoted: true },
-  { rule: "missing-tools", has: trainingBits.tools, pathIn: () => ["tools"], isNoted: true },
-  { rule: "missing-utc-offset", has: trainingBits.offset, pathIn: () => ["start_time"], isNoted: true },
+  { rule: "missing-logprobs", has: trainingBits.logprobs, pathIn: findMissingLogprobs },
+  { rule: "missing-tools", has: trainingBits.tools, pathIn: () => ["tools"] },
+  { rule: "missing-utc-offset", has: trainingBits.offset, pathIn: () => ["start_time"] },
 ] as const;
 
 type MissingFeature = (typeof missingFeatures)[number];
+
+const isNoted = ({ rule }: MissingFeature) => rule in notes;
 
 const lacks = (training: number, { has }: MissingFeature) => (training & (has << 1)) !== 0;
 
@@ -81,21 +83,16 @@ export const reportMissingFeatures = async (dataset: IndexedGroups, breaks: Brea
     feature,
     rule: feature.rule,
     files: new Set([...bitsOfFiles.keys()].filter((file) => isWhole(feature, bitsOfFiles[file] ?? 0))),
-    isMissingInInput: bitsOfFiles.every((bits) => (bits & feature.has) === 0),
   }));
   const isReported = ({ feature, files }: (typeof broken)[number]) =>
-    bitsOfFiles.some((bits, file) => lacks(bits, feature) && !("isNoted" in feature && files.has(file)));
+    bitsOfFiles.some((bits, file) => lacks(bits, feature) && !(isNoted(feature) && files.has(file)));
   const reported = broken.filter((one) => !scan.problems.strictness.allowed.has(one.rule) && isReported(one));
   await reportFeatures(dataset, reported, breaks);
   return broken.flatMap(({ rule, files }) => (rule === "no-sampled-turns" ? [] : { rule, files }));
 };
 
-interface LackingFiles {
-  readonly feature: MissingFeature;
-  /** The indexes of the files in which all trajectories lack the feature. */
-  readonly files: ReadonlySet<number>;
-  readonly isMissingInInput: boolean;
-}
+/** The indexes of the files in which all trajectories lack the feature. */
+type LackingFiles = Readonly<{ feature: MissingFeature; files: ReadonlySet<number> }>;
 
 /** Reports each part that lacks a feature. If all of a file lack it, reports the first part, or none. */
 const reportFeatures = async (dataset: IndexedGroups, features: readonly LackingFiles[], breaks: Breaks) => {
@@ -106,17 +103,18 @@ const reportFeatures = async (dataset: IndexedGroups, features: readonly Lacking
     if (breaks.isDue()) await breaks.take();
     if (!groups.isValid(groups.groupOf(at))) continue;
     const file = parts.columns.source.at(at);
-    for (const { feature, files, isMissingInInput } of features) {
+    for (const { feature, files } of features) {
       const all = files.has(file);
-      if (!lacks(parts.columns.training.at(at), feature) || (all && "isNoted" in feature)) continue;
+      if (!lacks(parts.columns.training.at(at), feature) || (all && isNoted(feature))) continue;
       if (!all || !wholeFiles.has(file)) {
         const place = { part: at, path: () => findMissingFeature(dataset, at, feature) };
-        if ("isNoted" in feature) positions.reportPart(dataset, feature.rule, { data: undefined, ...place });
+        if (feature.rule !== "no-sampled-turns")
+          positions.reportPart(dataset, feature.rule, { data: undefined, ...place });
         else positions.reportPart(dataset, feature.rule, { data: { all }, ...place });
       }
       if (all) wholeFiles.add(file);
       // If no group has the feature, rollcall rejects no group.
-      if (isMissingInInput) problems.addInputRule(feature.rule);
+      if ((scan.training & feature.has) === 0) problems.addInputRule(feature.rule);
       else groups.warn(groups.groupOf(at));
     }
   }

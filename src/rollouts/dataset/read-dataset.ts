@@ -8,7 +8,7 @@ import { listCustomKeys } from "../check/trajectory.ts";
 import type { Conversion } from "../formats/convert-inputs.ts";
 import { convertOpened } from "../formats/convert-opened.ts";
 import type { FormatOptions } from "../formats/format.ts";
-import { findCommonSplit, type OtherKeys, reportMismatches } from "../index/contradictions.ts";
+import { findCommonSplit, reportMismatches } from "../index/contradictions.ts";
 import { digestBytes } from "../index/digests.ts";
 import { Groups, openGrouping, type ScatteredPart } from "../index/groups.ts";
 import type { Parts } from "../index/parts.ts";
@@ -75,8 +75,6 @@ export type FilteredOut = Readonly<
 /** The caller must close the dataset. */
 export interface Dataset extends SelectedGroups {
   split: string | undefined;
-  /** Every sent request contains these keys. */
-  ownKeys: OtherKeys;
   problems: Problems;
   conversion?: Conversion | undefined;
   /** Names of files that are inputs under another name. */
@@ -154,8 +152,7 @@ export const readSources = async (sources: readonly Source[], options: SourceOpt
   datasetProblems.reportScatteredParts(read, scattered);
   datasetProblems.reportAmbiguousGroups(read, groupBy !== undefined);
   const note = selection ? undefined : await checkGroups(read, breaks);
-  const ownKeys: OtherKeys = requests.distinct[0]?.keys ?? new Map();
-  return { ...read, split, ownKeys, problems, joinedGroups, note };
+  return { ...read, split, problems, joinedGroups, note };
 };
 
 export const openScan = (

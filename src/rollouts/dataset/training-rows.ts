@@ -56,9 +56,9 @@ export class TrainingRows {
 
   /** Yields the lines of the rows of a valid group. @param line the group in rollcall's format */
   *compose(line: Buffer, group: number): Generator<Buffer, void> {
-    const places = listTrajectories(line, { kind: "group" }).map((trajectory, position) => ({ trajectory, position }));
-    if (this.to === "preferences") yield* this.#add(composePreference(places), group);
-    else for (const place of places) yield* this.#add(composeMessages(place), group);
+    const rollouts = listTrajectories(line, { kind: "group" }).map(readRollout);
+    if (this.to === "preferences") yield* this.#add(composePreference(rollouts), group);
+    else for (const rollout of rollouts) yield* this.#add(composeMessages(rollout), group);
   }
 
   /** Lists the rows. Groups and trajectories have their numbers before a selection, like the records of a receipt. */
@@ -101,11 +101,9 @@ export class TrainingRows {
   }
 }
 
-type Place = Readonly<{ trajectory: json.JsonValue; position: number }>;
-
 type Rollout = ReturnType<typeof readRollout>;
 
-const readRollout = ({ trajectory, position }: Place) => {
+const readRollout = (trajectory: json.JsonValue, position: number) => {
   const { table, node } = trajectory;
   const facts = new TrajectoryFacts();
   inspectTrajectory(table, node, facts, () => undefined);
@@ -118,7 +116,7 @@ const readRollout = ({ trajectory, position }: Place) => {
   const messages = entries.slice(0, end).map((entry) => findChoiceMessage(entry) ?? entry);
   const media = mediaColumns.flatMap((name) => {
     const value = json.memberAt(trajectory, name);
-    return value ? [[name, sliceText(table.bytes, json.spanOf(value))] as const] : [];
+    return value ? [[name, json.textOf(value)] as const] : [];
   });
   return {
     position,
@@ -178,7 +176,7 @@ export const listAnswered = async (dataset: IndexedGroups, group: number) => {
   const answered: boolean[] = [];
   for (const at of dataset.groups.partsOf(group)) {
     for (const trajectory of await window.readTrajectories(getPart(dataset, at)))
-      answered.push(!findFault(readRollout({ trajectory, position: 0 }), false));
+      answered.push(!findFault(readRollout(trajectory, 0), false));
   }
   return answered;
 };
@@ -195,7 +193,7 @@ const composeMessage = ({ table, node }: json.JsonValue, omitted: string[]) => {
     if (!isNull) omitted.push(shortenName(String(key)));
     return false;
   });
-  if (kept.length === members.length) return sliceText(table.bytes, json.spanOf({ table, node }));
+  if (kept.length === members.length) return json.textOf({ table, node });
   const texts = kept.map(([, value]) => {
     const start = json.startOf(table, value.node - nodeSize);
     return sliceText(table.bytes, { start, end: json.endOf(table, value.node) });
@@ -206,24 +204,20 @@ const composeMessage = ({ table, node }: json.JsonValue, omitted: string[]) => {
 const composeList = (messages: readonly json.JsonValue[], omitted: string[]) =>
   composeArray(messages.map((message) => composeMessage(message, omitted)));
 
-const composeTools = ({ tools }: Rollout) => tools && sliceText(tools.table.bytes, json.spanOf(tools));
-
-const composeMessages = (place: Place): Row | Reason => {
-  const rollout = readRollout(place);
+const composeMessages = (rollout: Rollout): Row | Reason => {
   const fault = findFault(rollout, false);
   if (fault) return fault;
   const omittedKeys: string[] = [];
   const messages = composeList(rollout.messages, omittedKeys);
   return {
     rollouts: [rollout],
-    text: composeObject({ messages, tools: composeTools(rollout), ...rollout.media }),
+    text: composeObject({ messages, tools: rollout.tools && json.textOf(rollout.tools), ...rollout.media }),
     omittedKeys,
   };
 };
 
-const composePreference = (places: readonly Place[]): Row | Reason => {
-  if (places.length < 2) return "under_two_trajectories";
-  const rollouts = places.map(readRollout);
+const composePreference = (rollouts: readonly Rollout[]): Row | Reason => {
+  if (rollouts.length < 2) return "under_two_trajectories";
   const faults = rollouts.map((rollout) => findFault(rollout, true));
   const tasks = groupByTask(rollouts.filter((_, at) => !faults[at]));
   if (tasks.length === 0) return faults.find((fault) => fault !== undefined) ?? "different_prompts";
@@ -281,7 +275,7 @@ const composePair = ({ chosen, rejected }: { chosen: Rollout; rejected: Rollout 
     prompt: composeList(chosen.messages.slice(0, chosen.prompt), omittedKeys),
     chosen: composeList(chosen.messages.slice(chosen.prompt), omittedKeys),
     rejected: composeList(rejected.messages.slice(rejected.prompt), omittedKeys),
-    tools: composeTools(chosen),
+    tools: chosen.tools && json.textOf(chosen.tools),
     ...chosen.media,
   });
   return { rollouts: [chosen, rejected], text, omittedKeys };

@@ -28,10 +28,8 @@ export class Tally {
   #sumsByNames = new WeakMap<readonly string[], readonly ExactSum[]>();
   #lastNames: readonly string[] = [];
   #lastSums: readonly ExactSum[] = [];
-  /** `trajectories` counts trajectories with a choice. `total` counts all calls of `addMeasured`. */
-  readonly sampled = { choices: 0, choicesWithLogprobs: 0, trajectories: 0, total: 0 };
 
-  addMeasured({ reward, metricNames, metrics, choices, choicesWithLogprobs }: TrajectoryFacts) {
+  addMeasured({ reward, metricNames, metrics }: TrajectoryFacts) {
     this.trajectories++;
     if (Number.isFinite(reward)) addToSum(this.reward, reward);
     if (metricNames !== this.#lastNames) this.#lastSums = this.#sumsOf(metricNames);
@@ -39,10 +37,6 @@ export class Tally {
       const sum = this.#lastSums[at];
       if (sum) addToSum(sum, metrics[at] ?? 0);
     }
-    this.sampled.choices += choices;
-    this.sampled.choicesWithLogprobs += choicesWithLogprobs;
-    if (choices > 0) this.sampled.trajectories++;
-    this.sampled.total++;
   }
 
   /** Counts the group, but not its trajectories. */
@@ -62,14 +56,6 @@ export class Tally {
     mergeSum(this.reward, other.reward, sign);
     mergeSum(this.deviations, other.deviations, sign);
     for (const [key, sum] of other.byName) mergeSum(this.#sumOf(key), sum, sign);
-    if (sign === 1)
-      for (const count of ["choices", "choicesWithLogprobs", "trajectories", "total"] as const)
-        this.sampled[count] += other.sampled[count];
-  }
-
-  /** The mean of the standard deviations in the groups. */
-  get deviation() {
-    return this.deviations.count === 0 ? 0 : meanOfSum(this.deviations);
   }
 
   /** @param names the names of the metrics, sorted */
@@ -77,7 +63,7 @@ export class Tally {
     const prefix = split === undefined ? "" : `${split}/`;
     const rollouts = this.trajectories + this.exceptions;
     if (this.reward.count > 0) yield [`${prefix}reward`, meanOfSum(this.reward)];
-    yield [`${prefix}reward_std_dev`, this.deviation];
+    yield [`${prefix}reward_std_dev`, this.deviations.count === 0 ? 0 : meanOfSum(this.deviations)];
     if (rollouts > 0) yield [`${prefix}exception_rate`, this.exceptions / rollouts];
     for (const name of names) {
       const sum = this.byName.get(name);

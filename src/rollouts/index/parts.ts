@@ -62,6 +62,9 @@ export interface Subset {
 
 const comma = Buffer.from(",");
 
+export const joinWithCommas = (pieces: readonly Buffer[]) =>
+  pieces.flatMap((piece, at) => (at === 0 ? [piece] : [comma, piece]));
+
 /** Returns the length of a part that has only some of its trajectories. */
 export const measureSubset = ({ selected, wholeLength, spans }: Subset) => {
   const all = spans();
@@ -76,8 +79,7 @@ export const cutPart = (whole: Buffer, { subset }: Pick<Part, "subset">): Buffer
   const spans = subset.spans();
   const kept = subset.selected.flatMap((at) => (spans[at] ? [whole.subarray(spans[at].start, spans[at].end)] : []));
   const opening = whole.subarray(0, spans[0]?.start);
-  const joined = kept.flatMap((trajectory, at) => (at === 0 ? [trajectory] : [comma, trajectory]));
-  return Buffer.concat([opening, ...joined, whole.subarray(spans.at(-1)?.end)]);
+  return Buffer.concat([opening, ...joinWithCommas(kept), whole.subarray(spans.at(-1)?.end)]);
 };
 
 export type Part = Readonly<ReturnType<Parts["at"]>>;

@@ -11,7 +11,6 @@ export interface NewPart {
   readonly trajectories: number;
   readonly exceptions: number;
   readonly isValid: boolean;
-  readonly isWarned: boolean;
 }
 
 /** `selected` has the indexes of the trajectories that stay if not all stay. */
@@ -27,6 +26,8 @@ export class ScanResult {
   readonly problems: Problems;
   readonly requests = new Requests();
   readonly shapes = new Set<InputShape>();
+  /** The `trainingBits` of all valid parts. */
+  training = 0;
   /** Finite rewards of the valid trajectories of each source. */
   readonly rewardsOfSources: (Sketch | undefined)[] = [];
   #rewardsOfPart = new Float64Array(64);
@@ -52,7 +53,7 @@ export class ScanResult {
     this.requests.merge(requests);
   }
 
-  /** The caller adds the digest and the key. @param facts begins with the facts of each trajectory of a valid part */
+  /** The caller adds warnings, digest and key. @param facts begins with the facts of each trajectory of a valid part */
   addPart(
     position: Pick<Part, "source" | "start" | "length" | "line">,
     part: NewPart,
@@ -66,7 +67,6 @@ export class ScanResult {
     columns.line.push(position.line);
     columns.kind.push(kinds.indexOf(part.kind));
     columns.valid.push(isValid ? 1 : 0);
-    columns.warned.push(part.isWarned ? 1 : 0);
     columns.trajectories.push(trajectories);
     columns.exceptions.push(isValid ? part.exceptions : 0);
     columns.key.length++;
@@ -105,6 +105,7 @@ export class ScanResult {
     columns.reward.push(isGroup ? 0 : (this.#rewardsOfPart[0] ?? 0));
     columns.version.push(version);
     columns.training.push(training);
+    this.training |= training;
   }
 
   merge(later: ScanResult) {
@@ -114,6 +115,7 @@ export class ScanResult {
     this.tally.merge(later.tally);
     this.problems.merge(later.problems);
     this.addRequests(later);
+    this.training |= later.training;
   }
 
   #rewardsOf(source: number) {
@@ -133,18 +135,14 @@ export class ScanResult {
       this.#copied[to] = facts.read(row, this.#copied[to] ?? new TrajectoryFacts());
     const subset = selected && { selected, wholeLength: length, spans: () => all.map((row) => facts.spanOf(row)) };
     if (subset) parts.subsets.set(parts.count, subset);
+    const exceptions = columns.exceptions.at(at);
     this.addPart(
       { source, start, length: subset ? measureSubset(subset) : length, line },
-      {
-        kind,
-        trajectories: selected?.length ?? trajectories,
-        exceptions: columns.exceptions.at(at),
-        isValid,
-        isWarned: columns.warned.at(at) === 1,
-      },
+      { kind, trajectories: selected?.length ?? trajectories, exceptions, isValid },
       this.#copied,
     );
     if (facts.walked) parts.facts.walked?.copyRows(facts.walked, rows);
+    parts.columns.warned.push(columns.warned.at(at));
     parts.columns.checksum.push(columns.checksum.at(at));
     if (parts.options.hasDigests) parts.digests.append(from.digests.at(at));
     parts.setLast("prompt", columns.prompt.at(at));

@@ -13,7 +13,7 @@ export interface FactsOptions {
 }
 
 /** The facts that are whole numbers below 2^32. */
-const counts = ["start", "length", "training", "fingerprint", "choices", "choicesWithLogprobs"] as const;
+const counts = ["start", "length", "training", "fingerprint"] as const;
 
 /** A row is a trajectory of a valid part, in the order of the input. */
 export class TrajectoryColumns {

@@ -6,8 +6,10 @@ import { countIndexes, countNames } from "../facts/facts.ts";
 import { divisionNames } from "../index/ambiguous-groups.ts";
 import { formatKeyText } from "../index/group-key.ts";
 import { comparedStepNames } from "../index/step-columns.ts";
+import { pickFinite } from "../index/sums.ts";
 import type { Both, Pool, Sides } from "./compare-sides.ts";
 import { NamedPairs } from "./intervals.ts";
+import { compareNames } from "./stats-slice.ts";
 
 /** A trajectory belongs to the first of these classes that fits. */
 const causeNames = ["truncated", "tool_errors", "other"] as const;
@@ -24,8 +26,7 @@ const sumPool = (columns: FactColumns, { rows }: Pool, rewards: ArrayLike<number
   const finishes = new Map<string | null, number>();
   /** By class: the share of the rollouts, and the sum of their rewards divided by the number of all rollouts. */
   const [shares, parts] = [new Float64Array(causeNames.length), new Float64Array(causeNames.length)];
-  let count = 0;
-  for (let at = 0; at < rewards.length; at++) if (Number.isFinite(rewards[at])) count++;
+  const { length: count } = pickFinite(rewards);
   for (let at = 0; at < rewards.length; at++) {
     const [row, reward = 0] = [rows[at], rewards[at]];
     const cause = row === undefined ? other : findCause(columns, row);
@@ -94,8 +95,7 @@ export class PairCauses {
     for (const [fact, name] of countNames.entries()) this.#facts.of(name).add(a.meanOf(fact), b.meanOf(fact));
     if (a.rows === 0 || b.rows === 0) return;
     this.#pairs++;
-    for (const name of a.uses.keys()) this.#addTool(name, { a, b });
-    for (const name of b.uses.keys()) if (!a.uses.has(name)) this.#addTool(name, { a, b });
+    for (const name of new Set([...a.uses.keys(), ...b.uses.keys()])) this.#addTool(name, { a, b });
     for (const [name, count] of a.finishes) this.#finishOf(name).a += count / a.rows;
     for (const [name, count] of b.finishes) this.#finishOf(name).b += count / b.rows;
   }
@@ -166,9 +166,6 @@ export class PairCauses {
     return rows.sort((x, y) => y.a + y.b - x.a - x.b || compareNames(x, y));
   }
 }
-
-type Named = { readonly name: string | null };
-const compareNames = (x: Named, y: Named) => ((x.name ?? "") < (y.name ?? "") ? -1 : 1);
 
 const states = ["always", "sometimes", "never", "failed"] as const;
 export type Change = Readonly<Record<"from" | "to", (typeof states)[number]>>;

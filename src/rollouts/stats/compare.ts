@@ -1,6 +1,7 @@
 /** Compares the rewards, metrics and finish reasons of two datasets by key or prompt (metrics.md). */
 
 import { Breaks, sortWithBreaks } from "../../system/breaks.ts";
+import { compareTexts } from "../../text/sentences.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
 import { rewardTolerance } from "../index/metrics.ts";
 import { meanOfFinite, meanOfSum } from "../index/sums.ts";
@@ -151,12 +152,10 @@ const compareRewards = (values: PairedValues, pairs: readonly PairedMeans[]) => 
   return { ...compared, detectable, better, worse, equal: compared.pairs - better - worse };
 };
 
-const byName = (a: string, b: string) => (a < b ? -1 : 1);
-
 const listOwnMetrics = async (side: Side, other: Side, breaks: Breaks) => {
   const known = new Set(other.facts.columns.listMetricNames());
   const own: string[] = [];
-  for (const name of await sortWithBreaks(side.facts.columns.listMetricNames(), byName, breaks)) {
+  for (const name of await sortWithBreaks(side.facts.columns.listMetricNames(), compareTexts, breaks)) {
     if (breaks.isDue()) await breaks.take();
     if (!known.has(name)) own.push(name);
   }
@@ -179,7 +178,7 @@ const compareMetrics = async ({ a, b }: Sides, pairs: readonly Pair[], breaks: B
     }
   }
   const compared: (PairedMeans & Readonly<{ name: string; pairs: number; ci95: Interval | null }>)[] = [];
-  for (const difference of values.describe(await sortWithBreaks(values.names, byName, breaks))) {
+  for (const difference of values.describe(await sortWithBreaks(values.names, compareTexts, breaks))) {
     if (breaks.isDue()) await breaks.take();
     compared.push(difference);
   }

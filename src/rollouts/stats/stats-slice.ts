@@ -1,6 +1,7 @@
 /** Aggregates the facts of trajectories (metrics.md). */
 
 import { type Breaks, sortWithBreaks } from "../../system/breaks.ts";
+import { compareTexts } from "../../text/sentences.ts";
 import { addUse, type ToolUse } from "../facts/fact-columns.ts";
 import { countIndexes, lengthNames, mapLengths } from "../facts/facts.ts";
 import { NumberColumn } from "../index/column.ts";
@@ -214,7 +215,7 @@ export class StatsSlice {
     }));
     const known = finishes.filter(({ name }) => name !== null);
     const unknown = finishes.find(({ name }) => name === null) ?? { name: null, trajectories: 0, reward: null };
-    return [...known.sort((a, b) => b.trajectories - a.trajectories || compareNames(a.name, b.name)), unknown];
+    return [...known.sort((a, b) => b.trajectories - a.trajectories || compareNames(a, b)), unknown];
   }
 
   #computeLength(fact: number): Length | null {
@@ -239,13 +240,13 @@ export class StatsSlice {
       ...use,
     }));
     const compare = (a: (typeof tools)[number], b: typeof a) =>
-      b.calls - a.calls || b.errors - a.errors || compareNames(a.name, b.name);
+      b.calls - a.calls || b.errors - a.errors || compareNames(a, b);
     return await sortWithBreaks(tools, compare, breaks);
   }
 
   async #computeMetrics(breaks: Breaks) {
     const described: [string, Described][] = [];
-    for (const [name, values] of await sortWithBreaks([...this.#metrics], ([a], [b]) => compareNames(a, b), breaks)) {
+    for (const [name, values] of await sortWithBreaks([...this.#metrics], ([a], [b]) => compareTexts(a, b), breaks)) {
       if (breaks.isDue(100 * values.count)) await breaks.take();
       if (values.count > 0) described.push([name, { trajectories: values.count, ...values.describe() }]);
     }
@@ -253,6 +254,7 @@ export class StatsSlice {
   }
 }
 
-type Described = Readonly<{ trajectories: number } & ReturnType<GroupedValues["describe"]>>;
+type Named = { readonly name: string | null };
+export const compareNames = (a: Named, b: Named) => compareTexts(a.name ?? "", b.name ?? "");
 
-const compareNames = (a: string | null, b: string | null) => ((a ?? "") < (b ?? "") ? -1 : 1);
+type Described = Readonly<{ trajectories: number } & ReturnType<GroupedValues["describe"]>>;

@@ -26,7 +26,7 @@ const foundIn = (bytes: Buffer, groupBy?: readonly string[]) => {
     metrics: tally.metrics("train"),
     problems: problems.sorted(),
     counts,
-    total: tally.sampled.total,
+    total: tally.trajectories,
   };
 };
 

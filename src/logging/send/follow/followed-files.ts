@@ -69,9 +69,6 @@ export class FollowedFiles {
       problems: scan.problems,
       split: setup.policy.split,
       groups: new Groups(scan.parts),
-      get ownKeys() {
-        return scan.requests.distinct[0]?.keys ?? new Map();
-      },
       close: async () => await closeSources(sources),
     };
   }

@@ -1,5 +1,6 @@
 /** Selects groups and trajectories, and makes a view of a dataset that has only these. */
 import { createHash } from "node:crypto";
+import { toBuffer } from "../../../json/json-bytes.ts";
 import { Breaks } from "../../../system/breaks.ts";
 import type { FactColumns } from "../../facts/fact-columns.ts";
 import { digestBytes } from "../../index/digests.ts";
@@ -31,9 +32,10 @@ export const selectDataset = async (
   options: SourceOptions,
 ): Promise<Dataset> => {
   const { signal } = options.host;
-  const { kept, subsets, filteredOut, lacking } = await selectGroups(dataset, selection, signal);
+  const selected = await selectGroups(dataset, selection, signal);
+  const { kept, subsets, filteredOut, lacking } = selected;
   const isWhole = kept.length === dataset.groups.count && subsets.size === 0;
-  const view = isWhole ? dataset : await viewGroups(dataset, { kept, subsets }, options);
+  const view = isWhole ? dataset : await viewGroups(dataset, selected, options);
   const { problems } = view.scan;
   const note = await checkGroups(view, new Breaks(signal), false);
   if (!isWhole) {
@@ -59,11 +61,7 @@ export const selectDataset = async (
   return { ...dataset, sources, scan, groups, problems, note, filteredOut, lacking, unselected: dataset, originalOf };
 };
 
-interface KeptGroups {
-  readonly kept: readonly number[];
-  /** For each group that loses trajectories, the indexes of those that stay. */
-  readonly subsets: ReadonlyMap<number, readonly number[]>;
-}
+type KeptGroups = Awaited<ReturnType<typeof selectGroups>>;
 
 /** Copies the index of the kept groups. Checks only parts with warnings again. */
 const viewGroups = async (dataset: Dataset, { kept, subsets }: KeptGroups, options: SourceOptions) => {
@@ -192,12 +190,7 @@ const openCounts = (selection: Selection) => {
 const isInShard = ({ groups }: Dataset, { shard }: Selection, group: number) =>
   shard === undefined || toHash(groups.digestOf(group)) % shard.of === shard.part - 1;
 
-/** Reads a big-endian number of 48 bits. */
-const toHash = (digest: Uint8Array) => {
-  let hash = 0;
-  for (let at = 0; at < 6; at++) hash = hash * 256 + (digest[at] ?? 0);
-  return hash;
-};
+const toHash = (digest: Uint8Array) => toBuffer(digest).readUIntBE(0, 6);
 
 const findAnswered = async (dataset: Dataset, group: number, wanted: readonly number[]) => {
   const answered = await listAnswered(dataset, group);
