@@ -51,10 +51,7 @@ const maxSetTimeoutMs = 2 ** 31 - 1;
 
 /** Returns transport errors in the result. @throws errors of a streamed body */
 export const runExchange = (connection: Connection, request: OutgoingRequest): Promise<ExchangeResult> =>
-  new Promise((settle, fail) => {
-    const exchange = new Exchange(connection, request, { settle, fail });
-    if (exchange.begin()) connection.dispatch(toDispatchOptions(exchange), createHandler(exchange));
-  });
+  new Promise((settle, fail) => new Exchange(connection, request, { settle, fail }).begin());
 
 type Settlement = { settle: (result: ExchangeResult) => void; fail: (reason: unknown) => void };
 
@@ -78,15 +75,13 @@ class Exchange {
     this.isBodySent = !isStreamed(request.body);
   }
 
-  /** Returns false if the signal is aborted. */
   begin() {
     const { signal, connectMs } = this.request;
-    if (signal.aborted) this.#interrupt();
-    if (this.isOver) return false;
+    if (signal.aborted) return this.#interrupt();
     signal.addEventListener("abort", this.#interrupt, { once: true });
     if (connectMs >= connectTimeoutMs) this.#startTimer(connectTimeoutMs, "CONNECT_TIMEOUT");
     else this.#startTimer(Math.max(connectMs, minConnectMs), "CONNECT_ENDLESS");
-    return true;
+    this.#connection.dispatch(toDispatchOptions(this), createHandler(this));
   }
 
   #startTimer(ms: number, code: "CONNECT_TIMEOUT" | "CONNECT_ENDLESS" | "ENDLESS") {
