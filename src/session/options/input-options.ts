@@ -58,6 +58,8 @@ export const groupByOption = cli.manyOrNone(
   { forAgents: true },
 );
 
+export const stopOrSkip = (about: string) => cli.withDefault(cli.choice(about, ["stop", "skip"]), "stop");
+
 export type InputOptions = cli.Values<typeof selectionOptions & typeof formatOptions> &
   Partial<cli.Values<typeof strictnessOptions>> & {
     readonly file: readonly string[];
@@ -136,10 +138,7 @@ export const statisticsOptions = {
       forAgents: true,
     }),
   }),
-  "on-invalid": cli.withDefault(
-    cli.choice("with skip, exit with 0 if some groups are invalid", ["stop", "skip"]),
-    "stop",
-  ),
+  "on-invalid": stopOrSkip("with skip, exit with 0 if some groups are invalid"),
 };
 
 /** Returns the numbers of tries of pass@k, ascending. */
