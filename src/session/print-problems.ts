@@ -117,10 +117,8 @@ const withOthers = (first: Problem, others: readonly Problem[], count: number): 
   return { ...first, ...advice, others: { count, positions: formatPositions(others, first) } };
 };
 
-type ProblemKind = { readonly first: Problem; readonly others: Problem[] };
-
 const foldProblems = (problems: readonly Problem[]) => {
-  const kinds = new Map<string, ProblemKind>();
+  const kinds = new Map<string, { readonly first: Problem; readonly others: Problem[] }>();
   for (const problem of problems) {
     const key = problem.severity === "error" ? toErrorKey(problem) : problem.rule;
     const kind = kinds.get(key);

@@ -7,15 +7,14 @@ import { type Comparison, compareDatasets } from "../rollouts/stats/compare.ts";
 import { getFacts } from "../rollouts/stats/read-facts.ts";
 import { Breaks, sortWithBreaks } from "../system/breaks.ts";
 import type { GroupFacts, GroupReader } from "./answers.ts";
-import type { ComparableRuns, ViewInput } from "./group-content.ts";
 import * as content from "./group-content.ts";
 
 type Pool = Comparison["changes"][number]["pair"]["a"];
 
 /** Returns a reader whose groups are the pairs. @throws errors of reading, `input-changed`; the signal's reason */
 export const openRuns = async (
-  { pass, inputOptions: { groupBy } }: ViewInput,
-  { store, runs: { read, explain } }: { store: Store; runs: ComparableRuns },
+  { pass, inputOptions: { groupBy } }: content.ViewInput,
+  { store, runs: { read, explain } }: { store: Store; runs: content.ComparableRuns },
   signal: AbortSignal,
 ): Promise<Store> => {
   const datasets = await read();

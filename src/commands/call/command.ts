@@ -32,18 +32,16 @@ const options = {
     "path",
     "as",
   ),
-  ...cli.inGroup(
-    "filters",
-    cli.forAgents({
+  ...cli.forAgents(
+    cli.inGroup("filters", {
       failed: cli.flag("only failed calls (with --running, failed and running calls)"),
       running: cli.flag("only running calls"),
       op: cli.text("only calls of this operation, such as agent.*", "glob"),
       model: cli.text("only calls that used this model", "glob"),
     }),
   ),
-  ...cli.inGroup(
-    "more data",
-    cli.forAgents({
+  ...cli.forAgents(
+    cli.inGroup("more data", {
       costs: cli.flag("cost of each call, by model"),
       "storage-size": cli.flag("stored size of each call"),
       "total-storage-size": cli.flag("stored size of the whole trace of each call"),

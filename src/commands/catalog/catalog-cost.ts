@@ -19,7 +19,6 @@ import { callsMissing } from "../failures.ts";
 import { tagDeprecation } from "./catalog-columns.ts";
 import type { CostOptions } from "./command.ts";
 import type { CostDocument, ModelCost } from "./output.ts";
-import type { CatalogEntry } from "./read-catalogs.ts";
 import * as source from "./read-catalogs.ts";
 
 /** @throws Failure `models-missing` after printing the other models */
@@ -29,7 +28,7 @@ export const showCosts = async (context: Context, typed: CostOptions) => {
   const given = parseUsageOptions(typed);
   const read = fromCall === undefined ? undefined : await readRecordedUsage(context, fromCall);
   const usage = { ...(read?.recorded ?? noUsage), ...given };
-  const computeEntryCost = (entry: CatalogEntry["entry"]) => {
+  const computeEntryCost = (entry: source.CatalogEntry["entry"]) => {
     const cost = computeCost(entry, { usage, needsUnitPrices, doubt: read?.doubt, media: read?.media ?? [] });
     const total = cost.total === null ? undefined : parseDecimal(cost.total);
     if (!total || !read?.stated || !isOwnModel(entry, read.model) || isSameCost(read.stated, total)) return cost;
@@ -66,7 +65,7 @@ export const showCosts = async (context: Context, typed: CostOptions) => {
   throw new Failure("not_found", "models-missing", message, advice);
 };
 
-const toModelCost = ({ catalog, entry }: CatalogEntry, { items, ...cost }: Cost, now: number): ModelCost => {
+const toModelCost = ({ catalog, entry }: source.CatalogEntry, { items, ...cost }: Cost, now: number): ModelCost => {
   const day = deprecationDay(entry) ?? null;
   const [id = null, name = null] = [toText(entry.id), toText(entry.name)];
   const ended = day !== null && day < utcDay(now);
@@ -118,7 +117,7 @@ const readRecordedUsage = async (context: Context, id: string) => {
   return { recorded, media, doubt: doubt ?? unpriced, model: own?.model, stated: own?.stated };
 };
 
-const isOwnModel = ({ id }: CatalogEntry["entry"], model: string | undefined) =>
+const isOwnModel = ({ id }: source.CatalogEntry["entry"], model: string | undefined) =>
   model !== undefined && (id === model || toText(id)?.endsWith(`/${model}`) === true);
 
 const toUsage = (usage: CallUsage): Usage => {

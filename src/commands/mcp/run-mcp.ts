@@ -44,7 +44,6 @@ type Server = Readonly<{
 }>;
 
 type CommandResult = Awaited<ReturnType<typeof runArgv>>;
-type RunValues = (values: readonly string[]) => Promise<CommandResult>;
 type Schemas = Tool["inputSchema"]["properties"];
 
 interface ToolDefinition {
@@ -194,7 +193,7 @@ const runTool = async (tool: OfferedTool, sent: ToolArguments, signal: AbortSign
       ...fixed,
       ...(name === "call_read" && sent.include_content !== true ? ["--no-content"] : []),
     ];
-    const run: RunValues = async (values) => await runArgv(server, [...argv, "--", ...values], signal);
+    const run = async (values: readonly string[]) => await runArgv(server, [...argv, "--", ...values], signal);
     const values = names.args.flatMap((key) => sent[toParameterName(key)] ?? []).map(String);
     const { openFile: open } = server;
     return open && readsFiles ? await readInRoot(open, run, values) : await run(values);

@@ -43,9 +43,8 @@ export const formatOptions = cli.inGroup("formats", {
   }),
 });
 
-export const strictnessOptions = cli.inGroup(
-  "checks",
-  cli.forAgents({
+export const strictnessOptions = cli.forAgents(
+  cli.inGroup("checks", {
     strict: cli.flag("treat warnings as errors"),
     allow: cli.repeated("silence this rule", "rule", { completion: "rules" }),
   }),

@@ -22,9 +22,8 @@ const parsePrice = (item: string, option: string) => {
   return [name, amount] as const;
 };
 
-export const filterOptions = cli.inGroup(
-  "filters",
-  cli.forAgents({
+export const filterOptions = cli.forAgents(
+  cli.inGroup("filters", {
     "input-modality": wordsOption("models that accept all of these inputs: text, image, audio, …"),
     "output-modality": wordsOption("models that return all of these outputs"),
     feature: wordsOption("models with all of these features, such as tools"),
