@@ -149,18 +149,12 @@ const parseChoice = <Word extends string>(word: string, name: string, choices: r
   throw invalidOptionValue(name, word, wanted, findNearest(word, choices));
 };
 
-export const list = <Item>(...kind: Parameters<typeof manyOrNone<Item>>): OptionKind<readonly Item[]> => ({
-  ...manyOrNone(...kind),
-  initial: [],
-});
-
-/** Like `list`, but the value is undefined if the option is not given. */
-export const manyOrNone = <Item>(
+export const list = <Item>(
   about: string,
   placeholder: string,
   parse: (word: string, name: string) => readonly Item[],
   facts: OptionFacts = {},
-): OptionKind<readonly Item[], undefined> => ({ ...custom(about, placeholder, parse, facts), repeatable: true });
+): OptionKind<readonly Item[]> => ({ about, placeholder, repeatable: true, initial: [], parse, ...facts });
 
 export const repeated = (about: string, placeholder = "", facts: OptionFacts = {}) =>
   list(about, placeholder, (word) => [word], facts);

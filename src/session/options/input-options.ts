@@ -50,12 +50,16 @@ export const strictnessOptions = cli.forAgents(
   }),
 );
 
-export const groupByOption = cli.manyOrNone(
-  "group trajectories at any position by these keys, such as prompt_id or step,prompt_id",
-  "keys",
-  cli.splitAtCommas,
-  { forAgents: true },
-);
+/** The value is undefined if the option is not given. */
+export const groupByOption = {
+  ...cli.custom(
+    "group trajectories at any position by these keys, such as prompt_id or step,prompt_id",
+    "keys",
+    cli.splitAtCommas,
+    { forAgents: true },
+  ),
+  repeatable: true,
+};
 
 export const stopOrSkip = (about: string) => cli.withDefault(cli.choice(about, ["stop", "skip"]), "stop");
 
