@@ -149,7 +149,7 @@ const listFailures = ({ a, b, failed_a, failed_b }: Compared): readonly Line[] =
     const of = exceptions + trajectories;
     return `${exceptions} of ${pluralize(of, "rollout")} (${formatShare(exceptions / of)})`;
   };
-  const failed = failed_a + failed_b > 0 ? `, all of ${failed_a} tasks in a and ${failed_b} in b` : "";
+  const failed = failed_a + failed_b > 0 ? `, all of ${pluralize(failed_a, "task")} in a and ${failed_b} in b` : "";
   return [{ label: "failures", text: `a ${share(a)}, b ${share(b)}${failed}`, tone: "warning" }];
 };
 

@@ -26,12 +26,14 @@ interface Answer {
   readonly metadata?: object;
   readonly finish?: string;
   readonly toolResult?: string;
+  readonly tool?: string;
 }
 
 const answer = ({ chance, random }: Rollout): Answer => ({ reward: random() < chance ? 1 : 0 });
 
-const toTrajectory = (prompt: number, { reward, metrics, metadata, finish = "stop", toolResult }: Answer) => {
-  const call = { id: "c", type: "function", function: { name: "search", arguments: "{}" } };
+const toTrajectory = (prompt: number, { reward, metrics, metadata, finish = "stop", ...rest }: Answer) => {
+  const { tool = "search", toolResult } = rest;
+  const call = { id: "c", type: "function", function: { name: tool, arguments: "{}" } };
   return {
     messages_and_choices: [
       { role: "user", content: `Problem ${prompt}` },
@@ -116,6 +118,25 @@ describe("the causes of a comparison", () => {
     expect(await listCauses(toLines(1, call(0)), toLines(2, call(1)))).toContain(
       "tool errors in 0% → 100% of the results of search",
     );
+  });
+
+  it("names first the tool whose share of errors changed most, and lists first the most used tool", async () => {
+    const call = (isWorse: boolean) => (rollout: Rollout) => {
+      const [tool, failing] = rollout.prompt % 4 === 0 ? ["fetch", 1] : ["search", 0.5];
+      return { reward: 1, tool, toolResult: isWorse && rollout.random() < failing ? "TimeoutError: late" : "found" };
+    };
+    const [a, b] = [toLines(1, call(false)), toLines(2, call(true))];
+    expect((await listCauses(a, b)).map((line) => line.split(" ").at(-1))).toEqual(["fetch", "search"]);
+    const { stdout } = await runHere(["compare", ...filesOf(a, b), "--json"]);
+    expect(JSON.parse(stdout).tools).toMatchObject([{ name: "search" }, { name: "fetch" }]);
+  });
+
+  it("names a fact of all trajectories that changed", async () => {
+    const answerLonger = () => ({ reward: 1, toolResult: "found", finish: "stop" });
+    const a = toLines(1, answerLonger);
+    expect(await listCauses(a, a.replaceAll('"done"', '"done, and checked twice"'))).toEqual([
+      "characters 6 → 25 for each trajectory",
+    ]);
   });
 
   it("names a finish reason other than length and stop, also if the reward is equal", async () => {

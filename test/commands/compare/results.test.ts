@@ -1,0 +1,92 @@
+import { describe, expect, it } from "vitest";
+import { runHere, runHereOnTerminal } from "../../support/here.ts";
+import { filesOf } from "../../support/inputs.ts";
+
+/** A group of one trajectory. */
+const toGroup = (prompt: string, reward: string, rest = "") =>
+  `{"trajectories":[{"messages_and_choices":[{"role":"user","content":"${prompt}"},{"role":"assistant","content":"a"}],"reward":${reward}${rest}}]}`;
+
+const toRun = (...rewards: readonly string[]) => rewards.map((reward, at) => toGroup(`q${at}`, reward)).join("\n");
+
+const failed = '{"trajectories":[],"exceptions":[{"type":"E","message":"m"}],"task_id":"t"}';
+const tasks = ["t", "u"].map((task) => toGroup(task, "1", `,"metadata":{"task_id":"${task}"}`));
+const failures = "a 1 of 2 rollouts (50%), b 0 of 2 rollouts (0%), all of 1 task in a and 0 in b";
+
+describe("the result of a comparison", () => {
+  it.each<[string, string, string, string[], ...string[]]>([
+    [
+      "says that chance can make the difference",
+      toRun("0", "0", "0", "0"),
+      toRun("1", "1", "0.5", "0.3"),
+      [],
+      "␛[32mThe mean reward of b is higher: 0 → 0.7, difference +0.7, between +0.13368 and +1.26632. Without a true difference, 1 of 20 comparisons says this.",
+    ],
+    [
+      "is unknown for rewards that are too large",
+      toRun("0", "0", "0", "0"),
+      toRun("1e200", "1e999", "0", "5e199"),
+      [],
+      "The interval is unknown, because the rewards are too large.",
+      "2 better, 0 worse, 1 equal",
+    ],
+    [
+      "names the selections",
+      toRun("0"),
+      toRun("1"),
+      ["--where-b", "reward > 0"],
+      "2.jsonl where reward > 0: 1 group",
+      "--where 'reward > 0' --sort",
+    ],
+    ["counts the tasks that failed", [failed, ...tasks.slice(1)].join("\n"), tasks.join("\n"), [], failures],
+  ])("%s", async (_, a, b, options, ...texts) => {
+    const { written } = await runHereOnTerminal(["compare", ...filesOf(a, b), "-q", ...options], { columns: 300 });
+    const plain = written.replaceAll("\u001b", "␛").replaceAll(/\S+\/(?=\d\.jsonl)/g, "");
+    for (const text of texts) expect(plain).toContain(text);
+  });
+
+  it("in a report has the failures, and finish reasons that are not recorded", async () => {
+    const files = filesOf([failed, ...tasks.slice(1)].join("\n"), tasks.join("\n"));
+    const { stdout } = await runHere(["compare", ...files, "--report", "markdown"]);
+    expect(stdout).toContain(`**Failures:** \`${failures}\``);
+    expect(stdout).toContain("| not recorded | 100% | 100% |");
+    const { stdout: json } = await runHere(["compare", ...files, "--json", "--fields", "failed_a,transitions"]);
+    const transitions = ["always", "failed"].map((from) => ({ from, to: "always", prompts: 1 }));
+    expect(JSON.parse(json)).toEqual({ failed_a: 1, transitions });
+  });
+
+  it("has no difference of rewards if it is too large for a number", async () => {
+    const files = filesOf(toRun("1e308"), toRun("-1e308", "0"));
+    const { stdout } = await runHere(["compare", ...files, "--report", "markdown"]);
+    expect(stdout).toMatch(/rewards\.\*\*\n/);
+    expect(stdout).toContain("of all prompts is 1e+308 → -5e+307`\n");
+    const { stdout: json } = await runHere(["compare", ...files, "--json", "--fields", "causes,changed"]);
+    expect(JSON.parse(json)).toEqual({ causes: null, changed: [] });
+  });
+
+  it("has the means of the rewards that are finite, and of metrics that not all rollouts of a prompt have", async () => {
+    const join = (...metrics: readonly string[]) =>
+      `{"trajectories":[${metrics.map((own) => toGroup("q", "1", `,"metrics":{${own}}`).slice(17, -2)).join()}]}`;
+    const a = join('"m":1', '"n":5,"m":2').replace('"reward":1', '"reward":1e999');
+    const files = filesOf(a, join('"m":4', '"n":8'));
+    const { stdout } = await runHere(["compare", ...files, "--json", "--fields", "metrics,causes"]);
+    expect(JSON.parse(stdout).causes[2]).toMatchObject({ name: "other", a: { share: 1, reward: 1 } });
+    expect(JSON.parse(stdout).metrics).toMatchObject([
+      { name: "m", a: 1.5, b: 4 },
+      { name: "n", a: 5, b: 8 },
+    ]);
+  });
+
+  it("names the place in a document of another tool, and the key that pairs nothing", async () => {
+    const toDocument = (reward: number) => {
+      const messages = ["user", "assistant"].map((role) => ({ role, content: "q" }));
+      const one = { id: "a", task_id: "1", termination_reason: "user_stop", reward_info: { reward }, messages };
+      const info = { agent_info: { llm: "m" }, environment_info: { domain_name: "d" } };
+      return JSON.stringify({ info, tasks: [], simulations: [one] });
+    };
+    const files = filesOf(toDocument(0), toDocument(1));
+    const { stdout } = await runHere(["compare", ...files, "--json", "--fields", "changed"]);
+    expect(JSON.parse(stdout).changed).toMatchObject([{ at_a: `${files[0]}#simulations.0` }]);
+    const { code, stderr } = await runHere(["compare", ...files, "--pair-by", "x", "--exit-code"]);
+    expect([code, stderr]).toEqual([3, expect.stringContaining("hint: pass a key to --pair-by whose values both")]);
+  });
+});
