@@ -101,16 +101,15 @@ const readRecordedUsage = async (context: Context, id: string) => {
   if (value === null) throw missing();
   const call = parseRawJson(Buffer.from(value).toString());
   const read = readUsages(call);
-  const usages = read.map(toUsage);
+  const recorded = sumUsages(read);
   const doubt = read.map((usage) => usage.doubt).find(Boolean);
-  // The number of a missing count is NaN.
-  if (usages.length === 0 || !usages.every((usage) => Object.values(usage).every(Number.isSafeInteger))) {
+  // The sum of a missing count is NaN.
+  if (read.length === 0 || !Object.values(recorded).every(Number.isSafeInteger)) {
     const why = doubt === undefined ? "" : `, because ${doubt}`;
     const message = `the call ${id} has no usage with prompt_tokens and completion_tokens${why}`;
     const hint = "pass --prompt-tokens and --completion-tokens instead";
     throw new Failure("invalid_input", "usage-unrecorded", message, { hint });
   }
-  const recorded = usages.reduce(addUsage, noUsage);
   const own = read.length === 1 ? read[0] : undefined;
   const unpriced = read.map((usage) => usage.unpriced).find(Boolean);
   const media = listInputMedia(call);
@@ -120,26 +119,18 @@ const readRecordedUsage = async (context: Context, id: string) => {
 const isOwnModel = ({ id }: source.CatalogEntry["entry"], model: string | undefined) =>
   model !== undefined && (id === model || toText(id)?.endsWith(`/${model}`) === true);
 
-const toUsage = (usage: CallUsage): Usage => {
-  const { prompt, cached, written, requests } = usage;
+const sumUsages = (usages: readonly CallUsage[]): Usage => {
+  const sum = (countOf: (usage: CallUsage) => bigint | undefined) =>
+    usages.reduce((total, usage) => total + Number(countOf(usage)), 0);
   return {
     ...noUsage,
-    prompt_tokens: Number(prompt),
-    cached_tokens: Number(cached ?? 0),
-    cache_write_tokens: Number(written ?? 0),
-    completion_tokens: Number(countCompletion(usage)),
-    requests: Number(requests ?? 1),
+    prompt_tokens: sum(({ prompt }) => prompt),
+    cached_tokens: sum(({ cached = 0n }) => cached),
+    cache_write_tokens: sum(({ written = 0n }) => written),
+    completion_tokens: sum(countCompletion),
+    requests: sum(({ requests = 1n }) => requests),
   };
 };
-
-const addUsage = (sum: Usage, more: Usage): Usage => ({
-  prompt_tokens: sum.prompt_tokens + more.prompt_tokens,
-  cached_tokens: sum.cached_tokens + more.cached_tokens,
-  cache_write_tokens: sum.cache_write_tokens + more.cache_write_tokens,
-  completion_tokens: sum.completion_tokens + more.completion_tokens,
-  images: sum.images + more.images,
-  requests: sum.requests + more.requests,
-});
 
 const formatTokenUsage = (usage: Usage) => {
   const written = usage.cache_write_tokens > 0 ? `, ${usage.cache_write_tokens} written to a cache` : "";

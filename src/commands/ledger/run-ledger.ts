@@ -201,8 +201,7 @@ const printEntries = async (
     return { id, state, ...scope, groups, bytes, input, destination, account, attempts, ...times, ...answer };
   });
   const document: documents.StatusDocument = { groups: counts, entries: rows };
-  const columns = listEntryColumns(screen, allDestinations);
-  await printObjects(screen, document, { member: "entries", columns });
+  await printObjects(screen, document, { member: "entries", columns: listEntryColumns(screen, allDestinations) });
 };
 
 type EntryColumn = KeyColumn<documents.StatusDocument["entries"][number]>;

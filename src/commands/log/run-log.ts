@@ -53,7 +53,6 @@ const readPolicy = async ({ flags }: Context, typed: LogOptions, settings: Setti
     maxWaitMs: settings.require("max_wait"),
     compression: compress === "none" ? undefined : compress,
     honorsKeys: settings.local,
-    writtenRequest: typed.body,
     ledgerArgs: [
       ...(ledger ? toOptionArgs({ ledger: typed.ledger }) : ["--no-ledger"]),
       ...connect.listServiceArgs(flags),

@@ -67,7 +67,6 @@ export const createSharedWriter = (
   database: Database,
   { host, run }: { host: Pick<Host, "elapsed">; run?: Run },
 ): Writer => {
-  const { elapsed } = host;
   const requireLease = () => {
     if (run?.isHeld() !== true) throw leaseLost(database.path);
     return run;
@@ -80,7 +79,7 @@ export const createSharedWriter = (
     },
     recover: async () => await expireDeadRuns(database),
     recordRequest: async (scope, entry) =>
-      await recordRequest({ database, elapsed, run: requireLease() }, scope, entry),
+      await recordRequest({ database, elapsed: host.elapsed, run: requireLease() }, scope, entry),
     recordRetry: async (request) => (await database.query(recordRetrySql, [requireLease().id, request])).length === 1,
     recordOutcome: async (request, outcome) => await recordOutcome(database, run?.id ?? 0, { id: request, outcome }),
     async countRuns() {

@@ -78,11 +78,10 @@ const deliver = async (delivery: Delivery) => {
 /** Applies the outcomes of earlier runs. Returns the requests to resend. */
 const applyPriorOutcomes = (delivery: Delivery) => {
   const { dataset, policy, events, outcomes, priorOutcomes } = delivery;
-  const { ledgerArgs } = policy;
   if (!priorOutcomes.isEmpty()) earlier.setPriorOutcomes(delivery, outcomes.groupsWith("not_sent"));
   earlier.reportPriorRuns(delivery, () => true);
   const { requests, impossible } = earlier.planResends(delivery);
-  for (const id of impossible) dataset.problems.report("resend-impossible", { id, ledgerArgs });
+  for (const id of impossible) dataset.problems.report("resend-impossible", { id, ledgerArgs: policy.ledgerArgs });
   earlier.reportUnresolved(delivery, requests);
   if (requests.length > 0 && policy.onUnknown !== "resend") events.onResend(requests.length);
   return requests;
@@ -102,7 +101,7 @@ const planUnsent = (delivery: Delivery) => {
 
 const describePlan = async (delivery: Delivery, requests: readonly PlannedRequest[]) => {
   const { policy, runLedger, dedupKeys, tools } = delivery;
-  if (policy.writtenRequest !== undefined) await writeBody(delivery, requests, policy.writtenRequest);
+  if (policy.body !== undefined) await writeBody(delivery, requests, policy.body);
   const breaks = new Breaks(tools.host.signal);
   const planned: { groups: number; bytes: number; key: string | null }[] = [];
   for (const { groups, bytes, recorded } of requests) {

@@ -23,7 +23,7 @@ export type LogPolicy = LedgerPolicy &
     ledgerArgs: readonly string[];
     compression: Compression | undefined;
     /** The number, from 1, of the request whose body a dry run writes. */
-    writtenRequest?: number | undefined;
+    body?: number | undefined;
   }>;
 
 export type LogTools = Readonly<{

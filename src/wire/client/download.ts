@@ -29,7 +29,7 @@ export type DownloadReply = Readonly<{
   cancel(): void;
 }>;
 
-type DownloadRequest = Pick<OutgoingRequest, "route" | "headers" | "totalMs" | "connectMs">;
+type DownloadRequest = Pick<OutgoingRequest, "method" | "route" | "headers" | "silenceMs" | "totalMs" | "connectMs">;
 
 const maxBufferedBytes = 2 ** 18;
 
@@ -68,7 +68,7 @@ export class Downloads {
     for (let attempt = 2; ; attempt++) {
       const context = { route, silenceMs, attempts: attempt - 1, setting: setting ?? "the URL" };
       const toFailure = (error: TransportError) => connectionFailed(error, context, details);
-      const tried = await this.#request(url, { route, headers, ...budget.limits() }, toFailure);
+      const tried = await this.#request(url, { method, route, headers, silenceMs, ...budget.limits() }, toFailure);
       const [reply, error] = tried instanceof TransportError ? [undefined, tried] : [tried, undefined];
       if (reply) this.#reachedOrigins.add(url.origin);
       const waits = waitsForHost || this.#reachedOrigins.has(url.origin);
@@ -84,21 +84,21 @@ export class Downloads {
   }
 
   async #request(url: URL, outgoing: DownloadRequest, toFailure: (error: TransportError) => Failure) {
-    const { host, trace, method = "GET", timeoutMs: silenceMs = readSilenceMs } = this.#options;
+    const { host, trace } = this.#options;
+    const { method, route, headers } = outgoing;
     host.signal.throwIfAborted();
     this.#connections ??= import("./connections.ts").then(({ Connections }) => new Connections());
-    const connection = await (await this.#connections).open(outgoing.route, true);
-    const traceReply = traceRequest(this.#options, { method, url: withoutQuery(url), headers: outgoing.headers });
+    const connection = await (await this.#connections).open(route, true);
+    const traceReply = traceRequest(this.#options, { method, url: withoutQuery(url), headers });
     const stopping = new AbortController();
     let resumeReply = (): void => undefined;
     const body = openBody(stopping, () => resumeReply());
     const { signal } = withSignal(host, stopping.signal);
-    const limits = { silenceMs, signal, maxReplyLength: 0 };
     const reply = await new Promise<DownloadReply | TransportError>((resolve) => {
       const exchange = runExchange(connection, {
         ...outgoing,
-        ...limits,
-        method,
+        signal,
+        maxReplyLength: 0,
         path: url.pathname + url.search,
         onHead(status, headers) {
           traceReply({ status, headers, error: undefined }, Number(headers["content-length"] ?? 0));

@@ -261,10 +261,9 @@ export const connectionFailed = (cause: ConnectionError, context: ConnectionCont
   const check = `check ${settingText}${proxy ? " and the proxy variables" : ""}`;
   const isLate = systemCode === "CONNECT_ENDLESS";
   const retry = isLate ? "increase --max-wait" : "rerun the same command when the service is up";
-  const remedy = fix ?? (isConnecting ? check : undefined);
   const facts = {
     hint: fix ?? `${check}, or ${retry}`,
-    remedy,
+    remedy: fix ?? (isConnecting ? check : undefined),
     systemCode,
     ...details,
     cause: new Error(endedBy, { cause }),

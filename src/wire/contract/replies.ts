@@ -31,6 +31,7 @@ export type ReplyList = Readonly<{
 
 type Headers = Readonly<Record<string, string>>;
 
+/** Assumed: the interface has no pages, so these are the names that other services use. */
 const moreKey = /^(?:has_?more|has_?next(?:_?page)?|more|(?:is_?)?truncated|(?:is_?)?partial|incomplete)$/i;
 const nextKey =
   /^(?:next|after|cursor|continuation)$|^(?:next|continuation)_?(?:page|url|uri|link|href|token|cursor|page_?token|offset)$/i;
@@ -40,13 +41,7 @@ const pagesKey = /^(?:total_?pages|page_?count|pages|last_?page)$/i;
 const pageKey = /^(?:page|current_?page|page_?number)$/i;
 const wrapperKey = /^(?:links|_links|meta|_meta|metadata|pagination|paging|page|page_?info|cursors)$/i;
 
-/**
- * Returns the key or header that announces more elements. Assumed: the interface has no pages, so these are the names
- * that other services use. @param reply the reply without its list
- */
-const findPartialMark = (reply: jsonBytes.JsonObject, length: number, headers: Headers = {}) =>
-  findMark(reply, length) ?? findHeader(headers, length);
-
+/** @param holder the reply without its list, or an object in it */
 const findMark = (holder: jsonBytes.JsonObject, length: number, depth = 0): string | undefined => {
   const members = Object.entries(holder);
   // An explicit `false` is more reliable than a cursor or a total.
@@ -86,7 +81,7 @@ const findHeader = (headers: Headers, length: number) => {
 const readListRoot = table.openRootReader(["data"]);
 
 /** Reads `{"data":[{…},null,…]}` or `{"data":null}`. */
-export const readListReply: ReplyReader<ReplyList> = (bytes, headers) => {
+export const readListReply: ReplyReader<ReplyList> = (bytes, headers = {}) => {
   const root = readListRoot(bytes);
   const data = table.memberAt(root, "data");
   if (!root) return undefined;
@@ -109,7 +104,8 @@ export const readListReply: ReplyReader<ReplyList> = (bytes, headers) => {
   );
   const members = Array.from(table.childrenOf(root)).filter(([key]) => key !== "data");
   const reply = Object.fromEntries(members.map(([key, value]) => [key, table.parseValue(value)]));
-  const partialMark = findPartialMark(reply, elements.length, headers) ?? (hasError(root) ? "error" : undefined);
+  const stated = findMark(reply, elements.length) ?? findHeader(headers, elements.length);
+  const partialMark = stated ?? (hasError(root) ? "error" : undefined);
   return { value: { bytes, entries, nullCount: elements.length - entries.length, partialMark } };
 };
 
