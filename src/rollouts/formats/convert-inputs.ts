@@ -140,7 +140,6 @@ const openConversion = async (files: readonly records.ConvertedFile[], format: F
 
 const convertFiles = async (files: readonly records.ConvertedFile[], format: Format, run: ConversionRun) => {
   const { host } = run.options;
-  run.isCounting = true;
   const conversion = await openConversion(files, format, run);
   const { output, converter, broken, formatRun } = conversion;
   const breaks = new Breaks(host.signal);
@@ -214,10 +213,7 @@ const convertRaw = (conversion: FormatConversion, raw: RawRecord, at: records.Ro
     if (exception !== undefined) conversion.formatRun.note("converted a failed rollout to an exception of its group");
     if (!error) conversion.output.add(rollout, value, { ...at, position });
     else {
-      const { fault, location } = records.findSyntaxFault(raw, error) ?? {
-        fault: error.message,
-        location: records.locateInRecord(raw, error.value),
-      };
+      const { fault, location } = records.locateFault(raw, error);
       breakGroup(conversion, rollout, { ...at, position }, { fault, location, keys: listKeys(value), ...misfit });
     }
   }
@@ -243,6 +239,7 @@ const listKeys = (value: Value) => (value.isText ? undefined : value.members().m
 
 const openFormatRun = (files: readonly records.ConvertedFile[], format: Format, run: ConversionRun): FormatRun => {
   const { documents } = run;
+  run.isCounting = true;
   // Without a receipt, the values of most columns are unknown.
   const receipt = format.columns && !run.options.hasReceipt ? undefined : run.counter;
   const note = (text: string) => {

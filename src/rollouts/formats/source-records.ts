@@ -171,7 +171,7 @@ const jsonStart = /^\s*[[{]\s*(?:["[{\]}\d-]|(?:true|false|null|nan|infinity|non
 const nonFinite = /^(?:NaN|-?Infinity)/;
 
 /** Finds the fault of the document, or NaN or Infinity in the record, in a string of JSON, or in a Parquet column. */
-export const findSyntaxFault = (raw: RawRecord, error: ConversionError) => {
+export const locateFault = (raw: RawRecord, error: ConversionError) => {
   if (error instanceof DocumentError) {
     const { name, bytes } = error.document;
     const fault = requireFault(bytes);
@@ -186,14 +186,12 @@ export const findSyntaxFault = (raw: RawRecord, error: ConversionError) => {
   }
   const { value } = error;
   const { text = "" } = value;
-  if (!jsonStart.test(text) && !(raw.isComposed && nonFinite.test(text))) return undefined;
-  const fault = findFault(Buffer.from(text));
-  if (fault?.fault !== "word") return undefined;
-  const key = value.path.at(-1);
-  return {
-    fault: { bytes: Buffer.from(text), fault, key: fault.at === 0 ? String(key) : undefined },
-    location: locateInRecord(raw, value),
-  };
+  const location = locateInRecord(raw, value);
+  const bytes = Buffer.from(text);
+  const canBeJson = jsonStart.test(text) || (raw.isComposed && nonFinite.test(text));
+  const fault = canBeJson ? findFault(bytes) : undefined;
+  if (fault?.fault !== "word") return { fault: error.message, location };
+  return { fault: { bytes, fault, key: fault.at === 0 ? String(value.path.at(-1)) : undefined }, location };
 };
 
 type RecordBytes = Pick<RawRecord, "bytes" | "start" | "line" | "label"> & Partial<RawRecord>;

@@ -76,12 +76,12 @@ const convertTurn = (run: FormatRun, message: Value, isSampled: boolean) => {
   if (role.text === "tool" && callIds.length !== 1) throw message.error("a tool result has not exactly one call id");
   const thoughts = ["reasoning_content", "thinking_blocks"].map((key) => [key, message.get(key)] as const);
   const tool_calls = toToolCalls(message);
-  const turn = { role, content: message.get("content") ?? null, tool_calls, tool_call_id };
+  const content = message.get("content") ?? null;
+  const turn = { role, content, tool_calls, tool_call_id, ...Object.fromEntries(thoughts) };
   for (const key of ["thought", "action"]) {
     const repeated = message.get(key);
     if (repeated) run.receipt?.leaveOut(repeated, "SWE-agent parsed it from the turn", true);
   }
-  const withThoughts = { ...turn, ...Object.fromEntries(thoughts) };
-  if (!isSampled || role.text !== "assistant" || message.get("is_demo")?.isTrue) return withThoughts;
-  return decidedChoice(run, withThoughts);
+  if (!isSampled || role.text !== "assistant" || message.get("is_demo")?.isTrue) return turn;
+  return decidedChoice(run, turn);
 };

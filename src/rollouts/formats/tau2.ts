@@ -63,7 +63,9 @@ const convertRollout = (run: FormatRun, simulation: Value, results: Results): re
   const info = simulation.get("reward_info");
   const skipped = info && build.skipUnscored(run, {}, [simulation, info.get("reward")]);
   if (skipped) return skipped;
-  const rollout = build.convertPart(simulation, findFacts(simulation, results), () => {
+  const changedAt = build.findLastTime([simulation.get("timestamp"), simulation.get("end_time")]);
+  const facts = { group: findGroup(simulation, results), id: simulation.textAt("id"), changedAt };
+  const rollout = build.convertPart(simulation, facts, () => {
     simulation.require("task_id");
     const ticks = simulation.get("ticks");
     if (ticks) throw ticks.error("voice simulations (with ticks) are not supported (omit the simulation)");
@@ -95,12 +97,6 @@ const convertRollout = (run: FormatRun, simulation: Value, results: Results): re
   });
   return [rollout];
 };
-
-const findFacts = (simulation: Value, results: Results) => ({
-  group: findGroup(simulation, results),
-  id: simulation.textAt("id"),
-  changedAt: build.findLastTime([simulation.get("timestamp"), simulation.get("end_time")]),
-});
 
 /** Other numbers identify a simulation, so these numbers are metadata. */
 const metricKeys = ["duration", "agent_cost", "user_cost"];
