@@ -57,7 +57,7 @@ export const convertInputs = async (options: FormatOptions, inputs: OpenedInputs
   const run = openRun(options, inputs, formats.length + ownSources.length > 1);
   const results: Awaited<ReturnType<typeof convertFiles>>[] = [];
   for (const { format, files } of formats) results.push(await convertFiles(files, format, run));
-  reportUnusedRewards(options, run);
+  reportUnusedRewards(run);
   const converted = results.map(({ source }, at) => {
     const close = async () => await closeSources([source, ...otherSources]);
     return at > 0 ? source : { ...source, bytes: { ...source.bytes, close } };
@@ -85,10 +85,8 @@ export const convertInputs = async (options: FormatOptions, inputs: OpenedInputs
 };
 
 /** Unused ids are not an error, because a file of rewards can cover several runs. */
-const reportUnusedRewards = (
-  { rewards, rewardFrom = [] }: FormatOptions,
-  { usedRewards, notes, problems }: ConversionRun,
-) => {
+const reportUnusedRewards = ({ options, usedRewards, notes, problems }: ConversionRun) => {
+  const { rewards, rewardFrom = [] } = options;
   const unusedIds = [...(rewards?.keys() ?? [])].filter((id) => !usedRewards.has(id));
   const unusedText = `--rewards contains ${pluralize(unusedIds.length, "id")} without a rollout`;
   if (unusedIds.length > 0) notes.set(`${unusedText}: ${formatList(unusedIds, maxNamedIds)}`, 1);
@@ -113,14 +111,13 @@ const openRun = (options: FormatOptions, { sources }: OpenedInputs, hasSeveralFo
 /** A conversion of all files of one format. */
 type FormatConversion = Awaited<ReturnType<typeof openConversion>>;
 
-/** The keys of the first converted record. */
-const noKeys: Readonly<Record<"all" | "flat", readonly string[]>> = { all: [], flat: [] };
-
 const openConversion = async (files: readonly records.ConvertedFile[], format: Format, run: ConversionRun) => {
   const title =
     files.length === 1 ? files[0]?.name : `${files.length} files${run.hasSeveralFormats ? ` of ${format.name}` : ""}`;
   const { groupBy, from, messagesFrom } = run.options;
   const formatRun = openFormatRun(files, format, run);
+  /** The keys of the first converted record. */
+  const keys: Readonly<Record<"all" | "flat", readonly string[]>> = { all: [], flat: [] };
   return {
     run,
     files,
@@ -133,7 +130,7 @@ const openConversion = async (files: readonly records.ConvertedFile[], format: F
     converter: joinTurns(groupByKeys(format.open(formatRun), format, groupBy), format, (text) => countNote(run, text)),
     output: new lines.GroupLines(await openSpool(run.options.host), run.options),
     broken: openBrokenGroups(),
-    keys: noKeys,
+    keys,
     hasRecordedGroups: false,
   };
 };
@@ -171,10 +168,7 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
     run.isCounting = false;
     const copies = output.dropCopies();
     broken.reportAll(copies);
-    for (const { copy } of copies) {
-      const note = areTurns(copy.id) ? turnsNote : "left out a copy of a rollout";
-      countNote(run, note);
-    }
+    for (const { copy } of copies) countNote(run, areTurns(copy.id) ? turnsNote : "left out a copy of a rollout");
     if (formatRun.receipt) await leaveOutCopies(copies, { format, converter, receipt: run.counter });
     const byName = new Map(files.map((file) => [file.name, file]));
     for (const found of converter.findFaults?.() ?? []) {
