@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import { toTools } from "../messages/chat.ts";
 import { literal } from "../messages/output-json.ts";
 import { convertInput, convertOutput, convertPrompt } from "../messages/responses.ts";
-import type { Value } from "../messages/value.ts";
+import type { Members, Value } from "../messages/value.ts";
 import * as build from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";
 import { formatSteps, listInnerSteps, readSteps } from "./row-keys.ts";
@@ -64,20 +64,17 @@ const convertTrajectory = (run: FormatRun, row: Value) => {
   const ids = [row.get("_ng_task_index"), response.get("id")];
   const reward = build.findReward(run, { record: row, ids, readOwn: () => build.requireReward(row, "reward") });
   // Every other number in a row of tau2's agent is a setting of its request.
-  const isMetric = (key: string, { canBeMetric }: Value) =>
+  const isMetric = ([key, { canBeMetric }]: Members[number]) =>
     canBeMetric && !key.startsWith("_") && (!isTau2(row) || key === "duration");
   const members = row.flatMembers().filter(([key]) => key !== "reward");
   return build.buildTrajectory({
     reward,
     turns: convertTurns(run, row),
     tools: toTools(params.get("tools")) ?? toTools(response.get("tools")),
-    metrics: [
-      ...members.filter(([key, value]) => isMetric(key, value)),
-      ...build.findMetrics(row).filter(([key]) => !row.has(key)),
-    ],
+    metrics: [...members.filter(isMetric), ...build.findMetrics(row).filter(([key]) => !row.has(key))],
     metadata: [
       ...listInnerSteps(row),
-      ...members.filter(([key, value]) => !isMetric(key, value)),
+      ...members.filter((member) => !isMetric(member)),
       ["agent_ref.name", row.get("agent_ref", "name")],
     ],
   });

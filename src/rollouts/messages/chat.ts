@@ -1,14 +1,12 @@
 /** Converts chat messages, tools, tool calls and logprobs, or throws ConversionError. */
 import { pluralize } from "../../text/sentences.ts";
-import { decideFinish, openFinish, type SampledRecord, type Statements } from "./finish-reason.ts";
+import { decideFinish, type Notes, openFinish, type SampledRecord, type Statements } from "./finish-reason.ts";
 import { OpenCalls } from "./open-calls.ts";
 import { addition, hasCalls, type Json, literal, nonEmpty, rawLiteral, replaceMembers, toText } from "./output-json.ts";
 import { omitTurnMarks, requireOwnWords, textRole, toPromptTurns } from "./template-turns.ts";
 import { openKeyFacts, Value } from "./value.ts";
 
-/** Receives the values that a conversion derives or leaves out. */
-export interface ConversionNotes {
-  note(text: string): void;
+export interface ConversionNotes extends Notes {
   /**
    * Returns the value if the output keeps it unchanged.
    * @param subject a noun phrase for the note

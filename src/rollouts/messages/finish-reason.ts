@@ -2,7 +2,8 @@
 import { addition, type Json, literal } from "./output-json.ts";
 import { openKeyFacts, type Value } from "./value.ts";
 
-interface Notes {
+/** Receives the values that a conversion derives. */
+export interface Notes {
   note(text: string): void;
 }
 

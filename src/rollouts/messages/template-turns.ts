@@ -1,5 +1,6 @@
 /** Keeps the turns of others out of answers, and splits prompts that a chat template formatted. */
 import * as marks from "./chat-marks.ts";
+import type { Notes } from "./finish-reason.ts";
 import { addition, type Json, literal } from "./output-json.ts";
 import type { Value } from "./value.ts";
 
@@ -28,7 +29,7 @@ const maxLabelEnd = 60;
  * Notes an answer with another start of an answer, because a model can also sample the turns of others.
  * @throws ConversionError if a prompt ends in a turn whose rest is in the answer, as in AReaL's rows of several turns
  */
-export const checkAnswer = (run: { note(text: string): void }, prompt: string, answer: Value) => {
+export const checkAnswer = (run: Notes, prompt: string, answer: Value) => {
   const { text = "" } = answer;
   const [, label] = openingLabel.exec(prompt.slice(-maxLabelEnd)) ?? [];
   if (label !== undefined && (text.includes(`\n${label}`) || text.includes(` ${label}`)))
@@ -40,7 +41,7 @@ export const checkAnswer = (run: { note(text: string): void }, prompt: string, a
 };
 
 /** A template adds the start and the end of a turn, so a message has neither. `</s>` can be HTML. */
-export const omitTurnMarks = (run: { note(text: string): void }, content: Value): Json => {
+export const omitTurnMarks = (run: Notes, content: Value): Json => {
   const text = (content.canHaveTurnMarks && content.text) || "";
   const own = text.includes("<s>") ? text : marks.removeTurnEnd(marks.removeTurnStart(text));
   if (own === text) return content;
@@ -49,7 +50,7 @@ export const omitTurnMarks = (run: { note(text: string): void }, content: Value)
 };
 
 /** Returns the turns of a prompt, which is a turn of the user if no template formatted it. Default of `given`: all */
-export const toPromptTurns = (run: { note(text: string): void }, prompt: Value, given?: string): readonly Json[] => {
+export const toPromptTurns = (run: Notes, prompt: Value, given?: string): readonly Json[] => {
   const text = given ?? prompt.text ?? "";
   const turns = marks.splitTemplate(text);
   if (marks.hasUnknownMark(text, turns !== undefined))
