@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { locateGroup } from "../../rollouts/dataset/locate.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
+import { countWhile } from "../../rollouts/index/column.ts";
 import type { RecordedRequest } from "../ledger/recorded-requests.ts";
 import { oneRequestTooLarge } from "./failures.ts";
 
@@ -115,13 +116,5 @@ const cutAtLimit = ({ count, bytesOf }: BodySizes, limit: number) => {
   return ends;
 };
 
-const findSmallestLimit = (sizes: BodySizes, limit: number, maxRequests: number) => {
-  let low = 1;
-  let high = limit;
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2);
-    if (cutAtLimit(sizes, middle).length <= maxRequests) high = middle;
-    else low = middle + 1;
-  }
-  return low;
-};
+const findSmallestLimit = (sizes: BodySizes, limit: number, maxRequests: number) =>
+  1 + countWhile(limit - 1, (at) => cutAtLimit(sizes, at + 1).length > maxRequests);

@@ -303,4 +303,4 @@ const locateOnlySource = ([first, ...others]: readonly Source[]) =>
 
 /** Groups and trajectories cannot name a split. */
 const hasOnlyRequests = ({ shapes, parts, requests }: ScanResult) =>
-  (shapes.size === 0 && parts.count === 0) || (shapes.size === 1 && requests.count > 0);
+  (shapes.size === 0 && parts.count === 0) || (shapes.size === 1 && requests.byContent.size > 0);

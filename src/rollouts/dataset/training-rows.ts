@@ -90,14 +90,12 @@ export class TrainingRows {
     if (rollouts.some((rollout) => rollout?.isTruncated)) this.truncated++;
     this.withHistories += rollouts.filter((rollout) => rollout?.hasHistories).length;
     this.cut += rollouts.filter((rollout) => rollout?.isCut).length;
-    for (const key of omittedKeys) this.#countOmittedKey(key);
+    for (const key of omittedKeys) {
+      const count = this.omittedKeys.get(key) ?? 0;
+      if (count > 0 || this.omittedKeys.size < maxOmittedKeys) this.omittedKeys.set(key, count + 1);
+    }
     for (const place of [group, first.position, second?.position ?? 0]) this.#places.push(place);
     yield Buffer.from(`${text}\n`);
-  }
-
-  #countOmittedKey(key: string) {
-    const count = this.omittedKeys.get(key) ?? 0;
-    if (count > 0 || this.omittedKeys.size < maxOmittedKeys) this.omittedKeys.set(key, count + 1);
   }
 }
 

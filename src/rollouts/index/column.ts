@@ -93,7 +93,7 @@ export class NumberColumn {
 export const countWhile = (count: number, holds: (position: number) => boolean) => {
   let [low, high] = [0, count];
   while (low < high) {
-    const middle = (low + high) >>> 1;
+    const middle = Math.floor((low + high) / 2);
     if (holds(middle)) low = middle + 1;
     else high = middle;
   }

@@ -20,14 +20,12 @@ const maxRequests = 100;
 
 export class Requests {
   readonly byContent = new Map<string, RequestFacts>();
-  count = 0;
 
   get distinct(): readonly RequestFacts[] {
     return [...this.byContent.values()];
   }
 
   add({ split, keys }: Pick<RequestFacts, "split" | "keys">, locate: (key?: string) => ProblemLocation) {
-    this.count++;
     const content = JSON.stringify([split ?? null, [...keys.values()].map(({ name, value }) => [name, value])]);
     if (this.byContent.has(content) || this.byContent.size >= maxRequests) return;
     const keyLocations = new Map(["split", ...keys.keys()].map((key) => [key, locate(key)]));
@@ -35,7 +33,6 @@ export class Requests {
   }
 
   merge(later: Requests) {
-    this.count += later.count;
     for (const [content, facts] of later.byContent)
       if (!this.byContent.has(content) && this.byContent.size < maxRequests) this.byContent.set(content, facts);
   }

@@ -5,8 +5,6 @@ import { endOfLine, newline } from "../../json/json-bytes.ts";
 import type { Path } from "../../json/table.ts";
 import { cutText } from "../../text/sentences.ts";
 
-type Position = Readonly<Record<"line" | "column" | "offset", number>>;
-
 interface PositionedBytes {
   bytes: Buffer;
   start: number;
@@ -52,7 +50,7 @@ export class PositionCounter {
   }
 
   /** `at` must not be before the mark. */
-  locate(at: number): Position {
+  locate(at: number) {
     const { bytes, start, line: first, unitsBefore } = this.#text;
     let [line, from] = [this.#line, this.#lineStart];
     this.#lineEnd ??= endOfLine(bytes, this.#mark);
