@@ -7,12 +7,12 @@ import type { Groups } from "./groups.ts";
 export const dedupKeyBytes = digestBytes;
 
 export class DedupKeys {
-  readonly #keys: Digests;
+  readonly #keys = new Digests();
   readonly #inputs: InputKeys[] = [];
 
   /** @param digests digests of known groups; copied, because the keys of repeated groups differ */
-  constructor(digests = new Digests()) {
-    this.#keys = digests.copy();
+  constructor(digests?: Digests) {
+    if (digests) this.#keys.append(digests.slice(0, digests.count));
   }
 
   get count(): number {

@@ -21,12 +21,6 @@ export class Digests {
     return this.#words.length / digestWords;
   }
 
-  copy(): Digests {
-    const words = new NumberColumn("u32");
-    words.append(this.#words.values());
-    return new Digests(words);
-  }
-
   append(digests: Uint8Array) {
     this.#words.append(toWords(digests));
   }

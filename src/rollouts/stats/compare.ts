@@ -154,12 +154,8 @@ const compareRewards = (values: PairedValues, pairs: readonly PairedMeans[]) => 
 
 const listOwnMetrics = async (side: Side, other: Side, breaks: Breaks) => {
   const known = new Set(other.facts.columns.listMetricNames());
-  const own: string[] = [];
-  for (const name of await sortWithBreaks(side.facts.columns.listMetricNames(), compareTexts, breaks)) {
-    if (breaks.isDue()) await breaks.take();
-    if (!known.has(name)) own.push(name);
-  }
-  return own;
+  const own = side.facts.columns.listMetricNames().filter((name) => !known.has(name));
+  return await sortWithBreaks(own, compareTexts, breaks);
 };
 
 const compareMetrics = async ({ a, b }: Sides, pairs: readonly Pair[], breaks: Breaks) => {

@@ -158,8 +158,8 @@ interface SearchOptions extends Omit<FilterOptions, "where"> {
   onProgress(share: number): void;
 }
 
-const maxTrajectoriesAtOnce = 100;
-const maxBytesAtOnce = 2 ** 22;
+/** Searching a trajectory costs as much as reading this many bytes. */
+const bytesPerTrajectory = 2 ** 17;
 
 /** @throws Failure `invalid-filter`, `input-changed`; the signal's reason */
 export const searchGroups = async (
@@ -174,15 +174,11 @@ export const searchGroups = async (
   const isWanted = async (group: number) =>
     filterGroup === undefined || (groups.isValid(group) && (await filterGroup(group)).wanted.length > 0);
   const hasText = openTextSearch(dataset, text);
-  for (let at = 0, trajectories = 0, bytes = 0; at < parts.count; at++) {
-    trajectories += parts.columns.trajectories.at(at);
-    bytes += parts.columns.length.at(at);
-    if (trajectories >= maxTrajectoriesAtOnce || bytes >= maxBytesAtOnce) {
-      trajectories = 0;
-      bytes = 0;
+  const breaks = new Breaks(signal);
+  for (let at = 0; at < parts.count; at++) {
+    if (breaks.isDue(bytesPerTrajectory * parts.columns.trajectories.at(at) + 2 * parts.columns.length.at(at))) {
       onProgress(at / parts.count);
-      await setImmediate();
-      signal.throwIfAborted();
+      await breaks.take();
     }
     const group = groups.groupOf(at);
     // Any part can contain a substring, but an expression needs all parts of a group.
