@@ -178,14 +178,105 @@ const tools = ["functionDeclarations", "function_declarations"].flatMap((list) =
 );
 const asked = '"reward":1,"response":{"output":[]},"responses_create_params":{"input":"q"';
 const [said, end] = ["stop", "max_tokens"].map((stop) => `{"message":{"content":"a"},"stop_reason":"${stop}"}`);
-const log = (choices: readonly (string | undefined)[]) => {
-  const messages = `${yes},{"role":"assistant","content":"a","source":"generate"}`;
+const log = (
+  choices: readonly (string | undefined)[],
+  rest = '{"role":"assistant","content":"a","source":"generate"}]',
+) => {
   const scores = choices.length > 0 ? '{"m":{"value":1}}' : "{}";
-  const sample = `"id":1,"epoch":1,"messages":[${messages}],"scores":${scores},"output":{"choices":[${choices}]}`;
+  const sample = `"id":1,"epoch":1,"messages":[${yes},${rest},"scores":${scores},"output":{"choices":[${choices}]}`;
   return `"eval":{"task":"t"},"samples":[{${sample}}]}`;
 };
 const own = '{"finish_reason":"length","index":0,"message":{"role":"assistant","content":"a"}}';
 const scored = '"task_id":1,"termination_reason":"x","reward_info":{"reward":1}';
+const output = '"output":[{"type":"message","role":"assistant","content":"a"}]';
+const rated = (more: string) => `{"r":1,${more}}`;
+const atropos = (message: string, score: unknown, token: unknown, mask = 1) =>
+  `{"tokens":[[${token}]],"masks":[[${mask}]],"scores":[${score}],"inference_logprobs":[[-1]],"messages":[[${message}]]}`;
+const attached = "0123456789abcdef".repeat(2);
+const texts = '{"type":"document","source":{"type":"content","content":';
+const v1 = (id: string) =>
+  `"id":"${id}","task":{"key":"t"},"rewards":{"r":1},"nodes":[{"sampled":true,"message":{"role":"assistant","content":"a"}}]`;
+const models = ["a", "b"].map((model) => `{"request":{"model":"${model}","messages":[]},"response":{"choices":[]}}`);
+
+/** Rows by the part that a writer seldom records. */
+const rowsWith = (complete: (part: string) => string, parts: Readonly<Record<string, string>>) =>
+  Object.entries(parts).map(([part, expected]) => [complete(part), expected]);
+
+const seldom = [
+  ...rowsWith((message) => rated(`"info":{},"trajectory_format":"mini-swe-agent-1","messages":[${yes},${message}]`), {
+    [`{"object":"response",${output}}`]: '"message":{"role":"assistant","content":"a"}',
+    [`{"role":"assistant","content":"z","extra":{"response":{${output}}}}`]: '{"role":"assistant","content":"a"}',
+    '{"type":"function_call_output","call_id":"c","output":"","extra":{"exception_info":"E"}}': '"is_error":true',
+    '{"type":"message","role":"user","content":[{"text":"b"}]}': '"role":"user","content":"b"',
+  }),
+  ...rowsWith(
+    (step) => rated(`"schema_version":"ATIF-v1.8","steps":[{"source":"user","message":"q"},{"source":${step}]`),
+    {
+      '"agent","message":"a"}': "read ATIF-v1.8 as ATIF-v1.7",
+      '"user","message":[{"type":"image","source":{"path":"p"}}]}': '"image_url":{"url":"p"}',
+      '"user","message":[{"type":"image"}]}': '"content":[{"type":"image"}]',
+      '"agent","tool_calls":[{"tool_call_id":"c","function_name":"f"}]}': '"content":null',
+      '"system","observation":{"results":[{"content":"b"}]}}': '{"role":"user","content":"b"}',
+      '"agent","message":"a","context_management":{}}': "edited its context",
+    },
+  ),
+  ...rowsWith((more) => `{${gym},${more}}`, {
+    '"response":{"output":[[{}]]}': "transitions are not supported",
+    '"exception_type":"E","exception_message":{"k":1}': '{"type":"E","message":"{\\"k\\":1}"}',
+    '"exception_type":"E"': "no message is recorded",
+    [`"response":{"object":"response","status":"incomplete",${output}}`]: '"finish_reason":"incomplete"',
+    '"result":{"termination_reason":"x","messages":[{"role":"system","content":"s"}]}': '[{"role":"system"',
+    [`"responses_create_params":{"input":[${yes}]},"result":{"termination_reason":"x","messages":[${no}]}`]: `[${yes},${no}]`,
+    '"responses_create_params":{"input":[{"role":"user","content":[{"type":"input_file","file_id":"F"},{"type":"x"}]}]}':
+      '{"type":"file","file":{"file_id":"F"}},{"type":"x"}',
+  }),
+  ...rowsWith((rest) => `{"status":"success",${log([said], `{"role":"assistant",${rest}`)}`, {
+    '"source":"generate"}],"invalidation":{}': "a sample that is marked as invalidated",
+    '"content":"b","id":"m"}]': '"content":"b","id":"m"}],"reward"',
+    '"source":"generate","tool_calls":[{"function":{"name":"f"}}]}]': '"function":{"name":"f","arguments":"{}"}',
+    '"source":"generate","tool_calls":[{"function":"f","arguments":"{}"}]}]': '{"name":"f","arguments":"{}"}',
+    '"source":"generate","reasoning":"why"}]': '"reasoning_content":"why"',
+    [`"source":"generate","content":[{"type":"reasoning","reasoning":"attachment://${attached}"}]}],"attachments":{"${attached}":"why"}`]:
+      '"reasoning_content":"why"',
+    '"source":"generate"}],"events":[{"event":"model","tools":[{"name":"f"}],"output":{"choices":[{"message":{"id":"x"}}]}}]':
+      '"source":"generate"}}],"reward"',
+  }),
+  ...rowsWith((more) => rated(`"doc_id":0,"arguments":[["q",{}]],"filtered_resps":["a"],"resps":${more}`), {
+    "[[3]]": "a response is not text",
+    '["b"]': '"content":"b"',
+  }),
+  ['{"m":1,"doc_id":0,"arguments":[["q",{}]],"filtered_resps":["a"],"resps":[["b"]]}', "pass --reward-from m"],
+  [atropos(yes, '"x"', 1), "a score is not a number"],
+  [atropos(yes, 1, 1, -100), `[${yes}],"reward":1`],
+  [atropos('{"role":"assistant","content":"a"}', 1, '"x"'), "a token id is not a number"],
+  [
+    `{"reward":1,"exchanges":{"messages":[{"request":{"messages":[{"role":"user","content":[${texts}"b"}},${texts}[{"type":"text","text":"c"}]}}]}]},"response":{}}]}}`,
+    '[{"type":"text","text":"b"},{"type":"text","text":"c"}]',
+  ],
+  [`{"reward":1,"exchanges":{"chat_completions":[${models}]}}`, "the exchanges of a trajectory have several models"],
+  ['{"format_version":2,"group_index":0.5,"group_json":"{}"}', "group_index is not an integer"],
+  [
+    '{"format_version":2,"group_index":0,"group_json":"{}","trajectory_index":0.5}',
+    "trajectory_index is not an integer",
+  ],
+  ...rowsWith((more) => `{${trl},${more}`, {
+    '"prompt":"<|im_start|>tool\\nr<|im_end|>\\n<|im_start|>assistant\\n"}': '{"role":"user","content":"r"}',
+    '"prompt":"<|im_start|>tool\\nr<|im_end|>\\n<|im_start|>assistant\\n" }': "converted tool results to user messages",
+    '"reward":false}': '"reward":0',
+    '"example_id":0,"task":"t","doc_id":0,"arguments":[],"resps":[],"filtered_resps":[]}': "[ambiguous-format]",
+  }),
+  [
+    `{"reward":1,"messages":[{"role":"user","content":[{"type":"x","y":null,"arguments":{"k":null}}]},{"role":"assistant"}]}`,
+    '[{"type":"x","arguments":{"k":null}}]',
+  ],
+  [`[{${trl}}] x`, "other data follows the list of records"],
+  [`{"r":{"score":1},${trl}}`, "pass --reward-from r.score"],
+  [`{"id":"e","env":{},"ok":true,"traces":[{${v1("a")}},{"agent":{"name":"y"},${v1("b")}}]}`, "}]}\n{"],
+  [
+    `${['{"x":1}', "2"].map((k) => `{"trace_id":"a","info":{"k":${k}},"branches":[]}\n`).join("")}{${v1("a")}}`,
+    '"metadata":{"id":"a","info.k":2',
+  ],
+];
 
 it.each([
   [`{${gym},"mask_sample":true}`, '{"type":"masked"'],
@@ -225,8 +316,10 @@ it.each([
     const exchange = `{"request":{"messages":[{"role":"user","content":[{"type":"${type}"}]}]},"response":{}}`;
     return [`{"reward":1,"exchanges":{"messages":[${exchange}]}}`, `left out a block of type ${type}`];
   }),
-])("a row of another tool has each value that a writer seldom records: %s", async (row, expected) => {
-  const { lines, notes, stderr } = await convertRows([row], ["--lossy"]);
+  ...seldom,
+])("a row of another tool has each value that a writer seldom records: %s", async (row = "", expected) => {
+  const args = row.startsWith('{"r"') ? ["--reward-from", "r"] : [];
+  const { lines, notes, stderr } = await convertRows([row], ["--lossy", ...args]);
   expect([...lines, ...notes, stderr].join("\n")).toContain(expected);
 });
 
