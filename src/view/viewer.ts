@@ -20,12 +20,10 @@ const maxHeaderBytes = 2 * 9 * answers.maxSearchLength + 2 ** 16;
 
 const openingProgress: answers.ReadProgress = { phase: "opening", done: 0, of: 0 };
 
-export type ViewerOptions = Pick<ListenOptions, "port" | "trace"> & { readonly host: Host };
-
 export type Viewer = Awaited<ReturnType<typeof openViewer>>;
 
 /** @throws Failure `cannot-listen` */
-export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
+export const openViewer = async ({ host, port, trace }: Pick<ListenOptions, "port" | "trace"> & { host: Host }) => {
   const token = randomBytes(24).toString("base64url");
   const ending = new AbortController();
   const opened = new AbortController();

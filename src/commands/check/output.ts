@@ -4,12 +4,10 @@ import * as s from "../../output/document-schemas.ts";
 const check = s.object({
   status: s.oneOf("valid", "invalid"),
   split: s.nullable(s.text),
-  groups: s.readAndRejected,
-  trajectories: s.readAndRejected,
+  ...s.sameKeys(s.readAndRejected, "groups", "trajectories"),
   metrics: s.metrics,
   problems: s.problems,
-  warnings: s.problems,
-  notes: s.notes,
+  ...s.messageKeys,
   ...s.inputKeys,
   problems_left_out: s.optionalAbout("number of further problems", s.count),
 });

@@ -17,12 +17,10 @@ const toolUse = {
 };
 
 const compare = s.object({
-  a: side,
-  b: side,
+  ...s.sameKeys(side, "a", "b"),
   exceptions: s.object({ a: s.count, b: s.count }),
   paired: s.describe("values of a key, or prompts, that both inputs have", s.count),
-  only_a: s.count,
-  only_b: s.count,
+  ...s.sameKeys(s.count, "only_a", "only_b"),
   failed_a: s.describe("keys whose rollouts all failed in a", s.count),
   failed_b: s.count,
   without_prompt: s.describe("trajectories without a known prompt, or without the key", s.count),
@@ -58,8 +56,7 @@ const compare = s.object({
   }),
   tools: s.objects({
     name: s.nullable(s.text),
-    a: s.object(toolUse),
-    b: s.object(toolUse),
+    ...s.sameKeys(s.object(toolUse), "a", "b"),
     ci95: intervalOf("the errors for each trajectory, over the pairs with calls"),
   }),
   transitions: s.objectsAbout("prompts by what they were in a and are in b", {
@@ -95,8 +92,7 @@ const compare = s.object({
     at_a: s.describe("file and line", s.text),
     at_b: s.text,
   }),
-  warnings: s.problems,
-  notes: s.notes,
+  ...s.messageKeys,
 });
 export type CompareDocument = s.Infer<typeof compare>;
 

@@ -4,8 +4,7 @@ import * as s from "../../output/document-schemas.ts";
 const convert = s.object({
   status: s.oneOf("converted"),
   format: s.describe("null for rollcall's format", s.nullable(s.text)),
-  groups: s.readAndRejected,
-  trajectories: s.readAndRejected,
+  ...s.sameKeys(s.readAndRejected, "groups", "trajectories"),
   out: s.text,
   rejects_file: s.nullable(s.text),
   leaves: s.describe(
@@ -36,8 +35,7 @@ const convert = s.object({
     s.list(s.object({ kind: s.text, path: s.text, count: s.count })),
   ),
   not_chosen: s.inputKeys.not_chosen,
-  warnings: s.problems,
-  notes: s.notes,
+  ...s.messageKeys,
 });
 export type ConvertDocument = s.Infer<typeof convert>;
 

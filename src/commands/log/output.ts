@@ -24,12 +24,9 @@ const plan = s.object({
 const log = s.object({
   status: s.oneOf("logged", "already_logged", "planned", "partial", "not_sent", "unknown"),
   model_id: s.text,
-  split: s.nullable(s.text),
-  batch: s.nullable(s.text),
-  requests: s.count,
-  bytes: s.count,
-  groups: outcomes,
-  trajectories: outcomes,
+  ...s.sameKeys(s.nullable(s.text), "split", "batch"),
+  ...s.sameKeys(s.count, "requests", "bytes"),
+  ...s.sameKeys(outcomes, "groups", "trajectories"),
   metrics: s.metrics,
   responses: s.objects({
     status: s.count,
@@ -38,8 +35,7 @@ const log = s.object({
   }),
   rejects_file: s.nullable(s.text),
   ledger: s.describe("null with --no-ledger", s.nullable(s.object({ path: s.text, created: s.flag }))),
-  warnings: s.problems,
-  notes: s.notes,
+  ...s.messageKeys,
   metrics_of: s.optionalAbout(
     "numbers of valid and of logged groups, if not all valid groups are logged",
     s.object({ groups: s.count, logged: s.count }),

@@ -10,9 +10,7 @@ const optionalNumber = s.nullable(s.number);
 const length = s.objectOrNull({ trajectories: s.count, ...s.sameKeys(s.number, "mean", "p50", "p95", "max") });
 
 const statsKeys = {
-  groups: s.count,
-  trajectories: s.count,
-  exceptions: s.count,
+  ...s.sameKeys(s.count, "groups", "trajectories", "exceptions"),
   reward: s.objectOrNull({
     mean: s.number,
     ci95: interval,
@@ -59,8 +57,7 @@ const stats = s.object({
   ...statsKeys,
   by: s.describe("the values of --by in natural order", s.list(slice)),
   ...s.inputKeys,
-  warnings: s.problems,
-  notes: s.notes,
+  ...s.messageKeys,
 });
 export type StatsDocument = s.Infer<typeof stats>;
 export type SliceDocument = s.Infer<typeof slice>;
@@ -83,13 +80,12 @@ const trajectoryRow = s.object({
 
 const groupRow = s.object({
   ...rowKeys,
-  trajectories: s.count,
-  exceptions: s.count,
+  ...s.sameKeys(s.count, "trajectories", "exceptions"),
   std_dev: optionalNumber,
   ...mapFacts(groupFacts, ({ inGroup }) => (inGroup === "mean" ? s.describe("mean", optionalNumber) : s.count)),
 });
 
-const rows = <Row extends s.Schema>(row: Row) => s.object({ data: s.list(row), warnings: s.problems, notes: s.notes });
+const rows = <Row extends s.Schema>(row: Row) => s.object({ data: s.list(row), ...s.messageKeys });
 
 export const outputs: s.Outputs = {
   stats: ["facts of rollouts; with --each, the rows in data", s.union([stats, rows(trajectoryRow), rows(groupRow)])],
