@@ -16,8 +16,8 @@ export type BuildReport = Readonly<{
   /** Undefined for a report that is printed. */
   file: string | undefined;
   /** The permissions of the file. */
-  mode?: number;
-  title?: string;
+  mode: number;
+  title: string;
   inputs: readonly string[];
   problems: readonly Problem[];
   /** The inputs that are invalid, although their problems may be about other inputs. */
@@ -34,7 +34,7 @@ export type BuildReport = Readonly<{
 
 /** Prints or writes a report. @throws Failure `output-exists`, `output-unwritable` */
 export const printReport = async (screen: Screen, report: BuildReport) => {
-  const { form, file, mode = 0o666 } = report;
+  const { form, file, mode } = report;
   const { cleaner } = screen;
   // No text from outside becomes a command of the build system.
   const clean = (part: string) => cleaner.breakCommands(cleaner.text(part));
@@ -96,17 +96,14 @@ const countByRule = ({ problems, counts = [] }: BuildReport) => {
 
 const escapeData = (text: string) => text.replaceAll(/[%\r\n]/g, encodeURIComponent);
 
-const annotateResult = ({ title = "", result }: BuildReport, clean: TextCleaner) => {
+const annotateResult = ({ title, result }: BuildReport, clean: TextCleaner) => {
   if (!result) return "";
   return `::${result.status === "failed" ? "error" : "notice"} title=${title}::${escapeData(clean(result.text))}\n`;
 };
 
 const formatProblem = ({ message, advice = "" }: Problem) => [message, nameProgram(advice)].filter(Boolean).join("\n");
 
-const formatJunit = (
-  { title = "rollcall check", inputs, problems, invalid, result }: BuildReport,
-  clean: TextCleaner,
-) => {
+const formatJunit = ({ title, inputs, problems, invalid, result }: BuildReport, clean: TextCleaner) => {
   const names = new Set<string | undefined>(inputs);
   const others = problems.filter(({ file }) => !names.has(file));
   const isAllInvalid = others.some(isError);
@@ -173,7 +170,7 @@ const formatMarkdown = (report: BuildReport, clean: TextCleaner) => {
 };
 
 const listProblemBlocks = (report: BuildReport, quote: TextCleaner) => {
-  const { title = "rollcall check", inputs, problems, values = [] } = report;
+  const { title, inputs, problems, values = [] } = report;
   const shown = inputs.slice(0, maxInputs).map(quote).join(", ");
   const hidden = inputs.length > maxInputs ? ` and ${inputs.length - maxInputs} more` : "";
   const rules = Array.from(countByRule(report), ([rule, count]) => ({

@@ -122,7 +122,8 @@ describe("the output for a build system", () => {
     const host = testHost({ env: { CI: "true" } });
     const text = "##vso[task]x \u202ey";
     const problems = [{ rule: "odd", severity: "error" as const, message: text, file: text, line: 1 }];
-    await printReport(screenOn(host), { form: "junit", file: undefined, inputs: [text], problems });
+    const report = { file: undefined, mode: 0o600, title: "check", inputs: [text], problems };
+    await printReport(screenOn(host), { form: "junit", ...report });
     expect(host.printed()).toContain('message="# #vso[task]x y"');
     expect(host.printed()).not.toMatch(/##vso|\u202e/);
   });

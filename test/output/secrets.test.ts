@@ -63,8 +63,8 @@ describe("the redaction of a secret", () => {
       {},
       async (screen, text) => {
         const problems = [{ rule: "odd", severity: "error" as const, message: text, file: text, line: 1 }];
-        await printReport(screen, { form: "junit", file: undefined, inputs: [text], problems });
-        await printReport(screen, { form: "github", file: undefined, inputs: [text], problems });
+        const report = { file: undefined, mode: 0o600, title: "check", inputs: [text], problems };
+        for (const form of ["junit", "github"] as const) await printReport(screen, { form, ...report });
       },
     ],
     ["a failure", {}, async (screen, text) => await printFailure(screen, defect(text, { stack: text }))],

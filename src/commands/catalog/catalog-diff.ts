@@ -22,7 +22,8 @@ type Side = Readonly<{
   provider: string | null;
   file: string | null;
   models: readonly CatalogModel[];
-  isPartial: boolean;
+  /** True if the service sent only a part of the list. */
+  partial: boolean;
 }>;
 
 type Pair = readonly [from: Side, to: Side];
@@ -56,7 +57,7 @@ export const diff = async (context: Context, typed: DiffOptions) => {
 };
 
 const compareSides = ([from, to]: Pair, policy: DiffPolicy) => {
-  const isPartial = { from: from.isPartial, to: to.isPartial };
+  const isPartial = { from: from.partial, to: to.partial };
   return { from, to, ...diffCatalogs({ from: from.models, to: to.models }, isPartial, policy) };
 };
 
@@ -76,9 +77,7 @@ const noteUnknowns = (screen: Screen, changes: readonly Change[], compared: read
 const formatCount = (items: readonly string[], noun: string) =>
   `${pluralize(items.length, noun)} ${items.length === 1 ? "is" : "are"}`;
 
-const toDocument = ({ catalog, provider, file, isPartial: partial }: Side) => {
-  return { catalog, provider, file, partial };
-};
+const toDocument = ({ models: _, ...side }: Side) => side;
 
 const readPairs = async (context: Context, typed: DiffOptions): Promise<readonly Pair[]> => {
   const pairs = await readAllPairs(context, typed);
@@ -125,7 +124,7 @@ const readCurrent = async (context: Context, typed: DiffOptions, older: readonly
   for (const name of names) {
     const { models: list, ...id } = await source.readCatalog(context, settings, name);
     const models = list.entries.map(({ value }) => value);
-    sides.push({ ...id, file: null, models, isPartial: list.partialMark !== undefined });
+    sides.push({ ...id, file: null, models, partial: list.partialMark !== undefined });
   }
   return sides;
 };
@@ -137,7 +136,7 @@ const readFileSides = async ({ screen, host }: Context, file: string): Promise<r
   const found = [...new Set(entries.map(({ catalog }) => catalog))];
   return (found.length === 0 ? [null] : found).map((catalog) => {
     const models = entries.filter((one) => one.catalog === catalog).map(({ entry }) => entry);
-    return { catalog, provider: null, file, models, isPartial: list.partialMark !== undefined };
+    return { catalog, provider: null, file, models, partial: list.partialMark !== undefined };
   });
 };
 

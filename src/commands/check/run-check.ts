@@ -57,7 +57,8 @@ const listReported = (problems: readonly Problem[], dataset: Dataset | undefined
   ];
   const inputs = [...new Set(names)];
   const mode = combineModes([...sources, ...inputs.map((name) => ({ name }))]);
-  return { inputs, problems, invalid: dataset && listInvalidFiles(dataset), counts: dataset?.problems.counts, mode };
+  const invalid = dataset && listInvalidFiles(dataset);
+  return { title: "rollcall check", inputs, problems, invalid, counts: dataset?.problems.counts, mode };
 };
 
 /** A group of several files is invalid in each of them. */
