@@ -81,25 +81,12 @@ const isAtLeast = (value: unknown, minimum: number) =>
 
 type AddCriterion = (columns: Strings, test: (model: CatalogModel) => boolean) => void;
 
-const addPriceCriteria = ({ maxPrice = [], free }: Filter, add: AddCriterion) => {
-  for (const [name, text] of maxPrice) {
-    const limit = parseDecimal(text);
-    add([`pricing.${name}`], (model) => {
-      const price = fields.readPrice(model, name);
-      return price && limit ? compareDecimals(fields.toShownPrice(name, price), limit) <= 0 : false;
-    });
-  }
-  if (free) {
-    add(["pricing.prompt", "pricing.completion"], (model) => {
-      const names = ["prompt", "completion", ...fields.listStatedPrices(model.pricing).keys()];
-      return names.every((name) => fields.readPrice(model, name)?.digits === 0n);
-    });
-  }
+const isFree = (model: CatalogModel) => {
+  const names = ["prompt", "completion", ...fields.listStatedPrices(model.pricing).keys()];
+  return names.every((name) => fields.readPrice(model, name)?.digits === 0n);
 };
 
-const listCriteria = (filter: Filter, now: number) => {
-  const criteria: { readonly columns: Strings; readonly test: (model: CatalogModel) => boolean }[] = [];
-  const add: AddCriterion = (columns, test) => criteria.push({ columns, test });
+const addCriteria = (filter: Filter, now: number, add: AddCriterion) => {
   const matchesPattern = fields.compilePattern(filter.pattern);
   add([], ({ id, name }) => matchesPattern(toText(id), toText(name)));
   for (const { name, column, read, matches } of wordFilters) {
@@ -116,7 +103,14 @@ const listCriteria = (filter: Filter, now: number) => {
   ] as const) {
     if (minimum !== undefined) add([column], (model) => isAtLeast(model[column], minimum));
   }
-  addPriceCriteria(filter, add);
+  for (const [name, text] of filter.maxPrice ?? []) {
+    const limit = parseDecimal(text);
+    add([`pricing.${name}`], (model) => {
+      const price = fields.readPrice(model, name);
+      return price && limit ? compareDecimals(fields.toShownPrice(name, price), limit) <= 0 : false;
+    });
+  }
+  if (filter.free) add(["pricing.prompt", "pricing.completion"], isFree);
   for (const [ms, wantsPast] of [
     [filter.deprecated ? now : undefined, true],
     [filter.notDeprecated ? now : undefined, false],
@@ -129,14 +123,17 @@ const listCriteria = (filter: Filter, now: number) => {
       return end !== undefined && (end !== null && end <= day) === wantsPast;
     });
   }
-  return criteria;
 };
 
 /** Returns the test and the fields that it reads (`columns`). @param now ms since 1970 */
 export const compileFilter = (filter: Filter, now: number) => {
-  const criteria = listCriteria(filter, now);
-  const matches = (model: CatalogModel) => criteria.every(({ test }) => test(model));
-  return { matches, columns: criteria.flatMap(({ columns }) => columns) };
+  const tests: ((model: CatalogModel) => boolean)[] = [];
+  const columns: string[] = [];
+  addCriteria(filter, now, (read, test) => {
+    columns.push(...read);
+    tests.push(test);
+  });
+  return { columns, matches: (model: CatalogModel) => tests.every((test) => test(model)) };
 };
 
 export const knownWords = (option: string) =>

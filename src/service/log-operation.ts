@@ -57,11 +57,10 @@ const readLogRequest = async (bytes: Uint8Array) => {
   const faults: ValidationItem[] = [];
   const request = readMembers(root, { loc: ["body"], uniqueKeys: ["split", "trajectory_groups"], faults });
   const [split, groups] = [request.get("split"), request.get("trajectory_groups")];
-  if (!isArray(groups)) faults.push(...operation.findFaults(LogRequest, summarize(root), ["body"]));
-  else
-    faults.push(
-      ...operation.findFaults(LogRequest.shape.split, split && operation.parseBounded(split), ["body", "split"]),
-    );
+  const found = isArray(groups)
+    ? operation.findFaults(LogRequest.shape.split, split && operation.parseBounded(split), ["body", "split"])
+    : operation.findFaults(LogRequest, summarize(root), ["body"]);
+  faults.push(...found);
   const breaks = new Breaks();
   const facts = new TrajectoryFacts();
   for (const [group, value] of listElements(groups)) {

@@ -52,11 +52,10 @@ export const resolveRequests = async (context: Context, typed: ResolveOptions) =
     const hint = `${adviseToResolve(ledgerArgs, typed.id)}. Then run your \`rollcall log\` command again`;
     throw new Failure("usage", "option-missing", "missing option: --assume-logged or --resend", { hint });
   }
-  const { ledger, readEntries, filter } = await openLedger(context, typed, { isForReading: false });
+  const { ledger, readEntries, filter, searched } = await openLedger(context, typed, { isForReading: false });
   const states = new Map((await readEntries(filter)).map(({ id, state }) => [id, formatState(state)]));
   const unresolvable = typed.id.filter((id) => states.get(id) !== "unknown");
   if (!ledger || unresolvable.length > 0) {
-    const searched = typed.allDestinations ? "" : " for the selected service and account";
     const reasons = unresolvable.map((id) => {
       const state = states.get(id);
       return state ? `the outcome of ${id} is known (${state})` : `the ledger has no request ${id}${searched}`;
@@ -158,9 +157,7 @@ export const listCalls = async (context: Context, typed: CallsOptions) => {
   const now = context.host.now();
   if (since && until && since(now) >= until(now))
     throw conflictingOptions("--since", "--until", "--until is not after --since");
-  const { ledger, readEntries, filter, coversAllDestinations } = await openLedger(context, typed, {
-    isForReading: true,
-  });
+  const { ledger, readEntries, filter, searched } = await openLedger(context, typed, { isForReading: true });
   const entries = await readEntries(filter);
   const calls = entries.flatMap(({ scope, lastTried, calls: ids }) => {
     const { model: model_id, split, batch, destination, account } = scope;
@@ -168,12 +165,13 @@ export const listCalls = async (context: Context, typed: CallsOptions) => {
     return ids.map((id) => ({ id, model_id, split, batch, logged_at, destination, account }));
   });
   if (ledger && calls.length === 0) {
-    const searched = coversAllDestinations
-      ? ""
-      : " for the selected service and account (show all with --all-destinations)";
     const hasLogged = entries.some(({ state }) => state === "logged");
     const answer = "the service returned no call ids for the logged groups (the local service does)";
-    context.screen.notice(hasLogged ? answer : `the ledger has no matching calls${searched}`);
+    context.screen.notice(
+      hasLogged
+        ? answer
+        : `the ledger has no matching calls${searched}${searched && " (show all with --all-destinations)"}`,
+    );
   }
   const document: documents.CallsDocument = { calls: calls.slice(0, limit) };
   const columns = allDestinations ? [...callColumns, ...scopeColumns] : callColumns;
@@ -282,7 +280,8 @@ const openLedger = async (
     for await (const entry of ledger?.entries(selection) ?? []) entries.push(entry);
     return entries;
   };
-  return { ledger, coversAllDestinations, filter, readEntries };
+  const searched = coversAllDestinations ? "" : " for the selected service and account";
+  return { ledger, filter, readEntries, searched };
 };
 
 const listLedgerArgs = ({ flags }: Context, { ledger }: LocationOptions) => [
