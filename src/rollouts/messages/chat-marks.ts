@@ -132,17 +132,12 @@ const openMentions = (text: string) => {
 
 const isOdd = (count: number) => count % 2 === 1;
 
-export interface ForeignTurn {
-  readonly mark: string;
-  /** False if the mark is not of a known template, so that the model can have sampled what follows. */
-  readonly isKnown: boolean;
-}
-
 /**
  * Returns the first mark in the text of an answer with which a turn of another role begins, or else a mark that is not
- * of a known template. Marks at the end are the tokens with which models end an answer.
+ * of a known template, so that the model can have sampled what follows. Marks at the end are the tokens with which
+ * models end an answer.
  */
-export const findForeignTurn = (text: string): ForeignTurn | undefined => {
+export const findForeignTurn = (text: string) => {
   const found = listMarks(text);
   let inner = found.length;
   while (inner > 0 && text.slice(found[inner - 1]?.end, found[inner]?.start).trim() === "") inner--;
@@ -182,7 +177,7 @@ const bareResultParts = [
 const bareAnswerParts = ["ssistant\n", "odel\n"];
 const textAnswerParts = ["ssistant:", "SSISTANT:", "### Response:", "Falcon:", "\nBot:", "\nAI:", "\nGPT:", "<bot>:"];
 
-const findBareTurn = (text: string): ForeignTurn | undefined => {
+const findBareTurn = (text: string) => {
   const includesSome = (parts: readonly string[]) => parts.some((part) => text.includes(part));
   const result = includesSome(bareResultParts) ? bareResults.exec(text) : null;
   if (result && !openMentions(text)(result.index)) return { mark: result[0].trim(), isKnown: true };
@@ -224,15 +219,13 @@ export const hasUnknownMark = (text: string, isSplit: boolean) =>
     : textOpening.test(text) || listMarks(text).length > 0;
 
 export interface TemplateTurn {
-  readonly role: Role;
+  readonly role: string;
   readonly text: string;
 }
 
-const isStart = (mark: Mark): mark is Mark & { readonly role: Role } => mark.role !== "end" && mark.role !== "unknown";
-
 /** Splits a prompt that begins with a mark into its turns. Returns undefined for other text. */
 export const splitTemplate = (text: string): readonly TemplateTurn[] | undefined => {
-  const starts = listMarks(text).filter(isStart);
+  const starts = listMarks(text).filter(({ role }) => role !== "end" && role !== "unknown");
   const [first] = starts;
   if (!first) return undefined;
   const [opening = ""] = firstTokens.exec(text) ?? [];
