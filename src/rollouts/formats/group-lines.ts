@@ -297,12 +297,7 @@ const listRecords = async (rollouts: readonly WrittenRollout[], reread: Reread) 
   return records;
 };
 
-interface WrittenGroups {
-  groups: readonly ConvertedGroup[];
-  copies: readonly DroppedCopy[];
-}
-
-export function* listRecordMappings(written: readonly WrittenGroups[]) {
+export function* listRecordMappings(written: readonly Pick<ConvertedFiles, "groups" | "copies">[]) {
   const numbers = new Map<ConvertedGroup, number>();
   const toMapping = ({ file, record }: WrittenRollout, group: number, trajectory: number | null) => {
     const { label, line } = file.records.locate(record);

@@ -13,13 +13,6 @@ interface Outcome {
   to?: ValuePath;
 }
 
-/** A value that a trajectory has and the record does not. */
-interface Addition {
-  file: string;
-  to: string;
-  reason: string;
-}
-
 type Counted<Counts> = Counts & { count: number };
 
 /** Removes an entry whose count becomes 0. */
@@ -93,7 +86,8 @@ export class Receipt {
   /** The paths in rollcall's format. */
   readonly #targets = new ValuePath("");
   readonly #counts = new Map<string, Counted<{ list: Outcome["list"]; file: string; path: string; text: string }>>();
-  readonly #additions = new Map<string, Counted<Addition>>();
+  /** The values that a trajectory has and the record does not. */
+  readonly #additions = new Map<string, Counted<Record<"file" | "to" | "reason", string>>>();
   /** The outcomes of the values of one record, only for `data`. */
   #outcomes = new Map<number, Outcome>();
   /** The values of one record that the output has, or that repeat such values, by their ids. */

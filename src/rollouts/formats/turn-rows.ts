@@ -31,13 +31,9 @@ const lateIdFault =
 const outputsFault =
   "the rollout has several outputs, of which none continues the others (write all its turns to one row of openai-chat)";
 
-interface TurnRow extends Omit<RecordFault, "fault"> {
-  /** The first `starts` digests are of starts, the others of the whole row. */
-  readonly digests: readonly number[];
-  readonly starts: number;
-  readonly rolloutId: string | undefined;
-  readonly hasOutputs: boolean;
-}
+type TurnRow = Omit<RecordFault, "fault"> &
+  Pick<TurnDigests, "digests" | "starts"> &
+  Pick<DigestedRow, "rolloutId" | "hasOutputs">;
 
 /** The digests of all rows. A row is a turn of another one that begins with all of its messages and has more. */
 class TurnRows {
