@@ -1,11 +1,12 @@
 /** Converts chat messages, tools, tool calls and logprobs, or throws ConversionError. */
 import { pluralize } from "../../text/sentences.ts";
-import { decideFinish, type Notes, openFinish, type SampledRecord, type Statements } from "./finish-reason.ts";
+import { decideFinish, type Notes, openFinish, type SampledRecord, type StatedReasons } from "./finish-reason.ts";
 import { OpenCalls } from "./open-calls.ts";
 import { addition, hasCalls, type Json, literal, nonEmpty, rawLiteral, replaceMembers, toText } from "./output-json.ts";
 import { omitTurnMarks, requireOwnWords, textRole, toPromptTurns } from "./template-turns.ts";
 import { openKeyFacts, Value } from "./value.ts";
 
+/** Also receives the values that a conversion leaves out. */
 export interface ConversionNotes extends Notes {
   /**
    * Returns the value if the output keeps it unchanged.
@@ -23,7 +24,7 @@ export const choice = (message: Json, finish: Json, logprobs?: Json) => ({
 });
 
 /** A choice with a stated finish reason, or with a derived one. */
-export const decidedChoice = (run: ConversionNotes, message: Json, stated: Statements = [], logprobs?: Json) =>
+export const decidedChoice = (run: ConversionNotes, message: Json, stated: StatedReasons = [], logprobs?: Json) =>
   choice(message, decideFinish(run, { callsTools: hasCalls(message), stated }), logprobs);
 
 export const textChoice = (run: ConversionNotes, content: Value, sampled: SampledRecord) =>

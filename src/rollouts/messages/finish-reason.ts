@@ -16,11 +16,11 @@ export type SampledRecord = Readonly<{
 }>;
 
 /** The reasons that a turn itself states. The first one decides. */
-export type Statements = readonly (Value | undefined)[];
+export type StatedReasons = readonly (Value | undefined)[];
 
 type TurnFacts = Readonly<{
   callsTools: boolean;
-  stated?: Statements;
+  stated?: StatedReasons;
   /** The message of the turn, which can also state a reason. */
   message?: Value;
 }>;
