@@ -48,14 +48,15 @@ const readValues = (
   key: findGroupKey(parseSmallMembers(trajectory), groupBy) ?? findGroupKey(parseSmallMembers(root), groupBy) ?? null,
 });
 
-/**
- * Reads each part once, in the order of its trajectories. The returned function throws Failure `input-changed`.
- * @param names other keys whose values are wanted
- */
-export const openRowReader = (
-  dataset: IndexedGroups,
-  { groupBy, names }: { readonly groupBy: readonly string[] | undefined; readonly names: readonly string[] },
-) => {
+export interface WantedKeys {
+  /** Default: a key that groups usually have. */
+  readonly groupBy: readonly string[] | undefined;
+  /** Other keys whose values are wanted. */
+  readonly names: readonly string[];
+}
+
+/** Reads each part once, in the order of its trajectories. The returned function throws Failure `input-changed`. */
+export const openRowReader = (dataset: IndexedGroups, { groupBy, names }: WantedKeys) => {
   const readers = names.map((name) => ({ name, read: openGroupKeyReader([name]) }));
   let open: { part: number; root: table.JsonValue | undefined; trajectories: readonly table.JsonValue[] } | undefined;
   return (part: number, at: number) => {

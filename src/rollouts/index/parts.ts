@@ -41,7 +41,6 @@ class Columns {
 }
 
 export const kinds = ["group", "trajectory", "unreadable"] as const;
-type PartKind = (typeof kinds)[number];
 
 export interface PartsOptions extends FactsOptions {
   /** False if the caller does not identify groups. */
@@ -139,7 +138,7 @@ export class Parts {
     return this.columns.valid.at(position) === 1;
   }
 
-  has(kind: PartKind) {
+  has(kind: (typeof kinds)[number]) {
     return this.columns.kind.includes(kinds.indexOf(kind));
   }
 

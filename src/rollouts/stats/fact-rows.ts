@@ -2,7 +2,7 @@
 
 import { Breaks } from "../../system/breaks.ts";
 import { locateTrajectory } from "../dataset/locate.ts";
-import { openRowReader } from "../dataset/prompt-text.ts";
+import { openRowReader, type WantedKeys } from "../dataset/prompt-text.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
 import { type FactRow, groupFacts, mapFacts, readFact, readFacts } from "../facts/facts.ts";
 import { meanOfFinite, standardDeviation } from "../index/sums.ts";
@@ -10,11 +10,7 @@ import { toFilePath } from "../rules/positions.ts";
 import { openFactReader, readGroupFacts } from "./read-facts.ts";
 import type { StatsOptions } from "./stats-slice.ts";
 
-export interface RowOptions extends Pick<StatsOptions, "pass"> {
-  /** Default: a key that groups usually have. */
-  readonly groupBy: readonly string[] | undefined;
-  /** Other keys whose values are wanted. */
-  readonly names: readonly string[];
+export interface RowOptions extends WantedKeys, Pick<StatsOptions, "pass"> {
   readonly signal: AbortSignal;
 }
 

@@ -5,6 +5,7 @@ import { addExactly, averageExactly, computeMean } from "../index/sums.ts";
 
 /** The low and the high end of a 95 % interval. */
 export type Interval = readonly number[];
+type Mean = Readonly<{ mean: number; ci95: Interval | null }>;
 
 const coverage = 0.95;
 /** The quantile of the normal distribution for four of five cases. */
@@ -26,10 +27,7 @@ export const tQuantile = (degrees: number) => {
 };
 
 /** Returns the smallest true difference that is outside the interval in four of five cases. */
-export const findDetectable = (
-  count: number,
-  { mean, ci95 }: { readonly mean: number; readonly ci95: Interval | null },
-) => {
+export const findDetectable = (count: number, { mean, ci95 }: Mean) => {
   const [, high = mean] = ci95 ?? [];
   return ci95 && (high - mean) * (1 + powerQuantile / tQuantile(count - 1));
 };
@@ -97,10 +95,7 @@ export class GroupedValues {
  *
  * @param starts for each group, the number of values before it; default: each value is a group
  */
-const describeMean = (
-  values: ArrayLike<number>,
-  starts?: ArrayLike<number>,
-): { readonly mean: number; readonly ci95: Interval | null } => {
+const describeMean = (values: ArrayLike<number>, starts?: ArrayLike<number>): Mean => {
   const mean = computeMean(values);
   const groups = (starts ?? values).length;
   const squares = new Float64Array(groups);
