@@ -212,7 +212,7 @@ const flattenParts = (parts: readonly ContentPart[]) =>
 const formatMedia = ({ category, url, data, name = "", format }: Media) => {
   if (url !== undefined) return `${category}: ${describeBinary(url)?.slice(1, -1) ?? quoteName(url)}`;
   if (data === undefined) return `${category}: ${quoteName(name)}`;
-  return `${category}: ${format === undefined ? "" : `${quoteName(format)}, `}${formatRoundedSize(Buffer.byteLength(data, "base64"))}`;
+  return `${category}: ${format === undefined ? "" : `${quoteName(format)}, `}${formatRoundedSize(getDecodedSize(data))}`;
 };
 
 /** The widest list on one line of a tree. */
@@ -274,7 +274,10 @@ const minBinaryLength = 64;
 const describeBinary = (text: string) => {
   if (!text.startsWith("data:") || text.length < minBinaryLength) return undefined;
   const head = /^data:([\w.+-]+\/[\w.+-]+)?[^,]{0,200};base64,/.exec(text);
-  return head
-    ? `[${head[1] ?? "data"}, ${formatRoundedSize(Buffer.byteLength(text.slice(head[0].length), "base64"))}]`
-    : undefined;
+  return head ? `[${head[1] ?? "data"}, ${formatRoundedSize(getDecodedSize(text.slice(head[0].length)))}]` : undefined;
+};
+
+const getDecodedSize = (text: string) => {
+  const padding = text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0;
+  return Math.floor(((text.length - padding) * 3) / 4);
 };
