@@ -126,10 +126,9 @@ export const formatPrice = (name: string, value: unknown) => {
   return price ? `${formatDecimal(toShownPrice(name, price))} ${priceUnit(name)}` : formatPlain(value);
 };
 
-/** Returns percent, such as `-33.3`. */
+/** Returns percent, such as `-33.3`, of a value above 0. */
 export const formatPercentChange = (from: Decimal, to: Decimal) => {
   const [was, is] = [shiftDecimal(from, to.places).digits, shiftDecimal(to, from.places).digits];
-  if (was === 0n) return "";
   const change = is > was ? is - was : was - is;
   return `${is < was ? "-" : "+"}${formatDecimal({ digits: (change * 2000n + was) / (2n * was), places: 1 })}`;
 };

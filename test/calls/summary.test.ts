@@ -137,6 +137,11 @@ describe("a summary of calls", () => {
   it("adds the tokens of a parent that does not include its children, and of another trace", () => {
     const { all, rollUps } = summaryOf([used("root", 5), ...leaves, { ...used("c", 1, "x"), trace_id: "u" }]);
     expect([all.tokens.prompt, all.cost.usd, rollUps]).toEqual([36n, "0.036", 0]);
+    const traceless = [rolledUp("root"), used("a", 10, "x")].map(({ trace_id, ...one }) => one);
+    expect(summaryOf(traceless).all.tokens.prompt).toBe(40n);
+    const usage = { prompt_tokens: 10, completion_tokens: 1 };
+    const unpriced = { ...used("a", 10, "root"), output: { model: "m", usage: { ...usage, service_tier: "batch" } } };
+    expect(summaryOf([rolledUp("root"), unpriced]).all.cost).toEqual({ calls: 0, usd: null });
   });
 
   it("allows for costs that services round, and for calls that are their own ancestors", () => {
@@ -145,6 +150,13 @@ describe("a summary of calls", () => {
     const costs = { m: { prompt_tokens_total_cost: 0.02999999999999999, completion_tokens_total_cost: 0 } };
     const { all } = summaryOf([{ ...root, summary: { usage, vendor: { costs } } }, ...leaves]);
     expect(all.cost.usd).toBe("0.03");
+    const costsAlone = [root, ...leaves].map((one) => ({ ...one, summary: { vendor: one.summary.vendor } }));
+    expect(summaryOf(costsAlone).all.cost.usd).toBe("0.03");
+    const stated = [0.0300000000001, 0.04, 0.02].map((cost) => {
+      const output = { model: "m", usage: { prompt_tokens: 30, completion_tokens: 2, cost } };
+      return summaryOf([{ ...root, output }]).all.cost.usd;
+    });
+    expect(stated).toEqual(["0.03", null, null]);
     expect(summaryOf([used("x", 1, "y"), used("y", 1, "x")]).all.tokens.prompt).toBe(2n);
   });
 

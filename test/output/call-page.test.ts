@@ -90,16 +90,18 @@ describe("the head of a call's page", () => {
     expect(findLabeledText(await first({ started_at, ended_at }), "duration")).toBe(duration);
   });
 
-  it.each(["soon", 1761988463])("shows no time for an end that is not a time (row %$)", async (ended_at) => {
+  it.each(["soon", 17619, "2025-11-99T09:14Z"])("shows no time if an end is no time (row %$)", async (ended_at) => {
     expect(findLabeledText(await first({ started_at: "2025-11-01T09:14:23Z", ended_at }), "duration")).toBeUndefined();
   });
 
   it("shows tokens by model, and takes them from the output if the summary has none", async () => {
     const usage = { prompt_tokens: 1234567, completion_tokens: 1, total_tokens: 1234568 };
-    const other = { input_tokens: 5, output_tokens: 6 };
-    const text = await first({ summary: { usage: { a: usage, b: other, c: { requests: 1 } } } });
+    const other = { input_tokens: 5, output_tokens: 6, cache_creation_input_tokens: 1 };
+    const d = { prompt_tokens: -5 };
+    const text = await first({ summary: { usage: { a: usage, b: other, c: { requests: 1 }, d } } });
     expect(findLabeledText(text, "tokens")).toBe("1,234,567 prompt, 1 completion, 1,234,568 total  a");
-    expect(text).toContain("5 prompt, 6 completion  b\n");
+    expect(text).toContain("6 prompt (1 written to a cache), 6 completion  b\n");
+    expect(text).toContain("unknown (the count prompt_tokens of the call is -5)  d\n");
     const own = await first({ output: { model: "m", usage: { prompt_tokens: 7 } } });
     expect(findLabeledText(own, "tokens")).toBe("7 prompt  m");
     expect(findLabeledText(await first({ summary: {} }), "tokens")).toBeUndefined();
@@ -158,6 +160,8 @@ describe("the head of a call's page", () => {
 
   it("shows missing costs and sizes as not provided, not as 0", async () => {
     const text = await first({ storage_size_bytes: null, total_storage_size_bytes: null }, everything);
+    const free = await first({ summary: { costs: { m: { prompt_tokens_total_cost: "free" } } } }, everything);
+    expect(findLabeledText(free, "cost")).toBe("unknown (an amount is invalid)  m");
     expect(findLabeledText(text, "cost")).toBe("not provided by the service");
     expect(findLabeledText(text, "size")).toBe("not provided by the service");
     expect(findLabeledText(text, "total size")).toBe("not provided by the service");

@@ -23,11 +23,17 @@ describe("a conversation", () => {
       { id: "call_2", type: "function", function: { name: "now", arguments: "{}" } },
       { id: "call_3", type: "function", function: { name: "raw", arguments: "not json" } },
       { id: "call_4", function: { arguments: 1 } },
+      { id: "call_5", function: { name: "none" } },
     ];
     const text = await page(
       spoken([
         { role: "assistant", content: null, tool_calls: calls },
-        { role: "tool", tool_call_id: "call_1", name: "book", content: '{"ok": true}' },
+        {
+          role: "tool",
+          tool_call_id: "call_1",
+          name: "book",
+          content: ['{"ok": true}', { type: "image", source: { data: "AAAA" } }],
+        },
       ]),
     );
     expect(under(text, "assistant")).toEqual([
@@ -41,6 +47,7 @@ describe("a conversation", () => {
       "",
       "← result",
       '  │ {"ok": true}',
+      "  │ [image: 3 bytes]",
       "",
       "→ now (call_2)",
       "",
@@ -51,6 +58,8 @@ describe("a conversation", () => {
       "  │ id: call_4",
       "  │ function:",
       "  │   arguments: 1",
+      "",
+      "→ none (call_5)",
     ]);
   });
 

@@ -20,12 +20,13 @@ const analysis = JSON.stringify({
   ],
 });
 
-const asking = async (exchanges: readonly Exchange[] = []) => {
-  const server = await scriptedServer([
-    { when: ({ path }) => path.includes("/analysis/"), answer: json(analysis) },
-    { when: ({ path }) => path.includes("/router/"), answer: json(router) },
-    ...exchanges,
-  ]);
+const catalogs: readonly Exchange[] = [
+  { when: ({ path }) => path.includes("/analysis/"), answer: json(analysis) },
+  { when: ({ path }) => path.includes("/router/"), answer: json(router) },
+];
+
+const asking = async (...exchanges: readonly Exchange[]) => {
+  const server = await scriptedServer(exchanges);
   const env = {
     ROLLCALL_BASE_URL: server.url,
     ROLLCALL_ANALYSIS_PROVIDER: "x",
@@ -53,7 +54,7 @@ describe("rollcall catalog cost", () => {
       when: ({ path }: { path: string }) => path === "/call/read",
       answer: json(readFileSync("test/samples/call.json", "utf8")),
     };
-    const cost = await asking([call]);
+    const cost = await asking(...catalogs, call);
     const ran = await cost(["--from-call", "019a3b1e", "--fields", "id,total"]);
     expect(ran.code).toBe(0);
     expect(ran.stdout.split("\n").slice(0, 4)).toEqual([
@@ -65,5 +66,22 @@ describe("rollcall catalog cost", () => {
     expect(ran.stderr).toContain(
       "note: usage of the call: 1873 prompt tokens (1664 cached), 21 completion tokens, 1 request\n",
     );
+  });
+
+  it.each([
+    [0.25, ""],
+    [0.00025, "0.00025"],
+  ])("knows the cost of the call's own model only if the call states no other cost (%s)", async (cost, total) => {
+    const usage = { prompt_tokens: 1000, completion_tokens: 0, cost };
+    const answer = json({ call: { output: { model: "large-instruct", usage } } });
+    const run = await asking(...catalogs, { when: ({ path }) => path === "/call/read", answer });
+    const { stdout } = await run(["--from-call", "c", "--fields", "id,total"]);
+    for (const line of ["maker/free\t0.001", `alpha/large-instruct\t${total}`]) expect(stdout).toContain(`${line}\n`);
+  });
+
+  it.each([json({}, 404), json({ call: null })])("fails for a missing call (row %$)", async (answer) => {
+    const run = await asking({ when: ({ path }) => path === "/call/read", answer });
+    const { code, stderr } = await run(["--from-call", "c"]);
+    expect([code, stderr]).toEqual([9, expect.stringContaining("cannot find call `c` in project team/project\n")]);
   });
 });

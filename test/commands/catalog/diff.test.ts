@@ -45,6 +45,14 @@ const files = () => {
 const diff = (args: readonly string[], options: HereOptions = {}) => runHere(["catalog", "diff", ...args], options);
 
 describe("rollcall catalog diff", () => {
+  it("prints the percent of a changed price, and the difference of another number", async () => {
+    const { older, newer } = files();
+    const there = await diff([older, "--with", newer, "--fields", "id,difference"]);
+    expect(there.stdout.match(/[+-][\d.]+%?$/gm)).toEqual(["+33.3%", "-8.3%", "-98304"]);
+    const back = await diff([newer, "--with", older, "--fields", "id,difference"]);
+    expect(back.stdout.match(/[+-][\d.]+%?$/gm)).toEqual(["-25%", "+9.1%", "+98304"]);
+  });
+
   it.each([
     [
       "JSON lines with a byte order mark",

@@ -132,11 +132,9 @@ describe("the causes of a comparison", () => {
   });
 
   it("names a fact of all trajectories that changed", async () => {
-    const answerLonger = () => ({ reward: 1, toolResult: "found", finish: "stop" });
-    const a = toLines(1, answerLonger);
-    expect(await listCauses(a, a.replaceAll('"done"', '"done, and checked twice"'))).toEqual([
-      "characters 6 → 25 for each trajectory",
-    ]);
+    const a = toLines(1, () => ({ reward: 1 }));
+    const b = a.replaceAll('"done"', '"done, and checked twice"');
+    expect(await listCauses(a, b)).toEqual(["characters 6 → 25 for each trajectory"]);
   });
 
   it("names a finish reason other than length and stop, also if the reward is equal", async () => {

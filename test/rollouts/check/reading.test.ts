@@ -172,15 +172,17 @@ describe("grouping", () => {
     expect(await sizes([text])).toEqual([2, 1, 1]);
   });
 
-  it("gathers lines by a key at the top level or in metadata, by type and value", async () => {
+  it("gathers lines by a key at the top level or in metadata, by type and value, in any spelling", async () => {
     const text = [
       with_("id", 1),
       with_("metadata", { id: 1 }),
       with_("id", "1"),
       with_("id", true),
+      with_("id", "é"),
+      with_("id", "é").replace("é", "\\u00e9"),
       JSON.stringify({ ...plain, id: 2, metadata: { id: 1 } }),
     ].join("\n");
-    expect(await sizes([text, with_("id", 1)], "id")).toEqual([3, 1, 1, 1]);
+    expect(await sizes([text, with_("id", 1)], "id")).toEqual([3, 1, 1, 2, 1]);
   });
 
   it("makes a line without the key its own group, with a warning", async () => {
