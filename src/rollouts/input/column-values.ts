@@ -51,10 +51,12 @@ const maxDecodedBytes = 64;
 
 const bomRemovingDecoder = new TextDecoder();
 
+/** Returns the bytes if they are not text, such as an image's. */
 export const decodeText = (bytes: Uint8Array | undefined) => {
   if (!bytes) return undefined;
   const text = toBuffer(bytes);
-  const isLazy = text.length > maxDecodedBytes && bomLength(text) === 0 && isUtf8(text);
+  if (!isUtf8(text)) return text;
+  const isLazy = text.length > maxDecodedBytes && bomLength(text) === 0;
   return isLazy ? new LazyText(text) : bomRemovingDecoder.decode(text);
 };
 

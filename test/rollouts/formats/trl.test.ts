@@ -1,6 +1,7 @@
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import { parquetWriteBuffer, type SchemaElement } from "hyparquet-writer";
 import { describe, expect, it } from "vitest";
 import { runRollcall } from "../../support/run.ts";
@@ -28,6 +29,24 @@ describe("rows of TRL", () => {
       '{"prompt":"q","completion":"b","reward":0.5,"seed":null,"finish_reason":"length"}',
     ];
     expect((await convertRows(lines)).lines).toEqual([`{"trajectories":[${stopped},${cut}]}`]);
+  });
+
+  it.each([
+    ["GZIP" as const, gzipSync],
+    ["BROTLI" as const, brotliCompressSync],
+    ["SNAPPY" as const, undefined],
+  ])("keep times, bytes and -0 of Parquet, compressed with %s", async (codec, compress) => {
+    const file = join(mkdtempSync(join(tmpdir(), "trl-")), "completions.parquet");
+    const columnData = [
+      ...["prompt", "completion"].map((name) => ({ name, data: ["a"], type: "STRING" as const })),
+      { name: "reward", data: [-0], type: "DOUBLE" as const },
+      { name: "time", data: [new Date(0)], type: "TIMESTAMP" as const },
+      { name: "image", data: [new Uint8Array([1, 255])], type: "BYTE_ARRAY" as const },
+    ];
+    const compressors = compress && { [codec]: compress };
+    writeFileSync(file, new Uint8Array(parquetWriteBuffer({ columnData, codec, ...(compressors && { compressors }) })));
+    const kept = '"image":"Af8=","reward":-0,"metadata":{"time":"1970-01-01T00:00:00.000Z"}';
+    expect((await convertFile(file)).lines.join()).toContain(kept);
   });
 
   it("name the row of Parquet whose unknown group makes another group ambiguous", async () => {
