@@ -6,8 +6,8 @@ export interface Member {
   readonly text: string;
   /** Default: deflate. */
   readonly method?: "stored" | "deflate" | "zstd" | "bzip2";
-  /** Replace its length and checksum. */
-  readonly claims?: { readonly length?: number; readonly crc?: number };
+  /** Replace its length, checksum and position. */
+  readonly claims?: { readonly length?: number; readonly crc?: number; readonly at?: number };
   /** Replaces its compressed bytes. */
   readonly packed?: (bytes: Buffer) => Buffer;
   readonly isEncrypted?: boolean;
@@ -31,7 +31,7 @@ export const archiveOf = (members: readonly Member[]): Buffer => {
     facts.writeUInt16LE(Buffer.byteLength(name), 22);
     files.push(Buffer.from("PK\x03\x04"), facts, Buffer.from(name), bytes);
     const rest = Buffer.alloc(14);
-    rest.writeUInt32LE(at, 10);
+    rest.writeUInt32LE(claims.at ?? at, 10);
     list.push(Buffer.from("PK\x01\x02\x14\0"), facts, rest, Buffer.from(name));
     at += 30 + Buffer.byteLength(name) + bytes.length;
   }

@@ -133,6 +133,8 @@ describe("an archive of Inspect", () => {
         member(11, { method: "zstd", packed: claiming(2 ** 32 - 1) }),
         member(12, { method: "zstd", packed: (bytes) => Buffer.concat([wideWindow, bytes]) }),
         member(13, { method: "zstd", packed: () => unsized, claims: { length: 4 } }),
+        member(14, { claims: { at: 1 } }),
+        member(15, { claims: { at: 2 ** 31 } }),
       ]),
     );
     const { code, lines, stderr } = await convertFile(file, [...byMatch, "--on-invalid", "skip"]);
@@ -147,6 +149,8 @@ describe("an archive of Inspect", () => {
       [11, "its zstd frames contain 4294967295 bytes, more than"],
       [12, "it needs a zstd window of 2199023255552 bytes, over the limit of 134217728"],
       [13, "it decompresses to more than its declared 4 bytes"],
+      [14, "the archive is damaged at the start of this member"],
+      [15, "the archive ends before the end of this member"],
     ] as const) {
       expect(told).toContain(
         `run.eval!samples/${id}_epoch_1.json:1:1: error: cannot convert this inspect record: ${wrong}`,

@@ -90,6 +90,15 @@ describe("the file of --rewards", () => {
   });
 });
 
+it.each([
+  ['{"a":1}', "resolved_ids is not a list of ids"],
+  ["[1]", "resolved_ids is not a list of ids"],
+  ['["a"],"error_ids":["a"]', "a is resolved and not resolved"],
+])("a report of SWE-bench is refused if its list of resolved ids is %s", async (ids, fault) => {
+  const file = join(folderOf({ r: `{"resolved_ids":${ids}}` }), "r");
+  await expect(readRewardsFile(file, testHost())).rejects.toThrow(fault);
+});
+
 describe("the ids of --rewards", () => {
   const findIds = async (file: string, args: readonly string[] = []) => {
     const words = [
@@ -122,6 +131,11 @@ describe("the ids of --rewards", () => {
     }),
   )("of the first rollout in %s are %s", async (sample, ids) => {
     expect(await findIds(join("test/samples/formats", sample))).toBe(ids);
+  });
+
+  it("of the first completion of a list are the ids of its row with 0", async () => {
+    const file = join(folderOf({ "a.jsonl": [{ id: "x", prompt: "q", completions: ["a"] }] }), "a.jsonl");
+    expect(await findIds(file)).toBe("x/0");
   });
 
   it.each("json jsonl ndjson traj eval JSON".split(" "))("are also a file's name without .%s", async (ending) => {
@@ -355,6 +369,14 @@ it("the trajectories of --group-by are from several files only if the files are 
     ["--group-by", "key"],
   );
   expect(notes.join()).not.toContain("several files");
+});
+
+it.each([
+  ["tags.0", { tags: ["x", "y"] }, { tags: ["x", "z"] }, 1],
+  ["n", '{"n":12345678901234567890', '{"n":12345678901234567891', 2],
+])("--group-by %s compares this value of two rows", async (key, a, b, groups) => {
+  const rows = [a, b].map((own) => `${typeof own === "string" ? own : JSON.stringify(own).slice(0, -1)},${trl}}`);
+  expect((await convertRows(rows, ["--group-by", key])).lines).toHaveLength(groups);
 });
 
 it("a single part of the reward has its weight", async () => {

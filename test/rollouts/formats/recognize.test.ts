@@ -81,6 +81,7 @@ describe("the format of a file", () => {
     const text = JSON.stringify({ trajectories: [trajectory] });
     const cwd = folderOf({
       "r/cut.jsonl": text.slice(0, 90),
+      "r/late.jsonl": [{ event: "log" }, text.slice(0, 90)],
       "r/nan.jsonl": text.replace('"reward":1', '"reward":NaN'),
       "r/wrong.jsonl": [{ trajectories: [{ messages }] }],
       "r/chat.jsonl": [{ messages, reward: 1 }],
@@ -90,7 +91,12 @@ describe("the format of a file", () => {
     const errors = problems.filter(({ severity }: { severity: string }) => severity === "error");
     expect([code, errors.map(({ file, rule }: Record<string, string>) => `${file} ${rule}`)]).toEqual([
       3,
-      expect.arrayContaining(["r/cut.jsonl json-truncated", "r/nan.jsonl json-nan", "r/wrong.jsonl missing-field"]),
+      expect.arrayContaining([
+        "r/cut.jsonl json-truncated",
+        "r/late.jsonl json-truncated",
+        "r/nan.jsonl json-nan",
+        "r/wrong.jsonl missing-field",
+      ]),
     ]);
   });
 });

@@ -206,6 +206,7 @@ describe("a folder as input", () => {
       ...named("r", { "a.out": "text", "a.err": "text" }),
       "r/sub/A.JSONL": group,
       "r/b.Json": group.replace("hi", "b"),
+      "r/.b.jsonl": group.replace("hi", "d"),
       "r/c.jsonl.GZ": gzipSync(group.replace("hi", "c")),
       "r/rows.txt": group,
       "r/a.log": "[12:00] started\n",
@@ -213,7 +214,14 @@ describe("a folder as input", () => {
       ...named("r", Object.fromEntries(others.map((name) => [name, group]))),
       "out/a.jsonl": group,
     });
-    const links = { "gone.jsonl": "nothing.jsonl", outside: "../out", up: "..", inside: "sub", same: "sub/A.JSONL" };
+    const links = {
+      "gone.jsonl": "nothing.jsonl",
+      outside: "../out",
+      up: "..",
+      inside: "sub",
+      same: "sub/A.JSONL",
+      "hidden.jsonl": ".b.jsonl",
+    };
     for (const [name, target] of Object.entries(links)) symlinkSync(target, join(cwd, "r", name));
     execFileSync("mkfifo", [join(cwd, "r/pipe.jsonl")]);
     const notUtf8 = Buffer.concat([Buffer.from(join(cwd, "r/x")), Buffer.from([0xff]), Buffer.from(".jsonl")]);
@@ -221,7 +229,7 @@ describe("a folder as input", () => {
     const { code, stdout } = await runRollcall(["check", "r", "--json"], { cwd });
     const expected = [...others, "rows.txt", "gone.jsonl", "outside", "up", "pipe.jsonl", "x\ufffd.jsonl"];
     expect([code, skippedIn(stdout)]).toEqual([0, expected.map((name) => `r/${name}`).sort()]);
-    expect(JSON.parse(stdout).groups.read).toBe(3);
+    expect(JSON.parse(stdout).groups.read).toBe(4);
   });
 
   it.each([
