@@ -53,11 +53,6 @@ export type KeyColumn<Row> = Column<Row> &
     | Required<Pick<Column<Row>, "cell">>
   );
 
-/** Returns columns that show keys of the row as they are. */
-export const toColumns = <const Name extends string>(
-  ...columns: readonly (readonly [name: Name, rank: number, heading?: string])[]
-) => columns.map(([name, rank, heading = name]) => ({ name, rank, heading }));
-
 export type WireObjects = Readonly<{
   document: RawJson;
   /** The key of the list of objects, or of the only object. Default: the document is the only object. */

@@ -3,7 +3,7 @@ import { choice, flag, text } from "../../cli/kinds.ts";
 import { Failure, type Problem } from "../../failure.ts";
 import { printDocument, printObjects } from "../../output/list.ts";
 import { askForLines } from "../../output/prompt.ts";
-import { type KeyColumn, toColumns } from "../../output/views.ts";
+import type { KeyColumn } from "../../output/views.ts";
 import { checkRequest, openServiceClient } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import { logout } from "../../settings/changes.ts";
@@ -207,7 +207,13 @@ const status = command({
   },
 });
 
-const credentialColumns = toColumns(["use", 0], ["state", 0], ["origin", 1], ["from", 2], ["username", 3]);
+const credentialColumns: readonly KeyColumn<Credential>[] = [
+  { name: "use", rank: 0 },
+  { name: "state", rank: 0 },
+  { name: "origin", rank: 1 },
+  { name: "from", rank: 2 },
+  { name: "username", rank: 3 },
+];
 
 const checkColumn: KeyColumn<Credential> = { name: "check", rank: 0, cell: ({ check }) => check && keyStates[check] };
 

@@ -8,7 +8,7 @@ import { Failure, type Problem } from "../../failure.ts";
 import { parseRawJson, type RawJson, textAt, toRawJson } from "../../json/raw-json.ts";
 import { printList, printObjects } from "../../output/list.ts";
 import { requirePage } from "../../output/page.ts";
-import { type Column, type KeyColumn, toColumns } from "../../output/views.ts";
+import type { Column, KeyColumn } from "../../output/views.ts";
 import type { Context } from "../../session/context.ts";
 import { conflictingOptions, invalidOptionValue, requiredOptionMissing } from "../../system/failures.ts";
 import { formatList, pluralize } from "../../text/sentences.ts";
@@ -102,7 +102,11 @@ const toListedCall = (call: RawJson, id: string, prefix: string) => {
 type ListedCall = ReturnType<typeof toListedCall>;
 
 const listColumns: readonly KeyColumn<ListedCall>[] = [
-  ...toColumns(["id", 0], ["status", 0], ["op", 2], ["model", 3], ["started_at", 4, "started"]),
+  { name: "id", rank: 0 },
+  { name: "status", rank: 0 },
+  { name: "op", rank: 2 },
+  { name: "model", rank: 3 },
+  { name: "started_at", heading: "started", rank: 4 },
   { name: "seconds", heading: "s", rank: 5, align: "right" },
   { name: "exception", rank: 0 },
 ];

@@ -1,7 +1,6 @@
 import { version } from "../../../package.json" with { type: "json" };
 import * as cli from "../../cli/command.ts";
 import { printObjects } from "../../output/list.ts";
-import { toColumns } from "../../output/views.ts";
 import { codeTopics } from "../explain/code-topics.ts";
 import type { CommandsDocument } from "./output.ts";
 
@@ -26,7 +25,11 @@ export const commands = cli.command({
     };
     await printObjects(screen, document, {
       member: "commands",
-      columns: toColumns(["name", 0, "command"], ["about", 0, "description"], ["usage", 2]),
+      columns: [
+        { name: "name", heading: "command", rank: 0 },
+        { name: "about", heading: "description", rank: 0 },
+        { name: "usage", rank: 2 },
+      ],
     });
   },
 });

@@ -1,6 +1,6 @@
 /** Lists and formats the compared means by their names. */
 
-import { type KeyColumn, toColumns } from "../../output/views.ts";
+import type { KeyColumn } from "../../output/views.ts";
 import { rewardTolerance } from "../../rollouts/index/metrics.ts";
 import { formatForDisplay } from "../../text/decimal.ts";
 import type { CompareDocument } from "./output.ts";
@@ -42,7 +42,11 @@ export const formatSigned = (value: number) => {
 };
 
 export const measureColumns: readonly KeyColumn<Measure>[] = [
-  ...toColumns(["name", 0], ["pairs", 1], ["a", 0], ["b", 0], ["difference", 0]),
+  { name: "name", rank: 0 },
+  { name: "pairs", rank: 1 },
+  { name: "a", rank: 0 },
+  { name: "b", rank: 0 },
+  { name: "difference", rank: 0 },
   { name: "ci95_low", rank: 0, value: ({ ci95 }) => ci95?.[0] },
   { name: "ci95_high", rank: 0, value: ({ ci95 }) => ci95?.[1] },
 ];

@@ -2,7 +2,6 @@ import { command } from "../../cli/command.ts";
 import { flag, repeated, required, text } from "../../cli/kinds.ts";
 import { printDocument, printObjects } from "../../output/list.ts";
 import { requireConfirmation } from "../../output/prompt.ts";
-import { toColumns } from "../../output/views.ts";
 import type { Context } from "../../session/context.ts";
 import { listSettings, type SettingRow, setSetting, showSetting, unsetSettings } from "../../settings/changes.ts";
 import { setCommand, settingMissing } from "../../settings/read.ts";
@@ -33,7 +32,8 @@ const list = command({
           rank: 0,
           tag: ({ problem }) => (problem === null ? undefined : { text: "invalid", tone: "bad" }),
         },
-        ...toColumns(["source", 2], ["from", 3]),
+        { name: "source", rank: 2 },
+        { name: "from", rank: 3 },
       ],
     });
   },

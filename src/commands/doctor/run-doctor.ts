@@ -4,7 +4,7 @@ import { type EntryCounts, formatState, ledgerStates } from "../../logging/ledge
 import { examineLedger, openExistingLedger } from "../../logging/ledger/open-ledger.ts";
 import { printObjects } from "../../output/list.ts";
 import { printPage } from "../../output/page.ts";
-import { type Line, toColumns } from "../../output/views.ts";
+import type { Line } from "../../output/views.ts";
 import { withoutNotices } from "../../session/connect.ts";
 import { type Context, runInContext } from "../../session/context.ts";
 import { listSettings } from "../../settings/changes.ts";
@@ -27,7 +27,13 @@ type Finding = Omit<DoctorFinding, "check"> & Readonly<Partial<Pick<DoctorFindin
 
 type Facts = Readonly<Record<string, unknown>> | undefined;
 
-type CheckContext = Awaited<ReturnType<typeof openChecks>>;
+type CheckContext = Readonly<{
+  context: Context;
+  settings: Settings | undefined;
+  isOffline: boolean;
+  silenceMs: number;
+  maxWaitMs: number;
+}>;
 
 /** `doctor` has a short default of `--timeout`, because a person waits. */
 const defaultTimeoutMs = 10_000;
@@ -36,7 +42,7 @@ const defaultTimeoutMs = 10_000;
 export const runDoctor = async (given: Context, { offline }: { offline: boolean }) => {
   await runInContext(given, async (context) => {
     const progress = context.screen.startProgress("checking");
-    const findings = await openChecks(context, offline).then(runChecks).finally(progress.stop);
+    const findings = await runChecks(context, offline).finally(progress.stop);
     await printFindings(given, findings);
     const errors = findings.filter(({ status }) => status === "error");
     if (errors.length === 0) return;
@@ -50,17 +56,13 @@ export const runDoctor = async (given: Context, { offline }: { offline: boolean 
 
 const codesFromMostSerious = ["usage", "storage", "auth", "refused", "unavailable"] as const;
 
-const openChecks = async (context: Context, isOffline: boolean) => {
+const runChecks = async (context: Context, isOffline: boolean) => {
+  const { host } = context;
   // `checkSettings` reports unreadable and invalid settings.
   const settings = await readSettings(withoutNotices(context)).catch(() => undefined);
   const silenceMs = ignoreErrors(() => settings?.get("timeout")) ?? defaultTimeoutMs;
   const maxWaitMs = ignoreErrors(() => settings?.require("max_wait")) ?? silenceMs;
-  return { context, settings, isOffline, silenceMs, maxWaitMs };
-};
-
-const runChecks = async (checkContext: CheckContext) => {
-  const { silenceMs } = checkContext;
-  const { host } = checkContext.context;
+  const checkContext = { context, settings, isOffline, silenceMs, maxWaitMs };
   const credentials = checkCredentials(checkContext);
   const running = {
     installation: checkInstallation(host),
@@ -93,7 +95,8 @@ const printFindings = async ({ screen }: Context, findings: readonly DoctorFindi
   if (screen.format === "table") return await printPage(screen, { sections: [{ lines: findings.map(toLine) }] });
   const worst = (["error", "warning"] as const).find((each) => findings.some(({ status }) => status === each));
   const document: DoctorDocument = { status: worst ?? "ok", findings };
-  const columns = toColumns(["check", 0], ["status", 0], ["message", 0], ["fix", 0]);
+  const names = ["check", "status", "message", "fix"] as const;
+  const columns = names.map((name) => ({ name, rank: 0 }));
   await printObjects(screen, document, { member: "findings", columns });
 };
 

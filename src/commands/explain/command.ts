@@ -2,7 +2,7 @@ import { command } from "../../cli/command.ts";
 import { text } from "../../cli/kinds.ts";
 import { printObjects } from "../../output/list.ts";
 import { printPage } from "../../output/page.ts";
-import { type Line, toColumns } from "../../output/views.ts";
+import type { KeyColumn, Line } from "../../output/views.ts";
 import type { Context } from "../../session/context.ts";
 import { invalidOptionValue } from "../../system/failures.ts";
 import { findNearest } from "../../text/nearest.ts";
@@ -46,9 +46,13 @@ export const explain = command({
   },
 });
 
-const columns = [
-  ...toColumns(["name", 0], ["kind", 1], ["about", 0]),
-  ...toColumns(["code", 3], ["exit_codes", 4, "exit codes"], ["severity", 5]),
+const columns: readonly KeyColumn<ExplainDocument["topics"][number]>[] = [
+  { name: "name", rank: 0 },
+  { name: "kind", rank: 1 },
+  { name: "about", rank: 0 },
+  { name: "code", rank: 3 },
+  { name: "exit_codes", heading: "exit codes", rank: 4 },
+  { name: "severity", rank: 5 },
 ];
 
 /** @param indent in columns */

@@ -7,7 +7,7 @@ import type { Verification } from "../../logging/send/verify-ledger.ts";
 import { printDocument, printObjects } from "../../output/list.ts";
 import { requireConfirmation } from "../../output/prompt.ts";
 import type { Screen } from "../../output/screen.ts";
-import { type KeyColumn, toColumns } from "../../output/views.ts";
+import type { KeyColumn } from "../../output/views.ts";
 import { composeCheckResult } from "../../rollouts/dataset/check-result.ts";
 import { adviseToResolve, formatLedgerCommand } from "../../rollouts/rules/ledger-advice.ts";
 import { createDestinationFilter, hasNoLogUrl, listServiceArgs, readEffectiveSettings } from "../../session/connect.ts";
@@ -178,12 +178,20 @@ export const listCalls = async (context: Context, typed: CallsOptions) => {
   await printObjects(context.screen, document, { member: "calls", columns });
 };
 
-const callColumns = [
-  ...toColumns(["id", 0], ["model_id", 1, "model id"], ["split", 2], ["batch", 3]),
-  ...toColumns(["logged_at", 4, "logged at"]),
+type CallColumn = KeyColumn<documents.CallsDocument["calls"][number]>;
+
+const callColumns: readonly CallColumn[] = [
+  { name: "id", rank: 0 },
+  { name: "model_id", heading: "model id", rank: 1 },
+  { name: "split", rank: 2 },
+  { name: "batch", rank: 3 },
+  { name: "logged_at", heading: "logged at", rank: 4 },
 ];
 
-const scopeColumns = toColumns(["destination", 1], ["account", 1]);
+const scopeColumns: readonly CallColumn[] = [
+  { name: "destination", rank: 1 },
+  { name: "account", rank: 1 },
+];
 
 const printEntries = async (
   { screen }: Context,
@@ -221,7 +229,10 @@ const listEntryColumns = ({ format }: Screen, allDestinations: boolean): readonl
     align: "right",
     cell: ({ last_tried }) => last_tried.slice(0, 16).replace("T", " "),
   },
-  ...toColumns(["model_id", 3, "model"], ["split", 4], ["batch", 5], ["input", 6]),
+  { name: "model_id", heading: "model", rank: 3 },
+  { name: "split", rank: 4 },
+  { name: "batch", rank: 5 },
+  { name: "input", rank: 6 },
   { name: "bytes", rank: 10, align: "right" },
   { name: "attempts", rank: 11, align: "right" },
   {

@@ -3,7 +3,6 @@ import { flag, required, text } from "../../cli/kinds.ts";
 import { Failure } from "../../failure.ts";
 import { printDocument, printObjects } from "../../output/list.ts";
 import { requireConfirmation } from "../../output/prompt.ts";
-import { toColumns } from "../../output/views.ts";
 import { deleteProfile, findProfile, listProfiles, useProfile } from "../../settings/changes.ts";
 import { localProfile } from "../../settings/layers.ts";
 import { pluralize } from "../../text/sentences.ts";
@@ -22,7 +21,8 @@ const list = command({
       columns: [
         { name: "name", heading: "profile", rank: 0 },
         { name: "in_use", heading: "in use", rank: 0, cell: ({ in_use }) => (in_use ? "yes" : "") },
-        ...toColumns(["base_url", 1], ["keys", 1, "keys for"]),
+        { name: "base_url", rank: 1 },
+        { name: "keys", heading: "keys for", rank: 1 },
       ],
     });
   },

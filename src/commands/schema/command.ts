@@ -1,7 +1,6 @@
 import { command, listOutputs } from "../../cli/command.ts";
 import { flag, repeated } from "../../cli/kinds.ts";
 import { printDocument, printObjects } from "../../output/list.ts";
-import { toColumns } from "../../output/views.ts";
 import { invalidOptionValue, requiredOptionMissing } from "../../system/failures.ts";
 import { findNearest } from "../../text/nearest.ts";
 import type { SchemaListDocument } from "./output.ts";
@@ -32,7 +31,12 @@ export const schema = command({
       const document: SchemaListDocument = { schemas };
       return await printObjects(screen, document, {
         member: "schemas",
-        columns: toColumns(["name", 0], ["about", 0], ["file", 2], ["line_file", 3, "line file"]),
+        columns: [
+          { name: "name", rank: 0 },
+          { name: "about", rank: 0 },
+          { name: "file", rank: 2 },
+          { name: "line_file", heading: "line file", rank: 3 },
+        ],
       });
     }
     const output = outputs.find((one) => one.name === name);

@@ -5,7 +5,7 @@ import { pluralize } from "../../text/sentences.ts";
 import { printObjects } from "../list.ts";
 import { printPage } from "../page.ts";
 import type { Screen } from "../screen.ts";
-import { type Line, toColumns } from "../views.ts";
+import type { KeyColumn, Line } from "../views.ts";
 import { resolveField } from "../wire.ts";
 
 type Fact = Readonly<{ name: string; value: string | number }>;
@@ -34,7 +34,10 @@ const listMembers = (document: object, prefix = ""): readonly Fact[] =>
     return typeof value !== "object" || value === null || Array.isArray(value) ? [] : listMembers(value, `${name}.`);
   });
 
-const columns = toColumns(["name", 0], ["value", 0]);
+const columns: readonly KeyColumn<Fact>[] = [
+  { name: "name", rank: 0 },
+  { name: "value", rank: 0 },
+];
 
 /** Checks `--fields` before the first request. @throws Failure `invalid-option-value` */
 export const checkFactFields = ({ fields = [], format, isForProgram }: Screen) => {
