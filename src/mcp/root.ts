@@ -7,17 +7,21 @@ import { inputChanged } from "../rollouts/rules/failures.ts";
 import { invalidOptionValue } from "../system/failures.ts";
 import { ignoreErrors } from "../system/files.ts";
 
-export type RootFile = Readonly<ReturnType<RootFileOpener>>;
-export type RootFileOpener = ReturnType<typeof openRoot>;
+export interface RootFile {
+  /** On Linux, the path of the descriptor, so that rollcall never reads a replaced file. */
+  readonly path: string;
+  readonly name: string;
+  /** @throws Failure `input-changed` if `path` leads to another file now */
+  close(): void;
+}
 
-/**
- * The returned function refuses paths and symbolic links that lead out of the folder. It throws `root-file-missing`.
- * @throws Failure `invalid-option-value`
- */
-export const openRoot = (root: string) => {
+/** Refuses paths and symbolic links that lead out of the folder. @throws Failure `root-file-missing` */
+export type RootFileOpener = (path: string) => RootFile;
+
+export const openRoot = (root: string): RootFileOpener => {
   const folder = ignoreErrors(() => (statSync(root).isDirectory() ? realpathSync(root) : undefined));
   if (folder === undefined) throw invalidOptionValue("--root", root, "a readable folder");
-  return (path: string) => {
+  return (path) => {
     try {
       return openInside(folder, resolve(folder, path));
     } catch {
@@ -34,7 +38,7 @@ const isInside = (folder: string, path: string) => path.startsWith(join(folder, 
 const openFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const descriptorFolder = "/proc/self/fd";
 
-const openInside = (folder: string, candidate: string) => {
+const openInside = (folder: string, candidate: string): RootFile => {
   const real = realpathSync(candidate);
   if (!isInside(folder, real)) throw new Error("outside");
   const descriptor = openSync(real, openFlags);
@@ -45,10 +49,8 @@ const openInside = (folder: string, candidate: string) => {
     if (!facts.isFile() || !isInside(folder, realpathSync(path))) throw new Error("outside");
     const name = relative(folder, real).split(sep).join("/");
     return {
-      /** On Linux, the path of the descriptor, so that rollcall never reads a replaced file. */
       path,
       name,
-      /** @throws Failure `input-changed` if `path` leads to another file now */
       close() {
         const current = path === real ? ignoreErrors(() => statSync(real, { bigint: true })) : facts;
         closeSync(descriptor);

@@ -8,26 +8,32 @@ export type GlobalFlags = SettingFlags & Readonly<{ local: boolean; debug: boole
 
 type Closable = { close(): Promise<unknown> };
 
-type ContextParts = Readonly<{ host: Host; screen: Screen; flags: GlobalFlags }>;
+export interface Context {
+  readonly host: Host;
+  readonly screen: Screen;
+  readonly flags: GlobalFlags;
+  closeAtEnd<Opened extends Closable>(opened: Opened): Opened;
+  /** Replaces the function that adds details, such as excerpts, to the error of the run. */
+  explainWith(explain: (thrown: unknown) => Promise<unknown>): void;
+  explain(thrown: unknown): Promise<unknown>;
+  close(): Promise<void>;
+}
 
-export type Context = Readonly<ReturnType<typeof openContext>>;
-
-export const openContext = ({ host, screen, flags }: ContextParts) => {
+export const openContext = ({ host, screen, flags }: Pick<Context, "host" | "screen" | "flags">): Context => {
   const opened: Closable[] = [];
   let explain = async (thrown: unknown) => thrown;
   return {
     host,
     screen,
     flags,
-    closeAtEnd<Opened extends Closable>(value: Opened) {
+    closeAtEnd(value) {
       opened.push(value);
       return value;
     },
-    /** Replaces the function that adds details, such as excerpts, to the error of the run. */
-    explainWith(given: typeof explain) {
+    explainWith(given) {
       explain = given;
     },
-    explain: async (thrown: unknown) => await explain(thrown),
+    explain: async (thrown) => await explain(thrown),
     async close() {
       for (const closable of opened.splice(0).reverse()) await closable.close();
     },

@@ -1,10 +1,16 @@
 /** Lists the error codes and exit codes. */
-import { exitCodes, type FailureCode, type Problem } from "../../failure.ts";
-import type { ExplainDocument } from "./output.ts";
+import { exitCodes, type FailureCode, type Problem, type Severity } from "../../failure.ts";
 
 /** JSON omits `example`, because it is a function. */
-export type Topic = Omit<ExplainDocument["topics"][number], "about" | "example"> &
-  Readonly<{ about: string | undefined; example?: (() => Problem | Promise<Problem>) | undefined }>;
+export type Topic = Readonly<{
+  name: string;
+  kind: "code" | "rule";
+  about: string | undefined;
+  code: FailureCode | null;
+  exit_codes: readonly number[];
+  severity: Severity | null;
+  example?: (() => Problem | Promise<Problem>) | undefined;
+}>;
 
 const codeMeanings: Readonly<Record<FailureCode | "success", string>> = {
   success: "Everything is done, or nothing was left to do.",
