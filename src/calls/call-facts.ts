@@ -1,13 +1,19 @@
 /** Reads the facts of a traced call (interface 2.4). */
 
 import * as raw from "../json/raw-json.ts";
-import { addDecimals, parseDecimal, zero } from "../text/decimal.ts";
+import { addDecimals, type Decimal, parseDecimal, zero } from "../text/decimal.ts";
 import { type CallUsage, countCompletion, findNamedModel, isSameCost, otherCostStated, readUsages } from "./usage.ts";
 
 export type CallState = "ok" | "failed" | "running" | "deleted";
 
 /** `total` is undefined for the `reason`. `known` is the sum of the stated parts. */
-export type CallCost = Readonly<ReturnType<typeof readCosts>[number]>;
+export type CallCost = Readonly<{
+  model: string;
+  unit: string;
+  total: Decimal | undefined;
+  known: Decimal;
+  reason: string | undefined;
+}>;
 
 /** Assumed: `op_name` is a name, or `<scheme>:///team/project/op/name:digest`. */
 export const findOperation = (call: raw.RawJson) => {
@@ -60,7 +66,7 @@ export const findModels = (call: raw.RawJson, prefix: string) => {
 };
 
 /** Assumed: `…_tokens_total_cost` is in US dollars, unless a `…_cost_unit` names another currency. */
-export const readCosts = (call: raw.RawJson, prefix: string) => {
+export const readCosts = (call: raw.RawJson, prefix: string): readonly CallCost[] => {
   const usages = readUsages(call);
   const byModel = new Map(usages.map((usage) => [usage.model, usage]));
   return raw.membersOf(findInSummary(call, prefix, "costs")).flatMap(({ key: model, value }) => {

@@ -9,7 +9,12 @@ import { findNearest } from "../text/nearest.ts";
 export type CallPath = readonly (string | number)[];
 
 /** `path` ends with the missing step. `candidates` are the possible keys and indexes of this step. */
-export type MissingStep = Extract<ReturnType<typeof findPath>, { kind: "missing" }>;
+export type MissingStep = Readonly<{
+  kind: "missing";
+  path: string;
+  candidates: readonly string[];
+  near: string | undefined;
+}>;
 
 const stepPattern =
   /(?:^|\.)(?<key>[^.[\]]+)|\[(?<position>-?\d{1,9})\]|\[(?<quoted>"(?:[^"\\]|\\.)*")\]|\['(?<single>[^']*)'\]/y;
@@ -30,7 +35,7 @@ export const parsePath = (text: string, option: string): CallPath => {
   throw invalidOptionValue(option, text, wanted);
 };
 
-export const findPath = (call: RawJson, path: CallPath) => {
+export const findPath = (call: RawJson, path: CallPath): { kind: "found"; value: RawJson } | MissingStep => {
   let value = call;
   for (const [depth, step] of path.entries()) {
     const child = typeof step === "number" ? value.items.at(step) : findMember(value, step);
@@ -38,7 +43,7 @@ export const findPath = (call: RawJson, path: CallPath) => {
       const keys = [...new Set(value.members.map(({ key }) => key))];
       const near = findNearest(String(step), keys);
       return {
-        kind: "missing" as const,
+        kind: "missing",
         path: formatPath(path.slice(0, depth + 1)),
         candidates: [...value.items.keys(), ...keys].map((known) => formatPath([known])),
         near: near === undefined ? undefined : formatPath(path.with(depth, near)),
@@ -46,7 +51,7 @@ export const findPath = (call: RawJson, path: CallPath) => {
     }
     value = child;
   }
-  return { kind: "found" as const, value };
+  return { kind: "found", value };
 };
 
 export const formatPath = (path: CallPath) =>

@@ -9,12 +9,18 @@ import { findOtherUses, listReplies } from "./other-uses.ts";
 export const tokenKinds = ["prompt", "completion", "total"] as const;
 export type TokenKind = (typeof tokenKinds)[number];
 
-/**
- * `prompt` includes tokens that are read from (`cached`) or written to a cache. `completion` includes thoughts. `doubt`
- * says why the counts are not exact: one is invalid, or they do not add up. `unpriced` is the reason why the prices of
- * these tokens are not the cost of the call. `stated` is what the model's service stated in US dollars.
- */
-export type CallUsage = Readonly<ReturnType<typeof toUsage>[number]>;
+/** `prompt` includes tokens that are read from (`cached`) or written to a cache. `completion` includes thoughts. */
+export type CallUsage = Readonly<
+  Record<TokenKind | "cached" | "written" | "requests", bigint | undefined> & {
+    model: string | undefined;
+    /** Why the counts are not exact: one is invalid, or they do not add up. */
+    doubt: string | undefined;
+    /** The reason why the prices of these tokens are not the cost of the call. */
+    unpriced: string | undefined;
+    /** US dollars that the model's service stated. */
+    stated: decimals.Decimal | undefined;
+  }
+>;
 
 export const findNamedModel = (call: RawJson) =>
   textAt(call, "output", "model") ??
@@ -164,7 +170,7 @@ const listReadings = (counts: Counts): readonly Reading[] => {
   return fitting ? [fitting] : readings;
 };
 
-const toUsage = ({ counts, others, statedCost }: UsageReading, model: string | undefined) => {
+const toUsage = ({ counts, others, statedCost }: UsageReading, model: string | undefined): readonly CallUsage[] => {
   const reading = listReadings(counts)[0] ?? [];
   const prompt = isInvalid(counts, "prompt", "cached", "written", "toolPrompt") ? undefined : reading[0];
   const completion = isInvalid(counts, "completion", "thoughts") ? undefined : reading[1];

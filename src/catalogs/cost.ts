@@ -113,14 +113,18 @@ export const compareCosts = (a: Pick<Cost, "total" | "at_least">, b: typeof a) =
   return Number(a.total === null) - Number(b.total === null) || decimals.compareDecimals(left, right);
 };
 
+/** An override of OpenRouter's `pricing.overrides`. Later overrides win, and unstated prices are inherited. */
+type Override = Readonly<{
+  /** The override applies to a request with more prompt tokens. With exactly as many, it may apply. */
+  moreThan: number | undefined;
+  /** The names of other conditions, such as `utc_start`. */
+  others: readonly string[];
+  prices: JsonObject;
+}>;
+
 export const tokenCondition = "min_prompt_tokens";
 
-/**
- * Reads OpenRouter's `pricing.overrides`. Later overrides win, and unstated prices are inherited. An override applies
- * to a request with more prompt tokens than `moreThan`. With exactly as many, it may apply. `others` has the names of
- * other conditions, such as `utc_start`.
- */
-export const readOverrides = (pricing: unknown) => {
+export const readOverrides = (pricing: unknown): readonly Override[] => {
   const list = fields.listStatedPrices(pricing).get("overrides");
   if (!Array.isArray(list)) return [];
   return list.map((item: unknown) => {

@@ -2,19 +2,39 @@
 
 import { isFailure, toProblemDocument } from "../../failure.ts";
 import { tryParseRawJson } from "../../json/raw-json.ts";
+import type { FollowPolicy } from "../../logging/send/follow/followed-files.ts";
 import type { LogResult } from "../../logging/send/log-result.ts";
 import { groupOutcomes, outcomes } from "../../logging/send/outcome.ts";
-import type { SendProgress } from "../../logging/send/policy.ts";
+import type { LogPolicy, SendProgress } from "../../logging/send/policy.ts";
 import { printDocument } from "../../output/list.ts";
 import { formatUnreadable, printFacts, toFacts } from "../../output/lists/print-facts.ts";
+import type { Meter } from "../../output/progress.ts";
 import { formatRetry, listServiceArgs } from "../../session/connect.ts";
+import type { Context } from "../../session/context.ts";
+import type { Settings } from "../../settings/read.ts";
 import { formatOwnCommand } from "../../system/program.ts";
 import { pluralize, toOptionArgs } from "../../text/sentences.ts";
 import type { LogOptions } from "./command.ts";
 import type { LogDocument } from "./output.ts";
-import type { LogRun, PlanTarget } from "./run-log.ts";
 
-export const printResult = async (run: LogRun, result: LogResult, target: PlanTarget) => {
+export interface LogRun {
+  context: Context;
+  settings: Settings;
+  typed: LogOptions;
+  /** Without a split in the settings, the split of the input replaces the empty one. */
+  policy: LogPolicy;
+  follow: Pick<FollowPolicy, "file" | "everyMs" | "groupSize" | "groupIdleMs"> | undefined;
+  meter: Meter;
+}
+
+export interface PlanTarget {
+  method: string;
+  url: string;
+  headers: readonly string[];
+  hasKeys: boolean;
+}
+
+export const printResult = async (run: LogRun, result: LogResult, target: PlanTarget | undefined) => {
   const { screen } = run.context;
   const { metrics, groups, status } = result;
   // With --follow, only `metrics` has the number of valid groups.
@@ -42,7 +62,7 @@ const toDocument = (
   { context: { screen }, policy }: LogRun,
   result: LogResult,
   metricsOf: MetricsScope | undefined,
-  target: PlanTarget,
+  target: PlanTarget | undefined,
 ): LogDocument => ({
   status: result.status,
   model_id: policy.modelId,
@@ -65,7 +85,7 @@ const toDocument = (
 });
 
 /** For the local service, `url` is null, because the port differs in every run. */
-const toPlan = ({ planned }: LogResult, target: PlanTarget) => ({
+const toPlan = ({ planned }: LogResult, target: PlanTarget | undefined) => ({
   method: "POST",
   url: target?.url.startsWith("http") ? target.url : null,
   headers: Object.fromEntries((target?.headers ?? []).map((line) => line.split(/: (.*)/s, 2))),
@@ -110,7 +130,7 @@ const formatCounts = ({ read, ...counts }: LogResult["groups"], status: LogResul
 
 const maxPlanned = 20;
 
-const toPlannedFacts = ({ planned }: LogResult, target: PlanTarget) => {
+const toPlannedFacts = ({ planned }: LogResult, target: PlanTarget | undefined) => {
   if (planned.length === 0) return [];
   const to = target ? `${target.method} ${target.url}` : "no URL is set";
   const knownKeys = planned.length === 1 ? planned[0]?.key : "one per request (see --json)";

@@ -26,9 +26,7 @@ export const log = async (context: Context, typed: LogOptions) => {
   await (run.follow ? logFollowed(run, run.follow) : logFiles(run));
 };
 
-export type LogRun = Readonly<Awaited<ReturnType<typeof openRun>>>;
-
-const openRun = async (context: Context, typed: LogOptions) => {
+const openRun = async (context: Context, typed: LogOptions): Promise<logReport.LogRun> => {
   const { split, batch, maxRequestSize, compress, progress } = typed;
   const typedSettings = { split, batch, max_request_size: maxRequestSize, compress };
   const settings = await connect.readEffectiveSettings(context, typedSettings);
@@ -46,7 +44,6 @@ const readPolicy = async ({ flags }: Context, typed: LogOptions, settings: Setti
     ledger,
     account: settings.require("account"),
     hasIdempotencyKeys: settings.require("idempotency") === "auto",
-    // The split of the input replaces an empty one.
     split: settings.get("split") ?? "",
     batch: settings.get("batch"),
     maxRequestBytes: settings.require("max_request_size"),
@@ -64,7 +61,7 @@ const readPolicy = async ({ flags }: Context, typed: LogOptions, settings: Setti
 const checkBeforeInput = async (
   context: Context,
   typed: LogOptions,
-  { settings, policy }: Pick<LogRun, "settings" | "policy">,
+  { settings, policy }: Pick<logReport.LogRun, "settings" | "policy">,
 ) => {
   const { modelId } = typed;
   const { ledger, compression, maxWaitMs } = policy;
@@ -90,7 +87,7 @@ const checkBeforeInput = async (
   }
 };
 
-const logFiles = async (run: LogRun) => {
+const logFiles = async (run: logReport.LogRun) => {
   const { context, typed, meter } = run;
   const { receipt } = typed;
   const dataset = await readFiles(run);
@@ -105,7 +102,7 @@ const logFiles = async (run: LogRun) => {
   await finishRun(run, dataset, result);
 };
 
-const readFiles = async (run: LogRun) => {
+const readFiles = async (run: logReport.LogRun) => {
   const { context, settings, typed, meter } = run;
   const reading = readRollouts(context, typed, {
     settings,
@@ -120,7 +117,7 @@ const readFiles = async (run: LogRun) => {
   });
 };
 
-const logFollowed = async (run: LogRun, follow: NonNullable<LogRun["follow"]>) => {
+const logFollowed = async (run: logReport.LogRun, follow: NonNullable<logReport.LogRun["follow"]>) => {
   const { context, typed, meter, policy } = run;
   if (policy.split === "") throw missingSplit([]);
   const setup = toLogSetup(run, policy);
@@ -150,7 +147,7 @@ const logFollowed = async (run: LogRun, follow: NonNullable<LogRun["follow"]>) =
   await finishRun(run, dataset, result);
 };
 
-const finishRun = async (run: LogRun, dataset: Dataset, result: LogResult) => {
+const finishRun = async (run: logReport.LogRun, dataset: Dataset, result: LogResult) => {
   const { context, typed } = run;
   await printWarnings(context, dataset, result.warnings);
   if (typed.body === undefined) {
@@ -166,7 +163,7 @@ const finishRun = async (run: LogRun, dataset: Dataset, result: LogResult) => {
 /** After other failures, only programs get the result, because it tells a person no more than the message. */
 const codesWithResult = ["partial", "unknown_outcome", "interrupted"];
 
-const printOutcome = async (run: LogRun, result: LogResult) => {
+const printOutcome = async (run: logReport.LogRun, result: LogResult) => {
   const { code } = result.failure ?? {};
   const isForProgram = code !== "invalid_input" && run.context.screen.isForProgram;
   if (code !== undefined && !isForProgram && !codesWithResult.includes(code)) return;
@@ -174,9 +171,7 @@ const printOutcome = async (run: LogRun, result: LogResult) => {
   await logReport.printResult(run, result, result.status === "planned" ? await findPlanTarget(run) : undefined);
 };
 
-export type PlanTarget = Awaited<ReturnType<typeof findPlanTarget>>;
-
-const findPlanTarget = async (run: LogRun) => {
+const findPlanTarget = async (run: logReport.LogRun): Promise<logReport.PlanTarget | undefined> => {
   const { context, settings, policy } = run;
   const { modelId, compression, hasIdempotencyKeys: hasKeys } = policy;
   if (connect.hasNoLogUrl(settings)) return undefined;
@@ -187,7 +182,7 @@ const findPlanTarget = async (run: LogRun) => {
   return { ...target, hasKeys, url: settings.local ? "the local service" : target.url };
 };
 
-const toLogSetup = (run: LogRun, policy: LogPolicy): LogSetup => {
+const toLogSetup = (run: logReport.LogRun, policy: LogPolicy): LogSetup => {
   const { context, settings, typed } = run;
   const { host, screen } = context;
   return {
@@ -206,7 +201,7 @@ const toLogSetup = (run: LogRun, policy: LogPolicy): LogSetup => {
   };
 };
 
-const toLogEvents = (run: LogRun): LogEvents => {
+const toLogEvents = (run: logReport.LogRun): LogEvents => {
   const { context, follow, meter } = run;
   const { screen } = context;
   return {

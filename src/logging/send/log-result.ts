@@ -1,7 +1,7 @@
 /** Describes the result of a run of `log`. */
 
-import { type Failure, type FailureDetails, isFailure } from "../../failure.ts";
-import { computeMetrics, toDatasetFacts } from "../../rollouts/dataset/check-result.ts";
+import { type Failure, type FailureDetails, isFailure, type Problem } from "../../failure.ts";
+import { type CheckResult, computeMetrics, toDatasetFacts } from "../../rollouts/dataset/check-result.ts";
 import { locateGroup } from "../../rollouts/dataset/locate.ts";
 import { countUnreadable } from "../../rollouts/dataset/read-dataset.ts";
 import { invalidInput } from "../../rollouts/rules/failures.ts";
@@ -9,12 +9,11 @@ import { toFileLine } from "../../rollouts/rules/positions.ts";
 import { createProblem } from "../../rollouts/rules/problems.ts";
 import { interrupted } from "../../system/failures.ts";
 import { ledgerReplaced } from "../ledger/failures.ts";
+import type { RunLedger } from "../ledger/recorded-requests.ts";
 import type { Delivery, SendResult } from "./delivery.ts";
 import { countByOutcome, type OutcomeCounts } from "./group-outcomes.ts";
 import { type LogCounts, logPartial, logRejected, logUnknown, logUnrecorded, logUnresolved } from "./log-failures.ts";
-
-/** A run is `partial` if a failure ended it after some groups had an outcome. */
-type RunStatus = "logged" | "already_logged" | "planned" | "not_sent" | "unknown" | "partial";
+import type { RunStatus } from "./outcome.ts";
 
 interface RunEnd {
   /** The failure that ended the run. */
@@ -24,17 +23,31 @@ interface RunEnd {
   rejectsFailure?: Failure | undefined;
 }
 
-export type LogResult = Readonly<Awaited<ReturnType<typeof composeLogResult>>>;
+export interface LogResult extends Pick<CheckResult, "split" | "failure" | "unreadable" | "filteredOut"> {
+  readonly status: RunStatus;
+  readonly groups: OutcomeCounts;
+  readonly trajectories: OutcomeCounts;
+  readonly sent: SendResult;
+  readonly rejectsFile: string | undefined;
+  readonly ledger: RunLedger["resultFacts"];
+  readonly requests: number;
+  readonly bytes: number;
+  readonly planned: NonNullable<RunEnd["planned"]>;
+  readonly warnings: readonly Problem[];
+  readonly metrics: Readonly<Record<string, number>>;
+}
 
-export const composeLogResult = async (delivery: Delivery, { stop, planned, rejectsFailure }: RunEnd) => {
+export const composeLogResult = async (
+  delivery: Delivery,
+  { stop, planned, rejectsFailure }: RunEnd,
+): Promise<LogResult> => {
   const { dataset, sent, rejects } = delivery;
   const { split } = delivery.policy;
   const { groups, trajectories } = countByOutcome(delivery.outcomes, dataset.groups);
   const found = planned ? undefined : findFailure(delivery, groups, stop);
   const failure = withUnwrittenRejects(delivery, found, rejectsFailure ?? stop);
-  const status: RunStatus = planned ? "planned" : toStatus(groups, failure, sent);
   return {
-    status,
+    status: planned ? "planned" : toStatus(groups, failure, sent),
     split,
     groups,
     trajectories,

@@ -1,14 +1,25 @@
 /** Defines the outcomes of attempts, requests, groups and runs. */
 
+import type { FailureCode } from "../../failure.ts";
 import type { Attempt } from "../../wire/client/client.ts";
 import { type EntryState, isLogged, isUnknown } from "../ledger/entries.ts";
+import type { RecordedOutcome } from "../ledger/file-writer.ts";
 
-const notLogged = { groupText: "not logged" };
+interface OutcomeFacts {
+  /** `joinOutcomes` keeps the higher rank. */
+  readonly rank: number;
+  /** The state of the request in the ledger. */
+  readonly recorded: RecordedOutcome["state"];
+  /** The text for a request. */
+  readonly text: string;
+  /** The text for a number of groups. */
+  readonly groupText: string;
+  /** The code of a failed run that has such groups; undefined for the code of the cause. */
+  readonly code: FailureCode | undefined;
+}
 
-/**
- * `joinOutcomes` keeps the higher `rank`. `recorded` is the state of the request in the ledger. `text` describes a
- * request, and `groupText` a number of groups. `code` is the code of a failed run that has such groups.
- */
+const notLogged = { groupText: "not logged", code: undefined };
+
 export const outcomes = {
   not_sent: { rank: 0, recorded: "not_sent", text: "not sent", ...notLogged },
   not_processed: { rank: 0, recorded: "not_sent", text: "not processed", ...notLogged },
@@ -19,13 +30,16 @@ export const outcomes = {
   logged: { rank: 3, recorded: "logged", text: "logged", groupText: "logged", code: "partial" },
   already_logged: { rank: 3, recorded: "logged", text: "logged", groupText: "already logged", code: "partial" },
   repeated: { rank: 4, recorded: "logged", text: "logged", groupText: "logged twice", code: "partial" },
-} as const;
+} as const satisfies Readonly<Record<string, OutcomeFacts>>;
 
 export type Outcome = keyof typeof outcomes;
 
 /** The outcomes of a group in the order of the result document. `not_sent` includes refused groups. */
 export const groupOutcomes = ["logged", "already_logged", "rejected", "unknown", "not_sent"] as const;
 export type GroupOutcome = (typeof groupOutcomes)[number];
+
+/** The status of a run. A run is `partial` if a failure ended it after some groups had an outcome. */
+export type RunStatus = Extract<Outcome, "logged" | "already_logged" | "not_sent" | "unknown"> | "planned" | "partial";
 
 /** Returns the outcome after both. An unknown outcome stays unknown until an attempt succeeds. */
 export const joinOutcomes = <Name extends Outcome>(earlier: Name, later: Name): Name =>

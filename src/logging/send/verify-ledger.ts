@@ -10,28 +10,37 @@ import { type Entry, findGroups, hashScope } from "../ledger/entries.ts";
 import { OutcomeColumn } from "./group-outcomes.ts";
 import { joinOutcomes, toOutcome } from "./outcome.ts";
 
-export type Verification = Awaited<ReturnType<typeof verifyDataset>>;
+export interface Verification {
+  counts: Record<VerifiedOutcome | "read", number>;
+  isInvalid: boolean;
+  /** The entries of the groups. */
+  entries: readonly Entry[];
+  /** The first `maxProblems` problems, and the first problem of each outcome. */
+  problems: readonly Problem[];
+  problemCounts: readonly RuleCount[];
+  files: readonly FileStatus[];
+}
 
 const maxProblems = 20;
 
-const verifiedOutcomes = ["not_sent", "refused", "unknown", "logged", "repeated"] as const;
+type FileStatus = { file: string; read: number; logged: number };
 
-/**
- * Returns the entries of the groups, the first `maxProblems` problems, and the first problem of each outcome. With
- * `isPerScope`, a group may be logged once in each scope.
- */
+const verifiedOutcomes = ["not_sent", "refused", "unknown", "logged", "repeated"] as const;
+type VerifiedOutcome = (typeof verifiedOutcomes)[number];
+
+/** With `isPerScope`, a group may be logged once in each scope. */
 export const verifyDataset = async (
   dataset: Dataset,
   entries: AsyncIterable<Entry> | readonly Entry[],
   { isPerScope, ledgerArgs, signal }: { isPerScope: boolean; ledgerArgs: readonly string[]; signal?: AbortSignal },
-) => {
+): Promise<Verification> => {
   const breaks = new Breaks(signal);
   const found = await findOutcomes(dataset, entries, isPerScope, breaks);
   // If the input has an error, `log` sends nothing by default.
   const facts = { isInvalid: dataset.problems.errors > 0, ledgerArgs };
   const counts = { read: found.groups, logged: 0, repeated: 0, unknown: 0, refused: 0, not_sent: 0 };
   const problems: Problem[] = [];
-  const byFile = new Map<string, { file: string; read: number; logged: number }>();
+  const byFile = new Map<string, FileStatus>();
   for (let group = 0; group < found.groups; group++) {
     if (breaks.isDue()) await breaks.take();
     const outcome = found.outcomes.outcomeOf(group);

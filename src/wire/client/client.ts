@@ -1,5 +1,6 @@
 /** Sends requests to the service, and retries reads. */
 
+import type { Failure } from "../../failure.ts";
 import { bomLength } from "../../json/json-bytes.ts";
 import type { Credential, Endpoint, PathValues } from "../contract/endpoint.ts";
 import { buildHeaders, findCredential, findTarget, toShownHeaders, traceRequest } from "./build-request.ts";
@@ -32,10 +33,19 @@ type StreamedRequest<Path extends string> = Readonly<{
   signal?: AbortSignal;
 }>;
 
-/** A broken attempt has the code of a transport error. A retry may log the groups again (guarantees.md). */
-export type Attempt = Awaited<ReturnType<ServiceClient["attempt"]>>;
-/** `isCut` is true if the body is incomplete or cannot be decompressed. */
-export type Answer = Extract<Attempt, { kind: "answered" }>;
+/** A retry may log the groups again (guarantees.md). */
+export type Attempt =
+  | Answer
+  /** The reply has no status. `code` is the code of a transport error. */
+  | Readonly<{ kind: "broken"; isBodySent: boolean; code: string; failure: Failure }>;
+
+export interface Answer extends Omit<failures.AttemptResult, "credential" | "error"> {
+  readonly kind: "answered";
+  readonly status: number;
+  /** True if the body is incomplete or cannot be decompressed. */
+  readonly isCut: boolean;
+  readonly failure: Failure | undefined;
+}
 
 /** Opens no connection and asks for no credential before the first request. */
 export class ServiceClient {
@@ -93,7 +103,7 @@ export class ServiceClient {
   }
 
   /** @throws Failure of the URL or the credential; errors of `body.chunks` */
-  async attempt<Path extends string>(endpoint: Endpoint<Path>, request: StreamedRequest<Path>) {
+  async attempt<Path extends string>(endpoint: Endpoint<Path>, request: StreamedRequest<Path>): Promise<Attempt> {
     const { host, maxWaitMs, timeoutMs: silenceMs = logSilenceMs } = this.#options;
     const { body, headers = {}, sinceFirstAttemptMs = 0, signal = host.signal } = request;
     const encoding = headers["Content-Encoding"];
@@ -110,7 +120,7 @@ export class ServiceClient {
     }
     const failure = failures.toReplyFailure(context, tried);
     if (status !== undefined) return { ...answer, status, failure };
-    return { kind: "broken", isBodySent, code: error?.code ?? "CUT", failure } as const;
+    return { kind: "broken", isBodySent, code: error?.code ?? "CUT", failure };
   }
 
   async #attemptWithCredential(context: failures.RequestContext, content: RequestContent) {
