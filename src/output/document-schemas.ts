@@ -91,10 +91,8 @@ export const inputKeys = {
   ),
 };
 
-/** The last keys of documents about inputs. */
-export const messageKeys = { warnings: problems, notes: describe("notices, as a person sees them", list(text)) };
-
 export const metrics = describe("means over all valid groups", named(number));
+export const notes = describe("notices, as a person sees them", list(text));
 export const readAndRejected = z.strictObject({ read: count, rejected: count });
 
 /** The note about objects of a service, whose content rollcall does not check. */

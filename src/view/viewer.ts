@@ -20,10 +20,12 @@ const maxHeaderBytes = 2 * 9 * answers.maxSearchLength + 2 ** 16;
 
 const openingProgress: answers.ReadProgress = { phase: "opening", done: 0, of: 0 };
 
+export type ViewerOptions = Pick<ListenOptions, "port" | "trace"> & { readonly host: Host };
+
 export type Viewer = Awaited<ReturnType<typeof openViewer>>;
 
 /** @throws Failure `cannot-listen` */
-export const openViewer = async ({ host, port, trace }: Pick<ListenOptions, "port" | "trace"> & { host: Host }) => {
+export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
   const token = randomBytes(24).toString("base64url");
   const ending = new AbortController();
   const opened = new AbortController();

@@ -7,13 +7,15 @@ import { type CellTag, type Column, type SpelledValue, spellCell } from "../../o
 import { readSpelledObject } from "../../output/wire.ts";
 import { formatDecimal } from "../../text/decimal.ts";
 import { dayMs, formatUnixDay, utcDay } from "../../text/units.ts";
-import { toText, toTexts } from "../../wire/contract/replies.ts";
+import { type ReplyEntry, toText, toTexts } from "../../wire/contract/replies.ts";
 import type { CatalogRow } from "./read-catalogs.ts";
 
 /** Values are Unix seconds. Services send 0 for an unknown time, which is not a day of 1970. */
 const spellTime = (value: unknown, spelled: SpelledValue) => (value === 0 ? "0" : (formatUnixDay(value) ?? spelled()));
 
-const modelColumn = (name: string, display: Omit<Column<CatalogRow>, "name" | "value">): Column<CatalogRow> => {
+type ModelColumn = Column<Readonly<{ model?: ReplyEntry }>>;
+
+const modelColumn = (name: string, display: Pick<ModelColumn, "rank" | "heading" | "cell">): ModelColumn => {
   return { name, value: ({ model }) => model?.value[name], cell: spellCell, ...display };
 };
 

@@ -4,10 +4,12 @@ import * as s from "../../output/document-schemas.ts";
 const check = s.object({
   status: s.oneOf("valid", "invalid"),
   split: s.nullable(s.text),
-  ...s.sameKeys(s.readAndRejected, "groups", "trajectories"),
+  groups: s.readAndRejected,
+  trajectories: s.readAndRejected,
   metrics: s.metrics,
   problems: s.problems,
-  ...s.messageKeys,
+  warnings: s.problems,
+  notes: s.notes,
   ...s.inputKeys,
   problems_left_out: s.optionalAbout("number of further problems", s.count),
 });

@@ -17,10 +17,12 @@ const toolUse = {
 };
 
 const compare = s.object({
-  ...s.sameKeys(side, "a", "b"),
+  a: side,
+  b: side,
   exceptions: s.object({ a: s.count, b: s.count }),
   paired: s.describe("values of a key, or prompts, that both inputs have", s.count),
-  ...s.sameKeys(s.count, "only_a", "only_b"),
+  only_a: s.count,
+  only_b: s.count,
   failed_a: s.describe("keys whose rollouts all failed in a", s.count),
   failed_b: s.count,
   without_prompt: s.describe("trajectories without a known prompt, or without the key", s.count),
@@ -56,7 +58,8 @@ const compare = s.object({
   }),
   tools: s.objects({
     name: s.nullable(s.text),
-    ...s.sameKeys(s.object(toolUse), "a", "b"),
+    a: s.object(toolUse),
+    b: s.object(toolUse),
     ci95: intervalOf("the errors for each trajectory, over the pairs with calls"),
   }),
   transitions: s.objectsAbout("prompts by what they were in a and are in b", {
@@ -92,7 +95,8 @@ const compare = s.object({
     at_a: s.describe("file and line", s.text),
     at_b: s.text,
   }),
-  ...s.messageKeys,
+  warnings: s.problems,
+  notes: s.notes,
 });
 export type CompareDocument = s.Infer<typeof compare>;
 

@@ -4,7 +4,8 @@ import * as s from "../../output/document-schemas.ts";
 const convert = s.object({
   status: s.oneOf("converted"),
   format: s.describe("null for rollcall's format", s.nullable(s.text)),
-  ...s.sameKeys(s.readAndRejected, "groups", "trajectories"),
+  groups: s.readAndRejected,
+  trajectories: s.readAndRejected,
   out: s.text,
   rejects_file: s.nullable(s.text),
   leaves: s.describe(
@@ -35,7 +36,8 @@ const convert = s.object({
     s.list(s.object({ kind: s.text, path: s.text, count: s.count })),
   ),
   not_chosen: s.inputKeys.not_chosen,
-  ...s.messageKeys,
+  warnings: s.problems,
+  notes: s.notes,
 });
 export type ConvertDocument = s.Infer<typeof convert>;
 

@@ -312,7 +312,8 @@ const checkStore = async ({ context, settings }: CheckContext) => {
   const { examineStore } = await import("../../service/store/store.ts");
   const found = await examineStore({ dataDir, store: settings?.storeFile() }, context);
   if (!found) return [ok("none yet (the first use of --local creates it)")];
-  const { path, bytes, damages = [], calls, version } = found;
+  const { path } = found;
+  const { bytes, damages = [], calls, version } = found;
   const facts = { path, bytes, version, calls: calls ?? null };
   if (damages.length > 0) return [toDamageFinding("local store", damages, facts)];
   return [ok(`${path}: ${calls === undefined ? "empty" : pluralize(calls, "call")}`, facts)];

@@ -24,9 +24,12 @@ const plan = s.object({
 const log = s.object({
   status: s.oneOf("logged", "already_logged", "planned", "partial", "not_sent", "unknown"),
   model_id: s.text,
-  ...s.sameKeys(s.nullable(s.text), "split", "batch"),
-  ...s.sameKeys(s.count, "requests", "bytes"),
-  ...s.sameKeys(outcomes, "groups", "trajectories"),
+  split: s.nullable(s.text),
+  batch: s.nullable(s.text),
+  requests: s.count,
+  bytes: s.count,
+  groups: outcomes,
+  trajectories: outcomes,
   metrics: s.metrics,
   responses: s.objects({
     status: s.count,
@@ -35,7 +38,8 @@ const log = s.object({
   }),
   rejects_file: s.nullable(s.text),
   ledger: s.describe("null with --no-ledger", s.nullable(s.object({ path: s.text, created: s.flag }))),
-  ...s.messageKeys,
+  warnings: s.problems,
+  notes: s.notes,
   metrics_of: s.optionalAbout(
     "numbers of valid and of logged groups, if not all valid groups are logged",
     s.object({ groups: s.count, logged: s.count }),

@@ -10,7 +10,9 @@ const optionalNumber = s.nullable(s.number);
 const length = s.objectOrNull({ trajectories: s.count, ...s.sameKeys(s.number, "mean", "p50", "p95", "max") });
 
 const statsKeys = {
-  ...s.sameKeys(s.count, "groups", "trajectories", "exceptions"),
+  groups: s.count,
+  trajectories: s.count,
+  exceptions: s.count,
   reward: s.objectOrNull({
     mean: s.number,
     ci95: interval,
@@ -57,7 +59,8 @@ const stats = s.object({
   ...statsKeys,
   by: s.describe("the values of --by in natural order", s.list(slice)),
   ...s.inputKeys,
-  ...s.messageKeys,
+  warnings: s.problems,
+  notes: s.notes,
 });
 export type StatsDocument = s.Infer<typeof stats>;
 export type SliceDocument = s.Infer<typeof slice>;
@@ -80,12 +83,13 @@ const trajectoryRow = s.object({
 
 const groupRow = s.object({
   ...rowKeys,
-  ...s.sameKeys(s.count, "trajectories", "exceptions"),
+  trajectories: s.count,
+  exceptions: s.count,
   std_dev: optionalNumber,
   ...mapFacts(groupFacts, ({ inGroup }) => (inGroup === "mean" ? s.describe("mean", optionalNumber) : s.count)),
 });
 
-const rows = <Row extends s.Schema>(row: Row) => s.object({ data: s.list(row), ...s.messageKeys });
+const rows = <Row extends s.Schema>(row: Row) => s.object({ data: s.list(row), warnings: s.problems, notes: s.notes });
 
 export const outputs: s.Outputs = {
   stats: ["facts of rollouts; with --each, the rows in data", s.union([stats, rows(trajectoryRow), rows(groupRow)])],
