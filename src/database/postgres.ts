@@ -4,8 +4,14 @@ import pg from "pg";
 import { Failure } from "../failure.ts";
 import { getErrorCode } from "../system/files.ts";
 import { isLoopback } from "../text/locations.ts";
-import type { Database, DatabaseOptions, DatabaseSchema, Row, Statement } from "./database.ts";
-import { toRow } from "./database.ts";
+import {
+  type Database,
+  type DatabaseOptions,
+  type DatabaseSchema,
+  type Row,
+  type Statement,
+  toRow,
+} from "./database.ts";
 import * as failures from "./failures.ts";
 
 export const openPostgres = async (schema: DatabaseSchema, options: DatabaseOptions) => {

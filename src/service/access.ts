@@ -4,18 +4,19 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { databaseLocked } from "../database/failures.ts";
 import { toFileFailure, waitForLock } from "../database/own-file.ts";
-import { Failure, type Problem } from "../failure.ts";
-import { checkFileMode, openDraft, requireSafeOwnership } from "../system/files.ts";
+import { Failure } from "../failure.ts";
+import { checkFileMode, requireSafeOwnership, writeFileAtomically } from "../system/files.ts";
 import type { Host } from "../system/host.ts";
 import { formatCommandLine } from "../text/shell-words.ts";
 import type { Endpoint } from "../wire/contract/endpoint.ts";
 import { isAuthorized } from "./http-server.ts";
 import { HttpRefusal } from "./operation.ts";
+import type { ServiceOptions } from "./service-options.ts";
 
 const keyTitle = "the key of the local service";
 const maxWaitMs = 10_000;
 
-export const loadLocalKey = async (dataDir: string, host: Host, warn: (problem: Problem) => void) => {
+export const loadLocalKey = async (dataDir: string, { host, warn }: Pick<ServiceOptions, "host" | "warn">) => {
   const path = join(dataDir, "local.key");
   requireSafeOwnership(path);
   try {
@@ -45,20 +46,10 @@ const createLocalKey = async (path: string, host: Host) => {
     const existing = readKey(path);
     if (existing !== undefined) return existing;
     const key = `rollcall-local-${randomBytes(24).toString("base64url")}`;
-    saveKey(path, key);
+    writeFileAtomically(path, [`${key}\n`], 0o600);
     return key;
   } finally {
     lock.release();
-  }
-};
-
-const saveKey = (path: string, key: string) => {
-  const draft = openDraft(path);
-  try {
-    draft.write(`${key}\n`);
-    draft.commit();
-  } finally {
-    draft.discard();
   }
 };
 

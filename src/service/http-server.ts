@@ -1,8 +1,13 @@
 /** Listens for HTTP requests, with limits on headers and time, and checks their host, origin and credential. */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
-import type { IncomingHttpHeaders, RequestListener, Server, ServerResponse } from "node:http";
-import { createServer } from "node:http";
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from "node:http";
 import { getRequestListener, type HttpBindings } from "@hono/node-server";
 import { Failure } from "../failure.ts";
 import { getErrorCode } from "../system/files.ts";

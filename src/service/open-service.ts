@@ -4,7 +4,6 @@ import type { HttpBindings } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { Failure, type Problem, toFailure } from "../failure.ts";
 import { checkDatabaseMode } from "../system/files.ts";
-import type { Host } from "../system/host.ts";
 import { isLoopback } from "../text/locations.ts";
 import { loadLocalKey, requireCredential } from "./access.ts";
 import { type Bindings, foreignRequestReason, listen } from "./http-server.ts";
@@ -12,21 +11,8 @@ import { logOperation } from "./log-operation.ts";
 import { detailError, HttpRefusal, type Operation } from "./operation.ts";
 import { BodyReader } from "./read-body.ts";
 import { callOperation, catalogOperations, modelsOperation } from "./read-operations.ts";
-import { isStoreFailure, openStore, type StoreLocation, storePath } from "./store/store.ts";
-
-export type ServiceOptions = StoreLocation &
-  Readonly<{
-    host: Host;
-    address: string;
-    port: number;
-    /** The project of logged calls, as `team/project`. */
-    project: string;
-    key: string | undefined;
-    allowHosts: readonly string[];
-    maxBodyBytes: number;
-    warn: (problem: Problem) => void;
-    trace: ((line: string) => void) | undefined;
-  }>;
+import type { ServiceOptions } from "./service-options.ts";
+import { isStoreFailure, openStore, storePath } from "./store/store.ts";
 
 const checkAddress = ({ address, allowHosts, warn }: ServiceOptions) => {
   if (isLoopback(address)) return;
@@ -56,7 +42,7 @@ export const openService = async (options: ServiceOptions) => {
   const { host, dataDir, project, maxBodyBytes, warn } = options;
   checkAddress(options);
   const { key, path: keyFile } =
-    options.key === undefined ? await loadLocalKey(dataDir, host, warn) : { key: options.key, path: undefined };
+    options.key === undefined ? await loadLocalKey(dataDir, options) : { key: options.key, path: undefined };
   checkDatabaseMode(storePath(options), warn);
   // After the first signal, requests in flight still need the store, so only the second signal ends its waits.
   const store = await openStore(options, { ...host, signal: host.urgent });
@@ -83,7 +69,8 @@ export const openService = async (options: ServiceOptions) => {
     closing ??= server.close().finally(store.close);
     return await closing;
   };
-  return { url: server.url, store: store.id, key, keyFile, lastError: () => lastError, close };
+  const { url } = server;
+  return { url, store: store.id, key, keyFile, lastError: () => lastError, close };
 };
 
 type AppOptions = Pick<ServiceOptions, "allowHosts" | "maxBodyBytes"> &

@@ -115,7 +115,16 @@ export const parseBounded = (value: JsonValue) => {
 
 export type Loc = readonly (string | number)[];
 
-export const findFaults = (schema: z.ZodMiniType, value: unknown, loc: Loc) =>
+type Schema = z.ZodMiniType;
+
+/** @throws HttpRefusal 422 */
+export const parseBody = <Of extends Schema>(schema: Of, value: unknown) => {
+  const faults = findFaults(schema, value, ["body"]);
+  if (faults.length > 0) throw invalidRequest(faults);
+  return schema.parse(value);
+};
+
+export const findFaults = (schema: Schema, value: unknown, loc: Loc) =>
   schema.safeParse(value).error?.issues.flatMap((issue) => toValidationItems(issue, value, loc)) ?? [];
 
 const missingItem = (loc: Loc, holder: unknown): ValidationItem => ({

@@ -9,13 +9,13 @@ import { readCall } from "../wire/contract/call.ts";
 import { Trajectory } from "../wire/contract/log-schemas.ts";
 import { listAnalysisModels, listModels, listRouterModels } from "../wire/contract/models.ts";
 import { readListReply } from "../wire/contract/replies.ts";
-import * as operation from "./operation.ts";
+import { defineOperation, detailError, HttpRefusal, openAiError, parseBody, reasonError } from "./operation.ts";
 import sample from "./sample-catalog.json";
 import type { Store } from "./store/store.ts";
 
 /** Interface 4.2. Ignores the project header, because that header tracks usage. */
 export const modelsOperation = (store: Store) =>
-  operation.defineOperation(listModels, operation.openAiError, async () => {
+  defineOperation(listModels, openAiError, async () => {
     const models = await store.listModels();
     const data = models.map(({ id, owner, created }) => ({ id, object: "model", created, owned_by: owner, root: id }));
     return JSON.stringify({ object: "list", data });
@@ -23,10 +23,10 @@ export const modelsOperation = (store: Store) =>
 
 /** Interface 4.4 and 4.5. */
 export const catalogOperations = (dataDir: string) => [
-  operation.defineOperation(listAnalysisModels, operation.detailError, ({ parameters }) =>
+  defineOperation(listAnalysisModels, detailError, ({ parameters }) =>
     readCatalog(dataDir, "analysis", parameters.analysis_provider ?? ""),
   ),
-  operation.defineOperation(listRouterModels, operation.detailError, ({ parameters }) =>
+  defineOperation(listRouterModels, detailError, ({ parameters }) =>
     readCatalog(dataDir, "router", parameters.router_provider ?? ""),
   ),
 ];
@@ -42,10 +42,8 @@ const CallRequest = z.strictObject({
 
 /** Interface 4.3. Copies the values of the trajectory byte for byte. Assumed: for an unknown id, `call` is null. */
 export const callOperation = (store: Store) =>
-  operation.defineOperation(readCall, operation.reasonError, async ({ body }) => {
-    const faults = operation.findFaults(CallRequest, body, ["body"]);
-    if (faults.length > 0) throw operation.invalidRequest(faults);
-    const request = CallRequest.parse(body);
+  defineOperation(readCall, reasonError, async ({ body }) => {
+    const request = parseBody(CallRequest, body);
     const call = await store.findCall(request.project_id, request.id);
     return composeObject({ call: call ? formatCall(call, request) : "null" });
   });
@@ -59,14 +57,11 @@ const readCatalog = async (dataDir: string, kind: CatalogKind, provider: string)
   if (files.length === 0) return formatSample(kind);
   if (!files.includes(`${provider}.json`)) {
     const known = files.map((file) => json(file.slice(0, -".json".length))).join(", ");
-    throw new operation.HttpRefusal(404, `unknown provider ${json(provider)}, expected ${known}`);
+    throw new HttpRefusal(404, `unknown provider ${json(provider)}, expected ${known}`);
   }
   const bytes = await readFile(join(folder, `${provider}.json`)).catch(() => undefined);
   if (bytes && "value" in (readListReply(bytes) ?? {})) return bytes;
-  throw new operation.HttpRefusal(
-    500,
-    `the file of this provider in catalog/${kind} is not a catalog, expected {"data":[…]}`,
-  );
+  throw new HttpRefusal(500, `the file of this provider in catalog/${kind} is not a catalog, expected {"data":[…]}`);
 };
 
 /** Facts are from github.com/anomalyco/models.dev, MIT, Copyright (c) 2025 models.dev (test/samples/README.md). */

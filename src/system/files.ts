@@ -130,6 +130,17 @@ export const ignoreErrors = <Result>(work: () => Result) => {
   }
 };
 
+/** @throws errors of `node:fs` */
+export const writeFileAtomically = (path: string, pieces: Iterable<string | Uint8Array>, mode?: number) => {
+  const draft = openDraft(path, mode);
+  try {
+    for (const piece of pieces) draft.write(piece);
+    draft.commit();
+  } finally {
+    draft.discard();
+  }
+};
+
 /** Returns the same text for all names of a file. */
 export const identifyFile = (file: string) =>
   ignoreErrors(() => {

@@ -6,9 +6,8 @@ import Connection from "libsql";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Database, DatabaseSchema, FileSchema } from "../../src/database/database.ts";
 import { databaseFailed } from "../../src/database/failures.ts";
+import { openDatabase } from "../../src/database/open-database.ts";
 import { toFileFailure, tryLock, waitForLock } from "../../src/database/own-file.ts";
-import { openPostgres } from "../../src/database/postgres.ts";
-import { openFile } from "../../src/database/sqlite.ts";
 import { Failure } from "../../src/failure.ts";
 import { explainUnwritable } from "../../src/system/files.ts";
 import { openHost } from "../../src/system/host.ts";
@@ -36,8 +35,7 @@ const { elapsed, sleep, random } = openHost(process);
 
 const open = async (path: string, file: Partial<FileSchema> = {}, maxWaitMs = 30_000): Promise<Database> => {
   const waiting = { host: { ...testHost(), elapsed, sleep, random }, maxWaitMs, onUnavailable: () => undefined };
-  const openPath = path.includes("://") ? openPostgres : openFile;
-  const opened = await openPath(part(file), { ...waiting, path, canCreate: true });
+  const opened = await openDatabase(part(file), { ...waiting, path, canCreate: true });
   if (opened === undefined) throw new Error("it was not made");
   return opened.database;
 };
@@ -268,7 +266,7 @@ describe("opening a database that PostgreSQL refuses", () => {
     const host = { ...testHost(), elapsed: () => elapsed, sleep };
     const codes: string[] = [];
     const waiting = { host, maxWaitMs: 1000, onUnavailable: (code: string) => codes.push(code) };
-    const failure = await failureOf(async () => await openPostgres(part(), { ...waiting, path, canCreate: true }));
+    const failure = await failureOf(async () => await openDatabase(part(), { ...waiting, path, canCreate: true }));
     expect(failure).toMatchObject({ code, kind, message: expect.stringContaining(message) });
     expect(failure.details.hint).toMatch(new RegExp(`^${hint}`));
     expect([connections() > 1, codes]).toEqual(code === "unavailable" ? [true, [sqlState]] : [false, []]);

@@ -47,7 +47,7 @@ const modules: Readonly<Record<string, Module>> = {
     imports: "database rollouts/check rollouts/index rollouts/input service/http-server wire/contract",
     packages: "hono @hono/node-server zod",
     uses: "files",
-    open: "open-service store/store",
+    open: "open-service service-options store/store",
   },
   "rollouts/stats": {
     imports: "rollouts/dataset rollouts/facts rollouts/index rollouts/rules",

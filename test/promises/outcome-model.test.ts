@@ -104,7 +104,7 @@ const placeOf = (service: Service) => {
     },
     /** Returns the state, groups, bytes, input, times and outcome of each request in the ledger. */
     async rows(): Promise<readonly (readonly unknown[])[]> {
-      const open = await openExistingLedger({ path: ledger, ...usualDelivery(), isForReading: true });
+      const open = await openExistingLedger({ path: ledger }, { ...usualDelivery(), isForReading: true });
       const rows: (readonly unknown[])[] = [];
       for await (const { state, groups, bytes, input, firstTried, lastTried, ...tried } of open?.entries({}) ?? []) {
         const { attempts, status, cause, calls } = tried;
@@ -116,7 +116,7 @@ const placeOf = (service: Service) => {
     },
     /** Resolves unknown requests by the groups that the service has. */
     async resolve(): Promise<void> {
-      const open = await openExistingLedger({ path: ledger, ...usualDelivery(), isForReading: false });
+      const open = await openExistingLedger({ path: ledger }, { ...usualDelivery(), isForReading: false });
       for await (const { id, key } of open?.entries({ states: ["unknown", "trying"] }) ?? []) {
         await open?.resolve(id, service.keys.has(key) ? "assumed_logged" : "released");
       }

@@ -262,7 +262,7 @@ const checkLedger = async ({ context: { host }, settings }: CheckContext) => {
   const none = ok(`none yet (the first \`rollcall log\` creates ${path})`, { path });
   if (isDatabaseUrl(path)) {
     const options = { host, maxWaitMs: 0, onUnavailable: () => undefined, isForReading: true };
-    const ledger = await openExistingLedger({ ...location, ...options });
+    const ledger = await openExistingLedger(location, options);
     const counts = await ledger?.countRequests().finally(ledger.close);
     return [counts ? toLedgerFinding(`${path} answers`, counts, { path }) : none];
   }

@@ -278,7 +278,7 @@ const openLedger = async (
   const retries = "rollcall tries again for at most --max-wait";
   const onUnavailable = (code: string) =>
     screen.notice(`cannot reach the ledger database (${describeSystemCode(code)}). ${retries}`);
-  const ledger = await openExistingLedger({ ...location, host, isForReading, maxWaitMs, onUnavailable });
+  const ledger = await openExistingLedger(location, { host, isForReading, maxWaitMs, onUnavailable });
   if (!ledger) screen.notice(`no ledger at ${location.path}`);
   else {
     context.closeAtEnd(ledger);

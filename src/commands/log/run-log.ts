@@ -73,7 +73,7 @@ const checkBeforeInput = async (
   // Input that can be read only once must not be read for a ledger that cannot be used.
   if (ledger && (typed.file.length === 0 || !typed.file.every((file) => ignoreErrors(() => hasContent(file))))) {
     const options = { host: context.host, maxWaitMs, isWritten: !typed.dryRun, onUnavailable: () => undefined };
-    await requireLedger({ ...ledger, ...options });
+    await requireLedger(ledger, options);
   }
   // Fails if this version of Node lacks the compression.
   if (compression) (await import("../../logging/send/request-body.ts")).openCompressor(compression).destroy();

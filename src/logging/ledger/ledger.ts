@@ -1,8 +1,14 @@
 /** Opens the ledger, which stores each request before rollcall sends the request. */
-import type { Database, DatabaseOptions, DatabaseSchema, DatabaseWaitOptions } from "../../database/database.ts";
-import { examineFile, openFile } from "../../database/sqlite.ts";
+import type {
+  Database,
+  DatabaseLocation,
+  DatabaseOptions,
+  DatabaseSchema,
+  DatabaseWaitOptions,
+} from "../../database/database.ts";
+import { openDatabase } from "../../database/open-database.ts";
+import { examineFile } from "../../database/sqlite.ts";
 import { isFailure } from "../../failure.ts";
-import { isDatabaseUrl } from "../../text/locations.ts";
 import * as entries from "./entries.ts";
 import { countWriters, createFileWriter, type Writer } from "./file-writer.ts";
 import { createSharedWriter } from "./shared-writer.ts";
@@ -55,14 +61,13 @@ const ledgerSchema: DatabaseSchema = {
 /** The methods throw the failures of `Database`. */
 export type Ledger = NonNullable<Awaited<ReturnType<typeof openLedger>>>;
 
-/**
- * With `recovers`, sets requests of dead runs to `unknown`. Without `canCreate`, returns undefined for a missing or
- * empty ledger. @throws Failure
- */
-export const openLedger = async (options: DatabaseOptions & { recovers?: boolean }) => {
-  const isUrl = isDatabaseUrl(options.path);
-  const open = isUrl ? (await import("../../database/postgres.ts")).openPostgres : openFile;
-  const opened = await open(ledgerSchema, options);
+type LedgerOptions = Omit<DatabaseOptions, keyof DatabaseLocation> &
+  // Sets requests of dead runs to `unknown`.
+  Readonly<{ recovers?: boolean }>;
+
+/** Returns undefined if the ledger does not exist. @throws as `openDatabase` */
+export const openLedger = async (location: DatabaseLocation, options: LedgerOptions) => {
+  const opened = await openDatabase(ledgerSchema, { ...options, ...location });
   if (!opened) return undefined;
   const { database, isNew: created, isCopy } = opened;
   const { path, isShared, isFileInPlace: isIntact } = database;

@@ -5,21 +5,24 @@ import { requireCreatable } from "../../system/files.ts";
 import { isDatabaseUrl } from "../../text/locations.ts";
 import { ledgerMissing } from "./failures.ts";
 
-type LedgerOptions = DatabaseLocation & DatabaseWaitOptions;
-
-/** Returns undefined if the ledger does not exist. @throws as `openLedger` */
-export const openExistingLedger = async (options: LedgerOptions & { isForReading: boolean }) =>
-  await (await import("./ledger.ts")).openLedger({ ...options, canCreate: false, recovers: true });
+/** Returns undefined if the ledger does not exist. @throws as `openDatabase` */
+export const openExistingLedger = async (
+  location: DatabaseLocation,
+  options: DatabaseWaitOptions & { isForReading: boolean },
+) => await (await import("./ledger.ts")).openLedger(location, { ...options, canCreate: false, recovers: true });
 
 /** Checks that a run can open or create the ledger's file, and leaves no change. @throws Failure `storage` */
-export const requireLedger = async (options: LedgerOptions & { require: boolean; isWritten: boolean }) => {
-  const { path, require, isWritten } = options;
+export const requireLedger = async (
+  location: DatabaseLocation & { require: boolean },
+  options: DatabaseWaitOptions & { isWritten: boolean },
+) => {
+  const { path, require } = location;
   if (isDatabaseUrl(path)) return;
-  const ledger = await openExistingLedger({ ...options, isForReading: true });
+  const ledger = await openExistingLedger(location, { ...options, isForReading: true });
   await ledger?.close();
   if (!ledger && require) throw ledgerMissing(path);
   const { withFileFailures } = await import("../../database/own-file.ts");
-  if (isWritten) withFileFailures({ path, title: "the ledger" }, () => requireCreatable(resolve(path)));
+  if (options.isWritten) withFileFailures({ path, title: "the ledger" }, () => requireCreatable(resolve(path)));
 };
 
 /** Does not change the file. Returns undefined if the file does not exist. @throws Failure `storage` */

@@ -51,8 +51,7 @@ export class RunLedger {
   /** True if the service echoed a key before this run. */
   #echoedBefore: boolean | undefined;
   #lock: Lock | undefined;
-  /** The failure if the ledger was replaced during the run. */
-  replaced: Failure | undefined;
+  #replaced: Failure | undefined;
   #scopeRow: number | undefined;
   /** The first row that may have changed since the last read. */
   #changedFrom = 0;
@@ -67,13 +66,13 @@ export class RunLedger {
     this.#generation = !ledger || resendLogged ? `${host.now()}-${host.random()}` : "";
   }
 
-  /** A dry run does not create the ledger. @throws Failure `ledger-missing`; as `openLedger` */
+  /** A dry run does not create the ledger. @throws Failure `ledger-missing`; as `openDatabase` */
   async open(destination: string) {
     const { ledger: location, dryRun } = this.#options;
     this.#scope = { ...this.#scope, destination };
     if (!location) return;
     const { openLedger } = await import("./ledger.ts");
-    this.#ledger = await openLedger({ ...this.#options, ...location, canCreate: !dryRun && !location.require });
+    this.#ledger = await openLedger(location, { ...this.#options, canCreate: !dryRun && !location.require });
     if (location.require && !this.#ledger) throw ledgerMissing(location.path);
   }
 
@@ -187,11 +186,16 @@ export class RunLedger {
 
   /** This run knows the outcome, so a replaced ledger stops only the next request. */
   async recordOutcome({ id }: RecordedRequest, outcome: RecordedOutcome) {
-    if (id === undefined || this.replaced) return;
+    if (id === undefined || this.#replaced) return;
     await this.#ledger?.recordOutcome(parseId(id), outcome).catch((thrown: unknown) => {
       if (!isFailure(thrown, "ledger-replaced")) throw thrown;
-      this.replaced = thrown;
+      this.#replaced = thrown;
     });
+  }
+
+  /** The failure if the ledger was replaced during the run. */
+  get replaced() {
+    return this.#replaced;
   }
 
   async recordKeyEcho() {
@@ -222,7 +226,7 @@ export class RunLedger {
   #requireIntact() {
     this.requireLease();
     const ledger = this.#ledger;
-    if (this.replaced) throw this.replaced;
+    if (this.#replaced) throw this.#replaced;
     if (ledger?.isIntact() === false) throw ledgerReplaced(`the ledger ${ledger.path}`);
     if (ledger && this.#lock?.isHeld() === false) throw ledgerReplaced(`the lock of the ledger ${ledger.path}`);
   }
@@ -234,7 +238,7 @@ export class RunLedger {
 
   async #saveFacts(changed: DestinationFacts) {
     this.#facts = changed;
-    if (!this.replaced) await this.#ledger?.saveFacts(this.#scope, changed);
+    if (!this.#replaced) await this.#ledger?.saveFacts(this.#scope, changed);
   }
 }
 

@@ -8,8 +8,14 @@ import type { Answer, Attempt } from "../../wire/client/client.ts";
 import { findStatedError } from "../../wire/client/failures.ts";
 import { findGroups } from "../ledger/entries.ts";
 import { attemptUntilFinal, emptyCallList } from "./attempt-request.ts";
-import type { Delivery, SentRequest } from "./delivery.ts";
-import { cutGroups, reportAttempt, reportProgress, stopAfterRequest } from "./delivery.ts";
+import {
+  cutGroups,
+  type Delivery,
+  reportAttempt,
+  reportProgress,
+  type SentRequest,
+  stopAfterRequest,
+} from "./delivery.ts";
 import { collectDedupKeys } from "./earlier-requests.ts";
 import { handleRefusal, handleTooLarge } from "./handle-refusal.ts";
 import { classifyAttempt, isFinal, joinOutcomes, outcomes } from "./outcome.ts";

@@ -51,7 +51,10 @@ const maxSetTimeoutMs = 2 ** 31 - 1;
 
 /** Returns transport errors in the result. @throws errors of a streamed body */
 export const runExchange = (connection: Connection, request: OutgoingRequest): Promise<ExchangeResult> =>
-  new Promise((settle, fail) => new Exchange(connection, request, { settle, fail }).begin());
+  new Promise((settle, fail) => {
+    const exchange = new Exchange(connection, request, { settle, fail });
+    if (exchange.begin()) connection.dispatch(toDispatchOptions(exchange), createHandler(exchange));
+  });
 
 type Settlement = { settle: (result: ExchangeResult) => void; fail: (reason: unknown) => void };
 
@@ -75,13 +78,15 @@ class Exchange {
     this.isBodySent = !isStreamed(request.body);
   }
 
+  /** Returns false if the signal is aborted. */
   begin() {
     const { signal, connectMs } = this.request;
-    if (signal.aborted) return this.#interrupt();
+    if (signal.aborted) this.#interrupt();
+    if (this.isOver) return false;
     signal.addEventListener("abort", this.#interrupt, { once: true });
     if (connectMs >= connectTimeoutMs) this.#startTimer(connectTimeoutMs, "CONNECT_TIMEOUT");
     else this.#startTimer(Math.max(connectMs, minConnectMs), "CONNECT_ENDLESS");
-    this.#connection.dispatch(toDispatchOptions(this), createHandler(this));
+    return true;
   }
 
   #startTimer(ms: number, code: "CONNECT_TIMEOUT" | "CONNECT_ENDLESS" | "ENDLESS") {

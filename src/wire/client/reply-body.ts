@@ -9,8 +9,9 @@ export type ReplyBody = Pick<ExchangeResult, "bytes" | "headers" | "error">;
 /** If the body cannot be decompressed, `bytes` is its decompressed beginning. */
 export const decodeBody = async <Reply extends ReplyBody>(reply: Reply, maxLength: number): Promise<Reply> => {
   let { bytes, error } = reply;
+  const encodings = readEncodings(reply.headers);
   if (bytes.length === 0) return reply;
-  for (const encoding of readEncodings(reply.headers).reverse()) {
+  for (const encoding of encodings.reverse()) {
     const decoded = await decompress(bytes, encoding, maxLength);
     bytes = decoded.bytes;
     error ??= decoded.code === undefined ? undefined : new TransportError(decoded.code);

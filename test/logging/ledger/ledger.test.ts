@@ -81,7 +81,7 @@ const bodies: readonly {
 ];
 
 const openAt = async (path: string): Promise<Ledger> => {
-  const opened = await openLedger({ path, ...usualDelivery(), canCreate: true });
+  const opened = await openLedger({ path }, { ...usualDelivery(), canCreate: true });
   if (opened === undefined) throw new Error("it is not made");
   return opened;
 };

@@ -101,14 +101,14 @@ const ask = async (address: string, sql: string): Promise<readonly unknown[]> =>
 describe.skipIf(!hasPostgres)("a ledger in PostgreSQL", { tags: "database" }, () => {
   const made = async (): Promise<string> => {
     const path = await newDatabase();
-    await (await openLedger({ path, ...usualDelivery(), canCreate: true }))?.close();
+    await (await openLedger({ path }, { ...usualDelivery(), canCreate: true }))?.close();
     return path;
   };
 
   it("starts at version 3, also in an empty schema", async () => {
     for (const path of [await made(), await newDatabase()]) {
       await ask(path, "CREATE SCHEMA IF NOT EXISTS rollcall");
-      await (await openLedger({ path, ...usualDelivery(), canCreate: true }))?.close();
+      await (await openLedger({ path }, { ...usualDelivery(), canCreate: true }))?.close();
       expect(await ask(path, "SELECT part, number::int FROM rollcall.version")).toEqual([
         { part: "ledger", number: 3 },
       ]);
@@ -139,7 +139,7 @@ describe.skipIf(!hasPostgres)("a ledger in PostgreSQL", { tags: "database" }, ()
 describe.skipIf(!hasPostgres)("a ledger in PostgreSQL that a run writes", { tags: "database" }, () => {
   it("appears in doctor with its requests in flight", async () => {
     const path = await newDatabase();
-    const ledger = await openLedger({ path, ...usualDelivery(), canCreate: true });
+    const ledger = await openLedger({ path }, { ...usualDelivery(), canCreate: true });
     const scope = { destination: "https://service.example/log", account: "a", model: "m", split: "train", batch: null };
     await ledger?.acquireScope(scope, usualDelivery());
     await ledger?.recordRequest(await ledger.makeScope(scope), {
@@ -169,7 +169,7 @@ describe.skipIf(!hasPostgres)("a ledger in PostgreSQL that a run writes", { tags
 describe.skipIf(!hasPostgres)("a read-only database", { tags: "database" }, () => {
   it("can be read by `ledger status`, and gives exit 11 with the reason for `ledger resolve`", async () => {
     const path = await newDatabase();
-    await (await openLedger({ path, ...usualDelivery(), canCreate: true }))?.close();
+    await (await openLedger({ path }, { ...usualDelivery(), canCreate: true }))?.close();
     const client = new pg.Client(path);
     await client.connect();
     await client.query(`ALTER DATABASE "${new URL(path).pathname.slice(1)}" SET default_transaction_read_only = on`);

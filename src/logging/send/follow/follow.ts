@@ -7,8 +7,15 @@ import { formatBrokenRules } from "../../../rollouts/dataset/missing-features.ts
 import { isRemote, plainUrl } from "../../../rollouts/input/names.ts";
 import { inputChanged, invalidInput } from "../../../rollouts/rules/failures.ts";
 import { Breaks } from "../../../system/breaks.ts";
-import type { Delivery } from "../delivery.ts";
-import { cutGroups, findBodyLimit, findSignalFailure, findStop, graceMs, openDelivery } from "../delivery.ts";
+import {
+  cutGroups,
+  type Delivery,
+  findBodyLimit,
+  findSignalFailure,
+  findStop,
+  graceMs,
+  openDelivery,
+} from "../delivery.ts";
 import * as earlier from "../earlier-requests.ts";
 import { fileNotFollowable } from "../failures.ts";
 import { openGroupOutcomes } from "../group-outcomes.ts";

@@ -1,0 +1,10 @@
+/** Opens SQLite files, and ledgers in PostgreSQL by URL. */
+import { isDatabaseUrl } from "../text/locations.ts";
+import type { DatabaseOptions, DatabaseSchema } from "./database.ts";
+import { openFile } from "./sqlite.ts";
+
+/** Without `canCreate`, returns undefined for a missing or empty database. @throws Failure */
+export const openDatabase = async (schema: DatabaseSchema, options: DatabaseOptions) =>
+  isDatabaseUrl(options.path)
+    ? await (await import("./postgres.ts")).openPostgres(schema, options)
+    : await openFile(schema, options);
