@@ -1,7 +1,6 @@
 /** Defines the kinds of options and arguments, and parses values. */
 import { invalidOptionValue } from "../system/failures.ts";
 import { findNearest } from "../text/nearest.ts";
-import * as units from "../text/units.ts";
 
 /** Where the completion of a value comes from. A value or argument named `file`, `dir` or `folder` needs none. */
 export type CompletionSource =
@@ -105,26 +104,6 @@ export const count = (about: string, { placeholder = "n", min = 1, max = maxCoun
   };
   return custom(about, placeholder, parse, facts);
 };
-
-/** A size, duration, time, percentage or other text with a parser of `units`. */
-export const quantity = <Value>(
-  about: string,
-  placeholder: string,
-  parse: (text: string) => Value | units.InvalidText,
-) =>
-  custom(about, placeholder, (word, option): Value => {
-    const parsed = parse(word);
-    if (units.isInvalid(parsed)) throw invalidOptionValue(option, word, parsed.wanted);
-    return parsed;
-  });
-
-export const duration = (about: string) => quantity(about, "duration", units.parseDuration);
-
-export const time = (about: string, placeholder = "time") =>
-  quantity(about, placeholder, (text) => units.parseTime(text));
-
-/** A number that can have a unit, such as `128k`. */
-export const amount = (about: string, placeholder = "n") => quantity(about, placeholder, units.parseCount);
 
 export const port = (defaultPort: string) =>
   withDefault(

@@ -1,32 +1,15 @@
-/** Defines the columns of models and catalog entries, whose order output.md promises. */
+/** Defines the columns of catalog entries (interface 2.5), whose order output.md promises. */
 
 import type { CatalogName } from "../../catalogs/catalog-files.ts";
 import * as fields from "../../catalogs/fields.ts";
 import { parseRawBytes } from "../../json/json-bytes.ts";
+import { modelColumns, spellTime } from "../../output/lists/model-columns.ts";
 import { type CellTag, type Column, type SpelledValue, spellCell } from "../../output/views.ts";
 import { readSpelledObject } from "../../output/wire.ts";
 import { formatDecimal } from "../../text/decimal.ts";
-import { dayMs, formatUnixDay, utcDay } from "../../text/units.ts";
-import { type ReplyEntry, toText, toTexts } from "../../wire/contract/replies.ts";
+import { dayMs, utcDay } from "../../text/units.ts";
+import { toText, toTexts } from "../../wire/contract/replies.ts";
 import type { CatalogRow } from "./read-catalogs.ts";
-
-/** Values are Unix seconds. Services send 0 for an unknown time, which is not a day of 1970. */
-const spellTime = (value: unknown, spelled: SpelledValue) => (value === 0 ? "0" : (formatUnixDay(value) ?? spelled()));
-
-type ModelColumn = Column<Readonly<{ model?: ReplyEntry }>>;
-
-const modelColumn = (name: string, display: Pick<ModelColumn, "rank" | "heading" | "cell">): ModelColumn => {
-  return { name, value: ({ model }) => model?.value[name], cell: spellCell, ...display };
-};
-
-/** The columns of inference models (interface 2.3). */
-export const modelColumns = [
-  modelColumn("id", { rank: 0 }),
-  modelColumn("created", { rank: 2, cell: ({ model }, spelled) => spellTime(model?.value.created, spelled) }),
-  modelColumn("owned_by", { heading: "owned by", rank: 1 }),
-  modelColumn("root", { rank: 3 }),
-  modelColumn("object", { rank: 4 }),
-];
 
 const entryColumn = (name: string, display: Omit<Column<CatalogRow>, "name" | "value">): Column<CatalogRow> => {
   return { name, value: ({ entry }) => entry?.[name], cell: spellCell, ...display };
@@ -51,7 +34,7 @@ const priceColumn = (name: string, rank: number, title = name): Column<CatalogRo
 const listCountries = ({ entry }: CatalogRow) =>
   entry && (fields.listCountries(entry.datacenters) ?? entry.datacenters);
 
-/** The columns of catalog entries (interface 2.5). @param now ms since 1970; 0 tags no deprecation */
+/** @param now ms since 1970; 0 tags no deprecation */
 const entryColumns = (now: number): readonly Column<CatalogRow>[] => [
   entryColumn("id", { rank: 0 }),
   entryColumn("name", { rank: 10 }),

@@ -12,7 +12,10 @@ const options = {
   receipt: inputs.receiptOption,
   redact: flag("replace secrets by [redacted: <kind>]"),
   "group-by": inputs.groupByOption,
-  "on-invalid": inputs.stopOrSkip("stop, or write invalid groups to the rejects file and skip them"),
+  "on-invalid": withDefault(
+    choice("stop, or write invalid groups to the rejects file and skip them", ["stop", "skip"]),
+    "stop",
+  ),
   rejects: inputs.rejectsOption,
   ...inputs.selectionOptions,
   ...inputs.formatOptions,

@@ -4,12 +4,14 @@ import { command } from "../../cli/command.ts";
 import * as cli from "../../cli/kinds.ts";
 import { meterFormats } from "../../output/progress.ts";
 import * as inputs from "../../session/options/input-options.ts";
+import { durationOption } from "../../session/options/unit-options.ts";
 
 const args = {
   "model-id": cli.required(cli.text("id of the model that produced the trajectories", "id", { completion: "models" })),
   file: inputs.trajectoryFiles,
 };
 
+const stopOrSkip = ["stop", "skip"] as const;
 const inputOptions = {
   ...inputs.selectionOptions,
   ...inputs.formatOptions,
@@ -46,11 +48,19 @@ const options = {
     }),
   }),
   ...cli.inGroup("rejects", {
-    "on-invalid": inputs.stopOrSkip(
-      "stop: send nothing if a group is invalid; skip: write invalid groups to the rejects file, and send the others",
+    "on-invalid": cli.withDefault(
+      cli.choice(
+        "stop: send nothing if a group is invalid; skip: write invalid groups to the rejects file, and send the others",
+        stopOrSkip,
+      ),
+      "stop",
     ),
-    "on-refused": inputs.stopOrSkip(
-      "stop: end the run if the service refuses groups; skip: write the refused groups to the rejects file, if the service names them, and send the others",
+    "on-refused": cli.withDefault(
+      cli.choice(
+        "stop: end the run if the service refuses groups; skip: write the refused groups to the rejects file, if the service names them, and send the others",
+        stopOrSkip,
+      ),
+      "stop",
     ),
     rejects: inputs.rejectsOption,
   }),
@@ -83,10 +93,10 @@ const options = {
       },
     },
     ...cli.needing("follow", {
-      every: cli.withDefault(cli.duration("send complete groups at least this often"), "30s"),
+      every: cli.withDefault(durationOption("send complete groups at least this often"), "30s"),
       "group-size": cli.count("number of trajectories in a complete group", { max: 1_000_000 }),
       "group-idle": cli.withDefault(
-        cli.duration("treat a group as complete if it gets no new trajectory for this time"),
+        durationOption("treat a group as complete if it gets no new trajectory for this time"),
         "5m",
       ),
     }),

@@ -2,22 +2,14 @@
 import { compilePattern } from "../../catalogs/fields.ts";
 import { parseRawBytes } from "../../json/json-bytes.ts";
 import { printList } from "../../output/list.ts";
-import { noteDefects, noteSelection, parseOrder, rankColumns, sortRows } from "../../output/lists/sort-rows.ts";
-import { openServiceClient, readEffectiveSettings } from "../../session/connect.ts";
+import { modelColumns } from "../../output/lists/model-columns.ts";
+import { noteSelection, parseOrder, rankColumns, sortRows } from "../../output/lists/sort-rows.ts";
+import { readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import type { OrderOptions } from "../../session/options/list-options.ts";
-import type { Settings } from "../../settings/read.ts";
+import { readModels } from "../../session/read-models.ts";
 import { saveIds } from "../../settings/saved-files.ts";
-import { listModels as endpoint } from "../../wire/contract/models.ts";
 import { toText } from "../../wire/contract/replies.ts";
-import { modelColumns } from "../catalog/catalog-columns.ts";
-
-export const readModels = async (context: Context, settings: Settings) => {
-  const client = await openServiceClient(context, settings);
-  const { value: models } = await client.send(endpoint, { parameters: {}, body: undefined });
-  noteDefects(context.screen, models, "the list of models");
-  return models;
-};
 
 export const listModels = async (
   context: Context,

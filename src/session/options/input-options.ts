@@ -61,8 +61,6 @@ export const groupByOption = {
   repeatable: true,
 };
 
-export const stopOrSkip = (about: string) => cli.withDefault(cli.choice(about, ["stop", "skip"]), "stop");
-
 export type InputOptions = cli.Values<typeof selectionOptions & typeof formatOptions> &
   Partial<cli.Values<typeof strictnessOptions>> & {
     readonly file: readonly string[];
@@ -141,7 +139,10 @@ export const statisticsOptions = {
       forAgents: true,
     }),
   }),
-  "on-invalid": stopOrSkip("with skip, exit with 0 if some groups are invalid"),
+  "on-invalid": cli.withDefault(
+    cli.choice("with skip, exit with 0 if some groups are invalid", ["stop", "skip"]),
+    "stop",
+  ),
 };
 
 /** Returns the numbers of tries of pass@k, ascending. */

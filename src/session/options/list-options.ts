@@ -4,6 +4,7 @@ import * as cli from "../../cli/kinds.ts";
 import { invalidOptionValue } from "../../system/failures.ts";
 import { parseDecimal } from "../../text/decimal.ts";
 import { parseDeadline } from "../../text/units.ts";
+import { countOption, timeOption, unitOption } from "./unit-options.ts";
 
 const parseWord = (word: string, option: string) => {
   if (word === "") throw invalidOptionValue(option, word, "words separated by commas");
@@ -31,8 +32,8 @@ export const filterOptions = cli.forAgents(
     quantization: wordsOption("models with one of these quantizations, such as fp8"),
     country: wordsOption("models with a data center in one of these countries, such as FI or EU", "code"),
     "only-country": wordsOption("models whose data centers are all in these countries", "code"),
-    "min-context": cli.amount("models with at least this context, such as 128k", "tokens"),
-    "min-output": cli.amount("models whose maximum output is at least this long", "tokens"),
+    "min-context": countOption("models with at least this context, such as 128k", "tokens"),
+    "min-output": countOption("models whose maximum output is at least this long", "tokens"),
     "max-price": cli.commaList(
       "maximum prices in US dollars per million tokens, image or request: prompt=0.5,completion=2",
       "prices",
@@ -45,12 +46,12 @@ export const filterOptions = cli.forAgents(
       conflicts: { "not-deprecated": "no model matches both" },
     },
     "not-deprecated": cli.flag("models without a past deprecation date"),
-    "deprecated-within": cli.quantity(
+    "deprecated-within": unitOption(
       "models that are deprecated now or by this time, such as 30d (in 30 days) or 2026-12-31",
       "duration",
       parseDeadline,
     ),
-    "created-since": cli.time("models created since this time, such as 90d or 2026-01-31", "when"),
+    "created-since": timeOption("models created since this time, such as 90d or 2026-01-31", "when"),
   }),
 );
 
