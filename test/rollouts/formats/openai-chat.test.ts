@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { describe, expect, it } from "vitest";
@@ -183,6 +183,18 @@ describe("rows of chat messages", () => {
     const files = { "a.jsonl": [...rows.slice(0, 2), JSON.stringify(rows[2]).slice(0, -3)] };
     const { code, groups } = await convertFiles(files, { args: ["--on-invalid", "skip"] });
     expect([code, JSON.stringify(groups)]).toEqual([7, expect.stringMatching(/^\[(?!.*"q").*"r".*\]$/)]);
+  });
+
+  it("are rejected with their own reasons", async () => {
+    const wrong = [{}, { reward: "none" }, {}, { messages: [7] }];
+    const file = fileOf(wrong.map((faults, group_id) => ({ ...said(1, { group_id }), ...faults })));
+    const rejects = `${file}.rejected`;
+    await runRollcall(["convert", file, "--on-invalid", "skip", "--rejects", rejects]);
+    const reasons = readFileSync(`${rejects}.reasons`, "utf8").trimEnd().split("\n");
+    expect(reasons.map((line) => JSON.parse(line))).toMatchObject([
+      { line: 2, rule: "record-invalid", path: ["reward"], rejects_line: 1 },
+      { line: 4, rule: "record-invalid", path: ["messages", 0], rejects_line: 2 },
+    ]);
   });
 
   it("are named by their numbers, in order, with the column that probably has the rewards", async () => {
