@@ -7,6 +7,7 @@ import { describe, expect, it, vi } from "vitest";
 import { Failure } from "../../../src/failure.ts";
 import { decompressionLimit } from "../../../src/rollouts/input/spool.ts";
 import { PositionCounter } from "../../../src/rollouts/rules/positions.ts";
+import { createProblem } from "../../../src/rollouts/rules/problems.ts";
 import { defaultStrictness } from "../../../src/rollouts/rules/rules.ts";
 import { testHost } from "../../support/host.ts";
 import { filesOf, newFolder, problemsOf, read, readFailure } from "../../support/inputs.ts";
@@ -356,6 +357,16 @@ describe("an input file", () => {
     expect(2 ** 24 / statSync(small).size).toBeGreaterThan(1000);
     expect((await read([small])).groups.count).toBe(1);
     expect(await readFailure([bomb])).toMatchObject({ details: { problems: [{ rule: "decompressed-too-large" }] } });
+  });
+
+  it.each([
+    ["cut off", (bytes: Buffer) => bytes.subarray(0, -9), "cut"],
+    ["damaged", (bytes: Buffer) => bytes.fill(255, 12, 16), "corrupt"],
+    ["followed by other bytes", (bytes: Buffer) => Buffer.concat([bytes, Buffer.from("\x1f\x8bmore")]), "corrupt"],
+  ] as const)("of gzip that is %s is refused", async (_, break_, wrong) => {
+    const files = filesOf(break_(gzipSync(`${line}\n`.repeat(100))));
+    const problems = [{ rule: "gzip-corrupt", message: createProblem("gzip-corrupt", { wrong }).message }];
+    expect(await readFailure(files)).toMatchObject({ details: { problems } });
   });
 
   it.each([["check"], ["ledger verify"]])(
