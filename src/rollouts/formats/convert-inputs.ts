@@ -169,7 +169,6 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
     const copies = output.dropCopies();
     broken.reportAll(copies);
     for (const { copy } of copies) countNote(run, areTurns(copy.id) ? turnsNote : "left out a copy of a rollout");
-    if (formatRun.receipt) await leaveOutCopies(copies, { format, converter, receipt: run.counter });
     const byName = new Map(files.map((file) => [file.name, file]));
     for (const found of converter.findFaults?.() ?? []) {
       if (breaks.isDue()) await breaks.take();
@@ -180,6 +179,8 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
       const location = { file: label, ...(format.listTurns && { line }), path: [] };
       breakGroup(conversion, { group }, { file, record: position, position: -1 }, { fault, location });
     }
+    // Converts records again, which the search for faults must not see.
+    if (formatRun.receipt) await leaveOutCopies(copies, { format, converter, receipt: run.counter });
     if (!conversion.hasRecordedGroups) broken.dropGrouped();
     breakAmbiguous(conversion);
     const bytes = await output.end(host);

@@ -5,7 +5,7 @@ import { brotliCompressSync, gzipSync } from "node:zlib";
 import { parquetWriteBuffer, type SchemaElement } from "hyparquet-writer";
 import { describe, expect, it } from "vitest";
 import { runRollcall } from "../../support/run.ts";
-import { convertFile, convertFiles, convertRows, turn, user } from "./converting.ts";
+import { convertFile, convertFiles, convertRows, fileOf, turn, user } from "./converting.ts";
 
 describe("rows of TRL", () => {
   it("are converted from Parquet like lines, without keys that are null", async () => {
@@ -157,6 +157,17 @@ describe("rows of TRL", () => {
     const rows = tables.flatMap((table, step) => table.map((one) => ({ ...one, step })));
     const steps = (await convertFiles({ "a.jsonl": rows })).groups.map(({ trajectories }) => trajectories.length);
     expect(steps).toEqual([2, 2, 1, 2, 2]);
+  });
+
+  it("are reported once if they continue each other, also if another table has copies", async () => {
+    const said = (content: string, ...earlier: readonly object[]) => [...earlier, user(content)];
+    const first = { prompt: said("q"), completion: [turn("a").message] };
+    const second = { prompt: said("r", ...first.prompt, ...first.completion), completion: [turn("b").message] };
+    const others = ["c", "d"].map((content) => ({ prompt: said("s"), completion: [turn(content).message] }));
+    const table = (step: number) =>
+      [first, second, ...others].map((one) => ({ ...one, step, reward: 1, advantage: 1 }));
+    const { stderr } = await convertFile(fileOf([...table(1), ...table(2)]), ["--from", "trl"]);
+    expect(stderr).toContain("the input has 4 errors");
   });
 
   it("are refused if a small Parquet file repeats a value too often", async () => {
