@@ -55,14 +55,16 @@ describe("the result of a comparison", () => {
     expect(JSON.parse(json)).toEqual({ causes: null, changed: [] });
   });
 
-  it("has the means of the rewards that are finite, and of metrics that not all rollouts of a prompt have", async () => {
+  it("has the means of the rewards that are finite, and of metrics and tokens that not all rollouts have", async () => {
     const join = (...metrics: readonly string[]) =>
       `{"trajectories":[${metrics.map((own) => toGroup("q", "1", `,"metrics":{${own}}`).slice(17, -2)).join()}]}`;
-    const a = join('"m":1', '"n":5,"m":2').replace('"reward":1', '"reward":1e999');
-    const files = filesOf(a, join('"m":4', '"n":8'));
-    const { stdout } = await runHere(["compare", ...files, "--json", "--fields", "metrics,causes"]);
+    const a = join('"m":1', '"n":5,"m":2,"completion_tokens":2').replace('"reward":1', '"reward":1e999');
+    const files = filesOf(a, join('"m":4,"completion_tokens":6', '"n":8'));
+    const { stdout } = await runHere(["compare", ...files, "--json", "--fields", "metrics,causes,facts"]);
+    expect(JSON.parse(stdout).facts[2]).toMatchObject({ name: "tokens", a: 2, b: 6 });
     expect(JSON.parse(stdout).causes[2]).toMatchObject({ name: "other", a: { share: 1, reward: 1 } });
     expect(JSON.parse(stdout).metrics).toMatchObject([
+      { name: "completion_tokens", a: 2, b: 6 },
       { name: "m", a: 1.5, b: 4 },
       { name: "n", a: 5, b: 8 },
     ]);
