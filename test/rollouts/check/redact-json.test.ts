@@ -77,6 +77,16 @@ describe("the redaction of JSON", () => {
     { quick: 10, slow: 100 },
   );
 
+  it("counts secrets by kind and path", () => {
+    const redactor = new Redactor();
+    redactor.redact(Buffer.from(`{"a":["ghp_${random}","ghp_${random}"],"b":"ghp_${random}","c":"hf_${random}"}`));
+    expect(redactor.counts.map(({ path, count }) => [path, count])).toEqual([
+      ["a[]", 2],
+      ["b", 1],
+      ["c", 1],
+    ]);
+  });
+
   it("keeps JSON valid if a number is a secret", () => {
     const digits = "4040404040404040404040404040123569788882";
     const mark = "[redacted: an API key of Weights & Biases]";
