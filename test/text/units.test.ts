@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { formatPercent, formatRest, formatRoundedSize, parseCount, parseDuration } from "../../src/text/units.ts";
+import {
+  formatPercent,
+  formatRest,
+  formatRoundedSize,
+  isInvalid,
+  parseCount,
+  parseDuration,
+  parseTime,
+} from "../../src/text/units.ts";
 
 describe("a duration", () => {
   it.each([
@@ -66,4 +74,16 @@ describe("formatPercent", () => {
       "100%",
     ]);
   });
+});
+
+it.each([
+  ["today", "2026-01-31T00:00:00Z"],
+  ["yesterday", "2026-01-30T00:00:00Z"],
+  ["12h", "2026-01-31T11:59:59Z"],
+  ["2026-01-31", "2026-01-31T00:00:00Z"],
+  ["2026-01-31T09:30", "2026-01-31T09:30:00Z"],
+  ["2026-01-31T09:30+01:00", "2026-01-31T08:30:00Z"],
+])("%s is %s just before the end of a day", (text, wanted) => {
+  const time = parseTime(text);
+  expect(isInvalid(time) ? time : time(Date.parse("2026-01-31T23:59:59Z"))).toBe(Date.parse(wanted));
 });
