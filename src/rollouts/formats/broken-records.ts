@@ -8,11 +8,10 @@ import { Value } from "../messages/value.ts";
 import type { ProblemLocation, Problems } from "../rules/problems.ts";
 import type { RuleData } from "../rules/rules.ts";
 import { type FaultyText, reportSyntaxFault } from "../rules/syntax-faults.ts";
-import type { DroppedCopy } from "./copies.ts";
 import type { Converter, Format, Rollout } from "./format.ts";
 import type { GroupLines } from "./group-lines.ts";
 import * as records from "./source-records.ts";
-import type { ConvertedGroup, WrittenRollout } from "./written-rollout.ts";
+import type { ConvertedGroup, DroppedCopy, WrittenRollout } from "./written-rollout.ts";
 
 interface BrokenRecord extends Omit<RuleData<"record-invalid">, "format" | "fault"> {
   location: ProblemLocation;

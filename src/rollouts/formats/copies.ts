@@ -4,17 +4,15 @@ import type { Converter, Format } from "./format.ts";
 import type { Receipt } from "./receipt.ts";
 import * as records from "./source-records.ts";
 import { areTurns, resolveId } from "./turn-rows.ts";
-import type { ConvertedGroup, WrittenRollout } from "./written-rollout.ts";
+import type { ConvertedGroup, DroppedCopy, WrittenRollout } from "./written-rollout.ts";
 
 interface GroupedRollout {
   group: ConvertedGroup;
   rollout: WrittenRollout;
 }
 
-export type DroppedCopy = ReturnType<typeof dropCopies>[number];
-
 /** Keeps one rollout at the position of its first copy. Groups with copies of one rollout become one group. */
-export const dropCopies = (groups: readonly ConvertedGroup[]) => {
+export const dropCopies = (groups: readonly ConvertedGroup[]): readonly DroppedCopy[] => {
   const repeated = findCopies(groups);
   if (repeated.length === 0) return [];
   const newest = new Map<WrittenRollout, GroupedRollout>();

@@ -10,7 +10,7 @@ import type { Value } from "../messages/value.ts";
 import { invalidInput } from "../rules/failures.ts";
 import type { Path } from "../rules/positions.ts";
 import { Problems } from "../rules/problems.ts";
-import { type DroppedCopy, dropCopies, pathInGroup } from "./copies.ts";
+import { dropCopies, pathInGroup } from "./copies.ts";
 import type { Converter, Format, FormatOptions, Rollout } from "./format.ts";
 import {
   type ConvertedFile,
@@ -20,7 +20,7 @@ import {
   type RolloutPosition,
 } from "./source-records.ts";
 import { areTurns } from "./turn-rows.ts";
-import { type ConvertedGroup, crossFileMark, type WrittenRollout } from "./written-rollout.ts";
+import { type ConvertedGroup, crossFileMark, type DroppedCopy, type WrittenRollout } from "./written-rollout.ts";
 
 const maxBufferedBytes = 2 ** 20;
 

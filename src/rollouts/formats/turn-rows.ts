@@ -1,6 +1,6 @@
 /** Joins the rows of one rollout if a writer writes a row for each turn, or refuses these rows. */
 import { choice } from "../messages/chat.ts";
-import { removeTurnEnd, splitTemplate, type TemplateTurn } from "../messages/chat-marks.ts";
+import { removeTurnEnd, splitTemplate } from "../messages/chat-marks.ts";
 import { decideFinish } from "../messages/finish-reason.ts";
 import { type Json, memberOf, rawOf } from "../messages/output-json.ts";
 import { formatCanonically, readOnlyText } from "../messages/said-content.ts";
@@ -243,16 +243,21 @@ const digestLines = (prompt: string, answer: string, seed: number): TurnDigests 
   };
 };
 
+interface Turn {
+  readonly role: string;
+  readonly text: string;
+}
+
 const answerRoles: ReadonlySet<string> = new Set("assistant gpt model function_call tool_call agent".split(" "));
 
-const isAnswer = (turn: TemplateTurn | undefined) => answerRoles.has(turn?.role ?? "");
+const isAnswer = (turn: Turn | undefined) => answerRoles.has(turn?.role ?? "");
 
 /** The role changes the digest. */
-const extendByTurn = (digest: number, turn: TemplateTurn) =>
+const extendByTurn = (digest: number, turn: Turn) =>
   extendDigest(digest + (isAnswer(turn) ? 2 : 1), removeTurnEnd(turn.text).trim());
 
 /** Ids and the order of keys do not count. */
-const toTurn = (message: Value): TemplateTurn => {
+const toTurn = (message: Value): Turn => {
   const role = message.textAt("role") ?? message.textAt("from") ?? "";
   const content = message.get("content") ?? message.get("value");
   const calls = message.items("tool_calls").map((call) => formatCanonically((call.get("function") ?? call).jsonValue));

@@ -29,3 +29,9 @@ export interface ConvertedGroup {
 
 /** A prefix for the keys of groups that span files. */
 export const crossFileMark = "\0";
+
+export interface DroppedCopy {
+  copy: WrittenRollout;
+  kept: WrittenRollout;
+  keptIn: ConvertedGroup;
+}

@@ -132,12 +132,17 @@ const openMentions = (text: string) => {
 
 const isOdd = (count: number) => count % 2 === 1;
 
+export interface ForeignTurn {
+  readonly mark: string;
+  /** False if the mark is not of a known template, so that the model can have sampled what follows. */
+  readonly isKnown: boolean;
+}
+
 /**
  * Returns the first mark in the text of an answer with which a turn of another role begins, or else a mark that is not
- * of a known template, so that the model can have sampled what follows. Marks at the end are the tokens with which
- * models end an answer.
+ * of a known template. Marks at the end are the tokens with which models end an answer.
  */
-export const findForeignTurn = (text: string) => {
+export const findForeignTurn = (text: string): ForeignTurn | undefined => {
   const found = listMarks(text);
   let inner = found.length;
   while (inner > 0 && text.slice(found[inner - 1]?.end, found[inner]?.start).trim() === "") inner--;
@@ -177,7 +182,7 @@ const bareResultParts = [
 const bareAnswerParts = ["ssistant\n", "odel\n"];
 const textAnswerParts = ["ssistant:", "SSISTANT:", "### Response:", "Falcon:", "\nBot:", "\nAI:", "\nGPT:", "<bot>:"];
 
-const findBareTurn = (text: string) => {
+const findBareTurn = (text: string): ForeignTurn | undefined => {
   const includesSome = (parts: readonly string[]) => parts.some((part) => text.includes(part));
   const result = includesSome(bareResultParts) ? bareResults.exec(text) : null;
   if (result && !openMentions(text)(result.index)) return { mark: result[0].trim(), isKnown: true };
@@ -219,13 +224,15 @@ export const hasUnknownMark = (text: string, isSplit: boolean) =>
     : textOpening.test(text) || listMarks(text).length > 0;
 
 export interface TemplateTurn {
-  readonly role: string;
+  readonly role: Role;
   readonly text: string;
 }
 
+const isStart = (mark: Mark): mark is Mark & { readonly role: Role } => mark.role !== "end" && mark.role !== "unknown";
+
 /** Splits a prompt that begins with a mark into its turns. Returns undefined for other text. */
 export const splitTemplate = (text: string): readonly TemplateTurn[] | undefined => {
-  const starts = listMarks(text).filter(({ role }) => role !== "end" && role !== "unknown");
+  const starts = listMarks(text).filter(isStart);
   const [first] = starts;
   if (!first) return undefined;
   const [opening = ""] = firstTokens.exec(text) ?? [];
