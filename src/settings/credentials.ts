@@ -94,10 +94,8 @@ const findCredential = async (context: SettingsContext, target: Target): Promise
   if (ofProfile) return ofProfile;
   const found = (await findInEnvironment(context, target)) ?? findInLogin(context, target) ?? fromCommand();
   if (found) return found;
-  const { use, origin } = target;
-  const message = `${useTargets[use].command} needs a key for ${origin}, but profile ${profile} has no such key`;
-  const hint = `run \`${adviseLogin(layers, target, true)}\`, or set ROLLCALL_API_KEY`;
-  return { state: "missing", failure: new Failure("auth", "credential-missing", message, { hint }) };
+  const login = adviseLogin(layers, target, true);
+  return { state: "missing", failure: failures.credentialMissing({ ...target, profile, login }) };
 };
 
 const findInEnvironment = async (context: SettingsContext, { use }: Target): Promise<CredentialSource | undefined> => {
@@ -133,9 +131,8 @@ const findInLogin = (context: SettingsContext, { use, origin }: Target): Credent
   const { name } = findUrlSource(layers, urlSettingName(useTargets[use].host));
   const { option, environment } = resolveSetting(layers, name)?.where ?? {};
   const urlFrom = option ?? environment ?? name;
-  const message = `the key for ${use} in the profile "${profile}" belongs to ${boundOrigin}, so rollcall does not send it to ${origin}`;
-  const hint = `check ${urlFrom}, or save a key for ${origin}: \`${login}\``;
-  return { state: "elsewhere", from, failure: new Failure("auth", "credential-wrong-origin", message, { hint }) };
+  const failure = failures.credentialWrongOrigin({ use, profile, origin, login }, { boundOrigin, urlFrom });
+  return { state: "elsewhere", from, failure };
 };
 
 const findInCommand = (context: SettingsContext, target: Target): CredentialSource | undefined => {
@@ -205,11 +202,7 @@ const readVariable = async (variable: string, host: Host): Promise<VariableSecre
   if (!file) return undefined;
   const from = `the file in ${environment}`;
   const where = { environment, file };
-  const toFailure = (code: string, cause: unknown) => {
-    const message = `cannot read ${file}, the file that ${environment} names: ${describeSystemCode(code)}`;
-    const hint = `set ${environment} to a file that contains the key`;
-    return new Failure("usage", "unreadable-credential-file", message, { hint, where, cause });
-  };
+  const toFailure = (code: string, cause: unknown) => failures.unreadableCredentialFile(where, code, cause);
   const bytes = await readUpTo(file, maxSecretBytes, host, toFailure);
   if (!bytes) throw failures.invalidCredential(from, "long", where);
   if (/^(?:\xff\xfe|\xfe\xff|(?:[^\0]\0)+$|(?:\0[^\0])+$)/.test(bytes.toString("latin1")))

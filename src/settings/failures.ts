@@ -2,6 +2,7 @@ import { Failure, type FailureLocation } from "../failure.ts";
 import { findNearest } from "../text/nearest.ts";
 import { describeSystemCode, formatPosition, formatSuggestion, inProfile } from "../text/sentences.ts";
 import type { CredentialUse } from "../wire/contract/endpoint.ts";
+import { useTargets } from "./values.ts";
 
 const formatWhere = (where: FailureLocation, profile?: string) => {
   const name = where.option ?? where.environment;
@@ -61,10 +62,37 @@ export const invalidCredential = (from: string, fault: SecretFault, where: Failu
   return new Failure("usage", "invalid-credential", message, { hint, where });
 };
 
+export const unreadableCredentialFile = (
+  where: Record<"environment" | "file", string>,
+  code: string,
+  cause: unknown,
+) => {
+  const message = `cannot read ${where.file}, the file that ${where.environment} names: ${describeSystemCode(code)}`;
+  const hint = `set ${where.environment} to a file that contains the key`;
+  return new Failure("usage", "unreadable-credential-file", message, { hint, where, cause });
+};
+
 export const credentialCommandFailed = (program: string, why: string) =>
   new Failure("auth", "credential-command-failed", `credential_command (${program}) returned no key: ${why}`, {
     hint: "run the command in a terminal to see its output, which rollcall never shows",
   });
+
+type LoginAdvice = Readonly<Record<"profile" | "origin" | "login", string> & { use: CredentialUse }>;
+
+export const credentialMissing = ({ use, origin, profile, login }: LoginAdvice) => {
+  const message = `${useTargets[use].command} needs a key for ${origin}, but profile ${profile} has no such key`;
+  return new Failure("auth", "credential-missing", message, { hint: `run \`${login}\`, or set ROLLCALL_API_KEY` });
+};
+
+/** `urlFrom` is the option, variable or setting with the URL. */
+export const credentialWrongOrigin = (advice: LoginAdvice, saved: Record<"boundOrigin" | "urlFrom", string>) => {
+  const { use, origin, profile, login } = advice;
+  const { boundOrigin, urlFrom } = saved;
+  const message = `the key for ${use} in the profile "${profile}" belongs to ${boundOrigin}, so rollcall does not send it to ${origin}`;
+  return new Failure("auth", "credential-wrong-origin", message, {
+    hint: `check ${urlFrom}, or save a key for ${origin}: \`${login}\``,
+  });
+};
 
 export const loginKeyMissing = (why: "no-terminal" | "empty") => {
   const message = why === "empty" ? "no key was given" : "cannot ask for the key: standard input is not a terminal";
