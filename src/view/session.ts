@@ -178,7 +178,10 @@ const findUntrainableReason = (dataset: Dataset, group: number) => {
   return hasNoSampledTurn(dataset, group) ? "no sampled turn" : null;
 };
 
-const summarizeDataset = (dataset: Dataset, facts: readonly GroupFacts[]) => {
+const summarizeDataset = (
+  dataset: Dataset,
+  facts: readonly GroupFacts[],
+): Omit<Summary, "pass" | "notes" | "runs" | "series" | "all"> => {
   const { groups, trajectories } = composeCheckResult(dataset);
   const inputNames = dataset.sources.map(({ name, originals }) => originals?.files[0] ?? name);
   const groupFiles = [...new Set(facts.map(({ file }) => file))];

@@ -77,7 +77,7 @@ const noteUnknowns = (screen: Screen, changes: readonly Change[], compared: read
 const formatCount = (items: readonly string[], noun: string) =>
   `${pluralize(items.length, noun)} ${items.length === 1 ? "is" : "are"}`;
 
-const toDocument = ({ models: _, ...side }: Side) => side;
+const toDocument = ({ catalog, provider, file, partial }: Side) => ({ catalog, provider, file, partial });
 
 const readPairs = async (context: Context, typed: DiffOptions): Promise<readonly Pair[]> => {
   const pairs = await readAllPairs(context, typed);

@@ -167,11 +167,8 @@ export const listCalls = async (context: Context, typed: CallsOptions) => {
   if (ledger && calls.length === 0) {
     const hasLogged = entries.some(({ state }) => state === "logged");
     const answer = "the service returned no call ids for the logged groups (the local service does)";
-    context.screen.notice(
-      hasLogged
-        ? answer
-        : `the ledger has no matching calls${searched}${searched && " (show all with --all-destinations)"}`,
-    );
+    const all = searched === "" ? "" : " (show all with --all-destinations)";
+    context.screen.notice(hasLogged ? answer : `the ledger has no matching calls${searched}${all}`);
   }
   const document: documents.CallsDocument = { calls: calls.slice(0, limit) };
   const columns = allDestinations ? [...callColumns, ...scopeColumns] : callColumns;

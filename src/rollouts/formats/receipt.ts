@@ -13,6 +13,13 @@ interface Outcome {
   to?: ValuePath;
 }
 
+/** A value that a trajectory has and the record does not. */
+interface Addition {
+  file: string;
+  to: string;
+  reason: string;
+}
+
 type Counted<Counts> = Counts & { count: number };
 
 /** Removes an entry whose count becomes 0. */
@@ -26,6 +33,19 @@ const addCount = <Entry extends object>(counts: Map<string, Counted<Entry>>, ent
 
 const unconverted = "the record could not be converted";
 const repeated: Outcome = { list: "left_out", text: "another copy of the rollout is used" };
+
+type TargetCount = Readonly<{ file: string; path: string; to: string; count: number }>;
+type ReasonCount = Readonly<{ file: string; path: string; reason: string; count: number }>;
+
+export interface ReceiptData {
+  readonly format: string;
+  /** A leaf is a value without elements and members. */
+  readonly leaves: Readonly<{ read: number; placed: number; left_out: number }>;
+  readonly left_out: readonly ReasonCount[];
+  readonly changed: readonly TargetCount[];
+  readonly added: readonly Readonly<Counted<Addition>>[];
+  readonly carried: readonly TargetCount[];
+}
 
 /** A path without indexes (`completion[].content`), and the values at this path that no trajectory has. */
 class ValuePath {
@@ -86,8 +106,7 @@ export class Receipt {
   /** The paths in rollcall's format. */
   readonly #targets = new ValuePath("");
   readonly #counts = new Map<string, Counted<{ list: Outcome["list"]; file: string; path: string; text: string }>>();
-  /** The values that a trajectory has and the record does not. */
-  readonly #additions = new Map<string, Counted<Record<"file" | "to" | "reason", string>>>();
+  readonly #additions = new Map<string, Counted<Addition>>();
   /** The outcomes of the values of one record, only for `data`. */
   #outcomes = new Map<number, Outcome>();
   /** The values of one record that the output has, or that repeat such values, by their ids. */
@@ -143,8 +162,8 @@ export class Receipt {
     return lost.map(({ path, lost: count }) => ({ path, count }));
   }
 
-  /** A leaf is a value without elements and members. @param formats the names of the formats */
-  data(formats: readonly string[]) {
+  /** @param formats the names of the formats */
+  data(formats: readonly string[]): ReceiptData {
     const all = [...this.#counts.values()].sort((a, b) => b.count - a.count);
     const listTargets = (wanted: Outcome["list"]) =>
       all.flatMap(({ list, file, path, text: to, count }) => (list === wanted ? { file, path, to, count } : []));

@@ -26,10 +26,9 @@ export const fieldDefaults: JsonObject = {
 /** `--by` knows these names, too. */
 const stepNames = comparedStepNames.filter((name) => /^[a-z_]\w*$/i.test(name));
 
-const knownNames = new Set([
-  ...["reward", "messages", "trajectory", "group", ...Object.keys(fieldDefaults), ...stepNames],
-  ...facts.map(({ name }) => name),
-]);
+const ownNames = ["reward", "messages", "trajectory", "group", ...Object.keys(fieldDefaults), ...stepNames];
+
+const knownNames = new Set([...ownNames, ...facts.map(({ name }) => name)]);
 
 /** @throws Failure `invalid-filter`, `nested-too-deeply` */
 type TrajectoryFilter = (variables: Variables, locate: () => string) => boolean | "absent";

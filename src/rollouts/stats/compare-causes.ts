@@ -95,7 +95,8 @@ export class PairCauses {
     for (const [fact, name] of countNames.entries()) this.#facts.of(name).add(a.meanOf(fact), b.meanOf(fact));
     if (a.rows === 0 || b.rows === 0) return;
     this.#pairs++;
-    for (const name of new Set([...a.uses.keys(), ...b.uses.keys()])) this.#addTool(name, { a, b });
+    for (const name of a.uses.keys()) this.#addTool(name, { a, b });
+    for (const name of b.uses.keys()) if (!a.uses.has(name)) this.#addTool(name, { a, b });
     for (const [name, count] of a.finishes) this.#finishOf(name).a += count / a.rows;
     for (const [name, count] of b.finishes) this.#finishOf(name).b += count / b.rows;
   }

@@ -23,6 +23,13 @@ type Row = Trajectory & { readonly row: number };
 /** The first of the best and of the worst trajectories, all of them, and the digest of the prompt or the own number. */
 type Group = Readonly<{ best: Row; worst: Row; rows: readonly Row[]; deviation: number; prompt: unknown }>;
 
+export interface ReadingList {
+  readonly topic: "what got worse" | "what else to read";
+  readonly reason: string;
+  readonly selectedBy: string;
+  readonly trajectories: readonly (Trajectory & { readonly why: string })[];
+}
+
 const maxListed = 4;
 /** Listing a trajectory costs as much as reading this many bytes. */
 const bytesPerRow = 1000;
@@ -32,7 +39,7 @@ const maxCandidates = 1000;
 interface Candidate {
   /** The lowest rank is the first. Of equal ranks, the order of the input counts. */
   readonly rank: readonly number[];
-  readonly trajectories: readonly (Trajectory & { readonly why: string })[];
+  readonly trajectories: ReadingList["trajectories"];
 }
 
 /** Expects a dataset with facts and prompts. Leaves out empty lists. @throws the signal's reason */
@@ -42,9 +49,9 @@ export const chooseReading = async (dataset: Dataset, pass: number, signal: Abor
   const groups = await listGroups(dataset, facts, breaks);
   const others = [...(await listByFacts(facts, groups, breaks)), await listSometimesSolved(groups, pass, breaks)];
   const worse = await listWorse(facts, groups, breaks);
-  const lists = [
-    ...worse.map((list) => ({ topic: "what got worse", ...list })),
-    ...others.map((list) => ({ topic: "what else to read", ...list })),
+  const lists: readonly ReadingList[] = [
+    ...worse.map((list) => ({ topic: "what got worse" as const, ...list })),
+    ...others.map((list) => ({ topic: "what else to read" as const, ...list })),
   ];
   return lists.filter(({ trajectories }) => trajectories.length > 0);
 };
@@ -67,7 +74,7 @@ const listGroups = async ({ groups }: Dataset, { columns, walked }: Facts, break
   return listed;
 };
 
-const toList = (reason: string, selectedBy: string, candidates: Candidate[]) => {
+const toList = (reason: string, selectedBy: string, candidates: Candidate[]): Omit<ReadingList, "topic"> => {
   const first = keepFirst(candidates).flatMap(({ trajectories }) => trajectories);
   return { reason, selectedBy, trajectories: first.slice(0, maxListed) };
 };

@@ -1,6 +1,5 @@
 /** Computes the statistics of the whole input, and of each value of `--by`. */
 
-import { Failure } from "../../failure.ts";
 import { Breaks, sortWithBreaks } from "../../system/breaks.ts";
 import { getPart, locateGroup } from "../dataset/locate.ts";
 import { readFailedKey } from "../dataset/prompt-text.ts";
@@ -8,6 +7,7 @@ import type { Dataset } from "../dataset/read-dataset.ts";
 import { Names } from "../facts/fact-columns.ts";
 import { NumberColumn } from "../index/column.ts";
 import { parseKeyText } from "../index/group-key.ts";
+import { tooManyValues } from "./failures.ts";
 import { getFacts } from "./read-facts.ts";
 import { type Stats, type StatsOptions, StatsSlice } from "./stats-slice.ts";
 
@@ -51,11 +51,6 @@ export const computeStats = async (dataset: Dataset, { by, signal, ...options }:
   return { whole: await whole.compute(breaks), byValue: await sortWithBreaks(byValue, compare, breaks) };
 };
 
-const tooManyValues = (by: string) => {
-  const hint = `choose a key with fewer values, or print a row for each group or trajectory with --each`;
-  return new Failure("usage", "too-many-values", `--by ${by} has more than ${maxValues} values`, { hint });
-};
-
 type GroupRows = Readonly<{ rows: ArrayLike<number>; exceptions: number }>;
 
 function* listGroups({ groups }: Dataset) {
@@ -92,7 +87,7 @@ class DividedGroups {
   add(number: number, rows: readonly number[], exceptions: number) {
     const own = this.byNumber.get(number) ?? [];
     if (own.push(this.#exceptions.length) === 1) this.byNumber.set(number, own);
-    if (this.byNumber.size > maxValues) throw tooManyValues(this.#by);
+    if (this.byNumber.size > maxValues) throw tooManyValues(this.#by, maxValues);
     for (const row of rows) this.#rows.push(row);
     this.#ends.push(this.#rows.length);
     this.#exceptions.push(exceptions);

@@ -2,9 +2,15 @@
 import { endpoint } from "./endpoint.ts";
 import { objectReader } from "./replies.ts";
 
-const nothing = { include_costs: false, include_storage_size: false, include_total_storage_size: false };
+type CallRequest = Readonly<{
+  project_id: string;
+  id: string;
+  include_costs?: boolean;
+  include_storage_size?: boolean;
+  include_total_storage_size?: boolean;
+}>;
 
-type CallRequest = Readonly<{ project_id: string; id: string } & Partial<typeof nothing>>;
+const nothing = { include_costs: false, include_storage_size: false, include_total_storage_size: false };
 
 /** Assumed (interface 4.3): `call` is null if the call does not exist. */
 export const readCall = endpoint({

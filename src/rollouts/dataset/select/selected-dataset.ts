@@ -61,7 +61,11 @@ export const selectDataset = async (
   return { ...dataset, sources, scan, groups, problems, note, filteredOut, lacking, unselected: dataset, originalOf };
 };
 
-type KeptGroups = Awaited<ReturnType<typeof selectGroups>>;
+interface KeptGroups {
+  readonly kept: readonly number[];
+  /** For each group that loses trajectories, the indexes of those that stay. */
+  readonly subsets: ReadonlyMap<number, readonly number[]>;
+}
 
 /** Copies the index of the kept groups. Checks only parts with warnings again. */
 const viewGroups = async (dataset: Dataset, { kept, subsets }: KeptGroups, options: SourceOptions) => {
