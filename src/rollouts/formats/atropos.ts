@@ -1,9 +1,9 @@
 /** Converts groups that Atropos writes to `data_path_to_save_groups`. */
 
 import { pluralize } from "../../text/sentences.ts";
-import { choice, toLogprobs, toTurns } from "../messages/chat.ts";
+import { choice, hasCalls, toLogprobs, toTurns } from "../messages/chat.ts";
 import { decideFinish } from "../messages/finish-reason.ts";
-import { hasCalls, type Json, literal, replaceMembers } from "../messages/output-json.ts";
+import { type Json, literal, replaceMembers } from "../messages/output-json.ts";
 import type { Value } from "../messages/value.ts";
 import { buildTrajectory, findReward } from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";

@@ -1,6 +1,5 @@
 /** Converts trajectories of SWE-agent. */
-import { decidedChoice, toToolCalls } from "../messages/chat.ts";
-import { hasCalls } from "../messages/output-json.ts";
+import { decidedChoice, hasCalls, toToolCalls } from "../messages/chat.ts";
 import type { Value } from "../messages/value.ts";
 import { buildTrajectory, findReward, listFileIds } from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";

@@ -1,7 +1,6 @@
 /** Converts results of tau2-bench. */
 import { basename, dirname, join } from "node:path";
-import { decidedChoice, toToolCalls } from "../messages/chat.ts";
-import { hasCalls } from "../messages/output-json.ts";
+import { decidedChoice, hasCalls, toToolCalls } from "../messages/chat.ts";
 import type { Value } from "../messages/value.ts";
 import * as build from "./build-trajectory.ts";
 import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";

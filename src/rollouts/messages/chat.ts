@@ -2,7 +2,17 @@
 import { pluralize } from "../../text/sentences.ts";
 import { decideFinish, type Notes, openFinish, type SampledRecord, type StatedReasons } from "./finish-reason.ts";
 import { OpenCalls } from "./open-calls.ts";
-import { addition, hasCalls, type Json, literal, nonEmpty, rawLiteral, replaceMembers, toText } from "./output-json.ts";
+import {
+  addition,
+  elementsOf,
+  type Json,
+  literal,
+  memberOf,
+  nonEmpty,
+  rawLiteral,
+  replaceMembers,
+  toText,
+} from "./output-json.ts";
 import { omitTurnMarks, requireOwnWords, textRole, toPromptTurns } from "./template-turns.ts";
 import { openKeyFacts, Value } from "./value.ts";
 
@@ -22,6 +32,12 @@ export const choice = (message: Json, finish: Json, logprobs?: Json) => ({
   message,
   logprobs,
 });
+
+/** @param message as it was recorded, or converted */
+export const hasCalls = (message: Json) => {
+  const calls = memberOf(message, "tool_calls");
+  return (calls instanceof Value ? calls.items() : elementsOf(calls)).length > 0;
+};
 
 /** A choice with a stated finish reason, or with a derived one. */
 export const decidedChoice = (run: ConversionNotes, message: Json, stated: StatedReasons = [], logprobs?: Json) =>

@@ -86,11 +86,6 @@ export const memberOf = (json: Json | undefined, key: string): Json | undefined 
   return Object.hasOwn(json, key) ? json[key] : undefined;
 };
 
-export const hasCalls = (message: Json) => {
-  const calls = memberOf(message, "tool_calls");
-  return (calls instanceof Value ? calls.items() : elementsOf(calls)).length > 0;
-};
-
 /** Returns the recorded value itself, or the values that a literal represents. */
 export const sourcesOf = (json: Json | undefined): readonly Value[] => {
   if (json instanceof Value) return [json];
