@@ -5,7 +5,6 @@ import { Writable } from "node:stream";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { formatJsonPieces, toRawJson } from "../../src/json/raw-json.ts";
-import { verifyDataset } from "../../src/logging/send/verify-ledger.ts";
 import { sortRows } from "../../src/output/lists/sort-rows.ts";
 import { joinPieces, Sink, writePieces } from "../../src/output/sink.ts";
 import { computeMetrics } from "../../src/rollouts/dataset/check-result.ts";
@@ -16,14 +15,16 @@ import { listGroupRows, listTrajectoryRows } from "../../src/rollouts/stats/fact
 import { getFacts } from "../../src/rollouts/stats/read-facts.ts";
 import { chooseReading } from "../../src/rollouts/stats/reading-list.ts";
 import { computeStats } from "../../src/rollouts/stats/stats-slices.ts";
+import { runCommandLine } from "../../src/run.ts";
 import { Breaks, sortWithBreaks } from "../../src/system/breaks.ts";
+import { interrupted } from "../../src/system/failures.ts";
 import { saveOutput } from "../../src/system/files.ts";
 import { openCharts } from "../../src/view/charts.ts";
+import { testHost } from "../support/host.ts";
 import { filesOf, read as readInputs } from "../support/inputs.ts";
 import { itHolds } from "../support/property.ts";
 
 const statsOptions = { pass: 1, tries: [1] };
-const verifyOptions = { isPerScope: false, ledgerArgs: [] };
 
 const abortSoon = () => {
   const abort = new AbortController();
@@ -59,7 +60,6 @@ describe("a long loop", () => {
     ["statistics", async (dataset, signal) => await computeStats(dataset, { ...statsOptions, by: undefined, signal })],
     ["a comparison", async (a, signal) => await compareDatasets(a, a, { ...statsOptions, pairBy: undefined, signal })],
     ["a reading list", async (dataset, signal) => await chooseReading(dataset, 1, signal)],
-    ["a verification", async (dataset, signal) => await verifyDataset(dataset, [], { ...verifyOptions, signal })],
   ])("of %s ends with the reason of a signal", async (_, work) => {
     const lines = Array.from({ length: 3000 }, (_, at) => {
       const said = `[{"role":"user","content":"${at}"},{"role":"assistant","content":"a"}]`;
@@ -67,6 +67,16 @@ describe("a long loop", () => {
     });
     const dataset = await readInputs(filesOf(lines.join("")), { measures: {} });
     await expect(work(dataset, abortSoon())).rejects.toThrow("stop");
+  });
+
+  it.each(["verify", "status"])("of ledger %s ends with the reason of a signal", async (verb) => {
+    const [file = ""] = filesOf('{"trajectories":[{"messages_and_choices":[],"reward":1}]}\n'.repeat(3000));
+    const host = testHost({ env: { ROLLCALL_LEDGER: join(dirname(file), "none.sqlite") } });
+    const abort = new AbortController();
+    // The loops follow the note that the ledger does not exist.
+    host.stderr.on("data", (said) => /no ledger/.test(said) && abort.abort(interrupted({ signal: "SIGINT" })));
+    const run = { ...host, signal: abort.signal, argv: ["ledger", verb, file, "--all-destinations"] };
+    expect(await runCommandLine(run)).toBe(130);
   });
 
   it("of the charts of a page ends with the reason of a signal", async () => {

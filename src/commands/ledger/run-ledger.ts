@@ -308,7 +308,7 @@ const compareFiles = async (context: Context, typed: FileOptions, options: { isP
   const verification = await (await import("../../logging/send/verify-ledger.ts")).verifyDataset(
     dataset,
     ledger?.entries(filter) ?? [],
-    { ...options, ledgerArgs },
+    { ...options, ledgerArgs, signal: context.host.signal },
   );
   return { ...verification, skipped: listSkippedFiles(dataset) };
 };

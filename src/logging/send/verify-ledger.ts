@@ -3,9 +3,9 @@
 import type { Problem } from "../../failure.ts";
 import { locateGroup } from "../../rollouts/dataset/locate.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
-import { assignDedupKeys } from "../../rollouts/index/dedup-keys.ts";
+import { assignDedupKeys, type DedupKeys } from "../../rollouts/index/dedup-keys.ts";
 import { createProblem, type ProblemLocation, type RuleCount } from "../../rollouts/rules/problems.ts";
-import { Breaks } from "../../system/breaks.ts";
+import { Breaks, sortWithBreaks } from "../../system/breaks.ts";
 import { type Entry, findGroups, hashScope } from "../ledger/entries.ts";
 import { OutcomeColumn } from "./group-outcomes.ts";
 import { joinOutcomes, toOutcome } from "./outcome.ts";
@@ -28,14 +28,14 @@ type FileStatus = { file: string; read: number; logged: number };
 const verifiedOutcomes = ["not_sent", "refused", "unknown", "logged", "repeated"] as const;
 type VerifiedOutcome = (typeof verifiedOutcomes)[number];
 
-/** With `isPerScope`, a group may be logged once in each scope. */
+/** With `isPerScope`, a group may be logged once in each scope. @throws the signal's reason */
 export const verifyDataset = async (
   dataset: Dataset,
   entries: AsyncIterable<Entry> | readonly Entry[],
-  { isPerScope, ledgerArgs, signal }: { isPerScope: boolean; ledgerArgs: readonly string[]; signal?: AbortSignal },
+  { isPerScope, ledgerArgs, signal }: { isPerScope: boolean; ledgerArgs: readonly string[]; signal: AbortSignal },
 ): Promise<Verification> => {
   const breaks = new Breaks(signal);
-  const found = await findOutcomes(dataset, entries, isPerScope, breaks);
+  const found = await findOutcomes(await assignDedupKeys(dataset.groups, signal), entries, isPerScope, breaks);
   // If the input has an error, `log` sends nothing by default.
   const facts = { isInvalid: dataset.problems.errors > 0, ledgerArgs };
   const counts = { read: found.groups, logged: 0, repeated: 0, unknown: 0, refused: 0, not_sent: 0 };
@@ -56,22 +56,23 @@ export const verifyDataset = async (
   const problemCounts = (["repeated", "unknown", "refused", "not_sent"] as const).map((outcome): RuleCount => {
     return { rule: problemMakers[outcome]({}, facts).rule, severity: "error", count: counts[outcome] };
   });
-  const files = [...byFile.values()].sort((a, b) => a.file.localeCompare(b.file, "en", { numeric: true }));
+  const { compare } = new Intl.Collator("en", { numeric: true });
+  const files = await sortWithBreaks([...byFile.values()], (a, b) => compare(a.file, b.file), breaks);
   return { counts, isInvalid: facts.isInvalid, entries: found.entries, problems, problemCounts, files };
 };
 
 const findOutcomes = async (
-  dataset: Dataset,
+  dedupKeys: DedupKeys,
   entries: AsyncIterable<Entry> | readonly Entry[],
   isPerScope: boolean,
   breaks: Breaks,
 ) => {
-  const dedupKeys = await assignDedupKeys(dataset.groups);
   const outcomes = new OutcomeColumn(verifiedOutcomes, dedupKeys.count);
   /** Each array contains 1 at the index of each logged group. */
   const loggedByScope = new Map<string, Uint8Array>();
   const matching: Entry[] = [];
   for await (const entry of entries) {
+    if (breaks.isDue(entry.dedupKeys.length)) await breaks.take();
     const groups = findGroups(entry.dedupKeys, dedupKeys.find);
     if (groups.length === 0) continue;
     matching.push(entry);

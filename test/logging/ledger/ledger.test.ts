@@ -380,6 +380,8 @@ describe("the ledger of a run", () => {
 });
 
 describe("the verification of a group", () => {
+  const verifyOptions = { ledgerArgs: [], signal: new AbortController().signal };
+
   it("is repeated if the group was logged twice in one scope, also if another scope has the group once", async () => {
     const reading = await read(filesOf('{"trajectories":[{"messages_and_choices":[],"reward":1}]}\n'));
     const marks = (await assignDedupKeys(reading.groups)).slice(0, 1);
@@ -397,8 +399,8 @@ describe("the verification of a group", () => {
       const entries = splits.map(
         (split, at): Entry => ({ ...facts, ...more, id: `r${at}`, scope: { ...scope, split } }),
       );
-      const { logged, repeated } = (await verifyDataset(reading, entries, { isPerScope: true, ledgerArgs: [] })).counts;
-      return { logged, repeated };
+      const { counts } = await verifyDataset(reading, entries, { isPerScope: true, ...verifyOptions });
+      return { logged: counts.logged, repeated: counts.repeated };
     };
     expect(await verified("train", "val")).toEqual({ logged: 1, repeated: 0 });
     expect(await verified("train", "val", "val")).toEqual({ logged: 0, repeated: 1 });
@@ -430,7 +432,7 @@ describe("the verification of a group", () => {
       const more = { status: 200, cause: null, calls: [], ...digests };
       return { ...facts, ...more, id: `r${at}`, state, scope };
     });
-    const found = await verifyDataset(reading, entries, { isPerScope: false, ledgerArgs: [] });
+    const found = await verifyDataset(reading, entries, { isPerScope: false, ...verifyOptions });
     const { problems, problemCounts, ...others } = found;
     expect(others).toEqual({
       ...{ isInvalid: false, entries },
