@@ -8,7 +8,7 @@ import { toOptionArgs } from "../text/sentences.ts";
 import { formatSeconds } from "../text/units.ts";
 import type { Client } from "../wire/client/client.ts";
 import type { Retry } from "../wire/client/request-options.ts";
-import type { Endpoint, PathValues } from "../wire/contract/endpoint.ts";
+import { type Endpoint, fillPath, type PathValues } from "../wire/contract/endpoint.ts";
 import type { Context, GlobalFlags } from "./context.ts";
 
 export const readEffectiveSettings = (context: Context, flags: SettingFlags = {}) =>
@@ -130,7 +130,6 @@ const createResolver = async (settings: Settings, identifyStore: () => Promise<s
     return (_: string) => store;
   }
   const { logTrajectories } = await import("../wire/contract/log.ts");
-  const { fillPath } = await import("../wire/contract/endpoint.ts");
   const address = settings.serviceUrl(logTrajectories.host);
   return (model: string) => `${address}${fillPath(logTrajectories.path, { model_id: model })}`;
 };

@@ -8,11 +8,11 @@ import { getErrorCode, ignoreErrors, readUpTo } from "../system/files.ts";
 import { type Host, removeSecrets } from "../system/host.ts";
 import { describeSystemCode, toOptionName } from "../text/sentences.ts";
 import { splitCommandLine } from "../text/shell-words.ts";
-import type { Credential, CredentialUse } from "../wire/contract/endpoint.ts";
+import { type Credential, type CredentialUse, urlSettingName } from "../wire/contract/endpoint.ts";
 import * as failures from "./failures.ts";
 import { findUrlSource, type Layers, readValue, resolveSetting, type SettingsSources } from "./layers.ts";
 import { maxSecretBytes, readSaved } from "./saved-files.ts";
-import { toVariableName, urlSettingName, urlSettingNames, useTargets } from "./values.ts";
+import { toVariableName, urlSettingNames, useTargets } from "./values.ts";
 
 export const credentialUses: readonly CredentialUse[] = ["log", "inference", "calls"];
 

@@ -4,7 +4,7 @@ import { isObject } from "../json/json-bytes.ts";
 import { conflictingOptions } from "../system/failures.ts";
 import { readUpTo } from "../system/files.ts";
 import { isInvalid } from "../text/units.ts";
-import type { CredentialUse } from "../wire/contract/endpoint.ts";
+import { type CredentialUse, urlSettingName } from "../wire/contract/endpoint.ts";
 import * as credentials from "./credentials.ts";
 import { invalidCredential, loginKeyMissing, secretFaults } from "./failures.ts";
 import { defaultProfile, localProfile, type SettingFlags, type SettingsSources } from "./layers.ts";
@@ -20,7 +20,7 @@ const otherLoginSettings = ["project", "analysis_provider", "router_provider"] a
 /** Returns undefined if no URL is set. @throws Failure `setting-invalid` */
 export const findOrigin = (settings: Settings, use: CredentialUse) => {
   const { host } = values.useTargets[use];
-  return settings.get(values.urlSettingName(host)) && new URL(settings.serviceUrl(host)).origin;
+  return settings.get(urlSettingName(host)) && new URL(settings.serviceUrl(host)).origin;
 };
 
 /** If `only` is undefined, the key is for all uses with a URL. */

@@ -6,7 +6,7 @@ import { Failure } from "../failure.ts";
 import { requireSafeOwnership } from "../system/files.ts";
 import { decodePercent } from "../system/host.ts";
 import { inProfile, toOptionName } from "../text/sentences.ts";
-import type { EndpointHost } from "../wire/contract/endpoint.ts";
+import { type EndpointHost, urlSettingName } from "../wire/contract/endpoint.ts";
 import * as credentials from "./credentials.ts";
 import { folderUnknown } from "./failures.ts";
 import type { Layers, SettingsSources } from "./layers.ts";
@@ -54,7 +54,7 @@ const openValues = ({ layers, screen: { notice } }: credentials.SettingsContext)
   },
   /** Returns the URL without a final `/v1` or slash. @throws Failure `setting-missing` */
   serviceUrl(of: EndpointHost) {
-    const name = values.urlSettingName(of);
+    const name = urlSettingName(of);
     const url = requireSetting(layers, name);
     noteUrlSource(layers, name, notice);
     // Some endpoints have `/v1` in their own paths.

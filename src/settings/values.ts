@@ -3,7 +3,6 @@
 import { findNearest } from "../text/nearest.ts";
 import { splitCommandLine } from "../text/shell-words.ts";
 import { type InvalidText, parseDuration, parseSize, reject } from "../text/units.ts";
-import type { EndpointHost } from "../wire/contract/endpoint.ts";
 
 type TextParser<Value> = (text: string, machine: { windows: boolean }) => Value | InvalidText;
 
@@ -149,7 +148,6 @@ export const settings: { readonly [Name in SettingName]: Setting<SettingValues[N
 
 export const isSettingName = (name: string): name is SettingName => Object.hasOwn(settings, name);
 export const settingNames: readonly SettingName[] = Object.keys(settings).filter(isSettingName);
-export const urlSettingName = (host: EndpointHost) => (host === "base" ? "base_url" : (`${host}_base_url` as const));
 export const urlSettingNames = ["base_url", "inference_base_url", "log_base_url"] as const;
 export const toVariableName = (name: SettingName) => `ROLLCALL_${name.toUpperCase()}`;
 

@@ -12,13 +12,12 @@ import { credentialUses } from "../../settings/credentials.ts";
 import { findOrigin } from "../../settings/login.ts";
 import { findLedgerFile, readSettings, type Settings } from "../../settings/read.ts";
 import { findDataFolder, readSaved } from "../../settings/saved-files.ts";
-import { urlSettingName } from "../../settings/values.ts";
 import { checkFileMode, ignoreErrors, requireCreatable } from "../../system/files.ts";
 import type { Host } from "../../system/host.ts";
 import { findInstallation } from "../../system/installation.ts";
 import { isDatabaseUrl } from "../../text/locations.ts";
 import { inProfile, pluralize } from "../../text/sentences.ts";
-import type { CredentialUse, EndpointHost } from "../../wire/contract/endpoint.ts";
+import { type CredentialUse, type EndpointHost, urlSettingName } from "../../wire/contract/endpoint.ts";
 import { testCredential } from "../auth/command.ts";
 import type { DoctorDocument, DoctorFinding } from "./output.ts";
 

@@ -1,7 +1,7 @@
 import { Failure, type FailureDetails } from "../../failure.ts";
 import { cutText, fieldPrefix, inProfile, skipRefusedHint } from "../../text/sentences.ts";
 import { formatMiB, formatSeconds } from "../../text/units.ts";
-import type { Credential, EndpointHost } from "../contract/endpoint.ts";
+import { type Credential, urlSettingName } from "../contract/endpoint.ts";
 import { type ExchangeResult, maxReplyBytes } from "./exchange.ts";
 import { findStatedError, inspectBody, isQuotaUsedUp } from "./reply-message.ts";
 import { isTransientStatus } from "./retry.ts";
@@ -26,8 +26,6 @@ const urlSettings = {
   inference: "inference_base_url (the part of the URL before /v1/models)",
   log: "log_base_url or base_url (the part of the URL before /v1/preview/models/…/log)",
 };
-
-const urlSettingName = (host: EndpointHost) => (host === "base" ? "base_url" : `${host}_base_url`);
 
 const toDetails = ({ endpoint, url }: RequestTarget, status?: number, said?: string) => ({
   where: { setting: urlSettingName(endpoint.host) },

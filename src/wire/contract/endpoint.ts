@@ -4,6 +4,8 @@ import type { ReplyReader } from "./replies.ts";
 /** By default, `log` and `base` have the same URL. */
 export type EndpointHost = "base" | "inference" | "log";
 
+export const urlSettingName = (host: EndpointHost) => (host === "base" ? "base_url" : (`${host}_base_url` as const));
+
 /** The authentication is Basic for `calls` and Bearer for other uses (interface 5). */
 export type CredentialUse = "log" | "inference" | "calls";
 
