@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path/posix";
 import { describe, expect, it } from "vitest";
 
@@ -172,11 +172,11 @@ const findImportFault = (path: string, { to, isType }: Import): string | undefin
   return isPublic(to) ? undefined : `${to} is internal to ${other}`;
 };
 
-/** Internal files with tests, because only a killed run or a failing store shows their promises. */
-const testedInternals = /^src\/((logging\/(ledger|send)|rollouts\/(input|dataset|check))\/|view\/calls\.ts$)/;
+/** Modules whose internal files have tests, because only a killed run or a failing store shows their promises. */
+const testedInternals = "logging/ledger logging/send rollouts/input rollouts/dataset rollouts/check";
 
 const findTestImportFault = ({ to }: Import): string | undefined =>
-  !to.startsWith("src/") || isPublic(to) || testedInternals.test(to)
+  !to.startsWith("src/") || isPublic(to) || has(testedInternals, folderOf(to))
     ? undefined
     : `a test must not import the internal file ${to}`;
 
@@ -226,6 +226,16 @@ describe("the imports of src/", () => {
 
   it("follow the table of modules, packages and names", () => {
     expect(findFaults(projectFiles())).toEqual([]);
+  });
+});
+
+describe("the table of modules", () => {
+  it("names modules and files that exist", () => {
+    const open = Object.entries(modules).flatMap(([name, { open = "" }]) =>
+      open.split(" ").map((file) => (file === "" ? name : `${name}/${file}`)),
+    );
+    const named = [...open, ...baseModules, ...testedInternals.split(" ")].filter((name) => name !== "package.json");
+    expect(named.filter((name) => !existsSync(`src/${name}`) && !existsSync(`src/${name}.ts`))).toEqual([]);
   });
 });
 
