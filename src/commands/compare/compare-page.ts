@@ -15,10 +15,10 @@ export type ComparedFiles = Readonly<{ a: string; b: string; copies?: readonly s
   Pick<CompareOptions, "whereA" | "whereB" | "minEffect">;
 
 export const printComparePage = async (screen: Screen, document: CompareDocument, files: ComparedFiles) => {
-  const { reward, pass, metrics, finish_reasons, changed } = document;
+  const { pass, metrics, finish_reasons, changed } = document;
   const sections: readonly Section[] = [
     {
-      lines: [...listWarnings(document, files), ...listReward(reward, files.minEffect), ...listCounts(document, files)],
+      lines: [...listWarnings(document, files), ...listReward(document, files), ...listCounts(document, files)],
     },
     { title: nameSources(document), lines: listSources(document) },
     { title: "Prompts that changed most", lines: changed.flatMap(listPair) },
@@ -71,12 +71,13 @@ export const formatChange = ({ a, b, difference, ci95 }: Change) => {
   return `${formatForDisplay(a)} → ${formatForDisplay(b)}, difference ${formatSigned(difference)}${interval}`;
 };
 
-const listReward = (reward: CompareDocument["reward"], minEffect?: number): readonly Line[] => {
+const listReward = (document: CompareDocument, { minEffect }: ComparedFiles): readonly Line[] => {
+  const { reward } = document;
   const sign = findSign(reward);
   const tone = sign > 0 ? "good" : sign < 0 ? "bad" : undefined;
   const changed = reward ? `${reward.better} better, ${reward.worse} worse, ${reward.equal} equal` : "";
   return [
-    { label: "result", text: judgeReward(reward, minEffect), tone, kind: "sentence" },
+    { label: "result", text: judgeReward(document, minEffect), tone, kind: "sentence" },
     ...(changed ? [{ label: "prompts", text: changed }] : []),
   ];
 };

@@ -43,7 +43,7 @@ const toResult = ({ typed: { minEffect = 0 }, document, failure }: ReportedCompa
   const { reward, changed } = document;
   const status = isRegression(reward, minEffect) ? "failed" : reward && reward.pairs > 1 ? "passed" : "skipped";
   const text = [
-    judgeReward(reward, minEffect),
+    judgeReward(document, minEffect),
     ...listChanges(document).map((change) => `${change.name}: ${formatChange(change)}`),
     ...changed.map((pair) => `${formatSigned(pair.difference)}: ${formatPositions(pair)}`),
   ].join("\n");
@@ -68,7 +68,7 @@ const formatDocument = (document: CompareDocument, typed: ComparedFiles, quote: 
   const counts = reward ? ` ${reward.better} better, ${reward.worse} worse, ${reward.equal} equal.` : "";
   return [
     warnings.join("\n\n"),
-    `**${judgeReward(reward, typed.minEffect)}**${counts}`,
+    `**${judgeReward(document, typed.minEffect)}**${counts}`,
     formatFacts(listSources(document), quote),
     formatTable(
       ["", "a", "b", "difference", "95 % interval", "pairs"],

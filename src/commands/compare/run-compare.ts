@@ -24,7 +24,7 @@ import { type ComparedFiles, printComparePage } from "./compare-page.ts";
 import type { ReportedComparison } from "./compare-report.ts";
 import { listMeasures, measureColumns, toExceptionMeasure } from "./measures.ts";
 import type { CompareDocument } from "./output.ts";
-import { isRegression, judgeReward } from "./verdict.ts";
+import { explainOverflow, isRegression, judgeReward } from "./verdict.ts";
 import { listSources, listWarnings, nameSources } from "./where-from.ts";
 
 export const printComparison = async (context: Context, options: CompareOptions) => {
@@ -130,7 +130,7 @@ export const explainComparison = (comparison: Comparison, datasets: Datasets): C
   const copies = listCopies(datasets, comparison);
   const steps = listSteps(comparison, { a: "a", b: "b" }).map(({ text }) => ({ label: "steps", text }));
   return {
-    verdict: judgeReward(comparison.reward),
+    verdict: judgeReward(comparison),
     title: nameSources(comparison),
     lines: [...listWarnings(comparison, { copies }), ...steps, ...listSources(comparison)],
   };
@@ -168,6 +168,8 @@ const notePairs = ({ screen }: Context, comparison: Comparison, { limit, pairBy 
     const advice = isFailed ? "" : `. To pair by ${key}, pass --pair-by ${pairing.candidate ?? "<key>"}`;
     screen.notice(`${reason}, so nothing is compared. The mean rewards are ${means.join(", ")}${advice}`);
   }
+  const overflow = explainOverflow(comparison);
+  if (overflow) screen.notice(`${overflow}, so the mean excludes it`);
   for (const [side, names] of Object.entries(ownMetrics))
     if (names.length > 0) screen.notice(`metrics that only ${side} has are not compared: ${formatList(names)}`);
   if (changed.length > limit && (screen.format === "table" || screen.isForProgram))
@@ -201,9 +203,14 @@ const formatPosition = async (dataset: Dataset, { part, trajectory }: Trajectory
   return path.length > 0 && line === 1 ? toFilePath(file, path) : toFileLine({ file: toFilePath(file, path), line });
 };
 
-/** @throws Failure `run-is-worse`, `pairs-missing` */
-const requireEqual = ({ reward }: Comparison, { minEffect = 0, pairBy }: CompareOptions) => {
+/** @throws Failure `run-is-worse`, `pairs-missing`, `interval-unknown` */
+const requireEqual = (comparison: Comparison, { minEffect = 0, pairBy }: CompareOptions) => {
+  const { reward } = comparison;
   if (!reward?.ci95) {
+    const hasPairs = (reward?.pairs ?? 0) > 1;
+    const overflow = hasPairs ? "the rewards are too large for an interval" : explainOverflow(comparison);
+    const scale = { hint: "scale the rewards of both runs to a smaller range" };
+    if (overflow) throw new Failure("invalid_input", "interval-unknown", overflow, scale);
     const hint =
       pairBy === undefined
         ? "compare runs of the same prompts, or pair them by a key with --pair-by"

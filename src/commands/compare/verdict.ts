@@ -2,10 +2,12 @@
 
 import { rewardTolerance } from "../../rollouts/index/metrics.ts";
 import { formatForDisplay } from "../../text/decimal.ts";
+import { pluralize } from "../../text/sentences.ts";
 import { formatSigned } from "./measures.ts";
 import type { CompareDocument } from "./output.ts";
 
 type Reward = CompareDocument["reward"];
+type Judged = Pick<CompareDocument, "reward" | "transitions">;
 
 /** With fewer pairs, the t interval depends much on the distribution of the differences. */
 const fewPairs = 20;
@@ -39,17 +41,27 @@ export const isRegression = (reward: Reward, minEffect: number) => {
   return high < -Math.max(minEffect, rewardTolerance);
 };
 
-export const judgeReward = (reward: Reward, minEffect = 0) => {
+/** Returns undefined if the differences of all known rewards are finite. */
+export const explainOverflow = ({ reward, transitions }: Judged) => {
+  const known = transitions.filter(({ from, to }) => from !== "failed" && to !== "failed");
+  const count = known.reduce((sum, { prompts }) => sum + prompts, 0) - (reward?.pairs ?? 0);
+  if (count === 0) return undefined;
+  return `the difference of the rewards of ${pluralize(count, "pair")} is outside of the range of 64-bit floats`;
+};
+
+export const judgeReward = (judged: Judged, minEffect = 0) => {
+  const { reward } = judged;
   const pairs = reward?.pairs ?? 0;
   const caution =
     pairs < fewPairs && pairs >= minPairs ? ` ${pairs} pairs are few, so this can change with more data.` : "";
   const isByChance = findSign(reward) !== 0 && !isSure(reward?.ci95);
   const chance = isByChance ? " Without a true difference, 1 of 20 comparisons says this." : "";
-  return `${describeReward(reward, minEffect)}${chance}${caution}`;
+  return `${describeReward(judged, minEffect)}${chance}${caution}`;
 };
 
-const describeReward = (reward: Reward, minEffect: number) => {
-  if (!reward) return "Nothing is compared, because no pair has rewards.";
+const describeReward = ({ reward, transitions }: Judged, minEffect: number) => {
+  if (!reward)
+    return `Nothing is compared, because ${explainOverflow({ reward, transitions }) ?? "no pair has rewards"}.`;
   if (reward.pairs < 2) return "One pair is too few to judge.";
   if (!reward.ci95) return "The interval is unknown, because the rewards are too large.";
   const sign = findSign(reward);

@@ -48,11 +48,20 @@ describe("the result of a comparison", () => {
 
   it("has no difference of rewards if it is too large for a number", async () => {
     const files = filesOf(toRun("1e308"), toRun("-1e308", "0"));
-    const { stdout } = await runHere(["compare", ...files, "--report", "markdown"]);
-    expect(stdout).toMatch(/rewards\.\*\*\n/);
+    const { code, stdout, stderr } = await runHere(["compare", ...files, "--report", "markdown", "--exit-code"]);
+    const fault = "the difference of the rewards of 1 pair is outside of the range of 64-bit floats";
+    expect(stdout).toContain(`**Nothing is compared, because ${fault}.**\n`);
+    expect([code, stderr]).toEqual([3, expect.stringContaining(`rollcall: ${fault}\nhint: scale the`)]);
+    expect(stderr).toContain(`note: ${fault}, so the mean excludes it\n`);
     expect(stdout).toContain("of all prompts is 1e+308 → -5e+307`\n");
     const { stdout: json } = await runHere(["compare", ...files, "--json", "--fields", "causes,changed"]);
     expect(JSON.parse(json)).toEqual({ causes: null, changed: [] });
+  });
+
+  it("has an unknown interval if the squares of the rewards are too large", async () => {
+    const files = filesOf(toRun("0", "0"), toRun("1e200", "0"));
+    const { code, stderr } = await runHere(["compare", ...files, "--exit-code"]);
+    expect([code, stderr]).toEqual([3, expect.stringContaining("rollcall: the rewards are too large for an")]);
   });
 
   it("has the means of the rewards that are finite, and of metrics and tokens that not all rollouts have", async () => {
