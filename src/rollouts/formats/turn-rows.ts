@@ -1,5 +1,5 @@
 /** Joins the rows of one rollout if a writer writes a row for each turn, or refuses these rows. */
-import { choice } from "../messages/chat.ts";
+import { choice, hasCalls } from "../messages/chat.ts";
 import { removeTurnEnd, splitTemplate } from "../messages/chat-marks.ts";
 import { decideFinish } from "../messages/finish-reason.ts";
 import { type Json, memberOf, rawOf } from "../messages/output-json.ts";
@@ -160,7 +160,7 @@ export const sampleEarlier = (run: FormatRun, turns: readonly Json[], { sampled 
   let answers = 0;
   const complete = turns.map((turn) => {
     if (rawOf(memberOf(turn, "role") ?? null) !== '"assistant"' || sampled[answers++] !== true) return turn;
-    return choice(turn, decideFinish(run, { callsTools: memberOf(turn, "tool_calls") !== undefined }));
+    return choice(turn, decideFinish(run, { callsTools: hasCalls(turn) }));
   });
   if (sampled.includes(false) || answers < sampled.length) run.note(unsampledNote);
   return complete;
