@@ -56,6 +56,7 @@ export interface SourceRecord {
   readonly isWhole?: boolean;
   /** The bytes of a record with NaN or Infinity. `isAllowed` is `Format.hasNonFinite`. */
   readonly nonFinite?: Readonly<{ bytes: Buffer; isAllowed: boolean }> | undefined;
+  readonly invalidText?: string | undefined;
   /** The key of the group that becomes invalid if the record cannot be converted. */
   group?: string | undefined;
   /** True if the record has no group key. In a truncated record, the key can be in the missing part. */

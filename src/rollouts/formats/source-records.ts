@@ -73,13 +73,13 @@ type NonFinite = SourceRecord["nonFinite"];
 
 /** The record has these members from the start, because V8 adds a member slowly. */
 export const toRecord = (value: Value, raw: RawRecord, at: RolloutPosition, nonFinite?: NonFinite): SourceRecord => {
-  const { member, isDocument = false, isComposed = false } = raw;
+  const { member, invalidText, isDocument = false, isComposed = false } = raw;
   const isWhole = isDocument || (at.record === 0 && !isComposed && isAtEnd(raw));
   const { name, records } = at.file;
   const isListed = records.isList === true;
   const file = isListed ? nameListed(name, at.record) : name;
   const unset = { group: undefined, isGroupDerived: undefined, sampled: undefined, identity: undefined };
-  return { value, file, position: at.record, member, isWhole, isListed, nonFinite, ...unset };
+  return { value, file, position: at.record, member, isWhole, isListed, nonFinite, invalidText, ...unset };
 };
 
 /** The name of a document in a file of several documents. */
@@ -95,10 +95,13 @@ export const isAtEnd = ({ within, start, bytes }: RawRecord) =>
   within !== undefined && start + bytes.length >= within.size - 2;
 
 export const convertRecord = (converter: Converter, record: SourceRecord): readonly Rollout[] | undefined => {
+  const { value, invalidText } = record;
   const rejectNonFinite = openNonFiniteFilter(record);
   const toRollout = (rollout: Rollout) => rejectNonFinite({ group: record.group, ...record.identity, ...rollout });
   try {
     const rollouts = converter.convert(record)?.map(toRollout);
+    if (rollouts && invalidText !== undefined)
+      throw value.require(invalidText).error("the column is declared as text, but has bytes that are not UTF-8");
     const isInvalid = rollouts?.every(({ error }) => error instanceof NonFiniteError);
     return isInvalid ? keepFirstOfGroups(rollouts ?? []) : rollouts;
   } catch (thrown) {

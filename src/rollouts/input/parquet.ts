@@ -78,11 +78,14 @@ const listRanges = (groups: readonly hyparquet.RowGroup[]) => {
 class LoadedRows {
   readonly #name: string;
   readonly #file: RowFile;
+  readonly #texts: readonly string[];
   loaded: { range: RowRange; rows: readonly unknown[] } | undefined;
 
   constructor(name: string, file: RowFile) {
     this.#name = name;
     this.#file = file;
+    const columns = hyparquet.parquetSchema(file.metadata).children;
+    this.#texts = columns.filter(hasOnlyTexts).map(({ element }) => element.name);
   }
 
   /** Returns the defect of unreadable rows. */
@@ -114,12 +117,25 @@ class LoadedRows {
       isComposed: true as const,
       label: this.labelOf(row),
       columns,
+      invalidText: this.#texts.find((name) => hasBytes(columns[name])),
       get bytes() {
         return Buffer.from(valueToJson(columns) ?? "null");
       },
     };
   }
 }
+
+/** True if all bytes in the column are declared as text. */
+const hasOnlyTexts = ({ element, children }: hyparquet.SchemaTree): boolean => {
+  const isText = element.converted_type === "UTF8" || element.logical_type?.type === "STRING";
+  return children.length > 0 ? children.every(hasOnlyTexts) : isText || !element.type?.endsWith("BYTE_ARRAY");
+};
+
+const hasBytes = (value: unknown): boolean => {
+  if (ArrayBuffer.isView(value)) return value instanceof Uint8Array;
+  if (Array.isArray(value)) return value.some(hasBytes);
+  return isObject(value) && !(value instanceof LazyText) && Object.values(value).some(hasBytes);
+};
 
 const minJsonBytesOf = (value: unknown): number => {
   if (value instanceof LazyText) return value.bytes.length;

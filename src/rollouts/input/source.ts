@@ -193,6 +193,8 @@ export type RawRecord = Readonly<{
   bytes: Buffer;
   /** The columns of a Parquet row. For such a row, each access to `bytes` composes JSON. */
   columns?: Columns;
+  /** A column that is declared as text, but has bytes that are not UTF-8. */
+  invalidText?: string | undefined;
   /** The name of a file or of a part, such as `run.eval!samples/1_epoch_1.json`. */
   label: string;
   line: number;

@@ -99,27 +99,41 @@ describe("rows of TRL", () => {
     expect(stderr).toContain("00002.parquet#row 1:1: error: cannot convert this trl record: no row of the file has");
   });
 
-  it("are refused for a reward that is null in a list of Parquet", async () => {
+  const listOf = (name: string, type: "BYTE_ARRAY" | "DOUBLE"): SchemaElement[] => [
+    { name, num_children: 1, converted_type: "LIST", repetition_type: "OPTIONAL" },
+    { name: "list", num_children: 1, repetition_type: "REPEATED" },
+    { name: "element", type, repetition_type: "OPTIONAL", ...(type === "DOUBLE" ? {} : { converted_type: "UTF8" }) },
+  ];
+  const schema: SchemaElement[] = [
+    { name: "root", num_children: 3, repetition_type: "REQUIRED" },
+    { name: "prompt", type: "BYTE_ARRAY", converted_type: "UTF8", repetition_type: "OPTIONAL" },
+    ...listOf("completions", "BYTE_ARRAY"),
+    ...listOf("rewards", "DOUBLE"),
+  ];
+
+  it("are refused for a reward that is null in a list of Parquet, and for a text that is not UTF-8", async () => {
     const file = join(mkdtempSync(join(tmpdir(), "trl-")), "completions.parquet");
-    const listOf = (name: string, type: "BYTE_ARRAY" | "DOUBLE"): SchemaElement[] => [
-      { name, num_children: 1, converted_type: "LIST", repetition_type: "OPTIONAL" },
-      { name: "list", num_children: 1, repetition_type: "REPEATED" },
-      { name: "element", type, repetition_type: "OPTIONAL", ...(type === "DOUBLE" ? {} : { converted_type: "UTF8" }) },
-    ];
-    const schema: SchemaElement[] = [
-      { name: "root", num_children: 3, repetition_type: "REQUIRED" },
-      { name: "prompt", type: "BYTE_ARRAY", converted_type: "UTF8", repetition_type: "OPTIONAL" },
-      ...listOf("completions", "BYTE_ARRAY"),
-      ...listOf("rewards", "DOUBLE"),
-    ];
     const columnData = [
-      { name: "prompt", data: ["q"] },
-      { name: "completions", data: [["a", "b"]] },
-      { name: "rewards", data: [[1, null]] },
+      { name: "prompt", data: ["q", "r", "s"] },
+      { name: "completions", data: ["a", "b", "\u00a7"].map((text) => [text, "c"]) },
+      {
+        name: "rewards",
+        data: [
+          [1, 0],
+          [1, null],
+          [1, 0],
+        ],
+      },
     ];
-    writeFileSync(file, new Uint8Array(parquetWriteBuffer({ schema, columnData })));
-    const { code, stderr } = await runRollcall(["check", file]);
-    expect([code, stderr]).toEqual([3, expect.stringContaining("rewards.1 is not a number")]);
+    const bytes = Buffer.from(parquetWriteBuffer({ schema, columnData, codec: "UNCOMPRESSED", statistics: false }));
+    writeFileSync(file, bytes.fill(0xff, bytes.indexOf("\u00a7"), bytes.indexOf("\u00a7") + 1));
+    const { code, stdout } = await runRollcall(["check", file, "--json", "--fields", "groups,problems"]);
+    const { groups, problems } = JSON.parse(stdout);
+    expect([code, groups]).toEqual([3, { read: 3, rejected: 2 }]);
+    expect(problems).toMatchObject([
+      { file: `${file}#row 2`, message: expect.stringContaining("rewards.1 is not a number") },
+      { file: `${file}#row 3`, path: ["completions"], message: expect.stringContaining("bytes that are not UTF-8") },
+    ]);
   });
 
   it("count once if TRL wrote the batch of a step again at the next step", async () => {
