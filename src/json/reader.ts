@@ -27,12 +27,16 @@ export type SyntaxFault = Readonly<{ at: number; fault: Fault }>;
 /** The number of 32-bit words per node. */
 export const nodeSize = 4;
 
-/** Ids of keys, from 1. The kernel accepts up to 256 keys. */
+/** Ids of keys, from 1. */
 export const keyIds = new Map<string, number>();
+
+/** `maxRegistered` of src/json/kernel/keys.ts. */
+export const maxKeys = 256;
 
 /** Returns an id that is valid in all later tables. */
 export const registerKey = (key: string) => {
   const id = keyIds.get(key) ?? keyIds.size + 1;
+  if (id > maxKeys) throw new RangeError(`${key} is more than the ${maxKeys} keys that the kernel accepts`);
   keyIds.set(key, id);
   return id;
 };
@@ -113,6 +117,9 @@ export interface KeyUses {
   readonly maxNodes?: number | undefined;
 }
 
+/** Tables of one source have comparable shapes, which the texts of `textKeys` divide. */
+export type ShapeSource = Readonly<{ textKeys: ReadonlySet<string> }>;
+
 /**
  * A JSON text with its nodes. The node of a key is before the node of its value.
  *
@@ -129,11 +136,11 @@ export class JsonTable {
    */
   readonly words: Int32Array;
   /** Shapes are comparable between tables with the same object here. */
-  readonly shapes: object | undefined;
+  readonly shapes: ShapeSource | undefined;
   /** False if no mark of a chat template is in the bytes. */
   readonly canHaveTurnMarks: boolean;
 
-  constructor(bytes: Buffer, words: Int32Array, shapes?: object, canHaveTurnMarks = true) {
+  constructor(bytes: Buffer, words: Int32Array, shapes?: ShapeSource, canHaveTurnMarks = true) {
     this.bytes = bytes;
     this.words = words;
     this.shapes = shapes;
@@ -150,7 +157,7 @@ export class JsonReader {
   #words = new Int32Array();
   #keyCount = 0;
   #length = 0;
-  #shapes = {};
+  #shapes: ShapeSource;
   #generation = 0;
 
   /** @throws Failure `memory-unavailable` */
@@ -164,6 +171,7 @@ export class JsonReader {
       throw thrown instanceof RangeError ? memoryUnavailable(thrown.message) : thrown;
     }
     this.#input = this.#exports.input();
+    this.#shapes = { textKeys: new Set(Object.keys(shapeTexts)) };
     if (maxNodes !== undefined) this.#exports.limitTable(maxNodes * nodeSize * wordBytes);
     for (const prefix of runPrefixes) this.#exports.addRunPrefix(prefix);
     for (const key of leafKeys) this.#exports.setKeyUse(registerKey(key), useNumbers.leaf);
@@ -300,7 +308,7 @@ export class JsonReader {
     this.#refreshViews();
     if (this.#result("generation") !== this.#generation) {
       this.#generation = this.#result("generation");
-      this.#shapes = {};
+      this.#shapes = { ...this.#shapes };
     }
     return result;
   }

@@ -1,18 +1,18 @@
 /** Names the kinds of JSON values, and computes facts once for each shape of objects. */
 
-import { nodeSize, registerKey } from "./reader.ts";
+import { maxKeys, nodeSize, registerKey, type ShapeSource } from "./reader.ts";
 import type { JsonTable } from "./table.ts";
 import * as json from "./table.ts";
 
 export const Kind = { absent: 1, null: 2, object: 4, array: 8, string: 16, number: 32, boolean: 64 } as const;
-const kinds = new Uint8Array(256).fill(Kind.number);
+const kindsByByte = new Uint8Array(256).fill(Kind.number);
 const byFirst = { n: Kind.null, "{": Kind.object, "[": Kind.array, '"': Kind.string, t: Kind.boolean, f: Kind.boolean };
-for (const [character, kind] of Object.entries(byFirst)) kinds[character.charCodeAt(0)] = kind;
+for (const [character, kind] of Object.entries(byFirst)) kindsByByte[character.charCodeAt(0)] = kind;
 
 export const kindOf = (table: JsonTable, node: number) => (node === 0 ? Kind.absent : kindAt(table, node));
 
 /** Node 0 is the root here, and an absent value in `kindOf`. */
-export const kindAt = (table: JsonTable, node: number) => kinds[json.firstByteAt(table, node)] ?? Kind.number;
+export const kindAt = (table: JsonTable, node: number) => kindsByByte[json.firstByteAt(table, node)] ?? Kind.number;
 
 export const kindNames: Readonly<Record<number, string>> = {
   [Kind.null]: "null",
@@ -31,12 +31,19 @@ export const describeValue = (table: JsonTable, node: number) => {
   return Number.isFinite(value) ? `the number ${value}` : "a number";
 };
 
-type Kinds<Name extends string> = Readonly<Record<Name, number>>;
+/** What the objects of a shape share. A deriver reads nothing else, because its facts serve all of them. */
+export interface SharedMembers<Name extends string> {
+  /** The kind of the last value of each name. */
+  readonly kinds: Readonly<Record<Name, number>>;
+  /** Lists all members in their order, with repeated keys. */
+  list(): readonly Readonly<{ key: string; kind: number }>[];
+  /** Returns undefined for a value that is not a string. Without `shapeTexts` for the name, objects share no facts. */
+  textOf(name: Name): string | undefined;
+}
 
-/** Objects of a shape share facts, so facts must depend only on the shape and on texts in `shapeTexts`. */
-export type FactsDeriver<Name extends string, Facts> = (kinds: Kinds<Name>, table: JsonTable, object: number) => Facts;
+export type FactsDeriver<Name extends string, Facts> = (members: SharedMembers<Name>) => Facts;
 
-export const kindsAsFacts = <Value>(value: Value) => value;
+export const kindsAsFacts = <Name extends string>({ kinds }: SharedMembers<Name>) => kinds;
 
 interface Layout {
   /**
@@ -51,8 +58,7 @@ interface Layout {
   readonly repeats: number;
 }
 
-/** Ids are 1 to 256 (src/json/kernel/keys.ts). */
-export const keyIdCount = 257;
+export const keyIdCount = maxKeys + 1;
 
 /** Shape numbers are 1,024 to 9,215 (src/json/kernel/shapes.ts). */
 export const shapeCount = 9216;
@@ -65,7 +71,7 @@ export class Shape<Name extends string, Facts> {
   readonly #deriveFacts: FactsDeriver<Name, Facts>;
   #knownShapes: ({ readonly layout: Layout; readonly facts: Facts } | undefined)[] = [];
   /** `#knownShapes` is valid for tables with this `shapes`. */
-  #shapeSource: object | undefined;
+  #shapeSource: ShapeSource | undefined;
   #object = 0;
   #layout: Layout = { distances: new Int32Array(), arraysBefore: new Uint8Array(), arrayDistances: [], repeats: 0 };
 
@@ -118,10 +124,15 @@ export class Shape<Name extends string, Facts> {
     const layout = { distances, arraysBefore, arrayDistances, repeats };
     this.#object = object;
     this.#layout = layout;
-    const kindsByName = toRecord(this.names, (at) => kindOf(table, this.at(table, at + 1)));
-    const facts = this.#deriveFacts(kindsByName, table, object);
+    const kinds = toRecord(this.names, (at) => kindOf(table, this.at(table, at + 1)));
     const shape = json.detailOf(table, object);
-    if (shape === 0 || table.shapes === undefined) return facts;
+    let areShared = shape > 0;
+    const textOf = (name: Name) => {
+      areShared &&= table.shapes?.textKeys.has(name) ?? false;
+      return kinds[name] === Kind.string ? json.readString(table, this.at(table, this.slots[name])) : undefined;
+    };
+    const facts = this.#deriveFacts({ kinds, list: () => listMembers(table, object), textOf });
+    if (!areShared || table.shapes === undefined) return facts;
     if (table.shapes !== this.#shapeSource) {
       this.#shapeSource = table.shapes;
       this.#knownShapes = new Array(shapeCount);
@@ -130,6 +141,14 @@ export class Shape<Name extends string, Facts> {
     return facts;
   }
 }
+
+const listMembers = (table: JsonTable, object: number) => {
+  const members: { readonly key: string; readonly kind: number }[] = [];
+  const end = json.nodeAfter(table, object);
+  for (let key = object + nodeSize; key < end; key = json.nodeAfter(table, key + nodeSize))
+    members.push({ key: json.readString(table, key), kind: kindAt(table, key + nodeSize) });
+  return members;
+};
 
 /** Maps each key to the node of its last value. */
 export const mapMembers = (table: JsonTable, object: number): ReadonlyMap<string, number> => {

@@ -73,7 +73,7 @@ const requestType = defineObjectType(
     messages: anyValue,
     reward: anyValue,
   },
-  ({ trajectory_groups: groups, split, trajectories, ...fieldKinds }) => {
+  ({ kinds: { trajectory_groups: groups, split, trajectories, ...fieldKinds } }) => {
     const hasOnlySplit =
       split !== Kind.absent &&
       trajectories === Kind.absent &&

@@ -174,7 +174,7 @@ const tokenCounts = ["completion_tokens", "output_tokens", "n_output_tokens", "t
 const tokenHolders = ["usage", "token_usage", "metadata", "metrics"] as const;
 
 /** The members of a record, and of its usage, that state the number of sampled tokens. */
-const tokensShape = new Shape([...tokenCounts, ...tokenHolders], (kinds) => ({
+const tokensShape = new Shape([...tokenCounts, ...tokenHolders], ({ kinds }) => ({
   count: tokenCounts.find((name) => kinds[name] === Kind.number),
   holderSlots: tokenHolders.flatMap((name, at) => (kinds[name] === Kind.object ? tokenCounts.length + at + 1 : [])),
 }));

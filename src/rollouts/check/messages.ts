@@ -24,9 +24,8 @@ const messageShape = new Shape(
     ...(["role", "content", "tool_calls", "tool_call_id", "message", "logprobs", "finish_reason"] as const),
     ...(["reasoning_content", "reasoning"] as const),
   ],
-  (kinds, table, object) => {
-    const roleNode = json.findMemberNode(table, object, "role") ?? 0;
-    const roleIndex = kinds.role === Kind.string ? roleNames.indexOf(json.readString(table, roleNode)) : -1;
+  ({ kinds, textOf }) => {
+    const roleIndex = roleNames.indexOf(textOf("role") ?? "");
     const reporters: ProblemReporter[] = [];
     if (roleIndex < 0) reporters.push(reportRole);
     const fits = (kind: number, accepted: number) => (kind & (absentOrNull | accepted)) !== 0;
@@ -34,8 +33,7 @@ const messageShape = new Shape(
     if (kinds.content === Kind.array) reporters.push(checkParts);
     if (roleIndex === tool && kinds.tool_call_id !== Kind.string) reporters.push(reportMissingId);
     if (!fits(kinds.tool_calls, Kind.array)) reporters.push(reportType("tool-calls-type", slots.tool_calls));
-    const finishNode = json.findMemberNode(table, object, "finish_reason") ?? 0;
-    const finish = kinds.finish_reason === Kind.string ? json.readString(table, finishNode) : undefined;
+    const finish = textOf("finish_reason");
     return {
       isChoice: kinds.role === Kind.absent && kinds.message === Kind.object,
       finish,

@@ -1,7 +1,7 @@
 /** Reads the columns that state the training step, or the version of the policy, of a trajectory. */
 
 import { nodeSize, registerKey } from "../../json/reader.ts";
-import { Kind, keyIdCount, kindAt, mapMembers, shapeCount } from "../../json/shape.ts";
+import { Kind, keyIdCount, kindAt, shapeCount } from "../../json/shape.ts";
 import type { JsonTable } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
 import { comparedStepNames, isComparedStep, stepHolders } from "../index/step-columns.ts";
@@ -9,10 +9,6 @@ import { comparedStepNames, isComparedStep, stepHolders } from "../index/step-co
 /** 1 at the id of a step column. */
 const stepIds = new Uint8Array(keyIdCount);
 for (const name of comparedStepNames) stepIds[registerKey(name)] = 1;
-
-/** True if the object has a key of a step column. */
-export const hasStepKey = (table: JsonTable, object: number) =>
-  [...mapMembers(table, object).values()].some((node) => isStepKey(table, node - nodeSize));
 
 /** A name with a prefix has no registered id. */
 const isStepKey = (table: JsonTable, key: number) => {

@@ -7,12 +7,12 @@ import type { JsonTable, JsonValue } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
 import { isDateTime } from "../../text/units.ts";
 import { isCalculated, trainingBits } from "../index/metrics.ts";
-import { stepHolders } from "../index/step-columns.ts";
+import { isComparedStep, stepHolders } from "../index/step-columns.ts";
 import { noMetrics, TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { shortenName } from "../rules/positions.ts";
 import type { RuleReporter } from "../rules/rules.ts";
 import { inspectMessages, lacksPrompt, type MarkReader } from "./messages.ts";
-import { hashSteps, hasStepKey } from "./policy-steps.ts";
+import { hashSteps } from "./policy-steps.ts";
 import { inspectToolCalls } from "./tool-calls.ts";
 import type { Check } from "./types.ts";
 import { anyValue, checkElements, defineObjectType, optionalField, reportWrongType, requiredField } from "./types.ts";
@@ -84,9 +84,9 @@ const trajectoryType = defineObjectType(
     info: anyValue,
     extra_info: anyValue,
   },
-  (kinds, table, object) => ({
+  ({ kinds, list }) => ({
     hasFailureKey: failureKeys.some((key) => kinds[key] !== Kind.absent),
-    hasStep: hasStepKey(table, object),
+    hasStep: list().some(({ key }) => isComparedStep(key)),
     stepHolders: stepHolders.filter((key) => kinds[key] === Kind.object),
   }),
 );
@@ -234,12 +234,14 @@ const inspectMetadata = (table: JsonTable, object: number, report: RuleReporter)
   }
 };
 
-const metricsShape = new Shape([], (_, table, object) => {
-  const members = mapMembers(table, object);
-  const areUnique = members.size === (json.nodeAfter(table, object) - object - nodeSize) / (2 * nodeSize);
-  const areMetrics = [...members].every(([name, node]) => readMetric(table, node) !== undefined && !isCalculated(name));
-  return areUnique && areMetrics ? [...members.keys()] : undefined;
+const metricsShape = new Shape([], ({ list }) => {
+  const members = list();
+  const names = members.map(({ key }) => key);
+  const areMetrics = members.every(({ key, kind }) => (kind & metricKinds) !== 0 && !isCalculated(key));
+  return areMetrics && new Set(names).size === names.length ? names : undefined;
 });
+
+const metricKinds = Kind.number | Kind.boolean;
 
 const inspectMetrics = (table: JsonTable, object: number, facts: TrajectoryFacts, report: RuleReporter) => {
   const names = metricsShape.read(table, object);

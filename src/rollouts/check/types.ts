@@ -1,7 +1,16 @@
 /** Defines types of objects, and checks values. */
 
 import { nodeSize } from "../../json/reader.ts";
-import { describeValue, type FactsDeriver, Kind, kindAt, kindNames, kindOf, Shape } from "../../json/shape.ts";
+import {
+  describeValue,
+  type FactsDeriver,
+  Kind,
+  kindAt,
+  kindNames,
+  kindOf,
+  Shape,
+  type SharedMembers,
+} from "../../json/shape.ts";
 import { childrenOf, countNumbers, type JsonTable, nodeAfter, parseNode, startOf } from "../../json/table.ts";
 import { isNotTrajectory, suggestForMissingField, suggestForWrongType } from "../rules/hints.ts";
 import type { RuleReporter } from "../rules/rules.ts";
@@ -29,16 +38,19 @@ export const defineObjectType = <Name extends string, Derived>(
   derive: FactsDeriver<Name, Derived>,
 ) => {
   const names = Object.keys(fields).filter((name): name is Name => Object.hasOwn(fields, name));
-  const shape = new Shape(names, (kinds, table, object) => ({
-    kinds,
-    nulls: names.filter((name) => kinds[name] === Kind.null && fields[name] !== anyValue),
-    isTyped: names.every((name) => (kinds[name] & fields[name].acceptedKinds) !== 0),
-    fieldChecks: names.flatMap((name, at) => {
-      const { check: further } = fields[name];
-      return !further || (kinds[name] & absentOrNull) !== 0 ? [] : [{ slot: at + 1, check: further }];
-    }),
-    derived: derive(kinds, table, object),
-  }));
+  const shape = new Shape(names, (members: SharedMembers<Name>) => {
+    const { kinds } = members;
+    return {
+      kinds,
+      nulls: names.filter((name) => kinds[name] === Kind.null && fields[name] !== anyValue),
+      isTyped: names.every((name) => (kinds[name] & fields[name].acceptedKinds) !== 0),
+      fieldChecks: names.flatMap((name, at) => {
+        const { check: further } = fields[name];
+        return !further || (kinds[name] & absentOrNull) !== 0 ? [] : [{ slot: at + 1, check: further }];
+      }),
+      derived: derive(members),
+    };
+  });
   const checkField = (table: JsonTable, object: number, field: Name, report: RuleReporter) => {
     const { acceptedKinds, expected: wanted, check: further } = fields[field];
     const node = shape.at(table, shape.slots[field]);

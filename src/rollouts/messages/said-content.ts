@@ -1,7 +1,7 @@
 /** Formats what messages say, so that repetitions of a prompt are equal texts. */
 import { isObject } from "../../json/json-bytes.ts";
 import { nodeSize } from "../../json/reader.ts";
-import { Kind, kindAt, mapMembers, Shape } from "../../json/shape.ts";
+import { Kind, kindAt, Shape } from "../../json/shape.ts";
 import * as json from "../../json/table.ts";
 
 /** Members that recorders add to messages. */
@@ -72,14 +72,11 @@ export const formatCanonically = (value: json.JsonValue, depth = 0): string => {
 };
 
 /** The keys in their order, each with the position of its last member. */
-const sortedShape = new Shape([], (_, table, object) => {
-  const nodes = [...mapMembers(table, object)].sort(([a], [b]) => (a < b ? -1 : 1));
-  const positions = new Map(listMembers(table, object).map((node, at) => [node, at]));
-  return nodes.map(([key, node]) => ({
-    start: `${JSON.stringify(key)}:`,
-    position: positions.get(node) ?? 0,
-    isSaid: !recorderKey.test(key),
-  }));
+const sortedShape = new Shape([], ({ list }) => {
+  const positions = new Map(list().map(({ key }, at) => [key, at]));
+  return [...positions]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, position]) => ({ start: `${JSON.stringify(key)}:`, position, isSaid: !recorderKey.test(key) }));
 });
 
 type Formatter = (value: json.JsonValue) => string;

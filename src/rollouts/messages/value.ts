@@ -1,7 +1,7 @@
 /** Represents values as ranges of bytes. */
 import { openBrace, openBracket, quote, replaceNonFinite, sliceText } from "../../json/json-bytes.ts";
 import { nodeSize } from "../../json/reader.ts";
-import { Kind, kindAt, mapMembers, Shape } from "../../json/shape.ts";
+import { Kind, Shape, type SharedMembers } from "../../json/shape.ts";
 import * as json from "../../json/table.ts";
 
 interface JsonText {
@@ -43,23 +43,24 @@ const digitNine = 0x39;
 export type Members = readonly (readonly [key: string, value: Value])[];
 
 /** The keys of an object in their order, with repetitions. */
-const keysShape = new Shape([], (_, table, node) => {
-  const keys = Array.from(json.childrenOf({ table, node }), ([key]) => String(key));
+const keysShape = new Shape([], ({ list }) => {
+  const keys = list().map(({ key }) => key);
   return { keys, isUnique: new Set(keys).size === keys.length };
 });
 
-const nullsShape = new Shape([], (_, table, object) =>
-  [...mapMembers(table, object).values()].some(
-    (node) => (kindAt(table, node) & (Kind.null | Kind.object | Kind.array)) !== 0,
-  ),
+/** Maps each key to the kind of its last value. */
+const kindsOf = ({ list }: SharedMembers<never>) => new Map(list().map(({ key, kind }) => [key, kind]));
+
+const nullsShape = new Shape([], (members) =>
+  [...kindsOf(members).values()].some((kind) => (kind & (Kind.null | Kind.object | Kind.array)) !== 0),
 );
 
 type KeyFacts<Facts> = Readonly<{ shape: Shape<never, Facts>; ofOthers: Facts }>;
 
 /** Derives facts from the keys of an object whose values are not null, once for all objects with the same keys. */
 export const openKeyFacts = <Facts>(derive: (keys: readonly string[]) => Facts): KeyFacts<Facts> => {
-  const shape = new Shape([], (_, table, object) =>
-    derive([...mapMembers(table, object)].flatMap(([key, node]) => (kindAt(table, node) === Kind.null ? [] : key))),
+  const shape = new Shape([], (members) =>
+    derive([...kindsOf(members)].flatMap(([key, kind]) => (kind === Kind.null ? [] : key))),
   );
   return { shape, ofOthers: derive([]) };
 };

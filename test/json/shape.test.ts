@@ -1,0 +1,38 @@
+import { describe, expect, it } from "vitest";
+import { JsonReader } from "../../src/json/reader.ts";
+import { Kind, kindNames, Shape } from "../../src/json/shape.ts";
+import { elementsOf } from "../../src/json/table.ts";
+
+describe("Shape", () => {
+  const factsOf = (roles: readonly string[], shapeTexts: Readonly<Record<string, string[]>>) => {
+    let derived = 0;
+    const shape = new Shape(["role", "content"], ({ kinds, textOf, list }) => {
+      derived++;
+      return [textOf("role"), kindNames[kinds.content] ?? "absent", ...list().map(({ key }) => key)];
+    });
+    const reader = new JsonReader({ leafKeys: ["unused"], shapeTexts });
+    const records = roles.map((role) => ({ role, content: "x" }));
+    reader.read(Buffer.from(JSON.stringify(records)), { skipsLeaves: true });
+    const table = reader.viewTable();
+    return { facts: elementsOf({ table, node: 0 }).map(({ node }) => shape.read(table, node)), derived };
+  };
+  const expected = (roles: readonly string[]) => roles.map((role) => [role, "a string", "role", "content"]);
+
+  it("derives facts once for objects with the same keys, kinds and texts", () => {
+    const roles = ["user", "tool", "user", "tool"];
+    expect(factsOf(roles, { role: ["user", "tool"] })).toEqual({ facts: expected(roles), derived: 2 });
+  });
+
+  it("shares no facts between objects whose texts are in no shape", () => {
+    const roles = ["user", "other", "user", "other"];
+    expect(factsOf(roles, {})).toEqual({ facts: expected(roles), derived: 4 });
+    expect(factsOf(roles, { role: ["user"] })).toEqual({ facts: expected(roles), derived: 3 });
+  });
+
+  it("gives the kind of the last value of a key, and all keys in their order", () => {
+    const shape = new Shape(["a", "b"], ({ kinds: { a, b }, list }) => ({ a, b, keys: list().map(({ key }) => key) }));
+    const reader = new JsonReader();
+    reader.read(Buffer.from('{"a":1,"c":{},"\\u0061":null}'));
+    expect(shape.read(reader.viewTable(), 0)).toEqual({ a: Kind.null, b: Kind.absent, keys: ["a", "c", "a"] });
+  });
+});
