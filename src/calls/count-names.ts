@@ -40,13 +40,13 @@ export const partNames: ReadonlySet<string> = new Set([
 ]);
 
 /** Powers of ten of stated costs. xAI counts in ticks of 10^-10 dollars. */
-export const costNames: Readonly<Record<string, number>> = {
-  cost: 0,
-  "cost.totalcost": 0,
-  totalcost: 0,
-  estimatedcost: 0,
-  costinusdticks: -10,
-};
+export const costNames: ReadonlyMap<string, number> = new Map([
+  ["cost", 0],
+  ["cost.totalcost", 0],
+  ["totalcost", 0],
+  ["estimatedcost", 0],
+  ["costinusdticks", -10],
+]);
 
 /** Groq, Cerebras and SambaNova state how long parts of the request took. */
 export const timeName = /(?:time|latency|duration|persec\w*)$/;

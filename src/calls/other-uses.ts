@@ -85,7 +85,7 @@ const isPlain = (holder: string, { key, value }: RawMember) => {
   const isCount = knownNames.has(count) || partNames.has(count);
   if (holder !== "")
     return isCount || (holder === "metadata" && value.kind === "text") || plainMembers.has(`${holder}.${name}`);
-  return plainMembers.has(name) || plainName.test(name) || usageKeys.includes(key) || costNames[name] !== undefined;
+  return plainMembers.has(name) || plainName.test(name) || usageKeys.includes(key) || costNames.has(name);
 };
 
 const findConditions = (holder: RawJson | undefined) =>

@@ -33,7 +33,7 @@ export const readUsages = (call: RawJson): readonly CallUsage[] => {
   const output = findValue(call, "output");
   const costs = listReplies(output)
     .flatMap(membersOf)
-    .filter(({ key }) => names.costNames[names.toCountName(key)] !== undefined);
+    .filter(({ key }) => names.costNames.has(names.toCountName(key)));
   const own = readUsage(findOwnUsage(output), findOtherUses(call), costs);
   const model = findNamedModel(call);
   const summed = membersOf(findValue(call, "summary", "usage"));
@@ -75,14 +75,15 @@ const readUsage = (
   const readMember = (name: string, at: string, value: RawJson) => {
     const amount = value.kind === "number" ? decimals.parseDecimal(value.json) : undefined;
     const whole = amount ? decimals.formatDecimal(amount) : "";
+    const costPlaces = names.costNames.get(name);
     const other = `${at} ${cutText(value.text, 40)}`;
     if (isAbsent(value) || value.json === '""' || value.json === "false") return;
     if (/^\d+$/.test(whole) && (names.knownNames.has(name) || names.partNames.has(name)))
       counts.set(name, BigInt(whole));
     else if (names.knownNames.has(name) && value.kind !== "word")
       counts.set(name, `the count ${at} of the call is ${cutText(value.json, 40)}`);
-    else if (names.costNames[name] !== undefined && amount && amount.digits >= 0n)
-      statedCost = decimals.shiftDecimal(amount, names.costNames[name]);
+    else if (costPlaces !== undefined && amount && amount.digits >= 0n)
+      statedCost = decimals.shiftDecimal(amount, costPlaces);
     else if (
       amount?.digits === 0n ||
       names.timeName.test(name) ||

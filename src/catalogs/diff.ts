@@ -1,6 +1,6 @@
 /** Finds the differences between two catalogs by walking both, and which of them can break a user. */
 
-import { isObject } from "../json/json-bytes.ts";
+import { getValue, isObject } from "../json/json-bytes.ts";
 import { ignoreErrors } from "../system/files.ts";
 import * as decimals from "../text/decimal.ts";
 import { utcDay } from "../text/units.ts";
@@ -126,20 +126,20 @@ function* walk(fact: Fact, levels = maxLevels): Generator<Fact> {
       path.length === 1 && path[0] === "pricing"
         ? { before: fields.impliedPrice(from, key), after: fields.impliedPrice(to, key) }
         : {};
-    yield* walk({ path: [...path, key], from: from[key], to: to[key], ...implied }, levels - 1);
+    yield* walk({ path: [...path, key], from: getValue(from, [key]), to: getValue(to, [key]), ...implied }, levels - 1);
   }
 }
 
-const kindsByKey: Readonly<Record<string, FactKind>> = {
-  context_length: "context",
-  max_output_length: "output",
-  quantization: "quantization",
-  input_modalities: "modalities",
-  output_modalities: "modalities",
-  supported_features: "features",
-  supported_sampling_parameters: "parameters",
-  datacenters: "countries",
-};
+const kindsByKey: ReadonlyMap<string, FactKind> = new Map([
+  ["context_length", "context"],
+  ["max_output_length", "output"],
+  ["quantization", "quantization"],
+  ["input_modalities", "modalities"],
+  ["output_modalities", "modalities"],
+  ["supported_features", "features"],
+  ["supported_sampling_parameters", "parameters"],
+  ["datacenters", "countries"],
+]);
 
 const readyKey = /^(?:is_)?(?:ready|active|available|enabled|public|visible|listed)$/;
 
@@ -159,7 +159,7 @@ const kindOf = ({ path, to }: Fact): FactKind => {
   const isDate = typeof to === "string" && fields.readDay(to) !== undefined;
   const isEnd = [readyKey, endKey, endWord].some((end) => end.test(key)) || endWord.test(toText(to) ?? "");
   if (isEnd || (isDate && !otherDate.test(key))) return "deprecation";
-  return kindsByKey[key] ?? "other";
+  return kindsByKey.get(key) ?? "other";
 };
 
 const formatPath = (path: readonly string[]) => (path[0] === "datacenters" ? fields.countryField : path.join("."));
@@ -247,7 +247,7 @@ const compareOverrides = (from: CatalogModel, to: CatalogModel) => {
     return Array.from(names, (name) => {
       const [before, after] = [from, to].map(({ pricing }, at) => {
         const stated = sides[at]?.prices ?? {};
-        if (name in stated) return stated[name];
+        if (Object.hasOwn(stated, name)) return stated[name];
         const { price } = findPrice(pricing, name, size);
         return price ? decimals.formatDecimal(price) : fields.listStatedPrices(pricing).get(name);
       });

@@ -114,6 +114,7 @@ describe("the difference of two catalogs", () => {
       { quantization: { bits: 4 } },
       ["quantization", "quantization", "fp8", { bits: 4 }],
     ],
+    ["a new member that objects inherit", {}, { constructor: "x" }, ["other", "constructor", null, "x"]],
   ])("contains %s", (_, from, to, [change, field, was, is]) => {
     const { changes } = diff([{ id: "a", ...from }], [{ id: "a", ...to }]);
     expect(changes).toMatchObject([{ id: "a", name: null, change, field, from: was, to: is }]);
