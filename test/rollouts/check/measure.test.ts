@@ -1,0 +1,55 @@
+import { expect, it } from "vitest";
+import { readRoot } from "../../../src/json/table.ts";
+import { measureTrajectory } from "../../../src/rollouts/check/measure.ts";
+import { runHere } from "../../support/here.ts";
+
+const countsOf = (turns: readonly unknown[], more: object = {}) => {
+  const root = readRoot(Buffer.from(JSON.stringify({ messages_and_choices: turns, reward: 1, ...more })));
+  return root && measureTrajectory(root);
+};
+
+const call = (id: string, text = "") => ({ id, type: "function", function: { name: "find", arguments: text } });
+const calling = (...ids: readonly string[]) => ({ role: "assistant", tool_calls: ids.map((id) => call(id)) });
+const choice = (message: object, more: object = {}) => ({ finish_reason: "stop", index: 0, message, ...more });
+const answer = { role: "assistant", content: "four" };
+
+const contents = (errors: number, ...texts: readonly unknown[]) =>
+  texts.map((content) => [errors, { content }] as const);
+it.each<readonly [errors: number, result: object]>([
+  ...contents(1, "Error: x", " \n\tError: x", "error: x", 'requests.HTTPError("503")', "java.io.IOException: x"),
+  ...contents(1, "IOException", "Uncaught Error: x", "Traceback (most recent call last):", "<tool_use_error>x"),
+  ...contents(1, ' {"error":{"code":1}}', '{"isError":true}', '{"is_error":true}', { error: "x" }),
+  ...contents(1, [{ text: "Error: x" }], [{ type: "image_url" }, { text: "Error: x" }]),
+  ...contents(0, "found", "Errors: none", "It says Error: x", "java.io.IOException in x", [], null, { errors: 0 }),
+  ...contents(0, '{"error":null,"is_error":false}', '{"error":false}', '{"error":""}', '{"a":{"error":"x"}}'),
+  ...contents(0, '{"error":"x"', [{ text: "found" }, { text: "Error: x" }]),
+  ...[{ status: "failed" }, { status: "Error" }, { is_error: true }].map((result) => [1, result] as const),
+  ...[{ status: "success" }, { is_error: false }, { is_error: "true" }].map((result) => [0, result] as const),
+])("counts %i errors for a result (row %$)", (errors, result) => {
+  const turns = [choice(calling("a")), { role: "tool", tool_call_id: "a", ...result }, answer];
+  expect(countsOf(turns)).toMatchObject({ tool_calls: 1, tool_errors: errors });
+});
+
+const failed = (id?: string) => ({ role: "tool", content: "Error: x", ...(id && { tool_call_id: id }) });
+it.each<[what: string, turns: readonly unknown[], counts: readonly number[]]>([
+  ["a result without a call", [choice(answer), failed("z"), choice(answer)], [0, 1, 0]],
+  ["calls of choices only, if there is a choice", [calling("a"), failed("a"), choice(calling("b"))], [1, 0, 0]],
+  ["calls of messages without a choice", [calling("a", "b"), failed("b"), answer], [2, 1, 1]],
+  ["no call of the user", [{ role: "user", tool_calls: [call("a")] }, failed("a"), answer], [0, 0, 0]],
+  ["a last call, which needs no result", [choice(calling("a")), failed(), choice(calling("b", "c"))], [3, 1, 0]],
+])("counts %s", (_, turns, [tool_calls, tool_errors, unanswered]) => {
+  expect(countsOf(turns)).toMatchObject({ tool_calls, tool_errors, unanswered });
+});
+
+it("adds the calls and errors of each tool, of results without a call by the name in the result", async () => {
+  const named = (name: string, ...ids: readonly string[]) => ids.map((id) => ({ ...call(id), function: { name } }));
+  const calls = choice({ role: "assistant", tool_calls: [...named("find", "a", "b"), ...named("open", "c")] });
+  const turns = [calls, failed("a"), { ...failed("z"), name: "open" }, failed("y"), choice(answer)];
+  const stdin = JSON.stringify({ messages_and_choices: turns, reward: 1 });
+  const { stdout } = await runHere(["stats", "--json", "--fields", "tools"], { stdin: `${stdin}\n${stdin}` });
+  expect(JSON.parse(stdout).tools).toEqual([
+    { name: "find", calls: 4, errors: 2, unanswered: 2 },
+    { name: "open", calls: 2, errors: 2, unanswered: 2 },
+    { name: null, calls: 0, errors: 2, unanswered: 0 },
+  ]);
+});

@@ -1,0 +1,82 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { NumberColumn } from "../../../src/rollouts/index/column.ts";
+import {
+  addToSketch,
+  describeSketch,
+  median,
+  mergeSketch,
+  Sketch,
+  toWeights,
+  weightedValueAt,
+} from "../../../src/rollouts/index/sketch.ts";
+import { computeMoments } from "../../../src/rollouts/index/sums.ts";
+import { itHolds } from "../../support/property.ts";
+
+/** In the first block of a column, which grows in steps, and in later blocks of 16,384 numbers. */
+const position = fc.constantFrom(0, 15, 16, 511, 512, 16_383, 16_384, 32_767, 40_000);
+const changes = fc.array(fc.tuple(fc.option(position), fc.constantFrom(0, 1, 7)), { maxLength: 9 });
+
+itHolds(
+  "a column has the numbers of an array, and defaults between them",
+  fc.property(changes, fc.constantFrom(0, 1), position, position, (changed, byDefault, from, to) => {
+    const [column, copy, array] = [new NumberColumn("u32", byDefault), new NumberColumn("u32", byDefault), [9]];
+    column.push(9);
+    for (const [given, value] of changed) {
+      const at = given ?? array.length;
+      while (array.length <= at) array.push(byDefault);
+      array[at] = value;
+      if (given === null) column.push(value);
+      else column.set(at, value);
+      column.length = array.length;
+    }
+    copy.push(7);
+    copy.append(column.values());
+    const part = column.values(from, to);
+    expect([column.length, copy.length, part.length]).toEqual([array.length, array.length + 1, Math.max(0, to - from)]);
+    expect([...column.pick([to, from])]).toEqual([to, from].map((at) => array[at] ?? byDefault));
+    // For so many numbers, `toEqual` takes long.
+    expect(array.every((value, at) => column.at(at) === value && copy.at(at + 1) === value)).toBe(true);
+    expect(part.every((value, at) => value === (array[from + at] ?? byDefault))).toBe(true);
+    for (const value of [0, 1, 7]) expect(column.includes(value)).toBe(array.includes(value));
+  }),
+  { quick: 5, slow: 300 },
+);
+
+describe("a distribution of more than 512 values", () => {
+  it("rounds them by at most 1/128, and keeps the least and the greatest", () => {
+    const values = Array.from({ length: 1200 }, (_, at) => (at - 300) ** 3 / 7);
+    const errorOf = (found: number, at: number) => Math.abs(found - (values[at] ?? 0)) / Math.abs(values[at] || 1);
+    const [whole, merged, rest] = [new Sketch(), new Sketch(), new Sketch()];
+    for (const value of values) addToSketch(whole, value);
+    for (const [at, value] of values.entries()) addToSketch(at < 400 ? merged : rest, value);
+    mergeSketch(merged, rest);
+    for (const sketch of [whole, merged]) {
+      expect([sketch.count, sketch.isRounded, sketch.min, sketch.max]).toEqual([1200, true, values[0], values[1199]]);
+      const found = toWeights(sketch);
+      for (let at = 0; at < 1200; at += 40) expect(errorOf(weightedValueAt(found, at + 1), at)).toBeLessThan(1 / 128);
+    }
+    const { weights, middle, rangeStep } = describeSketch(whole);
+    expect(toWeights(merged)).toEqual(weights);
+    expect(Math.max(errorOf(middle[0], 12), errorOf(middle[1], 1187))).toBeLessThan(1 / 128);
+    expect(rangeStep).toBe(2 ** 20);
+  });
+});
+
+it.each([
+  ["3 1 2", 2],
+  ["4 1 3 2", 2.5],
+  ["1 9 1 1", 1],
+])("the median of %s is %d", (values, expected) => {
+  const sketch = new Sketch();
+  for (const value of values.split(" ")) addToSketch(sketch, Number(value));
+  expect(median(toWeights(sketch))).toBe(expected);
+});
+
+it.each([5, 40])("moments do not depend on the order of %i values", (count) => {
+  const values = Array.from({ length: count }, (_, at) => (at * 7) % count);
+  const mean = (count - 1) / 2;
+  const { deviation, ...others } = computeMoments(values);
+  expect(others).toEqual({ mean, min: 0, max: count - 1 });
+  expect(deviation).toBeCloseTo(Math.sqrt((count ** 2 - 1) / 12), 12);
+});

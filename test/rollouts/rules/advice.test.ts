@@ -1,0 +1,83 @@
+import { describe, expect, it } from "vitest";
+import { isNotTrajectory, suggestForMissingField } from "../../../src/rollouts/rules/hints.ts";
+import { columnAdvice, findRewardCandidates, findRewardColumns } from "../../../src/rollouts/rules/row-columns.ts";
+
+const turns = [
+  { role: "user", content: "q" },
+  { role: "assistant", content: "a" },
+];
+const rename = "rename chat to messages_and_choices, and write each assistant turn as a choice";
+const moved = "put the messages into the messages_and_choices of a trajectory";
+
+describe("the advice for a value without messages_and_choices", () => {
+  it.each<[value: object, advice: string | undefined, isNotTrajectory?: boolean]>([
+    [{ chat: turns, reward: 1 }, "pass --messages-from chat", true],
+    [{ chat: turns, score: 1 }, "pass --messages-from chat --reward-from score", true],
+    [
+      { chat: turns, a_score: 1, b_score: 2 },
+      "pass --messages-from chat, and --reward-from with one of a_score b_score",
+      true,
+    ],
+    [{ messages: turns, reward: 1 }, "pass --from openai-chat", true],
+    [{ messages: JSON.stringify(turns), reward: "0.5" }, "pass --from openai-chat", true],
+    [{ messages: "[{'role': 'user'}]" }, "write `messages` as JSON (in Python, with json.dumps, not with str)", true],
+    [{ prompt: "q", completion: "a" }, "pass --from trl", true],
+    [{ prompt: turns, completions: [turns] }, "pass --from trl", true],
+    [{ prompt: "q", answer: "a", score: 1 }, "pass --from trl --reward-from score", true],
+    [{ completion: "a", reward: 1 }, undefined],
+    [{ prompt: "q", reward: 1 }, undefined],
+    [{ input: "q", output: "a" }, "pass --from openrlhf --lossy", true],
+    [{ input: "q", output: "a", score: 0 }, "pass --from verl --lossy", true],
+    [{ input: "q", output: 1 }, undefined],
+    [{ conversations: [{ from: "human" }] }, "pass --from sharegpt --lossy", true],
+    [{ conversations: [{ from: "human" }, { role: "user" }] }, undefined],
+    [{ chat: [turns[0]] }, "rename chat to messages_and_choices"],
+    [{ chat: [turns[0]], response: "a" }, undefined],
+    [{ chat: [] }, undefined],
+    [{ messages_and_choises: [{ message: {} }] }, "rename messages_and_choises to messages_and_choices"],
+    [{ trajectories: [] }, "move the trajectories of the group one level up", true],
+    [{ role: "user", content: "q" }, moved, true],
+    [{ role: 1 }, undefined],
+  ])("names the format, the option or the key (row %$)", (value, advice, isRow = false) => {
+    expect(suggestForMissingField("messages_and_choices", value, false)).toBe(advice);
+    expect(isNotTrajectory(value)).toBe(isRow);
+    expect(isNotTrajectory({ ...value, messages_and_choices: [] })).toBe(false);
+  });
+
+  it("renames a key of an element of an array, which is not a row of another tool, but no other short key", () => {
+    expect(suggestForMissingField("messages_and_choices", { chat: turns, score: 1 }, true)).toBe(rename);
+    expect(suggestForMissingField("reward", { chat: turns, rewardz: 1 }, true)).toBeUndefined();
+  });
+});
+
+it.each([
+  ["reward a b_score", "reward"],
+  ["a.reward total_score", "a.reward total_score"],
+  ["reward a.reward total_score", "reward"],
+  ["rewards.total rewards.a", "rewards.total"],
+  ["my_reward scores.style scores.id eval_idx", "my_reward scores.style"],
+  ["evaluation.accuracy evaluation.metadata.a evaluation.step", "evaluation.accuracy"],
+  ["a b", ""],
+])("rewards are the most certain of the columns %s", (names, found) => {
+  expect(findRewardColumns(names.split(" ")).join(" ")).toBe(found);
+});
+
+it.each([
+  ["reward rewards.a", "reward"],
+  ["score rewards.a rewards.b", "score rewards.a rewards.b"],
+  ["rewards.total rewards.a scores.b", "rewards.total scores.b"],
+])("parts of rewards are candidates next to another reward, but not to their total: %s", (names, found) => {
+  expect(findRewardCandidates(names.split(" ")).join(" ")).toBe(found);
+});
+
+it.each<[row: object, advice: string, hasReward?: boolean]>([
+  [{ trajectories: [] }, "convert it to JSON lines, because rollcall reads the column trajectories only from JSON"],
+  [{ chosen: turns, rejected: turns }, "write a row for each answer, with its own reward, because"],
+  [{ prompt: "q", chosen: "a", score: 1 }, "pass --from trl --reward-from score, or convert"],
+  [{ log: turns, score: 1 }, "pass --messages-from log --reward-from score, or convert"],
+  [{ log: turns, score: 1 }, "pass --messages-from log, or convert", true],
+  [{ Dialogue: "q" }, "pass --messages-from Dialogue --reward-from REWARD_COLUMN (first replace REWARD_COLUMN; the"],
+  [{ a: 1 }, "(first replace MESSAGES_COLUMN and REWARD_COLUMN; the columns are a), or convert it to JSON lines"],
+])("columns of an unknown table have the options that read them (row %$)", (row, advice, hasReward = false) => {
+  expect(columnAdvice({ ...row }, hasReward)).toContain(advice);
+});
