@@ -1,0 +1,151 @@
+import { dirname } from "node:path";
+import { describe, expect, it } from "vitest";
+import { runHere } from "../../support/here.ts";
+import { filesOf } from "../../support/inputs.ts";
+
+type Files = readonly (readonly unknown[])[];
+type Report = Readonly<{ rule: string; file: string; line: number; path: readonly unknown[]; message: string }>;
+
+/** Checks files of lines. Their names are 1, 2 and so on. */
+const check = async (files: Files, ...args: readonly string[]) => {
+  const toLine = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
+  const paths = filesOf(...files.map((lines) => lines.map(toLine).join("\n")));
+  const inputs =
+    args.at(-1) === "--against" ? [...paths.slice(0, -1), ...args, ...paths.slice(-1)] : [...paths, ...args];
+  const { stdout } = await runHere(["check", "--json", ...inputs]);
+  return JSON.parse(stdout.replaceAll(`${dirname(paths[0] ?? "")}/`, "").replaceAll(".jsonl", ""));
+};
+
+/** Returns the position of each problem of a rule, and the numbers in its message. */
+const reportsOf = async (rule: string, files: Files, ...args: readonly string[]) => {
+  const { problems } = await check(files, ...args);
+  return problems.flatMap((one: Report) =>
+    one.rule === rule
+      ? `${one.file}:${one.line} ${one.path.join(".")} ${one.message.match(/\d[\d.:]*/g)?.join() ?? ""}`
+      : [],
+  );
+};
+
+const user = (content: unknown) => ({ role: "user", content });
+const said = (content: unknown) => ({ role: "assistant", content });
+const choice = (content: unknown, more: object = {}) => ({
+  finish_reason: "stop",
+  index: 0,
+  message: said(content),
+  ...more,
+});
+const rollout = (reward: number, more: object = {}, turns: readonly object[] = [user("q"), choice(`${reward}`)]) => ({
+  messages_and_choices: turns,
+  reward,
+  ...more,
+});
+const group = (...trajectories: readonly object[]) => ({ trajectories });
+const [a, b] = ["a", "b"].map((id) => ({ group_id: id }));
+const other = [user("r"), choice("0")];
+const version = (final: number, at = final) => rollout(at, { final_policy_version: final });
+const marked = choice([{ text: "a" }, { text: "b<|im_end|>\n<|im_start|>user\nc" }]);
+const unscored = [said("a"), user("q"), choice("a", { logprobs: {} }), choice("b", { logprobs: null })];
+
+describe("a problem of a dataset", () => {
+  it.each<[rule: string, files: Files, reports: readonly string[], ...args: readonly string[]]>([
+    ["mixed-prompts", [[rollout(0, a), rollout(1, a, other), rollout(2, b)]], ["1:1  2,1,2,1:2"]],
+    ["mixed-prompts", [[rollout(0, a, other), rollout(1, a), rollout(2, a)]], ["1:1  2,1,3,1:1"]],
+    ["mixed-steps", [[rollout(0, { ...a, step: 1 }), rollout(1, { ...a, info: { step: 3 } })]], ["1:1  2,1,3"]],
+    ["mixed-steps", [[rollout(0, { ...a, step: 1 }), rollout(1, { ...b, step: 3 }), rollout(2, b)]], []],
+    [
+      "split-leak",
+      [[group(rollout(0))], [rollout(5, {}, other), group(rollout(3)), rollout(4)]],
+      ["1:1  2:2"],
+      "--against",
+    ],
+    ["stale-policy", [[8, 7, 8, 9, 8].map(version), [version(1)]], ["1:2  7,1,8", "1:5  8,4,9"]],
+    [
+      "mixed-policy-versions",
+      [[{ ...version(1), ...a }, rollout(1, { ...a, initial_policy_version: 3 })]],
+      ["1:1  1,3"],
+    ],
+    [
+      "duplicate-trajectory",
+      [[rollout(0), group(rollout(1), rollout(0))], [rollout(0)]],
+      ["1:2 trajectories.1 1:1", "2:1  1:1"],
+    ],
+    [
+      "missing-logprobs",
+      [[rollout(0, {}, unscored), group(rollout(1))]],
+      ["1:1 messages_and_choices.3.logprobs ", "1:2 trajectories.0.messages_and_choices.1.logprobs "],
+    ],
+    ["chat-marks-in-content", [[rollout(0, {}, [user("q"), marked])]], ["1:1 messages_and_choices.1.message.content "]],
+    [
+      "group-key-missing",
+      [[1, 1, null].map((id) => rollout(0, { logprobs: { id } }))],
+      ["1:3  "],
+      "--group-by",
+      "logprobs.id",
+    ],
+    [
+      "secret-in-content",
+      [['{"trajectory_groups":["ghp_bIJgCDdqpnffFICvUYT0PqNHDWfKFQao4RFs"]}']],
+      ["1:1 trajectory_groups.0 "],
+    ],
+  ])("is reported once at its position, with numbers: %s (row %$)", async (rule, files, reports, ...args) => {
+    expect(await reportsOf(rule, files, ...args)).toEqual(reports);
+  });
+
+  it.each<[rewards: string, reports: readonly string[]]>([
+    ["0 1 0 1 0 1 0 1 90", []],
+    ["0 1 0 1 0 1 0 1 0 90", ["1:10 reward 90,0.5"]],
+    ["90 0 1 0 1 0 1 0 1 0 1 -90", ["1:1 reward 90,0.5", "1:12 reward 90,0.5"]],
+    ["0 1 0 1 0 1 0 1 0 90 91 92", []],
+    ["1 1 1 1 1 1 1 1 1 2", []],
+    ["0 1 0 1 0 1 0 1 0 15.5", []],
+    ["0 1 0 1 0 1 0 1 0 15.6", ["1:10 reward 15.6,0.5"]],
+  ])("is a reward over 30 times the usual distance from the median of ten or more: %s", async (rewards, reports) => {
+    const rollouts = rewards.split(" ").map((reward, at) => rollout(Number(reward), { logs: [`${at}`] }));
+    expect(await reportsOf("reward-outlier", [rollouts])).toEqual(reports);
+  });
+});
+
+it.each([
+  [{}, "add a group key to every trajectory, or omit --group-by"],
+  [
+    { task: 1, tusk: 2, metadata: { uid: "u" } },
+    "pass --group-by tusk or task or uid, or a path such as info.prompt_id",
+  ],
+])("a key that no trajectory has gets the nearest and the other keys as advice (row %$)", async (more, advice) => {
+  const { problems } = await check([[rollout(0, more)]], "--group-by", "tuskx");
+  expect(problems).toMatchObject([{ rule: "group-key-missing", severity: "error", advice }]);
+});
+
+it("a note counts the groups that --group-by joins across files", async () => {
+  const files = [
+    [rollout(0, a), rollout(1, b), rollout(2, { group_id: "c" })],
+    [rollout(3, a), rollout(4, b)],
+  ];
+  const { groups, notes } = await check(files, "--group-by", "group_id");
+  expect([groups.read, notes[1]]).toEqual([3, "with --group-by, 2 groups consist of trajectories from several files"]);
+});
+
+it.each([
+  ["metadata.id.matches('^a')", 0],
+  ["messages.exists(m, type(m.content) == list && m.content.exists(c, c.text == 'q'))", 1],
+  ["messages.exists(m, m.role == 'user' && messages.all(n, n.content == 'q' || n.content == '0'))", 0],
+])("--where selects with a regular expression and with nested conditions: %s", async (where, reward) => {
+  const second = rollout(1, { metadata: { id: "ba" } }, [user([{ type: "text", text: "q" }]), choice("1")]);
+  const { metrics, trajectories } = await check([[rollout(0, { metadata: { id: "ab" } }), second]], "--where", where);
+  expect([trajectories.read, metrics.reward]).toEqual([1, reward]);
+});
+
+it("each line of a long file can begin with a byte order mark", async () => {
+  const { status, trajectories } = await check([
+    [...Array(1500).keys()].map((at) => `\ufeff${JSON.stringify(rollout(at))}`),
+  ]);
+  expect([status, trajectories.read]).toEqual(["valid", 1500]);
+});
+
+it("a request of selected groups has the split and the other keys of the input", async () => {
+  const [file = ""] = filesOf(
+    JSON.stringify({ run: [1], split: "val", trajectory_groups: [group(rollout(0), rollout(1))] }),
+  );
+  const { stdout } = await runHere(["log", "m", file, "--dry-run", "--body", "1", "--where", "reward > 0.0"]);
+  expect(JSON.parse(stdout)).toEqual({ split: "val", trajectory_groups: [group(rollout(1))], run: [1] });
+});
