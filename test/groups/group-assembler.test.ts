@@ -179,6 +179,32 @@ describe("the groups of a growing file", () => {
   });
 });
 
+it("a growing file has problems that name the lines of earlier groups and of unreadable lines", () => {
+  const [a, b] = [
+    { id: "a", reward: 1 },
+    { id: "b", reward: 1 },
+  ];
+  const reportsOf = (blocks: readonly (readonly Line[])[], options?: GatherOptions) =>
+    gather(blocks, options)
+      .found.problems.sorted()
+      .flatMap(({ rule, line, message }) => (rule.includes("group") ? `${line}: ${message}` : []));
+  expect(
+    reportsOf([
+      [a, "broken", a],
+      [b, a],
+    ]),
+  ).toEqual([
+    "1: line 2 is unreadable and may belong to this group",
+    '5: group_id "a" appears again after its group ended (the group began on line 1)',
+  ]);
+  expect(reportsOf([[a, a], [a]], { size: 1 })).toEqual(
+    [2, 3].map(
+      (line) =>
+        `${line}: the group "a" (from line ${line - 1}) was already complete, so this line starts another group`,
+    ),
+  );
+});
+
 describe("a table of digests", () => {
   it("finds their positions while it grows", () => {
     const digests = new Digests();

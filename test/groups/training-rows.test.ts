@@ -85,6 +85,24 @@ describe("a row of preferences", () => {
   });
 });
 
+it("a row of preferences is that of the prompt whose rewards differ most, with the first of equal rewards", async () => {
+  const file = join(folder, "prompts.jsonl");
+  const rollouts = ["q 0 a", "r 0 b", "q 1 c", "r 3 d", "r 3 e", "s 9 f", "q 1 g", "r 0 h", "t 4 i", "t 5 j"].map(
+    (text) => {
+      const [prompt, reward, content] = text.split(" ");
+      const messages = [
+        { role: "user", content: prompt },
+        { role: "assistant", content },
+      ];
+      return { messages_and_choices: messages, reward: Number(reward) };
+    },
+  );
+  writeFileSync(file, JSON.stringify({ trajectories: rollouts }));
+  const [row = "", ...others] = await convert([file, "--to", "preferences"]);
+  const { prompt, chosen, rejected } = JSON.parse(row);
+  expect([...prompt, ...chosen, ...rejected].map(({ content }) => content).concat(others)).toEqual(["r", "d", "b"]);
+});
+
 describe("a receipt of rows", () => {
   it("lists the records of each format, with the group and trajectory of each row", async () => {
     const [own, chat, receipt] = [join(folder, "own.jsonl"), join(folder, "chat.jsonl"), join(folder, "both.json")];

@@ -2,7 +2,7 @@ import { crc32 } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { locateOffset, parseJson, skipWhite } from "../../src/json/json-bytes.ts";
-import { formatIndented, formatInline, tryParseRawJson } from "../../src/json/raw-json.ts";
+import { formatIndented, formatInline, listSpellings, tryParseRawJson } from "../../src/json/raw-json.ts";
 import { findFault, JsonReader, nodeSize, readTable } from "../../src/json/reader.ts";
 import * as table from "../../src/json/table.ts";
 import {
@@ -311,6 +311,11 @@ describe("findFault", () => {
 describe("raw JSON", () => {
   it("is undefined for a truncated text", () => {
     expect(tryParseRawJson('{"a":1')).toBeUndefined();
+  });
+
+  it("has the spellings of a text, also in a string that contains JSON", () => {
+    expect(listSpellings("aé\n")).toEqual(["aé\\n", "a\\u00e9\\n", "aé\\\\n", "a\\\\u00e9\\\\n"]);
+    expect(listSpellings("a")).toEqual(["a"]);
   });
 
   it("keeps its digits, its order and its repeated keys", () => {

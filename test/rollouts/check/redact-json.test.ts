@@ -127,6 +127,7 @@ describe("the redaction of JSON", () => {
   });
 
   const random = "bIJgCDdqpnffFICvUYT0PqNHDWfKFQao4RFs";
+  const letters = "bIJgCDdqpnffFICvUYTsPqNHDWfKFQaoRFs";
   it.each([
     ["after a letter", `xghp_${random}`, `ghp_${random}`],
     ["after a point", `x.hf_${random}`, `hf_${random}`],
@@ -134,6 +135,7 @@ describe("the redaction of JSON", () => {
     ["after an underscore", `x_sk-${random}`, `sk-${random}`],
     ["after a backslash", `C:\\keys\\sk-${random}`, `sk-${random}`],
     ["after an escape", `\u0085sk-${random}`, `sk-${random}`],
+    ["of letters", `x.hf_${letters}`, `hf_${letters}`],
     ["in a header", `curl -H "Authorization: Bearer ${random}+/=" x`, `${random}+/=`],
     ["in a header of another name", `{'X-API-Key': '${random}'}`, random],
     ["in code that sets a header", `headers["x-goog-api-key"] = "${random}"`, random],
@@ -159,6 +161,7 @@ describe("the redaction of JSON", () => {
 
   it.each([
     "task-implementation-of-the-thing-2024, me@example.com, postgres://postgres:postgres@localhost/db, https://x.com/@a1b2c3d4e5f6",
+    ...[letters.toLowerCase(), letters.toUpperCase()].map((word) => `hf_${word}`),
     ...["Example", "EXAMPLE", "xxxx", "XxXx", "1234567", "AbcdEfgh", "Your", "..."].map(
       (word) => `ghp_${word}${random}`,
     ),
