@@ -52,6 +52,9 @@ const gemini = {
 };
 
 const textPart = (text: string) => ({ type: "text", text });
+const imagePart = (url: string) => ({ type: "image_url", image_url: { url } });
+const filePart = (file: object) => ({ type: "file", file });
+const image = (source: object) => ({ role: "user", content: [{ type: "image", source }] });
 const use = { type: "tool_use", id: "a", name: "get_weather", input: { city: "Bern" } };
 const failure = { type: "tool_result", tool_use_id: "a", is_error: true, content: [textPart("no city")] };
 const anthropic = {
@@ -108,7 +111,7 @@ describe("a call of a model's API", () => {
     [
       "parts with a picture",
       [{ role: "user", content: [{ type: "input_image", image_url: "data:image/png;base64,AA" }] }],
-      [{ role: "user", content: [{ type: "image_url", image_url: { url: "data:image/png;base64,AA" } }] }],
+      [{ role: "user", content: [imagePart("data:image/png;base64,AA")] }],
     ],
     [
       "a custom tool whose result is incomplete",
@@ -172,7 +175,7 @@ describe("a call of a model's API", () => {
     [
       "a picture",
       { inline_data: { mime_type: "image/png", data: "AA" } },
-      [{ role: "user", content: [{ type: "image_url", image_url: { url: "data:image/png;base64,AA" } }] }],
+      [{ role: "user", content: [imagePart("data:image/png;base64,AA")] }],
     ],
     [
       "a sound",
@@ -192,8 +195,91 @@ describe("a call of a model's API", () => {
         ...[said(null, { tool_calls: [askWeather("call_0")] }), answered("call_0", "rain", { name: "get_weather" })],
       ],
     ],
+    [
+      "files, a picture and a text",
+      [
+        { file_data: { mime_type: "application/pdf", file_uri: "gs://a" } },
+        { inline_data: { mime_type: "application/pdf", data: "AA", display_name: "a.pdf" } },
+        { fileData: { mimeType: "image/png", fileUri: "gs://b" } },
+        "Hi",
+      ],
+      [
+        {
+          role: "user",
+          content: [
+            filePart({ file_id: "gs://a" }),
+            filePart({ filename: "a.pdf", file_data: "data:application/pdf;base64,AA" }),
+            ...[imagePart("gs://b"), textPart("Hi")],
+          ],
+        },
+      ],
+    ],
+    [
+      "thoughts, a text in two parts, and a call without arguments",
+      {
+        role: "model",
+        parts: [{ text: "Hm.", thought: true }, { text: "Ra" }, { text: "in." }, { functionCall: { name: "f" } }],
+      },
+      [
+        said("Rain.", {
+          reasoning_content: "Hm.",
+          tool_calls: [{ id: "call_0", type: "function", function: { name: "f", arguments: "{}" } }],
+        }),
+      ],
+    ],
+    [
+      "two results of a function and a text in one content",
+      [
+        { role: "model", parts: [ask, ask] },
+        {
+          role: "user",
+          parts: [
+            { functionResponse: { name: "get_weather", response: { output: "rain" } } },
+            { functionResponse: { name: "get_weather", response: { result: "sun", at: 1 } } },
+            { text: "Then?" },
+          ],
+        },
+      ],
+      [
+        said(null, { tool_calls: [askWeather("call_0"), askWeather("call_1")] }),
+        answered("call_0", "rain", { name: "get_weather" }),
+        answered("call_1", '{"result":"sun","at":1}', { name: "get_weather" }),
+        { role: "user", content: "Then?" },
+      ],
+    ],
   ])("has the contents of Gemini if they are %s", (_, given, expected) => {
     expect(messagesOf({ ...gemini, inputs: { contents: given } })).toEqual([...expected, said("Rain.")]);
+  });
+
+  it.each([
+    [
+      "results and a text",
+      {
+        role: "user",
+        content: [{ type: "tool_result", tool_use_id: "b" }, failure, textPart("Then?")],
+      },
+      [answered("b", ""), answered("a", "no city", { is_error: true }), { role: "user", content: [textPart("Then?")] }],
+    ],
+    [
+      "an answer with two thoughts and a call",
+      { role: "assistant", content: [...["A", "B"].map((thinking) => ({ type: "thinking", thinking })), use] },
+      [said(null, { reasoning_content: "A\nB", tool_calls: [askWeather("a")] })],
+    ],
+    [
+      "an answer with citations",
+      { role: "assistant", content: [{ ...textPart("Rain."), citations: [1] }, use] },
+      [said(null, { content: [{ ...textPart("Rain."), citations: [1] }], tool_calls: [askWeather("a")] })],
+    ],
+    [
+      "a picture by its address",
+      image({ type: "url", url: "https://a" }),
+      [{ role: "user", content: [imagePart("https://a")] }],
+    ],
+    ["a picture that the service keeps", image({ type: "file", file_id: "f" }), /image/],
+  ])("has the messages of Anthropic if they are %s", (_, given, expected) => {
+    const messages = messagesOf({ ...anthropic, inputs: { messages: [given] } });
+    if (expected instanceof RegExp) expect(messages).toMatch(expected);
+    else expect(messages).toEqual([...expected, said("No such city.", { reasoning_content: "Sorry." })]);
   });
 
   it("has the pictures and texts in the documents of Anthropic", () => {
@@ -209,10 +295,10 @@ describe("a call of a model's API", () => {
       {
         role: "user",
         content: [
-          { type: "image_url", image_url: { url: "data:image/png;base64,AA" } },
+          imagePart("data:image/png;base64,AA"),
           { type: "text", text: "a chunk" },
           { type: "text", text: "the terms" },
-          { type: "file", file: { filename: "t.pdf", file_data: "data:application/pdf;base64,AA" } },
+          filePart({ filename: "t.pdf", file_data: "data:application/pdf;base64,AA" }),
         ],
       },
       {},
