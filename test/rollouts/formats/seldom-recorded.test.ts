@@ -1,0 +1,307 @@
+/** Records with values that most records of their format lack, as whole trajectories. */
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { readRewardsFile } from "../../../src/rollouts/formats/convert-opened.ts";
+import { runHere } from "../../support/here.ts";
+import { testHost } from "../../support/host.ts";
+import { folderOf, turn, user } from "./converting.ts";
+
+/** Converts files in this process. Returns the groups, or the errors. */
+const convert = async (files: Parameters<typeof folderOf>[0], args: readonly string[] = []) => {
+  const folder = folderOf(files);
+  const paths = Object.keys(files).map((name) => join(folder, name));
+  const { stdout, stderr } = await runHere(["convert", ...paths, "--lossy", "-q", ...args]);
+  return stdout === ""
+    ? stderr
+    : stdout
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line));
+};
+
+const said = (content: string, more: object = {}) => ({ role: "assistant", content, ...more });
+const sampled = (message: object, finish_reason = "stop") => ({ finish_reason, index: 0, message });
+
+const gym = { _ng_task_index: 0, reward: 1, responses_create_params: { input: "q" } };
+const simulated = { task_id: 1, termination_reason: "user_stop", reward_info: { reward: 1 } };
+const chat = { messages: [user("q"), said("a")], reward: 1 };
+const turns = [user("q"), turn("a")];
+const generated = said("a", { source: "generate" });
+const sample = { id: 1, epoch: 1, messages: [user("q"), generated] };
+const calling = said("", {
+  tool_calls: [{ id: "c", type: "function", function: { name: "f", arguments: "{}" } }],
+});
+const result = { type: "function_call_output", call_id: "c", output: "", extra: { exception_info: "" } };
+const trace = { id: "t", task: { key: "k" }, rewards: { x: 1 } };
+const ofTrace = { metrics: { "rewards.x": 1 }, metadata: { id: "t", "task.key": "k" } };
+const compacting = (type: string) => ({
+  ...trace,
+  nodes: [
+    { message: user("q") },
+    { parent: 0, sampled: true, message: said("brief"), semantic_parents: [{ type: "compaction_attempt", node: 0 }] },
+    { message: user("brief"), semantic_parents: [{ type, node: 1 }] },
+    { parent: 2, sampled: true, message: said("a") },
+  ],
+});
+const withHistory = (answer: object) => ({
+  ...ofTrace,
+  additional_histories: [{ messages_and_choices: [user("q"), answer] }],
+});
+
+it.each<[string, object, readonly object[], object]>([
+  [
+    "metrics in objects of NeMo Gym",
+    {
+      ...gym,
+      response: { output: [said("a")] },
+      scores: { x: 0.5, note: "n" },
+      reward_format: 0.25,
+      agent_ref: { name: "A" },
+    },
+    turns,
+    { metrics: { reward_format: 0.25, "scores.x": 0.5 }, metadata: { _ng_task_index: 0, "agent_ref.name": "A" } },
+  ],
+  [
+    "the finish reason of a turn of tau2-bench without its message",
+    { ...simulated, messages: [user("q"), said("a", { raw_data: { choices: [{ finish_reason: "length" }] } })] },
+    [user("q"), turn("a", "length")],
+    { metadata: { task_id: 1, termination_reason: "user_stop" } },
+  ],
+  [
+    "a compaction that a trace of prime-rl continues",
+    compacting("compaction"),
+    [user("brief"), turn("a")],
+    withHistory(turn("brief")),
+  ],
+  [
+    "a compaction that a trace of prime-rl does not continue",
+    compacting("other"),
+    [user("brief"), turn("a")],
+    withHistory(said("brief")),
+  ],
+  [
+    "several annotations of a trace",
+    [
+      ...["a", "b"].map((key) => ({ trace_id: "t", info: { [key]: 1 }, branches: [] })),
+      { ...trace, nodes: [{ message: user("q") }] },
+    ],
+    [user("q")],
+    { ...ofTrace, metadata: { ...ofTrace.metadata, "info.a": 1, "info.b": 1 } },
+  ],
+  [
+    "a tool without a type",
+    { ...chat, tools: [{ function: { name: "f" } }] },
+    turns,
+    { tools: [{ type: "function", function: { name: "f" } }] },
+  ],
+  [
+    "finish reasons of more turns than the row has",
+    { ...chat, finish_reason: ["stop", "length"] },
+    [user("q"), turn("a", "length")],
+    {},
+  ],
+  [
+    "other finish reasons of a turn and of its row",
+    { messages: [user("q"), said("a", { finish_reason: "length" })], finish_reason: "content_filter", reward: 1 },
+    [user("q"), sampled(said("a", { finish_reason: "length" }), "length")],
+    { metadata: { finish_reason: "content_filter" } },
+  ],
+  [
+    "an empty exception of a command of mini-swe-agent",
+    { r: 1, info: {}, trajectory_format: "mini-swe-agent-1", messages: [result] },
+    [{ role: "tool", tool_call_id: "c", content: "" }],
+    { metadata: { r: 1, trajectory_format: "mini-swe-agent-1" } },
+  ],
+  [
+    "a call in a turn of Atropos",
+    { tokens: [[1]], masks: [[1]], scores: [1], messages: [[calling]] },
+    [sampled(calling, "tool_calls")],
+    {},
+  ],
+  [
+    "the name of the scorer in an older log of Inspect",
+    { eval: { task: "t" }, results: { scores: [{ name: "acc" }] }, samples: [{ ...sample, score: { value: "C" } }] },
+    [user("q"), sampled(generated)],
+    { metrics: { "scores.acc": 1 }, metadata: { id: 1, epoch: 1, task: "t" } },
+  ],
+])("a conversion keeps %s", async (_, records, messages_and_choices, more) => {
+  const args = "r" in records ? ["--reward-from", "r"] : [];
+  const groups = await convert({ "a.jsonl": [records].flat() }, args);
+  expect(groups).toEqual([{ trajectories: [{ messages_and_choices, reward: 1, ...more }] }]);
+});
+
+it("a failed row of verifiers needs no completion", async () => {
+  const row = { example_id: 0, prompt: [user("q")], info: {}, reward: 0, error: "boom" };
+  expect(await convert({ "a.jsonl": [row] })).toEqual([
+    { trajectories: [], exceptions: [{ type: "error", message: "boom" }] },
+  ]);
+});
+
+it.each([
+  ["a simulation of tau2-bench with ticks", { ...simulated, ticks: [{}] }, "voice simulations (with ticks)"],
+  [
+    "a sample of lm-evaluation-harness with several requests",
+    {
+      doc_id: 0,
+      arguments: [
+        ["q", {}],
+        ["r", {}],
+      ],
+      resps: [["a"]],
+      filtered_resps: ["a"],
+      acc: 1,
+    },
+    "the model rated texts instead of sampling them",
+  ],
+])("%s is refused", async (_, record, fault) => {
+  expect(await convert({ "a.json": JSON.stringify(record) }, ["--reward-from", "acc"])).toContain(fault);
+});
+
+it("a report of SWE-bench can name an id in several lists of failures", async () => {
+  const report = { resolved_ids: ["a"], unresolved_ids: ["b", "c"], empty_patch_ids: ["b"], error_ids: ["c", "d"] };
+  const file = join(folderOf({ r: JSON.stringify(report) }), "r");
+  expect(Object.fromEntries(await readRewardsFile(file, testHost()))).toEqual({ a: "1", b: "0", c: "0", d: "0" });
+});
+
+describe("a continuation of ATIF", () => {
+  const step = (source: string, message: string, more: object = {}) => ({ source, message, ...more });
+  const own = [step("user", "q"), step("agent", "a")];
+  const copied = [step("user", "brief"), ...own].map((one) => ({ ...one, is_copied_context: true }));
+  const document = (steps: readonly object[], more: object = {}) =>
+    JSON.stringify({ schema_version: "ATIF-v1.6", session_id: "s", steps, ...more });
+  const files = {
+    "a.json": document(own, { continued_trajectory_ref: "b.json" }),
+    "b.json": document([...copied, step("user", "q"), step("agent", "b"), step("agent", "c", { llm_call_count: 0 })]),
+  };
+  const rewards = () => ["--rewards", join(folderOf({ r: '{"id":"s","reward":1}' }), "r")];
+  const rest = [user("q"), turn("b"), said("c")];
+
+  it("adds all steps that it does not mark as copied, also if they repeat others", async () => {
+    expect(await convert(files, rewards())).toMatchObject([
+      { trajectories: [{ messages_and_choices: [...turns, ...rest] }] },
+    ]);
+  });
+
+  it("and a subagent that two results refer to count once", async () => {
+    const results = [1, 2].map((source_call_id) => ({
+      source_call_id: `${source_call_id}`,
+      subagent_trajectory_ref: [{ trajectory_path: "c.json" }],
+    }));
+    const delegating = step("agent", "a", { observation: { results } });
+    const both = { "a.json": document([delegating]), "c.json": document(own, { session_id: "c" }) };
+    expect(await convert(both, rewards())).toMatchObject([
+      { trajectories: [{ additional_histories: [{ messages_and_choices: turns }] }] },
+    ]);
+  });
+
+  it("is a history with its copied steps, which are no choices, for --histories", async () => {
+    expect(await convert(files, [...rewards(), "--histories"])).toMatchObject([
+      {
+        trajectories: [
+          {
+            messages_and_choices: turns,
+            additional_histories: [{ messages_and_choices: [user("brief"), user("q"), said("a"), ...rest] }],
+          },
+        ],
+      },
+    ]);
+  });
+});
+
+it("rows of TRL's next table count if only a part of the rows of their prompt was in the table before", async () => {
+  const row = (prompt: string, completion: string) => ({ prompt, completion, reward: 1, advantage: 0.5 });
+  const tables = [
+    [row("p", "a"), row("p", "b"), row("q", "c"), row("q", "d")],
+    [row("q", "d"), row("q", "e"), row("r", "f"), row("r", "g")],
+  ];
+  const rows = tables.flatMap((table, step) => table.map((one) => ({ ...one, step })));
+  expect(await convert({ "a.jsonl": rows })).toMatchObject(
+    ["ab", "cd", "de", "fg"].map((said) => ({
+      trajectories: [...said].map((content) => ({ messages_and_choices: [{}, turn(content)] })),
+    })),
+  );
+});
+
+it("the receipt of a copied trial of Harbor counts each value of its result and its trajectory once", async () => {
+  const result = (job: string) => ({
+    id: "i",
+    trial_name: "t",
+    task_name: job,
+    agent_info: {},
+    verifier_result: { rewards: { reward: 1 } },
+  });
+  const steps = [
+    { source: "user", message: "q" },
+    { source: "agent", message: "a" },
+  ];
+  const atif = JSON.stringify({ schema_version: "ATIF-v1.6", steps });
+  const folder = folderOf(
+    Object.fromEntries(
+      ["j", "k"].flatMap((job) => [
+        [`${job}/t/result.json`, JSON.stringify(result(job))],
+        [`${job}/t/agent/trajectory.json`, atif],
+      ]),
+    ),
+  );
+  const args = [join(folder, "j"), join(folder, "k"), "--out", join(folder, "out"), "--json", "--fields", "leaves"];
+  expect(JSON.parse((await runHere(["convert", ...args])).stdout)).toEqual({
+    leaves: { read: 20, placed: 9, left_out: 11 },
+  });
+});
+
+describe("of two copies of a rollout", () => {
+  const id = "00000000-0000-4000-8000-000000000001";
+  const atif = (message: string, more: object = {}) => {
+    const steps = [
+      { source: "user", message: "q" },
+      { source: "agent", message, ...more },
+    ];
+    return JSON.stringify({ schema_version: "ATIF-v1.6", session_id: id, steps });
+  };
+  const trial = { id, trial_name: "t", task_name: "n", agent_info: {}, verifier_result: { rewards: { reward: 1 } } };
+  const evaluated = { ...sample, uuid: id, scores: { m: { value: 1 } } };
+
+  /** The files of a copy in a folder. */
+  const formats: Readonly<Record<string, (text: string, times: Readonly<Record<string, string>>) => object>> = {
+    ATIF: (text, times) => ({ "a.json": atif(text, times) }),
+    Harbor: (text, times) => ({
+      "t/result.json": JSON.stringify({ ...trial, ...times }),
+      "t/agent/trajectory.json": atif(text),
+    }),
+    Inspect: (text, times) => {
+      const messages = [user("q"), { ...generated, content: text }];
+      return { "a.json": JSON.stringify({ eval: { task: "t" }, samples: [{ ...evaluated, messages, ...times }] }) };
+    },
+    "tau2-bench": (text, times) => ({
+      "a.json": JSON.stringify({ ...simulated, id, messages: [user("q"), said(text)], ...times }),
+    }),
+    verifiers: (text, { end = "" }) => {
+      const nodes = [{ message: user("q") }, { parent: 0, sampled: true, message: said(text) }];
+      return {
+        "a.jsonl": [{ ...trace, nodes, timing: { generation: { end: 1 }, scoring: { end: Date.parse(end) } } }],
+      };
+    },
+  };
+
+  it.each([
+    ["ATIF", "timestamp"],
+    ...["finished_at", "started_at"].map((key) => ["Harbor", key]),
+    ...["completed_at", "started_at"].map((key) => ["Inspect", key]),
+    ...["timestamp", "end_time"].map((key) => ["tau2-bench", key]),
+    ["verifiers", "end"],
+  ])("the one with the later time counts in %s (%s), in any order", async (format = "", key = "") => {
+    const rewards = ["--rewards", join(folderOf({ r: JSON.stringify({ id, reward: 1 }) }), "r")];
+    for (const days of [
+      [8, 9],
+      [9, 8],
+    ]) {
+      const files = days.flatMap((day, at) =>
+        Object.entries(formats[format]?.(`${day}`, { [key]: `2026-01-0${day}T00:00:00Z` }) ?? {}).map(
+          ([name, content]) => [`${at}/${name}`, content],
+        ),
+      );
+      const groups = await convert(Object.fromEntries(files), format === "ATIF" ? rewards : []);
+      expect(groups).toMatchObject([{ trajectories: [{ messages_and_choices: [{}, { message: { content: "9" } }] }] }]);
+    }
+  });
+});
