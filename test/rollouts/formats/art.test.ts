@@ -200,6 +200,28 @@ describe("a Parquet file of ART", () => {
     ]);
   });
 
+  it("causes a report of each column that differs from the JSON, and of no other one", async () => {
+    const tools = [{ type: "function", function: { name: "f" } }];
+    const own = { metadata: { k: 1 }, metrics: { k: 2 }, logs: ["l"] };
+    const [group_json = "", trajectory_json = ""] = [
+      own,
+      { messages_and_choices: [user("q"), turn("a")], tools, reward: 1, ...own },
+    ].map((json) => JSON.stringify(json));
+    const row = { format_version: 2, group_index: 0, trajectory_index: 0, group_json, trajectory_json };
+    const columns = Object.entries({ ...own, tools }).flatMap(([key, value]) => {
+      const column = [key, JSON.stringify(value)];
+      return key === "tools" ? [column] : [column, [`group_${key}`, column[1]]];
+    });
+    expect((await convertRows([{ ...row, ...Object.fromEntries(columns) }])).left).toEqual([]);
+    const others = columns.map(([key]) => [key, '{"edited":1}']);
+    expect((await convertRows([{ ...row, ...Object.fromEntries(others) }])).left).toEqual(
+      columns.map(([key]) => [
+        `${key}.edited`,
+        "the column differs from group_json or trajectory_json, which are converted",
+      ]),
+    );
+  });
+
   it("causes a report of a message in a column that differs from the JSON", async () => {
     const messages = [
       { role: "user", content: "q", trainable: false, tool_calls: null },

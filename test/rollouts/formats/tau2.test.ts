@@ -24,11 +24,16 @@ describe("results of tau2-bench", () => {
   it("miss only a simulation without a file, also if others are compressed", async () => {
     const simulation = { id: "a", task_id: 1, termination_reason: "user_stop", reward_info: { reward: 1 } };
     const results = { info: { agent_info: {} }, tasks: [], simulation_index: [{ id: "a" }, { id: "b" }] };
-    const folder = folderOf({ "results.json": JSON.stringify(results), "simulations/c": "" });
     const text = JSON.stringify({ ...simulation, messages: [user("q")] });
+    const folder = folderOf({
+      "results.json": JSON.stringify(results),
+      "simulations/c": "",
+      "e/simulations/b.json": text,
+    });
     writeFileSync(join(folder, "simulations/a.json.gz"), gzipSync(text));
     const { stdout } = await runRollcall(["check", folder, "--json"]);
     expect(stdout.match(/the simulation has no file/g)).toHaveLength(1);
+    expect(stdout).toContain('the results.json that tau2-bench writes is missing, so the domain is unknown"');
   });
 
   it("reject only the group of a simulation with NaN", async () => {

@@ -19,3 +19,15 @@ it.each([1, 100_000])("the order of keys counts only in very deep contents (%s l
   const said = (content: string) => formatSaid(`{"content":${"[".repeat(levels)}${content}${"]".repeat(levels)}}`);
   expect(said('{"a":1,"b":2}') === said('{"b":2,"a":1}')).toBe(levels === 1);
 });
+
+it.each([
+  ["1", ["1.0", "1e0", "10E-1"], ["1.5", "-1"]],
+  ["0", ["0.0", "0e5"], ["1e-400", "false"]],
+  ["1e400", ["1e400"], ["1e401", "1E400"]],
+  ["12345678901234567890", [], ["12345678901234567891", "1.234567890123456789e19"]],
+  ['"\u00e9/"', ['"\\u00e9\\/"'], ['"e/"']],
+])("%s is the same number or text in another spelling, but no other one", (value, same, others) => {
+  const said = (argument: string) => formatSaid(`{"content":[{"argument":${argument}}]}`);
+  expect(same.map(said)).toEqual(same.map(() => said(value)));
+  expect(others.map(said)).not.toContain(said(value));
+});
