@@ -1,0 +1,157 @@
+import { describe, expect, it } from "vitest";
+import { connectionFailed, toReplyFailure } from "../../../src/wire/client/failures.ts";
+import { findStatedError } from "../../../src/wire/client/reply-message.ts";
+import type { Route } from "../../../src/wire/client/route.ts";
+import { isRetryable, TransportError } from "../../../src/wire/client/transport-error.ts";
+import { readCall } from "../../../src/wire/contract/call.ts";
+import { logTrajectories as log } from "../../../src/wire/contract/log.ts";
+import { listModels as list } from "../../../src/wire/contract/models.ts";
+
+const direct: Route = { to: new URL("https://a.example"), proxy: undefined };
+const proxy = { url: new URL("http://p.example:3128"), authorization: undefined, variable: "HTTPS_PROXY" };
+const facts = { route: direct, setting: "base_url", silenceMs: 5000, attempts: 1 };
+
+const splitRows = (text: string) =>
+  text
+    .trim()
+    .split("\n")
+    .map((row) => row.split("|").map((cell) => cell.trim()));
+
+describe("the failure of a connection", () => {
+  it.each(
+    splitRows(`
+      ENOTFOUND            | cannot connect | the host was not found (ENOTFOUND)
+      EAI_AGAIN            | cannot connect | the lookup of the host name failed temporarily (EAI_AGAIN)
+      ECONNREFUSED         | cannot connect | the connection was refused (ECONNREFUSED)
+      EHOSTUNREACH         | cannot connect | the host is unreachable (EHOSTUNREACH)
+      ENETUNREACH          | cannot connect | the network is unreachable (ENETUNREACH)
+      CERT_HAS_EXPIRED     | cannot connect | its certificate has expired (CERT_HAS_EXPIRED)
+      CONNECT_TIMEOUT      | cannot connect | connecting took more than 10 s
+      CONNECT_ENDLESS      | cannot connect | connecting took longer than --max-wait allows
+      SELF_SIGNED_CERT     | cannot connect | its certificate is signed by an unknown authority (SELF_SIGNED_CERT) | trust
+      DEPTH_ZERO_X         | cannot connect | its certificate is signed by an unknown authority (DEPTH_ZERO_X) | trust
+      UNABLE_TO_GET_ISSUER | cannot connect | its certificate is signed by an unknown authority (UNABLE_TO_GET_ISSUER) | trust
+      UNABLE_TO_VERIFY_X   | cannot connect | its certificate is signed by an unknown authority (UNABLE_TO_VERIFY_X) | trust
+      EPROTO               | cannot connect | the server does not speak TLS (EPROTO) | plain
+      ERR_SSL_PACKET_LENGTH_TOO_LONG | cannot connect | the server does not speak TLS (ERR_SSL_PACKET_LENGTH_TOO_LONG) | plain
+      ECONNRESET           | failed | the connection was reset (ECONNRESET)
+      EPIPE                | failed | the connection was closed while the request was being sent (EPIPE)
+      ETIMEDOUT            | failed | the host did not answer (ETIMEDOUT)
+      HPE_HEADER_OVERFLOW  | failed | the headers of the answer are too large (HPE_HEADER_OVERFLOW)
+      NOT_HTTP             | failed | the service does not answer in HTTP/1.1
+      BAD_HEADERS          | failed | the headers of the answer are incomplete or invalid
+      OTHER                | failed | the connection failed (OTHER)
+      SILENT               | failed | no data arrived for 5 s  | increase --timeout
+      ENDLESS              | failed | the answer took too long | increase --max-wait`),
+  )("has a reason and a hint for %s", (code = "", event, reason, fix) => {
+    const { message, details } = connectionFailed({ code, status: undefined }, facts);
+    const isConnecting = event === "cannot connect";
+    const start = isConnecting ? "cannot connect to a.example:443" : "the request to a.example:443 failed";
+    const trust = "if your network uses its own CA, set NODE_EXTRA_CA_CERTS=<file.pem>";
+    const plain = "if the server uses plain http, begin base_url with http://";
+    const own = { trust, plain }[fix ?? ""] ?? fix;
+    const retry = code === "CONNECT_ENDLESS" ? "increase --max-wait" : "rerun the same command when the service is up";
+    expect(message).toBe(`${start}: ${reason}`);
+    expect(details.hint).toBe(own ?? `check base_url, or ${retry}`);
+    // An interrupted run gives this advice.
+    expect(details.remedy).toBe(own ?? (isConnecting ? "check base_url" : undefined));
+  });
+
+  it("names the proxy, the certificates, the setting and the attempt", () => {
+    const said = (error: Partial<TransportError> & { code: string }, more: Partial<typeof facts>) => {
+      const { message, details } = connectionFailed({ status: undefined, ...error }, { ...facts, ...more });
+      return `${message}\n${details.hint}`;
+    };
+    const route = { ...direct, proxy };
+    expect(said({ code: "PROXY_REFUSED", status: 502 }, { route })).toBe(
+      `cannot connect to a.example:443 through the proxy p.example:3128: the proxy refused the connection (502)
+check base_url and the proxy variables, or rerun the same command when the service is up`,
+    );
+    expect(said({ code: "PROXY_REFUSED", status: 403 }, { route })).toMatch(/\nask the operator of the proxy to allow/);
+    expect(said({ code: "PROXY_REFUSED", status: 407 }, { route })).toContain("user and password into HTTPS_PROXY");
+    expect(said({ code: "ECONNREFUSED", isOfProxy: true }, { route })).toMatch(/\ncheck HTTPS_PROXY, or list the host/);
+    expect(said({ code: "EPROTO", isOfProxy: true }, { route })).toMatch(
+      /the proxy does not.*\n.*begin HTTPS_PROXY with/,
+    );
+    const certified = { route: { ...direct, certificates: "ca.pem" } };
+    expect(said({ code: "DEPTH_ZERO_X" }, certified)).toMatch(/\ncheck that ca\.pem, the file in NODE_EXTRA_CA_CERTS/);
+    const setting = "log_base_url";
+    expect(said({ code: "EPIPE" }, { setting })).toContain("\ncheck log_base_url (or base_url), or rerun");
+    expect(said({ code: "ENDLESS" }, { setting, attempts: 3 })).toMatch(/ on attempt 3: .*\nincrease --timeout$/);
+  });
+
+  it("is retried unless a later attempt must fail, and for an unknown host only if the run waits for it", () => {
+    const transient = ["ECONNRESET", "CUT", "SILENT", "ETIMEDOUT", "CONNECT_TIMEOUT", "EHOSTUNREACH"];
+    const ofHost = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"];
+    const final =
+      "ABORTED TOO_LONG BAD_ENCODING UNKNOWN_ENCODING ENDLESS CONNECT_ENDLESS NOT_HTTP EPROTO CERT_HAS_EXPIRED";
+    const codes = [...transient, ...ofHost, ...final.split(" ")];
+    const retried = (waits: boolean) => codes.filter((code) => isRetryable(new TransportError(code), waits));
+    expect([retried(true), retried(false)]).toEqual([[...transient, ...ofHost], transient]);
+    const refusing = (status: number) => isRetryable(new TransportError("PROXY_REFUSED", { status }), false);
+    expect([403, 407, 502].map(refusing)).toEqual([false, false, true]);
+  });
+});
+
+describe("the failure of a reply", () => {
+  const page = "<html><title>Blocked</title></html>";
+  const used = '{"error":{"code":"insufficient_quota","message":"no credit"}}';
+  it.each(
+    splitRows(`
+      400 | list | {}   |                     | refused     | request-refused     | run the command with --debug
+      400 | list | text |                     | refused     | request-refused     | fix the reported cause first
+      400 | log  | {}   |                     | refused     | request-refused     | run the command with --debug
+      415 | log  | {}   |                     | refused     | request-refused     | pass --compress none
+      407 | list |      |                     | refused     | request-refused     | put the proxy's user and password into
+      403 | list | {}   | x-squid-error: x    | refused     | proxy-refused       | ask the operator of the proxy
+      403 | list | {}   | proxy-status: x     | refused     | proxy-refused       | ask the operator of the proxy
+      403 | list | page | via: 1.1 a (squid)  | refused     | proxy-refused       | ask the operator of the proxy
+      403 | list | text | server: Zscaler/6   | refused     | proxy-refused       | ask the operator of the proxy
+      403 | list | {}   | server: Zscaler/6   | auth        | credential-refused  | check inference_base_url, and any proxy
+      403 | list | page | server: nginx       | auth        | credential-refused  | check inference_base_url, and any proxy
+      404 | log  | {}   |                     | not_found   | resource-not-found  | check the model id, and log_base_url
+      404 | read | {}   |                     | not_found   | resource-not-found  | check base_url
+      404 | log  | text |                     | refused     | endpoint-not-found  | check log_base_url
+      429 | log  | used |                     | unavailable | quota-used-up       | raise the quota
+      429 | list | used |                     | refused     | quota-used-up       | raise the quota
+      501 | log  | {}   |                     | unavailable | service-unavailable | try again later
+      501 | list | {}   |                     | refused     | request-refused     | run the command with --debug`),
+  )(
+    "says who answered %s to %s, and what to do (row %$)",
+    (status, of = "", named = "", header, code, kind, hint = "") => {
+      const endpoint = { list, log, read: readCall }[of] ?? list;
+      const body = { page, used }[named] ?? named;
+      const [name = "", value = ""] = header?.split(": ") ?? [];
+      const more = { credential: undefined, error: undefined, retryAfterMs: undefined, hasRetryAfter: false };
+      const bytes = Buffer.from(body);
+      const { path } = endpoint;
+      const request = { ...facts, endpoint, path, endpointPath: path, url: "https://a.example/x", project: undefined };
+      const reply = {
+        status: Number(status),
+        headers: { [name]: value },
+        bytes,
+        isBodySent: true,
+        isWebPage: body === page,
+      };
+      const failure = toReplyFailure({ ...request, encoding: "gzip" }, { ...reply, ...more });
+      expect([failure.code, failure.kind, failure.details.hint?.slice(0, hint.length)]).toEqual([code, kind, hint]);
+    },
+  );
+
+  it.each<[reply: unknown, stated: string | undefined]>([
+    [{ object: "error", message: "a" }, "a"],
+    [{ status: "failed", reason: "a" }, "a"],
+    [{ type: "Failure", detail: "a" }, "a"],
+    [{ code: 503, msg: "a" }, "a"],
+    [{ statusCode: "404", title: "a" }, "a"],
+    [{ success: false, error: { message: "a" } }, "a"],
+    [{ ok: false, x: 1 }, '{"ok":false,"x":1}'],
+    [{ detail: "b", reason: "c", ok: false }, "b"],
+    [{ errors: ["a", "b"] }, "a; b"],
+    [[{ error: { error: { errors: [{ message: "deep" }] } } }], "deep"],
+    [{ error: {}, errors: [], detail: null }, undefined],
+    [{ status: "ok", code: 200, success: true }, undefined],
+  ])("is found in a reply with status 200 that states an error (row %$)", (reply, stated) => {
+    expect(findStatedError(Buffer.from(JSON.stringify(reply)))).toBe(stated);
+  });
+});
