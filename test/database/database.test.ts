@@ -218,16 +218,20 @@ describe("opening an unusable file", () => {
 
 /** Answers every connection with an error of PostgreSQL, and counts the connections. */
 const openRefusingServer = async (code: string) => {
-  let connections = 0;
+  let [connections, asked] = [0, ""];
   const server = createServer((socket) => {
     connections++;
     const fields = Buffer.from(`SFATAL\0C${code}\0Mrefused\0\0`);
     const head = Buffer.alloc(5, "E");
     head.writeInt32BE(fields.length + 4, 1);
-    socket.on("error", () => undefined).once("data", () => socket.end(Buffer.concat([head, fields])));
+    socket.on("error", () => undefined).once("data", (startup: Buffer) => {
+      const [, user, , database] = startup.toString("utf8", 8).split("\0");
+      asked = `${user} ${database}`;
+      socket.end(Buffer.concat([head, fields]));
+    });
   });
   const { port } = await listenOnLoopback(server);
-  return { path: `postgres://me@127.0.0.1:${port}/own`, connections: () => connections };
+  return { path: `postgres://me@127.0.0.1:${port}/own`, connections: () => connections, asked: () => asked };
 };
 
 describe.skipIf(!hasPostgres)("a new database in PostgreSQL", { tags: "database" }, () => {
@@ -271,6 +275,18 @@ describe("opening a database that PostgreSQL refuses", () => {
     expect(failure.details.hint).toMatch(new RegExp(`^${hint}`));
     expect([connections() > 1, codes]).toEqual(code === "unavailable" ? [true, [sqlState]] : [false, []]);
   });
+});
+
+it("asks a server for the user and the database of its URL, or for the database of the user", async () => {
+  const { path, asked } = await openRefusingServer("28P01");
+  for (const [url, found] of [
+    [path, "me own"],
+    [path.replace("me@", "m%40e@").replace("/own", "/o%2Fwn"), "m@e o/wn"],
+    [path.replace("/own", "?sslmode=disable"), "me me"],
+  ] as const) {
+    await failureOf(async () => await open(url));
+    expect(asked()).toBe(found);
+  }
 });
 
 it("advises to trust the certificate of a server, not to read its log", () => {
@@ -324,6 +340,22 @@ describe("a write that fails", () => {
     const hint = `free disk space, or choose another location with ${option}`;
     expect(failure).toMatchObject({ kind: "disk-full", details: { hint } });
     expect(explainUnwritable("a", code, "rest").hint).toBe("free disk space, or rest");
+  });
+
+  it.each([
+    ["database-locked", "wait until the other process ends", "SQLITE_BUSY SQLITE_BUSY_SNAPSHOT SQLITE_LOCKED"],
+    ["database-corrupt", "restore a backup", "SQLITE_CORRUPT SQLITE_ERROR"],
+    ["database-foreign", "move the file away, or choose another location", "SQLITE_NOTADB"],
+    ["disk-full", "free disk space", "SQLITE_FULL ENOSPC EDQUOT"],
+    ["folder-unusable", "make the folder writable, or", "SQLITE_READONLY SQLITE_CANTOPEN SQLITE_PERM EACCES EROFS"],
+    ["folder-unusable", "choose another location", "EISDIR ENOTDIR EEXIST ENOENT not-a-file"],
+    ["database-failed", "check the disk", "SQLITE_IOERR SQLITE_READONLY_DBMOVED UNKNOWN_SQLITE_NOMEM"],
+  ])("is a failure %s that advises to %s, for %s", (kind, hint, codes) => {
+    for (const code of codes.split(" ")) {
+      const failure = toFileFailure(Object.assign(new Error(), { code }), { path: "a.db", title: "the ledger" });
+      const { details } = failure instanceof Failure ? failure : new Failure("internal", "none", "");
+      expect([code, failure, details.hint?.slice(0, hint.length)]).toMatchObject([code, { kind }, hint]);
+    }
   });
 
   it("leaves no row if the disk is full, and fails with the reason", async () => {

@@ -1,0 +1,130 @@
+import { describe, expect, it } from "vitest";
+import { Failure, type FailureCode, type FailureDetails } from "../../../src/failure.ts";
+import * as failures from "../../../src/logging/send/log-failures.ts";
+import { classifyAttempt, joinOutcomes, type Outcome } from "../../../src/logging/send/outcome.ts";
+import { interrupted } from "../../../src/system/failures.ts";
+import { connectionReset, makeAnswer } from "../../support/inputs.ts";
+
+const numbers = { read: 6, logged: 2, already_logged: 1, rejected: 0, unknown: 1, not_sent: 2, requests: 3 };
+const counts = { ...numbers, hasLedger: true, resendLogged: false, ledgerArgs: ["--local"] };
+const stop = (details: FailureDetails = {}, kind = "request-refused", code: FailureCode = "refused") =>
+  new Failure(code, kind, "no", details);
+const textOf = ({ message, details }: Failure) => [message, details.hint];
+
+describe("the hint of a run that logged a part", () => {
+  const problem = { rule: "r", severity: "error", message: "m", advice: "fix it" } as const;
+  const rerun = "rerun the same command to send only the remaining groups";
+  const copy = (groups: string) =>
+    `copy the ${groups} groups to a new file and log that file, because a rerun without a ledger logs everything again`;
+  const noLedger = { hasLedger: false };
+  it.each<[change: Partial<typeof counts>, stop: Failure, hint: string]>([
+    [{}, stop({ hint: "h" }), `h. Then ${rerun}`],
+    [{}, stop({}), `fix the reported problems. Then ${rerun}`],
+    [{}, stop({ hint: "h" }, "service-unavailable", "unavailable"), rerun],
+    [{}, stop({ hint: "h", problems: [problem] }, "input-changed"), `fix it. Then ${rerun}`],
+    [{}, stop({ hint: "h", problems: [problem] }, "invalid-input"), `h. Then ${rerun}`],
+    [{}, stop({ hint: "h", problems: [] }, "invalid-input"), `fix the reported problems, or h. Then ${rerun}`],
+    [{ not_sent: 0 }, stop({ hint: "h" }), "h. Then rerun the same command, which skips logged groups"],
+    [noLedger, stop({ hint: "h" }), `h. Then ${copy("remaining")}`],
+    [{ ...noLedger, not_sent: 0 }, stop({ hint: "h" }), `fix the reported problems. Then ${copy("rejected")}`],
+  ])("depends on the ledger, on the rest and on what ended the run (row %$)", (change, ended, hint) => {
+    const message = `2 groups logged, 1 already logged, ${change.not_sent ?? 2} not logged: no`;
+    expect(textOf(failures.logPartial({ ...counts, ...change }, ended, {}))).toEqual([message, hint]);
+  });
+});
+
+describe("a run with an unknown request", () => {
+  type Facts = Parameters<typeof failures.logUnknown>[0];
+  const request = { number: 2, recorded: { id: "r7", key: "", firstTried: 0 }, positions: "a.jsonl:3" };
+  const none = { unknownFailure: undefined, retryFailure: undefined, recordFailure: undefined, unrecorded: [] };
+  const flags = { areMoreUnknown: false, canResolve: false };
+  const facts: Facts = { ...counts, ...request, ...none, ...flags, unknownIds: new Set(["r7"]) };
+  const groups = "Groups: 1 unknown, 2 logged, 1 already logged, 2 not logged";
+  const check = (id: string, again = "") =>
+    `check whether the service has the groups of ${id}. If it does, run \`rollcall ledger resolve ${id} --assume-logged --local\`. If not, run the same \`rollcall log\` command with --on-unknown resend${again}`;
+  const http = { method: "POST", url: "u", status: 500, said: "oops" };
+  const cut = stop({ cause: new Error("cut") }, "connection-failed");
+
+  it.each<[change: Partial<Facts>, details: FailureDetails, end: string]>([
+    [{}, {}, ""],
+    [{ unknownFailure: stop({ http }) }, {}, ": the service answered 500 (oops)"],
+    [
+      { unknownFailure: stop({ http }), retryFailure: cut },
+      {},
+      ": the service answered 500 (oops), and the retry failed: cut",
+    ],
+    [{ unknownFailure: stop() }, {}, ": the answer does not say whether the request was logged"],
+    [
+      { unknownFailure: stop({ http }, "html-reply") },
+      {},
+      ': a web page ("oops") arrived with the status 500, so a gateway may have answered instead of the service',
+    ],
+    [{}, { cause: interrupted({ signal: "SIGINT" }) }, ": the run was interrupted before the answer arrived"],
+  ])("says why the outcome is unknown (row %$)", (change, details, end) => {
+    const message = `request 2 of 3 (r7, a.jsonl:3) may or may not have been logged${end}. ${groups}`;
+    const only = "To send only the groups that are counted as not logged, run the command without --on-unknown resend";
+    expect(textOf(failures.logUnknown({ ...facts, ...change }, details))).toEqual([message, `${check("r7")}. ${only}`]);
+  });
+
+  it("names other unknown requests, and whether a rerun, a person or nothing can resolve them", () => {
+    const textAfter = (change: Partial<Facts>) => textOf(failures.logUnknown({ ...facts, not_sent: 0, ...change }, {}));
+    const [others, list] = textAfter({ areMoreUnknown: true });
+    expect(others).toMatch(/^request 2 of 3 \(a\.jsonl:3\) and other requests may or may not/);
+    expect(list).toMatch(/^list the requests with `rollcall ledger status --local`\. For each/);
+    const [earlier, rerun] = textAfter({ areMoreUnknown: true, requests: 1, number: 1, canResolve: true, not_sent: 4 });
+    expect(earlier).toMatch(/^request 1 of 1 \(a\.jsonl:3\) and requests of earlier runs may or may not/);
+    expect(rerun).toMatch(/^rerun the same command within 24 hours .* to resolve the request and send the rest \(/);
+    expect(textAfter({ resendLogged: true })[1]).toBe(check("r7", ", but without --resend-logged"));
+    expect(textAfter({ hasLedger: false })[1]).toMatch(/^check whether the service has the groups with an unknown/);
+    const [failed, repair] = textAfter({ recordFailure: stop() });
+    expect(failed).toContain("have been logged, and the ledger could not record the outcome: no. Groups: ");
+    expect(repair).toMatch(/^make the ledger writable again, .*\. Then check whether/);
+  });
+
+  it("has a command for each request that the ledger could not record", () => {
+    const answered = { id: "r7", status: 200, isLogged: true };
+    const unsent = { id: "r9", status: null, isLogged: false };
+    const unknownIds = new Set(["r7", "r8"]);
+    const more = { not_sent: 0, resendLogged: true, recordFailure: stop(), unrecorded: [answered, unsent], unknownIds };
+    const [message, hint] = textOf(failures.logUnrecorded({ ...facts, ...more }, {}));
+    expect(message).toMatch(
+      /^the service answered r7 with 200, and this run did not send r9, but the ledger .*: no\. r8 may or may not have/,
+    );
+    expect(hint?.replace(/.*Then run /, "")).toBe(
+      `\`rollcall ledger resolve r7 --assume-logged --local\` and \`rollcall ledger resolve r9 --resend --local\`, and rerun the same command without --resend-logged to send the groups that were not sent. Also ${check("r8", ", but without --resend-logged")}`,
+    );
+    const all = { ...more, unrecorded: [answered], unknownIds: new Set(["r7"]) };
+    expect(failures.logUnrecorded({ ...facts, ...all }, {}).details.hint).toMatch(
+      /`rollcall ledger resolve r7 [^`]*`$/,
+    );
+  });
+});
+
+describe("the outcome of a request", () => {
+  it("stays unknown or logged after a weaker outcome, and is the later of two equal ones", () => {
+    const joined = (...all: readonly Outcome[]) => all.reduce((before, next) => joinOutcomes(before, next));
+    expect(joined("not_sent", "not_processed")).toBe("not_processed");
+    expect(joined("not_processed", "refused", "too_large")).toBe("too_large");
+    expect(joined("unknown", "refused")).toBe("unknown");
+    expect(joined("unknown", "logged", "unknown")).toBe("logged");
+  });
+
+  it("follows the table of guarantees.md for each status, with the body sent or not", () => {
+    const statuses = [200, 301, 302, 303, 304, 307, 308, 400, 401, 404, 408, 409, 413, 422, 429, 500, 501, 503];
+    const statusesWith = (outcome: Outcome, isBodySent: boolean) =>
+      statuses.filter((status) => classifyAttempt(makeAnswer(status, { isBodySent })) === outcome);
+    const refused = [301, 302, 307, 308, 400, 401, 404, 422];
+    expect(statusesWith("refused", true)).toEqual(refused);
+    expect(statusesWith("unknown", true)).toEqual([303, 304, 409, 500, 501, 503]);
+    expect(statusesWith("not_processed", true)).toEqual([408, 429]);
+    expect(statusesWith("not_processed", false)).toEqual([408, 429, 500, 501, 503]);
+    expect(statusesWith("unknown", false)).toEqual([409]);
+    expect(classifyAttempt(makeAnswer(503, { hasRetryAfter: true }))).toBe("not_processed");
+    expect(classifyAttempt(makeAnswer(200, { isWebPage: true }))).toBe("unknown");
+    const broken = { kind: "broken", code: "CUT", failure: connectionReset } as const;
+    expect([true, false].map((isBodySent) => classifyAttempt({ ...broken, isBodySent }))).toEqual([
+      "unknown",
+      "not_sent",
+    ]);
+  });
+});
