@@ -224,11 +224,13 @@ const openRefusingServer = async (code: string) => {
     const fields = Buffer.from(`SFATAL\0C${code}\0Mrefused\0\0`);
     const head = Buffer.alloc(5, "E");
     head.writeInt32BE(fields.length + 4, 1);
-    socket.on("error", () => undefined).once("data", (startup: Buffer) => {
-      const [, user, , database] = startup.toString("utf8", 8).split("\0");
-      asked = `${user} ${database}`;
-      socket.end(Buffer.concat([head, fields]));
-    });
+    socket
+      .on("error", () => undefined)
+      .once("data", (startup: Buffer) => {
+        const [, user, , database] = startup.toString("utf8", 8).split("\0");
+        asked = `${user} ${database}`;
+        socket.end(Buffer.concat([head, fields]));
+      });
   });
   const { port } = await listenOnLoopback(server);
   return { path: `postgres://me@127.0.0.1:${port}/own`, connections: () => connections, asked: () => asked };

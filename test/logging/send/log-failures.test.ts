@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { Failure, type FailureCode, type FailureDetails } from "../../../src/failure.ts";
 import * as failures from "../../../src/logging/send/log-failures.ts";
-import { classifyAttempt, joinOutcomes, type Outcome } from "../../../src/logging/send/outcome.ts";
+import { joinOutcomes, type Outcome } from "../../../src/logging/send/outcome.ts";
 import { interrupted } from "../../../src/system/failures.ts";
-import { connectionReset, makeAnswer } from "../../support/inputs.ts";
 
 const numbers = { read: 6, logged: 2, already_logged: 1, rejected: 0, unknown: 1, not_sent: 2, requests: 3 };
 const counts = { ...numbers, hasLedger: true, resendLogged: false, ledgerArgs: ["--local"] };
@@ -107,24 +106,5 @@ describe("the outcome of a request", () => {
     expect(joined("not_processed", "refused", "too_large")).toBe("too_large");
     expect(joined("unknown", "refused")).toBe("unknown");
     expect(joined("unknown", "logged", "unknown")).toBe("logged");
-  });
-
-  it("follows the table of guarantees.md for each status, with the body sent or not", () => {
-    const statuses = [200, 301, 302, 303, 304, 307, 308, 400, 401, 404, 408, 409, 413, 422, 429, 500, 501, 503];
-    const statusesWith = (outcome: Outcome, isBodySent: boolean) =>
-      statuses.filter((status) => classifyAttempt(makeAnswer(status, { isBodySent })) === outcome);
-    const refused = [301, 302, 307, 308, 400, 401, 404, 422];
-    expect(statusesWith("refused", true)).toEqual(refused);
-    expect(statusesWith("unknown", true)).toEqual([303, 304, 409, 500, 501, 503]);
-    expect(statusesWith("not_processed", true)).toEqual([408, 429]);
-    expect(statusesWith("not_processed", false)).toEqual([408, 429, 500, 501, 503]);
-    expect(statusesWith("unknown", false)).toEqual([409]);
-    expect(classifyAttempt(makeAnswer(503, { hasRetryAfter: true }))).toBe("not_processed");
-    expect(classifyAttempt(makeAnswer(200, { isWebPage: true }))).toBe("unknown");
-    const broken = { kind: "broken", code: "CUT", failure: connectionReset } as const;
-    expect([true, false].map((isBodySent) => classifyAttempt({ ...broken, isBodySent }))).toEqual([
-      "unknown",
-      "not_sent",
-    ]);
   });
 });

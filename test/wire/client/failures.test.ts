@@ -147,6 +147,7 @@ describe("the failure of a reply", () => {
     [{ success: false, error: { message: "a" } }, "a"],
     [{ ok: false, x: 1 }, '{"ok":false,"x":1}'],
     [{ detail: "b", reason: "c", ok: false }, "b"],
+    [{ message: "b", error: { reason: "c" }, ok: false }, "c"],
     [{ errors: ["a", "b"] }, "a; b"],
     [[{ error: { error: { errors: [{ message: "deep" }] } } }], "deep"],
     [{ error: {}, errors: [], detail: null }, undefined],
