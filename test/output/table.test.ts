@@ -114,15 +114,16 @@ describe("a table", () => {
     expect(lines.map((line) => stringWidth(line.slice(0, line.lastIndexOf("x"))))).toEqual([8, 8, 8, 8, 8, 8, 8]);
   });
 
-  it("draws 50,000 rows in pieces of 100, because the time for a piece grows with the square of its rows", () => {
-    const rows = Array.from({ length: 50_000 }, (_, at) => [`model-${at}`, "🫨"]);
+  it("draws 420 rows in order and in pieces of 100, because the time for a piece grows with the square of its rows", () => {
+    const rows = Array.from({ length: 420 }, (_, at) => [`model-${at}`, "🫨"]);
     const shown = [0, 1].map((at) => {
       const cell = (row: Row) => row[at] ?? "";
       return { name: `c${at}`, heading: `c${at}`, rank: at, cell, text: cell };
     });
     const { pieces = [] } = drawTable({ columns: shown, rows, width: 80, paint: plainPaint, clean: (text) => text });
-    const counts = Array.from(pieces, (piece) => piece.split("\n").length - 1);
-    expect([counts.length, new Set(counts.slice(1))]).toEqual([501, new Set([100])]);
+    const lines = Array.from(pieces, (piece) => piece.trimEnd().split("\n"));
+    expect(lines.map(({ length }) => length)).toEqual([1, ...Array(4).fill(100), 20]);
+    expect(lines.flat().slice(1)).toEqual(rows.map(([name, sign]) => `${name?.padEnd(9)}  ${sign}`));
   });
 
   const rows = [
