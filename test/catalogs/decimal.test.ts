@@ -5,9 +5,12 @@ import {
   compareDecimals,
   type Decimal,
   formatDecimal,
+  formatForDisplay,
+  formatRounded,
   multiplyDecimals,
   parseDecimal,
   shiftDecimal,
+  zero,
 } from "../../src/text/decimal.ts";
 
 const decimal: fc.Arbitrary<Decimal> = fc.record({
@@ -59,5 +62,21 @@ describe("a decimal", () => {
   ])("shifts by places, without zeros at its end (row %$)", (text, places, result) => {
     const parsed = parseDecimal(text);
     expect(parsed && formatDecimal(shiftDecimal(parsed, places))).toBe(result);
+  });
+});
+
+describe("a number for people", () => {
+  it("has at most 6 significant digits, unless it is whole", () => {
+    const numbers = "0.1234565 0.1234564 -0.1234565 1234567 1234567.5 12345.67 0.00000123456789 9.999999 0.1230".split(
+      " ",
+    );
+    const shown = "0.123457 0.123456 -0.123457 1234567 1234568 12345.7 0.00000123457 10 0.123".split(" ");
+    expect(numbers.map((text) => formatRounded(parseDecimal(text) ?? zero))).toEqual(shown);
+    expect([1234567, 1234567.5, 0.1 + 0.2, -0.00012345678].map(formatForDisplay)).toEqual([
+      "1234567",
+      "1234570",
+      "0.3",
+      "-0.000123457",
+    ]);
   });
 });

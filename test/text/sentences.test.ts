@@ -1,10 +1,67 @@
 import { describe, expect, it } from "vitest";
-import { formatList } from "../../src/text/sentences.ts";
+import * as sentences from "../../src/text/sentences.ts";
 
 describe("formatList", () => {
   it("prints ten items, and counts all further items", () => {
     const items = Array.from({ length: 12 }, (_, at) => `${at}`);
-    expect(formatList(items.slice(0, 10))).toBe("0, 1, 2, 3, 4, 5, 6, 7, 8, 9");
-    expect(formatList(items)).toBe("0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more");
+    expect(sentences.formatList(items.slice(0, 10))).toBe("0, 1, 2, 3, 4, 5, 6, 7, 8, 9");
+    expect(sentences.formatList(items)).toBe("0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more");
+  });
+});
+
+describe("a part of a sentence", () => {
+  it("is in the singular only for one", () => {
+    const counts = [0, 1, 2].map((count) => sentences.pluralize(count, "null entry", "null entries"));
+    expect(counts).toEqual(["0 null entries", "1 null entry", "2 null entries"]);
+    expect(sentences.formatLogged({ logged: 1, already_logged: 0 })).toBe("1 group logged");
+    expect(sentences.formatLogged({ logged: 0, already_logged: 2 })).toBe("0 groups logged, 2 already logged");
+    const rejected = [{ rejected: 2 }, { rejected: 3, unreadable: 1 }, { rejected: 2, unreadable: 2 }];
+    expect(rejected.map(sentences.formatRejected)).toEqual([
+      "2 groups rejected",
+      "2 groups and 1 unreadable record rejected",
+      "2 unreadable records rejected",
+    ]);
+  });
+
+  it("names a position as far as it is known", () => {
+    const path = ["messages_and_choices", 3, "role"];
+    const problem = { rule: "r", severity: "error", message: "m", file: "a", line: 2, column: 5, path } as const;
+    expect(sentences.fieldPrefix(problem)).toBe("a:2:5: messages_and_choices.3.role: ");
+    expect(sentences.fieldPrefix({ ...problem, path: [] })).toBe("a:2:5: ");
+    expect(sentences.positionPrefix({ file: "-", line: 2 })).toBe("standard input:2: ");
+    expect(sentences.positionPrefix({ line: 2 })).toBe("");
+  });
+
+  it("names options in any spelling, with the values that are given", () => {
+    expect(["maxPrice", "max_price", "best"].map(sentences.toOptionName)).toEqual([
+      "--max-price",
+      "--max-price",
+      "--best",
+    ]);
+    const options = { where: "a", best: 3, sample: undefined, strict: true, lossy: false, groupBy: ["a", "b"] };
+    expect(sentences.toOptionArgs(options).join(" ")).toBe("--where a --best 3 --strict --group-by a --group-by b");
+    expect(sentences.inProfile("rollcall doctor", "default")).toBe("rollcall doctor");
+    expect(sentences.inProfile("rollcall doctor", "work")).toBe("rollcall doctor --profile work");
+  });
+
+  it("is a suggestion, or else the given hint", () => {
+    expect(sentences.formatSuggestion("log", "x")).toEqual({ hint: "did you mean log?" });
+    expect([sentences.formatSuggestion(undefined, "x"), sentences.formatSuggestion(undefined)]).toEqual([
+      { hint: "x" },
+      {},
+    ]);
+  });
+
+  it("never has half of a character", () => {
+    expect([2, 3, 4].map((units) => sentences.cutText("ab😀c", units))).toEqual(["ab", "ab", "ab😀"]);
+    expect(sentences.replaceLoneSurrogates("a\ud83db😀\ude00")).toBe("a\ufffdb😀\ufffd");
+  });
+
+  it("explains errors of the system, and keeps unknown codes", () => {
+    expect(["ENOSPC", "SQLITE_IOERR_READ", "EODD"].map(sentences.describeSystemCode)).toEqual([
+      "the disk is full",
+      "reading or writing failed (SQLITE_IOERR_READ)",
+      "EODD",
+    ]);
   });
 });
