@@ -1,0 +1,144 @@
+import { describe, expect, it } from "vitest";
+import { compileGlob, compilePattern, formatPercentChange, formatPrice, readDay } from "../../src/catalogs/fields.ts";
+import { checkFilterWords, compileFilter, type Filter } from "../../src/catalogs/filter.ts";
+import { tagDeprecation } from "../../src/commands/catalog/catalog-columns.ts";
+import { parseDecimal, zero } from "../../src/text/decimal.ts";
+import { dayMs } from "../../src/text/units.ts";
+import { modelsOf } from "./models.ts";
+
+const now = Date.UTC(2026, 0, 31, 12);
+
+const models = modelsOf([
+  {
+    ...{ id: "lab/one", name: "First", context_length: 1000, max_output_length: 10, created: 1_769_817_600 },
+    ...{ input_modalities: ["text", "Image"], output_modalities: ["text"], quantization: "FP8" },
+    ...{ supported_features: ["tools", "reasoning"], supported_sampling_parameters: ["seed"] },
+    ...{ pricing: { prompt: "0.000001", completion: "0" }, datacenters: [{ country_code: "FI" }] },
+    deprecation_date: "2026-01-31",
+  },
+  {
+    ...{ id: "lab/two", name: "Second", context_length: 999, max_output_length: 0, created: 1_769_817_599 },
+    ...{ input_modalities: ["text"], output_modalities: ["image"], quantization: "int4" },
+    ...{ supported_features: ["tools"], supported_sampling_parameters: ["stop"] },
+    ...{ pricing: { prompt: "0", completion: "0", request: "0.5" } },
+    ...{ datacenters: [{ country_code: "us" }, { country_code: "DE" }], deprecation_date: "2026-02-01" },
+  },
+  { id: "three", pricing: { prompt: 0, completion: "0.0" }, datacenters: [], deprecation_date: "soon" },
+  { id: "four", pricing: { prompt: "0", completion: "0", currency: "EUR" }, datacenters: [{}], expiration_date: "" },
+]);
+
+describe("a filter of models", () => {
+  it.each<[ids: string, Filter]>([
+    ["lab/one", { inputModality: [" IMAGE "] }],
+    ["lab/two", { outputModality: ["image"] }],
+    ["lab/one", { feature: ["tools", "reasoning"] }],
+    ["lab/two", { parameter: ["stop"] }],
+    ["lab/one lab/two", { quantization: ["fp8", "int4"] }],
+    ["lab/one lab/two", { country: ["eu"] }],
+    ["lab/two", { country: ["US"] }],
+    ["lab/one", { onlyCountry: ["EU"] }],
+    ["lab/one lab/two", { onlyCountry: ["EU", "US"] }],
+    ["lab/one", { minContext: 1000 }],
+    ["lab/one", { minOutput: 0 }],
+    ["lab/one", { createdSince: () => 1_769_817_600_000 }],
+    ["lab/one lab/two three", { maxPrice: [["prompt", "1"]] }],
+    ["lab/two", { maxPrice: [["request", "0.5"]] }],
+    ["", { maxPrice: [["request", "0.4"]] }],
+    ["three", { free: true }],
+    ["lab/one", { deprecated: true }],
+    ["lab/two four", { notDeprecated: true }],
+    ["lab/one lab/two", { deprecatedWithin: (at) => at + dayMs }],
+    ["lab/two", { pattern: "LAB sec" }],
+    ["lab/one", { pattern: "l*e" }],
+    ["", { pattern: "first two" }],
+    ["lab/one", { pattern: "lab", feature: ["reasoning"], country: ["FI"] }],
+  ])("selects %j with %j", (ids, filter) => {
+    const { matches } = compileFilter(filter, now);
+    expect(
+      models
+        .filter(matches)
+        .map(({ id }) => id)
+        .join(" "),
+    ).toBe(ids);
+  });
+
+  it("accepts known words, words of the models and countries, and suggests words of the models", () => {
+    const listed = models.map((entry) => ({ entry }));
+    const check = (filter: Filter) => () => checkFilterWords(filter, listed);
+    for (const filter of [
+      { feature: ["JSON_mode"] },
+      { country: ["jp", "EU"] },
+      { maxPrice: [["currency", "1"]] },
+    ] as const)
+      expect(check(filter)).not.toThrow();
+    expect(() => checkFilterWords({ feature: ["nothing"] }, [])).not.toThrow();
+    expect(check({ feature: ["tool"] })).toThrow('invalid --feature "tool": expected one of reasoning, tools');
+    expect(check({ onlyCountry: ["UK"] })).toThrow('invalid --only-country "UK": expected one of DE, FI, us');
+    const price =
+      'invalid --max-price "promt=1": expected one of completion, currency, prompt, request, such as prompt=0.5';
+    expect(check({ maxPrice: [["promt", "1"]] })).toThrow(price);
+  });
+});
+
+describe("a field of a model", () => {
+  it("is matched by a glob as a whole, and by each word of a pattern in the id or name", () => {
+    for (const glob of ["*", "a*", "*a", "?", "a?c", "*b*", "a**c", "", "*?c"])
+      for (const text of ["", "a", "b", "ABC", "aXc", "cba", "😀"]) {
+        const model = new RegExp(`^${glob.replaceAll("*", ".*").replaceAll("?", ".")}$`, "isu");
+        expect([glob, text, compileGlob(glob)(text)]).toEqual([glob, text, model.test(text)]);
+      }
+    expect([compilePattern(" ")("a"), compilePattern("")(undefined), compilePattern("a*")("b", "a")]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+  });
+
+  it("is shown with its unit, and with its change in percent", () => {
+    const prices = ["prompt", "internal_reasoning", "image", "request", "input_cache_writes", "web_search"];
+    expect(prices.map((name) => formatPrice(name, "0.0000025"))).toEqual(
+      "2.5 $/M,2.5 $/M,0.0000025 $,0.0000025 $,2.5 $/M,0.0000025 $".split(","),
+    );
+    expect([formatPrice("prompt", "free"), formatPrice("prompt", 2 ** 53), formatPrice("prompt", { a: 1 })]).toEqual([
+      "free",
+      "9007199254740992",
+      '{"a":1}',
+    ]);
+    const change = (from: string, to: string) =>
+      formatPercentChange(parseDecimal(from) ?? zero, parseDecimal(to) ?? zero);
+    expect([change("3", "2"), change("0.3", "0.4"), change("2", "2"), change("1", "10"), change("4", "0")]).toEqual(
+      "-33.3 +33.3 +0 +900 -100".split(" "),
+    );
+  });
+
+  it("is a date only if it is a day, and has a tag from 30 days before", () => {
+    const dates = [
+      "2026-02-28T23:00:00-05:00",
+      "2026-02-29",
+      "2026-01-011",
+      "26-01-01",
+      1_769_817_600,
+      20_260_131,
+      null,
+    ];
+    expect(dates.map(readDay)).toEqual([
+      "2026-02-28",
+      undefined,
+      undefined,
+      undefined,
+      "2026-01-31",
+      undefined,
+      undefined,
+    ]);
+    const days = ["2026-01-30", "2026-01-31", "2026-02-01", "2026-03-02", "2026-03-03", null, undefined];
+    expect(days.map((day) => tagDeprecation(day, now)?.text)).toEqual([
+      "past",
+      "today",
+      "soon",
+      "soon",
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+});
