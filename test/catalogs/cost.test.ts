@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { compareCosts, computeCost, noUsage } from "../../src/catalogs/cost.ts";
+import { compareCosts, computeCost, findPrice, noUsage } from "../../src/catalogs/cost.ts";
+import { formatDecimal } from "../../src/text/decimal.ts";
 import { entry, modelsOf } from "./models.ts";
 
 const modelOf = (value: unknown) => modelsOf([value])[0] ?? {};
@@ -101,6 +102,8 @@ describe("the cost of a usage", () => {
 
   it.each([
     ["input_cache_read", { prompt: "1", input_cache_read: "0.5" }, ["60", "20"]],
+    ["input_cache_reads", { prompt: "1", input_cache_reads: "0.5" }, ["60", "20"]],
+    ["the first of two names", { prompt: "1", input_cache_read: "0.5", input_cache_reads: "9" }, ["60", "20"]],
     ["no price, as unknown", { prompt: "1" }, ["60", null]],
   ])("takes the price of cached tokens from %s", (_, pricing, costs) => {
     const cost = computeCost(modelOf({ pricing }), {
@@ -161,6 +164,12 @@ describe("the cost of a usage", () => {
       { media: ["image_url"] },
       "its price of image can apply to parts of the prompt (image_url)",
     ],
+    [
+      "a price of other images can apply",
+      { image: "0", image_token: "0.1", input_image: "0" },
+      { usage: { ...noUsage, prompt_tokens: 11, images: 1 } },
+      "its price of image_token can apply to images",
+    ],
     ["a price of requests cannot be read", { request: "some" }, {}, "the price of request is not stated"],
     [
       "nothing is unknown",
@@ -176,6 +185,41 @@ describe("the cost of a usage", () => {
       ...options,
     });
     expect([cost.total, cost.reason]).toEqual([reason === null ? "11" : null, reason]);
+  });
+
+  const overrides = [
+    { min_prompt_tokens: 10, prompt: "2", utc_start: null },
+    { min_prompt_tokens: "20", prompt: "3", completion: null },
+    { min_prompt_tokens: 20, utc_start: 8, request: "4" },
+  ];
+
+  it.each([
+    ["prompt", 9, 9, "1"],
+    ["prompt", 10, 10, "the price of prompt changes at exactly 10 prompt tokens"],
+    ["prompt", 11, 11, "2"],
+    ["prompt", 21, 21, "3"],
+    ["prompt", undefined, 9, "1"],
+    ["prompt", undefined, 10, "the price of prompt depends on the prompt tokens of each request"],
+    ["completion", 20, 20, "the price of completion changes at exactly 20 prompt tokens"],
+    ["completion", 21, 21, "none"],
+    ["request", 19, 19, "none"],
+    ["request", 20, 20, "the price of request depends on utc_start"],
+    ["image", 21, 21, "5"],
+  ])("takes the price of %s for %s of %i tokens from the last override that applies", (part, tokens, most, found) => {
+    const { price, reason } = findPrice({ prompt: "1", completion: "6", image: "5", overrides }, part, {
+      tokens,
+      most,
+    });
+    expect(reason ?? (price ? formatDecimal(price) : "none")).toBe(found);
+  });
+
+  it("knows the size of the prompt only of one request", () => {
+    const pricing = { prompt: "1", completion: "0", overrides: [{ min_prompt_tokens: 10, prompt: "2" }] };
+    const totals = [1, 2].map((requests) => {
+      const usage = { ...noUsage, prompt_tokens: 11, requests };
+      return computeCost(modelOf({ pricing }), { usage, needsUnitPrices: false }).total;
+    });
+    expect(totals).toEqual(["22", null]);
   });
 
   it.each(["0", "2"])("is exact if the price of reasoning is %s", (internal_reasoning) => {

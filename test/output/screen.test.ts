@@ -1,0 +1,110 @@
+import { describe, expect, it } from "vitest";
+import { parseScreenOptions, type ScreenFlags } from "../../src/output/screen.ts";
+import { foldLine, foldSentence, truncate, truncateStart } from "../../src/output/width.ts";
+import { findColumn, resolveField } from "../../src/output/wire.ts";
+import { testHost } from "../support/host.ts";
+import { screenOn } from "./printed-text.ts";
+
+describe("a screen", () => {
+  it.each<[shown: "red" | "plain", isTerminal: boolean, flags: ScreenFlags, env: Readonly<Record<string, string>>]>([
+    ["red", true, {}, {}],
+    ["plain", false, {}, {}],
+    ["plain", true, {}, { NO_COLOR: "1" }],
+    ["red", true, {}, { NO_COLOR: "" }],
+    ["plain", true, {}, { TERM: "dumb" }],
+    ["red", false, {}, { FORCE_COLOR: "1", NO_COLOR: "1" }],
+    ["plain", true, {}, { FORCE_COLOR: "0" }],
+    ["plain", true, {}, { FORCE_COLOR: "false" }],
+    ["plain", true, { color: "never" }, { FORCE_COLOR: "1" }],
+    ["red", false, { color: "always" }, { NO_COLOR: "1" }],
+    ["red", true, { color: "auto" }, {}],
+  ])("prints %s text (row %$)", async (shown, stdout, flags, env) => {
+    const paint = await screenOn(testHost({ terminal: { stdout }, env }), flags).paint();
+    expect(paint("bad", "a")).toBe(shown === "red" ? "\u001b[31ma\u001b[39m" : "a");
+    expect(paint(undefined, "a") + paint("bad", "")).toBe("a");
+  });
+
+  // The pager `true` prints nothing, and the host does not get what a pager prints.
+  it.each<[isPaged: boolean, text: string, env: Readonly<Record<string, string>>, flags?: ScreenFlags]>([
+    [true, "a\nb\nc\n", {}],
+    [false, "a\nb\n", {}],
+    [true, "\n\n\n", {}],
+    [true, `${"x".repeat(11)}\nb\n`, {}],
+    [false, `${"x".repeat(10)}\n\u001b[31mb\u001b[39m\n`, {}],
+    [false, "a\nb\nc\n", { PAGER: "cat" }],
+    [false, "a\nb\nc\n", { PAGER: "" }],
+    [false, "a\nb\nc\n", { PAGER: "no-such-pager -x" }],
+    [false, "a\nb\nc\n", { PAGER: "false" }],
+    [true, "a\nb\nc\n", { PAGER: "sh -c 'exit 130'" }],
+    [false, "a\nb\nc\n", { TERM: "dumb" }],
+    [false, "a\nb\nc\n", {}, { pager: false }],
+    [false, "a\nb\nc\n", { CI: "1" }],
+  ])("starts a pager if the text fills the terminal: %j (row %$)", async (isPaged, text, env, flags = {}) => {
+    const terminal = { stdout: true, columns: 10, rows: 3 };
+    const host = testHost({ terminal, env: { PATH: process.env.PATH, PAGER: "true", ...env } });
+    await screenOn(host, flags).print([text], "lines");
+    expect(host.printed()).toBe(isPaged ? "" : text);
+  });
+
+  it("has one format, which --json and --output can both name", () => {
+    const formatOf = (flags: ScreenFlags) => parseScreenOptions(flags).format;
+    expect([formatOf({}), formatOf({ json: true }), formatOf({ output: "csv" })]).toEqual([undefined, "json", "csv"]);
+    expect(formatOf({ json: true, output: "json" })).toBe("json");
+    expect(() => formatOf({ json: true, output: "jsonl" })).toThrow("cannot combine --json and -o jsonl");
+  });
+});
+
+describe("a text of several columns", () => {
+  it("is truncated at its end or its start", () => {
+    const widths = [7, 6, 4, 1, 0];
+    expect(widths.map((width) => truncate("abcdef", width))).toEqual(["abcdef", "abcdef", "abc…", "…", ""]);
+    expect(widths.map((width) => truncateStart("abcdef", width))).toEqual(["abcdef", "abcdef", "…def", "…", ""]);
+    expect([truncate("鍵鍵鍵", 4), truncateStart("鍵鍵鍵", 4), truncate("é鍵", 3)]).toEqual(["鍵…", "…鍵", "é鍵"]);
+  });
+
+  it("is folded at spaces, or inside a long word", () => {
+    const fold = (line: string, width: number) => foldLine(line, width).join("|");
+    expect([fold("aa bb cc", 5), fold("aa bb cc", 4), fold("aa bb", 8), fold("", 3)]).toEqual(
+      "aa bb|cc,aa|bb|cc,aa bb,".split(","),
+    );
+    expect([fold("aabbccd", 3), fold("    aabb", 6), fold("a  bb", 2), fold("鍵鍵", 1)]).toEqual(
+      "aab|bcc|d,    aa|bb,a|bb,鍵|鍵".split(","),
+    );
+    const sentence = (text: string, width: number) => foldSentence(text, width).join("|");
+    expect(sentence("one two three", 7)).toBe("one two|  three");
+    expect(sentence("pass --max-wait 30s or `a b c` now", 14)).toBe("pass|  --max-wait 30s|  or `a b c`|  now");
+    expect(sentence("or `rollcall log a.jsonl`, too", 10)).toBe("or|  rollcall log a.jsonl|  too");
+  });
+});
+
+describe("a column", () => {
+  const columns = [
+    { name: "id", path: "entry.id" },
+    { name: "pricing.prompt", path: "entry.pricing.prompt", heading: "prompt\n$/M" },
+    { name: "max_output_length", path: "entry.max_output_length", heading: "max output\ntokens" },
+    { name: "prompt_tokens" },
+  ];
+
+  it.each([
+    ["ID", "id"],
+    ["entry.id", "id"],
+    ["pricing.prompt", "pricing.prompt"],
+    ["prompt", "pricing.prompt"],
+    ["max-output", "max_output_length"],
+    ["max output tokens", "max_output_length"],
+    ["Prompt-Tokens", "prompt_tokens"],
+    ["token", undefined],
+  ])("is found by its name, path or heading in any spelling: %s", (typed, name) => {
+    expect(findColumn(typed, columns)?.name).toBe(name);
+  });
+
+  it.each([
+    ["id", "entry.id"],
+    ["pricing", "entry.pricing"],
+    ["pricing.prompt.x", "entry.pricing.prompt.x"],
+    ["prompt", "entry.pricing.prompt"],
+    ["prompt_tokens", "prompt_tokens"],
+  ])("has the path of %s in JSON", (name, path) => {
+    expect(resolveField(name, columns)).toBe(path);
+  });
+});
