@@ -51,6 +51,14 @@ const gemini = {
   output: { candidates: [candidate], model_version: "g" },
 };
 
+const geminiOverHttp = {
+  inputs: {
+    ...{ contents, systemInstruction: { parts: [{ text: "Be brief." }] } },
+    tools: [{ functionDeclarations: [{ name: "get_weather", parameters: { type: "object" } }] }],
+  },
+  output: { candidates: [{ ...candidate, finish_reason: undefined, finishReason: "STOP" }], modelVersion: "g" },
+};
+
 const textPart = (text: string) => ({ type: "text", text });
 const imagePart = (url: string) => ({ type: "image_url", image_url: { url } });
 const filePart = (file: object) => ({ type: "file", file });
@@ -82,6 +90,14 @@ describe("a call of a model's API", () => {
     ["OpenAI's Responses", responses, "a", answered("a", "rain"), said("Rain."), "stop"],
     ["Gemini", gemini, "call_0", answered("call_0", "rain", { name: "get_weather" }), said("Rain."), "stop"],
     [
+      "Gemini over HTTP",
+      geminiOverHttp,
+      "call_0",
+      answered("call_0", "rain", { name: "get_weather" }),
+      said("Rain."),
+      "stop",
+    ],
+    [
       "Anthropic",
       anthropic,
       "a",
@@ -101,6 +117,7 @@ describe("a call of a model's API", () => {
     expect((await runHere(["check", "--json"], { stdin: line })).code).toBe(0);
     const text = await page({ ...ended, ...call });
     expect(text).toMatch(/system\n +│ Be brief\.[\s\S]*→ get_weather[\s\S]*│ city: Bern/);
+    expect(text.match(/Be brief\.|in Bern\?|Rain\.|No such city\./g)).toHaveLength(3);
     expect(text).not.toMatch(/type: (input_text|output_text|function_call)|functionCall|function_response/);
   });
 
@@ -133,6 +150,8 @@ describe("a call of a model's API", () => {
 
   it.each([
     ["an earlier response", withInput("x", { previous_response_id: "r" }), /earlier messages \(previous_response_id\)/],
+    ["a stored conversation", withInput("x", { conversation: "c" }), /earlier messages \(conversation\)/],
+    ["a stored prompt", withInput("x", { prompt: { id: "p" } }), /earlier instructions \(prompt\)/],
     [
       "a built-in tool",
       { ...responses, output: { output: [{ type: "web_search_call", id: "w" }, message] } },

@@ -60,6 +60,14 @@ describe("reading call ids from lines", () => {
     expect(await idsIn(`${line}\nnear`, 65_536)).toEqual(["far", "near"]);
   });
 
+  it("accepts 1,024 letters, and only UTF-8", async () => {
+    expect(await idsIn(`${"x".repeat(1024)}\n{"call":{"id":" a "}}`)).toEqual(["x".repeat(1024), "a"]);
+    await expect(idsIn(Buffer.from([0x61, 0xff]))).rejects.toThrow(
+      "line 1 of standard input is not a call id: it is not UTF-8",
+    );
+    await expect(idsIn("\n")).rejects.toMatchObject({ kind: "call-ids-missing" });
+  });
+
   it.each([
     ["an object without an id", '{"name":"x"}', "an object without an id"],
     ["an id that is not text", '{"id":7}', "an object without an id"],

@@ -89,6 +89,16 @@ describe("a summary of calls", () => {
       ended(1, { deleted_at: "2025-01-02T00:00:00Z" }),
     ]);
     expect(all).toMatchObject({ ok: 1, failed: 2, running: 1, deleted: 1 });
+    const ends = "success succeeded OK completed complete done finished descendant_error incomplete".split(" ");
+    expect(summaryOf(ends.map((status) => ended(1, { summary: { vendor: { status } } }))).all.ok).toBe(ends.length);
+  });
+
+  it("has the most frequent operations and models first, then in the order of their names", () => {
+    const made = ["b y", "a z", "a y", "c x", "c x"].map((words) => {
+      const [op_name, model] = words.split(" ");
+      return { op_name, inputs: { model } };
+    });
+    expect(summaryOf(made).groups.map(({ op, model }) => `${op} ${model}`)).toEqual(["c x", "a y", "a z", "b y"]);
   });
 
   const used = (id: string, tokens: number, parent_id?: string, cost: number | null = tokens / 1000) => ({
@@ -139,6 +149,8 @@ describe("a summary of calls", () => {
     expect([all.tokens.prompt, all.cost.usd, rollUps]).toEqual([36n, "0.036", 0]);
     const traceless = [rolledUp("root"), used("a", 10, "x")].map(({ trace_id, ...one }) => one);
     expect(summaryOf(traceless).all.tokens.prompt).toBe(40n);
+    const severalRoots = [rolledUp("root"), rolledUp("other"), used("a", 10, "x")];
+    expect(summaryOf(severalRoots).all.tokens.prompt).toBe(70n);
     const usage = { prompt_tokens: 10, completion_tokens: 1 };
     const unpriced = { ...used("a", 10, "root"), output: { model: "m", usage: { ...usage, service_tier: "batch" } } };
     expect(summaryOf([rolledUp("root"), unpriced]).all.cost).toEqual({ calls: 0, usd: null });

@@ -238,6 +238,7 @@ describe("the usage of a call", () => {
       "groundingMetadata",
       { usageMetadata: gemini1, candidates: [{ content: { parts: [{ text: "4" }] }, groundingMetadata: { a: 1 } }] },
     ],
+    ["grounding_metadata", { usage_metadata: gemini1, candidates: [{ grounding_metadata: { a: 1 } }] }],
     ["inlineData", { usageMetadata: gemini1, candidates: [{ content: { parts: [{ inlineData: {} }] } }] }],
     ["provider_cost 0.5", { provider_cost: 0.5, usage: tokens }],
     ["billing 0.5", { billing: { payer: "developer", amount: 0.5 }, usage: tokens }],
@@ -256,6 +257,7 @@ describe("the usage of a call", () => {
   it.each([
     ["service_tier priority", { service_tier: "priority" }],
     ["web_search_options", { web_search_options: { search_context_size: "low" } }],
+    ["plugins", { plugins: [{ id: "web" }] }],
     ["service_tier flex", { extra_body: { service_tier: "flex", top_k: 5 } }],
     ["inference_geo us", { kwargs: { extra_body: { inference_geo: "us" } } }],
     ["extra_body.provider", { extra_body: { provider: { order: ["a"] }, api_key: "" } }],

@@ -25,6 +25,7 @@ const models = modelsOf([
   },
   { id: "three", pricing: { prompt: 0, completion: "0.0" }, datacenters: [], deprecation_date: "soon" },
   { id: "four", pricing: { prompt: "0", completion: "0", currency: "EUR" }, datacenters: [{}], expiration_date: "" },
+  { id: "five" },
 ]);
 
 describe("a filter of models", () => {
@@ -46,7 +47,7 @@ describe("a filter of models", () => {
     ["", { maxPrice: [["request", "0.4"]] }],
     ["three", { free: true }],
     ["lab/one", { deprecated: true }],
-    ["lab/two four", { notDeprecated: true }],
+    ["lab/two four five", { notDeprecated: true }],
     ["lab/one lab/two", { deprecatedWithin: (at) => at + dayMs }],
     ["lab/two", { pattern: "LAB sec" }],
     ["lab/one", { pattern: "l*e" }],
@@ -106,9 +107,14 @@ describe("a field of a model", () => {
     ]);
     const change = (from: string, to: string) =>
       formatPercentChange(parseDecimal(from) ?? zero, parseDecimal(to) ?? zero);
-    expect([change("3", "2"), change("0.3", "0.4"), change("2", "2"), change("1", "10"), change("4", "0")]).toEqual(
-      "-33.3 +33.3 +0 +900 -100".split(" "),
-    );
+    expect([
+      change("3", "2"),
+      change("0.3", "0.4"),
+      change("3", "5"),
+      change("2", "2"),
+      change("1", "10"),
+      change("4", "0"),
+    ]).toEqual("-33.3 +33.3 +66.7 +0 +900 -100".split(" "));
   });
 
   it("is a date only if it is a day, and has a tag from 30 days before", () => {

@@ -34,6 +34,14 @@ describe("a page for an agent", () => {
     );
   });
 
+  it("has the entries from the offset, and cuts only longer texts", () => {
+    const page = (offset: number) =>
+      formatPage('{"x":["abcdefg"],"data":[1,"abcd",3]}', { listKey: "data", offset, limit: 2, maxTextLength: 6 });
+    expect(page(0)).toBe('{"x":["abcdef… [1 characters omitted]"],"data":[1,"abcd"],"total":3,"next_offset":2}');
+    expect(page(1)).toContain('"data":["abcd",3],"total":3,"next_offset":null');
+    expect(page(3)).toContain('"data":[],"total":3,"next_offset":null');
+  });
+
   const leaf = fc.oneof(fc.string({ minLength: 200, maxLength: 3000 }), fc.integer(), fc.constant("9".repeat(5000)));
   const { tree } = fc.letrec((tie) => ({
     tree: fc.oneof(leaf, fc.array(tie("tree"), { maxLength: 30 }), fc.dictionary(fc.string(), tie("tree"))),

@@ -64,8 +64,8 @@ describe("a text of several columns", () => {
 
   it("is folded at spaces, or inside a long word", () => {
     const fold = (line: string, width: number) => foldLine(line, width).join("|");
-    expect([fold("aa bb cc", 5), fold("aa bb cc", 4), fold("aa bb", 8), fold("", 3)]).toEqual(
-      "aa bb|cc,aa|bb|cc,aa bb,".split(","),
+    expect([fold("aa bb cc", 5), fold("aa bb cc", 4), fold("aa bb", 8), fold("a b cc", 4), fold("", 3)]).toEqual(
+      "aa bb|cc,aa|bb|cc,aa bb,a b|cc,".split(","),
     );
     expect([fold("aabbccd", 3), fold("    aabb", 6), fold("a  bb", 2), fold("鍵鍵", 1)]).toEqual(
       "aab|bcc|d,    aa|bb,a|bb,鍵|鍵".split(","),

@@ -1,0 +1,60 @@
+import { describe, expect, it } from "vitest";
+import { parseArgv } from "../../src/cli/argv.ts";
+import * as kinds from "../../src/cli/kinds.ts";
+import { program } from "../../src/commands/program.ts";
+import { runHere } from "../support/here.ts";
+
+describe("a command line", () => {
+  it("has values from options in any order, and the last word of a noun's command", async () => {
+    const { command, given, globals, help } = await parseArgv(program, [
+      "--json",
+      "catalog",
+      "router",
+      "--sort",
+      "-id",
+      "qwen",
+      "-o",
+      "json",
+    ]);
+    expect([command.words, globals.json, globals.output, help]).toEqual(["catalog router", true, "json", undefined]);
+    expect(Object.fromEntries(given)).toMatchObject({ sort: ["-id"], output: ["json"] });
+    const helpOf = async (...words: readonly string[]) => (await parseArgv(program, words)).help;
+    expect([await helpOf(), await helpOf("log", "-h"), await helpOf("log", "--help")]).toEqual([
+      "short",
+      "short",
+      "full",
+    ]);
+  });
+
+  it.each([
+    ["models --limit 0", 'invalid --limit "0": expected a whole number of at least 1'],
+    ["call read a --concurrency 65", 'invalid --concurrency "65": expected a whole number from 1 to 64'],
+    ["serve --port 65536", 'invalid --port "65536": expected a whole number from 0 to 65535'],
+    ["models --color red", 'invalid --color "red": expected auto, always or never'],
+    ["models -o cvs", "did you mean csv?"],
+    ["models --timeout 1s --timeout 2s", "--timeout is given 2 times, but takes one value"],
+    ["models --free", "--with-prices"],
+    ["catalog router --deprecated --not-deprecated", "no model matches both"],
+    ["models --sorts id", "did you mean --sort?"],
+    ["models --free=yes", "--free takes no value"],
+    ["catlog", "did you mean catalog?"],
+    ["show", "did you mean catalog show?"],
+    ["call list", "did you mean ledger calls?"],
+    ["catalog show", "missing required argument 'id'"],
+    ["models a b", "too many arguments"],
+    ["models --sort --", "expected a value before --"],
+  ])("fails for %s", async (line, said) => {
+    const { code, stderr } = await runHere(line.split(" "));
+    expect([code, stderr]).toEqual([2, expect.stringContaining(said)]);
+  });
+});
+
+describe("a kind of option", () => {
+  it("parses a list, and keeps the initial value of a list, a flag and a default", () => {
+    const words = kinds.commaList("a", "words", (item) => item.toUpperCase(), {});
+    expect([words.parse("a, b", "--x"), kinds.repeated("a").parse("a,b", "--x")]).toEqual([["A", "B"], ["a,b"]]);
+    expect([words.initial, kinds.flag("a").initial, kinds.text("a").initial]).toEqual([[], false, undefined]);
+    expect(kinds.withDefault(kinds.count("a"), "8")).toMatchObject({ default: "8", initial: 8 });
+    expect(kinds.camelCase("max-request-size")).toBe("maxRequestSize");
+  });
+});
