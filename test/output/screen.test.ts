@@ -25,20 +25,17 @@ describe("a screen", () => {
   });
 
   // The pager `true` prints nothing, and the host does not get what a pager prints.
+  const three = "a\nb\nc\n";
   it.each<[isPaged: boolean, text: string, env: Readonly<Record<string, string>>, flags?: ScreenFlags]>([
-    [true, "a\nb\nc\n", {}],
+    [true, three, {}],
     [false, "a\nb\n", {}],
     [true, "\n\n\n", {}],
     [true, `${"x".repeat(11)}\nb\n`, {}],
     [false, `${"x".repeat(10)}\n\u001b[31mb\u001b[39m\n`, {}],
-    [false, "a\nb\nc\n", { PAGER: "cat" }],
-    [false, "a\nb\nc\n", { PAGER: "" }],
-    [false, "a\nb\nc\n", { PAGER: "no-such-pager -x" }],
-    [false, "a\nb\nc\n", { PAGER: "false" }],
-    [true, "a\nb\nc\n", { PAGER: "sh -c 'exit 130'" }],
-    [false, "a\nb\nc\n", { TERM: "dumb" }],
-    [false, "a\nb\nc\n", {}, { pager: false }],
-    [false, "a\nb\nc\n", { CI: "1" }],
+    [true, three, { PAGER: "sh -c 'exit 130'" }],
+    [false, three, {}, { pager: false }],
+    ...["cat", "", "no-such-pager -x", "false"].map((PAGER) => [false, three, { PAGER }] as const),
+    ...[{ TERM: "dumb" }, { CI: "1" }].map((env) => [false, three, env] as const),
   ])("starts a pager if the text fills the terminal: %j (row %$)", async (isPaged, text, env, flags = {}) => {
     const terminal = { stdout: true, columns: 10, rows: 3 };
     const host = testHost({ terminal, env: { PATH: process.env.PATH, PAGER: "true", ...env } });
@@ -64,12 +61,10 @@ describe("a text of several columns", () => {
 
   it("is folded at spaces, or inside a long word", () => {
     const fold = (line: string, width: number) => foldLine(line, width).join("|");
-    expect([fold("aa bb cc", 5), fold("aa bb cc", 4), fold("aa bb", 8), fold("a b cc", 4), fold("", 3)]).toEqual(
-      "aa bb|cc,aa|bb|cc,aa bb,a b|cc,".split(","),
-    );
-    expect([fold("aabbccd", 3), fold("    aabb", 6), fold("a  bb", 2), fold("鍵鍵", 1)]).toEqual(
-      "aab|bcc|d,    aa|bb,a|bb,鍵|鍵".split(","),
-    );
+    const atSpaces = [fold("aa bb cc", 5), fold("aa bb", 4), fold("aa bb", 8), fold("a b cc", 4), fold("a  bb", 2)];
+    expect(atSpaces).toEqual(["aa bb|cc", "aa|bb", "aa bb", "a b|cc", "a|bb"]);
+    const inWords = [fold("aabbccd", 3), fold("    aabb", 6), fold("鍵鍵", 1), fold("", 3)];
+    expect(inWords).toEqual(["aab|bcc|d", "    aa|bb", "鍵|鍵", ""]);
     const sentence = (text: string, width: number) => foldSentence(text, width).join("|");
     expect(sentence("one two three", 7)).toBe("one two|  three");
     expect(sentence("pass --max-wait 30s or `a b c` now", 14)).toBe("pass|  --max-wait 30s|  or `a b c`|  now");
@@ -85,26 +80,16 @@ describe("a column", () => {
     { name: "prompt_tokens" },
   ];
 
-  it.each([
-    ["ID", "id"],
-    ["entry.id", "id"],
-    ["pricing.prompt", "pricing.prompt"],
-    ["prompt", "pricing.prompt"],
-    ["max-output", "max_output_length"],
-    ["max output tokens", "max_output_length"],
-    ["Prompt-Tokens", "prompt_tokens"],
-    ["token", undefined],
-  ])("is found by its name, path or heading in any spelling: %s", (typed, name) => {
-    expect(findColumn(typed, columns)?.name).toBe(name);
+  it("is found by its name, path or heading in any spelling", () => {
+    const typed = "ID,entry.id,pricing.prompt,prompt,max-output,max output tokens,Prompt-Tokens,token".split(",");
+    const found = typed.map((name) => findColumn(name, columns)?.name ?? "none");
+    const [id, price, output] = columns.map(({ name }) => name);
+    expect(found).toEqual([id, id, price, price, output, output, "prompt_tokens", "none"]);
   });
 
-  it.each([
-    ["id", "entry.id"],
-    ["pricing", "entry.pricing"],
-    ["pricing.prompt.x", "entry.pricing.prompt.x"],
-    ["prompt", "entry.pricing.prompt"],
-    ["prompt_tokens", "prompt_tokens"],
-  ])("has the path of %s in JSON", (name, path) => {
-    expect(resolveField(name, columns)).toBe(path);
+  it("has a path in JSON, also for a part of its name and below its name", () => {
+    const names = ["id", "pricing", "pricing.prompt.x", "prompt", "prompt_tokens"];
+    const paths = ["entry.id", "entry.pricing", "entry.pricing.prompt.x", "entry.pricing.prompt", "prompt_tokens"];
+    expect(names.map((name) => resolveField(name, columns))).toEqual(paths);
   });
 });

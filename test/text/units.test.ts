@@ -53,6 +53,7 @@ describe("a size or a count", () => {
 
 describe("formatRoundedSize", () => {
   it.each([
+    [1, "1 byte"],
     [1023, "1023 bytes"],
     [1024, "1 KiB"],
     [1.26 * 2 ** 10, "1.3 KiB"],
@@ -100,45 +101,33 @@ it.each([
 });
 
 it("an amount is parsed between its limits, and rounded to what it can be", () => {
-  expect(["1.9", "1KiB", "0", "0.5", "8191TiB", "8192TiB"].map(parseSize)).toEqual([
-    ...[1, 1024, reject("a size of at least 1 byte"), reject("a size of at least 1 byte"), 8191 * 2 ** 40],
-    reject("a size below 8192TiB"),
-  ]);
+  const small = reject("a size of at least 1 byte");
+  expect(["1.9", "1KiB", "0", "0.5"].map(parseSize)).toEqual([1, 1024, small, small]);
+  expect(["8191TiB", "8192TiB"].map(parseSize)).toEqual([8191 * 2 ** 40, reject("a size below 8192TiB")]);
   expect(["0", "1.5", "1.5k"].map(parseCount)).toEqual([0, reject("a number such as 131072, 128k or 1M"), 1500]);
   expect(["596h", "597h", "1.4ms"].map(parseDuration)).toEqual([596 * 3.6e6, reject("a duration of at most 596h"), 1]);
   const tooOld = reject("a duration such as 30m, 12h or 7d");
   expect(["597h", "1000000w", "1000001w"].map(parseAge)).toEqual([597 * 3.6e6, 1e6 * 7 * dayMs, tooOld]);
-  expect(["10%", "2.5 %", "0", "-1", "x"].map(parsePercent)).toMatchObject([
-    ...[{ digits: 10n }, { digits: 25n, places: 1 }, { digits: 0n }],
-    ...Array(2).fill(reject("a percentage such as 10%")),
-  ]);
+  const percents = [{ digits: 10n }, { digits: 25n, places: 1 }, { digits: 0n }];
+  expect(["10%", "2.5 %", "0"].map(parsePercent)).toMatchObject(percents);
+  expect(["-1", "x"].map(parsePercent)).toEqual(Array(2).fill(reject("a percentage such as 10%")));
 });
 
 it("a deadline is a time from now, or a date", () => {
   const read = (text: string) => {
     const time = parseDeadline(text);
-    return isInvalid(time) ? time : time(5 * dayMs);
+    return isInvalid(time) ? time.wanted : time(5 * dayMs);
   };
   expect(["2d", "today", "1970-01-02"].map(read)).toEqual([7 * dayMs, 5 * dayMs, dayMs]);
-  expect(read("soon")).toEqual(
-    reject("today, yesterday, a time from now such as 30d, or a date such as 2026-01-31 (UTC)"),
-  );
+  expect(read("soon")).toMatch("today, yesterday, a time from now such as 30d, or a date such as 2026-01-31 (UTC)");
 });
 
 it("an amount is printed in the unit of its kind", () => {
-  const kilobytes = [499, 500, 999_499].map(formatMB);
-  const megabytes = [1e6, 99_940_000, 1e8, 1.5e9].map(formatMB);
-  expect([kilobytes, megabytes]).toEqual([
-    ["0 kB", "1 kB", "999 kB"],
-    ["1.0 MB", "99.9 MB", "100 MB", "1500 MB"],
-  ]);
+  expect([499, 500, 999_499].map(formatMB)).toEqual(["0 kB", "1 kB", "999 kB"]);
+  expect([1e6, 99_940_000, 1e8, 1.5e9].map(formatMB)).toEqual(["1.0 MB", "99.9 MB", "100 MB", "1500 MB"]);
   expect([2 ** 20, 2 ** 20 + 1].map(formatMiB)).toEqual(["1 MiB", "2 MiB"]);
-  expect([formatRoundedSize(1), formatSeconds(1499), formatSeconds(2540, Math.round, 10)]).toEqual([
-    "1 byte",
-    "1 s",
-    "2.5 s",
-  ]);
+  expect([formatSeconds(1499), formatSeconds(2540, Math.round, 10)]).toEqual(["1 s", "2.5 s"]);
   expect([0.005, 0.174, 0.996].map(formatShare)).toEqual(["1%", "17%", "100%"]);
-  const seconds = [946_684_800, 946_684_799, 253_402_300_799, 253_402_300_800, "946684800"];
-  expect(seconds.map(formatUnixDay)).toEqual(["2000-01-01", undefined, "9999-12-31", undefined, undefined]);
+  expect([946_684_800, 253_402_300_799].map(formatUnixDay)).toEqual(["2000-01-01", "9999-12-31"]);
+  expect([946_684_799, 253_402_300_800, "946684800"].map(formatUnixDay)).toEqual(Array(3).fill(undefined));
 });
