@@ -1,0 +1,88 @@
+import { describe, expect, it } from "vitest";
+import type { Problem } from "../../src/failure.ts";
+import { type BuildReport, printReport } from "../../src/output/ci-report.ts";
+import { testHost } from "../support/host.ts";
+import { screenOn } from "./printed-text.ts";
+
+const reportOf = async (form: BuildReport["form"], facts: Partial<BuildReport>) => {
+  const host = testHost();
+  const report = { form, file: undefined, mode: 0o600, title: "rollcall check", inputs: ["a"], problems: [], ...facts };
+  await printReport(screenOn(host), report);
+  return host.printed().split("\n").slice(0, -1);
+};
+
+const warning = (file: string, line: number): Problem => ({
+  rule: "w",
+  severity: "warning",
+  message: "odd",
+  file,
+  line,
+});
+const error: Problem = {
+  ...{ rule: "e", severity: "error", message: '50 % of\n"<a>"', advice: "fix & rerun" },
+  ...{ file: "x:1,2.jsonl", line: 3, column: 7 },
+};
+const result = { name: "passes", status: "skipped", text: "too few <pairs>\nof prompts" } as const;
+
+describe("a report", () => {
+  it("has, for GitHub, errors first, then the first problem of each rule, and one of each file", async () => {
+    const warnings = [...Array.from({ length: 52 }, (_, at) => warning("a", at + 1)), warning("b", 9)];
+    const lines = await reportOf("github", { problems: [...warnings, error], result: { ...result, status: "failed" } });
+    expect(lines.slice(0, 3)).toEqual([
+      '::error file=x%3A1%2C2.jsonl,line=3,col=7,title=e::50 %25 of%0A"<a>"%0Afix & rerun',
+      "::warning file=a,line=1,title=w::odd",
+      "::warning file=a,line=2,title=w::odd",
+    ]);
+    expect(lines.slice(50)).toEqual([
+      "::warning file=a,line=50,title=w::odd",
+      "::warning file=b,line=9,title=w::odd",
+      "::notice title=w::2 more w (list them with `rollcall check --json`)",
+      "::error title=rollcall check::too few <pairs>%0Aof prompts",
+    ]);
+  });
+
+  it("has, for JUnit, a suite of each input, of the result, and of problems of all inputs", async () => {
+    const problems = [{ ...error, file: "b" }, warning("a", 4), { ...warning("", 0), file: undefined }];
+    const facts = { inputs: ["a", "b", "c"], problems, invalid: new Set(["c"]), result };
+    const lines = await reportOf("junit", facts);
+    expect(lines.slice(1, 2)).toEqual(['<testsuites name="rollcall check" tests="6" failures="1" errors="0">']);
+    const cases = lines.filter((line) => /<testsuite |<testcase /.test(line)).map((line) => line.trim());
+    expect(
+      cases.map((line) => line.replace(/ errors="0"|<testcase class|>.*/g, "").replace("<testsuite ", "")),
+    ).toEqual([
+      'name="rollcall check" tests="1" failures="0" skipped="1"',
+      'name="rollcall check" name="passes"',
+      'name="a" tests="2" failures="0" skipped="0"',
+      'name="a" name="is valid"/',
+      'name="a" name="w at 4"',
+      'name="b" tests="1" failures="1" skipped="0"',
+      'name="b" name="e at 3:7"',
+      'name="c" tests="0" failures="0" skipped="0"',
+      'name="all inputs" tests="2" failures="0" skipped="0"',
+      'name="all inputs" name="is valid"/',
+      'name="all inputs" name="w"',
+    ]);
+    const text = lines.join("\n");
+    expect(text).toContain('<skipped message="too few &lt;pairs&gt;"/>');
+    expect(text).toContain(
+      'message="50 % of&#10;&quot;&lt;a&gt;&quot;">50 % of\n"&lt;a&gt;"\nfix &amp; rerun</failure>',
+    );
+  });
+
+  it("has, as Markdown, five inputs, the values, and a row of each rule with errors first", async () => {
+    const facts = { inputs: "abcdefg".split(""), problems: [warning("a", 4), warning("a|b", 5), error] };
+    expect((await reportOf("markdown", { ...facts, values: [{ name: "reward", value: 0.5 }] })).join("\n")).toBe(`\
+### rollcall check: \`a\`, \`b\`, \`c\`, \`d\`, \`e\` and 2 more
+
+| result | value |
+| --- | ---: |
+| \`reward\` | \`0.5\` |
+
+| problem | severity | rule | number | first position |
+| --- | ---: | ---: | ---: | ---: |
+| \`50 % of "<a>"\` | error | \`e\` | 1 | \`x:1,2.jsonl:3:7\` |
+| \`odd\` | warning | \`w\` | 2 | \`a:4\` |`);
+    const ofFive = await reportOf("markdown", { inputs: "abcde".split(""), counts: [{ rule: "w", count: 9 }] });
+    expect(ofFive.join("\n")).toBe("### rollcall check: `a`, `b`, `c`, `d`, `e`\n\nNo problem.");
+  });
+});
