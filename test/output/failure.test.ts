@@ -139,7 +139,7 @@ describe("the problem of each rule's example", () => {
 });
 
 describe("a failure with several problems", () => {
-  const print = async (count: number) => {
+  const print = async (count: number, message = "a.jsonl:1: not a number", json = false) => {
     const problems = Array.from(
       { length: count },
       (_, at): Problem => ({
@@ -151,8 +151,8 @@ describe("a failure with several problems", () => {
       }),
     );
     const host = testHost();
-    const screen = screenOn(host);
-    await printFailure(screen, new Failure("invalid_input", "wrong", "a.jsonl:1: not a number", { problems }));
+    const screen = screenOn(host, { json });
+    await printFailure(screen, new Failure("invalid_input", "wrong", message, { problems }));
     await screen.flushErrors();
     return host.said();
   };
@@ -164,5 +164,7 @@ describe("a failure with several problems", () => {
 
   it("shows twenty, and counts the others", async () => {
     expect(await print(25)).toContain("  and 5 more problems\n");
+    const { error } = JSON.parse(await print(25, "x".repeat(2001), true));
+    expect([error.problems.length, error.problems[19].line, error.message.length]).toEqual([20, 20, 2001]);
   });
 });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatBar } from "../../src/output/progress.ts";
+import { formatBar, type MeterFormat, openMeter } from "../../src/output/progress.ts";
 import { testHost } from "../support/host.ts";
 import { screenOn } from "./printed-text.ts";
 
@@ -64,5 +64,58 @@ describe("progress as events", () => {
     await expect
       .poll(() => host.said().match(/"event":"[^"]*"/g))
       .toEqual(["fetching", "checking", "sending"].map((phase) => `"event":"${phase}"`));
+  });
+
+  const run = (
+    format: MeterFormat,
+    steps: readonly (readonly [ms: number, phase: string, bytes: number, wait?: string])[],
+  ) => {
+    const said: string[] = [];
+    let now = 0;
+    const say = (text: string) => void said.push(text);
+    const spinner = (label: string) => {
+      say(label);
+      return { update: say, stop: () => undefined };
+    };
+    const meter = openMeter({ format, elapsed: () => now, columns: 50, spinner, line: say });
+    for (const [ms, phase, bytes, waiting] of steps) {
+      now = ms;
+      meter.show({ phase, bytes: bytes * 1e6, ofBytes: phase === "fetching" ? undefined : 9e6, waiting });
+    }
+    meter.report({ event: "logged", text: "1 group", facts: { groups: 1 } });
+    return said;
+  };
+
+  it("has an event after each second and at a new phase, as JSON, and a line for each phase", () => {
+    const steps = [
+      [0, "fetching", 1],
+      [999, "fetching", 2],
+      [1000, "fetching", 3],
+      [1001, "sending", 4],
+    ] as const;
+    expect(run("json", steps)).toEqual([
+      '{"event":"fetching","bytes":1000000,"of_bytes":null,"groups":null}',
+      '{"event":"fetching","bytes":3000000,"of_bytes":null,"groups":null}',
+      '{"event":"sending","bytes":4000000,"of_bytes":9000000,"groups":null}',
+      '{"event":"logged","groups":1}',
+    ]);
+    expect(run("lines", steps)).toEqual(["fetching", "sending 9.0 MB", "1 group"]);
+    expect(run("none", steps)).toEqual([]);
+  });
+
+  it("does not count waits in the rate of a bar", () => {
+    const waits = [
+      [0, "sending", 0],
+      [1000, "sending", 3, "wait"],
+      [5000, "sending", 3],
+      [6000, "sending", 6],
+    ] as const;
+    const shown = run("bar", waits).map((text) => text.replace(/[█░]+ /, ""));
+    expect(shown).toEqual([
+      "sending 0% 0 kB of 9.0 MB",
+      "sending 33% wait 3.0 MB of 9.0 MB",
+      "sending 33% 2 s left 3.0 MB of 9.0 MB 3.0 MB/s",
+      "sending 66% 1 s left 6.0 MB of 9.0 MB 3.0 MB/s",
+    ]);
   });
 });

@@ -1,0 +1,51 @@
+import { describe, expect, it } from "vitest";
+import { computeBars } from "../../src/output/histogram.ts";
+import { parseOrder, rankColumns, sortRows } from "../../src/output/lists/sort-rows.ts";
+import type { Column } from "../../src/output/views.ts";
+
+describe("the order of rows", () => {
+  const rows = [10, "b", "9", "", 2, "A", null, "-1", "9007199254740993", "9007199254740992"];
+  const sorted = async (align: Column<unknown>["align"], sort = "v") => {
+    const columns: readonly Column<unknown>[] = [{ name: "v", rank: 0, align: align ?? "left", value: (row) => row }];
+    return (await sortRows(rows, parseOrder([sort], columns), new AbortController().signal)).join();
+  };
+
+  it("has numbers first, then texts, and absent values last, also if it descends", async () => {
+    expect(await sorted("right")).toBe("-1,2,9,10,9007199254740992,9007199254740993,A,b,,");
+    expect(await sorted("right", "-v")).toBe("9007199254740993,9007199254740992,10,9,2,-1,b,A,,");
+    expect(await sorted("decimal")).toBe("2,9,10,9007199254740992,9007199254740993,-1,A,b,,");
+    expect(await sorted("left")).toBe("2,10,-1,9,9007199254740992,9007199254740993,A,b,,");
+  });
+
+  it("keeps its columns on a narrow terminal, after those of filters", () => {
+    const columns = ["id", "name", "price", "size"].map((name, rank): Column<unknown> => ({ name, rank: rank * 2 }));
+    const ranked = rankColumns(columns, parseOrder(["-price", "id"], columns), ["size"]);
+    expect(ranked.map(({ rank }) => rank)).toEqual([0, 2, 1, 0]);
+    expect(() => parseOrder(["-prise"], columns)).toThrow(
+      'invalid --sort "-prise": expected a column (with - in front',
+    );
+  });
+});
+
+describe("computeBars", () => {
+  const bars = (values: readonly number[], rangeStep = 0) => {
+    const weights = values.map((value) => ({ value, count: 1 }));
+    const [min, max] = [Math.min(...values), Math.max(...values)];
+    return computeBars({ weights, min, max, rangeStep }).map(({ name, count }) => `${name}: ${count}`);
+  };
+
+  it("counts up to eight single values, or round ranges with the maximum in the last", () => {
+    expect(bars([0, 0.1 + 0.2, 1])).toEqual(["0: 1", "0.3: 1", "1: 1"]);
+    expect(bars([0, 1, 2, 3, 4, 5, 6, 7, 8])).toEqual(["0 – 2: 2", "2 – 4: 2", "4 – 6: 2", "6 – 8: 3"]);
+    const tenths = [-3, -2, -1, 0, 1, 2, 3, 4, 5].map((value) => value / 10);
+    expect(bars(tenths)).toEqual(["-0.4 – -0.2: 1", "-0.2 – 0: 2", "0 – 0.2: 2", "0.2 – 0.4: 2", "0.4 – 0.6: 2"]);
+    expect(bars([0, 1, 3], 0.5)).toEqual([
+      "0 – 0.5: 1",
+      "0.5 – 1: 0",
+      "1 – 1.5: 1",
+      "1.5 – 2: 0",
+      "2 – 2.5: 0",
+      "2.5 – 3: 1",
+    ]);
+  });
+});
