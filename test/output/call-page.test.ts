@@ -68,6 +68,8 @@ describe("the head of a call's page", () => {
     ["ok", { ended_at: "2025-01-01T00:00:00Z", exception: "" }],
     ["failed", { ended_at: "2025-01-01T00:00:00Z", summary: { vendor: { status: "error" } } }],
     ["failed", { ended_at: "2025-01-01T00:00:00Z", exception: { of: "another type" } }],
+    ["running", { ended_at: "2025-01-01T00:00:00Z", summary: { vendor: { status: "running" } } }],
+    ["failed (cancelled)", { ended_at: "2025-01-01T00:00:00Z", summary: { vendor: { status: "cancelled" } } }],
     ["deleted", { ended_at: "2025-01-01T00:00:00Z", exception: "boom", deleted_at: "2025-01-02T00:00:00Z" }],
     [
       "ok (descendant_error)",
@@ -205,6 +207,30 @@ describe("the tree of a value", () => {
       "  - x:",
       "      - y: 1",
     ]);
+  });
+
+  it("quotes what could be read as something else, and breaks lists after 72 columns", async () => {
+    const [x, y] = ["x".repeat(34), "y".repeat(34)];
+    const text = await page({
+      output: {
+        pad: " a",
+        "a: b": "a: b",
+        "": -1.5,
+        split: ["a,b", "]", ""],
+        open: ["[a", "{a"],
+        fits: [x, y],
+        not: [x, `${y}y`],
+      },
+    });
+    const split = [
+      'split: ["a,b", "]", ""]',
+      'open: ["[a", "{a"]',
+      `fits: [${x}, ${y}]`,
+      "not:",
+      `  - ${x}`,
+      `  - ${y}y`,
+    ];
+    expect(under(text, "Output")).toEqual(['pad: " a"', '"a: b": a: b', '"": -1.5', ...split]);
   });
 
   it.each([

@@ -34,6 +34,7 @@ describe("a conversation", () => {
           name: "book",
           content: ['{"ok": true}', { type: "image", source: { data: "AAAA" } }],
         },
+        { role: "tool", tool_call_id: "call_2", name: "time", content: "9:30" },
       ]),
     );
     expect(under(text, "assistant")).toEqual([
@@ -50,6 +51,9 @@ describe("a conversation", () => {
       "  │ [image: 3 bytes]",
       "",
       "→ now (call_2)",
+      "",
+      "← result of time",
+      "  │ 9:30",
       "",
       "→ raw (call_3)",
       "  │ not json",

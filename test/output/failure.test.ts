@@ -165,6 +165,7 @@ describe("a failure with several problems", () => {
   it("shows twenty, and counts the others", async () => {
     expect(await print(25)).toContain("  and 5 more problems\n");
     const { error } = JSON.parse(await print(25, "x".repeat(2001), true));
-    expect([error.problems.length, error.problems[19].line, error.message.length]).toEqual([20, 20, 2001]);
+    expect([error.problems.length, error.problems[19].line]).toEqual([20, 20]);
+    expect(error.message).toBe(`${"x".repeat(2000)}…`);
   });
 });

@@ -10,11 +10,7 @@ describe("formatList", () => {
 });
 
 describe("a part of a sentence", () => {
-  it("is in the singular only for one", () => {
-    const counts = [0, 1, 2].map((count) => sentences.pluralize(count, "null entry", "null entries"));
-    expect(counts).toEqual(["0 null entries", "1 null entry", "2 null entries"]);
-    expect(sentences.formatLogged({ logged: 1, already_logged: 0 })).toBe("1 group logged");
-    expect(sentences.formatLogged({ logged: 0, already_logged: 2 })).toBe("0 groups logged, 2 already logged");
+  it("counts rejected groups, and records that cannot be read", () => {
     const rejected = [{ rejected: 2 }, { rejected: 3, unreadable: 1 }, { rejected: 2, unreadable: 2 }];
     const [groups, both, records] = rejected.map(sentences.formatRejected);
     expect(both).toBe("2 groups and 1 unreadable record rejected");
@@ -34,14 +30,6 @@ describe("a part of a sentence", () => {
     expect(["maxPrice", "max_price"].map(sentences.toOptionName)).toEqual(["--max-price", "--max-price"]);
     const options = { where: "a", best: 3, sample: undefined, strict: true, lossy: false, groupBy: ["a", "b"] };
     expect(sentences.toOptionArgs(options).join(" ")).toBe("--where a --best 3 --strict --group-by a --group-by b");
-    expect(sentences.inProfile("rollcall doctor", "default")).toBe("rollcall doctor");
-    expect(sentences.inProfile("rollcall doctor", "work")).toBe("rollcall doctor --profile work");
-  });
-
-  it("is a suggestion, or else the given hint", () => {
-    expect(sentences.formatSuggestion("log", "x")).toEqual({ hint: "did you mean log?" });
-    expect(sentences.formatSuggestion(undefined, "x")).toEqual({ hint: "x" });
-    expect(sentences.formatSuggestion(undefined)).toEqual({});
   });
 
   it("never has half of a character", () => {

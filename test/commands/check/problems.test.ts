@@ -50,18 +50,6 @@ describe("rollcall check of secrets", () => {
 });
 
 describe("rollcall check --report", () => {
-  it("annotates up to 50 places of a rule, and at least one of each file, and counts the others", async () => {
-    const [many = "", one = ""] = filesOf(
-      `${good}\n`.repeat(60).replaceAll(":0", ":1"),
-      `${good}\n`.replaceAll(":0", ":1"),
-    );
-    const { stdout } = await check(many, one, "--report", "github", "--allow", "duplicate-trajectory");
-    const lines = stdout.split("\n").filter((line) => line.includes("title=zero-variance-group"));
-    expect(lines.filter((line) => line.startsWith(`::warning file=${many}`))).toHaveLength(50);
-    expect(lines.filter((line) => line.startsWith(`::warning file=${one}`))).toHaveLength(1);
-    expect(lines.at(-1)).toContain("::10 more zero-variance-group");
-  });
-
   it("writes well-formed JUnit XML with a suite for each file", async () => {
     const [bad = "", fine = ""] = filesOf(
       `${group(trajectory('"<&>"'))}\n${group(trajectory(0, "", '<\\u0007\\"&'), trajectory(1))}`,
