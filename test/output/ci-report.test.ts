@@ -42,7 +42,11 @@ describe("a report", () => {
   });
 
   it("has, for JUnit, a suite of each input, of the result, and of problems of all inputs", async () => {
-    const problems = [{ ...error, file: "b" }, warning("a", 4), { ...warning("", 0), file: undefined }];
+    const problems = [
+      { ...error, file: "b" },
+      warning("a", 4),
+      { rule: "w", severity: "warning", message: "odd" } as const,
+    ];
     const facts = { inputs: ["a", "b", "c"], problems, invalid: new Set(["c"]), result };
     const lines = await reportOf("junit", facts);
     expect(lines.slice(1, 2)).toEqual(['<testsuites name="rollcall check" tests="6" failures="1" errors="0">']);

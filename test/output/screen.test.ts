@@ -5,8 +5,10 @@ import { findColumn, resolveField } from "../../src/output/wire.ts";
 import { testHost } from "../support/host.ts";
 import { screenOn } from "./printed-text.ts";
 
+type Env = Readonly<Record<string, string | undefined>>;
+
 describe("a screen", () => {
-  it.each<[shown: "red" | "plain", isTerminal: boolean, flags: ScreenFlags, env: Readonly<Record<string, string>>]>([
+  it.each<[shown: "red" | "plain", isTerminal: boolean, flags: ScreenFlags, env: Env]>([
     ["red", true, {}, {}],
     ["plain", false, {}, {}],
     ["plain", true, {}, { NO_COLOR: "1" }],
@@ -26,7 +28,7 @@ describe("a screen", () => {
 
   // The pager `true` prints nothing, and the host does not get what a pager prints.
   const three = "a\nb\nc\n";
-  it.each<[isPaged: boolean, text: string, env: Readonly<Record<string, string>>, flags?: ScreenFlags]>([
+  it.each<[isPaged: boolean, text: string, env: Env, flags?: ScreenFlags]>([
     [true, three, {}],
     [false, "a\nb\n", {}],
     [true, "\n\n\n", {}],
@@ -34,8 +36,12 @@ describe("a screen", () => {
     [false, `${"x".repeat(10)}\n\u001b[31mb\u001b[39m\n`, {}],
     [true, three, { PAGER: "sh -c 'exit 130'" }],
     [false, three, {}, { pager: false }],
-    ...["cat", "", "no-such-pager -x", "false"].map((PAGER) => [false, three, { PAGER }] as const),
-    ...[{ TERM: "dumb" }, { CI: "1" }].map((env) => [false, three, env] as const),
+    [false, three, { PAGER: "cat" }],
+    [false, three, { PAGER: "" }],
+    [false, three, { PAGER: "no-such-pager -x" }],
+    [false, three, { PAGER: "false" }],
+    [false, three, { TERM: "dumb" }],
+    [false, three, { CI: "1" }],
   ])("starts a pager if the text fills the terminal: %j (row %$)", async (isPaged, text, env, flags = {}) => {
     const terminal = { stdout: true, columns: 10, rows: 3 };
     const host = testHost({ terminal, env: { PATH: process.env.PATH, PAGER: "true", ...env } });
