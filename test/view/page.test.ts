@@ -3,54 +3,9 @@ import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { chromium } from "../support/browser.ts";
 import { addressOf, hash, openPage, openPageAt, openServedPage, pressKeys, views } from "./shown.ts";
-import { fileOf, groupLine, startView, whenRead } from "./viewing.ts";
+import { fileOf, groupLine, startView } from "./viewing.ts";
 
 const airline = "test/samples/airline.groups.jsonl";
-
-/** A folder of two files with each kind of group, message and part that the page shows. */
-const showcase = (): string => {
-  const call = (id: string, name: string, args: object) => {
-    return { id, type: "function", function: { name, arguments: JSON.stringify(args) } };
-  };
-  const message = { role: "assistant", content: "four", reasoning_content: "2 and 2" };
-  const logprobs = { content: ["fo", "ur"].map((token, at) => ({ token, logprob: -at * 1.6 })) };
-  const messages = (end: object) => [
-    { role: "developer", content: "a\nb\nc\nd\ne" },
-    {
-      role: "user",
-      name: "ann",
-      content: [
-        { type: "text", text: "2 + 2?" },
-        { type: "image_url", image_url: { url: "u" } },
-      ],
-    },
-    {
-      role: "assistant",
-      content: null,
-      tool_calls: [call("a", "add", { a: 2 }), call("b", "add", {}), call("c", "x", {})],
-    },
-    { role: "tool", tool_call_id: "a", content: '{"sum": 4}' },
-    { role: "tool", tool_call_id: "b", content: '{"is_error": true}' },
-    { role: "robot", content: "beep", weight: 1 },
-    { role: "assistant", content: null, refusal: "no" },
-    { finish_reason: "length", index: 0, message, logprobs },
-    end,
-  ];
-  const metrics = { cost: 0.000123, turns: 12_345 };
-  const trajectories = [0.25, 1, -1].map((reward) => ({
-    messages_and_choices: messages({ role: "user", content: `it is ${reward} then` }),
-    ...{ reward, metrics, metadata: { task_id: "t" } },
-  }));
-  const exceptions = [{ type: "TimeoutError", message: "no answer\nin 300 s" }, "killed"];
-  const one = JSON.stringify({ trajectories, exceptions });
-  const file = fileOf("step-10.jsonl", [one, groupLine([1, 1]), groupLine([7]), groupLine([0, 0.5])].join("\n"));
-  const invalid = groupLine([0, 1]).replace('"reward":1', '"reward":"1"');
-  writeFileSync(
-    join(dirname(file), "step-9.jsonl"),
-    [invalid, "{", '{"trajectories":[]}', groupLine([2, 4])].join("\n"),
-  );
-  return dirname(file);
-};
 
 /** Lists the texts of the page with a contrast below 4.5 (WCAG 2), except for those of disabled buttons. */
 const lowContrasts = `(() => {
@@ -93,41 +48,6 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     const later = await page.context().newPage();
     await later.goto(`${served.url}/${addressOf({ group: 2 })}`);
     await later.getByRole("heading", { name: "4 trajectories" }).waitFor();
-  });
-
-  it("shows each part of its views as recorded", async () => {
-    const folder = showcase();
-    const served = await startView([folder, "--where", "reward != 7.0"]);
-    await whenRead(served);
-    const { page } = await openServedPage(served);
-    const recorded: string[] = [];
-    const record = async (name: string, part = "body"): Promise<void> => {
-      // The name of a row has the texts of its cells.
-      const snapshot = (await page.locator(part).ariaSnapshot())
-        .replaceAll(/\n *- (cell|img|columnheader|button "(group|mean|spread|size|trainable|problems)").*/g, "")
-        .replaceAll(/:?\n *- \/url: (.*)/g, (_, url) => ` → ${decodeURIComponent(url)}`);
-      recorded.push(`# ${name}`, snapshot.replaceAll(folder, "run"), "");
-    };
-    for (const [query, last, part] of [
-      [{}, "figure circle >> nth=5", "body"],
-      [{ trainable: false, rule: "any", sort: "size", descending: true }, ".rows td.words a", ".rows"],
-      [{ file: join(folder, "step-10.jsonl"), reward: [0, 1, "below"], text: "+ 2" }, ".snippet mark", ".filters"],
-      [{ group: 1, trainable: true }, ".column .parts >> nth=2", "body"],
-      [{ group: 5 }, ".column .problem", "main"],
-      [{ group: 1, trajectory: 1 }, "article .entry", "body"],
-      [{ problems: "unknown-role" }, ".problem", "main"],
-      [{ reading: true }, ".selected a", "main"],
-    ] as const) {
-      // Otherwise the rows of the last query stay until the page has read the new rows.
-      await page.goto("about:blank");
-      await page.goto(`${served.url}/${addressOf(query)}`);
-      await page.locator(last).first().waitFor();
-      await expect.poll(async () => await page.getByText("reading…").count()).toBe(0);
-      await record(JSON.stringify(query).replaceAll(folder, "run"), part);
-    }
-    await pressKeys(page, "?");
-    await record("the keys", ".help");
-    await expect(recorded.join("\n")).toMatchFileSnapshot("golden/page.txt");
   });
 
   it("filters by a bar and by a dot, and removes the filter", async () => {

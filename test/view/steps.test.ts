@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Charts, GroupRows } from "../../src/view/answers.ts";
 import { chromium } from "../support/browser.ts";
 import { runRollcall } from "../support/run.ts";
-import { openedFile, openPage, openPageAt, writtenPage } from "./shown.ts";
+import { openedFile, openPage, writtenPage } from "./shown.ts";
 import { fileOf, startView, type ViewProcess, whenRead } from "./viewing.ts";
 
 interface GroupOptions {
@@ -210,56 +210,6 @@ describe.skipIf(chromium === undefined)("the first page with steps", { tags: "br
     await page.locator(".rows td.words a").first().click();
     await page.locator(".members").waitFor();
     expect(await page.evaluate("document.querySelector('.members').scrollWidth")).toBeLessThanOrEqual(358);
-  });
-});
-
-describe.skipIf(chromium === undefined)("a conversation on the page", { tags: "browser" }, () => {
-  const group = (answers: readonly object[]) =>
-    JSON.stringify({
-      trajectories: answers.map((answer, reward) => ({
-        messages_and_choices: [
-          { role: "user", content: "Use <think>…</think>." },
-          { finish_reason: "stop", index: 0, message: { role: "assistant", ...answer } },
-        ],
-        reward,
-      })),
-    });
-
-  it.each([
-    ["tags", [{ content: "<think>two\nways</think>\n\nfour" }, { content: "<think>one way</think>\n\nfive" }]],
-    ["a closing tag alone", [{ content: "two ways</think>four" }, { content: "one way</think>five" }]],
-    [
-      "a field",
-      [
-        { reasoning: "two ways", content: "four" },
-        { reasoning: "one way", content: "five" },
-      ],
-    ],
-  ])("folds reasoning in %s, and marks no differences in it", async (_, answers) => {
-    const { page } = await openPageAt({ group: 1 }, [fileOf("g.jsonl", group(answers))]);
-    await page.locator(".conversation ins").nth(1).waitFor();
-    expect(await page.locator(".conversation ins").allInnerTexts()).toEqual(["five", "four"]);
-    const folds = page.locator(".column details");
-    expect(await folds.locator("summary").allInnerTexts()).toEqual([
-      "reasoning, 7 characters",
-      "reasoning, 8 characters",
-    ]);
-    expect(await folds.locator("pre").first().isVisible()).toBe(false);
-    expect(await page.locator("pre").allTextContents()).toContain("Use <think>…</think>.");
-  });
-
-  it("shows an answer that was cut off while it reasoned", async () => {
-    const cut = [{ content: "<think>one" }, { content: "say <think>two</think> and <think>three</think> four" }];
-    const { page } = await openPageAt({ group: 1, trajectory: 2 }, [fileOf("g.jsonl", group(cut))]);
-    await page.locator(".entry details").nth(1).waitFor();
-    expect(await page.locator(".entry pre").allTextContents()).toEqual([
-      "Use <think>…</think>.",
-      "say ",
-      "two",
-      " and ",
-      "three",
-      "four",
-    ]);
   });
 });
 

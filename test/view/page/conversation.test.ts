@@ -1,0 +1,177 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { fileOf, groupLine } from "../viewing.ts";
+import { closePage, formatHtml, openPage, writePage } from "./open-page.ts";
+
+afterEach(closePage);
+
+type Message = Readonly<Record<string, unknown>>;
+
+const choice = (message: Message, others: object = {}) => {
+  return { finish_reason: "stop", index: 0, message: { role: "assistant", ...message }, ...others };
+};
+
+const toGroup = (...conversations: readonly (readonly object[])[]) =>
+  JSON.stringify({
+    trajectories: conversations.map((said, reward) => ({
+      messages_and_choices: [{ role: "user", content: "q" }, ...said],
+      reward,
+    })),
+  });
+
+/** Opens the only group, or a trajectory of it. */
+const openGroup = async (line: string, query: object = {}, width = 1600) =>
+  await openPage(await writePage([fileOf("g.jsonl", line)]), { query: { group: 1, ...query }, width });
+
+describe("a conversation on the page", () => {
+  it("is rendered as Markdown on request, without links", async () => {
+    const text = [
+      "# Title\nfirst *em* and **strong** `co*de*` snake_case_name",
+      "- one\n  2. two\n10) ten\n> quote\n> more",
+      "| a | b \\| c |\n|---|:-:|\n| 1 | [l](http://x) |",
+      "a | b\nno table",
+      "```js\n# code\n\n*x*\n```",
+      "![i](http://x/y.png) __b__ 2*3*4",
+    ].join("\n\n");
+    const page = await openGroup(toGroup([choice({ content: text })], [choice({ content: "b" })]), { trajectory: 1 });
+    expect(page.attributesOf("button[aria-pressed]", "aria-pressed")).toEqual(["false", "false"]);
+    await page.press("m");
+    expect(page.attributesOf("button[aria-pressed]", "aria-pressed")).toEqual(["true", "false"]);
+    expect(formatHtml(page.find(".entry:last-child .markdown").outerHTML).split("\n")).toEqual([
+      '<div class="markdown">',
+      "<h3>Title",
+      '<p style="margin-left:0ch">first <em>em</em> and <b>strong</b> <code>co*de*</code> snake_case_name',
+      '<p style="margin-left:0ch">• one',
+      '<p style="margin-left:2ch">2. two',
+      '<p style="margin-left:0ch">10) ten',
+      "&gt; quote",
+      "&gt; more",
+      "<table>",
+      "<tr><th>a<th>b | c",
+      "<tr><td>1<td>[l](http://x)",
+      '<p style="margin-left:0ch">a | b',
+      "no table",
+      "<pre># code",
+      "*x*",
+      '<p style="margin-left:0ch">![i](http://x/y.png) <b>b</b> 2*3*4',
+    ]);
+  });
+
+  it("folds long prompts to 3 lines, results to 10 and other texts to 40, and shows all on request", async () => {
+    const lines = (count: number) => Array.from({ length: count }, (_, at) => `line ${at}`).join("\n");
+    const said = [60, 41, 48].flatMap((count) => [
+      { role: "system", content: lines(4) },
+      { role: "tool", content: lines(13) },
+      { role: "user", content: lines(count) },
+    ]);
+    const page = await openGroup(toGroup(said, said), { trajectory: 1 });
+    const heights = page.textsOf(".entry pre").map((text = "") => text.split(" line ").length);
+    expect(heights).toEqual([1, 3, 10, 40, 3, 10, 41, 3, 10, 40]);
+    expect(page.textsOf(".more").slice(0, 3)).toEqual([27, 93, 469].map((count) => `show all ${count} characters`));
+    await page.click("show all 469");
+    expect(page.textsOf(".more")[2]).toBe("show less");
+    expect(page.textsOf(".entry pre")[3]?.split(" line ")).toHaveLength(60);
+    await page.show({ group: 1, trajectory: 1, text: "line 59" });
+    expect([page.textsOf("mark"), page.textsOf(".more")[2]]).toEqual([["line 59"], "show less"]);
+  });
+
+  it("folds reasoning in tags and fields, and compares parts of one kind by their order", async () => {
+    const answers = [
+      { content: "<think>two ways</think>\n\nfour" },
+      { reasoning: "one way", content: "say <reasoning>x</reasoning> five <think>cut" },
+      { content: "earlier</thinking>two" },
+    ].map((message) => [choice(message)]);
+    const page = await openGroup(toGroup(...answers));
+    expect(page.textsOf(".column")).toEqual([
+      "trajectory 3 2+1 marked words differ from trajectory 1assistantsampled · stop2reasoning, 7 charactersearliertwo",
+      "trajectory 1 0−1 marked words differ from trajectory 3assistantsampled · stop2reasoning, 8 characterstwo waysfour",
+      "trajectory 2 10 marked words differ from trajectory 3assistantsampled · stop2reasoning, 7 charactersone waysay reasoning, 1 charactersx five reasoning, 3 characterscut",
+    ]);
+    expect(page.textsOf(".column ins")).toEqual(["marked", "two", "marked", "four", "marked", "say", "five"]);
+  });
+
+  it("marks the tools, arguments and results of another trajectory, and messages without a counterpart", async () => {
+    const call = (name: string, args: object, content: string, at = "1") => [
+      choice({ content: null, tool_calls: [{ id: at, function: { name, arguments: JSON.stringify(args) } }] }),
+      { role: "tool", tool_call_id: at, content },
+    ];
+    const page = await openGroup(
+      toGroup(
+        [...call("look", { a: 1 }, "Error: none found"), choice({ content: "same" })],
+        [...call("see", { a: 2 }, "Error: one found"), choice({ content: "same" }), { role: "user", content: "end" }],
+      ),
+    );
+    expect(page.textsOf("ins")).toEqual(["marked", "see", "2", "one", "marked", "look", "1", "none"]);
+    expect(page.textsOf(".same")).toEqual([
+      "equal to trajectory 1",
+      "no counterpart in trajectory 1",
+      "equal to trajectory 2",
+    ]);
+    const classes = ["", "", " equal", " alone", "", " equal"].map((name) => `entry${name}`);
+    expect(page.attributesOf(".entry", "class")).toEqual(classes);
+    expect(page.textsOf(".failed > .who")).toEqual(["error", "error"]);
+  });
+
+  it("tints the tokens of the text by their probability, also if a token ends within a character", async () => {
+    const bytes = [...new TextEncoder().encode("é")];
+    const content = [
+      { token: "<t>", logprob: -9 },
+      { token: "a", logprob: -0.4 },
+      { token: "?", logprob: -1, bytes: bytes.slice(0, 1) },
+      { token: "?", logprob: -2.6, bytes: bytes.slice(1) },
+      { token: "z", logprob: -7 },
+    ];
+    const page = await openGroup(toGroup([choice({ content: "aéz" }, { logprobs: { content } })], []), {
+      trajectory: 1,
+    });
+    const spans = page
+      .textsOf(".tokens span")
+      .map((text, at) => [text, page.attributesOf(".tokens span", "title")[at]]);
+    expect(spans).toEqual([
+      ["a", "67.0%"],
+      ["é", "7.4%"],
+      ["z", "0.1%"],
+    ]);
+    expect(page.attributesOf(".tokens span", "class")).toEqual(["p0", "p3", "p5"]);
+    expect(page.textsOf(".tools .quiet")).toEqual(["tinted: unlikely tokens"]);
+    await page.press("r");
+    expect(page.attributesOf("button[aria-pressed]", "aria-pressed")).toEqual(["false", "true"]);
+    expect(page.textsOf("section pre")[0]).toMatch(/^\{ "messages_and_choices": \[.*"reward": 0 \}$/);
+    expect(page.textsOf(".entry")).toEqual([]);
+  });
+
+  it("shows images of the file alone, other media by their name, empty messages, and errors in the outline", async () => {
+    const png = "data:image/png;base64,AAAA";
+    const media = (url: string) => ({ type: "image_url", image_url: { url } });
+    const page = await openGroup(
+      toGroup(
+        [
+          { role: "user", content: [media(png), media("https://x/y.png"), { type: "text", text: '{"a":[1]}' }] },
+          { role: "user", content: "" },
+          choice({ content: null, refusal: "never" }),
+        ],
+        [],
+      ),
+      { trajectory: 1 },
+      800,
+    );
+    expect(page.attributesOf("img", "src")).toEqual([png]);
+    expect(page.textsOf(".entry pre")).toEqual(["q", "image: https://x/y.png", '{ "a": [ 1 ] }', "refusal: never"]);
+    expect(page.textsOf(".entry p.quiet")).toEqual(["empty"]);
+    expect(page.textsOf(".outline button.trouble")).toEqual(["4 assistant error: never"]);
+    expect(page.attributesOf(".outline details", "open")).toEqual([null]);
+  });
+
+  it("of an invalid group and of an unreadable line has its JSON or its text", async () => {
+    const html = await writePage([fileOf("g.jsonl", `${groupLine([1, 0])}\n{"trajectories":[{"reward":"x"}]}\n{"a`)]);
+    const page = await openPage(html, { query: { group: 2 } });
+    expect(page.textsOf("h1")[0]).toBe("no prompt 1 trajectory · invalid");
+    await page.show({ group: 3 });
+    expect([page.textsOf("h1")[0], page.textsOf(".column h2 a"), page.textsOf("pre")]).toEqual([
+      "unreadable line · invalid",
+      ["the line"],
+      ['{"a'],
+    ]);
+    await page.show({ group: 9 });
+    expect(page.textsOf("[role=alert]")).toEqual(["this page does not contain the groupall groups"]);
+  });
+});

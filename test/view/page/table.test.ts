@@ -1,0 +1,185 @@
+import { writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { fileOf, groupLine } from "../viewing.ts";
+import { addressOf, closePage, formatHtml, openPage, settle, writePage } from "./open-page.ts";
+
+afterEach(closePage);
+
+/** A group of rollouts of one step. */
+const atStep = (step: number, rewards: readonly number[], finish = "stop", exceptions: readonly string[] = []) =>
+  groupLine(rewards, { prompt: `step ${step}` })
+    .replaceAll('"reward"', `"metadata":{"step":${step}},"reward"`)
+    .replaceAll('"stop"', `"${finish}"`)
+    .replace(/}$/, `,"exceptions":${JSON.stringify(exceptions)}}`);
+
+const steps = [
+  ...[atStep(9, [0, 1, 0.5]), atStep(10, [0.25, 1], "length"), atStep(10, [0.75, 0.5], "stop", ["a", "b"])],
+  ...[atStep(11, [1, 1]), groupLine([0.5, 0])],
+].join("\n");
+
+describe("the table and charts of the page", () => {
+  let html = "";
+  beforeAll(async () => {
+    html = await writePage([fileOf("steps.jsonl", steps)]);
+  });
+
+  it("show the selected groups, and those of all in gray", async () => {
+    const page = await openPage(html, { query: { truncated: true } });
+    expect(page.textsOf(".facts dd").slice(0, 4)).toEqual([
+      "0.625 sd 0.375 all: 0.591 ± 0.311, sd 0.373",
+      "0 all: 2",
+      "3 of all",
+      "1 of 1 group all: 4 of 5 groups",
+    ]);
+    await expect(formatHtml(page.find(".charts").outerHTML)).toMatchFileSnapshot("golden/steps.txt");
+  });
+
+  it("filter by bars, dots, steps and words, and remove a filter by the same link", async () => {
+    const page = await openPage(html);
+    const count = () => page.textsOf(".count")[0];
+    for (const [name, filter, groups] of [
+      ["3 trajectories with a reward of 0.5", { reward: [0.5, 0.5] }, 3],
+      ["1 group with a mean of 1 and", { mean: [1, 1], spread: [0, 0] }, 1],
+      ["step 10: a mean of 0.625 (", { step: "10" }, 2],
+      ["trainable", { trainable: true }, 4],
+      ["not trainable", { trainable: false }, 1],
+      ["truncated", { truncated: true }, 1],
+      ["with problems", { rule: "any" }, 2],
+    ] as const) {
+      await page.click(name, ".charts a, .filters a");
+      expect([name, page.query(), count()]).toEqual([name, filter, `${groups} of 5 groups`]);
+      await page.click(page.textsOf(".filters [aria-current]")[0] ?? "", ".filters [aria-current]");
+      expect([name, page.query(), count()]).toEqual([name, {}, "5 of 5 groups"]);
+    }
+  });
+
+  it("sort by each column, from the highest first, and in the other direction by a second click", async () => {
+    const page = await openPage(html);
+    const groups = () => page.textsOf("tbody td:first-child").join("");
+    const orders: Record<string, readonly string[]> = {};
+    for (const name of ["group", "mean", "spread", "size", "step", "trainable", "problems"]) {
+      await page.click(name, "th .sort");
+      const first = groups();
+      await page.click(name, "th .sort");
+      orders[name] = [
+        first,
+        groups(),
+        ...page.textsOf("[aria-sort=ascending]"),
+        ...page.textsOf("[aria-sort=descending]"),
+      ];
+    }
+    expect(orders).toEqual({
+      group: ["54321", "12345", "group ↑"],
+      mean: ["42315", "51234", "mean ↑"],
+      spread: ["12534", "43521", "spread ↑"],
+      size: ["12345", "23451", "size ↑"],
+      step: ["42315", "12345", "step ↑"],
+      trainable: ["12354", "41235", "trainable ↑"],
+      problems: ["24135", "13542", "problems ↑"],
+    });
+  });
+
+  it("search for a text and an expression, keep a filter, and report an invalid expression", async () => {
+    const page = await openPage(html, { query: { trainable: true } });
+    await page.type("where", "step == 10 && reward > 0.5");
+    expect([page.query(), page.textsOf("tbody td:first-child")]).toEqual([
+      { trainable: true, where: "step == 10 && reward > 0.5" },
+      ["2", "3"],
+    ]);
+    await page.type("search text", "4 2");
+    expect([page.textsOf(".count"), page.textsOf(".rows .quiet")]).toEqual([
+      ["0 of 5 groups"],
+      ["no group matches the filters and the search"],
+    ]);
+    await page.type("where", "setp == 10");
+    expect(page.textsOf(".count")[0]).toBe("no groups: Unknown variable: setp (did you mean step or metadata.setp?)");
+    await page.type("where", "");
+    expect([page.query(), page.textsOf(".snippet")]).toEqual([{ trainable: true, text: "4 2" }, ["trajectory 3: 4 2"]]);
+    await page.press("Escape");
+    expect([page.query(), page.textsOf(".count")]).toEqual([{}, ["5 of 5 groups"]]);
+  });
+
+  it("hide columns that do not fit, but not the column that sorts", async () => {
+    const page = await openPage(html, { width: 800, query: { sort: "trainable" } });
+    const hidden = () => page.textsOf(".parts")[0];
+    const seen = [hidden()];
+    await page.show({ sort: "group" });
+    seen.push(hidden());
+    await page.click("trainable", ".parts button");
+    expect([...seen, hidden(), page.query()]).toEqual([
+      ...["problems", "trainable", "problems"].map((name) => `hidden columns: ${name}`),
+      { sort: "trainable", descending: true },
+    ]);
+  });
+
+  it("have pages of 100 groups, and draw many rewards in 24 bars, with the ends of outliers", async () => {
+    const lines = Array.from({ length: 201 }, (_, at) => groupLine([at === 200 ? 1e6 : at / 200, 0]));
+    const page = await openPage(await writePage([fileOf("many.jsonl", lines.join("\n"))]), { query: { page: 2 } });
+    expect(page.textsOf(".pages")).toEqual(["‹ previouspage 2 of 3next ›"]);
+    expect(page.textsOf("tbody td:first-child").at(0)).toBe("101");
+    await page.click("next");
+    expect([page.textsOf(".pages"), page.textsOf("tbody td:first-child")]).toEqual([
+      ["‹ previouspage 3 of 3"],
+      ["201"],
+    ]);
+    await page.show({});
+    expect(page.textsOf(".pages")).toEqual(["page 1 of 3next ›"]);
+    expect(page.textsOf(".axis.x").slice(0, 2)).toEqual(["0reward≥ 0.995", "0mean≥ 0.995"]);
+    expect(page.attributesOf(".charts figure:first-child a", "href")).toHaveLength(24);
+    await page.click("mean", "th .sort");
+    expect(page.textsOf("tbody .mean, tbody .reward")[0]).toBe("500,000");
+  });
+
+  it("name the problems of each rule, at most 20 of a rule, and those of one rule with their advice", async () => {
+    const broken = Array.from({ length: 22 }, (_, at) => groupLine([at, -1], { answer: `${at}` }));
+    const lines = [...broken.map((line) => line.replace('"user"', '"robot"')), '{"trajectories":7}'];
+    const page = await openPage(await writePage([fileOf("z.jsonl", lines.join("\n"))]), { query: { problems: "any" } });
+    const problems = () => page.textsOf(".position, h1, h2, li:first-child, li:last-child, .problem > p");
+    const wrong = "group 23 z.jsonl:23:17 trajectories must be an array, not the number 7";
+    const unknown = (line: number) => `group ${line} z.jsonl:${line}:51 unknown role \`robot\``;
+    const advice = "use developer, system, user, assistant, tool or function";
+    expect(problems()).toEqual([
+      ...["groups", "23 problems", "error wrong-type 1", `${wrong}write a group as {"trajectories": [{…}, {…}]}`],
+      ...["warning unknown-role 22", unknown(1), `${unknown(20)}${advice}`, "2 more of this rule"],
+    ]);
+    await page.click("of this rule");
+    expect(page.query()).toEqual({ problems: "unknown-role" });
+    const title = ["groupsall rules", "problems of the rule unknown-role", "warning unknown-role 22"];
+    expect(problems()).toEqual([...title, unknown(1), `${unknown(22)}${advice}`]);
+    expect(page.attributesOf("li:nth-child(2) a", "href")).toEqual([
+      addressOf({ problems: "unknown-role", group: 2, trajectory: 1 }),
+    ]);
+  });
+});
+
+describe("the comparison on the page", () => {
+  it("has the verdict, a matrix whose numbers select prompts, and the trajectories of both runs by rank", async () => {
+    const toRun = (prompts: Readonly<Record<string, readonly number[]>>) =>
+      Object.entries(prompts)
+        .map(([prompt, rewards]) => groupLine(rewards, { prompt }))
+        .join("\n");
+    const a = fileOf("a.jsonl", toRun({ easy: [1, 1], hard: [0, 0], mixed: [0, 1, 0.5], same: [1, 0], old: [1] }));
+    const b = join(dirname(a), "b.jsonl");
+    writeFileSync(b, toRun({ easy: [0, 0], hard: [1, 0], mixed: [0, 0], same: [1, 0], new: [1] }));
+    const page = await openPage(await writePage([a, b]));
+    await page.click("a with b");
+    await settle();
+    await expect(formatHtml(page.find("main").outerHTML).replaceAll(dirname(a), "")).toMatchFileSnapshot(
+      "golden/compare.txt",
+    );
+    await page.click("1", "a[aria-label='1 prompt sometimes in a, never in b']");
+    expect([page.textsOf(".count"), page.textsOf("tbody .prompt")]).toEqual([["1 of 4 prompts"], ["mixed"]]);
+    await page.click("mixed");
+    expect(page.textsOf(".column h2 a")).toEqual([
+      "a, trajectory 2",
+      "b, trajectory 1",
+      "a, trajectory 1",
+      "b, trajectory 2",
+      "a, trajectory 3",
+    ]);
+    expect(page.attributesOf(".beside", "class")).toEqual(["beside runs"]);
+    await page.press("Escape", "Escape");
+    expect(page.query()).toEqual({});
+  });
+});
