@@ -208,6 +208,14 @@ describe("rollcall stats", () => {
     expect(JSON.parse(stdout).data).toMatchObject(counted.map(([characters]) => ({ characters, turns: 1 })));
   });
 
+  it("counts trajectories without turns in the lengths, and sorts numbers, texts and then the missing key", async () => {
+    const steps = ['"b10"', "10", undefined, '"b9"', "2", '"2"', "-1.5"];
+    const lines = steps.map((step) => toLine([{ reward: 1 }]).replace("{", step ? `{"step":${step},` : "{"));
+    const { by, turns, characters } = await readStats(...filesOf(lines.join("")), "--by", "step");
+    expect(by.map(({ value }: { value: unknown }) => value)).toEqual([-1.5, 2, 10, "2", "b9", "b10", null]);
+    expect([turns, characters]).toEqual(Array(2).fill({ trajectories: 7, mean: 0, p50: 0, p95: 0, max: 0 }));
+  });
+
   it("refuses more than 10,000 values of --by", async () => {
     const rows = Array.from({ length: 10_001 }, (_, step) => toLine([{ reward: 1 }]).replace("{", `{"step":${step},`));
     const [many = ""] = filesOf(rows.join(""));

@@ -182,4 +182,19 @@ describe("the comparison on the page", () => {
     await page.press("Escape", "Escape");
     expect(page.query()).toEqual({});
   });
+
+  it("shows the exceptions of a run in which all rollouts of a task failed", async () => {
+    const [done = "", other = ""] = ["t", "u"].map((task) => groupLine([1]).replace("{", `{"task_id":"${task}",`));
+    const failed = (text: string) => `{"task_id":"t","trajectories":[],"exceptions":["${text}"]}`;
+    const [a, b] = [fileOf("a.jsonl", [other, failed("killed")].join("\n")), fileOf("b.jsonl", `${done}\n${other}`)];
+    const page = await openPage(await writePage([a, b]));
+    const column = () => [page.textsOf("h2"), page.textsOf("pre.raw")];
+    await page.show({ compare: true, group: 1 });
+    const first = column();
+    await page.show({ compare: true, group: 2 });
+    expect([first, column()]).toEqual([
+      [["1 exception", "b, trajectory 1 10"], ["killed"]],
+      [["a, trajectory 1 10", "b, trajectory 1 10"], []],
+    ]);
+  });
 });
