@@ -173,7 +173,7 @@ const findImportFault = (path: string, { to, isType }: Import): string | undefin
 };
 
 /** Modules whose internal files have tests, because only a killed run or a failing store shows their promises. */
-const testedInternals = "logging/ledger logging/send rollouts/input rollouts/dataset rollouts/check";
+const testedInternals = "logging/ledger logging/send rollouts/input rollouts/dataset rollouts/check wire/client";
 
 const findTestImportFault = ({ to }: Import): string | undefined =>
   !to.startsWith("src/") || isPublic(to) || has(testedInternals, folderOf(to))
