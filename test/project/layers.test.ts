@@ -264,9 +264,9 @@ describe("the import checker", () => {
       "src/rollouts/check/strings.ts is internal to rollouts/check",
     ],
     [
-      "test/wire/client/a.test.ts",
-      'import "../../../src/wire/client/pool.ts";',
-      "a test must not import the internal file src/wire/client/pool.ts",
+      "test/service/a.test.ts",
+      'import "../../src/service/pool.ts";',
+      "a test must not import the internal file src/service/pool.ts",
     ],
     ["test/helpers/a.ts", "", "the name does not describe the content"],
   ])("reports that $2", (path, text, says) => {
