@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { openBrace, openBracket } from "../json/json-bytes.ts";
 import { composeMembers, composeObject } from "../json/raw-json.ts";
 import * as json from "../json/table.ts";
-import { isTrajectory, readMeasured } from "../rollouts/check/trajectory.ts";
+import { isTrajectory, readRewardAndMetrics } from "../rollouts/check/trajectory.ts";
 import { Tally } from "../rollouts/index/metrics.ts";
 import { TrajectoryFacts } from "../rollouts/index/trajectory-facts.ts";
 import { Breaks } from "../system/breaks.ts";
@@ -137,9 +137,9 @@ const formatMembers = (members: ReadonlyMap<string, json.JsonValue>) =>
   composeMembers(Array.from(members, ([key, value]) => [key, json.textOf(value)]));
 
 const addTrajectory = (tally: Tally, { table, node }: json.JsonValue, facts: TrajectoryFacts) => {
-  readMeasured(table, node, facts);
+  readRewardAndMetrics(table, node, facts);
   checkNameCount(facts.metricNames.length);
-  tally.addMeasured(facts);
+  tally.addTrajectory(facts);
   checkNameCount(tally.byName.size);
   return facts.reward;
 };

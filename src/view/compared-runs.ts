@@ -29,7 +29,7 @@ export const openRuns = async (
     count: sorted.length,
     groups: sorted.map(({ from, to, means, pair }, group) => {
       const [rowsOfA, rowsOfB] = [pair.a.rows, pair.b.rows];
-      const rewards = [...getFacts(a).columns.reward.pick(rowsOfA), ...getFacts(b).columns.reward.pick(rowsOfB)];
+      const rewards = [...getFacts(a).reward.pick(rowsOfA), ...getFacts(b).reward.pick(rowsOfB)];
       const { a: inA = null, b: inB = null, difference = null } = means ?? {};
       const size = rowsOfA.length + rowsOfB.length;
       return { ...unknownFacts, group, size, rewards, pair: { from, to, a: inA, b: inB, difference } };

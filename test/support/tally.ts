@@ -16,5 +16,5 @@ export const addTrajectory = (tally: Tally, { reward, metrics }: MeasuredTraject
   });
   const metricNames = values.map(({ name }) => name);
   const numbers = Float64Array.from(values, ({ value }) => value);
-  tally.addMeasured(Object.assign(facts, { reward, metricNames, metrics: numbers }));
+  tally.addTrajectory(Object.assign(facts, { reward, metricNames, metrics: numbers }));
 };

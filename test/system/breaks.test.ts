@@ -121,7 +121,7 @@ describe("a long loop", () => {
       return `{"messages_and_choices":${said},"reward":1,"metrics":${JSON.stringify(metrics)}}\n`;
     });
     const dataset = await readInputs(filesOf(lines.join("")), { measures: { hasPrompts: true } });
-    const reads = vi.spyOn(getFacts(dataset).columns, "metricNamesOf");
+    const reads = vi.spyOn(getFacts(dataset), "metricNamesOf");
     const { signal } = new AbortController();
     const { paired } = await compareDatasets(dataset, dataset, { ...statsOptions, pairBy: undefined, signal });
     expect(paired).toBe(groups);

@@ -63,7 +63,7 @@ const resetFacts = (facts: TrajectoryFacts) => {
   facts.promptEnd = 0;
   facts.hasGreeting = false;
   facts.finishReason = undefined;
-  if (facts.isMeasured) forgetTurns(facts);
+  if (facts.needsCounts) forgetTurns(facts);
   toolCalls.reset();
 };
 
@@ -116,7 +116,7 @@ export const inspectMessages = (
     }
     if (isChoice && !shape.isFinishKnown) reportFinish(table, entry, report);
     const message = isChoice ? messageShape.at(table, slots.message) : entry;
-    const score = hasLogprobs && facts.isMeasured ? messageShape.at(table, slots.logprobs) : 0;
+    const score = hasLogprobs && facts.needsCounts ? messageShape.at(table, slots.logprobs) : 0;
     if (isChoice) shape = messageShape.read(table, message);
     const { roleIndex, callsKind, isValid } = shape;
     if (!isValid) for (const reportProblem of shape.reporters) reportProblem(table, message, report);
@@ -129,11 +129,11 @@ export const inspectMessages = (
     }
     if (isChoice) {
       // With a choice, messages of the assistant are not sampled.
-      if (facts.choices++ === 0 && facts.isMeasured) forgetTurns(facts);
+      if (facts.choices++ === 0 && facts.needsCounts) forgetTurns(facts);
       facts.lastChoice = entry;
       if (hasLogprobs) facts.choicesWithLogprobs++;
     }
-    const isSampled = facts.isMeasured && (isChoice || (roleIndex === assistant && facts.choices === 0));
+    const isSampled = facts.needsCounts && (isChoice || (roleIndex === assistant && facts.choices === 0));
     if (isSampled) countTurn(table, shape, facts);
     if (isSampled && hasLogprobs) scores.push(score);
     if (reader && (isChoice || roleIndex === assistant)) findMark(table, reader, isChoice);

@@ -108,7 +108,7 @@ export const listCustomKeys = (value: unknown): readonly string[] => {
  * Afterwards, `toolCalls` and `scores` are those of the trajectory.
  *
  * @param reader default: marks are not reported
- * @param isMeasured true if the caller needs `facts.counts`
+ * @param needsCounts true if the caller needs `facts.counts`
  */
 export const inspectTrajectory = (
   table: JsonTable,
@@ -116,7 +116,7 @@ export const inspectTrajectory = (
   facts: TrajectoryFacts,
   report: RuleReporter,
   reader?: MarkReader,
-  isMeasured = false,
+  needsCounts = false,
 ): boolean => {
   if (!trajectoryType.check(table, node, report)) return false;
   facts.node = node;
@@ -129,7 +129,7 @@ export const inspectTrajectory = (
   const offered = kinds.tools === Kind.array ? inspectTools(table, shape.at(table, slots.tools), report) : undefined;
   const list = shape.at(table, slots.messages_and_choices);
   facts.list = list;
-  facts.isMeasured = isMeasured;
+  facts.needsCounts = needsCounts;
   if (kinds.additional_histories === Kind.array)
     inspectHistories(table, shape.at(table, slots.additional_histories), report);
   inspectMessages(table, list, facts, report, reader);
@@ -167,7 +167,7 @@ export const inspectTrajectory = (
 };
 
 /** Reads the reward and the metrics of a trajectory that `isTrajectory` accepts. */
-export const readMeasured = (table: JsonTable, node: number, facts: TrajectoryFacts) => {
+export const readRewardAndMetrics = (table: JsonTable, node: number, facts: TrajectoryFacts) => {
   const { kinds } = shape.read(table, node);
   facts.reward = json.readNumber(table, shape.at(table, slots.reward));
   facts.metricNames = noMetrics;

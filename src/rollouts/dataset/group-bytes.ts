@@ -106,7 +106,7 @@ const noBytes = { name: "", bytes: openMemoryBytes(Buffer.alloc(0)) };
 
 /** Warnings do not make a part invalid. @param locate positions the problems */
 export const recheckBytes = (bytes: Buffer, problems = new Problems(), locate?: ScanOptions["locate"]): ScanResult => {
-  const options = { hasDigests: false, hasChecksums: false, hasFacts: false };
+  const options = { hasDigests: false, hasChecksums: false, canCopyParts: false };
   const result = new ScanResult(problems, options);
   const scan = new Scan(noBytes, { index: 0, groupBy: undefined, result, locate });
   scan.scanLines({ kind: "lines", bytes: replaceLineEnds(bytes), start: 0, isLast: false });

@@ -163,8 +163,8 @@ export const openScan = (
   const scan = new ScanResult(new Problems(strictness), {
     hasDigests: !skipsDigests || needsDigests(selection),
     hasChecksums: !skipsDigests || (selection?.where ?? selection?.best) !== undefined,
-    hasFacts: selection !== undefined,
-    hasWalked: measures !== undefined,
+    canCopyParts: selection !== undefined,
+    hasFacts: measures !== undefined,
   });
   scan.problems.inputs = sources.map(({ name }) => name);
   return scan;

@@ -29,7 +29,7 @@ export class Tally {
   #lastNames: readonly string[] = [];
   #lastSums: readonly ExactSum[] = [];
 
-  addMeasured({ reward, metricNames, metrics }: TrajectoryFacts) {
+  addTrajectory({ reward, metricNames, metrics }: TrajectoryFacts) {
     this.trajectories++;
     if (Number.isFinite(reward)) addToSum(this.reward, reward);
     if (metricNames !== this.#lastNames) this.#lastSums = this.#sumsOf(metricNames);

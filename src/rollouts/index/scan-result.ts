@@ -16,7 +16,7 @@ export interface NewPart {
 /** `selected` has the indexes of the trajectories that stay if not all stay. */
 type PartCopy = Readonly<{ isValid: boolean; selected: readonly number[] | undefined }>;
 
-const allDigests: PartsOptions = { hasDigests: true, hasChecksums: true, hasFacts: false };
+const allDigests: PartsOptions = { hasDigests: true, hasChecksums: true, canCopyParts: false };
 
 /** A class, because V8 would recompile the checker when a literal makes a second result. */
 export class ScanResult {
@@ -72,7 +72,7 @@ export class ScanResult {
     columns.key.length++;
     columns.prompt.length++;
     columns.steps.length++;
-    if (options.hasFacts || rows.walked) rows.addPart(facts, isValid ? trajectories : 0);
+    if (options.canCopyParts || rows.walked) rows.addPart(facts, isValid ? trajectories : 0);
     if (isValid) return this.#measure(part, facts, this.#rewardsOf(position.source));
     for (const column of [columns.equal, columns.reward, columns.version, columns.training]) column.length++;
     columns.fingerprint.length += trajectories;
@@ -90,7 +90,7 @@ export class ScanResult {
       const trajectory = facts[at];
       if (!trajectory) break;
       const { reward } = trajectory;
-      tally.addMeasured(trajectory);
+      tally.addTrajectory(trajectory);
       this.#rewardsOfPart[at] = reward;
       if (reward < min) min = reward;
       if (reward > max) max = reward;

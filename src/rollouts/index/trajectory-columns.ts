@@ -7,19 +7,19 @@ import { noMetrics, TrajectoryFacts } from "./trajectory-facts.ts";
 
 export interface FactsOptions {
   /** True if the caller selects trajectories, without a second scan. */
-  readonly hasFacts: boolean;
+  readonly canCopyParts: boolean;
   /** True if the caller aggregates trajectories. */
-  readonly hasWalked?: boolean;
+  readonly hasFacts?: boolean;
 }
 
-/** The facts that are whole numbers below 2^32. */
-const counts = ["start", "length", "training", "fingerprint"] as const;
+/** The members of `TrajectoryFacts` that are whole numbers below 2^32. */
+const integers = ["start", "length", "training", "fingerprint"] as const;
 
 /** A row is a trajectory of a valid part, in the order of the input. */
 export class TrajectoryColumns {
   readonly reward = new NumberColumn("f64");
   readonly walked: FactColumns | undefined;
-  readonly #hasFacts: boolean;
+  readonly #canCopyParts: boolean;
   /** For each part, the number of rows before it. */
   readonly #first = new NumberColumn("u32");
   /** The lists of names of metrics. Trajectories of a shape share a list. */
@@ -29,13 +29,13 @@ export class TrajectoryColumns {
   readonly #metricsEnd = new NumberColumn("u32");
   readonly #metrics = new NumberColumn("f64");
   readonly #version = new NumberColumn("f64", Number.NaN);
-  readonly #counts: Readonly<Record<(typeof counts)[number], NumberColumn>> = Object.fromEntries(
-    counts.map((name): readonly unknown[] => [name, new NumberColumn("u32")]),
+  readonly #integers: Readonly<Record<(typeof integers)[number], NumberColumn>> = Object.fromEntries(
+    integers.map((name): readonly unknown[] => [name, new NumberColumn("u32")]),
   );
 
-  constructor({ hasFacts, hasWalked = false }: FactsOptions) {
-    this.#hasFacts = hasFacts;
-    if (hasWalked) this.walked = new FactColumns();
+  constructor({ canCopyParts, hasFacts = false }: FactsOptions) {
+    this.#canCopyParts = canCopyParts;
+    if (hasFacts) this.walked = new FactColumns();
   }
 
   get rows() {
@@ -58,9 +58,9 @@ export class TrajectoryColumns {
     this.#nameList.push(names.length > 0 ? this.#nameLists.length - 1 : 0);
     for (let at = 0; at < names.length; at++) this.#metrics.push(facts.metrics[at] ?? 0);
     this.#metricsEnd.push(this.#metrics.length);
-    if (!this.#hasFacts) return;
+    if (!this.#canCopyParts) return;
     this.#version.push(facts.version);
-    for (const name of counts) this.#counts[name].push(facts[name]);
+    for (const name of integers) this.#integers[name].push(facts[name]);
   }
 
   /** Adds the parts of a later input. */
@@ -100,8 +100,8 @@ export class TrajectoryColumns {
 
   /** The position in the part. */
   spanOf(row: number): Span {
-    const start = this.#counts.start.at(row);
-    return { start, end: start + this.#counts.length.at(row) };
+    const start = this.#integers.start.at(row);
+    return { start, end: start + this.#integers.length.at(row) };
   }
 
   /** Overwrites and returns `facts`. */
@@ -109,7 +109,7 @@ export class TrajectoryColumns {
     const names = this.metricNamesOf(row);
     facts.reward = this.reward.at(row);
     facts.version = this.#version.at(row);
-    for (const name of counts) facts[name] = this.#counts[name].at(row);
+    for (const name of integers) facts[name] = this.#integers[name].at(row);
     facts.metricNames = names;
     if (facts.metrics.length < names.length) facts.metrics = new Float64Array(2 * names.length);
     for (let at = 0; at < names.length; at++) facts.metrics[at] = this.metricAt(row, at);

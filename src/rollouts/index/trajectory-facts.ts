@@ -43,5 +43,5 @@ export class TrajectoryFacts {
   /** By the index in `countNames`. The walk over messages counts turns and characters. */
   readonly counts = new Int32Array(countNames.length);
   /** False if no caller needs `counts`. */
-  isMeasured = false;
+  needsCounts = false;
 }

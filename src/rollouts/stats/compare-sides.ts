@@ -73,14 +73,14 @@ const compareKeys = async (
     const facts = getFacts(side);
     const column = columnOf(facts);
     // If all rollouts of a side failed, only its groups have keys.
-    const failed = facts.columns.rows === 0 ? side.groups.count : 0;
+    const failed = facts.rows === 0 ? side.groups.count : 0;
     if (!column && failed === 0) return [0, false];
     for (let group = 0; group < failed; group++) {
       if (breaks.isDue()) await breaks.take();
       const key = await readFailedKey(side, group, name);
       if (key !== undefined) add(side, key);
     }
-    for (let row = 0; row < facts.columns.rows; row++) {
+    for (let row = 0; row < facts.rows; row++) {
       if (breaks.isDue()) await breaks.take();
       add(side, column?.at(row) ?? "", facts.walked.isGreeted(row) ? undefined : facts.walked.prompt.at(row));
     }
@@ -98,7 +98,7 @@ export const openSide = async (dataset: Dataset, { name, columnOf }: Pairing, br
   let unknown = 0;
   /** Returns the pool of the first trajectory with a key. */
   const addPart = (part: number) => {
-    const rows = facts.columns.rowsOf([part]);
+    const rows = facts.rowsOf([part]);
     let own: Pool | undefined;
     for (let trajectory = 0; trajectory < rows.length; trajectory++) {
       const row = rows[trajectory] ?? 0;

@@ -132,7 +132,7 @@ const countPools = async ({ a, b }: Sides, { exceptionsAs }: StatsOptions, break
 
 /** Without a known reward, the mean is null, and `state` is undefined unless all rollouts failed. */
 const readRewards = ({ facts }: Side, { rows, exceptions }: Pool, { pass, exceptionsAs }: StatsOptions) => {
-  const rewards = withExceptions(facts.columns.reward.pick(rows), exceptions, exceptionsAs);
+  const rewards = withExceptions(facts.reward.pick(rows), exceptions, exceptionsAs);
   const { tries, solved } = countTries(rewards, pass);
   const known = solved === 0 ? "never" : solved === tries ? "always" : "sometimes";
   const state: causes.Change["from"] | undefined = tries > 0 ? known : rows.length === 0 ? "failed" : undefined;
@@ -153,8 +153,8 @@ const compareRewards = (values: PairedValues, pairs: readonly PairedMeans[]) => 
 };
 
 const listOwnMetrics = async (side: Side, other: Side, breaks: Breaks) => {
-  const known = new Set(other.facts.columns.listMetricNames());
-  const own = side.facts.columns.listMetricNames().filter((name) => !known.has(name));
+  const known = new Set(other.facts.listMetricNames());
+  const own = side.facts.listMetricNames().filter((name) => !known.has(name));
   return await sortWithBreaks(own, compareTexts, breaks);
 };
 
@@ -182,15 +182,15 @@ const compareMetrics = async ({ a, b }: Sides, pairs: readonly Pair[], breaks: B
 };
 
 /** Returns the names of the metrics of a pool, and a function that returns the mean of one. */
-const readMetrics = ({ facts: { columns } }: Side, { rows }: Pool) => {
-  const names = columns.metricNamesOf(rows[0] ?? 0);
-  if (rows.length > 0 && rows.every((row) => columns.metricNamesOf(row) === names))
-    return { names, meanOf: (at: number) => meanOfFinite(rows.map((row) => columns.metricAt(row, at))) };
+const readMetrics = ({ facts }: Side, { rows }: Pool) => {
+  const names = facts.metricNamesOf(rows[0] ?? 0);
+  if (rows.length > 0 && rows.every((row) => facts.metricNamesOf(row) === names))
+    return { names, meanOf: (at: number) => meanOfFinite(rows.map((row) => facts.metricAt(row, at))) };
   const values = new Map<string, number[]>();
   for (const row of rows) {
-    for (const [at, name] of columns.metricNamesOf(row).entries()) {
+    for (const [at, name] of facts.metricNamesOf(row).entries()) {
       const own = values.get(name) ?? [];
-      if (own.push(columns.metricAt(row, at)) === 1) values.set(name, own);
+      if (own.push(facts.metricAt(row, at)) === 1) values.set(name, own);
     }
   }
   const lists = [...values.values()];

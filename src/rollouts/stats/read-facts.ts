@@ -6,17 +6,14 @@ import { isSolved } from "../index/metrics.ts";
 import { meanOfFinite } from "../index/sums.ts";
 import type { TrajectoryColumns } from "../index/trajectory-columns.ts";
 
-/** Rows of trajectories. */
-export interface Facts {
-  readonly columns: TrajectoryColumns;
-  readonly walked: FactColumns;
-}
+export type Facts = TrajectoryColumns & { readonly walked: FactColumns };
+
+const hasFacts = (columns: TrajectoryColumns): columns is Facts => columns.walked !== undefined;
 
 /** Expects a dataset that was read with `measures`. */
 export const getFacts = ({ scan: { parts } }: Dataset): Facts => {
-  const { facts: columns } = parts;
-  if (!columns.walked) throw new Error("the trajectories were not measured");
-  return { columns, walked: columns.walked };
+  if (!hasFacts(parts.facts)) throw new Error("the trajectories were not measured");
+  return parts.facts;
 };
 
 /** A row with the value of `--by` as JSON. */
@@ -24,11 +21,11 @@ export type RolloutFact = ReturnType<ReturnType<typeof openFactReader>>;
 
 /** Returns a function that reads the facts of a trajectory of the group. @param pass default: 1 */
 export const openFactReader = (dataset: Dataset, group: number, pass?: number) => {
-  const { columns, walked } = getFacts(dataset);
+  const facts = getFacts(dataset);
   const mean = meanOfGroup(dataset, group);
   return (row: number): FactRow & { readonly by: string | undefined } => {
-    const reward = columns.reward.at(row);
-    return { reward, mean, isSolved: isSolved(reward, pass), by: walked.by.at(row), ...walked.at(row) };
+    const reward = facts.reward.at(row);
+    return { reward, mean, isSolved: isSolved(reward, pass), by: facts.walked.by.at(row), ...facts.walked.at(row) };
   };
 };
 

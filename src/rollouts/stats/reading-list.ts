@@ -56,12 +56,12 @@ export const chooseReading = async (dataset: Dataset, pass: number, signal: Abor
   return lists.filter(({ trajectories }) => trajectories.length > 0);
 };
 
-const listGroups = async ({ groups }: Dataset, { columns, walked }: Facts, breaks: Breaks) => {
+const listGroups = async ({ groups }: Dataset, { reward, walked }: Facts, breaks: Breaks) => {
   const listed: Group[] = [];
   for (let group = 0; group < groups.count; group++) {
     if (breaks.isDue(bytesPerRow * groups.trajectoriesOf(group))) await breaks.take();
     const indexes = groups.isValid(group) ? groups.rowsOf(group) : [];
-    const all = indexes.map((row, trajectory): Row => ({ group, trajectory, reward: columns.reward.at(row), row }));
+    const all = indexes.map((row, trajectory): Row => ({ group, trajectory, reward: reward.at(row), row }));
     const rows = all.filter(({ reward }) => Number.isFinite(reward));
     const rewards = rows.map(({ reward }) => reward);
     const { min, max } = findBounds(rewards);

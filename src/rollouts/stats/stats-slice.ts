@@ -102,7 +102,7 @@ export class StatsSlice {
   startGroup(rows: ArrayLike<number>, exceptions: number) {
     const group = this.#groups++;
     this.#exceptions += exceptions;
-    const rewards = withExceptions(this.#facts.columns.reward.pick(rows), exceptions, this.#options.exceptionsAs);
+    const rewards = withExceptions(this.#facts.reward.pick(rows), exceptions, this.#options.exceptionsAs);
     const finite = pickFinite(rewards);
     if (finite.length > 1) this.#deviations.push(standardDeviation(finite));
     this.#addTries(rewards);
@@ -111,8 +111,8 @@ export class StatsSlice {
 
   /** Adds a row of the last group. */
   addRow(row: number) {
-    const { columns, walked } = this.#facts;
-    const reward = columns.reward.at(row);
+    const { reward: rewards, walked } = this.#facts;
+    const reward = rewards.at(row);
     this.#rows.push(row);
     this.#rewards.add(this.#groups - 1, reward);
     const number = walked.finishReasonOf(row);
@@ -134,11 +134,11 @@ export class StatsSlice {
   readonly #addUse = (tool: number, use: ToolUse) => addUse(this.#tools, tool, use);
 
   #addMetrics(group: number, row: number) {
-    const { columns } = this.#facts;
-    const names = columns.metricNamesOf(row);
+    const facts = this.#facts;
+    const names = facts.metricNamesOf(row);
     if (names !== this.#lastNames) this.#lastMetrics = names.map((name) => this.#metricOf(name));
     this.#lastNames = names;
-    for (let at = 0; at < names.length; at++) this.#lastMetrics[at]?.add(group, columns.metricAt(row, at));
+    for (let at = 0; at < names.length; at++) this.#lastMetrics[at]?.add(group, facts.metricAt(row, at));
   }
 
   #metricOf(name: string) {
