@@ -1,6 +1,6 @@
 import { isFailure } from "../../failure.ts";
+import { requireLedger } from "../../logging/ledger/existing-ledger.ts";
 import { formatLease } from "../../logging/ledger/failures.ts";
-import { requireLedger } from "../../logging/ledger/open-ledger.ts";
 import type { LogResult } from "../../logging/send/log-result.ts";
 import type { LogEvents, LogPolicy, LogSetup } from "../../logging/send/policy.ts";
 import { checkFactFields } from "../../output/lists/print-facts.ts";

@@ -6,7 +6,7 @@ import type { StreamedBody } from "../../wire/client/exchange.ts";
 import { isQuotaUsedUp } from "../../wire/client/failures.ts";
 import type { Retry } from "../../wire/client/request-options.ts";
 import { logTrajectories } from "../../wire/contract/log.ts";
-import type { RecordedRequest } from "../ledger/recorded-requests.ts";
+import type { RecordedRequest } from "../ledger/run-ledger.ts";
 import { type Delivery, reportAttempt, reportProgress, type SentRequest } from "./delivery.ts";
 import { classifyAttempt, isFinal, joinOutcomes, outcomes } from "./outcome.ts";
 import type { PlannedRequest } from "./plan.ts";

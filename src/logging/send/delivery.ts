@@ -9,7 +9,7 @@ import type { Attempt, Client } from "../../wire/client/client.ts";
 import type { RetryBudget } from "../../wire/client/retry.ts";
 import type { RecordedOutcome } from "../ledger/file-writer.ts";
 import { PriorOutcomes } from "../ledger/prior-outcomes.ts";
-import { type RecordedRequest, RunLedger } from "../ledger/recorded-requests.ts";
+import { type RecordedRequest, RunLedger } from "../ledger/run-ledger.ts";
 import type { GroupOutcomes } from "./group-outcomes.ts";
 import type { Outcome } from "./outcome.ts";
 import { type BodyLimit, createEnvelope, cutRequests, type PlannedRequest } from "./plan.ts";

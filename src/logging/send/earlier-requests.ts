@@ -3,7 +3,7 @@
 import { collectContents } from "../../rollouts/dataset/group-bytes.ts";
 import { type DedupKeys, dedupKeyBytes } from "../../rollouts/index/dedup-keys.ts";
 import { type Entry, findGroups, isLogged } from "../ledger/entries.ts";
-import type { RecordedRequest, RunLedger } from "../ledger/recorded-requests.ts";
+import type { RecordedRequest, RunLedger } from "../ledger/run-ledger.ts";
 import type { Delivery } from "./delivery.ts";
 import { type PlannedRequest, planRequest } from "./plan.ts";
 import type { LogPolicy } from "./policy.ts";

@@ -9,7 +9,7 @@ import { toFileLine } from "../../rollouts/rules/positions.ts";
 import { createProblem } from "../../rollouts/rules/problems.ts";
 import { interrupted } from "../../system/failures.ts";
 import { ledgerReplaced } from "../ledger/failures.ts";
-import type { RunLedger } from "../ledger/recorded-requests.ts";
+import type { RunLedger } from "../ledger/run-ledger.ts";
 import type { Delivery, SendResult } from "./delivery.ts";
 import { countByOutcome, type OutcomeCounts } from "./group-outcomes.ts";
 import { type LogCounts, logPartial, logRejected, logUnknown, logUnrecorded, logUnresolved } from "./log-failures.ts";

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { locateGroup } from "../../rollouts/dataset/locate.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { countWhile } from "../../rollouts/index/column.ts";
-import type { RecordedRequest } from "../ledger/recorded-requests.ts";
+import type { RecordedRequest } from "../ledger/run-ledger.ts";
 import { oneRequestTooLarge } from "./failures.ts";
 
 /** A request with `recorded` repeats the bytes and the key of an earlier request. */

@@ -4,7 +4,7 @@ import type { Failure } from "../../failure.ts";
 import type { Host } from "../../system/host.ts";
 import type { Client } from "../../wire/client/client.ts";
 import type { Retry } from "../../wire/client/request-options.ts";
-import type { LedgerEvents, LedgerPolicy } from "../ledger/recorded-requests.ts";
+import type { LedgerEvents, LedgerPolicy } from "../ledger/run-ledger.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Compression } from "./request-body.ts";
 

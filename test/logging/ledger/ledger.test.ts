@@ -13,7 +13,7 @@ import { type EntryState, formatId, makeIdempotencyKey, parseId } from "../../..
 import { type NewEntry, type RecordedOutcome, toScopeLock } from "../../../src/logging/ledger/file-writer.ts";
 import { type Ledger, openLedger } from "../../../src/logging/ledger/ledger.ts";
 import { PriorOutcomes } from "../../../src/logging/ledger/prior-outcomes.ts";
-import { RunLedger } from "../../../src/logging/ledger/recorded-requests.ts";
+import { RunLedger } from "../../../src/logging/ledger/run-ledger.ts";
 import { beginRun, createSharedWriter } from "../../../src/logging/ledger/shared-writer.ts";
 import { verifyDataset } from "../../../src/logging/send/verify-ledger.ts";
 import { assignDedupKeys, DedupKeys, dedupKeyBytes } from "../../../src/rollouts/index/dedup-keys.ts";

@@ -18,7 +18,7 @@ import fc from "fast-check";
 import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { isFailure } from "../../../src/failure.ts";
-import { RunLedger } from "../../../src/logging/ledger/recorded-requests.ts";
+import { RunLedger } from "../../../src/logging/ledger/run-ledger.ts";
 import { canResend } from "../../../src/logging/send/earlier-requests.ts";
 import { oneRequestTooLarge } from "../../../src/logging/send/failures.ts";
 import type { LogResult } from "../../../src/logging/send/log-result.ts";

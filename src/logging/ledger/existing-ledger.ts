@@ -1,4 +1,4 @@
-/** Records requests, and compares inputs with these records. */
+/** Opens, requires and examines an existing ledger. Loads the code of the database only then. */
 import { resolve } from "node:path";
 import type { DatabaseLocation, DatabaseWaitOptions } from "../../database/database.ts";
 import { requireCreatable } from "../../system/files.ts";
