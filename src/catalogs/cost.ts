@@ -68,19 +68,15 @@ export const computeCost = (entry: CatalogModel, options: CostOptions) => {
   return { items, total: reason === null ? at_least : null, at_least, not_stated, reason };
 };
 
-/** Some services name two of these prices `input_cache_reads` and `input_cache_writes`. */
-const listParts = (stated: ReadonlyMap<string, unknown>, { usage, needsUnitPrices }: CostOptions) => {
-  const isPriced = (name: string) => fields.parsePrice(stated.get(name)) !== undefined;
-  const findName = (name: string) => (isPriced(name) || !isPriced(`${name}s`) ? name : `${name}s`);
-  return [
+const listParts = (stated: ReadonlyMap<string, unknown>, { usage, needsUnitPrices }: CostOptions) =>
+  [
     ["prompt", usage.prompt_tokens - usage.cached_tokens - usage.cache_write_tokens, true],
-    [findName("input_cache_read"), usage.cached_tokens, true],
-    [findName("input_cache_write"), usage.cache_write_tokens, true],
+    [fields.findPriceName(stated, "input_cache_read"), usage.cached_tokens, true],
+    [fields.findPriceName(stated, "input_cache_write"), usage.cache_write_tokens, true],
     ["completion", usage.completion_tokens, true],
     ["image", usage.images, needsUnitPrices],
     ["request", usage.requests, needsUnitPrices],
   ] as const;
-};
 
 /** Lists the prices that apply to an unknown part of the usage. */
 const listUnclearParts = (pricing: unknown, { usage, media = [] }: CostOptions, size: PromptSize) => {

@@ -55,6 +55,18 @@ const mergeTiers = (tiers: readonly unknown[]): JsonObject => {
   return { ...prices, ...(overrides.length > 0 && { overrides }) };
 };
 
+/** Returns the name of a stated price, which can have two names. Prefers a valid price. */
+export const findPriceName = (stated: ReadonlyMap<string, unknown>, name: string) => {
+  const names = [name, ...[...stated.keys()].filter((one) => toUsualName(one) === name)];
+  return names.find((one) => parsePrice(stated.get(one))) ?? names.find((one) => stated.has(one)) ?? name;
+};
+
+/** Returns the stated price, which can be invalid. */
+export const findStatedPrice = (pricing: unknown, name: string) => {
+  const stated = listStatedPrices(pricing);
+  return stated.get(findPriceName(stated, name));
+};
+
 const minContext = ({ min_context = 0 }: JsonObject) => min_context ?? 0;
 
 /** Prices of what a job with texts and images does not use. */
@@ -118,7 +130,7 @@ export const hasTerms = (entry: CatalogModel) => listUnknownMembers(entry).some(
 
 /** Returns US dollars per token, image or request, or undefined if the price has another unit or currency. */
 export const readPrice = (entry: CatalogModel, name: string) =>
-  hasTerms(entry) ? undefined : parsePrice(listStatedPrices(entry.pricing).get(name));
+  hasTerms(entry) ? undefined : parsePrice(findStatedPrice(entry.pricing, name));
 
 /** Returns a text such as `0.3 $/M`. An invalid price stays unchanged. */
 export const formatPrice = (name: string, value: unknown) => {

@@ -82,8 +82,9 @@ const isAtLeast = (value: unknown, minimum: number) =>
 type AddCriterion = (columns: Strings, test: (model: CatalogModel) => boolean) => void;
 
 const isFree = (model: CatalogModel) => {
-  const names = ["prompt", "completion", ...fields.listStatedPrices(model.pricing).keys()];
-  return names.every((name) => fields.readPrice(model, name)?.digits === 0n);
+  const stated = fields.listStatedPrices(model.pricing);
+  const prices = [stated.get("prompt"), stated.get("completion"), ...stated.values()];
+  return !fields.hasTerms(model) && prices.every((price) => fields.parsePrice(price)?.digits === 0n);
 };
 
 const addCriteria = (filter: Filter, now: number, add: AddCriterion) => {

@@ -35,7 +35,8 @@ const selectColumns = <Row>({ fields }: Screen, { columns, wire }: views.ListVie
       if (found !== undefined) return found;
       // For the path `a.b`, a damaged reply can have a number at `a` instead of an object.
       const value = formatPlainValue(readValue(column, row));
-      return value && (spell(at, path.replace(/\.?[^.]*$/, "")) || value);
+      const above = spell(at, path.replace(/\.?[^.]*$/, "")) ?? "";
+      return value && (above.startsWith("{") ? value : above || value);
     };
     const cell = (row: Row, at: number) => formatCell(column, row, (separator) => text(row, at, separator));
     return { ...column, heading, text, cell };

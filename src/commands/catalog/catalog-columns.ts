@@ -16,11 +16,11 @@ const entryColumn = (name: string, display: Omit<Column<CatalogRow>, "name" | "v
 };
 
 const priceColumn = (name: string, rank: number, title = name): Column<CatalogRow> => {
-  const value = ({ entry }: CatalogRow) => fields.listStatedPrices(entry?.pricing).get(name);
+  const value = ({ entry }: CatalogRow) => fields.findStatedPrice(entry?.pricing, name);
   const cell = (row: CatalogRow, spelled: SpelledValue) => {
     const stated = value(row);
     if (stated === undefined) return "";
-    const text = toText(stated) ?? spelled();
+    const text = toText(stated) ?? (spelled() || fields.formatPlain(stated));
     const isClear = typeof stated !== "object" && !fields.hasTerms(row.entry ?? {});
     const price = isClear ? fields.parsePrice(text) : undefined;
     if (price) return formatDecimal(fields.toShownPrice(name, price));

@@ -1,7 +1,7 @@
 import { listInputMedia } from "../../calls/other-uses.ts";
 import { type CallUsage, countCompletion, isSameCost, otherCostStated, readUsages } from "../../calls/usage.ts";
 import { type Cost, compareCosts, computeCost, noUsage, type Usage } from "../../catalogs/cost.ts";
-import { deprecationDay } from "../../catalogs/fields.ts";
+import { deprecationDay, toUsualName } from "../../catalogs/fields.ts";
 import { checkFilterWords, compileFilter } from "../../catalogs/filter.ts";
 import { Failure, type FailureDetails } from "../../failure.ts";
 import { parseRawJson } from "../../json/raw-json.ts";
@@ -167,7 +167,6 @@ const costColumns = (hasSeveralCatalogs: boolean, now: number): readonly KeyColu
 ];
 
 const itemColumn = (name: string, rank: number, title = name): KeyColumn<ModelCost> => {
-  // Some services write input_cache_reads.
-  const value = ({ items }: ModelCost) => items.find(({ price }) => price === name || price === `${name}s`)?.cost;
+  const value = ({ items }: ModelCost) => items.find(({ price }) => toUsualName(price) === name)?.cost;
   return { name, heading: `${title}\n$`, rank, align: "decimal", isRounded: true, value };
 };

@@ -42,3 +42,26 @@ describe("rollcall catalog all", () => {
     expect(await runWith({ analysis, router }, args, env)).toMatchObject({ code: 0 });
   });
 });
+
+describe("rollcall catalog router", () => {
+  const prices = ['"input_cache_reads":"0.00000002"', '"input_cache_reads":2e-8', '"input_cache_read":"0.00000002"'];
+  const [dear, ...others] = ['"input_cache_reads":"0.000002"', '"input_cache_reads":"free"', '"prompt":"0.1"'];
+  const entries = [...prices, dear, ...others].map((price, at) => `{"id":"a/${at}","pricing":{${price}}}`);
+  const replies = { router: `{"data":[${entries.join()}]}` };
+  const args = ["catalog", "router", "--fields", "id,pricing.input_cache_read"];
+
+  it.each([
+    ["tsv", "a/0\t0.02\na/1\t0.02\na/2\t0.02\na/3\t2\na/4\tfree\na/5\t\n"],
+    [
+      "csv",
+      "id,pricing.input_cache_read\r\na/0,0.00000002\r\na/1,2e-8\r\na/2,0.00000002\r\na/3,0.000002\r\na/4,free\r\na/5,\r\n",
+    ],
+  ])("shows the price of cache reads under either name as %s", async (format, stdout) => {
+    expect(await runWith(replies, [...args, "-o", format])).toEqual({ code: 0, stdout, stderr: "" });
+  });
+
+  it("filters by the price of cache reads under either name", async () => {
+    const ran = await runWith(replies, [...args, "--max-price", "input_cache_read=0.02"]);
+    expect(ran.stdout).toBe("a/0\t0.02\na/1\t0.02\na/2\t0.02\n");
+  });
+});
