@@ -11,7 +11,7 @@ import { openRowReader } from "../../rollouts/dataset/prompt-text.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { parseKeyText } from "../../rollouts/index/group-key.ts";
 import { isSolved } from "../../rollouts/index/metrics.ts";
-import { comparedStepNames } from "../../rollouts/index/step-columns.ts";
+import { comparedStepNames } from "../../rollouts/rules/step-columns.ts";
 import { computeStats, type DatasetStats } from "../../rollouts/stats/stats-slices.ts";
 import type { Context } from "../../session/context.ts";
 import { readTries } from "../../session/options/input-options.ts";

@@ -4,7 +4,7 @@ import { nodeSize, registerKey } from "../../json/reader.ts";
 import { Kind, keyIdCount, kindAt, shapeCount } from "../../json/shape.ts";
 import type { JsonTable } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
-import { comparedStepNames, isComparedStep, stepHolders } from "../index/step-columns.ts";
+import { comparedStepNames, isComparedStep, stepHolders } from "../rules/step-columns.ts";
 
 /** 1 at the id of a step column. */
 const stepIds = new Uint8Array(keyIdCount);

@@ -5,7 +5,7 @@ import { readRoot } from "../../json/table.ts";
 import type { Breaks } from "../../system/breaks.ts";
 import { findPromptOf, openPromptReader } from "../check/trajectory-prompt.ts";
 import { findGroupKeys, rankGroupKey } from "../index/group-key.ts";
-import { stepHolders } from "../index/step-columns.ts";
+import { stepHolders } from "../rules/step-columns.ts";
 import { sliceTrajectories } from "./group-bytes.ts";
 import { type GroupPart, getPart, type IndexedGroups, readPartStart } from "./locate.ts";
 

@@ -1,9 +1,9 @@
 /** Finds the columns that state the group, the rollout, the policy and the system prompt of a row. */
 import { groupKeyNames } from "../index/ambiguous-groups.ts";
-import { isComparedStep, isStep, stepHolders } from "../index/step-columns.ts";
 import { unwrap } from "../messages/chat.ts";
 import type { Json } from "../messages/output-json.ts";
 import { type Members, openKeyFacts, Value } from "../messages/value.ts";
+import { isComparedStep, isStep, stepHolders } from "../rules/step-columns.ts";
 import type { SourceRecord } from "./format.ts";
 
 const stepKeys = openKeyFacts((keys) => keys.filter(isStep));

@@ -5,8 +5,8 @@ import { isObject, type JsonObject } from "../../json/object.ts";
 import { findNearest } from "../../text/nearest.ts";
 import { formatSeconds } from "../../text/units.ts";
 import { facts } from "../facts/facts.ts";
+import { comparedStepNames, stepHolders } from "../rules/step-columns.ts";
 import { isSolved } from "./metrics.ts";
-import { comparedStepNames, stepHolders } from "./step-columns.ts";
 import { computeMoments } from "./sums.ts";
 
 export const fieldDefaults: JsonObject = {

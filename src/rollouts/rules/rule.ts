@@ -3,6 +3,9 @@ import type { Severity } from "../../failure.ts";
 
 export type RuleText<Data> = string | ((data: Data) => string);
 
+/** A text that rollcall computes only for stored problems. */
+export type LazyMessage = () => string | undefined;
+
 export interface Rule<Data> {
   severity: Severity;
   message: RuleText<Data>;

@@ -8,6 +8,7 @@ import {
   fileExample,
   goodGroup,
   group,
+  type LazyMessage,
   messages,
   problem,
   question,
@@ -17,14 +18,12 @@ import {
   warning,
   warningOfWhole,
 } from "./rule.ts";
-
-/** A text that rollcall computes only for stored problems. */
-type LazyMessage = () => string | undefined;
+import { stepHolders, stepNames } from "./step-columns.ts";
 
 const groupShapeAdvice = 'write a group as {"trajectories": [{…}, {…}]}';
 const trajectoryShape = 'write a trajectory as {"messages_and_choices": [{…}, {…}], "reward": 1}';
-const versionShape = "write the version without a fraction, such as 120";
 const toolShape = 'write a tool as {"type": "function", "function": {"name": …}}';
+const versionShape = "write the version without a fraction, such as 120";
 
 const exampleShapes: Readonly<Record<string, string>> = {
   "a group": groupShapeAdvice,
@@ -254,7 +253,7 @@ export const trainingRules = {
     redactedMessage: "the trajectories of the group are of several steps",
     advice:
       "make a group for each step (of flat trajectories, with several keys: --group-by step,prompt_id), or pass --allow mixed-steps if one policy sampled them",
-    why: "Trainers compare each reward with the mean of its group. Trajectories of several training steps are from different policies, so that mean measures the training. rollcall compares step, global_step, iteration, train_step, training_step, _step, rollout_step, policy_version, weight_version, model_version and checkpoint of the trajectory, metadata, info and extra_info.",
+    why: `Trainers compare each reward with the mean of its group. Trajectories of several training steps are from different policies, so that mean measures the training. rollcall compares these keys of the trajectory, ${stepHolders.join(", ")}: ${stepNames.replaceAll(" ", ", ")}.`,
     example: group(trajectory(0, ',"metadata":{"step":1}'), trajectory(1, ',"metadata":{"step":2}')),
   }),
   "chat-marks-in-content": warning<{ mark: string; verb: "contains" | "can contain" }>({

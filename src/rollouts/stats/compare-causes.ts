@@ -5,8 +5,8 @@ import { addUse, type FactColumns, type ToolUse } from "../facts/fact-columns.ts
 import { countIndexes, countNames } from "../facts/facts.ts";
 import { divisionNames } from "../index/ambiguous-groups.ts";
 import { formatKeyText } from "../index/group-key.ts";
-import { comparedStepNames } from "../index/step-columns.ts";
 import { pickFinite } from "../index/sums.ts";
+import { comparedStepNames } from "../rules/step-columns.ts";
 import type { Both, Pool, Sides } from "./compare-sides.ts";
 import { NamedPairs } from "./intervals.ts";
 import { compareNames } from "./stats-slice.ts";

@@ -18,8 +18,8 @@ import {
   readFinish,
   slowFilter,
 } from "../../index/expression.ts";
-import { stepHolders } from "../../index/step-columns.ts";
 import { toFileLine } from "../../rules/positions.ts";
+import { stepHolders } from "../../rules/step-columns.ts";
 import { listParts, listTrajectories, pickMembers, ReadWindow } from "../group-bytes.ts";
 import { getPart, type IndexedGroups, listDerivedFinishes, locateGroup } from "../locate.ts";
 

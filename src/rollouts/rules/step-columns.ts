@@ -2,9 +2,9 @@
 
 /**
  * A column with another name is not a step, so `--group-by` must name it. Writers also use camel case. `gen_step` is
- * ms-swift's, and `tail_version` AReaL's.
+ * ms-swift's, and `tail_version` AReaL's. Spaces separate the names.
  */
-const countedNames =
+export const stepNames =
   "step global_step iteration train_step training_step _step rollout_step gen_step policy_version weight_version model_version tail_version checkpoint";
 
 const toCapital = (_: string, letter: string) => letter.toUpperCase();
@@ -17,7 +17,7 @@ export const stepHolders = ["metadata", "info", "extra_info"] as const;
 
 /** The columns whose values `mixed-steps` compares. */
 export const comparedStepNames: readonly string[] = [
-  ...new Set(countedNames.split(" ").flatMap((name) => [name, name.replace(/(?<=\w)_(\w)/g, toCapital)])),
+  ...new Set(stepNames.split(" ").flatMap((name) => [name, name.replace(/(?<=\w)_(\w)/g, toCapital)])),
 ];
 const comparedNameSet = new Set(comparedStepNames);
 
