@@ -19,14 +19,11 @@ const maxPositions = 6;
 
 const selectExcerptSources = (screen: Screen, sources: readonly Source[]) => (screen.isStderrForPeople ? sources : []);
 
-export const printWarnings = async (
-  { screen }: Context,
-  { sources, problems: { counts, errors } }: Dataset,
-  problems: readonly Problem[],
-) => {
+export const printWarnings = async ({ screen }: Context, { sources, scan }: Dataset, problems: readonly Problem[]) => {
   // The result has all warnings.
   if (screen.isForProgram) return;
   const warnings = problems.filter(({ severity }) => severity === "warning");
+  const { counts, errors } = scan.problems;
   const selection = { problems: warnings, counts, max: Math.max(0, maxProblems - errors) };
   const { shown, hidden } = await selectProblems(selectExcerptSources(screen, sources), selection);
   for (const warning of shown) screen.warn(warning);
@@ -35,8 +32,8 @@ export const printWarnings = async (
 };
 
 /** Names the rules of the warnings, for a command whose result the warnings would hide. Its document has them. */
-export const noteWarnings = ({ screen }: Context, { problems }: Dataset, input: string) => {
-  const warnings = problems.counts.filter(({ severity }) => severity === "warning");
+export const noteWarnings = ({ screen }: Context, { scan }: Dataset, input: string) => {
+  const warnings = scan.problems.counts.filter(({ severity }) => severity === "warning");
   const rules = warnings.map(({ rule, count }) => `${count} ${rule}`).join(", ");
   if (rules !== "" && !screen.isForProgram) screen.notice(`${input} has warnings: ${rules} (see \`rollcall check\`)`);
 };
@@ -45,8 +42,8 @@ export const noteWarnings = ({ screen }: Context, { problems }: Dataset, input: 
 const manyCopies = 0.1;
 
 /** Describes copies of trajectories, if they are so many that they change the result. */
-export const describeCopies = ({ problems }: Dataset, trajectories: number) => {
-  const count = problems.counts.find(({ rule }) => rule === "duplicate-trajectory")?.count ?? 0;
+export const describeCopies = ({ scan }: Dataset, trajectories: number) => {
+  const count = scan.problems.counts.find(({ rule }) => rule === "duplicate-trajectory")?.count ?? 0;
   if (count <= manyCopies * trajectories) return undefined;
   const share = formatPercent(count, trajectories, Math.round);
   return `${count} of ${trajectories} trajectories (${share}) are copies of others, and count each time`;
@@ -63,12 +60,12 @@ export const skipInvalidGroups = (
   return undefined;
 };
 
-export const listSkippedFiles = ({ problems }: Dataset) =>
-  problems.sorted().filter(({ rule, severity }) => rule === "skipped-file" && severity === "warning");
+export const listSkippedFiles = ({ scan }: Dataset) =>
+  scan.problems.sorted().filter(({ rule, severity }) => rule === "skipped-file" && severity === "warning");
 
 /** If the run fails, its problems get excerpts of the sources. */
-export const explainWithExcerpts = (context: Context, { sources, problems }: Pick<Dataset, "sources" | "problems">) =>
-  context.explainWith((thrown) => addExcerpts(context, thrown, { sources, counts: problems.counts }));
+export const explainWithExcerpts = (context: Context, { sources, scan }: Pick<Dataset, "sources" | "scan">) =>
+  context.explainWith((thrown) => addExcerpts(context, thrown, { sources, counts: scan.problems.counts }));
 
 /** @param counts include problems that are not in the failure */
 export const addExcerpts = async (

@@ -180,7 +180,7 @@ export const printInputNotes = (context: Context, dataset: rollouts.Dataset, typ
 const listInputNotes = (dataset: rollouts.Dataset, typed: InputOptions) => {
   const listed: string[] = [];
   const notice = (text: string) => void listed.push(text);
-  const { conversion, scan, sources, problems } = dataset;
+  const { conversion, scan, sources } = dataset;
   const { groupBy, rewardFrom, rewards } = typed;
   if (conversion) {
     const { formats, rewardFrom: usedRewardFrom, notes } = conversion;
@@ -200,7 +200,7 @@ const listInputNotes = (dataset: rollouts.Dataset, typed: InputOptions) => {
     if (conversion.lost.length > 0) notice(formatLostValues(conversion.lost));
   }
   const rewardOption = rewardFrom.length === 0 ? "--rewards" : "--reward-from";
-  if (!conversion && problems.errors === 0 && (rewardFrom.length > 0 || rewards !== undefined))
+  if (!conversion && scan.problems.errors === 0 && (rewardFrom.length > 0 || rewards !== undefined))
     notice(`${rewardOption} has no effect: the input is in rollcall's format`);
   const { joinedGroups = 0, note } = dataset;
   if (note !== undefined) notice(note);

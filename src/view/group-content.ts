@@ -148,5 +148,5 @@ const formatCommand = ({ dataset, inputOptions }: ViewInput, group: number) => {
   const filter = where === undefined ? groupFilter : `${groupFilter} && (${where})`;
   const log = ["log", "my-model", "--split", dataset.split ?? "train", ...options, "--where", filter];
   // Without `--on-invalid skip`, invalid groups would stop the command.
-  return formatOwnCommand([...log, ...(dataset.problems.errors > 0 ? ["--on-invalid", "skip"] : []), ...files]);
+  return formatOwnCommand([...log, ...(dataset.scan.problems.errors > 0 ? ["--on-invalid", "skip"] : []), ...files]);
 };

@@ -42,7 +42,7 @@ export const openSession = async (input: ViewInput, signal: AbortSignal) => {
   const store: GroupReader<GroupFacts> = {
     count,
     groups,
-    findings: { findings, counts: dataset.problems.counts },
+    findings: { findings, counts: dataset.scan.problems.counts },
     state: () => ({ progress: { phase: "read", done: count, of: count }, summary }),
     charts: async (selected) => {
       charts ??= openCharts(groups, facts.scale, breaks);
@@ -76,7 +76,7 @@ export const openSession = async (input: ViewInput, signal: AbortSignal) => {
 /** Also sets the rules of each group. */
 const listFindings = (dataset: Dataset, groups: readonly GroupFacts[]) => {
   const findSubject = openSubjects(dataset);
-  const findings = dataset.problems.sorted().map((problem): Finding => {
+  const findings = dataset.scan.problems.sorted().map((problem): Finding => {
     const { rule, severity, message, advice, file, line, column } = problem;
     const { group = null, trajectory = null, message: message_at = null } = findSubject(problem) ?? {};
     return { rule, severity, message, advice, file, line, column, group, trajectory, message_at };
@@ -192,7 +192,7 @@ const summarizeDataset = (
     groupFiles: groupFiles.length,
     groups,
     trajectories,
-    rules: dataset.problems.counts,
+    rules: dataset.scan.problems.counts,
     stepName: getFacts(dataset).walked.stepName ?? "step",
     scale: findScale(describeSketch(dataset.scan.rewards)),
     filteredOut: Object.entries(dataset.filteredOut ?? {}).flatMap(([by, counts]) =>

@@ -95,13 +95,13 @@ export const read = async (files: readonly string[], asked: ReadOptions = {}): P
 };
 
 /** All results in a dataset. */
-export const allOf = ({ scan, groups, problems }: Dataset) => ({
+export const allOf = ({ scan, groups }: Dataset) => ({
   parts: Array.from({ length: scan.parts.count }, (_, at) => scan.parts.at(at)),
   groups: Array.from({ length: groups.count }, (_, at) => [...groups.partsOf(at)].concat(Number(groups.isValid(at)))),
   digests: Array.from({ length: groups.count }, (_, at) => Buffer.from(groups.digestOf(at)).toString("hex")),
   metrics: scan.tally.metrics("train"),
-  counts: problems.counts,
-  problems: problems.sorted(),
+  counts: scan.problems.counts,
+  problems: scan.problems.sorted(),
   shapes: [...scan.shapes],
   training: scan.training,
   requests: scan.requests.distinct,
@@ -117,7 +117,7 @@ export const readFailure = async (files: readonly string[], asked: ReadOptions =
 /** The problems of files as `rule line:column path`. */
 export const problemsOf = async (files: readonly string[], asked: ReadOptions = {}): Promise<readonly string[]> => {
   const reading = await read(files, asked);
-  return reading.problems
+  return reading.scan.problems
     .sorted()
     .map(({ rule, line, column, path = [] }) => [rule, `${line}:${column}`, path.join(".")].join(" ").trim());
 };

@@ -58,7 +58,7 @@ const listReported = (problems: readonly Problem[], dataset: Dataset | undefined
   const inputs = [...new Set(names)];
   const mode = combineModes([...sources, ...inputs.map((name) => ({ name }))]);
   const invalid = dataset && listInvalidFiles(dataset);
-  return { title: "rollcall check", inputs, problems, invalid, counts: dataset?.problems.counts, mode };
+  return { title: "rollcall check", inputs, problems, invalid, counts: dataset?.scan.problems.counts, mode };
 };
 
 /** A group of several files is invalid in each of them. */

@@ -21,7 +21,7 @@ export const exampleProblem = async (name: RuleName) => {
   const dataset = await readExampleFiles(files, readOptions);
   if (against !== undefined)
     await reportSplitLeaks(dataset, await readExampleFiles({ "val.jsonl": against }, readOptions));
-  const problems = dataset.problems.sorted().filter(({ rule }) => rule === name);
+  const problems = dataset.scan.problems.sorted().filter(({ rule }) => rule === name);
   const [problem] = (await selectProblems(dataset.sources, { problems })).shown;
   if (!problem) throw new Error(`the example of ${name} does not violate the rule`);
   return problem;

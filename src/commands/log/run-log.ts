@@ -96,7 +96,7 @@ const logFiles = async (run: logReport.LogRun) => {
     .logDataset(dataset, toLogSetup(run, { ...run.policy, split: dataset.split ?? "" }))
     .finally(meter.stop)
     .catch(async (thrown: unknown) => {
-      if (isFailure(thrown, "invalid-input")) await printWarnings(context, dataset, dataset.problems.sorted());
+      if (isFailure(thrown, "invalid-input")) await printWarnings(context, dataset, dataset.scan.problems.sorted());
       throw thrown;
     });
   await finishRun(run, dataset, result);

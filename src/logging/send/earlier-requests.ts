@@ -54,7 +54,7 @@ export const reportUnresolved = (delivery: Delivery, resends: readonly PlannedRe
   const found = unresolved.map((entry) => findGroups(entry.dedupKeys, dedupKeys.find));
   const requests = found.filter(({ length }) => length > 0).length;
   const facts = { requests, groups: new Set(found.flat()).size, ledgerArgs: policy.ledgerArgs };
-  if (requests > 0) dataset.problems.report("unresolved-requests", facts);
+  if (requests > 0) dataset.scan.problems.report("unresolved-requests", facts);
 };
 
 /** Reports groups that other accounts logged. They are sent, because the account is a part of their identity. */
@@ -69,12 +69,12 @@ export const reportOtherAccounts = async (delivery: Delivery) => {
   }
   const at = new Date(last).toISOString();
   const facts = { groups: found.size, at, account, ownAccount: policy.account };
-  if (found.size > 0) dataset.problems.report("logged-before", facts);
+  if (found.size > 0) dataset.scan.problems.report("logged-before", facts);
 };
 
 export const reportPriorRuns = (delivery: Delivery, isCounted: (group: number) => boolean) => {
   const { dataset, priorOutcomes, policy, runLedger, tools } = delivery;
-  const { groups, problems } = dataset;
+  const { groups, scan } = dataset;
   let elsewhere = 0;
   let differently = 0;
   for (let group = 0; group < groups.count && !priorOutcomes.isEmpty(); group++) {
@@ -82,13 +82,13 @@ export const reportPriorRuns = (delivery: Delivery, isCounted: (group: number) =
     if (priorOutcomes.wasLoggedElsewhere(group)) elsewhere++;
     if (priorOutcomes.wasLoggedDifferently(group)) differently++;
   }
-  if (differently > 0) problems.report("logged-differently", { groups: differently });
+  if (differently > 0) scan.problems.report("logged-differently", { groups: differently });
   if (elsewhere > 0 && policy.batch === undefined) {
     const at = new Date(priorOutcomes.loggedElsewhereAt()).toISOString();
-    problems.report("logged-before", { groups: elsewhere, at });
+    scan.problems.report("logged-before", { groups: elsewhere, at });
   }
   const { resultFacts: ledger } = runLedger;
-  if (ledger?.created === true && tools.host.env.CI) problems.report("new-ledger", { path: ledger.path });
+  if (ledger?.created === true && tools.host.env.CI) scan.problems.report("new-ledger", { path: ledger.path });
 };
 
 const maxCopiedKeys = 4096;

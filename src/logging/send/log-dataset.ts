@@ -50,8 +50,8 @@ export const writeRejected = async (dataset: Dataset, path: string | undefined, 
   return rejects.path;
 };
 
-const requireValid = (dataset: Dataset, { skips, sends }: { skips: boolean; sends: boolean }) => {
-  const { problems, groups } = dataset;
+const requireValid = ({ scan, groups }: Dataset, { skips, sends }: { skips: boolean; sends: boolean }) => {
+  const { problems } = scan;
   const outcomes = openGroupOutcomes(groups.count);
   const checked = groups.areValidParts ? 0 : groups.count;
   for (let group = 0; group < checked; group++) if (!groups.isValid(group)) outcomes.set(group, "rejected");
@@ -63,7 +63,7 @@ const requireValid = (dataset: Dataset, { skips, sends }: { skips: boolean; send
 
 const deliver = async (delivery: Delivery) => {
   const { dataset, policy, outcomes } = delivery;
-  const { problems } = dataset;
+  const { problems } = dataset.scan;
   const invalid = listRejected(outcomes, []);
   if (!policy.dryRun)
     await delivery.rejects?.requireWritable(policy.onRefused === "skip" || invalid.length > 0, invalid);
@@ -81,7 +81,7 @@ const applyPriorOutcomes = (delivery: Delivery) => {
   if (!priorOutcomes.isEmpty()) earlier.setPriorOutcomes(delivery, outcomes.groupsWith("not_sent"));
   earlier.reportPriorRuns(delivery, () => true);
   const { requests, impossible } = earlier.planResends(delivery);
-  for (const id of impossible) dataset.problems.report("resend-impossible", { id, ledgerArgs: policy.ledgerArgs });
+  for (const id of impossible) dataset.scan.problems.report("resend-impossible", { id, ledgerArgs: policy.ledgerArgs });
   earlier.reportUnresolved(delivery, requests);
   if (requests.length > 0 && policy.onUnknown !== "resend") events.onResend(requests.length);
   return requests;

@@ -76,7 +76,7 @@ const isUnsent = ({ logged, already_logged, unknown }: OutcomeCounts, { refused 
 
 const withUnwrittenRejects = ({ dataset, sent }: Delivery, failure?: Failure, cause?: Failure) => {
   if (!cause?.kind.startsWith("rejects-")) return failure;
-  const invalid = dataset.problems.sorted().filter(({ severity }) => severity === "error");
+  const invalid = dataset.scan.problems.sorted().filter(({ severity }) => severity === "error");
   const refused = sent.refused.flatMap(({ problems }) => problems);
   return failure?.withDetails({ problems: [...(failure.details.problems ?? []), ...invalid, ...refused] });
 };
@@ -120,7 +120,7 @@ const findFailure = (delivery: Delivery, groups: OutcomeCounts, stop: Failure | 
 };
 
 const groupsRejected = ({ dataset, sent, rejects }: Delivery, facts: LogCounts) => {
-  if (facts.rejected === facts.read && sent.refused.length === 0) return invalidInput(dataset.problems);
+  if (facts.rejected === facts.read && sent.refused.length === 0) return invalidInput(dataset.scan.problems);
   const unreadable = countUnreadable(dataset);
   const isEmpty = rejects?.countLines() === 0;
   const file = rejects?.path ?? "";
@@ -136,7 +136,7 @@ const toCauseDetails = (cause: Failure | undefined): FailureDetails => {
 
 /** With `--strict`, warnings that this function creates stay warnings. */
 const listWarnings = ({ dataset, sent, plannedCount, cutLimit }: Delivery) => {
-  const { problems } = dataset;
+  const { problems } = dataset.scan;
   const replaced = sent.attempted === 0 ? [] : dataset.sources.filter((source) => source.isReplaced?.());
   const requests = sent.replies.filter(({ isLogged }) => isLogged).length;
   const isDivided = plannedCount === 1 && cutLimit !== Number.POSITIVE_INFINITY && requests > 1;

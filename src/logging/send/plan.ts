@@ -36,7 +36,7 @@ export const planRequests = (
   if (requests.length > 1) {
     const size = { ...compareSize(planRequest(dataset, enveloped).bytes, limit), requests: requests.length };
     if (oneRequest) throw oneRequestTooLarge(size);
-    dataset.problems.report("split-requests", size);
+    dataset.scan.problems.report("split-requests", size);
   }
   reportOversizedRequests(dataset, { requests, limit });
   return requests;
@@ -48,7 +48,8 @@ export const reportOversizedRequests = (
 ) => {
   for (const { groups, bytes } of requests) {
     if (bytes <= limit.bytes) continue;
-    dataset.problems.report("group-over-limit", compareSize(bytes, limit), () => locateGroup(dataset, groups[0] ?? 0));
+    const locate = () => locateGroup(dataset, groups[0] ?? 0);
+    dataset.scan.problems.report("group-over-limit", compareSize(bytes, limit), locate);
   }
 };
 

@@ -248,7 +248,7 @@ const hasAmbiguousGroupId = async (
   return source !== first.source;
 };
 
-const indexErrorsByLine = ({ problems }: Dataset) => {
+const indexErrorsByLine = ({ scan: { problems } }: Dataset) => {
   const byLine = new Map<string, Problem[]>();
   for (const problem of problems.sorted()) {
     if (problem.severity !== "error") continue;

@@ -37,7 +37,7 @@ export const verifyDataset = async (
   const breaks = new Breaks(signal);
   const found = await findOutcomes(await assignDedupKeys(dataset.groups, signal), entries, isPerScope, breaks);
   // If the input has an error, `log` sends nothing by default.
-  const facts = { isInvalid: dataset.problems.errors > 0, ledgerArgs };
+  const facts = { isInvalid: dataset.scan.problems.errors > 0, ledgerArgs };
   const counts = { read: found.groups, logged: 0, repeated: 0, unknown: 0, refused: 0, not_sent: 0 };
   const problems: Problem[] = [];
   const byFile = new Map<string, FileStatus>();

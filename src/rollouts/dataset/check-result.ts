@@ -26,14 +26,14 @@ export interface CheckResult extends DatasetFacts {
 
 /** @param canSkip true if the command has `--on-invalid skip` */
 export const composeCheckResult = (dataset: Dataset, canSkip = false): CheckResult => {
-  const { problems, split } = dataset;
+  const { problems } = dataset.scan;
   const { groups, trajectories } = countRead(dataset.groups);
   const valid = canSkip ? groups.read - groups.rejected : undefined;
   const failure = problems.errors > 0 ? invalidInput(problems, { valid }) : undefined;
   const stored = problems.sorted();
   return {
     status: failure ? "invalid" : "valid",
-    split,
+    split: dataset.split,
     groups,
     trajectories,
     problems: stored,

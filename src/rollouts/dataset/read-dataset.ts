@@ -75,7 +75,6 @@ export type FilteredOut = Readonly<
 /** The caller must close the dataset. */
 export interface Dataset extends SelectedGroups {
   split: string | undefined;
-  problems: Problems;
   conversion?: Conversion | undefined;
   /** Names of files that are inputs under another name. */
   repeatedFiles?: readonly string[];
@@ -115,10 +114,10 @@ export const readDataset = async (options: ReadOptions): Promise<Dataset> => {
       throw invalidInput(problems, { isSending: isSplitRequired });
     options.onOpened?.();
     const read = await readSources(sources, options);
-    read.problems.merge(problems);
-    if (conversion) read.problems.merge(conversion.recordProblems);
-    await mapProblemsToRecords(sources, read.problems);
-    reportSkippedFiles(read.problems, skipped);
+    read.scan.problems.merge(problems);
+    if (conversion) read.scan.problems.merge(conversion.recordProblems);
+    await mapProblemsToRecords(sources, read.scan.problems);
+    reportSkippedFiles(read.scan.problems, skipped);
     return { ...read, conversion, repeatedFiles: repeated, close };
   } catch (thrown) {
     await close();
@@ -136,7 +135,7 @@ export const readSources = async (sources: readonly Source[], options: SourceOpt
   const { groupBy, split: given, selection } = options;
   const breaks = new Breaks(options.host.signal);
   const scan = openScan(sources, options);
-  const { problems, requests, shapes } = scan;
+  const { requests, shapes } = scan;
   const read: IndexedGroups = { sources, scan, groups: new Groups(scan.parts) };
   const requireSplit = (isKnown: boolean) => {
     if (options.isSplitRequired === true && !isKnown)
@@ -152,7 +151,7 @@ export const readSources = async (sources: readonly Source[], options: SourceOpt
   datasetProblems.reportScatteredParts(read, scattered);
   datasetProblems.reportAmbiguousGroups(read, groupBy !== undefined);
   const note = selection ? undefined : await checkGroups(read, breaks);
-  return { ...read, split, problems, joinedGroups, note };
+  return { ...read, split, joinedGroups, note };
 };
 
 export const openScan = (

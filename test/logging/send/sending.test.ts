@@ -160,7 +160,7 @@ describe("a body", () => {
         };
         const content = Buffer.from((given.bom ? "\ufeff" : "") + texts[given.shape] + given.lineEnd);
         const dataset = await read(filesOf(given.packed ? gzipSync(content) : content));
-        expect(dataset.problems.errors).toBe(0);
+        expect(dataset.scan.problems.errors).toBe(0);
         const { bodies, result } = await send(dataset, { limit: given.limit });
         const wanted =
           given.shape === "trajectories" ? made.map((_, at) => madeOf(given.groups[at]?.[0] ?? [], at)) : lines;
@@ -196,7 +196,7 @@ describe("a plan", () => {
   const planOf = async (rewards: readonly string[], limit: number) => {
     const dataset = await read(filesOf(rewards.map((digits) => group(digits)).join("\n")));
     const requests = plan(dataset, { limit, oneRequest: false });
-    const warnings = dataset.problems.counts.map(({ rule, count }) => `${rule} ${count}`);
+    const warnings = dataset.scan.problems.counts.map(({ rule, count }) => `${rule} ${count}`);
     return {
       sizes: requests.map((request) => request.groups.length),
       bytes: requests.map(({ bytes }) => bytes),

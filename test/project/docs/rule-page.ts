@@ -55,7 +55,7 @@ export const problemsIn = async ({ files, split, groupBy, against }: ExampleInpu
       await reportSplitLeaks(reading, other);
       await other.close();
     }
-    const problems = reading.problems.sorted();
+    const problems = reading.scan.problems.sorted();
     const { shown } = await selectProblems(reading.sources, { problems, counts: [], max: 1000 });
     await reading.close();
     return shown.map(named);

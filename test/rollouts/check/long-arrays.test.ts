@@ -128,7 +128,7 @@ describe("an array that is longer than a block", () => {
     const long = `{"messages_and_choices":[],"reward":1,"logs":["${"x".repeat(2 ** 19)}"]}`;
     const elements = [long, long, long].join(",");
     const [file = ""] = filesOf(`\ufeff[${elements},{"messages_and_choices":[],"reward":"1"}]`);
-    const { problems } = await read([file], { strictness: defaultStrictness });
+    const { problems } = (await read([file], { strictness: defaultStrictness })).scan;
     const [problem] = problems.sorted().filter(({ severity }) => severity === "error");
     const reward = `[${elements},{"messages_and_choices":[],"reward":`.length + 1;
     expect([problem?.line, problem?.column]).toEqual([1, reward]);
@@ -138,7 +138,7 @@ describe("an array that is longer than a block", () => {
     const before = "\n [";
     const broken = { trajectories: [{ ...plain, reward: "1" }] };
     const text = `${before}${" ".repeat(block)}${JSON.stringify(group(1, 2))},\n${JSON.stringify(broken)}]`;
-    const { problems } = await read(filesOf(text), { strictness: defaultStrictness });
+    const { problems } = (await read(filesOf(text), { strictness: defaultStrictness })).scan;
     const errors = problems.sorted().filter(({ severity }) => severity === "error");
     expect(errors).toMatchObject([{ rule: "wrong-type", line: 3 }]);
   });
@@ -161,7 +161,7 @@ describe("an array that is longer than a block", () => {
         };
         const source = { name: "a", bytes: { ...own, size, read: counted } };
         const reading = await readSources([source], { host: new AbortController() });
-        expect([reading.groups.count, reading.problems.errors]).toEqual([count, 0]);
+        expect([reading.groups.count, reading.scan.problems.errors]).toEqual([count, 0]);
         expect(Math.max(...asked)).toBeLessThanOrEqual(2 * block);
         return asked.reduce((sum, length) => sum + length, 0) / size;
       };

@@ -20,7 +20,7 @@ const group = (...rewards: readonly number[]) => ({ trajectories: rewards.map((r
 
 const metricsOf = async (files: readonly string[], groupBy?: string) => {
   const reading = await read(files, groupBy === undefined ? {} : { groupBy });
-  expect(reading.problems.errors).toBe(0);
+  expect(reading.scan.problems.errors).toBe(0);
   return reading.scan.tally.metrics(reading.split);
 };
 
@@ -58,7 +58,7 @@ describe("a shape of input", () => {
     const request = { split: "val", trajectory_groups: groups };
     for (const text of [JSON.stringify(request), JSON.stringify(request, null, 4), `[${JSON.stringify(request)}]`]) {
       const reading = await read(filesOf(text), { isSplitRequired: true });
-      expect([reading.split, reading.groups.count, reading.problems.counts]).toEqual(["val", 3, []]);
+      expect([reading.split, reading.groups.count, reading.scan.problems.counts]).toEqual(["val", 3, []]);
     }
   });
 
@@ -118,7 +118,7 @@ describe("the problems of several files", () => {
       const reading = await read(files, {
         strictness: { strict, allowed: new Set(["no-assistant-turn", "mixed-prompts"]) },
       });
-      const shown = reading.problems.sorted().map(({ rule, severity, file, line, column, path = [], message }) => {
+      const shown = reading.scan.problems.sorted().map(({ rule, severity, file, line, column, path = [], message }) => {
         const text = files.reduce((rest, name, at) => rest.replaceAll(name, `${at + 1}`), message);
         const numbers = text.match(/\d[\d.:e+]*/g) ?? [];
         const position = file === undefined ? "" : `${files.indexOf(file) + 1}:${line}:${column}`;
@@ -189,7 +189,7 @@ describe("grouping", () => {
   it("makes a line without the key its own group, with a warning", async () => {
     const text = [with_("id", 1), line, with_("id", null), with_("id", 1)].join("\n");
     expect(await sizes([text], "id")).toEqual([2, 1, 1]);
-    const { problems } = await read(filesOf(text), { groupBy: "id", strictness: defaultStrictness });
+    const { problems } = (await read(filesOf(text), { groupBy: "id", strictness: defaultStrictness })).scan;
     expect(problems.counts.filter(({ rule }) => rule.startsWith("group-key"))).toEqual([
       { rule: "group-key-missing", severity: "warning", count: 2 },
     ]);
@@ -198,23 +198,23 @@ describe("grouping", () => {
   it("fails if no line has the key, and names the keys that exist", async () => {
     const text = [1, 2].map((prompt_id) => JSON.stringify({ ...plain, promptid: null, prompt_id })).join("\n");
     const strictness = { ...defaultStrictness, allowed: new Set(["group-key-missing"]) };
-    const { problems, groups, scan } = await read(filesOf(text), { groupBy: "promptid", strictness });
+    const { groups, scan } = await read(filesOf(text), { groupBy: "promptid", strictness });
     expect([groups.count, groups.isValid(0), groups.isValid(1), scan.tally.groups]).toEqual([2, false, false, 0]);
-    expect(problems.sorted().filter(({ rule }) => rule.startsWith("group-key"))).toMatchObject([
+    expect(scan.problems.sorted().filter(({ rule }) => rule.startsWith("group-key"))).toMatchObject([
       {
         rule: "group-key-missing",
         severity: "error",
         advice: expect.stringMatching(/--group-by prompt_id, or a path/),
       },
     ]);
-    expect(problems.isInputBroken).toBe(true);
+    expect(scan.problems.isInputBroken).toBe(true);
   });
 
   it("reports scattered groups once, and counts more lines than a call can have arguments", {
     tags: "slow",
   }, async () => {
     const lines = Array.from({ length: 150_000 }, (_, at) => with_("group_id", at % 2));
-    const { problems } = await read(filesOf(lines.join("\n")));
+    const { problems } = (await read(filesOf(lines.join("\n")))).scan;
     const found = problems.sorted().filter(({ rule }) => rule === "group-scattered");
     expect(found.map(({ message }) => message)).toEqual([expect.stringContaining("149997 other lines")]);
   });
@@ -230,8 +230,8 @@ describe("grouping", () => {
     const text = [...[1, 2, 1, 3].map((id) => with_("group_id", id)), '{"group_id":3,"mess'];
     const sorted = await read(filesOf(text.slice(2).join("\n")));
     const byKey = await read(filesOf(text.join("\n")), { groupBy: "group_id" });
-    for (const { problems, groups } of [sorted, byKey]) {
-      expect(problems.counts.map(({ rule }) => rule)).toEqual(["json-truncated"]);
+    for (const { scan, groups } of [sorted, byKey]) {
+      expect(scan.problems.counts.map(({ rule }) => rule)).toEqual(["json-truncated"]);
       const valid = Array.from({ length: groups.count }, (_, at) => groups.isValid(at));
       expect(valid.indexOf(false)).toBe(valid.length - 1);
     }
@@ -241,8 +241,8 @@ describe("grouping", () => {
     "rejects no group for another value between its lines (row %$)",
     async (line) => {
       const text = [with_("group_id", 1), line, with_("group_id", 1), with_("group_id", 2)].join("\n");
-      const { problems, groups, scan } = await read(filesOf(text));
-      expect(problems.counts.map(({ rule }) => rule)).not.toContain("ambiguous-group");
+      const { groups, scan } = await read(filesOf(text));
+      expect(scan.problems.counts.map(({ rule }) => rule)).not.toContain("ambiguous-group");
       const sizes = Array.from({ length: groups.count }, (_, at) => groups.isValid(at) && groups.trajectoriesOf(at));
       expect([sizes, scan.parts.has("unreadable")]).toEqual([[2, false, 1], false]);
     },
@@ -291,7 +291,7 @@ describe("a whole request in the input", () => {
       `{"split":"t","trajectory_groups":[{"trajectories":[${line}], "trajectories" :[${line}]}]}`,
     ];
     for (const text of texts) {
-      expect((await read(filesOf(text))).problems.counts.map(({ rule }) => rule)).toContain("duplicate-key");
+      expect((await read(filesOf(text))).scan.problems.counts.map(({ rule }) => rule)).toContain("duplicate-key");
     }
   });
 });
@@ -300,7 +300,7 @@ describe("an input file", () => {
   const rulesOf = async (name: string, asked = {}) => {
     const thrown = await readFailure([name], asked);
     if (thrown instanceof Failure) return [thrown.code, ...(thrown.details.problems ?? []).map(({ rule }) => rule)];
-    return (await read([name], asked)).problems.counts.map(({ rule }) => rule);
+    return (await read([name], asked)).scan.problems.counts.map(({ rule }) => rule);
   };
 
   it("gives the reason if it cannot be used", async () => {
@@ -436,7 +436,7 @@ describe("an input file", () => {
     );
     const far = JSON.stringify(group(1e9, 1));
     const files = filesOf(...contents, `${contents[0]}\n${far}\n`);
-    const { problems } = await read(files, { strictness: defaultStrictness });
+    const { problems } = (await read(files, { strictness: defaultStrictness })).scan;
     expect(problems.sorted().filter(({ rule }) => rule === "reward-outlier")).toMatchObject([
       { file: files.at(-1), line: 21 },
     ]);
@@ -445,7 +445,7 @@ describe("an input file", () => {
   it("is reported once for an outlying reward among few", async () => {
     const groups = [...[1, 2, 3, 4, 5].map((at) => group(at, 1.5 * at)), group(1e9, 1)];
     const files = filesOf(groups.map((one) => JSON.stringify(one)).join("\n"));
-    const { problems } = await read(files, { strictness: defaultStrictness });
+    const { problems } = (await read(files, { strictness: defaultStrictness })).scan;
     expect(problems.counts.filter(({ rule }) => rule === "reward-outlier")).toMatchObject([{ count: 1 }]);
   });
 
@@ -453,7 +453,7 @@ describe("an input file", () => {
     const countOutliers = async (rewardOf: (at: number) => number) => {
       const groups = Array.from({ length: 12 }, (_, at) => group(rewardOf(at), rewardOf(at + 12)));
       const files = filesOf(groups.map((one) => JSON.stringify(one)).join("\n"));
-      const { problems } = await read(files, { strictness: defaultStrictness });
+      const { problems } = (await read(files, { strictness: defaultStrictness })).scan;
       return problems.counts.find(({ rule }) => rule === "reward-outlier")?.count ?? 0;
     };
     const far = (count: number) => (at: number) => (at < count ? 1e9 : 0) + at;
@@ -649,7 +649,7 @@ describe("a line", () => {
     const text =
       '{"messages_and_choices":[],"reward":1e400,"initial_policy_version":9007199254740993,"metrics":{"m":1e999}}';
     const reading = await read(filesOf(text));
-    expect(reading.problems.counts.map(({ rule, severity }) => [rule, severity])).toEqual([
+    expect(reading.scan.problems.counts.map(({ rule, severity }) => [rule, severity])).toEqual([
       ["reward-not-finite", "warning"],
       ["metric-not-finite", "warning"],
     ]);
@@ -671,8 +671,8 @@ describe("a line", () => {
         return short.replace('""', `"${"é".repeat(Math.floor(Math.max(0, length - short.length) / 2))}"`);
       });
       const text = lines.join(separator) + end;
-      const { scan, problems } = await read(filesOf(text));
-      expect(problems.counts).toEqual([]);
+      const { scan } = await read(filesOf(text));
+      expect(scan.problems.counts).toEqual([]);
       let start = 0;
       for (const [at, line] of lines.entries()) {
         const length = Buffer.byteLength(line);

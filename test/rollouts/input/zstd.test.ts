@@ -24,7 +24,7 @@ describe.skipIf(!hasZstd)("a zstd file (skipped if Node has no zstd)", () => {
     ["padding", Buffer.concat([two, Buffer.alloc(512)])],
   ])("is decompressed if it has %s", async (_, bytes) => {
     const reading = await read(filesOf(bytes));
-    expect(reading.problems.errors).toBe(0);
+    expect(reading.scan.problems.errors).toBe(0);
     expect(reading.scan.tally.metrics()).toMatchObject({ reward: 0.875, "data/step_num_scenarios": 2 });
   });
 

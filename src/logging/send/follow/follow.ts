@@ -141,7 +141,7 @@ class FollowRun {
   /** @throws Failure `invalid-input` */
   async #takeCompleted() {
     const { rejects, outcomes, dataset, policy } = this.delivery;
-    const { problems } = dataset;
+    const { problems } = dataset.scan;
     const invalid: number[] = [];
     let canBeSent = true;
     for (const group of this.#files.completed.splice(0)) {
@@ -234,7 +234,7 @@ class FollowRun {
       dataset.note = formatBrokenRules(dataset, await reportDatasetProblems(dataset, new Breaks()));
     const isUnread = isChanged || isFailure(stop, "file-not-followable");
     const hasUnfinishedLine = !isUnread && (await this.#files.reportUnfinished());
-    if (open.length > 0) dataset.problems.report("incomplete-group", { groups: open.length });
+    if (open.length > 0) dataset.scan.problems.report("incomplete-group", { groups: open.length });
     earlier.reportPriorRuns(delivery, (at) => ["already_logged", "unknown"].includes(outcomes.outcomeOf(at)));
     earlier.reportUnresolved(delivery);
     await earlier.reportOtherAccounts(delivery);

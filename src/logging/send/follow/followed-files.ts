@@ -66,7 +66,6 @@ export class FollowedFiles {
     this.dataset = {
       sources,
       scan,
-      problems: scan.problems,
       split: setup.policy.split,
       groups: new Groups(scan.parts),
       close: async () => await closeSources(sources),
@@ -77,8 +76,8 @@ export class FollowedFiles {
     if (thrown instanceof Failure) return thrown;
     const code = getErrorCode(thrown);
     if (code === "unknown") throw thrown;
-    this.dataset.problems.report("file-unreadable", { code }, { file: this.#setup.policy.file });
-    return invalidInput(this.dataset.problems);
+    this.dataset.scan.problems.report("file-unreadable", { code }, { file: this.#setup.policy.file });
+    return invalidInput(this.dataset.scan.problems);
   }
 
   /** Opens the file, or the next file of this name after a rename or rewrite. */
@@ -99,7 +98,8 @@ export class FollowedFiles {
 
   async openNext() {
     const { file, groupBy, groupSize: size } = this.#setup.policy;
-    const { scan, groups, problems } = this.dataset;
+    const { scan, groups } = this.dataset;
+    const { problems } = scan;
     const { elapsed } = this.#setup.tools.host;
     const facts = await stat(file);
     if (facts.isDirectory()) {
@@ -156,7 +156,7 @@ export class FollowedFiles {
 
   #requireText(head: Buffer) {
     const { file } = this.#setup.policy;
-    const { problems } = this.dataset;
+    const { problems } = this.dataset.scan;
     if (findDecompressor(head)) throw fileNotFollowable(file, "compressed");
     if (/^[\s\ufeff]*[{[]\s*\n/.test(head.toString("utf8"))) throw fileNotFollowable(file, "document");
     const sniffed = findFormatError(head, file);
@@ -176,7 +176,7 @@ export class FollowedFiles {
     reportMismatches({ requests, shapes, problems }, { split });
     if (problems.errors === 0 && this.#isMixed) return undefined;
     this.#isMixed = shapes.size > 1;
-    this.dataset.problems.merge(problems);
+    this.dataset.scan.problems.merge(problems);
     const lines = problems.sorted().flatMap(({ severity, line }) => (severity === "error" ? (line ?? 1) : []));
     return lines.toSorted((a, b) => a - b)[0];
   }
@@ -187,7 +187,7 @@ export class FollowedFiles {
     for (const { tail, isRewritten } of this.all) {
       const bytes = isRewritten ? 0 : await tail.countUnfinished();
       if (bytes === 0) continue;
-      this.dataset.problems.report("incomplete-line", { bytes }, { file: tail.source.name });
+      this.dataset.scan.problems.report("incomplete-line", { bytes }, { file: tail.source.name });
       hasUnfinished = true;
     }
     return hasUnfinished;

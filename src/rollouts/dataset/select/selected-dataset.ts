@@ -40,7 +40,7 @@ export const selectDataset = async (
   const note = await checkGroups(view, new Breaks(signal), false);
   if (!isWhole) {
     await reportCopies(dataset, new Breaks(signal));
-    problems.merge(dataset.problems, isOfInput);
+    problems.merge(dataset.scan.problems, isOfInput);
   }
   await mapProblemsToRecords(dataset.sources, problems);
   const [firstReduced = 0] = subsets.keys();
@@ -57,8 +57,7 @@ export const selectDataset = async (
     const group = kept[at] ?? at;
     return { group, selected: subsets.get(group) };
   };
-  const { sources, scan, groups } = view;
-  return { ...dataset, sources, scan, groups, problems, note, filteredOut, lacking, unselected: dataset, originalOf };
+  return { ...dataset, ...view, note, filteredOut, lacking, unselected: dataset, originalOf };
 };
 
 interface KeptGroups {
