@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { GroupAssembler } from "../../src/rollouts/dataset/group-assembler.ts";
-import { Scan } from "../../src/rollouts/dataset/scan.ts";
+import { Scanner } from "../../src/rollouts/dataset/scan.ts";
 import { DedupKeys } from "../../src/rollouts/index/dedup-keys.ts";
 import { Digests, DigestTable } from "../../src/rollouts/index/digests.ts";
 import { Groups, openGrouping } from "../../src/rollouts/index/groups.ts";
@@ -38,16 +38,16 @@ interface GatherOptions {
 
 const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 
-const openScan = (isGroupedByKey: boolean): Scan => {
+const openScanner = (isGroupedByKey: boolean): Scanner => {
   const source = { name: "run.jsonl", bytes: openMemoryBytes(Buffer.alloc(0)) };
-  return new Scan(source, {
+  return new Scanner(source, {
     index: 0,
     groupBy: isGroupedByKey ? ["group_id"] : undefined,
     result: new ScanResult(new Problems()),
   });
 };
 
-const takeLines = (scan: Scan, lines: readonly Line[]): void =>
+const takeLines = (scan: Scanner, lines: readonly Line[]): void =>
   scan.scanLines({ kind: "lines", bytes: Buffer.from(lines.map(textOf).join("")), start: 0, isLast: false });
 
 /** Gathers blocks of lines. */
@@ -55,7 +55,7 @@ const gather = (
   all: readonly (readonly Line[])[],
   { isGroupedByKey = false, size, idle, sent = new Set() }: GatherOptions = {},
 ) => {
-  const scan = openScan(isGroupedByKey);
+  const scan = openScanner(isGroupedByKey);
   const groups = new Groups(scan.result.parts);
   const keys = new DedupKeys();
   const complete: { readonly group: number; readonly key: string }[] = [];
@@ -86,7 +86,7 @@ const gather = (
 
 /** Groups the same lines of a complete file. */
 const groupWhole = (all: readonly (readonly Line[])[], isGroupedByKey: boolean) => {
-  const scan = openScan(isGroupedByKey);
+  const scan = openScanner(isGroupedByKey);
   takeLines(scan, all.flat());
   const groups = new Groups(scan.result.parts);
   const grouping = openGrouping({ parts: scan.result.parts, groups, isGroupedByKey });

@@ -20,7 +20,7 @@ import {
   readPartStart,
   wholeLengthOf,
 } from "./locate.ts";
-import { Scan } from "./scan.ts";
+import { Scanner } from "./scan.ts";
 
 export const listParts = (dataset: IndexedGroups, group: number): readonly GroupPart[] =>
   dataset.groups.partsOf(group).map((at) => getPart(dataset, at));
@@ -108,8 +108,8 @@ const noBytes = { name: "", bytes: openMemoryBytes(Buffer.alloc(0)) };
 export const recheckBytes = (bytes: Buffer, problems = new Problems(), locate?: ScanOptions["locate"]): ScanResult => {
   const options = { hasDigests: false, hasChecksums: false, canCopyParts: false };
   const result = new ScanResult(problems, options);
-  const scan = new Scan(noBytes, { index: 0, groupBy: undefined, result, locate });
-  scan.scanLines({ kind: "lines", bytes: replaceLineEnds(bytes), start: 0, isLast: false });
+  const scanner = new Scanner(noBytes, { index: 0, groupBy: undefined, result, locate });
+  scanner.scanLines({ kind: "lines", bytes: replaceLineEnds(bytes), start: 0, isLast: false });
   return result;
 };
 

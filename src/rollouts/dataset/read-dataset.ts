@@ -134,7 +134,7 @@ const reportSkippedFiles = (problems: Problems, files: readonly SkippedFile[] = 
 export const readSources = async (sources: readonly Source[], options: SourceOptions) => {
   const { groupBy, split: given, selection } = options;
   const breaks = new Breaks(options.host.signal);
-  const scan = openScan(sources, options);
+  const scan = createScanResult(sources, options);
   const { requests, shapes } = scan;
   const read: IndexedGroups = { sources, scan, groups: new Groups(scan.parts) };
   const requireSplit = (isKnown: boolean) => {
@@ -154,7 +154,7 @@ export const readSources = async (sources: readonly Source[], options: SourceOpt
   return { ...read, split, joinedGroups, note };
 };
 
-export const openScan = (
+export const createScanResult = (
   sources: readonly Source[],
   { strictness: given, skipsDigests = false, selection, measures }: SourceOptions,
 ) => {

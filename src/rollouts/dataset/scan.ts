@@ -27,7 +27,7 @@ interface ScannedText extends Span {
   isLast: boolean;
 }
 
-export class Scan {
+export class Scanner {
   readonly result: ScanResult;
   readonly #source: Source;
   readonly #options: ScanOptions;
@@ -177,11 +177,11 @@ export const scanSource = async (
 ): Promise<void> => {
   const { bytes } = source;
   const { signal } = options;
-  const scan = new Scan(source, options);
+  const scanner = new Scanner(source, options);
   if (bytes.size >= minOptimizedBytes) limitInlining();
   for await (const frame of frames.readFrames(bytes, { start: frames.findTextStart(bytes), signal })) {
     signal.throwIfAborted();
-    await scan.scanFrame(frame);
+    await scanner.scanFrame(frame);
     onRead(frame.kind === "lines" ? frame.start + frame.bytes.length : frame.end);
   }
   onRead(bytes.size);

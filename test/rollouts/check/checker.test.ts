@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isObject, parseJson } from "../../../src/json/json-bytes.ts";
-import { Scan } from "../../../src/rollouts/dataset/scan.ts";
+import { Scanner } from "../../../src/rollouts/dataset/scan.ts";
 import { Tally } from "../../../src/rollouts/index/metrics.ts";
 import { ScanResult } from "../../../src/rollouts/index/scan-result.ts";
 import { openMemoryBytes } from "../../../src/rollouts/input/source.ts";
@@ -17,7 +17,7 @@ import { secretKeys } from "./secret-keys.ts";
 /** All findings in a block of lines. */
 const foundIn = (bytes: Buffer, groupBy?: readonly string[]) => {
   const source = { name: "a.jsonl", bytes: openMemoryBytes(bytes) };
-  const scan = new Scan(source, { index: 0, groupBy, result: new ScanResult(new Problems()) });
+  const scan = new Scanner(source, { index: 0, groupBy, result: new ScanResult(new Problems()) });
   scan.scanLines({ kind: "lines", bytes, start: 0, isLast: true });
   const { parts, tally, problems } = scan.result;
   const counts = Object.fromEntries(problems.counts.map(({ rule, count }) => [rule, count]));

@@ -5,7 +5,7 @@ import { Failure } from "../../../failure.ts";
 import { bomLength } from "../../../json/json-bytes.ts";
 import { type AssemblyOptions, GroupAssembler } from "../../../rollouts/dataset/group-assembler.ts";
 import type { Dataset } from "../../../rollouts/dataset/read-dataset.ts";
-import { Scan } from "../../../rollouts/dataset/scan.ts";
+import { Scanner } from "../../../rollouts/dataset/scan.ts";
 import { reportMismatches } from "../../../rollouts/index/contradictions.ts";
 import { DedupKeys } from "../../../rollouts/index/dedup-keys.ts";
 import { Groups } from "../../../rollouts/index/groups.ts";
@@ -121,14 +121,14 @@ export class FollowedFiles {
       onInvalid: () => this.completed.push(undefined),
       onComplete: (group) => this.completed.push(group),
     });
-    const fileScan = new Scan(tail.source, { index, groupBy, result: scan });
+    const scanner = new Scanner(tail.source, { index, groupBy, result: scan });
     const state = { changedAt: elapsed(), isFinished: false, isRewritten: false };
-    return { index, tail, assembler, scan: fileScan, ...state };
+    return { index, tail, assembler, scanner, ...state };
   }
 
   /** Reads the new complete lines. Calls `onLines` after each block of lines. */
   async read(file: FollowedFile, onLines: () => Promise<void>) {
-    const { tail, scan, assembler } = file;
+    const { tail, scanner, assembler } = file;
     if (tail.taken === 0) this.#requireText(tail.head());
     const end = await tail.findCompleteEnd();
     const start = tail.taken || bomLength(tail.head());
@@ -138,7 +138,7 @@ export class FollowedFiles {
       for await (const block of readBlocks(tail.source.bytes, { start, end })) {
         if (this.#setup.tools.host.urgent.aborted) return;
         const first = parts.count;
-        await scan.scanFrame(block);
+        await scanner.scanFrame(block);
         await tail.skip(block.start);
         if (block.kind === "lines") tail.take(block.bytes);
         else await tail.skip(block.end);

@@ -15,7 +15,7 @@ import {
   checkGroups,
   type Dataset,
   type FilteredOut,
-  openScan,
+  createScanResult,
   type Selection,
   type SourceOptions,
 } from "../read-dataset.ts";
@@ -71,7 +71,7 @@ const viewGroups = async (dataset: Dataset, { kept, subsets }: KeptGroups, optio
   const { groups, scan } = dataset;
   const breaks = new Breaks(options.host.signal);
   const sources = dataset.sources.map(withoutCopies);
-  const copy = openScan(sources, options);
+  const copy = createScanResult(sources, options);
   copy.addRequests(scan);
   const { parts } = copy;
   const view: IndexedGroups = { sources, scan: copy, groups: new Groups(parts) };
