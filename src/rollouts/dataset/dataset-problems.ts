@@ -18,7 +18,7 @@ import * as positions from "./locate.ts";
 import { getPart, type IndexedGroups, reportGroup } from "./locate.ts";
 import { type BrokenRules, reportMissingFeatures } from "./missing-features.ts";
 import { reportMixedGroups } from "./prompts.ts";
-import { canRegroupPart, findSharedKey, readTrajectories } from "./shared-key.ts";
+import { canRegroupPart, findSharedKey, tryReadTrajectories } from "./shared-key.ts";
 
 /** @throws the signal's reason */
 export const reportDatasetProblems = async (dataset: IndexedGroups, breaks: Breaks) => {
@@ -213,7 +213,7 @@ const reportOutliers = async (dataset: IndexedGroups, breaks: Breaks) => {
     if (breaks.isDue()) await breaks.take();
     const [group, bound] = [groups.groupOf(part), bounds[parts.columns.source.at(part)]];
     if (!bound || !groups.isValid(group)) continue;
-    const trajectories = await window.readTrajectories(getPart(dataset, part));
+    const trajectories = await window.readUnchangedTrajectories(getPart(dataset, part));
     for (const [at, reward] of trajectories.map(parseReward).entries()) {
       const isOutlier = Number.isFinite(reward) && Math.abs(reward - bound.middle) > bound.distance;
       if (!isOutlier || !groups.isValid(group)) continue;
@@ -245,7 +245,7 @@ const reportDuplicates = async (dataset: IndexedGroups, breaks: Breaks) => {
     bytesRead += parts.columns.length.at(part);
     if (bytesRead > maxRereadBytes) return;
     const groupPart = getPart(dataset, part);
-    const trajectories = readTrajectories(groupPart);
+    const trajectories = tryReadTrajectories(groupPart);
     const locate = positions.openPartLocator(groupPart);
     for (const at of suspects) {
       const trajectory = trajectories[at];

@@ -64,7 +64,7 @@ export class ReadWindow {
   }
 
   /** @throws Failure `input-changed` */
-  async readTrajectories(groupPart: GroupPart): Promise<readonly JsonValue[]> {
+  async readUnchangedTrajectories(groupPart: GroupPart): Promise<readonly JsonValue[]> {
     return listTrajectories(await this.readPart(groupPart), groupPart.part);
   }
 

@@ -12,7 +12,7 @@ import { filesOf } from "../input/source.ts";
 import type { Path } from "../rules/positions.ts";
 import * as positions from "./locate.ts";
 import { getPart, type IndexedGroups } from "./locate.ts";
-import { readTrajectories } from "./shared-key.ts";
+import { tryReadTrajectories } from "./shared-key.ts";
 
 /** What all rollouts of a file lack is true of its format, so it is a note, also with `--strict`. */
 const notes = {
@@ -125,7 +125,7 @@ const maxSearchedBytes = 2 ** 20;
 const findMissingFeature = (dataset: IndexedGroups, part: number, feature: MissingFeature): Path => {
   const { parts } = dataset.scan;
   const isShort = parts.columns.length.at(part) <= maxSearchedBytes;
-  const trajectories = isShort ? readTrajectories(getPart(dataset, part)).flatMap((one) => readRoot(one) ?? []) : [];
+  const trajectories = isShort ? tryReadTrajectories(getPart(dataset, part)).flatMap((one) => readRoot(one) ?? []) : [];
   const facts = new TrajectoryFacts();
   const isLacking = ({ table, node }: JsonValue) =>
     inspectTrajectory(table, node, facts, () => undefined) && lacks(facts.training, feature);

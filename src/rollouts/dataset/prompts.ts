@@ -24,7 +24,7 @@ export const reportMixedGroups = async (dataset: IndexedGroups, breaks: Breaks) 
   for await (const { group, parts } of findDifferingParts(dataset, steps, breaks)) {
     const comparison = openStepComparison();
     for (const part of parts)
-      for (const one of await window.readTrajectories(getPart(dataset, part))) comparison.add(one);
+      for (const one of await window.readUnchangedTrajectories(getPart(dataset, part))) comparison.add(one);
     const data = comparison.findMixed();
     if (data) reportGroup(dataset, "mixed-steps", { data, group });
   }
@@ -46,7 +46,7 @@ async function* findDifferingParts({ groups }: IndexedGroups, column: NumberColu
 /** Returns the digests of the known prompts, without repetition. */
 const readPrompts = async (dataset: IndexedGroups, at: number, window: ReadWindow): Promise<Buffer[]> => {
   const readPrompt = openPromptReader();
-  const trajectories = await window.readTrajectories(getPart(dataset, at));
+  const trajectories = await window.readUnchangedTrajectories(getPart(dataset, at));
   const digests = trajectories.flatMap((one) => readPrompt(one.table, findPromptOf(one)) ?? []);
   return Array.from(new Set(digests), (digest) => Buffer.from(digest, "latin1"));
 };

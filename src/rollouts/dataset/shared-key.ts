@@ -28,7 +28,7 @@ export const findSharedKey = async (dataset: IndexedGroups, breaks: Breaks): Pro
     bytes += length;
     if (bytes > maxTriedBytes) return undefined;
     if (breaks.isDue(length)) await breaks.take();
-    if (canRegroupPart(groupPart)) for (const one of readTrajectories(groupPart)) trial.add(one, source);
+    if (canRegroupPart(groupPart)) for (const one of tryReadTrajectories(groupPart)) trial.add(one, source);
   }
   return trial.findBest();
 };
@@ -42,7 +42,7 @@ const findCandidates = (dataset: IndexedGroups) => {
     sampled++;
     const groupPart = getPart(dataset, groups.firstOf(group));
     if (!canRegroupPart(groupPart) || !groupPart.part.valid) continue;
-    const [trajectory] = readTrajectories(groupPart);
+    const [trajectory] = tryReadTrajectories(groupPart);
     const value = trajectory && parseJson(trajectory.toString("utf8"))?.value;
     for (const { name, text } of findGroupKeys(value)) values.set(name, [...(values.get(name) ?? []), text]);
   }
@@ -53,7 +53,7 @@ const findCandidates = (dataset: IndexedGroups) => {
 };
 
 /** Returns an empty list if the file has changed. */
-export const readTrajectories = (groupPart: GroupPart) => {
+export const tryReadTrajectories = (groupPart: GroupPart) => {
   try {
     return sliceTrajectories(readPartStart(groupPart), groupPart.part);
   } catch {

@@ -173,7 +173,7 @@ export const listAnswered = async (dataset: IndexedGroups, group: number) => {
   const window = new ReadWindow();
   const answered: boolean[] = [];
   for (const at of dataset.groups.partsOf(group)) {
-    for (const trajectory of await window.readTrajectories(getPart(dataset, at)))
+    for (const trajectory of await window.readUnchangedTrajectories(getPart(dataset, at)))
       answered.push(!findFault(readRollout(trajectory, 0), false));
   }
   return answered;

@@ -105,7 +105,7 @@ const readSharedSettings = async (view: IndexedGroups, into: FactColumns, breaks
   let row = 0;
   for (let part = 0; part < parts.count && (row === 0 || into.settings.size > 0); part++) {
     if (breaks.isDue(16 * parts.columns.length.at(part))) await breaks.take();
-    const trajectories = parts.isValid(part) ? await window.readTrajectories(getPart(view, part)) : [];
+    const trajectories = parts.isValid(part) ? await window.readUnchangedTrajectories(getPart(view, part)) : [];
     for (const trajectory of trajectories) keepSettings(trajectory, into, row++);
   }
 };
