@@ -33,7 +33,7 @@ export type Problem = Readonly<{
   from?: "service";
   /** Bytes from the start of the file. */
   offset?: number;
-  /** The position `file:line` in the data after conversion or selection. */
+  /** The position `file:line` in the data after conversion. */
   readAt?: string;
   readPath?: readonly (string | number)[];
   excerpt?: Excerpt;

@@ -224,7 +224,7 @@ const scanSources = async (
   return scattered;
 };
 
-/** The digest of a converted or selected group does not depend on its bytes. */
+/** The digest of a converted group does not depend on its bytes. */
 const takeDigests = (parts: Parts, { originals }: Source, first: number) => {
   if (!parts.options.hasDigests || !originals) return;
   for (let at = first; at < parts.count; at++)

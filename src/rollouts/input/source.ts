@@ -27,7 +27,7 @@ export type Source = Readonly<{
   /** Returns true if the file may have been rewritten since the last call. Ignores appended data. */
   touched?(): Promise<boolean>;
   isReplaced?(): boolean;
-  /** Present if each line is a converted or selected group. */
+  /** Present if each line is a converted group. */
   originals?: OriginalLines;
 }>;
 
