@@ -38,7 +38,7 @@ type ReadNeeds = Partial<
 /** Reads rollouts, closes them at the end of the run, and prints notes about them. */
 export const readRollouts = async (context: Context, typed: InputOptions, needs: ReadNeeds) => {
   const dataset = await openRollouts(context, typed, needs);
-  closeDatasetAtEnd(context, dataset);
+  attachDataset(context, dataset);
   printInputNotes(context, dataset, typed, needs.subject);
   return dataset;
 };
@@ -118,7 +118,8 @@ export const readStrictness = ({ strict = false, allow = [], onInvalid }: InputO
   return { ...parseStrictness({ strict, allow }), writesRejects: onInvalid === "skip" };
 };
 
-export const closeDatasetAtEnd = (context: Context, dataset: rollouts.Dataset) => {
+/** Closes the dataset at the end of the run, and adds its excerpts to a failure of the run. */
+export const attachDataset = (context: Context, dataset: rollouts.Dataset) => {
   context.closeAtEnd(dataset);
   explainWithExcerpts(context, dataset);
 };

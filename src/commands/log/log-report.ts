@@ -150,7 +150,8 @@ const toNextCommandFacts = ({ context: { flags }, settings }: LogRun, { sent: { 
   return toFacts({ next: formatOwnCommand(["call", "read", firstCall, ...options]) });
 };
 
-export const withNextCommand = ({ context, typed, policy }: LogRun, result: LogResult) => {
+/** Returns the failure of the run, with the command that continues its work. */
+export const toRunFailure = ({ context, typed, policy }: LogRun, result: LogResult) => {
   const { failure, split = "", rejectsFile, ledger } = result;
   const { modelId, batch } = policy;
   const next = (...words: readonly string[]) =>

@@ -12,7 +12,7 @@ import * as connect from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import { checkOutputFiles, writeReceipt } from "../../session/output-files.ts";
 import { printWarnings } from "../../session/print-problems.ts";
-import { closeDatasetAtEnd, readRollouts, readStrictness } from "../../session/read-rollouts.ts";
+import { attachDataset, readRollouts, readStrictness } from "../../session/read-rollouts.ts";
 import type { Settings } from "../../settings/read.ts";
 import { conflictingOptions, invalidOptionValue } from "../../system/failures.ts";
 import { checkDatabaseMode, hasContent, ignoreErrors } from "../../system/files.ts";
@@ -142,7 +142,7 @@ const logFollowed = async (run: logReport.LogRun, follow: NonNullable<logReport.
       },
     })
     .finally(meter.stop);
-  closeDatasetAtEnd(context, dataset);
+  attachDataset(context, dataset);
   if (dataset.note !== undefined) context.screen.notice(dataset.note);
   await finishRun(run, dataset, result);
 };
@@ -156,7 +156,7 @@ const finishRun = async (run: logReport.LogRun, dataset: Dataset, result: LogRes
       if (!result.failure) throw outputFailed(thrown.details.systemCode ?? "", result.groups);
     });
   }
-  const failure = logReport.withNextCommand(run, result);
+  const failure = logReport.toRunFailure(run, result);
   if (failure) throw failure;
 };
 

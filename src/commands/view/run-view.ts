@@ -7,7 +7,7 @@ import { combineModes } from "../../rollouts/input/source.ts";
 import { readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import { listSkippedFiles, printWarnings } from "../../session/print-problems.ts";
-import { closeDatasetAtEnd, openRollouts, printInputNotes } from "../../session/read-rollouts.ts";
+import { attachDataset, openRollouts, printInputNotes } from "../../session/read-rollouts.ts";
 import { conflictingOptions } from "../../system/failures.ts";
 import { requireOutputFile, saveOutput } from "../../system/files.ts";
 import { waitForAbort } from "../../system/host.ts";
@@ -35,7 +35,7 @@ const writePage = async (context: Context, typed: ViewOptions, file: string) => 
   );
   const input = await readInput();
   const { dataset } = input;
-  closeDatasetAtEnd(context, dataset);
+  attachDataset(context, dataset);
   const { groups, trajectories, failure } = composeCheckResult(dataset);
   if (failure && groups.read === groups.rejected) throw failure;
   update("writing the page");

@@ -150,7 +150,7 @@ export const readSources = async (sources: readonly Source[], options: SourceOpt
   requireSplit(split !== undefined);
   datasetProblems.reportScatteredParts(read, scattered);
   datasetProblems.reportAmbiguousGroups(read, groupBy !== undefined);
-  const note = selection ? undefined : await checkGroups(read, breaks);
+  const note = selection ? undefined : await finishCheck(read, breaks);
   return { ...read, split, joinedGroups, note };
 };
 
@@ -235,7 +235,7 @@ const takeDigests = (parts: Parts, { originals }: Source, first: number) => {
  * Reports problems of groups and of the whole input, and finishes the metrics. Returns a note.
  * @param canRegroup false if advice to group trajectories would be wrong
  */
-export const checkGroups = async (read: IndexedGroups, breaks: Breaks, canRegroup = true) => {
+export const finishCheck = async (read: IndexedGroups, breaks: Breaks, canRegroup = true) => {
   const { groups, scan } = read;
   const { parts, problems } = scan;
   const broken = await datasetProblems.reportGroupProblems(read, breaks, canRegroup);

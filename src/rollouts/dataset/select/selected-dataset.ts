@@ -12,10 +12,10 @@ import { reportCopies } from "../dataset-problems.ts";
 import { ReadWindow, recheckBytes } from "../group-bytes.ts";
 import { getPart, type IndexedGroups, locateGroup, mapProblemsToRecords, openPartLocator } from "../locate.ts";
 import {
-  checkGroups,
+  createScanResult,
   type Dataset,
   type FilteredOut,
-  createScanResult,
+  finishCheck,
   type Selection,
   type SourceOptions,
 } from "../read-dataset.ts";
@@ -37,7 +37,7 @@ export const selectDataset = async (
   const isWhole = kept.length === dataset.groups.count && subsets.size === 0;
   const view = isWhole ? dataset : await viewGroups(dataset, selected, options);
   const { problems } = view.scan;
-  const note = await checkGroups(view, new Breaks(signal), false);
+  const note = await finishCheck(view, new Breaks(signal), false);
   if (!isWhole) {
     await reportCopies(dataset, new Breaks(signal));
     problems.merge(dataset.scan.problems, isOfInput);
