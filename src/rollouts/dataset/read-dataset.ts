@@ -107,8 +107,8 @@ export const readDataset = async (options: ReadOptions): Promise<Dataset> => {
   let sources: readonly Source[] = opened.sources;
   const close = async () => await closeSources(sources);
   try {
-    const skipsDigests = options.skipsDigests === true && !needsDigests(options.selection);
-    const { conversion, skipped, ...converted } = await convertOpened({ ...options, skipsDigests }, opened);
+    const formatOptions = { ...options, skipsDigests: !wantsDigests(options) };
+    const { conversion, skipped, ...converted } = await convertOpened(formatOptions, opened);
     sources = converted.sources;
     if (problems.errors > 0 && (!continuesAfterErrors || sources.length === 0))
       throw invalidInput(problems, { isSending: isSplitRequired });
@@ -154,14 +154,13 @@ export const readSources = async (sources: readonly Source[], options: SourceOpt
   return { ...read, split, joinedGroups, note };
 };
 
-export const createScanResult = (
-  sources: readonly Source[],
-  { strictness: given, skipsDigests = false, selection, measures }: SourceOptions,
-) => {
-  const strictness = { ...strictnessFor(sources, given), isDeferred: true };
-  const scan = new ScanResult(new Problems(strictness), {
-    hasDigests: !skipsDigests || needsDigests(selection),
-    hasChecksums: !skipsDigests || (selection?.where ?? selection?.best) !== undefined,
+export const createScanResult = (sources: readonly Source[], options: SourceOptions) => {
+  const { strictness = defaultStrictness, skipsDigests, selection, measures } = options;
+  // The rejects file of converted input contains original records, so rollcall stores fewer errors.
+  const writesRejects = strictness.writesRejects === true && sources.some(({ originals }) => !originals);
+  const scan = new ScanResult(new Problems({ ...strictness, writesRejects, isDeferred: true }), {
+    hasDigests: wantsDigests(options),
+    hasChecksums: skipsDigests !== true || (selection?.where ?? selection?.best) !== undefined,
     canCopyParts: selection !== undefined,
     hasFacts: measures !== undefined,
   });
@@ -170,8 +169,8 @@ export const createScanResult = (
 };
 
 /** The only shard has all groups. */
-const needsDigests = ({ sample, shard = { part: 1, of: 1 } }: Partial<Selection> = {}) =>
-  sample !== undefined || shard.of > 1;
+const wantsDigests = ({ skipsDigests, selection }: SourceOptions) =>
+  skipsDigests !== true || selection?.sample !== undefined || (selection?.shard?.of ?? 1) > 1;
 
 /** A derived finish reason is in the line of a converted trajectory, but it is no fact of the rollout. */
 const forgetDerivedFinishes = async (read: IndexedGroups, breaks: Breaks) => {
@@ -251,10 +250,6 @@ export const finishCheck = async (read: IndexedGroups, breaks: Breaks, canRegrou
   }
   return formatBrokenRules(read, [...lacking, ...broken]);
 };
-
-/** The rejects file of converted input contains original records, so rollcall stores fewer errors. */
-const strictnessFor = (sources: readonly Source[], strictness: Strictness = defaultStrictness) =>
-  sources.every(({ originals }) => originals !== undefined) ? { ...strictness, writesRejects: false } : strictness;
 
 const maxNamedKeys = 8;
 
