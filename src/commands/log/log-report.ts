@@ -4,7 +4,7 @@ import { isFailure, toProblemDocument } from "../../failure.ts";
 import { tryParseRawJson } from "../../json/raw-json.ts";
 import type { FollowPolicy } from "../../logging/send/follow/followed-files.ts";
 import type { LogResult } from "../../logging/send/log-result.ts";
-import { groupOutcomes, outcomes } from "../../logging/send/outcome.ts";
+import { groupOutcomes, outcomeFacts } from "../../logging/send/outcome.ts";
 import type { LogPolicy, SendProgress } from "../../logging/send/policy.ts";
 import { printDocument } from "../../output/list.ts";
 import { formatUnreadable, printFacts, toFacts } from "../../output/lists/print-facts.ts";
@@ -124,7 +124,7 @@ const formatCounts = ({ read, ...counts }: LogResult["groups"], status: LogResul
   );
   const isAll = counts.logged === read || (status === "planned" && counts.not_sent === read);
   if (found.length === 0 || (found.length === 1 && isAll)) return String(read);
-  const text = found.map(([outcome, count]) => `${count} ${outcomes[outcome].groupText}`).join(", ");
+  const text = found.map(([outcome, count]) => `${count} ${outcomeFacts[outcome].groupText}`).join(", ");
   return found.length === 1 ? text : `${read}: ${text}`;
 };
 
@@ -186,7 +186,7 @@ export const reportChange = (
   };
   meter.report({
     event: `request_${outcome}`,
-    text: `${which}: ${outcomes[outcome].text} (${reason})${nextAttempt}`,
+    text: `${which}: ${outcomeFacts[outcome].text} (${reason})${nextAttempt}`,
     facts: { again: retry !== undefined, groups, bytes, reason, requests, of_requests: of, ...waits },
   });
   if (!retry || !failure || printsEvents(typed)) return;

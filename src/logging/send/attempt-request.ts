@@ -8,7 +8,7 @@ import type { Retry } from "../../wire/client/request-options.ts";
 import { logTrajectories } from "../../wire/contract/log.ts";
 import type { RecordedRequest } from "../ledger/run-ledger.ts";
 import { type Delivery, reportAttempt, reportProgress, type SentRequest } from "./delivery.ts";
-import { classifyAttempt, isFinal, joinOutcomes, outcomes } from "./outcome.ts";
+import { classifyAttempt, isFinal, joinOutcomes, outcomeFacts } from "./outcome.ts";
 import type { PlannedRequest } from "./plan.ts";
 import { composeBody, compress } from "./request-body.ts";
 
@@ -24,7 +24,7 @@ export const attemptUntilFinal = async (delivery: Delivery, request: SentRequest
     const outcome = applyAttempt(delivery, request, attempt);
     if (isFinal(outcome)) return attempt;
     const { recorded, lastAttempt } = request;
-    await runLedger.recordOutcome(recorded, { ...lastAttempt, state: outcomes[request.outcome].recorded });
+    await runLedger.recordOutcome(recorded, { ...lastAttempt, state: outcomeFacts[request.outcome].state });
     firstEndMs ??= host.elapsed();
     const isLate = lastAttempt.cause === "CONNECT_ENDLESS" || host.elapsed() - firstEndMs > policy.maxWaitMs;
     const isStopped = delivery.sent.stop !== undefined || host.signal.aborted;

@@ -4,7 +4,7 @@ import { adviseToResolve, formatLedgerCommand } from "../../rollouts/rules/ledge
 import * as sentences from "../../text/sentences.ts";
 import type { SendResult, SentRequest } from "./delivery.ts";
 import type { OutcomeCounts } from "./group-outcomes.ts";
-import { outcomes } from "./outcome.ts";
+import { outcomeFacts } from "./outcome.ts";
 
 export const markUnsent = (thrown: unknown) =>
   thrown instanceof Failure && (thrown.code === "storage" || thrown.kind === "database-unavailable")
@@ -26,7 +26,7 @@ export const logPartial = (counts: LogCounts, stop: Failure, details: FailureDet
   const rejectedText = rejected === 0 ? "" : ` ${rejected} rejected,`;
   const message = `${sentences.formatLogged(counts)},${rejectedText} ${notSent} not logged: ${stop.message}`;
   const hint = first ? `${first}. Then ${rest}` : rest;
-  return new Failure(outcomes.logged.code, "log-partial", message, { ...details, hint });
+  return new Failure(outcomeFacts.logged.code, "log-partial", message, { ...details, hint });
 };
 
 interface RejectedFacts extends LogCounts {
@@ -45,7 +45,7 @@ export const logRejected = (facts: RejectedFacts, details: FailureDetails) => {
   const hint = isConverted
     ? `fix the input (${file}.reasons lists the problems)${again}`
     : `fix the groups in ${file} (${file}.reasons lists the problems), then log ${file} alone`;
-  return new Failure(outcomes.rejected.code, isConverted ? "records-rejected" : "log-rejected", message, {
+  return new Failure(outcomeFacts.rejected.code, isConverted ? "records-rejected" : "log-rejected", message, {
     hint,
     ...details,
   });
@@ -54,7 +54,8 @@ export const logRejected = (facts: RejectedFacts, details: FailureDetails) => {
 export const logUnresolved = (facts: LogCounts, details: FailureDetails) => {
   const unknown = sentences.pluralize(facts.unknown, "group");
   const message = `${unknown} of earlier runs may or may not have been logged (this run: ${sentences.formatLogged(facts)})`;
-  return new Failure(outcomes.unknown.code, "log-unresolved", message, { ...details, hint: toCheckServiceHint(facts) });
+  const hint = toCheckServiceHint(facts);
+  return new Failure(outcomeFacts.unknown.code, "log-unresolved", message, { ...details, hint });
 };
 
 interface UnknownFacts
@@ -94,7 +95,7 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails) => {
   const end = recordFailure ? `, and ${ledgerFailed}: ${recordFailure.message}` : "";
   const message = `${subject} may or may not have been logged${reasons}${end}. ${formatCounts(facts)}`;
   const wholeHint = recordFailure ? `${repairLedgerHint}. Then ${hint}` : hint;
-  return new Failure(outcomes.unknown.code, canResolve ? "log-resolvable" : "log-unknown", message, {
+  return new Failure(outcomeFacts.unknown.code, canResolve ? "log-resolvable" : "log-unknown", message, {
     ...details,
     hint: wholeHint,
   });
@@ -127,7 +128,7 @@ export const logUnrecorded = (facts: UnknownFacts, details: FailureDetails) => {
   const message = `${ends.join(", and ")}, but ${ledgerFailed}: ${recordFailure?.message}${others}. ${formatCounts(facts)}`;
   const first = `${repairLedgerHint}. Then run ${commands}${notSent + unsentIds.length > 0 ? rerun : ""}`;
   const hint = names === "" ? first : `${first}. Also ${toCheckServiceHint(facts, unknownIds)}`;
-  return new Failure(outcomes.unknown.code, "log-unrecorded", message, { ...details, hint });
+  return new Failure(outcomeFacts.unknown.code, "log-unrecorded", message, { ...details, hint });
 };
 
 const findFirstStep = ({ kind, retryable, details }: Failure) => {

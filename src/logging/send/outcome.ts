@@ -9,7 +9,7 @@ interface OutcomeFacts {
   /** `joinOutcomes` keeps the higher rank. */
   readonly rank: number;
   /** The state of the request in the ledger. */
-  readonly recorded: RecordedOutcome["state"];
+  readonly state: RecordedOutcome["state"];
   /** The text for a request. */
   readonly text: string;
   /** The text for a number of groups. */
@@ -20,19 +20,19 @@ interface OutcomeFacts {
 
 const notLogged = { groupText: "not logged", code: undefined };
 
-export const outcomes = {
-  not_sent: { rank: 0, recorded: "not_sent", text: "not sent", ...notLogged },
-  not_processed: { rank: 0, recorded: "not_sent", text: "not processed", ...notLogged },
-  too_large: { rank: 1, recorded: "refused", text: "too large", ...notLogged },
-  refused: { rank: 1, recorded: "refused", text: "refused", ...notLogged },
-  rejected: { rank: 1, recorded: "refused", text: "refused", groupText: "rejected", code: "partial" },
-  unknown: { rank: 2, recorded: "unknown", text: "outcome unknown", groupText: "unknown", code: "unknown_outcome" },
-  logged: { rank: 3, recorded: "logged", text: "logged", groupText: "logged", code: "partial" },
-  already_logged: { rank: 3, recorded: "logged", text: "logged", groupText: "already logged", code: "partial" },
-  repeated: { rank: 4, recorded: "logged", text: "logged", groupText: "logged twice", code: "partial" },
+export const outcomeFacts = {
+  not_sent: { rank: 0, state: "not_sent", text: "not sent", ...notLogged },
+  not_processed: { rank: 0, state: "not_sent", text: "not processed", ...notLogged },
+  too_large: { rank: 1, state: "refused", text: "too large", ...notLogged },
+  refused: { rank: 1, state: "refused", text: "refused", ...notLogged },
+  rejected: { rank: 1, state: "refused", text: "refused", groupText: "rejected", code: "partial" },
+  unknown: { rank: 2, state: "unknown", text: "outcome unknown", groupText: "unknown", code: "unknown_outcome" },
+  logged: { rank: 3, state: "logged", text: "logged", groupText: "logged", code: "partial" },
+  already_logged: { rank: 3, state: "logged", text: "logged", groupText: "already logged", code: "partial" },
+  repeated: { rank: 4, state: "logged", text: "logged", groupText: "logged twice", code: "partial" },
 } as const satisfies Readonly<Record<string, OutcomeFacts>>;
 
-export type Outcome = keyof typeof outcomes;
+export type Outcome = keyof typeof outcomeFacts;
 
 /** The outcomes of a group in the order of the result document. `not_sent` includes refused groups. */
 export const groupOutcomes = ["logged", "already_logged", "rejected", "unknown", "not_sent"] as const;
@@ -43,7 +43,7 @@ export type RunStatus = Extract<Outcome, "logged" | "already_logged" | "not_sent
 
 /** Returns the outcome after both. An unknown outcome stays unknown until an attempt succeeds. */
 export const joinOutcomes = <Name extends Outcome>(earlier: Name, later: Name): Name =>
-  outcomes[later].rank >= outcomes[earlier].rank ? later : earlier;
+  outcomeFacts[later].rank >= outcomeFacts[earlier].rank ? later : earlier;
 
 /** Applies the table of outcomes in guarantees.md. */
 export const classifyAttempt = (attempt: Attempt): Outcome => {
@@ -60,7 +60,7 @@ export const classifyAttempt = (attempt: Attempt): Outcome => {
 };
 
 /** True if no retry can change the outcome of the attempt. */
-export const isFinal = (outcome: Outcome) => outcome !== "unknown" && outcomes[outcome].rank > 0;
+export const isFinal = (outcome: Outcome) => outcome !== "unknown" && outcomeFacts[outcome].rank > 0;
 
 /** Returns the outcome of a request in the ledger. */
 export const toOutcome = (state: EntryState) => {

@@ -18,7 +18,7 @@ import {
 } from "./delivery.ts";
 import { collectDedupKeys } from "./earlier-requests.ts";
 import { handleRefusal, handleTooLarge } from "./handle-refusal.ts";
-import { classifyAttempt, isFinal, joinOutcomes, outcomes } from "./outcome.ts";
+import { classifyAttempt, isFinal, joinOutcomes, outcomeFacts } from "./outcome.ts";
 import { type PlannedRequest, planRequest } from "./plan.ts";
 import { verifySource } from "./request-body.ts";
 
@@ -174,7 +174,7 @@ const recordOutcome = async (delivery: Delivery, request: SentRequest) => {
   const { recorded, lastAttempt, outcome } = request;
   // The groups of a request that is too large are sent in smaller requests.
   const isDivisible = outcome === "too_large" && request.groups.length > 1;
-  const { recorded: state } = outcomes[isDivisible ? "not_sent" : outcome];
+  const { state } = outcomeFacts[isDivisible ? "not_sent" : outcome];
   await runLedger.recordOutcome(recorded, { ...lastAttempt, state }).catch((thrown: unknown) => {
     markUnknown(delivery, request);
     sent.recordFailure ??= toFailure(thrown);
