@@ -17,12 +17,14 @@ import { pluralize, toOptionArgs } from "../../text/sentences.ts";
 import type { LogOptions } from "./command.ts";
 import type { LogDocument } from "./output.ts";
 
+/** Without a split, the run logs with the split of the input. */
+export type RunPolicy = Omit<LogPolicy, "split"> & { split: string | undefined };
+
 export interface LogRun {
   context: Context;
   settings: Settings;
   typed: LogOptions;
-  /** Without a split in the settings, the split of the input replaces the empty one. */
-  policy: LogPolicy;
+  policy: RunPolicy;
   follow: Pick<FollowPolicy, "file" | "everyMs" | "groupSize" | "groupIdleMs"> | undefined;
   meter: Meter;
 }

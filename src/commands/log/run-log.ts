@@ -2,7 +2,7 @@ import { isFailure } from "../../failure.ts";
 import { requireLedger } from "../../logging/ledger/existing-ledger.ts";
 import { formatLease } from "../../logging/ledger/failures.ts";
 import type { LogResult } from "../../logging/send/log-result.ts";
-import type { LogEvents, LogPolicy, LogSetup } from "../../logging/send/policy.ts";
+import type { LogEvents, LogSetup } from "../../logging/send/policy.ts";
 import { checkFactFields } from "../../output/lists/print-facts.ts";
 import { outputFailed } from "../../output/sink.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
@@ -36,7 +36,7 @@ const openRun = async (context: Context, typed: LogOptions): Promise<logReport.L
   return { context, settings, typed, policy, follow, meter: context.screen.startMeter(progress) };
 };
 
-const readPolicy = async ({ flags }: Context, typed: LogOptions, settings: Settings): Promise<LogPolicy> => {
+const readPolicy = async ({ flags }: Context, typed: LogOptions, settings: Settings): Promise<logReport.RunPolicy> => {
   const ledger = await selectLedger(typed, settings);
   const compress = settings.require("compress");
   return {
@@ -44,7 +44,7 @@ const readPolicy = async ({ flags }: Context, typed: LogOptions, settings: Setti
     ledger,
     account: settings.require("account"),
     hasIdempotencyKeys: settings.require("idempotency") === "auto",
-    split: settings.get("split") ?? "",
+    split: settings.get("split"),
     batch: settings.get("batch"),
     maxRequestBytes: settings.require("max_request_size"),
     maxWaitMs: settings.require("max_wait"),
@@ -93,7 +93,7 @@ const logFiles = async (run: logReport.LogRun) => {
   const dataset = await readFiles(run);
   if (receipt !== undefined) await writeReceipt(context, receipt, dataset);
   const result = await (await import("../../logging/send/log-dataset.ts"))
-    .logDataset(dataset, toLogSetup(run, { ...run.policy, split: dataset.split ?? "" }))
+    .logDataset(dataset, toLogSetup(run, dataset.split ?? ""))
     .finally(meter.stop)
     .catch(async (thrown: unknown) => {
       if (isFailure(thrown, "invalid-input")) await printWarnings(context, dataset, dataset.scan.problems.sorted());
@@ -118,14 +118,15 @@ const readFiles = async (run: logReport.LogRun) => {
 };
 
 const logFollowed = async (run: logReport.LogRun, follow: NonNullable<logReport.LogRun["follow"]>) => {
-  const { context, typed, meter, policy } = run;
-  if (policy.split === "") throw missingSplit([]);
-  const setup = toLogSetup(run, policy);
+  const { context, typed, meter } = run;
+  const { split } = run.policy;
+  if (split === undefined) throw missingSplit([]);
+  const setup = toLogSetup(run, split);
   const state = { phase: "following", bytes: 0, ofBytes: undefined, groups: 0 };
   const { dataset, result } = await (await import("../../logging/send/follow/follow.ts"))
     .followFile({
       ...setup,
-      policy: { ...policy, ...follow, groupBy: typed.groupBy, strictness: readStrictness(typed) },
+      policy: { ...setup.policy, ...follow, groupBy: typed.groupBy, strictness: readStrictness(typed) },
       events: {
         ...setup.events,
         onEvent: (event) => {
@@ -182,11 +183,11 @@ const findPlanTarget = async (run: logReport.LogRun): Promise<logReport.PlanTarg
   return { ...target, hasKeys, url: settings.local ? "the local service" : target.url };
 };
 
-const toLogSetup = (run: logReport.LogRun, policy: LogPolicy): LogSetup => {
-  const { context, settings, typed } = run;
+const toLogSetup = (run: logReport.LogRun, split: string): LogSetup => {
+  const { context, settings, typed, policy } = run;
   const { host, screen } = context;
   return {
-    policy,
+    policy: { ...policy, split },
     tools: {
       host,
       redact: screen.cleaner.json,
