@@ -12,9 +12,9 @@ import { PriorOutcomes } from "../ledger/prior-outcomes.ts";
 import { type RecordedRequest, RunLedger } from "../ledger/run-ledger.ts";
 import type { GroupOutcomes } from "./group-outcomes.ts";
 import type { Outcome } from "./outcome.ts";
-import { type BodyLimit, createEnvelope, cutRequests, type PlannedRequest } from "./plan.ts";
+import { type BodyLimit, createEnvelope, cutRequests, type PlannedRequest, type RequestEnvelope } from "./plan.ts";
 import type { LogSetup, RequestChange } from "./policy.ts";
-import { nameRejects, openRejects, type RejectedGroup } from "./rejects.ts";
+import { nameRejects, openRejects, type RejectedGroup, type RejectsFile } from "./rejects.ts";
 
 interface KnownGroups {
   /** The path of the first input. */
@@ -73,9 +73,19 @@ class SendState {
   claimedGroups: number[] = [];
 }
 
-export type Delivery = ReturnType<typeof openDelivery>;
+export interface Delivery extends SendState, LogSetup, KnownGroups {
+  readonly dataset: Dataset;
+  readonly sent: SendResult;
+  readonly runLedger: RunLedger;
+  readonly priorOutcomes: PriorOutcomes;
+  readonly rejects: RejectsFile | undefined;
+  /** Aborts `graceMs` after the signal. */
+  readonly lateSignal: AbortSignal;
+  envelope(): RequestEnvelope;
+  client(): Promise<Client>;
+}
 
-export const openDelivery = (dataset: Dataset, setup: LogSetup, known: KnownGroups) => {
+export const openDelivery = (dataset: Dataset, setup: LogSetup, known: KnownGroups): Delivery => {
   const { policy, tools, events } = setup;
   const { file, dedupKeys, isGrowing } = known;
   const { resendLogged, onInvalid, onRefused, rejects: path = nameRejects(file) } = policy;
@@ -99,7 +109,6 @@ export const openDelivery = (dataset: Dataset, setup: LogSetup, known: KnownGrou
       hasOtherContent: isGrowing ? undefined : (group, earlier) => hasOtherContent(dataset, group, earlier),
     }),
     rejects: canReject ? openRejects(dataset, { path, findLedger, redact: tools.redact }) : undefined,
-    /** Aborts `graceMs` after the signal. */
     lateSignal: delaySignal(tools.host.signal),
     envelope: () => createEnvelope(dataset, policy.split),
     async client() {
