@@ -39,8 +39,7 @@ export interface PlanTarget {
 export const printResult = async (run: LogRun, result: LogResult, target: PlanTarget | undefined) => {
   const { screen } = run.context;
   const { metrics, groups, status } = result;
-  // With --follow, only `metrics` has the number of valid groups.
-  const measured = { groups: metrics["data/step_num_scenarios"] ?? 0, logged: groups.logged + groups.already_logged };
+  const measured = { groups: result.validGroups, logged: groups.logged + groups.already_logged };
   const metricsOf = status !== "planned" && measured.logged < measured.groups ? measured : undefined;
   const document = toDocument(run, result, metricsOf, target);
   if (screen.isForProgram) return await printDocument(screen, document);

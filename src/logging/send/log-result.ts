@@ -35,6 +35,7 @@ export interface LogResult extends Pick<CheckResult, "split" | "failure" | "unre
   readonly planned: NonNullable<RunEnd["planned"]>;
   readonly warnings: readonly Problem[];
   readonly metrics: Readonly<Record<string, number>>;
+  readonly validGroups: number;
 }
 
 export const composeLogResult = async (
@@ -62,6 +63,7 @@ export const composeLogResult = async (
     ...toDatasetFacts(dataset),
     // A signal must not prevent the result.
     metrics: await computeMetrics(dataset, split),
+    validGroups: dataset.scan.tally.groups,
   };
 };
 
