@@ -47,9 +47,10 @@ const openValues = ({ layers, screen: { notice } }: credentials.SettingsContext)
   get: <Name extends values.SettingName>(name: Name) => readValue(layers, name),
   source: (name: values.SettingName) => resolveSetting(layers, name)?.source,
   require: <Name extends values.SettingName>(name: Name) => requireSetting(layers, name),
-  /** One error names all settings that are missing. @throws Failure `setting-missing` */
+  /** One error names all settings that are missing, for the effective service. @throws Failure `setting-missing` */
   requireAll(names: readonly values.SettingName[]) {
-    const missing = names.filter((name) => readValue(layers, name) === undefined);
+    const needed = layers.local ? names.filter((name) => !values.settings[name].isOfService) : names;
+    const missing = needed.filter((name) => readValue(layers, name) === undefined);
     if (missing.length > 0) throw settingMissing(missing, layers.profile);
   },
   /** Returns the URL without a final `/v1` or slash. @throws Failure `setting-missing` */

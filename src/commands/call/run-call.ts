@@ -26,7 +26,7 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
   const typedIds = typed.callId.map(parseCallId);
   const printForm = selectForm(context, typed);
   const settings = await readEffectiveSettings(context);
-  settings.requireAll(settings.local ? ["project"] : ["base_url", "project"]);
+  settings.requireAll(["base_url", "project"]);
   const project = settings.require("project");
   const vendorPrefix = settings.require("vendor_prefix");
   await checkRequest(context, settings, readCall, { parameters: {} });

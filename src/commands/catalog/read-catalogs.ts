@@ -38,7 +38,7 @@ export const selectCatalogs = (settings: Settings, named?: readonly CatalogName[
   const set = catalogNames.filter((name) => settings.get(`${name}_provider`) !== undefined);
   const names = named ?? set;
   const providers = (named ?? (set.length > 0 ? set : catalogNames)).map((name) => `${name}_provider` as const);
-  settings.requireAll([...(settings.local ? [] : (["base_url"] as const)), ...providers]);
+  settings.requireAll(["base_url", ...providers]);
   return names;
 };
 
