@@ -8,10 +8,8 @@ import type { Connections } from "./connections.ts";
 import * as exchanges from "./exchange.ts";
 import * as failures from "./failures.ts";
 import { decodeBody, isWebPage } from "./reply-body.ts";
-import { isQuotaUsedUp } from "./reply-message.ts";
 import type { ClientOptions, Retry } from "./request-options.ts";
 import * as retries from "./retry.ts";
-import { isRetryable } from "./transport-error.ts";
 
 /** The service computes metrics before it answers a log request. */
 const logSilenceMs = 300_000;
@@ -90,10 +88,10 @@ export class ServiceClient {
       const content = { body, ...budget.limits(), maxReplyLength: exchanges.maxReplyBytes, signal: host.signal };
       const tried = await this.#attemptWithCredential(context, content);
       host.signal.throwIfAborted();
-      if (isSuccess(tried.status) && !tried.error)
+      if (retries.isSuccess(tried.status) && !tried.error)
         return readReply(endpoint, context, { ...tried, status: tried.status });
       const failure = failures.toReplyFailure(context, tried);
-      const retry = endpoint.repeatable ? findRetry(tried, this.#options) : undefined;
+      const retry = endpoint.repeatable ? retries.findRetry(tried, this.#options) : undefined;
       const onWait = (next: Retry) => {
         trace?.(`* ${retry?.reason}: trying again after attempt ${attempts}`);
         this.#announceRetry(failure.message, next);
@@ -114,7 +112,7 @@ export class ServiceClient {
     const { credential: _, error, ...reply } = tried;
     const { status, isBodySent, isWebPage } = reply;
     const answer = { kind: "answered", ...reply, isCut: error !== undefined } as const;
-    if (isSuccess(status)) {
+    if (retries.isSuccess(status)) {
       const failure = isWebPage ? failures.invalidReply(context, { ...reply, status }) : undefined;
       return { ...answer, status, failure };
     }
@@ -156,15 +154,6 @@ export class ServiceClient {
 
 export type Client = Pick<ServiceClient, keyof ServiceClient>;
 
-/** Returns undefined if a retry does not help. */
-const findRetry = ({ status, bytes, error, retryAfterMs }: failures.AttemptResult, { waitsForHost }: ClientOptions) => {
-  if (status !== undefined && !isSuccess(status)) {
-    const isRetried = retries.isTransientStatus(status) && !isQuotaUsedUp(status, bytes);
-    return isRetried ? { reason: status, minMs: retryAfterMs } : undefined;
-  }
-  return error && isRetryable(error, waitsForHost) ? { reason: error.code, minMs: undefined } : undefined;
-};
-
 const readReply = <Path extends string, Body, Reply>(
   endpoint: Endpoint<Path, Body, Reply>,
   context: failures.RequestContext,
@@ -175,5 +164,3 @@ const readReply = <Path extends string, Body, Reply>(
   if (parsed && "value" in parsed) return { value: parsed.value, bytes: parsed.json ?? bytes };
   throw failures.invalidReply(context, { ...reply, bytes, invalidPath: parsed?.invalidPath });
 };
-
-const isSuccess = (status?: number): status is number => status !== undefined && status >= 200 && status < 300;

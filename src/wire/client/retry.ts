@@ -1,16 +1,30 @@
 /** Decides which reads are retried, and how long and how often requests are. */
 import { isDateTime } from "../../text/units.ts";
-import type { ReplyHeaders } from "./exchange.ts";
+import type { ExchangeResult, ReplyHeaders } from "./exchange.ts";
+import { isQuotaUsedUp } from "./reply-message.ts";
 import type { ClientOptions, Retry } from "./request-options.ts";
+import { isRetryable } from "./transport-error.ts";
 
 /** Default of `--timeout` for a read (guarantees.md). */
 export const readSilenceMs = 30_000;
 /** The time limit for a reply, in multiples of `--timeout`. */
 export const replyTimeoutFactor = 2;
 
+export const isSuccess = (status?: number): status is number => status !== undefined && status >= 200 && status < 300;
+
 /** Returns true if a later read can succeed (guarantees.md). */
 export const isTransientStatus = (status: number) =>
   status === 408 || status === 429 || (status >= 500 && status !== 501 && status !== 505);
+
+type TimedResult = ExchangeResult & { retryAfterMs: number | undefined };
+
+/** Returns undefined if a retry does not help. */
+export const findRetry = ({ status, bytes, error, retryAfterMs }: TimedResult, { waitsForHost }: ClientOptions) => {
+  if (status === undefined || isSuccess(status))
+    return error && isRetryable(error, waitsForHost) ? { reason: error.code, minMs: undefined } : undefined;
+  const isRetried = isTransientStatus(status) && !isQuotaUsedUp(status, bytes);
+  return isRetried ? { reason: status, minMs: retryAfterMs } : undefined;
+};
 
 export const openRetryNotices = (onRetry: ClientOptions["onRetry"]) => {
   const announced = new Set<string>();
