@@ -6,7 +6,8 @@ import { cutText, formatInputName, formatPosition, pluralize, positionPrefix } f
 import { type Cleaner, toOneLine } from "./cleaner.ts";
 import { type Paint, plainPaint, type Tone } from "./views.ts";
 
-const maxProblems = 20;
+/** output.md promises this number. */
+export const maxProblems = 20;
 const maxTextLength = 2000;
 
 /** What this file uses of the screen. */

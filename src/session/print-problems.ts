@@ -2,6 +2,7 @@
 
 import { Failure, type Problem } from "../failure.ts";
 import { endOfLine, newline } from "../json/json-bytes.ts";
+import { maxProblems } from "../output/print-failure.ts";
 import type { Screen } from "../output/screen.ts";
 import type { CheckResult } from "../rollouts/dataset/check-result.ts";
 import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
@@ -13,8 +14,6 @@ import { pluralize } from "../text/sentences.ts";
 import { formatPercent } from "../text/units.ts";
 import type { Context } from "./context.ts";
 
-/** output.md promises this number. */
-const maxProblems = 20;
 const maxPositions = 6;
 
 const selectExcerptSources = (screen: Screen, sources: readonly Source[]) => (screen.isStderrForPeople ? sources : []);

@@ -21,7 +21,8 @@ import { explainWithExcerpts } from "./print-problems.ts";
 type ReadNeeds = Partial<
   Pick<
     rollouts.ReadOptions,
-    "split" | "isSplitRequired" | "skipsDigests" | "measures" | "continuesAfterErrors" | "hasReceipt" | "onProgress"
+    | ("split" | "isSplitRequired" | "skipsDigests" | "measures" | "continuesAfterErrors" | "hasReceipt" | "onProgress")
+    | "selection"
   >
 > &
   Readonly<{

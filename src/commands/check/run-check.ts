@@ -35,8 +35,8 @@ export const check = async (context: Context, typed: CheckOptions) => {
   const own = { ...needs, split: settings.get("split"), continuesAfterErrors: true };
   const dataset = await readRollouts(context, typed, own).catch(reportFailure);
   if (against.length > 0) {
-    const whole = { file: against, where: undefined, best: undefined, sample: undefined, shard: undefined };
-    const otherSplit = await openRollouts(context, { ...typed, ...whole }, needs).catch(reportFailure);
+    const whole = { ...needs, selection: undefined };
+    const otherSplit = await openRollouts(context, { ...typed, file: against }, whole).catch(reportFailure);
     await reportSplitLeaks(dataset, otherSplit, host.signal).finally(otherSplit.close);
   }
   const metrics = await computeMetrics(dataset, dataset.split, host.signal);

@@ -12,6 +12,7 @@ import * as stats from "../../rollouts/stats/fact-rows.ts";
 import type { Context } from "../../session/context.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
 import type { StatsCommandOptions } from "./command.ts";
+import { numbers } from "./slice-columns.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -57,7 +58,6 @@ const noteNext = (screen: Screen, { file, where, pass }: StatsCommandOptions) =>
   screen.notice(`show such rollouts with \`${view}\`, or keep them with \`${convert}\``);
 };
 
-const numbers = { align: "right", isRounded: true } as const;
 const place = [
   { name: "file", rank: 0 },
   { name: "line", rank: 0, align: "right" },

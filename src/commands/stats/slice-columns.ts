@@ -9,6 +9,9 @@ import { formatForDisplay } from "../../text/decimal.ts";
 import { formatShare } from "../../text/units.ts";
 import type { SliceDocument } from "./output.ts";
 
+/** The display of a column with numbers. */
+export const numbers = { align: "right", isRounded: true } as const;
+
 type Row = SliceDocument;
 type SliceColumn = Column<Row> & {
   /** True if JSON has no value at this name. */
@@ -100,5 +103,3 @@ export const selectTableColumns = (columns: readonly SliceColumn[], fields: read
     .filter(({ name, table }) => (fields ? fields.includes(name) : table !== undefined))
     .sort((x, y) => lastNames.indexOf(x.name) - lastNames.indexOf(y.name))
     .map(({ table, isDerived: _, ...column }) => ({ ...column, ...numbers, ...table }));
-
-const numbers = { align: "right", isRounded: true } as const;

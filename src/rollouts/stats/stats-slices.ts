@@ -47,7 +47,7 @@ export const computeStats = async (dataset: Dataset, { by, signal, ...options }:
     await addGroups(slice, values?.list(number) ?? [], breaks);
     byValue.push({ value: names.at(number), stats: await slice.compute(breaks) });
   }
-  const compare = (a: (typeof byValue)[number], b: typeof a) => compareNaturally(a.value, b.value);
+  const compare = (a: (typeof byValue)[number], b: typeof a) => compareKeyTexts(a.value, b.value);
   return { whole: await whole.compute(breaks), byValue: await sortWithBreaks(byValue, compare, breaks) };
 };
 
@@ -125,7 +125,7 @@ const findFile = (dataset: Dataset, group: number) => {
 const natural = new Intl.Collator("en", { numeric: true });
 
 /** Numbers come first, then texts, in which numbers are compared as numbers. The missing value is last. */
-const compareNaturally = (a: string | undefined, b: string | undefined) => {
+const compareKeyTexts = (a: string | undefined, b: string | undefined) => {
   const [one, two] = [parseKeyText(a), parseKeyText(b)];
   if (typeof one === "number" && typeof two === "number") return one - two;
   const rank = (value: unknown) => (typeof value === "number" ? 0 : value === null ? 2 : 1);
