@@ -21,12 +21,13 @@ import { explainWithExcerpts } from "./print-problems.ts";
 type ReadNeeds = Partial<
   Pick<
     rollouts.ReadOptions,
-    | ("split" | "isSplitRequired" | "skipsDigests" | "measures" | "continuesAfterErrors" | "hasReceipt" | "onProgress")
-    | "selection"
+    "split" | "isSplitRequired" | "skipsDigests" | "measures" | "continuesAfterErrors" | "hasReceipt" | "onProgress"
   >
 > &
   Readonly<{
     settings?: Settings;
+    /** Undefined for the whole input. Default: the selection of the options. */
+    selection?: undefined;
     /** The text of the progress. Default: the caller shows the progress. */
     label?: string;
     /** The input that notices name, if a command has several. */
