@@ -1,3 +1,4 @@
+/** Lists the commands. */
 import { command, type Program } from "../cli/command.ts";
 import { globalOptions } from "../cli/globals.ts";
 

@@ -195,7 +195,7 @@ const findFaults = (files: ReadonlyMap<string, string>): readonly string[] => {
     const wrong = isSource ? importsOf(path, text).map((one) => findImportFault(path, one)) : [];
     if (/^test\/.*\.ts$/.test(path)) wrong.push(...importsOf(path, text).map(findTestImportFault));
     // Some paths say it all.
-    const needsComment = isSource && !/^src\/commands\/|failures\.ts$/.test(path);
+    const needsComment = isSource && !/^src\/commands\/.*\/command\.ts$|failures\.ts$/.test(path);
     if (needsComment && !/^\/\*\*\s/.test(text)) wrong.push("the first comment is missing");
     if (emptyNames.test(path)) wrong.push("the name does not describe the content");
     const isAlone = path.startsWith("src/") && children.get(dirname(path))?.size === 1;

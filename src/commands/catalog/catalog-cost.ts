@@ -1,3 +1,4 @@
+/** Prices a usage or traced calls with the models of catalogs. */
 import { listInputMedia } from "../../calls/other-uses.ts";
 import { type CallUsage, countCompletion, isSameCost, otherCostStated, readUsages } from "../../calls/usage.ts";
 import { type Cost, compareCosts, computeCost, noUsage, type Usage } from "../../catalogs/cost.ts";

@@ -1,3 +1,4 @@
+/** Compares a saved catalog with another one or with the current one. */
 import { basename } from "node:path";
 import { type CatalogName, readCatalogFile } from "../../catalogs/catalog-files.ts";
 import { type Change, type DiffPolicy, diffCatalogs, isDifference } from "../../catalogs/diff.ts";

@@ -1,3 +1,4 @@
+/** Checks rollouts, and prints their metrics and reports. */
 import { Failure, type Problem, toProblemDocument, toWarningDocuments } from "../../failure.ts";
 import { printReport } from "../../output/ci-report.ts";
 import { printDocument } from "../../output/list.ts";

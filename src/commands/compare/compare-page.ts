@@ -1,3 +1,4 @@
+/** Prints a comparison of two runs as a page. */
 import { printPage } from "../../output/page.ts";
 import type { Screen } from "../../output/screen.ts";
 import type { Line, Section } from "../../output/views.ts";

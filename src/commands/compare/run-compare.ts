@@ -1,3 +1,4 @@
+/** Compares two runs, and decides the exit code. */
 import { Failure, toWarningDocuments } from "../../failure.ts";
 import { printDocument, printObjects } from "../../output/list.ts";
 import type { Screen } from "../../output/screen.ts";

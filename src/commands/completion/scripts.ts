@@ -1,3 +1,4 @@
+/** Lists the completion scripts of the shells. */
 import zsh from "../../../completions/_rollcall?raw";
 import bash from "../../../completions/rollcall.bash?raw";
 import fish from "../../../completions/rollcall.fish?raw";

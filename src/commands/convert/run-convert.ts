@@ -1,3 +1,4 @@
+/** Converts rollouts, and writes the result, its receipt and the rejected records. */
 import { Failure, toWarningDocuments } from "../../failure.ts";
 import { printDocument } from "../../output/list.ts";
 import { printFacts, toFacts } from "../../output/lists/print-facts.ts";

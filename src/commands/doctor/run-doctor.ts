@@ -1,3 +1,4 @@
+/** Examines the installation, the settings, the service and the ledger. */
 import { version } from "../../../package.json" with { type: "json" };
 import { defect, Failure, type FailureCode, isFailure, toFailure } from "../../failure.ts";
 import { type EntryCounts, formatState, ledgerStates } from "../../logging/ledger/entries.ts";

@@ -1,3 +1,4 @@
+/** Reads rollouts, and logs them once or while their file grows. */
 import { isFailure } from "../../failure.ts";
 import { requireLedger } from "../../logging/ledger/existing-ledger.ts";
 import { formatLease } from "../../logging/ledger/failures.ts";

@@ -1,3 +1,4 @@
+/** Shows rollouts in a browser, or writes the page to a file. */
 import { toProblemDocument } from "../../failure.ts";
 import { openBrowser } from "../../output/browser.ts";
 import { printDocument } from "../../output/list.ts";
