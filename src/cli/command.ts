@@ -1,6 +1,7 @@
 /** Defines commands, formats their usage, and finds their JSON documents. */
 
 import type { Output, Outputs } from "../output/document-schemas.ts";
+import type { NamedColumn } from "../output/wire.ts";
 import type { Context } from "../session/context.ts";
 import { invalidOptionValue } from "../system/failures.ts";
 import { findNearest } from "../text/nearest.ts";
@@ -26,6 +27,8 @@ export interface Command {
   readonly hasSideEffects?: boolean;
   /** Loads the schemas of the noun's JSON documents. */
   readonly loadOutputs?: () => Promise<{ readonly outputs: Outputs }>;
+  /** Loads the columns of the list that the options select. By default, they are the keys of the JSON document. */
+  loadColumns?(typed: Readonly<Record<string, unknown>>): Promise<readonly NamedColumn[]>;
   run?(context: Context, typed: Readonly<Record<string, unknown>>, program: Program): Promise<void>;
 }
 
@@ -34,8 +37,9 @@ type Nouns = Readonly<Record<string, () => Promise<Command>>>;
 export type Program = Readonly<{ root: Command; nouns: Nouns; hidden: Nouns }>;
 
 type CommandDefinition<Args extends OptionKinds, Options extends OptionKinds> = Pick<Command, "words" | "about"> &
-  Partial<Omit<Command, "args" | "options" | "run">> &
+  Partial<Omit<Command, "args" | "options" | "loadColumns" | "run">> &
   Readonly<{ args?: Args; options?: Options }> & {
+    loadColumns?(typed: Values<Options>): Promise<readonly NamedColumn[]>;
     run?(context: Context, typed: Values<Args & Options>, program: Program): Promise<void>;
   };
 

@@ -6,7 +6,6 @@ import { findNearest } from "../text/nearest.ts";
 export type CompletionSource =
   | "batches"
   | "catalog-models"
-  | "call-columns"
   | "columns"
   | "filter-words"
   | "formats"

@@ -49,7 +49,7 @@ const loads: Readonly<Record<string, string>> = {
   schema: "commander zod",
   "completion bash": "commander",
   "__complete zsh -- : log m file --split": "commander",
-  "__complete zsh -- : catalog router --sort": "catalogs commander zod",
+  "__complete zsh -- : catalog router --sort": "commander",
 };
 
 const files = {

@@ -52,7 +52,7 @@ const rewardField = "attributes.reward";
 
 const freeForm = ["attributes", "inputs", "output", "summary"];
 
-const listCallColumns = ({ vendorPrefix, storageSize, totalStorageSize }: CallViewOptions, hasReward: boolean) =>
+export const listCallColumns = ({ vendorPrefix, storageSize, totalStorageSize }: CallViewOptions, hasReward = false) =>
   [...callFields, ...(hasReward ? [rewardField] : [])]
     .filter((name) => storageSize || name !== "storage_size_bytes")
     .filter((name) => totalStorageSize || name !== "total_storage_size_bytes")

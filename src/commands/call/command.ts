@@ -16,7 +16,7 @@ const form = <One extends object>(kind: One, ...others: readonly string[]) => ({
 
 const options = {
   path: form(
-    cli.text("print one value of each call, such as output.choices[0]", "path", { completion: "call-columns" }),
+    cli.text("print one value of each call, such as output.choices[0]", "path", { completion: "columns" }),
     "as",
   ),
   as: cli.choice("format: trajectory (for `rollcall log`) or messages", ["trajectory", "messages"], "form"),
@@ -75,6 +75,7 @@ export const call = command({
       args,
       options,
       examples,
+      loadColumns: async (typed) => (await import("./forms.ts")).selectColumns(typed),
       run: async (context, typed) => (await import("./run-call.ts")).readCalls(context, typed),
     }),
   ],

@@ -9,11 +9,12 @@ import { parseRawJson, type RawJson, textAt, toRawJson } from "../../json/raw-js
 import { printList, printObjects } from "../../output/list.ts";
 import { requirePage } from "../../output/page.ts";
 import type { Column, KeyColumn } from "../../output/views.ts";
+import type { NamedColumn } from "../../output/wire.ts";
 import type { Context } from "../../session/context.ts";
 import { conflictingOptions, invalidOptionValue, requiredOptionMissing } from "../../system/failures.ts";
 import { formatList, pluralize } from "../../text/sentences.ts";
 import { callPathMissing } from "../failures.ts";
-import { type CallReply, type CallTotals, printCalls } from "./call-printer.ts";
+import { type CallReply, type CallTotals, listCallColumns, printCalls } from "./call-printer.ts";
 import type { CallReadOptions } from "./command.ts";
 
 export type ReadCall = CallReply & { readonly id: string };
@@ -24,6 +25,12 @@ interface SelectedCalls {
   readonly totals: () => CallTotals & Readonly<Record<"requested" | "missing", number>>;
   readonly vendorPrefix: string;
 }
+
+/** Returns the columns of the list that the options select. */
+export const selectColumns = (typed: Omit<CallReadOptions, "callId">): readonly NamedColumn[] => {
+  if (typed.list) return listColumns;
+  return typed.summary ? selectSummaryColumns(typed.costs) : listCallColumns({ ...typed, vendorPrefix: "vendor" });
+};
 
 type Form = (context: Context, typed: CallReadOptions, selected: SelectedCalls) => Promise<Failure | undefined>;
 
@@ -129,8 +136,7 @@ const summaryForm: Form = async ({ screen }, { costs }, { calls, totals, vendorP
       return { op: op || null, model: model || null, ...toCounts(counts, costs) };
     });
     const document = toRawJson({ summary: { ...toCounts(all, costs), missing }, groups: rows });
-    const columns = summaryColumns.filter(({ name }) => costs || name !== "cost.usd");
-    await printList(screen, { columns, rows, wire: { document, member: "groups" } });
+    await printList(screen, { columns: selectSummaryColumns(costs), rows, wire: { document, member: "groups" } });
   }
   if (rollUps > 0)
     screen.notice(
@@ -143,6 +149,8 @@ const toCounts = ({ cost, ...counts }: CallCounts, costs: boolean) => {
   const usd = cost.usd === null ? null : parseRawJson(cost.usd);
   return { ...counts, ...(costs ? { cost: { ...cost, usd } } : {}) };
 };
+
+const selectSummaryColumns = (costs: boolean) => summaryColumns.filter(({ name }) => costs || name !== "cost.usd");
 
 const right = { align: "right" } as const;
 const decimal = { align: "decimal" } as const;

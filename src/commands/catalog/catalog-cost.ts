@@ -140,7 +140,7 @@ const formatTokenUsage = (usage: Usage) => {
   return `usage of the call: ${prompt}, ${usage.completion_tokens} completion tokens, ${requests}`;
 };
 
-const costColumns = (hasSeveralCatalogs: boolean, now: number): readonly KeyColumn<ModelCost>[] => [
+export const costColumns = (hasSeveralCatalogs: boolean, now: number): readonly KeyColumn<ModelCost>[] => [
   { name: "id", rank: 0 },
   {
     name: "total",

@@ -145,7 +145,7 @@ const nameSides = (sides: Pair) => sides.map(({ catalog, file }) => (file === nu
 
 type ChangeRow = DiffDocument["changes"][number];
 
-const changeColumns = (names: readonly string[] | undefined): readonly KeyColumn<ChangeRow>[] => {
+export const changeColumns = (names: readonly string[] | undefined): readonly KeyColumn<ChangeRow>[] => {
   const [older, newer] = names ?? [];
   const sides: Partial<Record<string, string>> = { gone: older ?? "", added: newer ?? "" };
   const formatChange = ({ change }: ChangeRow) => (sides[change] ? `only in ${sides[change]}` : change);

@@ -53,6 +53,7 @@ const listCommand = (catalog: CatalogName | "all", about: string, examples: read
     args: { pattern: lists.patternArgument },
     options: listOptions,
     examples: examples.map((words) => `rollcall catalog ${catalog} ${words}`),
+    loadColumns: async () => (await import("./catalog-columns.ts")).rowColumns(catalog),
     run: async (context, typed) => (await import("./catalog-list.ts")).listEntries(context, catalog, typed),
   });
 
@@ -79,6 +80,7 @@ export const catalog = command({
         "rollcall catalog show moonshotai/Kimi-K2.5",
         "rollcall catalog show openai/gpt-oss-120b --json --local",
       ],
+      loadColumns: async () => (await import("./catalog-columns.ts")).rowColumns("all"),
       run: async (context, typed) => (await import("./catalog-list.ts")).showModel(context, typed),
     }),
     command({
@@ -87,6 +89,7 @@ export const catalog = command({
       args: diffArgs,
       options: diffOptions,
       examples: ["rollcall catalog diff models.json --worse --max-rise 10% --exit-code"],
+      loadColumns: async () => (await import("./catalog-diff.ts")).changeColumns(undefined),
       run: async (context, typed) => (await import("./catalog-diff.ts")).diff(context, typed),
     }),
     command({
@@ -98,6 +101,7 @@ export const catalog = command({
         "rollcall catalog cost --prompt-tokens 10k --completion-tokens 2k --local",
         "rollcall catalog cost --from-call 019a3b1e-6f42-7c1d-9a55-2f0b7d9c4e11",
       ],
+      loadColumns: async (typed) => (await import("./catalog-cost.ts")).costColumns(!typed.catalog, 0),
       run: async (context, typed) => (await import("./catalog-cost.ts")).showCosts(context, typed),
     }),
   ],

@@ -41,5 +41,6 @@ export const compare = command({
     "rollcall compare run.jsonl --where-a 'step == 2' --where-b 'step == 3'",
     "rollcall compare main.jsonl branch.jsonl --exit-code --min-effect 0.02",
   ],
+  loadColumns: async () => (await import("./measures.ts")).measureColumns,
   run: async (context, typed) => await (await import("./run-compare.ts")).printComparison(context, typed),
 });

@@ -2,14 +2,10 @@
 
 import { listOptions, parseArgv } from "../../cli/argv.ts";
 import { formatAbout, lastWord, type Program } from "../../cli/command.ts";
-import type { CompletionSource, OptionKind } from "../../cli/kinds.ts";
-import { reportForms } from "../../output/ci-report.ts";
+import type { OptionKind } from "../../cli/kinds.ts";
 import type { Context } from "../../session/context.ts";
-import { readSavedTexts } from "../../settings/layers.ts";
-import { readIds } from "../../settings/saved-files.ts";
-import { settingNames, settings as settingTable } from "../../settings/values.ts";
 import { quoteText, splitWords } from "../../text/shell-words.ts";
-import type { ValueRequest } from "./list-words.ts";
+import { type Candidate, sources, type ValueRequest } from "./sources.ts";
 
 /**
  * Prints `words` and the candidates, or `files`, or `folders`. Ignores errors, which would break the prompt.
@@ -80,13 +76,13 @@ const findCandidates = async (
   program: Program,
   { before, current }: Pick<ShellLine, "before" | "current">,
 ): Promise<Candidates> => {
-  const { root, command, given, operands } = await parseArgv(program, [...before, cursorMark]);
+  const { root, command, parser, given, operands } = await parseArgv(program, [...before, cursorMark]);
   const { version } = root.options;
   const options = Object.entries({ ...listOptions(command, root), ...(version && { version }) });
   const typedOperands = operands.filter((word) => !/^-./.test(word));
   const valuesFor = async (name: string, kind: OptionKind<unknown>, prefix = ""): Promise<Candidates> => {
     const typed = current.slice(prefix.length);
-    const known = { context, program, operands: typedOperands, command, given };
+    const known = { context, program, operands: typedOperands, command, options: parser.opts() };
     const values = await suggestValues({ ...known, name, kind, typed });
     return typeof values === "string" ? values : values.map(({ text, about }) => ({ text: prefix + text, about }));
   };
@@ -115,44 +111,15 @@ const findCandidates = async (
   return kind ? await valuesFor(`${command.words} <${name}>`, kind) : [];
 };
 
-type Candidate = Readonly<Record<"text" | "about", string>>;
 type Candidates = readonly Candidate[] | "files" | "folders";
 
 const suggestValues = async (request: ValueRequest): Promise<Candidates> => {
   const { name, kind } = request;
   const { completion } = kind;
-  const source = completion && (await findSource(completion));
+  const source = completion && sources[completion];
   const found = kind.choices ?? (typeof source === "function" ? await source(request) : source);
   if (found) return found.map((one) => (typeof one === "string" ? { text: one, about: "" } : one));
   const names = [kind.placeholder, /<(.*)>/.exec(name)?.[1]];
   if (names.includes("file")) return "files";
   return names.includes("dir") || names.includes("folder") ? "folders" : [];
 };
-
-type CompletionValues = readonly (string | Candidate)[];
-type Source = CompletionValues | ((request: ValueRequest) => CompletionValues | Promise<CompletionValues>);
-
-const savedOr =
-  (name: "split" | "batch" | "project", ...usual: readonly string[]): Source =>
-  ({ context: { host } }) => [...new Set([...readSavedTexts(host, name), ...usual])];
-
-/** Loads the catalogs and columns only to complete their words. */
-const findSource = async (name: CompletionSource): Promise<Source> =>
-  isOwn(name) ? sources[name] : (await import("./list-words.ts")).listSources[name];
-
-const isOwn = (name: CompletionSource): name is keyof typeof sources => Object.hasOwn(sources, name);
-
-const sources = {
-  batches: savedOr("batch"),
-  "catalog-models": ({ context: { host } }) => [...new Set([...readIds(host, "analysis"), ...readIds(host, "router")])],
-  formats: async () => ["auto", "rollcall", ...(await import("../../rollouts/formats/recognize.ts")).formatNames],
-  models: ({ context }) => readIds(context.host, "models"),
-  profiles: ({ context }) => readSavedTexts(context.host, "profile"),
-  projects: savedOr("project"),
-  "report-forms": reportForms,
-  rules: async () => (await import("../../rollouts/rules/rules.ts")).warningRules,
-  settings: settingNames.map((name) => ({ text: name, about: settingTable[name].about })),
-  splits: savedOr("split", "train", "val", "test"),
-  topics: async () =>
-    (await import("../explain/topics.ts")).topics.map(({ name, about = "" }) => ({ text: name, about })),
-} satisfies Partial<Record<CompletionSource, Source>>;

@@ -18,6 +18,10 @@ export const models = command({
     "rollcall models 'qwen*' --sort -created --json",
     "rollcall models --with-prices --sort pricing.prompt --local",
   ],
+  loadColumns: async ({ withPrices }) =>
+    withPrices
+      ? (await import("../catalog/catalog-columns.ts")).rowColumns("priced")
+      : (await import("../../output/lists/model-columns.ts")).modelColumns,
   run: async (context, typed) =>
     typed.withPrices
       ? (await import("../catalog/catalog-list.ts")).listEntries(context, "priced", typed)

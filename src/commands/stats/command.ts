@@ -35,5 +35,9 @@ export const stats = command({
     "rollcall stats run.jsonl --by step --sort -reward.mean",
     "rollcall stats groups.jsonl --each trajectory --sort -reward --limit 10",
   ],
+  loadColumns: async ({ each, by }) =>
+    each
+      ? (await import("./each-row.ts")).selectRowColumns(each)
+      : (await import("./slice-columns.ts")).sliceColumns(by, { solved: null }),
   run: async (context, typed) => await (await import("./run-stats.ts")).printStats(context, typed),
 });

@@ -25,7 +25,7 @@ export const printRows = async (
 ) => {
   const { sort, limit, pass, groupBy } = typed;
   const isByGroup = typed.each === "group";
-  const columns = isByGroup ? groupColumns : trajectoryColumns;
+  const columns = selectRowColumns(typed.each);
   const sorted = new Set(sort.map((name) => name.replace(/^-/, "")));
   /** Keys of the input, such as a step. */
   const names = [...sorted].filter((name) => findColumn(name, columns) === undefined);
@@ -92,6 +92,5 @@ const groupColumns: readonly KeyColumn<Row>[] = [
   ...otherColumns,
 ];
 
-/** Returns the names of the columns that `--each` prints. */
-export const rowNames = (each: string | undefined): readonly string[] =>
-  each === "group" ? groupColumns.map(({ name }) => name) : trajectoryColumns.map(({ name }) => name);
+export const selectRowColumns = (each: StatsCommandOptions["each"]) =>
+  each === "group" ? groupColumns : trajectoryColumns;

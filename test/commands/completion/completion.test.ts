@@ -137,6 +137,42 @@ describe("the completions of a command", () => {
     expect(taken.size).toBeGreaterThan(10);
   });
 
+  it("contain exactly the columns that each command prints", async () => {
+    const call = json({ call: { id: "c", op_name: "chat" } });
+    const { url } = await scriptedServer(Array.from({ length: 3 }, () => ({ answer: call })));
+    const home = newHome();
+    const folder = newHome().HOME;
+    const saved = `${folder}/models.json`;
+    const groups = "test/samples/airline.groups.jsonl";
+    writeFileSync(saved, (await runHere(["catalog", "all", "--json", "--local"], { env: home })).stdout);
+    const env = { ...home, ROLLCALL_API_KEY: "key-1234", ROLLCALL_PROJECT: "team/project" };
+    const toService = ["--base-url", url, "--insecure-http"];
+    const lines: readonly (readonly [words: readonly string[], ...others: readonly string[]])[] = [
+      [["models"], "--local"],
+      [["models", "--with-prices"], "--local"],
+      [["catalog", "analysis"], "--local"],
+      [["catalog", "router"], "--local"],
+      [["catalog", "all"], "--local"],
+      [["catalog", "show", "openai/gpt-oss-120b"], "--local"],
+      [["catalog", "diff", saved], "--local"],
+      [["catalog", "cost", "--prompt-tokens", "1"], "--local"],
+      [["call", "read", "c"], ...toService],
+      [["call", "read", "c", "--list"], ...toService],
+      [["call", "read", "c", "--summary"], ...toService],
+      [["stats", groups], "--quiet"],
+      [["stats", groups, "--by", "file"], "--quiet"],
+      [["stats", groups, "--each", "group"], "--quiet"],
+      [["stats", groups, "--each", "trajectory"], "--quiet"],
+      [["compare", groups, groups], "--quiet"],
+    ];
+    for (const [words, ...others] of lines) {
+      const { stdout } = await runHere([...words, ...others, "-o", "csv"], { env });
+      // The numbers of tries, such as pass@8, depend on the groups.
+      const columns = (stdout.split("\r\n")[0] ?? "").split(",").filter((name) => !name.startsWith("pass@"));
+      expect([words, await asked([...words, "--fields"], "")]).toEqual([words, ["words", ...columns]]);
+    }
+  });
+
   it("contain every command except the hidden one", async () => {
     expect(await asked([], "")).toEqual([
       "words",

@@ -1,0 +1,82 @@
+/** Lists the words of options and arguments. Loads the catalogs and columns only to complete their words. */
+
+import type { ParsedArgv } from "../../cli/argv.ts";
+import { listOutputs, type Program } from "../../cli/command.ts";
+import type { CompletionSource, OptionKind } from "../../cli/kinds.ts";
+import { reportForms } from "../../output/ci-report.ts";
+import type { Context } from "../../session/context.ts";
+import { readSavedTexts } from "../../settings/layers.ts";
+import { readIds } from "../../settings/saved-files.ts";
+import { isSettingName, settingNames, settings as settingTable } from "../../settings/values.ts";
+
+export type ValueRequest = Readonly<{
+  context: Context;
+  program: Program;
+  /** The arguments before the cursor. */
+  operands: readonly string[];
+  command: ParsedArgv["command"];
+  /** The values of the options on the command line. */
+  options: Readonly<Record<string, unknown>>;
+  /** An option or argument, such as `--sort` or `catalog show <id>`. */
+  name: string;
+  kind: OptionKind<unknown>;
+  typed: string;
+}>;
+
+export type Candidate = Readonly<Record<"text" | "about", string>>;
+type CompletionValues = readonly (string | Candidate)[];
+type Source = CompletionValues | ((request: ValueRequest) => CompletionValues | Promise<CompletionValues>);
+
+const savedOr =
+  (name: "split" | "batch" | "project", ...usual: readonly string[]): Source =>
+  ({ context: { host } }) => [...new Set([...readSavedTexts(host, name), ...usual])];
+
+export const sources: Readonly<Record<CompletionSource, Source>> = {
+  batches: savedOr("batch"),
+  "catalog-models": ({ context: { host } }) => [...new Set([...readIds(host, "analysis"), ...readIds(host, "router")])],
+  columns: async (request) => suggestNext(await listColumnNames(request), request),
+  "filter-words": async (request) => suggestNext(await listFilterWords(request), request),
+  formats: async () => ["auto", "rollcall", ...(await import("../../rollouts/formats/recognize.ts")).formatNames],
+  models: ({ context }) => readIds(context.host, "models"),
+  "price-names": async (request) => {
+    const names = (await listFilterWords(request)).map((word) => `${word}=`);
+    return suggestNext(names, request);
+  },
+  profiles: ({ context }) => readSavedTexts(context.host, "profile"),
+  projects: savedOr("project"),
+  "report-forms": reportForms,
+  rules: async () => (await import("../../rollouts/rules/rules.ts")).warningRules,
+  /** The next word of the names of documents, such as `router` after `catalog`. */
+  schemas: async ({ program, operands }) => {
+    const names = (await listOutputs(program)).map(({ name }) => name.split(" "));
+    const fits = (words: readonly string[]) => operands.every((word, at) => word === words[at]);
+    return [...new Set(names.filter(fits).flatMap((words) => words[operands.length] ?? []))];
+  },
+  "setting-values": ({ context: { host }, operands: [name = ""] }) =>
+    isSettingName(name) ? [...new Set([...(settingTable[name].choices ?? []), ...readSavedTexts(host, name)])] : [],
+  settings: settingNames.map((name) => ({ text: name, about: settingTable[name].about })),
+  "sort-columns": async (request) => {
+    const sign = /(^|,)-[^,]*$/.test(request.typed) ? "-" : "";
+    const names = (await listColumnNames(request)).map((name) => sign + name);
+    return suggestNext(names, request);
+  },
+  splits: savedOr("split", "train", "val", "test"),
+  topics: async () =>
+    (await import("../explain/topics.ts")).topics.map(({ name, about = "" }) => ({ text: name, about })),
+};
+
+const suggestNext = (names: readonly string[], { typed }: ValueRequest) => {
+  const list = typed.slice(0, typed.lastIndexOf(",") + 1);
+  const taken = list.split(",");
+  return names.filter((name) => !taken.includes(name)).map((name) => list + name);
+};
+
+const listFilterWords = async ({ name }: ValueRequest) => (await import("../../catalogs/filter.ts")).knownWords(name);
+
+const listColumnNames = async ({ command: { words, loadColumns }, options, program }: ValueRequest) => {
+  if (loadColumns) return (await loadColumns(options)).map(({ name }) => name);
+  const output = (await listOutputs(program)).find(({ name }) => name === words);
+  if (!output) return [];
+  const { keysOf } = await import("../../output/document-schemas.ts");
+  return keysOf(output.line ?? output.schema);
+};
