@@ -120,9 +120,7 @@ export class Failure extends Error {
 type DecidingKind =
   | "connection-failed"
   | "database-corrupt"
-  | "database-failed"
   | "database-foreign"
-  | "database-refused"
   | "file-not-followable"
   | "html-reply"
   | "input-changed"

@@ -1,7 +1,7 @@
 /** What SQLite and PostgreSQL have in common. */
 import { isArrayBuffer, isUint8Array } from "node:util/types";
 import type { Host } from "../system/host.ts";
-import { databaseCorrupt, type TitledFile } from "./failures.ts";
+import { type DescribedFile, databaseCorrupt } from "./failures.ts";
 
 /** SQLite cuts a text at a NUL and loses lone surrogates, so callers store such a text as JSON. */
 export type SqlValue = string | number | Uint8Array | null;
@@ -29,7 +29,8 @@ export type Database = Readonly<{
   close(finish?: () => Promise<unknown>): Promise<void>;
 }>;
 
-export type FileSchema = Readonly<{ title: string; applicationId: number; version: number; tables: readonly string[] }>;
+export type FileSchema = Readonly<Record<"applicationId" | "version", number>> &
+  Readonly<{ file: Omit<DescribedFile, "path">; tables: readonly string[] }>;
 
 export type DatabaseSchema = FileSchema & Readonly<{ postgres: { version: number; tables: readonly string[] } }>;
 
@@ -57,7 +58,7 @@ export interface DatabaseOptions extends DatabaseLocation, DatabaseWaitOptions {
 export type Row = ReturnType<typeof toRow>;
 
 /** Reads the columns of a driver's row. The functions throw Failure `database-corrupt`. */
-export const toRow = (row: unknown, about: TitledFile) => {
+export const toRow = (row: unknown, about: DescribedFile) => {
   const damage = () => databaseCorrupt(about);
   if (typeof row !== "object" || row === null) throw damage();
   const column = <Kind>(name: string, parse: (value: unknown) => Kind | undefined): Kind => {

@@ -7,7 +7,7 @@ import { getErrorCode, ignoreErrors, makeFolder, requireSafeOwnership } from "..
 import type { DatabaseWaitOptions } from "./database.ts";
 import * as failures from "./failures.ts";
 
-export const withFileFailures = <Result>(about: failures.TitledFile, work: () => Result) => {
+export const withFileFailures = <Result>(about: failures.DescribedFile, work: () => Result) => {
   try {
     return work();
   } catch (thrown) {
@@ -25,7 +25,7 @@ const sqliteFailures = new Map([
   ["FULL", failures.diskFull],
 ]);
 
-export const toFileFailure = (thrown: unknown, about: failures.TitledFile) => {
+export const toFileFailure = (thrown: unknown, about: failures.DescribedFile) => {
   if (thrown instanceof Failure || !(thrown instanceof Error)) return thrown;
   // libsql's error code is empty if libsql cannot open the file.
   const code = getErrorCode(thrown) || "SQLITE_CANTOPEN";
@@ -38,7 +38,7 @@ export const toFileFailure = (thrown: unknown, about: failures.TitledFile) => {
 };
 
 /** Opens a file without a wait for locks. @throws Failure `package-missing`, because some platforms have no addon */
-export const loadSqlite = async (about: failures.TitledFile) => {
+export const loadSqlite = async (about: failures.DescribedFile) => {
   const { default: Sqlite } = await import("libsql").catch((thrown: unknown) => {
     throw failures.packageMissing({ ...about, code: getErrorCode(thrown) }, thrown);
   });
@@ -51,7 +51,7 @@ type FreeWait = Pick<DatabaseWaitOptions, "host" | "maxWaitMs">;
 
 /** Repeats `work` while another connection has the file. A signal does not end this wait. */
 export const whileBusy = async <Result>(
-  about: failures.TitledFile,
+  about: failures.DescribedFile,
   { host, maxWaitMs }: FreeWait,
   work: () => Result,
 ): Promise<Result> => {
@@ -74,7 +74,7 @@ export const requireOwnFile = (path: string) => {
 };
 
 /** Creates a private file, because SQLite would use the umask. @throws Failure `storage` */
-const ensurePrivateFile = (about: failures.TitledFile) => {
+const ensurePrivateFile = (about: failures.DescribedFile) => {
   requireOwnFile(about.path);
   withFileFailures(about, () => {
     makeFolder(dirname(about.path));
@@ -89,7 +89,7 @@ const ensurePrivateFile = (about: failures.TitledFile) => {
 };
 
 /** Returns undefined for a missing or empty file that is not created. @throws Failure `storage` */
-export const prepareFile = (about: failures.TitledFile, canCreate: boolean) => {
+export const prepareFile = (about: failures.DescribedFile, canCreate: boolean) => {
   const { path } = about;
   const stats = withFileFailures(about, () => fs.statSync(path, { throwIfNoEntry: false }));
   if (stats?.isFile() === false)
@@ -111,7 +111,7 @@ export const readFileIdentity = (path: string) => {
  * Returns the one path of a file, because SQLite's journal and the locks follow the path.
  * @throws Failure `database-linked`, `database-mounted`
  */
-export const findOwnPath = (about: failures.TitledFile) => {
+export const findOwnPath = (about: failures.DescribedFile) => {
   const path = fs.realpathSync(about.path);
   const { nlink } = fs.statSync(path);
   if (nlink > 1) throw failures.databaseLinked(about, nlink);
@@ -125,7 +125,7 @@ export const findOwnPath = (about: failures.TitledFile) => {
     const original = join(point, rest);
     if (readFileIdentity(original)?.id === id) return original;
   }
-  const hint = `mount the folder of ${about.title} instead, because its journal and locks are next to it`;
+  const hint = `mount the folder of the ${about.noun} instead, because its journal and locks are next to it`;
   const message = `${about.path} is mounted as a single file, without its folder`;
   throw new Failure("storage", "database-mounted", message, { hint, where: { file: about.path } });
 };
@@ -145,7 +145,7 @@ const toByte = (octal: string) => String.fromCharCode(Number.parseInt(octal, 8))
 export type Lock = NonNullable<Awaited<ReturnType<typeof tryLock>>>;
 
 /** Locks a file until `release` or the end of the process. Returns undefined if another process has the lock. */
-export const tryLock = async (about: failures.TitledFile) => {
+export const tryLock = async (about: failures.DescribedFile) => {
   const { path } = about;
   const open = await loadSqlite(about);
   ensurePrivateFile(about);
@@ -178,7 +178,7 @@ export interface LockWaitOptions extends FreeWait {
 }
 
 /** Returns undefined after `maxWaitMs`. @throws Failure `storage`; the signal's reason */
-export const waitForLock = async (options: failures.TitledFile & LockWaitOptions) => {
+export const waitForLock = async (options: failures.DescribedFile & LockWaitOptions) => {
   const { host, maxWaitMs, onWait, ...about } = options;
   const endMs = host.elapsed() + maxWaitMs;
   let lock = await tryLock(about);

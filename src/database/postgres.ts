@@ -32,8 +32,8 @@ const schemaSql = `
     (SELECT count(*) FROM pg_attribute
      WHERE attrelid = to_regclass('rollcall.version') AND attname IN ('part', 'number')) AS columns`;
 
-const hasTables = async (database: Database, { title, postgres }: DatabaseSchema) => {
-  const about = { path: database.path, title };
+const hasTables = async (database: Database, { file, postgres }: DatabaseSchema) => {
+  const about = { path: database.path, ...file };
   const [counts] = await database.query(schemaSql);
   if (counts?.integer("relations") === 0) return false;
   if (counts?.integer("columns") !== 2) throw failures.databaseForeign(about);
@@ -91,7 +91,7 @@ const runStatement = async (client: pg.PoolClient, { sql, values = [] }: Stateme
 };
 
 const withRetries = async <Result>(
-  { pool, about }: { pool: Pool; about: failures.TitledFile },
+  { pool, about }: { pool: Pool; about: failures.DescribedFile },
   { host, maxWaitMs, onUnavailable }: DatabaseOptions,
   work: (client: pg.PoolClient) => Promise<Result>,
 ): Promise<Result> => {
@@ -110,9 +110,9 @@ const withRetries = async <Result>(
   }
 };
 
-const createDatabase = ({ title }: DatabaseSchema, options: DatabaseOptions): Database => {
+const createDatabase = ({ file }: DatabaseSchema, options: DatabaseOptions): Database => {
   const { path } = options;
-  const about = { path, title };
+  const about = { path, ...file };
   const state = { pool: openPool(options), about };
   const queryOn = async (client: pg.PoolClient, statement: Statement) =>
     (await runStatement(client, statement)).map((row) => toRow(row, about));
@@ -226,17 +226,10 @@ const findRetryableCode = (thrown: unknown) => {
   return code === "unknown" ? "ECONNRESET" : code;
 };
 
-const toFailure = (thrown: unknown, about: failures.TitledFile) => {
+const toFailure = (thrown: unknown, about: failures.DescribedFile) => {
   if (!(thrown instanceof Error) || thrown instanceof Failure) return thrown;
-  if (/does not support SSL/.test(thrown.message))
-    return failures.invalidDatabaseUrl(about, "use sslmode=disable if the server has no TLS");
+  if (/does not support SSL/.test(thrown.message)) return failures.tlsMissing(about);
   const code = isSaslError(thrown) ? "28P01" : getErrorCode(thrown);
   if (code === "unknown") return thrown;
-  if (code === "3D000") {
-    const hint = "create the database with `createdb`, or correct the name after the last / of the URL";
-    return new Failure("storage", "database-missing", `the database of ${about.title} ${about.path} does not exist`, {
-      hint,
-    });
-  }
-  return (/^(28|42501)/.test(code) ? failures.databaseRefused : failures.databaseFailed)({ ...about, code });
+  return code === "3D000" ? failures.databaseMissing(about) : failures.databaseRefused({ ...about, code });
 };

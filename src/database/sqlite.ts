@@ -4,9 +4,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Database as Connection } from "libsql";
 import { ignoreErrors } from "../system/files.ts";
-import type { Database, DatabaseOptions, FileSchema, Statement } from "./database.ts";
-import { toRow } from "./database.ts";
-import { databaseForeign, databaseLinked, databaseLocked, databaseVersion, type TitledFile } from "./failures.ts";
+import { type Database, type DatabaseOptions, type FileSchema, type Statement, toRow } from "./database.ts";
+import { type DescribedFile, databaseForeign, databaseLinked, databaseLocked, databaseVersion } from "./failures.ts";
 import { loadSqlite, prepareFile, readFileIdentity, requireOwnFile, whileBusy, withFileFailures } from "./own-file.ts";
 
 /** 50 processes that commit at the same time wait less. */
@@ -18,7 +17,7 @@ type FileOptions = Pick<DatabaseOptions, "path" | "host" | "canCreate" | "isForR
 
 export const openFile = async (schema: FileSchema, options: FileOptions) => {
   const { path, canCreate, isForReading = false } = options;
-  const about = { path, title: schema.title };
+  const about = { path, ...schema.file };
   const open = await loadSqlite(about);
   const original = prepareFile(about, canCreate);
   if (original === undefined) return undefined;
@@ -61,7 +60,7 @@ const copyDatabase = (path: string, folder: string) => {
   return file;
 };
 
-type SqliteFile = Readonly<{ connection: Connection; about: TitledFile }>;
+type SqliteFile = Readonly<{ connection: Connection; about: DescribedFile }>;
 
 /** Returns true if the tables are new, and undefined without tables. @throws Failure `database-foreign` */
 const requireTables = (
@@ -179,7 +178,7 @@ export const examineFile = async (
   schema: FileSchema,
   { path, host, sql }: Pick<FileOptions, "path" | "host"> & { sql: string },
 ) => {
-  const about = { path, title: schema.title };
+  const about = { path, ...schema.file };
   requireOwnFile(path);
   // The package is examined also if no file exists.
   await loadSqlite(about);

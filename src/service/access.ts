@@ -13,7 +13,7 @@ import { isAuthorized } from "./http-server.ts";
 import { HttpRefusal } from "./operation.ts";
 import type { ServiceOptions } from "./service-options.ts";
 
-const keyTitle = "the key of the local service";
+const keyFile = { noun: "key of the local service", moveWith: "ROLLCALL_DATA_DIR" };
 const maxWaitMs = 10_000;
 
 export const loadLocalKey = async (dataDir: string, { host, warn }: Pick<ServiceOptions, "host" | "warn">) => {
@@ -25,7 +25,7 @@ export const loadLocalKey = async (dataDir: string, { host, warn }: Pick<Service
     if (looseMode) warn(looseMode);
     return { key, path };
   } catch (thrown) {
-    throw toFileFailure(thrown, { path, title: keyTitle });
+    throw toFileFailure(thrown, { path, ...keyFile });
   }
 };
 
@@ -40,8 +40,8 @@ const readKey = (path: string) => {
 };
 
 const createLocalKey = async (path: string, host: Host) => {
-  const lock = await waitForLock({ path: `${path}.lock`, title: keyTitle, host, maxWaitMs });
-  if (!lock) throw databaseLocked({ path, title: keyTitle });
+  const lock = await waitForLock({ path: `${path}.lock`, ...keyFile, host, maxWaitMs });
+  if (!lock) throw databaseLocked({ path, ...keyFile });
   try {
     const existing = readKey(path);
     if (existing !== undefined) return existing;

@@ -1,14 +1,13 @@
 /** Reads the settings of one run. */
 import { join, resolve } from "node:path";
 import type { DatabaseLocation } from "../database/database.ts";
-import { invalidDatabaseUrl, storeNotAFile } from "../database/failures.ts";
 import { Failure } from "../failure.ts";
 import { requireSafeOwnership } from "../system/files.ts";
 import { decodePercent } from "../system/host.ts";
 import { inProfile, toOptionName } from "../text/sentences.ts";
 import { type EndpointHost, urlSettingName } from "../wire/contract/endpoint.ts";
 import * as credentials from "./credentials.ts";
-import { folderUnknown } from "./failures.ts";
+import { folderUnknown, storeNotAFile } from "./failures.ts";
 import type { Layers, SettingsSources } from "./layers.ts";
 import { findLayers, listOverriddenVariables, readValue, resolveSetting } from "./layers.ts";
 import { type FolderHost, findDataFolder } from "./saved-files.ts";
@@ -104,8 +103,6 @@ export const settingMissing = (missing: readonly values.SettingName[], profile: 
   return new Failure("usage", "setting-missing", message, { hint: ways.filter(Boolean).join(", or "), ...where });
 };
 
-const title = "the ledger";
-
 export const findLedgerFile = (host: FolderHost) => {
   const folder = findDataFolder(host);
   if (host.env.ROLLCALL_LEDGER) return resolve(host.env.ROLLCALL_LEDGER);
@@ -149,7 +146,7 @@ const findLedgerLocation = async (
     const inPassword = typed === undefined ? ". In the password, write %2F for /, %3F for ? and %23 for #" : "";
     const hint = `write a path, or postgres://user@host/database (with a user, and no parameter except sslmode)${inPassword}`;
     // Any part of an invalid URL may be a password.
-    throw invalidDatabaseUrl({ title }, hint);
+    throw new Failure("usage", "invalid-database-url", "the URL of the ledger is invalid", { hint });
   }
   const path = parsed.url.href;
   // A typed URL can use the password of the same URL in the environment.
@@ -160,7 +157,7 @@ const findLedgerLocation = async (
   }
   if (typed !== undefined && parsed.secret !== "") {
     const hint = "pass the URL without the password, and store the password in PGPASSWORD or ROLLCALL_LEDGER";
-    throw new Failure("usage", "invalid-database-url", `the URL of ${title} contains a password: ${path}`, { hint });
+    throw new Failure("usage", "invalid-database-url", `the URL of the ledger contains a password: ${path}`, { hint });
   }
   const password = (fromEnvironment?.url.href === path ? fromEnvironment.secret : "") || host.env.PGPASSWORD;
   hide(password ?? "");

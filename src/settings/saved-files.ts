@@ -130,6 +130,7 @@ const readIfExists = (file: string) => {
 export const createAddition = (profile: string, added: JsonObject) => (profiles: Map<string, JsonObject>) =>
   profiles.set(profile, { ...profiles.get(profile), ...added });
 
+const lockFile = { noun: "lock of the settings", moveWith: "ROLLCALL_CONFIG_DIR" };
 const maxWaitMs = 20_000;
 
 /** Changes a file under a lock, and returns its path. A failure leaves the file unchanged. */
@@ -144,7 +145,7 @@ export const changeSaved = async (
     files.requireSafeOwnership(file);
     files.makeFolder(dirname(file));
     fs.accessSync(dirname(file), fs.constants.W_OK);
-    const about = { path: join(dirname(file), "settings.lock"), title: "the lock of the settings" };
+    const about = { path: join(dirname(file), "settings.lock"), ...lockFile };
     const lock = await waitForLock({ ...about, host, maxWaitMs });
     if (!lock) throw databaseLocked(about);
     try {

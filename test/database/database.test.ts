@@ -18,7 +18,7 @@ import { listenOnLoopback } from "../support/server.ts";
 const newPath = (): string => join(mkdtempSync(join(tmpdir(), "database-")), "folder", "own.db");
 
 const part = (file: Partial<FileSchema> = {}): DatabaseSchema => ({
-  title: "the notes",
+  file: { noun: "notes", moveWith: "--notes" },
   applicationId: 0x726f6c6c,
   version: 1,
   tables: ["CREATE TABLE rollcall.notes (id INTEGER PRIMARY KEY, text TEXT, bytes BLOB)"],
@@ -161,7 +161,7 @@ describe("a closed database", () => {
     const database = await open(path);
     await database.close();
     await database.close();
-    const file = { path: `${path}.lock`, title: "a lock" };
+    const file = { path: `${path}.lock`, noun: "lock", moveWith: "--lock" };
     const first = await tryLock(file);
     first?.release();
     const second = await tryLock(file);
@@ -292,13 +292,18 @@ it("asks a server for the user and the database of its URL, or for the database 
 });
 
 it("advises to trust the certificate of a server, not to read its log", () => {
-  const failure = databaseFailed({ path: "postgres://host/db", title: "the notes", code: "SELF_SIGNED_CERT_IN_CHAIN" });
+  const failure = databaseFailed({
+    path: "postgres://host/db",
+    noun: "notes",
+    moveWith: "--notes",
+    code: "SELF_SIGNED_CERT_IN_CHAIN",
+  });
   expect(failure.details.hint).toContain("NODE_EXTRA_CA_CERTS");
 });
 
 describe("a lock that another holder has", () => {
   it("is taken when the holder releases it, after one notice about the wait", async () => {
-    const file = { path: `${newPath()}.lock`, title: "a lock" };
+    const file = { path: `${newPath()}.lock`, noun: "lock", moveWith: "--lock" };
     const holder = await tryLock(file);
     let [elapsed, told] = [0, 0];
     const host = {
@@ -331,15 +336,10 @@ describe("a write that fails", () => {
     holder.close();
   });
 
-  it.each([
-    ["ENOSPC", "the ledger", "--ledger or ROLLCALL_LEDGER"],
-    ["EDQUOT", "the lock of the ledger", "--ledger or ROLLCALL_LEDGER"],
-    ["EDQUOT", "the store of the local service", "--store or ROLLCALL_STORE"],
-    ["EDQUOT", "the lock of the settings", "ROLLCALL_CONFIG_DIR"],
-    ["EDQUOT", "the key of the local service", "ROLLCALL_DATA_DIR"],
-  ])("says after %s that the disk of %s is full, and how to choose another", (code, title, option) => {
-    const failure = toFileFailure(Object.assign(new Error(), { code }), { path: "a.db", title });
-    const hint = `free disk space, or choose another location with ${option}`;
+  it.each(["ENOSPC", "EDQUOT"])("says after %s that the disk is full, and how to choose another", (code) => {
+    const file = { path: "a.db", noun: "notes", moveWith: "--notes or NOTES" };
+    const failure = toFileFailure(Object.assign(new Error(), { code }), file);
+    const hint = "free disk space, or choose another location with --notes or NOTES";
     expect(failure).toMatchObject({ kind: "disk-full", details: { hint } });
     expect(explainUnwritable("a", code, "rest").hint).toBe("free disk space, or rest");
   });
@@ -354,7 +354,11 @@ describe("a write that fails", () => {
     ["database-failed", "check the disk", "SQLITE_IOERR SQLITE_READONLY_DBMOVED UNKNOWN_SQLITE_NOMEM"],
   ])("is a failure %s that advises to %s, for %s", (kind, hint, codes) => {
     for (const code of codes.split(" ")) {
-      const failure = toFileFailure(Object.assign(new Error(), { code }), { path: "a.db", title: "the ledger" });
+      const failure = toFileFailure(Object.assign(new Error(), { code }), {
+        path: "a.db",
+        noun: "notes",
+        moveWith: "--notes",
+      });
       const { details } = failure instanceof Failure ? failure : new Failure("internal", "none", "");
       expect([code, failure, details.hint?.slice(0, hint.length)]).toMatchObject([code, { kind }, hint]);
     }

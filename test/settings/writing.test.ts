@@ -205,7 +205,7 @@ describe("concurrent writers", () => {
 
   it("wait for the current writer, up to a limit", async () => {
     const home = openHome({ profiles: {} });
-    const lock = await tryLock({ path: home.file("settings.lock"), title: "the lock of the settings" });
+    const lock = await tryLock({ path: home.file("settings.lock"), noun: "lock", moveWith: "ROLLCALL_CONFIG_DIR" });
     let elapsed = 0;
     const host = {
       ...home.sources.host,

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import type { DatabaseLocation, DatabaseWaitOptions } from "../../database/database.ts";
 import { requireCreatable } from "../../system/files.ts";
 import { isDatabaseUrl } from "../../text/locations.ts";
-import { ledgerMissing } from "./failures.ts";
+import { ledgerFile, ledgerMissing } from "./failures.ts";
 
 /** Returns undefined if the ledger does not exist. @throws as `openDatabase` */
 export const openExistingLedger = async (
@@ -22,7 +22,7 @@ export const requireLedger = async (
   await ledger?.close();
   if (!ledger && require) throw ledgerMissing(path);
   const { withFileFailures } = await import("../../database/own-file.ts");
-  if (options.isWritten) withFileFailures({ path, title: "the ledger" }, () => requireCreatable(resolve(path)));
+  if (options.isWritten) withFileFailures({ path, ...ledgerFile }, () => requireCreatable(resolve(path)));
 };
 
 /** Does not change the file. Returns undefined if the file does not exist. @throws Failure `storage` */

@@ -2,6 +2,17 @@ import { Failure } from "../../failure.ts";
 import { formatLogged, type LoggedCounts } from "../../text/sentences.ts";
 import { formatSeconds } from "../../text/units.ts";
 
+export const ledgerFile = {
+  noun: "ledger",
+  moveWith: "--ledger or ROLLCALL_LEDGER",
+  hints: {
+    ofNew: " (a rerun then logs all groups again)",
+    ofBackup: " (a rerun then logs again what the backup does not contain)",
+    ofPackage: ", or log without a ledger with --no-ledger",
+    passwords: "ROLLCALL_LEDGER, PGPASSWORD or credential_command",
+  },
+};
+
 export const ledgerMissing = (path: string) =>
   new Failure("storage", "ledger-missing", `the ledger ${path} does not exist, but --require-ledger is given`, {
     hint: "restore the ledger, or omit --require-ledger to start a new one",

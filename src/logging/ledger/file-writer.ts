@@ -7,7 +7,7 @@ import { findOwnPath, type Lock, type LockWaitOptions, tryLock, waitForLock } fr
 import { isFailure } from "../../failure.ts";
 import { dedupKeyBytes } from "../../rollouts/index/dedup-keys.ts";
 import * as entries from "./entries.ts";
-import { ledgerReplaced } from "./failures.ts";
+import { ledgerFile, ledgerReplaced } from "./failures.ts";
 
 export type NewEntry = Readonly<{
   dedupKeys: Uint8Array;
@@ -162,7 +162,7 @@ export const countWriters = async (ledger: string) => {
   let writers = 0;
   for (const name of readdirSync(dirname(prefix))) {
     if (!name.startsWith(basename(prefix))) continue;
-    const lock = await tryLock({ path: join(dirname(prefix), name), title: "a lock" });
+    const lock = await tryLock(describeLock(join(dirname(prefix), name)));
     if (!lock) writers++;
     lock?.release();
   }
@@ -172,9 +172,9 @@ export const countWriters = async (ledger: string) => {
 const maxHashLength = 16;
 
 /** The lock is next to the ledger, because the runs of several containers may share only its folder. */
-export const toScopeLock = (ledger: string, scope: entries.LedgerScope) => ({
-  path: lockPrefix(ledger) + entries.hashScope(scope).slice(0, maxHashLength),
-  title: "the lock of the ledger",
-});
+export const toScopeLock = (ledger: string, scope: entries.LedgerScope) =>
+  describeLock(lockPrefix(ledger) + entries.hashScope(scope).slice(0, maxHashLength));
 
-const lockPrefix = (ledger: string) => `${findOwnPath({ path: ledger, title: "the ledger" })}.lock-`;
+const describeLock = (path: string) => ({ path, noun: "lock of the ledger", moveWith: ledgerFile.moveWith });
+
+const lockPrefix = (ledger: string) => `${findOwnPath({ path: ledger, ...ledgerFile })}.lock-`;

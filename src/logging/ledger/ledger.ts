@@ -6,10 +6,11 @@ import type {
   DatabaseSchema,
   DatabaseWaitOptions,
 } from "../../database/database.ts";
+import { isReadOnly } from "../../database/failures.ts";
 import { openDatabase } from "../../database/open-database.ts";
 import { examineFile } from "../../database/sqlite.ts";
-import { isFailure } from "../../failure.ts";
 import * as entries from "./entries.ts";
+import { ledgerFile } from "./failures.ts";
 import { countWriters, createFileWriter, type Writer } from "./file-writer.ts";
 import { createSharedWriter } from "./shared-writer.ts";
 
@@ -30,7 +31,7 @@ const createTableStatements = (id: string, { inScope = "", inRequest = "" }) => 
 
 /** A change of the tables needs a new version. */
 const ledgerSchema: DatabaseSchema = {
-  title: "the ledger",
+  file: ledgerFile,
   // "rcLG" in ASCII.
   applicationId: 0x72634c47,
   version: 3,
@@ -156,11 +157,6 @@ const forgetRequests = async (database: Database, { matchesScope, ...filter }: e
   );
   return counts?.[0]?.integer("forgotten") ?? 0;
 };
-
-/** The codes mean `read_only_sql_transaction` and `insufficient_privilege` in PostgreSQL. */
-const isReadOnly = (thrown: unknown) =>
-  (isFailure(thrown, "database-failed") || isFailure(thrown, "database-refused")) &&
-  ["25006", "42501"].includes(thrown.details.systemCode ?? "");
 
 const freedSql = "freed AS (DELETE FROM rollcall.mark WHERE request IN (SELECT id FROM gone))";
 

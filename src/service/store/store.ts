@@ -1,7 +1,7 @@
 /** Stores requests, each with its idempotency key in one transaction, and finds them. */
 import { join } from "node:path";
 import type { Database, DatabaseWaitOptions, FileSchema, Row, SqlValue, Statement } from "../../database/database.ts";
-import { databaseFailed, type TitledFile } from "../../database/failures.ts";
+import { type DescribedFile, databaseFailed } from "../../database/failures.ts";
 import { examineFile, openFile } from "../../database/sqlite.ts";
 import { Failure } from "../../failure.ts";
 import type { Span } from "../../json/json-bytes.ts";
@@ -9,7 +9,7 @@ import * as ids from "./call-ids.ts";
 
 /** If you change the tables, increase `version`. */
 const storeSchema: FileSchema = {
-  title: "the store of the local service",
+  file: { noun: "store of the local service", moveWith: "--store or ROLLCALL_STORE" },
   applicationId: 0x72636c73,
   version: 3,
   tables: [
@@ -50,7 +50,7 @@ export const openStore = async (location: StoreLocation, host: StoreHost) => {
     const newestMs = newest && ids.lastIdMs(ids.idTimeMs(newest.bytes("id")), newest.integer("calls"));
     return {
       id: (await readIdentity(database)) ?? "",
-      saveRequest: openRequestWriter(database, { path, title: storeSchema.title }, newestMs),
+      saveRequest: openRequestWriter(database, { path, ...storeSchema.file }, newestMs),
       findByKey: async (project: string, key: string) => {
         const { sql, values } = selectByKey(project, key);
         const [row] = await database.query(sql, values);
@@ -103,7 +103,7 @@ type NewRequest = Readonly<{
   idempotency: { key: string; digest: Uint8Array } | undefined;
 }>;
 
-const openRequestWriter = (database: Database, file: TitledFile, newestMs = 0) => {
+const openRequestWriter = (database: Database, file: DescribedFile, newestMs = 0) => {
   let lastMs = newestMs;
   return async (request: NewRequest) => {
     const { project, idempotency, loggedAt, spans } = request;

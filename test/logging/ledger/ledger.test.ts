@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -11,7 +11,7 @@ import { tryLock } from "../../../src/database/own-file.ts";
 import type { Entry, EntryFilter, LedgerScope } from "../../../src/logging/ledger/entries.ts";
 import { type EntryState, formatId, makeIdempotencyKey, parseId } from "../../../src/logging/ledger/entries.ts";
 import { type NewEntry, type RecordedOutcome, toScopeLock } from "../../../src/logging/ledger/file-writer.ts";
-import { type Ledger, openLedger } from "../../../src/logging/ledger/ledger.ts";
+import { examineLedger, type Ledger, openLedger } from "../../../src/logging/ledger/ledger.ts";
 import { PriorOutcomes } from "../../../src/logging/ledger/prior-outcomes.ts";
 import { RunLedger } from "../../../src/logging/ledger/run-ledger.ts";
 import { beginRun, createSharedWriter } from "../../../src/logging/ledger/shared-writer.ts";
@@ -514,6 +514,18 @@ describe("a run's lease on a shared ledger", () => {
 });
 
 describe("the locks of a ledger in a file", () => {
+  it("fail with the options that choose another ledger", async () => {
+    const path = join(mkdtempSync(join(tmpdir(), "rollcall-ledger-")), "ledger.db");
+    const ledger = await openAt(path);
+    await ledger.close();
+    mkdirSync(toScopeLock(path, scope).path);
+    await expect(examineLedger(path, testHost())).rejects.toMatchObject({
+      kind: "folder-unusable",
+      message: expect.stringContaining("cannot create the lock of the ledger at "),
+      details: { hint: "choose another location with --ledger or ROLLCALL_LEDGER" },
+    });
+  });
+
   it("belong to one process at a time, and are free after it is killed", async () => {
     const folder = mkdtempSync(join(tmpdir(), "rollcall-ledger-"));
     const path = join(folder, "ledger.db");

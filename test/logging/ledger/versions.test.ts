@@ -1,6 +1,6 @@
 /** Versions of ledgers and stores. A new one has the current version, and rollcall opens no other version. */
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Connection from "libsql";
@@ -86,6 +86,22 @@ describe.for(kinds)("a $kind in a file", ({ kind, title, id, current, table }) =
     const { code, said } = await opened(kind, path);
     expect(code).toBe(11);
     expect(said).toContain(`${path} is not ${title.replace("the", "a rollcall")}: another program wrote it`);
+  });
+});
+
+describe("a folder at the path of a file", () => {
+  it.for([
+    ["the store of the local service", "models --local", "--store or ROLLCALL_STORE"],
+    ["the lock of the settings", "config set split train", "ROLLCALL_CONFIG_DIR"],
+  ] as const)("is refused for %s, with the options of another location", async ([file, words, options]) => {
+    const home = newHome();
+    const store = `${home.HOME}/store`;
+    for (const folder of [store, `${home.XDG_CONFIG_HOME}/rollcall/settings.lock`])
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const { code, stderr } = await runRollcall(words.split(" "), { env: { ...home, ROLLCALL_STORE: store } });
+    expect(code).toBe(11);
+    expect(stderr).toContain(`cannot create ${file} at `);
+    expect(stderr).toContain(`choose another location with ${options}\n`);
   });
 });
 
