@@ -72,7 +72,7 @@ export const openLedger = async (location: DatabaseLocation, options: LedgerOpti
   if (!opened) return undefined;
   const { database, isNew: created, isCopy } = opened;
   const { path, isShared, isFileInPlace: isIntact } = database;
-  const writer = isShared ? createSharedWriter(database, options) : createFileWriter(database);
+  const writer = isShared ? createSharedWriter(database, options.host) : createFileWriter(database);
   try {
     // In a shared ledger, the claims of dead runs block other runs.
     if (!isCopy && (options.recovers || isShared)) await recover(writer, options.isForReading);

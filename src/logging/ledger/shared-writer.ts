@@ -19,7 +19,7 @@ const renewSql = `UPDATE rollcall.run SET lease_until = ${leaseEndSql}
 /** The end of a run deletes the claims of its requests in these states. */
 const releasedStatesSql = "('not_sent', 'refused', 'released')";
 
-export const beginRun = async (database: Database, { elapsed }: Pick<Host, "elapsed">) => {
+const beginRun = async (database: Database, elapsed: Host["elapsed"]) => {
   let renewedAt = elapsed();
   const [row] = await database.query(`INSERT INTO rollcall.run (lease_until) VALUES (${leaseEndSql}) RETURNING id`);
   const id = row?.integer("id") ?? 0;
@@ -63,10 +63,8 @@ const expireDeadRuns = async (database: Database) => {
   );
 };
 
-export const createSharedWriter = (
-  database: Database,
-  { host, run }: { host: Pick<Host, "elapsed">; run?: Run },
-): Writer => {
+export const createSharedWriter = (database: Database, { elapsed }: Pick<Host, "elapsed">): Writer => {
+  let run: Run | undefined;
   const requireLease = () => {
     if (run?.isHeld() !== true) throw leaseLost(database.path);
     return run;
@@ -74,12 +72,12 @@ export const createSharedWriter = (
   return {
     changedSql: ", changed = clock_timestamp()",
     async acquireScope() {
-      run ??= await beginRun(database, host);
+      run ??= await beginRun(database, elapsed);
       return run;
     },
     recover: async () => await expireDeadRuns(database),
     recordRequest: async (scope, entry) =>
-      await recordRequest({ database, elapsed: host.elapsed, run: requireLease() }, scope, entry),
+      await recordRequest({ database, elapsed, run: requireLease() }, scope, entry),
     recordRetry: async (request) => (await database.query(recordRetrySql, [requireLease().id, request])).length === 1,
     recordOutcome: async (request, outcome) => await recordOutcome(database, run?.id ?? 0, { id: request, outcome }),
     async countRuns() {

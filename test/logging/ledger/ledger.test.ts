@@ -14,7 +14,7 @@ import { type NewEntry, type RecordedOutcome, toScopeLock } from "../../../src/l
 import { examineLedger, type Ledger, openLedger } from "../../../src/logging/ledger/ledger.ts";
 import { PriorOutcomes } from "../../../src/logging/ledger/prior-outcomes.ts";
 import { RunLedger } from "../../../src/logging/ledger/run-ledger.ts";
-import { beginRun, createSharedWriter } from "../../../src/logging/ledger/shared-writer.ts";
+import { createSharedWriter } from "../../../src/logging/ledger/shared-writer.ts";
 import { verifyDataset } from "../../../src/logging/send/verify-ledger.ts";
 import { assignDedupKeys, DedupKeys, dedupKeyBytes } from "../../../src/rollouts/index/dedup-keys.ts";
 import { testHost } from "../../support/host.ts";
@@ -459,6 +459,8 @@ describe("a run's lease on a shared ledger", () => {
     onTestFinished(() => void vi.useRealTimers());
     const row = { integer: () => 1, text: () => "", bytes: () => Buffer.alloc(0), isNull: () => true };
     const state = { now: 1000, isRenewed: true, asked: 0 };
+    /** Each answer to a recorded request waits for the next of these promises. */
+    const answered: Promise<void>[] = [];
     const ask = async (sql: string) => {
       state.asked++;
       return sql.startsWith("UPDATE") && !state.isRenewed ? [] : [row];
@@ -467,25 +469,43 @@ describe("a run's lease on a shared ledger", () => {
       path: "postgres://host/database",
       isShared: true,
       query: ask,
-      transact: async () => [],
+      // The statement that records a request returns the number of missing claims.
+      transact: async () => {
+        await answered.shift();
+        return [[{ ...row, integer: (name) => (name === "missing" ? 0 : 1) }]];
+      },
       isFileInPlace: () => true,
       close: async () => undefined,
     };
     const host = { ...testHost(), elapsed: () => state.now };
-    const run = await beginRun(database, host);
-    return { run, state, writer: createSharedWriter(database, { host, run }) };
+    const writer = createSharedWriter(database, host);
+    const run = await writer.acquireScope(scope, { host, maxWaitMs: 0 });
+    if (run === undefined) throw new Error("no run began");
+    const entry = { dedupKeys: new Uint8Array(dedupKeyBytes), key: "", input: "", bytes: 1, envelopeDigest: "" };
+    const record = async () => await writer.recordRequest(1, { ...entry, now: 0, generation: "" });
+    return { run, state, writer, answered, record };
   };
 
   it("lasts 15 seconds from the query that began or renewed it, by the run's clock", async () => {
-    const { run, state } = await leased();
+    const { run, state, answered, record } = await leased();
     const heldAt = (now: number): boolean => {
       state.now = now;
       return run.isHeld();
     };
     expect([heldAt(1000), heldAt(15_999), heldAt(16_000), heldAt(45_000)]).toEqual([true, true, false, false]);
-    run.noteRenewal(10_000);
+    let answer: () => void = () => undefined;
+    answered.push(
+      new Promise((resolve) => {
+        answer = resolve;
+      }),
+    );
+    state.now = 5000;
+    const earlier = record();
+    state.now = 10_000;
+    await record();
     // The answer to an earlier query does not shorten the lease.
-    run.noteRenewal(5000);
+    answer();
+    await earlier;
     expect([heldAt(24_999), heldAt(25_000)]).toEqual([true, false]);
   });
 
@@ -502,12 +522,10 @@ describe("a run's lease on a shared ledger", () => {
   });
 
   it("is required before a request is recorded, begun or retried", async () => {
-    const { state, writer } = await leased();
+    const { state, writer, record } = await leased();
     state.now += 15_000;
     const before = state.asked;
-    const marks = new Uint8Array(dedupKeyBytes);
-    const entry = { dedupKeys: marks, key: "", input: "", bytes: 1, envelopeDigest: "", now: 0, generation: "" };
-    await expect(writer.recordRequest(1, entry)).rejects.toMatchObject({ kind: "lease-lost" });
+    await expect(record()).rejects.toMatchObject({ kind: "lease-lost" });
     await expect(writer.recordRetry(1, 0)).rejects.toMatchObject({ kind: "lease-lost" });
     expect(state.asked).toBe(before);
   });
