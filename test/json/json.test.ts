@@ -241,6 +241,19 @@ describe("readTable", () => {
   });
 });
 
+describe("an array of numbers", () => {
+  it.each(["[%1,%0]", "[1%,0%]", "[%1%,%0%]", '{"a":%[%1%,%0%]%}', "[[%1%,%0%]%,%2]"])(
+    "has the same numbers with white space in each position of %s",
+    (text) => {
+      for (const white of [" ", "\t", "\n", "\r", "\r\n", " \n\t "]) {
+        const spaced = text.replaceAll("%", white);
+        const read = tabled(spaced);
+        expect(read && [spaced, valueAt(read, 0)]).toEqual([spaced, JSON.parse(text.replaceAll("%", ""))]);
+      }
+    },
+  );
+});
+
 describe("findFault", () => {
   itHolds(
     "finds a fault in exactly the texts that JSON.parse refuses",

@@ -147,6 +147,18 @@ describe("rollcall on a terminal", () => {
     expect(lines).toEqual([`${JSON.parse(sample).data[0].id} $HOME;`, ...omitted]);
   });
 
+  it.each([
+    ["HUP", "exec sleep 20", 129, "rollcall: interrupted by SIGHUP"],
+    ["TERM", "exec sleep 20", 143, "rollcall: interrupted by SIGTERM"],
+    // The pager gets Ctrl-C too, and decides if it ends.
+    ["INT", "exec wc -l", 0, "50"],
+  ])("ends at SIG%s while it shows the pager, unless a person typed it", { tags: "slow" }, async (...row) => {
+    const [name, then, expected, first] = row;
+    const env = { PAGER: `sh -c "kill -${name} $PPID; ${then}"` };
+    const { code, lines } = await onTerminal("models", { rows: 10, columns: 80, env });
+    expect([code, lines[0]?.trim()]).toEqual([expected, first]);
+  });
+
   it("sets the usual options of pagers, and removes rollcall's keys from their environment", async () => {
     const pager = join(mkdtempSync(join(tmpdir(), "pager-")), "pager.cjs");
     writeFileSync(

@@ -38,11 +38,14 @@ describe("rollcall check", () => {
   it.each([...samplers.map((name) => [name, "no"] as const), ["theme", "a"]] as const)(
     "advises, if the trajectories of a key differ in %s, %s key",
     async (name, advised) => {
-      const lines = [1, 1, 2].map((task_id, at) =>
-        JSON.stringify({ messages_and_choices: [], reward: at, metadata: { task_id, [name]: at } }),
-      );
-      const { document: found } = await document(filesOf(lines.join("\n")));
-      expect(JSON.stringify(found).includes("--group-by task_id")).toBe(advised === "a");
+      // Long values can differ only in their last character.
+      for (const values of [[0, 1, 2], [0, 1, 2].map((last) => `${"x".repeat(99)}${last}`)]) {
+        const lines = [1, 1, 2].map((task_id, at) =>
+          JSON.stringify({ messages_and_choices: [], reward: at, metadata: { task_id, [name]: values[at] } }),
+        );
+        const { document: found } = await document(filesOf(lines.join("\n")));
+        expect(JSON.stringify(found).includes("--group-by task_id")).toBe(advised === "a");
+      }
     },
   );
 
@@ -101,6 +104,16 @@ describe("rollcall check", () => {
       /--group-by (\S+)/.exec(problems.find(({ rule }) => rule === "single-trajectory-group")?.advice ?? "") ?? [];
     expect(named).toBe(name);
     expect((await document([...files, "--group-by", named])).document).toMatchObject({ groups: { read: 2 } });
+  });
+
+  it.each([0, 61, 62, 63, 64, 200])("suggests a key whose values differ only after %i characters", async (length) => {
+    const answer = { finish_reason: "stop", index: 0, message: { role: "assistant", content: "a" } };
+    const lines = [0, 1, 0].map((id, reward) => {
+      const messages_and_choices = [{ role: "user", content: `q${id}` }, answer];
+      return JSON.stringify({ messages_and_choices, reward, prompt_id: `${"x".repeat(length)}${id}` });
+    });
+    const problems = (await document(filesOf(lines.join("\n")))).document.problems as readonly { advice: string }[];
+    expect(problems.filter(({ advice }) => advice.includes("--group-by prompt_id"))).not.toEqual([]);
   });
 
   it("does not suggest --group-by, which has no effect, for groups", async () => {

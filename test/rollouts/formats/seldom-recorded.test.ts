@@ -157,6 +157,69 @@ it.each([
   expect(await convert({ "a.json": JSON.stringify(record) }, ["--reward-from", "acc"])).toContain(fault);
 });
 
+describe("an exchange of ART", () => {
+  const mark = { cache_control: { type: "ephemeral" } };
+  const textOf = (text: string, more: object = {}) => ({ type: "text", text, ...more });
+  const [first, second] = [textOf("first"), textOf("second")];
+
+  /** Converts two exchanges with an API, of which the second one has the answer of the first one. */
+  const joinExchanges = async (api: string, requests: readonly (readonly object[])[], responses: readonly object[]) => {
+    const exchanges = requests.map((messages, at) => ({
+      start_time: `2026-01-01T00:00:0${at}Z`,
+      request: { messages },
+      response: responses[at],
+    }));
+    const [group] = await convert({ "a.jsonl": [{ reward: 1, exchanges: { [api]: exchanges } }] });
+    const { messages_and_choices, additional_histories } = group.trajectories[0];
+    return { messages_and_choices, additional_histories };
+  };
+
+  it.each<[continues: string, difference: string, object, object]>([
+    ["continues", "a cache mark of a message", { content: "q", ...mark }, { content: "q" }],
+    ["continues", "a cache mark", { content: [textOf("a", mark), second] }, { content: [textOf("a"), second] }],
+    ["continues", "the part with a mark", { content: [first, textOf("a", mark)] }, { content: [first, textOf("a")] }],
+    ["continues", "a cache mark of its only part", { content: [textOf("a", mark)] }, { content: "a" }],
+    ["continues", "annotations", { content: "q", annotations: [{ type: "a" }] }, { content: "q" }],
+    ["continues", "null", { content: "q", name: null }, { content: "q" }],
+    ["continues", "an empty text", { content: "q", refusal: "" }, { content: "q" }],
+    ["continues", "an empty list", { content: "q", tool_calls: [] }, { content: "q" }],
+    ["continues", "the order of members", { content: [first] }, { content: [{ text: "first", type: "text" }] }],
+    ["does not continue", "its text", { content: "q" }, { content: "r" }],
+    ["does not continue", "a member", { content: "q", name: "n" }, { content: "q" }],
+    ["does not continue", "a part", { content: [first, second] }, { content: [first] }],
+    ["does not continue", "the order of parts", { content: [first, second] }, { content: [second, first] }],
+  ])("%s the one before if a message differs in %s", async (continues, _, one, other) => {
+    const [a, b] = [
+      { role: "user", ...one },
+      { role: "user", ...other },
+    ] as const;
+    for (const [before, after] of [[a, b] as const, [b, a] as const]) {
+      const requests = [[before], [after, said("a"), user("r")]];
+      const histories = [{ messages_and_choices: [before, turn("a")] }];
+      expect(
+        await joinExchanges(
+          "chat_completions",
+          requests,
+          ["a", "b"].map((text) => ({ choices: [turn(text)] })),
+        ),
+      ).toEqual(
+        continues === "continues"
+          ? { messages_and_choices: [before, turn("a"), user("r"), turn("b")] }
+          : { messages_and_choices: [after, said("a"), user("r"), turn("b")], additional_histories: histories },
+      );
+    }
+  });
+
+  it("continues the one before if the client of Anthropic moved its cache mark", async () => {
+    const marked = (text: string) => ({ role: "user", content: [textOf(text, mark)] });
+    const answers = ["a", "b"].map((text) => said("", { content: [textOf(text)], stop_reason: "end_turn" }));
+    const requests = [[marked("q")], [user("q"), said("", { content: [textOf("a")] }), marked("r")]];
+    expect(await joinExchanges("messages", requests, answers)).toEqual({
+      messages_and_choices: [marked("q"), turn("a"), marked("r"), turn("b")],
+    });
+  });
+});
+
 it("a report of SWE-bench can name an id in several lists of failures", async () => {
   const report = { resolved_ids: ["a"], unresolved_ids: ["b", "c"], empty_patch_ids: ["b"], error_ids: ["c", "d"] };
   const file = join(folderOf({ r: JSON.stringify(report) }), "r");

@@ -8,8 +8,9 @@ import { filesOf, hasZstd, read, readFailure } from "../../support/inputs.ts";
 const two = readFileSync("test/rollouts/input/two-groups.jsonl.zst");
 const firstFrame = two.subarray(0, two.indexOf(two.subarray(0, 4), 4));
 const secondFrame = two.subarray(firstFrame.length);
-/** A skippable frame, and a frame of empty data. */
-const nothing = Buffer.from("502a4d18030000006162632".concat("8b52ffd2000010000"), "hex");
+const skippable = Buffer.from("502a4d1803000000616263", "hex");
+const emptyFrame = Buffer.from("28b52ffd2000010000", "hex");
+const nothing = Buffer.concat([skippable, emptyFrame]);
 
 const problemsOf = async (bytes: Uint8Array) => {
   const thrown = await readFailure(filesOf(bytes));
@@ -21,7 +22,10 @@ describe.skipIf(!hasZstd)("a zstd file (skipped if Node has no zstd)", () => {
   it.each([
     ["several frames", two],
     ["empty frames between others", Buffer.concat([nothing, firstFrame, nothing, secondFrame, nothing])],
-    ["padding", Buffer.concat([two, Buffer.alloc(512)])],
+    ...[1, 3, 4, 512].map((length): [string, Buffer] => [
+      `${length} bytes of padding`,
+      Buffer.concat([two, Buffer.alloc(length)]),
+    ]),
   ])("is decompressed if it has %s", async (_, bytes) => {
     const reading = await read(filesOf(bytes));
     expect(reading.scan.problems.errors).toBe(0);
@@ -42,6 +46,35 @@ describe.skipIf(!hasZstd)("a zstd file (skipped if Node has no zstd)", () => {
   ])("is corrupt %s", async (_, bytes, says) => {
     const [problem] = await problemsOf(bytes);
     expect([problem?.rule, problem?.message.includes(says)]).toEqual(["zstd-corrupt", true]);
+  });
+
+  it("is corrupt if it ends near the end of a frame", async () => {
+    const whole = Buffer.concat([firstFrame, nothing, secondFrame]);
+    const ends = [0, skippable.length, nothing.length].map((length) => firstFrame.length + length);
+    const near = [-4, -3, -2, -1, 0, 1, 2, 3, 4];
+    for (const length of ends.flatMap((end) => near.map((bytes) => end + bytes))) {
+      const rules = (await problemsOf(whole.subarray(0, length))).map(({ rule }) => rule);
+      expect([length, rules]).toEqual([length, ends.includes(length) ? [] : ["zstd-corrupt"]]);
+    }
+  });
+});
+
+describe("a zstd file of only skippable frames", () => {
+  it.each(["", "00", "0000", "000000", "00000000"])("can end in the bytes %j", async (hex) => {
+    const rules = (await problemsOf(Buffer.concat([skippable, Buffer.from(hex, "hex")]))).map(({ rule }) => rule);
+    expect(rules).not.toContain("zstd-corrupt");
+  });
+
+  it.each("01 28 0001 28b5 000001 28b52f 502a4d 00000001".split(" "))("cannot end in the bytes %s", async (hex) => {
+    const [problem] = await problemsOf(Buffer.concat([skippable, Buffer.from(hex, "hex")]));
+    expect([problem?.rule, problem?.message]).toEqual(["zstd-corrupt", expect.stringContaining("other bytes follow")]);
+  });
+
+  it("is truncated if it ends within a frame", async () => {
+    for (let length = 4; length < skippable.length; length++) {
+      const [problem] = await problemsOf(skippable.subarray(0, length));
+      expect([problem?.rule, problem?.message]).toEqual(["zstd-corrupt", expect.stringContaining("is truncated")]);
+    }
   });
 });
 
