@@ -47,6 +47,31 @@ describe("a command line", () => {
     const { code, stderr } = await runHere(line.split(" "));
     expect([code, stderr]).toEqual([2, expect.stringContaining(said)]);
   });
+
+  const toDocument = (message: string) =>
+    `${JSON.stringify({ error: { code: "usage", message, exit_code: 2, retryable: false } })}\n`;
+
+  it.each(["table", "tsv", "jsonl", "csv"])("fails with a JSON document for --json with -o %s", async (format) => {
+    const stderr = toDocument(`cannot combine --json and -o ${format}: --json means -o json`);
+    for (const options of [`--json -o ${format}`, `-o ${format} --json`, `--quiet --json --output=${format}`])
+      expect(await runHere(["models", ...options.split(" ")])).toEqual({ code: 2, stdout: "", stderr });
+  });
+
+  it.each([
+    ["--quiet", false],
+    ["-o table", false],
+    ["-o tsv", false],
+    ["-o csv", false],
+    ["-o json", true],
+    ["-o jsonl", true],
+    ["--json", true],
+    ["--json -o json", true],
+  ])("fails for invalid --fields with %s, as a JSON document: %s", async (options, isDocument) => {
+    const message = 'invalid --fields "a,,b": expected names separated by commas, such as id,name';
+    const stderr = isDocument ? toDocument(message) : `rollcall: ${message}\n`;
+    const args = ["models", "--fields", "a,,b", ...options.split(" ")];
+    expect(await runHere(args)).toEqual({ code: 2, stdout: "", stderr });
+  });
 });
 
 describe("a kind of option", () => {

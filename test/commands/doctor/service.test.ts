@@ -84,6 +84,27 @@ describe("rollcall doctor about URLs", () => {
   });
 
   it.each([
+    ["BASE_URL", ["base error", "inference ok"]],
+    ["INFERENCE_BASE_URL", ["base ok", "inference error"]],
+    ["LOG_BASE_URL", ["base ok", "log error"]],
+    ["INFERENCE_BASE_URL LOG_BASE_URL", ["base ok", "inference error", "log error"]],
+    ["BASE_URL INFERENCE_BASE_URL LOG_BASE_URL", ["base error", "inference error", "log error"]],
+  ])("examines each URL once, and exits with 5 if nothing listens at %s", async (names, statuses) => {
+    const head = { when: isTo("HEAD", "/"), answer: { status: 404 } };
+    const { env, server } = await serviceWith(statuses.includes("base ok") || names === "BASE_URL" ? [head] : []);
+    const unreachable = names.split(" ").map((name) => [`ROLLCALL_${name}`, `http://127.0.0.1:1/${name}`]);
+    const { code, findings } = await doctor([], {
+      env: { ...env, ROLLCALL_API_KEY: undefined, ROLLCALL_TOKEN: key, ...Object.fromEntries(unreachable) },
+    });
+    const urls = unreachable.map(([, url]) => url);
+    const found = findings.filter(({ check }) => check.startsWith("address"));
+    expect(found.map(({ check, status, facts }) => [`${check} ${status}`, facts?.address])).toEqual(
+      statuses.map((one) => [`address ${one}`, one.endsWith("ok") ? server.url : urls.shift()]),
+    );
+    expect(code).toBe(5);
+  });
+
+  it.each([
     [200, "ok"],
     [499, "ok"],
     [407, "warning"],

@@ -216,6 +216,32 @@ describe("rollcall stats", () => {
     expect([turns, characters]).toEqual(Array(2).fill({ trajectories: 7, mean: 0, p50: 0, p95: 0, max: 0 }));
   });
 
+  it.each([
+    ["", ["2", "3", "10", "b"]],
+    ["--limit 3", ["2", "3", "10"]],
+    ["--sort -value", ["10", "3", "2", "b"]],
+    ["--sort -reward.mean --limit 2", ["10", "2"]],
+    ["--sort trajectories --limit 3", ["10", "b", "2"]],
+    ["--sort -pass@1,solved.any --limit 1", ["10"]],
+  ])("sorts and limits the values of --by in each format: %s", async (options, values) => {
+    const toSteps = (step: unknown, rewards: readonly number[]) =>
+      toLine(rewards.map((reward) => ({ reward }))).replace("{", `{"step":${JSON.stringify(step)},`);
+    const groups = [toSteps(10, [1]), toSteps(2, [0.5, 0.5]), toSteps("b", [0.25]), toSteps(3, [0, 0, 0])];
+    const file = filesOf(groups.join(""));
+    const print = async (format: string) =>
+      (await runHere(["stats", ...file, ...`--by step ${format} ${options}`.trim().split(" ")])).stdout;
+    for (const format of ["--json", "--json --fields by.value", "--json --fields value,groups", "-o jsonl"]) {
+      const { by } = JSON.parse(await print(format));
+      expect([format, by.map(({ value }: { value: unknown }) => `${value}`)]).toEqual([format, values]);
+    }
+    const lines = values.map((value) => (value === "b" ? '{"value":"b"}' : `{"value":${value}}`));
+    expect(await print("-o jsonl --fields value")).toBe(`${lines.join("\n")}\n`);
+    for (const format of ["-o csv", "-o tsv --header", "-o table", "-o table --fields value,groups"]) {
+      const rows = (await print(format)).trimEnd().split("\n").slice(1);
+      expect([format, rows.map((row) => /\w+/.exec(row)?.[0])]).toEqual([format, values]);
+    }
+  });
+
   it("refuses more than 10,000 values of --by", async () => {
     const rows = Array.from({ length: 10_001 }, (_, step) => toLine([{ reward: 1 }]).replace("{", `{"step":${step},`));
     const [many = ""] = filesOf(rows.join(""));

@@ -1,7 +1,8 @@
 import { dirname } from "node:path";
 import { describe, expect, it } from "vitest";
+import { defaultStrictness } from "../../../src/rollouts/rules/rules.ts";
 import { runHere } from "../../support/here.ts";
-import { filesOf } from "../../support/inputs.ts";
+import { filesOf, read } from "../../support/inputs.ts";
 
 type Files = readonly (readonly unknown[])[];
 type Report = Readonly<{ rule: string; file: string; line: number; path: readonly unknown[]; message: string }>;
@@ -102,6 +103,35 @@ describe("a problem of a dataset", () => {
   ])("is a reward over 30 times the usual distance from the median of ten or more: %s", async (rewards, reports) => {
     const rollouts = rewards.split(" ").map((reward, at) => rollout(Number(reward), { logs: [`${at}`] }));
     expect(await reportsOf("reward-outlier", [rollouts])).toEqual(reports);
+  });
+});
+
+describe("a group with a warning", () => {
+  const toLines = (values: readonly object[]) => values.map((value) => JSON.stringify(value)).join("\n");
+
+  it.each<[form: string, toText: (groups: readonly (readonly object[])[]) => string]>([
+    ["lines", (groups) => toLines(groups.map((each) => group(...each)))],
+    ["an array", (groups) => JSON.stringify(groups.map((each) => group(...each)))],
+    ["a request", (groups) => JSON.stringify({ trajectory_groups: groups.map((each) => group(...each)), split: "t" })],
+    ["requests", (groups) => toLines(groups.map((each) => ({ trajectory_groups: [group(...each)], split: "t" })))],
+    ["trajectories", (groups) => toLines(groups.flatMap((all, id) => all.map((one) => ({ ...one, group_id: id }))))],
+  ])("alone is rejected with --strict, among valid and invalid groups in any order: %s", async (form, toText) => {
+    const kinds: Readonly<Record<string, (at: number) => readonly object[]>> = {
+      valid: (at) => [rollout(at), rollout(at + 0.5)],
+      nullField: (at) => [rollout(at), rollout(at + 0.5, { tools: null })],
+      mixedPrompts: (at) => [rollout(at), rollout(at + 0.5, {}, other)],
+      invalid: (at) => [{ ...rollout(at), reward: "1" }, rollout(at + 0.5)],
+    };
+    // Each kind follows each kind.
+    const order = Object.keys(kinds).flatMap((kind) => Object.keys(kinds).flatMap((next) => [kind, next]));
+    const files = filesOf(toText(order.map((kind, at) => kinds[kind]?.(at) ?? [])));
+    for (const strict of [false, true]) {
+      const strictness = { ...defaultStrictness, strict };
+      const { groups } = await read(files, { strictness, ...(form === "trajectories" ? { groupBy: "group_id" } : {}) });
+      expect(order.map((_, at) => groups.isValid(at))).toEqual(
+        order.map((kind) => kind === "valid" || (!strict && kind !== "invalid")),
+      );
+    }
   });
 });
 

@@ -113,6 +113,26 @@ describe("the table and charts of the page", () => {
     ]);
   });
 
+  it("draw at most 16 rewards of a group in the order of their numbers, with the lowest and the highest", async () => {
+    const shuffle = (count: number) => Array.from({ length: count }, (_, at) => (at * 7) % count);
+    const groups = [[10, 9, -2, -10, 0.5, 100], shuffle(16), shuffle(17), shuffle(31), [-1, -1], [3]];
+    const page = await openPage(await writePage([fileOf("a.jsonl", groups.map((one) => groupLine(one)).join("\n"))]));
+    const labels = [
+      "rewards −10, −2, 0.5, 9, 10, 100",
+      "rewards 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15",
+      "rewards 0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15, 16",
+      "rewards 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30",
+      "rewards −1, −1",
+      "rewards 3",
+    ];
+    expect(page.attributesOf("tbody .strip", "aria-label")).toEqual(labels);
+    expect(page.attributesOf("tbody .strip", "title")).toEqual(labels);
+    const shares = ["0.000", "0.200", "0.263", "0.475", "0.500", "1.000"].map((share) => `--share:${share}`);
+    expect(page.attributesOf("tbody tr:first-child .strip i", "style")).toEqual(shares);
+    await page.show({ group: 1 });
+    expect(page.attributesOf(".position .strip", "aria-label")).toEqual(labels.slice(0, 1));
+  });
+
   it("have pages of 100 groups, and draw many rewards in 24 bars, with the ends of outliers", async () => {
     const lines = Array.from({ length: 201 }, (_, at) => groupLine([at === 200 ? 1e6 : at / 200, 0]));
     const page = await openPage(await writePage([fileOf("many.jsonl", lines.join("\n"))]), { query: { page: 2 } });
