@@ -141,7 +141,6 @@ export class Checker {
     this.#value = value;
     this.#isInvalid = false;
     this.#isWarned = false;
-    this.#hasOnePrompt = true;
     this.#line = this.#block.positions.mark(json.startOf(value.table, value.node));
   }
 
