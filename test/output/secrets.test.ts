@@ -176,7 +176,7 @@ describe("the redaction of a secret", () => {
     expect(host.printed()).toBe(`${omitted}\na - ? !\n`);
   });
 
-  it("takes linear time for escapes without an end", async () => {
+  it("takes linear time for escapes without an end", { tags: "slow" }, async () => {
     const host = testHost();
     const screen = screenOn(host);
     screen.hideSecret(secret);

@@ -135,7 +135,7 @@ describe("findForeignTurn", () => {
     expect(Value.parse(Buffer.from('{"id":12,"text":["2+2=4: yes"]}'))?.canHaveTurnMarks).toBe(false);
   });
 
-  it("takes linear time for any text", () => {
+  it("takes linear time for any text", { tags: "slow" }, () => {
     const pieces = [
       "<|a_",
       "\n```\n<|user|>",
