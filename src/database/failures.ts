@@ -82,7 +82,7 @@ export const databaseRefused = (error: FileError) => {
   if (!isDenied && !error.code.startsWith("28")) return databaseFailed(error);
   const refused = isDenied ? "the database user cannot create or write the tables of" : "authentication failed for";
   const grant = "grant the database user the rights to create the schema `rollcall` and to write its tables";
-  const hint = isDenied ? grant : `check the password in ${error.hints?.passwords}`;
+  const hint = isDenied ? grant : `check the password in ${error.hints?.passwords ?? "the URL"}`;
   const message = `${refused} ${formatFile(error)} (${error.code})`;
   return new Failure("auth", "database-refused", message, { systemCode: error.code, hint });
 };

@@ -33,7 +33,7 @@ const selectColumns = <Row>({ fields }: Screen, { columns, wire }: views.ListVie
     const text = (row: Row, at: number, separator?: string) => {
       const found = spell(at, path, separator, isFreeForm);
       if (found !== undefined) return found;
-      // For the path `a.b`, a damaged reply can have a number at `a` instead of an object.
+      // At `a` of the path `a.b`, a damaged reply can have a number. An object there has the value under another name.
       const value = formatPlainValue(readValue(column, row));
       const above = spell(at, path.replace(/\.?[^.]*$/, "")) ?? "";
       return value && (above.startsWith("{") ? value : above || value);

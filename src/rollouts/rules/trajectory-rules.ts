@@ -22,8 +22,8 @@ import { stepHolders, stepNames } from "./step-columns.ts";
 
 const groupShapeAdvice = 'write a group as {"trajectories": [{…}, {…}]}';
 const trajectoryShape = 'write a trajectory as {"messages_and_choices": [{…}, {…}], "reward": 1}';
-const toolShape = 'write a tool as {"type": "function", "function": {"name": …}}';
 const versionShape = "write the version without a fraction, such as 120";
+const toolShape = 'write a tool as {"type": "function", "function": {"name": …}}';
 
 const exampleShapes: Readonly<Record<string, string>> = {
   "a group": groupShapeAdvice,
@@ -253,7 +253,7 @@ export const trainingRules = {
     redactedMessage: "the trajectories of the group are of several steps",
     advice:
       "make a group for each step (of flat trajectories, with several keys: --group-by step,prompt_id), or pass --allow mixed-steps if one policy sampled them",
-    why: `Trainers compare each reward with the mean of its group. Trajectories of several training steps are from different policies, so that mean measures the training. rollcall compares these keys of the trajectory, ${stepHolders.join(", ")}: ${stepNames.replaceAll(" ", ", ")}.`,
+    why: `Trainers compare each reward with the mean of its group. Trajectories of several training steps are from different policies, so that mean measures the training. rollcall compares these keys of the trajectory and of its ${stepHolders.join(", ")}: ${stepNames.replaceAll(" ", ", ")}.`,
     example: group(trajectory(0, ',"metadata":{"step":1}'), trajectory(1, ',"metadata":{"step":2}')),
   }),
   "chat-marks-in-content": warning<{ mark: string; verb: "contains" | "can contain" }>({
