@@ -115,12 +115,16 @@ const describeMean = (values: ArrayLike<number>, starts?: ArrayLike<number>): Me
 export class PairedValues {
   readonly #a = new NumberColumn("f64");
   readonly #b = new NumberColumn("f64");
+  /** The number of pairs with both values that are left out, because their difference is too large for a double. */
+  tooLarge = 0;
 
   /** Ignores a pair without both values. */
   add(a: number | null, b: number | null) {
-    if (a === null || b === null || !Number.isFinite(b - a)) return;
-    this.#a.push(a);
-    this.#b.push(b);
+    if (a === null || b === null) return;
+    if (Number.isFinite(b - a)) {
+      this.#a.push(a);
+      this.#b.push(b);
+    } else this.tooLarge++;
   }
 
   /** The interval is the t interval over the pairs. Undefined without pairs. */
@@ -147,6 +151,11 @@ export class NamedPairs<Name> {
   /** In the order of their first use. */
   get names() {
     return [...this.#values.keys()];
+  }
+
+  /** The names of which a pair is left out, because its difference is too large for a double. */
+  get tooLarge() {
+    return this.names.filter((name) => this.of(name).tooLarge > 0);
   }
 
   /** Leaves out names without a pair. */

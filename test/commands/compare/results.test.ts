@@ -52,10 +52,24 @@ describe("the result of a comparison", () => {
     const fault = "the difference of the rewards of 1 pair is outside of the range of 64-bit floats";
     expect(stdout).toContain(`**Nothing is compared, because ${fault}.**\n`);
     expect([code, stderr]).toEqual([3, expect.stringContaining(`rollcall: ${fault}\nhint: scale the`)]);
-    expect(stderr).toContain(`note: ${fault}, so the mean excludes it\n`);
+    expect(stderr).toContain(`note: ${fault}, so no reward is compared\n`);
     expect(stdout).toContain("of all prompts is 1e+308 → -5e+307`\n");
     const { stdout: json } = await runHere(["compare", ...files, "--json", "--fields", "causes,changed"]);
     expect(JSON.parse(json)).toEqual({ causes: null, changed: [] });
+  });
+
+  it("says of which rewards and metrics it excludes pairs, because their difference is too large", async () => {
+    const toGroups = (value: string) =>
+      [toGroup("q", value, `,"metrics":{"loss":${value},"m":1}`), toGroup("p", "1", ',"metrics":{"loss":2}')].join(
+        "\n",
+      );
+    const files = filesOf(toGroups("1e308"), toGroups("-1e308"));
+    const { stdout } = await runHere(["compare", ...files, "--json", "--fields", "metrics,reward,notes"]);
+    const { reward, metrics, notes } = JSON.parse(stdout);
+    expect([reward.pairs, reward.a, metrics[0]]).toMatchObject([1, 1, { name: "loss", pairs: 1, a: 2 }]);
+    const fault = "outside of the range of 64-bit floats";
+    expect(notes).toContain(`the difference of the rewards of 1 pair is ${fault}, so the mean excludes it`);
+    expect(notes).toContain(`differences of loss are ${fault} and excluded`);
   });
 
   it("has an unknown interval if the squares of the rewards are too large", async () => {
