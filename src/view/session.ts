@@ -6,6 +6,7 @@ import { locateGroup, openSubjects } from "../rollouts/dataset/locate.ts";
 import { readFailedKey, readPromptAndKey } from "../rollouts/dataset/prompt-text.ts";
 import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
 import type { SearchQuery } from "../rollouts/dataset/select/filter-groups.ts";
+import { isCutOff } from "../rollouts/facts/facts.ts";
 import { formatKeyText } from "../rollouts/index/group-key.ts";
 import { describeSketch } from "../rollouts/index/sketch.ts";
 import { computeMoments } from "../rollouts/index/sums.ts";
@@ -154,7 +155,7 @@ const describeSteps = (rows: readonly RolloutFact[], facts: Pick<GroupPart, "fai
 };
 
 const countTruncated = (rows: readonly RolloutFact[]) =>
-  rows.filter(({ finishReason }) => finishReason === "length").length;
+  rows.filter(({ finishReason }) => isCutOff(finishReason)).length;
 
 /** Formats as `6 stop, 2 length`, without the count if all trajectories have this reason. Null if none is known. */
 const formatFinishReasons = (rows: readonly RolloutFact[]) => {

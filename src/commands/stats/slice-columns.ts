@@ -3,7 +3,7 @@
 import { isObject } from "../../json/object.ts";
 import { readValue } from "../../output/list.ts";
 import type { Column } from "../../output/views.ts";
-import { lengthNames } from "../../rollouts/facts/facts.ts";
+import { isCutOff, lengthNames } from "../../rollouts/facts/facts.ts";
 import type { Stats } from "../../rollouts/stats/stats-slice.ts";
 import { formatForDisplay } from "../../text/decimal.ts";
 import { formatShare } from "../../text/units.ts";
@@ -78,7 +78,7 @@ const round = (value: number) => formatForDisplay(Number(value.toPrecision(3)));
 const findTruncated = ({ finish_reasons, trajectories }: Row) => {
   const known = (finish_reasons ?? []).filter(({ name, trajectories: count }) => name !== null && count > 0);
   if (known.length === 0) return null;
-  return (known.find(({ name }) => name === "length")?.trajectories ?? 0) / trajectories;
+  return (known.find(({ name }) => isCutOff(name))?.trajectories ?? 0) / trajectories;
 };
 
 const findFailed = ({ exceptions, trajectories }: Row) =>

@@ -5,7 +5,7 @@ import { type JsonReader, nodeSize } from "../../json/reader.ts";
 import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, Shape } from "../../json/shape.ts";
 import type { JsonTable } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
-import { countIndexes } from "../facts/facts.ts";
+import { countIndexes, isCutOff } from "../facts/facts.ts";
 import type { TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { findForeignTurn } from "../messages/chat-marks.ts";
 import { finishReasons, roles } from "../rules/hints.ts";
@@ -111,7 +111,7 @@ export const inspectMessages = (
     let shape = messageShape.read(table, entry);
     const { isChoice, hasLogprobs } = shape;
     if (isChoice) {
-      facts.cutNode = shape.finish === "length" ? messageShape.at(table, slots.finish_reason) : 0;
+      facts.cutNode = isCutOff(shape.finish) ? messageShape.at(table, slots.finish_reason) : 0;
       facts.finishReason = shape.finish;
     }
     if (isChoice && !shape.isFinishKnown) reportFinish(table, entry, report);

@@ -14,6 +14,9 @@ export interface FactRow {
 
 export type FactValue = number | boolean | string | null;
 
+/** True for the finish reason of an answer that the token limit cut off. */
+export const isCutOff = (finishReason: unknown) => finishReason === "length";
+
 export interface Fact {
   readonly name: string;
   /** For docs/reference/metrics.md. */

@@ -4,7 +4,7 @@ import { Failure } from "../../failure.ts";
 import { isObject, type JsonObject } from "../../json/object.ts";
 import { findNearest } from "../../text/nearest.ts";
 import { formatSeconds } from "../../text/units.ts";
-import { facts } from "../facts/facts.ts";
+import { facts, isCutOff } from "../facts/facts.ts";
 import { comparedStepNames, stepHolders } from "../rules/step-columns.ts";
 import { isSolved } from "./metrics.ts";
 import { computeMoments } from "./sums.ts";
@@ -192,7 +192,7 @@ export const readFinish = (trajectory: JsonObject, isDerived: boolean): JsonObje
   const { messages_and_choices: turns, truncated = null } = trajectory;
   const last: unknown = Array.isArray(turns) ? turns.findLast(findChoiceMessage) : undefined;
   const finish_reason = isObject(last) && !isDerived ? (last.finish_reason ?? null) : null;
-  return { finish_reason, truncated: finish_reason === null ? truncated : finish_reason === "length" };
+  return { finish_reason, truncated: finish_reason === null ? truncated : isCutOff(finish_reason) };
 };
 
 /** @param position undefined for an expression that cannot be parsed */

@@ -2,7 +2,7 @@
 
 import type { Breaks } from "../../system/breaks.ts";
 import { addUse, type FactColumns, type ToolUse } from "../facts/fact-columns.ts";
-import { countIndexes, countNames } from "../facts/facts.ts";
+import { countIndexes, countNames, isCutOff } from "../facts/facts.ts";
 import { divisionNames } from "../index/ambiguous-groups.ts";
 import { formatKeyText } from "../index/group-key.ts";
 import { pickFinite } from "../index/sums.ts";
@@ -51,7 +51,7 @@ const sumPool = (columns: FactColumns, { rows }: Pool, rewards: ArrayLike<number
 type PoolSums = ReturnType<typeof sumPool>;
 
 const findCause = (columns: FactColumns, row: number) => {
-  if (columns.finishReasons.at(columns.finishReasonOf(row)) === "length") return truncated;
+  if (isCutOff(columns.finishReasons.at(columns.finishReasonOf(row)))) return truncated;
   return columns.countAt(row, countIndexes.tool_errors) > 0 ? withErrors : other;
 };
 

@@ -4,7 +4,7 @@ import { Breaks } from "../../system/breaks.ts";
 import { formatForDisplay as format } from "../../text/decimal.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
 import type { FactColumns } from "../facts/fact-columns.ts";
-import { countIndexes } from "../facts/facts.ts";
+import { countIndexes, isCutOff } from "../facts/facts.ts";
 import { NumberColumn } from "../index/column.ts";
 import { isSolved } from "../index/metrics.ts";
 import { findBounds, standardDeviation } from "../index/sums.ts";
@@ -140,7 +140,7 @@ const readRow = (walked: FactColumns, { row }: Row) => ({
   turns: walked.countAt(row, countIndexes.turns),
   characters: walked.countAt(row, countIndexes.characters),
   errors: walked.countAt(row, countIndexes.tool_errors),
-  isCut: walked.finishReasons.at(walked.finishReasonOf(row)) === "length",
+  isCut: isCutOff(walked.finishReasons.at(walked.finishReasonOf(row))),
 });
 
 const addCandidate = (list: Candidate[], rank: readonly number[], ...trajectories: Candidate["trajectories"]) => {

@@ -1,4 +1,5 @@
 /** Displays numbers and rewards. */
+import { isCutOff } from "../../rollouts/facts/facts.ts";
 import { relativePosition } from "../answer-queries.ts";
 import type { Range, Slice, TrajectorySummary } from "../answers.ts";
 import { usePage } from "./navigation.tsx";
@@ -63,7 +64,7 @@ export const listFacts = ({ step, facts }: TrajectorySummary) => {
 export const formatFact = (value: number | string | boolean | null | undefined) =>
   typeof value === "number" ? formatCount(value) : (value ?? "");
 
-export const isTruncated = (member: TrajectorySummary | undefined) => member?.facts?.finish_reason === "length";
+export const isTruncated = (member: TrajectorySummary | undefined) => isCutOff(member?.facts?.finish_reason);
 
 export const Truncated = () => (
   <span class="trouble" title="the last answer was cut off at the token limit">
