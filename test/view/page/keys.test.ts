@@ -87,14 +87,54 @@ describe("the keys of the page", () => {
     ]);
   });
 
-  it("copy the file and line, and unfold all texts of a message by Enter", async () => {
+  it("copy the file and line, the command and the JSON, and report the copy", async () => {
     const page = await openPage(html, { query: { group: 2, trajectory: 1 } });
     await page.click("copy the file and line");
     expect(page.state.copied).toMatch(/g\.jsonl:2$/);
-    await page.press("j", "j");
+    expect(page.textsOf("button").filter((text) => text.startsWith("cop"))).toEqual([
+      ...["copied", "copy the command", "copy the JSON"],
+    ]);
+    await page.click("copy the command");
+    expect(page.state.copied).toMatch(/^rollcall log my-model --split train --where 'group.number == 2' \S+g\.jsonl$/);
+    await page.click("copy the JSON");
+    expect(JSON.parse(page.state.copied)).toMatchObject({ reward: 1, metrics: { turns: 0 } });
+  });
+
+  it("keep the focus of a message that is shown as JSON, and unfold and fold its texts by Enter", async () => {
+    const long = groupLine([1], { prompt: "line\n".repeat(60), answer: "word\n".repeat(60) });
+    const page = await openPage(await writePage([fileOf("g.jsonl", long)]), { query: { group: 1, trajectory: 1 } });
+    const texts = () => page.textsOf(".more").map((text) => text.replace(/\d+/, "N"));
+    await page.press("j", "j", "Enter");
     expect(page.state.focused()?.getAttribute("aria-label")).toBe("message 2, assistant");
+    expect(texts()).toEqual(["show all N characters", "show less"]);
+    await page.press("Enter");
+    expect(texts()).toEqual(["show all N characters", "show all N characters"]);
     await page.press("r", "r");
     expect(page.state.focused()?.getAttribute("aria-label")).toBe("message 2, assistant");
+  });
+
+  it("return from a group to its link in the table, and name each view in the title of the tab", async () => {
+    const page = await openPage(html);
+    const seen = [page.title()];
+    await page.click("prompt 1");
+    await page.press("n");
+    seen.push(page.title());
+    await page.click("trajectory 1", "tbody a");
+    seen.push(page.title());
+    await page.press("Escape", "Escape");
+    expect([...seen, page.focusedText()]).toEqual([
+      "rollcall view",
+      ...["group 2", "trajectory 1 of group 2"].map((name) => `${name} · rollcall view`),
+      "prompt 2",
+    ]);
+    for (const [query, name] of [
+      [{ problems: "any" }, "problems"],
+      [{ reading: true }, "reading list"],
+      [{ compare: true }, "comparison"],
+    ] as const) {
+      await page.show(query);
+      expect(page.title()).toBe(`${name} · rollcall view`);
+    }
   });
 
   it.each(["#/%7B", "#/[]", "#/%7B%22group%22%3A0%7D"])("ignore the invalid address %s", async (hash) => {

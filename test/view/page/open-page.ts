@@ -153,6 +153,7 @@ export const openPage = async (html: string, { query, hash, width: innerWidth = 
     attributesOf: (selector: string, name: string) => all(selector).map((element) => element.getAttribute(name)),
     query: () => JSON.parse(decodeURIComponent(state.hash.slice(2)) || "{}"),
     focusedText: () => getFocused().textContent,
+    title: (): string => document.title,
     async show(query: object) {
       go(addressOf(query));
       await settle();

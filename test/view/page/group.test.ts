@@ -1,0 +1,121 @@
+import { writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { fileOf, groupLine } from "../viewing.ts";
+import { addressOf, closePage, openPage, writePage } from "./open-page.ts";
+
+afterEach(closePage);
+
+type Trajectory = Readonly<{ reward: number; metrics?: object; messages?: readonly object[] }>;
+
+const toLine = (trajectories: readonly Trajectory[]) =>
+  JSON.stringify({
+    trajectories: trajectories.map(({ messages = [{ role: "user", content: "q" }], ...others }) => ({
+      messages_and_choices: messages,
+      ...others,
+    })),
+  });
+
+const answer = (finishReason: string, content = "a") => [
+  { role: "user", content: "q" },
+  { finish_reason: finishReason, index: 0, message: { role: "assistant", content } },
+];
+
+const openGroup = async (line: string, query: object = {}) =>
+  await openPage(await writePage([fileOf("g.jsonl", line)]), { query: { group: 1, ...query } });
+
+describe("a group on the page", () => {
+  it("has the numbers of its trajectories with three or six digits", async () => {
+    const values = [0, 0.12345, -0.5, 0.001, 0.000999, 1, 12.3456789, -1234.5, 999_999, 1e6, -1.5e7, true, false];
+    const metrics = Object.fromEntries(values.map((value, at) => [`m${at}`, value]));
+    const page = await openGroup(toLine([{ reward: 0.5, metrics }]));
+    const cells = values.map((_, at) => page.textsOf(`td[data-name=m${at}]`)[0]);
+    const small = ["0", "0.123", "−0.5", "0.001", "9.99e-4"];
+    expect(cells).toEqual([...small, "1", "12.346", "−1,234.5", "999,999", "1.00e+6", "−1.50e+7", "true", "false"]);
+  });
+
+  it("sorts by each column: numbers by value, texts in natural order, unknown values last", async () => {
+    const members = [
+      { reward: 1, metrics: { cost: 10, depth: 1 }, messages: answer("stop") },
+      { reward: 2, metrics: { cost: 9 }, messages: answer("length") },
+      { reward: 2, metrics: { cost: 100, depth: 2 } },
+    ];
+    const page = await openGroup(toLine(members));
+    const orders: Record<string, string> = {};
+    for (const name of ["trajectory", "reward", "advantage", "finish reason", "cost", "depth", "messages", "size"]) {
+      const order = () => page.textsOf("tbody td:first-child").join("").replaceAll(/\D/g, "");
+      await page.click(name, "th .sort");
+      const first = order();
+      await page.click(name, "th .sort");
+      orders[name] = `${first} ${order()} ${page.textsOf("[aria-sort]:not([aria-sort=none])")}`;
+    }
+    expect(orders).toEqual({
+      trajectory: "321 123 trajectory ↑",
+      reward: "231 123 reward ↑",
+      advantage: "231 123 advantage ↑",
+      "finish reason": "123 213 finish reason ↑",
+      cost: "312 213 cost ↑",
+      depth: "312 132 depth ↑",
+      messages: "123 312 messages ↑",
+      size: "123 321 size ↑",
+    });
+  });
+
+  it("shows the first four trajectories side by side, another on request, and that of the first match", async () => {
+    const members = ["one", "two", "three", "four", "five", "six"].map((content, at) => {
+      return { reward: 6 - at, messages: answer("stop", content) };
+    });
+    const page = await openGroup(toLine(members));
+    const shown = () => [page.textsOf(".column .entry pre").join(), page.attributesOf(".column button", "aria-label")];
+    const seen = [shown()];
+    await page.click("show", "button[aria-label='show trajectory 5']");
+    seen.push(shown());
+    await page.show({ group: 1, text: "four" });
+    expect([...seen, shown()]).toEqual([
+      ["one,six,two,three", ["show trajectory 4", "show trajectory 5"]],
+      ["one,six,two,three,five", ["show trajectory 4"]],
+      ["one,six,two,three,four", ["show trajectory 5"]],
+    ]);
+    expect(page.textsOf("mark")).toEqual(["four", "four"]);
+    expect(page.textsOf(".way").at(-1)).toBe("first match: trajectory 4: four");
+    expect(page.attributesOf(".way a", "href").at(-1)).toBe(addressOf({ text: "four", group: 1, trajectory: 4 }));
+  });
+
+  it("names the files of trajectories from several files of a comparison, below their common folder", async () => {
+    const a = fileOf("a.jsonl", groupLine([1, 0]));
+    const b = join(dirname(a), "b.jsonl");
+    writeFileSync(b, groupLine([0]));
+    const page = await openPage(await writePage([a, b]), { query: { compare: true, group: 1 } });
+    expect(page.textsOf("td[data-name=file]")).toEqual(["a.jsonl", "a.jsonl", "b.jsonl"]);
+    await page.click("file", "th .sort");
+    expect(page.textsOf("td[data-name=file]")).toEqual(["b.jsonl", "a.jsonl", "a.jsonl"]);
+  });
+
+  it("marks results with an error: by its text, by the member is_error, and by a status", async () => {
+    const results = [
+      { content: "Error: no file" },
+      { content: "no error" },
+      { content: "x", is_error: true },
+      { content: "x", is_error: false },
+      { content: "x", status: "error" },
+      { content: "x", status: "success" },
+      { content: "x", state: "error" },
+    ];
+    const messages = results.flatMap((result, at) => [
+      {
+        role: "assistant",
+        content: null,
+        tool_calls: [{ id: `${at}`, function: { name: `t${at}`, arguments: "{}" } }],
+      },
+      { role: "tool", tool_call_id: `${at}`, ...result },
+    ]);
+    const page = await openGroup(toLine([{ reward: 1, messages }, { reward: 0 }]), { trajectory: 1 });
+    expect(page.textsOf(".outline button.trouble")).toEqual([
+      "1 assistant error: calls t0",
+      "5 assistant error: calls t2",
+      "9 assistant error: calls t4",
+    ]);
+    const marks = ["error", "result", "error", "result", "error", "result", "result"];
+    expect(page.textsOf(".result > .who")).toEqual(marks);
+  });
+});
