@@ -41,7 +41,7 @@ describe("a chart of the page", () => {
   });
 
   it.each([1, -1])("scales by rewards up to the range of most rewards away from it (row %$)", async (sign) => {
-    const lists = [...Array.from({ length: 100 }, () => [0, 1]), [1.9, 1e6]];
+    const lists = [...Array.from({ length: 200 }, () => [0, 1]), [1.9, 2.1, 1e6]];
     const lines = lists.map((rewards) => groupLine(rewards.map((reward) => sign * reward)));
     const { summary } = await whenRead(await startView([fileOf("g.jsonl", lines.join("\n"))]));
     expect(summary?.scale.map(Math.abs).sort()).toEqual([0, 1.9]);

@@ -30,6 +30,7 @@ describe("a conversation on the page", () => {
       "| a | b \\| c |\n|---|:-:|\n| 1 | [l](http://x) |",
       "a | b\nno table",
       "```js\n# code\n\n*x*\n```",
+      "~~~\n+ no item\n~~~\n* star\n+ plus",
       "![i](http://x/y.png) __b__ 2*3*4",
     ].join("\n\n");
     const page = await openGroup(toGroup([choice({ content: text })], [choice({ content: "b" })]), { trajectory: 1 });
@@ -52,6 +53,8 @@ describe("a conversation on the page", () => {
       "no table",
       "<pre># code",
       "*x*",
+      "<pre>+ no item",
+      ...["• star", "• plus"].map((item) => `<p style="margin-left:0ch">${item}`),
       '<p style="margin-left:0ch">![i](http://x/y.png) <b>b</b> 2*3*4',
     ]);
   });

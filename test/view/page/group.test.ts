@@ -101,7 +101,7 @@ describe("a group on the page", () => {
       { content: "x", status: "success" },
       { content: "x", state: "error" },
     ];
-    const messages = results.flatMap((result, at) => [
+    const messages: object[] = results.flatMap((result, at) => [
       {
         role: "assistant",
         content: null,
@@ -109,13 +109,55 @@ describe("a group on the page", () => {
       },
       { role: "tool", tool_call_id: `${at}`, ...result },
     ]);
+    const blocks = [{ is_error: true }, { status: "error" }, { is_error: false, status: "success" }].map((mark) => {
+      return { type: "tool_result", tool_use_id: "1", content: "x", ...mark };
+    });
+    messages.push({ role: "user", content: blocks });
     const page = await openGroup(toLine([{ reward: 1, messages }, { reward: 0 }]), { trajectory: 1 });
     expect(page.textsOf(".outline button.trouble")).toEqual([
       "1 assistant error: calls t0",
       "5 assistant error: calls t2",
       "9 assistant error: calls t4",
     ]);
-    const marks = ["error", "result", "error", "result", "error", "result", "result"];
+    const marks = ["error", "result", "error", "result", "error", "result", "result", "error", "error", "result"];
     expect(page.textsOf(".result > .who")).toEqual(marks);
+  });
+
+  it("has the messages that all trajectories share once, and ends a trajectory without other messages", async () => {
+    const [one, two] = [answer("stop", "one"), answer("stop", "two")];
+    const longer = [...one, { role: "user", content: "more" }];
+    const page = await openGroup(toLine([longer, one, longer].map((messages, at) => ({ reward: 3 - at, messages }))));
+    const seen = () => [page.textsOf(".common summary"), page.textsOf(".column .parts"), page.textsOf(".column pre")];
+    const ofTwo = ["marked words differ from trajectory 3", "marked words differ from trajectory 1", "ends here"];
+    expect(seen()).toEqual([["2 messages at the start of all trajectories"], ofTwo, ["more", "more"]]);
+    const other = await openGroup(toLine([longer, longer, two].map((messages, at) => ({ reward: 3 - at, messages }))));
+    expect(other.textsOf(".common summary")).toEqual(["1 message at the start of all trajectories"]);
+  });
+
+  it("has, for a trajectory, the metrics that are not numbers in a fold, and tints only the last equal text", async () => {
+    const [content, tokens] = ["<think>a</think>a", ["<think>", "a", "</think>", "a"]];
+    const logprobs = { content: tokens.map((token, at) => ({ token, logprob: -at })) };
+    const messages = [{ finish_reason: "stop", index: 0, message: { role: "assistant", content }, logprobs }];
+    const others = { logs: ["x"], metrics: { turns: 1, note: "slow" } };
+    const members = [
+      { reward: 1, messages, ...others },
+      { reward: 0, messages, metrics: { turns: 1 } },
+    ];
+    const page = await openGroup(toLine(members), { trajectory: 1 });
+    const folds = () => page.textsOf(".talk > details");
+    expect(folds()).toEqual(['logs[ "x" ]', 'metrics{ "turns": 1, "note": "slow" }']);
+    expect(page.attributesOf(".tokens span", "title")).toEqual(["5.0%"]);
+    await page.press("n");
+    expect([page.textsOf(".metrics dt").at(-1), folds()]).toEqual(["metrics.turns", []]);
+  });
+
+  it("has no finish reason that the conversion of another tool's file adds", async () => {
+    const page = await openPage(await writePage(["test/samples/formats/verifiers-v0.wordle.results.jsonl"]));
+    const found = [];
+    for (const where of ['finish_reason == "stop"', "finish_reason == null"]) {
+      await page.type("where", where);
+      found.push(page.textsOf(".count")[0]);
+    }
+    expect(found).toEqual(["0 of 5 groups", "5 of 5 groups"]);
   });
 });

@@ -38,10 +38,10 @@ describe("the table and charts of the page", () => {
   it("filter by bars, dots, steps and words, and remove a filter by the same link", async () => {
     const page = await openPage(html);
     const count = () => page.textsOf(".count")[0];
-    for (const [name, filter, groups] of [
-      ["3 trajectories with a reward of 0.5", { reward: [0.5, 0.5] }, 3],
-      ["1 group with a mean of 1 and", { mean: [1, 1], spread: [0, 0] }, 1],
-      ["step 10: a mean of 0.625 (", { step: "10" }, 2],
+    for (const [name, filter, groups, chip = name] of [
+      ["3 trajectories with a reward of 0.5", { reward: [0.5, 0.5] }, 3, "a reward of 0.5 ×"],
+      ["1 group with a mean of 1 and", { mean: [1, 1], spread: [0, 0] }, 1, "mean 1, spread 0 ×"],
+      ["step 10: a mean of 0.625 (", { step: "10" }, 2, "step 10 ×"],
       ["trainable", { trainable: true }, 4],
       ["not trainable", { trainable: false }, 1],
       ["truncated", { truncated: true }, 1],
@@ -49,6 +49,7 @@ describe("the table and charts of the page", () => {
     ] as const) {
       await page.click(name, ".charts a, .filters a");
       expect([name, page.query(), count()]).toEqual([name, filter, `${groups} of 5 groups`]);
+      expect(page.textsOf(".filters [aria-current]")).toEqual([chip]);
       await page.click(page.textsOf(".filters [aria-current]")[0] ?? "", ".filters [aria-current]");
       expect([name, page.query(), count()]).toEqual([name, {}, "5 of 5 groups"]);
     }
@@ -100,6 +101,34 @@ describe("the table and charts of the page", () => {
     expect([page.query(), page.textsOf(".count")]).toEqual([{}, ["5 of 5 groups"]]);
   });
 
+  it("select groups by expressions about numbers of steps, ends, exceptions and solved rollouts", async () => {
+    const page = await openPage(html);
+    const found: Record<string, string> = {
+      "step != null && step > 9": "234",
+      'finish_reason == "length"': "2",
+      "group.exceptions == 2": "3",
+      "solved && group.number > 1": "24",
+    };
+    for (const [where, groups] of Object.entries(found)) {
+      await page.type("where", where);
+      expect([where, page.textsOf("tbody td:first-child").join("")]).toEqual([where, groups]);
+    }
+    await page.type("where", "reward >");
+    expect(page.textsOf(".count")[0]).toMatch(/^no groups: Unexpected .* trajectory\.<key>: 'reward > 0\.5 && .*'\)$/);
+  });
+
+  it("count what was filtered out, is invalid, or is not in the page", async () => {
+    const invalid = [1, 2].map((count) => groupLine(Array(count).fill(0)).replaceAll('"reward":0', '"reward":"0"'));
+    const files = [[groupLine([0, 1]), ...invalid].join("\n"), "\n"].map((lines, at) => fileOf(`${at}.jsonl`, lines));
+    const html = await writePage(files);
+    const page = await openPage(html.replace(/("written":\{"at":"[^"]*","groups":)\d+/, "$11"));
+    expect(page.textsOf(".facts + p")).toEqual(["this page contains 1 of 3 groups"]);
+    expect(page.textsOf(".facts dl div")[1]).toBe("invalid2 groups, 3 trajectories");
+    expect(page.textsOf("h1")[0]).toMatch(/0\.jsonl and 1 other file$/);
+    const best = await openPage(await writePage([fileOf("g.jsonl", groupLine([0, 1, 2])), "--best", "1"]));
+    expect(best.textsOf(".facts + p")).toEqual(["--best filtered out 2 trajectories"]);
+  });
+
   it("hide columns that do not fit, but not the column that sorts", async () => {
     const page = await openPage(html, { width: 800, query: { sort: "trainable" } });
     const hidden = () => page.textsOf(".parts")[0];
@@ -143,6 +172,15 @@ describe("the table and charts of the page", () => {
       ["‹ previouspage 3 of 3"],
       ["201"],
     ]);
+    await page.click("trainable", ".filters a");
+    expect(page.query()).toEqual({ trainable: true });
+    await page.show({ group: 100 });
+    const pages = [];
+    for (const key of ["n", "p"]) {
+      await page.press(key);
+      pages.push(page.query());
+    }
+    expect(pages).toEqual([{ page: 2, group: 101 }, { group: 100 }]);
     await page.show({});
     expect(page.textsOf(".pages")).toEqual(["page 1 of 3next ›"]);
     expect(page.textsOf(".axis.x").slice(0, 2)).toEqual(["0reward≥ 0.995", "0mean≥ 0.995"]);
