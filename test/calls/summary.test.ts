@@ -172,6 +172,18 @@ describe("a summary of calls", () => {
     expect(summaryOf([used("x", 1, "y"), used("y", 1, "x")]).all.tokens.prompt).toBe(2n);
   });
 
+  it("has a cost without the costs of unused tokens, also if the only usage is that of another model name", () => {
+    const costOf = (model: string, usage: object) => {
+      const costs = { [model]: { prompt_tokens_total_cost: 0.5 } };
+      return summaryOf([{ summary: { usage, vendor: { costs } } }]).all.cost.usd;
+    };
+    const prompt = { prompt_tokens: 5, completion_tokens: 0 };
+    expect([costOf("m", { m: prompt }), costOf("m-2025", { m: prompt })]).toEqual(["0.5", "0.5"]);
+    expect(costOf("m", { m: { ...prompt, completion_tokens: 1 } })).toBeNull();
+    expect(costOf("m", { m: { ...prompt, cache_read_input_tokens: 1 } })).toBeNull();
+    expect(costOf("n", { m: prompt, o: prompt })).toBeNull();
+  });
+
   it("does not count a cost without the cost of the prompt", () => {
     const { all } = summaryOf([used("a", 10, undefined, null), used("b", 20)]);
     expect(all.cost).toEqual({ calls: 1, usd: "0.02" });

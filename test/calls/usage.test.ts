@@ -132,6 +132,13 @@ describe("the usage of a call", () => {
     expect(countsOf({ output, summary: { usage: { m: summed } } })).toEqual([counts]);
   });
 
+  it("is the last of a stream, also in the member `response`", () => {
+    const events = [1, 2, 3].map((count) => ({ usage: { prompt_tokens: count, completion_tokens: 10 * count } }));
+    const ofLast = [3, undefined, undefined, 30];
+    expect(countsOf({ output: events })).toEqual([ofLast]);
+    expect(countsOf({ output: [...events.map((response) => ({ response })), { choices: [] }] })).toEqual([ofLast]);
+  });
+
   it("comes from the summary for each model if child calls used several models", () => {
     const usage = { m: responses, n: { prompt_tokens: 1, completion_tokens: 1 } };
     expect(countsOf({ output: { model: "m", usage: responses }, summary: { usage } })).toEqual([
@@ -528,9 +535,9 @@ describe("the usage of a call", () => {
   it("names the parts of the inputs that are not text", () => {
     const messages = [{ role: "user", content: [{ type: "text" }, { type: "image_url" }] }];
     const contents = [{ role: "user", parts: [{ text: "Hi" }, { inlineData: {} }] }];
-    expect(listInputMedia(parseRawJson(JSON.stringify({ inputs: { messages, contents } })))).toEqual([
-      "image_url",
-      "inlineData",
+    const input = [{ role: "user", content: [{ type: "input_text" }, { type: "input_file" }] }];
+    expect(listInputMedia(parseRawJson(JSON.stringify({ inputs: { messages, contents, input } })))).toEqual([
+      ...["image_url", "input_file", "inlineData"],
     ]);
   });
 

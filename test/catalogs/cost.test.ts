@@ -213,6 +213,24 @@ describe("the cost of a usage", () => {
     expect(reason ?? (price ? formatDecimal(price) : "none")).toBe(found);
   });
 
+  it("takes the prices of the tier of a prompt from a list of tiers in any order", () => {
+    const tiers = [
+      { min_context: 20, prompt: "3", completion: "7" },
+      { prompt: "1", completion: "5", image: "9" },
+      { min_context: 10, prompt: "2" },
+    ];
+    const find = (pricing: unknown, part: string, tokens: number) => {
+      const { price } = findPrice(pricing, part, { tokens, most: tokens });
+      return price && formatDecimal(price);
+    };
+    const sizes = [9, 11, 21];
+    expect(sizes.map((tokens) => find(tiers, "prompt", tokens))).toEqual(["1", "2", "3"]);
+    expect(sizes.map((tokens) => find(tiers, "completion", tokens))).toEqual(["5", undefined, "7"]);
+    expect(sizes.map((tokens) => find(tiers, "image", tokens))).toEqual(["9", undefined, undefined]);
+    const withoutBase = [[...tiers.slice(2)], [...tiers, { min_context: 5 }], [...tiers, "free"], []];
+    expect(withoutBase.map((one) => find(one, "prompt", 9))).toEqual(withoutBase.map(() => undefined));
+  });
+
   it("knows the size of the prompt only of one request", () => {
     const pricing = { prompt: "1", completion: "0", overrides: [{ min_prompt_tokens: 10, prompt: "2" }] };
     const totals = [1, 2].map((requests) => {

@@ -277,6 +277,16 @@ describe("the difference of two catalogs", () => {
     expect(worse(from, to)).toEqual([]);
   });
 
+  it("compares an override without an equal one with what its tokens cost in the other catalog", () => {
+    const of = (prompt: string, more: object = {}) => prices({ prompt, ...more });
+    const overrides = [{ min_prompt_tokens: 2e5, prompt: "1", input_cache_read: "2" }];
+    expect(worse(of("1"), of("3", { overrides }))).toEqual([
+      ...["pricing.prompt", "pricing.overrides[min_prompt_tokens=200000].input_cache_read"],
+    ]);
+    expect(worse(of("3"), of("3", { overrides }))).toEqual([]);
+    expect(worse(of("3", { overrides: [{ ...overrides[0], prompt: "3" }] }), of("1"))).toEqual([]);
+  });
+
   it("allows a rise up to a percentage, and dates after a time", () => {
     const maxRise = { digits: 10n, places: 0 };
     expect(worse(prices({}), prices({ prompt: "1.1" }), { maxRise })).toEqual([]);

@@ -67,6 +67,18 @@ describe("rollcall catalog diff", () => {
     });
   });
 
+  it("finds all models added to an empty list of models", async () => {
+    const { older } = files();
+    const { code, stdout } = await diff(["-", "--with", older, "--fields", "id,change"], { stdin: '{"data":[]}' });
+    expect([code, stdout]).toEqual([
+      0,
+      before
+        .map(({ id }) => `${id}\tonly in older.json\n`)
+        .toSorted()
+        .join(""),
+    ]);
+  });
+
   it.each([
     ["missing", undefined, "cannot read"],
     ["not JSON", '{"data":\n [,]}', "it is not JSON"],
