@@ -20,7 +20,7 @@ const warning = (file: string, line: number): Problem => ({
 });
 const error: Problem = {
   ...{ rule: "e", severity: "error", message: '50 % of\n"<a>"', advice: "fix & rerun" },
-  ...{ file: "x:1,2.jsonl", line: 3, column: 7 },
+  ...{ file: "x:1,\u200b2.jsonl", line: 3, column: 7 },
 };
 const result = { name: "passes", status: "skipped", text: "too few <pairs>\nof prompts" } as const;
 

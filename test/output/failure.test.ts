@@ -99,7 +99,37 @@ describe("the frame of a problem", () => {
     { quick: 20, slow: 300 },
   );
 
+  const part = (more: Partial<Excerpt>): Problem => ({
+    ...{ rule: "r", severity: "error", message: "odd", file: "a", line: 7, column: 1 },
+    excerpt: { line: 7, text: "one two three", from: 4, to: 7, isCutBefore: false, isCutAfter: false, ...more },
+  });
+
+  it.each<[shown: string, marks: string, more: Partial<Excerpt>]>([
+    [" 7 │ one two three", "   │     ^^^", {}],
+    [" 7 │ …one two three", "   │      ^^^", { isCutBefore: true }],
+    [" 7 │ one two three…", "   │     ^^^", { isCutAfter: true }],
+    [" 7 │ one two three", "   │              ^", { from: 13, to: 13 }],
+    [" 120 │ one two three", "     │ ^^^", { line: 120, from: 0, to: 3 }],
+    [` 7 │ ${"x".repeat(33)}…`, `   │ ${"^".repeat(34)}`, { text: "x".repeat(99), from: 0, to: 99 }],
+    [
+      ` 7 │ …${"a".repeat(14)}two${"b".repeat(15)}…`,
+      `   │ ${" ".repeat(15)}^^^`,
+      { text: `${"a".repeat(99)}two${"b".repeat(99)}`, from: 99, to: 102 },
+    ],
+    [` 7 │ aa two ${"b".repeat(26)}…`, "   │    ^^^", { text: `aa two ${"b".repeat(99)}`, from: 3, to: 6 }],
+  ])("marks the value in 39 columns, as in %j (row %$)", async (shown, marks, more) => {
+    expect((await told(part(more), 39)).split("\n").slice(1, 3)).toEqual([shown, marks]);
+  });
+
   it("does not show secrets in the line", async () => {
+    const host = testHost({ terminal: { stderr: true } });
+    const screen = screenOn(host);
+    screen.hideSecret("Ab3dEfGh1JkLmN0p");
+    screen.warn(part({ text: "use Ab3dEfGh1JkLmN0p now", from: 4, to: 12 }));
+    await screen.flushErrors();
+    expect(host.said()).toContain("[text omitted: it contains a credential]");
+    expect(host.said()).not.toContain("Ab3dEfGh");
+
     const key = ["sk", "ant", "Ab3dEfGh1JkLmN0pQrStUvWxYz0123"].join("-");
     const line = (role: string) =>
       `{"messages_and_choices":[{"role":"${role}","content":"use ${key} now"},{"role":"assistant","content":"ok"}],"reward":1}`;

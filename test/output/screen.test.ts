@@ -49,6 +49,14 @@ describe("a screen", () => {
     expect(host.printed()).toBe(isPaged ? "" : text);
   });
 
+  it("prints its messages before later output", async () => {
+    const host = testHost();
+    const screen = screenOn({ ...host, stderr: host.stdout });
+    screen.notice("one");
+    await screen.print(["two\n"], "lines");
+    expect(host.printed()).toBe("note: one\ntwo\n");
+  });
+
   it("has one format, which --json and --output can both name", () => {
     const formatOf = (flags: ScreenFlags) => parseScreenOptions(flags).format;
     expect([formatOf({}), formatOf({ json: true }), formatOf({ output: "csv" })]).toEqual([undefined, "json", "csv"]);
