@@ -50,8 +50,8 @@ describe("a screen", () => {
   });
 
   it("prints its messages before later output", async () => {
-    const host = testHost();
-    const screen = screenOn({ ...host, stderr: host.stdout });
+    const host = testHost({ terminal: { stderr: true } });
+    const screen = screenOn({ ...host, stderr: host.stdout }, { color: "never" });
     screen.notice("one");
     await screen.print(["two\n"], "lines");
     expect(host.printed()).toBe("note: one\ntwo\n");

@@ -113,8 +113,12 @@ describe("the table and charts of the page", () => {
       await page.type("where", where);
       expect([where, page.textsOf("tbody td:first-child").join("")]).toEqual([where, groups]);
     }
-    await page.type("where", "reward >");
-    expect(page.textsOf(".count")[0]).toMatch(/^no groups: Unexpected .* trajectory\.<key>: 'reward > 0\.5 && .*'\)$/);
+    const ofGroup = groupLine([0, 1]).replace("{", '{"step":3,');
+    const other = await openPage(await writePage([fileOf("g.jsonl", `${ofGroup}\n${atStep(2, [1])}`)]));
+    await other.type("where", "step > 2");
+    expect(other.textsOf(".count")[0]).toBe("1 of 2 groups");
+    await other.type("where", "reward >");
+    expect(other.textsOf(".count")[0]).toMatch(/^no groups: Unexpected .* trajectory\.<key>: 'reward > 0\.5 && .*'\)$/);
   });
 
   it("count what was filtered out, is invalid, or is not in the page", async () => {
