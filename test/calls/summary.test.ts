@@ -86,9 +86,11 @@ describe("a summary of calls", () => {
       ended(1, { exception: "boom" }),
       ended(1, { summary: { vendor: { status: "cancelled" } } }),
       { started_at: "2025-01-01T00:00:00Z" },
+      { started_at: "2025-01-01T00:00:00Z", summary: { vendor: { status: "error" } } },
+      ended(1, { summary: { vendor: { status: "running" } } }),
       ended(1, { deleted_at: "2025-01-02T00:00:00Z" }),
     ]);
-    expect(all).toMatchObject({ ok: 1, failed: 2, running: 1, deleted: 1 });
+    expect(all).toMatchObject({ ok: 1, failed: 3, running: 2, deleted: 1 });
     const ends = "success succeeded OK completed complete done finished descendant_error incomplete".split(" ");
     expect(summaryOf(ends.map((status) => ended(1, { summary: { vendor: { status } } }))).all.ok).toBe(ends.length);
   });

@@ -81,11 +81,11 @@ describe("a conversation on the page", () => {
     const answers = [
       { content: "<think>two ways</think>\n\nfour" },
       { reasoning: "one way", content: "say <reasoning>x</reasoning> five <think>cut" },
-      { content: "earlier</thinking>two" },
+      { content: "earlier</thinking>\n<think>x</think>two" },
     ].map((message) => [choice(message)]);
     const page = await openGroup(toGroup(...answers));
     expect(page.textsOf(".column")).toEqual([
-      "trajectory 3 2+1 marked words differ from trajectory 1assistantsampled · stop2reasoning, 7 charactersearliertwo",
+      "trajectory 3 2+1 marked words differ from trajectory 1assistantsampled · stop2reasoning, 7 charactersearlierreasoning, 1 charactersxtwo",
       "trajectory 1 0−1 marked words differ from trajectory 3assistantsampled · stop2reasoning, 8 characterstwo waysfour",
       "trajectory 2 10 marked words differ from trajectory 3assistantsampled · stop2reasoning, 7 charactersone waysay reasoning, 1 charactersx five reasoning, 3 characterscut",
     ]);

@@ -29,6 +29,7 @@ describe("a group on the page", () => {
     const values = [0, 0.12345, -0.5, 0.001, 0.000999, 1, 12.3456789, -1234.5, 999_999, 1e6, -1.5e7, true, false];
     const metrics = Object.fromEntries(values.map((value, at) => [`m${at}`, value]));
     const page = await openGroup(toLine([{ reward: 0.5, metrics }]));
+    expect(page.textsOf("h1")).toEqual(["q 1 trajectory"]);
     const cells = values.map((_, at) => page.textsOf(`td[data-name=m${at}]`)[0]);
     const small = ["0", "0.123", "−0.5", "0.001", "9.99e-4"];
     expect(cells).toEqual([...small, "1", "12.346", "−1,234.5", "999,999", "1.00e+6", "−1.50e+7", "true", "false"]);
@@ -121,6 +122,9 @@ describe("a group on the page", () => {
     ]);
     const marks = ["error", "result", "error", "result", "error", "result", "result", "error", "error", "result"];
     expect(page.textsOf(".result > .who")).toEqual(marks);
+    expect(page.textsOf(".talk > .problem > .quiet")).toEqual(["[no-prompt]", "[no-sampled-turns]"]);
+    await page.press("r");
+    expect([page.textsOf("section pre").length, page.textsOf(".more")]).toEqual([1, []]);
   });
 
   it("has the messages that all trajectories share once, and ends a trajectory without other messages", async () => {

@@ -51,7 +51,7 @@ describe("the keys of the page", () => {
     expect(names).toEqual([third, third, second, first, first, "group 1", "groups"]);
   });
 
-  it("search by /, leave the field by Escape, show the keys by ?, and act on no key with Ctrl", async () => {
+  it("search by /, leave the field by Escape, show the keys by ?, and act on no key with Ctrl, Alt or Meta", async () => {
     const page = await openPage(html);
     await page.press("/");
     expect(page.state.focused()?.getAttribute("aria-label")).toBe("search text");
@@ -61,8 +61,10 @@ describe("the keys of the page", () => {
     expect(page.state.focused()?.className).toBe("rows");
     await page.press("?");
     expect(page.textsOf(".help dt")).toContain("n p");
-    page.dispatch("keydown", { key: "?", ctrlKey: true });
-    await settle();
+    for (const modifier of ["ctrlKey", "metaKey", "altKey"]) {
+      page.dispatch("keydown", { key: "?", [modifier]: true });
+      await settle();
+    }
     expect(page.textsOf(".help")).toHaveLength(1);
     await page.press("Escape");
     expect(page.textsOf(".help")).toEqual([]);
@@ -127,6 +129,10 @@ describe("the keys of the page", () => {
       ...["group 2", "trajectory 1 of group 2"].map((name) => `${name} · rollcall view`),
       "prompt 2",
     ]);
+    await page.show({ reading: true, group: 1 });
+    expect(page.textsOf(".way a")).toEqual(["reading list"]);
+    await page.click("next", "button");
+    expect(page.focusedText()).toMatch(/^next/);
     for (const [query, name] of [
       [{ problems: "any" }, "problems"],
       [{ reading: true }, "reading list"],
@@ -183,10 +189,11 @@ describe("a served page", () => {
     };
     const page = await openPage("<body></body>", { hash: "#token=a-b_c", fetch: respond });
     expect([page.state.hash, asked]).toEqual(["#/", ["api/state?query={} Bearer a-b_c"]]);
-    expect([page.textsOf(".reading"), page.textsOf("main")]).toEqual([["reading, 25%"], ["reading…"]]);
+    const shown = () => [page.textsOf(".reading"), page.attributesOf(".reading", "role")];
+    expect([...shown(), page.textsOf("main")]).toEqual([["reading, 25%"], [null], ["reading…"]]);
     state = { progress: { phase: "read", done: 1, of: 1 }, summary };
     await expect.poll(() => page.textsOf(".facts h1")).toEqual(["a.jsonl"]);
-    expect([page.textsOf(".reading"), page.textsOf("main > p")]).toEqual([[""], ["the input contains no groups"]]);
+    expect([...shown(), page.textsOf("main > p")]).toEqual([[""], ["status"], ["the input contains no groups"]]);
     await page.show({ group: 2 });
     expect([page.textsOf("[role=alert]"), asked.at(-1)]).toEqual([
       ["g.jsonl changedall groups"],

@@ -133,6 +133,18 @@ describe("the table and charts of the page", () => {
     expect(best.textsOf(".facts + p")).toEqual(["--best filtered out 2 trajectories"]);
   });
 
+  it("label at most eight bars and dots, and draw dots by the root of the number of their groups", async () => {
+    const ofPairs = [0, 2, 4, 6].map((reward) => groupLine([reward, reward + 1]));
+    const drawn = async (lines: readonly string[]) => {
+      const page = await openPage(await writePage([fileOf("a.jsonl", lines.join("\n"))]));
+      return [page.textsOf("figure:first-child text").join(), page.attributesOf(".dot", "r").join()];
+    };
+    expect(await drawn([...ofPairs, ...ofPairs.slice(0, 1), ...ofPairs.slice(0, 1), ...ofPairs.slice(0, 1)])).toEqual([
+      ...["4,0,4,1,1,2,1,3,1,4,1,5,1,6,1,7", "8.5,5.5,5.5,5.5"],
+    ]);
+    expect(await drawn([...ofPairs, groupLine([8])])).toEqual(["1,1,1,1,1,1,1,1,1", Array(5).fill("8.5").join()]);
+  });
+
   it("hide columns that do not fit, but not the column that sorts", async () => {
     const page = await openPage(html, { width: 800, query: { sort: "trainable" } });
     const hidden = () => page.textsOf(".parts")[0];
