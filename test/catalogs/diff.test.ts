@@ -287,6 +287,16 @@ describe("the difference of two catalogs", () => {
     expect(worse(of("3", { overrides: [{ ...overrides[0], prompt: "3" }] }), of("1"))).toEqual([]);
   });
 
+  it("has the later name of a model, or else the earlier name", () => {
+    const namesOf = (from: object, to: object) =>
+      diff([{ id: "a", context_length: 1, ...from }], [{ id: "a", context_length: 2, ...to }]).changes.map(
+        ({ name }) => name,
+      );
+    expect(namesOf({ name: "old" }, { name: "new" })).toEqual(["new"]);
+    expect(namesOf({ name: "old" }, {})).toEqual(["old"]);
+    expect(namesOf({}, {})).toEqual([null]);
+  });
+
   it("allows a rise up to a percentage, and dates after a time", () => {
     const maxRise = { digits: 10n, places: 0 };
     expect(worse(prices({}), prices({ prompt: "1.1" }), { maxRise })).toEqual([]);

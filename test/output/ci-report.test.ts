@@ -84,6 +84,8 @@ describe("a report", () => {
 | --- | ---: | ---: | ---: | ---: |
 | \`50 % of "<a>"\` | error | \`e\` | 1 | \`x:1,2.jsonl:3:7\` |
 | \`odd\` | warning | \`w\` | 2 | \`a:4\` |`);
+    const first = { problems: [warning("a", 4)], counts: [{ rule: "w", count: 9 }] };
+    expect((await reportOf("markdown", first)).at(-1)).toBe("| `odd` | warning | `w` | 9 | `a:4` |");
     const ofFive = await reportOf("markdown", { inputs: "abcde".split(""), counts: [{ rule: "w", count: 9 }] });
     expect(ofFive.join("\n")).toBe("### rollcall check: `a`, `b`, `c`, `d`, `e`\n\nNo problem.");
   });

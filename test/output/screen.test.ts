@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { parseRawJson } from "../../src/json/raw-json.ts";
 import { parseScreenOptions, type ScreenFlags } from "../../src/output/screen.ts";
 import { foldLine, foldSentence, truncate, truncateStart } from "../../src/output/width.ts";
-import { findColumn, resolveField } from "../../src/output/wire.ts";
+import { findColumn, findValues, resolveField } from "../../src/output/wire.ts";
 import { testHost } from "../support/host.ts";
 import { screenOn } from "./printed-text.ts";
 
@@ -99,6 +100,12 @@ describe("a column", () => {
     const found = typed.map((name) => findColumn(name, columns)?.name ?? "none");
     const [id, price, output] = columns.map(({ name }) => name);
     expect(found).toEqual([id, id, price, price, output, output, "prompt_tokens", "none"]);
+  });
+
+  it("has the values of its whole name, or else those below the shortest key that begins the name", () => {
+    const json = '{"a":{"b.c":1,"b":[{"c":2},{"d":3},{"c":4}]},"a.b":{"c":5,"x":6},"a.b.d":7}';
+    const find = (name: string) => findValues(parseRawJson(json), name)?.map((value) => value.json);
+    expect(["a.b.c", "a.b.d", "a.b.x", "a.x"].map(find)).toEqual([["1"], ["7"], undefined, undefined]);
   });
 
   it("has a path in JSON, also for a part of its name and below its name", () => {
