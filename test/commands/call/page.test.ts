@@ -97,6 +97,10 @@ describe("the page of a call", () => {
       { output: { usage: { prompt_tokens: 1000, prompt_tokens_details: { cached_tokens: 3 } } } },
       "tokens  1,000 prompt (3 cached)",
     ],
+    [
+      { output: { model: "m", usage: { input_tokens: 5, cache_creation_input_tokens: 1000, output_tokens: 2 } } },
+      "tokens  1,005 prompt (1,000 written to a cache), 2 completion  m",
+    ],
     [{ output: { usage: { prompt_tokens: -1 } } }, "tokens  unknown (the count prompt_tokens of the call is -1)"],
     [
       { output: { usage: { prompt_tokens: -1, completion_tokens: 2 } } },
@@ -132,6 +136,62 @@ describe("the page of a call", () => {
     expect((await linesOf("Call", sizes)).slice(1, -1)).toEqual([]);
     expect((await linesOf("Call", { storage_size_bytes: "big" }, ...both)).slice(1, -1)).toEqual([
       ...["size        big", `total size  ${none}`],
+    ]);
+  });
+
+  it("titles each of several choices with its index and reason", async () => {
+    const choice = (index: number, finish_reason: unknown) => {
+      return { index, finish_reason, message: { role: "assistant", content: `answer ${index}` }, logprobs: { a: 1 } };
+    };
+    const output = async (...choices: readonly object[]) =>
+      (await linesOf("Output", { output: { choices } })).map((line) => line.trim());
+    const others = ["other fields", "│ logprobs:", "│   a: 1"];
+    expect(await output(choice(0, "stop"))).toEqual(["assistant (finish reason stop)", "│ answer 0", ...others]);
+    expect(await output(choice(0, "stop"), choice(1, "no more"))).toEqual([
+      ...["assistant (index 0, finish reason stop)", "│ answer 0", ...others],
+      ...['assistant (index 1, finish reason "no more")', "│ answer 1", ...others],
+    ]);
+  });
+
+  it("prints each field once, and shows other fields below", async () => {
+    const ids = { parent_id: "p", thread_id: "t", turn_id: "u" };
+    const ended = { started_at: "2025-01-01T00:00:00Z", ended_at: "2025-01-01T00:00:01Z", deleted_at: "2025-01-02" };
+    const names = { display_name: "Name", op_name: "op", project_id: "a/b", trace_id: "tr" };
+    const vendor = { vendor_user_id: "w", vendor_username: "ann", vendor_run_id: "r" };
+    const steps = { vendor_run_step: 1, vendor_run_step_end: 2 };
+    const call = { ...ids, ...ended, ...names, ...vendor, ...steps, custom: "c" };
+    expect((await linesOf("Call Name", call)).slice(-4)).toEqual([
+      ...["id        a", "parent    p", "thread    t", "turn      u"],
+    ]);
+    expect((await linesOf("Details", call)).map((line) => line.split(/ {2,}/))).toEqual([
+      ...[
+        ["display name", "Name"],
+        ["operation", "op"],
+        ["project", "a/b"],
+        ["trace", "tr"],
+      ],
+      ...[
+        ["started", ended.started_at],
+        ["ended", ended.ended_at],
+        ["deleted", ended.deleted_at],
+      ],
+      ...[
+        ["user id", "w"],
+        ["username", "ann"],
+        ["run", "r"],
+        ["run step", "1"],
+        ["run step end", "2"],
+      ],
+    ]);
+    expect(await linesOf("Other", call)).toEqual(["custom: c"]);
+  });
+
+  it("omits costs from the summary unless --costs requests them", async () => {
+    const call = { summary: { costs: { a: 1 }, usage: { m: { requests: 1 } }, nested: { costs: 1, b: 2 }, list: [1] } };
+    const rest = ["usage:", "  m:", "    requests: 1", "nested:"];
+    expect(await linesOf("Summary", call)).toEqual([...rest, "  b: 2", "list: [1]"]);
+    expect(await linesOf("Summary", call, "--costs")).toEqual([
+      ...["costs:", "  a: 1", ...rest, "  costs: 1", "  b: 2", "list: [1]"],
     ]);
   });
 });
