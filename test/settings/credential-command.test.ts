@@ -1,6 +1,6 @@
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readSettings } from "../../src/settings/read.ts";
@@ -128,6 +128,31 @@ describe("a credential command", () => {
       message: expect.stringContaining(` returned no key: ${end}`),
     });
     expect(JSON.stringify(failure)).not.toContain("1234");
+  });
+
+  it("has a program that can be started, which a run requires before it reads its input", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "programs-"));
+    writeFileSync(join(folder, "good"), "", { mode: 0o755 });
+    writeFileSync(join(folder, "plain"), "", { mode: 0o644 });
+    writeFileSync(join(folder, "tool.exe"), "", { mode: 0o755 });
+    mkdirSync(join(folder, "folder"));
+    const path = `/none${delimiter}${folder}`;
+    const faultOf = async (line: string, { isWindows = false, PATH = path } = {}) => {
+      const platform = isWindows ? "win32" : "linux";
+      const { sources } = openHome(withCommand(line, { env: { PATH } }));
+      const settings = await readSettings({ ...sources, host: { ...sources.host, platform } });
+      return await settings
+        .requireCredential("log", origin)
+        .catch(({ message }) => /started \((.*)\)$/.exec(message)?.[1]);
+    };
+    const [missing, denied] = ["it does not exist", "permission denied"];
+    for (const line of ["good", "good --key x", join(folder, "good")]) expect(await faultOf(line)).toBeUndefined();
+    for (const line of ["plain", "folder", join(folder, "plain")]) expect(await faultOf(line)).toBe(denied);
+    for (const line of ["tool", "nothing", join(folder, "nothing"), "./good"])
+      expect(await faultOf(line)).toBe(missing);
+    for (const line of ["tool", "tool.exe"]) expect(await faultOf(line, { isWindows: true })).toBeUndefined();
+    expect(await faultOf("nothing", { PATH: "" })).toBeUndefined();
+    expect(await faultOf(join(folder, "nothing"), { PATH: "" })).toBe(missing);
   });
 
   it("ends even if a child process keeps its output open", async () => {

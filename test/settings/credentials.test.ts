@@ -2,9 +2,9 @@ import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, closeSync, constants, mkdtempSync, openSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import { asked, credentialOf, failureOf, openHome, origin } from "./open.ts";
+import { asked, credentialOf, failureOf, type HomeOptions, openHome, origin } from "./open.ts";
 
 /** Writes a file into a new temporary folder. */
 const fileOf = (bytes: string | Uint8Array): string => {
@@ -144,6 +144,48 @@ describe("a credential from the environment", () => {
       where: { environment: "ROLLCALL_USERNAME" },
     });
     expect(await credentialOf("log", { env })).toMatchObject({ secret: "api-key-1" });
+  });
+});
+
+describe("the location of the ledger", () => {
+  const locate = async (text: string, options: HomeOptions = {}) =>
+    await (await openHome({ ...options, env: { ROLLCALL_LEDGER: text, ...options.env } }).read()).ledgerLocation();
+
+  it.each(["ledger.db", "./a b.db", "/data/host.db", "C:\\data\\ledger.db", "me@host.db", "postgres"])(
+    "is the path %s, in the working directory",
+    async (path) => {
+      expect(await locate(path)).toEqual({ path: resolve(path) });
+    },
+  );
+
+  it.each(["postgres://me@db.example/d", "postgresql://me@db.example:5433/d?sslmode=require", "postgres://me@h"])(
+    "is the database %s",
+    async (path) => {
+      expect(await locate(` ${path} `)).toEqual({ path });
+      expect(await locate(path, { env: { PGPASSWORD: "pw" } })).toEqual({ path, password: "pw" });
+      const asking = { profiles: { default: { credential_command: "printf key" } } };
+      expect(await locate(path, asking)).toEqual({ path, passwordCommand: expect.any(Function) });
+      expect(await locate(path, { ...asking, env: { PGPASSWORD: "pw" } })).toEqual({ path, password: "pw" });
+    },
+  );
+
+  it.each([
+    ...["postgres://db.example/d", "postgres://me@h/d?user=x", "postgres://me@h/d#x", "postgres://me:1/2@h/d"],
+    ...["postgres://me@h/d/e", "postgres:me@h", "mysql://me@h/d", "libsql://h", "libsql:h", "https://me@h/d"],
+    ...["host=h user=me", "user=me password=x", "POSTGRES://h/d"],
+  ])("is invalid for %s, which the failure does not repeat", async (text) => {
+    const failure = await failureOf(() => locate(text));
+    expect(failure).toMatchObject({ kind: "invalid-database-url", message: "the URL of the ledger is invalid" });
+    expect(failure.hint).toContain("In the password, write %2F for /");
+  });
+
+  it("cannot contain a password in the option", async () => {
+    const settings = await openHome({}).read();
+    expect(await failureOf(() => settings.ledgerLocation("postgres://me:pw@h/d"))).toMatchObject({
+      message: "the URL of the ledger contains a password: postgres://me@h/d",
+      hint: "pass the URL without the password, and store the password in PGPASSWORD or ROLLCALL_LEDGER",
+    });
+    expect(await settings.ledgerLocation("typed.db")).toEqual({ path: "typed.db" });
   });
 });
 

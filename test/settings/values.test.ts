@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { checkProfileName } from "../../src/settings/layers.ts";
-import type { SettingName } from "../../src/settings/values.ts";
+import { listUnknownVariables, type SettingName } from "../../src/settings/values.ts";
 import { failureOf, openHome } from "./open.ts";
 
 const read = async (name: SettingName, text: string): Promise<unknown> =>
@@ -139,16 +139,17 @@ describe("the project header", () => {
     expect(await read("project_header", text)).toBe(text);
   });
 
-  itRefuses("project_header", [
-    "",
-    "Vendor Project",
-    "a:b",
-    "a\r\nb",
-    "Ünd",
-    "Authorization",
-    "content-length",
-    "HOST",
-  ]);
+  itRefuses("project_header", ["", "Vendor Project", "a:b", "a\r\nb", "Ünd", "Authorization", "HOST"]);
+
+  it("cannot be a header that a request has for another purpose", async () => {
+    const ofContent = ["accept-encoding", "content-encoding", "content-length", "content-type", "expect"];
+    const ofSender = ["authorization", "cookie", "host", "idempotency-key", "user-agent"];
+    const ofConnection = ["connection", "keep-alive", "proxy-authorization", "te", "trailer", "transfer-encoding"];
+    for (const name of [...ofContent, ...ofSender, ...ofConnection, "upgrade"])
+      expect(await refusalOf("project_header", name)).toMatchObject({
+        message: expect.stringContaining("expected a header that is not reserved"),
+      });
+  });
 
   it("follows the vendor prefix, and fails with the name of an invalid prefix", async () => {
     const at = async (prefix: string) =>
@@ -182,12 +183,23 @@ describe("a setting with text", () => {
 
 describe("a boolean setting", () => {
   it.each([
-    ["TRUE", true],
-    ["on", true],
-    ["1", true],
-    ["no", false],
-    ["0", false],
+    ...["true", "TRUE", "1", "yes", "on"].map((text) => [text, true] as const),
+    ...["false", "0", "no", "Off"].map((text) => [text, false] as const),
   ])("reads each usual word as true or false (row %$)", async (text, meant) => {
     expect(await read("insecure_http", text)).toBe(meant);
   });
+});
+
+it("a variable is known by its exact name, and a similar name gets a suggestion", () => {
+  const unknownOf = (...names: readonly string[]) =>
+    listUnknownVariables(Object.fromEntries(names.map((name) => [`ROLLCALL_${name}`, "x"])));
+  const places = ["CONFIG_DIR", "DATA_DIR", "PROFILE", "USERNAME", "USE", "ORIGIN", "LOCAL_KEY", "BASE_URL", "TIMEOUT"];
+  const secrets = ["API_KEY", "TOKEN", "PASSWORD", "LEDGER", "STORE"].flatMap((name) => [name, `${name}_FILE`]);
+  expect(unknownOf(...places, ...secrets)).toEqual([]);
+  expect(unknownOf("SPLITS", "TOKEN_FIL", "PROFILE_FILE")).toEqual([
+    "unknown variable ROLLCALL_SPLITS, did you mean ROLLCALL_SPLIT?",
+    "unknown variable ROLLCALL_TOKEN_FIL, did you mean ROLLCALL_TOKEN_FILE?",
+    "unknown variable ROLLCALL_PROFILE_FILE",
+  ]);
+  expect(listUnknownVariables({ rollcall_split: "x", MY_ROLLCALL_X: "x", PATH: "x" })).toHaveLength(1);
 });
