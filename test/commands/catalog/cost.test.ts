@@ -84,4 +84,40 @@ describe("rollcall catalog cost", () => {
     const { code, stderr } = await run(["--from-call", "c"]);
     expect([code, stderr]).toEqual([9, expect.stringContaining("cannot find call `c` in project team/project\n")]);
   });
+
+  const two = { m: { prompt_tokens: 5, completion_tokens: 6, requests: 2 }, n: { prompt_tokens: 1, total_tokens: 4 } };
+  it.each<[object, number, string]>([
+    [
+      { output: { usage: { prompt_tokens: 1000, completion_tokens: 7 } } },
+      0,
+      "usage of the call: 1000 prompt tokens (0 cached), 7 completion tokens, 1 request",
+    ],
+    [
+      {
+        output: {
+          usage: { input_tokens: 50, output_tokens: 7, cache_read_input_tokens: 30, cache_creation_input_tokens: 20 },
+        },
+      },
+      0,
+      "usage of the call: 100 prompt tokens (30 cached, 20 written to a cache), 7 completion tokens, 1 request",
+    ],
+    [{ summary: { usage: two } }, 0, "usage of the call: 6 prompt tokens (0 cached), 9 completion tokens, 3 requests"],
+    [{}, 3, "the call c has no usage with prompt_tokens and completion_tokens"],
+    [
+      { output: { usage: { prompt_tokens: -1, completion_tokens: 7 } } },
+      3,
+      "the call c has no usage with prompt_tokens and completion_tokens, because the count prompt_tokens of the call is -1",
+    ],
+  ])("states the usage of the call %j (exit code %i)", async (call, code, said) => {
+    const read: Exchange = { when: ({ path }) => path === "/call/read", answer: json({ call }) };
+    const run = await asking(read, ...(code === 0 ? catalogs : []));
+    const ran = await run(["--from-call", "c", "--fields", "id,total"]);
+    expect([ran.code, ran.stderr.split("\n")[0]]).toEqual([code, `${code === 0 ? "note" : "rollcall"}: ${said}`]);
+  });
+
+  it("reports a service that cannot read the call, without calling the call missing", async () => {
+    const run = await asking({ when: ({ path }) => path === "/call/read", answer: json({}, 403) });
+    const { code, stderr } = await run(["--from-call", "c"]);
+    expect([code, stderr.includes("cannot find call")]).toEqual([4, false]);
+  });
 });
