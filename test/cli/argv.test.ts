@@ -82,4 +82,17 @@ describe("a kind of option", () => {
     expect(kinds.withDefault(kinds.count("a"), "8")).toMatchObject({ default: "8", initial: 8 });
     expect(kinds.camelCase("max-request-size")).toBe("maxRequestSize");
   });
+
+  const small = kinds.count("a", { min: 2, max: 4 });
+  const side = kinds.choice("a", ["left", "right", "both"]);
+  it.each<[string, kinds.OptionKind<unknown, unknown>, accepted: readonly string[], refused: readonly string[]]>([
+    ["a whole number of at least 1", kinds.count("a"), ["1", "999999999"], ["0", "1000000000", "-1", "1.5", "1e3", ""]],
+    ["a whole number from 2 to 4", small, ["2", "3", "4"], ["1", "5"]],
+    ["a whole number from 0 to 65535", kinds.port("8700"), ["0", "65535"], ["65536"]],
+    ["left, right or both", side, ["left", "right", "both"], ["Left", "up", "", "left,right"]],
+  ])("accepts %s", (wanted, { parse }, accepted, refused) => {
+    expect(accepted.map((word) => String(parse(word, "--x")))).toEqual(accepted);
+    for (const word of refused)
+      expect(() => parse(word, "--x")).toThrow(`invalid --x ${JSON.stringify(word)}: expected ${wanted}`);
+  });
 });

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { runHere } from "../../support/here.ts";
 import { newHome, runRollcall } from "../../support/run.ts";
 import { json, scriptedServer } from "../../support/server.ts";
-import { account, two } from "./logging.ts";
+import { account, group, two } from "./logging.ts";
 
 describe("rollcall log --dry-run", () => {
   it("prints the headers of each request, without the credential", async () => {
@@ -34,5 +35,31 @@ describe("rollcall log --dry-run", () => {
       if (name === "Authorization") expect(value).toBe("Bearer …");
       else for (const own of sent) expect([name, own[name.toLowerCase()]]).toEqual([name, value]);
     }
+  });
+
+  it("lists up to 20 requests, and states the key of the only one", async () => {
+    const plan = async (groups: number, ...args: readonly string[]) => {
+      const stdin = Array.from({ length: groups }, (_, at) => `${group(at % 10)}\n`).join("");
+      const options = ["--split", "t", "--batch", "b", "--dry-run", "--max-request-size", "120", "-o", "table"];
+      const env = { ...account("https://a.example"), ...newHome() };
+      const { stdout } = await runHere(["log", "m", "-", ...options, ...args], { env, stdin });
+      const facts = stdout.split("\n").map((fact) => fact.trim().split(/ {2,}/));
+      const named = (pattern: RegExp) => facts.filter(([name = ""]) => pattern.test(name));
+      const keys = named(/^header$/).flatMap(([, header = ""]) => /^Idempotency-Key: (.*)/.exec(header)?.[1] ?? []);
+      return { requests: named(/^request /), more: named(/^more$/), keys };
+    };
+    const one = await plan(1);
+    expect(one).toMatchObject({ requests: [["request 1", expect.stringMatching(/^POST .*, 1 group$/)]], more: [] });
+    expect(one.keys).toEqual([expect.stringMatching(/^[\w-]{20,}$/)]);
+    expect((await plan(1, "--no-ledger")).keys).toEqual(["differs in every run"]);
+    const twenty = await plan(20);
+    expect([twenty.requests.length, twenty.more]).toEqual([20, []]);
+    expect(twenty.keys).toEqual(["one per request (see --json)"]);
+    const many = await plan(22);
+    expect([many.requests.length, many.requests[19]?.[0], many.more]).toEqual([
+      20,
+      "request 20",
+      [["more", "2 requests"]],
+    ]);
   });
 });
