@@ -86,6 +86,7 @@ describe("the page of a call", () => {
 
   it.each([
     [{ started_at: "2025-01-01T00:00:00Z", ended_at: "2025-01-01T00:00:00.9994Z" }, "duration  999.4 ms"],
+    [{ started_at: "2025-01-01T00:00:00Z", ended_at: "2025-01-01T00:00:00Z" }, "duration  0 ms"],
     [{ started_at: "2025-01-01T00:00:00Z", ended_at: "2025-01-01T00:00:01Z" }, "duration  1 s"],
     [
       { started_at: "2025-01-01T00:00:01Z", ended_at: "2025-01-01T00:00:00Z" },
@@ -111,13 +112,20 @@ describe("the page of a call", () => {
     expect(facts.map((line) => line.replace(/ {2,}/g, "  "))).toContain(fact);
   });
 
-  it("adds the costs of several models only if each is in dollars", async () => {
+  it("adds the costs of several models only if each is in dollars, and says why a cost is unknown", async () => {
     const cost = (dollars: number) => ({ prompt_tokens_total_cost: dollars, completion_tokens_total_cost: 0.25 });
     const costs = async (of: object) => (await linesOf("Call", { summary: { costs: of } }, "--costs")).slice(1, -1);
     expect(await costs({ m: cost(0.5) })).toEqual(["model   m", "cost    $0.75  m"]);
     expect(await costs({ m: cost(0.5), n: cost(1) })).toEqual([
       ...["model   m, n", "cost    $0.75  m", "        $1.25  n", "        $2 total"],
     ]);
+    for (const [known, text] of [
+      [0.5, "at least $0.5, because an amount is invalid"],
+      [0, "an amount is invalid"],
+    ]) {
+      const invalid = { prompt_tokens_total_cost: known, completion_tokens_total_cost: "x" };
+      expect(await costs({ m: invalid })).toEqual(["model   m", `cost    unknown (${text})  m`]);
+    }
     const euros = { ...cost(1), prompt_tokens_cost_unit: "EUR" };
     expect(await costs({ m: cost(0.5), n: euros })).toEqual([
       ...["model   m, n", "cost    $0.75  m", "        1.25 EUR  n"],

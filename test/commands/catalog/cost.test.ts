@@ -92,17 +92,7 @@ describe("rollcall catalog cost", () => {
       0,
       "usage of the call: 1000 prompt tokens (0 cached), 7 completion tokens, 1 request",
     ],
-    [
-      {
-        output: {
-          usage: { input_tokens: 50, output_tokens: 7, cache_read_input_tokens: 30, cache_creation_input_tokens: 20 },
-        },
-      },
-      0,
-      "usage of the call: 100 prompt tokens (30 cached, 20 written to a cache), 7 completion tokens, 1 request",
-    ],
     [{ summary: { usage: two } }, 0, "usage of the call: 6 prompt tokens (0 cached), 9 completion tokens, 3 requests"],
-    [{}, 3, "the call c has no usage with prompt_tokens and completion_tokens"],
     [
       { output: { usage: { prompt_tokens: -1, completion_tokens: 7 } } },
       3,
