@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { runHere } from "../../support/here.ts";
 import { newHome, runRollcall } from "../../support/run.ts";
 import { runOnTerminal } from "../../support/terminal.ts";
 import { found, sample, service, toolCall } from "./service.ts";
@@ -18,6 +19,25 @@ describe("rollcall call read --path", () => {
     const { read } = await service(ids.map((id) => found(id, id === "a" ? {} : { output: { x: 1 } })));
     const stderr = `rollcall: 3 of 3 calls have no value at \`output.choices[0]\`: a, b, d\nhint: omit --path to see the whole call\n`;
     expect(await read([...ids, "--path", "output.choices[0]"])).toMatchObject({ code: 9, stderr });
+  });
+});
+
+describe("the values at a path", () => {
+  it.each([
+    ["a", ["--json"], '"t a"\n'],
+    ["none", ["--json"], ""],
+    ["a c", ["--json"], '["t a","t c"]\n'],
+    ["a none", ["--json"], '["t a"]\n'],
+    ["none none", ["--json"], ""],
+    ["a none c", [], "t a\nt c\n"],
+  ])("of the calls %s, with %j, are %j", async (typed, options, stdout) => {
+    const ids = typed.split(" ");
+    const { env } = await service(ids.map((id) => found(id, id === "none" ? {} : { output: { x: `t ${id}` } })));
+    const code = ids.includes("none") ? 9 : 0;
+    expect(await runHere(["call", "read", ...ids, "--path", "output.x", ...options], { env })).toMatchObject({
+      code,
+      stdout,
+    });
   });
 });
 
