@@ -93,6 +93,7 @@ describe("rollcall catalog cost", () => {
       "usage of the call: 1000 prompt tokens (0 cached), 7 completion tokens, 1 request",
     ],
     [{ summary: { usage: two } }, 0, "usage of the call: 6 prompt tokens (0 cached), 9 completion tokens, 3 requests"],
+    [{}, 3, "the call c has no usage with prompt_tokens and completion_tokens"],
     [
       { output: { usage: { prompt_tokens: -1, completion_tokens: 7 } } },
       3,
