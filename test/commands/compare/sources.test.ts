@@ -1,0 +1,238 @@
+import { describe, expect, it } from "vitest";
+import type { CompareDocument } from "../../../src/commands/compare/output.ts";
+import * as verdict from "../../../src/commands/compare/verdict.ts";
+import { listNext, listSources } from "../../../src/commands/compare/where-from.ts";
+
+type Reward = NonNullable<CompareDocument["reward"]>;
+type Cause = NonNullable<CompareDocument["causes"]>[number];
+
+/** The mean of a is 0.5. */
+const rewardOf = (low: number, high: number, pairs = 30): Reward => {
+  const difference = (low + high) / 2;
+  const counts = { better: 0, worse: 0, equal: pairs };
+  return { pairs, a: 0.5, b: 0.5 + difference, difference, ci95: [low, high], detectable: 0.25, ...counts };
+};
+
+const changed = (from: "never" | "always" | "failed", to: typeof from, prompts: number) => ({ from, to, prompts });
+const overflowing = [changed("never", "always", 2), changed("failed", "always", 1), changed("always", "failed", 1)];
+const few = "pairs are few, so this can change with more data.";
+const outside = "the difference of the rewards of 2 pairs is outside of the range of 64-bit floats";
+
+describe("the verdict of a comparison", () => {
+  it.each<[reward: Reward | null, text: string, minEffect?: number, transitions?: typeof overflowing]>([
+    [null, "Nothing is compared, because no pair has rewards."],
+    [null, `Nothing is compared, because ${outside}.`, 0, overflowing],
+    [rewardOf(1, 1, 1), "One pair is too few to judge."],
+    [{ ...rewardOf(1, 2), ci95: null }, "The interval is unknown, because the rewards are too large."],
+    [rewardOf(1, 3, 2), "Two pairs are too few to judge: 0.5 → 2.5, difference +2, between +1 and +3."],
+    [rewardOf(1, 3, 19), `The mean reward of b is higher: 0.5 → 2.5, difference +2, between +1 and +3. 19 ${few}`],
+    [rewardOf(1, 3, 20), "The mean reward of b is higher: 0.5 → 2.5, difference +2, between +1 and +3."],
+    [
+      rewardOf(0.25, 1.25),
+      "The mean reward of b is higher: 0.5 → 1.25, difference +0.75, between +0.25 and +1.25. Without a true difference, 1 of 20 comparisons says this.",
+    ],
+    [
+      rewardOf(0, 0.5),
+      "No difference that this data can show: +0.25, between 0 and +0.5 (a difference of 0.25 would show in four of five cases).",
+    ],
+    [rewardOf(-3, -1), "The mean reward of b is lower: 0.5 → -1.5, difference -2, between -3 and -1.", 0.5],
+    [
+      rewardOf(-3, -1),
+      "The mean reward of b is lower, but the loss can be less than 1: 0.5 → -1.5, difference -2, between -3 and -1.",
+      1,
+    ],
+  ])("says what the data shows (row %$)", (reward, text, minEffect = 0, transitions = []) => {
+    expect(verdict.judgeReward({ reward, transitions }, minEffect)).toBe(text);
+  });
+
+  it.each<[low: number, high: number, sign: number, isRegression: boolean, isSure: boolean]>([
+    [1, 3, 1, false, true],
+    [1, 5, 1, false, false],
+    [2e-12, 1, 1, false, false],
+    [1e-12, 1, 0, false, false],
+    [-1, -1e-12, 0, false, false],
+    [-1, -2e-12, -1, true, false],
+    [-3, -1, -1, true, true],
+    [1, 1, 1, false, true],
+    [0, 0, 0, false, false],
+  ])("shows the sign of a difference between %d and %d only beyond rounding", (low, high, sign, isWorse, isSure) => {
+    const reward = rewardOf(low, high);
+    expect(verdict.findSign(reward)).toBe(sign);
+    expect(verdict.findSign({ ...reward, pairs: 2 })).toBe(0);
+    expect(verdict.isRegression(reward, 0)).toBe(isWorse);
+    expect(verdict.isSure(reward.ci95)).toBe(isSure);
+    expect(verdict.isSure([low + 1, high + 1], 1)).toBe(isSure);
+  });
+
+  it("has no sign without an interval, and overflows only if pairs with rewards have no difference", () => {
+    expect([verdict.findSign(null), verdict.isRegression(null, 0), verdict.isSure(null)]).toEqual([0, false, false]);
+    expect(verdict.isSure([1e-12, 1e-12])).toBe(false);
+    const reward = rewardOf(0, 1, 2);
+    expect(verdict.explainOverflow({ reward, transitions: overflowing })).toBeUndefined();
+    expect(verdict.explainOverflow({ reward: null, transitions: overflowing })).toBe(outside);
+  });
+});
+
+const side = { groups: 30, trajectories: 30, exceptions: 0 };
+const empty: CompareDocument = {
+  ...{ a: side, b: side, exceptions: { a: 0, b: 0 }, paired: 30, only_a: 0, only_b: 0, failed_a: 0, failed_b: 0 },
+  ...{ without_prompt: 0, reward: rewardOf(-3, -1), reward_of_all: { a: 0.5, b: 0.25 }, pass: [], causes: null },
+  ...{ facts: [], tools: [], finish_reasons: null, divisions: [], settings: [], transitions: [], metrics: null },
+  ...{ changed: [], warnings: [], notes: [] },
+};
+
+const sureOf = (difference: number): readonly number[] => [difference - 0.1, difference + 0.1];
+const chance = [-1, 1];
+
+const causeOf = (name: Cause["name"], by_share: number, by_reward: number, ci95: Cause["ci95"] = [1, 1]): Cause => {
+  return { name, a: { share: 0.25, reward: 1 }, b: { share: 0.5, reward: null }, by_share, by_reward, ci95 };
+};
+const value = (name: string, difference: number, pairs: number, ci95: Cause["ci95"]) => {
+  return { name: "env", value: name, pairs, a: 1, b: 1 + difference, difference, ci95 };
+};
+const mean = (name: string, a: number, b: number, ci95: Cause["ci95"] = [1, 1]) => ({ name, a, b, ci95 });
+const metric = (name: string, a: number, b: number, ci95: Cause["ci95"]) => {
+  return { name, pairs: 30, a, b, difference: b - a, ci95 };
+};
+const tool = (name: string | null, a: number | null, b: number | null, ci95: Cause["ci95"] = [1, 1]) => {
+  return { name, a: { calls: 1, errors: a }, b: { calls: 1, errors: b }, ci95 };
+};
+const noDifference = rewardOf(-1, 1);
+const many = Array.from({ length: 9 }, (_, at) => value(`${at}`, at - 12, 30, sureOf(at - 12)));
+
+describe("the list of sources of a difference", () => {
+  it.each<[title: string, document: Partial<CompareDocument>, lines: readonly string[]]>([
+    ["no unpaired prompts up to a tenth of the pairs", { only_a: 2, only_b: 1 }, []],
+    [
+      "unpaired prompts",
+      { only_a: 3, only_b: 1 },
+      [
+        "prompts: 3 only in a and 1 only in b are not compared. The mean reward of all prompts is 0.5 → 0.25, and of the prompts in both 0.5 → -1.5",
+      ],
+    ],
+    [
+      "only unpaired prompts for two pairs",
+      {
+        paired: 2,
+        only_b: 1,
+        reward: null,
+        reward_of_all: { a: null, b: 1 },
+        settings: [{ name: "m", a: "1", b: "2" }],
+      },
+      ["prompts: 0 only in a and 1 only in b are not compared. The mean reward of all prompts is none → 1"],
+    ],
+    [
+      "parts of at least a tenth of the difference, from the largest, and no share that chance can change",
+      {
+        causes: [
+          causeOf("truncated", -0.2, 0.19),
+          causeOf("tool_errors", -1, -0.25, chance),
+          causeOf("other", 0.19, 2),
+        ],
+      },
+      [
+        "+2: mean reward of other trajectories (not cut, no errors): 1 → 0",
+        "-0.25: mean reward of trajectories with errors of tools: 1 → 0",
+        "-0.2: trajectories that were cut (finish reason length): 25% → 50% of all",
+      ],
+    ],
+    [
+      "shares alone if there may be no difference",
+      { reward: noDifference, causes: [causeOf("tool_errors", 0.5, 1)], transitions: [changed("never", "always", 1)] },
+      ["+0.5: trajectories with errors of tools: 25% → 50% of all"],
+    ],
+    [
+      "values of keys whose difference is not that of all pairs, by their part of the pairs",
+      {
+        divisions: [
+          ...[value("a", -4, 15, sureOf(-4)), value("b", -2, 15, sureOf(-2)), value("c", 6, 5, sureOf(6))],
+          value("d", 6, 4, sureOf(6)),
+        ],
+      },
+      ["-2: env a: mean reward 1 → -3 in 15 of 30 pairs", "+1: env c: mean reward 1 → 7 in 5 of 30 pairs"],
+    ],
+    [
+      "values of keys whose change is clear, if there may be no difference",
+      { reward: noDifference, divisions: [value("a", 2, 15, [1.1, 3]), value("b", 2, 15, [1, 3])] },
+      ["+1: env a: mean reward 1 → 3 in 15 of 30 pairs"],
+    ],
+    [
+      "two of each: the clearest metrics, settings, tools whose errors changed most, and other finish reasons beyond chance",
+      {
+        metrics: [metric("a", 1, 2, [1, 2]), metric("b", 0, 1, [0.9, 1.1]), metric("c", 1, 0, [-1, -1])],
+        settings: ["m", "n", "o"].map((name) => ({ name, a: "1", b: "2" })),
+        tools: [tool("a", 0, 0.2), tool(null, 0.75, 0.25), tool("c", null, 0.25)],
+        finish_reasons: [
+          ...[mean("length", 0, 1), mean("stop", 1, 0), mean("content_filter", 0, 0.5)],
+          ...[mean("abort", 0, 0.1), mean("error", 0.5, 0.7), { name: null, a: 0.75, b: 0.5 }],
+        ],
+      },
+      [
+        ...["metric: c: 1 → 0", "metric: b: 0 → 1", "metadata: m: 1 in a, 2 in b", "metadata: n: 1 in a, 2 in b"],
+        "tool: errors in 75% → 25% of the results of an unknown tool",
+        "tool: errors in 0% → 25% of the results of c",
+        "finish: content_filter: 0% → 50% of the trajectories",
+        "finish: not recorded: 75% → 50% of the trajectories",
+      ],
+    ],
+    [
+      "no metric and no tool that chance can change, and no small change",
+      { metrics: [metric("a", 0, 1, chance)], tools: [tool("a", 0.5, 0.55), tool("b", 0, 1, chance)] },
+      [],
+    ],
+    [
+      "a change of a tenth in three pairs",
+      { paired: 3, tools: [tool("a", 0, 0.1)] },
+      ["tool: errors in 0% → 10% of the results of a"],
+    ],
+    [
+      "facts that changed by more than a tenth of the larger mean, except errors of tools",
+      {
+        facts: [
+          mean("tool_errors", 0, 1),
+          mean("turns", 9, 10),
+          mean("tool_calls", 8, 10),
+          mean("tokens", 1, 2, chance),
+          mean("characters", 20, 10),
+        ],
+      },
+      ["tool calls: 8 → 10 for each trajectory", "characters: 20 → 10 for each trajectory"],
+    ],
+    [
+      "the three most frequent transitions, and the number of all",
+      {
+        transitions: [
+          ...[changed("never", "never", 9), changed("never", "always", 2), changed("always", "never", 4)],
+          ...[changed("always", "failed", 1), changed("failed", "never", 3)],
+        ],
+      },
+      ["solved: 4 always → never, 3 failed → never, 2 never → always (10 prompts)"],
+    ],
+    ["no transitions without a change", { transitions: [changed("never", "never", 9)] }, []],
+    [
+      "eight lines",
+      { divisions: many },
+      many.slice(0, 8).map((one) => `${one.difference}: env ${one.value}: mean reward 1 → ${one.b} in 30 of 30 pairs`),
+    ],
+  ])("has %s", (_, document, lines) => {
+    expect(listSources({ ...empty, ...document }).map(({ label, text }) => `${label}: ${text}`)).toEqual(lines);
+  });
+});
+
+const cut = causeOf("truncated", -1, -1);
+it.each<[document: Partial<CompareDocument>, where: string, whereB?: string]>([
+  [{}, ""],
+  [{ causes: [causeOf("other", 0.5, 0), cut] }, ` --where 'finish_reason == "length"'`],
+  [{ causes: [causeOf("tool_errors", -2, 1), causeOf("other", 0.5, 0)] }, " --where 'tool_errors > 0'"],
+  [{ causes: [cut, causeOf("other", 1, 2)] }, ""],
+  [{ causes: [cut], paired: 2 }, ""],
+  [{ causes: [causeOf("truncated", 1, 1, chance)], reward: noDifference }, ""],
+  [{ causes: [cut], reward: noDifference }, ` --where 'finish_reason == "length"'`],
+  [{ causes: [cut] }, ` --where '(step == 2) && (finish_reason == "length")'`, "step == 2"],
+  [{}, " --where 'step == 2'", "step == 2"],
+])("a comparison names commands that show the rollouts of the largest cause (row %$)", (document, where, whereB) => {
+  const files = { a: "a.jsonl", b: "b.jsonl", whereA: undefined, whereB, minEffect: 0 };
+  const rows = `rollcall stats b.jsonl --each trajectory${where} --sort reward --limit 10`;
+  expect(listNext({ ...empty, ...document }, files)).toEqual([rows, "rollcall view a.jsonl b.jsonl"]);
+  expect(listNext(empty, { ...files, b: "a.jsonl" })[1]).toBe("rollcall view a.jsonl");
+});
