@@ -1,0 +1,93 @@
+import { describe, expect, it } from "vitest";
+import { runHere } from "../../support/here.ts";
+
+interface Rollout {
+  readonly reward: number;
+  readonly finish?: string;
+  /** The results of calls. A call can have no result. */
+  readonly results?: readonly (string | undefined)[];
+}
+
+const toTrajectory = ({ reward, finish, results = [] }: Rollout) => {
+  const calls = results.map((_, at) => ({ id: `${at}`, type: "function", function: { name: "f", arguments: "" } }));
+  const answers = results.flatMap((content, at) => (content ? { role: "tool", tool_call_id: `${at}`, content } : []));
+  const message = { role: "assistant", content: "four" };
+  const turn = finish === undefined ? message : { finish_reason: finish, index: 0, message };
+  const calling = { finish_reason: "tool_calls", index: 0, message: { ...message, content: "", tool_calls: calls } };
+  const turns = [{ role: "user", content: "q" }, ...(calls.length > 0 ? [calling] : []), ...answers, turn];
+  return { messages_and_choices: turns, reward };
+};
+
+const toGroup = (more: object, ...rollouts: readonly Rollout[]) =>
+  JSON.stringify({ ...more, trajectories: rollouts.map(toTrajectory) });
+
+const stop = { finish: "stop" };
+const failed = ["late", "killed"];
+
+describe("rollcall stats --by", () => {
+  const first = { reward: 1, ...stop, results: ["Error: no", "ok", undefined] };
+  const stdin = [
+    toGroup({ step: 1, exceptions: failed }, first, { reward: 0, finish: "length" }),
+    toGroup({ step: 1 }, { reward: 1, ...stop }, { reward: 1, ...stop }),
+    toGroup({ step: 2 }, { reward: 0.25 }),
+    toGroup({ step: 3, exceptions: failed }),
+  ].join("\n");
+
+  it.each([
+    [
+      "tsv --header",
+      `step,groups,trajectories,exceptions,reward.mean,reward.ci95_low,reward.ci95_high,solved.always,solved.sometimes,solved.never,solved.any,pass@1,pass@2,turns.mean,characters.mean,tokens.mean,truncated,failed,tool_errors
+1,2,4,2,0.75,-2.426551184043669,3.926551184043669,1,1,0,2,0.75,1,1.25,4,,0.25,0.3333333333333333,1
+2,1,1,0,0.25,,,0,0,1,0,0,,1,4,,,0,0
+3,1,0,2,,,,,,,,,,,,,,1,0
+`,
+    ],
+    [
+      "table",
+      `step  groups       reward  solved  pass@1     truncated  failed  characters  calls with errors
+   1       2  0.75 ± 3.18       2    0.75           25%     33%           4             1 of 3
+   2       1         0.25       0       0  not recorded      0%           4
+   3       1                               not recorded    100%
+`,
+    ],
+  ])("has a column for each number of a value, as %s", async (format, printed) => {
+    const { stdout } = await runHere(["stats", ..."--by step --k 1,2 -o".split(" "), ...format.split(" ")], { stdin });
+    expect(stdout.replaceAll("\t", ",")).toBe(printed);
+  });
+});
+
+describe("the notes of rollcall stats", () => {
+  const pair = (more: object, ...rewards: readonly number[]) => toGroup(more, ...rewards.map((reward) => ({ reward })));
+  const low = "no reward reaches 1.75 (the highest is 1.5), so no group is solved: set --pass";
+  it.each<[options: string, groups: readonly string[], note?: string]>([
+    ["", [pair({}, 0, 1)]],
+    [
+      "",
+      [pair({ exceptions: ["x"] }, 0, 1)],
+      "1 exception without a reward: means, solved groups and pass@k leave exceptions out",
+    ],
+    [
+      "--exceptions-as 0",
+      [pair({ exceptions: failed }, 0, 1)],
+      "means, solved groups and pass@k count 2 exceptions with the reward 0",
+    ],
+    ["", [pair({}, 2, 3)], "each reward is far above 1 (the lowest is 2), so each group is solved: set --pass"],
+    ["", [pair({}, 1.9, 3)]],
+    ["--pass 0", [pair({}, 2, 3)]],
+    ["--pass 1.75", [pair({}, 0.5, 1.5)], low],
+    ["--pass 1.5", [pair({}, 0.5, 1.5)]],
+    [
+      "",
+      [1, 3, 2].map((step) => pair({ step }, 0, step)),
+      "step is 1 in the first group and 2 in the last. To compare them, pass --by step",
+    ],
+    ["", [1, 3, 1].map((step, at) => pair({ step }, 0, at + 1))],
+    ["--by step", [1, 2].map((step) => pair({ step }, 0, step))],
+    ["--by turn", [pair({ step: 1 }, 0, 1)], "no trajectory has the key turn"],
+    ["--by turn", [pair({ turn: 1 }, 0, 1), pair({}, 0, 2)]],
+  ])("say what the numbers do not show: %s (row %$)", async (options, groups, note) => {
+    const args = ["stats", "--json", "--fields", "notes", ...options.split(" ").filter(Boolean)];
+    const { notes } = JSON.parse((await runHere(args, { stdin: groups.join("\n") })).stdout);
+    expect(notes.filter((text: string) => !text.includes("copies"))).toEqual(note === undefined ? [] : [note]);
+  });
+});
