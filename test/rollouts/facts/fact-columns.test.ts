@@ -1,0 +1,66 @@
+import { describe, expect, it } from "vitest";
+import { elementsOf, readRoot } from "../../../src/json/table.ts";
+import { FactColumns } from "../../../src/rollouts/facts/fact-columns.ts";
+import { countNames, type FactRow, readFacts } from "../../../src/rollouts/facts/facts.ts";
+
+describe("the columns of facts", () => {
+  it("forget removed rows, and keep rows beyond a block", () => {
+    const columns = new FactColumns();
+    const row = (at: number) => ({
+      counts: Int32Array.from(countNames, (_, fact) => at + fact),
+      finishReason: `${at}`,
+      hasGreeting: at % 2 === 1,
+    });
+    const use = { calls: 1, errors: 0, unanswered: 0 };
+    for (let at = 0; at < 16_400; at++) {
+      columns.addUse(1, use);
+      columns.addRow(row(at));
+    }
+    for (const calls of [4, 5]) {
+      columns.truncate(17);
+      columns.addUse(1, { ...use, calls });
+      columns.addRow(row(7));
+    }
+    const uses: unknown[] = [];
+    for (const at of [16, 17]) columns.forEachUse(at, (tool, { calls }) => uses.push([tool, calls]));
+    expect(uses).toEqual([
+      [1, 1],
+      [1, 5],
+    ]);
+    columns.forgetFinishReason(16);
+    for (const [at, reason, first = at] of [
+      [15, "15"],
+      [16, undefined],
+      [17, "7", 7],
+      [16_383, "16383"],
+      [16_384, "16384"],
+    ] as const) {
+      const { finishReason, counts } = columns.at(at);
+      expect([finishReason, columns.isGreeted(at)]).toEqual([reason, first % 2 === 1]);
+      expect(Object.values(counts)).toEqual(countNames.map((_, fact) => first + fact));
+    }
+  });
+
+  it("number the names of tools by their text, although some spellings share a slot", () => {
+    const names = Array.from({ length: 300 }, (_, at) => `tool-${at % 150}${at % 3 === 0 ? "\n" : ""}`);
+    const list = readRoot(Buffer.from(JSON.stringify(names)));
+    const { toolNames } = new FactColumns();
+    const numbers = elementsOf(list).map(({ table, node }) => toolNames.numberAt(table, node));
+    expect(numbers.map((at) => toolNames.at(at))).toEqual(names);
+    expect(toolNames.list).toEqual([...new Set(names)]);
+    expect(["tool-1", "x"].map((name) => toolNames.find(name))).toEqual([2, 0]);
+    expect([undefined, ""].map((name) => new FactColumns().finishReasons.numberOf(name))).toEqual([0, 1]);
+  });
+});
+
+it.each<[row: Partial<FactRow>, facts: object]>([
+  [{}, { reward: 0.5, advantage: 0.25, solved: true, turns: 2, tokens: null, finish_reason: "stop" }],
+  [{ reward: Number.POSITIVE_INFINITY }, { reward: null, advantage: null, solved: null }],
+  [
+    { mean: null, isSolved: false, finishReason: undefined },
+    { reward: 0.5, advantage: null, solved: false, finish_reason: null },
+  ],
+])("a fact is null if it is unknown (row %$)", (row, facts) => {
+  const known = { reward: 0.5, mean: 0.25, isSolved: true, finishReason: "stop", counts: { turns: 2, tokens: null } };
+  expect(readFacts({ ...known, ...row })).toMatchObject(facts);
+});
