@@ -80,16 +80,6 @@ const addEnv = ({ prompt }: Rollout, own: Answer): Answer => ({
 });
 
 describe("the causes of a comparison", () => {
-  it("names metadata that has another value", async () => {
-    const sample = (temperature: number) => (rollout: Rollout) => ({
-      ...answer(rollout),
-      metadata: { temperature, sample: rollout.random(), seed: 7 },
-    });
-    expect(await listCauses(toLines(1, sample(0.7)), toLines(2, sample(1.3)))).toEqual([
-      "metadata temperature: 0.7 in a, 1.3 in b",
-    ]);
-  });
-
   it("names metrics whose changes cancel each other", async () => {
     const grade = (well: number, right: number) => (rollout: Rollout) => {
       const [format, correct] = [well, right].map((chance) => (rollout.random() < chance ? 1 : 0));
@@ -100,24 +90,6 @@ describe("the causes of a comparison", () => {
       expect.stringMatching(/^metric correct: 0\.\d+ → 0\.\d+$/),
       expect.stringMatching("metric format"),
     ]);
-  });
-
-  it("says that the prompts of both inputs are the easy ones", async () => {
-    const easy = Array.from({ length: prompts / 2 }, (_, at) => prompts / 2 + at);
-    const always = ({ prompt }: Rollout) => ({ reward: prompt < prompts / 2 ? 0 : 1 });
-    expect(await listCauses(toLines(1, always), toLines(2, always, easy))).toEqual([
-      "prompts 20 only in a and 0 only in b are not compared. The mean reward of all prompts is 0.5 → 1, and of the prompts in both 1 → 1",
-    ]);
-  });
-
-  it("names a tool that fails, also if the reward is equal", async () => {
-    const call = (failing: number) => (rollout: Rollout) => ({
-      reward: 1,
-      toolResult: rollout.random() < failing ? "TimeoutError: no answer" : "found",
-    });
-    expect(await listCauses(toLines(1, call(0)), toLines(2, call(1)))).toContain(
-      "tool errors in 0% → 100% of the results of search",
-    );
   });
 
   it("names first the tool whose share of errors changed most, and lists first the most used tool", async () => {
@@ -131,38 +103,12 @@ describe("the causes of a comparison", () => {
     expect(JSON.parse(stdout).tools).toMatchObject([{ name: "search" }, { name: "fetch" }]);
   });
 
-  it("names a fact of all trajectories that changed", async () => {
-    const a = toLines(1, () => ({ reward: 1 }));
-    const b = a.replaceAll('"done"', '"done, and checked twice"');
-    expect(await listCauses(a, b)).toEqual(["characters 6 → 25 for each trajectory"]);
-  });
-
-  it("names a finish reason other than length and stop, also if the reward is equal", async () => {
-    const refuse = (refused: number) => (rollout: Rollout) => ({
-      reward: 1,
-      finish: rollout.random() < refused ? "content_filter" : "stop",
-    });
-    expect(await listCauses(toLines(1, refuse(0)), toLines(2, refuse(0.3)))).toEqual([
-      expect.stringMatching(/^finish content_filter: 0% → \d\d% of the trajectories$/),
-    ]);
-  });
-
   it("names the environment that fell, also if pairs are values of a key", async () => {
     const fall = (by: number) => (rollout: Rollout) =>
       addEnv(rollout, answer({ ...rollout, chance: rollout.chance - (rollout.prompt % 3 === 1 ? by : 0) }));
     const [a, b] = [toLines(1, fall(0)), toLines(2, fall(0.6))];
     for (const options of [[], ["--pair-by", "task_id"]])
       expect(await listCauses(a, b, ...options)).toContainEqual(expect.stringMatching(/^-0\.\d+ env chess: mean/));
-  });
-
-  it.each([
-    [20, 20],
-    [21, 0],
-  ])("divides the prompts by the values of a key, of which there are %i, into %i parts", async (values, parts) => {
-    const ofEnv = ({ prompt }: Rollout) => ({ reward: prompt % 2, metadata: { env: `env ${prompt}` } });
-    const lines = toLines(1, ofEnv, [...Array(values).keys()]);
-    const { stdout } = await runHere(["compare", ...filesOf(lines, lines), "--json"]);
-    expect(JSON.parse(stdout).divisions).toHaveLength(parts);
   });
 
   it("names nothing in noise", async () => {

@@ -1,0 +1,84 @@
+import { expect, it } from "vitest";
+import { runHere } from "../../support/here.ts";
+import { filesOf } from "../../support/inputs.ts";
+
+type Row = readonly [prompt: string, metadata: object];
+
+const toLines = (rows: readonly Row[]) =>
+  rows
+    .map(([content, metadata], reward) => {
+      const messages_and_choices = [
+        { role: "user", content },
+        { role: "assistant", content: "a" },
+      ];
+      return JSON.stringify({ messages_and_choices, reward, metadata });
+    })
+    .join("\n");
+
+const compare = async (a: readonly Row[], b: readonly Row[]) => {
+  const files = filesOf(toLines(a), toLines(b));
+  const { stdout } = await runHere(["compare", ...files, "--json", "--fields", "notes,settings,divisions"]);
+  const { notes, ...found } = JSON.parse(stdout.replaceAll(files[0] ?? "", "a").replaceAll(files[1] ?? "", "b"));
+  return { notes, ...found };
+};
+
+const ids = (...all: readonly object[]): readonly Row[] => all.map((metadata, at) => [`q${at}`, metadata]);
+const none = (advice: string) =>
+  `no prompt is in both inputs, so nothing is compared. The mean rewards are a 0, b 0. To pair by a key, pass --pair-by ${advice}`;
+
+it.each<[title: string, a: readonly Row[], b: readonly Row[], note: string]>([
+  ["prompts without a key", ids({}, {}), ids({}), "the pairs are prompts: 1"],
+  ["a key", ids({ task_id: 1 }, { task_id: 2 }), ids({ task_id: 1 }), "the pairs are values of the key task_id: 1"],
+  [
+    "the key with the most common values",
+    ids({ prompt_id: 1, uid: 1 }, { prompt_id: 2, uid: 2 }),
+    ids({ prompt_id: 1, uid: 1 }, { prompt_id: 3, uid: 2 }),
+    "the pairs are values of the key uid: 2",
+  ],
+  [
+    "the first of the keys with as many common values",
+    ids({ uid: 1, example_id: 1 }),
+    ids({ uid: 1, example_id: 1 }),
+    "the pairs are values of the key example_id: 1",
+  ],
+  ["prompts if a trajectory lacks the key", ids({ uid: 1 }, {}), ids({ uid: 1 }), "the pairs are prompts: 1"],
+  ["prompts if a value has two", ids({ uid: 1 }, { uid: 1 }), ids({ uid: 1 }), "the pairs are prompts: 1"],
+  ["nothing, and advises a common key", [["q", { uid: 1, task_id: 2 }]], [["r", { uid: 1, task_id: 3 }]], none("uid")],
+  ["nothing without a common key", [["q", { uid: 1 }]], [["r", { uid: 2 }]], none("<key>")],
+])("a comparison pairs %s", async (_, a, b, note) => {
+  expect((await compare(a, b)).notes).toContain(note);
+});
+
+it("a comparison names the settings that all trajectories of each side share", async () => {
+  const settings = (temperature: number, seed: number) => ({ temperature, seed, top_p: 1, [`own${seed}`]: true });
+  const { settings: found } = await compare(
+    ids(settings(0.7, 1), settings(0.7, 1)),
+    ids(settings(1.3, 2), settings(1.3, 3)),
+  );
+  expect(found).toEqual([{ name: "temperature", a: "0.7", b: "1.3" }]);
+});
+
+it.each([
+  [1, 0],
+  [2, 2],
+  [20, 20],
+  [21, 0],
+])("a comparison divides prompts by a key with 2 to 20 values: %i of env have %i means", async (count, means) => {
+  const rows = ids(...Array.from({ length: count }, (_, env) => ({ env })));
+  expect((await compare(rows, rows)).divisions).toMatchObject(
+    Array.from({ length: means }, (_, at) => ({ name: "env", value: `${at}`, pairs: 1, a: at, b: at })),
+  );
+});
+
+it.each<[a: readonly unknown[], b: readonly unknown[], note: string | undefined]>([
+  [[1, 1], [2, 2], undefined],
+  [
+    [1, 2],
+    [1, 1],
+    "a has 2 values of step (1, 2), which are compared together. Compare one of them with --where-a 'step == 2'",
+  ],
+  [[1], ["x", "y"], "b has 2 values of step, which are compared together. Compare one of them with --where-b"],
+])("a comparison names the steps of a side (row %$)", async (a, b, note) => {
+  const { notes } = await compare(ids(...a.map((step) => ({ step }))), ids(...b.map((step) => ({ step }))));
+  expect(notes.filter((text: string) => text.includes("values of step"))).toEqual(note === undefined ? [] : [note]);
+});
