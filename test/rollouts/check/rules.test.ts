@@ -126,6 +126,24 @@ describe("each rule that reading reports", () => {
   );
 });
 
+const parts = "audio audio_url file image image_url input_audio input_file input_image refusal video video_url";
+it.each<[rule: string, values: string, toTurn: (value: string) => string]>([
+  ["unknown-role", "developer system user assistant tool function", (role) => `{"role":"${role}","content":"a"}`],
+  [
+    "unknown-finish-reason",
+    "stop length tool_calls content_filter function_call",
+    (reason) => choiceExample().replace("stop", reason),
+  ],
+  ["unknown-content-part", parts, (type) => `{"role":"user","content":[{"type":"${type}"}]}`],
+])("%s is reported for each value but %s", async (rule, values, toTurn) => {
+  const findLines = async (prefix: string) => {
+    const lines = values.split(" ").map((value) => messages(question, toTurn(`${prefix}${value}`)));
+    return (await problemsIn(fileExample(lines.join("\n")))).flatMap((one) => (one.rule === rule ? one.line : []));
+  };
+  // Equal problems are shown at the first of their lines.
+  expect([await findLines(""), await findLines("x")]).toEqual([[], [1]]);
+});
+
 describe("exception-in-trajectory", () => {
   const countedFor = async (value: string): Promise<number> => {
     const members = ["exception", "exceptions"].map((key) => trajectory(0, `,"${key}":${value}`));

@@ -51,6 +51,18 @@ describe("the advice for a value without messages_and_choices", () => {
 });
 
 it.each([
+  ["messages_and_choices", turns, "messages conversation conversations messages_and_choice choices turns chat history"],
+  ["trajectories", [{ messages_and_choices: [] }], "trajectory rollouts samples group"],
+  ["trajectory_groups", [{ trajectories: [] }], "groups data"],
+])("a key that means %s can be renamed if its value fits", (field, value, names) => {
+  for (const name of names.split(" ")) {
+    const advise = (own: unknown) => suggestForMissingField(field, { [name]: own }, true);
+    expect(advise(value)).toMatch(`rename ${name} to ${field}`);
+    for (const other of [[], {}, "a", [{ role: 1 }]]) expect(advise(other)).toBeUndefined();
+  }
+});
+
+it.each([
   ["reward a b_score", "reward"],
   ["a.reward total_score", "a.reward total_score"],
   ["reward a.reward total_score", "reward"],
