@@ -1,8 +1,9 @@
-/** Converts files of other tools with the built program, and returns all results. */
+/** Converts files of other tools with the built program or in this process, and returns all results. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
+import { runHere } from "../../support/here.ts";
 import { runRollcall } from "../../support/run.ts";
 
 interface Group {
@@ -38,6 +39,27 @@ export const convertFiles = async (files: Files, { args = [] }: { readonly args?
   const ran = await runRollcall(["convert", ...Object.keys(files), ...args], { cwd: folderOf(files) });
   const groups: readonly Group[] = ran.stdout.split("\n").flatMap((line) => (line === "" ? [] : JSON.parse(line)));
   return { code: ran.code, groups, errors: ran.stderr.split("\n").filter((line) => line.includes(" error: ")) };
+};
+
+/** Converts files in this process. Returns the groups, or the errors. */
+export const convertHere = async (files: Files, args: readonly string[] = []) => {
+  const folder = folderOf(files);
+  const paths = Object.keys(files).map((name) => join(folder, name));
+  const { stdout, stderr } = await runHere(["convert", ...paths, "--lossy", "-q", ...args]);
+  return stdout === ""
+    ? stderr
+    : stdout
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line));
+};
+
+/** Returns the notes about the values of a file, without those about its format and its lost values. */
+export const notesHere = async (content: Files[string], args: readonly string[] = []): Promise<readonly string[]> => {
+  const file = join(folderOf({ "a.jsonl": content }), "a.jsonl");
+  const { stdout } = await runHere(["check", file, "--lossy", "--json", "--fields", "notes", ...args]);
+  const { notes }: { notes: readonly string[] } = JSON.parse(stdout);
+  return notes.filter((note) => !/^the input was read as|^\d+ values? |no log probabilities/.test(note));
 };
 
 /** Converts a file. Returns the groups, the notes, and the values that were left out, with the reasons. */

@@ -4,20 +4,7 @@ import { describe, expect, it } from "vitest";
 import { readRewardsFile } from "../../../src/rollouts/formats/convert-opened.ts";
 import { runHere } from "../../support/here.ts";
 import { testHost } from "../../support/host.ts";
-import { folderOf, turn, user } from "./converting.ts";
-
-/** Converts files in this process. Returns the groups, or the errors. */
-const convert = async (files: Parameters<typeof folderOf>[0], args: readonly string[] = []) => {
-  const folder = folderOf(files);
-  const paths = Object.keys(files).map((name) => join(folder, name));
-  const { stdout, stderr } = await runHere(["convert", ...paths, "--lossy", "-q", ...args]);
-  return stdout === ""
-    ? stderr
-    : stdout
-        .trimEnd()
-        .split("\n")
-        .map((line) => JSON.parse(line));
-};
+import { convertHere as convert, folderOf, turn, user } from "./converting.ts";
 
 const said = (content: string, more: object = {}) => ({ role: "assistant", content, ...more });
 const sampled = (message: object, finish_reason = "stop") => ({ finish_reason, index: 0, message });

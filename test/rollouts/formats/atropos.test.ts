@@ -1,0 +1,90 @@
+import { describe, expect, it } from "vitest";
+import { convertHere } from "./converting.ts";
+
+const roles: Readonly<Record<string, string>> = {
+  s: "system",
+  u: "user",
+  a: "assistant",
+  g: "agent",
+  e: "environment",
+};
+const fitNone = "the tokens that masks does not mask fit no turns of the assistant";
+
+/** Converts a trajectory of turns and tokens: `.` is masked, and other tokens are sampled. */
+const convertGroup = async (turns: string, tokens: string, more: object = {}) => {
+  const masks = [...tokens].map((token, at) => (token === "." ? -100 : at));
+  const messages = [...turns].map((turn, at) => ({ role: roles[turn], content: `${at}` }));
+  return await convertHere({
+    "a.jsonl": [{ tokens: [masks.map((_, at) => at)], masks: [masks], scores: [1], messages: [messages], ...more }],
+  });
+};
+
+describe("a group of Atropos", () => {
+  it.each([
+    ["ua", ".xx", "u A"],
+    ["sua", "..x", "s u A"],
+    ["ua", "..", "u a"],
+    ["uu", "..", "u u"],
+    ["uaua", ".x.x", "u A u A"],
+    ["uaua", "...x", "u a u A"],
+    ["uauaua", ".....x", "u a u a u A"],
+    ["uau", ".x.........", "u A u"],
+    ["ua", ".x........", "u A"],
+    ["eg", ".x", "u A"],
+    ["ua", ".x.........", fitNone],
+    ["uau", ".x........", fitNone],
+    ["uaua", ".x.x.x", fitNone],
+    ["uauaua", "...x.x", fitNone],
+    ["uauau", ".x.........", fitNone],
+    ["uu", ".x", "no message is a turn of the assistant"],
+  ])("with the turns %s and the tokens %s has the choices (in capitals) %s", async (turns, tokens, expected) => {
+    const groups = await convertGroup(turns, tokens);
+    if (typeof groups === "string") return expect(groups).toContain(expected);
+    const [{ messages_and_choices }] = groups[0].trajectories;
+    const shown = messages_and_choices.map((turn: { role?: string; message?: { role: string } }) =>
+      turn.message ? turn.message.role.charAt(0).toUpperCase() : turn.role?.charAt(0),
+    );
+    expect(shown.join(" ")).toBe(expected);
+  });
+
+  it("has the log probabilities of the sampled tokens of each choice, and the overrides as metadata", async () => {
+    const more = { inference_logprobs: [[1, -0.5, 1, -0.25, -0.125]], overrides: [{ temperature: 0.5, list: [] }] };
+    const [{ trajectories }] = await convertGroup("uaua", ".x.xx", more);
+    const contentOf = (tokens: Readonly<Record<string, number>>) =>
+      Object.entries(tokens).map(([token, logprob]) => ({
+        token: `token_id:${token}`,
+        logprob,
+        bytes: null,
+        top_logprobs: [],
+      }));
+    expect(trajectories).toMatchObject([
+      {
+        messages_and_choices: [
+          {},
+          { logprobs: { content: contentOf({ 1: -0.5 }) } },
+          {},
+          { logprobs: { content: contentOf({ 3: -0.25, 4: -0.125 }) } },
+        ],
+        metadata: { temperature: 0.5 },
+      },
+    ]);
+    expect(trajectories[0].metadata).toEqual({ temperature: 0.5 });
+  });
+
+  it.each([
+    ["messages", [[]], "messages is not a list of 2 values, one for each score"],
+    ["tokens", [[1]], "tokens is not a list of 2 values, one for each score"],
+    ["masks", [[1]], "masks is not a list of 2 values, one for each score"],
+    ["messages", undefined, "messages are missing, so only token ids are recorded"],
+    ["messages", ["a", "b"], "the messages are decoded tokens without roles"],
+  ])("is refused for other %s", async (key, value, fault) => {
+    const row = { tokens: [[1], [1]], masks: [[1], [1]], scores: [1, 0], messages: [[], []], [key]: value };
+    expect(await convertHere({ "a.jsonl": [row] })).toContain(fault);
+  });
+
+  it("that is broken does not reject other lines", async () => {
+    const [line] = [{ tokens: [[1]], masks: [[1]], scores: [1], messages: [[{ role: "assistant", content: "a" }]] }];
+    const text = `${JSON.stringify(line)}\n{"tokens":[[1]],"masks":[[1]],"scores":[`;
+    expect(await convertHere({ "a.jsonl": text }, ["--on-invalid", "skip"])).toHaveLength(1);
+  });
+});
