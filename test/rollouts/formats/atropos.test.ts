@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { convertHere } from "./converting.ts";
+import { convertHere, turnsHere } from "./converting.ts";
 
 const roles: Readonly<Record<string, string>> = {
   s: "system",
@@ -10,13 +10,11 @@ const roles: Readonly<Record<string, string>> = {
 };
 const fitNone = "the tokens that masks does not mask fit no turns of the assistant";
 
-/** Converts a trajectory of turns and tokens: `.` is masked, and other tokens are sampled. */
-const convertGroup = async (turns: string, tokens: string, more: object = {}) => {
+/** A trajectory of turns and tokens: `.` is masked, and other tokens are sampled. */
+const groupOf = (turns: string, tokens: string) => {
   const masks = [...tokens].map((token, at) => (token === "." ? -100 : at));
   const messages = [...turns].map((turn, at) => ({ role: roles[turn], content: `${at}` }));
-  return await convertHere({
-    "a.jsonl": [{ tokens: [masks.map((_, at) => at)], masks: [masks], scores: [1], messages: [messages], ...more }],
-  });
+  return { tokens: [masks.map((_, at) => at)], masks: [masks], scores: [1], messages: [messages] };
 };
 
 describe("a group of Atropos", () => {
@@ -38,18 +36,12 @@ describe("a group of Atropos", () => {
     ["uauau", ".x.........", fitNone],
     ["uu", ".x", "no message is a turn of the assistant"],
   ])("with the turns %s and the tokens %s has the choices (in capitals) %s", async (turns, tokens, expected) => {
-    const groups = await convertGroup(turns, tokens);
-    if (typeof groups === "string") return expect(groups).toContain(expected);
-    const [{ messages_and_choices }] = groups[0].trajectories;
-    const shown = messages_and_choices.map((turn: { role?: string; message?: { role: string } }) =>
-      turn.message ? turn.message.role.charAt(0).toUpperCase() : turn.role?.charAt(0),
-    );
-    expect(shown.join(" ")).toBe(expected);
+    expect(await turnsHere({ "a.jsonl": [groupOf(turns, tokens)] })).toContain(expected);
   });
 
   it("has the log probabilities of the sampled tokens of each choice, and the overrides as metadata", async () => {
     const more = { inference_logprobs: [[1, -0.5, 1, -0.25, -0.125]], overrides: [{ temperature: 0.5, list: [] }] };
-    const [{ trajectories }] = await convertGroup("uaua", ".x.xx", more);
+    const [{ trajectories }] = await convertHere({ "a.jsonl": [{ ...groupOf("uaua", ".x.xx"), ...more }] });
     const contentOf = (tokens: Readonly<Record<string, number>>) =>
       Object.entries(tokens).map(([token, logprob]) => ({
         token: `token_id:${token}`,

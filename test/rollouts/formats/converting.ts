@@ -54,12 +54,25 @@ export const convertHere = async (files: Files, args: readonly string[] = []) =>
         .map((line) => JSON.parse(line));
 };
 
-/** Returns the notes about the values of a file, without those about its format and its lost values. */
+const initialOf = ({ role }: { readonly role: string }): string => role.charAt(0);
+
+/** Shows the roles of a trajectory's turns, with capitals for choices, such as `s u A`; or the errors. */
+export const turnsHere = async (files: Files, args: readonly string[] = []): Promise<string> => {
+  const groups = await convertHere(files, args);
+  if (typeof groups === "string") return groups;
+  const turns: readonly { readonly role: string; readonly message?: { readonly role: string } }[] =
+    groups[0].trajectories[0].messages_and_choices;
+  return turns.map((turn) => (turn.message ? initialOf(turn.message).toUpperCase() : initialOf(turn))).join(" ");
+};
+
+/** Returns the notes about the values of a file, without those that most conversions have. */
 export const notesHere = async (content: Files[string], args: readonly string[] = []): Promise<readonly string[]> => {
   const file = join(folderOf({ "a.jsonl": content }), "a.jsonl");
   const { stdout } = await runHere(["check", file, "--lossy", "--json", "--fields", "notes", ...args]);
   const { notes }: { notes: readonly string[] } = JSON.parse(stdout);
-  return notes.filter((note) => !/^the input was read as|^\d+ values? |no log probabilities/.test(note));
+  return notes.filter(
+    (note) => !/^the input was read as|^added the missing finish_reason|^\d+ values? |no log probabilities/.test(note),
+  );
 };
 
 /** Converts a file. Returns the groups, the notes, and the values that were left out, with the reasons. */

@@ -1,0 +1,177 @@
+/** Which turns of a record are choices, by format. Capitals are choices. */
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { convertHere, folderOf, notesHere, turnsHere, user } from "./converting.ts";
+
+const said = (content: string, more: object = {}) => ({ role: "assistant", content, ...more });
+const system = { role: "system", content: "s" };
+const call = (id: string) => ({ id, type: "function", function: { name: "f", arguments: "{}" } });
+
+/** The arguments with a reward for the id `s`. */
+const rewarded = () => ["--rewards", join(folderOf({ r: '{"id":"s","reward":1}' }), "r")];
+
+describe("a row of NeMo RL", () => {
+  const rowOf = (texts: number, tokens: string, more: object) => {
+    const mask = tokens === "" ? {} : { token_loss_mask: [[...tokens].map(Number)] };
+    return { content: [Array.from({ length: texts }, (_, at) => `${at}`)], rewards: [1], idx: 0, ...mask, ...more };
+  };
+
+  it.each<[number, string, object, string]>([
+    [2, "", {}, "u A"],
+    [3, "", {}, "u A u"],
+    [4, "", {}, "s u A u"],
+    [5, "", {}, "u A u A u"],
+    [2, "01", {}, "u A"],
+    [3, "010", {}, "u A u"],
+    [3, "001", {}, "s u A"],
+    [4, "0101", {}, "u A u A"],
+    [4, "0010", {}, "s u A u"],
+    [5, "01010", {}, "u A u A u"],
+    [5, "00101", {}, "s u A u A"],
+    [4, "10101", {}, "s u A u"],
+    [3, "011000", {}, "u A u"],
+    [3, "011000", { input_lengths: [3] }, "s u A"],
+    [3, "011000", { input_lengths: [4] }, "u A u"],
+    [3, "", { generation_logprobs: [[0, -0.5, 0]] }, "u A u"],
+    [3, "", { generation_logprobs: [[0, 0, -0.5]] }, "s u A"],
+    [2, "", { content: [[system, user("q"), said("a"), { role: "environment", content: "e" }]] }, "s u A u"],
+    [2, "", { content: [["a"]] }, "content is not a list of at least two turns"],
+    [2, "", { content: [["a", 1]] }, "content contains a value that is neither a text nor a message"],
+    [2, "", { rewards: [[1, 2]] }, "the reward is not a list of one number"],
+  ])("with %d texts and the mask %j %j has the turns %s", async (texts, tokens, more, turns) => {
+    expect(await turnsHere({ "a.jsonl": [rowOf(texts, tokens, more)] }, ["--from", "nemo-rl"])).toContain(turns);
+  });
+
+  it("has the log probabilities of the sampled tokens in each answer", async () => {
+    const tokens = { token_ids: [[5, 6, 7, 8, 9]], generation_logprobs: [[0, -1, -2, 0, -3]] };
+    const [group] = await convertHere({ "a.jsonl": [rowOf(4, "01101", tokens)] }, ["--from", "nemo-rl"]);
+    const choices: readonly { logprobs: { content: { token: string; logprob: number }[] } }[] =
+      group.trajectories[0].messages_and_choices.filter((turn: object) => "message" in turn);
+    expect(choices.map(({ logprobs }) => logprobs.content.map(({ token, logprob }) => [token, logprob]))).toEqual([
+      [
+        ["token_id:6", -1],
+        ["token_id:7", -2],
+      ],
+      [["token_id:9", -3]],
+    ]);
+  });
+});
+
+describe("a simulation of tau2-bench", () => {
+  const tool = (requestor: string) => ({ role: "tool", id: "c", requestor, content: "r", error: true });
+  const calling = said("", { tool_calls: [call("c")] });
+
+  it.each<[string, readonly object[], string]>([
+    ["an answer to a user", [system, user("q"), said("a")], "s u A"],
+    ["a greeting that no model sampled", [said("hi"), user("q"), said("a")], "a u A"],
+    ["a greeting after a system prompt", [system, said("hi"), user("q"), said("a")], "s a u A"],
+    ["a call as its first turn", [calling, tool("assistant"), said("a")], "A t A"],
+    ["a sampled greeting", [said("hi", { raw_data: { choices: [] } }), user("q")], "A u"],
+    ["a user's call", [user("q"), { ...user(" "), tool_calls: [call("c")] }, tool("user"), said("a")], "u A"],
+    ["a user's call with a text", [{ ...user("q"), tool_calls: [call("c")] }, said("a")], "u A"],
+    ["a user's empty text", [user(""), said("a")], "u A"],
+    ["several results", [user("q"), calling, { role: "tool", tool_messages: [tool("assistant")] }], "u A t"],
+    ["a turn without a role", [{ content: "q" }], "a message has no role"],
+  ])("with %s has the turns in their order", async (_, messages, turns) => {
+    const simulation = { task_id: 1, termination_reason: "user_stop", reward_info: { reward: 1 }, messages };
+    expect(await turnsHere({ "a.json": JSON.stringify(simulation) })).toContain(turns);
+  });
+});
+
+describe("a document of ATIF", () => {
+  const agent = (more: object = {}) => ({ source: "agent", message: "a", ...more });
+  const calls = ["c", "d"].map((tool_call_id) => ({ tool_call_id, function_name: "f", arguments: {} }));
+  const results = (...list: readonly object[]) => ({ tool_calls: calls, observation: { results: list } });
+  const unnamed = { content: "r" };
+
+  it.each<[string, readonly unknown[], string]>([
+    ["each source", ["system", "user", "agent"].map((source) => ({ source, message: "m" })), "s u A"],
+    ["a copied turn", [agent({ is_copied_context: true }), agent({ is_copied_context: false })], "a A"],
+    ["a turn without a call of the model", [agent({ llm_call_count: 0 }), agent({ llm_call_count: 1 })], "a A"],
+    ["results with and without ids", [agent(results({ source_call_id: "c", content: "r" }, unnamed))], "A t t"],
+    ["results without ids", [agent(results(unnamed, unnamed))], "A t t"],
+    ["fewer results than calls", [agent(results(unnamed))], "A u"],
+    ["more results than calls", [agent(results(unnamed, unnamed, unnamed))], "A u u u"],
+    ["an empty result", [agent({ observation: { results: [{}] } })], "A"],
+    ["only calls", [{ source: "agent", tool_calls: calls }], "A"],
+    ["only a user's observation", [{ source: "user", observation: { results: [unnamed] } }, agent()], "u A"],
+    ["only an agent's observation", [{ source: "agent", observation: { results: [] } }], "message is missing"],
+    ["an empty step", [{ source: "user" }], "message is missing"],
+    ["an unknown source", [{ source: "tool", message: "m" }], "source is not system, user or agent"],
+    ["no step", [], "steps is empty"],
+    ["a number as a step", [1], "a step is not an object"],
+    ["a number as a message", [agent({ message: 1 })], "the content is neither text nor a list of parts"],
+  ])("with %s has the turns in their order", async (_, steps, turns) => {
+    const text = JSON.stringify({ schema_version: "ATIF-v1.6", session_id: "s", steps });
+    expect(await turnsHere({ "a.json": text }, rewarded())).toContain(turns);
+  });
+
+  const edited = "the agent summarized or edited its context";
+  it.each<[string, object, boolean]>([
+    ["a system prompt", { source: "system", message: "You are an agent." }, false],
+    ["a summary of the history", { source: "system", message: "Summarized the history." }, true],
+    ["a compacted context", { source: "system", message: "The CONTEXT was compacted." }, true],
+    ["a condensed conversation", { source: "system", message: "Condensed this conversation" }, true],
+    ["a user's summary", { source: "user", message: "Summarize the history." }, false],
+    ["a summary of a file", { source: "system", message: "Summarized the file." }, false],
+    ["1,999 characters", { source: "system", message: "summarized history".padEnd(1999) }, true],
+    ["2,000 characters", { source: "system", message: "summarized history".padEnd(2000) }, false],
+    ["an edit", { source: "agent", message: "a", extra: { context_management: {} } }, true],
+    ["an edit in a result", agent({ observation: { results: [{ context_management: {} }] } }), true],
+  ])("with %s notes only an edited context", async (_, step, isNoted) => {
+    const steps = [step, { source: "user", message: "q" }, agent()];
+    const notes = await notesHere(JSON.stringify({ schema_version: "ATIF-v1.6", session_id: "s", steps }), rewarded());
+    expect(notes.map((note) => note.slice(0, edited.length))).toEqual(isNoted ? [edited] : []);
+  });
+
+  it.each([
+    ["2026-01-01T00:00:00Z", true],
+    ["2026-01-01T00:00:00.25+01:00", true],
+    ["2026-01-01T00:00:00-0500", true],
+    ["2026-01-01T00:00:00", true],
+    ["2026-01-01 00:00:00", false],
+    ["2026-01-01", false],
+  ])("starts at the time %s of its first step if it is complete", async (timestamp, isTime) => {
+    const steps = [{ source: "user", message: "q", timestamp }, agent({ timestamp: "2027-01-01T00:00:00Z" })];
+    const text = JSON.stringify({ schema_version: "ATIF-v1.6", session_id: "s", steps });
+    const [group] = await convertHere({ "a.json": text }, rewarded());
+    expect(group.trajectories[0].start_time).toBe(isTime ? timestamp : undefined);
+  });
+});
+
+describe("a trajectory of SWE-agent", () => {
+  const history = [system, user("q"), said("b", { is_demo: true }), user("r"), said("a")];
+
+  it.each<[string, object, string]>([
+    ["a demonstration", { history }, "s u a u A"],
+    ["calls of the model", { history, info: { model_stats: { api_calls: 1 } } }, "s u a u A"],
+    ["no call of the model", { history, info: { model_stats: { api_calls: 0 } } }, "s u a u a"],
+    ["a result", { history: [user("q"), { role: "tool", content: "r", tool_call_ids: ["c"] }] }, "u t"],
+  ])("with %s has the turns in their order", async (_, more, turns) => {
+    const text = JSON.stringify({ trajectory: [], info: {}, instance_id: "s", ...more });
+    expect(await turnsHere({ "a.traj": text }, rewarded())).toBe(turns);
+  });
+});
+
+describe("a sample of Inspect", () => {
+  const output = (id: string) => ({
+    event: "model",
+    output: { choices: [{ message: said("a", { id }), stop_reason: "max_tokens" }] },
+  });
+  const subtask = { event: "subtask", events: [output("m")] };
+
+  it.each<[string, object, readonly object[], string, string | undefined]>([
+    ["a generated turn", { source: "generate" }, [], "u A", "stop"],
+    ["a turn of an event", { id: "m" }, [output("m")], "u A", "length"],
+    ["a turn of an event in a subtask", { id: "m" }, [subtask], "u A", "length"],
+    ["a turn that no event has", { id: "n" }, [output("m")], "u a", undefined],
+    ["a turn without an id and a source", {}, [output("m")], "u a", undefined],
+    ["another event's output", { id: "m" }, [{ ...output("m"), event: "score" }], "u a", undefined],
+  ])("with %s has the turns in their order", async (_, more, events, turns, finish) => {
+    const sample = { id: 1, epoch: 1, messages: [user("q"), said("a", more)], events, scores: { m: { value: 1 } } };
+    const files = { "a.json": JSON.stringify({ eval: { task: "t" }, samples: [sample] }) };
+    expect(await turnsHere(files)).toBe(turns);
+    const [group] = await convertHere(files);
+    expect(group.trajectories[0].messages_and_choices[1].finish_reason).toBe(finish);
+  });
+});

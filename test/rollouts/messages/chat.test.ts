@@ -1,0 +1,145 @@
+import { describe, expect, it } from "vitest";
+import { toToolCall, toTools, toTurns } from "../../../src/rollouts/messages/chat.ts";
+import { type Json, JsonWriter } from "../../../src/rollouts/messages/output-json.ts";
+import { Value } from "../../../src/rollouts/messages/value.ts";
+
+const parse = (data: unknown): Value => {
+  const value = Value.parse(Buffer.from(JSON.stringify(data)));
+  return value ?? expect.fail("no JSON");
+};
+
+const textOf = (json: Json): string => {
+  const writer = new JsonWriter();
+  writer.writeOnOneLine(json);
+  return writer.take().toString();
+};
+
+const dataOf = (json: Json): unknown => JSON.parse(textOf(json));
+
+interface Turn {
+  readonly role?: string;
+  readonly tool_call_id?: string;
+  readonly tool_calls?: readonly { readonly id: string }[];
+  readonly message?: Turn;
+  readonly finish_reason?: string;
+}
+
+const fn = { name: "f", arguments: "{}" };
+const complete = { id: "c", type: "function", function: fn };
+
+describe("a tool call", () => {
+  it.each<[string, unknown, object]>([
+    ["without a type", { id: "c", function: fn }, complete],
+    ["without arguments", { ...complete, function: { name: "f" } }, complete],
+    ["with an object as arguments", { ...complete, function: { name: "f", arguments: {} } }, complete],
+    ["in a string", JSON.stringify(complete), complete],
+    ["that is flat", { id: "c", name: "f", arguments: "{}" }, complete],
+    ["whose function is a name", { id: "c", function: "f", arguments: {} }, complete],
+    ["with other members", { id: "c", name: "f", index: 0 }, { ...complete, index: 0 }],
+    [
+      "with other members of its function",
+      { function: { ...fn, strict: true } },
+      { type: "function", function: { ...fn, strict: true } },
+    ],
+    ["of another type", { type: "custom", name: "f", arguments: "{}" }, { type: "custom", function: fn }],
+  ])("%s is completed", (_, call, expected) => {
+    expect(dataOf(toToolCall(parse(call)))).toEqual(expected);
+  });
+
+  it("stays the same value if it is complete or has no name, unless it gets an id", () => {
+    for (const call of [complete, { id: "c" }, 1].map(parse)) expect(toToolCall(call)).toBe(call);
+    expect(dataOf(toToolCall(parse(complete), "d"))).toEqual({ ...complete, id: "d" });
+  });
+});
+
+it.each<[string, object, readonly object[] | undefined]>([
+  ["complete", { type: "function", function: { name: "f" } }, [{ type: "function", function: { name: "f" } }]],
+  ["without a type", { function: { name: "f" } }, [{ type: "function", function: { name: "f" } }]],
+  ["flat", { name: "f", type: "function", description: null }, [{ type: "function", function: { name: "f" } }]],
+  ["Anthropic's", { name: "f", input_schema: {} }, [{ type: "function", function: { name: "f", parameters: {} } }]],
+  ["Gemini's", { function_declarations: [{ name: "f" }] }, [{ type: "function", function: { name: "f" } }]],
+  ["of the service", { type: "web_search", name: "f" }, undefined],
+  ["without a name", { description: "d" }, undefined],
+])("a tool that is %s becomes a function or is left out", (_, tool, expected) => {
+  const tools = toTools(parse([tool]));
+  expect(tools && dataOf(tools)).toEqual(expected);
+});
+
+describe("the turns of a row", () => {
+  const said = (content: string, more: object = {}) => ({ role: "assistant", content, ...more });
+  const called = (...ids: readonly string[]) => said("", { tool_calls: ids.map((id) => ({ ...complete, id })) });
+  const result = (more: object = {}) => ({ role: "tool", content: "r", ...more });
+  const swift = { role: "tool_call", content: JSON.stringify(fn) };
+
+  /** Shows results by their ids, calls by their ids, and sampled turns by their finish reasons. */
+  const turnsOf = (messages: unknown, record: object = {}): string => {
+    const run = { note: () => undefined, skip: () => [] };
+    const sampled = { record: parse(record) };
+    const turns: readonly Turn[] = toTurns(run, parse(messages), { name: "messages", sampled }).map((turn) =>
+      JSON.parse(textOf(turn)),
+    );
+    const show = ({ message, finish_reason, role, tool_call_id, tool_calls = [] }: Turn): string => {
+      if (message) return `${show(message)} ${finish_reason}`;
+      const ids = tool_calls.map(({ id }) => id);
+      return `${role}${tool_call_id === undefined ? "" : ` ${tool_call_id}`}${ids.length > 0 ? ` [${ids}]` : ""}`;
+    };
+    return turns.map(show).join(", ");
+  };
+
+  it.each<[string, unknown, string, object?]>([
+    ["a text", "a", "assistant stop"],
+    ["a list in a string", JSON.stringify([said("a")]), "assistant stop"],
+    ["a call", [called("c"), result({ tool_call_id: "c" })], "assistant [c] tool_calls, tool c"],
+    ["results without ids", [called("c", "d"), result(), result()], "assistant [c,d] tool_calls, tool c, tool d"],
+    [
+      "an answer between",
+      [called("c"), result(), called("d"), result()],
+      "assistant [c] tool_calls, tool c, assistant [d] tool_calls, tool d",
+    ],
+    [
+      "mixed results",
+      [called("c", "d"), result({ tool_call_id: "d" }), result()],
+      "assistant [c,d] tool_calls, tool d, tool c",
+    ],
+    [
+      "calls without ids",
+      [said("", { tool_calls: [{ function: fn }, { function: fn }] }), result()],
+      "assistant [call_0_0,call_0_1] tool_calls, tool call_0_0",
+    ],
+    [
+      "calls as messages",
+      [swift, swift, result({ role: "tool_response" }), swift],
+      "assistant [call_0,call_1] tool_calls, tool call_0, assistant [call_3] tool_calls",
+    ],
+    ["a masked turn", [said("a", { weight: 0 }), said("b", { weight: 1 })], "assistant, assistant stop"],
+    [
+      "reasons",
+      [said("a"), said("b")],
+      "assistant length, assistant content_filter",
+      { finish_reason: ["length", "content_filter"] },
+    ],
+    [
+      "a reason",
+      [said("a"), said("b"), { role: "user", content: "" }],
+      "assistant stop, assistant length, user",
+      { finish_reason: "length" },
+    ],
+    [
+      "its own reason",
+      [said("a", { finish_reason: "length" }), called("c")],
+      "assistant length, assistant [c] tool_calls",
+    ],
+  ])("with %s", (_, messages, turns, record) => {
+    expect(turnsOf(messages, record)).toBe(turns);
+  });
+
+  it.each<[unknown, string]>([
+    [[result()], "tool_call_id is missing, and no earlier call waits for a result"],
+    [[called("c"), said("a"), result()], "tool_call_id is missing, and no earlier call waits for a result"],
+    [[{ content: "a" }], "a message of messages has no role"],
+    [{}, "messages is neither a list of messages nor text"],
+    [[{ role: "tool_call", content: "{}" }], "the value is not a call with a function name"],
+  ])("are refused if they are invalid (row %$)", (messages, fault) => {
+    expect(() => turnsOf(messages)).toThrow(fault);
+  });
+});
