@@ -175,3 +175,30 @@ describe("a sample of Inspect", () => {
     expect(group.trajectories[0].messages_and_choices[1].finish_reason).toBe(finish);
   });
 });
+
+describe("a trial that Harbor exported", () => {
+  const convertTrial = async (more: object) => {
+    const row = { trial_name: "t", run_id: "r", task: "k", episode: "episode-0", result: "1", ...more };
+    return await convertHere({ "a.jsonl": [{ ...row, conversations: [user("q"), said("a")] }] });
+  };
+
+  it.each<[string, object]>([
+    ["0.5", { trajectories: [{ reward: 0.5 }] }],
+    ["True", { trajectories: [{ reward: 1 }] }],
+    ["BadZipFile", { trajectories: [], exceptions: [{ type: "BadZipFile", message: "no message is recorded" }] }],
+    ["asyncio.TimeoutError", { trajectories: [], exceptions: [{ type: "asyncio.TimeoutError" }] }],
+  ])("with the result %s has a reward or an exception", async (result, group) => {
+    expect(await convertTrial({ result })).toMatchObject([group]);
+  });
+
+  it.each(["None", "NaN", "timeout", "ERROR"])("with the result %s is refused", async (result) => {
+    expect(await convertTrial({ result })).toContain("--reward-from finds no number at the path `result`");
+  });
+
+  it.each([{ trial_name: "unknown-trial" }, { trial_name: null }, { episode: "0" }])(
+    "is not recognized with %j",
+    async (more) => {
+      expect(await convertTrial(more)).toContain("hint: pass --messages-from conversations");
+    },
+  );
+});

@@ -144,9 +144,28 @@ describe("a file of an unknown format", () => {
       "Langfuse",
       [{ id: "o", trace_id: "t", type }],
     ]),
+    ...["sessionId", "session_id", "leafUuid", "snapshot", "parentUuid", "uuid"].map((key): [string, object[]] => [
+      "Claude Code",
+      [{ type: "user", [key]: "k" }],
+    ]),
+    ...["sample_id grades trajectory", "sample grade trajectory", "sample submissions agent_id"].map(
+      (keys): [string, object[]] => ["letta-evals", [Object.fromEntries(keys.split(" ").map((key) => [key, "k"]))]],
+    ),
+    ...["steps", "total_reward"].map((key): [string, object[]] => [
+      "the Tinker cookbook",
+      [{ group_idx: 0, traj_idx: 0, [key]: 1 }],
+    ]),
+    ...["test_result", "metrics", "metadata", "git_patch"].map((key): [string, object[]] => [
+      "OpenHands",
+      [{ issue: {}, history: [], [key]: "k" }],
+    ]),
+    ...["response", "error"].map((key): [string, object[]] => ["batch API", [{ custom_id: "c", [key]: {} }]]),
+    ...["episode_id", "task_hash", "termination_reason", "eval_idx"].map((key): [string, object[]] => [
+      "rLLM",
+      [{ trajectories: [], [key]: "k" }],
+    ]),
     ["Codex", [{ id: "s", timestamp: "t", instructions: "i" }]],
     ["Codex", [{ id: "s", timestamp: "t", git: {} }]],
-    ["Claude Code", [{ type: "user", uuid: "u" }]],
     ["Claude Code", [{ type: "summary", summary: "s", leafUuid: "u" }]],
     ["Claude Code", [{ parentUuid: null, sessionId: "s", type: "user", message: user("q"), uuid: "u" }]],
     ["OpenHands", [{ instance_id: "i", test_result: {}, history: [{ source: "agent" }], metrics: {} }]],
