@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { toToolCall, toTools, toTurns } from "../../../src/rollouts/messages/chat.ts";
+import { toChatMessage, toToolCall, toTools, toTurns } from "../../../src/rollouts/messages/chat.ts";
 import { type Json, JsonWriter } from "../../../src/rollouts/messages/output-json.ts";
 import { Value } from "../../../src/rollouts/messages/value.ts";
 
@@ -52,6 +52,15 @@ describe("a tool call", () => {
   });
 });
 
+it("a message that is not sampled has no null calls, and other messages stay the same value", () => {
+  const message = parse({ role: "assistant", tool_calls: null });
+  expect(dataOf(toChatMessage(message, false))).toEqual({ role: "assistant" });
+  for (const same of [message, parse({ tool_calls: [complete] })]) expect(toChatMessage(same, true)).toBe(same);
+  expect(dataOf(toChatMessage(parse({ tool_calls: [fn] }), true))).toEqual({
+    tool_calls: [{ type: "function", function: fn }],
+  });
+});
+
 it.each<[string, object, readonly object[] | undefined]>([
   ["complete", { type: "function", function: { name: "f" } }, [{ type: "function", function: { name: "f" } }]],
   ["without a type", { function: { name: "f" } }, [{ type: "function", function: { name: "f" } }]],
@@ -67,8 +76,10 @@ it.each<[string, object, readonly object[] | undefined]>([
 
 describe("the turns of a row", () => {
   const said = (content: string, more: object = {}) => ({ role: "assistant", content, ...more });
-  const called = (...ids: readonly string[]) => said("", { tool_calls: ids.map((id) => ({ ...complete, id })) });
+  const called = (...ids: readonly string[]) =>
+    said("", { tool_calls: ids.map((id) => ({ ...complete, id: id === "" ? undefined : id })) });
   const result = (more: object = {}) => ({ role: "tool", content: "r", ...more });
+  const [response, user] = [result({ role: "tool_response" }), { role: "user", content: "q" }];
   const swift = { role: "tool_call", content: JSON.stringify(fn) };
 
   /** Shows results by their ids, calls by their ids, and sampled turns by their finish reasons. */
@@ -81,54 +92,31 @@ describe("the turns of a row", () => {
     const show = ({ message, finish_reason, role, tool_call_id, tool_calls = [] }: Turn): string => {
       if (message) return `${show(message)} ${finish_reason}`;
       const ids = tool_calls.map(({ id }) => id);
-      return `${role}${tool_call_id === undefined ? "" : ` ${tool_call_id}`}${ids.length > 0 ? ` [${ids}]` : ""}`;
+      return `${role?.charAt(0)}${tool_call_id === undefined ? "" : ` ${tool_call_id}`}${ids.length > 0 ? ` [${ids}]` : ""}`;
     };
     return turns.map(show).join(", ");
   };
 
   it.each<[string, unknown, string, object?]>([
-    ["a text", "a", "assistant stop"],
-    ["a list in a string", JSON.stringify([said("a")]), "assistant stop"],
-    ["a call", [called("c"), result({ tool_call_id: "c" })], "assistant [c] tool_calls, tool c"],
-    ["results without ids", [called("c", "d"), result(), result()], "assistant [c,d] tool_calls, tool c, tool d"],
-    [
-      "an answer between",
-      [called("c"), result(), called("d"), result()],
-      "assistant [c] tool_calls, tool c, assistant [d] tool_calls, tool d",
-    ],
-    [
-      "mixed results",
-      [called("c", "d"), result({ tool_call_id: "d" }), result()],
-      "assistant [c,d] tool_calls, tool d, tool c",
-    ],
-    [
-      "calls without ids",
-      [said("", { tool_calls: [{ function: fn }, { function: fn }] }), result()],
-      "assistant [call_0_0,call_0_1] tool_calls, tool call_0_0",
-    ],
+    ["a text", "a", "a stop"],
+    ["a list in a string", JSON.stringify([said("a")]), "a stop"],
+    ["a call", [called("c"), result({ tool_call_id: "c" })], "a [c] tool_calls, t c"],
+    ["results without ids", [called("c", "d"), result(), result()], "a [c,d] tool_calls, t c, t d"],
+    ["results in turn", [called("c"), result(), called("d"), result()], "a [c] tool_calls, t c, a [d] tool_calls, t d"],
+    ["an id", [called("c", "d"), result({ tool_call_id: "d" }), result()], "a [c,d] tool_calls, t d, t c"],
+    ["calls without ids", [called("", ""), result()], "a [call_0_0,call_0_1] tool_calls, t call_0_0"],
     [
       "calls as messages",
-      [swift, swift, result({ role: "tool_response" }), swift],
-      "assistant [call_0,call_1] tool_calls, tool call_0, assistant [call_3] tool_calls",
+      [swift, swift, response, swift],
+      "a [call_0,call_1] tool_calls, t call_0, a [call_3] tool_calls",
     ],
-    ["a masked turn", [said("a", { weight: 0 }), said("b", { weight: 1 })], "assistant, assistant stop"],
-    [
-      "reasons",
-      [said("a"), said("b")],
-      "assistant length, assistant content_filter",
-      { finish_reason: ["length", "content_filter"] },
-    ],
-    [
-      "a reason",
-      [said("a"), said("b"), { role: "user", content: "" }],
-      "assistant stop, assistant length, user",
-      { finish_reason: "length" },
-    ],
-    [
-      "its own reason",
-      [said("a", { finish_reason: "length" }), called("c")],
-      "assistant length, assistant [c] tool_calls",
-    ],
+    ["a masked turn", [said("a", { weight: 0 }), said("b", { weight: 1 })], "a, a stop"],
+    ["reasons", [said("a"), said("b")], "a length, a abort", { finish_reason: ["length", "abort"] }],
+    ["more reasons", [said("a"), said("b")], "a stop, a abort", { finish_reason: ["length", "length", "abort"] }],
+    ["the last reason", [said("a"), said("b"), user], "a stop, a length, u", { finish_reason: "length" }],
+    ["its own reason", [said("a", { finish_reason: "length" }), called("c")], "a length, a [c] tool_calls"],
+    ["a cut answer", [said("a", { finish_reason: "stop", truncated: true })], "a length"],
+    ["a filtered answer", [said("a", { finish_reason: "content_filter", truncated: true })], "a content_filter"],
   ])("with %s", (_, messages, turns, record) => {
     expect(turnsOf(messages, record)).toBe(turns);
   });
