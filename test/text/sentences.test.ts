@@ -36,9 +36,35 @@ describe("a part of a sentence", () => {
     expect([2, 3, 4].map((units) => sentences.cutText("ab😀c", units))).toEqual(["ab", "ab", "ab😀"]);
     expect(sentences.replaceLoneSurrogates("a\ud83db😀\ude00")).toBe("a\ufffdb😀\ufffd");
   });
+});
 
-  it("explains errors of the system, and keeps unknown codes", () => {
-    const texts = ["ENOSPC", "SQLITE_IOERR_READ", "EODD"].map(sentences.describeSystemCode);
-    expect(texts).toEqual(["the disk is full", "reading or writing failed (SQLITE_IOERR_READ)", "EODD"]);
-  });
+describe("the text of a code of the system", () => {
+  it.each([
+    ["EACCES", "permission denied"],
+    ["EPERM", "not permitted"],
+    ["EADDRINUSE", "another program uses the port"],
+    ["EADDRNOTAVAIL", "this machine does not have the address"],
+    ["ECONNREFUSED", "connection refused"],
+    ["ENOTFOUND", "host not found"],
+    ["NOT_HTTP", "an answer that is not HTTP"],
+    ["SILENT", "no answer"],
+    ["CUT", "the connection ended"],
+    ["ABORTED", "the run was stopped"],
+    ["died", "rollcall ended"],
+    ["ENOSPC", "the disk is full"],
+    ["EDQUOT", "the disk quota is exceeded"],
+    ["EFBIG", "it is too large"],
+    ["ENOENT", "it does not exist"],
+    ["EISDIR", "it is a folder"],
+    ["EEXIST", "a part of the path is a file"],
+    ["ENOTDIR", "a part of the path is a file"],
+    ["EROFS", "the file system is read-only"],
+    ["not-a-file", "it is not a file"],
+    ["outside-folder", "it is a link to a file outside of the folder"],
+    ["SQLITE_CANTOPEN", "it cannot be opened"],
+    ["SQLITE_READONLY", "it is read-only"],
+    ["SQLITE_READONLY_DBMOVED", "it was moved or deleted"],
+    ["SQLITE_IOERR_READ", "reading or writing failed (SQLITE_IOERR_READ)"],
+    ["EODD", "EODD"],
+  ])("%s is: %s", (code, text) => expect(sentences.describeSystemCode(code)).toBe(text));
 });

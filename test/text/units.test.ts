@@ -44,8 +44,20 @@ describe("a size or a count", () => {
     ["8MiB", 2 ** 23],
     ["8Mi", 2 ** 23],
     ["1.5kb", 1500],
+    ["3g", 3e9],
+    ["4TB", 4e12],
+    ["2Ki", 2048],
+    ["1GiB", 2 ** 30],
+    ["1tib", 2 ** 40],
     ["8 MiB", undefined],
     ["k", undefined],
+    ["-1", undefined],
+    ["1e3", undefined],
+    ["1.", undefined],
+    ["2constructor", undefined],
+    ["0.000000001g", 1],
+    ["999999999999999", 999_999_999_999_999],
+    ["1000000000000000", undefined],
   ])("is a number with a decimal or binary prefix, without a space (row %$)", (text, amount) => {
     expect(parseCount(text)).toEqual(amount ?? { wanted: expect.any(String) });
   });
@@ -95,6 +107,7 @@ it.each([
   ["2026-01-31", "2026-01-31T00:00:00Z"],
   ["2026-01-31T09:30", "2026-01-31T09:30:00Z"],
   ["2026-01-31T09:30+01:00", "2026-01-31T08:30:00Z"],
+  ["1999-12-31T23:59:59.5-00:30", "2000-01-01T00:29:59.5Z"],
 ])("%s is %s just before the end of a day", (text, wanted) => {
   const time = parseTime(text);
   expect(isInvalid(time) ? time : time(Date.parse("2026-01-31T23:59:59Z"))).toBe(Date.parse(wanted));
