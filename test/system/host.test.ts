@@ -1,6 +1,7 @@
 import { EventEmitter } from "node:events";
 import { describe, expect, it } from "vitest";
-import { openHost } from "../../src/system/host.ts";
+import * as hosts from "../../src/system/host.ts";
+import { testHost } from "../support/host.ts";
 
 /** Opens a host whose process gets only the signals of the test. */
 const openSignaled = () => {
@@ -9,7 +10,7 @@ const openSignaled = () => {
     on: { value: signals.on.bind(signals) },
     off: { value: signals.off.bind(signals) },
   });
-  return { host: openHost(process), signals };
+  return { host: hosts.openHost(process), signals };
 };
 
 const signalNames = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
@@ -45,4 +46,64 @@ describe("a signal", () => {
     signals.emit("SIGINT");
     expect(host.signal.aborted).toBe(true);
   });
+});
+
+describe("the host of a process", () => {
+  const openWith = (stdout: object, stderr: object) => {
+    const own = { stdout, stderr, hrtime: { bigint: () => 2_500_000n }, argv: ["node", "r", "log", "a"] };
+    const properties = Object.entries(own).map(([name, value]) => [name, { value }]);
+    const host = hosts.openHost(Object.create(globalThis.process, Object.fromEntries(properties)));
+    host.close();
+    return host;
+  };
+
+  it("has the size of the terminal of either stream, or 80 columns and 24 rows", () => {
+    const sizeOf = (stdout: object, stderr: object) => {
+      const { stdout: out, stderr: err, columns, rows, isSizeUnknown } = openWith(stdout, stderr).terminal;
+      return [out, err, columns, rows, isSizeUnknown];
+    };
+    const [one, other, unknown] = [120, 100, 0].map((columns) => ({ isTTY: true, columns, rows: columns / 2 }));
+    expect(sizeOf(one ?? {}, other ?? {})).toEqual([true, true, 120, 60, false]);
+    expect(sizeOf({}, other ?? {})).toEqual([false, true, 100, 50, false]);
+    expect(sizeOf(one ?? {}, {})).toEqual([true, false, 120, 60, false]);
+    expect(sizeOf(unknown ?? {}, unknown ?? {})).toEqual([true, true, 80, 24, true]);
+    expect(sizeOf({}, {})).toEqual([false, false, 80, 24, false]);
+  });
+
+  it("has the words of the command line, a clock in milliseconds, and waits that a signal ends", async () => {
+    const { argv, elapsed, sleep } = openWith({}, {});
+    expect([argv, elapsed()]).toEqual([["log", "a"], 2.5]);
+    await expect(sleep(60_000, AbortSignal.abort(new Error("stop")))).rejects.toThrow("stop");
+  });
+});
+
+describe("the environment of another program", () => {
+  it("lacks secrets, also those in the URL of a database", () => {
+    const secrets = "ROLLCALL_API_KEY ROLLCALL_TOKEN ROLLCALL_PASSWORD ROLLCALL_LOCAL_KEY PGPASSWORD".split(" ");
+    const files = secrets.slice(0, 4).map((name) => `${name}_FILE`);
+    const others = ["WANDB_API_KEY", "ROLLCALL_API_KEYS", "MY_ROLLCALL_TOKEN", "PATH", "ROLLCALL_PROFILE"];
+    const all = Object.fromEntries([...secrets, ...files, ...others, "pgpassword"].map((name) => [name, "x"]));
+    const urls = { ROLLCALL_LEDGER: "postgres://a:b@c/d", ROLLCALL_STORE: "postgres://a:b@c/d", OTHER: "https://a" };
+    expect(Object.keys(hosts.removeSecrets({ ...all, ...urls }))).toEqual([...others, "OTHER"]);
+    const paths = { ROLLCALL_LEDGER: "ledger.db", ROLLCALL_STORE: "local.db", ROLLCALL_BASE_URL: "https://a" };
+    expect(hosts.removeSecrets(paths)).toEqual(paths);
+    expect(Object.keys(all).filter(hosts.isSecretVariable)).toEqual([...secrets, "WANDB_API_KEY", "pgpassword"]);
+  });
+});
+
+it("decodePercent keeps a text that is not encoded", () => {
+  expect(["a%20b%2F", "100%", "%ff"].map(hosts.decodePercent)).toEqual(["a b/", "100%", "%ff"]);
+});
+
+it("a host with another signal ends at either signal", async () => {
+  for (const first of [0, 1]) {
+    const aborts = [new AbortController(), new AbortController()] as const;
+    const { signal } = hosts.withSignal({ ...testHost(), signal: aborts[0].signal }, aborts[1].signal);
+    const ended = hosts.waitForAbort(signal);
+    expect(signal.aborted).toBe(false);
+    aborts[first]?.abort(new Error("stop"));
+    await ended;
+    await hosts.waitForAbort(signal);
+    expect(signal.reason).toEqual(new Error("stop"));
+  }
 });

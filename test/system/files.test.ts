@@ -1,0 +1,150 @@
+import * as fs from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import * as files from "../../src/system/files.ts";
+import { testHost } from "../support/host.ts";
+import { newFolder } from "../support/inputs.ts";
+
+/** Returns the path of a new file, or of a missing file if `content` is undefined. */
+const newFile = (content?: string, mode = 0o600) => {
+  const path = join(newFolder(), "file");
+  if (content !== undefined) fs.writeFileSync(path, content);
+  if (content !== undefined) fs.chmodSync(path, mode);
+  return path;
+};
+
+const failureOf = (work: () => unknown): unknown => {
+  try {
+    return work();
+  } catch (thrown) {
+    return thrown;
+  }
+};
+
+const modeOf = (path: string) => fs.statSync(path).mode & 0o777;
+
+describe("requireSafeOwnership", () => {
+  it("refuses a folder that other users can write to, also behind a link, unless the folder is sticky", () => {
+    const folder = fs.realpathSync(newFolder());
+    const open = join(folder, "open");
+    const link = join(folder, "link");
+    fs.mkdirSync(open);
+    fs.symlinkSync("open", link);
+    const refusedAt = (mode: number) => {
+      fs.chmodSync(open, mode);
+      return ["open", "open/new/file", "link/file"].map((name) =>
+        failureOf(() => files.requireSafeOwnership(join(folder, name))),
+      );
+    };
+    expect([0o755, 0o1777].flatMap(refusedAt)).toEqual(Array(6).fill(undefined));
+    const refused = (path: string) => ({
+      code: "storage",
+      kind: "unsafe-ownership",
+      message: `other users can write to ${open} (mode 0757) and could replace ${path}`,
+      details: {
+        hint: `deny them access: \`chmod go-w ${open}\`, or choose another location with ROLLCALL_CONFIG_DIR, ROLLCALL_DATA_DIR or --ledger`,
+        where: { file: open },
+      },
+    });
+    expect(refusedAt(0o757)).toMatchObject([open, join(open, "new/file"), join(link, "file")].map(refused));
+  });
+});
+
+describe("a draft", () => {
+  it("replaces the file only when it is committed, and keeps the link that names the file", () => {
+    const path = newFile("before", 0o644);
+    const link = `${path}.link`;
+    fs.symlinkSync("file", link);
+    const draft = files.openDraft(link);
+    expect(draft.path).toMatch(/\/file\.[0-9a-f]{8}\.draft$/);
+    draft.write("after");
+    expect([fs.readFileSync(path, "utf8"), fs.readFileSync(draft.path, "utf8")]).toEqual(["before", "after"]);
+    draft.commit();
+    draft.discard();
+    expect([fs.readFileSync(link, "utf8"), fs.readlinkSync(link), modeOf(path)]).toEqual(["after", "file", 0o600]);
+    expect(fs.readdirSync(join(path, "..")).sort()).toEqual(["file", "file.link"]);
+  });
+
+  it("leaves nothing if it is discarded, or if a piece fails", () => {
+    const path = newFile();
+    files.openDraft(path).discard();
+    const pieces = function* () {
+      yield "a";
+      throw new Error("stop");
+    };
+    expect(() => files.writeFileAtomically(path, pieces())).toThrow("stop");
+    expect(fs.readdirSync(join(path, ".."))).toEqual([]);
+    files.writeFileAtomically(path, ["a", Buffer.from("b")], 0o700);
+    expect([fs.readFileSync(path, "utf8"), modeOf(path)]).toEqual(["ab", 0o700]);
+  });
+
+  it("is removed by a later run if it is old", () => {
+    const path = newFile();
+    const names = ["file.0123abcd.draft", "file.0123abcd.drafts", "file.0123abc.draft", "other.0123abcd.draft", "file"];
+    for (const name of names) fs.writeFileSync(join(path, "..", name), "");
+    files.removeDrafts(path, 0);
+    expect(fs.readdirSync(join(path, ".."))).toHaveLength(5);
+    files.removeDrafts(path, Number.POSITIVE_INFINITY);
+    expect(fs.readdirSync(join(path, "..")).sort()).toEqual(names.slice(1).sort());
+  });
+});
+
+describe("an output file", () => {
+  const save = async (file: string, formatMark?: (text: string) => string) =>
+    await files.saveOutput(
+      { file, pieces: ["é\n", Buffer.from("b\n")], mode: 0o700, ...(formatMark && { formatMark }) },
+      testHost(),
+    );
+
+  it("is new, empty, or unchanged since rollcall wrote it", async () => {
+    const marked = newFile();
+    expect(await save(marked, (text) => `<!-- ${text} -->\n`)).toBe(42);
+    expect(fs.readFileSync(marked, "utf8")).toMatch(/^é\nb\n<!-- rollcall: checksum [0-9a-f]{8} -->\n$/);
+    expect(modeOf(marked)).toBe(0o700);
+    const unmarked = newFile("");
+    expect(await save(unmarked)).toBe(5);
+    expect([newFile(), newFile(""), marked].map(files.requireOutputFile)).toEqual(Array(3).fill(undefined));
+    const exists = (path: string) => ({
+      ...{ code: "usage", kind: "output-exists", message: `${path} already exists` },
+      details: { hint: "choose another file, or remove this one" },
+    });
+    expect(failureOf(() => files.requireOutputFile(unmarked))).toMatchObject(exists(unmarked));
+    fs.writeFileSync(marked, fs.readFileSync(marked, "utf8").replace("b", "c"));
+    expect(failureOf(() => files.requireOutputFile(marked))).toMatchObject(exists(marked));
+  });
+
+  it("needs a folder, and cannot be a folder", () => {
+    const folder = newFolder();
+    const missing = join(folder, "a b", "out");
+    const unwritable = { code: "storage", kind: "output-unwritable" };
+    expect(failureOf(() => files.requireOutputFile(missing))).toMatchObject({
+      ...{ ...unwritable, message: `cannot write ${missing}: its folder does not exist` },
+      details: { hint: `make the folder: \`mkdir -p '${folder}/a b'\`, or choose another file` },
+    });
+    expect(failureOf(() => files.requireOutputFile(folder))).toMatchObject({
+      ...{ ...unwritable, message: `cannot write ${folder}: it is a folder` },
+      details: { hint: "choose another file" },
+    });
+  });
+
+  it("is found to be creatable without a change", () => {
+    const folder = newFolder();
+    fs.symlinkSync("away", join(folder, "link"));
+    for (const name of ["a/b/c", "a", "link"]) files.requireCreatable(join(folder, name));
+    expect(fs.readdirSync(folder)).toEqual(["link"]);
+    expect(failureOf(() => files.requireCreatable(join(folder, "link/b")))).toMatchObject({ code: "ENOENT" });
+    const inFile = join(newFile(""), "b");
+    expect(failureOf(() => files.requireCreatable(inFile))).toMatchObject({ code: "ENOTDIR" });
+  });
+});
+
+it("identifyFile returns the same text for all names of a file, and none for a folder", () => {
+  const path = newFile("");
+  fs.symlinkSync("file", `${path}.link`);
+  fs.linkSync(path, `${path}.other`);
+  const ids = [path, `${path}.link`, `${path}.other`].map(files.identifyFile);
+  expect([new Set(ids).size, ids[0] === undefined]).toEqual([1, false]);
+  expect(files.identifyFile(newFile(""))).not.toBe(ids[0]);
+  expect(files.identifyFile(join(path, "../new"))).toBe(join(fs.realpathSync(join(path, "..")), "new"));
+  expect(files.identifyFile(join(path, ".."))).toBe(undefined);
+});
