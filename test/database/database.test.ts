@@ -1,5 +1,4 @@
 import { mkdirSync, mkdtempSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Connection from "libsql";
@@ -13,7 +12,6 @@ import { explainUnwritable } from "../../src/system/files.ts";
 import { openHost } from "../../src/system/host.ts";
 import { testHost } from "../support/host.ts";
 import { hasPostgres, newDatabase, startOwnServer } from "../support/postgres.ts";
-import { listenOnLoopback } from "../support/server.ts";
 
 const newPath = (): string => join(mkdtempSync(join(tmpdir(), "database-")), "folder", "own.db");
 
@@ -216,26 +214,6 @@ describe("opening an unusable file", () => {
   });
 });
 
-/** Answers every connection with an error of PostgreSQL, and counts the connections. */
-const openRefusingServer = async (code: string) => {
-  let [connections, asked] = [0, ""];
-  const server = createServer((socket) => {
-    connections++;
-    const fields = Buffer.from(`SFATAL\0C${code}\0Mrefused\0\0`);
-    const head = Buffer.alloc(5, "E");
-    head.writeInt32BE(fields.length + 4, 1);
-    socket
-      .on("error", () => undefined)
-      .once("data", (startup: Buffer) => {
-        const [, user, , database] = startup.toString("utf8", 8).split("\0");
-        asked = `${user} ${database}`;
-        socket.end(Buffer.concat([head, fields]));
-      });
-  });
-  const { port } = await listenOnLoopback(server);
-  return { path: `postgres://me@127.0.0.1:${port}/own`, connections: () => connections, asked: () => asked };
-};
-
 describe.skipIf(!hasPostgres)("a new database in PostgreSQL", { tags: "database" }, () => {
   it("gets its tables once, without an error in the log, if many open it at once", async (context) => {
     const { address, folder } = await startOwnServer(context);
@@ -247,48 +225,6 @@ describe.skipIf(!hasPostgres)("a new database in PostgreSQL", { tags: "database"
     await Promise.all(databases.map(async (database) => await database.close()));
     expect(readFileSync(join(folder, "log"), "utf8")).not.toContain("ERROR");
   });
-});
-
-describe("opening a database that PostgreSQL refuses", () => {
-  it.each([
-    ["53300", "unavailable", "database-unavailable", ": 53300", "run the same command again"],
-    ["57P03", "unavailable", "database-unavailable", ": 57P03", "run the same command again"],
-    ["3D000", "storage", "database-missing", "does not exist", "create the database"],
-    ["28P01", "auth", "database-refused", "authentication failed for", "check the password in"],
-    [
-      "42501",
-      "auth",
-      "database-refused",
-      "cannot create or write the tables",
-      "grant the database user the rights to create",
-    ],
-    ["25006", "storage", "database-failed", "it is read-only", "use the URL of the server that accepts writes"],
-  ])("fails with the attempts and the advice for the code %s", async (sqlState, code, kind, message, hint) => {
-    const { path, connections } = await openRefusingServer(sqlState);
-    let elapsed = 0;
-    const sleep = async (ms: number) => {
-      elapsed += ms;
-    };
-    const host = { ...testHost(), elapsed: () => elapsed, sleep };
-    const codes: string[] = [];
-    const waiting = { host, maxWaitMs: 1000, onUnavailable: (code: string) => codes.push(code) };
-    const failure = await failureOf(async () => await openDatabase(part(), { ...waiting, path, canCreate: true }));
-    expect(failure).toMatchObject({ code, kind, message: expect.stringContaining(message) });
-    expect(failure.details.hint).toMatch(new RegExp(`^${hint}`));
-    expect([connections() > 1, codes]).toEqual(code === "unavailable" ? [true, [sqlState]] : [false, []]);
-  });
-});
-
-it("asks a server for the user and the database of its URL, or for the database of the user", async () => {
-  const { path, asked } = await openRefusingServer("28P01");
-  for (const [url, found] of [
-    [path, "me own"],
-    [path.replace("me@", "m%40e@").replace("/own", "/o%2Fwn"), "m@e o/wn"],
-    [path.replace("/own", "?sslmode=disable"), "me me"],
-  ] as const) {
-    await failureOf(async () => await open(url));
-    expect(asked()).toBe(found);
-  }
 });
 
 it("advises to trust the certificate of a server, not to read its log", () => {
