@@ -5,8 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import pg from "pg";
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import type { Database } from "../../../src/database/database.ts";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { tryLock } from "../../../src/database/own-file.ts";
 import type { Entry, EntryFilter, LedgerScope } from "../../../src/logging/ledger/entries.ts";
 import { type EntryState, formatId, makeIdempotencyKey, parseId } from "../../../src/logging/ledger/entries.ts";
@@ -14,7 +13,6 @@ import { type NewEntry, type RecordedOutcome, toScopeLock } from "../../../src/l
 import { examineLedger, type Ledger, openLedger } from "../../../src/logging/ledger/ledger.ts";
 import { PriorOutcomes } from "../../../src/logging/ledger/prior-outcomes.ts";
 import { RunLedger } from "../../../src/logging/ledger/run-ledger.ts";
-import { createSharedWriter } from "../../../src/logging/ledger/shared-writer.ts";
 import { verifyDataset } from "../../../src/logging/send/verify-ledger.ts";
 import { assignDedupKeys, DedupKeys, dedupKeyBytes } from "../../../src/rollouts/index/dedup-keys.ts";
 import { testHost } from "../../support/host.ts";
@@ -449,85 +447,6 @@ describe("the verification of a group", () => {
     expect(problemCounts.map(({ rule, count }) => `${rule} ${count}`)).toEqual(
       "duplicate-group 1,unresolved-group 2,group-refused 2,group-not-logged 21".split(","),
     );
-  });
-});
-
-describe("a run's lease on a shared ledger", () => {
-  /** A run with its own clock, and a database that can renew its lease. */
-  const leased = async () => {
-    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
-    onTestFinished(() => void vi.useRealTimers());
-    const row = { integer: () => 1, text: () => "", bytes: () => Buffer.alloc(0), isNull: () => true };
-    const state = { now: 1000, isRenewed: true, asked: 0 };
-    /** Each answer to a recorded request waits for the next of these promises. */
-    const answered: Promise<void>[] = [];
-    const ask = async (sql: string) => {
-      state.asked++;
-      return sql.startsWith("UPDATE") && !state.isRenewed ? [] : [row];
-    };
-    const database: Database = {
-      path: "postgres://host/database",
-      isShared: true,
-      query: ask,
-      // The statement that records a request returns the number of missing claims.
-      transact: async () => {
-        await answered.shift();
-        return [[{ ...row, integer: (name) => (name === "missing" ? 0 : 1) }]];
-      },
-      isFileInPlace: () => true,
-      close: async () => undefined,
-    };
-    const host = { ...testHost(), elapsed: () => state.now };
-    const writer = createSharedWriter(database, host);
-    const run = await writer.acquireScope(scope, { host, maxWaitMs: 0 });
-    if (run === undefined) throw new Error("no run began");
-    const entry = { dedupKeys: new Uint8Array(dedupKeyBytes), key: "", input: "", bytes: 1, envelopeDigest: "" };
-    const record = async () => await writer.recordRequest(1, { ...entry, now: 0, generation: "" });
-    return { run, state, writer, answered, record };
-  };
-
-  it("lasts 15 seconds from the query that began or renewed it, by the run's clock", async () => {
-    const { run, state, answered, record } = await leased();
-    const heldAt = (now: number): boolean => {
-      state.now = now;
-      return run.isHeld();
-    };
-    expect([heldAt(1000), heldAt(15_999), heldAt(16_000), heldAt(45_000)]).toEqual([true, true, false, false]);
-    let answer: () => void = () => undefined;
-    answered.push(
-      new Promise((resolve) => {
-        answer = resolve;
-      }),
-    );
-    state.now = 5000;
-    const earlier = record();
-    state.now = 10_000;
-    await record();
-    // The answer to an earlier query does not shorten the lease.
-    answer();
-    await earlier;
-    expect([heldAt(24_999), heldAt(25_000)]).toEqual([true, false]);
-  });
-
-  it("is renewed every 5 seconds, and lost if the database does not renew it", async () => {
-    const { run, state } = await leased();
-    for (let at = 0; at < 6; at++) {
-      state.now += 5000;
-      await vi.advanceTimersByTimeAsync(5000);
-      expect(run.isHeld()).toBe(true);
-    }
-    state.isRenewed = false;
-    await vi.advanceTimersByTimeAsync(5000);
-    expect(run.isHeld()).toBe(false);
-  });
-
-  it("is required before a request is recorded, begun or retried", async () => {
-    const { state, writer, record } = await leased();
-    state.now += 15_000;
-    const before = state.asked;
-    await expect(record()).rejects.toMatchObject({ kind: "lease-lost" });
-    await expect(writer.recordRetry(1, 0)).rejects.toMatchObject({ kind: "lease-lost" });
-    expect(state.asked).toBe(before);
   });
 });
 
