@@ -23,10 +23,8 @@ export const fieldDefaults: JsonObject = {
   initial_policy_version: null,
   final_policy_version: null,
 };
-/** `--by` knows these names, too. */
-const stepNames = comparedStepNames.filter((name) => /^[a-z_]\w*$/i.test(name));
 
-const ownNames = ["reward", "messages", "trajectory", "group", ...Object.keys(fieldDefaults), ...stepNames];
+const ownNames = ["reward", "messages", "trajectory", "group", ...Object.keys(fieldDefaults), ...comparedStepNames];
 
 const knownNames = new Set([...ownNames, ...facts.map(({ name }) => name)]);
 
@@ -49,7 +47,7 @@ const withFilterFailure = <Result>(text: string, run: () => Result, locate?: () 
 };
 
 /** Returns the step columns that an expression names, because a search for all takes long. */
-export const listSteps = (text: string) => stepNames.filter((name) => new RegExp(`\\b${name}\\b`).test(text));
+export const listSteps = (text: string) => comparedStepNames.filter((name) => new RegExp(`\\b${name}\\b`).test(text));
 
 /** @throws Failure `invalid-filter` */
 export const parseFilter = (text: string): TrajectoryFilter => {
