@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { NumberColumn } from "../../../src/rollouts/index/column.ts";
+import { countWhile, NumberColumn } from "../../../src/rollouts/index/column.ts";
 import {
   addToSketch,
   describeSketch,
@@ -42,6 +42,18 @@ itHolds(
   }),
   { quick: 5, slow: 300 },
 );
+
+it("a column includes its default after a block of other numbers", () => {
+  const column = new NumberColumn("u32", 1);
+  for (let at = 0; at < 16; at++) column.push(7);
+  expect([column.includes(1), column.includes(0), column.includes(7)]).toEqual([false, false, true]);
+  column.length++;
+  expect([column.includes(1), column.includes(0)]).toEqual([true, false]);
+});
+
+it.each([0, 1, 2, 7])("the leading numbers below a limit are counted: %i of 7", (count) => {
+  expect(countWhile(7, (at) => at < count)).toBe(count);
+});
 
 describe("a distribution of more than 512 values", () => {
   it("rounds them by at most 1/128, and keeps the least and the greatest", () => {

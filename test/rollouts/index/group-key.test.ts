@@ -5,6 +5,7 @@ import {
   formatKeyText,
   openGroupKeyReader,
   parseKeyText,
+  rankGroupKey,
 } from "../../../src/rollouts/index/group-key.ts";
 
 /** Returns the group key of a trajectory, and the names that are reported as missing. */
@@ -56,6 +57,7 @@ it.each<[value: object, names: readonly string[] | undefined, key: string | unde
   [{ a: 1, uid: "u" }, ["a", "b"], "u"],
   [{ metadata: { info: { task_id: 3 } } }, undefined, "3"],
   [{ task_id: 1, prompt_id: 2 }, undefined, "2"],
+  [{ task_id: null, metadata: { task_id: 3 } }, undefined, "3"],
   [{ prompt: "p", question: "q", task: "t" }, undefined, undefined],
 ])(
   "a group key is found by its name if a named key is missing, but not in the prompt (row %$)",
@@ -63,3 +65,8 @@ it.each<[value: object, names: readonly string[] | undefined, key: string | unde
     expect(findGroupKey(value, names)).toBe(key);
   },
 );
+
+it("the best group key is the id of a group, then of a task, then the prompt, and at the top level", () => {
+  const names = "metadata.group_id info.prompt_id task_id info.task_id uid prompt question task".split(" ");
+  expect(names.toReversed().sort((a, b) => rankGroupKey(a) - rankGroupKey(b))).toEqual(names);
+});

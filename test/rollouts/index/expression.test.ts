@@ -1,0 +1,99 @@
+import { describe, expect, it } from "vitest";
+import { joinWheres, openGroupFilter, parseFilter, readFinish } from "../../../src/rollouts/index/expression.ts";
+
+const turns = [
+  { role: "user", content: "q", name: null },
+  { finish_reason: "stop", message: { role: "assistant", content: "a" } },
+  { role: "tool", message: { content: "of a message" }, content: "t" },
+];
+const infinite = Number.POSITIVE_INFINITY;
+const trajectories = [
+  { reward: 1, messages_and_choices: turns, metadata: { k: 1 }, step: 1, tools: [{}], group_id: "g", logs: ["l"] },
+  { reward: 2, messages_and_choices: [], metadata: { k: "x", step: 9 }, info: { step: 2 }, metrics: { m: 0.5 } },
+  { reward: 6, messages_and_choices: [], metadata: { k: null }, initial_policy_version: 3, truncated: true },
+  { reward: infinite, messages_and_choices: [], step: null, additional_histories: [[]], final_policy_version: 4 },
+];
+const facts = [7, null, 5, 5].map((tokens, at) => ({ turns: at === 0 ? 1 : 0, tokens }));
+
+/** Shows each result as `+`, `-` or, if the trajectory lacks a value, `?`. */
+const evaluate = (where: string, pass?: number) => {
+  const options = { group: 4, trajectories, facts, exceptions: 2, holder: { step: 8 }, pass, locate: () => "a:5" };
+  const isTrue = openGroupFilter(parseFilter(where), options);
+  return trajectories.map((one, at) => ({ true: "+", false: "-", absent: "?" })[`${isTrue(one, at)}`]).join("");
+};
+
+const failureOf = (where: string) => {
+  try {
+    return evaluate(where);
+  } catch (thrown) {
+    return thrown;
+  }
+};
+
+describe("an expression", () => {
+  it.each([
+    ["++++", "group.number == 5; group.size == 4; group.exceptions == 2; group.reward_mean == 3.0"],
+    ["++++", "group.reward_min == 1.0; group.reward_max == 6.0; true || metadata.k == 1; start_time == null"],
+    ["++++", "group.reward_std_dev > 2.16 && group.reward_std_dev < 2.17"],
+    ["++++", "finish_reason == null; global_step == null; _step == null && checkpoint == null && trainStep == null"],
+    ["++++", "solved"],
+    ["-+++", "reward >= 2.0; group_id == null; turns == 0"],
+    ["-+--", "step == 9"],
+    ["-+-?", "advantage == -1.0"],
+    ["---+", "advantage == null; metadata == {}"],
+    ["--+-", "6 == reward"],
+    ["++--", "[1.0, 2.0].exists(r, r == reward)"],
+    ["+???", "messages[1].content == 'a'; messages_and_choices[1].message.content == 'a'; group_id != 'h'"],
+    ["+---", "size(messages) == 3 && messages[2].content == 't'; messages.exists(reward, reward.role == 'tool')"],
+    ["+---", "messages.exists(m, m.name != 'z')"],
+    ["-++-", "size(tools) + size(logs) + size(additional_histories) == 0"],
+    ["+--+", "metrics == {} && !truncated"],
+    ["+++-", "has(metadata.k)"],
+    ["+-??", "metadata.k == 1"],
+    ["-+??", "metadata.k != 1; metadata['k'] != 1"],
+    ["-++?", "metadata.k == null || 2.0 == reward"],
+    ["++-+", "initial_policy_version == null"],
+    ["??++", "initial_policy_version == 3 || final_policy_version == 4"],
+    ["+?--", "tokens != 5; tokens > 5"],
+    ["--++", "step == 8"],
+    ["?+??", "trajectory.info.step == 2"],
+  ])("matches, does not match, or lacks a value: %s by %s", (results, wheres) => {
+    for (const where of wheres.split("; ")) expect([where, evaluate(where)]).toEqual([where, results]);
+  });
+
+  it("calls a trajectory solved if its reward is at least --pass", () => expect(evaluate("solved", 2.5)).toBe("--++"));
+
+  it.each([
+    ["reward >", "Unexpected token: EOF", "use a CEL expression"],
+    ["rewrd > 1.0", "Unknown variable: rewrd", "did you mean reward or metadata.rewrd?"],
+    ["1 + 'a' == 2", "no such overload: int + string", "use a CEL expression"],
+    ["difficulty == 2", "Unknown variable: difficulty", "did you mean metadata.difficulty?"],
+    ["reward", "the result is neither true nor false", "compare the value: --where 'reward > 0.5'", ", at a:5"],
+    ["metadata.k > 0", "no such overload: dyn<string> > int", "test that a value exists", ", at a:5"],
+  ])("fails with a hint if it cannot be parsed or evaluated: %s", (where, fault, hint, position = "") => {
+    const message = expect.stringMatching(position === "" ? /^cannot parse/ : /^cannot evaluate .* at a:5: /);
+    const details = { subject: `${fault}${position}`, hint: expect.stringContaining(hint) };
+    expect(failureOf(where)).toMatchObject({ message, details });
+  });
+});
+
+it("joined expressions must all be true", () => {
+  expect(["a || b", "c"].map((where) => joinWheres(undefined, where))).toEqual(["a || b", "c"]);
+  expect([joinWheres("a || b", undefined, "c"), joinWheres(undefined)]).toEqual(["(a || b) && (c)", undefined]);
+});
+
+const [cut, stopped] = ["length", "stop"].map((finish_reason) => ({ finish_reason, message: {} }));
+
+it.each<[turns: readonly unknown[], isDerived: boolean, finish: string | null, truncated: boolean | null]>([
+  [[cut], false, "length", true],
+  [[cut, stopped], false, "stop", false],
+  [[stopped, { role: "user", finish_reason: "length" }], false, "stop", false],
+  [[cut], true, null, null],
+  [[{ message: {} }], false, null, null],
+  [[], false, null, null],
+])("the last choice has the finish reason, and says if the trajectory was cut (row %$)", (list, isDerived, ...both) => {
+  const [finish_reason, truncated] = both;
+  expect(readFinish({ messages_and_choices: list }, isDerived)).toEqual({ finish_reason, truncated });
+  const own = { finish_reason, truncated: truncated ?? true };
+  expect(readFinish({ messages_and_choices: list, truncated: true }, isDerived)).toEqual(own);
+});
