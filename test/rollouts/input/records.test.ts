@@ -2,10 +2,16 @@ import { describe, expect, it } from "vitest";
 import { openRecords } from "../../../src/rollouts/input/records.ts";
 import { openMemoryBytes } from "../../../src/rollouts/input/source.ts";
 
-const open = async (text: string, signal = new AbortController().signal) =>
+const open = async (
+  text: string,
+  {
+    kind = "lines",
+    signal = new AbortController().signal,
+  }: { kind?: "lines" | "documents"; signal?: AbortSignal } = {},
+) =>
   await openRecords(
     { name: "rows.jsonl", bytes: openMemoryBytes(Buffer.from(text)) },
-    { records: { text: "lines" } },
+    { records: { text: kind } },
     { maxUnpackedBytes: 2 ** 30, signal },
   );
 
@@ -29,10 +35,32 @@ describe("the records of lines", () => {
 
   it("end with the reason of a signal, also if a file has only blank lines", async () => {
     const abort = new AbortController();
-    const records = await open("\n".repeat(2 ** 22), abort.signal);
+    const records = await open("\n".repeat(2 ** 22), { signal: abort.signal });
     const reading = (async () => {
       for await (const _ of records.batches()) setImmediate(() => abort.abort(new Error("stop")));
     })();
     await expect(reading).rejects.toThrow("stop");
   });
+});
+
+const [record, list] = ['{"id":1}', '[{"id":1},\n{"id":2}]'];
+
+it.each<[text: string, records: string]>([
+  [record, `1 ${record}`],
+  [`\ufeff${record}\n\n`, `1 ${record}\n\n`],
+  ['{\n"id": 1\n}\n', '1 {\n"id": 1\n}\n'],
+  [`${record}\n\n \n${record}\n`, `1 ${record} | 4 ${record}`],
+  [`${record}\nnot JSON\n${record}\n`, `1 ${record}\nnot JSON\n${record}\n`],
+  [`\n${record}\nx\n`, `1 \n${record}\nx\n`],
+  [list, '1 {"id":1} | 2 {"id":2}'],
+  [`\n ${list} `, '2 {"id":1} | 3 {"id":2}'],
+  ['[{"role":"user"},{"role":"assistant"}]', '1 [{"role":"user"},{"role":"assistant"}]'],
+  ['[{"content":"x"},{"role":"assistant"}]', '1 [{"content":"x"},{"role":"assistant"}]'],
+  ["[1, 2]", "1 [1, 2]"],
+])("a file of documents is a document, lines of documents or an array of documents (row %$)", async (text, is) => {
+  const { batches, isList, reread, locate } = await open(text, { kind: "documents" });
+  const found: string[] = [];
+  for await (const batch of batches()) for (const { line, bytes } of batch) found.push(`${line} ${bytes}`);
+  expect([found.join(" | "), isList]).toEqual([is, is.includes(" | ")]);
+  for (const [at, one] of found.entries()) expect(`${locate(at).line} ${(await reread(at))?.bytes}`).toBe(one);
 });
