@@ -61,6 +61,31 @@ describe("rows of messages", () => {
   );
 });
 
+const said = (...contents: readonly unknown[]) => contents.map((content) => ({ content }));
+const partsOf = (types: string) => said(...types.split(" ").map((type) => [{ type, text: "a" }]));
+const call = { id: "c", type: "function", function: { name: "f", arguments: "{}" } };
+
+it.each<[isAnswer: boolean, messages: readonly object[]]>([
+  [true, said("a", [{ text: "a" }], [{ type: "refusal", refusal: "no" }])],
+  [false, said("", " \n", [], [{ type: "text", text: " " }], [{ type: "text" }])],
+  [true, partsOf("text output_text image image_url audio input_audio output_audio tool_use")],
+  [false, partsOf("thinking reasoning other")],
+  [true, [{ content: null, tool_calls: [call] }]],
+  [true, [{ content: "", refusal: "no" }]],
+  [false, [{ content: null, tool_calls: [], refusal: null }]],
+  [false, [{ content: "", reasoning_content: "r" }]],
+  [true, [{ content: "a", function_call: null }]],
+  [false, [{ content: "a", function_call: call.function }]],
+])("a row ends with a text, a medium, a refusal or a tool call (row %$)", async (isAnswer, messages) => {
+  const file = join(folder, "answers.jsonl");
+  const lines = messages.map((own) => {
+    const answer = { finish_reason: "stop", index: 0, message: { role: "assistant", ...own } };
+    return JSON.stringify({ messages_and_choices: [{ role: "user", content: "q" }, answer], reward: 0 });
+  });
+  writeFileSync(file, lines.join("\n"));
+  expect(await convert([file, "--to", "messages"])).toHaveLength(isAnswer ? messages.length : 0);
+});
+
 describe("a row of preferences", () => {
   it("divides the best and the worst trajectory of its group after the prompt", async () => {
     const flat = ["test/samples/wordle.trajectories.jsonl", "--group-by", "prompt_id"];
