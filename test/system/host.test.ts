@@ -50,7 +50,7 @@ describe("a signal", () => {
 
 describe("the host of a process", () => {
   const openWith = (stdout: object, stderr: object) => {
-    const own = { stdout, stderr, hrtime: { bigint: () => 2_500_000n }, argv: ["node", "r", "log", "a"] };
+    const own = { stdout, stderr, hrtime: { bigint: () => 2_500_000n }, argv: ["node", "rollcall", "log", "a"] };
     const properties = Object.entries(own).map(([name, value]) => [name, { value }]);
     const host = hosts.openHost(Object.create(globalThis.process, Object.fromEntries(properties)));
     host.close();
