@@ -154,8 +154,10 @@ const toMedia = (part: raw.RawJson, type: string) => {
   const category = /image|audio|video|file|document/.exec(type)?.[0];
   if (category === undefined) return undefined;
   const body = raw.findValue(part, type) ?? raw.findValue(part, "source") ?? part;
-  const url = body.kind === "text" ? body.text : (raw.textAt(body, "url") ?? raw.textAt(body, "file_data"));
-  const data = raw.textAt(body, "data");
+  const file = raw.textAt(body, "file_data");
+  const isDataUrl = file?.startsWith("data:");
+  const url = body.kind === "text" ? body.text : (raw.textAt(body, "url") ?? (isDataUrl ? file : undefined));
+  const data = raw.textAt(body, "data") ?? (isDataUrl ? undefined : file);
   const name = raw.textAt(body, "filename") ?? raw.textAt(body, "file_id");
   if (url === undefined && data === undefined && name === undefined) return undefined;
   const format = raw.textAt(body, "media_type") ?? raw.textAt(body, "format");

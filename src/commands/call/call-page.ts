@@ -212,7 +212,8 @@ const flattenParts = (parts: readonly ContentPart[]) =>
 const formatMedia = ({ category, url, data, name = "", format }: Media) => {
   if (url !== undefined) return `${category}: ${describeBinary(url)?.slice(1, -1) ?? quoteName(url)}`;
   if (data === undefined) return `${category}: ${quoteName(name)}`;
-  return `${category}: ${format === undefined ? "" : `${quoteName(format)}, `}${formatRoundedSize(getDecodedSize(data))}`;
+  const label = format ?? name;
+  return `${category}: ${label === "" ? "" : `${quoteName(label)}, `}${formatRoundedSize(getDecodedSize(data))}`;
 };
 
 /** The widest list on one line of a tree. */
