@@ -187,6 +187,41 @@ describe("the cost of a usage", () => {
     expect([cost.total, cost.reason]).toEqual([reason === null ? "11" : null, reason]);
   });
 
+  it("has the reasons of prices of reasoning and images only with completion tokens, images or media", () => {
+    const pricing = { prompt: "1", completion: "2", image: "3", internal_reasoning: "5", image_token: "7" };
+    const costOf = (completion_tokens: number, images: number, ...media: readonly string[]) => {
+      const usage = { ...noUsage, prompt_tokens: 3, completion_tokens, images };
+      const cost = computeCost(modelOf({ pricing }), { usage, needsUnitPrices: false, media });
+      return [cost.total, cost.at_least, cost.reason];
+    };
+    const ofReasoning = "its price of internal_reasoning applies to an unknown part of the completion tokens";
+    const ofMedia = "its price of image_token can apply to parts of the prompt (file)";
+    const ofImages = "its price of image_token can apply to images";
+    expect([costOf(0, 0), costOf(1, 0), costOf(0, 0, "file"), costOf(0, 1), costOf(1, 1, "file")]).toEqual([
+      ["3", "3", null],
+      [null, "5", ofReasoning],
+      [null, "3", ofMedia],
+      [null, "6", ofImages],
+      [null, "8", [ofReasoning, ofMedia, ofImages].join("; ")],
+    ]);
+  });
+
+  it("has the reason of each price that can apply to images or media, and none of other prices", () => {
+    const reasonOf = (price: string) => {
+      const usage = { ...noUsage, prompt_tokens: 3, images: 1 };
+      const pricing = { prompt: "1", [price]: "7" };
+      return computeCost(modelOf({ pricing }), { usage, needsUnitPrices: false, media: ["file"] }).reason;
+    };
+    const toMedia = (price: string) => `its price of ${price} can apply to parts of the prompt (file)`;
+    for (const price of ["image_token", "input_image"])
+      expect(reasonOf(price)).toBe(`${toMedia(price)}; its price of ${price} can apply to images`);
+    const mediaPrices = ["image", "audio", "input_audio", "video", "input_video"];
+    expect(mediaPrices.map(reasonOf)).toEqual(mediaPrices.map(toMedia));
+    const others = ["completion", "request", "input_cache_read", "internal_reasoning", "web_search"];
+    const outputs = ["audio_output", "output_audio", "image_output", "output_image", "video_output", "output_video"];
+    expect([...others, ...outputs].filter((price) => reasonOf(price) !== null)).toEqual([]);
+  });
+
   const overrides = [
     { min_prompt_tokens: 10, prompt: "2", utc_start: null },
     { min_prompt_tokens: "20", prompt: "3", completion: null },

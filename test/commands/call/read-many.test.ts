@@ -1,9 +1,10 @@
 import { createServer } from "node:http";
 import { describe, expect, it } from "vitest";
+import { runHere } from "../../support/here.ts";
 import { endOf, newHome, peakOf, runRollcall, startRollcall } from "../../support/run.ts";
-import { listenOnLoopback } from "../../support/server.ts";
+import { type Exchange, json, listenOnLoopback } from "../../support/server.ts";
 import { runOnTerminal } from "../../support/terminal.ts";
-import { envOf, found, onTerminal, service } from "./service.ts";
+import { asksFor, envOf, found, onTerminal, service } from "./service.ts";
 
 describe("rollcall call read", () => {
   it("prints calls while standard input is still open", async () => {
@@ -58,6 +59,55 @@ describe("rollcall call read", () => {
     expect(full.lines).toContain("    │ line 250");
     expect(full.lines).toContain("    │ message 50");
   });
+
+  it("shortens an exception of more than 128 lines to 120, and other values of more than 32 lines to 24", async () => {
+    const linesOf = (count: number) => Array.from({ length: count }, (_, at) => `line ${at + 1}`);
+    const shownOf = async (title: string, call: object) => {
+      const { env } = await service([found("a", call)]);
+      const { lines } = await onTerminal("call read a --no-pager", env);
+      return lines.slice(lines.indexOf(title) + 1).filter((line) => line !== "");
+    };
+    const limits = [
+      ["Exception", "exception", 128, 120],
+      ["Output", "output", 32, 24],
+      ["Attributes", "attributes", 32, 24],
+      ["Summary", "summary", 32, 24],
+    ] as const;
+    for (const [title, field, whole, kept] of limits) {
+      const quoted = linesOf(whole + 1).map((line) => `  │ ${line}`);
+      expect(await shownOf(title, { [field]: linesOf(whole).join("\n") })).toEqual(quoted.slice(0, -1));
+      const longer = linesOf(whole + 1).join("\n");
+      const count = longer.length.toLocaleString("en");
+      const note = `  … folded: ${count} characters on ${whole + 1} lines (--full)`;
+      const shown = [...quoted.slice(0, kept - 4), note, ...quoted.slice(-4)];
+      expect(await shownOf(title, { [field]: longer })).toEqual(shown);
+    }
+  });
+
+  it.each([
+    ["abc", "--failed", "1 of 2 calls"],
+    ["abrcd", "--failed", "2 of 3 calls"],
+    ["abcd", "--op=x", "1 of 3 calls"],
+    ["crd", "--running", "2 of 2 calls"],
+    ["arb", "--running", "1 of 1 call"],
+    ["acrd", "--model=m", "3 of 3 calls"],
+    ["arb", "--failed", undefined],
+  ])(
+    "counts the calls of %s that %s filters out, and omits unreadable calls from the total",
+    async (ids, filter, count) => {
+      const ended = { ended_at: "2025-01-01T00:00:00Z" };
+      const exchanges: Readonly<Record<string, Exchange>> = {
+        a: found("a", { op_name: "x", exception: "no" }),
+        b: { when: asksFor("b"), answer: json({ call: null }) },
+        c: found("c", { op_name: "x", ...ended }),
+        d: found("d", { op_name: "y", ...ended }),
+        r: { when: asksFor("r"), answer: json({ reason: "odd" }, 422) },
+      };
+      const { env } = await service([...ids].flatMap((id) => exchanges[id] ?? []));
+      const { stderr } = await runHere(["call", "read", ...ids, "--list", filter], { env });
+      expect(/filtered out (.*)/.exec(stderr)?.[1]).toBe(count);
+    },
+  );
 
   it("prints a call of 24 MB in 56 MB of memory", { tags: "slow" }, async () => {
     const content = "a line of what a model wrote, as long as most\n".repeat(500);

@@ -29,6 +29,25 @@ describe("the result of a comparison", () => {
     expect(written.replaceAll("\u001b", "␛")).toMatch(text);
   });
 
+  it("has each pass@k only below Solved, and each metric only below Metrics", async () => {
+    const toGroups = (...rewards: readonly number[]) =>
+      rewards
+        .map((reward, at) => toGroup(`q${at}`, `${reward}`, `,"metrics":{"m":${reward + 2},"n":${reward * 4}}`))
+        .join("\n");
+    const files = filesOf(toGroups(0, 1), toGroups(1, 1));
+    const { written } = await runHereOnTerminal(["compare", ...files, "-q", "--no-color"], { columns: 300 });
+    const sections = written.split("\r\n\r\n").map((section) => section.split("\r\n"));
+    expect(sections.slice(2, -1)).toEqual([
+      ["Solved", "  pass@1  0.5 → 1, difference +0.5, between -5.8531 and +6.8531 (95 % interval), 2 pairs"],
+      [
+        "Metrics",
+        "  m  2.5 → 3, difference +0.5, between -5.8531 and +6.8531 (95 % interval)",
+        "  n  2 → 4, difference +2, between -23.4124 and +27.4124 (95 % interval)",
+      ],
+      ["Last finish reasons", "  not recorded  100% → 100%"],
+    ]);
+  });
+
   it("in a report has the failures, and finish reasons that are not recorded", async () => {
     const files = filesOf(...failing);
     const { stdout } = await runHere(["compare", ...files, "--report", "markdown"]);

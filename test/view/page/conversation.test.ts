@@ -114,6 +114,35 @@ describe("a conversation on the page", () => {
     expect(page.textsOf(".failed > .who")).toEqual(["error", "error"]);
   });
 
+  it("lists problems at their messages, and those of a result at the message with its call", async () => {
+    const call = (id: string) => ({ id, type: "function", function: { name: "look", arguments: "{}" } });
+    const result = (id: string) => ({ role: "tool", tool_call_id: id, content: [{ type: "odd" }] });
+    const said = [
+      { role: "robot", content: "beep" },
+      choice({ content: "two calls", tool_calls: [call("a"), call("b")] }, { finish_reason: "odd" }),
+      ...[result("a"), result("b")],
+      choice({ content: "one call", tool_calls: [call("c")] }),
+      ...[result("c"), result("of no call")],
+      choice({ content: "end" }),
+    ];
+    const page = await openGroup(toGroup([], said), { trajectory: 2 });
+    const problems = () => {
+      const names = page.attributesOf("li.entry", "aria-label").map(String);
+      return names.map((name) => [name, ...page.textsOf(`li.entry[aria-label="${name}"] .problem .quiet`)]);
+    };
+    const part = "[unknown-content-part]";
+    const ofTrajectory = [
+      ["message 2, robot", "[unknown-role]"],
+      ["message 3, assistant", "[unknown-finish-reason]", part, part],
+      ["message 6, assistant", part],
+      ["message 8, tool", part],
+      ["message 9, assistant"],
+    ];
+    expect(problems()).toEqual([["message 1, user"], ...ofTrajectory]);
+    await page.show({ group: 1 });
+    expect(problems()).toEqual([["message 1, user"], ...ofTrajectory]);
+  });
+
   it("tints the tokens of the text by their probability, also if a token ends within a character", async () => {
     const bytes = [...new TextEncoder().encode("é")];
     const content = [

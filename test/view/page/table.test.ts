@@ -81,6 +81,25 @@ describe("the table and charts of the page", () => {
     });
   });
 
+  it("tell screen readers which column sorts the rows, also with another name of steps", async () => {
+    const named = steps.replaceAll('"step":', '"policy_version":');
+    const page = await openPage(await writePage([fileOf("steps.jsonl", named)]));
+    const columns = ["group", "prompt", "mean", "rewards", "spread", "size", "policy_version", "finish reason"];
+    const headings = [...columns, "trainable", "problems"];
+    const sortable = headings.filter((name) => !["prompt", "rewards", "finish reason"].includes(name));
+    for (const name of sortable) {
+      for (const [order, arrow] of ["descending ↓", "ascending ↑"].map((words) => words.split(" "))) {
+        await page.click(name, "th .sort");
+        const shown = page.textsOf("th").map((heading, at) => [heading, page.attributesOf("th", "aria-sort")[at]]);
+        const expected = headings.map((heading) => {
+          if (heading === name) return [`${heading} ${arrow}`, order];
+          return [heading, sortable.includes(heading) ? "none" : null];
+        });
+        expect(shown).toEqual(expected);
+      }
+    }
+  });
+
   it("search for a text and an expression, keep a filter, and report an invalid expression", async () => {
     const page = await openPage(html, { query: { trainable: true } });
     await page.type("where", "step == 10 && reward > 0.5");
