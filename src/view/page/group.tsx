@@ -96,7 +96,7 @@ const GroupView = ({ detail }: GroupProps) => {
           <Table name="trajectories" {...sorted} />
         </div>
       )}
-      {detail.common > 0 && <CommonMessages count={detail.common} member={shown[0]} />}
+      {detail.common > 0 && <CommonMessages detail={detail} member={shown[0]} />}
       <section class={query.compare ? "beside runs" : "beside"} aria-label="trajectories side by side">
         {shown.map((member, position) => (
           <TrajectoryColumn
@@ -181,12 +181,13 @@ const useRankedTrajectory = (member: RankedTrajectory | undefined) => {
   return { value, error, parsed: useTrajectory(value) };
 };
 
-const CommonMessages = ({ count, member }: { count: number; member: RankedTrajectory | undefined }) => {
-  const turns = useRankedTrajectory(member).parsed?.turns(0, count) ?? [];
-  const title = `${numbers.pluralizeCount(count, "message")} at the start of all trajectories`;
+/** Equal messages have the problems of the first trajectory. */
+const CommonMessages = ({ detail, member }: GroupProps & { member: RankedTrajectory | undefined }) => {
+  const turns = useRankedTrajectory(member).parsed?.turns(0, detail.common) ?? [];
+  const title = `${numbers.pluralizeCount(detail.common, "message")} at the start of all trajectories`;
   return (
     <Fold class="common" title={title} text={turns.map(({ parts }) => textOfParts(parts)).join("\n")}>
-      <Conversation turns={turns} />
+      <Conversation turns={turns} findings={detail.findings.filter(({ trajectory }) => trajectory === member?.at)} />
     </Fold>
   );
 };

@@ -177,14 +177,14 @@ export const GroupTable = ({ state }: { state: answers.PageState }) => {
         {hidden.length > 0 && (
           <p class="parts">
             hidden columns:{" "}
-            {hidden.map(({ name, sort: sortBy }, at) => [
+            {hidden.map(({ name, title = name, sort: sortBy }, at) => [
               at > 0 && ", ",
               sortBy ? (
-                <button type="button" class="sort" title={`sort by ${name}`} onClick={sortBy}>
-                  {name}
+                <button type="button" class="sort" title={`sort by ${title}`} onClick={sortBy}>
+                  {title}
                 </button>
               ) : (
-                name
+                title
               ),
             ])}
           </p>

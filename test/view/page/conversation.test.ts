@@ -143,6 +143,13 @@ describe("a conversation on the page", () => {
     expect(problems()).toEqual([["message 1, user"], ...ofTrajectory]);
   });
 
+  it("lists problems of the messages that all trajectories share", async () => {
+    const said = [{ role: "robot", content: "beep" }, choice({ content: "a" })];
+    const page = await openGroup(toGroup(said, [...said, choice({ content: "b" })]));
+    expect(page.textsOf(".common summary")).toEqual(["3 messages at the start of all trajectories"]);
+    expect(page.textsOf(".common .problem .quiet")).toEqual(["[unknown-role]"]);
+  });
+
   it("tints the tokens of the text by their probability, also if a token ends within a character", async () => {
     const bytes = [...new TextEncoder().encode("é")];
     const content = [

@@ -98,6 +98,9 @@ describe("the table and charts of the page", () => {
         expect(shown).toEqual(expected);
       }
     }
+    const narrow = await openPage(await writePage([fileOf("steps.jsonl", named)]), { width: 300 });
+    expect(narrow.textsOf(".parts button")).toContain("policy_version");
+    expect(narrow.attributesOf(".parts button", "title")).toContain("sort by policy_version");
   });
 
   it("search for a text and an expression, keep a filter, and report an invalid expression", async () => {
