@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, statSync, truncateSync, writeFile
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Connection from "libsql";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Database, DatabaseSchema, FileSchema } from "../../src/database/database.ts";
 import { databaseFailed } from "../../src/database/failures.ts";
 import { openDatabase } from "../../src/database/open-database.ts";
@@ -31,9 +31,13 @@ const part = (file: Partial<FileSchema> = {}): DatabaseSchema => ({
 
 const { elapsed, sleep, random } = openHost(process);
 
-const open = async (path: string, file: Partial<FileSchema> = {}, maxWaitMs = 30_000): Promise<Database> => {
+const openNotes = async (path: string, file: Partial<FileSchema> = {}, maxWaitMs = 30_000) => {
   const waiting = { host: { ...testHost(), elapsed, sleep, random }, maxWaitMs, onUnavailable: () => undefined };
-  const opened = await openDatabase(part(file), { ...waiting, path, canCreate: true });
+  return await openDatabase(part(file), { ...waiting, path, canCreate: true });
+};
+
+const open = async (...options: Parameters<typeof openNotes>): Promise<Database> => {
+  const opened = await openNotes(...options);
   if (opened === undefined) throw new Error("it was not made");
   return opened.database;
 };
@@ -77,6 +81,40 @@ describe("a new database in a file", () => {
     mkdirSync(join(path, ".."));
     writeFileSync(path, "");
     expect(await notes(await open(path))).toEqual([]);
+  });
+
+  describe("in which another process creates tables after this one found none", () => {
+    /** Opens a database. Before the first write, another connection creates a table and marks the file. */
+    const openBehind = async (applicationId: number, version: number) => {
+      const path = newPath();
+      const { exec } = Connection.prototype;
+      const spy = vi.spyOn(Connection.prototype, "exec").mockImplementation(function (this: unknown, sql) {
+        if (sql.includes("BEGIN IMMEDIATE")) {
+          spy.mockRestore();
+          const other = new Connection(path);
+          other.exec("CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT); INSERT INTO notes (text) VALUES ('one')");
+          other.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${version}`);
+          other.close();
+        }
+        return exec.call(this, sql);
+      });
+      onTestFinished(() => spy.mockRestore());
+      return await openNotes(path);
+    };
+
+    it("has those tables, and is not new", async () => {
+      const opened = await openBehind(part().applicationId, 1);
+      expect([opened?.isNew, opened && (await notes(opened.database))]).toEqual([false, ["one"]]);
+      expect((await openNotes(newPath()))?.isNew).toBe(true);
+    });
+
+    it.each([
+      ["has another version", part().applicationId, 2, "database-version"],
+      ["is another program", 7, 1, "database-foreign"],
+      ["marks no owner", 0, 0, "database-foreign"],
+    ])("fails if that process %s", async (_, applicationId, version, kind) => {
+      expect((await failureOf(async () => await openBehind(applicationId, version))).kind).toBe(kind);
+    });
   });
 });
 

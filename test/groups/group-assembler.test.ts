@@ -177,6 +177,18 @@ describe("the groups of a growing file", () => {
     const { complete, groups } = gather([[a], [a], [a], [a], [], [], [a]], { isGroupedByKey: true, idle: 2 });
     expect(complete.map(({ group }) => groups.trajectoriesOf(group))).toEqual([4, 1]);
   });
+
+  it.each([
+    [0, [0, 1, 2, 3, 4], 0],
+    [1, [1, 2, 0, 3], 0],
+    [2, [1, 2], 2],
+    [3, [], 4],
+  ])("are all complete if no trajectory came for the time %d, and no others are", (idle, expected, incomplete) => {
+    const lines = ["abc", "ad", ""].map((ids) => Array.from(ids, (id) => ({ id, reward: 1 })));
+    const { complete, open } = gather(lines, { isGroupedByKey: true, idle });
+    expect(complete.slice(0, complete.length - open).map(({ group }) => group)).toEqual(expected);
+    expect(open).toBe(incomplete);
+  });
 });
 
 it("a growing file has problems that name the lines of earlier groups and of unreadable lines", () => {

@@ -21,9 +21,24 @@ describe("the order of rows", () => {
     const columns = ["id", "name", "price", "size"].map((name, rank): Column<unknown> => ({ name, rank: rank * 2 }));
     const ranked = rankColumns(columns, parseOrder(["-price", "id"], columns), ["size"]);
     expect(ranked.map(({ rank }) => rank)).toEqual([0, 2, 1, 0]);
-    expect(() => parseOrder(["-prise"], columns)).toThrow(
-      'invalid --sort "-prise": expected a column (with - in front',
-    );
+  });
+
+  it.each([
+    ["contxt_length", "context_length"],
+    ["Ib", "id"],
+    ["prise", "price"],
+    ["weight", undefined],
+    ["", undefined],
+  ])("suggests for an unknown column the nearest one, in the same direction (row %$)", (name, nearest) => {
+    const columns = ["id", "price", "context_length"].map((own): Column<unknown> => ({ name: own, rank: 0 }));
+    for (const sign of ["", "-"]) {
+      const wanted = "a column (with - in front for descending order): id, price, context_length";
+      const message = `invalid --sort "${sign}${name}": expected ${wanted}`;
+      const details = nearest === undefined ? {} : { hint: `did you mean ${sign}${nearest}?` };
+      expect(() => parseOrder(["id", `${sign}${name}`], columns)).toThrow(
+        expect.objectContaining({ kind: "invalid-option-value", message, details }),
+      );
+    }
   });
 });
 

@@ -354,4 +354,30 @@ describe("of two copies of a rollout", () => {
       expect(groups).toMatchObject([{ trajectories: [{ messages_and_choices: [{}, { message: { content: "9" } }] }] }]);
     }
   });
+
+  it.each([
+    ["another unscored rollout", "c", ["earlier", "other"]],
+    ["an unscored rollout without an id", undefined, ["earlier", "other"]],
+    ["an unscored copy of a complete rollout", "b", ["later", "other"]],
+  ])("none breaks a complete group if the group of the other has %s, in any order", async (_, unscored, expected) => {
+    const sampleOf = (letter: string | undefined, content: string, more: object = {}) => ({
+      ...{ ...sample, uuid: letter && id.replace(/1$/, letter), ...more },
+      messages: [user("q"), { ...generated, content }],
+    });
+    const scored = (letter: string, content: string, day: number) =>
+      sampleOf(letter, content, { scores: evaluated.scores, completed_at: `2026-01-0${day}T00:00:00Z` });
+    const logOf = (...samples: readonly object[]) => JSON.stringify({ eval: { task: "t" }, samples });
+    const crashed = logOf(scored("a", "later", 9), sampleOf(unscored, "unscored"));
+    const complete = logOf(scored("a", "earlier", 8), scored("b", "other", 8));
+    for (const logs of [
+      [crashed, complete],
+      [complete, crashed],
+      [crashed, complete, crashed],
+    ]) {
+      const args = ["--on-invalid", "skip", "--rejects", join(folderOf({}), "r")];
+      const groups = await convert(Object.fromEntries(logs.map((log, at) => [`${at}.json`, log])), args);
+      const trajectories = expected.map((content) => ({ messages_and_choices: [{}, { message: { content } }] }));
+      expect(groups).toMatchObject([{ trajectories }]);
+    }
+  });
 });

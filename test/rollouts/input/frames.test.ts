@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { JsonReader, nodeSize } from "../../../src/json/reader.ts";
 import { endOf, nodeAfter, startOf } from "../../../src/json/table.ts";
-import { readBlocks, readElements } from "../../../src/rollouts/input/frames.ts";
+import { blockBytes, readBlocks, readElements } from "../../../src/rollouts/input/frames.ts";
 import { openMemoryBytes } from "../../../src/rollouts/input/source.ts";
 
 /** Reads the text after an array's bracket in pieces of these lengths. A piece without the end of an element grows. */
@@ -97,6 +97,12 @@ describe("the elements of an array", () => {
   });
 });
 
+const lengthsOfLines = (text: string): readonly number[] =>
+  text
+    .replace(/\n$/, "")
+    .split("\n")
+    .map(({ length }) => length);
+
 describe("the blocks of a source", () => {
   it("contain complete lines, or the range of a line that is longer than a block", async () => {
     const long = "x".repeat(3 * 2 ** 20);
@@ -107,4 +113,22 @@ describe("the blocks of a source", () => {
     }
     expect(found).toEqual(["b\n", [4, 4 + long.length, false], "c"]);
   });
+
+  it.each([1, 2, 4].flatMap((blocks) => [-1, 0, 1].map((more) => blocks * blockBytes + more)))(
+    "contain each line if a long one ends at byte %d, next to the end of a read",
+    async (end) => {
+      for (const before of ["", "b\n"]) {
+        for (const after of ["", "\n", "\nc\n\nd"]) {
+          const text = `${before}${"x".repeat(end - before.length)}${after}`;
+          const found: unknown[] = [];
+          for await (const block of readBlocks(openMemoryBytes(Buffer.from(text)), { start: 0, end: text.length })) {
+            if (block.kind === "lines") found.push(...lengthsOfLines(block.bytes.toString("latin1")));
+            else found.push(block.end - block.start);
+            expect(block.isLast).toBe(found.length === lengthsOfLines(text).length);
+          }
+          expect(found).toEqual(lengthsOfLines(text));
+        }
+      }
+    },
+  );
 });
