@@ -83,6 +83,7 @@ describe("a call as a trajectory", () => {
     ["several messages", [{ role: "assistant" }, { role: "tool" }], [{ role: "assistant" }, { role: "tool" }]],
     ["a text", "ho", [{ role: "assistant", content: "ho" }]],
     ["a choice", { choices: [choice] }, [choice]],
+    ["a choice and the error null", { choices: [choice], error: null }, [choice]],
   ])("ends with an output that consists of %s", (_, output, added) => {
     expect(JSON.parse(trajectory({ ...done, output })).messages_and_choices).toEqual([...messages, ...added]);
   });
@@ -127,6 +128,9 @@ describe("a call as a trajectory", () => {
     ["its output is not a message", { ...done, output: 42 }],
     ["its output is not a message", { ...done, output: { score: 1 } }],
     ["its output has several choices", { ...done, output: { choices: [choice, choice] } }],
+    ["its output has an error", { ...done, output: { choices: [choice], error: { code: 502 } } }],
+    ["its output has an error", { ...done, output: { role: "assistant", content: "h", error: "broken off" } }],
+    ["its output has an error", { ...done, output: { role: "assistant", content: "h", finish_reason: "error" } }],
     ["its output has an error", { ...done, output: { choices: [{ ...choice, error: { code: 502 } }] } }],
     ["its output has an error", { ...done, output: { choices: [{ ...choice, finish_reason: "error" }] } }],
     ["its output is not a message of the assistant", { ...done, output: { choices: [{ message: messages[0] }] } }],
@@ -245,6 +249,11 @@ describe("a call as a trajectory", () => {
 });
 
 describe("a call as messages", () => {
+  it("fails if its output has an error next to its text", () => {
+    const cut = { ...done, output: { choices: [choice], error: { code: 502 } } };
+    expect(textOf(toMessages(parseRawJson(JSON.stringify(cut))))).toBe("unfit: its output has an error");
+  });
+
   it("consists of its messages and the messages of its choices", () => {
     expect(JSON.parse(textOf(toMessages(parseRawJson(JSON.stringify(done)))))).toEqual([...messages, choice.message]);
   });

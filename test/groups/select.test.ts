@@ -38,6 +38,23 @@ describe("a selection of trajectories", () => {
     expect(await drawn(many, "b")).not.toEqual(first);
   });
 
+  it.each([1, 2, 3, 4, 5])(
+    "draws --sample %i of three valid groups, also if equal or next to invalid groups",
+    async (count) => {
+      const [valid, invalid] = [`{"trajectories":[${trajectory(1)}]}`, '{"trajectories":[{"reward":1}]}'];
+      const different = [1, 2, 3].map((reward) => valid.replaceAll("1", `${reward}`));
+      for (const drawable of [different, [valid, valid, valid]])
+        for (const content of [drawable, [invalid, ...drawable], [...drawable, invalid, invalid]]) {
+          const folder = newFolder();
+          const [out, rejects] = [join(folder, "out"), join(folder, "rejects")];
+          const words = ["--out", out, "--sample", `${count}`, "--on-invalid", "skip", "--rejects", rejects];
+          await runHere(["convert", fileOf(content.join("\n")), ...words]);
+          const drawn = readFileSync(out, "utf8").trimEnd().split("\n");
+          expect([drawn.length, drawn.filter((line) => !drawable.includes(line))]).toEqual([Math.min(count, 3), []]);
+        }
+    },
+  );
+
   it("puts each group into exactly one shard, for any file and any other filters", async () => {
     const many = Array.from({ length: 40 }, (_, at) => `{"trajectories":[${trajectory(at)},${trajectory(at + 0.5)}]}`);
     const ofShard = async (content: readonly string[], shard: string, ...words: readonly string[]) => {

@@ -194,13 +194,14 @@ describe("the API of the page for groups", () => {
     const call = { id: "c", type: "function", function: { name: "look", arguments: "{}" } };
     const choice = (finish_reason: string, message: object) => ({ finish_reason, index: 0, message });
     const asking = choice("tool_calls", { role: "assistant", content: null, tool_calls: [call] });
-    const line = (step: number | undefined, reasons: readonly string[], result: string) => {
+    const answer = { role: "assistant", content: "a" };
+    const line = (step: number | undefined, reasons: readonly (string | undefined)[], result: string) => {
       const told = { role: "tool", tool_call_id: "c", content: result };
       const trajectories = reasons.map((reason, at) => ({
         messages_and_choices: [
           { role: "user", content: "q" },
           ...(step === undefined ? [told] : [asking, told]),
-          choice(reason, { role: "assistant", content: "a" }),
+          reason === undefined ? answer : choice(reason, answer),
         ],
         reward: at,
         metadata: { step: step === undefined ? null : `s-${step}` },
@@ -211,6 +212,9 @@ describe("the API of the page for groups", () => {
       line(undefined, ["stop"], "Error: no"),
       line(10, ["stop", "length", "stop"], "Error: no"),
       line(9, ["stop"], "ok"),
+      line(undefined, ["stop", undefined, "stop"], "ok"),
+      line(undefined, ["stop", "length", undefined], "ok"),
+      line(undefined, [undefined], "ok"),
     ];
     const page = await startView([
       fileOf("g.jsonl", [...known, groupLine([0]).replace("reward", "rewards")].join("\n")),
@@ -222,16 +226,20 @@ describe("the API of the page for groups", () => {
         finish,
         toolErrors,
       ]);
-    const [none, failed, fine, invalid] = [
+    const [none, failed, fine, partly, tied, unknown, invalid] = [
       [null, "stop", 1],
       ["s-10", "2 stop, 1 length", 3],
       ["s-9", "stop", 0],
+      [null, "2 stop", null],
+      [null, "1 length, 1 stop", null],
+      [null, null, null],
       [null, null, null],
     ];
-    expect(await rows({})).toEqual([none, failed, fine, invalid]);
-    expect(await rows({ truncated: true })).toEqual([failed]);
-    expect(await rows({ sort: "step" })).toEqual([fine, failed, none, invalid]);
-    expect(await rows({ sort: "tool errors", descending: true })).toEqual([failed, none, fine, invalid]);
+    const rest = [partly, tied, unknown, invalid];
+    expect(await rows({})).toEqual([none, failed, fine, ...rest]);
+    expect(await rows({ truncated: true })).toEqual([failed, tied]);
+    expect(await rows({ sort: "step" })).toEqual([fine, failed, none, ...rest]);
+    expect(await rows({ sort: "tool errors", descending: true })).toEqual([failed, none, fine, ...rest]);
   });
 
   it("gives the lines of trajectories that --group-by gathers, and the message of each problem", async () => {

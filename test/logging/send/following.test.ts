@@ -186,4 +186,19 @@ describe("following a file", () => {
       ...{ warnings: [], rejects: [], reward: 1.5 },
     });
   });
+
+  it("warns once of several shapes of input, and if strict logs only the groups before the second shape", async () => {
+    const mixed = [append(groupLine(1)), wait(4), append(bare(1, 2)), wait(4), append(groupLine(3), bare(2, 4))].flat();
+    expect(await follow(mixed)).toMatchObject({
+      warnings: ["mixed-shapes"],
+      end: ["logged", undefined, 4, 4, 0, 0, 0, 0],
+    });
+    for (const steps of [[append(groupLine(1), groupLine(2))], [append(bare(1, 1)), append(bare(2, 2))]])
+      expect((await follow(steps)).warnings).toEqual([]);
+    const allowed = new Set(["single-trajectory-group", "no-assistant-turn"] as const);
+    expect(await follow(mixed, { strictness: { strict: true, allowed } })).toMatchObject({
+      said: ["0: waiting", "1250: 1, 0 rejected"],
+      end: ["partial", "log-partial", 1, 1, 0, 0, 0, 0],
+    });
+  });
 });
