@@ -174,6 +174,25 @@ describe("rollcall stats", () => {
     expect(await facts(converted)).toEqual(await facts(sample, "--lossy"));
   });
 
+  it.each([
+    [["length", "stop"], "stop"],
+    [["stop", "length"], "length"],
+    [[undefined, "length"], "length"],
+    [["length", undefined], null],
+    [[undefined, undefined], null],
+  ])(
+    "knows of converted turns with the finish reasons %j only that of the last turn, if recorded",
+    async (reasons, name) => {
+      const messages = reasons.flatMap((finish_reason) => [
+        { role: "user", content: "q" },
+        { role: "assistant", content: "a", finish_reason },
+      ]);
+      const row = `${JSON.stringify({ messages, reward: 1 })}\n`;
+      const { finish_reasons } = await readStats(...filesOf(row));
+      expect(finish_reasons).toContainEqual({ name, trajectories: 1, reward: 1 });
+    },
+  );
+
   itHolds(
     "divides a difference into causes whose sum is the difference",
     fc.asyncProperty(fc.array(fc.tuple(groupOfTurns, groupOfTurns), { minLength: 1, maxLength: 6 }), async (pairs) => {

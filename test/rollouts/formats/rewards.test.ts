@@ -1,0 +1,35 @@
+/** The rewards of records without a score of their own. */
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { convertHere, folderOf, notesHere, turn, user } from "./converting.ts";
+
+const said = (content: string) => ({ role: "assistant", content });
+const node = { parent: 0, sampled: true, message: said("a") };
+const trace = { task: { key: "k" }, nodes: [{ message: user("q") }, node] };
+const simulated = { task_id: 1, termination_reason: "user_stop", messages: [user("q"), said("a")] };
+const gym = { _ng_task_index: 0, responses_create_params: { input: "q" } };
+
+/** Returns a record with the id `s` and a score, by the format of `--from`. */
+const records: Readonly<Record<string, (score: number | null) => object>> = {
+  "verifiers-v0": (reward) => ({ example_id: "s", prompt: [user("q")], completion: [said("a")], task: "t", reward }),
+  "verifiers-v1": (x) => ({ ...trace, id: "s", rewards: x === null ? {} : { x } }),
+  "nemo-gym": (reward) => ({ ...gym, reward, response: { id: "s", output: [said("a")] } }),
+  tau2: (reward) => ({ ...simulated, id: "s", reward_info: { reward } }),
+};
+
+it.each(Object.entries(records))(
+  "a rollout of %s without a score is left out, unless --rewards or --reward-from states a reward",
+  async (format, toRecord) => {
+    const from = ["--from", format];
+    const files = { "a.jsonl": [{ ...toRecord(null), r: 0.5 }] };
+    const expected = (reward: number) => [{ trajectories: [{ messages_and_choices: [user("q"), turn("a")], reward }] }];
+    expect(await notesHere([toRecord(1), toRecord(null)])).toContain("left out a rollout without a score");
+    expect(await convertHere({ "a.jsonl": [toRecord(1)] })).toMatchObject(expected(1));
+    expect(await convertHere(files, [...from, "--reward-from", "r"])).toMatchObject(expected(0.5));
+    const rewards = join(folderOf({ r: '{"id":"s","reward":7}' }), "r");
+    expect(await convertHere(files, [...from, "--rewards", rewards])).toMatchObject(expected(7));
+    expect(await notesHere(files["a.jsonl"], [...from, "--rewards", rewards])).not.toContain(
+      "left out a rollout without a score",
+    );
+  },
+);
