@@ -349,7 +349,8 @@ const SearchField = ({ name, label }: { name: "text" | "where"; label: string })
     if (name === "where") return undefined;
     const timer = setTimeout(search, searchDelayMs);
     return () => clearTimeout(timer);
-  }, [value]);
+    // After Enter, a late search would undo what the user did since then.
+  }, [value, sought]);
   useKeys(name === "text" ? { "/": () => field.current?.focus() } : {});
   const onInput = ({ currentTarget }: { currentTarget: HTMLInputElement }) => setValue(currentTarget.value);
   const onSubmit = (event: Event) => {
