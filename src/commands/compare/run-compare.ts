@@ -54,7 +54,7 @@ export const printComparison = async (context: Context, options: CompareOptions)
   // The error shows the problems of one input.
   if (others.length > 0) screen.notice(`${typed.b} has errors, too (see \`rollcall check\`)`);
   const problems = results.flatMap((result) => result.problems);
-  const { changed, changes, ownMetrics, tooLargeMetrics, pairing, steps, ...rest } = comparison;
+  const { changed, changes, ownMetrics, overflowingMetrics, pairing, steps, ...rest } = comparison;
   const document: CompareDocument = {
     ...rest,
     changed: await describePairs(datasets, changed.slice(0, typed.limit), pairing.name, typed.groupBy),
@@ -153,7 +153,7 @@ const listSteps = ({ steps }: Comparison, names: Pick<ComparedFiles, "a" | "b">)
   });
 
 const notePairs = ({ screen }: Context, comparison: Comparison, { limit, pairBy }: CompareOptions) => {
-  const { paired, changed, changes, ownMetrics, tooLargeMetrics, pairing, reward, reward_of_all } = comparison;
+  const { paired, changed, changes, ownMetrics, overflowingMetrics, pairing, reward, reward_of_all } = comparison;
   if (paired > 0 && pairBy === undefined)
     screen.notice(
       `the pairs are ${pairing.name === undefined ? "prompts" : `values of the key ${pairing.name}`}: ${paired}`,
@@ -171,9 +171,9 @@ const notePairs = ({ screen }: Context, comparison: Comparison, { limit, pairBy 
   }
   const overflow = explainOverflow(comparison);
   if (overflow) screen.notice(`${overflow}, so ${reward ? "the mean excludes it" : "no reward is compared"}`);
-  if (tooLargeMetrics.length > 0)
+  if (overflowingMetrics.length > 0)
     screen.notice(
-      `differences of ${formatList(tooLargeMetrics)} are outside of the range of 64-bit floats and excluded`,
+      `these metrics exclude pairs whose difference is outside of the range of 64-bit floats: ${formatList(overflowingMetrics)}`,
     );
   for (const [side, names] of Object.entries(ownMetrics))
     if (names.length > 0) screen.notice(`metrics that only ${side} has are not compared: ${formatList(names)}`);

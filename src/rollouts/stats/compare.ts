@@ -55,7 +55,7 @@ export const compareDatasets = async (a: Dataset, b: Dataset, { pairBy, signal, 
     rewards.add(a.mean, b.mean);
   }
   const size = ({ difference }: PairedMeans) => Math.abs(difference);
-  const { metrics, tooLarge } = await compareMetrics(sides, counts.pairs, breaks);
+  const { metrics, overflowing } = await compareMetrics(sides, counts.pairs, breaks);
   const changed = rewarded.filter((pair) => size(pair) > rewardTolerance);
   const sorted = await sortWithBreaks(changed, (x, y) => size(y) - size(x), breaks);
   const transitions = await causes.countTransitions(changes, breaks);
@@ -83,8 +83,8 @@ export const compareDatasets = async (a: Dataset, b: Dataset, { pairBy, signal, 
     transitions,
     changes,
     metrics,
-    /** The names of metrics of which a pair is left out, because its difference is too large for a double. */
-    tooLargeMetrics: tooLarge,
+    /** The names of the metrics without the pairs whose difference is outside of the range of doubles. */
+    overflowingMetrics: overflowing,
     pairing: { name: pairing.name, candidate },
     /** The names of the metrics of one dataset only. */
     ownMetrics: {
@@ -180,7 +180,7 @@ const compareMetrics = async ({ a, b }: Sides, pairs: readonly Pair[], breaks: B
     if (breaks.isDue()) await breaks.take();
     compared.push(difference);
   }
-  return { metrics: compared.length === 0 ? null : compared, tooLarge: values.tooLarge.sort(compareTexts) };
+  return { metrics: compared.length === 0 ? null : compared, overflowing: values.overflowing.sort(compareTexts) };
 };
 
 /** Returns the names of the metrics of a pool, and a function that returns the mean of one. */

@@ -115,8 +115,8 @@ const describeMean = (values: ArrayLike<number>, starts?: ArrayLike<number>): Me
 export class PairedValues {
   readonly #a = new NumberColumn("f64");
   readonly #b = new NumberColumn("f64");
-  /** The number of pairs with both values that are left out, because their difference is too large for a double. */
-  tooLarge = 0;
+  /** True if a pair is left out, because its difference is outside of the range of doubles. */
+  overflows = false;
 
   /** Ignores a pair without both values. */
   add(a: number | null, b: number | null) {
@@ -124,7 +124,7 @@ export class PairedValues {
     if (Number.isFinite(b - a)) {
       this.#a.push(a);
       this.#b.push(b);
-    } else this.tooLarge++;
+    } else this.overflows = true;
   }
 
   /** The interval is the t interval over the pairs. Undefined without pairs. */
@@ -153,9 +153,8 @@ export class NamedPairs<Name> {
     return [...this.#values.keys()];
   }
 
-  /** The names of which a pair is left out, because its difference is too large for a double. */
-  get tooLarge() {
-    return this.names.filter((name) => this.of(name).tooLarge > 0);
+  get overflowing() {
+    return this.names.filter((name) => this.of(name).overflows);
   }
 
   /** Leaves out names without a pair. */

@@ -81,7 +81,7 @@ describe("the result of a comparison", () => {
     expect([reward.pairs, reward.a, metrics[0]]).toMatchObject([1, 1, { name: "loss", pairs: 1, a: 2 }]);
     const fault = "outside of the range of 64-bit floats";
     expect(notes).toContain(`the difference of the rewards of 1 pair is ${fault}, so the mean excludes it`);
-    expect(notes).toContain(`differences of loss are ${fault} and excluded`);
+    expect(notes).toContain(`these metrics exclude pairs whose difference is ${fault}: loss`);
   });
 
   it("has an unknown interval if the squares of the rewards are too large", async () => {
