@@ -9,7 +9,7 @@ import { commonFolder, Snippet } from "./groups.tsx";
 import { MarkdownButton } from "./markdown.tsx";
 import { NavigationBar, nameOfGroup, nameOfList, useLink, usePage } from "./navigation.tsx";
 import * as numbers from "./numbers.tsx";
-import { PendingAnswer, ProblemList } from "./problems.tsx";
+import { listFindings, PendingAnswer, ProblemList } from "./problems.tsx";
 import { type PageColumn, Table } from "./sortable-table.tsx";
 import { useAnswer } from "./use-answer.ts";
 
@@ -86,7 +86,7 @@ const GroupView = ({ detail }: GroupProps) => {
           first match: <a href={link({ trajectory: match.trajectory + 1 })}>{<Snippet match={match} />}</a>
         </p>
       )}
-      <ProblemList findings={detail.findings.filter(({ trajectory }) => trajectory === null)} />
+      <ProblemList findings={listFindings(detail, null)} />
       {exceptions.length > 0 && <h2>{numbers.pluralizeCount(exceptions.length, "exception")}</h2>}
       {exceptions.map((text, at) => (
         <LongText key={at} text={text} kind="raw" />
@@ -137,7 +137,7 @@ const useSortedTrajectories = ({ members, findings }: GroupDetail) => {
     return { name, class: "n", value, cell: (member) => numbers.formatFact(value(member)), sort };
   };
   const advantageOf = (member: TrajectorySummary) => member.facts?.advantage;
-  const problemsOf = ({ at }: RankedTrajectory) => findings.filter(({ trajectory }) => trajectory === at).length;
+  const problemsOf = ({ at }: RankedTrajectory) => listFindings({ findings }, at).length;
   const linkTo = ({ at, name }: RankedTrajectory) => <a href={link({ trajectory: at + 1 })}>{name}</a>;
   const factColumn = (name: string): TrajectoryColumn => ({
     ...column(name, (member) => numbers.listFacts(member)[name]),
@@ -187,7 +187,7 @@ const CommonMessages = ({ detail, member }: GroupProps & { member: RankedTraject
   const title = `${numbers.pluralizeCount(detail.common, "message")} at the start of all trajectories`;
   return (
     <Fold class="common" title={title} text={turns.map(({ parts }) => textOfParts(parts)).join("\n")}>
-      <Conversation turns={turns} findings={detail.findings.filter(({ trajectory }) => trajectory === member?.at)} />
+      <Conversation turns={turns} findings={listFindings(detail, member?.at)} />
     </Fold>
   );
 };
@@ -199,7 +199,7 @@ const TrajectoryColumn = ({ detail, member, isShown, other }: ColumnProps) => {
   const { at, reward, facts, messages } = member;
   const name = isReadable ? member.name : "the line";
   const link = useLink();
-  const findings = detail.findings.filter(({ trajectory }) => trajectory === at);
+  const findings = listFindings(detail, at);
   const { isMarkdownOn } = usePage();
   const [isRequested, setRequested] = useState(isShown);
   useEffect(() => setRequested(isRequested || isShown), [isShown]);

@@ -1,9 +1,13 @@
 /** Shows the problems that `rollcall check` reports. */
 import { formatPosition } from "../../text/sentences.ts";
-import type { Finding } from "../answers.ts";
+import type { Finding, GroupDetail } from "../answers.ts";
 import { useLink, usePage } from "./navigation.tsx";
 import { formatCount, pluralizeCount } from "./numbers.tsx";
 import { useAnswer } from "./use-answer.ts";
+
+/** @param about the index of a trajectory; null for the group itself */
+export const listFindings = ({ findings }: Pick<GroupDetail, "findings">, about: number | null | undefined) =>
+  findings.filter(({ trajectory }) => trajectory === about);
 
 export const ProblemList = ({ findings }: { findings: readonly Finding[] }) => (
   <>

@@ -8,7 +8,7 @@ import { Command, CopyablePosition, CopyButton } from "./copy.tsx";
 import { MarkdownButton } from "./markdown.tsx";
 import { NavigationBar, nameOfGroup, nameOfList, useKeys, useLink, useListKeys, usePage } from "./navigation.tsx";
 import { formatAdvantage, formatFact, formatMeasure, isTruncated, listFacts, Reward, Truncated } from "./numbers.tsx";
-import { PendingAnswer, ProblemList } from "./problems.tsx";
+import { listFindings, PendingAnswer, ProblemList } from "./problems.tsx";
 import { Facts } from "./sortable-table.tsx";
 import { useAnswer } from "./use-answer.ts";
 
@@ -30,7 +30,7 @@ type ViewProps = { detail: GroupDetail; json: string };
 const TrajectoryView = ({ detail, json }: ViewProps) => {
   const at = (usePage().query.trajectory ?? 1) - 1;
   const member = detail.members[at];
-  const findings = detail.findings.filter(({ trajectory }) => trajectory === at);
+  const findings = listFindings(detail, at);
   const parsed = conversation.useTrajectory(json);
   const turns = parsed?.turns(0) ?? [];
   const { talk, isRaw, toggleRaw, show } = useTalk();
