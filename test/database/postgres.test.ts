@@ -72,15 +72,11 @@ const openServer = async (answers: (sql: string) => Answer, isGuarded = false) =
         const isTlsWanted = !isStarted && rest.readInt32BE(4) === 80_877_103;
         if (isTlsWanted) return void socket.end("N");
         if (isStarted) take(rest.toString("latin1", 0, 1), rest.subarray(5, end));
-        else
-          asked.push(
-            rest
-              .toString("utf8", 8)
-              .split("\0")
-              .filter((_, at) => at === 1 || at === 3)
-              .join(" "),
-          );
-        if (!isStarted) socket.write(Buffer.concat(isGuarded ? [message("R", int(3, 4))] : accepted));
+        else {
+          const [, user, , name] = rest.toString("utf8", 8).split("\0");
+          asked.push(`${user} ${name}`);
+          socket.write(Buffer.concat(isGuarded ? [message("R", int(3, 4))] : accepted));
+        }
         [rest, isStarted] = [rest.subarray(end), true];
       }
     });
