@@ -18,7 +18,7 @@ const groups = [
   { name: "main", test: /\/src\/main\.ts$/ },
   {
     name: "output",
-    test: /\/src\/(text\/(sentences|decimal|units)|json\/raw-json|output\/(list|page|wire|cleaner|screen))\.ts$/,
+    test: /\/src\/(text\/(sentences|decimal|units)|json\/raw-json|output\/(list|page|json-fields|cleaner|screen))\.ts$/,
   },
   // `check` and `log` convert files, but print no call.
   { name: "values", test: /\/src\/rollouts\/messages\/(value|output-json|chat-marks|open-calls)\.ts$/ },

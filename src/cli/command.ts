@@ -1,7 +1,7 @@
 /** Defines commands, formats their usage, and finds their JSON documents. */
 
 import type { Output, Outputs } from "../output/document-schemas.ts";
-import type { NamedColumn } from "../output/wire.ts";
+import type { NamedColumn } from "../output/json-fields.ts";
 import type { Context } from "../session/context.ts";
 import { invalidOptionValue } from "../system/failures.ts";
 import { findNearest } from "../text/nearest.ts";

@@ -1,15 +1,15 @@
 /** Prints lists as tables, TSV, CSV (RFC 4180) or JSON. */
 import * as raw from "../json/raw-json.ts";
 import { pluralize } from "../text/sentences.ts";
+import * as jsonFields from "./json-fields.ts";
 import { printPage } from "./page.ts";
 import type { Screen } from "./screen.ts";
 import * as views from "./views.ts";
-import * as wires from "./wire.ts";
 
 export const printList = async <Row>(screen: Screen, view: views.ListView<Row>) => {
   const { format, cleaner, width } = screen;
-  const { columns, rows, wire } = view;
-  if (views.isJsonFormat(format)) return await screen.print(formatWire(screen, wire, columns), "json");
+  const { columns, rows, json } = view;
+  if (views.isJsonFormat(format)) return await screen.print(formatObjects(screen, json, columns), "json");
   const shown = selectColumns(screen, view);
   if (format !== "table") return await screen.print(formatLines(screen, shown, rows), "lines");
   const { drawTable } = await import("./text-table.ts");
@@ -22,11 +22,11 @@ export const printList = async <Row>(screen: Screen, view: views.ListView<Row>) 
   screen.notice(`omitted ${count} to fit ${width} terminal columns: ${omitted.join(", ")} (choose with --fields)`);
 };
 
-const selectColumns = <Row>({ fields }: Screen, { columns, wire }: views.ListView<Row>): views.ShownColumn<Row>[] => {
-  const { shown: objects, all } = wires.openWire(wire);
+const selectColumns = <Row>({ fields }: Screen, { columns, json }: views.ListView<Row>): views.ShownColumn<Row>[] => {
+  const { shown: objects, all } = jsonFields.openObjects(json);
   const spell = (position: number, name: string, separator?: string, isFreeForm?: boolean) => {
-    const values = objects[position] && wires.findValues(objects[position], name);
-    return values && (isFreeForm ? wires.formatValuesAsJson(values) : wires.formatValues(values, separator));
+    const values = objects[position] && jsonFields.findValues(objects[position], name);
+    return values && (isFreeForm ? jsonFields.formatValuesAsJson(values) : jsonFields.formatValues(values, separator));
   };
   const toShown = (column: views.Column<Row>): views.ShownColumn<Row> => {
     const { name, heading = name, path = name, isFreeForm } = column;
@@ -43,7 +43,7 @@ const selectColumns = <Row>({ fields }: Screen, { columns, wire }: views.ListVie
   };
   if (!fields) return columns.map(toShown);
   return fields.map((name) => {
-    const field = wires.resolveField(name, columns, all);
+    const field = jsonFields.resolveField(name, columns, all);
     const column = columns.find(({ name: key, path = key }) => path === field);
     if (column) return { ...toShown(column), rank: 0 };
     const text = (_: Row, at: number) => spell(at, field) ?? "";
@@ -78,24 +78,24 @@ function* formatLines<Row>(
 }
 
 export const printDocument = <Document>(screen: Screen, document: Document) =>
-  screen.print(formatWire(screen, { document: raw.toRawJson(document) }), "json");
+  screen.print(formatObjects(screen, { document: raw.toRawJson(document) }), "json");
 
 /** Formats other than `json` print only the list in `member`. */
 export const printObjects = async <Member extends string, Document extends Readonly<Record<Member, readonly object[]>>>(
   screen: Screen,
   document: Document,
   { member, columns }: { member: Member; columns: readonly views.KeyColumn<Document[Member][number]>[] },
-) => await printList(screen, { columns, rows: document[member], wire: { document: raw.toRawJson(document), member } });
+) => await printList(screen, { columns, rows: document[member], json: { document: raw.toRawJson(document), member } });
 
-function* formatWire(
+function* formatObjects(
   { format, fields, host, options, resultNotes }: Screen,
-  wire: views.WireObjects,
-  columns: readonly wires.NamedColumn[] = [],
+  json: views.JsonObjects,
+  columns: readonly jsonFields.NamedColumn[] = [],
 ) {
-  const { document, container, isList, all, shown } = wires.openWire(wire);
-  const picked = options.areFieldsChecked ? fields : fields?.map((name) => wires.resolveField(name, columns, all));
+  const { document, container, isList, all, shown } = jsonFields.openObjects(json);
+  const picked = options.areFieldsChecked ? fields : fields?.map((name) => jsonFields.resolveField(name, columns, all));
   const formatObject = (object: raw.RawJson) =>
-    picked ? (wires.pickFields(object, picked) ?? raw.toRawJson({})) : object;
+    picked ? (jsonFields.pickFields(object, picked) ?? raw.toRawJson({})) : object;
   if (format === "jsonl") {
     for (const object of shown) yield `${raw.toCompactJson(formatObject(object))}\n`;
     return;
@@ -104,7 +104,7 @@ function* formatWire(
   const content = isList ? raw.toRawJson(objects) : objects[0];
   const members = document.members.flatMap(({ key, value }): readonly raw.RawMember[] => {
     if (value === container) return content ? [{ key, value: content }] : [];
-    return key === wire.member ? [] : [{ key, value }];
+    return key === json.member ? [] : [{ key, value }];
   });
   if (resultNotes.length > 0) members.push({ key: "notes", value: raw.toRawJson(resultNotes) });
   const result = document === container && content ? content : raw.toRawObject(members);

@@ -53,7 +53,7 @@ export type KeyColumn<Row> = Column<Row> &
     | Required<Pick<Column<Row>, "cell">>
   );
 
-export type WireObjects = Readonly<{
+export type JsonObjects = Readonly<{
   document: RawJson;
   /** The key of the list of objects, or of the only object. Default: the document is the only object. */
   member?: string | undefined;
@@ -61,7 +61,7 @@ export type WireObjects = Readonly<{
   shownPositions?: readonly number[];
 }>;
 
-export type ListView<Row> = Readonly<{ columns: readonly Column<Row>[]; rows: readonly Row[]; wire: WireObjects }>;
+export type ListView<Row> = Readonly<{ columns: readonly Column<Row>[]; rows: readonly Row[]; json: JsonObjects }>;
 
 export type ShownColumn<Row> = Omit<Column<Row>, "path" | "heading" | "value" | "cell" | "isFreeForm"> &
   Readonly<{

@@ -79,13 +79,13 @@ const printed = async (
   }: ScreenFlags & { readonly shownPositions?: readonly number[]; readonly rows?: number },
 ): Promise<string> => {
   const host = testHost();
-  const wire = {
+  const printed = {
     document: parseRawBytes(bytes),
     member: "data",
     ...(shownPositions === undefined ? {} : { shownPositions }),
   };
   const shown = shownPositions ?? Array.from({ length: rows ?? 0 }, (_, at) => at);
-  await printList(screenOn(host, typed), { columns, rows: shown, wire });
+  await printList(screenOn(host, typed), { columns, rows: shown, json: printed });
   return host.printed();
 };
 

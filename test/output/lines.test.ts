@@ -21,8 +21,8 @@ const columns = ["id", "n", "tags", "p.x"].map(column);
 
 const printed = async (rows: readonly Row[], typed: ScreenFlags, json = JSON.stringify({ data: rows })) => {
   const host = testHost();
-  const wire = { document: parseRawJson(json), member: "data" };
-  await printList(screenOn(host, typed), { columns, rows, wire });
+  const printed = { document: parseRawJson(json), member: "data" };
+  await printList(screenOn(host, typed), { columns, rows, json: printed });
   return host.printed();
 };
 
@@ -128,11 +128,11 @@ describe("tsv", () => {
   it("has no color, even if color is forced", async () => {
     const host = testHost({ env: { FORCE_COLOR: "1" } });
     const marked = { ...column("id"), tag: () => ({ text: "past", tone: "bad" as const }) };
-    const wire = { document: toRawJson({ data: [{ id: "a" }] }), member: "data" };
+    const printed = { document: toRawJson({ data: [{ id: "a" }] }), member: "data" };
     await printList(screenOn(host), {
       columns: [marked],
       rows: [{ id: "a" }],
-      wire,
+      json: printed,
     });
     expect(host.printed()).toBe("<a>\n");
   });

@@ -15,5 +15,5 @@ const columns: readonly Column<{ readonly id: string }>[] = [
 export const listOf = (id: string) => ({
   columns,
   rows: [{ id }],
-  wire: { document: toRawJson({ data: [{ id }] }), member: "data" },
+  json: { document: toRawJson({ data: [{ id }] }), member: "data" },
 });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { parseRawJson } from "../../src/json/raw-json.ts";
+import { findColumn, findValues, resolveField } from "../../src/output/json-fields.ts";
 import { parseScreenOptions, type ScreenFlags } from "../../src/output/screen.ts";
 import { foldLine, foldSentence, truncate, truncateStart } from "../../src/output/width.ts";
-import { findColumn, findValues, resolveField } from "../../src/output/wire.ts";
 import { testHost } from "../support/host.ts";
 import { screenOn } from "./printed-text.ts";
 

@@ -13,7 +13,7 @@ import { screenOn } from "./printed-text.ts";
 
 type Row = readonly string[];
 
-const wire = { document: toRawJson({}), member: "data" };
+const printed = { document: toRawJson({}), member: "data" };
 
 const columnAt = (at: number, about: Partial<Column<Row>> = {}): Column<Row> => ({
   name: `c${at}`,
@@ -33,7 +33,7 @@ const drawn = async (
   await printList(screenOn(host, { ...typed, pager: false }), {
     columns,
     rows,
-    wire,
+    json: printed,
   });
   return host.printed().split("\n").slice(0, -1);
 };
@@ -197,7 +197,7 @@ describe("a table", () => {
     await printList(screenOn(host, { pager: false }), {
       columns: [marked],
       rows: [["2020"], ["2999"]],
-      wire,
+      json: printed,
     });
     expect(host.printed()).toBe("\u001b[1mcolumn 0\u001b[22m\n\u001b[31m2020 past\u001b[39m\n2999\n");
   });
@@ -214,7 +214,7 @@ describe("a table", () => {
     ] as const) {
       const host = testHost({ env });
       const screen = screenOn(host, { output: "table" });
-      await printList(screen, { columns: [columnAt(0)], rows: [[long]], wire });
+      await printList(screen, { columns: [columnAt(0)], rows: [[long]], json: printed });
       expect(host.printed()).toBe(expected);
     }
   });
@@ -225,7 +225,7 @@ describe("a table", () => {
     await printList(screenOn(host, { output: "table" }), {
       columns: [columnAt(0, { heading: "a" }), columnAt(1, { heading: "b" })],
       rows: [[long, "y"], ...Array.from({ length: 20 }, () => ["x", "y"]), ["x", ""]],
-      wire,
+      json: printed,
     });
     const short = `x${" ".repeat(long.length + 1)}y`;
     expect(

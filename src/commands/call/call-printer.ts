@@ -25,7 +25,7 @@ export const printCalls = async (
   if (!fields && (format === "table" || format === "tsv")) return await printPages(screen, toPages(replies, options));
   const print = async (calls: readonly RawJson[], member: string, document: RawJson) => {
     const hasReward = calls.some((call) => findValue(call, ...rewardField.split(".")));
-    await printList(screen, { columns: listCallColumns(options, hasReward), rows: calls, wire: { document, member } });
+    await printList(screen, { columns: listCallColumns(options, hasReward), rows: calls, json: { document, member } });
   };
   if (format === "jsonl" && !screen.canPage) {
     for await (const { call, reply } of replies) await print([call], "call", reply);

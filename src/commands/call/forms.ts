@@ -6,10 +6,10 @@ import { type CallCounts, openSummary } from "../../calls/summary.ts";
 import { compileGlob } from "../../catalogs/fields.ts";
 import { Failure, type Problem } from "../../failure.ts";
 import { parseRawJson, type RawJson, textAt, toRawJson } from "../../json/raw-json.ts";
+import type { NamedColumn } from "../../output/json-fields.ts";
 import { printList, printObjects } from "../../output/list.ts";
 import { requirePage } from "../../output/page.ts";
 import type { Column, KeyColumn } from "../../output/views.ts";
-import type { NamedColumn } from "../../output/wire.ts";
 import type { Context } from "../../session/context.ts";
 import { conflictingOptions, invalidOptionValue, requiredOptionMissing } from "../../system/failures.ts";
 import { formatList, pluralize } from "../../text/sentences.ts";
@@ -136,7 +136,7 @@ const summaryForm: Form = async ({ screen }, { costs }, { calls, totals, vendorP
       return { op: op || null, model: model || null, ...toCounts(counts, costs) };
     });
     const document = toRawJson({ summary: { ...toCounts(all, costs), missing }, groups: rows });
-    await printList(screen, { columns: selectSummaryColumns(costs), rows, wire: { document, member: "groups" } });
+    await printList(screen, { columns: selectSummaryColumns(costs), rows, json: { document, member: "groups" } });
   }
   if (rollUps > 0)
     screen.notice(

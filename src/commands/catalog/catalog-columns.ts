@@ -3,9 +3,9 @@
 import type { CatalogName } from "../../catalogs/catalog-files.ts";
 import * as fields from "../../catalogs/fields.ts";
 import { parseRawBytes } from "../../json/json-bytes.ts";
+import { readSpelledObject } from "../../output/json-fields.ts";
 import { modelColumns, spellTime } from "../../output/lists/model-columns.ts";
 import { type CellTag, type Column, type SpelledValue, spellCell } from "../../output/views.ts";
-import { readSpelledObject } from "../../output/wire.ts";
 import { formatDecimal } from "../../text/decimal.ts";
 import { dayMs, utcDay } from "../../text/units.ts";
 import { toText, toTexts } from "../../wire/contract/replies.ts";

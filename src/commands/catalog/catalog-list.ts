@@ -5,11 +5,11 @@ import { checkFilterWords, compileFilter } from "../../catalogs/filter.ts";
 import { Failure } from "../../failure.ts";
 import { isObject, parseRawBytes } from "../../json/json-bytes.ts";
 import { toRawJson } from "../../json/raw-json.ts";
+import { readSpelledObject } from "../../output/json-fields.ts";
 import { formatCell, printList } from "../../output/list.ts";
 import { noteSelection, parseOrder, rankColumns, sortRows } from "../../output/lists/sort-rows.ts";
 import { printPage } from "../../output/page.ts";
 import type { Line, Section } from "../../output/views.ts";
-import { readSpelledObject } from "../../output/wire.ts";
 import { listServiceArgs } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import type { CatalogSourceOptions, FilterOptions, OrderOptions } from "../../session/options/list-options.ts";
@@ -45,11 +45,11 @@ export const listEntries = async (context: Context, list: ListName, typed: RowOp
   const [single] = list === "all" || list === "priced" ? [] : replies;
   noteSelection(screen, { all: allRows, matching, shown: rows }, single ? "models" : "entries");
   const shownPositions = rows.flatMap(({ position }) => position ?? []);
-  const wire = single
+  const json = single
     ? { document: parseRawBytes(single.models.bytes), shownPositions }
     : { document: toRawJson(rowsDocument(rows, names)) };
   const ranked = rankColumns(columns, order, filtered);
-  await printList(screen, { columns: ranked, rows, wire: { ...wire, member: "data" } });
+  await printList(screen, { columns: ranked, rows, json: { ...json, member: "data" } });
 };
 
 const joinById = (models: ReplyList, entries: readonly CatalogEntry[]) => {
@@ -85,8 +85,8 @@ export const showModel = async (context: Context, typed: CatalogSourceOptions & 
     throw new Failure("not_found", "model-not-listed", message, advice);
   }
   if (screen.isForProgram || screen.format === "csv" || screen.fields) {
-    const wire = { document: toRawJson(rowsDocument(found, names)), member: "data" };
-    return await printList(screen, { columns: rowColumns("all", host.now()), rows: found, wire });
+    const json = { document: toRawJson(rowsDocument(found, names)), member: "data" };
+    return await printList(screen, { columns: rowColumns("all", host.now()), rows: found, json });
   }
   const sections = replies.flatMap(({ catalog, provider }): readonly Section[] => {
     const title = `${catalog} catalog, ${provider}`;

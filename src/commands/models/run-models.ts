@@ -23,12 +23,12 @@ export const listModels = async (
   const matching = entries.filter(({ value }) => matches(toText(value.id))).map((model) => ({ model }));
   const rows = (await sortRows(matching, order, context.host.signal)).slice(0, limit);
   noteSelection(screen, { all: entries, matching, shown: rows }, "models");
-  const wire = {
+  const json = {
     document: parseRawBytes(bytes),
     member: "data",
     shownPositions: rows.map(({ model }) => model.position),
   };
   const ids = entries.map(({ value }) => value.id);
   saveIds(context.host, "models", ids);
-  await printList(screen, { columns: rankColumns(modelColumns, order), rows, wire });
+  await printList(screen, { columns: rankColumns(modelColumns, order), rows, json });
 };

@@ -1,11 +1,11 @@
 /** Prints a row for each group or trajectory, for `stats --each`. */
 import { type Problem, toWarningDocuments } from "../../failure.ts";
 import { toRawJson } from "../../json/raw-json.ts";
+import { findColumn } from "../../output/json-fields.ts";
 import { printList } from "../../output/list.ts";
 import { noteSelection, parseOrder, rankColumns, sortRows } from "../../output/lists/sort-rows.ts";
 import type { Screen } from "../../output/screen.ts";
 import type { KeyColumn } from "../../output/views.ts";
-import { findColumn } from "../../output/wire.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { facts, groupFacts } from "../../rollouts/facts/facts.ts";
 import * as stats from "../../rollouts/stats/fact-rows.ts";
@@ -46,8 +46,8 @@ export const printRows = async (
   noteSelection(screen, { all, matching: all, shown: data }, isByGroup ? "groups" : "trajectories");
   if (screen.format === "table") noteNext(screen, typed);
   const document = toRawJson({ data, warnings: toWarningDocuments(problems), notes: screen.notices });
-  const wire = { document, member: "data" };
-  await printList(screen, { columns: rankColumns(columns, order), rows: data, wire });
+  const json = { document, member: "data" };
+  await printList(screen, { columns: rankColumns(columns, order), rows: data, json });
 };
 
 /** Names the commands that show and keep such rows. */

@@ -1,11 +1,11 @@
 /** Runs `rollcall stats`. */
 import { toWarningDocuments } from "../../failure.ts";
 import { toRawJson } from "../../json/raw-json.ts";
+import { findColumn } from "../../output/json-fields.ts";
 import { printDocument, printList, printObjects } from "../../output/list.ts";
 import { noteSelection, parseOrder, sortRows } from "../../output/lists/sort-rows.ts";
 import { requirePage } from "../../output/page.ts";
 import type { Screen } from "../../output/screen.ts";
-import { findColumn } from "../../output/wire.ts";
 import { type CheckResult, composeCheckResult } from "../../rollouts/dataset/check-result.ts";
 import { openRowReader } from "../../rollouts/dataset/prompt-text.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
@@ -106,7 +106,7 @@ const printResult = async (
     return await printList(screen, {
       columns: selectTableColumns(columns, fields),
       rows: slices,
-      wire: { document: toRawJson({ by: slices, notes: screen.notices }), member: "by" },
+      json: { document: toRawJson({ by: slices, notes: screen.notices }), member: "by" },
     });
   if (!screen.isForProgram || (fields && areColumns)) {
     const rows = by === undefined ? [{ value: null, ...whole }] : slices;

@@ -2,11 +2,11 @@
 
 import { roundForDisplay } from "../../text/decimal.ts";
 import { pluralize } from "../../text/sentences.ts";
+import { resolveField } from "../json-fields.ts";
 import { printObjects } from "../list.ts";
 import { printPage } from "../page.ts";
 import type { Screen } from "../screen.ts";
 import type { KeyColumn, Line } from "../views.ts";
-import { resolveField } from "../wire.ts";
 
 type Fact = Readonly<{ name: string; value: string | number }>;
 

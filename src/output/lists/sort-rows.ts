@@ -6,10 +6,10 @@ import { compareDecimals, type Decimal, parseDecimal } from "../../text/decimal.
 import { findNearest } from "../../text/nearest.ts";
 import { pluralize } from "../../text/sentences.ts";
 import type { ReplyList } from "../../wire/contract/replies.ts";
+import { findColumn } from "../json-fields.ts";
 import { formatPlainValue, readValue } from "../list.ts";
 import type { Screen } from "../screen.ts";
 import type { Column } from "../views.ts";
-import { findColumn } from "../wire.ts";
 
 type Order<Row> = Readonly<{ column: Column<Row>; descending: boolean }>;
 

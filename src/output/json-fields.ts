@@ -3,9 +3,9 @@
 import * as raw from "../json/raw-json.ts";
 import { invalidOptionValue } from "../system/failures.ts";
 import { findNearest } from "../text/nearest.ts";
-import type { Column, WireObjects } from "./views.ts";
+import type { Column, JsonObjects } from "./views.ts";
 
-export const openWire = ({ document, member, shownPositions }: WireObjects) => {
+export const openObjects = ({ document, member, shownPositions }: JsonObjects) => {
   const container = member === undefined ? document : raw.findMember(document, member);
   const isList = member !== undefined && container?.kind === "list";
   const all = isList ? container.items : container ? [container] : [];
