@@ -73,9 +73,9 @@ const toPresence = (id: string, { name }: CatalogModel, change: "added" | "gone"
   return { id, name: toText(name) ?? null, change, field: null, from: null, to: null, worse };
 };
 
-/** A fact of both entries. `before` and `after` are their prices without a stated price. */
+/** A fact of both entries, and the prices that they have without a stated price. */
 type Fact = Sides<unknown> &
-  Readonly<{ path: readonly string[] } & Partial<Record<"before" | "after", decimals.Decimal | undefined>>>;
+  Readonly<{ path: readonly string[]; implied?: Sides<decimals.Decimal | undefined> | undefined }>;
 
 const maxLevels = 8;
 
@@ -122,11 +122,9 @@ function* walk(fact: Fact, levels = maxLevels): Generator<Fact> {
   if (levels === 0 || !isObject(from) || !isObject(to)) return yield fact;
   for (const key of new Set([...Object.keys(from), ...Object.keys(to)])) {
     if (path.length === 0 && ignoredKeys.has(key)) continue;
-    const implied =
-      path.length === 1 && path[0] === "pricing"
-        ? { before: fields.impliedPrice(from, key), after: fields.impliedPrice(to, key) }
-        : {};
-    yield* walk({ path: [...path, key], from: getValue(from, [key]), to: getValue(to, [key]), ...implied }, levels - 1);
+    const isPrice = path.length === 1 && path[0] === "pricing";
+    const implied = isPrice ? { from: fields.impliedPrice(from, key), to: fields.impliedPrice(to, key) } : undefined;
+    yield* walk({ path: [...path, key], from: getValue(from, [key]), to: getValue(to, [key]), implied }, levels - 1);
   }
 }
 
@@ -191,7 +189,7 @@ const isWorse = (fact: Fact, kind: FactKind, policy: DiffPolicy) => {
 };
 
 /** A price of other conditions, such as a unit, cannot be compared. */
-const isDearer = ({ path, from, to, before, after }: Fact, { maxRise }: DiffPolicy) => {
+const isDearer = ({ path, from, to, implied }: Fact, { maxRise }: DiffPolicy) => {
   const name = path.at(-1) ?? "";
   if (path[0] === "pricing" && path.length === 1) return from !== undefined && to !== undefined;
   const [stated, current] = [fields.parsePrice(from), fields.parsePrice(to)];
@@ -199,7 +197,7 @@ const isDearer = ({ path, from, to, before, after }: Fact, { maxRise }: DiffPoli
   if (isTerm) return !(fields.isUsualTerm(name, from) && fields.isUsualTerm(name, to));
   if (to !== undefined && !current) return true;
   if (from !== undefined && !stated) return !fields.isKnownPrice(name);
-  const [was, is] = [stated ?? before, current ?? after];
+  const [was, is] = [stated ?? implied?.from, current ?? implied?.to];
   if (!was) return !fields.isKnownPrice(name) && is?.digits !== 0n;
   if (!is) return true;
   const percent = decimals.addDecimals({ digits: 100n, places: 0 }, maxRise);
@@ -251,8 +249,8 @@ const compareOverrides = (from: CatalogModel, to: CatalogModel) => {
         const { price } = findPrice(pricing, name, size);
         return price ? decimals.formatDecimal(price) : fields.listStatedPrices(pricing).get(name);
       });
-      const implied = { before: fields.impliedPrice(from.pricing, name), after: fields.impliedPrice(to.pricing, name) };
-      return { path: ["pricing", `overrides[${key}]`, name], from: before, to: after, ...implied };
+      const implied = { from: fields.impliedPrice(from.pricing, name), to: fields.impliedPrice(to.pricing, name) };
+      return { path: ["pricing", `overrides[${key}]`, name], from: before, to: after, implied };
     });
   });
 };

@@ -7,12 +7,12 @@ import { dedupKeyBytes } from "../../rollouts/index/dedup-keys.ts";
 /** rollcall logs a group once in each scope (guarantees.md). */
 export type LedgerScope = Readonly<ReturnType<typeof toScope>>;
 
-export const hashScope = ({ destination, account, model, split, batch }: LedgerScope, generation = "") =>
-  hash("sha256", JSON.stringify([destination, account, model, split, batch, generation]));
+export const hashScope = ({ destination, account, model, split, batch }: LedgerScope, nonce = "") =>
+  hash("sha256", JSON.stringify([destination, account, model, split, batch, nonce]));
 
-/** `generation` is unique for a run with `--resend-logged` or without a ledger, and empty for other runs. */
-export const makeIdempotencyKey = (scope: LedgerScope, dedupKeys: Uint8Array, generation: string) =>
-  createHash("sha256").update(hashScope(scope, generation)).update(dedupKeys).digest("hex");
+/** `nonce` is unique for a run with `--resend-logged` or without a ledger, and empty for other runs. */
+export const makeIdempotencyKey = (scope: LedgerScope, dedupKeys: Uint8Array, nonce: string) =>
+  createHash("sha256").update(hashScope(scope, nonce)).update(dedupKeys).digest("hex");
 
 /** States in display order. A `trying` request is in flight, or its run died. `released` counts as never sent. */
 export const ledgerStates = [

@@ -20,7 +20,7 @@ export type NewEntry = Readonly<{
   /** Milliseconds since 1970. */
   now: number;
   /** Unique for each run with `--resend-logged`; empty for other runs. */
-  generation: string;
+  nonce: string;
 }>;
 
 export type RecordedOutcome = Readonly<{

@@ -57,13 +57,13 @@ export class RunLedger {
   #changedFrom = 0;
   #revision = 0;
   /** A run that can log groups again needs new idempotency keys. */
-  readonly #generation: string;
+  readonly #nonce: string;
 
   constructor(options: RunLedgerOptions) {
     const { host, resendLogged, modelId: model, split, batch = null, account, ledger } = options;
     this.#options = options;
     this.#scope = { destination: "", account, model, split, batch };
-    this.#generation = !ledger || resendLogged ? `${host.now()}-${host.random()}` : "";
+    this.#nonce = !ledger || resendLogged ? `${host.now()}-${host.random()}` : "";
   }
 
   /** A dry run does not create the ledger. @throws Failure `ledger-missing`; as `openDatabase` */
@@ -154,10 +154,10 @@ export class RunLedger {
 
   /** Returns an empty key if keys are off. */
   #makeKey = (dedupKeys: Uint8Array) =>
-    this.#options.hasIdempotencyKeys ? makeIdempotencyKey(this.#scope, dedupKeys, this.#generation) : "";
+    this.#options.hasIdempotencyKeys ? makeIdempotencyKey(this.#scope, dedupKeys, this.#nonce) : "";
 
   /** Returns an empty key if keys are off, or if each run has new keys. */
-  findPlannedKey = (dedupKeys: Uint8Array) => (this.#generation === "" ? this.#makeKey(dedupKeys) : "");
+  findPlannedKey = (dedupKeys: Uint8Array) => (this.#nonce === "" ? this.#makeKey(dedupKeys) : "");
 
   async recordRequest(request: RequestFacts): Promise<RecordedRequest | { claimed: Uint8Array }> {
     this.#requireIntact();
@@ -165,7 +165,7 @@ export class RunLedger {
     const key = this.#makeKey(request.dedupKeys);
     if (!this.#ledger) return { id: undefined, key, firstTried };
     this.#scopeRow ??= await this.#ledger.makeScope(this.#scope);
-    const entry = { ...request, key, input: this.#options.input, now: firstTried, generation: this.#generation };
+    const entry = { ...request, key, input: this.#options.input, now: firstTried, nonce: this.#nonce };
     const row = await this.#ledger.recordRequest(this.#scopeRow, entry);
     if (typeof row === "object") return row;
     const id = formatId(row);

@@ -1,4 +1,7 @@
-/** Writes the ledger in PostgreSQL, where a row of `mark` is a request's claim to a dedup key. */
+/**
+ * Writes the ledger in PostgreSQL, where a row of `mark` is a request's claim to a dedup key. The column `generation`
+ * is the nonce of an entry.
+ */
 import { randomUUID } from "node:crypto";
 import type { Database } from "../../database/database.ts";
 import { dedupKeyBytes } from "../../rollouts/index/dedup-keys.ts";
@@ -100,11 +103,11 @@ export const createSharedWriter = (database: Database, { elapsed }: Pick<Host, "
 const recordRequest = async (
   { database, elapsed, run }: { database: Database; elapsed: Host["elapsed"]; run: Run },
   scope: number,
-  { dedupKeys, key, input, bytes, envelopeDigest, contents, generation }: NewEntry,
+  { dedupKeys, key, input, bytes, envelopeDigest, contents, nonce }: NewEntry,
 ) => {
   const askedAt = elapsed();
   const token = randomUUID();
-  const entry = [scope, token, generation, input, bytes, key, envelopeDigest, contents ?? null];
+  const entry = [scope, token, nonce, input, bytes, key, envelopeDigest, contents ?? null];
   const values = [dedupKeys, run.id, ...entry, run.id, token];
   for (let attempt = 0; attempt < maxRecordAttempts; attempt++) {
     const [[recorded] = []] = await database.transact(
@@ -116,7 +119,7 @@ const recordRequest = async (
       run.noteRenewal(askedAt);
       return recorded.integer("id");
     }
-    const rows = await database.query(takenSql, [dedupKeys, scope, generation, run.id]);
+    const rows = await database.query(takenSql, [dedupKeys, scope, nonce, run.id]);
     if (rows.length > 0) return { claimed: Buffer.concat(rows.map((row) => row.bytes("mark"))) };
   }
   throw leaseLost(database.path);

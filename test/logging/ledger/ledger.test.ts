@@ -129,7 +129,7 @@ for (const { name, newPlace, skip, tags } of bodies)
       const key = makeIdempotencyKey(in_, bytes, "");
       const own = scopeOf(to, in_);
       const facts = { key, input: "a.jsonl", bytes: 10, envelopeDigest: "", now: 1000 };
-      const entry = { ...facts, dedupKeys: bytes, generation: `${begun++}` };
+      const entry = { ...facts, dedupKeys: bytes, nonce: `${begun++}` };
       return String(await own.recordRequest(entry));
     };
     const settle = async (id: Promise<string>, state: Exclude<EntryState, "trying">): Promise<void> =>
@@ -259,7 +259,7 @@ for (const { name, newPlace, skip, tags } of bodies)
       const own = scopeOf(ledger, scope);
       const facts = { key: "", input: "a.jsonl", bytes: 10, envelopeDigest: "", now: 1000 };
       for (const [at, contents] of [undefined, Buffer.from("12345678")].entries()) {
-        const entry = { ...facts, generation: String(at), dedupKeys: marks(String(at)).slice(0, 1) };
+        const entry = { ...facts, nonce: String(at), dedupKeys: marks(String(at)).slice(0, 1) };
         await own.recordRequest(contents ? { ...entry, contents } : entry);
       }
       const found: string[] = [];
@@ -272,7 +272,7 @@ for (const { name, newPlace, skip, tags } of bodies)
       for (const at of [1, 2, 3, 4]) {
         const names = Array.from({ length: 50_000 }, (_, group) => `${at} ${group}`);
         const bytes = marks(...names).slice(0, names.length);
-        const facts = { key: "", input: "a.jsonl", bytes: 10, envelopeDigest: "", now: 1000, generation: "" };
+        const facts = { key: "", input: "a.jsonl", bytes: 10, envelopeDigest: "", now: 1000, nonce: "" };
         expect(await own.recordRequest({ ...facts, dedupKeys: bytes })).toBe(`r${at}`);
       }
       const read = await entries({});
@@ -518,7 +518,7 @@ describe.skipIf(!hasPostgres)("runs that share a ledger in PostgreSQL", { tags: 
     bytes: 10,
     envelopeDigest: "",
     now: 0,
-    generation: "",
+    nonce: "",
   });
   const two = async () => {
     const path = await newDatabase();

@@ -41,7 +41,7 @@ const openWriter = async (answers: Answers) => {
   const run = await writer.acquireScope(scope, { host, maxWaitMs: 0 });
   onTestFinished(async () => await writer.end?.());
   asked.length = 0;
-  const record = async () => await writer.recordRequest(3, { ...entry, generation: "g" });
+  const record = async () => await writer.recordRequest(3, { ...entry, nonce: "g" });
   const isHeldAt = (now: number) => {
     clock.now = now;
     return run?.isHeld();

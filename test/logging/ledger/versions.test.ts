@@ -165,7 +165,7 @@ describe.skipIf(!hasPostgres)("a ledger in PostgreSQL that a run writes", { tags
       bytes: 1,
       envelopeDigest: "",
       now: 0,
-      generation: "",
+      nonce: "",
     });
     const { stdout } = await runRollcall(["doctor", "--json", "--local"], { env: { ROLLCALL_LEDGER: path } });
     const found = (JSON.parse(stdout).findings as readonly { check: string }[]).filter(
