@@ -1,5 +1,6 @@
 /** Reads the requests in a ledger. */
 import { createHash, hash } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
 import type { Database, Row, Statement } from "../../database/database.ts";
 import { parseJson } from "../../json/json-bytes.ts";
 import { dedupKeyBytes } from "../../rollouts/index/dedup-keys.ts";
@@ -45,7 +46,7 @@ const maxPortionBytes = 2 * 1024 * 1024;
 
 export const scopedRequestsSql = "rollcall.request AS request JOIN rollcall.scope AS scope ON scope.id = request.scope";
 
-/** Yields the oldest entries first. */
+/** Yields the oldest entries first. Between portions, Node reports signals. */
 export async function* readEntries(
   database: Database,
   { sql: condition, values = [], hasContents = false }: Statement & { hasContents?: boolean },
@@ -63,6 +64,7 @@ export async function* readEntries(
   for (let last = 0; ; ) {
     const rows = await database.query(sql, [...values, last]);
     if (rows.length === 0) return;
+    await setImmediate();
     for (const row of rows) {
       last = row.integer("id");
       yield toEntry(row);

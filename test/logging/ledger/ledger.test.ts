@@ -267,6 +267,14 @@ for (const { name, newPlace, skip, tags } of bodies)
       expect(found).toEqual(["", "12345678"]);
     });
 
+    it("lets Node report signals while it reads requests", async () => {
+      await begin(ledger, scope, "a");
+      const order: string[] = [];
+      setImmediate(() => order.push("signal"));
+      for await (const { id } of scopeOf(ledger, scope).entries()) order.push(id);
+      expect(order).toEqual(["signal", "r1"]);
+    });
+
     it("returns requests that exceed one reply of a database", { tags: "slow" }, async () => {
       const own = scopeOf(ledger, scope);
       for (const at of [1, 2, 3, 4]) {
