@@ -242,6 +242,26 @@ describe("the redaction of a secret", () => {
     expect(JSON.parse(host.said()).error.message).toBe("internal error: ***");
   });
 
+  it("omits a name in JSON only if it has the 8 letters of a secret", async () => {
+    const host = testHost();
+    const screen = screenOn(host, { json: true });
+    for (const one of ["dataset", "database"]) screen.hideSecret(one);
+    await printDocument(screen, { dataset: 1, database: "dataset" });
+    expect(host.printed()).toBe(`{"dataset":1,"${omitted}":"${omitted}"}\n`);
+  });
+
+  it.each(["api-key", "TOKEN", "password", "passwd", "client-secret", "credential", "Auth"])(
+    "covers the value of an option like --%s, also as a URL escapes it",
+    async (name) => {
+      for (const option of [`--${name}`, `-${name}`]) {
+        const host = testHost();
+        const argv = ["check", `${option}=%40-?!`];
+        await openScreen({ host: { ...host, argv }, options: parseScreenOptions({}) }).writeError(() => "%40-?! @-?!");
+        expect(host.said()).toBe("*** ***");
+      }
+    },
+  );
+
   it.each([
     "https:/user:pass-w0rd@host",
     "https:user:pass-w0rd@host",
@@ -279,6 +299,23 @@ describe("the redaction of a secret", () => {
     ["covers each line of a secret of several lines", [several], "a first-line-1234\nsecond-line-5678", "a ***\n***"],
     ["covers the start of a secret at a cut", ["sk/-1234"], "a sk/-12…", "a ***"],
     ["covers a secret with the long s", ["sk/-1234"], "\u017fk/-1234 end", "*** end"],
+    ["shows three letters at a cut", ["sk/-1234"], "a sk/-1…", "a sk/-1…"],
+    ["covers the longer of two secrets completely", ["skz-1234", "skz-1234-5678"], "a skz-1234-5678", "a ***"],
+    [
+      "covers other forms of letters",
+      ["skz-1234"],
+      "ｓｋｚ１２３４ ⓢⓚⓩ①②③④ 𝐬𝐤𝐳𝟏𝟐𝟑𝟒 ₛₖz₁₂₃₄ &#x1d42c;kz-1234",
+      "*** *** *** *** ***",
+    ],
+    ["covers letters that were escaped four times", ["skz-1234"], "&#37;5Cu0026#115;kz-1234", "***"],
+    [
+      "covers a secret at the edge of a window",
+      ["skz-1234"],
+      `${"\n".repeat(65_532)}skz-1234\n`,
+      `${"\n".repeat(65_532)}***\n`,
+    ],
+    ["covers five letters only as they are", ["ab-c?de"], "abcde ab-c?de", "abcde ***"],
+    ["covers a secret of few letters in entities", ["<\"&>'"], "&lt;&QUOT;&amp;&gt;&apos; &lt;&gt;", "*** &lt;&gt;"],
     ["ignores a secret of three letters or fewer", ["", " ", "a", "abc"], "abc a", "abc a"],
   ])("%s", async (_, secrets, text, shown) => {
     const host = testHost();
