@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import stringWidth from "string-width-current";
 import { describe, expect, it } from "vitest";
-import { type Excerpt, Failure, type Problem } from "../../src/failure.ts";
+import { type Excerpt, Failure, type FailureDetails, type Problem } from "../../src/failure.ts";
 import { printFailure } from "../../src/output/print-failure.ts";
 import { problemsIn, readRules, told } from "../project/docs/rule-page.ts";
 import { testHost } from "../support/host.ts";
@@ -190,6 +190,118 @@ describe("a failure with several problems", () => {
   it("repeats no problem that its message has as the only one", async () => {
     expect((await print(1)).match(/a\.jsonl:1: /g)).toHaveLength(1);
     expect((await print(2)).match(/a\.jsonl:[12]: error/g)).toHaveLength(2);
+  });
+
+  const printed = async (failure: Failure, columns?: number) => {
+    const host = testHost({ terminal: columns === undefined ? {} : { stderr: true, columns }, env: { NO_COLOR: "1" } });
+    await printFailure(screenOn(host), failure);
+    return host.said().split("\n").slice(0, -1);
+  };
+  const fail = (details: FailureDetails, message = "broken") => new Failure("internal", "broken", message, details);
+  const odd = { rule: "odd", severity: "error", message: "odd value", file: "a.jsonl", line: 3, column: 5 } as const;
+  const http = { method: "GET", url: "https://h/v1", status: 500 } as const;
+
+  it.each<[lines: readonly string[], failure: Failure]>([
+    [
+      ["rollcall: broken", "  at a.jsonl:3", "hint: fix it"],
+      fail({ where: { file: "a.jsonl", line: 3 }, hint: "fix it" }),
+    ],
+    [["rollcall: broken a.jsonl"], fail({ where: { file: "a.jsonl", line: 3 } }, "broken a.jsonl")],
+    [["rollcall: broken", "  at GET https://h/v1"], fail({ http })],
+    [["rollcall: broken https://h/v1"], fail({ http }, "broken https://h/v1")],
+    [["rollcall: broken; nothing was sent", "next: rollcall log m"], fail({ unsent: true, next: "rollcall log m" })],
+    [["rollcall: broken", "  and 3 more problems"], fail({ omittedProblems: 3 })],
+    [["rollcall: broken", "Error", "    at a"], fail({ stack: "Error\n    at a" })],
+    [
+      ["rollcall: broken", "a.jsonl:3:5: error: odd value [odd]", "  fix"],
+      fail({ problems: [{ ...odd, advice: "fix" }] }),
+    ],
+    [["rollcall: a.jsonl:3:5: odd value"], fail({ problems: [{ ...odd, advice: "fix" }] }, "a.jsonl:3:5: odd value")],
+    [
+      ["rollcall: a.jsonl:3:5: odd value", "  and 2 more: a.jsonl:4, 5:1"],
+      fail(
+        { problems: [{ ...odd, others: { count: 2, positions: ["a.jsonl:4", "a.jsonl:5:1"] } }] },
+        "a.jsonl:3:5: odd value",
+      ),
+    ],
+    [["rollcall: odd value", "a.jsonl:3:5: error: odd value [odd]"], fail({ problems: [odd] }, "odd value")],
+    [
+      ["rollcall: b", "a.jsonl:3:5: error: odd value [odd]", "  fix", "a.jsonl:4:5: error: odd value [odd]"],
+      fail({ problems: [odd, { ...odd, line: 4 }].map((one) => ({ ...one, advice: "fix" })) }, "b"),
+    ],
+    [
+      ["rollcall: stopped; broken; nothing was sent"],
+      new Failure("interrupted", "interrupted", "stopped", { cause: fail({}), unsent: true }),
+    ],
+    [["rollcall: broken"], fail({ cause: fail({}, "other") })],
+    [[`rollcall: ${"x".repeat(2000)}`], fail({}, "x".repeat(2000))],
+    [[`rollcall: ${"x".repeat(2000)}…`], fail({}, "x".repeat(2001))],
+  ])("has the lines that are not in its message (row %$)", async (lines, failure) => {
+    expect(await printed(failure)).toEqual(lines);
+  });
+
+  const { column: _, ...atLine } = odd;
+  const others = (...positions: readonly string[]) => ({ count: 4, positions });
+  it.each<[lines: string, problem: Problem]>([
+    ["a.jsonl:3:5: error: odd value [odd]", { ...odd, path: ["a", 0] }],
+    ["a.jsonl:3: error: a.0: odd value [odd]", { ...atLine, path: ["a", 0] }],
+    ["a.jsonl:3:5: error: a.0: odd value [odd]", { ...odd, path: ["a", 0], from: "service" }],
+    ["a.jsonl:3: error: `a.0`, odd [odd]", { ...atLine, path: ["a", 0], message: "`a.0`, odd" }],
+    ["a.jsonl:3: error: a: an odd [odd]", { ...atLine, path: ["a"], message: "an odd" }],
+    ["warning: odd [r]", { severity: "warning", message: "odd", rule: "r" }],
+    ["a.jsonl:3: error: odd value [odd]|  and 4 more", { ...atLine, others: others() }],
+    [
+      "a.jsonl:3: error: odd value [odd]|  and 4 more: a.jsonl:4, 5, b.jsonl:4, a.jsonl:6",
+      { ...atLine, others: others("a.jsonl:4", "a.jsonl:5", "b.jsonl:4", "a.jsonl:6") },
+    ],
+    [
+      "a.jsonl:3: error: odd value [odd]|  and 4 more: standard input:4, -a:4, …",
+      { ...atLine, others: others("-:4", "-a:4") },
+    ],
+  ])("shows the field and the other positions of a problem: %s", async (lines, problem) => {
+    expect((await printed(fail({ problems: [problem] }))).join("|")).toBe(`rollcall: broken|${lines}`);
+  });
+
+  it("colors its labels", async () => {
+    const host = testHost();
+    const problems = [odd, { ...odd, severity: "warning" }] as const;
+    await printFailure(screenOn(host, { color: "always" }), fail({ problems, hint: "fix it", next: "rollcall log m" }));
+    const [red, yellow, faint] = ["31m", "33m", "2m"];
+    const codes = Array.from(host.said().matchAll(/\u001b\[(\d+m)([^\u001b]+)/g), ([, code, text]) => [code, text]);
+    expect(codes.filter(([code]) => code !== "39m" && code !== "22m").flat()).toEqual([
+      ...[red, "rollcall:", red, "error:", faint, "[odd]", yellow, "warning:", faint, "[odd]"],
+      ...[faint, "hint:", faint, "next:"],
+    ]);
+  });
+
+  it("is folded on a terminal, except its command", async () => {
+    const details = { hint: "fix the odd value", next: "rollcall log my-model a.jsonl" };
+    const failure = fail({ ...details, problems: [{ ...odd, advice: "write a number here" }] });
+    expect(await printed(failure, 18)).toEqual([
+      ...["rollcall: broken", "a.jsonl:3:5:", "  error: odd value", "  [odd]", "  = write a number", "    here"],
+      ...["hint: fix the odd", "  value", "next: rollcall log my-model a.jsonl"],
+    ]);
+  });
+
+  it("has at most 2000 letters of each text in JSON, and the cause that stopped the run", async () => {
+    const host = testHost();
+    const details = {
+      http: { ...http, said: "y".repeat(2001) },
+      stoppedBy: "storage",
+      where: { setting: "project" },
+    } as const;
+    await printFailure(screenOn(host, { json: true }), fail({ ...details, problems: [], hint: "fix it", next: "a" }));
+    const error = {
+      code: "internal",
+      message: "broken",
+      exit_code: 1,
+      retryable: false,
+      cause: "storage",
+      hint: "fix it",
+    };
+    const said = `${"y".repeat(2000)}…`;
+    const document = { error: { ...error, where: details.where, http: { ...http, said }, next: "a" } };
+    expect(host.said()).toBe(`${JSON.stringify(document)}\n`);
   });
 
   it("shows twenty, and counts the others", async () => {

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { parseRawJson } from "../../src/json/raw-json.ts";
 import { findColumn, findValues, resolveField } from "../../src/output/json-fields.ts";
-import { parseScreenOptions, type ScreenFlags } from "../../src/output/screen.ts";
+import { openScreen, parseScreenOptions, type ScreenFlags, type ScreenOptions } from "../../src/output/screen.ts";
 import { foldLine, foldSentence, truncate, truncateStart } from "../../src/output/width.ts";
+import type { Host } from "../../src/system/host.ts";
 import { testHost } from "../support/host.ts";
 import { screenOn } from "./printed-text.ts";
 
@@ -25,6 +26,12 @@ describe("a screen", () => {
     const paint = await screenOn(testHost({ terminal: { stdout }, env }), flags).paint();
     expect(paint("bad", "a")).toBe(shown === "red" ? "\u001b[31ma\u001b[39m" : "a");
     expect(paint(undefined, "a") + paint("bad", "")).toBe("a");
+  });
+
+  it("has a color for each tone", async () => {
+    const paint = await screenOn(testHost(), { color: "always" }).paint();
+    const codes = (["good", "bad", "warning", "faint", "strong"] as const).map((tone) => paint(tone, "a").slice(0, 5));
+    expect(codes.map((code) => code.replace("\u001b[", ""))).toEqual(["32m", "31m", "33m", "2ma", "1ma"]);
   });
 
   // The pager `true` prints nothing, and the host does not get what a pager prints.
@@ -56,6 +63,97 @@ describe("a screen", () => {
     screen.notice("one");
     await screen.print(["two\n"], "lines");
     expect(host.printed()).toBe("note: one\ntwo\n");
+  });
+
+  it.each<[columns: number, stdout: boolean, env: Env]>([
+    [70, true, { COLUMNS: "50" }],
+    [50, false, { COLUMNS: "50" }],
+    ...[undefined, "0", "-1", "1.5", "x"].map((COLUMNS): [number, boolean, Env] => [Infinity, false, { COLUMNS }]),
+  ])("has %d columns (row %$)", (columns, stdout, env) => {
+    expect(screenOn(testHost({ terminal: { stdout, stderr: true, columns: 70 }, env })).width).toBe(columns);
+  });
+
+  const warning = { rule: "odd", severity: "warning", message: "odd", file: "a", line: 2 } as const;
+  const debug = '{"event":"debug","message":"sent"}';
+  const events = [
+    '{"event":"notice","message":"one\\ntwo"}',
+    '{"event":"notice","message":"three"}',
+    '{"event":"notice","message":"run:"}',
+    "a --b",
+    '{"event":"warning","file":"a","line":2,"rule":"odd","severity":"warning","message":"odd"}',
+    debug,
+  ];
+  const texts = ["note: one two", "note: three", "note: run:", "a --b", "a:2: warning: odd [odd]", "sent"];
+  it.each<[said: readonly string[], flags: Partial<ScreenOptions>, stderr: boolean]>([
+    [texts, {}, false],
+    [texts, { format: "csv" }, true],
+    [["sent"], { quiet: true }, true],
+    [["sent"], { format: "json" }, true],
+    [["sent"], { format: "jsonl" }, true],
+    [events, { hasJsonEvents: true }, true],
+    [[debug], { hasJsonEvents: true, quiet: true }, false],
+  ])("prints messages as its options say (row %$)", async (said, flags, stderr) => {
+    const host = testHost({ terminal: { stderr } });
+    const screen = openScreen({ host, options: { ...parseScreenOptions({ color: "never" }), ...flags } });
+    screen.notice("one\ntwo");
+    screen.noteInResult("three");
+    screen.noticeCommands("run:", ["a\n--b"]);
+    screen.warn(warning);
+    screen.trace("sent");
+    await screen.flushErrors();
+    expect(host.said().trimEnd().split("\n")).toEqual(said);
+    expect([screen.notices, screen.resultNotes]).toEqual([["one\ntwo", "three", "run:"], ["three"]]);
+    const isForProgram = flags.format?.startsWith("json") === true;
+    expect([screen.isForProgram, screen.hasJsonErrors]).toEqual([
+      isForProgram,
+      isForProgram || flags.hasJsonEvents === true,
+    ]);
+  });
+
+  it("folds notices to the columns of the terminal of standard error, and keeps the first 1000", async () => {
+    const host = testHost({ terminal: { stderr: true, columns: 13 }, env: { COLUMNS: "50" } });
+    const screen = screenOn(host, { color: "always" });
+    screen.notice("one two three");
+    screen.trace("GET a");
+    await screen.flushErrors();
+    expect(host.said()).toBe("\u001b[2mnote:\u001b[22m one two\n  three\n\u001b[2mGET a\u001b[22m\n");
+    for (let at = 0; at < 1000; at++) screen.notice(`${at}`);
+    expect([screen.notices.length, screen.notices.at(-1)]).toEqual([1000, "998"]);
+  });
+
+  it.each<
+    [display: "bar" | "lines" | "none", env: Env, flags: Partial<ScreenOptions>, terminal?: Partial<Host["terminal"]>]
+  >([
+    ["bar", {}, {}],
+    ["bar", {}, { format: "csv" }],
+    ["none", {}, { quiet: true }],
+    ["none", {}, { format: "json" }],
+    ["none", {}, { hasJsonEvents: true }],
+    ["none", {}, {}, { stderr: false, stdout: true }],
+    ["none", {}, {}, { isSizeUnknown: true }],
+    ["none", { TERM: "dumb" }, {}],
+    ["lines", { CI: "1" }, {}],
+    ["lines", { CI: "1" }, {}, { stderr: false }],
+    ["none", { CI: "1" }, { quiet: true }],
+  ])("shows progress as %s (row %$)", async (display, env, flags, terminal = {}) => {
+    const host = testHost({ terminal: { stderr: true, ...terminal }, env });
+    let spinners = 0;
+    const sleep: Host["sleep"] = (_, signal) => {
+      spinners++;
+      return new Promise((_resolve, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));
+    };
+    const options = { ...parseScreenOptions({ color: "never" }), ...flags };
+    const screen = openScreen({ host: { ...host, sleep }, options });
+    screen.startMeter(undefined).show({ phase: "sending", bytes: 0, ofBytes: undefined });
+    screen.startProgress("reading").stop();
+    await screen.flushErrors();
+    expect([spinners, host.said()]).toEqual([display === "bar" ? 2 : 0, display === "lines" ? "sending\n" : ""]);
+  });
+
+  it("prints text as it is in a pipe, and without harmful characters on a terminal", async () => {
+    const hosts = [false, true].map((stdout) => testHost({ terminal: { stdout } }));
+    for (const host of hosts) await screenOn(host).printText("a\u001b[2Jb\r\n");
+    expect(hosts.map((host) => host.printed())).toEqual(["a\u001b[2Jb\r\n", "ab\n"]);
   });
 
   it("has one format, which --json and --output can both name", () => {
