@@ -25,6 +25,11 @@ const hostile = [
   ["a sequence that is never ended", "a\u001b]0;evil", "a]0;evil"],
   ["a sequence inside of another", "a\u001b\u001b[0m[2Jb", "a[2Jb"],
   ["one-byte control sequences", "a\u009b2Jb\u0090x\u009cc", "abc"],
+  [
+    "other control strings",
+    "a\u001bPb\u001b\\\u001b_c\u0007\u001b^d\u009c\u001bXe\u0007\u009df\u0007\u009fg\u009c\u009eh\u009c\u0098i\u009cj",
+    "aj",
+  ],
   ["NUL, BEL and backspaces", "a\u0000\u0007\u0008b", "ab"],
   ["direction overrides and marks", "a\u202egnp.exe\u2066b\u061c\u200e\u200fc", "agnp.exebc"],
   ["invisible letters", "a\u{e0041}\u200b\u2060b", "ab"],
@@ -75,10 +80,10 @@ describe("untrusted text", () => {
   it("stays on its line in a cell, and keeps its lines on a page", async () => {
     const host = testHost();
     const screen = screenOn(host);
-    await printList(screen, listOf(" a\tb\r\nc\u2028d  e "));
-    expect(host.printed()).toBe("a b c d e\n");
+    await printList(screen, listOf(" a\tb\r\nc\u2028d\u2029e\u0085f\u000bg\u000ch  i "));
+    expect(host.printed()).toBe("a b c d e f g h i\n");
     await printPage(screen, { sections: [{ block: "a\r\nb\rc" }] });
-    expect(host.printed()).toBe("a b c d e\na\nb\nc\n");
+    expect(host.printed()).toBe("a b c d e f g h i\na\nb\nc\n");
   });
 
   const expectNoEscape = async (count: number): Promise<void> => {
@@ -106,10 +111,11 @@ describe("the output for a build system", () => {
     expect(screenOn({ ...host, terminal: { ...host.terminal, stdout: true } }).canPage).toBe(false);
     await printPage(screen, { sections: [{ block: said }] });
     expect(host.printed()).toBe(`${broken}\n`);
+    screenOn(host, { color: "always" }).trace("::error::x");
     screen.trace(said);
     await printFailure(screen, defect("x", { stack: said }));
     expect(host.said()).toContain(`${broken}\n`);
-    expect(host.said()).not.toMatch(/^\s*::|##\[|##vso\[/m);
+    expect(host.said()).not.toMatch(/^(\s|\u001b\[\dm)*::|##\[|##vso\[/m);
   });
 
   it("breaks up workflow commands in JSON with an escape", async () => {

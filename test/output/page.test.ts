@@ -1,0 +1,99 @@
+import { describe, expect, it } from "vitest";
+import { groupDigits, printPage, printPages, requirePage } from "../../src/output/page.ts";
+import type { ScreenFlags } from "../../src/output/screen.ts";
+import type { Page, Section } from "../../src/output/views.ts";
+import { testHost } from "../support/host.ts";
+import { screenOn } from "./printed-text.ts";
+
+/** Returns the lines of pages on a terminal, or in a pipe of unlimited width. */
+const linesOf = async (pages: readonly Page[], columns?: number) => {
+  const terminal = columns === undefined ? {} : { stdout: true, columns };
+  const host = testHost({ terminal, env: { NO_COLOR: "1" } });
+  await printPages(screenOn(host, { pager: false }), pages);
+  return host.printed().split("\n").slice(0, -1);
+};
+const show = async (columns: number | undefined, ...sections: readonly Section[]) =>
+  await linesOf([{ sections }], columns);
+
+describe("a page", () => {
+  it("has titles at the indent of their level, and their content below", async () => {
+    const sections: readonly Section[] = [
+      { title: "one", lines: [{ label: "a", text: "b" }], block: "c\nd" },
+      { title: "two", level: 2, block: "e\n\nf\n", isQuoted: true },
+      { title: "three\nfour", level: 3 },
+      { title: "nothing", lines: [] },
+      { title: "only a block", lines: [], block: "" },
+      { lines: [{ label: "", text: "g" }], block: "h" },
+    ];
+    const text = `one|  a  b||  c|  d||  two|    │ e|    │|    │ f||    three four||only a block|||  g|h`;
+    for (const columns of [undefined, 40]) expect((await show(columns, ...sections)).join("|")).toBe(text);
+  });
+
+  it("follows another page after a line of at most 80 columns", async () => {
+    const pages = ["a", "b"].map((title) => ({ sections: [{ title }] }));
+    for (const [columns, width] of [
+      [undefined, 80],
+      [100, 80],
+      [30, 30],
+    ] as const)
+      expect(await linesOf(pages, columns)).toEqual(["a", "", "─".repeat(width), "", "b"]);
+    expect(await linesOf([{ sections: [] }, ...pages.slice(1)])).toEqual(["b"]);
+  });
+
+  const label = "the label";
+  it.each<[columns: number | undefined, text: string, lines: readonly string[]]>([
+    [30, "sixteen letters fit", ["the label  sixteen letters fit"]],
+    [29, "sixteen letters fit", ["the label  sixteen letters", "           fit"]],
+    [26, "sixteen letters fit", ["the label", "  sixteen letters fit"]],
+    [27, "a-word-of-20-letters", ["the label", "  a-word-of-20-letters"]],
+    [31, "a-word-of-20-letters", ["the label  a-word-of-20-letters"]],
+    [27, `a-word-of-${"x".repeat(16)}`, ["the label  a-word-of-xxxxxx", `           ${"x".repeat(10)}`]],
+    [30, "a\n\tb", ["the label  a", "               b"]],
+    [undefined, `${"word ".repeat(40)}end`, [`the label  ${"word ".repeat(40)}end`]],
+  ])("shows a text next to its label, or below if it fits better in %s columns: %j", async (columns, text, lines) => {
+    expect(await show(columns, { lines: [{ label, text }] })).toEqual(lines);
+  });
+
+  it("folds sentences between words, and no commands", async () => {
+    const text = "rollcall log my-model a.jsonl --split train";
+    const lines = [{ label, text, kind: "command" } as const, { label: "b", text, kind: "sentence" } as const];
+    expect(await show(40, { lines })).toEqual([
+      `the label  ${text}`,
+      "b          rollcall log my-model a.jsonl",
+      "           --split train",
+    ]);
+  });
+
+  it("has the first 20 and the last 4 of more than 32 lines, unless it is full", async () => {
+    const textOf = (count: number) => Array.from({ length: count }, (_, at) => `${at + 1}`).join("\n");
+    const shown = async (block: string, isFull: boolean, columns?: number) =>
+      await linesOf([{ sections: [{ block }], isFull }], columns);
+    expect(await shown(textOf(32), false, 60)).toEqual(textOf(32).split("\n"));
+    const all = textOf(1033).split("\n");
+    const note = "… folded: 4,057 characters on 1,033 lines (--full)";
+    expect(await shown(textOf(1033), false, 60)).toEqual([...all.slice(0, 20), note, ...all.slice(-4)]);
+    for (const columns of [undefined, 60]) expect(await shown(textOf(1033), true, columns)).toEqual(all);
+    expect(await shown(textOf(1033), false)).toEqual(all);
+    const huge = await shown(`${"a".repeat(2 ** 17)}${"b".repeat(99)}`, false, 60);
+    expect([huge.length, huge[19], huge[20]]).toEqual([25, "a".repeat(60), "… folded: 131,171 characters (--full)"]);
+    expect(huge.slice(-3).join("")).toMatch(/^a*b{99}$/);
+  });
+
+  it("is folded in a pipe if it replaces a table", async () => {
+    const host = testHost({ env: { COLUMNS: "8" } });
+    await printPage(screenOn(host), { sections: [{ block: "one two three" }], isFolded: true });
+    expect(host.printed()).toBe("one two\nthree\n");
+  });
+});
+
+it("requirePage refuses rows without columns", () => {
+  const require = (flags: ScreenFlags) => () => requirePage(screenOn(testHost(), flags));
+  for (const flags of [{}, { json: true }, { output: "csv" }, { output: "tsv", fields: "id" }] as const)
+    expect(require(flags)).not.toThrow();
+  expect(require({ output: "tsv" })).toThrow("--output tsv needs rows, but this result is a page");
+});
+
+it("groupDigits groups thousands of whole numbers", () => {
+  const numbers = ["999", "1000", "-1234567", "12345.6", "1e9", "1".repeat(31)];
+  expect(numbers.map(groupDigits)).toEqual(["999", "1,000", "-1,234,567", "12345.6", "1e9", "1".repeat(31)]);
+});
