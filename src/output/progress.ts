@@ -109,8 +109,8 @@ export const formatBar = (
   const left = ((ofBytes ?? 0) - bytes) / rate;
   const parts = [
     share !== undefined && formatPercent(share, 1),
-    // After the last byte, the remaining time is unknown.
-    waiting ?? (share && left >= 0.5 && `${formatRest(left * 1000)} left`),
+    // Without a rate, or after the last byte, the remaining time is unknown.
+    waiting ?? (rate > 0 && left >= 0.5 && `${formatRest(left * 1000)} left`),
     ofBytes === undefined ? formatMB(bytes) : `${formatMB(bytes)} of ${formatMB(ofBytes)}`,
     // The rate of a growing file is the rate of its writer.
     rate > 0 && ofBytes !== undefined && waiting === undefined && `${formatMB(rate)}/s`,
