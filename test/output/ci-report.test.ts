@@ -41,6 +41,17 @@ describe("a report", () => {
     ]);
   });
 
+  it("has, for GitHub, the other problems in their order, and one of each severity in a file", async () => {
+    const shown = async (...problems: readonly Problem[]) =>
+      (await reportOf("github", { problems })).map((line) => line.replace(/.*file=(.+),line=(\d+).*/, "$1$2"));
+    const other = { ...warning("b", 1), rule: "v" };
+    const inOrder = [1, 2, 3].map((line) => warning("a", line));
+    expect(await shown(...inOrder, other, { ...other, line: 2 })).toEqual(["a1", "b1", "a2", "a3", "b2"]);
+    const fifty = Array.from({ length: 50 }, (_, at) => warning("b", at + 1));
+    const inFile = await shown(...fifty, { ...error, file: "a" }, warning("a", 7), warning("a", 8));
+    expect([inFile[0], ...inFile.slice(50)]).toEqual(["a3", "b50", "a7", expect.stringContaining("1 more w")]);
+  });
+
   it("has, for JUnit, a suite of each input, of the result, and of problems of all inputs", async () => {
     const problems = [
       { ...error, file: "b" },
@@ -69,6 +80,15 @@ describe("a report", () => {
     expect(text).toContain(
       'message="50 % of&#10;&quot;&lt;a&gt;&quot;">50 % of\n"&lt;a&gt;"\nfix &amp; rerun</failure>',
     );
+  });
+
+  it("has, for JUnit, no valid input if an error concerns all inputs", async () => {
+    const problems = [{ rule: "e", severity: "error", message: "odd" } as const, warning("a", 4)];
+    const cases = (await reportOf("junit", { problems })).filter((line) => line.includes("<testcase "));
+    expect(cases.map((line) => /name="(.*?)".*name="(.*?)"/.exec(line)?.slice(1).join(": "))).toEqual([
+      "a: w at 4",
+      "all inputs: e",
+    ]);
   });
 
   it("has, as Markdown, five inputs, the values, and a row of each rule with errors first", async () => {

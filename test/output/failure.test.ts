@@ -50,15 +50,6 @@ describe("the frame of a problem", () => {
     ]);
   });
 
-  it("is replaced by one line in a pipe", async () => {
-    const [problem] = await problemsIn({ files: { "step.jsonl": long("", "asistant") } });
-    const host = testHost();
-    const screen = screenOn(host);
-    if (problem !== undefined) screen.warn(problem);
-    await screen.flushErrors();
-    expect(host.said().split("\n")[0]).toMatch(/^step\.jsonl:1:\d+: warning: .* \[[a-z-]+\]$/);
-  });
-
   // fast-check's own unit of code points takes half a second to build.
   const codePoint = fc
     .integer({ min: 0, max: 0x10ffff })
@@ -186,11 +177,6 @@ describe("a failure with several problems", () => {
     await screen.flushErrors();
     return host.said();
   };
-
-  it("repeats no problem that its message has as the only one", async () => {
-    expect((await print(1)).match(/a\.jsonl:1: /g)).toHaveLength(1);
-    expect((await print(2)).match(/a\.jsonl:[12]: error/g)).toHaveLength(2);
-  });
 
   const printed = async (failure: Failure, columns?: number) => {
     const host = testHost({ terminal: columns === undefined ? {} : { stderr: true, columns }, env: { NO_COLOR: "1" } });

@@ -18,6 +18,27 @@ describe("the progress bar", () => {
     expect(formatBar(half, { ms: 1500, columns })).toBe(text);
   });
 
+  it.each([
+    [48, 0, {}, "sending ███░░ 50% 25.0 MB of 50.0 MB 4558 groups"],
+    [47, 0, {}, "sending 50% 25.0 MB of 50.0 MB 4558 groups"],
+    [80, 1000, { ofBytes: undefined, groups: 3 }, "sending 25.0 MB 3 groups"],
+    [80, 1000, { ofBytes: undefined, groups: undefined, waiting: "wait" }, "sending wait 25.0 MB"],
+  ])("needs 5 columns, and shows only what is known (row %$)", (columns, ms, facts, text) => {
+    expect(formatBar({ ...half, ...facts }, { ms, columns })).toBe(text);
+  });
+
+  it("is a new spinner after it was stopped", () => {
+    const labels: string[] = [];
+    const spinner = (label: string) => {
+      labels.push(label);
+      return { update: (text: string) => void labels.push(`update ${text}`), stop: () => void labels.push("stop") };
+    };
+    const meter = openMeter({ format: "bar", elapsed: () => 0, columns: 7, spinner, line: () => undefined });
+    for (const act of [() => meter.show(half), () => meter.show(half), meter.stop, meter.stop, () => meter.show(half)])
+      act();
+    expect(labels).toEqual(["sending", "update sending", "stop", "sending"]);
+  });
+
   it("fits the terminal, and always gives the phase", () => {
     fc.assert(
       fc.property(

@@ -27,6 +27,12 @@ describe("a page", () => {
     ];
     const text = `one|  a  b||  c|  d||  two|    │ e|    │|    │ f||    three four||only a block|||  g|h`;
     for (const columns of [undefined, 40]) expect((await show(columns, ...sections)).join("|")).toBe(text);
+    const quoted = "aaaa bbbb cccc dddd e";
+    expect(await show(24, { title: "t", block: quoted, isQuoted: true })).toEqual([
+      "t",
+      "  │ aaaa bbbb cccc dddd",
+      "  │ e",
+    ]);
   });
 
   it("follows another page after a line of at most 80 columns", async () => {
