@@ -2,6 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { runHere } from "../../support/here.ts";
 import { newHome, runRollcall } from "../../support/run.ts";
 import { doctor, group } from "./findings.ts";
 
@@ -14,6 +15,17 @@ describe("rollcall doctor", () => {
       .map((line) => line.split("\t"));
     expect(records.every((fields) => fields.length === 4)).toBe(true);
     expect(records[1]).toEqual(["settings", "ok", "profile local: no settings", ""]);
+  });
+
+  it("shows only the program of a credential command, and where each setting comes from", async () => {
+    const set = { ROLLCALL_CREDENTIAL_COMMAND: "get-key --password x", ROLLCALL_SPLIT: "train" };
+    const { stdout } = await runHere(["doctor", "--offline", "--json"], { env: { ...newHome(), ...set } });
+    const [, { message, facts }] = JSON.parse(stdout).findings;
+    expect(message).toBe("profile default: split (environment), credential_command (environment)");
+    expect(facts.settings).toEqual({
+      split: { value: "train", source: "environment", from: "ROLLCALL_SPLIT" },
+      credential_command: { value: "get-key …", source: "environment", from: "ROLLCALL_CREDENTIAL_COMMAND" },
+    });
   });
 
   it("changes no file", async () => {

@@ -26,6 +26,21 @@ describe("rollcall log, for two valid groups in two requests, and an invalid gro
     ]);
   });
 
+  it("prints an event for each attempt, with the time of the wait in milliseconds", async () => {
+    const busy = json({ detail: "busy" }, 429);
+    const server = await scriptedServer([json("{}"), busy, json("{}")].map((answer) => ({ answer })));
+    const events = await linesOf(/"event":"request/, server.url, "--progress", "json");
+    const of = { groups: 1, bytes: 93 };
+    expect(events.map((line) => JSON.parse(line))).toEqual([
+      { event: "request_logged", again: false, ...of, reason: "200", requests: 1, of_requests: 2 },
+      {
+        ...{ event: "request_not_processed", again: true, ...of, reason: "429", requests: 1, of_requests: 2 },
+        ...{ attempt: 2, retry_in_ms: 250, max_wait_left_ms: 299_750 },
+      },
+      { event: "request_logged", again: false, ...of, reason: "200", requests: 2, of_requests: 2 },
+    ]);
+  });
+
   it("prints a note about each wait, and the advice once", async () => {
     const refused = "note: cannot connect to 127.0.0.1:1: the connection was refused (ECONNREFUSED)";
     expect(await linesOf(/^note/, "http://127.0.0.1:1", "--max-wait", "3s")).toEqual([
