@@ -2,6 +2,8 @@ import { once } from "node:events";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { runCommandLine } from "../../src/run.ts";
+import { testHost } from "../support/host.ts";
 import { endOf, newHome, startRollcall } from "../support/run.ts";
 import { json, scriptedServer } from "../support/server.ts";
 import { openAgent, request, runLines } from "./agent.ts";
@@ -26,6 +28,12 @@ describe("rollcall mcp", () => {
 
   it("exits with 0 if nothing is requested", async () => {
     expect(await runLines([], { args: ["--local"] })).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  it("says at a terminal that it expects an agent", async () => {
+    const host = testHost({ env: newHome(), terminal: { stdin: true } });
+    expect(await runCommandLine({ ...host, argv: ["mcp", "--local"] })).toBe(0);
+    expect(host.said()).toBe("note: this command expects an agent on standard input. End it with Ctrl-D\n");
   });
 
   it("skips lines that are not messages, and answers all messages", async () => {

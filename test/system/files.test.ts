@@ -138,6 +138,55 @@ describe("an output file", () => {
   });
 });
 
+it("explainUnwritable says how to write the file, or another one", () => {
+  const explain = (code: string) => files.explainUnwritable("a b/c", code, "choose another");
+  const full = { reason: "the disk is full", hint: "free disk space, or choose another" };
+  expect([explain("ENOSPC"), explain("EDQUOT")]).toEqual([full, { ...full, reason: "the disk quota is exceeded" }]);
+  expect([explain("EACCES"), explain("ENOENT")]).toEqual([
+    { reason: "permission denied", hint: "choose another" },
+    { reason: "its folder does not exist", hint: "make the folder: `mkdir -p 'a b'`, or choose another" },
+  ]);
+});
+
+it("checkFileMode warns if other users have access, and checkDatabaseMode only if there is content", () => {
+  const paths = [0o600, 0o700, 0o640, 0o604].map((mode) => newFile("a", mode));
+  const warnings = paths.map((path) => files.checkFileMode(path, "600"));
+  expect(warnings.map((one) => one?.message.replace(/ \/.*file /, " it "))).toEqual([
+    ...[undefined, undefined, "other users can access it (mode 0640)", "other users can access it (mode 0604)"],
+  ]);
+  const [, , path = ""] = paths;
+  expect(warnings[2]).toMatchObject({ file: path, rule: "insecure-permissions", advice: `chmod 600 ${path}` });
+  const warned: unknown[] = [];
+  for (const one of [path, newFile("", 0o644), newFile()])
+    files.checkDatabaseMode(one, ({ file }) => warned.push(file));
+  expect([warned, [path, newFile(""), newFolder()].map(files.hasContent)]).toEqual([[path], [true, false, false]]);
+});
+
+it("readUpTo reads a file or a stream up to its limit", async () => {
+  const path = newFile("12345");
+  const read = async (from: Parameters<typeof files.readUpTo>[0], max: number) =>
+    (await files.readUpTo(from, max, testHost(), (code) => new Error(code)))?.toString();
+  expect([await read(path, 5), await read(path, 4), await read(newFile(""), 0)]).toEqual(["12345", undefined, ""]);
+  expect([await read(testHost({ stdin: "ab" }).stdin, 2), await read(testHost({ stdin: "abc" }).stdin, 2)]).toEqual([
+    ...["ab", undefined],
+  ]);
+  await expect(read(newFile(), 5)).rejects.toThrow("ENOENT");
+  await expect(read(newFolder(), 5)).rejects.toThrow("EISDIR");
+  const signal = AbortSignal.abort(new Error("stop"));
+  await expect(files.readUpTo(path, 5, { ...testHost(), signal })).rejects.toThrow("stop");
+});
+
+it("makeFolder makes folders that only the user can enter, and readRegularFile reads no device", () => {
+  const folder = join(newFolder(), "a");
+  for (let run = 0; run < 2; run++) files.makeFolder(join(folder, "b"));
+  expect([modeOf(folder), modeOf(join(folder, "b"))]).toEqual([0o700, 0o700]);
+  expect(() => files.makeFolder(join(newFile(""), "b"))).toThrow("ENOTDIR");
+  expect(files.readRegularFile(newFile("a")).toString()).toBe("a");
+  expect(["/dev/null", folder].map((path) => failureOf(() => files.readRegularFile(path)))).toMatchObject([
+    ...[{ code: "not-a-file" }, { code: "EISDIR" }],
+  ]);
+});
+
 it("identifyFile returns the same text for all names of a file, and none for a folder", () => {
   const path = newFile("");
   fs.symlinkSync("file", `${path}.link`);

@@ -14,6 +14,16 @@ describe("rollcall call read --path", () => {
     expect(written).not.toContain("owned");
   });
 
+  it.each([
+    ["--path id -o csv", "--path and -o csv"],
+    ["--as trajectory --json", "--as trajectory and -o json"],
+    ["--list --json", "--list and -o json"],
+    ["--list -o jsonl", "--list and -o jsonl"],
+  ])("refuses a form that %s does not have", async (options, combined) => {
+    const { code, stderr } = await runHere(["call", "read", "a", ...options.split(" ")]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`cannot combine ${combined}: `)]);
+  });
+
   it("names the whole path if several calls lack the value", async () => {
     const ids = ["a", "b", "d"];
     const { read } = await service(ids.map((id) => found(id, id === "a" ? {} : { output: { x: 1 } })));
@@ -42,9 +52,19 @@ describe("the values at a path", () => {
 });
 
 describe("rollcall call read --list", () => {
-  it("shows the last line of an exception that ends with a newline", async () => {
-    const { read } = await service([found("a", { exception: "Traceback (most recent call last)\nKeyError: 'x'\n" })]);
-    expect((await read(["a", "--list", "-o", "csv"])).stdout).toContain("KeyError: 'x'");
+  it("shows the last line of an exception, and no time of a call that ended before it started", async () => {
+    const [before, after] = ["2025-01-01T00:00:00Z", "2025-01-01T00:00:01.5Z"];
+    const exception = "Traceback (most recent call last)\n  KeyError: 'x'\n";
+    const { env } = await service([
+      found("a", { op_name: "op", exception, started_at: before, ended_at: after }),
+      found("b", { started_at: after, ended_at: before }),
+    ]);
+    const { stdout } = await runHere(["call", "read", "a", "b", "--list", "-o", "csv"], { env });
+    expect(stdout.split("\r\n").slice(1)).toEqual([
+      `a,failed,op,,${before},1.5,KeyError: 'x'`,
+      `b,ok,,,${after},,`,
+      "",
+    ]);
   });
 });
 

@@ -109,6 +109,18 @@ describe("rollcall call read", () => {
     },
   );
 
+  it("fails with the most serious failure, and names each call once", async () => {
+    const answers = { b: json({ call: null }), r: json({ reason: "odd" }, 422), f: json({ reason: "no" }, 403) };
+    const ids = ["b", "r", "f", "b", "r"] as const;
+    const { env } = await service(ids.map((id) => ({ when: asksFor(id), answer: answers[id] })));
+    const { stderr } = await runHere(["call", "read", ...ids, "--concurrency", "1", "--json"], { env });
+    const { code, message, problems } = JSON.parse(stderr).error;
+    const told = [message, ...problems.map((one: { message: string }) => one.message)];
+    expect([code, ...told.map((text) => text.replace(/ \(.*| in .*/, ""))]).toEqual([
+      ...["auth", "cannot read 1 of 5 calls: f", "cannot read 1 of 5 calls: r", "cannot find 1 of 5 calls"],
+    ]);
+  });
+
   it("prints a call of 24 MB in 56 MB of memory", { tags: "slow" }, async () => {
     const content = "a line of what a model wrote, as long as most\n".repeat(500);
     const messages = Array.from({ length: 1024 }, (_, at) => ({ role: at % 2 === 0 ? "user" : "assistant", content }));

@@ -60,7 +60,7 @@ describe("rollcall call read", () => {
 
   it("inserts ids from standard input in place of -", async () => {
     const { read } = await service(["x", "a", "b", "c", "y"].map((id) => found(id)));
-    const { code, stdout } = await read(["x", "-", "y", "-o", "jsonl"], "\ufeffa\r\n\n  b  \n\r\nc");
+    const { code, stdout } = await read(["x", "-", " y ", "-", "-o", "jsonl"], "\ufeffa\r\n\n  b  \n\r\nc");
     expect({ code, stdout }).toEqual({
       code: 0,
       stdout: '{"id":"x"}\n{"id":"a"}\n{"id":"b"}\n{"id":"c"}\n{"id":"y"}\n',

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { runHere } from "../../support/here.ts";
 import { found, sample, service } from "./service.ts";
 
 describe("rollcall call read --summary", () => {
@@ -23,6 +24,17 @@ describe("rollcall call read --summary --costs", () => {
       '{"model":"b","calls":1,"cost":{"calls":1,"usd":0.5}}',
     ]);
     expect((await read(["both", "none", ...form])).stderr).toContain("the cost covers 1 of 2 calls");
+  });
+});
+
+describe("rollcall call read --summary of a call with an invalid count", () => {
+  it("notes that the tokens and the cost are not exact", async () => {
+    const { env } = await service([found("a", { summary: { usage: { m: { prompt_tokens: -5 } } } }), found("b")]);
+    const { stdout } = await runHere(["call", "read", "a", "b", "--summary", "--costs", "--json"], { env });
+    expect(JSON.parse(stdout).notes).toEqual([
+      "the tokens of 1 of 2 calls are not exact, because the count prompt_tokens of the call is -5",
+      "the cost covers 0 of 2 calls, because the service sent no cost for the rest",
+    ]);
   });
 });
 

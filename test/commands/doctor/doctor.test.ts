@@ -28,6 +28,18 @@ describe("rollcall doctor", () => {
     });
   });
 
+  it("warns about a variable that no version knows", async () => {
+    const { of } = await doctor(["--offline"], { env: { ROLLCALL_SPLITT: "train" } });
+    expect(of("settings")).toMatchObject([
+      { status: "ok" },
+      {
+        status: "warning",
+        message: expect.stringContaining("ROLLCALL_SPLITT"),
+        fix: "correct the name, or unset the variable",
+      },
+    ]);
+  });
+
   it("changes no file", async () => {
     const home = newHome();
     const file = join(mkdtempSync(join(tmpdir(), "doctor-")), "a.jsonl");

@@ -11,7 +11,9 @@ import {
 } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { groupOf, linesOf, oneEach, openPlace, type Place, placeAt } from "../../promises/place.ts";
+import { runHere } from "../../support/here.ts";
 import { type accept, faultyService } from "../../support/raw-server.ts";
+import { newHome } from "../../support/run.ts";
 
 const two = linesOf(groupOf(1), groupOf(2));
 
@@ -27,6 +29,16 @@ const idsOf = async (place: Place, args: readonly string[]): Promise<readonly st
   const { stdout } = await place.run(["ledger", "calls", "--json", ...args]);
   return (JSON.parse(stdout) as { calls: readonly { id: string }[] }).calls.map(({ id }) => id);
 };
+
+it("ledger forget needs a URL, or the option for all destinations", async () => {
+  const run = async (...more: readonly string[]) =>
+    await runHere(["ledger", "forget", "--model", "m", "--yes", ...more], { env: newHome() });
+  const { code, stderr } = await run();
+  expect([code, stderr]).toEqual([2, expect.stringMatching(/^hint: .*, or pass --all-destinations$/m)]);
+  const { code: all, stderr: notes } = await run("--all-destinations");
+  const none = /^note: no ledger at .*ledger\.db\nnote: deleted 0 requests from the ledger\n$/;
+  expect([all, notes]).toEqual([0, expect.stringMatching(none)]);
+});
 
 describe.concurrent("rollcall ledger", { timeout: 90_000 }, () => {
   it("uses the destination of the settings, and all destinations with --all-destinations", async (context) => {
