@@ -70,17 +70,16 @@ describe("a page", () => {
     ]);
   });
 
-  it("has the first 20 and the last 4 of more than 32 lines, unless it is full", async () => {
-    const textOf = (count: number) => Array.from({ length: count }, (_, at) => `${at + 1}`).join("\n");
-    const shown = async (block: string, isFull: boolean, columns?: number) =>
+  it("omits the middle of a long block on a terminal, unless it is full", async () => {
+    const block = Array.from({ length: 1033 }, (_, at) => `${at + 1}`).join("\n");
+    const shown = async (isFull: boolean, columns?: number) =>
       await linesOf([{ sections: [{ block }], isFull }], columns);
-    expect(await shown(textOf(32), false, 60)).toEqual(textOf(32).split("\n"));
-    const all = textOf(1033).split("\n");
+    const all = block.split("\n");
     const note = "… folded: 4,057 characters on 1,033 lines (--full)";
-    expect(await shown(textOf(1033), false, 60)).toEqual([...all.slice(0, 20), note, ...all.slice(-4)]);
-    for (const columns of [undefined, 60]) expect(await shown(textOf(1033), true, columns)).toEqual(all);
-    expect(await shown(textOf(1033), false)).toEqual(all);
-    const huge = await shown(`${"a".repeat(2 ** 17)}${"b".repeat(99)}`, false, 60);
+    expect(await shown(false, 60)).toEqual([...all.slice(0, 20), note, ...all.slice(-4)]);
+    expect([await shown(true, 60), await shown(true), await shown(false)]).toEqual([all, all, all]);
+    const sections = [{ block: `${"a".repeat(2 ** 17)}${"b".repeat(99)}` }];
+    const huge = await linesOf([{ sections, isFull: false }], 60);
     expect([huge.length, huge[19], huge[20]]).toEqual([25, "a".repeat(60), "… folded: 131,171 characters (--full)"]);
     expect(huge.slice(-3).join("")).toMatch(/^a*b{99}$/);
   });

@@ -1,6 +1,6 @@
 import { Writable } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { joinPieces, outputFailed, Sink, writePieces } from "../../src/output/sink.ts";
+import { joinPieces, Sink, writePieces } from "../../src/output/sink.ts";
 
 /** Opens a stream that fails at a write, from 0, and the lengths of its writes. */
 const openStream = (code?: string, failsAt = 0) => {
@@ -61,19 +61,5 @@ describe("a sink", () => {
     sink.ignoreSignal();
     await sink.write("bb");
     expect(lengths).toEqual([2]);
-  });
-
-  it("names the reason of a failed output, and what was logged", () => {
-    const counts = { logged: 1, already_logged: 2, not_sent: 3 };
-    expect([outputFailed("EIO"), outputFailed("ENOSPC", counts)]).toMatchObject([
-      {
-        ...{ code: "storage", message: "cannot write standard output: EIO" },
-        details: { hint: "write to another file or device", systemCode: "EIO" },
-      },
-      {
-        message: "cannot write standard output: the disk is full; 1 group logged, 2 already logged, 3 not logged",
-        details: { hint: "free disk space, or write to another disk", systemCode: "ENOSPC" },
-      },
-    ]);
   });
 });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { formatRetry, listServiceArgs } from "../../src/session/connect.ts";
+import { formatRetry } from "../../src/session/connect.ts";
 
 it.each([
   [250, 750, "retrying in 0.3 s (attempt 2, 1 s left)"],
@@ -7,13 +7,4 @@ it.each([
   [10_001, 290_000, "retrying in 11 s (attempt 2, 301 s left)"],
 ])("formatRetry rounds %d ms and the time that is left up", (waitMs, leftMs, text) => {
   expect(formatRetry({ attempt: 2, waitMs, leftMs })).toBe(text);
-});
-
-it("listServiceArgs repeats the options that select the service of `log`", () => {
-  const flags = { profile: "p", base_url: "https://a", log_base_url: "https://b", insecure_http: true };
-  const others = { debug: true, project: "a/b", inference_base_url: "https://c", max_wait: "1s" };
-  expect(listServiceArgs({ ...flags, ...others, local: false }).join(" ")).toBe(
-    "--profile p --base-url https://a --log-base-url https://b --insecure-http",
-  );
-  expect(listServiceArgs({ local: true, debug: false })).toEqual(["--local"]);
 });
