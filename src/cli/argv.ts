@@ -190,7 +190,6 @@ const suggestCommand = ({ elsewhere, subcommands }: Command, word: string) => {
 };
 
 export const listOptions = (command: Command, { options }: Command): OptionKinds => {
-  if (command.words === "") return options;
   const { version: _, ...globalKinds } = options;
   return { ...command.options, ...globalKinds };
 };
