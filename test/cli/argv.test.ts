@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseArgv } from "../../src/cli/argv.ts";
+import { toScreenOptions } from "../../src/cli/globals.ts";
 import * as kinds from "../../src/cli/kinds.ts";
 import { program } from "../../src/commands/program.ts";
 import { runHere } from "../support/here.ts";
@@ -43,9 +44,21 @@ describe("a command line", () => {
     ["catalog show", "missing required argument 'id'"],
     ["models a b", "too many arguments"],
     ["models --sort --", "expected a value before --"],
+    ["catlog --help", "did you mean catalog?"],
+    ["status", "did you mean stats?"],
+    ["call read -5 --nonsense", "unknown option '--nonsense'"],
   ])("fails for %s", async (line, said) => {
     const { code, stderr } = await runHere(line.split(" "));
     expect([code, stderr]).toEqual([2, expect.stringContaining(said)]);
+  });
+
+  it("sets the color, the pager and the events of the screen", async () => {
+    const read = async (line: string) => toScreenOptions(await parseArgv(program, line.split(" "))).options;
+    const usual = { color: "auto", pager: true, hasJsonEvents: false };
+    expect(await read("log m --progress lines")).toMatchObject(usual);
+    expect(await read("log m --progress json")).toMatchObject({ ...usual, hasJsonEvents: true });
+    expect(await read("models --no-pager --color always")).toMatchObject({ ...usual, color: "always", pager: false });
+    expect(await read("models --no-color --color always")).toMatchObject({ ...usual, color: "never" });
   });
 
   const toDocument = (message: string) =>
