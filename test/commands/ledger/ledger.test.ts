@@ -12,6 +12,7 @@ import {
 import { describe, expect, it } from "vitest";
 import { groupOf, linesOf, oneEach, openPlace, type Place, placeAt } from "../../promises/place.ts";
 import { runHere } from "../../support/here.ts";
+import { filesOf } from "../../support/inputs.ts";
 import { type accept, faultyService } from "../../support/raw-server.ts";
 import { newHome } from "../../support/run.ts";
 
@@ -38,6 +39,48 @@ it("ledger forget needs a URL, or the option for all destinations", async () => 
   const { code: all, stderr: notes } = await run("--all-destinations");
   const none = /^note: no ledger at .*ledger\.db\nnote: deleted 0 requests from the ledger\n$/;
   expect([all, notes]).toEqual([0, expect.stringMatching(none)]);
+});
+
+describe("the ledger of the local service", () => {
+  const openLocal = () => {
+    const env = newHome();
+    return async (...args: readonly string[]) => await runHere([...args, "--local"], { env });
+  };
+  const log = ["log", "m", "--split", "train", "--max-request-size", "150"];
+  const notes = (stderr: string) => Array.from(stderr.matchAll(/^(?:note|hint): (.*)$/gm), ([, text]) => text);
+
+  it("lists up to ten requests that it would forget", async () => {
+    const run = openLocal();
+    const groups = Array.from({ length: 10 }, (_, at) => groupOf(at));
+    expect((await run(...log, ...filesOf(linesOf(...groups)))).code).toBe(0);
+    const { code, stderr } = await run("ledger", "forget", "--model", "m");
+    expect([code, notes(stderr).length, notes(stderr).at(-1)]).toEqual([2, 11, "pass --yes"]);
+    await run(...log, ...filesOf(linesOf(groupOf(11))));
+    expect(notes((await run("ledger", "forget", "--model", "m")).stderr).at(-2)).toBe("and 1 more");
+  });
+
+  it("names each file that is not complete, and the reason", async () => {
+    const run = openLocal();
+    const [logged = "", missing = "", invalid = ""] = filesOf(two, linesOf(groupOf(3)), `${linesOf(groupOf(4))}{}\n`);
+    await run(...log, logged);
+    const verify = async (...files: readonly string[]) => notes((await run("ledger", "verify", ...files)).stderr);
+    const [, ofFile, hint] = await verify(logged, missing);
+    expect(ofFile).toBe(`${missing}: 0 of 1 group logged exactly once`);
+    expect(hint).toMatch(/^verify with --model/);
+    expect((await verify(invalid)).at(-1)).toMatch(/^fix the errors/);
+  });
+
+  it("resolves no request if one of them is unknown, and needs a time span", async () => {
+    const run = openLocal();
+    await run(...log, ...filesOf(two));
+    const { entries } = JSON.parse((await run("ledger", "status", "--json")).stdout);
+    const { code, stderr } = await run("ledger", "resolve", entries[0].id, "none", "--resend");
+    const message = `nothing was changed: the outcome of ${entries[0].id} is known (logged), the ledger has no request none`;
+    expect([code, stderr]).toEqual([9, expect.stringContaining(message)]);
+    expect(notes(stderr)[0]).toMatch(/^list the ids and destinations/);
+    const day = ["--since", "2026-01-01", "--until", "2026-01-01"];
+    expect((await run("ledger", "calls", ...day)).stderr).toContain("--until is not after --since");
+  });
 });
 
 describe.concurrent("rollcall ledger", { timeout: 90_000 }, () => {
