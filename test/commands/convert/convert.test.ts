@@ -1,6 +1,8 @@
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runHere, runHereOnTerminal } from "../../support/here.ts";
-import { filesOf } from "../../support/inputs.ts";
+import { filesOf, newFolder } from "../../support/inputs.ts";
 
 const turns =
   '[{"role":"user","content":"2+2?"},{"finish_reason":"stop","index":0,"message":{"role":"assistant","content":"4"}}]';
@@ -29,5 +31,34 @@ describe("rollcall convert", () => {
     const { stdout, stderr } = await runHere(["convert", ...filesOf(group), "--to", "messages"]);
     expect(stdout.trim().split("\n")).toHaveLength(2);
     expect(stderr).toContain("note: rows do not contain the additional histories of 1 trajectory\n");
+  });
+
+  it("writes a receipt, which lists the redacted secrets", async () => {
+    const key = ["sk", "ant", "Ab3dEfGh1JkLmN0pQrStUvWxYz0123"].join("-");
+    const [out, receipt] = [join(newFolder(), "out"), join(newFolder(), "receipt")];
+    const receiptOf = async (...redact: readonly string[]) => {
+      const options = ["--out", out, "--receipt", receipt, ...redact];
+      await runHere(["convert", ...filesOf(group.replaceAll("2+2?", key)), ...options]);
+      const { records, redacted } = JSON.parse(readFileSync(receipt, "utf8"));
+      for (const file of [out, receipt]) rmSync(file);
+      return [records.length, redacted?.map(({ count }: { count: number }) => count)];
+    };
+    expect([await receiptOf(), await receiptOf("--redact")]).toEqual([
+      [1, undefined],
+      [1, [2, 1]],
+    ]);
+  });
+
+  it("notes the messages and keys that rows lack, and warns about no reward", async () => {
+    const asked = '{"role":"user","content":"2+2?","a":1,"b":1,"c":1,"d":1,"e":1,"f":1}';
+    const after = turns.replace(/\]$/, ',{"role":"user","content":"thanks"}]');
+    const lines = [after, turns.replace('"4"', '"5"')].map((said) => {
+      return `{"messages_and_choices":${said.replace('{"role":"user","content":"2+2?"}', asked)},"reward":1}`;
+    });
+    const { stderr } = await runHere(["convert", ...filesOf(`{"trajectories":[${lines}]}\n`), "--to", "messages"]);
+    expect(stderr.split("\n").slice(0, -1)).toEqual([
+      "note: omitted the messages after the last sampled turn of 1 trajectory",
+      "note: rows do not contain these keys of messages: a (2), b (2), c (2), d (2), e (2) and 1 more",
+    ]);
   });
 });
