@@ -46,24 +46,19 @@ describe("a summary of calls", () => {
     const { all, groups } = summaryOf([
       { op_name: "f", summary: { usage } },
       { op_name: "f", inputs: { model: "a" } },
+      { op_name: "g" },
     ]);
-    expect([all.calls, all.tokens.prompt, all.tokens.calls]).toEqual([2, 3n, 1]);
+    expect([all.calls, all.tokens.prompt, all.tokens.calls]).toEqual([3, 3n, 1]);
     expect(groups.map(({ op, model, calls, tokens }) => [op, model, calls, tokens.prompt])).toEqual([
       ["f", "a", 2, 1n],
       ["f", "b", 1, 2n],
+      ["g", "", 1, null],
     ]);
   });
 
   it.each([
     ["a negative number of tokens", { summary: { usage: { m: { prompt_tokens: -1 } } } }],
     ["half a token", { summary: { usage: { m: { total_tokens: 1.5 } } } }],
-    ["a cost that is text", { summary: { vendor: { costs: { m: { prompt_tokens_total_cost: "free" } } } } }],
-    ["an empty cost", { summary: { vendor: { costs: { m: { prompt_tokens_total_cost: "" } } } } }],
-    ["a negative cost", { summary: { vendor: { costs: { m: { prompt_tokens_total_cost: -1 } } } } }],
-    [
-      "a cost of another currency",
-      { summary: { vendor: { costs: { m: { prompt_tokens_total_cost: 1, prompt_token_cost_unit: "EUR" } } } } },
-    ],
     ["an end before the start", { started_at: "2025-01-02T00:00:00Z", ended_at: "2025-01-01T00:00:00Z" }],
   ])("counts a call with %s, and adds none of its amounts", (_, call) => {
     const { all } = summaryOf([call, ended(1_000_000)]);
@@ -81,18 +76,9 @@ describe("a summary of calls", () => {
   });
 
   it("counts the calls of each state", () => {
-    const { all } = summaryOf([
-      ended(1),
-      ended(1, { exception: "boom" }),
-      ended(1, { summary: { vendor: { status: "cancelled" } } }),
-      { started_at: "2025-01-01T00:00:00Z" },
-      { started_at: "2025-01-01T00:00:00Z", summary: { vendor: { status: "error" } } },
-      ended(1, { summary: { vendor: { status: "running" } } }),
-      ended(1, { deleted_at: "2025-01-02T00:00:00Z" }),
-    ]);
-    expect(all).toMatchObject({ ok: 1, failed: 3, running: 2, deleted: 1 });
-    const ends = "success succeeded OK completed complete done finished descendant_error incomplete".split(" ");
-    expect(summaryOf(ends.map((status) => ended(1, { summary: { vendor: { status } } }))).all.ok).toBe(ends.length);
+    const deleted = ended(1, { deleted_at: "2025-01-02T00:00:00Z" });
+    const { all } = summaryOf([ended(1), ended(1, { exception: "boom" }), {}, {}, deleted, deleted, deleted, ended(2)]);
+    expect(all).toMatchObject({ ok: 2, failed: 1, running: 2, deleted: 3 });
   });
 
   it("has the most frequent operations and models first, then in the order of their names", () => {
@@ -184,6 +170,36 @@ describe("a summary of calls", () => {
     expect(costOf("m", { m: { ...prompt, completion_tokens: 1 } })).toBeNull();
     expect(costOf("m", { m: { ...prompt, cache_read_input_tokens: 1 } })).toBeNull();
     expect(costOf("n", { m: prompt, o: prompt })).toBeNull();
+  });
+
+  it("includes a call in its parent only if the parent has at least its tokens of each kind", () => {
+    const costs = { m: { prompt_tokens_total_cost: 0.03, completion_tokens_total_cost: 0 } };
+    const sumOf = (prompt_tokens: number, completion_tokens: number) => {
+      const summary = { usage: { m: { prompt_tokens, completion_tokens } }, vendor: { costs } };
+      const { all, rollUps } = summaryOf([{ ...used("root", 0), summary }, used("a", 31, "root")]);
+      return [all.tokens.prompt, all.tokens.completion, all.cost.usd, rollUps];
+    };
+    // The cost does not decide: the call costs 0.031.
+    expect([sumOf(31, 1), sumOf(40, 5)]).toEqual([
+      [31n, 1n, "0.031", 1],
+      [40n, 5n, "0.031", 1],
+    ]);
+    expect([sumOf(31, 0), sumOf(30, 9)]).toEqual([
+      [62n, 1n, "0.061", 0],
+      [61n, 10n, "0.061", 0],
+    ]);
+  });
+
+  it("has the doubts about calls, and no cost of a call if one of its models has none", () => {
+    const priced = used("a", 10).summary.vendor.costs.m;
+    const both = (other: object) => ({
+      summary: { usage: { m: { prompt_tokens: 10 }, n: {} }, vendor: { costs: { m: priced, n: other } } },
+    });
+    const known = { ...priced, completion_tokens_total_cost: 1 };
+    expect(summaryOf([both(known)]).all.cost).toEqual({ calls: 1, usd: "1.02" });
+    const { all, costDoubt, doubts } = summaryOf([both({ prompt_tokens_total_cost: "x" }), used("b", -1)]);
+    expect([all.cost, costDoubt]).toEqual([{ calls: 0, usd: null }, "an amount is invalid"]);
+    expect(doubts).toEqual(["the count prompt_tokens of the call is -1"]);
   });
 
   it("does not count a cost without the cost of the prompt", () => {

@@ -1,0 +1,113 @@
+import { describe, expect, it } from "vitest";
+import { findDurationMicros, findModels, findState, readCosts } from "../../src/calls/call-facts.ts";
+import { parseRawJson } from "../../src/json/raw-json.ts";
+import { formatDecimal } from "../../src/text/decimal.ts";
+
+const callOf = (call: object) => parseRawJson(JSON.stringify(call));
+
+describe("the duration of a call", () => {
+  it.each([
+    ["2025-01-01T00:00:00Z", "2025-01-01T00:01:01Z", 61_000_000],
+    ["2025-01-01T00:00:00.5Z", "2025-01-01T00:00:01.25Z", 750_000],
+    ["2025-01-01T00:00:00.000001Z", "2025-01-01T00:00:00.000003Z", 2],
+    ["2025-01-01T00:00:00.000000999Z", "2025-01-01T00:00:00.123456789Z", 123_456],
+    ["2025-01-01 00:00:00", "2025-01-01T00:00:01z", 1_000_000],
+    ["2025-01-01T00:00Z", "2025-01-01T00:01:00 Z", 60_000_000],
+    ["2025-01-01T01:00:00+01:00", "2025-01-01T00:00:02-0000", 2_000_000],
+    ["2024-12-31T19:00:00-0500", "2025-01-01T00:00:00Z", 0],
+    ["2025-01-01T00:00:01Z", "2025-01-01T00:00:00Z", -1_000_000],
+    ["2025-13-01T00:00:00Z", "2025-01-01T00:00:00Z", undefined],
+    ["2025-01-01", "2025-01-01T00:00:00Z", undefined],
+    ["2025-01-01T00:00:00Z", "yesterday", undefined],
+    ["2025-01-01T00:00:00Z", null, undefined],
+    [null, "2025-01-01T00:00:00Z", undefined],
+  ])("from %s to %s is %s microseconds", (started_at, ended_at, micros) => {
+    expect(findDurationMicros(callOf({ started_at, ended_at }))).toBe(micros);
+  });
+});
+
+describe("the state of a call", () => {
+  const ended = { ended_at: "2025-01-01T00:00:01Z" };
+  const status = (text: string, at = "vendor") => ({ summary: { [at]: { status: text } } });
+  it.each([
+    ["ok", ended],
+    ["ok", { ...ended, exception: "", deleted_at: "" }],
+    ["ok", { ...ended, exception: null, deleted_at: null }],
+    ["ok", { ...ended, ...status("Success") }],
+    ["running", {}],
+    ["running", { ended_at: "" }],
+    ["running", { ...ended, ...status("running") }],
+    ["running", status("success")],
+    ["failed", { exception: "boom" }],
+    ["failed", { ...ended, omitted_bytes: { exception: 7 } }],
+    ["failed", status("error")],
+    ["failed", { ...ended, summary: { status: "error" } }],
+    ["failed", { ...ended, summary: { vendor: { status: "error" }, status: "success" } }],
+    ["failed", { ...ended, ...status("error", "other") }],
+    ["ok", { ...ended, summary: { other: { status: "error" }, vendor: { status: "success" } } }],
+    ["ok", { ...ended, summary: { other: { status: "error" }, status: "success" } }],
+    ["failed", { ...ended, ...status("timeout") }],
+    ["deleted", { ...ended, deleted_at: "2025-01-02T00:00:00Z", exception: "boom" }],
+    ["deleted", { deleted_at: "2025-01-02T00:00:00Z" }],
+  ])("is %s (row %$)", (state, call) => {
+    expect(findState(callOf(call), "vendor")).toBe(state);
+  });
+
+  it("is ok after each status of an end", () => {
+    const ends = "success succeeded OK completed complete done finished descendant_error incomplete".split(" ");
+    expect(ends.filter((text) => findState(callOf({ ...ended, ...status(text) })) !== "ok")).toEqual([]);
+  });
+});
+
+describe("the models of a call", () => {
+  const usage = { a: { prompt_tokens: 1 }, b: {} };
+  it.each([
+    [{ summary: { usage }, inputs: { model: "x" } }, ["a", "b"]],
+    [{ summary: { usage, vendor: { costs: { b: {}, c: {} } } } }, ["a", "b", "c"]],
+    [{ summary: { usage: {} }, inputs: { model: "x" }, output: { model: "y" } }, ["y"]],
+    [{ inputs: { model: "x" }, output: { model_version: "y" } }, ["x"]],
+    [{ inputs: {}, output: { modelVersion: "y" } }, ["y"]],
+    [{ inputs: { model: "" } }, []],
+    [{}, []],
+  ])("are those with a usage or a cost, otherwise the named model (row %$)", (call, models) => {
+    expect(findModels(callOf(call), "vendor")).toEqual(models);
+  });
+});
+
+describe("the cost of a call", () => {
+  const all = (amounts: object) => ({
+    ...{ prompt_tokens_total_cost: 0.5, completion_tokens_total_cost: 0.25 },
+    ...{ cache_read_input_tokens_total_cost: 0, cache_creation_input_tokens_total_cost: 0, ...amounts },
+  });
+  const costOf = (amounts: object, output: object = {}) => {
+    const call = callOf({ output, summary: { vendor: { costs: { m: amounts } } } });
+    return readCosts(call, "vendor").map(({ model, unit, total, known, reason }) => {
+      return [model, unit, total && formatDecimal(total), formatDecimal(known), reason];
+    });
+  };
+  const unstated = (name: string) => `the service did not state ${name}_tokens_total_cost`;
+  it.each([
+    [all({}), ["m", "USD", "0.75", "0.75", undefined]],
+    [all({ prompt_token_cost_unit: "usd" }), ["m", "USD", "0.75", "0.75", undefined]],
+    [all({ a_cost_unit: "USD", b_cost_unit: "EUR" }), ["m", "EUR", "0.75", "0.75", undefined]],
+    [all({ image_tokens_total_cost: "1e-3" }), ["m", "USD", "0.751", "0.751", undefined]],
+    [all({ image_tokens_total_cost: null }), ["m", "USD", undefined, "0.75", unstated("image")]],
+    [all({ prompt_tokens_total_cost: "x" }), ["m", "USD", undefined, "0.25", "an amount is invalid"]],
+    [all({ prompt_tokens_total_cost: -1 }), ["m", "USD", undefined, "0.25", "an amount is invalid"]],
+    [all({ completion_tokens_total_cost: undefined }), ["m", "USD", undefined, "0.5", unstated("completion")]],
+    [all({ cache_read_input_tokens_total_cost: null }), ["m", "USD", "0.75", "0.75", undefined]],
+  ])("is the sum of its parts, if all are known (row %$)", (amounts, cost) => {
+    expect(costOf(amounts)).toEqual([cost]);
+  });
+
+  it("is absent without amounts, and doubtful if the model's service stated another cost in dollars", () => {
+    expect([costOf({}), costOf({ a_cost_unit: "USD", requests: 3 }), costOf({ x_tokens_total_cost: null })]).toEqual([
+      ...[[], [], []],
+    ]);
+    const usage = { prompt_tokens: 3, completion_tokens: 2, cost: 0.8 };
+    const other = "the service stated another cost (0.8 $)";
+    expect(costOf(all({}), { usage })).toEqual([["m", "USD", undefined, "0.75", other]]);
+    expect(costOf(all({}), { usage: { ...usage, cost: 0.75 } })).toEqual([["m", "USD", "0.75", "0.75", undefined]]);
+    expect(costOf(all({ a_cost_unit: "EUR" }), { usage })).toEqual([["m", "EUR", "0.75", "0.75", undefined]]);
+  });
+});
