@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { listInputMedia } from "../../src/calls/other-uses.ts";
-import { readUsages } from "../../src/calls/usage.ts";
+import { countCompletion, readUsages, sumTokens } from "../../src/calls/usage.ts";
 import { parseRawJson } from "../../src/json/raw-json.ts";
 
 /** Lists prompt, cached, written and completion tokens of each model. */
@@ -132,6 +132,46 @@ describe("the usage of a call", () => {
     expect(countsOf({ output, summary: { usage: { m: summed } } })).toEqual([counts]);
   });
 
+  const contradiction = "the counts of the call's usage contradict each other";
+  it.each<[usage: object, totals: readonly unknown[], doubt?: string]>([
+    [{ prompt_tokens: 5, completion_tokens: 3 }, [none, 8, 3]],
+    [{ prompt_tokens: 5, completion_tokens: 3, total_tokens: 8 }, [8, 8, 3]],
+    [{ prompt_tokens: 5, completion_tokens: 3, total_tokens: 9 }, [9, 9, 3], contradiction],
+    [{ prompt_tokens: 5, completion_tokens: 3, total_tokens: 7 }, [8, 8, 3], contradiction],
+    [
+      { prompt_tokens: -1, completion_tokens: 3, total_tokens: 3 },
+      [3, 3, 3],
+      "the count prompt_tokens of the call is -1",
+    ],
+    [
+      { prompt_tokens: -1, completion_tokens: 3, total_tokens: 2 },
+      [none, none, 3],
+      "the count prompt_tokens of the call is -1",
+    ],
+    [{ prompt_tokens: 5, total_tokens: 7 }, [7, 7, 2]],
+    [{ input_tokens: 9, cached_tokens: 4, cache_creation_input_tokens: 3, total_tokens: 9 }, [9, 9, 0]],
+    [{ input_tokens: 9, cached_tokens: 4, cache_creation_input_tokens: 3, output_tokens: 1 }, [none, 10, 1]],
+    [{ input_tokens: 9, cache_creation_input_tokens: 3, output_tokens: 1 }, [none, 13, 1]],
+    [{ prompt_tokens: 5 }, [none, none, none]],
+    [{ total_tokens: 7 }, [7, 7, none]],
+    [{ prompt_tokens: 5, prompt_tokens_details: { cached_tokens: 5 } }, [none, none, none]],
+    [{ prompt_tokens: 5, cached_tokens: 6 }, [none, none, none], contradiction],
+    [{ prompt_tokens: 5, prompt_tokens_details: { cached_tokens: 4, cache_write_tokens: 1 } }, [none, none, none]],
+    [
+      { prompt_tokens: 5, prompt_tokens_details: { cached_tokens: 4, cache_write_tokens: 2 } },
+      ...([[none, none, none], contradiction] as const),
+    ],
+    [responses, [110, 110, 10]],
+    [gemini, [1730, 1730, 530]],
+  ])("has a total, which may be the sum, and the rest of it as its completion (row %$)", (usage, totals, doubt) => {
+    const [read] = readUsages(parseRawJson(JSON.stringify({ output: { usage } })));
+    const counts = read && [read.total, sumTokens(read), countCompletion(read)];
+    expect([counts?.map((count) => (count === undefined ? none : Number(count))), read?.doubt]).toEqual([
+      totals,
+      doubt,
+    ]);
+  });
+
   it("is the last of a stream, also in the member `response`", () => {
     const events = [1, 2, 3].map((count) => ({ usage: { prompt_tokens: count, completion_tokens: 10 * count } }));
     const ofLast = [3, undefined, undefined, 30];
@@ -153,24 +193,6 @@ describe("the usage of a call", () => {
       expect(countsOf(call)).toEqual([]);
     },
   );
-
-  it.each([
-    ["more cached tokens than sent", { prompt_tokens: 1, completion_tokens: 1, cached_tokens: 8 }],
-    [
-      "more read and written tokens than sent",
-      {
-        prompt_tokens: 10,
-        completion_tokens: 1,
-        prompt_tokens_details: { cached_tokens: 8, cache_write_tokens: 5 },
-      },
-    ],
-    ["another total than their sum", { prompt_tokens: 10, completion_tokens: 1, total_tokens: 15 }],
-    ["a smaller total than their sum", { prompt_tokens: 10, completion_tokens: 1, total_tokens: 5 }],
-  ])("is inconsistent with %s", (_, usage) => {
-    const read = (own: object) => readUsages(parseRawJson(JSON.stringify({ output: { usage: own } })));
-    expect(read(usage)).toMatchObject([{ doubt: "the counts of the call's usage contradict each other" }]);
-    for (const whole of [responses, gemini]) expect(read(whole)).toMatchObject([{ doubt: undefined }]);
-  });
 
   it.each([
     ["prompt_tokens is -5", { prompt_tokens: -5, completion_tokens: 1, total_tokens: 6 }, [undefined, 1n]],
@@ -226,6 +248,9 @@ describe("the usage of a call", () => {
     ["prompt_audio_seconds 12", { prompt_audio_seconds: 12 }],
     ["is_byok true", { is_byok: true }],
     ["new_member.deep 1", { new_member: { deep: 1 } }],
+    ["type fast", { type: "fast" }],
+    ["searches 2", { cost: 1, cost_details: { input: 1 }, searches: 2 }],
+    ["cost_details.input 1", { cost_details: { input: 1 } }],
   ])("has no prices for %s", (named, members) => {
     expect(unpricedOf({ usage: { ...tokens, ...members } })).toBe(doubt(named));
   });
@@ -516,7 +541,8 @@ describe("the usage of a call", () => {
       model_status request_id ids created_at queue_time time_info timestamp response_ms version system_fingerprint
       finish_reason stopReason prompt_feedback content_filter content_filters filter_result safety_ratings moderation
       citationMetadata`);
-    expect(unpricedOf({ ...members, usage: tokens })).toBeUndefined();
+    const unused = { hit: false, batch: "", reused: null, spent: 0, more: {}, others: [[]], mode: "auto" };
+    expect(unpricedOf({ ...members, ...unused, usage: tokens })).toBeUndefined();
     const types = `message text input_text output_text summary_text refusal reasoning reasoning_text thinking tool_use
       redacted_thinking tool_result function_call function_call_output custom_tool_call custom_tool_call_output mcp_call
       mcp_list_tools mcp_approval_request mcp_approval_response mcp_tool_use mcp_tool_result local_shell_call compaction
@@ -530,6 +556,18 @@ describe("the usage of a call", () => {
       response_format documents bad_words allowed_token_ids kv_transfer_params vllm_xargs request_id tags tools tool_choice
       functions`);
     expect(unpricedOf({ usage: tokens }, { extra_body })).toBeUndefined();
+  });
+
+  it("has no prices for the model that answered, or for each model if none of them did", () => {
+    const unpriced = (model: string, models: string) => {
+      const usage = Object.fromEntries(models.split(" ").map((name) => [name, tokens]));
+      const output = { model, usage: { ...tokens, service_tier: "batch" } };
+      const usages = readUsages(parseRawJson(JSON.stringify({ output, summary: { usage } })));
+      return usages.filter((one) => one.unpriced !== undefined).map((one) => one.model);
+    };
+    expect(unpriced("a", "a b")).toEqual(["a"]);
+    expect(unpriced("c", "a b")).toEqual(["a", "b"]);
+    expect(unpriced("c", "a")).toEqual(["a"]);
   });
 
   it("names the parts of the inputs that are not text", () => {
