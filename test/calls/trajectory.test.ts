@@ -85,7 +85,8 @@ describe("a call as a trajectory", () => {
     ["a choice", { choices: [choice] }, [choice]],
     ["a choice and the error null", { choices: [choice], error: null }, [choice]],
   ])("ends with an output that consists of %s", (_, output, added) => {
-    expect(JSON.parse(trajectory({ ...done, output })).messages_and_choices).toEqual([...messages, ...added]);
+    const call = { ...done, output, exception: "" };
+    expect(JSON.parse(trajectory(call)).messages_and_choices).toEqual([...messages, ...added]);
   });
 
   it("names the model that answered rather than the requested model", () => {
@@ -177,6 +178,7 @@ describe("a call as a trajectory", () => {
     ["is the printed name of an object", { output: "<openai.AsyncStream object at 0x7f1b2c3d4e50>" }],
     ["is the printed name of an object", { output: "<bound method Chat.run of <chat.Chat object at 0x10fA>>" }],
     ["is the printed name of an object", { output: said("[object Object]") }],
+    ["is the printed name of an object", { output: { choices: "[object Object]" } }],
     ["is the printed name of an object", { output: "ChatCompletion(id='1', choices=[Choice(finish_reason='stop')])" }],
   ])("fails because a message or the output %s (row %$)", (why, own) => {
     const { inputs = { messages }, ...others } = { inputs: undefined, ...own };
@@ -191,6 +193,7 @@ describe("a call as a trajectory", () => {
     "https://example.com/object/4",
     '{"weave":1}',
     "file:///tmp is a folder",
+    "s3:/// has no path",
   ])("has the answer %s, which only looks like a reference or a printed object", (content) => {
     const result = toTrajectory(parseRawJson(JSON.stringify({ ...done, output: said(content) })), one);
     expect(result).toMatchObject({ line: expect.stringContaining(JSON.stringify(content)), references: [] });
