@@ -55,6 +55,12 @@ describe("reading call ids from lines", () => {
     expect(toCallId(url)).toBe(shown);
   });
 
+  it("ignores spaces around ids, in quotes, and on empty lines, and takes other quotes as a part of an id", async () => {
+    expect(await idsIn('a\n \t\n" b "\t1\n {"id":"c"} ', 7)).toEqual(["a", "b", "c"]);
+    expect(await idsIn('"a\\q"\n" "\n"7"\n""\n  ')).toEqual(['"a\\q"', '" "', "7", '""']);
+    expect(await idsIn("é😀\nü", 1)).toEqual(["é😀", "ü"]);
+  });
+
   it("finds an id at the end of a line of 5 MB", async () => {
     const line = JSON.stringify({ output: "x".repeat(5_000_000), id: "far" });
     expect(await idsIn(`${line}\nnear`, 65_536)).toEqual(["far", "near"]);
@@ -73,6 +79,7 @@ describe("reading call ids from lines", () => {
     ["an id that is not text", '{"id":7}', "an object without an id"],
     ["an id that is empty", '{"id":" "}', "an object without an id"],
     ["a list without ids", '{"calls":[{"id":"a"},{}]}', "an object without an id"],
+    ["a URL without an id", "https://x.example/traces", "a URL that does not end with /call/<id>"],
     ["half an object", '{"id":"a"', "broken JSON"],
     ["a first field that is too long", `${"x".repeat(2000)}\ta`, "too long"],
     ["a line without an end", "x".repeat(100_000), "too long"],
