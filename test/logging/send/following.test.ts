@@ -8,6 +8,7 @@ import type { Attempt } from "../../../src/wire/client/client.ts";
 import { requestRefused } from "../../../src/wire/client/failures.ts";
 import { testHost } from "../../support/host.ts";
 import {
+  connectionReset,
   type DeliverOptions,
   makeAnswer,
   newFolder,
@@ -127,6 +128,46 @@ describe("following a file", () => {
       ["logged", undefined, 2, 2, 0, 0, 0, 0],
       [length, 2 * length],
     ]);
+  });
+
+  it("looks every 250 ms, or as often as --every and --group-idle need, but at most every 10 ms", async () => {
+    const steps = [append(groupLine(1)), append(groupLine(2)), ...wait(9)];
+    const sent = async (options: Partial<FollowRunOptions>) => (await follow(steps, options)).said.slice(1);
+    expect(await sent({})).toEqual(["1250: 1 2, 0 rejected"]);
+    expect(await sent({ everyMs: 100 })).toEqual(["200: 1 2, 0 rejected"]);
+    expect(await sent({ everyMs: 1 })).toEqual(["20: 1 2, 0 rejected"]);
+    expect(await sent({ groupIdleMs: 200, everyMs: 300 })).toEqual(["600: 1 2, 0 rejected"]);
+  });
+
+  it("reads a rewritten file again if all its groups were sent, and otherwise ends", async () => {
+    const rewrite = (file: string) => writeFileSync(file, groupLine(2) + groupLine(1));
+    const unsent = { said: ["0: waiting"], end: ["not_sent", "input-changed", 1, 0, 0, 0, 0, 1], reward: 1 };
+    expect(await follow([append(groupLine(1)), ...wait(3), rewrite, ...wait(9)])).toMatchObject(unsent);
+    expect(await follow([append(groupLine(1)), ...wait(4), rewrite, ...wait(9)])).toMatchObject({
+      said: ["0: waiting", "1250: 1, 0 rejected", "1750: rewritten", "2750: 2, 0 rejected"],
+      end: ["logged", undefined, 3, 2, 1, 0, 0, 0],
+    });
+  });
+
+  it("sends a request without an answer again if the service honors keys, and sends later groups on demand", async () => {
+    const lost: Attempt = { kind: "broken", isBodySent: true, code: "ECONNRESET", failure: connectionReset };
+    const answer = (_: Buffer, at: number) => (at === 1 ? lost : makeAnswer(200));
+    const steps = [append(groupLine(1)), ...wait(5), append(groupLine(2)), ...wait(5)];
+    const endOf = async (options: Partial<FollowRunOptions>) => {
+      const { said, end } = await follow(steps, { answer, ...options });
+      return [said.slice(1).map((line) => line.replace(", 0 rejected", "")), end];
+    };
+    const again = [
+      ["1250: 1", "1250: 1", "2750: 2"],
+      ["logged", undefined, 2, 2, 0, 0, 0, 0],
+    ];
+    expect([await endOf({ honorsKeys: true }), await endOf({ onUnknown: "resend" })]).toEqual([again, again]);
+    const later = [
+      ["1250: 1", "2750: 2"],
+      ["unknown", "log-unknown", 2, 1, 0, 0, 1, 0],
+    ];
+    expect(await endOf({ onUnknown: "leave" })).toEqual(later);
+    expect(await endOf({})).toEqual([["1250: 1"], ["unknown", "log-unknown", 1, 0, 0, 0, 1, 0]]);
   });
 
   it("completes a group by its size or after --group-idle, and reports groups that grow afterwards", async () => {
