@@ -3,6 +3,7 @@ import { request as httpRequest } from "node:http";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
+import { isAuthorized } from "../../src/service/http-server.ts";
 import { basic, newDataDir, openTestService, reply, request, trajectory } from "./open.ts";
 
 const log = "/v1/preview/models/m/log";
@@ -31,6 +32,30 @@ const sendSlowly = (url: string, headers: Record<string, string>): Promise<{ sta
     outgoing.on("error", reject);
     outgoing.flushHeaders();
   });
+
+describe("a credential", () => {
+  const key = "a:key";
+  it.each<[header: string | undefined, ofBearer: boolean, ofBasic: boolean]>([
+    ["Bearer a:key", true, false],
+    ["bEARER   a:key", true, false],
+    ["Bearer a:key ", false, false],
+    ["Bearer a:KEY", false, false],
+    ["Bearer a:key2", false, false],
+    ["a:key", false, false],
+    ["Bearer", false, false],
+    [undefined, false, false],
+    [basic(key), false, true],
+    [basic(key, "someone"), false, true],
+    [basic(key, ""), false, true],
+    [basic(key).replace("Basic", "basic"), false, true],
+    [`Basic ${Buffer.from("key").toString("base64")}`, false, false],
+    [basic("other"), false, false],
+    [basic(""), false, false],
+    [`Token ${key}`, false, false],
+  ])("is the key after Bearer, or a password for Basic (row %$)", (header, ofBearer, ofBasic) => {
+    expect([isAuthorized(header, key), isAuthorized(header, key, "basic")]).toEqual([ofBearer, ofBasic]);
+  });
+});
 
 describe("the service's key", () => {
   it("has a file that only its owner can read", async () => {
@@ -84,7 +109,14 @@ describe("the service's key", () => {
     ]);
   });
 
-  it.each(["", "\n", "short", "two words in it, so it is none\n"])(
+  it("has at least 16 characters of any kind, and may end with spaces", async () => {
+    const dataDir = newDataDir();
+    mkdirSync(dataDir, { recursive: true });
+    writeFileSync(join(dataDir, "local.key"), " own-key/16~chars\r\n", { mode: 0o600 });
+    expect((await openTestService({ dataDir })).key).toBe("own-key/16~chars");
+  });
+
+  it.each(["", "\n", "15-characters-0", "two words in it, so it is none\n"])(
     "cannot be short or several words (row %$)",
     async (text) => {
       const dataDir = newDataDir();

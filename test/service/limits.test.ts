@@ -81,6 +81,32 @@ describe("a body over the limit", () => {
   });
 });
 
+describe("the headers of a body", () => {
+  it.each([
+    ["application/json; charset=utf-8", 200],
+    [" Application/JSON", 200],
+    ["application/vnd.x+json;v=1", 200],
+    ["text/json", 415],
+    ["application/jsonl", 415],
+    ["application/x-www-form-urlencoded", 415],
+    ["text/plain, application/json", 415],
+  ])("declare JSON with %s: %i", async (type, status) => {
+    const service = await openTestService();
+    expect((await service.log(request(trajectory(1)), { headers: { "Content-Type": type } })).status).toBe(status);
+  });
+
+  it("may be 16 KB long, and the body of a read 1 MiB", async () => {
+    const { url, log, read } = await openTestService();
+    const fitting = `GET /inference/router/x/models HTTP/1.1\r\nHost: localhost\r\nX: ${"x".repeat(16_000)}\r\n`;
+    expect(await speak(url, `${fitting}Connection: close\r\n\r\n`)).toMatch(/^HTTP\/1\.1 200 /);
+    const body = Buffer.byteLength(JSON.stringify({ project_id: "local/local", id: "" }));
+    expect((await read("x".repeat(2 ** 20 - body))).body).toEqual({ call: null });
+    const refused = { status: 413, body: { reason: `the body is larger than ${2 ** 20} bytes` } };
+    expect(await read("x".repeat(2 ** 20 - body + 1))).toMatchObject(refused);
+    expect((await log(request(trajectory(1, { logs: ["x".repeat(2 ** 20)] })))).status).toBe(200);
+  });
+});
+
 /** Sends a body without Content-Length. Returns the status. */
 const inPieces = ({ url, key }: { readonly url: string; readonly key: string }, text: string): Promise<number> =>
   new Promise((resolve, reject) => {
