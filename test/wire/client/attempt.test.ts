@@ -48,6 +48,7 @@ describe("a log request", () => {
     [409, "refused"],
     [413, "refused"],
     [422, "refused"],
+    [300, "refused"],
     [307, "refused"],
     [429, "unavailable"],
     [500, "unavailable"],

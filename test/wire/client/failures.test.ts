@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { connectionFailed, toReplyFailure } from "../../../src/wire/client/failures.ts";
+import { type AttemptResult, connectionFailed, toReplyFailure } from "../../../src/wire/client/failures.ts";
 import { findStatedError } from "../../../src/wire/client/reply-message.ts";
 import type { Route } from "../../../src/wire/client/route.ts";
-import { isRetryable, TransportError } from "../../../src/wire/client/transport-error.ts";
+import { isRetryable, TransportError, toTransportError } from "../../../src/wire/client/transport-error.ts";
 import { readCall } from "../../../src/wire/contract/call.ts";
 import { logTrajectories as log } from "../../../src/wire/contract/log.ts";
 import { listModels as list } from "../../../src/wire/contract/models.ts";
@@ -83,17 +83,45 @@ check base_url and the proxy variables, or rerun the same command when the servi
   it("is retried unless a later attempt must fail, and for an unknown host only if the run waits for it", () => {
     const transient = ["ECONNRESET", "CUT", "SILENT", "ETIMEDOUT", "CONNECT_TIMEOUT", "EHOSTUNREACH"];
     const ofHost = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"];
-    const final =
-      "ABORTED TOO_LONG BAD_ENCODING UNKNOWN_ENCODING ENDLESS CONNECT_ENDLESS NOT_HTTP EPROTO CERT_HAS_EXPIRED";
-    const codes = [...transient, ...ofHost, ...final.split(" ")];
+    const final = `ABORTED TOO_LONG BAD_ENCODING UNKNOWN_ENCODING ENDLESS CONNECT_ENDLESS NOT_HTTP EPROTO
+      HPE_HEADER_OVERFLOW HOSTNAME_MISMATCH INVALID_CA CERT_HAS_EXPIRED ERR_TLS_CERT_ALTNAME_INVALID
+      ERR_SSL_WRONG_VERSION_NUMBER UNABLE_TO_VERIFY_LEAF SELF_SIGNED_CERT_IN_CHAIN DEPTH_ZERO_SELF_SIGNED_CERT`;
+    const codes = [...transient, ...ofHost, ...final.split(/\s+/)];
     const retried = (waits: boolean) => codes.filter((code) => isRetryable(new TransportError(code), waits));
     expect([retried(true), retried(false)]).toEqual([[...transient, ...ofHost], transient]);
     const refusing = (status: number) => isRetryable(new TransportError("PROXY_REFUSED", { status }), false);
     expect([403, 407, 502].map(refusing)).toEqual([false, false, true]);
   });
+
+  it("has a code that says what happened, whatever undici and Node call it", () => {
+    const codeOf = (facts: object, name = "Error") =>
+      toTransportError(Object.assign(new Error("x"), { name, ...facts })).code;
+    const codes = `CONNECT_TIMEOUT=CONNECT_TIMEOUT HEADERS_TIMEOUT=SILENT BODY_TIMEOUT=SILENT SOCKET=CUT
+      HEADERS_OVERFLOW=HPE_HEADER_OVERFLOW RES_CONTENT_LENGTH_MISMATCH=CUT REQ_CONTENT_LENGTH_MISMATCH=CUT
+      DESTROYED=ABORTED OTHER=UND_ERR_OTHER`;
+    for (const [undici = "", code] of codes.split(/\s+/).map((pair) => pair.split("=")))
+      expect([undici, codeOf({ code: `UND_ERR_${undici}` })]).toEqual([undici, code]);
+    expect(codeOf({ code: "ABORT_ERR" })).toBe("ABORTED");
+    expect(codeOf({ code: "ECONNRESET", syscall: "read" })).toBe("ECONNRESET");
+    expect(codeOf({ code: "ECONNRESET" })).toBe("CUT");
+    expect(codeOf({ code: "HPE_INVALID_CONSTANT" }, "HTTPParserError")).toBe("NOT_HTTP");
+    expect([codeOf({}), toTransportError("x").code]).toEqual(["UNKNOWN", "UNKNOWN"]);
+    const own = new TransportError("SILENT", { status: 502, isOfProxy: true });
+    expect([toTransportError(own), toTransportError(new Error("x", { cause: own }))]).toEqual([own, own]);
+    expect(new TransportError("CUT")).toMatchObject({ status: undefined, isOfProxy: false });
+  });
 });
 
 describe("the failure of a reply", () => {
+  const requestTo = (endpoint: typeof list | typeof log | typeof readCall) => {
+    const { path } = endpoint;
+    const target = { endpoint, path, endpointPath: path, url: "https://a.example/x", project: undefined };
+    return { ...facts, ...target, encoding: "gzip" };
+  };
+  const emptyReply: AttemptResult = {
+    ...{ status: 200, headers: {}, bytes: Buffer.alloc(0), isBodySent: true, isWebPage: false },
+    ...{ credential: undefined, error: undefined, retryAfterMs: undefined, hasRetryAfter: false },
+  };
   const page = "<html><title>Blocked</title></html>";
   const used = '{"error":{"code":"insufficient_quota","message":"no credit"}}';
   it.each(
@@ -107,6 +135,11 @@ describe("the failure of a reply", () => {
       403 | list | {}   | proxy-status: x     | refused     | proxy-refused       | ask the operator of the proxy
       403 | list | page | via: 1.1 a (squid)  | refused     | proxy-refused       | ask the operator of the proxy
       403 | list | text | server: Zscaler/6   | refused     | proxy-refused       | ask the operator of the proxy
+      403 | list | text | via: 1.1 BlueCoat   | refused     | proxy-refused       | ask the operator of the proxy
+      403 | list | page | server: Forcepoint  | refused     | proxy-refused       | ask the operator of the proxy
+      403 | list | text | via: 1.0 McAfee     | refused     | proxy-refused       | ask the operator of the proxy
+      403 | list | page | server: Websense    | refused     | proxy-refused       | ask the operator of the proxy
+      403 | list | text | server: FortiGate   | refused     | proxy-refused       | ask the operator of the proxy
       403 | list | {}   | server: Zscaler/6   | auth        | credential-refused  | check inference_base_url, and any proxy
       403 | list | page | server: nginx       | auth        | credential-refused  | check inference_base_url, and any proxy
       404 | log  | {}   |                     | not_found   | resource-not-found  | check the model id, and log_base_url
@@ -114,7 +147,10 @@ describe("the failure of a reply", () => {
       404 | log  | text |                     | refused     | endpoint-not-found  | check log_base_url
       429 | log  | used |                     | unavailable | quota-used-up       | raise the quota
       429 | list | used |                     | refused     | quota-used-up       | raise the quota
+      503 | list | used |                     | unavailable | service-unavailable | try again later
       501 | log  | {}   |                     | unavailable | service-unavailable | try again later
+      300 | list | {}   |                     | refused     | unexpected-redirect | check inference_base_url
+      399 | list | {}   | location: /v1       | refused     | unexpected-redirect | check inference_base_url
       501 | list | {}   |                     | refused     | request-refused     | run the command with --debug`),
   )(
     "says who answered %s to %s, and what to do (row %$)",
@@ -122,21 +158,31 @@ describe("the failure of a reply", () => {
       const endpoint = { list, log, read: readCall }[of] ?? list;
       const body = { page, used }[named] ?? named;
       const [name = "", value = ""] = header?.split(": ") ?? [];
-      const more = { credential: undefined, error: undefined, retryAfterMs: undefined, hasRetryAfter: false };
-      const bytes = Buffer.from(body);
-      const { path } = endpoint;
-      const request = { ...facts, endpoint, path, endpointPath: path, url: "https://a.example/x", project: undefined };
-      const reply = {
-        status: Number(status),
-        headers: { [name]: value },
-        bytes,
-        isBodySent: true,
-        isWebPage: body === page,
-      };
-      const failure = toReplyFailure({ ...request, encoding: "gzip" }, { ...reply, ...more });
+      const facts = { status: Number(status), headers: { [name]: value }, isWebPage: body === page };
+      const failure = toReplyFailure(requestTo(endpoint), { ...emptyReply, ...facts, bytes: Buffer.from(body) });
       expect([failure.code, failure.kind, failure.details.hint?.slice(0, hint.length)]).toEqual([code, kind, hint]);
     },
   );
+
+  it("says why the answer cannot be read", () => {
+    const said = (code?: string) => {
+      const error = code === undefined ? undefined : new TransportError(code);
+      const { message, details } = toReplyFailure(requestTo(list), { ...emptyReply, error });
+      return [message, details.hint];
+    };
+    const [answer, check] = ["the answer of https://a.example/x", "check inference_base_url"];
+    const setting = `${check} (the part of the URL before /v1/models)`;
+    expect([said("BAD_ENCODING"), said("UNKNOWN_ENCODING"), said("TOO_LONG"), said("CUT")]).toEqual([
+      [`${answer} names a compression in Content-Encoding, but rollcall cannot decompress it`, setting],
+      [`${answer} has a compression that rollcall did not request`, setting],
+      [`${answer} is larger than 256 MiB`, `${setting}, or download the answer with curl -o`],
+      [
+        "the request to a.example:443 failed: the connection ended before the answer was complete",
+        `${check}, or rerun the same command when the service is up`,
+      ],
+    ]);
+    expect(said()).toEqual(said("CUT"));
+  });
 
   it.each<[reply: unknown, stated: string | undefined]>([
     [{ object: "error", message: "a" }, "a"],

@@ -32,6 +32,17 @@ describe("the message of a service", () => {
       { detail: ["a", "b", "c", "d", "e", "e"].map((msg) => ({ loc: ["x"], msg, type: "t" })) },
       "x: a; x: b; x: c; and 2 more",
     ],
+    [
+      "detail without a path",
+      {
+        detail: [
+          { loc: [], msg: "a" },
+          { loc: "b", msg: "c" },
+        ],
+      },
+      "a; c",
+    ],
+    ["detail without a text", { detail: [{ loc: ["a"], msg: " " }], title: "no such model" }, "no such model"],
     ["reason", { reason: "no such model" }, "no such model"],
     ["message", { message: "no such model" }, "no such model"],
     ["error_description", { error: "invalid_token", error_description: "it has expired" }, "it has expired"],
@@ -121,7 +132,8 @@ describe("a successful reply", () => {
     ["nothing", "", "found an empty answer", undefined],
     ["incomplete JSON", '{"data":[', "found invalid JSON", '{"data":['],
     ["another shape", '{"models":[]}', "unexpected JSON from", undefined],
-    ["null", "null", "expected a JSON object from", undefined],
+    ["null", "null", "found other JSON", undefined],
+    ["an array", "[]", "found an array", undefined],
   ])("fails as refused if it contains %s", async (_, body, came, said) => {
     const failure = await failureAt({ status: 200, body });
     expect(failure).toMatchObject({
