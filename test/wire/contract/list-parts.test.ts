@@ -18,6 +18,8 @@ describe("a list", () => {
     [{ meta: { pagination: { total: 2 } } }, "meta.pagination.total"],
     [{ total_count: 2 }, "total_count"],
     [{ truncated: true }, "truncated"],
+    [{ truncated: false, next: "x" }, "next"],
+    [{ next: true }, "next"],
     [{ error: "one region does not answer" }, "error"],
     [{ page: 1, total_pages: 3 }, "total_pages"],
   ])("is a part of a list if a member says that more follows: $1", (rest, mark) => {
@@ -57,6 +59,7 @@ describe("a list", () => {
     { has_more: false, total: 7, next: "x" },
     { next: null, next_page_token: "", total: 1, truncated: false },
     { links: { next: null, prev: "x" }, page: 3, total_pages: 3 },
+    { next: " ", count: 9, created: 1762000000, pages: "9" },
     { error: null, first_id: "a", last_id: "a", object: "list" },
   ])("is whole if no member or header says that more follows (row %$)", (rest) => {
     expect(

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { readCall } from "../../../src/wire/contract/call.ts";
 import { type ReplyEntry, readListReply } from "../../../src/wire/contract/replies.ts";
 import { itHolds } from "../../support/property.ts";
 
@@ -103,5 +104,38 @@ describe("a reply with a list", () => {
 
   it("has the entries of the last list if its key is repeated", () => {
     expect(valuesOf('{"data":[{"id":"a"}],"data":[{"id":"b"}]}')).toEqual([{ id: "b" }]);
+  });
+});
+
+describe("a reply without entries, or with an error", () => {
+  const faults = ['{"code":1}', '"busy"', "true", "0"];
+  const none = ["null", '""', "false"];
+  const read = (text: string) => {
+    const found = readListReply(Buffer.from(text));
+    return found && "value" in found ? [found.value.entries.length, found.value.partialMark] : found;
+  };
+  it("is an empty list, unless it states an error", () => {
+    for (const data of ["null", "[]"]) {
+      for (const error of none) expect(read(`{"data":${data},"error":${error}}`)).toEqual([0, undefined]);
+      for (const error of faults) expect(read(`{"data":${data},"error":${error}}`)).toEqual({ invalidPath: "data" });
+    }
+    for (const error of none) expect(read(`{"error":${error},"data":[{}]}`)).toEqual([1, undefined]);
+    for (const error of faults) expect(read(`{"error":${error},"data":[{}]}`)).toEqual([1, "error"]);
+    expect([read("1"), read("[1"), read("")]).toEqual([{ invalidPath: "" }, undefined, undefined]);
+  });
+
+  it("is no call, unless it states an error", () => {
+    const read = (text: string) => {
+      const found = readCall.reply(Buffer.from(text));
+      return found && "value" in found ? found.value && Buffer.from(found.value).toString() : found;
+    };
+    for (const error of none) expect(read(`{"call":null,"error":${error}}`)).toBeNull();
+    for (const error of faults) expect(read(`{"call":null,"error":${error}}`)).toEqual({ invalidPath: "call" });
+    expect(read('{"call": {"a":[1.50]} ,"error":"x"}')).toBe('{"a":[1.50]}');
+    expect(read('{"call":{"a":NaN,"b":[-Infinity]}}')).toBe('{"a":"NaN","b":["-Infinity"]}');
+    expect([read("{}"), read('{"call":[]}'), read('{"call":"x"}')]).toEqual([
+      ...[{ invalidPath: "call" }, { invalidPath: "call" }, { invalidPath: "call" }],
+    ]);
+    expect([read("[]"), read('{"call":{}'), read("nope")]).toEqual([{ invalidPath: "" }, undefined, undefined]);
   });
 });
