@@ -25,6 +25,7 @@ describe("the arguments of a tool", () => {
     ["keep more than 15 digits as a text", { limit: "1234567890123456" }, { limit: "1234567890123456" }],
     ["read booleans from texts", { all: "True" }, { all: true }],
     ["read false from a text", { all: "FALSE" }, { all: false }],
+    ["keep numbers and booleans", { limit: 3, all: false, text: true }, { limit: 3, all: false, text: true }],
     ["keep other texts in place of booleans", { all: "yes" }, { all: "yes" }],
     ["keep numbers and booleans in texts", { text: "12", other: "true" }, { text: "12", other: "true" }],
   ])("%s", (_, sent, normal) => {
