@@ -3,6 +3,8 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { Receipt } from "../../../src/rollouts/formats/receipt.ts";
+import { Value } from "../../../src/rollouts/messages/value.ts";
 import { runHere } from "../../support/here.ts";
 import { newHome } from "../../support/run.ts";
 import { isTree, type Json, recordsOf, samples, wordsOf } from "./samples.ts";
@@ -247,6 +249,38 @@ describe("a receipt", () => {
       { file: a, line: 2, group: 2, trajectory: 1 },
       { file: a, line: 4, group: 3, trajectory: null },
       { file: b, line: 1, group: 4, trajectory: 1 },
+    ]);
+  });
+
+  const count = (hasData: boolean, ...records: readonly object[]) => {
+    const receipt = new Receipt(hasData);
+    for (const [position, record] of records.entries()) {
+      const value = Value.parse(Buffer.from(JSON.stringify(record)));
+      if (value) receipt.addRecord({ value, file: "f", position }, []);
+    }
+    return receipt;
+  };
+
+  it("lists lost values by the bytes of those that differ from the value before, and token ids last", () => {
+    const record = (id: string) => ({ ...{ same: "x".repeat(40), id, none: null, empty: "", list: [], n: [1.5, 2] } });
+    const more = { prompt_token_ids: Array.from({ length: 99 }, (_, at) => at), tags: ["a", "b"] };
+    const lost = count(false, { ...record(`1${"y".repeat(30)}`), ...more }, record(`2${"y".repeat(30)}`)).listLost();
+    expect(lost.map(({ path, count: values }) => `${path} ${values}`)).toEqual([
+      ...["id 2", "same 2", "n[] 4", "tags[] 2", "prompt_token_ids[] 99"],
+    ]);
+  });
+
+  it("lists left-out values by their number", () => {
+    const { leaves, left_out } = count(true, { a: 1, b: ["x", "y"], c: null }, { b: ["z"], d: {} }).data([
+      "one",
+      "two",
+    ]);
+    expect(leaves).toEqual({ read: 6, placed: 0, left_out: 6 });
+    expect(left_out.map(({ path, reason, count: values }) => [path, reason, values])).toEqual([
+      ["b[]", "the record is not a rollout", 3],
+      ["a", "the record is not a rollout", 1],
+      ["c", "the value is null", 1],
+      ["d", "the value is empty", 1],
     ]);
   });
 });
