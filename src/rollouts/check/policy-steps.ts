@@ -32,7 +32,7 @@ const comparedKinds = Kind.string | Kind.number | Kind.boolean;
 const withoutSteps = new Uint8Array(shapeCount);
 let shapes: object | undefined;
 
-/** Hashes the step columns of an object; 0 without such a column. The order of the columns does not count. */
+/** Hashes the step columns of an object; 0 without such a column. Swapped values count, swapped columns do not. */
 export const hashSteps = (table: JsonTable, object: number) => {
   const shape = json.detailOf(table, object);
   if (table.shapes !== shapes) withoutSteps.fill(0);
@@ -57,7 +57,7 @@ const hashBytes = ({ bytes, words }: JsonTable, node: number, seed: number) => {
   let hash = seed;
   const end = words[node + 1] ?? 0;
   for (let at = words[node] ?? 0; at < end; at++) hash = (Math.imul(hash, hashFactor) + (bytes[at] ?? 0)) | 0;
-  return hash;
+  return Math.imul(hash, 2 * seed + 1);
 };
 
 /** Lists the step columns of a trajectory or a group, also those in its metadata. */
