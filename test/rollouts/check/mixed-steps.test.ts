@@ -1,0 +1,76 @@
+import { describe, expect, it } from "vitest";
+import { runHere } from "../../support/here.ts";
+
+const turns = [
+  { role: "user", content: "q" },
+  { role: "assistant", content: "a" },
+];
+const rollout = (columns: object, group_id: unknown = null) => ({
+  ...{ messages_and_choices: turns, reward: 1, group_id },
+  ...columns,
+});
+
+/** Returns the lines of the groups with different steps, and the messages. */
+const check = async (lines: readonly object[]) => {
+  const stdin = lines.map((line) => JSON.stringify(line)).join("\n");
+  const { stdout } = await runHere(["check", "--json", "--fields", "problems"], { stdin });
+  const problems: { rule: string; line: number; message: string }[] = JSON.parse(stdout).problems;
+  return problems.flatMap(({ rule, line, message }) => (rule === "mixed-steps" ? [{ line, message }] : []));
+};
+
+const inGroups = (groups: readonly (readonly object[])[]) =>
+  groups.map((all) => ({ trajectories: all.map((one) => rollout(one)) }));
+const inLines = (groups: readonly (readonly object[])[]) =>
+  groups.flatMap((all, at) => all.map((one) => rollout(one, `${at}`)));
+const forms = [
+  ["of one line", inGroups],
+  ["of several lines", inLines],
+] as const;
+
+const names =
+  "step global_step iteration train_step training_step _step rollout_step gen_step policy_version weight_version model_version tail_version checkpoint globalStep trainStep trainingStep rolloutStep genStep policyVersion weightVersion modelVersion tailVersion train/global_step trainer.step a.b/c.step a/b.c/step";
+const otherNames = "epoch train/epoch steps my_step Step step_ step/x checkpoint.path version run";
+
+describe.each(forms)("a group %s", (_, toLines) => {
+  it.each<[holder: string, toRow: (columns: object) => object]>([
+    ["the trajectory", (columns) => columns],
+    ...["metadata", "info", "extra_info"].map((key): [string, (columns: object) => object] => [
+      key,
+      (columns) => ({ [key]: columns }),
+    ]),
+  ])("has mixed steps if a column of %s with the name of a step differs", async (_holder, toRow) => {
+    const differing = (name: string) => [1, 2].map((value) => toRow({ [name]: value }));
+    const problems = await check(toLines(names.split(" ").map(differing)));
+    const found = problems.map(({ message }) => message.match(/`(.*?)`/)?.[1]);
+    expect(found).toEqual(names.split(" "));
+    expect(await check(toLines(otherNames.split(" ").map(differing)))).toEqual([]);
+  });
+
+  it.each<[isMixed: boolean, columns: readonly object[]]>([
+    [true, ["a", "b"].map((step) => ({ step }))],
+    [true, [true, false].map((step) => ({ step }))],
+    [true, [1, "1"].map((step) => ({ step }))],
+    [true, [12, 21].map((step) => ({ step }))],
+    [true, [{ step: 1 }, {}, { step: 2 }]],
+    [
+      true,
+      [
+        { step: 1, global_step: 2 },
+        { step: 2, global_step: 1 },
+      ],
+    ],
+    [true, [{ step: 1 }, { metadata: { step: 2 } }]],
+    [false, [{ step: 1 }, { metadata: { step: 1 } }, {}]],
+    [
+      false,
+      [
+        { step: 1, global_step: 2 },
+        { global_step: 2, step: 1 },
+      ],
+    ],
+    [false, [{ step: 1 }, { global_step: 2 }]],
+    [false, [1, null, { of: 2 }, [3]].map((step) => ({ step }))],
+  ])("has mixed steps if two trajectories differ in a scalar of the same name (row %$)", async (isMixed, columns) => {
+    expect(await check(toLines([columns]))).toHaveLength(isMixed ? 1 : 0);
+  });
+});
