@@ -23,6 +23,7 @@ it.each<[text: string, found: string]>([
   [one, "1 0 1 0; -"],
   [`[${one},${group}]`, "2 0 3 0; -"],
   [`{"split":"t","trajectory_groups":[${group}, ${group}]}`, "2 0 4 0; t"],
+  [`${one}\n{"id":1}`, "2 1 2 1; -; missing-field 2 messages_and_choices; missing-field 2 reward"],
   ['{"split":"t"}', "1 1 0 0; t; missing-field 1 trajectory_groups"],
   [`{"split":"t",${turns},"reward":1}`, "1 0 1 0; -"],
   [`{"split":"t","trajectories":[${one}]}`, "1 0 1 0; -"],
