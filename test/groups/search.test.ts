@@ -55,6 +55,13 @@ describe("the search of groups", () => {
     expect(await search(lines, { text, where: "reward == 2.0" })).toEqual([]);
   });
 
+  it("finds a valid group once if some of its trajectories match an expression", async () => {
+    const line = (reward: unknown, group_id: string) => ({ messages_and_choices: turnsOf("a"), reward, group_id });
+    const lines = [line(0, "a"), line(1, "b"), line(1, "b"), line(0, "c"), line(1, "c"), line("1", "d"), line(1, "d")];
+    expect(await search(lines, { where: "reward == 1.0" })).toEqual([1, 2]);
+    expect(await search(lines, { where: "turns == 1" })).toEqual([0, 1, 2]);
+  });
+
   it("finds a text that begins in one window and ends in the next", async () => {
     const opening = '{"trajectories":[{"messages_and_choices":[{"role":"user","content":"';
     const padding = "x".repeat(windowBytes - opening.length - 3);

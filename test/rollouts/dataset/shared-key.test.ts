@@ -1,0 +1,70 @@
+import { describe, expect, it } from "vitest";
+import { runHere } from "../../support/here.ts";
+import { filesOf } from "../../support/inputs.ts";
+
+type Columns = Readonly<Record<string, unknown>>;
+
+/** The prompt of a trajectory is its column `p`, which it does not have. */
+const toLine = ({ p = "q", ...columns }: Columns, at: number) =>
+  JSON.stringify({
+    messages_and_choices: [
+      { role: "user", content: p },
+      { finish_reason: "stop", index: 0, message: { role: "assistant", content: `${at}` } },
+    ],
+    reward: at,
+    ...columns,
+  });
+
+/** Returns the key of `--group-by` in the advice for trajectories without a group. */
+const adviseKey = async (...files: readonly (readonly Columns[])[]) => {
+  const paths = filesOf(...files.map((lines) => lines.map(toLine).join("\n")));
+  const { stdout } = await runHere(["check", "--json", ...paths]);
+  const { problems } = JSON.parse(stdout);
+  const found = problems.find(({ rule }: { rule: string }) => rule === "single-trajectory-group");
+  return found?.advice.match(/^pass --group-by (\S+) to/)?.[1];
+};
+
+/** Gives columns to four trajectories of two tasks in turn. */
+const withTasks = (...columns: readonly Columns[]) => columns.map((one, at) => ({ task_id: at % 2, ...one }));
+const differing = (name: string) => withTasks({}, {}, { [name]: 1 }, { [name]: 2 }, { [name]: 3 }, { [name]: 1 });
+
+describe("the key to group trajectories by", () => {
+  it.each<[what: string, key: string | undefined, lines: readonly Columns[]]>([
+    ["repeated", "task_id", [1, 1, 2].map((task_id) => ({ task_id }))],
+    ["in metadata", "task_id", [1, 1, 2].map((task_id) => ({ metadata: { task_id } }))],
+    ["in another object", "info.task_id", [1, 1, 2].map((task_id) => ({ info: { task_id } }))],
+    ["the most certain", "prompt_id", [1, 1, 2].map((id) => ({ group_id: null, task: id, prompt_id: id, uid: id }))],
+    ["not the only value", undefined, [1, 1, 1].map((task_id) => ({ task_id }))],
+    ["not of one trajectory each", undefined, [1, 2, 3].map((task_id) => ({ task_id }))],
+    ["not missing", undefined, [{ task_id: 1 }, { task_id: 1 }, { task_id: 2 }, {}]],
+    ["not of several prompts", undefined, [{ task_id: 1 }, { task_id: 1, p: "r" }, { task_id: 2 }]],
+    ["of one prompt each", "task_id", [{ task_id: 1 }, { task_id: 2, p: "r" }, { task_id: 1 }, { task_id: 2, p: "r" }]],
+    ["another one", "uid", [1, 1, 2, 2].map((uid, at) => ({ task_id: at % 2, uid, p: `${uid}` }))],
+    ["not of blocks of runs", undefined, withTasks({ seed: 1 }, { seed: 1 }, { seed: 2 }, { seed: 2 })],
+    ["of values that change often", "task_id", withTasks({ seed: 1 }, { seed: 1 }, { seed: 2 }, { seed: 1 })],
+    ["of different values", "task_id", withTasks({ seed: 1 }, { seed: 2 }, { seed: 3 }, { seed: 4 })],
+  ])("is %s", async (_, key, lines) => {
+    expect(await adviseKey(lines)).toBe(key);
+  });
+
+  it.each([
+    [
+      undefined,
+      "run run_id runId experiment modelName model job_id policy checkpoint version agent epoch iteration step steps",
+    ],
+    ["task_id", "seed temperature worker running remodel stepwise episode"],
+  ])("is %s if it mixes the values of: %s", async (key, names) => {
+    for (const name of names.split(" ")) expect([name, await adviseKey(differing(name))]).toEqual([name, key]);
+  });
+
+  it("is not one that two files share", async () => {
+    const lines = withTasks({}, {}, {}, {});
+    expect(await adviseKey(lines)).toBe("task_id");
+    expect(
+      await adviseKey(
+        lines,
+        lines.map((one) => ({ ...one, p: "r" })),
+      ),
+    ).toBe(undefined);
+  });
+});
