@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { runHere } from "../../support/here.ts";
 import { filesOf } from "../../support/inputs.ts";
@@ -43,11 +44,15 @@ describe("a selection", () => {
     ["--where reward>1.0", 5, { where: out(2, 0) }, reduced()],
     ["--where reward>2.0", 3, { where: out(4, 0) }, reduced(...single)],
     ["--where group.number>1", 3, { where: out(4, 1) }, invalid],
+    ["--where group.exceptions==1", 3, { where: out(4, 1) }, invalid],
+    ["--where turns==1&&reward>1.0", 5, { where: out(2, 0) }, reduced()],
+    ["--where trajectory.reward>1.0", 5, { where: out(2, 0) }, reduced()],
     ["--where reward>9.0", 1, { where: out(6, 2) }, invalid],
     ["--best 4", 7, { best: out(0, 0) }, invalid],
     ["--best 2", 5, { best: out(2, 0) }, reduced()],
     ["--best 1 --where reward<3.0", 3, { where: out(1, 0), best: out(3, 0) }, reduced(...single)],
     ["--sample 3 --where group.number==2", 3, { where: out(4, 1), sample: out(0, 0) }, invalid],
+    ["--sample 1", 3, { sample: out(4, 2) }, ["missing-field 1:3"]],
     ["--shard 1/9999 --best 1", 1, { best: out(0, 0), shard: out(6, 3) }, ["missing-field 1:3"]],
   ])("of %j counts what it leaves out, and reports the rest", async (options, count, notChosen, rules) => {
     const { trajectories, not_chosen, problems } = await check([mixed], ...options.split(" ").filter(Boolean));
@@ -73,6 +78,27 @@ describe("a selection", () => {
       return JSON.parse(stdout).trajectories.map(({ logs }: { logs: string[] }) => Number(logs[0]));
     };
     expect(await Promise.all([1, 2, 3, 4].map(kept))).toEqual([[1], [1, 3], [1, 3, 4], [1, 2, 3, 4]]);
+  });
+
+  it("does not match a finish reason that rollcall added", async () => {
+    const messages = rollout(1).messages_and_choices.map(({ message, ...turn }) => message ?? turn);
+    const rows = ["stop", undefined].map((finish_reason) => ({ messages, reward: 1, finish_reason }));
+    expect((await check([rows], "--where", "finish_reason == 'stop'")).not_chosen).toEqual({ where: out(1, 0) });
+  });
+
+  it("has the numbers of its groups and trajectories in the input in a receipt", async () => {
+    const lines = [group([0, 1]), group([3, 0, 2]), group([5, 4])];
+    const [file = ""] = filesOf(lines.map((line) => JSON.stringify(line)).join("\n"));
+    const receipt = `${file}.receipt`;
+    const words = ["--to", "messages", "--where", "reward > 1.0", "--receipt", receipt, "-q"];
+    await runHere(["convert", file, ...words]);
+    const { rows } = JSON.parse(readFileSync(receipt, "utf8"));
+    expect(rows.map(({ group, trajectory }: Record<string, number>) => [group, trajectory])).toEqual([
+      [2, 1],
+      [2, 3],
+      [3, 1],
+      [3, 2],
+    ]);
   });
 
   it("can be of the trajectories that are solved with --pass", async () => {
