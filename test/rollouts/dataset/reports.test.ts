@@ -147,6 +147,33 @@ it.each([
   expect(problems).toMatchObject([{ rule: "group-key-missing", severity: "error", advice }]);
 });
 
+it.each<[kinds: string, note: string | undefined, ...args: readonly string[]]>([
+  ["bare", "1 has no log probabilities"],
+  ["scored", undefined],
+  ["bare bare", "the input has no log probabilities"],
+  ["bare scored bare", "1, 3 have no log probabilities"],
+  ["bare bare bare bare bare scored", "1, 2, 3 and 2 more have no log probabilities"],
+  ["bare single", "1 has no log probabilities, and 2 has one trajectory in each group"],
+  ["bareSingle bareSingle", "the input has no log probabilities and one trajectory in each group"],
+  ["mixed bare", "2 has no log probabilities"],
+  ["bare bare", undefined, "--allow", "missing-logprobs"],
+])("a note names the files whose rollouts all lack something: %s", async (kinds, note, ...args) => {
+  const turn = (reward: number, more: object) => rollout(reward, {}, [user("q"), choice(`${reward}`, more)]);
+  const scored = { logprobs: { content: [] } };
+  const files: Readonly<Record<string, (at: number) => readonly object[]>> = {
+    bare: (at) => [group(turn(at, {}), turn(at + 0.5, {}))],
+    scored: (at) => [group(turn(at, scored), turn(at + 0.5, scored))],
+    single: (at) => [group(turn(at, scored)), group(turn(at + 0.5, scored))],
+    bareSingle: (at) => [group(turn(at, {})), group(turn(at + 0.5, {}))],
+    mixed: (at) => [group(turn(at, scored), turn(at + 0.5, {}))],
+  };
+  const { notes } = await check(
+    kinds.split(" ").map((kind, at) => files[kind]?.(at) ?? []),
+    ...args,
+  );
+  expect(notes).toEqual(note === undefined ? [] : [note]);
+});
+
 it("a note counts the groups that --group-by joins across files", async () => {
   const files = [
     [rollout(0, a), rollout(1, b), rollout(2, { group_id: "c" })],
