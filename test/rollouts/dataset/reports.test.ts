@@ -40,6 +40,7 @@ const rollout = (reward: number, more: object = {}, turns: readonly object[] = [
   reward,
   ...more,
 });
+const chat = (more: object) => ({ messages: [user("q"), said("a")], reward: 1, ...more });
 const group = (...trajectories: readonly object[]) => ({ trajectories });
 const [a, b] = ["a", "b"].map((id) => ({ group_id: id }));
 const other = [user("r"), choice("0")];
@@ -84,6 +85,7 @@ describe("a problem of a dataset", () => {
       "--group-by",
       "logprobs.id",
     ],
+    ["group-key-missing", [[1, 1, null, 2].map((k) => chat({ k }))], ["1:3  "], "--group-by", "k"],
     [
       "secret-in-content",
       [['{"trajectory_groups":["ghp_bIJgCDdqpnffFICvUYT0PqNHDWfKFQao4RFs"]}']],
@@ -181,6 +183,9 @@ it("a note counts the groups that --group-by joins across files", async () => {
   ];
   const { groups, notes } = await check(files, "--group-by", "group_id");
   expect([groups.read, notes[1]]).toEqual([3, "with --group-by, 2 groups consist of trajectories from several files"]);
+  const rows = [1, 2, 1].map((k) => [chat({ k }), chat({ k })]);
+  const converted = await check(rows, "--group-by", "k");
+  expect(converted.notes).toContain("with --group-by, 1 group consists of trajectories from several files");
 });
 
 it.each([
