@@ -35,12 +35,13 @@ const choice = (content: unknown, more: object = {}) => ({
   message: said(content),
   ...more,
 });
-const rollout = (reward: number, more: object = {}, turns: readonly object[] = [user("q"), choice(`${reward}`)]) => ({
+const rollout = (reward: unknown, more: object = {}, turns: readonly object[] = [user("q"), choice(`${reward}`)]) => ({
   messages_and_choices: turns,
   reward,
   ...more,
 });
 const chat = (more: object) => ({ messages: [user("q"), said("a")], reward: 1, ...more });
+const bare = (reward: number) => rollout(reward, {}, [user("q"), said(`${reward}`)]);
 const group = (...trajectories: readonly object[]) => ({ trajectories });
 const [a, b] = ["a", "b"].map((id) => ({ group_id: id }));
 const other = [user("r"), choice("0")];
@@ -84,6 +85,19 @@ describe("a problem of a dataset", () => {
       ["1:3  "],
       "--group-by",
       "logprobs.id",
+    ],
+    ["group-scattered", [[a, b, a, b, a].map((id, at) => rollout(at, id)), [rollout(5, a)]], ["1:3 group_id 1,2"]],
+    [
+      "no-sampled-turns",
+      [
+        [group(bare(0), bare(1)), group(bare(2))],
+        [group(rollout(3), bare(4)), bare(5), group(bare(6), rollout("7"))],
+      ],
+      [
+        "1:1 trajectories.0.messages_and_choices ",
+        "2:1 trajectories.1.messages_and_choices ",
+        "2:2 messages_and_choices ",
+      ],
     ],
     ["group-key-missing", [[1, 1, null, 2].map((k) => chat({ k }))], ["1:3  "], "--group-by", "k"],
     [
