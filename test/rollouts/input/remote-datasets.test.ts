@@ -117,6 +117,26 @@ describe("a dataset on the Hub as input", () => {
     ]);
   });
 
+  it("is refused after 20 redirects, and after one from https to http, also with --insecure-http", async () => {
+    const hub = await openHub(hubAccess(testHost()));
+    const asked: string[] = [];
+    const list = async (location: string) => {
+      const get = async (url: URL): Promise<DownloadReply> => {
+        asked.push(url.href);
+        const chunks = async function* () {};
+        return { status: 302, headers: { location }, retryAfterMs: undefined, chunks, cancel: () => undefined };
+      };
+      const address = "hf://datasets/o/n/data/";
+      await hub.listFiles(address, address, { downloads: { get }, insecureHttp: true });
+    };
+    await expect(list("/again")).rejects.toThrow("302");
+    expect([asked.length, asked.at(-1)]).toEqual([21, "https://huggingface.co/again"]);
+    await expect(list("http://other.example/")).rejects.toThrow(
+      "redirects to http://other.example/, which is not https",
+    );
+    expect(asked.length).toBe(22);
+  });
+
   it("is refused with dot segments, and with a list that continues on plain http", async () => {
     const { env } = await hub();
     const dots = await checked(["hf://datasets/o/n/data/../../../other/x.jsonl"], env);
