@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Tally } from "../../src/rollouts/index/metrics.ts";
 import { addToSketch, mergeSketch, Sketch } from "../../src/rollouts/index/sketch.ts";
+import { TrajectoryFacts } from "../../src/rollouts/index/trajectory-facts.ts";
 import { addTrajectory, type MeasuredTrajectory } from "../support/tally.ts";
 
 /** Adds a group with its trajectories. */
@@ -156,7 +157,8 @@ describe("the metrics", () => {
   it("stay exact over more additions than a limb can hold without a carry", () => {
     const tally = new Tally();
     const times = 2 ** 21 + 3;
-    for (let at = 0; at < times; at++) addTrajectory(tally, { reward: 0.1 });
+    const facts = Object.assign(new TrajectoryFacts(), { reward: 0.1 });
+    for (let at = 0; at < times; at++) tally.addTrajectory(facts);
     expect(tally.metrics().reward).toBe(nearest(exactly(0.1) * BigInt(times)) / times);
   });
 

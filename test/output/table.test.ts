@@ -9,6 +9,7 @@ import { drawTable } from "../../src/output/text-table.ts";
 import type { Column } from "../../src/output/views.ts";
 import { plainPaint } from "../../src/output/views.ts";
 import { testHost } from "../support/host.ts";
+import { itHolds } from "../support/property.ts";
 import { screenOn } from "./printed-text.ts";
 
 type Row = readonly string[];
@@ -81,25 +82,23 @@ describe("a table", () => {
     expect(lines.filter((line) => line.includes("past"))).toEqual([expect.stringMatching(/^model-120 past +x$/)]);
   });
 
-  it("fits the terminal for any text", async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        // A row on several lines needs 4 columns of indent and 2 for the widest letter.
-        fc.integer({ min: 6, max: 120 }),
-        fc.array(fc.array(wide, { minLength: 5, maxLength: 5 }), { minLength: 1, maxLength: 4 }),
-        fc.array(fc.constantFrom("left", "right", "decimal"), { minLength: 5, maxLength: 5 }),
-        fc.boolean(),
-        async (width, rows, aligns, fields) => {
-          const columns = aligns.map((align, at) =>
-            columnAt(at, { align, tag: () => ({ text: "past", tone: "bad" }) }),
-          );
-          const lines = await drawn(columns, rows, { width, ...(fields ? { fields: "c4,c0,c1,c2,c3" } : {}) });
-          expect(lines.length).toBeGreaterThan(rows.length - 1);
-          for (const line of lines) expect(stringWidth(line)).toBeLessThanOrEqual(width);
-        },
-      ),
-    );
-  });
+  itHolds(
+    "fits the terminal for any text",
+    fc.asyncProperty(
+      // A row on several lines needs 4 columns of indent and 2 for the widest letter.
+      fc.integer({ min: 6, max: 120 }),
+      fc.array(fc.array(wide, { minLength: 5, maxLength: 5 }), { minLength: 1, maxLength: 4 }),
+      fc.array(fc.constantFrom("left", "right", "decimal"), { minLength: 5, maxLength: 5 }),
+      fc.boolean(),
+      async (width, rows, aligns, fields) => {
+        const columns = aligns.map((align, at) => columnAt(at, { align, tag: () => ({ text: "past", tone: "bad" }) }));
+        const lines = await drawn(columns, rows, { width, ...(fields ? { fields: "c4,c0,c1,c2,c3" } : {}) });
+        expect(lines.length).toBeGreaterThan(rows.length - 1);
+        for (const line of lines) expect(stringWidth(line)).toBeLessThanOrEqual(width);
+      },
+    ),
+    { quick: 12, slow: 100 },
+  );
 
   it("aligns columns of letters of any width", async () => {
     const rows = [
@@ -235,15 +234,15 @@ describe("a table", () => {
 });
 
 describe("a page", () => {
-  it("fits a terminal of 30 to 100 columns", async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 30, max: 100 }), wide, wide, async (columns, label, text) => {
-        const host = testHost({ terminal: { stdout: true, columns }, env: { NO_COLOR: "1" } });
-        const lines = [label, "鍵鍵", "abc"].map((one) => ({ label: one, text }));
-        const page = { sections: [{ title: text, lines, block: `${text}\n`.repeat(40) }], isFull: false };
-        await printPage(screenOn(host, { pager: false }), page);
-        for (const line of host.printed().split("\n")) expect(stringWidth(line)).toBeLessThanOrEqual(columns);
-      }),
-    );
-  });
+  itHolds(
+    "fits a terminal of 30 to 100 columns",
+    fc.asyncProperty(fc.integer({ min: 30, max: 100 }), wide, wide, async (columns, label, text) => {
+      const host = testHost({ terminal: { stdout: true, columns }, env: { NO_COLOR: "1" } });
+      const lines = [label, "鍵鍵", "abc"].map((one) => ({ label: one, text }));
+      const page = { sections: [{ title: text, lines, block: `${text}\n`.repeat(40) }], isFull: false };
+      await printPage(screenOn(host, { pager: false }), page);
+      for (const line of host.printed().split("\n")) expect(stringWidth(line)).toBeLessThanOrEqual(columns);
+    }),
+    { quick: 12, slow: 100 },
+  );
 });
