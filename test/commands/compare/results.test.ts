@@ -29,6 +29,18 @@ describe("the result of a comparison", () => {
     expect(written.replaceAll("\u001b", "␛")).toMatch(text);
   });
 
+  it.each<[pairs: number, rewards: readonly string[], exit: number, error: string | undefined]>([
+    [0, [], 3, "0 pairs with rewards, and a comparison needs two"],
+    [1, ["1"], 3, "1 pair with rewards, and a comparison needs two"],
+    [2, ["1", "0"], 0, undefined],
+    [2, ["1e300", "-1e300"], 3, "the rewards are too large for an interval"],
+  ])("needs two pairs of %i for --exit-code: %j", async (_, rewards, exit, error) => {
+    const [a, b] = [toRun(...rewards), toRun(...rewards.map((reward) => (reward.includes("e") ? "0" : reward)))];
+    const files = filesOf(`${a}\n${toGroup("a", "0")}`, `${b}\n${toGroup("b", "0")}`);
+    const { code, stderr } = await runHere(["compare", ...files, "--exit-code", "--json"]);
+    expect([code, stderr === "" ? undefined : JSON.parse(stderr).error.message]).toEqual([exit, error]);
+  });
+
   it("has each pass@k only below Solved, and each metric only below Metrics", async () => {
     const toGroups = (...rewards: readonly number[]) =>
       rewards

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { runHere } from "../../support/here.ts";
+import { filesOf } from "../../support/inputs.ts";
 
 interface Rollout {
   readonly reward: number;
@@ -90,4 +91,19 @@ describe("the notes of rollcall stats", () => {
     const { notes } = JSON.parse((await runHere(args, { stdin: groups.join("\n") })).stdout);
     expect(notes.filter((text: string) => !text.includes("copies"))).toEqual(note === undefined ? [] : [note]);
   });
+});
+
+it("the rows of another tool's file have the lines of that file, also after blank lines", async () => {
+  const row = (prompt: string) =>
+    `{"messages":[{"role":"user","content":"${prompt}"},{"role":"assistant","content":"a"}],"reward":1}`;
+  const [a = "", b = ""] = filesOf(`\n${row("q")}\n\n${row("r")}\n`, `${row("s")}\n \n\n${row("q")}`);
+  const lines = (list: readonly { file: string; line: number }[]) =>
+    list.map(({ file, line }) => `${file === a ? "a" : "b"}:${line}`);
+  for (const each of ["group", "trajectory"]) {
+    const { data } = JSON.parse((await runHere(["stats", a, b, "--each", each, "--json"])).stdout);
+    expect(lines(data)).toEqual(["a:2", "a:4", "b:1", "b:4"]);
+  }
+  const { problems } = JSON.parse((await runHere(["check", b, "--against", a, "--json"])).stdout);
+  const leaks = problems.filter(({ rule }: { rule: string }) => rule === "split-leak");
+  expect(leaks).toMatchObject([{ line: 4, message: expect.stringMatching(/:2, in a file that --against names$/) }]);
 });

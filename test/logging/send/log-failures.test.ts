@@ -32,6 +32,25 @@ describe("the hint of a run that logged a part", () => {
   });
 });
 
+describe("a run with rejected groups", () => {
+  const rejected = { ...counts, rejected: 3, unreadable: 1, file: "r.jsonl" };
+  const listed = "(r.jsonl.reasons lists the problems)";
+  const alone = `fix the groups in r.jsonl ${listed}, then log r.jsonl alone`;
+  const rerun = `fix the input ${listed}, then rerun the same command, which skips logged groups`;
+  it.each([
+    [{ isConverted: false, isEmpty: false }, "see r.jsonl", alone],
+    [{ isConverted: false, isEmpty: false, hasLedger: false }, "see r.jsonl", alone],
+    [{ isConverted: true, isEmpty: false }, "see r.jsonl", rerun],
+    [{ isConverted: true, isEmpty: true }, "the rejects file is empty", rerun],
+    [{ isConverted: true, isEmpty: false, hasLedger: false }, "see r.jsonl", `fix the input ${listed}`],
+  ])("names the file, or a rerun only if the ledger skips logged groups: %j", (change, where, hint) => {
+    const message = `2 groups and 1 unreadable record rejected (${where}), 2 groups logged, 1 already logged`;
+    const failure = failures.logRejected({ ...rejected, ...change }, {});
+    expect(textOf(failure)).toEqual([message, hint]);
+    expect(failure.kind).toBe(change.isConverted ? "records-rejected" : "log-rejected");
+  });
+});
+
 describe("a run with an unknown request", () => {
   type Facts = Parameters<typeof failures.logUnknown>[0];
   const request = { number: 2, recorded: { id: "r7", key: "", firstTried: 0 }, positions: "a.jsonl:3" };

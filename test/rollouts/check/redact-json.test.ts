@@ -42,6 +42,16 @@ const rulesOf = async (content: string): Promise<readonly string[]> => {
 };
 
 describe("the redaction of JSON", () => {
+  it("replaces secrets that touch, and a secret in another once", () => {
+    const token = "ghp_0aZ3bY4cX5dW6eV7fU8gT9hS0iR1jQ2kP3lO";
+    const key = (line: string) => `-----BEGIN PRIVATE KEY-----\\n${line}\\n-----END PRIVATE KEY-----`;
+    const [line, mark] = ["m5Lq8Zt2Xw7Rv4Kc9Jd1Hg6Fs3", "[redacted: a private key]"];
+    expect(redact(`"${key(line)}${key(line)}"`)).toBe(`"${mark}${mark}"`);
+    expect(redact(`"${key(token)}"`)).toBe(`"${mark}"`);
+    const parts = ["a", key(line), key(token), "b", key(line)];
+    expect(redact(`"${parts.join("")}"`)).toBe(`"a${mark}${mark}b${mark}"`);
+  });
+
   itHolds(
     "replaces a secret in any spelling, in values, keys and JSON in strings, and keeps all other bytes",
     fc.property(starts, secretKeys, ends, depths, fc.boolean(), (start, { before, secret }, end, spellings, isKey) => {
