@@ -1,7 +1,9 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { runCommandLine } from "../../../src/run.ts";
 import { runHere, runHereOnTerminal } from "../../support/here.ts";
+import { testHost } from "../../support/host.ts";
 import { filesOf, newFolder } from "../../support/inputs.ts";
 
 const turns =
@@ -25,6 +27,17 @@ describe("rollcall convert", () => {
       `rollcall: convert does not print ${what} to a terminal`,
       `hint: pass --out ${what}.jsonl, or redirect standard output`,
     ]);
+  });
+
+  it.each([
+    [{ stdin: true, stdout: false, stderr: true }, 0],
+    [{ stdin: false, stdout: true, stderr: true }, 2],
+    [{ stdin: false, stdout: true, stderr: false }, 2],
+    [{ stdin: true, stdout: true, stderr: true }, 2],
+  ])("prints groups unless standard output is a terminal: %j", async (terminal, expected) => {
+    const host = testHost({ terminal });
+    const code = await runCommandLine({ ...host, argv: ["convert", ...filesOf(group), "-q"] });
+    expect([code, host.printed()]).toEqual([expected, expected === 0 ? group : ""]);
   });
 
   it("notes that rows lack the additional histories", async () => {

@@ -267,6 +267,15 @@ for (const { name, newPlace, skip, tags } of bodies)
       expect(found).toEqual(["", "12345678"]);
     });
 
+    it("records outcomes after a write that failed", async () => {
+      const own = scopeOf(ledger, scope);
+      const outcome = { state: "logged", status: 200, cause: null, calls: "[]" } as const;
+      const ids = [await begin(ledger, scope, "a"), await begin(ledger, scope, "b")];
+      await expect(own.recordOutcome(ids[0] ?? "", { ...outcome, calls: JSON.parse("null") })).rejects.toThrow();
+      for (const id of ids) await own.recordOutcome(id, outcome);
+      expect(await entries({})).toMatchObject(ids.map((id) => ({ id, state: "logged" })));
+    });
+
     it("lets Node report signals while it reads requests", async () => {
       await begin(ledger, scope, "a");
       const order: string[] = [];

@@ -134,6 +134,15 @@ describe("an array that is longer than a block", () => {
     expect([problem?.line, problem?.column]).toEqual([1, reward]);
   });
 
+  it.each([0, 1, 2, 3])("names bytes that are not UTF-8 in element %i", async (damaged) => {
+    const element = `{"messages_and_choices":[],"reward":1,"logs":["${"x".repeat(2 ** 19)}y"]}`;
+    const elements = Array.from({ length: 4 }, (_, at) => (at === damaged ? element.replace("y", "\xff") : element));
+    const file = filesOf(Buffer.from(`[${elements.join(",\n")}]`, "latin1"));
+    const { problems } = (await read(file, { strictness: defaultStrictness })).scan;
+    const found = problems.sorted().filter(({ rule }) => rule === "not-utf-8");
+    expect(found).toMatchObject([{ line: damaged + 1, column: element.indexOf("y") + (damaged === 0 ? 2 : 1) }]);
+  });
+
   it("has the lines of its elements if line ends precede its bracket", async () => {
     const before = "\n [";
     const broken = { trajectories: [{ ...plain, reward: "1" }] };

@@ -25,6 +25,19 @@ const whole = wireReply("200 OK", '{"data":[]}');
 const failureAt = async (url: string, overrides: Overrides = {}) =>
   await failureOf(clientAt(url, { maxWaitMs: 0, timeoutMs: 200, ...overrides }).client.send(listModels, list));
 
+it("a silent service ends a read after 30 s, but no log request within 33 s", { tags: "slow" }, async () => {
+  const { url } = await rawServer((socket) => {
+    const timer = setTimeout(() => socket.end(whole), 33_000);
+    socket.resume().on("close", () => clearTimeout(timer));
+  });
+  const [failure, attempt] = await Promise.all([
+    failureAt(url, { timeoutMs: undefined }),
+    attemptAt(url, bodyOf(2, 5), { timeoutMs: undefined }),
+  ]);
+  expect(failure.message).toMatch(/no data arrived for 30 s$/);
+  expect(attempt).toMatchObject({ kind: "answered", status: 200 });
+});
+
 describe("an answer that never ends", () => {
   const early = ["informational replies", "", "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"] as const;
   const chunk = ["chunk extensions", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;", "x"] as const;
