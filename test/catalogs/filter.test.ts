@@ -24,7 +24,12 @@ const models = modelsOf([
     ...{ datacenters: [{ country_code: "us" }, { country_code: "DE" }], deprecation_date: "2026-02-01" },
   },
   { id: "three", pricing: { prompt: 0, completion: "0.0" }, datacenters: [], deprecation_date: "soon" },
-  { id: "four", pricing: { prompt: "0", completion: "0", currency: "EUR" }, datacenters: [{}], expiration_date: "" },
+  {
+    id: "four",
+    pricing: { prompt: "0", completion: "0", currency: "EUR" },
+    datacenters: [{ country_code: "FI" }, {}],
+    expiration_date: "",
+  },
   { id: "five" },
 ]);
 
@@ -35,7 +40,7 @@ describe("a filter of models", () => {
     ["lab/one", { feature: ["tools", "reasoning"] }],
     ["lab/two", { parameter: ["stop"] }],
     ["lab/one lab/two", { quantization: ["fp8", "int4"] }],
-    ["lab/one lab/two", { country: ["eu"] }],
+    ["lab/one lab/two four", { country: ["eu"] }],
     ["lab/two", { country: ["US"] }],
     ["lab/one", { onlyCountry: ["EU"] }],
     ["lab/one lab/two", { onlyCountry: ["EU", "US"] }],

@@ -252,6 +252,7 @@ const seldom = [
     '"source":"generate","reasoning":"why"}]': '"reasoning_content":"why"',
     [`"source":"generate","content":[{"type":"reasoning","reasoning":"attachment://${attached}"}]}],"attachments":{"${attached}":"why"}`]:
       '"reasoning_content":"why"',
+    [`"source":"generate","tool_calls":[{"function":"f","arguments":{"a":"attachment://${attached}","b":["tc://${attached}"]}}]}],"attachments":{"${attached}":"why"}`]: String.raw`"arguments":"{\"a\":\"why\",\"b\":[\"why\"]}"`,
     '"source":"generate"}],"events":[{"event":"model","tools":[{"name":"f"}],"output":{"choices":[{"message":{"id":"x"}}]}}]':
       '"source":"generate"}}],"reward"',
   }),
