@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Connection from "libsql";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import type { Database, DatabaseSchema, FileSchema } from "../../src/database/database.ts";
+import type { Database, DatabaseSchema, FileSchema, Row } from "../../src/database/database.ts";
 import { databaseFailed } from "../../src/database/failures.ts";
 import { openDatabase } from "../../src/database/open-database.ts";
 import { toFileFailure, tryLock, waitForLock } from "../../src/database/own-file.ts";
@@ -169,6 +169,19 @@ for (const { body, newPlace, skip, tags } of bodies)
       expect((await failureOf(async () => await database.transact([lost, wrong]))).code).toBe("storage");
       await addNote(database, "kept");
       expect(await notes(database)).toEqual(["kept"]);
+    });
+
+    it("keeps a transaction only if the caller commits it", async () => {
+      const database = await openNew();
+      const add = (text: string) => ({
+        sql: "INSERT INTO rollcall.notes (text) VALUES (?) RETURNING text",
+        values: [text],
+      });
+      const isFirst = ([first]: readonly (readonly Row[])[], text: string) => first?.[0]?.text("text") === text;
+      await database.transact([add("a"), add("b")], (answers) => isFirst(answers, "b"));
+      expect(await notes(database)).toEqual([]);
+      await database.transact([add("c"), add("d")], (answers) => isFirst(answers, "c"));
+      expect(await notes(database)).toEqual(["c", "d"]);
     });
 
     it("returns the rows of each statement of a transaction", async () => {

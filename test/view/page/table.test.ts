@@ -35,6 +35,13 @@ describe("the table and charts of the page", () => {
     await expect(formatHtml(page.find(".charts").outerHTML)).toMatchFileSnapshot("golden/steps.txt");
   });
 
+  it("draw the dot of selected groups in the dot of all groups with that mean and spread", async () => {
+    const lines = [1, 2, 3, 4].map((step) => atStep(step, [0, 1])).join("\n");
+    const page = await openPage(await writePage([fileOf("dots.jsonl", lines)]), { query: { step: "1" } });
+    const radii = ["rest", "dot"].map((name) => page.find(`.charts circle.${name}`).getAttribute("r"));
+    expect(radii).toEqual(["8.5", "5.5"]);
+  });
+
   it("filter by bars, dots, steps and words, and remove a filter by the same link", async () => {
     const page = await openPage(html);
     const count = () => page.textsOf(".count")[0];
