@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Problem } from "../../src/failure.ts";
 import { selectProblems } from "../../src/session/print-problems.ts";
-import { runHere } from "../support/here.ts";
+import { runHere, runHereOnTerminal } from "../support/here.ts";
 import { filesOf, newFolder } from "../support/inputs.ts";
 
 const bare = { rule: "r", severity: "error", message: "m" } as const;
@@ -78,4 +78,15 @@ describe("warnings", () => {
     expect(await notesFor(19)).toEqual(["[single-trajectory-group]", rest, "[wrong-type]"]);
     expect(await notesFor(20)).toEqual([rest.replace("1", "1 single-trajectory-group, 1"), "[wrong-type]"]);
   });
+});
+
+it.each([
+  ["rollcall", '{"messages_and_choices":[],"reward":1}'],
+  ["openai-chat", '{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a"}],"reward":1}'],
+])("the faulty line of a file of %s is shown on a terminal, with a mark below the fault", async (from, row) => {
+  const cut = row.slice(0, -2);
+  const args = ["check", ...filesOf(`${row}\n${cut}`), "--from", from, "--no-color", "-q"];
+  const { written } = await runHereOnTerminal(args, { columns: 200 });
+  const [line = "", mark = ""] = written.split("\r\n").filter((text) => text.includes("│"));
+  expect([line, mark]).toEqual([` 2 │ ${cut}`, `   │ ${" ".repeat(cut.length)}^`]);
 });

@@ -313,9 +313,10 @@ for (const { name, newPlace, skip, tags } of bodies)
   });
 
 describe("the ledger of a run", () => {
-  const openRun = async (path: string, now = testHost().now()): Promise<RunLedger> => {
+  const openRun = async (path: string, now = testHost().now(), dryRun = false): Promise<RunLedger> => {
     const host = { ...testHost(), now: () => now };
-    const run = new RunLedger({ ...usualDelivery(), host, ledger: { path, require: false }, input: "a.jsonl" });
+    const options = { ...usualDelivery(), host, dryRun, input: "a.jsonl" };
+    const run = new RunLedger({ ...options, ledger: { path, require: false } });
     onTestFinished(async () => await run.close());
     await run.open(scope.destination);
     await run.acquire();
@@ -332,6 +333,20 @@ describe("the ledger of a run", () => {
       envelopeDigest: "",
     });
     expect("firstTried" in begun && Date.now() - begun.firstTried).toBeLessThan(behindMs / 2);
+  });
+
+  it.skipIf(!hasPostgres)("returns requests in flight of other runs to a dry run", { tags: "database" }, async () => {
+    const path = await newDatabase();
+    const sending = await openRun(path);
+    await sending.recordRequest({ dedupKeys: keysOf(["a"]).slice(0, 1), bytes: 10, envelopeDigest: "" });
+    for (const [dryRun, expected] of [
+      [true, ["trying"]],
+      [false, []],
+    ] as const) {
+      const states: string[] = [];
+      for await (const { state } of (await openRun(path, undefined, dryRun)).entries()) states.push(state);
+      expect(states).toEqual(expected);
+    }
   });
 
   it("returns every unknown request of earlier runs at each call", async () => {
