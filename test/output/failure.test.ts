@@ -50,6 +50,15 @@ describe("the frame of a problem", () => {
     ]);
   });
 
+  it("is replaced by one line in a pipe", async () => {
+    const [problem] = await problemsIn({ files: { "step.jsonl": long("", "asistant") } });
+    const host = testHost();
+    const screen = screenOn(host);
+    if (problem !== undefined) screen.warn(problem);
+    await screen.flushErrors();
+    expect(host.said().split("\n")[0]).toMatch(/^step\.jsonl:1:\d+: warning: .* \[[a-z-]+\]$/);
+  });
+
   // fast-check's own unit of code points takes half a second to build.
   const codePoint = fc
     .integer({ min: 0, max: 0x10ffff })

@@ -150,6 +150,18 @@ describe("color in a pipe", () => {
     expect(isColored(host.said())).toBe(colored);
   });
 
+  it.each([
+    [{}, true],
+    [{ NO_COLOR: "" }, true],
+    [{ NO_COLOR: "0" }, false],
+    [{ TERM: "dumb" }, false],
+    [{ TERM: "dumb", FORCE_COLOR: "1" }, true],
+  ])("depends on the environment on a terminal (row %$)", async (env, colored) => {
+    const host = testHost({ env, terminal: { stderr: true } });
+    await printFailure(screenOn(host), defect("x"));
+    expect(isColored(host.said())).toBe(colored);
+  });
+
   it("refuses another value of --color", async () => {
     const { code, stderr } = await runRollcall(["check", "--color=alway"]);
     expect([code, stderr]).toEqual([2, expect.stringContaining("did you mean always?")]);

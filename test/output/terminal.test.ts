@@ -92,6 +92,14 @@ describe("rollcall on a terminal", () => {
     expect(written).not.toMatch(/\u001b\[(?:\d*[AGKJ]|\?2026)/);
   });
 
+  it.each([
+    ["the option --no-color", "models --no-color", {}],
+    ["NO_COLOR", "models", { NO_COLOR: "1" }],
+    ["FORCE_COLOR of 0", "models", { FORCE_COLOR: "0" }],
+  ])("prints no color with %s", { tags: "slow" }, async (_, args, env) => {
+    expect((await onTerminal(args, { env })).written).not.toMatch(escapes);
+  });
+
   it("prints headings in bold", async () => {
     expect((await onTerminal("models")).written).toContain("\u001b[1mid\u001b[22m");
   });
@@ -108,6 +116,17 @@ describe("rollcall on a terminal", () => {
     expect(code).toBe(0);
     expect(written).toContain("Command not available");
     expect(written).not.toContain(JSON.parse(sample).data.at(-1).id);
+  });
+
+  it.each([
+    ["with --no-pager", "models -q --no-pager", {}],
+    ["with an empty PAGER", "models", { PAGER: "" }],
+    ["with the PAGER cat", "models", { PAGER: "cat" }],
+    ["on a dumb terminal", "models", { TERM: "dumb" }],
+  ])("uses no pager %s", { tags: "slow" }, async (_, args, env) => {
+    const { code, written } = await onTerminal(args, { rows: 10, columns: 80, env });
+    expect(code).toBe(0);
+    expect(written).toContain(JSON.parse(sample).data.at(-1).id);
   });
 
   it.for([
@@ -155,6 +174,17 @@ describe("rollcall on a terminal", () => {
     const { lines } = await onTerminal("models", { rows: 10, columns: 80, env });
     expect(lines).toEqual(["OTHER_KEY,1 LESS,FRX LV,-c LESSSECURE,1", ...omitted]);
   });
+
+  it.each(["no-such-pager -x", "false"])(
+    "prints the complete list if the pager fails (row %$)",
+    { tags: "slow" },
+    async (PAGER) => {
+      const { code, lines } = await onTerminal("models", { rows: 10, columns: 80, env: { PAGER } });
+      expect(code).toBe(0);
+      expect(lines).toEqual(expect.arrayContaining([...omitted]));
+      expect(lines).toHaveLength(52);
+    },
+  );
 
   it("shows a spinner during a wait, and removes the spinner", async () => {
     let show: () => void = () => undefined;
