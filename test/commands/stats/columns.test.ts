@@ -107,3 +107,22 @@ it("the rows of another tool's file have the lines of that file, also after blan
   const leaks = problems.filter(({ rule }: { rule: string }) => rule === "split-leak");
   expect(leaks).toMatchObject([{ line: 4, message: expect.stringMatching(/:2, in a file that --against names$/) }]);
 });
+
+it("rollcall stats counts no turns of an invalid group or trajectory between valid ones", async () => {
+  const rollout = (reward: unknown, turns: number) => {
+    const message = { role: "assistant", content: "a" };
+    const choices = Array.from({ length: turns }, () => ({ finish_reason: "stop", index: 0, message }));
+    return { messages_and_choices: [{ role: "user", content: "q" }, ...choices], reward };
+  };
+  const groups = [
+    { step: 1, trajectories: [rollout(1, 2), rollout(0, 3)] },
+    { step: 1, trajectories: [rollout(1, 7), rollout("1", 9)] },
+    { step: 2, trajectories: [rollout(1, 4), rollout(0, 6)] },
+    { ...rollout("x", 8), step: 2 },
+    { ...rollout(1, 5), step: 3 },
+  ];
+  const stdin = groups.map((group) => JSON.stringify(group)).join("\n");
+  const fields = ["--fields", "step,trajectories,turns.mean", "-o", "tsv"];
+  const { stdout } = await runHere(["stats", "-", "--on-invalid", "skip", "--by", "step", ...fields], { stdin });
+  expect(stdout).toBe("1\t2\t2.5\n2\t2\t5\n3\t1\t5\n");
+});

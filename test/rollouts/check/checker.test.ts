@@ -424,6 +424,20 @@ describe("the checker", () => {
     );
   });
 
+  it("reports the line and column of the value with a secret, and the byte of the secret in the file", () => {
+    const content = 'é "p" ghp_bIJgCDdqpnffFICvUYT0PqNHDWfKFQao4RFs';
+    const line = JSON.stringify({ messages_and_choices: [{ role: "user", content }], reward: 1 });
+    const bytes = Buffer.from(`{}\n${line}\n`);
+    const before = Buffer.from("x".repeat(100));
+    const source = { name: "a.jsonl", bytes: openMemoryBytes(Buffer.concat([before, bytes])) };
+    const scan = new Scanner(source, { index: 0, groupBy: undefined, result: new ScanResult(new Problems()) });
+    scan.scanLines({ kind: "lines", bytes, start: 100, isLast: true });
+    const secrets = scan.result.problems.sorted().filter(({ rule }) => rule === "secret-in-content");
+    const path = ["messages_and_choices", 0, "content"];
+    const column = line.indexOf('"é') + 1;
+    expect(secrets).toMatchObject([{ line: 2, column, offset: 100 + bytes.indexOf("ghp_"), path }]);
+  });
+
   it("reports 40 hex digits only after the name of a key", () => {
     const digits = "4f0c9b1d7a3e58264f0c9b1d7a3e5826b1d7a3e5";
     const rulesIn = (content: string) => {
