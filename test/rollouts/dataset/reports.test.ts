@@ -41,6 +41,7 @@ const rollout = (reward: unknown, more: object = {}, turns: readonly object[] = 
   ...more,
 });
 const chat = (more: object) => ({ messages: [user("q"), said("a")], reward: 1, ...more });
+const trl = { prompt: "p", completion: "c", reward: 1 };
 const bare = (reward: number) => rollout(reward, {}, [user("q"), said(`${reward}`)]);
 const group = (...trajectories: readonly object[]) => ({ trajectories });
 const [a, b] = ["a", "b"].map((id) => ({ group_id: id }));
@@ -73,6 +74,7 @@ describe("a problem of a dataset", () => {
       [[rollout(0), group(rollout(1), rollout(0))], [rollout(0)]],
       ["1:2 trajectories.1 1:1", "2:1  1:1"],
     ],
+    ["duplicate-trajectory", [[chat({})], [chat({})], [trl], [trl]], ["2:1  1:1", "4:1  3:1"]],
     [
       "missing-logprobs",
       [[rollout(0, {}, unscored), group(rollout(1))]],
@@ -153,13 +155,14 @@ describe("a group with a warning", () => {
 });
 
 it.each([
-  [{}, "add a group key to every trajectory, or omit --group-by"],
+  [rollout(0), "add a group key to every trajectory, or omit --group-by"],
   [
-    { task: 1, tusk: 2, metadata: { uid: "u" } },
+    rollout(0, { task: 1, tusk: 2, metadata: { uid: "u" } }),
     "pass --group-by tusk or task or uid, or a path such as info.prompt_id",
   ],
-])("a key that no trajectory has gets the nearest and the other keys as advice (row %$)", async (more, advice) => {
-  const { problems } = await check([[rollout(0, more)]], "--group-by", "tuskx");
+  [chat({ task: 1, metadata: { uid: "u" } }), "pass --group-by task or uid, or a path such as info.prompt_id"],
+])("a key that no trajectory has gets the nearest and the other keys as advice (row %$)", async (row, advice) => {
+  const { problems } = await check([[row]], "--group-by", "tuskx");
   expect(problems).toMatchObject([{ rule: "group-key-missing", severity: "error", advice }]);
 });
 

@@ -2,8 +2,9 @@ import { truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
+import { runHere } from "../../support/here.ts";
 import { runRollcall } from "../../support/run.ts";
-import { convertFile, convertFiles, fileOf, folderOf, user } from "./converting.ts";
+import { convertFile, convertFiles, fileOf, folderOf, turn, user } from "./converting.ts";
 
 describe("results of tau2-bench", () => {
   it("are refused by name if they are too long to be read", { tags: "slow" }, async () => {
@@ -46,5 +47,19 @@ describe("results of tau2-bench", () => {
     const { groups, errors } = await convertFiles(files, { args: ["--on-invalid", "skip"] });
     expect(errors).toEqual([expect.stringMatching(/^results\.json:1:\d+: error: NaN is not JSON \[json-nan\]$/)]);
     expect(JSON.stringify(groups).match(/"content":"[abc]"/g)).toEqual(['"content":"a"', '"content":"c"']);
+  });
+
+  it("name each simulation with NaN, also if all have it", async () => {
+    const text = JSON.stringify({
+      simulations: ["1", "1", "2"].map((task_id) => ({
+        ...{ task_id, termination_reason: "user_stop", reward_info: { reward: "NaN" } },
+        messages: [user("q"), turn("a").message],
+      })),
+    }).replaceAll('"NaN"', "NaN");
+    const cwd = folderOf({ "results.json": text });
+    const { stderr } = await runHere(["check", join(cwd, "results.json"), "--json", "--lossy"]);
+    expect(
+      JSON.parse(stderr).error.problems.map(({ column, rule }: { column: number; rule: string }) => [rule, column]),
+    ).toEqual(Array.from(text.matchAll(/NaN/g), ({ index }) => ["json-nan", index + 1]));
   });
 });
