@@ -94,6 +94,31 @@ describe.concurrent("--on-refused skip", () => {
     expect(reasonsOf(`${file}.rejected`)).toMatchObject([{ file, line: 1, message: "body: too old", from: "service" }]);
   });
 
+  it.for<[loc: readonly (string | number)[], rejected: readonly number[]]>([
+    [["body", "trajectory_groups", 1, "trajectories", 0], [2]],
+    [["body", "trajectory_groups", "1", "trajectories", 0], [2]],
+    [["trajectory_groups", 3], [4]],
+    [["body", "trajectory_groups", 4], []],
+    [["body", "trajectory_groups", -1], []],
+    [["body", "trajectory_groups", "1x"], []],
+    [["body", "groups", 1], []],
+    [["body"], []],
+  ])("rejects the group of a 422 for %j, if there is such a group: %j", async ([loc, rejected], context) => {
+    const { service, place } = await openPlace(context);
+    service.next(async (asked) => {
+      await asked.body();
+      asked.answer(422, { body: JSON.stringify({ detail: [{ loc, msg: "odd", type: "odd" }] }) });
+    });
+    const file = place.write("a.jsonl", four);
+    const { document } = await place.log([file, ...skipRefused]);
+    expect([document?.groups.rejected, document?.groups.not_sent]).toEqual(rejected.length === 0 ? [0, 4] : [1, 0]);
+    expect(service.logged).toEqual(
+      rejected.length === 0 ? [] : [1, 2, 3, 4].filter((each) => !rejected.includes(each)),
+    );
+    if (rejected.length > 0)
+      expect(reasonsOf(`${file}.rejected`)).toMatchObject([{ line: rejected[0], message: "odd" }]);
+  });
+
   it.for([302, 401, 402, 403, 404, 405, 407, 410])(
     "stops at status %i without a rejects file",
     async (status, context) => {

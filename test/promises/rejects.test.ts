@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { describe, expect, it, type TestContext } from "vitest";
 import { accept } from "../support/raw-server.ts";
 import { groupOf, linesOf, openPlace, reasonsOf } from "./place.ts";
@@ -84,6 +84,30 @@ describe.concurrent("--on-invalid skip", () => {
       [5, 3],
     ]);
     expect(new Set(reasons.map((reason) => reason.file))).toEqual(new Set([file]));
+  });
+
+  it("writes all lines of a rejected group, also those that --where leaves out", async (context) => {
+    const { service, place } = await openPlace(context);
+    const rejected = [flat("a", 3), flat("a", -1), flat("a", "x")];
+    const file = place.write("a.jsonl", linesOf(flat("z", -1), ...rejected, flat("b", 2)));
+    const { document } = await place.log([file, ...skip, "--where", "reward > 0.0"]);
+    expect([service.logged, document?.groups.rejected]).toEqual([[2], 1]);
+    expect(readFileSync(`${file}.rejected`, "utf8")).toBe(linesOf(...rejected));
+    expect(reasonsOf(`${file}.rejected`)).toMatchObject([{ file, line: 4, rule: "wrong-type", rejects_line: 3 }]);
+  });
+
+  it("records the line of each invalid record of a converted group", async (context) => {
+    const { service, place } = await openPlace(context);
+    const rowOf = (prompt: string, reward: unknown) => JSON.stringify({ prompt, completion: "a", reward });
+    const rejected = [rowOf("b", 2), rowOf("b", "x"), rowOf("b", "y")];
+    const file = place.write("a.jsonl", linesOf(rowOf("a", 1), ...rejected, rowOf("c", 3)));
+    await place.log([file, ...skip]);
+    expect(service.logged).toEqual([1, 3]);
+    expect(readFileSync(`${file}.rejected`, "utf8")).toBe(linesOf(...rejected));
+    expect(reasonsOf(`${file}.rejected`)).toMatchObject([
+      { file, line: 3, rejects_line: 2 },
+      { file, line: 4, rejects_line: 3 },
+    ]);
   });
 
   it("records the lines and reasons of rejected elements of a pretty-printed array", async (context) => {
@@ -225,6 +249,7 @@ describe.concurrent("--on-invalid skip", () => {
       const rejects = place.path("mine");
       const { code, error } = await place.log([file, ...skip, "--rejects", rejects]);
       expect([code, error?.code, service.requests()]).toEqual([2, "usage", 0]);
+      expect(error?.message).toMatch(`${place.path(name)} already exists. `);
       expect(readFileSync(place.path(name), "utf8")).toBe("mine");
       writeFileSync(rejects, "");
     }
@@ -304,6 +329,15 @@ describe.concurrent("--on-invalid skip", () => {
     await place.log([...skip, "--rejects", place.path("r")], { stdin: linesOf(groupOf(1), bad("a")) });
     const modes = ["r", "r.reasons"].map((name) => statSync(place.path(name)).mode & 0o777);
     expect(modes).toEqual([0o600, 0o600]);
+  });
+
+  it("writes rejects of several files to files that only the readers of all inputs can read", async (context) => {
+    const { place } = await openPlace(context);
+    const files = ["0.jsonl", "1.jsonl"].map((name, at) => place.write(name, linesOf(groupOf(at), bad(name))));
+    chmodSync(place.path("1.jsonl"), 0o600);
+    await place.log([...files, ...skip]);
+    const modes = ["0.jsonl.rejected", "0.jsonl.rejected.reasons"].map((name) => statSync(place.path(name)).mode);
+    expect(modes.map((mode) => mode & 0o777)).toEqual([0o600, 0o600]);
   });
 
   it("replaces only its own files without a ledger, and logs the groups again", async (context) => {
