@@ -142,6 +142,38 @@ describe("the store", () => {
     expect(models.body.data).toMatchObject([{ id: "m", owned_by: "a", created: 5060 }]);
   });
 
+  it("returns each call of several groups and models with its own position, keys and time", async () => {
+    let now = 7_000_000;
+    const service = await openTestService({ host: { ...testHost(), now: () => now } });
+    const groups = [
+      { trajectories: [trajectory(1), trajectory(2)], note: "first" },
+      { trajectories: [] },
+      { trajectories: [trajectory(3)] },
+      { trajectories: [trajectory(4), trajectory(5)], note: "last", exceptions: [] },
+    ];
+    const body = { step: 8, split: "eval", trajectory_groups: groups, run: "r" };
+    const logged = await service.log(body, { model: "z" });
+    now += 3_600_000;
+    await service.log(request(trajectory(6)), { model: "a/b" });
+    now += 3_600_000;
+    await service.log(request(trajectory(6)), { model: "z" });
+    const calls = await Promise.all(idsOf(logged).map(async (id) => (await service.read(id)).body.call));
+    const request_other = { step: 8, run: "r" };
+    const [first, last] = [{ note: "first" }, { note: "last", exceptions: [] }];
+    expect(calls).toMatchObject([
+      { attributes: { reward: 1, group: 0, trajectory: 0, group_other: first, split: "eval", request_other } },
+      { attributes: { reward: 2, group: 0, trajectory: 1, group_other: first, split: "eval", request_other } },
+      { attributes: { reward: 3, group: 2, trajectory: 0, split: "eval", request_other } },
+      { attributes: { reward: 4, group: 3, trajectory: 0, group_other: last, split: "eval", request_other } },
+      { attributes: { reward: 5, group: 3, trajectory: 1, group_other: last, split: "eval", request_other } },
+    ]);
+    const models = await reply(`${service.url}/v1/models`, { headers: { Authorization: `Bearer ${service.key}` } });
+    expect(models.body.data).toMatchObject([
+      { id: "a/b", owned_by: "local", created: 10_600 },
+      { id: "z", owned_by: "local", created: 7000 },
+    ]);
+  });
+
   it("stores many concurrent requests, also large ones", { tags: "slow" }, async () => {
     const service = await openTestService();
     const logs = Array.from({ length: 60 }, (_, at) => [

@@ -61,6 +61,34 @@ describe("the validation of a log request (interface 7)", () => {
     expect(await response.json()).toEqual({ detail: "There was an error parsing the body: it is not UTF-8" });
   });
 
+  it("refuses a key that occurs twice, if its value is not stored as given", async () => {
+    const service = await openTestService();
+    const group = (keys: string) => `{"split":"a","trajectory_groups":[{"trajectories":[]},{${keys}}]}`;
+    const [request, inGroup, other] = await Promise.all([
+      service.log(`{"split":"a","split":"a","trajectory_groups":[],"trajectory_groups":[]}`),
+      service.log(group('"trajectories":[],"trajectories":[]')),
+      service.log(group('"trajectories":[],"note":1,"note":2')),
+    ]);
+    const fault = { msg: "Key should occur once", type: "duplicate_key", input: null };
+    const twice = (...loc: readonly string[]) => ({ loc: ["body", ...loc], ...fault });
+    expect(request?.body).toEqual({ detail: [twice("split"), twice("trajectory_groups")] });
+    expect(inGroup?.body).toEqual({ detail: [twice("trajectory_groups", "1", "trajectories")] });
+    expect(other?.status).toBe(200);
+  });
+
+  it.each([
+    [255, 200],
+    [256, 422],
+  ])("limits the length of an Idempotency-Key: %i characters", async (length, status) => {
+    const service = await openTestService();
+    const headers = { "Idempotency-Key": "k".repeat(length) };
+    const { status: actual, body } = await service.log(request(trajectory(1)), { headers });
+    expect(actual).toBe(status);
+    const msg = "String should have at most 255 characters";
+    const fault = { loc: ["header", "Idempotency-Key"], msg, type: "string_too_long", input: "k".repeat(256) };
+    if (status === 422) expect(body).toEqual({ detail: [fault] });
+  });
+
   it("stores nothing of a request with a fault", async () => {
     const service = await openTestService();
     await service.log(request(trajectory(1), trajectory(0, { reward: null })), { model: "never" });
