@@ -86,16 +86,6 @@ describe.concurrent("--on-invalid skip", () => {
     expect(new Set(reasons.map((reason) => reason.file))).toEqual(new Set([file]));
   });
 
-  it("writes all lines of a rejected group, also those that --where leaves out", async (context) => {
-    const { service, place } = await openPlace(context);
-    const rejected = [flat("a", 3), flat("a", -1), flat("a", "x")];
-    const file = place.write("a.jsonl", linesOf(flat("z", -1), ...rejected, flat("b", 2)));
-    const { document } = await place.log([file, ...skip, "--where", "reward > 0.0"]);
-    expect([service.logged, document?.groups.rejected]).toEqual([[2], 1]);
-    expect(readFileSync(`${file}.rejected`, "utf8")).toBe(linesOf(...rejected));
-    expect(reasonsOf(`${file}.rejected`)).toMatchObject([{ file, line: 4, rule: "wrong-type", rejects_line: 3 }]);
-  });
-
   it("records the line of each invalid record of a converted group", async (context) => {
     const { service, place } = await openPlace(context);
     const rowOf = (prompt: string, reward: unknown) => JSON.stringify({ prompt, completion: "a", reward });
