@@ -3,7 +3,8 @@ import { mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import { listCommands, loadTree } from "../../src/cli/command.ts";
+import { command, listCommands, loadTree } from "../../src/cli/command.ts";
+import { formatShortHelp } from "../../src/cli/help.ts";
 import { program } from "../../src/commands/program.ts";
 import { commandPaths } from "../project/docs/commands.ts";
 import { runHere, runHereOnTerminal } from "../support/here.ts";
@@ -45,6 +46,18 @@ const wordsOf = (text: string): string => text.split(/\s+/).join(" ");
 const reference = wordsOf(readFileSync("docs/commands.md", "utf8"));
 
 describe("the help", () => {
+  it.each([
+    [17, true],
+    [18, false],
+  ])(
+    "for -h has blank lines between its parts only if it fits one screen with them: %d examples",
+    (count, isSpaced) => {
+      const help = formatShortHelp(command({ words: "x", about: "a", examples: Array(count).fill("rollcall x") }));
+      expect(help.split("\n").slice(0, -1)).toHaveLength(23);
+      expect(help.includes("\n\nAll options")).toBe(isSpaced);
+    },
+  );
+
   it.each(commands.map((path) => [nameOf(path), path] as const))(
     "fits one screen for %s -h, with examples, and ends with the command for all options",
     async (name, path) => {

@@ -45,6 +45,13 @@ const wide = fc.string({
 });
 
 describe("a table", () => {
+  it("keeps long ids distinct in a terminal that is slightly narrower than the table", async () => {
+    const ids = [..."abcdefghijklmnopqrst", `${"x".repeat(30)}1`, `${"x".repeat(30)}2`];
+    const rows = ids.map((id) => [id, "y".repeat(30)]);
+    const lines = await drawn([columnAt(0), columnAt(1)], rows, { width: 62 });
+    expect(lines.slice(-2).map((line) => line.split(" ")[0])).toEqual(ids.slice(-2));
+  });
+
   it("rounds to at most 6 significant digits only in columns that ask for it", async () => {
     const rows = [
       ["0.04769999999999999924", "1234567.891"],

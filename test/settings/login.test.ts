@@ -1,4 +1,6 @@
+import { Readable } from "node:stream";
 import { describe, expect, it } from "vitest";
+import { startLogin } from "../../src/settings/login.ts";
 import { failureOf, openHome, readSaved, startTestLogin } from "./open.ts";
 
 describe("logins", () => {
@@ -21,6 +23,19 @@ describe("logins", () => {
     expect(readSaved(home, "credentials.json")).toMatchObject({ profiles: { default: { log: { key: "key-1234" } } } });
     const failure = await failureOf(() => startTestLogin(home, { key: "key-1234\nkey-5678\n" }));
     expect(failure.message).toBe("cannot use the key from standard input: it has more than one line");
+  });
+
+  it.each([true, false])("hide a key that is typed at a terminal, for withToken: %s", async (withToken) => {
+    const home = openHome({ flags: { base_url: "https://a.example" } });
+    const stdin = Object.assign(Readable.from([]), { setRawMode: () => undefined });
+    const host = { ...home.sources.host, stdin, terminal: { ...home.sources.host.terminal, stdin: true } };
+    const asked: (readonly [string, boolean])[] = [];
+    const ask = async (...question: readonly [string, boolean]) => {
+      asked.push(question);
+      return ["key-1234"];
+    };
+    await startLogin({ ...home.sources, host }, ask, { only: "log", username: undefined, withToken });
+    expect(asked).toEqual([["key for https://a.example (log): ", true]]);
   });
 
   it("save a password with the white space around it", async () => {

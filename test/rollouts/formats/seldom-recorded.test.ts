@@ -144,6 +144,22 @@ it.each([
   expect(await convert({ "a.json": JSON.stringify(record) }, ["--reward-from", "acc"])).toContain(fault);
 });
 
+it.each([
+  ["m,strict", ["strict"], "1"],
+  ["m,strict", ["flexible"], "no row of the file has the filter strict [record-invalid]\nhint: pass --reward-from m\n"],
+  ["m,strict", ["flexible", "none"], "pass --reward-from with one of m,flexible, m,none\n"],
+  ["m", ["strict"], "1"],
+  ["m", ["strict", "none"], "several filters rate the sample [record-invalid]"],
+])(
+  "--reward-from %s of lm-evaluation-harness takes rewards only of its filter, for %j",
+  async (from, filters, said) => {
+    const sample = { doc_id: 0, arguments: [["q", {}]], resps: [["a"]], filtered_resps: ["a"], m: 1 };
+    const rows = filters.map((filter) => ({ ...sample, filter }));
+    const converted = await convert({ "a.jsonl": rows }, ["--reward-from", from]);
+    expect(typeof converted === "string" ? converted : `${converted[0].trajectories[0].reward}`).toContain(said);
+  },
+);
+
 describe("an exchange of ART", () => {
   const mark = { cache_control: { type: "ephemeral" } };
   const textOf = (text: string, more: object = {}) => ({ type: "text", text, ...more });
@@ -241,6 +257,17 @@ describe("a continuation of ATIF", () => {
     const both = { "a.json": document([delegating]), "c.json": document(own, { session_id: "c" }) };
     expect(await convert(both, rewards())).toMatchObject([
       { trajectories: [{ additional_histories: [{ messages_and_choices: turns }] }] },
+    ]);
+  });
+
+  it("does not need the file of a subagent if its id leads to another file", async () => {
+    const reference = [{ trajectory_path: "moved.json", session_id: "c" }];
+    const delegating = step("agent", "a", { observation: { results: [{ subagent_trajectory_ref: reference }] } });
+    const both = { "a.json": document([delegating]), "c.json": document(own, { session_id: "c" }) };
+    expect(await convert(both, rewards())).toMatchObject([
+      {
+        trajectories: [{ messages_and_choices: [turn("a")], additional_histories: [{ messages_and_choices: turns }] }],
+      },
     ]);
   });
 

@@ -5,6 +5,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { Attempt } from "../../../src/wire/client/client.ts";
 import { Downloads } from "../../../src/wire/client/download.ts";
 import { listModels } from "../../../src/wire/contract/models.ts";
+import { fileServer } from "../../support/file-server.ts";
 import { testHost } from "../../support/host.ts";
 import { findClosedPort, listenOnLoopback } from "../../support/server.ts";
 import { certificate } from "./certificate.ts";
@@ -186,6 +187,18 @@ describe("the limit of silence", () => {
 
 /** A part of a name has at most 63 characters, so no resolver gets this name. */
 const impossibleName = `${"a".repeat(64)}.invalid`;
+
+it("a download ends with the reason of a signal, and not with a failure of the connection", async () => {
+  const { url } = await fileServer({ files: { "/a": "x".repeat(2 ** 22) } });
+  const stop = new AbortController();
+  const host = { ...testHost(), signal: stop.signal };
+  const downloads = new Downloads({ host, timeoutMs: undefined, maxWaitMs: 0, waitsForHost: false, trace: undefined });
+  onTestFinished(downloads.close);
+  const read = async () => {
+    for await (const _ of (await downloads.get(new URL(`${url}/a`), [])).chunks()) stop.abort(new Error("stopped"));
+  };
+  await expect(read()).rejects.toThrow("stopped");
+});
 
 describe("a connection", () => {
   it("causes a failure with host and port if it is refused", async () => {
