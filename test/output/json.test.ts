@@ -171,6 +171,13 @@ describe("--fields in JSON", () => {
     );
   });
 
+  it("takes a key for the holder of another one only if a dot follows it", async () => {
+    const similar = Buffer.from('{"data":[{"re":{"a":1},"reward":{"a":2},"reward_of":{"a":3}}]}');
+    expect(await printed(similar, { output: "jsonl", fields: "reward.a,reward_of.a", rows: 1 })).toBe(
+      '{"reward":{"a":2},"reward_of":{"a":3}}\n',
+    );
+  });
+
   it("picks the last value of a repeated key", async () => {
     const twice = Buffer.from('{"data":[{"id":"a","p":{"x":1},"id":"b","p":{"x":2,"x":3.0}}]}');
     expect(await printed(twice, { output: "jsonl", fields: "id,p.x", rows: 1 })).toBe('{"id":"b","p":{"x":3.0}}\n');

@@ -58,9 +58,11 @@ describe("selectProblems", () => {
   it("says that equal problems have different advice", async () => {
     const adviceOf = async (...advices: readonly string[]) =>
       (await selectProblems([], { problems: advices.map((advice) => at(1, { advice })) })).shown[0]?.advice;
-    expect([await adviceOf("a", "a"), await adviceOf("a", "b")]).toEqual([
+    const several = "a (here; --json has the advice of each)";
+    expect([await adviceOf("a", "a", "a"), await adviceOf("a", "b"), await adviceOf("a", "a", "b")]).toEqual([
       "a",
-      "a (here; --json has the advice of each)",
+      several,
+      several,
     ]);
   });
 });

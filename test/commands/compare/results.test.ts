@@ -60,6 +60,15 @@ describe("the result of a comparison", () => {
     ]);
   });
 
+  it.each([
+    [["1"], ["1"], "<skipped"],
+    [["1", "0"], ["1", "0"], undefined],
+    [["1", "1", "1"], ["0", "0", "0"], "<failure"],
+  ] as const)("in a report for CI is skipped without two pairs: %j and %j", async (a, b, element) => {
+    const { stdout } = await runHere(["compare", ...filesOf(toRun(...a), toRun(...b)), "--report", "junit"]);
+    expect(/<(skipped|failure)/.exec(stdout)?.[0]).toBe(element);
+  });
+
   it("in a report has the failures, and finish reasons that are not recorded", async () => {
     const files = filesOf(...failing);
     const { stdout } = await runHere(["compare", ...files, "--report", "markdown"]);

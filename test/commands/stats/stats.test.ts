@@ -59,6 +59,18 @@ const rewards = fc.array(
 );
 
 describe("rollcall stats", () => {
+  it("names the number of groups with rewards if an interval comes from fewer than 3", async () => {
+    const meanOf = async (rewarded: number) => {
+      const failed = '{"trajectories":[],"exceptions":[{"type":"E","message":"m"}]}\n'.repeat(3);
+      const lines = toLines(Array.from({ length: rewarded }, (_, at) => [{ reward: at % 2 }, { reward: 1 }]));
+      return /mean .*/.exec((await runHere(["stats", ...filesOf(failed + lines)])).stdout)?.[0];
+    };
+    expect([await meanOf(2), await meanOf(3)]).toEqual([
+      expect.stringMatching(/ \(95 % interval from 2 groups\)$/),
+      expect.stringMatching(/ \(95 % interval\)$/),
+    ]);
+  });
+
   it("counts a reward on the edge of two ranges in the upper one, also if their quotient is rounded down", async () => {
     const [file = ""] = filesOf(toLines([Array.from({ length: 13 }, (_, at) => ({ reward: at / 10 }))]));
     const { stdout } = await runHere(["stats", file, "-o", "table"]);

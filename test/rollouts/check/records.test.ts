@@ -88,3 +88,13 @@ it.each(wrongTypes)("a trajectory with %s is invalid at that member", async (mem
   const found = await check(`{${turns},"reward":1,${member}}`);
   expect(found.split("; ").slice(2).sort()).toEqual(paths.map((path) => `wrong-type 1 ${path}`).sort());
 });
+
+it("each nested value of metadata is a warning, in any order of the keys", async () => {
+  const metadata = '{"task":"a","info":{"a":1},"n":1,"list":[2],"none":null}';
+  const { stdout } = await runHere(["check", "--json"], { stdin: `{${turns},"reward":1,"metadata":${metadata}}` });
+  const nested = JSON.parse(stdout).problems.filter(({ rule }: { rule: string }) => rule === "metadata-nested");
+  expect(nested.map(({ path }: { path: readonly string[] }) => path.join("."))).toEqual([
+    "metadata.info",
+    "metadata.list",
+  ]);
+});

@@ -174,16 +174,20 @@ it.each<[kinds: string, note: string | undefined, ...args: readonly string[]]>([
   ["bare bare bare bare bare scored", "1, 2, 3 and 2 more have no log probabilities"],
   ["bare single", "1 has no log probabilities, and 2 has one trajectory in each group"],
   ["bareSingle bareSingle", "the input has no log probabilities and one trajectory in each group"],
+  ["failed scored", "1 has only failures"],
+  ["small", undefined],
   ["mixed bare", "2 has no log probabilities"],
   ["bare bare", undefined, "--allow", "missing-logprobs"],
 ])("a note names the files whose rollouts all lack something: %s", async (kinds, note, ...args) => {
   const turn = (reward: number, more: object) => rollout(reward, {}, [user("q"), choice(`${reward}`, more)]);
-  const scored = { logprobs: { content: [] } };
+  const [scored, failure] = [{ logprobs: { content: [] } }, { type: "E", message: "m" }];
   const files: Readonly<Record<string, (at: number) => readonly object[]>> = {
     bare: (at) => [group(turn(at, {}), turn(at + 0.5, {}))],
     scored: (at) => [group(turn(at, scored), turn(at + 0.5, scored))],
     single: (at) => [group(turn(at, scored)), group(turn(at + 0.5, scored))],
     bareSingle: (at) => [group(turn(at, {})), group(turn(at + 0.5, {}))],
+    failed: () => [{ trajectories: [], exceptions: [failure] }],
+    small: (at) => [group(turn(at, scored)), { trajectories: [], exceptions: [failure] }],
     mixed: (at) => [group(turn(at, scored), turn(at + 0.5, {}))],
   };
   const { notes } = await check(

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { parquetMetadata, type SchemaElement } from "hyparquet";
 import { ByteWriter, ParquetWriter } from "hyparquet-writer";
 import { describe, expect, it } from "vitest";
+import { runHere } from "../../support/here.ts";
 import { runRollcall } from "../../support/run.ts";
 import { convertFile, convertRows, turn, user } from "./converting.ts";
 
@@ -384,4 +385,11 @@ describe("a Parquet file of ART", () => {
     const other = parquetOf([{ metrics: "{}" }]);
     expect((await runRollcall(["check", other])).stderr).toContain("a Parquet file: its columns match no format");
   });
+});
+
+it("a key does not divide groups that are recorded", async () => {
+  const check = async (...args: readonly string[]) =>
+    JSON.parse((await runHere(["check", sample, "--json", ...args])).stdout);
+  const [keyed, plain] = [await check("--group-by", "task_id"), await check()];
+  expect([keyed.problems, keyed.groups]).toEqual([plain.problems, plain.groups]);
 });

@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { brotliCompressSync, deflateRawSync, gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import type { StreamedBody } from "../../../src/wire/client/exchange.ts";
@@ -124,6 +125,20 @@ describe("a log request", () => {
         details: { http: { url: `http://127.0.0.1:${port}/v1/preview/models/m/log` } },
       },
     });
+  });
+
+  it("lasts as long as its body makes progress", async () => {
+    const { url } = await scriptedServer([{ answer: json({ metrics: {} }) }]);
+    const body: StreamedBody = {
+      length: 8,
+      async *chunks() {
+        for (const piece of ["{", '"a"', ":", "[]}"]) {
+          await setTimeout(400);
+          yield Buffer.from(piece);
+        }
+      },
+    };
+    expect(await attemptAt(url, body, { timeoutMs: 50 })).toMatchObject({ kind: "answered", status: 200 });
   });
 
   it("throws the error that its body throws", async () => {
