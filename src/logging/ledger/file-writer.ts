@@ -32,10 +32,10 @@ export type RecordedOutcome = Readonly<{
   calls: string;
 }>;
 
+export type ResolvedState = "assumed_logged" | "released";
+
 /** In a file, one run per scope writes at a time. In PostgreSQL, concurrent runs write different groups. */
 export type Writer = Readonly<{
-  /** The end of a `SET` clause that updates the column `changed`. Empty for a file. */
-  changedSql: string;
   /** Returns undefined after the maximum wait. */
   acquireScope(scope: entries.LedgerScope, waiting: LockWaitOptions): Promise<Lock | undefined>;
   /** Sets requests of dead runs to `unknown`. */
@@ -50,8 +50,10 @@ export type Writer = Readonly<{
   readOtherLeaseMs?(): Promise<number | undefined>;
   /** Returns a number that changes when another process changes the ledger. */
   readRevision(): Promise<number>;
-  /** Returns SQL that deletes the claims of released or deleted requests. */
-  releaseClaims(requests: readonly number[]): readonly Statement[];
+  /** Returns false if the request was not `unknown`. A released request claims no groups. */
+  recordResolution(request: number, state: ResolvedState): Promise<boolean>;
+  /** Deletes requests and their claims. Returns the number of requests. */
+  deleteRequests(deletion: Statement): Promise<number>;
   end?(): Promise<void>;
 }>;
 
@@ -64,7 +66,6 @@ export const createFileWriter = (database: Database): Writer => {
     void (await database.query(recoverSql, entries.toScopeValues(scope)));
   const held = openHeldScope(database);
   return {
-    changedSql: "",
     async acquireScope(scope, waiting) {
       const lock = await waitForLock({ ...toScopeLock(database.path, scope), ...waiting });
       if (lock) await held.read(scope);
@@ -91,7 +92,11 @@ export const createFileWriter = (database: Database): Writer => {
       await held.write(sql, [...toOutcomeValues(outcome), request]);
     },
     readRevision: async () => (await database.query("PRAGMA data_version"))[0]?.integer("data_version") ?? 0,
-    releaseClaims: () => [],
+    recordResolution: async (request, state) => (await database.query(resolveSql, [state, request])).length === 1,
+    async deleteRequests(deletion) {
+      const [, [row] = []] = await database.transact([deletion, { sql: "SELECT changes() AS deleted" }]);
+      return row?.integer("deleted") ?? 0;
+    },
   };
 };
 
@@ -149,6 +154,8 @@ const recordRequestSql = `INSERT INTO rollcall.request
 
 const recordRetrySql = `UPDATE rollcall.request SET state = 'trying', last_tried = ?, attempts = attempts + 1
   WHERE id = ? AND state NOT IN ('assumed_logged', 'released') RETURNING id`;
+
+const resolveSql = "UPDATE rollcall.request SET state = ? WHERE id = ? AND state = 'unknown' RETURNING id";
 
 const scopesInFlightSql = `SELECT DISTINCT ${entries.scopeColumns} FROM ${entries.scopedRequestsSql}
   WHERE state = 'trying'`;

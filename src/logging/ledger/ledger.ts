@@ -11,7 +11,7 @@ import { openDatabase } from "../../database/open-database.ts";
 import { examineFile } from "../../database/sqlite.ts";
 import * as entries from "./entries.ts";
 import { ledgerFile } from "./failures.ts";
-import { countWriters, createFileWriter, type Writer } from "./file-writer.ts";
+import { countWriters, createFileWriter, type ResolvedState, type Writer } from "./file-writer.ts";
 import { createSharedWriter } from "./shared-writer.ts";
 
 const createTableStatements = (id: string, { inScope = "", inRequest = "" }) => [
@@ -91,12 +91,11 @@ export const openLedger = async (location: DatabaseLocation, options: LedgerOpti
         counts: entries.toCounts(await database.query(entries.countsSql)),
         writers: (await writer.countRuns?.()) ?? 0,
       }),
-      resolve: async (id: string, state: "assumed_logged" | "released") => {
-        const sql = `UPDATE rollcall.request SET state = ?${writer.changedSql}
-          WHERE id = ? AND state = 'unknown' RETURNING id`;
-        const row = entries.parseId(id);
-        const [resolved] = await database.transact([{ sql, values: [state, row] }, ...writer.releaseClaims([row])]);
-        return resolved?.length === 1;
+      resolve: async (id: string, state: ResolvedState) => await writer.recordResolution(entries.parseId(id), state),
+      /** Does not delete requests that are in flight or unknown. */
+      forget: async (filter: entries.EntryFilter) => {
+        const deletion = await toDeletion(database, filter);
+        return deletion ? await writer.deleteRequests(deletion) : 0;
       },
       close: async () => await database.close(writer.end),
     };
@@ -137,28 +136,19 @@ const openEntries = (database: Database) => ({
     const [, [row] = []] = await database.transact([make, find].map((sql) => ({ sql, values })));
     return row?.integer("id") ?? 0;
   },
-  /** Does not delete requests that are in flight or unknown. */
-  forget: async (filter: entries.EntryFilter) => await forgetRequests(database, filter),
 });
 
-const forgetRequests = async (database: Database, { matchesScope, ...filter }: entries.EntryFilter) => {
+/** Returns undefined if no scope matches. */
+const toDeletion = async (database: Database, { matchesScope, ...filter }: entries.EntryFilter) => {
   const scopeRows = await database.query(`SELECT id, ${entries.scopeColumns} FROM rollcall.scope`);
   const scopes = scopeRows.filter((row) => matchesScope?.(entries.toScope(row)) ?? true);
-  if (scopes.length === 0) return 0;
+  if (scopes.length === 0) return undefined;
   const { sql: condition, values } = entries.toCondition(filter);
   const sql = `DELETE FROM rollcall.request WHERE scope IN (${scopes.map((row) => row.integer("id")).join()})
     AND state IN ('logged', 'assumed_logged', 'refused', 'not_sent', 'released')
     AND id IN (SELECT request.id FROM ${entries.scopedRequestsSql} WHERE ${condition})`;
-  const [rows, counts = rows] = await database.transact(
-    // A request that another run retries meanwhile is not deleted, and keeps its claims.
-    database.isShared
-      ? [{ sql: `WITH gone AS (${sql} RETURNING id), ${freedSql} SELECT count(*) AS forgotten FROM gone`, values }]
-      : [{ sql, values }, { sql: "SELECT changes() AS forgotten" }],
-  );
-  return counts?.[0]?.integer("forgotten") ?? 0;
+  return { sql, values };
 };
-
-const freedSql = "freed AS (DELETE FROM rollcall.mark WHERE request IN (SELECT id FROM gone))";
 
 const saveFactsSql = `
   INSERT INTO rollcall.address AS known (destination, account, max_bytes, refused_bytes, refused_at, echoes_key)

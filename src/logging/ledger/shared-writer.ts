@@ -73,7 +73,6 @@ export const createSharedWriter = (database: Database, { elapsed }: Pick<Host, "
     return run;
   };
   return {
-    changedSql: ", changed = clock_timestamp()",
     async acquireScope() {
       run ??= await beginRun(database, elapsed);
       return run;
@@ -90,12 +89,16 @@ export const createSharedWriter = (database: Database, { elapsed }: Pick<Host, "
     readClockMs: async () => (await database.query(`SELECT ${nowMsSql} AS now`))[0]?.integer("now"),
     readOtherLeaseMs: async () => (await database.query(otherLeaseMsSql, [run?.id ?? 0]))[0]?.integer("rest"),
     readRevision: async () => (await database.query(lastChangeSql))[0]?.integer("at") ?? 0,
-    releaseClaims: (requests) => [
-      {
-        sql: `DELETE FROM rollcall.mark WHERE request IN (${requests.join()}) AND NOT EXISTS
-          (SELECT 1 FROM rollcall.request WHERE id = mark.request AND state <> 'released')`,
-      },
-    ],
+    async recordResolution(request, state) {
+      const statements = [
+        { sql: resolveSql, values: [state, request] },
+        { sql: releaseClaimsSql, values: [request] },
+      ];
+      const [resolved] = await database.transact(statements);
+      return resolved?.length === 1;
+    },
+    deleteRequests: async ({ sql, values }) =>
+      (await database.query(toDeletionSql(sql), values))[0]?.integer("deleted") ?? 0,
     end: async () => await run?.end(),
   };
 };
@@ -200,6 +203,17 @@ const recordRetrySql = `
   FROM alive WHERE request.id = ? AND (request.run = alive.id OR state = 'unknown')
     AND state NOT IN ('logged', 'assumed_logged', 'released')
   RETURNING request.id`;
+
+const resolveSql = `UPDATE rollcall.request SET state = ?, changed = clock_timestamp()
+  WHERE id = ? AND state = 'unknown' RETURNING id`;
+
+const releaseClaimsSql = `DELETE FROM rollcall.mark WHERE request = ? AND NOT EXISTS
+  (SELECT 1 FROM rollcall.request WHERE id = mark.request AND state <> 'released')`;
+
+/** A request that another run retries meanwhile is not deleted, and keeps its claims. */
+const toDeletionSql = (sql: string) => `WITH gone AS (${sql} RETURNING id),
+  freed AS (DELETE FROM rollcall.mark WHERE request IN (SELECT id FROM gone))
+  SELECT count(*) AS deleted FROM gone`;
 
 const claimSql = `
   INSERT INTO rollcall.mark (scope, generation, mark, request)
