@@ -1,10 +1,9 @@
-/** Finds prices with their conditions, such as tiers and times, and computes exact costs. */
+/** Computes exact costs. */
 
-import { isObject, type JsonObject } from "../json/json-bytes.ts";
 import * as decimals from "../text/decimal.ts";
 import { formatList } from "../text/sentences.ts";
 import type { CatalogModel } from "../wire/contract/models.ts";
-import * as fields from "./fields.ts";
+import * as prices from "./prices.ts";
 
 /** `prompt_tokens` includes tokens that are read from or written to a cache. */
 export const noUsage = {
@@ -36,9 +35,8 @@ export const computeCost = (entry: CatalogModel, options: CostOptions) => {
   const { usage, doubt } = options;
   const items: { price: string; count: number; unit_price: string | null; cost: string | null }[] = [];
   let knownSum = decimals.zero;
-  const { pricing } = entry;
-  const stated = fields.listStatedPrices(pricing);
-  const unknown = fields.listUnknownMembers(entry);
+  const read = prices.readPrices(entry);
+  const { unknown } = read;
   const [term] = unknown.flatMap(({ text, changesAll }) => (changesAll ? text : []));
   const unclear = term && `its prices have the unknown term "${term}"`;
   // Conditions such as `min_prompt_tokens` apply to each request.
@@ -46,13 +44,13 @@ export const computeCost = (entry: CatalogModel, options: CostOptions) => {
   const reasons = new Set([
     ...(doubt === undefined ? [] : [doubt]),
     ...unknown.flatMap(({ text, changesAll }) => (changesAll ? [] : `its prices have the unknown price "${text}"`)),
-    ...listUnknownConditions(pricing, size.most).map((name) => `its prices have the unknown condition ${name}`),
+    ...listUnknownConditions(read, size.most).map((name) => `its prices have the unknown condition ${name}`),
   ]);
   const unstated: string[] = [];
-  for (const [name, count, isNeeded] of listParts(stated, options)) {
-    const found = findPrice(pricing, name, size);
+  for (const [name, count, isNeeded] of listParts(read, options)) {
+    const found = prices.findPrice(read, name, size);
     const { price: unitPrice, reason } = unclear === undefined ? found : { price: undefined, reason: unclear };
-    if (count === 0 || (!found.price && !found.reason && !isNeeded && isUnstated(stated.get(name)))) continue;
+    if (count === 0 || (!found.price && !found.reason && !isNeeded && isUnstated(read.stated.get(name)))) continue;
     if (reason !== undefined) reasons.add(reason);
     else if (!unitPrice) unstated.push(name);
     const cost = unitPrice && decimals.multiplyDecimals(unitPrice, { digits: BigInt(count), places: 0 });
@@ -60,7 +58,7 @@ export const computeCost = (entry: CatalogModel, options: CostOptions) => {
     const format = (amount?: decimals.Decimal) => (amount ? decimals.formatDecimal(amount) : null);
     items.push({ price: name, count, unit_price: format(unitPrice), cost: format(cost) });
   }
-  for (const reason of listUnclearParts(pricing, options, size)) reasons.add(reason);
+  for (const reason of listUnclearParts(read, options, size)) reasons.add(reason);
   const not_stated = items.flatMap(({ cost, price }) => (cost === null ? [price] : []));
   const at_least = decimals.formatDecimal(knownSum);
   if (unstated.length > 0) reasons.add(`the price of ${formatList(unstated)} is not stated`);
@@ -68,25 +66,24 @@ export const computeCost = (entry: CatalogModel, options: CostOptions) => {
   return { items, total: reason === null ? at_least : null, at_least, not_stated, reason };
 };
 
-const listParts = (stated: ReadonlyMap<string, unknown>, { usage, needsUnitPrices }: CostOptions) =>
+const listParts = (read: prices.Prices, { usage, needsUnitPrices }: CostOptions) =>
   [
     ["prompt", usage.prompt_tokens - usage.cached_tokens - usage.cache_write_tokens, true],
-    [fields.findPriceName(stated, "input_cache_read"), usage.cached_tokens, true],
-    [fields.findPriceName(stated, "input_cache_write"), usage.cache_write_tokens, true],
+    [prices.findPriceName(read, "input_cache_read"), usage.cached_tokens, true],
+    [prices.findPriceName(read, "input_cache_write"), usage.cache_write_tokens, true],
     ["completion", usage.completion_tokens, true],
     ["image", usage.images, needsUnitPrices],
     ["request", usage.requests, needsUnitPrices],
   ] as const;
 
 /** Lists the prices that apply to an unknown part of the usage. */
-const listUnclearParts = (pricing: unknown, { usage, media = [] }: CostOptions, size: PromptSize) => {
-  const stated = fields.listStatedPrices(pricing);
-  const isPriced = (name: string) => !isUnstated(stated.get(name));
+const listUnclearParts = (read: prices.Prices, { usage, media = [] }: CostOptions, size: prices.PromptSize) => {
+  const isPriced = (name: string) => !isUnstated(read.stated.get(name));
   const reasoningName = "internal_reasoning";
-  const [reasoning, completion] = [reasoningName, "completion"].map((name) => findPrice(pricing, name, size));
-  const isUnclear = usage.completion_tokens > 0 && differs(reasoning, completion, stated.get(reasoningName));
-  const mediaPrice = media.length === 0 ? undefined : fields.mediaPriceNames.find(isPriced);
-  const otherImages = usage.images === 0 ? [] : fields.imagePriceNames.filter(isPriced);
+  const [reasoning, completion] = [reasoningName, "completion"].map((name) => prices.findPrice(read, name, size));
+  const isUnclear = usage.completion_tokens > 0 && differs(reasoning, completion, read.stated.get(reasoningName));
+  const mediaPrice = media.length === 0 ? undefined : prices.mediaPriceNames.find(isPriced);
+  const otherImages = usage.images === 0 ? [] : prices.imagePriceNames.filter(isPriced);
   return [
     ...(isUnclear ? [`its price of ${reasoningName} applies to an unknown part of the completion tokens`] : []),
     ...(mediaPrice ? [`its price of ${mediaPrice} can apply to parts of the prompt (${formatList(media)})`] : []),
@@ -94,10 +91,10 @@ const listUnclearParts = (pricing: unknown, { usage, media = [] }: CostOptions, 
   ];
 };
 
-const isUnstated = (value: unknown) => value === undefined || value === "" || fields.parsePrice(value)?.digits === 0n;
+const isUnstated = (value: unknown) => value === undefined || value === "" || prices.parsePrice(value)?.digits === 0n;
 
 /** A price of 0 is no price of its own. */
-const differs = (own: PartPrice | undefined, other: PartPrice | undefined, stated: unknown) => {
+const differs = (own: prices.PartPrice | undefined, other: prices.PartPrice | undefined, stated: unknown) => {
   if (own?.reason !== undefined || (!own?.price && !isUnstated(stated))) return true;
   if (!own?.price || own.price.digits === 0n) return false;
   return !other?.price || decimals.compareDecimals(own.price, other.price) !== 0;
@@ -109,59 +106,10 @@ export const compareCosts = (a: Pick<Cost, "total" | "at_least">, b: typeof a) =
   return Number(a.total === null) - Number(b.total === null) || decimals.compareDecimals(left, right);
 };
 
-/** An override of OpenRouter's `pricing.overrides`. Later overrides win, and unstated prices are inherited. */
-type Override = Readonly<{
-  /** The override applies to a request with more prompt tokens. With exactly as many, it may apply. */
-  moreThan: number | undefined;
-  /** The names of other conditions, such as `utc_start`. */
-  others: readonly string[];
-  prices: JsonObject;
-}>;
-
-export const tokenCondition = "min_prompt_tokens";
-
-export const readOverrides = (pricing: unknown): readonly Override[] => {
-  const list = fields.listStatedPrices(pricing).get("overrides");
-  if (!Array.isArray(list)) return [];
-  return list.map((item: unknown) => {
-    const members: JsonObject = isObject(item) ? item : { [String(item)]: true };
-    const tokens = fields.parseAmount(members[tokenCondition]);
-    const others = Object.entries(members).flatMap(([name, value]) =>
-      fields.isKnownPrice(name) || value === null || (tokens && name === tokenCondition) ? [] : name,
-    );
-    return { moreThan: tokens && Number(decimals.formatDecimal(tokens)), others, prices: members };
-  });
-};
-
 const timeConditions: readonly string[] = ["utc_start", "utc_end"];
 
 /** Returns members of overrides that are neither prices nor known conditions, if their override can apply. */
-const listUnknownConditions = (pricing: unknown, promptTokens: number) =>
-  readOverrides(pricing).flatMap(({ moreThan = -1, others }) =>
+const listUnknownConditions = ({ overrides }: prices.Prices, promptTokens: number) =>
+  overrides.flatMap(({ moreThan = -1, others }) =>
     promptTokens < moreThan ? [] : others.filter((name) => !timeConditions.includes(name)),
   );
-
-/** `reason` says why a stated price is unknown. */
-type PartPrice = Readonly<{ price?: decimals.Decimal; reason?: string }>;
-
-/** `tokens` is undefined if the prompt tokens of each request are unknown. `most` is the sum of all requests. */
-type PromptSize = Readonly<{ tokens: number | undefined; most: number }>;
-
-/** Returns the price of a part, such as `prompt`, for a request with this number of prompt tokens. */
-export const findPrice = (pricing: unknown, part: string, { tokens, most }: PromptSize): PartPrice => {
-  const base = fields.parsePrice(fields.listStatedPrices(pricing).get(part));
-  const unknown = (why: string) => ({ reason: `the price of ${part} ${why}` });
-  let found: PartPrice = base ? { price: base } : {};
-  for (const { moreThan, others, prices } of readOverrides(pricing)) {
-    if (!(part in prices) || (moreThan !== undefined && (tokens ?? most) < moreThan)) continue;
-    const price = fields.parsePrice(prices[part]);
-    if (price && found.price && decimals.compareDecimals(price, found.price) === 0) continue;
-    if (others.length > 0) found = unknown(`depends on ${others.join(" and ")}`);
-    else if (moreThan !== undefined && tokens === moreThan)
-      found = unknown(`changes at exactly ${moreThan} prompt tokens`);
-    else if (tokens === undefined && moreThan !== undefined)
-      found = unknown("depends on the prompt tokens of each request");
-    else found = price ? { price } : {};
-  }
-  return found;
-};

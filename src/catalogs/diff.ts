@@ -6,8 +6,8 @@ import * as decimals from "../text/decimal.ts";
 import { utcDay } from "../text/units.ts";
 import type { CatalogModel } from "../wire/contract/models.ts";
 import { toText } from "../wire/contract/replies.ts";
-import { findPrice, readOverrides, tokenCondition } from "./cost.ts";
 import * as fields from "./fields.ts";
+import * as prices from "./prices.ts";
 
 type FactKind =
   | ("price" | "context" | "output" | "quantization" | "modalities" | "features")
@@ -73,9 +73,8 @@ const toPresence = (id: string, { name }: CatalogModel, change: "added" | "gone"
   return { id, name: toText(name) ?? null, change, field: null, from: null, to: null, worse };
 };
 
-/** A fact of both entries, and the prices that they have without a stated price. */
-type Fact = Sides<unknown> &
-  Readonly<{ path: readonly string[]; implied?: Sides<decimals.Decimal | undefined> | undefined }>;
+/** A fact of both entries. */
+type Fact = Sides<unknown> & Readonly<{ path: readonly string[] }>;
 
 const maxLevels = 8;
 
@@ -85,12 +84,14 @@ const ignoredKeys: ReadonlySet<string> = new Set(["id", "name", "description", "
 const compareModels = (id: string, { from, to }: Sides<CatalogModel>, policy: DiffPolicy): readonly Change[] => {
   const name = toText(to.name) ?? toText(from.name) ?? null;
   const facts = [...walk({ path: [], from: toFacts(from), to: toFacts(to) })];
-  return [...facts, ...compareOverrides(from, to)].flatMap((fact): readonly Change[] => {
+  const read = { from: prices.readPrices(from), to: prices.readPrices(to) };
+  return [...facts, ...compareOverrides(read)].flatMap((fact): readonly Change[] => {
     const kind = kindOf(fact);
     const [older, newer] = [fact.from, fact.to].map((value) => toStated(kind, value));
     const isAmount = kind === "price" || kind === "context" || kind === "output";
     const isSame = toKey(older, isAmount) === toKey(newer, isAmount);
-    const worse = isWorse({ ...fact, to: newer, from: older }, kind, policy);
+    const known = { path: fact.path, from: older, to: newer };
+    const worse = kind === "price" ? isDearer(known, read, policy) : isWorse(known, kind, policy);
     if (isSame && !(kind === "deprecation" && worse)) return [];
     const sides = { from: toWritable(older), to: toWritable(newer) };
     const isFact = kind === "price" ? fact.path.length === 1 : kind !== "deprecation";
@@ -103,10 +104,10 @@ const compareModels = (id: string, { from, to }: Sides<CatalogModel>, policy: Di
 /** Renames keys of prices that services spell differently, and lists countries. */
 const toFacts = (entry: CatalogModel) => {
   const { pricing, datacenters, ...others } = entry;
-  const { overrides, ...prices } = Object.fromEntries(
-    Array.from(fields.listStatedPrices(pricing), ([name, price]) => [fields.toUsualName(name), price] as const),
+  const { overrides, ...stated } = Object.fromEntries(
+    Array.from(prices.readPrices(entry).stated, ([name, price]) => [prices.toUsualName(name), price] as const),
   );
-  const base = Array.isArray(overrides) ? prices : { ...prices, overrides };
+  const base = Array.isArray(overrides) ? stated : { ...stated, overrides };
   return {
     ...others,
     // Null means no limits.
@@ -122,9 +123,7 @@ function* walk(fact: Fact, levels = maxLevels): Generator<Fact> {
   if (levels === 0 || !isObject(from) || !isObject(to)) return yield fact;
   for (const key of new Set([...Object.keys(from), ...Object.keys(to)])) {
     if (path.length === 0 && ignoredKeys.has(key)) continue;
-    const isPrice = path.length === 1 && path[0] === "pricing";
-    const implied = isPrice ? { from: fields.impliedPrice(from, key), to: fields.impliedPrice(to, key) } : undefined;
-    yield* walk({ path: [...path, key], from: getValue(from, [key]), to: getValue(to, [key]), implied }, levels - 1);
+    yield* walk({ path: [...path, key], from: getValue(from, [key]), to: getValue(to, [key]) }, levels - 1);
   }
 }
 
@@ -153,7 +152,7 @@ const otherDate = /creat|updat|releas|launch|start|since|added|cutoff/;
 const kindOf = ({ path, to }: Fact): FactKind => {
   const [root = ""] = path;
   const key = path.at(-1) ?? "";
-  if (root === "pricing" || fields.besideKey.test(root)) return "price";
+  if (root === "pricing" || prices.besideKey.test(root)) return "price";
   const isDate = typeof to === "string" && fields.readDay(to) !== undefined;
   const isEnd = [readyKey, endKey, endWord].some((end) => end.test(key)) || endWord.test(toText(to) ?? "");
   if (isEnd || (isDate && !otherDate.test(key))) return "deprecation";
@@ -171,9 +170,7 @@ const toStated = (kind: FactKind, value: unknown) => {
 /** Other numbers, such as a score, are no limits. */
 const limitPath = /length|tokens|limit|max|context|quota|_per_|(?:^|[._])[rt]p[ms](?:[._]|$)/;
 
-const isWorse = (fact: Fact, kind: FactKind, policy: DiffPolicy) => {
-  const { path, from, to } = fact;
-  if (kind === "price") return isDearer(fact, policy);
+const isWorse = ({ path, from, to }: Fact, kind: FactKind, policy: DiffPolicy) => {
   if (kind === "deprecation") return isEnding(path.at(-1) ?? "", to, policy);
   if (to === undefined) return false;
   if (from === undefined) return path[0] === "per_request_limits" && fields.parseAmount(to) !== undefined;
@@ -189,16 +186,16 @@ const isWorse = (fact: Fact, kind: FactKind, policy: DiffPolicy) => {
 };
 
 /** A price of other conditions, such as a unit, cannot be compared. */
-const isDearer = ({ path, from, to, implied }: Fact, { maxRise }: DiffPolicy) => {
+const isDearer = ({ path, from, to }: Fact, read: Sides<prices.Prices>, { maxRise }: DiffPolicy) => {
   const name = path.at(-1) ?? "";
   if (path[0] === "pricing" && path.length === 1) return from !== undefined && to !== undefined;
-  const [stated, current] = [fields.parsePrice(from), fields.parsePrice(to)];
-  const isTerm = fields.isTerm(name) || path[0] !== "pricing";
-  if (isTerm) return !(fields.isUsualTerm(name, from) && fields.isUsualTerm(name, to));
+  const [stated, current] = [prices.parsePrice(from), prices.parsePrice(to)];
+  const isTerm = prices.isTerm(name) || path[0] !== "pricing";
+  if (isTerm) return !(prices.isUsualTerm(name, from) && prices.isUsualTerm(name, to));
   if (to !== undefined && !current) return true;
-  if (from !== undefined && !stated) return !fields.isKnownPrice(name);
-  const [was, is] = [stated ?? implied?.from, current ?? implied?.to];
-  if (!was) return !fields.isKnownPrice(name) && is?.digits !== 0n;
+  if (from !== undefined && !stated) return !prices.isKnownPrice(name);
+  const [was, is] = [stated ?? prices.impliedPrice(read.from, name), current ?? prices.impliedPrice(read.to, name)];
+  if (!was) return !prices.isKnownPrice(name) && is?.digits !== 0n;
   if (!is) return true;
   const percent = decimals.addDecimals({ digits: 100n, places: 0 }, maxRise);
   return decimals.compareDecimals(decimals.shiftDecimal(is, 2), decimals.multiplyDecimals(was, percent)) > 0;
@@ -234,8 +231,8 @@ const toCanonical = (value: unknown): string => {
 };
 
 /** Compares the prices of each condition. Without a price of its own, a condition has the price without it. */
-const compareOverrides = (from: CatalogModel, to: CatalogModel) => {
-  const [older, newer] = [from, to].map(({ pricing }) => indexOverrides(pricing));
+const compareOverrides = ({ from, to }: Sides<prices.Prices>) => {
+  const [older, newer] = [from, to].map(indexOverrides);
   const keys = [...new Set([...(older?.keys() ?? []), ...(newer?.keys() ?? [])])];
   return keys.flatMap((key) => {
     const sides = [older?.get(key), newer?.get(key)];
@@ -243,30 +240,29 @@ const compareOverrides = (from: CatalogModel, to: CatalogModel) => {
     const tokens = sides.map((side) => side?.moreThan).find((count) => count !== undefined) ?? -1;
     const size = { tokens: tokens + 1, most: tokens + 1 };
     return Array.from(names, (name) => {
-      const [before, after] = [from, to].map(({ pricing }, at) => {
+      const [before, after] = [from, to].map((read, at) => {
         const stated = sides[at]?.prices ?? {};
         if (Object.hasOwn(stated, name)) return stated[name];
-        const { price } = findPrice(pricing, name, size);
-        return price ? decimals.formatDecimal(price) : fields.listStatedPrices(pricing).get(name);
+        const { price } = prices.findPrice(read, name, size);
+        return price ? decimals.formatDecimal(price) : read.stated.get(name);
       });
-      const implied = { from: fields.impliedPrice(from.pricing, name), to: fields.impliedPrice(to.pricing, name) };
-      return { path: ["pricing", `overrides[${key}]`, name], from: before, to: after, implied };
+      return { path: ["pricing", `overrides[${key}]`, name], from: before, to: after };
     });
   });
 };
 
-const indexOverrides = (pricing: unknown) =>
+const indexOverrides = ({ overrides }: prices.Prices) =>
   new Map(
-    readOverrides(pricing).map(({ moreThan, others, prices: members }) => {
+    overrides.map(({ moreThan, others, prices: members }) => {
       const isPrice = (name: string) =>
-        fields.isKnownPrice(name) || (others.includes(name) && isOtherPrice(name, members[name]));
-      const entries = Object.entries(members).filter(([name]) => name !== tokenCondition);
+        prices.isKnownPrice(name) || (others.includes(name) && isOtherPrice(name, members[name]));
+      const entries = Object.entries(members).filter(([name]) => name !== prices.tokenCondition);
       const conditions = entries.filter(([name, value]) => !isPrice(name) && value !== null);
       const labels = conditions.map(([name, value]) => `${name}=${JSON.stringify(value)}`).sort();
-      const key = [...(moreThan === undefined ? [] : [`${tokenCondition}=${moreThan}`]), ...labels].join(",");
+      const key = [...(moreThan === undefined ? [] : [`${prices.tokenCondition}=${moreThan}`]), ...labels].join(",");
       return [key, { moreThan, prices: Object.fromEntries(entries.filter(([name]) => isPrice(name))) }] as const;
     }),
   );
 
 const isOtherPrice = (name: string, value: unknown) =>
-  fields.parsePrice(value) !== undefined && !/^(?:min|max)_|^utc_|_(?:start|end)$/.test(name);
+  prices.parsePrice(value) !== undefined && !/^(?:min|max)_|^utc_|_(?:start|end)$/.test(name);

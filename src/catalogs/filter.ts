@@ -8,6 +8,7 @@ import { type TimeResolver, utcDay } from "../text/units.ts";
 import type { CatalogModel } from "../wire/contract/models.ts";
 import { toText, toTexts } from "../wire/contract/replies.ts";
 import * as fields from "./fields.ts";
+import * as prices from "./prices.ts";
 
 type Strings = readonly string[];
 
@@ -63,13 +64,9 @@ const wordFilters = [
   defineWordFilter("onlyCountry", countries, `EU ${europeanUnion}`, hasOnly, readCountries),
 ];
 
-const priceOption = defineWordFilter(
-  "maxPrice",
-  "pricing",
-  fields.knownPriceNames.join(" "),
-  undefined,
-  ({ pricing }) => [...fields.listStatedPrices(pricing).keys()],
-);
+const priceOption = defineWordFilter("maxPrice", "pricing", prices.knownPriceNames.join(" "), undefined, (model) => [
+  ...prices.readPrices(model).stated.keys(),
+]);
 
 type WordsName = (typeof wordFilters)[number]["name"];
 
@@ -82,9 +79,9 @@ const isAtLeast = (value: unknown, minimum: number) =>
 type AddCriterion = (columns: Strings, test: (model: CatalogModel) => boolean) => void;
 
 const isFree = (model: CatalogModel) => {
-  const stated = fields.listStatedPrices(model.pricing);
-  const prices = [stated.get("prompt"), stated.get("completion"), ...stated.values()];
-  return !fields.hasTerms(model) && prices.every((price) => fields.parsePrice(price)?.digits === 0n);
+  const { stated, hasTerms } = prices.readPrices(model);
+  const all = [stated.get("prompt"), stated.get("completion"), ...stated.values()];
+  return !hasTerms && all.every((price) => prices.parsePrice(price)?.digits === 0n);
 };
 
 const addCriteria = (filter: Filter, now: number, add: AddCriterion) => {
@@ -107,8 +104,9 @@ const addCriteria = (filter: Filter, now: number, add: AddCriterion) => {
   for (const [name, text] of filter.maxPrice ?? []) {
     const limit = parseDecimal(text);
     add([`pricing.${name}`], (model) => {
-      const price = fields.readPrice(model, name);
-      return price && limit ? compareDecimals(fields.toShownPrice(name, price), limit) <= 0 : false;
+      const read = prices.readPrices(model);
+      const price = read.hasTerms ? undefined : prices.parsePrice(prices.findStatedPrice(read, name));
+      return price && limit ? compareDecimals(prices.toShownPrice(name, price), limit) <= 0 : false;
     });
   }
   if (filter.free) add(["pricing.prompt", "pricing.completion"], isFree);

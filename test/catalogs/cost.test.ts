@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { compareCosts, computeCost, findPrice, noUsage } from "../../src/catalogs/cost.ts";
+import { compareCosts, computeCost, noUsage } from "../../src/catalogs/cost.ts";
+import { findPrice, readPrices } from "../../src/catalogs/prices.ts";
 import { formatDecimal } from "../../src/text/decimal.ts";
 import { entry, modelsOf } from "./models.ts";
 
@@ -241,10 +242,8 @@ describe("the cost of a usage", () => {
     ["request", 20, 20, "the price of request depends on utc_start"],
     ["image", 21, 21, "5"],
   ])("takes the price of %s for %s of %i tokens from the last override that applies", (part, tokens, most, found) => {
-    const { price, reason } = findPrice({ prompt: "1", completion: "6", image: "5", overrides }, part, {
-      tokens,
-      most,
-    });
+    const read = readPrices({ pricing: { prompt: "1", completion: "6", image: "5", overrides } });
+    const { price, reason } = findPrice(read, part, { tokens, most });
     expect(reason ?? (price ? formatDecimal(price) : "none")).toBe(found);
   });
 
@@ -255,7 +254,7 @@ describe("the cost of a usage", () => {
       { min_context: 10, prompt: "2" },
     ];
     const find = (pricing: unknown, part: string, tokens: number) => {
-      const { price } = findPrice(pricing, part, { tokens, most: tokens });
+      const { price } = findPrice(readPrices({ pricing }), part, { tokens, most: tokens });
       return price && formatDecimal(price);
     };
     const sizes = [9, 11, 21];

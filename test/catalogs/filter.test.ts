@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { compileGlob, compilePattern, formatPercentChange, formatPrice, readDay } from "../../src/catalogs/fields.ts";
+import { compileGlob, compilePattern, readDay } from "../../src/catalogs/fields.ts";
 import { checkFilterWords, compileFilter, type Filter } from "../../src/catalogs/filter.ts";
+import { formatPercentChange, formatPrice } from "../../src/catalogs/prices.ts";
 import { tagDeprecation } from "../../src/commands/catalog/catalog-columns.ts";
 import { parseDecimal, zero } from "../../src/text/decimal.ts";
 import { dayMs } from "../../src/text/units.ts";

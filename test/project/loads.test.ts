@@ -86,8 +86,8 @@ const listLoaded = async (line: string): Promise<readonly string[]> => {
 /** Modules of Node that take long to load. Commander loads `child_process` itself. */
 const heavy = /^\s*(?:let|const) \w+ = require\("(node:(?:crypto|fs\/promises|tls|v8|worker_threads))"\)/gm;
 
-/** Without the files that also describe models, failures and rules. */
-const catalogCode = /\/src\/catalogs\/(?!fields)/;
+/** Without the files that also describe models, columns, failures and rules. */
+const catalogCode = /\/src\/catalogs\/(?!fields|prices)/;
 
 describe("a command", async () => {
   // These plugins take long and do not change what is loaded.

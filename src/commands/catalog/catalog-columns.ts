@@ -2,6 +2,7 @@
 
 import type { CatalogName } from "../../catalogs/catalog-files.ts";
 import * as fields from "../../catalogs/fields.ts";
+import * as prices from "../../catalogs/prices.ts";
 import { parseRawBytes } from "../../json/json-bytes.ts";
 import { readSpelledObject } from "../../output/json-fields.ts";
 import { modelColumns, spellTime } from "../../output/lists/model-columns.ts";
@@ -16,18 +17,18 @@ const entryColumn = (name: string, display: Omit<Column<CatalogRow>, "name" | "v
 };
 
 const priceColumn = (name: string, rank: number, title = name): Column<CatalogRow> => {
-  const value = ({ entry }: CatalogRow) => fields.findStatedPrice(entry?.pricing, name);
+  const value = ({ entry }: CatalogRow) => entry && prices.findStatedPrice(prices.readPrices(entry), name);
   const cell = (row: CatalogRow, spelled: SpelledValue) => {
     const stated = value(row);
     if (stated === undefined) return "";
     const text = toText(stated) ?? (spelled() || fields.formatPlain(stated));
-    const isClear = typeof stated !== "object" && !fields.hasTerms(row.entry ?? {});
-    const price = isClear ? fields.parsePrice(text) : undefined;
-    if (price) return formatDecimal(fields.toShownPrice(name, price));
+    const isClear = typeof stated !== "object" && !(row.entry && prices.readPrices(row.entry).hasTerms);
+    const price = isClear ? prices.parsePrice(text) : undefined;
+    if (price) return formatDecimal(prices.toShownPrice(name, price));
     // Marks an invalid price with digits, because users could take it for a valid price.
     return /\d/.test(text) ? `${text} (as given)` : text;
   };
-  const heading = `${title}\n${fields.priceUnit(name)}`;
+  const heading = `${title}\n${prices.priceUnit(name)}`;
   return { name: `pricing.${name}`, heading, rank, align: "decimal", value, cell };
 };
 

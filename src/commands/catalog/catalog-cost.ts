@@ -2,8 +2,9 @@
 import { listInputMedia } from "../../calls/other-uses.ts";
 import { type CallUsage, countCompletion, isSameCost, otherCostStated, readUsages } from "../../calls/usage.ts";
 import { type Cost, compareCosts, computeCost, noUsage, type Usage } from "../../catalogs/cost.ts";
-import { deprecationDay, toUsualName } from "../../catalogs/fields.ts";
+import { deprecationDay } from "../../catalogs/fields.ts";
 import { checkFilterWords, compileFilter } from "../../catalogs/filter.ts";
+import { toUsualName } from "../../catalogs/prices.ts";
 import { Failure, type FailureDetails } from "../../failure.ts";
 import { parseRawJson } from "../../json/raw-json.ts";
 import { printObjects } from "../../output/list.ts";

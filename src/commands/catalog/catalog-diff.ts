@@ -3,6 +3,7 @@ import { basename } from "node:path";
 import { type CatalogName, readCatalogFile } from "../../catalogs/catalog-files.ts";
 import { type Change, type DiffPolicy, diffCatalogs, isDifference } from "../../catalogs/diff.ts";
 import * as fields from "../../catalogs/fields.ts";
+import { formatPercentChange, formatPrice } from "../../catalogs/prices.ts";
 import { Failure } from "../../failure.ts";
 import { printObjects } from "../../output/list.ts";
 import { noteDefects } from "../../output/lists/sort-rows.ts";
@@ -166,7 +167,7 @@ export const changeColumns = (names: readonly string[] | undefined): readonly Ke
 
 const formatFact = (field: string | null, value: unknown) => {
   if (field?.startsWith("pricing.") && value !== null)
-    return fields.formatPrice(field.slice(field.lastIndexOf(".") + 1), value);
+    return formatPrice(field.slice(field.lastIndexOf(".") + 1), value);
   return toWords(value).join(", ");
 };
 
@@ -181,7 +182,7 @@ const formatDifference = ({ change, from, to }: ChangeRow) => {
   if (change === "price") {
     const [before, after] = [fields.parseAmount(from), fields.parseAmount(to)];
     if (!before || !after || before.digits <= 0n || after.digits < 0n) return "";
-    return `${fields.formatPercentChange(before, after)}%`;
+    return `${formatPercentChange(before, after)}%`;
   }
   if (!Number.isSafeInteger(from) || !Number.isSafeInteger(to)) return "";
   const difference = Number(to) - Number(from);

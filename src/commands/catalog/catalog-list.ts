@@ -1,7 +1,8 @@
 /** Lists the entries of catalogs, also with the inference models, and shows one model. */
 import { type CatalogName, catalogNames } from "../../catalogs/catalog-files.ts";
-import { groupById, listCountries, listStatedPrices } from "../../catalogs/fields.ts";
+import { groupById, listCountries } from "../../catalogs/fields.ts";
 import { checkFilterWords, compileFilter } from "../../catalogs/filter.ts";
+import { readPrices } from "../../catalogs/prices.ts";
 import { Failure } from "../../failure.ts";
 import { isObject, parseRawBytes } from "../../json/json-bytes.ts";
 import { toRawJson } from "../../json/raw-json.ts";
@@ -114,7 +115,7 @@ const toSections = (row: CatalogEntry, title: string, now: number): readonly Sec
     ["pricing", pricing === null || isObject(pricing)],
     ["datacenters", datacenters === null || JSON.stringify(datacenters) === JSON.stringify(plain)],
   ]);
-  const prices = [...listStatedPrices(pricing).keys()].map((name) => `pricing.${name}`);
+  const prices = [...readPrices(row.entry).stated.keys()].map((name) => `pricing.${name}`);
   const others = [...prices, ...spelled.keys]
     .filter((key) => !isShown.get(key))
     .map((key) => ({ label: key, text: spelled.json(key) }));
