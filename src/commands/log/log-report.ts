@@ -160,9 +160,11 @@ export const toRunFailure = ({ context, typed, policy }: LogRun, result: LogResu
   const rerun = () => failure?.withDetails({ next: formatOwnCommand(context.host.argv) });
   if (isFailure(failure, "records-rejected")) return ledger === null ? failure : rerun();
   if (isFailure(failure, "log-rejected") && rejectsFile !== undefined) {
-    // The dedup keys of groups depend on these options.
-    const identity = toOptionArgs({ split, batch, groupBy: typed.groupBy, from: typed.from });
-    return next("log", modelId, rejectsFile, ...identity);
+    const { groupBy, from, where, best } = typed;
+    // In the rejects file, groups have other numbers.
+    if (where !== undefined && /\bnumber\b/.test(where)) return failure;
+    // The dedup keys and the contents of groups depend on these options.
+    return next("log", modelId, rejectsFile, ...toOptionArgs({ split, batch, groupBy, from, where, best }));
   }
   if (failure?.code === "unknown_outcome" && !isFailure(failure, "log-resolvable"))
     return ledger === null ? failure : next("ledger", "status");
