@@ -6,6 +6,7 @@ import { formatUnreadable, printFacts, toFacts } from "../../output/lists/print-
 import { type CheckResult, composeCheckResult, computeMetrics } from "../../rollouts/dataset/check-result.ts";
 import { reportSplitLeaks } from "../../rollouts/dataset/prompts.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
+import { duplicateStdin } from "../../rollouts/input/failures.ts";
 import { combineModes, locateLine } from "../../rollouts/input/source.ts";
 import { readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
@@ -22,6 +23,7 @@ export const check = async (context: Context, typed: CheckOptions) => {
   const { host, screen } = context;
   const { against, report: reports } = typed;
   checkReportFiles(screen, { report: reports, inputs: [...typed.file, ...against] });
+  if ((typed.file.length === 0 || typed.file.includes("-")) && against.includes("-")) throw duplicateStdin();
   const settings = await readEffectiveSettings(context, { split: typed.split });
   const printReports = async (problems: readonly Problem[], dataset?: Dataset, result?: MeasuredResult) => {
     if (reports.length === 0) return;

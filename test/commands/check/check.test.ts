@@ -12,6 +12,11 @@ describe("rollcall check", () => {
     await expect(stdout).toMatchFileSnapshot("golden/check.txt");
   });
 
+  it.each([[["-", "--against", "-"]], [["--against", "-"]]])("%j reads standard input only once", async (args) => {
+    const { code, stderr } = await check(args);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("standard input can be read only once")]);
+  });
+
   it("writes every report, but never over an input or a file of another program", async () => {
     const folder = newFolder();
     const [junit, github, own] = ["r.xml", "r.txt", "own.xml"].map((name) => join(folder, name));

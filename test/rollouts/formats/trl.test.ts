@@ -49,6 +49,14 @@ describe("rows of TRL", () => {
     expect((await convertFile(file)).lines.join()).toContain(kept);
   });
 
+  it("of an empty shard in Parquet are reported as an input without groups", async () => {
+    const file = join(mkdtempSync(join(tmpdir(), "trl-")), "completions.parquet");
+    const columnData = ["prompt", "completion"].map((name) => ({ name, data: [], type: "STRING" as const }));
+    writeFileSync(file, new Uint8Array(parquetWriteBuffer({ columnData })));
+    const { code, stderr } = await runRollcall(["check", file, "--lossy"]);
+    expect([code, stderr]).toEqual([3, expect.stringContaining("the input has no groups")]);
+  });
+
   it("name the row of Parquet whose unknown group makes another group ambiguous", async () => {
     const file = join(mkdtempSync(join(tmpdir(), "trl-")), "completions.parquet");
     const columnData = [
