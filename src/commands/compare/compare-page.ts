@@ -12,10 +12,9 @@ import { findSign, judgeReward } from "./verdict.ts";
 import { listNext, listSources, listWarnings, nameSources } from "./where-from.ts";
 
 /** The inputs, of which b can be a, and the texts about their copies. */
-export type ComparedFiles = Readonly<{ a: string; b: string; copies?: readonly string[] }> &
-  Pick<CompareOptions, "whereA" | "whereB" | "minEffect">;
+export type ComparedRuns = CompareOptions & Readonly<{ b: string; copies?: readonly string[] }>;
 
-export const printComparePage = async (screen: Screen, document: CompareDocument, files: ComparedFiles) => {
+export const printComparePage = async (screen: Screen, document: CompareDocument, files: ComparedRuns) => {
   const { pass, metrics, finish_reasons, changed } = document;
   const sections: readonly Section[] = [
     {
@@ -49,7 +48,7 @@ export const printComparePage = async (screen: Screen, document: CompareDocument
 /** Returns the counts of each input, and of the pairs. */
 export const listCounts = (
   { a, b, paired, only_a, only_b, failed_a, failed_b, without_prompt }: CompareDocument,
-  files: ComparedFiles,
+  files: ComparedRuns,
 ): readonly Line[] => {
   const count = ({ groups, trajectories }: CompareDocument["a"]) =>
     `${pluralize(groups, "group")}, ${pluralize(trajectories, "trajectory", "trajectories")}`;
@@ -72,7 +71,7 @@ export const formatChange = ({ a, b, difference, ci95 }: Change) => {
   return `${formatForDisplay(a)} → ${formatForDisplay(b)}, difference ${formatSigned(difference)}${interval}`;
 };
 
-const listReward = (document: CompareDocument, { minEffect }: ComparedFiles): readonly Line[] => {
+const listReward = (document: CompareDocument, { minEffect }: ComparedRuns): readonly Line[] => {
   const { reward } = document;
   const sign = findSign(reward);
   const tone = sign > 0 ? "good" : sign < 0 ? "bad" : undefined;

@@ -9,15 +9,14 @@ import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { combineModes } from "../../rollouts/input/source.ts";
 import { formatForDisplay } from "../../text/decimal.ts";
 import { formatShare } from "../../text/units.ts";
-import type { CompareOptions } from "./command.ts";
-import { type ComparedFiles, formatChange, formatPositions, formatPrompt, listCounts } from "./compare-page.ts";
+import { type ComparedRuns, formatChange, formatPositions, formatPrompt, listCounts } from "./compare-page.ts";
 import { formatSigned, listChanges } from "./measures.ts";
 import type { CompareDocument } from "./output.ts";
 import { isRegression, judgeReward } from "./verdict.ts";
 import { listNext, listSources, listWarnings } from "./where-from.ts";
 
 export interface ReportedComparison {
-  readonly typed: CompareOptions & ComparedFiles;
+  readonly typed: ComparedRuns;
   /** Undefined if both inputs are valid. */
   readonly failure: Failure | undefined;
   /** Undefined if an input is unreadable. */
@@ -58,7 +57,7 @@ const listComparisonBlocks = ({ typed, document, failure }: ReportedComparison, 
   ...(document ? formatDocument(document, typed, quote) : []),
 ];
 
-const formatDocument = (document: CompareDocument, typed: ComparedFiles, quote: Quote) => {
+const formatDocument = (document: CompareDocument, typed: ComparedRuns, quote: Quote) => {
   const { reward, finish_reasons, changed, notes } = document;
   const warnings = listWarnings(document, typed).map(
     ({ label, text }) => `**${label === "copies" ? "Copies" : "Failures"}:** ${quote(text)}`,

@@ -21,7 +21,7 @@ import { formatForDisplay } from "../../text/decimal.ts";
 import { formatList, pluralize } from "../../text/sentences.ts";
 import type { ComparisonTexts } from "../../view/answers.ts";
 import type { CompareOptions } from "./command.ts";
-import { type ComparedFiles, printComparePage } from "./compare-page.ts";
+import { type ComparedRuns, printComparePage } from "./compare-page.ts";
 import type { ReportedComparison } from "./compare-report.ts";
 import { listMeasures, measureColumns, toExceptionMeasure } from "./measures.ts";
 import type { CompareDocument } from "./output.ts";
@@ -71,8 +71,6 @@ export const printComparison = async (context: Context, options: CompareOptions)
   }
   if (typed.exitCode) requireEqual(comparison, typed);
 };
-
-type ComparedRuns = CompareOptions & ComparedFiles;
 
 /** Two selections of one input can be compared. @throws Failure `argument-missing` */
 const findB = ({ a, b, whereA, whereB }: CompareOptions) => {
@@ -143,7 +141,7 @@ const listCopies = (datasets: Datasets, comparison: Comparison) =>
     return text === undefined ? [] : `in ${side}, ${text}`;
   });
 
-const listSteps = ({ steps }: Comparison, names: Pick<ComparedFiles, "a" | "b">) =>
+const listSteps = ({ steps }: Comparison, names: Pick<ComparedRuns, "a" | "b">) =>
   steps.map(({ side, name, values }) => {
     // Other texts come from the file, and agents read notes.
     const areNumbers = values.every((value) => /^-?\d{1,15}$/.test(value));

@@ -3,11 +3,12 @@
 import type { Line } from "../../output/views.ts";
 import { joinWheres } from "../../rollouts/index/expression.ts";
 import { rewardTolerance } from "../../rollouts/index/metrics.ts";
+import { type InputOptions, listInputArgs, listPassArgs } from "../../session/options/input-options.ts";
+import { formatOwnCommand } from "../../system/program.ts";
 import { formatForDisplay } from "../../text/decimal.ts";
-import { pluralize } from "../../text/sentences.ts";
-import { formatCommandLine } from "../../text/shell-words.ts";
+import { pluralize, toOptionArgs } from "../../text/sentences.ts";
 import { formatShare } from "../../text/units.ts";
-import type { ComparedFiles } from "./compare-page.ts";
+import type { ComparedRuns } from "./compare-page.ts";
 import { formatSigned } from "./measures.ts";
 import type { CompareDocument } from "./output.ts";
 import { findSign, isSure, measureDistance, minPairs } from "./verdict.ts";
@@ -138,7 +139,7 @@ const listTransitions = ({ transitions }: Compared): readonly Line[] => {
 };
 
 /** Returns the failures, which have no reward, and the copies, which count each time. */
-export const listWarnings = (document: Compared, { copies }: Pick<ComparedFiles, "copies">): readonly Line[] => {
+export const listWarnings = (document: Compared, { copies }: Pick<ComparedRuns, "copies">): readonly Line[] => {
   const copied = copies?.map((text) => ({ label: "copies", text, tone: "warning" as const })) ?? [];
   return [...listFailures(document), ...copied];
 };
@@ -153,16 +154,20 @@ const listFailures = ({ a, b, failed_a, failed_b }: Compared): readonly Line[] =
   return [{ label: "failures", text: `a ${share(a)}, b ${share(b)}${failed}`, tone: "warning" }];
 };
 
+type NextOptions = Pick<ComparedRuns, "a" | "b" | "pass" | "whereB"> & Partial<InputOptions>;
+
 /** Returns command lines that show the rollouts of the largest cause. */
-export const listNext = ({ causes, reward, paired }: Compared, { a, b, whereB }: ComparedFiles): readonly string[] => {
+export const listNext = ({ causes, reward, paired }: Compared, typed: NextOptions): readonly string[] => {
+  const { a, b, where, whereB, pass } = typed;
   const size = ({ by_share, by_reward }: Cause) => Math.abs(by_share + by_reward);
   const [largest] = [...(causes ?? [])].sort((x, y) => size(y) - size(x));
   const isKnown = paired >= minPairs && largest !== undefined && (findSign(reward) !== 0 || isClear(largest));
   const cause = isKnown
     ? { truncated: 'finish_reason == "length"', tool_errors: "tool_errors > 0", other: undefined }[largest.name]
     : undefined;
-  const where = joinWheres(whereB, cause);
-  const selection = where === undefined ? [] : ["--where", where];
+  const selection = toOptionArgs({ where: joinWheres(where, whereB, cause) });
+  const input = [...listInputArgs(typed), ...listPassArgs(pass)];
   const rows = ["stats", b, "--each", "trajectory", ...selection, "--sort", "reward", "--limit", "10"];
-  return [rows, ["view", ...new Set([a, b])]].map((words) => formatCommandLine(["rollcall", ...words]));
+  const view = ["view", ...new Set([a, b]), ...toOptionArgs({ where })];
+  return [rows, view].map((words) => formatOwnCommand([...words, ...input]));
 };

@@ -7,12 +7,13 @@ import { createChangeDetector } from "../../rollouts/input/open-inputs.ts";
 import { combineModes } from "../../rollouts/input/source.ts";
 import { readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
+import { listInputArgs } from "../../session/options/input-options.ts";
 import { listSkippedFiles, printWarnings } from "../../session/print-problems.ts";
 import { attachDataset, openRollouts, printInputNotes } from "../../session/read-rollouts.ts";
 import { conflictingOptions } from "../../system/failures.ts";
 import { requireOutputFile, saveOutput } from "../../system/files.ts";
 import { waitForAbort } from "../../system/host.ts";
-import { pluralize, toOptionArgs } from "../../text/sentences.ts";
+import { pluralize } from "../../text/sentences.ts";
 import { formatPercent } from "../../text/units.ts";
 import type { ReadInput, ViewInput } from "../../view/group-content.ts";
 import { exportLimits, exportPage } from "../../view/html-export.ts";
@@ -149,7 +150,6 @@ const openRuns = (context: Context, typed: ViewOptions): ViewInput["runs"] => {
 
 /** The `log` command on the page selects a group by number, without `--sample`. */
 const toShownOptions = (typed: ViewOptions): ViewInput["inputOptions"] => {
-  const { file: files, where, best, groupBy, from, messagesFrom, rewardFrom, rewards, lossy, histories } = typed;
-  const options = toOptionArgs({ groupBy, best, from, messagesFrom, rewardFrom, rewards, lossy, histories });
-  return { files: files.length === 0 ? ["-"] : files, options, where, groupBy };
+  const { file: files, where, groupBy } = typed;
+  return { files: files.length === 0 ? ["-"] : files, options: listInputArgs(typed), where, groupBy };
 };

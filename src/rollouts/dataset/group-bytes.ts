@@ -145,11 +145,11 @@ export const sliceTrajectories = (bytes: Buffer, part: Pick<Part, "kind">): read
   return part.kind === "group" ? listTrajectories(bytes, part).map(spanOf).map(slice) : [bytes];
 };
 
-export const pickMembers = (object: JsonValue, names: readonly string[]): JsonObject =>
+export const pickMembers = (object: JsonValue, names: readonly string[], parse = parseValue): JsonObject =>
   Object.fromEntries(
     names.flatMap((name) => {
       const value = memberAt(object, name);
-      return value ? [[name, parseValue(value)] as const] : [];
+      return value ? [[name, parse(value)] as const] : [];
     }),
   );
 

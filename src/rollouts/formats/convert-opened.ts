@@ -31,7 +31,7 @@ export const readRewardsFile = async (file: string, host: Host) => {
   const bytes = await readUpTo(file, Number.POSITIVE_INFINITY, host, (code) =>
     invalidRewards(`cannot read --rewards ${file}: ${describeSystemCode(code)}`),
   );
-  const text = bytes?.toString("utf8") ?? "";
+  const text = new TextDecoder().decode(bytes);
   const report = readReport(text, file);
   if (report) return report;
   const rewards = new Map<string, string>();

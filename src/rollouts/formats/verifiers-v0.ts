@@ -16,7 +16,8 @@ export const verifiersV0: Format = {
     reward: "`reward`",
     sampled: "the assistant's turns in `completion`",
   },
-  records: { text: "lines" },
+  // `push_to_hf_hub` writes the rows as Parquet.
+  records: { text: "lines", parquet: true },
   filePattern: /(?:^|[./])results\.jsonl$/,
   companions: /(?:^|[./])metadata\.json$/,
   recognizes: ({ value }) =>
@@ -47,7 +48,7 @@ const convertRollout = (run: FormatRun, record: SourceRecord, environment: strin
   record.isGroupDerived = !group;
   const error = row.get("error");
   const rolloutId = row.get("rollout_id")?.raw;
-  if (error) return [{ id: rolloutId, exception: buildError(error) }];
+  if (error && !isBlank(error)) return [{ id: rolloutId, exception: buildError(error) }];
   const skipped = build.skipUnscored(run, record, [row, row.get("reward")]);
   if (skipped) return skipped;
   const own = convertMetrics(row);
@@ -78,6 +79,12 @@ const digestExample = (row: Value) => {
   const values = keys.map((key): unknown => row.get(key)?.data);
   return hash("sha256", JSON.stringify(values));
 };
+
+/** Tables spell a missing object as an object of nulls. */
+const isBlank = (value: Value): boolean =>
+  value.isFlat
+    ? ["null", '""', "false"].includes(value.raw)
+    : [...value.items(), ...value.members().map(([, member]) => member)].every(isBlank);
 
 /** Since 0.1.10, an error is an object with its type, and its causes with their messages. */
 const buildError = (error: Value) => {

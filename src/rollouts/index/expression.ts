@@ -2,6 +2,7 @@
 import { type ASTNode, TypeError as CelTypeError, Environment, EvaluationError } from "@marcbachmann/cel-js";
 import { Failure } from "../../failure.ts";
 import { isObject, type JsonObject } from "../../json/object.ts";
+import { parseRawJson, type RawJson } from "../../json/raw-json.ts";
 import { findNearest } from "../../text/nearest.ts";
 import { formatSeconds } from "../../text/units.ts";
 import { facts, isCutOff } from "../facts/facts.ts";
@@ -71,6 +72,26 @@ export const parseFilter = (text: string): TrajectoryFilter => {
     };
     return withFilterFailure(text, evaluate, locate);
   };
+};
+
+/** A double can be equal to several integers of so many digits. */
+const longInteger = /\d{16}/;
+
+/** Returns the parser for the values that an expression reads. CEL has integers of 64 bits, but not next to doubles. */
+export const openValueParser = (where: string): ((json: string) => unknown) =>
+  longInteger.test(where)
+    ? (json) => (longInteger.test(json) ? toExactValue(parseRawJson(json), maxExactLevels) : JSON.parse(json))
+    : JSON.parse;
+
+/** Each level reads its text again. */
+const maxExactLevels = 8;
+
+const toExactValue = (value: RawJson, levels: number): unknown => {
+  if (value.kind === "number" && /^-?\d+$/.test(value.json) && !Number.isSafeInteger(Number(value.json)))
+    return BigInt(value.json);
+  if (levels === 0 || (value.kind !== "list" && value.kind !== "object")) return JSON.parse(value.json);
+  if (value.kind === "list") return value.items.map((item) => toExactValue(item, levels - 1));
+  return Object.fromEntries(value.members.map((member) => [member.key, toExactValue(member.value, levels - 1)]));
 };
 
 class AbsentValue extends Error {}
@@ -173,7 +194,9 @@ export const openGroupFilter = (
   isTrue: TrajectoryFilter,
   { group, trajectories, facts: measured = [], exceptions, holder = {}, pass, locate }: FilteredGroup,
 ) => {
-  const rewards = trajectories.map(({ reward }) => (typeof reward === "number" ? reward : Number.NEGATIVE_INFINITY));
+  const rewards = trajectories.map(({ reward }) =>
+    typeof reward === "number" || typeof reward === "bigint" ? Number(reward) : Number.NEGATIVE_INFINITY,
+  );
   const { mean, deviation, min, max } = computeMoments(rewards.filter(Number.isFinite));
   const moments = { reward_mean: mean, reward_std_dev: deviation, reward_min: min, reward_max: max };
   const ofGroup = { number: group + 1, size: trajectories.length, exceptions, ...moments };

@@ -3,6 +3,7 @@
 import * as cli from "../../cli/kinds.ts";
 import { type ReportForm, reportForms } from "../../output/ci-report.ts";
 import { invalidOptionValue } from "../../system/failures.ts";
+import { toOptionArgs } from "../../text/sentences.ts";
 
 const parseShard = (word: string, option: string) => {
   const [, part = 0, of = 0] = (/^([1-9]\d{0,5})\/([1-9]\d{0,5})$/.exec(word) ?? []).map(Number);
@@ -69,6 +70,15 @@ export type InputOptions = cli.Values<typeof selectionOptions & typeof formatOpt
     readonly onInvalid?: "stop" | "skip" | undefined;
   };
 
+/** The options that say what a file contains, of a command that rollcall proposes for the same input. */
+export const listInputArgs = (typed: Partial<InputOptions>) => {
+  const { groupBy, best, from, messagesFrom, rewardFrom, rewards, lossy, histories } = typed;
+  return toOptionArgs({ groupBy, best, from, messagesFrom, rewardFrom, rewards, lossy, histories });
+};
+
+/** The default needs no option. */
+export const listPassArgs = (pass: number) => toOptionArgs({ pass: pass === defaultPass ? undefined : pass });
+
 export type ReportRequest = Readonly<{ form: ReportForm; file: string | undefined }>;
 
 export const outputFile = (about: string, facts?: cli.OptionFacts) => cli.custom(about, "file", parseOutputFile, facts);
@@ -121,10 +131,12 @@ const parseTries = (word: string, option: string) => {
   throw invalidOptionValue(option, word, "whole numbers such as 1,2,4,8 (at most 1000000)");
 };
 
+const defaultPass = 1;
+
 export const solvedOptions = cli.inGroup("solved", {
   pass: cli.withDefault(
     cli.custom("reward from which a trajectory is solved", "reward", parseNumber, { forAgents: true }),
-    "1",
+    String(defaultPass),
   ),
   k: cli.commaList("numbers of tries of pass@k", "numbers", parseTries, {
     default: String(defaultTries),

@@ -1,8 +1,8 @@
 /** Gets answers from the server, or from the data of an exported page. */
 import { useEffect, useState } from "preact/hooks";
 import { Failure } from "../../failure.ts";
-import type { JsonObject } from "../../json/object.ts";
-import { openGroupFilter, parseFilter, readFinish } from "../../rollouts/index/expression.ts";
+import { isObject } from "../../json/object.ts";
+import { openGroupFilter, openValueParser, parseFilter, readFinish } from "../../rollouts/index/expression.ts";
 import { findMatch, openAnswers } from "../answer-queries.ts";
 import * as answers from "../answers.ts";
 import { openCharts } from "../charts.ts";
@@ -52,6 +52,11 @@ const searchRows = async (
 ) => {
   const found = new Set<number>();
   const isTrue = where === undefined ? undefined : parseFilter(where);
+  const parse = openValueParser(where ?? "");
+  const parseObject = (json: string) => {
+    const value = parse(json);
+    return isObject(value) ? value : {};
+  };
   let units = 0;
   for (const { group, untrainable } of rows) {
     const { trajectories: texts, content } = readGroup(group);
@@ -64,7 +69,7 @@ const searchRows = async (
     if (isTrue === undefined) found.add(group);
     else if (untrainable !== "invalid") {
       const { position, exceptions, members } = content;
-      const trajectories = texts.map((json): JsonObject => JSON.parse(json));
+      const trajectories = texts.map(parseObject);
       const locate = () => `${position.file}:${position.line}`;
       const facts = members.map((member, at) => ({
         ...member.facts,
@@ -72,7 +77,7 @@ const searchRows = async (
       }));
       const isWanted = openGroupFilter(isTrue, {
         group,
-        holder: { [stepName]: findStep(members) ?? null },
+        holder: { [stepName]: findStep(members, parse) ?? null },
         trajectories,
         facts,
         exceptions: exceptions.length,
@@ -86,9 +91,9 @@ const searchRows = async (
 };
 
 /** A trajectory can have the step of its group, whose members are not in the page. */
-const findStep = (members: readonly answers.TrajectorySummary[]) => {
+const findStep = (members: readonly answers.TrajectorySummary[], parse: (json: string) => unknown) => {
   const [step] = members.flatMap((member) => member.step ?? []);
-  return step !== undefined && /^-?\d+$/.test(step) ? Number(step) : step;
+  return step !== undefined && /^-?(?:0|[1-9]\d*)$/.test(step) ? parse(step) : step;
 };
 
 const data: answers.PageData | null = parseElement("data");

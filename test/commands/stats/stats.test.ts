@@ -89,6 +89,33 @@ describe("rollcall stats", () => {
       expect(stderr).toContain(`rollcall ${command} --where ${where}`);
   });
 
+  it("names commands that read the input with the same options, and leaves out one that has no --pass", async () => {
+    const [file = ""] = filesOf(toLines([[{ reward: 0 }, { reward: 1 }]]));
+    const noteOf = async (...args: readonly string[]) =>
+      (await runHere(["stats", file, "--each", "group", "-o", "table", "--best", "1", "--lossy", ...args])).stderr;
+    expect(await noteOf("--pass", "0.5")).toContain(
+      `\`rollcall view ${file} --where 'reward < 0.5' --best 1 --lossy --pass 0.5\`, or keep them with \`rollcall ` +
+        `convert ${file} --where 'reward < 0.5' --best 1 --lossy --out selected.jsonl\``,
+    );
+    expect(await noteOf("--where", "solved")).toContain("convert");
+    expect(await noteOf("--where", "solved", "--pass", "0.5")).not.toContain("convert");
+  });
+
+  it.each([
+    ["metadata.run == 7301234567890123457", 1],
+    ["metadata.run != 7301234567890123457", 1],
+    ["metadata.run > 7301234567890123457", 1],
+    ["trajectory.metadata.run >= 7301234567890123457", 2],
+    ["step == 9007199254740993", 1],
+    ["reward > 0.5 && metadata.run != 1000000000000000", 2],
+  ])("compares whole numbers of any size with all digits: %s", async (where, trajectories) => {
+    const lines = [7301234567890123457n, 7301234567890123458n].map(
+      (run, at) =>
+        `{"messages_and_choices":[],"reward":1,"metadata":{"run":${run},"s":"1000000000000000"},"step":900719925474099${2 + at}}`,
+    );
+    expect(await readStats(...filesOf(lines.join("\n")), "--where", where)).toMatchObject({ trajectories });
+  });
+
   const recorded = JSON.parse(readFileSync("test/commands/stats/recorded.json", "utf8"));
 
   it("has the means, intervals, percentiles and pass@k that R computes", async () => {

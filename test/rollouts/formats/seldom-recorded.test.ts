@@ -223,6 +223,11 @@ describe("an exchange of ART", () => {
   });
 });
 
+it("a file of --rewards can begin with a byte order mark", async () => {
+  const file = join(folderOf({ r: '\ufeff{"id":"a","reward":1}\r\n\r\n{"id":"b","reward":0.5}\r\n' }), "r");
+  expect(Object.fromEntries(await readRewardsFile(file, testHost()))).toEqual({ a: "1", b: "0.5" });
+});
+
 it("a report of SWE-bench can name an id in several lists of failures", async () => {
   const report = { resolved_ids: ["a"], unresolved_ids: ["b", "c"], empty_patch_ids: ["b"], error_ids: ["c", "d"] };
   const file = join(folderOf({ r: JSON.stringify(report) }), "r");

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { parquetWriteBuffer } from "hyparquet-writer";
 import { describe, expect, it } from "vitest";
 import { runRollcall } from "../../support/run.ts";
 import { convertFiles, folderOf, user } from "./converting.ts";
@@ -80,5 +81,18 @@ describe("results of verifiers v0", () => {
     const words = next.split(" ").slice(1);
     const { groups } = JSON.parse((await runRollcall(words, { env, cwd: folder })).stdout);
     expect(groups).toMatchObject({ read: 4, logged: 1, already_logged: 3 });
+  });
+
+  const failure = { error: "ModelError", error_chain_repr: "ModelError('x')", error_chain_str: "x" };
+  const none = Object.fromEntries(Object.keys(failure).map((key) => [key, null]));
+
+  it.each([null, "", false, {}, [], none, { error: [none] }])(
+    "count with their reward if `error` is %j",
+    async (error) => {
+      const rows = [row, { ...row, error, reward: 0 }, { ...row, error: failure }];
+      const { groups } = await convertFiles({ "results.jsonl": rows });
+      const exceptions = [{ type: "ModelError", message: "ModelError('x')" }];
+    expect(groups).toMatchObject([{ trajectories: [{ reward: 1 }, { reward: 0 }], exceptions }]);
+  });
   });
 });

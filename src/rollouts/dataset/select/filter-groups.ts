@@ -5,7 +5,7 @@ import { createContext, type RunningScriptOptions, Script } from "node:vm";
 import { Failure } from "../../../failure.ts";
 import { isObject, type JsonObject } from "../../../json/json-bytes.ts";
 import { listSpellings } from "../../../json/raw-json.ts";
-import { elementsOf, type JsonValue, memberAt, parseValue, readRoot } from "../../../json/table.ts";
+import { elementsOf, type JsonValue, memberAt, readRoot, textOf } from "../../../json/table.ts";
 import { Breaks } from "../../../system/breaks.ts";
 import { interrupted } from "../../../system/failures.ts";
 import { repeatInterrupt } from "../../../system/host.ts";
@@ -14,6 +14,7 @@ import {
   fieldDefaults,
   listSteps,
   openGroupFilter,
+  openValueParser,
   parseFilter,
   readFinish,
   slowFilter,
@@ -85,7 +86,10 @@ const findNeeds = (where: string) => {
 const openGroupReader = (dataset: IndexedGroups, { where, rewardsOf }: FilterOptions, breaks: Breaks) => {
   const needs = findNeeds(where);
   const { steps } = needs;
-  const parse = needs.whole ? parseObject : (value: JsonValue) => pickMembers(value, needs.members);
+  const parseText = openValueParser(where);
+  const parseExactly = (value: JsonValue) => parseText(textOf(value));
+  const parse = (value: JsonValue) =>
+    needs.whole ? toObject(parseExactly(value)) : pickMembers(value, needs.members, parseExactly);
   const window = new ReadWindow();
   return async (group: number) => {
     const known = needs.onlyRewards ? rewardsOf?.(group) : undefined;
@@ -108,7 +112,7 @@ const openGroupReader = (dataset: IndexedGroups, { where, rewardsOf }: FilterOpt
       if (groupPart.part.kind !== "group" || !(needs.exceptions || steps.length > 0)) continue;
       const root = readRoot(bytes);
       if (needs.exceptions && root) exceptions = elementsOf(memberAt(root, "exceptions")).length;
-      if (root && steps.length > 0) holder = pickMembers(root, [...steps, ...stepHolders]);
+      if (root && steps.length > 0) holder = pickMembers(root, [...steps, ...stepHolders], parseExactly);
     }
     return { trajectories, facts, exceptions, holder };
   };
@@ -143,10 +147,7 @@ export const openFilter = (dataset: IndexedGroups, options: FilterOptions) => {
   };
 };
 
-const parseObject = (value: JsonValue) => {
-  const object = parseValue(value);
-  return isObject(object) ? object : {};
-};
+const toObject = (value: unknown) => (isObject(value) ? value : {});
 
 /** `text` is a case-sensitive substring. `where` is a CEL expression that a trajectory of the group must match. */
 export type SearchQuery = Readonly<{ text?: string | undefined; where?: string | undefined }>;
