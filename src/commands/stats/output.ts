@@ -92,5 +92,9 @@ const groupRow = s.object({
 const rows = <Row extends s.Schema>(row: Row) => s.object({ data: s.list(row), warnings: s.problems, notes: s.notes });
 
 export const outputs: s.Outputs = {
-  stats: ["facts of rollouts; with --each, the rows in data", s.union([stats, rows(trajectoryRow), rows(groupRow)])],
+  stats: [
+    "facts of rollouts; with --each, the rows in data",
+    s.union([stats, rows(trajectoryRow), rows(groupRow)]),
+    s.union([stats, trajectoryRow, groupRow]),
+  ],
 };

@@ -92,7 +92,24 @@ describe("results of verifiers v0", () => {
       const rows = [row, { ...row, error, reward: 0 }, { ...row, error: failure }];
       const { groups } = await convertFiles({ "results.jsonl": rows });
       const exceptions = [{ type: "ModelError", message: "ModelError('x')" }];
-    expect(groups).toMatchObject([{ trajectories: [{ reward: 1 }, { reward: 0 }], exceptions }]);
-  });
+      expect(groups).toMatchObject([{ trajectories: [{ reward: 1 }, { reward: 0 }], exceptions }]);
+    },
+  );
+
+  it("are read from Parquet, which push_to_hf_hub writes, with their failures and metrics", async () => {
+    const file = join(folderOf({}), "train.parquet");
+    const columnData = [
+      { name: "example_id", data: [0, 0], type: "INT32" as const },
+      ...["prompt", "completion", "task"].map((name) => ({ name, data: ["q", "q"], type: "STRING" as const })),
+      { name: "reward", data: [0.5, 1], type: "DOUBLE" as const },
+      { name: "length_reward", data: [0.25, 0], type: "DOUBLE" as const },
+      { name: "error", data: [null, "late"], type: "STRING" as const },
+    ];
+    writeFileSync(file, new Uint8Array(parquetWriteBuffer({ columnData })));
+    const { stdout } = await runRollcall(["stats", file, "--json"]);
+    expect(JSON.parse(stdout)).toMatchObject({
+      ...{ trajectories: 1, exceptions: 1 },
+      ...{ reward: { mean: 0.5 }, metrics: { length_reward: { mean: 0.25 } } },
+    });
   });
 });
