@@ -57,7 +57,7 @@ export const toReplyFailure = (request: RequestContext, reply: AttemptResult) =>
 const toStatusFailure = (request: RequestContext, reply: AttemptResult & { status: number }) => {
   const { endpoint, url, attempts, encoding } = request;
   const { status, retryAfterMs } = reply;
-  const { kind, message } = inspectBody(reply, request.clean);
+  const { kind, message } = inspectBody({ ...reply, isRefusal: true }, request.clean);
   const isQuotaUsed = isQuotaUsedUp(status, reply.bytes);
   const details = { ...toDetails(request, status, message), ...(isQuotaUsed && { retryable: false }) };
   const said = formatSaid(message);

@@ -1,5 +1,6 @@
 /** Finds the messages and errors in replies. */
 import { isObject, parseJson } from "../../json/json-bytes.ts";
+import { compactJson } from "../../json/raw-json.ts";
 import { cutText } from "../../text/sentences.ts";
 import { maxSearchedBytes } from "./reply-body.ts";
 
@@ -36,8 +37,9 @@ const isFilled = (value: unknown) => Boolean(value) && !["[]", "{}"].includes(JS
 /** The limit is high, because the screen cannot redact a part of a secret. */
 const maxMessageLength = 128 * 1024;
 
+/** @param isRefusal true if JSON without a known message is itself the message */
 export const inspectBody = (
-  { bytes, isWebPage }: { bytes: Uint8Array; isWebPage: boolean },
+  { bytes, isWebPage, isRefusal = false }: { bytes: Uint8Array; isWebPage: boolean; isRefusal?: boolean },
   clean: (text: string) => string = String,
 ) => {
   const text = new TextDecoder().decode(bytes.subarray(0, maxSearchedBytes)).trim();
@@ -53,7 +55,11 @@ export const inspectBody = (
   }
   if (text === "") return result("empty", undefined);
   const parsed = /^[[{"]/.test(text) || text === "null" ? parseJson(text) : undefined;
-  return parsed ? result("json", findMessage(parsed.value)) : result("text", text);
+  if (!parsed) return result("text", text);
+  return result(
+    "json",
+    findMessage(parsed.value) ?? (isRefusal && isFilled(parsed.value) ? compactJson(text) : undefined),
+  );
 };
 
 const messageKeys = ["message", "detail", "reason", "error_description", "title", "msg", "error", "errors"];

@@ -164,6 +164,14 @@ describe("the failure of a reply", () => {
     },
   );
 
+  it("repeats a refusal whose JSON has no known message, with its digits", () => {
+    const bytes = Buffer.from('{"errors": {"split": ["no such"]}, "trace": 12345678901234567890}');
+    const failure = toReplyFailure(requestTo(log), { ...emptyReply, status: 400, bytes });
+    expect(failure.message).toBe(
+      'the service refused the request (400): {"errors":{"split":["no such"]},"trace":12345678901234567890}',
+    );
+  });
+
   it("says why the answer cannot be read", () => {
     const said = (code?: string) => {
       const error = code === undefined ? undefined : new TransportError(code);

@@ -46,6 +46,8 @@ describe("the message of a service", () => {
     ["reason", { reason: "no such model" }, "no such model"],
     ["message", { message: "no such model" }, "no such model"],
     ["error_description", { error: "invalid_token", error_description: "it has expired" }, "it has expired"],
+    ["all of an object without a message", { code: 7 }, '{"code":7}'],
+    ["all of an object whose message is not text", { error: { message: { a: 1 } } }, '{"error":{"message":{"a":1}}}'],
     ["errors as a list", { errors: [{ message: "no such model" }] }, "no such model"],
     ["a string", "no such model", "no such model"],
   ])("comes from %s", async (_, body, said) => {
@@ -54,9 +56,9 @@ describe("the message of a service", () => {
   });
 
   it.each([
-    ["an object without a message", '{"code":7}'],
+    ["an empty object", "{}"],
+    ["an empty list", "[]"],
     ["null", "null"],
-    ["a message that is not text", '{"error":{"message":{"a":1}}}'],
     ["an empty body", ""],
   ])("does not come from %s", async (_, body) => {
     const failure = await failureAt(json(body, 400));
