@@ -145,6 +145,8 @@ describe("the cost of a usage", () => {
     });
   });
 
+  const ofReasoning = "its price of internal_reasoning applies to an unknown part of the completion tokens";
+
   it.each<[string, object, Partial<Parameters<typeof computeCost>[1]>, string | null]>([
     ["the name of a price is unknown", { reasoning: "8" }, {}, 'its prices have the unknown price "reasoning 8"'],
     [
@@ -173,6 +175,26 @@ describe("the cost of a usage", () => {
     ],
     ["a price of requests cannot be read", { request: "some" }, {}, "the price of request is not stated"],
     [
+      "a price of requests depends on the time",
+      { overrides: [{ utc_start: 8, utc_end: 9, request: "1" }] },
+      {},
+      "the price of request depends on utc_start and utc_end",
+    ],
+    ["a price of reasoning depends on the time", { overrides: [{ utc_start: 8, internal_reasoning: "5" }] }, {}, ofReasoning],
+    ["a price of reasoning cannot be read", { internal_reasoning: "some" }, {}, ofReasoning],
+    [
+      "an unknown condition concerns a prompt of this size",
+      { overrides: [{ min_prompt_tokens: 3, region: "us", prompt: "1" }] },
+      {},
+      "its prices have the unknown condition region",
+    ],
+    [
+      "conditions do not apply, or change no price",
+      { overrides: [{ min_prompt_tokens: 4, region: "us", prompt: "9" }, { utc_start: 8, prompt: "1" }] },
+      {},
+      null,
+    ],
+    [
       "nothing is unknown",
       { unit: "per_token", web_search: "5", image: "0", reasoning: "0" },
       { media: ["image_url"] },
@@ -195,7 +217,6 @@ describe("the cost of a usage", () => {
       const cost = computeCost(modelOf({ pricing }), { usage, needsUnitPrices: false, media });
       return [cost.total, cost.at_least, cost.reason];
     };
-    const ofReasoning = "its price of internal_reasoning applies to an unknown part of the completion tokens";
     const ofMedia = "its price of image_token can apply to parts of the prompt (file)";
     const ofImages = "its price of image_token can apply to images";
     expect([costOf(0, 0), costOf(1, 0), costOf(0, 0, "file"), costOf(0, 1), costOf(1, 1, "file")]).toEqual([

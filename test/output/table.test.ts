@@ -50,6 +50,10 @@ describe("a table", () => {
     const rows = ids.map((id) => [id, "y".repeat(30)]);
     const lines = await drawn([columnAt(0), columnAt(1)], rows, { width: 62 });
     expect(lines.slice(-2).map((line) => line.split(" ")[0])).toEqual(ids.slice(-2));
+    const cut = ["1", "2"].map((digit) => [`${"x".repeat(30)}${digit}${"z".repeat(9)}`, "y".repeat(30)]);
+    expect((await drawn([columnAt(0), columnAt(1, { rank: 0 })], cut, { width: 46 })).slice(1)).toEqual(
+      ["1", "2"].map((digit) => `${"x".repeat(30)}${digit}…  ${"y".repeat(11)}…`),
+    );
   });
 
   it("rounds to at most 6 significant digits only in columns that ask for it", async () => {
@@ -80,6 +84,26 @@ describe("a table", () => {
       "model-b   2030",
     ]);
     expect(await drawn(columns, rows, { width: 18 })).toContain("model-a deprecated");
+    const unknown = { text: "unknown", tone: "bad" } as const;
+    const others = [
+      columnAt(0, { rank: 0, tag: ([id]) => (id === "model-b" ? unknown : undefined) }),
+      columnAt(2, { rank: 0, tag: () => unknown }),
+      columnAt(1, { tag, rank: 9 }),
+    ];
+    const costs = rows.map((row) => [...row, "5"]);
+    expect((await drawn(others, costs, { width: 32 })).slice(1)).toEqual([
+      "model-a deprecated  5 unknown",
+      "model-b unknown     5 unknown",
+    ]);
+    expect((await drawn(others, costs, { width: 21 })).slice(0, 3)).toEqual([
+      ...["model-a deprecated", "  column 2  5 unknown", "  column 1  2020"],
+    ]);
+  });
+
+  it("truncates a text before its tag, unless this leaves less than 8 columns", async () => {
+    const columns = [columnAt(0, { tag: () => ({ text: "past", tone: "bad" }) })];
+    const last = async (width: number) => (await drawn(columns, [["abcdefghijklmno"]], { width })).at(-1);
+    expect([await last(13), await last(12)]).toEqual(["abcdefg… past", "abcdefghijk…"]);
   });
 
   it("shows the tag of each row of a long list", async () => {
@@ -155,11 +179,24 @@ describe("a table", () => {
   });
 
   it("omits empty columns, then columns by rank, and then truncates cells", async () => {
-    expect((await drawn(columns, rows, { width: 32 }))[1]).toBe("id                   $/M  word");
-    expect((await drawn(columns, rows, { width: 30 }))[1]).toBe("id                   $/M");
-    expect(await drawn(columns, rows, { width: 16 })).toEqual(["id", "an-id-of-a-model", "b", "c"]);
+    for (const width of [31, 37])
+      expect((await drawn(columns, rows, { width }))[1]).toBe("id                   $/M  word");
+    for (const width of [24, 30]) expect((await drawn(columns, rows, { width }))[1]).toBe("id                   $/M");
+    for (const width of [16, 23])
+      expect(await drawn(columns, rows, { width })).toEqual(["id", "an-id-of-a-model", "b", "c"]);
     expect(await drawn(columns, rows, { width: 8 })).toEqual(["id", "an-id-o…", "b", "c"]);
     expect(await drawn(columns, rows, { width: 1 })).toEqual(["…", "…", "b", "c"]);
+  });
+
+  it("truncates a tenth of the cells before it omits a column, and the first of equal columns first", async () => {
+    const letters = [..."abc"].map((heading, at) => columnAt(at, { heading }));
+    const shown = async (count: number) => {
+      const others = Array.from({ length: count - 1 }, () => ["i", "short", "short"]);
+      const long = [["i", "x".repeat(30), "y".repeat(30)], ...others];
+      return (await drawn(letters, long, { width: 46 }))[1];
+    };
+    expect(await shown(11)).toBe(`i  ${"x".repeat(19)}…  ${"y".repeat(20)}…`);
+    expect(await shown(10)).toBe(`i  ${"x".repeat(30)}`);
   });
 
   it("omits the last of several columns with equal ranks", async () => {
@@ -182,7 +219,10 @@ describe("a table", () => {
   });
 
   it("prints each row on several lines if its columns do not fit side by side", async () => {
-    expect(await drawn(columns, rows, { width: 22, fields: "c0,c1,c2" })).toEqual([
+    expect((await drawn(columns, rows, { width: 31, fields: "c0,c1,c2" })).slice(0, 2)).toEqual([
+      ...["                  prompt", "id                   $/M  word"],
+    ]);
+    expect(await drawn(columns, rows, { width: 30, fields: "c0,c1,c2" })).toEqual([
       "an-id-of-a-model",
       "  prompt $/M  12.5",
       "  word        one",
@@ -206,6 +246,10 @@ describe("a table", () => {
       json: printed,
     });
     expect(host.printed()).toBe("\u001b[1mcolumn 0\u001b[22m\n\u001b[31m2020 past\u001b[39m\n2999\n");
+    const narrow = testHost({ terminal: { stdout: true, columns: 15 }, env: { FORCE_COLOR: "1" } });
+    const view = { columns: [columnAt(1, { rank: 0 }), { ...marked, rank: 0 }], rows: [["2020", "abc"]], json: printed };
+    await printList(screenOn(narrow, { pager: false }), view);
+    expect(narrow.printed()).toContain("\u001b[31m2020 past\u001b[39m");
   });
 
   it("prints nothing without rows", async () => {

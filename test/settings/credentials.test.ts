@@ -75,6 +75,22 @@ describe("a credential from the environment", () => {
     }
   });
 
+  it("is not in quotes, and not a placeholder of an example", async () => {
+    const faultOf = async (text: string) =>
+      await credentialOf("log", { env: { ROLLCALL_API_KEY: text } }).then(
+        () => "none",
+        ({ message }: Error) => message.replace("cannot use the key from ROLLCALL_API_KEY: it is ", ""),
+      );
+    const placeholders = `<key> {{key}} $KEY \${KEY} %KEY% xxx sk-xxxx sk-ant-... replace_me CHANGE-ME changeme your-key
+      YOUR_OWN_API_KEY yourtokenhere your-secret-key your_access_token-here`.split(/\s+/);
+    for (const text of placeholders)
+      expect([text, await faultOf(text)]).toEqual([text, "a placeholder, not a key"]);
+    for (const text of ["'key'", "\`key\`"]) expect([text, await faultOf(text)]).toEqual([text, "in quotes"]);
+    const keys = `k<ey> key} $KEY-1 %KEY key% sk-xx xxx-1 replace_me1 your-keys my-your-key yourhere "key' 'key`;
+    const faults = await Promise.all(keys.split(" ").map(faultOf));
+    expect(faults).toEqual(faults.map(() => "none"));
+  });
+
   it("names a file of UTF-16 text, and loses the line end of a variable", async () => {
     const file = fileOf("");
     writeFileSync(file, "key-1234\r\n", "utf16le");

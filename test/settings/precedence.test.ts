@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { listSettings } from "../../src/settings/changes.ts";
 import { readSavedTexts } from "../../src/settings/layers.ts";
 import { readSettings } from "../../src/settings/read.ts";
+import { findDataFolder, findSettingsFile } from "../../src/settings/saved-files.ts";
 import { settingNames } from "../../src/settings/values.ts";
 import { testHost } from "../support/host.ts";
 import { failureOf, openHome } from "./open.ts";
@@ -186,15 +187,19 @@ describe("a run without a home folder", () => {
     });
   });
 
-  it("uses XDG folders that are absolute", async () => {
-    const { sources } = openHome();
-    const dataDirOn = async (platform: NodeJS.Platform, env: Record<string, string>) => {
-      const host = { ...testHost({ env }), platform };
-      return (await (await readSettings({ ...sources, flags: { local: true }, host })).service()).dataDir;
-    };
-    expect(await dataDirOn("linux", { XDG_DATA_HOME: "/x", HOME: "/h" })).toBe("/x/rollcall");
-    expect(await dataDirOn("linux", { XDG_DATA_HOME: "x", HOME: "/h" })).toBe("/h/.local/share/rollcall");
-    expect(await dataDirOn("darwin", { HOME: "/h" })).toBe("/h/Library/Application Support/rollcall");
+  it.each<[platform: NodeJS.Platform, env: Record<string, string>, settings?: string, data?: string]>([
+    ["linux", { HOME: "/h" }, "/h/.config/rollcall", "/h/.local/share/rollcall"],
+    ["darwin", { HOME: "/h" }, "/h/Library/Preferences/rollcall", "/h/Library/Application Support/rollcall"],
+    ["win32", { HOME: "/h", APPDATA: "/a", LOCALAPPDATA: "/l" }, "/a/rollcall/Config", "/l/rollcall/Data"],
+    ["win32", { HOME: "/h" }, undefined, undefined],
+    ["darwin", { XDG_CONFIG_HOME: "/c", XDG_DATA_HOME: "/d", HOME: "/h" }, "/c/rollcall", "/d/rollcall"],
+    ["linux", { XDG_CONFIG_HOME: "c", XDG_DATA_HOME: "d", HOME: "/h" }, "/h/.config/rollcall", "/h/.local/share/rollcall"],
+    ["linux", { ROLLCALL_CONFIG_DIR: "/c", ROLLCALL_DATA_DIR: "/d", XDG_CONFIG_HOME: "/x", XDG_DATA_HOME: "/x" }, "/c", "/d"],
+  ])("finds the folders of %s with %j", (platform, env, settings, data) => {
+    const host = { platform, env };
+    if (settings) expect(findSettingsFile(host)).toBe(`${settings}/settings.json`);
+    else expect(() => findSettingsFile(host)).toThrow("cannot locate the folder for settings");
+    expect(findDataFolder(host)).toBe(data);
   });
 });
 

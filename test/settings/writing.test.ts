@@ -97,7 +97,7 @@ describe("saved settings", () => {
 
   it("cannot be a secret, an unknown name, an invalid value or a URL of the local service", async () => {
     const home = openHome();
-    for (const name of ["api_key", "token", "PASSWORD", "rollcall_api_key", "api-key-file", "username"]) {
+    for (const name of "api_key token PASSWORD key secret rollcall_apikey api-key-file username".split(" ")) {
       expect(await failureOf(() => set(home, name, "key-1234"))).toMatchObject({
         code: "usage",
         message: `${name} is a credential, not a setting`,

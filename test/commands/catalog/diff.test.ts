@@ -59,6 +59,7 @@ describe("rollcall catalog diff", () => {
       (data: object[]) => `\ufeff${data.map((one) => JSON.stringify(one)).join("\n")}\n`,
     ],
     ["a whole reply", (data: object[]) => JSON.stringify({ data, note: 1 }, null, 2)],
+    ["a model without an id", (data: object[]) => JSON.stringify({ data: [...data, { name: "odd" }] })],
   ])("reads %s from standard input", async (_, spelled) => {
     const { older } = files();
     expect(await diff([older, "--with", "-", "--exit-code"], { stdin: spelled(before) })).toMatchObject({
