@@ -105,6 +105,7 @@ describe("the cost of a usage", () => {
     ["input_cache_read", { prompt: "1", input_cache_read: "0.5" }, ["60", "20"]],
     ["input_cache_reads", { prompt: "1", input_cache_reads: "0.5" }, ["60", "20"]],
     ["the first of two names", { prompt: "1", input_cache_read: "0.5", input_cache_reads: "9" }, ["60", "20"]],
+    ["the valid of two names", { prompt: "1", input_cache_read: "-1", input_cache_reads: "0.5" }, ["60", "20"]],
     ["no price, as unknown", { prompt: "1" }, ["60", null]],
   ])("takes the price of cached tokens from %s", (_, pricing, costs) => {
     const cost = computeCost(modelOf({ pricing }), {

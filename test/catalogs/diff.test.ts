@@ -47,6 +47,9 @@ describe("the difference of two catalogs", () => {
     });
     expect(diff([saved], [worse, better]).changes.map(({ to }) => to)).toEqual([3, 3, null]);
     expect(diff([saved], [better, worse]).changes.map(({ to }) => to)).toEqual([3, 3, null]);
+    const countOf = (others: number) => diff([saved], [...Array(others).fill(worse), saved]).changes.length;
+    // A model can have thousands of entries.
+    expect([countOf(7), countOf(8)]).toEqual([7, 9]);
   });
 
   it("finds the opposite changes in the opposite direction", () => {
@@ -161,6 +164,10 @@ describe("the difference of two catalogs", () => {
       prices({ audio: { in: "2" } }),
       "pricing.audio.in",
     ],
+    ["an unknown price that could not be read", prices({ x: "free" }), prices({ x: "0.1" }), "pricing.x"],
+    ["reasoning above the completion", prices({}), prices({ internal_reasoning: "3" }), "pricing.internal_reasoning"],
+    ["a dearer override of an unknown price", tier({ x: "1" }), tier({ x: "2" }), at200k.replace(/prompt$/, "x")],
+    ["overrides that are not a list", prices({ overrides: { a: 1 } }), prices({ overrides: { a: 2 } }), "pricing.overrides.a"],
     ["a smaller context", { context_length: 2000 }, { context_length: 1000 }, "context_length"],
     ["a smaller maximum output", { max_output_length: "2000" }, { max_output_length: 1000 }, "max_output_length"],
     ["a smaller unknown limit", { top: { max_tokens: 9 } }, { top: { max_tokens: 8 } }, "top.max_tokens"],
@@ -248,6 +255,10 @@ describe("the difference of two catalogs", () => {
     ["another spelling of a key", prices({ input_cache_reads: "0.1" }), prices({ input_cache_read: "0.10" })],
     ["the usual unit and currency", prices({}), prices({ unit: "per_token", currency: "USD", discount: 0 })],
     ["a price that is stated now", { pricing: {} }, prices({})],
+    ["a price that can be read now", prices({ prompt: "free" }), prices({})],
+    ["an unknown price of 0", prices({}), prices({ x: "0" })],
+    ["reasoning at the price of the completion", prices({}), prices({ internal_reasoning: "2" })],
+    ["an override of larger prompts", tier({ prompt: "3" }, 100_000), tier({ prompt: "3" })],
     ["prices that are null", prices({ request: "1" }), { pricing: null }],
     ["a cheaper override", tier({ prompt: "3" }), tier({ prompt: "2" })],
     [
@@ -285,6 +296,10 @@ describe("the difference of two catalogs", () => {
     ]);
     expect(worse(of("3"), of("3", { overrides }))).toEqual([]);
     expect(worse(of("3", { overrides: [{ ...overrides[0], prompt: "3" }] }), of("1"))).toEqual([]);
+    const [before, after] = [tier({ prompt: "2" }, 300_000), tier({ prompt: "5" })];
+    expect(diff([{ id: "a", ...before }], [{ id: "a", ...after }]).changes.map(({ field }) => field)).toEqual([
+      ...["pricing.overrides[min_prompt_tokens=300000].prompt", at200k],
+    ]);
   });
 
   it("has the later name of a model, or else the earlier name", () => {
@@ -302,6 +317,21 @@ describe("the difference of two catalogs", () => {
     expect(worse(prices({}), prices({ prompt: "1.1" }), { maxRise })).toEqual([]);
     expect(worse(prices({}), prices({ prompt: "1.1000001" }), { maxRise })).toEqual(["pricing.prompt"]);
     expect(worse({}, { deprecation_date: "2026-11-30" }, { withinMs: 0 })).toEqual([]);
+  });
+
+  it.each<[isUnknown: boolean, from: object, to: object]>([
+    [true, prices({}), { pricing: null }],
+    [true, { context_length: 9 }, { context_length: 0 }],
+    [true, { score: 5 }, { score: "" }],
+    [false, { score: 5 }, { score: [5] }],
+    [false, prices({ image: "0.1" }), prices({})],
+    [false, { deprecation_date: "2026-01-01" }, {}],
+    [false, {}, { context_length: 9 }],
+    [false, { quantization: "fp8" }, { quantization: "fp16" }],
+  ])("says if a fact is no longer known: %j for %j and %j", (isUnknown, from, to) => {
+    expect(diff([{ id: "a", ...from }], [{ id: "a", ...to }]).changes.map((change) => change.isUnknown)).toEqual([
+      isUnknown,
+    ]);
   });
 
   it.each([null, "tools"])("names a list that is now %j as unknown", (supported_features) => {
