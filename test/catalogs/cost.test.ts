@@ -181,7 +181,13 @@ describe("the cost of a usage", () => {
       {},
       "the price of request depends on utc_start and utc_end",
     ],
-    ["a price of reasoning depends on the time", { overrides: [{ utc_start: 8, internal_reasoning: "5" }] }, {}, ofReasoning],
+    [
+      "a price of reasoning depends on the time",
+      { overrides: [{ utc_start: 8, internal_reasoning: "5" }] },
+      {},
+      ofReasoning,
+    ],
+    ["an unknown price is 1", { x: "1" }, {}, 'its prices have the unknown price "x 1"'],
     ["a price of reasoning cannot be read", { internal_reasoning: "some" }, {}, ofReasoning],
     [
       "an unknown condition concerns a prompt of this size",
@@ -191,13 +197,18 @@ describe("the cost of a usage", () => {
     ],
     [
       "conditions do not apply, or change no price",
-      { overrides: [{ min_prompt_tokens: 4, region: "us", prompt: "9" }, { utc_start: 8, prompt: "1" }] },
+      {
+        overrides: [
+          { min_prompt_tokens: 4, region: "us", prompt: "9" },
+          { utc_start: 8, prompt: "1" },
+        ],
+      },
       {},
       null,
     ],
     [
       "nothing is unknown",
-      { unit: "per_token", web_search: "5", image: "0", reasoning: "0" },
+      { unit: "per_token", denominator: "1", tiers: [], fees: {}, web_search: "5", image: "0", reasoning: "0" },
       { media: ["image_url"] },
       null,
     ],

@@ -167,7 +167,12 @@ describe("the difference of two catalogs", () => {
     ["an unknown price that could not be read", prices({ x: "free" }), prices({ x: "0.1" }), "pricing.x"],
     ["reasoning above the completion", prices({}), prices({ internal_reasoning: "3" }), "pricing.internal_reasoning"],
     ["a dearer override of an unknown price", tier({ x: "1" }), tier({ x: "2" }), at200k.replace(/prompt$/, "x")],
-    ["overrides that are not a list", prices({ overrides: { a: 1 } }), prices({ overrides: { a: 2 } }), "pricing.overrides.a"],
+    [
+      "overrides that are not a list",
+      prices({ overrides: { a: 1 } }),
+      prices({ overrides: { a: 2 } }),
+      "pricing.overrides.a",
+    ],
     ["a smaller context", { context_length: 2000 }, { context_length: 1000 }, "context_length"],
     ["a smaller maximum output", { max_output_length: "2000" }, { max_output_length: 1000 }, "max_output_length"],
     ["a smaller unknown limit", { top: { max_tokens: 9 } }, { top: { max_tokens: 8 } }, "top.max_tokens"],

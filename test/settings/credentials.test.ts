@@ -83,9 +83,8 @@ describe("a credential from the environment", () => {
       );
     const placeholders = `<key> {{key}} $KEY \${KEY} %KEY% xxx sk-xxxx sk-ant-... replace_me CHANGE-ME changeme your-key
       YOUR_OWN_API_KEY yourtokenhere your-secret-key your_access_token-here`.split(/\s+/);
-    for (const text of placeholders)
-      expect([text, await faultOf(text)]).toEqual([text, "a placeholder, not a key"]);
-    for (const text of ["'key'", "\`key\`"]) expect([text, await faultOf(text)]).toEqual([text, "in quotes"]);
+    for (const text of placeholders) expect([text, await faultOf(text)]).toEqual([text, "a placeholder, not a key"]);
+    for (const text of ["'key'", "`key`"]) expect([text, await faultOf(text)]).toEqual([text, "in quotes"]);
     const keys = `k<ey> key} $KEY-1 %KEY key% sk-xx xxx-1 replace_me1 your-keys my-your-key yourhere "key' 'key`;
     const faults = await Promise.all(keys.split(" ").map(faultOf));
     expect(faults).toEqual(faults.map(() => "none"));

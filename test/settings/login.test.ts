@@ -47,7 +47,10 @@ describe("logins", () => {
   it("refuse a URL, a command and an assignment in place of a key, and no key that looks like one", async () => {
     const saved = async (key: string) => {
       const home = openHome({ flags: { base_url: "https://a.example" } });
-      const { message } = await startTestLogin(home, { only: "calls", key }).then(() => ({ message: "ok" }), (failure) => failure);
+      const { message } = await startTestLogin(home, { only: "calls", key }).then(
+        () => ({ message: "ok" }),
+        (failure) => failure,
+      );
       return message.replace("cannot use the key from standard input: it is a ", "");
     };
     const [command, url] = ["command or an assignment", "URL"];
