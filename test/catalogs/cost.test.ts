@@ -188,6 +188,12 @@ describe("the cost of a usage", () => {
       ofReasoning,
     ],
     ["an unknown price is 1", { x: "1" }, {}, 'its prices have the unknown price "x 1"'],
+    [
+      "only reasoning has a price",
+      { completion: null, internal_reasoning: "5" },
+      {},
+      `${ofReasoning}; the price of completion is not stated`,
+    ],
     ["a price of reasoning cannot be read", { internal_reasoning: "some" }, {}, ofReasoning],
     [
       "an unknown condition concerns a prompt of this size",
