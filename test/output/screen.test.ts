@@ -1,3 +1,6 @@
+import { mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseRawJson } from "../../src/json/raw-json.ts";
 import { findColumn, findValues, resolveField } from "../../src/output/json-fields.ts";
@@ -55,6 +58,27 @@ describe("a screen", () => {
     const host = testHost({ terminal, env: { PATH: process.env.PATH, PAGER: "true", ...env } });
     await screenOn(host, flags).print([text], "lines");
     expect(host.printed()).toBe(isPaged ? "" : text);
+  });
+
+  it("lends the terminal to a pager with the user's options, and ends the pager at a signal", async () => {
+    const stop = new AbortController();
+    const lent: boolean[] = [];
+    const lendTerminal = () => {
+      lent.push(true);
+      return () => void lent.push(false);
+    };
+    const pageWith = async (PAGER: string) => {
+      const terminal = { stdout: true, columns: 10, rows: 3 };
+      const host = testHost({ terminal, env: { PATH: process.env.PATH, LESS: "-S", LV: "", PAGER } });
+      await screenOn({ ...host, lendTerminal, signal: stop.signal }).print([three], "lines");
+    };
+    const file = join(mkdtempSync(join(tmpdir(), "pager-")), "options");
+    await pageWith(`sh -c 'printenv LESS LV LESSSECURE > "${file}"'`);
+    expect([readFileSync(file, "utf8"), lent]).toEqual(["-S\n\n1\n", [true, false]]);
+    const stopped = pageWith("sleep 600");
+    setTimeout(() => stop.abort(new Error("stopped")), 30);
+    await expect(stopped).rejects.toThrow("stopped");
+    expect(lent).toEqual([true, false, true, false]);
   });
 
   it("prints its messages before later output", async () => {

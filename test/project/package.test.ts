@@ -148,10 +148,10 @@ describe("the package", () => {
   });
 
   it.each([
-    ["npm global", "lib/node_modules/rollcall"],
-    ["npm local", "project/node_modules/rollcall"],
-    ["wheel", "site-packages/rollcall/node_modules/rollcall", "wheel manylinux_2_18_x86_64\n"],
-  ])("knows that it was installed as %s", (kind, path, marked?: string) => {
+    ["npm global", "a global npm package", "lib/node_modules/rollcall"],
+    ["npm local", "an npm package in a folder", "project/node_modules/rollcall"],
+    ["wheel", "a Python package", "site-packages/rollcall/node_modules/rollcall", "wheel manylinux_2_18_x86_64\n"],
+  ])("knows that it was installed as %s", (kind, name, path, marked?: string) => {
     const folder = join(mkdtempSync(join(tmpdir(), "installed-")), path);
     cpSync(unpacked, folder, { recursive: true });
     if (marked !== undefined) writeFileSync(join(folder, "installed-as"), marked);
@@ -159,6 +159,7 @@ describe("the package", () => {
     const { stdout } = spawnSync(process.execPath, words, { encoding: "utf8", env: newHome() });
     const [found] = JSON.parse(stdout).findings;
     expect(found).toMatchObject({ check: "installation", facts: { installed_as: kind, node_path: process.execPath } });
+    expect(found.message).toContain(` from ${name}, with Node `);
   });
 
   it("lists the license of each bundled package", () => {
