@@ -84,6 +84,16 @@ describe("a page", () => {
     expect(huge.slice(-3).join("")).toMatch(/^a*b{99}$/);
   });
 
+  it("omits at least 8 lines above the limit of a block", async () => {
+    const countOf = async (lines: number, maxBlockLines = {}) => {
+      const section = { block: Array(lines).fill("x").join("\n"), ...maxBlockLines };
+      return (await linesOf([{ sections: [section], isFull: false }], 60)).length;
+    };
+    expect([await countOf(32), await countOf(33)]).toEqual([32, 25]);
+    const limit = { maxBlockLines: 30 };
+    expect([await countOf(38, limit), await countOf(39, limit)]).toEqual([38, 31]);
+  });
+
   it("is folded in a pipe if it replaces a table", async () => {
     const host = testHost({ env: { COLUMNS: "8" } });
     await printPage(screenOn(host), { sections: [{ block: "one two three" }], isFolded: true });
