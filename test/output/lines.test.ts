@@ -93,6 +93,12 @@ describe("csv", () => {
     expect(records.slice(1)).toEqual(rows.map(({ id }) => [id, id]));
   });
 
+  it("has, if the reply is damaged, the value above the path of a column, unless the value is an object", async () => {
+    const rows = [7, 7, 7, undefined].map((value) => ({ "p.x": value }));
+    const json = '{"data":[{"p":1.0},{"p":{"y":1}},{"p":null},{"p":1.0}]}';
+    expect(await printed(rows, { output: "csv", fields: "p.x" }, json)).toBe("p.x\r\n1.0\r\n7\r\n7\r\n\r\n");
+  });
+
   it("has only a header without rows", async () => {
     expect(await printed([], { output: "csv" })).toBe("id,n,tags,p.x\r\n");
   });
