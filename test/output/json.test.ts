@@ -178,6 +178,11 @@ describe("--fields in JSON", () => {
     );
   });
 
+  it("picks nothing from an entry that is not an object", async () => {
+    const odd = Buffer.from('{"data":[7,{"id":"a"}]}');
+    expect(await printed(odd, { output: "jsonl", fields: "id", rows: 2 })).toBe('{}\n{"id":"a"}\n');
+  });
+
   it("picks the last value of a repeated key", async () => {
     const twice = Buffer.from('{"data":[{"id":"a","p":{"x":1},"id":"b","p":{"x":2,"x":3.0}}]}');
     expect(await printed(twice, { output: "jsonl", fields: "id,p.x", rows: 1 })).toBe('{"id":"b","p":{"x":3.0}}\n');
