@@ -4,7 +4,7 @@ import { Failure } from "../../src/failure.ts";
 import { parseRawBytes } from "../../src/json/json-bytes.ts";
 import { parseRawJson } from "../../src/json/raw-json.ts";
 import { printDocument, printList, printObjects } from "../../src/output/list.ts";
-import { parseScreenOptions, type ScreenFlags } from "../../src/output/screen.ts";
+import { openScreen, parseScreenOptions, type ScreenFlags } from "../../src/output/screen.ts";
 import type { Column } from "../../src/output/views.ts";
 import { testHost } from "../support/host.ts";
 import { screenOn } from "./printed-text.ts";
@@ -195,7 +195,8 @@ describe("--fields in JSON", () => {
       message: expect.stringMatching(/^invalid --fields "idd": /),
       details: { hint: "did you mean id?" },
     });
-    await expect(printed(bytes, { json: true, fields: "p.z", rows: 2 })).rejects.toBeInstanceOf(Failure);
+    for (const fields of ["p.z", "c.z"])
+      await expect(printed(bytes, { json: true, fields, rows: 2 })).rejects.toBeInstanceOf(Failure);
   });
 
   it("accepts any name if neither a column nor an object has names", async () => {
@@ -232,5 +233,9 @@ describe("rollcall's own document", () => {
     const screen = screenOn(host, { json: true, fields: "status,groups.read" });
     await printDocument(screen, { status: "logged", groups: { read: 20, logged: 20 } });
     expect(host.printed()).toBe('{"status":"logged","groups":{"read":20}}\n');
+    const options = { ...parseScreenOptions({ json: true, fields: "status,cause" }), areFieldsChecked: true };
+    const checked = testHost();
+    await printDocument(openScreen({ host: checked, options }), { status: "logged" });
+    expect(checked.printed()).toBe('{"status":"logged"}\n');
   });
 });

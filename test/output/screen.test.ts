@@ -230,6 +230,12 @@ describe("a column", () => {
     expect(["a.b.c", "a.b.d", "a.b.x", "a.x"].map(find)).toEqual([["1"], ["7"], undefined, undefined]);
   });
 
+  it("is refused with the names of at most five columns", () => {
+    const refused = (names: string) => () => resolveField("x", names.split(" ").map((name) => ({ name })));
+    expect(refused("aa bb cc dd ee")).toThrow(/^invalid --fields "x": expected names of columns: aa, bb, cc, dd, ee$/);
+    expect(refused("aa bb cc dd ee ff")).toThrow(/: aa, bb, cc, dd, ee, …$/);
+  });
+
   it("has a path in JSON, also for a part of its name and below its name", () => {
     const names = ["id", "pricing", "pricing.prompt.x", "prompt", "prompt_tokens"];
     const paths = ["entry.id", "entry.pricing", "entry.pricing.prompt.x", "entry.pricing.prompt", "prompt_tokens"];
