@@ -121,6 +121,11 @@ describe("the frame of a problem", () => {
     expect((await told(part(more), 39)).split("\n").slice(1, 3)).toEqual([shown, marks]);
   });
 
+  it("needs 8 columns for the line", async () => {
+    const hasFrame = async (columns: number) => (await told(part({}), columns)).includes(" 7 │ ");
+    expect([await hasFrame(13), await hasFrame(12)]).toEqual([true, false]);
+  });
+
   it("does not show secrets in the line", async () => {
     const host = testHost({ terminal: { stderr: true } });
     const screen = screenOn(host);
@@ -220,6 +225,10 @@ describe("a failure with several problems", () => {
       ),
     ],
     [["rollcall: odd value", "a.jsonl:3:5: error: odd value [odd]"], fail({ problems: [odd] }, "odd value")],
+    [
+      ["rollcall: a.jsonl: odd value", "a.jsonl:3:5: error: odd value [odd]"],
+      fail({ problems: [odd] }, "a.jsonl: odd value"),
+    ],
     [
       ["rollcall: b", "a.jsonl:3:5: error: odd value [odd]", "  fix", "a.jsonl:4:5: error: odd value [odd]"],
       fail({ problems: [odd, { ...odd, line: 4 }].map((one) => ({ ...one, advice: "fix" })) }, "b"),
