@@ -1,3 +1,6 @@
+import { mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Problem } from "../../src/failure.ts";
 import { type BuildReport, printReport } from "../../src/output/ci-report.ts";
@@ -108,5 +111,21 @@ describe("a report", () => {
     expect((await reportOf("markdown", first)).at(-1)).toBe("| `odd` | warning | `w` | 9 | `a:4` |");
     const ofFive = await reportOf("markdown", { inputs: "abcde".split(""), counts: [{ rule: "w", count: 9 }] });
     expect(ofFive.join("\n")).toBe("### rollcall check: `a`, `b`, `c`, `d`, `e`\n\nNo problem.");
+  });
+
+  it("is saved with a mark by which a later run replaces it, and added to the summary of a job", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "report-"));
+    const saveTwice = async (form: BuildReport["form"], summary?: string) => {
+      const file = join(folder, summary ?? form);
+      const host = testHost({ env: { GITHUB_STEP_SUMMARY: summary && file } });
+      const report = { form, file, mode: 0o600, title: "rollcall check", inputs: ["a"], problems: [warning("a", 4)] };
+      for (const _ of [1, 2]) await printReport(screenOn(host), report);
+      return readFileSync(file, "utf8").replace(/checksum [\da-f]+/, "checksum 1");
+    };
+    const line = "::warning file=a,line=4,title=w::odd\n";
+    expect(await saveTwice("github")).toBe(`${line}::debug::rollcall: checksum 1\n`);
+    for (const form of ["junit", "markdown"] as const)
+      expect(await saveTwice(form)).toMatch(/[>|]\n<!-- rollcall: checksum 1 -->\n$/);
+    expect(await saveTwice("github", "summary")).toBe(line.repeat(2));
   });
 });
