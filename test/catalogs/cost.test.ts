@@ -181,12 +181,7 @@ describe("the cost of a usage", () => {
       {},
       "the price of request depends on utc_start and utc_end",
     ],
-    [
-      "a price of reasoning depends on the time",
-      { overrides: [{ utc_start: 8, internal_reasoning: "5" }] },
-      {},
-      ofReasoning,
-    ],
+    ["reasoning has a price at a time", { overrides: [{ utc_start: 8, internal_reasoning: "5" }] }, {}, ofReasoning],
     ["an unknown price is 1", { x: "1" }, {}, 'its prices have the unknown price "x 1"'],
     [
       "only reasoning has a price",
@@ -201,17 +196,8 @@ describe("the cost of a usage", () => {
       {},
       "its prices have the unknown condition region",
     ],
-    [
-      "conditions do not apply, or change no price",
-      {
-        overrides: [
-          { min_prompt_tokens: 4, region: "us", prompt: "9" },
-          { utc_start: 8, prompt: "1" },
-        ],
-      },
-      {},
-      null,
-    ],
+    ["a condition is about larger prompts", { overrides: [{ min_prompt_tokens: 4, region: "us" }] }, {}, null],
+    ["a condition changes no price", { overrides: [{ utc_start: 8, prompt: "1" }] }, {}, null],
     [
       "nothing is unknown",
       { unit: "per_token", denominator: "1", tiers: [], fees: {}, web_search: "5", image: "0", reasoning: "0" },

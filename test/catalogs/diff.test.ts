@@ -168,7 +168,7 @@ describe("the difference of two catalogs", () => {
     ["reasoning above the completion", prices({}), prices({ internal_reasoning: "3" }), "pricing.internal_reasoning"],
     ["a dearer override of an unknown price", tier({ x: "1" }), tier({ x: "2" }), at200k.replace(/prompt$/, "x")],
     [
-      "overrides that are not a list",
+      "dearer overrides in an object",
       prices({ overrides: { a: 1 } }),
       prices({ overrides: { a: 2 } }),
       "pricing.overrides.a",

@@ -121,11 +121,6 @@ describe("the frame of a problem", () => {
     expect((await told(part(more), 39)).split("\n").slice(1, 3)).toEqual([shown, marks]);
   });
 
-  it("needs 8 columns for the line", async () => {
-    const hasFrame = async (columns: number) => (await told(part({}), columns)).includes(" 7 │ ");
-    expect([await hasFrame(13), await hasFrame(12)]).toEqual([true, false]);
-  });
-
   it("does not show secrets in the line", async () => {
     const host = testHost({ terminal: { stderr: true } });
     const screen = screenOn(host);

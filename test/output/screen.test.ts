@@ -231,7 +231,11 @@ describe("a column", () => {
   });
 
   it("is refused with the names of at most five columns", () => {
-    const refused = (names: string) => () => resolveField("x", names.split(" ").map((name) => ({ name })));
+    const refused = (names: string) => () =>
+      resolveField(
+        "x",
+        names.split(" ").map((name) => ({ name })),
+      );
     expect(refused("aa bb cc dd ee")).toThrow(/^invalid --fields "x": expected names of columns: aa, bb, cc, dd, ee$/);
     expect(refused("aa bb cc dd ee ff")).toThrow(/: aa, bb, cc, dd, ee, …$/);
   });

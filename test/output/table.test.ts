@@ -247,12 +247,8 @@ describe("a table", () => {
     });
     expect(host.printed()).toBe("\u001b[1mcolumn 0\u001b[22m\n\u001b[31m2020 past\u001b[39m\n2999\n");
     const narrow = testHost({ terminal: { stdout: true, columns: 15 }, env: { FORCE_COLOR: "1" } });
-    const view = {
-      columns: [columnAt(1, { rank: 0 }), { ...marked, rank: 0 }],
-      rows: [["2020", "abc"]],
-      json: printed,
-    };
-    await printList(screenOn(narrow, { pager: false }), view);
+    const both = [columnAt(1, { rank: 0 }), { ...marked, rank: 0 }];
+    await printList(screenOn(narrow, { pager: false }), { columns: both, rows: [["2020", "abc"]], json: printed });
     expect(narrow.printed()).toContain("\u001b[31m2020 past\u001b[39m");
   });
 

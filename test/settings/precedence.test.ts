@@ -193,18 +193,7 @@ describe("a run without a home folder", () => {
     ["win32", { HOME: "/h", APPDATA: "/a", LOCALAPPDATA: "/l" }, "/a/rollcall/Config", "/l/rollcall/Data"],
     ["win32", { HOME: "/h" }, undefined, undefined],
     ["darwin", { XDG_CONFIG_HOME: "/c", XDG_DATA_HOME: "/d", HOME: "/h" }, "/c/rollcall", "/d/rollcall"],
-    [
-      "linux",
-      { XDG_CONFIG_HOME: "c", XDG_DATA_HOME: "d", HOME: "/h" },
-      "/h/.config/rollcall",
-      "/h/.local/share/rollcall",
-    ],
-    [
-      "linux",
-      { ROLLCALL_CONFIG_DIR: "/c", ROLLCALL_DATA_DIR: "/d", XDG_CONFIG_HOME: "/x", XDG_DATA_HOME: "/x" },
-      "/c",
-      "/d",
-    ],
+    ["linux", { XDG_CONFIG_HOME: "c", XDG_DATA_HOME: "d", HOME: "/" }, "/.config/rollcall", "/.local/share/rollcall"],
   ])("finds the folders of %s with %j", (platform, env, settings, data) => {
     const host = { platform, env };
     if (settings) expect(findSettingsFile(host)).toBe(`${settings}/settings.json`);
