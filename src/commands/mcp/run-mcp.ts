@@ -243,7 +243,7 @@ export const formatPage = (document: string, { listKey, offset, limit, maxTextLe
     for (const entry of value.items.slice(offset, offset + limit)) {
       const text = formatFitting(entry, maxTextLength);
       length += text.length;
-      if (page.length > 0 && length > maxPageLength) break;
+      if (length > maxPageLength) break;
       page.push(text);
     }
     const next = offset + page.length;
