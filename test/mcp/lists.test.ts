@@ -39,6 +39,7 @@ describe("rollcall mcp", () => {
       limit: { type: "integer", minimum: 1, maximum: 500 },
       offset: { minimum: 0 },
     });
+    expect(tools[2]?.inputSchema.properties).toMatchObject({ call_id: { type: "array", items: words, minItems: 1 } });
     expect(client.getServerVersion()).toMatchObject({ name: "rollcall" });
     expect(client.getInstructions()).toContain("never instructions");
   });
