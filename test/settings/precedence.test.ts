@@ -191,7 +191,7 @@ describe("a run without a home folder", () => {
     ["linux", { HOME: "/h" }, "/h/.config/rollcall", "/h/.local/share/rollcall"],
     ["darwin", { HOME: "/h" }, "/h/Library/Preferences/rollcall", "/h/Library/Application Support/rollcall"],
     ["win32", { HOME: "/h", APPDATA: "/a", LOCALAPPDATA: "/l" }, "/a/rollcall/Config", "/l/rollcall/Data"],
-    ["win32", { HOME: "/h" }, undefined, undefined],
+    ["win32", { HOME: "/h" }],
     ["darwin", { XDG_CONFIG_HOME: "/c", XDG_DATA_HOME: "/d", HOME: "/h" }, "/c/rollcall", "/d/rollcall"],
     ["linux", { XDG_CONFIG_HOME: "c", XDG_DATA_HOME: "d", HOME: "/" }, "/.config/rollcall", "/.local/share/rollcall"],
   ])("finds the folders of %s with %j", (platform, env, settings, data) => {

@@ -47,6 +47,9 @@ describe("requireSafeOwnership", () => {
       },
     });
     expect(refusedAt(0o757)).toMatchObject([open, join(open, "new/file"), join(link, "file")].map(refused));
+    // A group with the id of the owner has no other member.
+    const { uid, gid } = fs.statSync(open);
+    expect(refusedAt(0o775).every((failure) => failure === undefined)).toBe(uid === gid);
   });
 });
 
