@@ -93,6 +93,7 @@ describe("the tool compare", () => {
     const { value } = await callIn(root, "compare", { a: "a.jsonl", b: "b.jsonl" });
     const { stdout } = await runHere(["compare", join(root, "a.jsonl"), join(root, "b.jsonl"), "--json"]);
     const { reward, pass } = JSON.parse(stdout);
+    for (const name of ["key", "prompt"]) expect(value).not.toHaveProperty(["changed", 0, name]);
     expect(value).toMatchObject({
       paired: 2,
       reward,
