@@ -184,8 +184,8 @@ export class Checker {
     const toKey = (value: number) => ({ name: toText(value - nodeSize), value: toText(value) });
     const keys = new Map(others.map(([name, value]) => [name, toKey(value)]));
     this.result.requests.add({ split, keys }, (key) => {
-      const value = key === undefined ? node : members.get(key);
-      return this.#locate(value ?? node, value === undefined ? ["split"] : []);
+      const value = key === undefined ? undefined : members.get(key);
+      return this.#locate(value ?? node, []);
     });
   }
 
