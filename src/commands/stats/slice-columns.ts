@@ -76,7 +76,7 @@ const round = (value: number) => formatForDisplay(Number(value.toPrecision(3)));
 
 /** Null if no finish reason is recorded. */
 const findTruncated = ({ finish_reasons, trajectories }: Row) => {
-  const known = (finish_reasons ?? []).filter(({ name, trajectories: count }) => name !== null && count > 0);
+  const known = (finish_reasons ?? []).filter(({ name }) => name !== null);
   if (known.length === 0) return null;
   return (known.find(({ name }) => isCutOff(name))?.trajectories ?? 0) / trajectories;
 };
