@@ -6,8 +6,8 @@ interface Rollout {
   readonly reward: number;
   readonly text?: string;
   readonly reason?: string;
-  /** The result of a tool call. */
-  readonly result?: string;
+  /** The result of a tool call, or several results. */
+  readonly result?: string | readonly string[];
   readonly metrics?: object;
 }
 
@@ -26,7 +26,7 @@ const lineOf = (prompt: string, rollouts: readonly Rollout[]): string =>
                 index: 0,
                 message: { role: "assistant", content: null, tool_calls: [call] },
               },
-              { role: "tool", tool_call_id: "c", content: result },
+              ...[result].flat().map((content) => ({ role: "tool", tool_call_id: "c", content })),
             ]),
         { finish_reason: reason, index: 0, message: { role: "assistant", content: text } },
       ],
@@ -115,7 +115,7 @@ describe("the reading list", () => {
     const earlier = ["fell", "kept"].map((prompt) => lineOf(prompt, [{ reward: 1 }, { reward: 0.5 }]));
     const cut = { reward: 0, reason: "length" };
     const later = [
-      lineOf("kept", [{ reward: 1 }, { reward: 0.75 }]),
+      lineOf("kept", [{ reward: 0.75 }, { reward: 1 }]),
       lineOf("fell", [{ reward: 0.25, result: "Error: a" }, { ...cut, text: "a longer answer" }, cut]),
     ];
     const lists = await readLists(fileOf("1.jsonl", earlier.join("\n")), fileOf("2.jsonl", later.join("\n")));
@@ -148,6 +148,35 @@ describe("the reading list", () => {
       [0, 1, 0, 1].map((trajectory) => `q ${trajectory} 1 tool errors: 1`),
     );
     expect(Object.keys(lists)).toHaveLength(1);
+  });
+
+  it("sorts trajectories of equal reward by their errors or characters, and equal losses by the best of the group", async () => {
+    const failing = [1, 0].flatMap((reward) => [["Error"], ["Error", "Error"]].map((result) => ({ reward, result })));
+    const lines = [
+      lineOf(
+        "tools",
+        failing.map(({ reward, result }) => ({ reward, result: result.map((text) => `${text}: no`) })),
+      ),
+      ...[[{ reward: 1 }], [{ reward: 0.5 }, { reward: 0 }]].map((rollouts) => lineOf("fell", rollouts)),
+      lineOf("high", [
+        ...[
+          { reward: 1, text: "a" },
+          { reward: 2, text: "b" },
+        ],
+        ...["cut early", "cut much later"].map((text) => ({ reward: 1, text, reason: "length" })),
+      ]),
+      ...Array.from({ length: 54 }, () => lineOf("low", [{ reward: 0 }])),
+    ];
+    const lists = await readLists(fileOf("g.jsonl", lines.join("\n")));
+    const rows = Object.values(lists).map(([, ...own]) => own.map((row) => row.replace(/(\D\d\D\S+) .*/, "$1")));
+    expect(rows.map((own) => own.join(", "))).toEqual([
+      "fell 1 0, fell 0 1, tools 2 0, tools 0 1",
+      "tools 3 0, tools 2 0",
+      "tools 1 1, tools 0 1, tools 3 0, tools 2 0",
+      "high 1 2, high 0 1, high 2 1, tools 0 1",
+      "high 3 1, high 2 1",
+      "tools 0 1, tools 2 0",
+    ]);
   });
 
   it("is empty without different rewards and without valid groups", async () => {

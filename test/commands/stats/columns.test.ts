@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { runHere } from "../../support/here.ts";
+import { selectRowColumns } from "../../../src/commands/stats/each-row.ts";
+import { runHere, runHereOnTerminal } from "../../support/here.ts";
 import { filesOf } from "../../support/inputs.ts";
 
 interface Rollout {
@@ -125,4 +126,75 @@ it("rollcall stats counts no turns of an invalid group or trajectory between val
   const fields = ["--fields", "step,trajectories,turns.mean", "-o", "tsv"];
   const { stdout } = await runHere(["stats", "-", "--on-invalid", "skip", "--by", "step", ...fields], { stdin });
   expect(stdout).toBe("1\t2\t2.5\n2\t2\t5\n3\t1\t5\n");
+});
+
+it("the page of rollcall stats lists tools by calls, then by errors, then by name, and metrics by name", async () => {
+  const said = (message: object, finish_reason: string) => ({ index: 0, finish_reason, message });
+  const toCall = (name: string) => ({ id: name, type: "function", function: { name, arguments: "" } });
+  const result = (id: string, content = "ok") => ({ role: "tool", tool_call_id: id, content });
+  const turns = [
+    said({ role: "assistant", tool_calls: ["read", "open", "wait", "find"].map(toCall) }, "tool_calls"),
+    ...[result("read"), result("open"), result("find", "Error: no"), result("none", "Error: no")],
+    said({ role: "assistant", content: "a" }, "stop"),
+  ];
+  const rewards = [1, 0, 0, 0, 0, 0, 0];
+  const groups = rewards.map((reward) => ({
+    trajectories: [{ messages_and_choices: turns, reward, metrics: { z: 1, m: 2 } }],
+  }));
+  const stdin = groups.map((group) => JSON.stringify(group)).join("\n");
+  const { stdout } = await runHere(["stats", "-o", "table", "-q"], { stdin });
+  expect(stdout).toContain("\n  always     1  14%  ███▍\n");
+  expect(stdout.slice(stdout.indexOf("Tools"))).toBe(`Tools
+  find       7 calls, 7 errors (100%)
+  open       7 calls
+  read       7 calls
+  wait       7 calls, 7 unanswered
+  (unknown)  0 calls, 7 errors
+
+Metrics
+  m  2, between 2 and 2 (95 % interval)
+  z  1, between 1 and 1 (95 % interval)
+`);
+  const { written } = await runHereOnTerminal(["stats", ...filesOf(stdin), "-q"], { columns: 200 });
+  const warnings = written.split("\r\n").filter((line) => line.includes("\u001b[33m"));
+  const labels = warnings.map((line) => /\w+/.exec(line.replaceAll(/\u001b\[\d+m/g, ""))?.[0]);
+  expect(labels).toEqual(["copies", "find", "wait", "unknown"]);
+});
+
+it("rollcall stats notes what a list omits, and counts rows that it could not choose or read", async () => {
+  const toPair = (step: number) => toGroup({ step }, { reward: step }, { reward: 0 });
+  const read = async (lines: readonly string[], options: string) => {
+    const { stdout } = await runHere(["stats", "--json", ...options.split(" ")], { stdin: lines.join("\n") });
+    return JSON.parse(stdout);
+  };
+  const pairs = [toPair(1), toPair(2)];
+  for (const [options, list] of [
+    ["--each group", "2 groups"],
+    ["--each trajectory", "4 trajectories"],
+    ["--by step", "2 values of step"],
+  ] as const)
+    expect((await read(pairs, `${options} --limit 1`)).notes).toContain(`listed the first 1 of ${list}`);
+  const invalid = toPair(1).replace('"reward":1', '"reward":"1"');
+  const { notes, ...counts } = await read([invalid, "{", toPair(2)], "--where reward>0 --on-invalid skip");
+  expect(notes.filter((text: string) => text.includes("step"))).toEqual([]);
+  expect(counts).toMatchObject({ not_chosen: { where: { trajectories: 1, groups: 0 } }, unreadable_lines: 1 });
+});
+
+const orders = {
+  group:
+    "line reward std_dev trajectories solved key turns characters tokens tool_errors tool_calls exceptions unanswered",
+  trajectory:
+    "line reward trajectory finish_reason turns tool_errors key tool_calls advantage characters tokens solved unanswered",
+};
+it.each(["group", "trajectory"] as const)("a narrow terminal omits the less important columns of a %s", (each) => {
+  const sorted = [...selectRowColumns(each)].sort((x, y) => x.rank - y.rank).map(({ name }) => name);
+  expect(sorted.join(" ")).toBe(`file ${orders[each]} prompt`);
+});
+
+it("rows without a reward have no deviation, and no rows can be sorted by any key", async () => {
+  const stdin = toGroup({ exceptions: failed });
+  const list = async (each: string, ...args: readonly string[]) =>
+    await runHere(["stats", "--each", each, "-q", ...args], { stdin });
+  expect((await list("group", "--fields", "line,reward,std_dev,exceptions")).stdout).toBe("1\t\t\t2\n");
+  expect(await list("trajectory", "--sort", "step")).toMatchObject({ code: 0, stdout: "" });
 });

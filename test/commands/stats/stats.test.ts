@@ -138,6 +138,11 @@ describe("rollcall stats", () => {
     );
   });
 
+  it("has percentiles between rewards whose difference is not a number", async () => {
+    const { reward } = await readStats(...filesOf(toLine([{ reward: -1.5e308 }, { reward: 1.5e308 }])));
+    expect([reward.p10, reward.p50, reward.p90]).toEqual([-1.2e308, 0, 1.2e308]);
+  });
+
   it("has the paired t interval of R as the comparison of two runs", async () => {
     const [first = "", second = ""] = filesOf(
       toPromptLines(({ reward }) => reward),
@@ -267,10 +272,10 @@ describe("rollcall stats", () => {
   });
 
   it("counts trajectories without turns in the lengths, and sorts numbers, texts and then the missing key", async () => {
-    const steps = ['"b10"', "10", undefined, '"b9"', "2", '"2"', "-1.5"];
+    const steps = ['"z10"', "10", undefined, '"z9"', "2", '"2"', "-1.5"];
     const lines = steps.map((step) => toLine([{ reward: 1 }]).replace("{", step ? `{"step":${step},` : "{"));
     const { by, turns, characters } = await readStats(...filesOf(lines.join("")), "--by", "step");
-    expect(by.map(({ value }: { value: unknown }) => value)).toEqual([-1.5, 2, 10, "2", "b9", "b10", null]);
+    expect(by.map(({ value }: { value: unknown }) => value)).toEqual([-1.5, 2, 10, "2", "z9", "z10", null]);
     expect([turns, characters]).toEqual(Array(2).fill({ trajectories: 7, mean: 0, p50: 0, p95: 0, max: 0 }));
   });
 
