@@ -42,6 +42,15 @@ describe("the comparison of two runs on the page", () => {
     }
   });
 
+  it("says which run has several steps", async () => {
+    const [first, second] = [2, 3].map((step) => linesOf({ [step]: [1, 0] }, "a").replace("{", `{"step":${step},`));
+    const page = await startView([fileOf("a.jsonl", first ?? ""), fileOf("b.jsonl", `${first}\n${second}`)]);
+    await whenRead(page);
+    const { lines }: RunComparison = JSON.parse((await page.ask("/api/compare", { compare: true })).body);
+    const text = "b has 2 values of step (2, 3), which are compared together";
+    expect(lines).toContainEqual(expect.objectContaining({ label: "steps", text }));
+  });
+
   it("takes --pass for the reward from which a trajectory is solved, also in the reading list and in expressions", async () => {
     const page = await startView([...runs(), "--pass", "2"]);
     await whenRead(page);

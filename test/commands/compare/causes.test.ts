@@ -134,6 +134,23 @@ describe("the causes of a comparison", () => {
     ]);
   });
 
+  it("lists tools, finish reasons and metrics of one side by name if they are equal otherwise", async () => {
+    const rollouts = (metrics: object) =>
+      JSON.stringify({
+        trajectories: ["stop", "length"].map((finish, reward) =>
+          toTrajectory(1, { reward, tool: reward === 0 ? "b" : "a", finish, metrics }),
+        ),
+      });
+    const { stdout } = await runHere(["compare", ...filesOf(rollouts({ z: 1, y: 1 }), rollouts({})), "--json"]);
+    const { tools, finish_reasons, notes } = JSON.parse(stdout);
+    const names = [tools, finish_reasons].map((list) => list.map(({ name }: { name: string }) => name));
+    expect([...names, notes.at(-1)]).toEqual([
+      ["a", "b"],
+      ["length", "stop"],
+      "metrics that only a has are not compared: y, z",
+    ]);
+  });
+
   it("compares the rows that --where selects like files of these rows alone", async () => {
     // The users write different prompts after a greeting, so a key pairs them.
     const row = (task_id: number, side: string, reward: number) => {

@@ -50,12 +50,22 @@ it.each<[title: string, a: readonly Row[], b: readonly Row[], note: string]>([
 });
 
 it("a comparison names the settings that all trajectories of each side share", async () => {
-  const settings = (temperature: number, seed: number) => ({ temperature, seed, top_p: 1, [`own${seed}`]: true });
+  const texts = (value: number) => ({ short: `${value}`.padEnd(62, "x"), long: `${value}`.padEnd(63, "x") });
+  const settings = (temperature: number, seed: number) => ({
+    temperature,
+    seed,
+    top_p: 1,
+    [`own${seed}`]: true,
+    ...texts(temperature),
+  });
   const { settings: found } = await compare(
     ids(settings(0.7, 1), settings(0.7, 1)),
     ids(settings(1.3, 2), settings(1.3, 3)),
   );
-  expect(found).toEqual([{ name: "temperature", a: "0.7", b: "1.3" }]);
+  expect(found).toEqual([
+    { name: "temperature", a: "0.7", b: "1.3" },
+    { name: "short", a: texts(0.7).short, b: texts(1.3).short },
+  ]);
 });
 
 it.each([
@@ -73,9 +83,9 @@ it.each([
 it.each<[a: readonly unknown[], b: readonly unknown[], note: string | undefined]>([
   [[1, 1], [2, 2], undefined],
   [
-    [1, 2],
+    [-1, 3, 4, 5, 6, 2],
     [1, 1],
-    "a has 2 values of step (1, 2), which are compared together. Compare one of them with --where-a 'step == 2'",
+    "a has 6 values of step (-1, 3, 4, 5, 6 and 1 more), which are compared together. Compare one of them with --where-a 'step == 2'",
   ],
   [[1], ["x", "y"], "b has 2 values of step, which are compared together. Compare one of them with --where-b"],
 ])("a comparison names the steps of a side (row %$)", async (a, b, note) => {

@@ -93,16 +93,33 @@ describe("the result of a comparison", () => {
 
   it("says of which rewards and metrics it excludes pairs, because their difference is too large", async () => {
     const toGroups = (value: string) =>
-      [toGroup("q", value, `,"metrics":{"loss":${value},"m":1}`), toGroup("p", "1", ',"metrics":{"loss":2}')].join(
-        "\n",
-      );
+      [
+        toGroup("q", value, `,"metrics":{"loss":${value},"cost":${value},"m":1}`),
+        toGroup("p", "1", ',"metrics":{"loss":2}'),
+      ].join("\n");
     const files = filesOf(toGroups("1e308"), toGroups("-1e308"));
     const { stdout } = await runHere(["compare", ...files, "--json", "--fields", "metrics,reward,notes"]);
     const { reward, metrics, notes } = JSON.parse(stdout);
     expect([reward.pairs, reward.a, metrics[0]]).toMatchObject([1, 1, { name: "loss", pairs: 1, a: 2 }]);
     const fault = "outside of the range of 64-bit floats";
     expect(notes).toContain(`the difference of the rewards of 1 pair is ${fault}, so the mean excludes it`);
-    expect(notes).toContain(`these metrics exclude pairs whose difference is ${fault}: loss`);
+    expect(notes).toContain(`these metrics exclude pairs whose difference is ${fault}: cost, loss`);
+  });
+
+  it("counts rewards that differ only by rounding as equal", async () => {
+    const files = filesOf(
+      toRun("0.3", "0.3", "0", "1"),
+      toRun("0.30000000000000004", "0.29999999999999993", "1", "1e-9"),
+    );
+    const { stdout } = await runHere(["compare", ...files, "--json", "--fields", "reward,changed"]);
+    const { reward, changed } = JSON.parse(stdout);
+    expect([reward, changed.length]).toMatchObject([{ better: 1, worse: 1, equal: 2 }, 2]);
+  });
+
+  it("shows the line of an error in b on a terminal", async () => {
+    const files = filesOf(toRun("0", "0"), toRun('"x"'));
+    const { written } = await runHereOnTerminal(["compare", ...files, "--no-color"], { columns: 200 });
+    expect(written).toContain('"reward":"x"');
   });
 
   it("has an unknown interval if the squares of the rewards are too large", async () => {
