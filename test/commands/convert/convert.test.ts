@@ -62,6 +62,38 @@ describe("rollcall convert", () => {
     ]);
   });
 
+  it("warns about the rewards of groups, but not about those of rows, which have none", async () => {
+    const scored = trajectory(1).replace('"index":0', '"index":0,"logprobs":{"content":[]}');
+    const other = trajectory(1, ',"logs":["b"]');
+    const groups = [
+      [scored, other],
+      [trajectory(2), trajectory(0)],
+    ]
+      .map((all) => `{"trajectories":[${all}]}`)
+      .join("\n");
+    const convert = async (to: string) => {
+      const options = ["--where", "reward > 0", "--to", to, "--allow", "duplicate-trajectory"];
+      return (await runHere(["convert", ...filesOf(groups), ...options])).stderr.match(/(?<=\[)[a-z-]+(?=\]$)/gm);
+    };
+    const rules = ["baseline-changed", "missing-logprobs", "single-trajectory-group", "zero-variance-group"];
+    expect([(await convert("groups"))?.toSorted(), await convert("messages")]).toEqual([rules, null]);
+  });
+
+  it("notes that groups have log probabilities of redacted secrets, and rows truncated trajectories", async () => {
+    const key = ["sk", "ant", "Ab3dEfGh1JkLmN0pQrStUvWxYz0123"].join("-");
+    const cut = trajectory(1).replace('"stop"', '"length","logprobs":{"content":[]}').replace("2+2?", key);
+    const convert = async (...options: readonly string[]) => {
+      const files = filesOf([cut, cut.replace('"4"', '"5"')].join("\n"));
+      return (await runHere(["convert", ...files, "--redact", ...options])).stderr.match(
+        /(log prob.*secret|2 rows.*trajectory)/g,
+      );
+    };
+    expect([await convert(), await convert("--to", "messages")]).toEqual([
+      ["log probabilities can still spell a redacted secret"],
+      ["2 rows have a truncated trajectory"],
+    ]);
+  });
+
   it("notes the messages and keys that rows lack, and warns about no reward", async () => {
     const asked = '{"role":"user","content":"2+2?","a":1,"b":1,"c":1,"d":1,"e":1,"f":1}';
     const after = turns.replace(/\]$/, ',{"role":"user","content":"thanks"}]');
