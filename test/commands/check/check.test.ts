@@ -73,10 +73,16 @@ describe("rollcall check", () => {
     expect((await check(["-"])).stderr).toContain("rollcall: standard input: the input is empty");
   });
 
+  it("suggests the name of a warning", async () => {
+    const { code, stderr } = await check(["-", "--allow", "unknown-rol"]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("did you mean unknown-role?")]);
+  });
+
   it("names an invisible character by its code point", async () => {
-    const { stderr } = await check([], { stdin: "{\u0000}\n{\u0000}\n" });
+    const { stderr } = await check([], { stdin: "{\u0000}\n{\u00a0}\n" });
     expect(stderr).toContain("rollcall: the input has 2 errors (2 json-syntax)\n");
-    expect(stderr).toContain("standard input:1:2: error: unexpected U+0000");
+    for (const position of ["1:2: error: unexpected U+0000", "2:2: error: unexpected U+00A0"])
+      expect(stderr).toContain(`standard input:${position}`);
   });
 
   it("counts warnings beyond the printed ones in a pipe", async () => {

@@ -27,6 +27,7 @@ it.each<[text: string, found: string]>([
   ['{"split":"t"}', "1 1 0 0; t; missing-field 1 trajectory_groups"],
   [`{"split":"t",${turns},"reward":1}`, "1 0 1 0; -"],
   [`{"split":"t","trajectories":[${one}]}`, "1 0 1 0; -"],
+  ['{"split":"t","reward":1}', "1 1 1 1; -; missing-field 1 messages_and_choices"],
   [`{"split":7,"trajectory_groups":[${group}]}`, "1 0 2 0; -; wrong-type 1 split"],
   [`{"split":null,"trajectory_groups":[${group}]}`, "1 0 2 0; -; wrong-type 1 split"],
   [`{"split":"t","trajectory_groups":{}}`, "1 1 0 0; t; wrong-type 1 trajectory_groups"],
@@ -87,6 +88,12 @@ const wrongTypes: readonly (readonly [member: string, paths: readonly string[]])
 it.each(wrongTypes)("a trajectory with %s is invalid at that member", async (member, paths) => {
   const found = await check(`{${turns},"reward":1,${member}}`);
   expect(found.split("; ").slice(2).sort()).toEqual(paths.map((path) => `wrong-type 1 ${path}`).sort());
+});
+
+it("a metric of another type does not hide the metrics after it", async () => {
+  const stdin = `{${turns},"reward":1,"metrics":{"a":"x","reward":7,"b":2,"c":true}}`;
+  const { stdout } = await runHere(["check", "--json", "--fields", "metrics"], { stdin });
+  expect(JSON.parse(stdout).metrics).toMatchObject({ reward: 1, b: 2, c: 1 });
 });
 
 it("each nested value of metadata is a warning, in any order of the keys", async () => {

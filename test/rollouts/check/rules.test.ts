@@ -18,6 +18,8 @@ import type { RuleName } from "../../../src/rollouts/rules/rules.ts";
 import { choiceExample, rewards, tools, versions } from "../../../src/rollouts/rules/trajectory-rules.ts";
 import { problemsIn, readRules } from "../../project/docs/rule-page.ts";
 
+const nameCall = (name: string) => toolCallMessage.replace("search", name);
+
 /** Inputs that are similar to the example of a rule, but follow the rule. */
 const nearMisses: Readonly<Partial<Record<RuleName, string | ExampleInputs>>> = {
   "not-utf-8": messages('{"role":"user","content":"caf\u00e9"}', answer),
@@ -69,12 +71,17 @@ const nearMisses: Readonly<Partial<Record<RuleName, string | ExampleInputs>>> = 
   "stale-policy": versions(7, 7, 8),
   "missing-tool-result": messages(question, toolCallMessage),
   "trailing-tool-call": messages(question, toolCallMessage),
-  "undeclared-tool": trajectory(1, tools("search"), `${question},${toolCallMessage}`),
+  "undeclared-tool": [
+    trajectory(1, tools("search"), `${question},${toolCallMessage}`),
+    trajectory(1, ',"tools":[{"type":"function","function":{}}]', `${question},${toolCallMessage}`),
+  ].join("\n"),
   "no-prompt": messages(answer, question, choiceExample()),
   "no-assistant-turn": messages(question, choiceExample()),
   "no-sampled-turns": messages(question, choiceExample()),
   "missing-logprobs": messages(question, choiceExample(',"logprobs":{"content":[]}')),
-  "missing-tools": trajectory(1, tools("search"), `${question},${toolCallMessage},${toolResult},${answer}`),
+  "missing-tools": [tools("search"), ""]
+    .map((own, at) => trajectory(1, own, `${question},${nameCall(at === 0 ? "search" : "")},${toolResult},${answer}`))
+    .join("\n"),
   "duplicate-trajectory": goodGroup,
   "split-leak": fileExample(goodGroup, { against: messages('{"role":"user","content":"2+3?"}', answer) }),
   "missing-utc-offset": ["Z", "z", "+01:00", "-0800", "+01"]
@@ -88,7 +95,7 @@ const nearMisses: Readonly<Partial<Record<RuleName, string | ExampleInputs>>> = 
   "duplicate-key": group(trajectory(0, ',"logs":["\\"trajectories\\""]'), trajectory(1)),
   "tool-incomplete": trajectory(1, ',"tools":[{"type":"function","function":{"name":"search"}}]'),
   "empty-group": goodGroup,
-  "null-field": trajectory(1, ',"tools":[]'),
+  "null-field": trajectory(1, ',"tools":[],"exception":null,"exceptions":null,"info":null,"extra_info":null'),
   "reward-not-finite": trajectory("1e300"),
   "metric-not-finite": trajectory(1, ',"metrics":{"loss":1e300}'),
   "exception-in-trajectory": trajectory(0, ',"exception":null'),

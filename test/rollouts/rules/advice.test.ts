@@ -62,13 +62,29 @@ it.each([
   }
 });
 
+const holders = "request input responses_create_params".split(" ");
+it("names of columns that mean messages or rewards are known, in any spelling", () => {
+  for (const name of "messages conversation conversations chat dialog Dialogue turns".split(" "))
+    expect(columnAdvice({ [name]: "q", score: 1 }, true)).toBe(
+      `pass --messages-from ${name}, or convert it to JSON lines`,
+    );
+  for (const hidden of [...holders.map((name) => ({ [name]: { messages: turns } })), { prompt: turns }])
+    expect(columnAdvice({ ...hidden, log: turns }, true)).toContain("--messages-from log,");
+  for (const name of "reward Score rating return total_reward final_score overall_rating episode_return".split(" "))
+    expect([name, ...findRewardColumns(["a_reward", `a.${name}`])]).toEqual([name, `a.${name}`]);
+  for (const name of "total final overall value".split(" "))
+    for (const holder of "rewards my_score rating_1 evaluation".split(" "))
+      expect(findRewardColumns(["a_reward", `${holder}.${name}`])).toEqual([`${holder}.${name}`]);
+  const possible = "a_rewards a_score a_rating reward.a scores.b rating.c evals.d".split(" ");
+  const ids = "id idx index step prediction metadata.a own_id".split(" ").map((name) => `scores.${name}`);
+  expect(findRewardColumns([...possible, ...ids, "a"])).toEqual(possible);
+});
+
 it.each([
   ["reward a b_score", "reward"],
   ["a.reward total_score", "a.reward total_score"],
   ["reward a.reward total_score", "reward"],
   ["rewards.total rewards.a", "rewards.total"],
-  ["my_reward scores.style scores.id eval_idx", "my_reward scores.style"],
-  ["evaluation.accuracy evaluation.metadata.a evaluation.step", "evaluation.accuracy"],
   ["a b", ""],
 ])("rewards are the most certain of the columns %s", (names, found) => {
   expect(findRewardColumns(names.split(" ")).join(" ")).toBe(found);

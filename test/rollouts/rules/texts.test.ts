@@ -57,6 +57,10 @@ const texts = `
   zstd-unsupported {"name":"-","node":"20"} Node 20 cannot decompress zstd | use Node 22.15, 23.8 or newer, or decompress into a pipe
   zstd-unsupported {"name":"a.zst","node":"20"} decompress the file: zstd -d a.zst && rm a.zst
   record-invalid {"format":"trl","fault":"a is b (add c)"} this trl record: a is b | add c
+  record-invalid {"format":"trl","fault":"a is b (omit c)"} this trl record: a is b | omit c
+  record-invalid {"format":"trl","fault":"a is b (write c)"} this trl record: a is b | write c
+  record-invalid {"format":"trl","fault":"a is b (pass --c)"} this trl record: a is b | pass --c
+  record-invalid {"format":"trl","fault":"a (b)"} this trl record: a (b) | fix the record
   record-invalid {"format":"trl","fault":"--from is b"} : --from is b | correct the option or the record
   record-invalid {"format":"trl","fault":"a","contradictsGivenFormat":true} : a | correct or omit --from, or fix
   record-invalid {"format":"trl","fault":"a","otherFormats":["b","c"]} : a, and the record has the format b or c, so the file has two formats | write
