@@ -1,4 +1,5 @@
 /** The store of the service: bodies longer than a stored piece, and ids if the clock runs backwards. */
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Connection from "libsql";
 import { describe, expect, it } from "vitest";
@@ -84,6 +85,18 @@ describe("the store", () => {
       logged: 1,
     });
     database.close();
+  });
+
+  it("answers 503 with Retry-After and a warning if its file was overwritten", async () => {
+    const service = await openTestService();
+    writeFileSync(join(service.dataDir, "local.db"), "x".repeat(100_000));
+    const { status, headers, body } = await service.log(request(trajectory(1)));
+    expect([status, headers.get("retry-after"), body]).toEqual([
+      ...[503, "5", { detail: "the store is unavailable, and nothing was stored" }],
+    ]);
+    expect(service.warnings).toMatchObject([
+      { rule: "storage", severity: "warning", message: expect.stringMatching(/^cannot answer a request \(503\): /) },
+    ]);
   });
 
   it("accepts 5 MB next to the trajectories, or refuses the request permanently", async () => {

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -392,6 +392,18 @@ describe("the ledger of a run", () => {
     expect((await openRun(path)).sizeLimit?.bytes).toBe(40);
   });
 
+  it("does not continue with an older state of its file", async () => {
+    const path = join(newFolder(), "ledger.db");
+    const run = await openRun(path);
+    const request = (group: string) => ({ dedupKeys: keysOf([group]).slice(0, 1), bytes: 10, envelopeDigest: "" });
+    await run.recordRequest(request("a"));
+    const before = readFileSync(path);
+    await run.recordRequest(request("b"));
+    run.release();
+    writeFileSync(path, before);
+    await expect(run.acquire()).rejects.toMatchObject({ kind: "ledger-replaced" });
+  });
+
   it("forgets a size that the service refused after 24 hours, or if the clock was set back", async () => {
     const path = join(newFolder(), "ledger.db");
     const now = testHost().now();
@@ -435,6 +447,13 @@ describe("the verification of a group", () => {
     expect(await verified("train", "val")).toEqual({ logged: 1, repeated: 0 });
     expect(await verified("train", "val", "val")).toEqual({ logged: 0, repeated: 1 });
     expect(await verified("train", "train")).toEqual({ logged: 0, repeated: 1 });
+  });
+
+  it("lists ten files in natural order", async () => {
+    const line = '{"trajectories":[{"messages_and_choices":[],"reward":1}]}';
+    const files = filesOf(...Array.from({ length: 10 }, () => line));
+    const found = await verifyDataset(await read(files), [], { isPerScope: false, ...verifyOptions });
+    expect(found.files).toEqual(files.map((file) => ({ file, read: 1, logged: 0 })));
   });
 
   it("counts each group once, and names the first 20 groups and a group of each outcome", async () => {

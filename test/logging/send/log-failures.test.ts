@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Failure, type FailureCode, type FailureDetails } from "../../../src/failure.ts";
+import { ledgerBusy, ledgerReplaced } from "../../../src/logging/ledger/failures.ts";
 import * as failures from "../../../src/logging/send/log-failures.ts";
 import { joinOutcomes, type Outcome } from "../../../src/logging/send/outcome.ts";
 import { interrupted } from "../../../src/system/failures.ts";
@@ -77,6 +78,11 @@ describe("a run with an unknown request", () => {
       {},
       ': a web page ("oops") arrived with the status 500, so a gateway may have answered instead of the service',
     ],
+    [
+      { unknownFailure: stop({ http: { ...http, said: "o".repeat(201) } }, "html-reply") },
+      {},
+      `: a web page ("${"o".repeat(200)}") arrived with the status 500, so a gateway may have answered instead of the service`,
+    ],
     [{}, { cause: interrupted({ signal: "SIGINT" }) }, ": the run was interrupted before the answer arrived"],
   ])("says why the outcome is unknown (row %$)", (change, details, end) => {
     const message = `request 2 of 3 (r7, a.jsonl:3) may or may not have been logged${end}. ${groups}`;
@@ -115,6 +121,22 @@ describe("a run with an unknown request", () => {
     expect(failures.logUnrecorded({ ...facts, ...all }, {}).details.hint).toMatch(
       /`rollcall ledger resolve r7 [^`]*`$/,
     );
+  });
+});
+
+describe("a run whose ledger cannot be used", () => {
+  it("says how long a killed run keeps the ledger, in full seconds", () => {
+    const busy = (leaseMs?: number) => ledgerBusy("l.db", 61_000, leaseMs).message.replace(/^.* uses l\.db /, "");
+    expect([busy(), busy(14_001)]).toEqual([
+      "after 61 s",
+      "after 61 s (if that run was killed, the ledger is free in 15 s)",
+    ]);
+  });
+
+  it("counts its unknown groups only if it has some", () => {
+    const message = (unknown: number) => ledgerReplaced("l.db", { ...counts, unknown }).message;
+    const end = "l.db was deleted, replaced or overwritten during the run: 2 groups logged, 1 already logged";
+    expect([message(0), message(3)]).toEqual([`${end}, 2 not logged`, `${end}, 3 unknown, 2 not logged`]);
   });
 });
 

@@ -26,6 +26,7 @@ import { createEnvelope, planRequests } from "../../../src/logging/send/plan.ts"
 import { openRejects } from "../../../src/logging/send/rejects.ts";
 import type { Dataset } from "../../../src/rollouts/dataset/read-dataset.ts";
 import { openDescriptorBytes } from "../../../src/rollouts/input/source.ts";
+import { warningRules } from "../../../src/rollouts/rules/rules.ts";
 import { interrupted } from "../../../src/system/failures.ts";
 import type { Attempt } from "../../../src/wire/client/client.ts";
 import { requestRefused } from "../../../src/wire/client/failures.ts";
@@ -317,12 +318,8 @@ describe.skipIf(!hasPostgres)("a request with a ledger in PostgreSQL", { tags: "
 const failure = requestRefused(400, {});
 
 describe("an outcome", () => {
-  const broken = (bodySent: boolean): Attempt => ({
-    kind: "broken",
-    isBodySent: bodySent,
-    code: "ECONNRESET",
-    failure: connectionReset,
-  });
+  const connectionLost = { kind: "broken", code: "ECONNRESET", failure: connectionReset } as const;
+  const broken = (isBodySent: boolean): Attempt => ({ ...connectionLost, isBodySent });
   /** Sends two requests. The second is answered with `second`, then with 200. */
   const endOf = async (second: Attempt) => {
     const dataset = await read(filesOf(`${group(1)}\n${group(2)}`));
@@ -404,6 +401,18 @@ describe("an outcome", () => {
     const host = { ...testHost(), elapsed: () => elapsedMs };
     const { result, bodies } = await send(await read(filesOf(group(1))), { answer, host, maxWaitMs: 1000 });
     expect([result.status, bodies.length]).toEqual(["not_sent", 3]);
+  });
+
+  it("is final if connecting took longer than --max-wait, or if another request ended the run", async () => {
+    const late: Attempt = { ...connectionLost, isBodySent: false, code: "CONNECT_ENDLESS" };
+    const alone = await send(await read(filesOf(group(1))), { answer: (_, at) => (at === 1 ? late : makeAnswer(200)) });
+    expect([alone.result.status, alone.bodies.length]).toEqual(["not_sent", 1]);
+    const answer = async (_: Buffer, at: number) => {
+      if (at === 1) await setTimeout(50);
+      return makeAnswer(at === 1 ? 429 : 400, { failure });
+    };
+    const both = await send(await read(filesOf(`${group(1)}\n${group(2)}`)), { answer, limit: 120, concurrency: 2 });
+    expect([both.result.status, both.bodies.length]).toEqual(["not_sent", 2]);
   });
 
   it("has metrics without a refused group of bare trajectories", async () => {
@@ -513,6 +522,11 @@ describe("an outcome", () => {
     expect(await rules(makeAnswer(200, { isCut: true }))).toEqual(["unreadable-response"]);
     expect(await rules(makeAnswer(200, { bytes: Buffer.from("") }))).toEqual([]);
     expect(await rules(makeAnswer(200, { bytes: Buffer.from("null") }))).toEqual([]);
+    const strictness = { strict: false, allowed: new Set(warningRules) };
+    const allowed = await send(await read(filesOf(group(1)), { strictness }), {
+      answer: () => makeAnswer(200, { isCut: true }),
+    });
+    expect(allowed.result.warnings).toEqual([]);
   });
 
   it.each([
@@ -687,6 +701,14 @@ describe("a run of several requests", () => {
       "4/5 349/407 4: logged  200  1 97",
       "5/5 349/407 4: refused  400 request-refused 1 97",
     ]);
+  });
+
+  it("fails before its first request if it needs several and is strict", async () => {
+    const allowed = new Set(warningRules.filter((rule) => rule !== "split-requests"));
+    const strict = async (limit: number) =>
+      await send(await read(filesOf(`${group(1)}\n${group(2)}`), { strictness: { strict: true, allowed } }), { limit });
+    expect((await strict(200)).result.status).toBe("logged");
+    await expect(strict(120)).rejects.toMatchObject({ kind: "invalid-input" });
   });
 
   it("aborts the request in flight only at the second signal", async () => {

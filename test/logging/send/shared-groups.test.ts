@@ -116,6 +116,14 @@ describe("a run with a ledger in a file", () => {
     expect(seen).toEqual([["trying 1"], ["logged 1 200", "trying 1"], ["logged 1 200", "trying 2 503"]]);
   });
 
+  it("ends at a request that the ledger cannot record, and reports that nothing was sent", async () => {
+    const failure = databaseLocked({ path: "l.db", noun: "ledger", moveWith: "--ledger" });
+    vi.spyOn(RunLedger.prototype, "recordRequest").mockRejectedValueOnce(failure);
+    const { result, sent } = await logGroups(2);
+    expect(sent).toEqual([]);
+    expect(result).toMatchObject({ status: "not_sent", failure: { kind: failure.kind, details: { unsent: true } } });
+  });
+
   it("ends at the first outcome that the ledger cannot record, and names the command that records it", async () => {
     const failure = databaseLocked({ path: "l.db", noun: "ledger", moveWith: "--ledger" });
     vi.spyOn(RunLedger.prototype, "recordOutcome").mockRejectedValueOnce(failure);

@@ -200,6 +200,34 @@ describe("a conversation on the page", () => {
     expect(page.attributesOf(".outline details", "open")).toEqual([null]);
   });
 
+  it("shows images in each format that browsers draw, and names other media by their file or format", async () => {
+    const types = "png jpeg jpg gif webp avif bmp svg+xml".split(" ");
+    const urls = [...types.map((type) => `data:image/${type};base64,AAAA`), "DATA:image/gif;charset=utf-8;base64,AA"];
+    const images = urls.map((url) => ({ type: "image_url", image_url: { url } }));
+    const source = (data: string) => ({ type: "image", source: { type: "base64", media_type: "image/gif", data } });
+    const others = [
+      { type: "input_audio", input_audio: { data: "AAAA", format: "wav" } },
+      { type: "file", file: { filename: "a.pdf", format: "pdf" } },
+    ];
+    const said = (data: string) => [{ role: "user", content: [...images, source(data), ...others] }];
+    const page = await openGroup(toGroup(said("BBBB"), said("CCCC")));
+    const shown = [...urls.filter((url) => !url.includes("svg")), "data:image/gif;base64,CCCC"];
+    expect(page.attributesOf(".column:first-child img", "src")).toEqual(shown);
+    expect(page.textsOf(".column:first-child .entry pre")).toEqual([`image: ${urls[7]}`, "audio: wav", "file: a.pdf"]);
+    // The last images differ.
+    expect(page.textsOf(".same")).toEqual([]);
+  });
+
+  it("folds a long line, and tints no token behind the fold", async () => {
+    const said = ["system", "tool", "user"].map((role) => ({ role, content: "x".repeat(5000) }));
+    const content = Array.from({ length: 60 }, () => ({ token: "line\n", logprob: -1 }));
+    const answer = choice({ content: "line\n".repeat(60) }, { logprobs: { content } });
+    const page = await openGroup(toGroup([...said, answer], []), { trajectory: 1 });
+    const lengths = page.textsOf(".entry pre").map(({ length }) => length);
+    expect(lengths.slice(1, 4)).toEqual([3, 10, 40].map((lines) => lines * 95 + 2));
+    expect(page.textsOf(".tokens span")).toEqual(Array(39).fill("line"));
+  });
+
   it("of an invalid group and of an unreadable line has its JSON or its text", async () => {
     const html = await writePage([fileOf("g.jsonl", `${groupLine([1, 0])}\n{"trajectories":[{"reward":"x"}]}\n{"a`)]);
     const page = await openPage(html, { query: { group: 2 } });

@@ -80,6 +80,14 @@ describe("a group on the page", () => {
     expect(page.textsOf("mark")).toEqual(["four", "four"]);
     expect(page.textsOf(".way").at(-1)).toBe("first match: trajectory 4: four");
     expect(page.attributesOf(".way a", "href").at(-1)).toBe(addressOf({ text: "four", group: 1, trajectory: 4 }));
+    const tied = await openGroup(toLine([0.5, 0, 1, 0].map((reward) => ({ reward, messages: [] }))));
+    expect(tied.textsOf(".column h2 a")).toEqual([3, 2, 1, 4].map((number) => `trajectory ${number}`));
+    expect(tied.textsOf(".column .parts")).toEqual([]);
+  });
+
+  it("has a command that logs it with the split of the input", async () => {
+    const page = await openGroup(`{"split":"eval","trajectory_groups":[${toLine([{ reward: 1 }])}]}`);
+    expect(page.textsOf("details code")[0]).toMatch(/^rollcall log my-model --split eval --where 'group.number == 1' /);
   });
 
   it("names the files of trajectories from several files of a comparison, below their common folder", async () => {

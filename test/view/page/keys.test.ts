@@ -49,6 +49,17 @@ describe("the keys of the page", () => {
     }
     const [first, second, third] = [1, 2, 3].map((number) => `trajectory ${number} of group 1`);
     expect(names).toEqual([third, third, second, first, first, "group 1", "groups"]);
+    // The table lacks the group, or its filter is invalid.
+    for (const filter of [{ trainable: true }, { where: "reward >" }]) {
+      for (const [key, group] of [
+        ["n", 3],
+        ["p", 1],
+      ] as const) {
+        await page.show({ ...filter, group: 2 });
+        await page.press(key);
+        expect(page.query()).toEqual({ ...filter, group });
+      }
+    }
   });
 
   it("search by /, leave the field by Escape, show the keys by ?, and act on no key with Ctrl, Alt or Meta", async () => {
@@ -93,6 +104,7 @@ describe("the keys of the page", () => {
     const page = await openPage(html, { query: { group: 2, trajectory: 1 } });
     await page.click("copy the file and line");
     expect(page.state.copied).toMatch(/g\.jsonl:2$/);
+    expect(page.textsOf(".copied button")).toEqual(["copied", "copy the command"]);
     await page.click("copy the command");
     expect(page.state.copied).toMatch(/^rollcall log my-model --split train --where 'group.number == 2' \S+g\.jsonl$/);
     await page.click("copy the JSON");

@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { fileOf, groupLine } from "../viewing.ts";
@@ -234,6 +234,31 @@ describe("the table and charts of the page", () => {
     expect(page.textsOf("tbody .mean, tbody .reward")[0]).toBe("500,000");
   });
 
+  it("name files below the folder of all files, count errors of tools, and mark the end of low outliers", async () => {
+    const tool_calls = [{ id: "1", type: "function", function: { name: "f", arguments: "{}" } }];
+    const call = { finish_reason: "tool_calls", index: 0, message: { role: "assistant", content: null, tool_calls } };
+    const calling = (result: string) =>
+      groupLine([0, 1]).replaceAll(
+        '{"role":"user","content":"2 + 2?"}',
+        (user) => `${user},${JSON.stringify(call)},{"role":"tool","tool_call_id":"1","content":"${result}"}`,
+      );
+    const folder = dirname(fileOf("a.jsonl", ""));
+    const lines = [
+      calling("Error: no"),
+      calling("ok"),
+      groupLine([-1e6, ...Array.from({ length: 99 }, (_, at) => at)]),
+    ];
+    const files = ["runs/a/1.jsonl", "runs/b/1.jsonl", "runs/b/c/1.jsonl"].map((name) => join(folder, name));
+    for (const [at, file] of files.entries()) {
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, lines[at] ?? "");
+    }
+    const page = await openPage(await writePage(files), { width: 2000 });
+    expect(page.textsOf("td[data-name=file]")).toEqual(["a/1.jsonl", "b/1.jsonl", "b/c/1.jsonl"]);
+    expect(page.textsOf('td[data-name="tool errors"]')).toEqual(["2", "0", ""]);
+    expect(page.textsOf(".axis.x")[0]).toBe("≤ 0reward98");
+  });
+
   it("name the problems of each rule, at most 20 of a rule, and those of one rule with their advice", async () => {
     const broken = Array.from({ length: 22 }, (_, at) => groupLine([at, -1], { answer: `${at}` }));
     const lines = [...broken.map((line) => line.replace('"user"', '"robot"')), '{"trajectories":7}'];
@@ -245,6 +270,10 @@ describe("the table and charts of the page", () => {
     expect(problems()).toEqual([
       ...["groups", "23 problems", "error wrong-type 1", `${wrong}write a group as {"trajectories": [{…}, {…}]}`],
       ...["warning unknown-role 22", unknown(1), `${unknown(20)}${advice}`, "2 more of this rule"],
+    ]);
+    expect(page.attributesOf("li:first-child a", "href")).toEqual([
+      addressOf({ problems: "any", group: 23 }),
+      addressOf({ problems: "any", group: 1, trajectory: 1 }),
     ]);
     await page.click("of this rule");
     expect(page.query()).toEqual({ problems: "unknown-role" });

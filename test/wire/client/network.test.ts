@@ -1,5 +1,6 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { buffer } from "node:stream/consumers";
 import { createServer as createTlsServer } from "node:tls";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Attempt } from "../../../src/wire/client/client.ts";
@@ -288,6 +289,23 @@ describe("a download", () => {
     const address = `http://127.0.0.1:${await findClosedPort()}/step.jsonl`;
     const failure = await failureOf(downloads.get(new URL(`${address}?X-Amz-Signature=hush`), []));
     expect(failure.details.http).toEqual({ method: "GET", url: address });
+  });
+
+  it("shows its headers, size and error with --debug, without its query", async () => {
+    const traced: string[] = [];
+    const downloads = new Downloads({ host: testHost(), ...limits, trace: (line) => traced.push(line) });
+    onTestFinished(() => downloads.close());
+    const { url } = await fileServer({ files: { "/a": "abc", "/b": "abc" }, cut: (answer) => (answer > 0 ? 1 : 3) });
+    for (const path of ["a", "b"]) {
+      const { chunks } = await downloads.get(new URL(`${url}/${path}?secret`), [["Authorization", "Bearer hidden"]]);
+      await buffer(chunks()).catch(() => undefined);
+    }
+    const shown = (path: string) => [
+      ...[`> GET ${url}/${path}`, "> Authorization: Bearer …", "> Accept-Encoding: identity"],
+      ...["< 200 after 0 ms, 3 bytes", "< content-length: 3", "< content-type: application/octet-stream"],
+    ];
+    const isShown = (line: string) => !/^< date|^> User-Agent/.test(line);
+    expect(traced.filter(isShown)).toEqual([...shown("a"), ...shown("b"), "* CUT"]);
   });
 
   it("is attempted again if its server replied before and then refuses connections", async () => {

@@ -131,6 +131,7 @@ describe("a successful reply", () => {
   it.each([
     ["an HTML page", "<html><title>Sign in</title></html>", 'found an HTML page ("Sign in")', "Sign in"],
     ["text", "hello", 'found text ("hello")', "hello"],
+    ["long text", "x".repeat(201), `found text ("${"x".repeat(200)}…")`, "x".repeat(201)],
     ["nothing", "", "found an empty answer", undefined],
     ["incomplete JSON", '{"data":[', "found invalid JSON", '{"data":['],
     ["another shape", '{"models":[]}', "unexpected JSON from", undefined],
@@ -225,6 +226,14 @@ describe("a successful reply", () => {
       ),
     );
     expect((await clientAt(server.url).client.send(listModels, list)).value.entries).toHaveLength(0);
+  });
+
+  it("has all values of a header that appears twice", async () => {
+    const links = ["prev", "next"].map((rel) => `Link: </${rel}>; rel="${rel}"`);
+    const server = await rawServer((socket) =>
+      socket.once("data", () => socket.end(wireReply("200 OK", '{"data":[]}', links))),
+    );
+    expect((await clientAt(server.url).client.send(listModels, list)).value.partialMark).toBe("the header Link");
   });
 
   it("arrives over the connection of the previous reply", async () => {

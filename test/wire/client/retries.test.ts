@@ -60,6 +60,13 @@ describe("a read", () => {
     expect((await client.send(listModels, list)).value.entries).toHaveLength(0);
   });
 
+  it("ends at --max-wait if the answers are slow", async () => {
+    let now = 0;
+    const server = await scriptedServer([{ answer: busy() }, { answer: busy() }]);
+    const { failure, waits } = await listFailureOf(clientAt(server.url, { elapsed: () => (now += 10_000) }));
+    expect([failure.message, waits]).toEqual(["the service answered 503 on attempt 2: busy", [250]]);
+  });
+
   it("ends after one attempt if its endpoint is not repeatable", async () => {
     const server = await scriptedServer([{ answer: busy() }]);
     const once = { ...listModels, repeatable: false };
