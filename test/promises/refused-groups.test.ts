@@ -91,6 +91,8 @@ describe.concurrent("--on-refused skip", () => {
     expect([code, error?.code, service.logged]).toEqual([6, "refused", []]);
     const alone = await place.log([file, ...skipRefused, "--max-request-size", "120"]);
     expect([alone.code, alone.document?.groups.rejected, service.logged]).toEqual([7, 1, [1, 3, 4]]);
+    const message = "the service refused this group: something is wrong";
+    expect(reasonsOf(`${file}.rejected`)).toMatchObject([{ file, line: 2, rule: "group-refused", message }]);
   });
 
   it("records the line of a single group if a 422 names only the body", async (context) => {
@@ -164,5 +166,7 @@ describe.concurrent("--on-refused skip", () => {
     const { code, document } = await place.log([file, ...skipRefused]);
     expect([code, document?.groups.rejected, service.logged]).toEqual([7, 1, [1, 3]]);
     expect(readFileSync(`${file}.rejected`, "utf8")).toBe(`${groupOf(2, 600)}\n`);
+    const message = "this group is too large: the service refused its request of 709 bytes";
+    expect(reasonsOf(`${file}.rejected`)).toMatchObject([{ file, line: 2, rule: "group-too-large", message }]);
   });
 });

@@ -5,6 +5,7 @@ import { groupOf, linesOf, openPlace, reasonsOf } from "./place.ts";
 
 const skip = ["--on-invalid", "skip"];
 const bad = (name: string) => `{"trajectories":[{"messages_and_choices":[],"reward":"${name}"}]}`;
+const loose = (name: string) => `{"messages_and_choices":[],"reward":"${name}"}`;
 const flat = (id: string, reward: unknown) =>
   `{"messages_and_choices":[],"reward":${JSON.stringify(reward)},"group_id":"${id}"}`;
 
@@ -31,6 +32,11 @@ describe.concurrent("--on-invalid skip", () => {
       "a last line without an end before another file",
       [`${bad("a")}`, `${bad("b")}\n${groupOf(1)}\n${groupOf(2)}`],
       `${bad("a")}\n${bad("b")}\n`,
+    ],
+    [
+      "trajectories without a group_id of several files",
+      [`${loose("a")}\n`, `${loose("b")}\n${groupOf(1)}\n${groupOf(2)}\n`],
+      `${loose("a")}\n${loose("b")}\n`,
     ],
     ["a line after a byte order mark", `\ufeff${bad("a")}\n${groupOf(1)}\n${groupOf(2)}\n`, `\ufeff${bad("a")}\n`],
     [

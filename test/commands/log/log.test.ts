@@ -1,9 +1,11 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
+import { runHere } from "../../support/here.ts";
 import { filesOf } from "../../support/inputs.ts";
-import { json } from "../../support/server.ts";
+import { newHome } from "../../support/run.ts";
+import { json, scriptedServer } from "../../support/server.ts";
 
-import { group, groups, log, none, parsed, rulesIn, sampleMetrics, two } from "./logging.ts";
+import { account, group, groups, log, none, parsed, rulesIn, sampleMetrics, two } from "./logging.ts";
 
 describe("rollcall log", () => {
   it("prints a document, and the service's answer byte for byte", async () => {
@@ -37,6 +39,20 @@ describe("rollcall log", () => {
         { status: 200, body: null, body_bytes: 40_002 },
       ],
     });
+  });
+
+  it("prints the command that reads the first call, a plan of logged groups, and an empty answer as null", async () => {
+    const answers = [json("{}"), json({ call_ids: ["c1"] }), json({ call_ids: ["c2"] }), { status: 200, body: "" }];
+    const server = await scriptedServer(answers.map((answer) => ({ answer })));
+    const env = { ...account(server.url), ...newHome() };
+    const [file = ""] = filesOf(`${group(1)}\n${group(2)}\n${group(3)}\n`);
+    const run = async (...more: readonly string[]) =>
+      (await runHere(["log", "m", file, "--split", "t", ...more], { env })).stdout;
+    const sent = await run("--max-request-size", "120", "--project", "a/b", "-o", "table");
+    expect(sent).toMatch(/\nnext {2}rollcall call read c1 --project a\/b\n$/);
+    expect(await run("--dry-run", "-o", "table")).toMatch(/\ngroups +3 already logged\n/);
+    const { responses } = JSON.parse(await run("--batch", "b", "--json"));
+    expect(responses).toEqual([{ status: 200, body: null }]);
   });
 
   it("splits between groups into requests of nearly equal size, with a warning", async () => {
