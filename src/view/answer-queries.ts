@@ -33,7 +33,7 @@ const openSelection = <Facts extends answers.GroupFacts>({
     const selected = groups.filter((facts) => search?.found.has(facts.group) !== false && isSelected(facts, query));
     const { sort } = query;
     const value = (facts: Facts) => (sort === "step" ? (steps.get(facts.step) ?? Number.NaN) : sortValue(facts, sort));
-    selected.sort((a, b) => compareNumbers(value(a), value(b), query.descending) || a.group - b.group);
+    selected.sort((a, b) => compareNumbers(value(a), value(b), query.descending));
     return { searched: search?.share ?? 1, selected };
   };
 };

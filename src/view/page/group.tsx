@@ -31,7 +31,7 @@ const rankByRun = (members: readonly TrajectorySummary[]) => {
 /** Sorts by reward, but puts the worst trajectory second. */
 const rankTrajectories = (members: readonly RankedTrajectory[]) => {
   const reward = (member: TrajectorySummary) => member.reward ?? Number.NEGATIVE_INFINITY;
-  const best = members.toSorted((a, b) => reward(b) - reward(a) || a.at - b.at);
+  const best = members.toSorted((a, b) => reward(b) - reward(a));
   const at = best.findIndex((member) => reward(member) === reward(best.at(-1) ?? member));
   if (at > 1) best.splice(1, 0, ...best.splice(at, 1));
   return best;
@@ -171,7 +171,7 @@ const useSortedTrajectories = ({ members, findings }: GroupDetail) => {
     const value = sorted?.value(member);
     return typeof value === "string" ? texts.indexOf(value) : Number(value ?? Number.NaN);
   };
-  rows.sort((a, b) => compareNumbers(rank(a), rank(b), isDescending) || a.at - b.at);
+  rows.sort((a, b) => compareNumbers(rank(a), rank(b), isDescending));
   return { columns, rows, by, isDescending, isChosen: chosen !== undefined };
 };
 
