@@ -274,7 +274,7 @@ const noTlsCodes = /^(EPROTO|ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LON
 const describeError = ({ code, status, isOfProxy }: ConnectionError, silenceMs: number) => {
   if (noTlsCodes.test(code)) return `the ${isOfProxy ? "proxy" : "server"} does not speak TLS (${code})`;
   if (code === "SILENT") return `no data arrived for ${formatTenths(silenceMs)}`;
-  if (code === "PROXY_REFUSED") return `the proxy refused the connection (${status ?? "no status"})`;
+  if (code === "PROXY_REFUSED") return `the proxy refused the connection (${status})`;
   if (unknownAuthorityCodes.test(code)) return `its certificate is signed by an unknown authority (${code})`;
   return clientTexts[code] ?? `${systemTexts[code] ?? "the connection failed"} (${code})`;
 };

@@ -85,7 +85,7 @@ const defaultRead = { attempts: 4, ms: 15_000 };
 
 export const openReadBudget = (options: WaitOptions & Pick<ClientOptions, "isMaxWaitSet">, silenceMs: number) => {
   const { host, isMaxWaitSet = true } = options;
-  const maxWaitMs = isMaxWaitSet ? options.maxWaitMs : Math.min(options.maxWaitMs, defaultRead.ms);
+  const maxWaitMs = isMaxWaitSet ? options.maxWaitMs : defaultRead.ms;
   const maxAttempts = isMaxWaitSet ? Number.POSITIVE_INFINITY : defaultRead.attempts;
   const endMs = host.elapsed() + maxWaitMs;
   const { wait } = openRetryBudget({ ...options, maxWaitMs });
