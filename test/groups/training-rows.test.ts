@@ -128,7 +128,56 @@ it("a row of preferences is that of the prompt whose rewards differ most, with t
   expect([...prompt, ...chosen, ...rejected].map(({ content }) => content).concat(others)).toEqual(["r", "d", "b"]);
 });
 
+it.each<[isPair: boolean, first: object, second: object, rewards?: readonly number[]]>([
+  [false, {}, { name: null, refusal: "", reasoning_content: null, tool_calls: [], own: 1 }],
+  [true, {}, { name: "n" }],
+  [true, { reasoning_content: "r" }, { reasoning_content: "s" }],
+  [true, {}, { refusal: "no" }],
+  [true, {}, { content: "b" }],
+  [false, {}, { content: [{ type: "text", text: "a" }] }],
+  [true, { tool_calls: [call] }, { tool_calls: [call, call] }],
+  [false, { tool_calls: [call] }, { tool_calls: [{ ...call, id: "d" }] }],
+  [false, {}, { content: "b" }, [1, 1 + 1e-13]],
+  [true, {}, { content: "b" }, [1, 1 + 1e-11]],
+])("a row of preferences needs answers and rewards that differ (row %$)", async (isPair, first, second, rewards) => {
+  const file = join(folder, "pair.jsonl");
+  const [low = 0, high = 1] = rewards ?? [];
+  const trajectories = [first, second].map((own, at) => {
+    const messages = [
+      { role: "user", content: "q" },
+      { role: "assistant", content: "a", ...own },
+    ];
+    return { messages_and_choices: messages, reward: at === 0 ? low : high };
+  });
+  writeFileSync(file, JSON.stringify({ trajectories }));
+  expect(await convert([file, "--to", "preferences"])).toHaveLength(isPair ? 1 : 0);
+});
+
 describe("a receipt of rows", () => {
+  it("counts what rows omit of both trajectories, and names the trajectories as in the input", async () => {
+    const [file, receipt] = [join(folder, "omitted.jsonl"), join(folder, "omitted.json")];
+    const rollout = (content: string, more: readonly object[], own: object = {}) => ({
+      messages_and_choices: [{ role: "user", content: "q" }, { role: "assistant", content, own: 1 }, ...more],
+      ...own,
+    });
+    const history = { additional_histories: [{ messages_and_choices: [{ role: "user", content: "h" }] }] };
+    const trajectories = [
+      rollout("a", [], { reward: 9 }),
+      rollout("b", [{ role: "user", content: "end" }], { reward: 0 }),
+      rollout("c", [{ role: "user", content: "end" }], { reward: 1, ...history }),
+    ];
+    writeFileSync(file, `${JSON.stringify({ trajectories })}\n`);
+    await convert([file, "--to", "preferences", "--where", "reward < 5.0", "--receipt", receipt]);
+    expect(JSON.parse(readFileSync(receipt, "utf8"))).toMatchObject({
+      rows: [{ row: 1, group: 1, chosen: 3, rejected: 2 }],
+      omitted: [
+        { reason: "after_last_sampled_turn", count: 2 },
+        { reason: "additional_histories", count: 1 },
+        { path: "messages[].own", count: 2 },
+      ],
+    });
+  });
+
   it("lists the records of each format, with the group and trajectory of each row", async () => {
     const [own, chat, receipt] = [join(folder, "own.jsonl"), join(folder, "chat.jsonl"), join(folder, "both.json")];
     const turns = '[{"role":"user","content":"q"},{"role":"assistant","content":"a"}]';

@@ -197,6 +197,22 @@ it.each<[kinds: string, note: string | undefined, ...args: readonly string[]]>([
   expect(notes).toEqual(note === undefined ? [] : [note]);
 });
 
+it("a leak rejects a group of --strict once, whichever of its trajectories has the prompt", async () => {
+  const s = (id: string) => [user("s"), choice(id)];
+  const train = [rollout(1, a), rollout(2, a, other), rollout(5, b, s("5")), rollout(6, b, s("6"))];
+  const rejected = rollout(9, { group_id: "c", tools: null }, other);
+  const against = [rollout(7, {}, s("no prompt").slice(1)), rollout(8, {}, other), rollout(9, {}, other)];
+  const args = ["--group-by", "group_id", "--strict", "--allow", "mixed-prompts", "--allow", "missing-logprobs"];
+  const { metrics, groups, problems } = await check([[...train, rejected], against], ...args, "--against");
+  const leaks = problems
+    .filter(({ rule }: Report) => rule === "split-leak")
+    .map(({ line, message }: Report) => {
+      return `${line} ${message.match(/\d:\d+/)?.[0]}`;
+    });
+  expect(leaks).toEqual(["1 2:2", "5 2:2"]);
+  expect([metrics.reward, metrics["data/step_num_trajectories"], groups]).toEqual([5.5, 2, { read: 3, rejected: 2 }]);
+});
+
 it("a note counts the groups that --group-by joins across files", async () => {
   const files = [
     [rollout(0, a), rollout(1, b), rollout(2, { group_id: "c" })],

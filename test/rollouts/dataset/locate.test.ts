@@ -1,0 +1,50 @@
+import { expect, it } from "vitest";
+import { openSubjects } from "../../../src/rollouts/dataset/locate.ts";
+import type { Dataset } from "../../../src/rollouts/dataset/read-dataset.ts";
+import { selectDataset } from "../../../src/rollouts/dataset/select/selected-dataset.ts";
+import { testHost } from "../../support/host.ts";
+import { filesOf, read } from "../../support/inputs.ts";
+
+/** A trajectory of `turns` messages, of which the last one has an unknown role. */
+const rollout = (reward: number, turns: number, more: object = {}) => ({
+  messages_and_choices: ["user", "tool", "ann"].slice(-turns).map((role) => ({ role, content: "a" })),
+  ...{ reward, ...more },
+});
+
+/** Returns the rule, group, trajectory and message of each problem. */
+const listSubjects = (dataset: Dataset) => {
+  const findSubject = openSubjects(dataset);
+  return dataset.scan.problems.sorted().flatMap((problem) => {
+    const { group, trajectory, message } = findSubject(problem) ?? {};
+    return /role|type|shapes|baseline/.test(problem.rule) ? `${problem.rule} ${[group, trajectory, message]}` : [];
+  });
+};
+
+it("a problem belongs to a message of a trajectory, in arrays, in groups of lines and in selections", async () => {
+  const array = [[rollout(1, 1), rollout(2, 3)], [rollout(3, 1)], [rollout(4, 1), rollout(6, 2)]];
+  const [a, b] = [{ k: "a" }, { k: "b" }];
+  const flat = [
+    rollout(7, 1, a),
+    rollout(8, 1, b),
+    rollout(9, 2, a),
+    rollout(5, 3, a),
+    { ...rollout(1, 1, b), reward: "" },
+  ];
+  const files = filesOf(
+    JSON.stringify(array.map((trajectories) => ({ trajectories }))),
+    [...flat.map((one) => JSON.stringify(one)), "{}"].join("\n"),
+  );
+
+  const ofArray = ["0,0,0", "0,1,2", "1,0,0", "2,0,0", "2,1,1"];
+  const ofLines = ["3,0,0", "4,0,0", "3,1,1", "3,2,2"];
+  const roles = [...ofArray, ...ofLines].map((subject) => `unknown-role ${subject}`);
+  const dataset = await read(files, { groupBy: "k" });
+  expect(listSubjects(dataset)).toEqual([...roles, "wrong-type 4,1,", "mixed-shapes ,,"]);
+  const selection = { where: "reward > 5.5", seed: "" };
+  const options = { host: testHost(), groupBy: ["k"], selection };
+  const unselected = await read(files, { groupBy: "k", selection });
+  expect(listSubjects(await selectDataset(unselected, selection, options))).toEqual([
+    ...["baseline-changed 0,,", "unknown-role 0,0,1", "unknown-role 1,0,0", "unknown-role 1,1,1"],
+    ...["wrong-type 2,1,", "mixed-shapes ,,"],
+  ]);
+});
