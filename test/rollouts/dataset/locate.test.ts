@@ -16,7 +16,9 @@ const listSubjects = (dataset: Dataset) => {
   const findSubject = openSubjects(dataset);
   return dataset.scan.problems.sorted().flatMap((problem) => {
     const { group, trajectory, message } = findSubject(problem) ?? {};
-    return /role|type|shapes|baseline/.test(problem.rule) ? `${problem.rule} ${[group, trajectory, message]}` : [];
+    return /role|type|field|shapes|baseline/.test(problem.rule)
+      ? `${problem.rule} ${[group, trajectory, message]}`
+      : [];
   });
 };
 
@@ -31,20 +33,20 @@ it("a problem belongs to a message of a trajectory, in arrays, in groups of line
     { ...rollout(1, 1, b), reward: "" },
   ];
   const files = filesOf(
-    JSON.stringify(array.map((trajectories) => ({ trajectories }))),
-    [...flat.map((one) => JSON.stringify(one)), "{}"].join("\n"),
+    JSON.stringify([{}, ...array.map((trajectories) => ({ trajectories }))]),
+    flat.map((one) => JSON.stringify(one)).join("\n"),
   );
-
-  const ofArray = ["0,0,0", "0,1,2", "1,0,0", "2,0,0", "2,1,1"];
-  const ofLines = ["3,0,0", "4,0,0", "3,1,1", "3,2,2"];
+  const missing = Array(2).fill("missing-field 0,0,");
+  const ofArray = ["1,0,0", "1,1,2", "2,0,0", "3,0,0", "3,1,1"];
+  const ofLines = ["4,0,0", "5,0,0", "4,1,1", "4,2,2"];
   const roles = [...ofArray, ...ofLines].map((subject) => `unknown-role ${subject}`);
   const dataset = await read(files, { groupBy: "k" });
-  expect(listSubjects(dataset)).toEqual([...roles, "wrong-type 4,1,", "mixed-shapes ,,"]);
+  expect(listSubjects(dataset)).toEqual([...missing, ...roles, "wrong-type 5,1,", "mixed-shapes ,,"]);
   const selection = { where: "reward > 5.5", seed: "" };
   const options = { host: testHost(), groupBy: ["k"], selection };
   const unselected = await read(files, { groupBy: "k", selection });
   expect(listSubjects(await selectDataset(unselected, selection, options))).toEqual([
-    ...["baseline-changed 0,,", "unknown-role 0,0,1", "unknown-role 1,0,0", "unknown-role 1,1,1"],
-    ...["wrong-type 2,1,", "mixed-shapes ,,"],
+    ...["baseline-changed 1,,", ...missing, "unknown-role 1,0,1", "unknown-role 2,0,0", "unknown-role 2,1,1"],
+    ...["wrong-type 3,1,", "mixed-shapes ,,"],
   ]);
 });

@@ -166,6 +166,24 @@ it.each([
   expect(problems).toMatchObject([{ rule: "group-key-missing", severity: "error", advice }]);
 });
 
+it("a key that no trajectory has gets up to eight keys as advice, and rejects only what needs the key", async () => {
+  const metadata = Object.fromEntries([1, 2, 3, 4, 5, 6, 7, 8, 9].map((at) => [`k${at}`, "v"]));
+  const files = [[group(rollout(0), rollout(1)), "{", rollout(2, { metadata }), rollout(3)], [chat({})]];
+  const { groups, problems } = await check(files, "--group-by", "x");
+  expect(groups).toEqual({ read: 5, rejected: 4 });
+  const found = problems.find(({ rule }: Report) => rule === "group-key-missing");
+  const keys = "k1 or k2 or k3 or k4 or k5 or k6 or k7 or k8";
+  expect(found).toMatchObject({ advice: `pass --group-by ${keys}, or a path such as info.prompt_id` });
+});
+
+it("unreadable lines and unreadable records of other tools are counted together", async () => {
+  const { unreadable_lines } = await check([
+    ["{", rollout(0)],
+    [chat({}), "{", "{", chat({ reward: 2 })],
+  ]);
+  expect(unreadable_lines).toBe(3);
+});
+
 it.each<[kinds: string, note: string | undefined, ...args: readonly string[]]>([
   ["bare", "1 has no log probabilities"],
   ["scored", undefined],
@@ -234,6 +252,23 @@ it.each([
   const { metrics, trajectories } = await check([[rollout(0, { metadata: { id: "ab" } }), second]], "--where", where);
   expect([trajectories.read, metrics.reward]).toEqual([1, reward]);
 });
+
+const valid = JSON.stringify(group(rollout(0)));
+
+it.each([
+  [`${valid}\n{"logs":[\n${valid}`, "2:10 the line is truncated"],
+  [`${valid}\n{"logs":[\n`, "2:10 the line is truncated"],
+  [`${valid}\n{"logs":[`, "2:10 the last line is truncated"],
+  [`${valid}\n{"logs":["\xc3\xa9\xef\xbc"]}\n`, "2:12 these bytes are not UTF-8"],
+  [`${valid}\n{"logs":["\xc3\xa9\xff"]}\n`, "2:12 these bytes are not UTF-8"],
+])(
+  "an unreadable line is reported after its readable characters, and the last line with its own text (row %$)",
+  async (text, report) => {
+    const { scan } = await read(filesOf(Buffer.from(text, "latin1")));
+    const unreadable = scan.problems.sorted().filter(({ rule }) => /^json|utf/.test(rule));
+    expect(unreadable.map(({ line, column, message }) => `${line}:${column} ${message}`)).toEqual([report]);
+  },
+);
 
 it("each line of a long file can begin with a byte order mark", async () => {
   const { status, trajectories } = await check([

@@ -101,6 +101,16 @@ describe("a selection", () => {
     ]);
   });
 
+  it("divides all groups into two shards, each of which has groups", async () => {
+    const [file = ""] = filesOf([...Array(12).keys()].map((at) => JSON.stringify(group([at]))).join("\n"));
+    const shards = ["1/2", "2/2"].map(async (shard) => {
+      const { stdout } = await runHere(["stats", file, "--json", "--shard", shard]);
+      return JSON.parse(stdout).groups;
+    });
+    const [first = 0, second = 0] = await Promise.all(shards);
+    expect([first > 1, second > 1, first + second]).toEqual([true, true, 12]);
+  });
+
   it("can be of the trajectories that are solved with --pass", async () => {
     const [file = ""] = filesOf(mixed.map((line) => JSON.stringify(line)).join("\n"));
     const count = async (...options: readonly string[]) => {
