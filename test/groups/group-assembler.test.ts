@@ -60,6 +60,7 @@ const gather = (
   const keys = new DedupKeys();
   const complete: { readonly group: number; readonly key: string }[] = [];
   let now = 0;
+  let invalid = 0;
   const growing = new GroupAssembler({
     file: "run.jsonl",
     scan: scan.result,
@@ -69,7 +70,7 @@ const gather = (
     size,
     elapsed: () => now,
     wasSent: (key) => sent.has(hexOf(key)),
-    onInvalid: () => undefined,
+    onInvalid: () => void invalid++,
     onComplete: (group) => void complete.push({ group, key: hexOf(keys.slice(group, 1)) }),
   });
   for (const [at, lines] of all.entries()) {
@@ -81,7 +82,7 @@ const gather = (
   }
   const open = growing.incomplete.length;
   growing.completeAll();
-  return { found: scan.result, groups, keys, complete, open };
+  return { found: scan.result, groups, keys, complete, open, invalid };
 };
 
 /** Groups the same lines of a complete file. */
@@ -190,6 +191,24 @@ describe("the groups of a growing file", () => {
     expect(open).toBe(incomplete);
   });
 });
+
+it.each<[lines: string, valid: string, invalid: number, options?: GatherOptions]>([
+  ["a broken a|b a", "-- + -", 3],
+  ["a a|a", "+++", 0, { size: 1 }],
+  ["a|b|a", "+++", 0, { isGroupedByKey: true, size: 1 }],
+])(
+  "a growing file rejects unreadable, ambiguous and scattered groups, but not changed ones: %s",
+  (text, ...expected) => {
+    const [valid, invalid, options] = expected;
+    const toLine = (id: string) => (id === "broken" ? id : { id, reward: 1 });
+    const found = gather(
+      text.split("|").map((block) => block.split(" ").map(toLine)),
+      options,
+    );
+    const marks = Array.from({ length: found.groups.count }, (_, group) => (found.groups.isValid(group) ? "+" : "-"));
+    expect([marks.join(""), found.invalid]).toEqual([valid.replaceAll(" ", ""), invalid]);
+  },
+);
 
 it("a growing file has problems that name the lines of earlier groups and of unreadable lines", () => {
   const [a, b] = [

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { Requests, reportMismatches } from "../../../src/rollouts/index/contradictions.ts";
+import { findCommonSplit, Requests, reportMismatches } from "../../../src/rollouts/index/contradictions.ts";
 import { Problems } from "../../../src/rollouts/rules/problems.ts";
 
 it.each([
@@ -26,4 +26,25 @@ it.each([
   reportMismatches({ requests, problems, shapes: new Set(["requests"]) }, { split });
   const found = problems.sorted().map(({ line, column, message }) => `${line}:${column} ${message}`);
   expect(found).toEqual(expected === "" ? [] : expected.split("; ").map((start) => expect.stringContaining(start)));
+});
+
+it.each<[splits: readonly (string | undefined)[], shapes: string, split: string | undefined, problem: string]>([
+  [["x"], "requests", "x", ""],
+  [["x", "x"], "requests", "x", ""],
+  [["x", undefined], "requests", undefined, ""],
+  [[undefined], "requests", undefined, ""],
+  [["x", "y"], "requests", undefined, ""],
+  [["x"], "groups requests trajectories", undefined, "groups and trajectories"],
+  [[], "groups", undefined, ""],
+])("requests have a common split if the input has nothing else (row %$)", (splits, names, split, others) => {
+  const [requests, problems] = [new Requests(), new Problems()];
+  const shapes = new Set<"requests" | "groups" | "trajectories">();
+  for (const shape of ["requests", "groups", "trajectories"] as const) if (names.includes(shape)) shapes.add(shape);
+  const keys = new Map([["k", { name: "k", value: "1" }]]);
+  for (const [at, own] of splits.entries()) requests.add({ split: own, keys }, () => ({ file: "a", line: at + 1 }));
+  expect(findCommonSplit(requests, shapes)).toBe(split);
+  reportMismatches({ requests, problems, shapes }, { split: undefined });
+  const found = problems.sorted().find(({ rule }) => rule === "request-key-mismatch");
+  expect(found?.message ?? "").toContain(others);
+  expect(found === undefined).toBe(others === "");
 });

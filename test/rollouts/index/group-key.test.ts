@@ -67,6 +67,7 @@ it.each<[value: object, names: readonly string[] | undefined, key: string | unde
 );
 
 it("the best group key is the id of a group, then of a task, then the prompt, and at the top level", () => {
-  const names = "metadata.group_id info.prompt_id task_id info.task_id uid prompt question task".split(" ");
+  const ids = "example_id task_id info.task_id problem_id question_id scenario_id instance_id uid";
+  const names = `metadata.group_id info.prompt_id ${ids} prompt question task`.split(" ");
   expect(names.toReversed().sort((a, b) => rankGroupKey(a) - rankGroupKey(b))).toEqual(names);
 });
