@@ -1,0 +1,113 @@
+/** The keys that join records to groups and rollouts. */
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { runHere } from "../../support/here.ts";
+import { convertHere as convert, folderOf, type turn, user } from "./converting.ts";
+
+const said = (content: string) => ({ role: "assistant", content });
+const chat = (content: string, more: object = {}) => ({ messages: [user("q"), said(content)], reward: 1, ...more });
+
+/** Returns the answers in each group, such as `ab c`. */
+const answersOf = async (files: Parameters<typeof convert>[0], args: readonly string[] = []): Promise<string> => {
+  const groups = await convert(files, args);
+  if (typeof groups === "string") return groups;
+  const answerOf = ({ messages_and_choices: turns }: { messages_and_choices: readonly ReturnType<typeof turn>[] }) =>
+    turns.at(-1)?.message.content;
+  return groups.map(({ trajectories }) => trajectories.map(answerOf).join("")).join(" ");
+};
+
+describe("--group-by", () => {
+  it("distinguishes a number from the same text", async () => {
+    const rows = [chat("a", { run: 1 }), chat("b", { run: "1" }), chat("c", { run: 1 }), chat("d", { run: "1" })];
+    expect(await answersOf({ "a.jsonl": rows }, ["--group-by", "run"])).toBe("ac bd");
+  });
+
+  it("reads a key of the rollout before the key of its file", async () => {
+    const simulated = { task_id: 1, termination_reason: "user_stop", reward_info: { reward: 1 } };
+    const simulations = [1, 2, 1].map((seed, at) => ({ ...simulated, seed, messages: [user("q"), said(`${at}`)] }));
+    const file = JSON.stringify({ seed: 7, simulations });
+    expect(await answersOf({ "results.json": file }, ["--group-by", "seed"])).toBe("02 1");
+  });
+});
+
+it("a uid names a group only if rows of the same file share it", async () => {
+  const rows = (names: string, uids: string) => [...names].map((name, at) => chat(name, { uid: uids[at] }));
+  const files = { "a.jsonl": rows("ab", "uv"), "b.jsonl": rows("cd", "uw"), "c.jsonl": rows("efg", "uxu") };
+  expect(await answersOf(files)).toBe("ab cd eg f");
+});
+
+describe("the system prompt of a column", () => {
+  const trl = { prompt: "q", completion: "a", reward: 1 };
+  const shared = {
+    conversations: [
+      { from: "system", value: "t" },
+      { from: "human", value: "q" },
+      { from: "gpt", value: "a" },
+    ],
+    reward: 1,
+  };
+  it.each<[string, object, string]>([
+    ["is the first one with a text", { ...trl, system: " ", system_prompt: "s", system_message: "r" }, "s q a"],
+    ["follows the order of the keys", { ...trl, system_message: "r", system_prompt: "s" }, "s q a"],
+    [
+      "is omitted if the prompt contains it",
+      { ...trl, system: " be brief\n", prompt: "(be brief) q" },
+      "(be brief) q a",
+    ],
+    ["is omitted if the first turn has the role system", { ...shared, system: "s" }, "t q a"],
+    [
+      "is omitted if the first message has the role system",
+      { messages: [{ role: "system", content: "t" }, user("q"), said("a")], reward: 1, system: "s" },
+      "t q a",
+    ],
+  ])("%s", async (_, row, texts) => {
+    const [group] = await convert({ "a.jsonl": [row] });
+    const turns: readonly { content?: string; message?: { content: string } }[] =
+      group.trajectories[0].messages_and_choices;
+    expect(turns.map(({ content, message }) => content ?? message?.content).join(" ")).toBe(texts);
+  });
+});
+
+describe("of two copies of a rollout without a later time", () => {
+  const id = "00000000-0000-4000-8000-000000000001";
+  const sampleOf = (content: string, more: object = {}) => ({
+    ...{ id: 1, epoch: 1, uuid: id, scores: { m: { value: 1 } }, ...more },
+    messages: [user("q"), { ...said(content), source: "generate" }],
+  });
+  const logOf = (...samples: readonly object[]) => JSON.stringify({ eval: { task: "t" }, samples });
+
+  it.each([
+    ["in one record", { "a.json": logOf(sampleOf("a"), sampleOf("b")) }],
+    ["in two files", { "a.json": logOf(sampleOf("a")), "b.json": logOf(sampleOf("b")) }],
+    [
+      "of which only one has a time",
+      { "a.json": logOf(sampleOf("a", { completed_at: "2026-01-01T00:00:00Z" })), "b.json": logOf(sampleOf("b")) },
+    ],
+  ])("the last one counts, %s", async (_, files) => {
+    expect(await answersOf(files)).toBe("b");
+  });
+});
+
+it("a trial of Harbor whose agent folder is a file has no trajectory", async () => {
+  const trial = { trial_name: "t", task_name: "n", agent_info: {}, verifier_result: { rewards: { reward: 1 } } };
+  const folder = folderOf({ "t/result.json": JSON.stringify(trial), "t/agent": "" });
+  const { code, stderr } = await runHere(["check", join(folder, "t/result.json")]);
+  expect([code, stderr]).toEqual([3, expect.stringContaining("the trajectory agent/trajectory.json is missing")]);
+});
+
+it("the rejected groups of an input include records that are no JSON, of all formats", async () => {
+  const [trl, gym] = [
+    { prompt: "q", completion: "a", reward: 1 },
+    { _ng_task_index: 0, reward: 1, responses_create_params: { input: "q" }, response: { output: [said("a")] } },
+  ];
+  const folder = folderOf({ "a.jsonl": [trl, "no JSON"], "b.jsonl": [gym, "no JSON", "nor this"] });
+  const { stdout } = await runHere([
+    "check",
+    join(folder, "a.jsonl"),
+    join(folder, "b.jsonl"),
+    "--json",
+    "--fields",
+    "groups",
+  ]);
+  expect(JSON.parse(stdout)).toEqual({ groups: { read: 5, rejected: 5 } });
+});
