@@ -30,6 +30,40 @@ describe("--group-by", () => {
   });
 });
 
+describe("traces of verifiers v1", () => {
+  const nest = (path: string, value: unknown): object => {
+    const [key = "", ...rest] = path.split(".");
+    return { [key]: rest.length === 0 ? value : nest(rest.join("."), value) };
+  };
+  const trace = (answer: string, more: object) => ({
+    ...{ id: answer, task: { key: "k" }, rewards: { x: 1 }, ...more },
+    nodes: [{ message: user("q") }, { parent: 0, sampled: true, message: said(answer) }],
+  });
+  const tracesOf = (path: string, values: string) => [...values].map((value, at) => trace("abc"[at] ?? "", nest(path, value)));
+
+  it.each(
+    "group.id group_id info.group_id task.key task.hash task.data run.work.step run.step run.id run.work.type run.type env.id env_name info.env_name".split(" "),
+  )("are one group only if they have the same %s", async (path) => {
+    expect(await answersOf({ "a.jsonl": tracesOf(path, "xyx") })).toBe("ac b");
+  });
+
+  it.each([
+    ["another type of run", "train", "a b"],
+    ["a resumed evaluation", "eval", "ab"],
+  ])("with other ids of runs can be one group in %s", async (_, type, groups) => {
+    const traces = ["a", "b"].map((id) => trace(id, { run: { type, id } }));
+    expect(await answersOf({ "a.jsonl": traces })).toBe(groups);
+  });
+
+  it.each([
+    ["a UUID", "00000000-0000-4000-8000-000000000001", "ab"],
+    ["a number", "1", "a b"],
+  ])("of several files are one group if its id is %s", async (_, id, groups) => {
+    const [a, b] = ["a", "b"].map((answer) => [trace(answer, { group: { id } })]);
+    expect(await answersOf({ "a.jsonl": a ?? [], "b.jsonl": b ?? [] })).toBe(groups);
+  });
+});
+
 it("a uid names a group only if rows of the same file share it", async () => {
   const rows = (names: string, uids: string) => [...names].map((name, at) => chat(name, { uid: uids[at] }));
   const files = { "a.jsonl": rows("ab", "uv"), "b.jsonl": rows("cd", "uw"), "c.jsonl": rows("efg", "uxu") };
