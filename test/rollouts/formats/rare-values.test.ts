@@ -1,7 +1,7 @@
 /** Values that few records have, and what they become. */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { convertHere as convert, folderOf, user } from "./converting.ts";
+import { convertHere as convert, folderOf, notesHere, turn, user } from "./converting.ts";
 
 const said = (content: string, more: object = {}) => ({ role: "assistant", content, ...more });
 const chat = { messages: [user("q"), said("a")], reward: 1 };
@@ -19,8 +19,7 @@ describe("the reward of a row", () => {
         { ...chat, metadata: { [key]: "t" } },
       ];
       const groups = await convert({ "a.jsonl": rows }, rewardsOf({ s: 0.25, t: 0.75 }));
-      const rewards = groups.flatMap((group: { trajectories: object[] }) => group.trajectories);
-      expect(rewards).toMatchObject([{ reward: 0.25 }, { reward: 0.75 }]);
+      expect(groups).toMatchObject([{ trajectories: [{ reward: 0.25 }, { reward: 0.75 }] }]);
     },
   );
 
@@ -48,5 +47,184 @@ describe("the reward of a row", () => {
     expect(await convert({ "a.jsonl": [row] })).toContain(
       "pass --reward-from x_reward --reward-from y_reward, because TRL",
     );
+  });
+});
+
+describe("a sample of Inspect", () => {
+  const sample = { id: 7, epoch: 1, messages: [user("q"), said("a", { source: "generate" })] };
+  const scored = { ...sample, scores: { m: { value: 1 } } };
+  const logOf = (samples: readonly object[], more: object = {}) =>
+    JSON.stringify({ eval: { task: "t" }, samples, ...more });
+
+  it.each(Object.entries({ C: 1, I: 0, P: 0.5, N: 0, Yes: 1, no: 0, TRUE: 1, false: 0 }))(
+    "with the only score %s has the reward and the metric %d",
+    async (value, reward) => {
+      const files = { "a.json": logOf([{ ...sample, scores: { m: { value } } }]) };
+      expect(await convert(files)).toMatchObject([{ trajectories: [{ reward, metrics: { "scores.m": reward } }] }]);
+    },
+  );
+
+  it("without an epoch has the first one as the id for --rewards", async () => {
+    const files = {
+      "a.json": logOf([
+        { ...sample, epoch: undefined },
+        { ...sample, id: 8 },
+      ]),
+    };
+    const rewards = rewardsOf({ "7_epoch_1": 0.5, "8_epoch_1": 1 });
+    expect(await convert(files, rewards)).toMatchObject([
+      { trajectories: [{ reward: 0.5 }] },
+      { trajectories: [{ reward: 1 }] },
+    ]);
+  });
+
+  it("with a uuid has it as an id for --rewards", async () => {
+    const files = { "a.json": logOf([{ ...sample, uuid: "u" }, sample]) };
+    expect(await convert(files, rewardsOf({ u: 0.5, "7_epoch_1": 0.5 }))).toMatchObject([
+      { trajectories: [{ reward: 0.5 }, {}] },
+    ]);
+  });
+
+  it("has notes about an invalidation, another model and an error", async () => {
+    const notes = await notesHere([
+      {
+        eval: { task: "t" },
+        samples: [scored, { ...scored, epoch: 2, invalidation: {}, model_fallbacks: [1], error: { message: "e" } }],
+      },
+    ]);
+    const none = await notesHere([
+      {
+        eval: { task: "t" },
+        samples: [
+          { ...scored, model_fallbacks: [] },
+          { ...scored, epoch: 2 },
+        ],
+      },
+    ]);
+    const count = (list: readonly string[]) =>
+      list.filter((note) => /invalidated|answered for|with an error/.test(note)).length;
+    expect([count(notes), count(none)]).toEqual([3, 0]);
+  });
+
+  it("without a uuid is a copy in another log of its task, also of another run", async () => {
+    const of = (task_id: string, run_id: string) => logOf([scored], { eval: { task: "t", task_id, run_id } });
+    const groups = async (other: string) => (await convert({ "a.json": of("x", "r"), "b.json": other })).length;
+    expect([await groups(of("x", "s")), await groups(of("y", "r"))]).toEqual([1, 2]);
+  });
+
+  it("has the error of a failed tool, redacted thoughts by their summary, and types of calls", async () => {
+    const thoughts = [
+      { type: "reasoning", reasoning: "r", redacted: false },
+      { type: "reasoning", reasoning: "secret", redacted: true, summary: "s" },
+      { type: "text", text: "a" },
+    ];
+    const call = { id: "c", function: "f", arguments: {}, type: "custom" };
+    const result = { role: "tool", content: "", tool_call_id: "c" };
+    const messages = [
+      said("", { content: thoughts, tool_calls: [call], source: "generate" }),
+      { ...result, tool_error: "old" },
+      { ...result, error: { message: "new" }, tool_error: "old" },
+    ];
+    expect(await convert({ "a.json": logOf([{ ...scored, messages }]) })).toMatchObject([
+      {
+        trajectories: [
+          {
+            messages_and_choices: [
+              { message: { content: "a", reasoning_content: "r\ns", tool_calls: [{ type: "custom" }] } },
+              { content: "old" },
+              { content: "new" },
+            ],
+          },
+        ],
+      },
+    ]);
+  });
+});
+
+describe("a document of ATIF", () => {
+  const step = (source: string, message: unknown, more: object = {}) => ({ source, message, ...more });
+  const own = [step("user", "q"), step("agent", "a")];
+  const document = (more: object, version = "1.6") =>
+    JSON.stringify({ schema_version: `ATIF-v${version}`, steps: own, ...more });
+  const delegating = (reference: object) => [
+    step("user", "q"),
+    step("agent", "a", { observation: { results: [{ subagent_trajectory_ref: reference }] } }),
+  ];
+  /** Returns the number of turns in each history of each trajectory, such as `2+2 2`. */
+  const histories = async (files: Readonly<Record<string, string>>) => {
+    const groups = await convert(files, rewardsOf({ s: 1, t: 1, a: 1, b: 1, c: 1 }));
+    if (typeof groups === "string") return groups;
+    return groups
+      .flatMap(({ trajectories }) => trajectories)
+      .map(({ messages_and_choices: main, additional_histories: more = [] }) =>
+        [main, ...more.map((one: { messages_and_choices: unknown }) => one.messages_and_choices)]
+          .map(({ length }) => length)
+          .join("+"),
+      )
+      .join(" ");
+  };
+  const uuid = "00000000-0000-4000-8000-000000000001";
+
+  it.each([
+    ["1.6", "2"],
+    ["1.7", "2 2"],
+  ])("of version %s is a copy if it has the session of another one: %s", async (version, expected) => {
+    const file = document({ session_id: uuid }, version);
+    expect(await histories({ "a.json": file, "b.json": file })).toBe(expected);
+  });
+
+  it.each<[string, Readonly<Record<string, string>>, string]>([
+    ["at an absolute path", { "a.json": document({ steps: delegating({ trajectory_path: "/x/c.json" }) }) }, "2+2"],
+    ["in a list", { "a.json": document({ steps: delegating([{ trajectory_path: "c.json" }]) }) }, "2+2"],
+    [
+      "of a subagent in the document",
+      {
+        "a.json": document({
+          subagent_trajectories: [
+            { trajectory_id: "t", steps: delegating({ trajectory_path: "c.json" }), schema_version: "ATIF-v1.6" },
+          ],
+        }),
+      },
+      "2+2+2",
+    ],
+    [
+      "that the document contains",
+      {
+        "a.json": document({
+          steps: delegating({ trajectory_id: "c" }),
+          subagent_trajectories: [JSON.parse(document({ trajectory_id: "c" }))],
+        }),
+        "x/c.json": document({ trajectory_id: "c", steps: [...own, ...own] }),
+      },
+      "2+2 4 2",
+    ],
+  ])("has the history of a subagent %s", async (_, files, expected) => {
+    expect(await histories({ ...files, "c.json": document({}) })).toBe(expected);
+  });
+
+  it("of a subagent without a model has its turns as choices", async () => {
+    const files = {
+      "a.json": document({ agent: { model_name: "m" }, steps: delegating({ trajectory_path: "c.json" }) }),
+      "c.json": document({ agent: { name: "n" } }),
+    };
+    expect(await convert(files, rewardsOf({ a: 1 }))).toMatchObject([
+      { trajectories: [{ additional_histories: [{ messages_and_choices: [user("q"), turn("a")] }] }] },
+    ]);
+  });
+
+  it("keeps parts that are no images", async () => {
+    const parts = [
+      { type: "audio", source: { path: "p" } },
+      { type: "image", source: { path: "i" } },
+    ];
+    expect(
+      await convert({ "a.json": document({ steps: [step("user", parts), ...own] }) }, rewardsOf({ a: 1 })),
+    ).toMatchObject([
+      {
+        trajectories: [
+          { messages_and_choices: [{ content: [parts[0], { type: "image_url", image_url: { url: "i" } }] }, {}, {}] },
+        ],
+      },
+    ]);
   });
 });
