@@ -19,7 +19,8 @@ describe("the reward of a row", () => {
         { ...chat, metadata: { [key]: "t" } },
       ];
       const groups = await convert({ "a.jsonl": rows }, rewardsOf({ s: 0.25, t: 0.75 }));
-      expect(groups).toMatchObject([{ trajectories: [{ reward: 0.25 }, { reward: 0.75 }] }]);
+      const rewards = [groups].flat().flatMap(({ trajectories }) => trajectories);
+      expect(rewards).toMatchObject([{ reward: 0.25 }, { reward: 0.75 }]);
     },
   );
 
@@ -227,4 +228,54 @@ describe("a document of ATIF", () => {
       },
     ]);
   });
+});
+
+const trl = { prompt: "q", completion: "a", reward: 1 };
+const exchange = (seconds: number, messages: readonly object[], answer: string) => ({
+  start_time: `2026-01-01T00:00:0${seconds}+02:00`,
+  request: { messages },
+  response: { choices: [turn(answer)] },
+});
+
+it.each<[string, object, object]>([
+  ["the value in metadata", { ...chat, lang: "a", metadata: { lang: "b" } }, { metadata: { lang: "b" } }],
+  ["the start of a text in HTML", { ...trl, completion: "<s>3</s>" }, { messages_and_choices: [{}, turn("<s>3</s>")] }],
+  [
+    "exchanges of ART in the order of their times, each after the longest one that it continues",
+    {
+      reward: 1,
+      exchanges: {
+        chat_completions: [
+          exchange(3, [user("q"), said("a"), user("r"), said("b"), user("s")], "c"),
+          exchange(1, [user("q"), said("a"), user("r")], "b"),
+          exchange(2, [user("q")], "a"),
+        ],
+      },
+    },
+    {
+      messages_and_choices: [user("q"), said("a"), user("r"), turn("b"), user("s"), turn("c")],
+      start_time: "2026-01-01T00:00:01+02:00",
+    },
+  ],
+  [
+    "the reasoning of an item instead of its summary",
+    {
+      ...{ _ng_task_index: 0, reward: 1, responses_create_params: { input: "q" } },
+      response: { output: [{ type: "reasoning", content: [{ text: "r" }], summary: [{ text: "s" }] }, said("a")] },
+    },
+    { messages_and_choices: [user("q"), { message: { reasoning_content: "r" } }] },
+  ],
+])("a conversion keeps %s", async (_, record, trajectory) => {
+  expect(await convert({ "a.jsonl": [record] })).toMatchObject([{ trajectories: [trajectory] }]);
+});
+
+it("completions of a row have their own values in its lists, and a failed row has the type of its error", async () => {
+  const row = { prompt: "q", completions: ["a", "b"], rewards: [1, 0], note: ["x", "y"], other: ["z"] };
+  expect(await convert({ "a.jsonl": [row] })).toMatchObject([
+    { trajectories: [{ metadata: { note: "x" } }, { metadata: { note: "y" } }] },
+  ]);
+  const failed = { ...trl, reward: undefined, error: { type: "Timeout", message: "late" } };
+  expect(await convert({ "a.jsonl": [trl, failed] })).toMatchObject([
+    { exceptions: [{ type: "Timeout", message: "late" }] },
+  ]);
 });
