@@ -39,10 +39,13 @@ describe("traces of verifiers v1", () => {
     ...{ id: answer, task: { key: "k" }, rewards: { x: 1 }, ...more },
     nodes: [{ message: user("q") }, { parent: 0, sampled: true, message: said(answer) }],
   });
-  const tracesOf = (path: string, values: string) => [...values].map((value, at) => trace("abc"[at] ?? "", nest(path, value)));
+  const tracesOf = (path: string, values: string) =>
+    [...values].map((value, at) => trace("abc"[at] ?? "", nest(path, value)));
 
   it.each(
-    "group.id group_id info.group_id task.key task.hash task.data run.work.step run.step run.id run.work.type run.type env.id env_name info.env_name".split(" "),
+    "group.id group_id info.group_id task.key task.hash task.data run.work.step run.step run.id run.work.type run.type env.id env_name info.env_name".split(
+      " ",
+    ),
   )("are one group only if they have the same %s", async (path) => {
     expect(await answersOf({ "a.jsonl": tracesOf(path, "xyx") })).toBe("ac b");
   });
@@ -82,18 +85,12 @@ describe("the system prompt of a column", () => {
   };
   it.each<[string, object, string]>([
     ["is the first one with a text", { ...trl, system: " ", system_prompt: "s", system_message: "r" }, "s q a"],
-    ["follows the order of the keys", { ...trl, system_message: "r", system_prompt: "s" }, "s q a"],
     [
       "is omitted if the prompt contains it",
       { ...trl, system: " be brief\n", prompt: "(be brief) q" },
       "(be brief) q a",
     ],
     ["is omitted if the first turn has the role system", { ...shared, system: "s" }, "t q a"],
-    [
-      "is omitted if the first message has the role system",
-      { messages: [{ role: "system", content: "t" }, user("q"), said("a")], reward: 1, system: "s" },
-      "t q a",
-    ],
   ])("%s", async (_, row, texts) => {
     const [group] = await convert({ "a.jsonl": [row] });
     const turns: readonly { content?: string; message?: { content: string } }[] =
@@ -112,7 +109,6 @@ describe("of two copies of a rollout without a later time", () => {
 
   it.each([
     ["in one record", { "a.json": logOf(sampleOf("a"), sampleOf("b")) }],
-    ["in two files", { "a.json": logOf(sampleOf("a")), "b.json": logOf(sampleOf("b")) }],
     [
       "of which only one has a time",
       { "a.json": logOf(sampleOf("a", { completed_at: "2026-01-01T00:00:00Z" })), "b.json": logOf(sampleOf("b")) },
@@ -127,21 +123,4 @@ it("a trial of Harbor whose agent folder is a file has no trajectory", async () 
   const folder = folderOf({ "t/result.json": JSON.stringify(trial), "t/agent": "" });
   const { code, stderr } = await runHere(["check", join(folder, "t/result.json")]);
   expect([code, stderr]).toEqual([3, expect.stringContaining("the trajectory agent/trajectory.json is missing")]);
-});
-
-it("the rejected groups of an input include records that are no JSON, of all formats", async () => {
-  const [trl, gym] = [
-    { prompt: "q", completion: "a", reward: 1 },
-    { _ng_task_index: 0, reward: 1, responses_create_params: { input: "q" }, response: { output: [said("a")] } },
-  ];
-  const folder = folderOf({ "a.jsonl": [trl, "no JSON"], "b.jsonl": [gym, "no JSON", "nor this"] });
-  const { stdout } = await runHere([
-    "check",
-    join(folder, "a.jsonl"),
-    join(folder, "b.jsonl"),
-    "--json",
-    "--fields",
-    "groups",
-  ]);
-  expect(JSON.parse(stdout)).toEqual({ groups: { read: 5, rejected: 5 } });
 });

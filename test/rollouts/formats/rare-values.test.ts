@@ -65,47 +65,24 @@ describe("a sample of Inspect", () => {
     },
   );
 
-  it("without an epoch has the first one as the id for --rewards", async () => {
+  it("has the first epoch and its uuid as ids for --rewards", async () => {
     const files = {
       "a.json": logOf([
         { ...sample, epoch: undefined },
-        { ...sample, id: 8 },
+        { ...sample, id: 8, uuid: "u" },
       ]),
     };
-    const rewards = rewardsOf({ "7_epoch_1": 0.5, "8_epoch_1": 1 });
-    expect(await convert(files, rewards)).toMatchObject([
-      { trajectories: [{ reward: 0.5 }] },
-      { trajectories: [{ reward: 1 }] },
-    ]);
+    const groups = await convert(files, rewardsOf({ "7_epoch_1": 0.5, u: 0.25 }));
+    expect(groups).toMatchObject([{ trajectories: [{ reward: 0.5 }] }, { trajectories: [{ reward: 0.25 }] }]);
   });
 
-  it("with a uuid has it as an id for --rewards", async () => {
-    const files = { "a.json": logOf([{ ...sample, uuid: "u" }, sample]) };
-    expect(await convert(files, rewardsOf({ u: 0.5, "7_epoch_1": 0.5 }))).toMatchObject([
-      { trajectories: [{ reward: 0.5 }, {}] },
-    ]);
-  });
-
-  it("has notes about an invalidation, another model and an error", async () => {
-    const notes = await notesHere([
-      {
-        eval: { task: "t" },
-        samples: [scored, { ...scored, epoch: 2, invalidation: {}, model_fallbacks: [1], error: { message: "e" } }],
-      },
-    ]);
-    const none = await notesHere([
-      {
-        eval: { task: "t" },
-        samples: [
-          { ...scored, model_fallbacks: [] },
-          { ...scored, epoch: 2 },
-        ],
-      },
-    ]);
-    const count = (list: readonly string[]) =>
-      list.filter((note) => /invalidated|answered for|with an error/.test(note)).length;
-    expect([count(notes), count(none)]).toEqual([3, 0]);
-  });
+  it.each([[[], 0] as const, [["m"], 1] as const])(
+    "with the fallbacks %j has %d notes",
+    async (model_fallbacks, count) => {
+      const notes = await notesHere([{ eval: { task: "t" }, samples: [{ ...scored, model_fallbacks }] }]);
+      expect(notes.filter((note) => note.includes("another model answered"))).toHaveLength(count);
+    },
+  );
 
   it("without a uuid is a copy in another log of its task, also of another run", async () => {
     const of = (task_id: string, run_id: string) => logOf([scored], { eval: { task: "t", task_id, run_id } });
@@ -113,31 +90,18 @@ describe("a sample of Inspect", () => {
     expect([await groups(of("x", "s")), await groups(of("y", "r"))]).toEqual([1, 2]);
   });
 
-  it("has the error of a failed tool, redacted thoughts by their summary, and types of calls", async () => {
-    const thoughts = [
-      { type: "reasoning", reasoning: "r", redacted: false },
-      { type: "reasoning", reasoning: "secret", redacted: true, summary: "s" },
-      { type: "text", text: "a" },
-    ];
-    const call = { id: "c", function: "f", arguments: {}, type: "custom" };
+  it("has the error of a failed tool as its result, and the type of a call", async () => {
     const result = { role: "tool", content: "", tool_call_id: "c" };
     const messages = [
-      said("", { content: thoughts, tool_calls: [call], source: "generate" }),
+      said("", { tool_calls: [{ id: "c", function: "f", arguments: {}, type: "custom" }], source: "generate" }),
       { ...result, tool_error: "old" },
       { ...result, error: { message: "new" }, tool_error: "old" },
     ];
-    expect(await convert({ "a.json": logOf([{ ...scored, messages }]) })).toMatchObject([
-      {
-        trajectories: [
-          {
-            messages_and_choices: [
-              { message: { content: "a", reasoning_content: "r\ns", tool_calls: [{ type: "custom" }] } },
-              { content: "old" },
-              { content: "new" },
-            ],
-          },
-        ],
-      },
+    const [group] = await convert({ "a.json": logOf([{ ...scored, messages }]) });
+    expect(group.trajectories[0].messages_and_choices).toMatchObject([
+      { message: { tool_calls: [{ type: "custom" }] } },
+      { content: "old" },
+      { content: "new" },
     ]);
   });
 });
@@ -147,10 +111,6 @@ describe("a document of ATIF", () => {
   const own = [step("user", "q"), step("agent", "a")];
   const document = (more: object, version = "1.6") =>
     JSON.stringify({ schema_version: `ATIF-v${version}`, steps: own, ...more });
-  const delegating = (reference: object) => [
-    step("user", "q"),
-    step("agent", "a", { observation: { results: [{ subagent_trajectory_ref: reference }] } }),
-  ];
   /** Returns the number of turns in each history of each trajectory, such as `2+2 2`. */
   const histories = async (files: Readonly<Record<string, string>>) => {
     const groups = await convert(files, rewardsOf({ s: 1, t: 1, a: 1, b: 1, c: 1 }));
@@ -174,43 +134,15 @@ describe("a document of ATIF", () => {
     expect(await histories({ "a.json": file, "b.json": file })).toBe(expected);
   });
 
-  it.each<[string, Readonly<Record<string, string>>, string]>([
-    ["at an absolute path", { "a.json": document({ steps: delegating({ trajectory_path: "/x/c.json" }) }) }, "2+2"],
-    ["in a list", { "a.json": document({ steps: delegating([{ trajectory_path: "c.json" }]) }) }, "2+2"],
-    [
-      "of a subagent in the document",
-      {
-        "a.json": document({
-          subagent_trajectories: [
-            { trajectory_id: "t", steps: delegating({ trajectory_path: "c.json" }), schema_version: "ATIF-v1.6" },
-          ],
-        }),
-      },
-      "2+2+2",
-    ],
-    [
-      "that the document contains",
-      {
-        "a.json": document({
-          steps: delegating({ trajectory_id: "c" }),
-          subagent_trajectories: [JSON.parse(document({ trajectory_id: "c" }))],
-        }),
-        "x/c.json": document({ trajectory_id: "c", steps: [...own, ...own] }),
-      },
-      "2+2 4 2",
-    ],
-  ])("has the history of a subagent %s", async (_, files, expected) => {
-    expect(await histories({ ...files, "c.json": document({}) })).toBe(expected);
-  });
-
-  it("of a subagent without a model has its turns as choices", async () => {
+  it("has the history of a subagent that it contains instead of a file with the same id", async () => {
+    const subagent = { trajectory_id: "c", schema_version: "ATIF-v1.6", steps: own };
+    const results = [{ subagent_trajectory_ref: { trajectory_id: "c" } }];
+    const steps = [...own, step("agent", "b", { observation: { results } })];
     const files = {
-      "a.json": document({ agent: { model_name: "m" }, steps: delegating({ trajectory_path: "c.json" }) }),
-      "c.json": document({ agent: { name: "n" } }),
+      "a.json": document({ steps, subagent_trajectories: [subagent] }),
+      "x/c.json": document({ trajectory_id: "c", steps: [...own, ...own] }),
     };
-    expect(await convert(files, rewardsOf({ a: 1 }))).toMatchObject([
-      { trajectories: [{ additional_histories: [{ messages_and_choices: [user("q"), turn("a")] }] }] },
-    ]);
+    expect(await histories(files)).toBe("3+2 4");
   });
 
   it("keeps parts that are no images", async () => {

@@ -210,31 +210,19 @@ describe("a file of an unknown format", () => {
   it.each<[string, object]>([
     ["a conversation with the members of a Codex session", { id: "s", timestamp: "t", git: {}, messages: {} }],
     ["steps with a version", { schema_version: "1", steps: [] }],
-    ["the text of a column", { rows: "ab" }],
-    ["one list", { rows: [1, 2] }],
     ["lists of several lengths", { rows: [1, 2], more: [1] }],
     ["empty lists", { rows: [], more: [] }],
-    ["an instruction without an output", { instruction: "i", input: "q" }],
     ["a header of another log", { eval: { task: 1 }, status: "success" }],
-    ["an id without a response", { custom_id: "c" }],
     ["a type without a payload", { type: "event_msg" }],
     ["a message without a session", { type: "user" }],
     ["a history without results", { instance_id: "i", history: [] }],
-    ["an event without a source", { timestamp: "t", action: "run" }],
-    ["a run without a trace", { run_type: "llm" }],
-    ["another type of observation", { trace_id: "t", type: "SCORE" }],
-    ["an answer without the one that it is compared with", { chosen: "a" }],
-    ["details without a metric", { doc: {}, model_response: {} }],
-    ["a graded sample without a trajectory", { sample: {}, grade: {} }],
-    ["tokens without a prompt", { response_tokens: [1, 2] }],
-    ["an index of a group without a total", { group_idx: 0, traj_idx: 1 }],
   ])("has no name if it has %s", async (_, record) => {
     const { stderr } = await check([record]);
     expect(stderr).toContain("no format that rollcall reads has records with");
   });
 
   it("reports the fields of rollcall's format if a later record has them", async () => {
-    const { stderr } = await check([{ event: "log" }, { trajectories: [{ messages }] }]);
+    const { stderr } = await check([{ event: "log" }, { trajectories: [{ messages }], note: "n" }]);
     expect(stderr).toContain("[missing-field]");
   });
 

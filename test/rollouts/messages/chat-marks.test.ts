@@ -159,29 +159,17 @@ describe("findForeignTurn", () => {
   });
 });
 
-describe("the marks around an answer", () => {
+describe("removeTurnEnd", () => {
   const ends = `<|im_end|> <|eot_id|> <|eom_id|> <|eot|> <|eom|> <|eos|> <|bom|> <|end|> <|return|> <|call|> <|end_of_text|>
     <|endoftext|> <|separator|> <|message_sep|> <|role_sep|> <|role_end|> <|end_of_msg|> <|END_OF_TURN_TOKEN|> <|other_end|>
     <|START_OF_TURN_TOKEN|> <|turn_end|> <|endofresponse|> <|end_of_turn|> <|finetune_right_pad_id|> <|pad|> <|pad_token|>
     <end_of_turn> <end_of_sentence> <end_of_utterance> <turn|> <pad> </s> </longcat_s> <eos> <seed:eos> <｜end▁of▁sentence｜>
     <｜hy_place▁holder▁no▁2｜> [|endofturn|] [e~[ [unused10] [/SYSTEM_PROMPT] [/AVAILABLE_TOOLS]`;
 
-  it.each(ends.split(/\s+/))("do not include the end %s, also with white space and another end", (end) => {
+  it.each(ends.split(/\s+/))("removes %s, also with white space and another end", (end) => {
     expect(
       ["4\n", " \n<|im_end|>"].map((more, at) => removeTurnEnd(at === 0 ? `${more}${end}\n` : `4${end}${more}`)),
     ).toEqual(["4\n", "4"]);
-  });
-
-  it.each(["<|im_start|>", "<|end_of_thought|>", "<|end_of_box|>", "<b>", "[/INST]", "a[1]"])("include %s", (own) => {
-    expect(removeTurnEnd(`4${own}\n`)).toBe(`4${own}\n`);
-  });
-
-  it.each([
-    ["\n<|im_start|>assistant\n\n4<|im_end|>", "4<|im_end|>"],
-    ["4<|im_start|>assistant\n", "4<|im_start|>assistant\n"],
-    ["<|im_start|>user\n4", "<|im_start|>user\n4"],
-  ])("include all but a start of an answer (row %$)", (text, own) => {
-    expect(removeTurnStart(text)).toBe(own);
   });
 });
 
