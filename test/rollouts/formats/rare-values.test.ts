@@ -163,6 +163,9 @@ describe("a document of ATIF", () => {
 });
 
 const trl = { prompt: "q", completion: "a", reward: 1 };
+const gym = { _ng_task_index: 0, reward: 1, responses_create_params: { input: "q" } };
+const sampled = { parent: 0, sampled: true, message: said("a"), finish_reason: "stop" };
+const trace = { id: "t", task: { key: "k" }, rewards: { x: 1 }, nodes: [{ message: user("q") }, sampled] };
 const exchange = (seconds: number, messages: readonly object[], answer: string) => ({
   start_time: `2026-01-01T00:00:0${seconds}+02:00`,
   request: { messages },
@@ -170,6 +173,37 @@ const exchange = (seconds: number, messages: readonly object[], answer: string) 
 });
 
 it.each<[string, object, object]>([
+  [
+    "the reason of a call",
+    { ...trace, calls: [{ node: 1, finish_reason: "length" }] },
+    { messages_and_choices: [{}, turn("a", "length")] },
+  ],
+  ["the policy of a trace", { ...trace, info: { policy_version: 3 } }, { initial_policy_version: 3 }],
+  [
+    "the tools of a response",
+    { ...gym, response: { output: [], tools: [{ name: "f" }] } },
+    { tools: [{ function: { name: "f" } }] },
+  ],
+  [
+    "the total reward of verl",
+    { input: "q", output: "a", step: 0, score: 1, reward: 1, overlong_reward: -1 },
+    { reward: 1 },
+  ],
+  [
+    "blocks of thoughts",
+    { r: 1, trajectory: [], history: [user("q"), said("a", { thinking_blocks: [1] })] },
+    { messages_and_choices: [{}, { message: { thinking_blocks: [1] } }] },
+  ],
+  [
+    "an older mini-swe-agent",
+    { ...chat, r: 1, info: { submission: "d", model_stats: { api_calls: 1 } } },
+    { metadata: { submission: "d" } },
+  ],
+  [
+    "numbers that are no metrics",
+    { r: 1, x: 2, metrics: ["r"], doc_id: 0, arguments: [["q", {}]], resps: [["a"]], filtered_resps: ["a"] },
+    { metrics: { r: 1 }, metadata: { x: 2 } },
+  ],
   ["the value in metadata", { ...chat, lang: "a", metadata: { lang: "b" } }, { metadata: { lang: "b" } }],
   ["the start of a text in HTML", { ...trl, completion: "<s>3</s>" }, { messages_and_choices: [{}, turn("<s>3</s>")] }],
   [
@@ -192,13 +226,14 @@ it.each<[string, object, object]>([
   [
     "the reasoning of an item instead of its summary",
     {
-      ...{ _ng_task_index: 0, reward: 1, responses_create_params: { input: "q" } },
+      ...gym,
       response: { output: [{ type: "reasoning", content: [{ text: "r" }], summary: [{ text: "s" }] }, said("a")] },
     },
     { messages_and_choices: [user("q"), { message: { reasoning_content: "r" } }] },
   ],
 ])("a conversion keeps %s", async (_, record, trajectory) => {
-  expect(await convert({ "a.jsonl": [record] })).toMatchObject([{ trajectories: [trajectory] }]);
+  const args = "r" in record ? ["--reward-from", "r"] : [];
+  expect(await convert({ "a.jsonl": [record] }, args)).toMatchObject([{ trajectories: [trajectory] }]);
 });
 
 it("completions of a row have their own values in its lists, and a failed row has the type of its error", async () => {

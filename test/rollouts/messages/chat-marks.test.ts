@@ -1,10 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  findForeignTurn,
-  removeTurnEnd,
-  removeTurnStart,
-  splitTemplate,
-} from "../../../src/rollouts/messages/chat-marks.ts";
+import { findForeignTurn, removeTurnEnd, splitTemplate } from "../../../src/rollouts/messages/chat-marks.ts";
 import { Value } from "../../../src/rollouts/messages/value.ts";
 
 /** An answer, a turn of another role, and an answer, as each family of templates writes them. */
