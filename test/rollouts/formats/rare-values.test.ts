@@ -175,8 +175,8 @@ const exchange = (seconds: number, messages: readonly object[], answer: string) 
 it.each<[string, object, object]>([
   [
     "the reason of a call",
-    { ...trace, calls: [{ node: 1, finish_reason: "length" }] },
-    { messages_and_choices: [{}, turn("a", "length")] },
+    { ...trace, calls: [{ node: 1, finish_reason: "abort" }] },
+    { messages_and_choices: [{}, turn("a", "abort")] },
   ],
   ["the policy of a trace", { ...trace, info: { policy_version: 3 } }, { initial_policy_version: 3 }],
   [
