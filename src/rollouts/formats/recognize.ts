@@ -177,7 +177,7 @@ const recognizeInput = async (
   if (!container && !given && beginsWithOwnRecord(source.bytes)) return { source, formats: [ownFormat] };
   const { matching, unreadable, unusable, row, records } = await matchFormats(source, { ...options, container, given });
   if (matching.length > 0) return { source, formats: matching };
-  if (container && records.length === 0 && unreadable === undefined)
+  if (container === "parquet" && records.length === 0 && unreadable === undefined)
     return { source, formats: [], fault: new UnusableInput("input-empty", { isEmpty: false }) };
   const columns = row && {
     unreadable: "its columns match no format",
