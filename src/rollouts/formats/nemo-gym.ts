@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import { toTools } from "../messages/chat.ts";
 import { literal } from "../messages/output-json.ts";
-import { convertInput, convertOutput, convertPrompt } from "../messages/responses.ts";
+import { convertInput, convertOutput, convertPrompt, isPlaceholder } from "../messages/responses.ts";
 import type { Members, Value } from "../messages/value.ts";
 import * as build from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";
@@ -82,7 +82,7 @@ const convertTrajectory = (run: FormatRun, row: Value) => {
 
 /** tau2's agent puts the turns up to its second answer into `input`. The whole run is in its result. */
 const convertTurns = (run: FormatRun, row: Value) => {
-  const [params, response] = [row.require("responses_create_params"), row.require("response")];
+  const [params, response] = [findParams(run, row), row.require("response")];
   const input = params.require("input");
   const instructions = params.get("instructions");
   const before = instructions ? [{ role: "system", content: instructions }] : [];
@@ -94,6 +94,13 @@ const convertTurns = (run: FormatRun, row: Value) => {
     run.receipt?.leaveOut(repeated, "`result.messages` has the turns", true);
   const recorded = messages[0]?.textAt("role") === "system" ? [] : convertPrompt(run, input);
   return [...before, ...recorded, ...convertMessages(run, messages)];
+};
+
+/** The agent for proofs records the first request, and the response to the last. */
+const findParams = (run: FormatRun, row: Value) => {
+  const attempts = row.items("all_attempts");
+  for (const attempt of attempts.slice(0, -1)) run.skip(attempt, "an earlier attempt with another prompt");
+  return attempts.at(-1)?.get("input") ?? row.require("responses_create_params");
 };
 
 const isTau2 = (row: Value) =>
@@ -120,7 +127,11 @@ const findFailure = (row: Value) => {
   if (mask?.isTrue) return build.buildException(literal("mask_sample is true", mask), "masked");
   if (type?.isText && !row.has("response", "output", 0))
     return build.buildException(row.get("exception_message"), type);
-  return undefined;
+  const output = row.items("response", "output");
+  const [placeholder] = output;
+  if (!placeholder || !output.every(isPlaceholder)) return undefined;
+  const text = placeholder.get("content", 0, "text");
+  return build.buildException(text?.text ? text : undefined, "no_turns");
 };
 
 const buildFailure = (row: Value) => {

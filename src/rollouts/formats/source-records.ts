@@ -43,7 +43,7 @@ export const openFiles = async (
     try {
       const records = await openRecords(source, kinds, { maxUnpackedBytes, signal: host.signal });
       const position = files.length;
-      const scope = format.groupScope?.(source.name) ?? source.name;
+      const scope = format.groupScope?.(source.name) ?? source.name.replace(shardNumber, "");
       const fileSet = scopes.get(scope) ?? position;
       scopes.set(scope, fileSet);
       const areRecordsApart = records.isList === true && format.groupScope === undefined;
@@ -55,6 +55,9 @@ export const openFiles = async (
   }
   return files;
 };
+
+/** In the names of shards that `datasets` writes, such as `train-00000-of-00002.parquet`. */
+const shardNumber = /-\d{5}(?=-of-\d{5}\.[^/\\]+$)/;
 
 /**
  * Returns undefined for invalid JSON other than NaN and Infinity.

@@ -82,12 +82,14 @@ const openAnnotations = (run: FormatRun) => {
   };
 };
 
+type EpisodeFacts = Readonly<{ key: string; failedEpisode: Value | undefined }>;
+
 const openEpisodes = (run: FormatRun): Converter => {
   const annotations = openAnnotations(run);
   const isOfOtherSplit = openSplitFilter(run);
   /** The first agent of each group key. Each other agent has a separate group. */
   const agents = new Map<string, string>();
-  const rolloutsOf = (trace: Value, record: SourceRecord, key: string): readonly Rollout[] => {
+  const rolloutsOf = (trace: Value, record: SourceRecord, { key, failedEpisode }: EpisodeFacts): readonly Rollout[] => {
     if (trace.get("agent", "trainable")?.data === false)
       return run.skip(trace, "a trace of an agent that is not trainable");
     const name = trace.get("agent", "name")?.text ?? "agent";
@@ -95,11 +97,11 @@ const openEpisodes = (run: FormatRun): Converter => {
     agents.set(key, first);
     const group = first === name ? key : `${key} ${JSON.stringify(name)}`;
     record.group = group;
-    const hasFailed = isFailed(trace);
-    const skipped = hasFailed ? undefined : skipUnscored(run, record, [trace, findScores(trace)[0]]);
+    const failed = isFailed(trace) ? trace : failedEpisode;
+    const skipped = failed ? undefined : skipUnscored(run, record, [trace, findScores(trace)[0]]);
     if (skipped) return skipped;
-    const result = hasFailed
-      ? { exception: buildFailure(run, trace) }
+    const result = failed
+      ? { exception: buildFailure(run, failed) }
       : convertTrajectory(run, trace, record.value, annotations.of(trace));
     const episode = record.value.textAt("id");
     const id = trace.textAt("id") ?? (episode === undefined ? undefined : `${episode} ${trace.span.start}`);
@@ -113,7 +115,9 @@ const openEpisodes = (run: FormatRun): Converter => {
       const key = findKey(record);
       record.group = key;
       const traces = value.has("nodes") ? [value] : value.requireItems("traces");
-      const rollouts = traces.flatMap((trace) => rolloutsOf(trace, record, key));
+      // prime-rl does not train on other traces of a failed episode, whose rewards may not be final.
+      const failedEpisode = value.get("ok")?.data === false ? value : undefined;
+      const rollouts = traces.flatMap((trace) => rolloutsOf(trace, record, { key, failedEpisode }));
       const hasFailedBefore = traces.length === 0 && value.has("errors", 0);
       const isLost = rollouts.length === 0 && (hasFailedBefore || isFailed(value));
       return isLost ? [{ id: value.get("id")?.raw, exception: buildFailure(run, value) }] : rollouts;

@@ -50,7 +50,17 @@ const callTypes = ["function_call", "custom_tool_call"];
 const findCalls = (turn: ItemTurn) => turn.filter((item) => callTypes.includes(typeOf(item) ?? ""));
 const isResult = (item: Value) => /^(function_call|custom_tool_call)_output$/.test(typeOf(item) ?? "");
 
-/** A turn ends after token ids, and before a second message, a tool result or a message of another role. */
+/** Agents of NeMo Gym add such a message if no turn has token ids, because trainers need some. */
+export const isPlaceholder = (item: Value) =>
+  ["prompt_token_ids", "generation_token_ids", "generation_log_probs"].every((key) => {
+    const [first, ...others] = item.items(key);
+    return first?.number === 0 && others.length === 0;
+  });
+
+/**
+ * A turn ends after token ids, which can be before its calls, and before a second message, a tool result or a message of
+ * another role.
+ */
 const splitTurns = (run: ConversionNotes, items: Value) => {
   if (!items.isList) throw items.error("the value is neither a list of items nor text");
   const parts: ResponsePart[] = [];
@@ -66,11 +76,16 @@ const splitTurns = (run: ConversionNotes, items: Value) => {
       end();
       parts.push(item);
     } else if (["message", "reasoning", ...callTypes].includes(type)) {
+      const hasIds = item.has("generation_token_ids", 0);
+      if (isPlaceholder(item)) {
+        run.skip(item, "a placeholder for a turn");
+        continue;
+      }
+      if (turn.some((part) => part.has("generation_token_ids", 0)) && (hasIds || !callTypes.includes(type))) end();
       // Reasoning before a second message belongs to the turn of that message.
       if (type === "message" && turn.some(isMessage))
         end(turn.length - 1 - turn.findLastIndex((part) => !isReasoning(part)));
       turn.push(item);
-      if (item.has("generation_token_ids", 0)) end();
     } else {
       const kept = run.skip(item, `an item of type ${type}`);
       if (kept.length > 0) end();

@@ -30,6 +30,16 @@ describe("--group-by", () => {
   });
 });
 
+it("shards of one dataset share their groups", async () => {
+  const shard = (name: string, at: number) => `${name}-0000${at}-of-00002.jsonl`;
+  const files = {
+    [shard("train", 0)]: [chat("a", { group_id: 1 }), chat("b", { group_id: 2 })],
+    [shard("train", 1)]: [chat("c", { group_id: 2 })],
+    [shard("test", 0)]: [chat("d", { group_id: 2 })],
+  };
+  expect(await answersOf(files)).toBe("a bc d");
+});
+
 describe("traces of verifiers v1", () => {
   const nest = (path: string, value: unknown): object => {
     const [key = "", ...rest] = path.split(".");

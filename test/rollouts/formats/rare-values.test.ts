@@ -246,3 +246,52 @@ it("completions of a row have their own values in its lists, and a failed row ha
     { exceptions: [{ type: "Timeout", message: "late" }] },
   ]);
 });
+
+describe("a failed episode of verifiers v1", () => {
+  const episode = (ok: boolean, ...errors: readonly object[]) => ({
+    ...{ id: `${ok}`, env: { id: "e" }, ok, errors },
+    traces: [{ ...trace, id: `${ok}`, ok: true }],
+  });
+  const late = { type: "EnvError", message: "late" };
+
+  it.each([
+    ["its last error", [{ ...late, message: "first" }, late], late],
+    ["no error", [], { type: "error", message: "no error is recorded" }],
+  ])("makes its traces failures, whose rewards are not final, with %s", async (_, errors, exception) => {
+    expect(await convert({ "a.jsonl": [episode(true), episode(false, ...errors)] })).toMatchObject([
+      { trajectories: [{ reward: 1 }], exceptions: [exception] },
+    ]);
+  });
+});
+
+describe("an agent of NeMo Gym", () => {
+  const ids = { prompt_token_ids: [0], generation_token_ids: [0], generation_log_probs: [0] };
+  const item = (text: string, more: object = {}) => ({ ...said("", more), content: [{ type: "output_text", text }] });
+  const gymRow = (...output: readonly object[]) => ({ ...gym, response: { output } });
+
+  it("can add a placeholder with token ids, which is no turn, and alone is a failure", async () => {
+    const rows = [
+      gymRow(item("a"), item("", ids)),
+      gymRow(item("", ids)),
+      gymRow(item("late", ids)),
+      gymRow(item("0", { ...ids, generation_token_ids: [0, 1], generation_log_probs: [0, -1] })),
+    ];
+    const [{ trajectories, exceptions }] = await convert({ "a.jsonl": rows });
+    expect(trajectories).toMatchObject(
+      ["a", "0"].map((content) => ({ messages_and_choices: [user("q"), { message: { content } }] })),
+    );
+    expect(exceptions).toEqual([
+      { type: "no_turns", message: "no message is recorded" },
+      { type: "no_turns", message: "late" },
+    ]);
+  });
+
+  it("can ask again, so that the response follows the last request", async () => {
+    const attempts = ["q", "again"].map((input) => ({ input: { input } }));
+    const [{ trajectories }] = await convert({ "a.jsonl": [{ ...gymRow(item("a")), all_attempts: attempts }] });
+    expect(trajectories).toMatchObject([{ messages_and_choices: [user("again"), { message: { content: "a" } }] }]);
+    expect(await notesHere([{ ...gymRow(item("a")), all_attempts: attempts }])).toContain(
+      "left out an earlier attempt with another prompt",
+    );
+  });
+});
