@@ -161,7 +161,7 @@ const expandPatterns = (files: readonly string[], { platform }: Host) => {
   });
 };
 
-/** Returns a function that detects changed files, and new files in folders. Ignores URLs and empty files. */
+/** Returns a function that detects changed files, and new and deleted files. Ignores URLs and empty files. */
 export const createChangeDetector = (names: readonly string[], host: Host) => {
   if (names.length === 0 || names.includes("-")) return () => false;
   const given = expandPatterns(names, host).filter((name) => !isRemote(name));
@@ -173,7 +173,11 @@ export const createChangeDetector = (names: readonly string[], host: Host) => {
     });
   };
   const before = new Set(listVersions());
-  return () => listVersions().some((version) => !before.has(version));
+  return () => {
+    const now = listVersions();
+    // A program that replaces its only file can delete the file before.
+    return now.some((version) => !before.has(version)) || (now.length > 0 && now.length < before.size);
+  };
 };
 
 type ExpandOptions = Readonly<{ problems: Problems; remotes: Remotes | undefined }>;

@@ -19,15 +19,24 @@ it.each<[hasChanged: boolean, change: (files: ReturnType<typeof openFiles>) => v
   [true, ({ other }) => utimesSync(other, 1, 1)],
   [true, ({ folder }) => writeFileSync(join(folder, "d.jsonl"), "{}\n")],
   [false, ({ folder }) => writeFileSync(join(folder, "d.jsonl"), "")],
-  [false, ({ folder }) => rmSync(join(folder, "b.jsonl"))],
-])("inputs have changed if a file is new or another version (row %$)", (hasChanged, change) => {
-  const files = openFiles();
-  const [ofBoth, ofStdin] = [[], ["-"]].map((more) =>
-    createChangeDetector([files.folder, files.other, "https://x.invalid/e.jsonl", ...more], testHost()),
-  );
-  change(files);
-  expect([ofBoth?.(), ofStdin?.()]).toEqual([hasChanged, false]);
-});
+  [true, ({ folder }) => rmSync(join(folder, "b.jsonl"))],
+  [
+    false,
+    ({ folder, other }) => {
+      for (const path of [join(folder, "a.jsonl"), join(folder, "b.jsonl"), other]) rmSync(path);
+    },
+  ],
+])(
+  "inputs have changed if a file is new, another version, or deleted unless none is left (row %$)",
+  (hasChanged, change) => {
+    const files = openFiles();
+    const [ofBoth, ofStdin] = [[], ["-"]].map((more) =>
+      createChangeDetector([files.folder, files.other, "https://x.invalid/e.jsonl", ...more], testHost()),
+    );
+    change(files);
+    expect([ofBoth?.(), ofStdin?.()]).toEqual([hasChanged, false]);
+  },
+);
 
 describe("the inputs of a command line", () => {
   const open = async (platform: NodeJS.Platform, names: readonly string[]) => {
