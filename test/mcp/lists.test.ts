@@ -27,7 +27,7 @@ describe("rollcall mcp", () => {
       expect(description.length).toBeLessThan(500);
     }
     const requiredOf = tools.map(({ inputSchema: { required = [] } }) => required.join());
-    expect(requiredOf).toEqual(["", "catalog", "call_id", "file", "file", "a"]);
+    expect(requiredOf).toEqual(["", "catalog", "call_id", "file", "file", "a,b"]);
     const { properties } = tools[1]?.inputSchema ?? {};
     const words = { type: "string", minLength: 1, maxLength: 1024 };
     expect(properties).toMatchObject({

@@ -25,7 +25,15 @@ const options = {
     conflicts: { "reward-from": "a trajectory has one reward" },
   },
   "reward-from": cli.text("path of the reward in the call", "path", { default: "attributes.reward" }),
-  list: form(cli.flag("one line per call: status, operation, model, time, exception"), "path", "as"),
+  list: {
+    ...cli.flag("one line per call: status, operation, model, time, exception"),
+    conflicts: {
+      ...form({}, "path", "as").conflicts,
+      costs: "a line has no costs",
+      "storage-size": "a line has no sizes",
+      "total-storage-size": "a line has no sizes",
+    },
+  },
   summary: form(
     cli.flag("totals by operation and model: calls, failures, durations, tokens, costs"),
     "list",

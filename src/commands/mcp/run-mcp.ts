@@ -56,6 +56,8 @@ interface ToolDefinition {
   readonly listKey: string;
   /** True for a command that reads files in the root folder. */
   readonly readsFiles?: true;
+  /** Arguments that only options which the tool lacks could replace. */
+  readonly required?: readonly string[];
   /** Options of each run. */
   readonly fixed?: readonly string[];
 }
@@ -104,6 +106,7 @@ const toolDefinitions: readonly ToolDefinition[] = [
       "the positions of the prompts whose reward changed most, without their text.",
     listKey: "changed",
     readsFiles: true,
+    required: ["b"],
     fixed: ["--limit=500"],
   },
 ];
@@ -161,7 +164,9 @@ const createTool = async (definition: ToolDefinition, server: Server): Promise<T
     Object.fromEntries(kinds.map(([key, kind]) => [toParameterName(key), toSchema(kind, isArgument)]));
   const verbChoice: Schemas = verbs.length === 0 ? {} : { [name]: { type: "string", enum: verbs } };
   // The protocol uses stdin, so no argument can default to stdin.
-  const requiredArgs = args.filter(([, { required, repeatable }]) => required || repeatable);
+  const requiredArgs = args.filter(
+    ([key, { required, repeatable }]) => required || repeatable || definition.required?.includes(key),
+  );
   const parameters = { ...verbChoice, ...toSchemas(args, true), ...toSchemas(options, false) };
   const inputSchema: Tool["inputSchema"] = {
     type: "object",

@@ -19,6 +19,9 @@ describe("rollcall call read --path", () => {
     ["--as trajectory --json", "--as trajectory and -o json"],
     ["--list --json", "--list and -o json"],
     ["--list -o jsonl", "--list and -o jsonl"],
+    ["--list --costs", "--list and --costs"],
+    ["--list --storage-size", "--list and --storage-size"],
+    ["--list --total-storage-size", "--list and --total-storage-size"],
   ])("refuses a form that %s does not have", async (options, combined) => {
     const { code, stderr } = await runHere(["call", "read", "a", ...options.split(" ")]);
     expect([code, stderr]).toEqual([2, expect.stringContaining(`cannot combine ${combined}: `)]);
