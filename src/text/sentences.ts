@@ -28,6 +28,9 @@ export const toOptionArgs = (options: Readonly<Record<string, unknown>>) =>
     return [value].flat().flatMap((one) => [toOptionName(name), String(one)]);
   });
 
+/** An argument that begins with `-` would be an option. */
+export const toFileArg = (file: string) => (/^-./.test(file) ? `./${file}` : file);
+
 /** Returns the start of a message, such as `a.jsonl:3:14: `. */
 export const positionPrefix = (location: FailureLocation) => (location.file ? `${formatPosition(location)}: ` : "");
 

@@ -7,12 +7,14 @@ import { readGroupTrajectories, type SourceTrajectory } from "../rollouts/datase
 import { getPart, locateTrajectory, readPartStart } from "../rollouts/dataset/locate.ts";
 import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
 import { readFacts } from "../rollouts/facts/facts.ts";
+import { parenthesize } from "../rollouts/index/expression.ts";
 import { formatKeyText } from "../rollouts/index/group-key.ts";
 import { toFilePath } from "../rollouts/rules/positions.ts";
 import type { Comparison } from "../rollouts/stats/compare.ts";
 import { readGroupFacts } from "../rollouts/stats/read-facts.ts";
 import { Breaks } from "../system/breaks.ts";
 import { formatOwnCommand } from "../system/program.ts";
+import { toFileArg } from "../text/sentences.ts";
 import type { ComparisonTexts, GroupContent, GroupData, TrajectorySummary } from "./answers.ts";
 
 export type ViewInput = Readonly<{
@@ -26,6 +28,8 @@ export type ViewInput = Readonly<{
     options: readonly string[];
     where?: string | undefined;
     groupBy?: readonly string[] | undefined;
+    /** False if `log` would select other trajectories. */
+    canLog: boolean;
   }>;
   /** Two inputs that can be compared. */
   runs?: ComparableRuns | undefined;
@@ -142,11 +146,15 @@ const countCommonMessages = ([first, ...others]: readonly ReadTrajectory[]) => {
 };
 
 const formatCommand = ({ dataset, inputOptions }: ViewInput, group: number) => {
-  const { files, options, where } = inputOptions;
-  if (files.includes("-") || !dataset.groups.isValid(group)) return null;
+  const { files, options, where, canLog } = inputOptions;
+  if (files.includes("-") || !dataset.groups.isValid(group) || !canLog) return null;
   const groupFilter = `group.number == ${(dataset.originalOf?.(group).group ?? group) + 1}`;
-  const filter = where === undefined ? groupFilter : `${groupFilter} && (${where})`;
+  const filter = where === undefined ? groupFilter : `${groupFilter} && ${parenthesize(where)}`;
   const log = ["log", "my-model", "--split", dataset.split ?? "train", ...options, "--where", filter];
   // Without `--on-invalid skip`, invalid groups would stop the command.
-  return formatOwnCommand([...log, ...(dataset.scan.problems.errors > 0 ? ["--on-invalid", "skip"] : []), ...files]);
+  return formatOwnCommand([
+    ...log,
+    ...(dataset.scan.problems.errors > 0 ? ["--on-invalid", "skip"] : []),
+    ...files.map(toFileArg),
+  ]);
 };

@@ -108,6 +108,13 @@ describe.concurrent("--on-invalid skip", () => {
     expect(service.logged).toEqual([1, 2, 3]);
   });
 
+  it("names a rejects file that begins with a hyphen so that it is no option", async (context) => {
+    const { place } = await openPlace(context);
+    place.write("-a.jsonl", linesOf(groupOf(1), bad("b")));
+    const { error } = await place.log([...skip, "--", "-a.jsonl"]);
+    expect(error?.next).toContain(" log m ./-a.jsonl.rejected --split train");
+  });
+
   it("records the line of each invalid record of a converted group", async (context) => {
     const { service, place } = await openPlace(context);
     const rowOf = (prompt: string, reward: unknown) => JSON.stringify({ prompt, completion: "a", reward });

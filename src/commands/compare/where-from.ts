@@ -6,7 +6,7 @@ import { rewardTolerance } from "../../rollouts/index/metrics.ts";
 import { type InputOptions, listInputArgs, listPassArgs } from "../../session/options/input-options.ts";
 import { formatOwnCommand } from "../../system/program.ts";
 import { formatForDisplay } from "../../text/decimal.ts";
-import { pluralize, toOptionArgs } from "../../text/sentences.ts";
+import { pluralize, toFileArg, toOptionArgs } from "../../text/sentences.ts";
 import { formatShare } from "../../text/units.ts";
 import type { ComparedRuns } from "./compare-page.ts";
 import { formatSigned } from "./measures.ts";
@@ -158,7 +158,8 @@ type NextOptions = Pick<ComparedRuns, "a" | "b" | "pass" | "whereB"> & Partial<I
 
 /** Returns command lines that show the rollouts of the largest cause. */
 export const listNext = ({ causes, reward, paired }: Compared, typed: NextOptions): readonly string[] => {
-  const { a, b, where, whereB, pass } = typed;
+  const { where, whereB, pass } = typed;
+  const [a, b] = [toFileArg(typed.a), toFileArg(typed.b)];
   const size = ({ by_share, by_reward }: Cause) => Math.abs(by_share + by_reward);
   const [largest] = [...(causes ?? [])].sort((x, y) => size(y) - size(x));
   const isKnown = paired >= minPairs && largest !== undefined && (findSign(reward) !== 0 || isClear(largest));

@@ -13,7 +13,7 @@ import { formatRetry, listServiceArgs } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import type { Settings } from "../../settings/read.ts";
 import { formatOwnCommand } from "../../system/program.ts";
-import { pluralize, toOptionArgs } from "../../text/sentences.ts";
+import { pluralize, toFileArg, toOptionArgs } from "../../text/sentences.ts";
 import type { LogOptions } from "./command.ts";
 import type { LogDocument } from "./output.ts";
 
@@ -164,7 +164,7 @@ export const toRunFailure = ({ context, typed, policy }: LogRun, result: LogResu
     // In the rejects file, groups have other numbers.
     if (where !== undefined && /\bnumber\b/.test(where)) return failure;
     // The dedup keys and the contents of groups depend on these options.
-    return next("log", modelId, rejectsFile, ...toOptionArgs({ split, batch, groupBy, from, where, best }));
+    return next("log", modelId, toFileArg(rejectsFile), ...toOptionArgs({ split, batch, groupBy, from, where, best }));
   }
   if (failure?.code === "unknown_outcome" && !isFailure(failure, "log-resolvable"))
     return ledger === null ? failure : next("ledger", "status");

@@ -10,7 +10,8 @@ import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { facts, groupFacts } from "../../rollouts/facts/facts.ts";
 import * as stats from "../../rollouts/stats/fact-rows.ts";
 import type { Context } from "../../session/context.ts";
-import { listInputArgs, listPassArgs } from "../../session/options/input-options.ts";
+import { canSelectWithoutPass, listInputArgs, listPassArgs } from "../../session/options/input-options.ts";
+import { toFileArg } from "../../text/sentences.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
 import type { StatsCommandOptions } from "./command.ts";
 import { numbers } from "./slice-columns.ts";
@@ -54,12 +55,11 @@ export const printRows = async (
 /** Names the commands that show and keep such rows. */
 const noteNext = (screen: Screen, typed: StatsCommandOptions) => {
   const { file, where, pass } = typed;
-  const selection = [...file, "--where", where ?? `reward < ${pass}`, ...listInputArgs(typed)];
+  const selection = [...file.map(toFileArg), "--where", where ?? `reward < ${pass}`, ...listInputArgs(typed)];
   const view = formatCommandLine(["rollcall", "view", ...selection, ...listPassArgs(pass)]);
   const convert = formatCommandLine(["rollcall", "convert", ...selection, "--out", "selected.jsonl"]);
-  // `convert` has no --pass.
-  const isKept = !/\bsolved\b/.test(where ?? "") || listPassArgs(pass).length === 0;
-  screen.notice(`show such rollouts with \`${view}\`${isKept ? `, or keep them with \`${convert}\`` : ""}`);
+  const keep = canSelectWithoutPass({ where, pass }) ? `, or keep them with \`${convert}\`` : "";
+  screen.notice(`show such rollouts with \`${view}\`${keep}`);
 };
 
 const place = [

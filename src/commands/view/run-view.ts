@@ -7,7 +7,7 @@ import { createChangeDetector } from "../../rollouts/input/open-inputs.ts";
 import { combineModes } from "../../rollouts/input/source.ts";
 import { readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
-import { listInputArgs } from "../../session/options/input-options.ts";
+import { canSelectWithoutPass, listInputArgs } from "../../session/options/input-options.ts";
 import { listSkippedFiles, printWarnings } from "../../session/print-problems.ts";
 import { attachDataset, openRollouts, printInputNotes } from "../../session/read-rollouts.ts";
 import { conflictingOptions } from "../../system/failures.ts";
@@ -150,6 +150,7 @@ const openRuns = (context: Context, typed: ViewOptions): ViewInput["runs"] => {
 
 /** The `log` command on the page selects a group by number, without `--sample`. */
 const toShownOptions = (typed: ViewOptions): ViewInput["inputOptions"] => {
-  const { file: files, where, groupBy } = typed;
-  return { files: files.length === 0 ? ["-"] : files, options: listInputArgs(typed), where, groupBy };
+  const { file: files, where, groupBy, pass } = typed;
+  const canLog = canSelectWithoutPass({ where, pass });
+  return { files: files.length === 0 ? ["-"] : files, options: listInputArgs(typed), where, groupBy, canLog };
 };

@@ -248,5 +248,8 @@ const nestedTooDeeply = (text: string, position: string) => {
 /** Joins expressions for `--where`. */
 export const joinWheres = (...wheres: readonly (string | undefined)[]) => {
   const given = wheres.filter((where) => where !== undefined);
-  return given.length > 1 ? given.map((where) => `(${where})`).join(" && ") : given[0];
+  return given.length > 1 ? given.map(parenthesize).join(" && ") : given[0];
 };
+
+/** A comment of CEL ends with its line. */
+export const parenthesize = (where: string) => `(${where}${where.includes("//") ? "\n" : ""})`;

@@ -79,6 +79,10 @@ export const listInputArgs = (typed: Partial<InputOptions>) => {
 /** The default needs no option. */
 export const listPassArgs = (pass: number) => toOptionArgs({ pass: pass === defaultPass ? undefined : pass });
 
+/** `log` and `convert` have no --pass, so `solved` of an expression has the default there. */
+export const canSelectWithoutPass = ({ where = "", pass }: { where: string | undefined; pass: number }) =>
+  !/\bsolved\b/.test(where) || pass === defaultPass;
+
 export type ReportRequest = Readonly<{ form: ReportForm; file: string | undefined }>;
 
 export const outputFile = (about: string, facts?: cli.OptionFacts) => cli.custom(about, "file", parseOutputFile, facts);
