@@ -19,8 +19,6 @@ export class Groups {
   readonly #toNext = new NumberColumn("u32");
   readonly #toFirst = new NumberColumn("u32");
   readonly #flags = new NumberColumn("u8");
-  /** The digests of groups of several parts from which a selection removed trajectories. */
-  readonly #ownDigests = new Map<number, Uint8Array>();
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -145,15 +143,8 @@ export class Groups {
     return sum;
   }
 
-  setDigest(group: number, digest: Uint8Array) {
-    if (this.isBare(group)) this.#ownDigests.set(group, digest);
-    else this.#parts.digests.set(this.firstOf(group), digest);
-  }
-
   digestOf(group: number): Uint8Array {
     const { digests } = this.#parts;
-    const own = this.#ownDigests.get(group);
-    if (own) return own;
     if (!this.isBare(group)) return digests.at(this.firstOf(group));
     const digest = openGroupDigest();
     for (const part of this.partsOf(group)) digest.update(digests.at(part));

@@ -10,7 +10,14 @@ import { inputRules } from "../../rules/input-rules.ts";
 import type { RuleCount } from "../../rules/problems.ts";
 import { reportCopies } from "../dataset-problems.ts";
 import { ReadWindow, recheckBytes } from "../group-bytes.ts";
-import { getPart, type IndexedGroups, locateGroup, mapProblemsToRecords, openPartLocator } from "../locate.ts";
+import {
+  type GroupPart,
+  getPart,
+  type IndexedGroups,
+  locateGroup,
+  mapProblemsToRecords,
+  openPartLocator,
+} from "../locate.ts";
 import {
   createScanResult,
   type Dataset,
@@ -88,9 +95,9 @@ const viewGroups = async (dataset: Dataset, { kept, subsets }: KeptGroups, optio
       else view.groups.addPart(last, added);
       last = added;
       if (isValid && parts.columns.warned.at(added) === 1) await recheckPart(view, added, window);
+      if (selected && !isBare && parts.options.hasDigests)
+        parts.digests.set(added, await digestSubset(getPart(view, added), selected, window));
     }
-    if (selected && parts.options.hasDigests)
-      view.groups.setDigest(view.groups.count - 1, digestSubset(dataset, group, selected));
   }
   if (options.measures?.hasTasks && parts.facts.walked) await readSharedSettings(view, parts.facts.walked, breaks);
   return view;
@@ -123,13 +130,14 @@ const recheckPart = async (view: IndexedGroups, at: number, window: ReadWindow) 
   parts.columns.warned.set(at, found.parts.columns.warned.at(0));
 };
 
-/** Returns the digest of a group that lost trajectories. */
-const digestSubset = (dataset: Dataset, group: number, selected: readonly number[]) => {
-  const { groups } = dataset;
-  const { source, part } = getPart(dataset, groups.firstOf(group));
+/** Returns the digest of a part that lost trajectories: of the kept records, or of the bytes that are sent. */
+const digestSubset = async (groupPart: GroupPart, selected: readonly number[], window: ReadWindow) => {
+  const { source, part } = groupPart;
   const digest =
     source.originals?.digestOf(part.line, selected) ??
-    createHash("sha256").update(groups.digestOf(group)).update(selected.join(" ")).digest();
+    createHash("sha256")
+      .update(await window.readPart(groupPart))
+      .digest();
   return digest.subarray(0, digestBytes);
 };
 
