@@ -70,8 +70,8 @@ const printClientSettings = (
     ? `ROLLCALL_API_KEY_FILE=${formatCommandLine([keyFile])}`
     : 'ROLLCALL_API_KEY="$ROLLCALL_LOCAL_KEY"';
   screen.noticeCommands("to use this service in another shell, run:", [
-    `export ROLLCALL_BASE_URL=${url} ROLLCALL_INFERENCE_BASE_URL=${url} ROLLCALL_PROJECT=${project}`,
-    `export ROLLCALL_ANALYSIS_PROVIDER=local ROLLCALL_ROUTER_PROVIDER=local${insecure} ${keyVariable}`,
+    `export ROLLCALL_BASE_URL=${url} ROLLCALL_LOG_BASE_URL=${url} ROLLCALL_INFERENCE_BASE_URL=${url}`,
+    `export ROLLCALL_PROJECT=${project} ROLLCALL_ANALYSIS_PROVIDER=local ROLLCALL_ROUTER_PROVIDER=local${insecure} ${keyVariable}`,
   ]);
 };
 

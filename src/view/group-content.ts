@@ -150,7 +150,7 @@ const formatCommand = ({ dataset, inputOptions }: ViewInput, group: number) => {
   if (files.includes("-") || !dataset.groups.isValid(group) || !canLog) return null;
   const groupFilter = `group.number == ${(dataset.originalOf?.(group).group ?? group) + 1}`;
   const filter = where === undefined ? groupFilter : `${groupFilter} && ${parenthesize(where)}`;
-  const log = ["log", "my-model", "--split", dataset.split ?? "train", ...options, "--where", filter];
+  const log = ["log", "my-model", "--split", dataset.split ?? "my-split", ...options, "--where", filter];
   // Without `--on-invalid skip`, invalid groups would stop the command.
   return formatOwnCommand([
     ...log,

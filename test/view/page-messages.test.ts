@@ -21,7 +21,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     ]);
     expect(await page.getByText(`${airline}:2`).count()).toBe(1);
     await page.getByText("log this group").click();
-    expect(await page.getByText("rollcall log").innerText()).toContain("--split train --where 'group.number == 2'");
+    expect(await page.getByText("rollcall log").innerText()).toContain("--split my-split --where 'group.number == 2'");
     await pressKeys(page, "r");
     const { body } = await served.ask("/api/trajectory", { group: 2, trajectory: 2 });
     const raw = await page.locator(".raw").innerText();

@@ -111,7 +111,7 @@ describe("rollcall serve", () => {
     expect(code).toBe(0);
     const exports = lines.filter((each) => each.startsWith("export ")).join("\n");
     expect(exports).toMatch(
-      /^export ROLLCALL_BASE_URL=\S+ ROLLCALL_INFERENCE_BASE_URL=\S+ ROLLCALL_PROJECT=local\/local$/m,
+      /^export ROLLCALL_BASE_URL=(\S+) ROLLCALL_LOG_BASE_URL=\1 ROLLCALL_INFERENCE_BASE_URL=\1\nexport ROLLCALL_PROJECT=local\/local /,
     );
     expect(exports).toContain(` ROLLCALL_API_KEY_FILE=${dataDir}/local.key`);
   });
@@ -201,7 +201,7 @@ describe("rollcall serve that cannot start", () => {
     expect(second).toContain("warning: other machines can reach 127.1, and clients send the key to it in plain text");
     // The service answers only requests to its name. The client sends a key over http only with ROLLCALL_INSECURE_HTTP.
     const url = `http://build-7.example:${new URL(service.url).port}`;
-    expect(service.said()).toContain(`export ROLLCALL_BASE_URL=${url} ROLLCALL_INFERENCE_BASE_URL=${url} `);
+    expect(service.said()).toContain(`export ROLLCALL_BASE_URL=${url} ROLLCALL_LOG_BASE_URL=${url} `);
     expect(service.said()).toContain(" ROLLCALL_INSECURE_HTTP=true ");
   });
 });

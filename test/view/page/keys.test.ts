@@ -106,7 +106,9 @@ describe("the keys of the page", () => {
     expect(page.state.copied).toMatch(/g\.jsonl:2$/);
     expect(page.textsOf(".copied button")).toEqual(["copied", "copy the command"]);
     await page.click("copy the command");
-    expect(page.state.copied).toMatch(/^rollcall log my-model --split train --where 'group.number == 2' \S+g\.jsonl$/);
+    expect(page.state.copied).toMatch(
+      /^rollcall log my-model --split my-split --where 'group.number == 2' \S+g\.jsonl$/,
+    );
     await page.click("copy the JSON");
     expect(JSON.parse(page.state.copied)).toMatchObject({ reward: 1, metrics: { turns: 0 } });
   });
