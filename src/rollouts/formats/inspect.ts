@@ -1,5 +1,6 @@
 /** Converts logs of Inspect. */
 import { hash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { buildCall, decidedChoice, toToolCall } from "../messages/chat.ts";
 import { type Json, literal, nonEmpty, rawLiteral, unindentJson } from "../messages/output-json.ts";
 import type { Value } from "../messages/value.ts";
@@ -96,7 +97,7 @@ const convertRollout = (formatRun: FormatRun, sample: Value, { log, names, isChu
     const startTime = /T.*(?:Z|[+-]\d\d:?\d\d)$/i.test(started?.text ?? "") ? started : undefined;
     return buildTrajectory({
       reward: findSampleReward(run, sample, { scores, names, scorers }),
-      ...readMessages(run, sample),
+      ...readMessages(run, sample, log),
       metrics: convertMetrics(run, scores),
       metadata: [...convertMetadata(sample, log, scores, startTime), ["error", error?.get("message") ?? error]],
       startTime,
@@ -163,38 +164,90 @@ const leaveOutRepeats = (run: FormatRun, sample: Value, events: readonly Value[]
       run.receipt.leaveOut(message, "a message of the sample repeats it", true);
 };
 
-const readMessages = (run: FormatRun, sample: Value) => {
+const readMessages = (run: FormatRun, sample: Value, log: Value | undefined) => {
   const messages = sample.requireItems("messages");
   const events = modelEvents(findEvents(sample));
   leaveOutRepeats(run, sample, events);
   const attachments = openAttachments(sample);
-  const choiceOf = openChoices(attachments, [...events.map((event) => event.get("output")), sample.get("output")]);
+  const choiceOf = openChoices(attachments, [...events, sample]);
+  const models = new Set(messages.flatMap((message) => choiceOf(message)?.model ?? []));
+  const ofLog = log?.get("eval", "model")?.text ?? "";
+  const isPolicy = (model = ofLog) => model === ofLog || !models.has(ofLog);
+  if (models.size > 1 && !models.has(ofLog))
+    run.note("converted the turns of several models to choices, because none of them is the model of the log");
+  const ids = new Set(messages.map(idOf));
   const toTurn = (message: Value) => {
     const role = message.textAt("role");
     if (role === undefined) throw message.error("a message has no role");
-    const converted = toMessage(run, message, attachments);
     const isGenerated = message.textAt("source") === "generate";
-    if (role !== "assistant" || (!isGenerated && idOf(message) === undefined)) return converted;
-    const sampledChoice = choiceOf(message);
-    if (!isGenerated && !sampledChoice) return converted;
-    return decidedChoice(run, converted, [sampledChoice?.get("stop_reason")], convertLogprobs(sampledChoice));
+    const recorded = role === "assistant" ? choiceOf(message) : undefined;
+    if (role !== "assistant" || (!isGenerated && !(recorded && idOf(message) !== undefined)))
+      return toMessage(run, message, attachments);
+    const sampled = isPolicy(recorded?.model) ? findSampled(run, attachments, message, recorded?.choice) : undefined;
+    if (!sampled) {
+      run.note("kept the turns of other models, and the turns that handoff() rewrote, as messages without a choice");
+      ids.delete(idOf(message) ?? "");
+      return toMessage(run, message, attachments);
+    }
+    const { choice } = recorded ?? {};
+    const converted = toMessage(run, sampled, attachments);
+    return decidedChoice(run, converted, [choice?.get("stop_reason")], convertLogprobs(choice));
   };
-  return { turns: messages.map(toTurn), tools: findTools(attachments, events, new Set(messages.map(idOf))) };
+  return { turns: messages.map(toTurn), tools: findTools(attachments, events, ids) };
 };
 
+/** Returns undefined for a message that `handoff()` rewrote for another agent. */
+const findSampled = (run: FormatRun, attachments: Attachments, message: Value, choice: Value | undefined) => {
+  const output = choice?.get("message");
+  if (!output?.has("content") || idOf(message) === undefined) return message;
+  const [own, sampled] = [listTexts(attachments, message), listTexts(attachments, output)];
+  const [ownCalls, calls] = [listCalls(attachments, message), listCalls(attachments, output)];
+  const isSameText = isDeepStrictEqual(own, sampled);
+  if (isSameText && calls.every((call) => ownCalls.includes(call))) return message;
+  const [first = "", last = ""] = [own[0], own.at(-1)];
+  const hasAgentName = first.startsWith("[") && first.endsWith(`] ${sampled[0] ?? ""}`);
+  const names = output.items("tool_calls").map((call) => call.textAt("function"));
+  const hasCallText = ownCalls.length === 0 && names.some((name) => last.startsWith(`${name}(`));
+  if (!isSameText && (hasAgentName || hasCallText)) return undefined;
+  run.note(
+    "took turns from the recorded outputs of the model, because messages of the sample differ from them " +
+      "(react() removes the call of submit, and can append the answer to the text in both)",
+  );
+  run.receipt?.leaveOut(message, "the recorded output of the model is used", true);
+  return output;
+};
+
+const isReasoning = (part: Value) => part.textAt("type") === "reasoning";
+
+const listTexts = ({ follow, json }: Attachments, message: Value) => {
+  const content = message.get("content");
+  if (content?.isList !== true) return [content ? follow(content).plain : ""];
+  return content.items().flatMap((part) => {
+    const text = part.get("text");
+    return isReasoning(part) ? [] : text ? follow(text).plain : unindentJson(json(part).raw);
+  });
+};
+
+const listCalls = ({ json }: Attachments, message: Value) =>
+  message.items("tool_calls").map((call) => {
+    const args = call.get("arguments");
+    return JSON.stringify([call.textAt("id"), call.textAt("function"), args && unindentJson(json(args).raw)]);
+  });
+
 /** Finds the choice of a message by message id. Without an id, compares content and tool calls. */
-const openChoices = ({ follow }: Attachments, outputs: readonly (Value | undefined)[]) => {
-  const choices = new Map<string, Value>();
+const openChoices = ({ follow }: Attachments, holders: readonly Value[]) => {
+  const choices = new Map<string, { choice: Value; model: string | undefined }>();
   const keyOf = (message: Value | undefined) => {
     const [id, content] = [idOf(message), message?.get("content")];
     if (id !== undefined) return `id ${id}`;
     return JSON.stringify([content && follow(content).data, message?.get("tool_calls")?.data]);
   };
-  for (const sampledChoice of outputs.flatMap((output) => output?.items("choices") ?? [])) {
-    const message = sampledChoice.get("message");
-    const key = keyOf(message);
-    if (idOf(message) === undefined || !choices.has(key)) choices.set(key, sampledChoice);
-  }
+  for (const holder of holders)
+    for (const choice of holder.items("output", "choices")) {
+      const message = choice.get("message");
+      const key = keyOf(message);
+      if (idOf(message) === undefined || !choices.has(key)) choices.set(key, { choice, model: holder.textAt("model") });
+    }
   return (message: Value) => choices.get(keyOf(message));
 };
 
@@ -241,7 +294,6 @@ const convertContent = (attachments: Attachments, message: Value) => {
   const { follow, json, resolved } = attachments;
   const [content, given] = [message.get("content"), message.get("reasoning")];
   if (content?.isList !== true) return { content: content && resolved(content), reasoning: given && resolved(given) };
-  const isReasoning = (part: Value) => part.textAt("type") === "reasoning";
   const items = content.items();
   const parts = items.filter((part) => !isReasoning(part));
   const thoughts = items.filter(isReasoning).flatMap((part) => {

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { newFolder } from "../../support/inputs.ts";
 import { runRollcall } from "../../support/run.ts";
 import { archiveOf, type Member } from "./archive.ts";
-import { convertFile } from "./converting.ts";
+import { convertFile, convertHere, notesHere } from "./converting.ts";
 
 const byMatch = ["--reward-from", "scores.match.value"];
 
@@ -227,4 +227,108 @@ it("a sample of Inspect with NaN is rejected only if it would contain the NaN", 
   writeFileSync(file, log);
   const { lines, stderr } = await convertFile(file, [...byMatch, "--on-invalid", "skip"]);
   expect([lines.length, stderr.match(/NaN is not JSON/g)]).toEqual([2, ["NaN is not JSON"]]);
+});
+
+describe("a turn of Inspect whose recorded output differs from the message", () => {
+  const call = (id: string, name: string, args: object) => ({ id, function: name, arguments: args, type: "function" });
+  const said = (id: string, content: unknown, tool_calls?: readonly object[]) => ({
+    ...{ id, content, source: "generate", role: "assistant", tool_calls, model: "m-2026-01-01" },
+  });
+  type Message = ReturnType<typeof said>;
+  const tool = (name: string) => ({ name, description: name, parameters: { type: "object", properties: {} } });
+  const event = (model: string, message: Message, tools: readonly string[] = []) => {
+    const choices = [{ message, stop_reason: message.tool_calls ? "tool_calls" : "stop" }];
+    return { event: "model", model, tools: tools.map(tool), output: { model, choices } };
+  };
+  const logOf = (messages: readonly object[], events: readonly object[], more: object = {}) => [
+    { eval: { task: "t", model: "p/m" }, samples: [sample(1, { messages, output: undefined, events, ...more })] },
+  ];
+  const read = async (...log: Parameters<typeof logOf>) => {
+    const text = JSON.stringify(logOf(...log)[0], undefined, 2);
+    const [group] = [await convertHere({ "a.json": text })].flat();
+    const { messages_and_choices: turns, tools = [] } = group.trajectories[0];
+    const names = tools.map((own: { function: { name: string } }) => own.function.name);
+    return { turns, names, notes: (await notesHere(text)).filter((note) => /turns|context/.test(note)) };
+  };
+  const sent = (id: string, name: string, args: string) => ({
+    ...{ id, type: "function", function: { name, arguments: args } },
+  });
+  const asked = { id: "u", role: "user", content: "q", source: "input" };
+  const outputs =
+    "took turns from the recorded outputs of the model, because messages of the sample differ from them " +
+    "(react() removes the call of submit, and can append the answer to the text in both)";
+  const kept = "kept the turns of other models, and the turns that handoff() rewrote, as messages without a choice";
+  const long = "I found it in the file, and I am sure that it is the right answer, because no other number is in it.";
+
+  it("has the call of submit and the reasoning that react() removed", async () => {
+    const thought = { type: "reasoning", reasoning: "r" };
+    const parts = [
+      { type: "text", text: long },
+      { type: "text", text: "42" },
+    ];
+    const own = said("a", [thought, ...parts], [call("c", "submit", { answer: "42" })]);
+    const attached = { ...parts[0], text: `attachment://${"a".repeat(32)}` };
+    const events = [event("p/m", { ...own, content: [thought, attached, parts[1]] }, ["submit"])];
+    const attachments = { ["a".repeat(32)]: long };
+    expect(await read([asked, { ...own, content: parts, tool_calls: [] }], events, { attachments })).toEqual({
+      turns: [
+        asked,
+        {
+          finish_reason: "tool_calls",
+          index: 0,
+          message: {
+            ...own,
+            content: parts,
+            reasoning_content: "r",
+            tool_calls: [sent("c", "submit", '{"answer": "42"}')],
+          },
+        },
+      ],
+      names: ["submit"],
+      notes: [outputs],
+    });
+  });
+
+  it("is a message if handoff() rewrote it, or if another model sampled it", async () => {
+    const transfer = said("a", "", [call("c", "transfer_to_reader", {})]);
+    const reads = said("h", "I read.", [call("d", "bash", { cmd: "cat a" })]);
+    const [silent, answer] = [said("i", [], [call("e", "bash", {})]), said("j", "It is 42.")];
+    const other = said("k", "Agreed.");
+    const end = said("z", "42");
+    const text = (...texts: readonly string[]) => texts.map((own) => ({ type: "text", text: own }));
+    const rewritten = [
+      { ...reads, content: text("[reader] I read.", "bash(cmd='cat a')"), tool_calls: null },
+      { ...silent, content: text("bash()"), tool_calls: null },
+      { ...answer, content: "[reader] It is 42." },
+    ];
+    const policy = [transfer, end].map((own) => event("p/m", own, ["transfer_to_reader"]));
+    const events = [...policy, ...[reads, silent, answer].map((own) => event("p/m", own, ["bash"]))];
+    const { turns, names, notes } = await read(
+      [asked, transfer, ...rewritten, other, end],
+      [...events, event("p/judge", other, ["vote"])],
+    );
+    const messages = [...rewritten, other].map(({ tool_calls, ...own }) => own);
+    expect(turns.slice(2, -1)).toEqual(messages.map((own) => (own.id === "i" ? { ...own, content: "bash()" } : own)));
+    expect([turns[1], turns.at(-1)]).toMatchObject([{ finish_reason: "tool_calls" }, { finish_reason: "stop" }]);
+    expect([names, notes]).toEqual([["transfer_to_reader"], [kept]]);
+  });
+
+  it("is a choice with a note if the model of the log sampled no turn", async () => {
+    const [first, second] = [said("a", "x"), said("b", "y")];
+    const { turns, notes } = await read([asked, first, second], [event("p/x", first), event("p/y", second)]);
+    expect(turns.slice(1)).toMatchObject([{ message: { content: "x" } }, { message: { content: "y" } }]);
+    expect(notes).toEqual([
+      "converted the turns of several models to choices, because none of them is the model of the log",
+    ]);
+  });
+
+  it("is the message without a note if only the form differs", async () => {
+    const own = said("a", long, [call("c", "f", { x: long, y: [1] })]);
+    const reference = `attachment://${"a".repeat(32)}`;
+    const recorded = { ...own, content: reference, tool_calls: [call("c", "f", { x: reference, y: [1] })] };
+    const more = { attachments: { ["a".repeat(32)]: long } };
+    const { turns, notes } = await read([asked, own], [event("p/m", recorded)], more);
+    expect(turns[1].message).toMatchObject({ content: long, tool_calls: [{ id: "c" }] });
+    expect(notes).toEqual([]);
+  });
 });
