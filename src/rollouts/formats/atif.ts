@@ -4,7 +4,14 @@ import { buildCall, choice, orderReason, toArguments, toLogprobs, toTools } from
 import { deriveFinish } from "../messages/finish-reason.ts";
 import { addition, type Json, literal, nonEmpty } from "../messages/output-json.ts";
 import type { Value } from "../messages/value.ts";
-import { buildTrajectory, findLastTime, findReward, isUuid, listFileIds } from "./build-trajectory.ts";
+import {
+  buildTrajectory,
+  findLastTime,
+  findReward,
+  isUuid,
+  listFileIds,
+  replacedContextNote,
+} from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";
 
 export const atif: Format = {
@@ -140,10 +147,7 @@ class AtifReader {
     if (isJoined) run.note("joined the parts of a continued trajectory (--histories keeps them separate)");
     const histories = parts.map(({ value }, at) => {
       const allSteps = findSteps(value);
-      if (allSteps.some(replacesContext))
-        run.note(
-          "the agent summarized or edited its context, so later turns follow messages that the model no longer saw",
-        );
+      if (allSteps.some(replacesContext)) run.note(replacedContextNote);
       const steps = isJoined && at > 0 ? this.#withoutCopies(allSteps, first?.items("steps") ?? []) : allSteps;
       const turns = steps.flatMap((step) => [...ownTurn(run, step, isSameModel), ...convertResults(run, step)]);
       return { turns, tools: toTools(value.get("agent", "tool_definitions")) };

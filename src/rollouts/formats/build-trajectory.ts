@@ -24,6 +24,9 @@ export const convertPart = (
   }
 };
 
+export const replacedContextNote =
+  "the agent summarized or edited its context, so later turns follow messages that the model no longer saw";
+
 export const isUuid = (text: string) => /^[\da-f]{8}-?(?:[\da-f]{4}-?){3}[\da-f]{12}$/i.test(text);
 
 /** The last of the recorded ISO 8601 times, in milliseconds. */

@@ -5,7 +5,14 @@ import { buildCall, decidedChoice, toToolCall } from "../messages/chat.ts";
 import { type Json, literal, nonEmpty, rawLiteral, unindentJson } from "../messages/output-json.ts";
 import type { Value } from "../messages/value.ts";
 import { shortenName } from "../rules/positions.ts";
-import { buildException, buildTrajectory, convertPart, findLastTime, listFileIds } from "./build-trajectory.ts";
+import {
+  buildException,
+  buildTrajectory,
+  convertPart,
+  findLastTime,
+  listFileIds,
+  replacedContextNote,
+} from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";
 import { convertMetrics, findGrade, findSampleReward, findScores, isUnscored, type Scores } from "./inspect-scores.ts";
 
@@ -168,6 +175,9 @@ const readMessages = (run: FormatRun, sample: Value, log: Value | undefined) => 
   const messages = sample.requireItems("messages");
   const events = modelEvents(findEvents(sample));
   leaveOutRepeats(run, sample, events);
+  const isSummary = (message: Value) => message.get("metadata", "summary")?.isTrue;
+  if (messages.some(isSummary) || findEvents(sample).some((event) => event.textAt("event") === "compaction"))
+    run.note(replacedContextNote);
   const attachments = openAttachments(sample);
   const choiceOf = openChoices(attachments, [...events, sample]);
   const models = new Set(messages.flatMap((message) => choiceOf(message)?.model ?? []));

@@ -332,3 +332,15 @@ describe("a turn of Inspect whose recorded output differs from the message", () 
     expect(notes).toEqual([]);
   });
 });
+
+it.each<[string, number, object, object]>([
+  ["an event of a compaction", 1, {}, { event: "compaction", type: "edit" }],
+  ["the summary of a compaction", 1, { metadata: { summary: true } }, { event: "info" }],
+  ["another summary in the metadata", 0, { metadata: { summary: "s" } }, { event: "info" }],
+])("a sample of Inspect with %s has %d notes about its context", async (_, count, more, event) => {
+  const messages = [...sample(1).messages, { role: "user", content: "s", ...more }];
+  const notes = await notesHere([{ eval: { task: "t" }, samples: [sample(1, { messages, events: [event] })] }]);
+  const note =
+    "the agent summarized or edited its context, so later turns follow messages that the model no longer saw";
+  expect(notes.filter((own) => own.includes("context"))).toEqual([note].slice(0, count));
+});
