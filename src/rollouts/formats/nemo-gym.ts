@@ -125,13 +125,26 @@ const findFailure = (row: Value) => {
   const mask = row.get("mask_sample") ?? row.get("instance_config", "mask_sample");
   const type = row.get("exception_type");
   if (mask?.isTrue) return build.buildException(literal("mask_sample is true", mask), "masked");
-  if (type?.isText && !row.has("response", "output", 0))
-    return build.buildException(row.get("exception_message"), type);
   const output = row.items("response", "output");
   const [placeholder] = output;
-  if (!placeholder || !output.every(isPlaceholder)) return undefined;
+  if (type?.isText && !placeholder) return build.buildException(row.get("exception_message"), type);
+  if (!placeholder || !output.every(isPlaceholder)) return findLostReward(row, output);
   const text = placeholder.get("content", 0, "text");
   return build.buildException(text?.text ? text : undefined, "no_turns");
+};
+
+/** The agents for Harbor, mini-swe-agent and finance write the reward 0 after an error. */
+const findLostReward = (row: Value, output: readonly Value[]) => {
+  const metadata = row.get("metadata");
+  if (metadata?.has("trial_name") && metadata.metricMembers("verifier_result", "rewards").length === 0) {
+    const keys = ["message", "type", "traceback"];
+    const [message, type, traceback] = keys.map((key) => metadata.get("exception_info", `exception_${key}`));
+    return build.buildException(message, type ?? "unscored", traceback);
+  }
+  const error = metadata?.get("error");
+  const isUnknown = row.has("instance_id") && metadata?.isObject && metadata.members().length === 0;
+  if (output.length > 0 || (!error && !isUnknown && row.get("response", "id")?.text !== "error")) return undefined;
+  return build.buildException(error, "no_turns", metadata?.get("traceback"));
 };
 
 const buildFailure = (row: Value) => {

@@ -286,6 +286,29 @@ describe("an agent of NeMo Gym", () => {
     ]);
   });
 
+  it.each([
+    [
+      "of Harbor's agent",
+      { metadata: { trial_name: "t", exception_info: { exception_type: "E" } } },
+      "a",
+      { type: "E" },
+    ],
+    ["of an unverified trial", { metadata: { trial_name: "t", verifier_result: null } }, "a", { type: "unscored" }],
+    ["of mini-swe-agent", { metadata: { error: "late", traceback: "T" } }, "", { message: "late", traceback: "T" }],
+    ["without a cause", { instance_id: "i", metadata: {} }, "", { type: "no_turns" }],
+    ["of the finance agent", { response: { id: "error", output: [] } }, "", { type: "no_turns" }],
+  ])("has the reward 0 for a failed run %s, which becomes a failure", async (_, run, text, failure) => {
+    const scored = { trial_name: "t", verifier_result: { rewards: { r: 0 } }, exception_info: {} };
+    const rows = [
+      gymRow(),
+      { ...run, ...gymRow(item("b")), metadata: {}, instance_id: "i" },
+      { ...gymRow(item("c")), metadata: scored },
+      { ...gymRow(...(text ? [item(text)] : [])), ...run, reward: 0 },
+    ];
+    const [{ trajectories, exceptions }] = await convert({ "a.jsonl": rows });
+    expect([trajectories.length, exceptions]).toEqual([3, [expect.objectContaining(failure)]]);
+  });
+
   it("can ask again, so that the response follows the last request", async () => {
     const attempts = ["q", "again"].map((input) => ({ input: { input } }));
     const [{ trajectories }] = await convert({ "a.jsonl": [{ ...gymRow(item("a")), all_attempts: attempts }] });
