@@ -93,7 +93,7 @@ const convertTurns = (run: FormatRun, row: Value) => {
   for (const repeated of [...input.items(), response.require("output")])
     run.receipt?.leaveOut(repeated, "`result.messages` has the turns", true);
   const recorded = messages[0]?.textAt("role") === "system" ? [] : convertPrompt(run, input);
-  return [...before, ...recorded, ...convertMessages(run, messages)];
+  return [...before, ...recorded, ...convertMessages(run, messages, row.get("task"))];
 };
 
 /** The agent for proofs records the first request, and the response to the last. */

@@ -85,7 +85,7 @@ const convertRollout = (run: FormatRun, simulation: Value, results: Results): re
         ids: [simulation.get("id")],
         readOwn: () => info.get("reward"),
       }),
-      turns: convertTurns(run, simulation),
+      turns: convertTurns(run, simulation, results),
       metrics: [...parts, ...measures].filter(([, value]) => value?.isNumber),
       metadata: [
         ...simulation.flatMembers().filter(([key, value]) => isMetadata(key, value)),
@@ -107,24 +107,39 @@ const findGroup = (simulation: Value, results: Results) => {
   return task && `${results.file} ${domainOf(results)?.text ?? ""} ${task.plain}`;
 };
 
-const convertTurns = (run: FormatRun, simulation: Value) => {
+const convertTurns = (run: FormatRun, simulation: Value, { value }: Results) => {
   const recorded = simulation.requireItems("messages");
   const hasPrompt = recorded[0]?.textAt("role") === "system";
   if (!hasPrompt && recorded.length > 0)
     run.note("the agent's system prompt is not recorded, so the messages begin without it");
-  return convertMessages(run, recorded);
+  const id = simulation.require("task_id").plain;
+  return convertMessages(
+    run,
+    recorded,
+    value?.items("tasks").find((task) => task.get("id")?.plain === id),
+  );
 };
 
-export const convertMessages = (run: FormatRun, recorded: readonly Value[]) => {
-  const messages = recorded.flatMap((message) => message.get("tool_messages")?.items() ?? [message]);
+/** A run begins with the messages of its task, which no model sampled, or with the greeting. */
+export const convertMessages = (run: FormatRun, recorded: readonly Value[], task: Value | undefined) => {
+  const messages = listMessages(recorded);
   const opening = messages.findIndex((message) => message.textAt("role") !== "system");
-  return messages.flatMap((message, at) => convertTurn(run, message, at === opening));
+  const scripted = listMessages(task?.items("initial_state", "message_history") ?? []).length;
+  if (scripted > 0) run.note("kept the turns of the task's message_history as messages, because no model sampled them");
+  return messages.flatMap((message, at) =>
+    convertTurn(run, message, { isOpening: at === opening, isScripted: at < opening + scripted }),
+  );
 };
 
-const convertTurn = (run: FormatRun, message: Value, isOpening: boolean) => {
+const listMessages = (recorded: readonly Value[]) =>
+  recorded.flatMap((message) => message.get("tool_messages")?.items() ?? [message]);
+
+type Origin = Readonly<{ isOpening: boolean; isScripted: boolean }>;
+
+const convertTurn = (run: FormatRun, message: Value, origin: Origin) => {
   const [role, content] = [message.get("role"), message.get("content")];
   if (role?.isText !== true) throw message.error("a message has no role");
-  if (role.text === "assistant") return [agentTurn(run, message, isOpening)];
+  if (role.text === "assistant") return [agentTurn(run, message, origin)];
   const isUsersOwn =
     role.text === "user" ? hasCalls(message) && !content?.text?.trim() : message.textAt("requestor") === "user";
   if (isUsersOwn) return run.skip(message, "a tool message of the simulated user, because the agent did not see it");
@@ -133,11 +148,11 @@ const convertTurn = (run: FormatRun, message: Value, isOpening: boolean) => {
   return [{ role, tool_call_id, content: content ?? "", is_error: error?.isTrue ? error : undefined }];
 };
 
-const agentTurn = (run: FormatRun, message: Value, isOpening: boolean) => {
+const agentTurn = (run: FormatRun, message: Value, { isOpening, isScripted }: Origin) => {
   const raw = message.get("raw_data");
   const tool_calls = toToolCalls(message);
   const turn = { role: message.get("role"), content: message.get("content") ?? null, tool_calls };
-  if (!raw && isOpening && !tool_calls) return turn;
+  if (isScripted || (!raw && isOpening && !tool_calls)) return turn;
   const first = raw?.get("choices", 0);
   const recorded = [raw, first].find((value) => value?.get("finish_reason")?.isText && value.get("message")?.isObject);
   if (recorded) {

@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { runHere } from "../../support/here.ts";
 import { runRollcall } from "../../support/run.ts";
-import { convertFile, convertFiles, fileOf, folderOf, turn, user } from "./converting.ts";
+import { convertFile, convertFiles, fileOf, folderOf, turn, turnsHere, user } from "./converting.ts";
 
 describe("results of tau2-bench", () => {
   it("are refused by name if they are too long to be read", { tags: "slow" }, async () => {
@@ -47,6 +47,26 @@ describe("results of tau2-bench", () => {
     const { groups, errors } = await convertFiles(files, { args: ["--on-invalid", "skip"] });
     expect(errors).toEqual([expect.stringMatching(/^results\.json:1:\d+: error: NaN is not JSON \[json-nan\]$/)]);
     expect(JSON.stringify(groups).match(/"content":"[abc]"/g)).toEqual(['"content":"a"', '"content":"c"']);
+  });
+
+  it("have the messages of a task's message_history only as messages", async () => {
+    const calls = [{ id: "c", name: "f", arguments: {} }];
+    const history = [user("q"), { role: "assistant", content: "h", tool_calls: calls }, { role: "tool", id: "c" }];
+    const { message } = turn("a");
+    const simulation = { task_id: 1, termination_reason: "user_stop", reward_info: { reward: 1 } };
+    const tasks = [{ id: "1", initial_state: { message_history: history } }];
+    const task = { id: "1", initial_state: { message_history: [] } };
+    const messages = [...history, user("r"), message];
+    const turnsOf = async (results: object) =>
+      await turnsHere({ "results.json": JSON.stringify({ simulations: [{ ...simulation, messages }], ...results }) });
+    expect([await turnsOf({ tasks }), await turnsOf({ tasks: [task] }), await turnsOf({})]).toEqual([
+      "u a t u A",
+      "u A t u A",
+      "u A t u A",
+    ]);
+    const gym = { _ng_task_index: 0, reward: 1, responses_create_params: { input: "q" }, response: { output: [] } };
+    const row = { ...gym, task: tasks[0], result: { termination_reason: "user_stop", messages } };
+    expect(await turnsHere({ "a.jsonl": [row] })).toBe("u u a t u A");
   });
 
   it("name each simulation with NaN, also if all have it", async () => {
