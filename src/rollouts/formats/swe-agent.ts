@@ -1,5 +1,5 @@
 /** Converts trajectories of SWE-agent. */
-import { decidedChoice, hasCalls, toToolCalls } from "../messages/chat.ts";
+import { decidedChoice, hasCalls, toToolCalls, unwrap } from "../messages/chat.ts";
 import type { Value } from "../messages/value.ts";
 import { buildTrajectory, findReward, listFileIds } from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";
@@ -27,6 +27,9 @@ export const sweAgent: Format = {
 
 const isStep = (value: Value | undefined) => ["action", "observation", "response"].every((key) => value?.has(key));
 
+/** Names for a person or an earlier trajectory, whose turns SWE-agent 0 does not count as calls. */
+const otherModels = /^(?:human|human_thought|replay|instant_empty_submit)$/;
+
 /** RetryAgent writes only its attempts until it chooses one of them. */
 const isUnfinished = (value: Value) =>
   value.get("attempts")?.isList &&
@@ -42,9 +45,10 @@ const convertRollout = (run: FormatRun, record: SourceRecord) => {
     throw value.error("SWE-agent has not chosen one of its attempts yet (omit the file, or finish the run)");
   if (!value.has("history"))
     throw value.error("`history` is missing, which has the model's messages (write the file as SWE-agent does)");
-  // Without a call of the model, a person or an earlier trajectory wrote the turns.
-  const isSampled = value.get("info", "model_stats", "api_calls")?.number !== 0;
-  if (!isSampled) run.note("kept all turns as messages, because `api_calls` is 0, so no model sampled them");
+  const isScripted = otherModels.test(unwrap(value.get("replay_config"))?.get("agent", "model", "name")?.text ?? "");
+  const isSampled = !isScripted && value.get("info", "model_stats", "api_calls")?.number !== 0;
+  const why = isScripted ? "the model in `replay_config` is a person or a script" : "`api_calls` is 0";
+  if (!isSampled) run.note(`kept all turns as messages, because ${why}, so no model sampled them`);
   const history = value.requireItems("history");
   const exit = isSampled ? findExit(value, history) : undefined;
   if (exit) run.note("kept the last turn of the assistant as a message, because SWE-agent wrote it when it stopped");

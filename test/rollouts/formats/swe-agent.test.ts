@@ -1,6 +1,6 @@
 /** Tests the conversion of SWE-agent's trajectories. */
 import { expect, it } from "vitest";
-import { convertFile, convertFiles, fileOf, turn, user } from "./converting.ts";
+import { convertFile, convertFiles, fileOf, turn, turnsHere, user } from "./converting.ts";
 
 // Written after SWE-agent/SWE-agent v0.7.0 and v1.1.0, `sweagent/agent/agents.py`.
 it.each([
@@ -34,6 +34,20 @@ it.each([
     { messages_and_choices: [{}, turn("ls"), {}, { role: "assistant", content }] },
     { messages_and_choices: [{}, turn("ls"), {}, turn("bad output")] },
   ]);
+});
+
+// Written after SWE-agent/SWE-agent v1.1.0, `sweagent/agent/models.py`.
+it.each([
+  ["human", "u a"],
+  ["human_thought", "u a"],
+  ["replay", "u a"],
+  ["instant_empty_submit", "u a"],
+  ["humane/replay", "u A"],
+])("the turns of the model %s are %j in a file of SWE-agent 1, which counts them as calls", async (name, turns) => {
+  const replay_config = JSON.stringify({ agent: { model: { name } } });
+  const history = [user("q"), { role: "assistant", content: "ls" }];
+  const file = { r: 1, trajectory: [], history, info: { model_stats: { api_calls: 1 } }, replay_config };
+  expect(await turnsHere({ "a.traj": JSON.stringify(file) }, ["--reward-from", "r"])).toBe(turns);
 });
 
 it.each([
