@@ -54,20 +54,31 @@ const convertRollout = (run: FormatRun, record: SourceRecord) => {
   if (version && !/^mini-swe-agent-1(?:\.\d+)?$/.test(version.text ?? ""))
     throw version.error("trajectory_format is not mini-swe-agent-1 or mini-swe-agent-1.<n>");
   const messages = value.isList ? value.items() : value.requireItems("messages");
+  const typed = listTyped(value, messages);
+  if (typed.length > 0) run.note("kept commands that a person typed as messages");
   return buildTrajectory({
     reward: findReward(run, { record: value, ids: [instance, ...listFileIds(record)] }),
-    turns: messages.flatMap((message) => convertTurns(run, message)),
+    turns: messages.flatMap((message) => convertTurns(run, message, typed.includes(message))),
     metrics: value.members("info", "model_stats").filter(([, { isNumber }]) => isNumber),
     metadata: [...value.flatMembers("info"), ...value.flatMembers()],
   });
 };
 
-const convertTurns = (run: FormatRun, message: Value) => {
+/** Lists the assistant's messages that version 1 writes for commands of a person. */
+const listTyped = (value: Value, messages: readonly Value[]) => {
+  const turns = messages.filter((message) => message.textAt("role") === "assistant");
+  const others = turns.filter((message) => !message.has("extra", "response"));
+  const calls = value.get("info", "model_stats", "api_calls")?.number ?? turns.length;
+  const hasTyped = others.length < turns.length || calls < turns.length;
+  return others.filter((message) => hasTyped && /^\n```bash\n.*\n```$/s.test(message.textAt("content") ?? ""));
+};
+
+const convertTurns = (run: FormatRun, message: Value, isTyped: boolean) => {
   if (!message.isObject) throw message.error("a message is not an object");
   if (message.textAt("object") === "response") return convertOutput(run, message);
   if (message.textAt("type") === "function_call_output") return [convertItem(message, findFault(message))];
   const role = message.require("role").text;
-  if (role === "assistant") return sampledTurn(run, message);
+  if (role === "assistant" && !isTyped) return sampledTurn(run, message);
   if (role === "exit") return run.skip(message, "a message with the role exit, which tells how the agent ended");
   const malformed = message.get("extra", "response");
   const why = "because the agent's later prompts do not contain the response";

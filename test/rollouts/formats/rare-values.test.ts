@@ -1,7 +1,7 @@
 /** Values that few records have, and what they become. */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { convertHere as convert, folderOf, notesHere, turn, user } from "./converting.ts";
+import { convertHere as convert, folderOf, notesHere, turn, turnsHere, user } from "./converting.ts";
 
 const said = (content: string, more: object = {}) => ({ role: "assistant", content, ...more });
 const chat = { messages: [user("q"), said("a")], reward: 1 };
@@ -245,6 +245,21 @@ it("completions of a row have their own values in its lists, and a failed row ha
   expect(await convert({ "a.jsonl": [trl, failed] })).toMatchObject([
     { exceptions: [{ type: "Timeout", message: "late" }] },
   ]);
+});
+
+describe("a command in a file of mini-swe-agent", () => {
+  const command = "\n```bash\nls\n```";
+  const response = { choices: [turn("a")] };
+  const turnsOf = async (api_calls: number, ...answers: readonly object[]) => {
+    const messages = [user("q"), ...answers, said(command)];
+    const file = { r: 1, info: { submission: "d", model_stats: { api_calls } }, messages };
+    return await turnsHere({ "a.traj.json": JSON.stringify(file) }, ["--reward-from", "r"]);
+  };
+
+  it("is a message if a person typed it, and a choice if the model can have sampled it", async () => {
+    const turns = [turnsOf(2, said("a", { extra: { response } })), turnsOf(1, said("a")), turnsOf(2, said("a"))];
+    expect(await Promise.all(turns)).toEqual(["u A a", "u A a", "u A A"]);
+  });
 });
 
 describe("a failed episode of verifiers v1", () => {
