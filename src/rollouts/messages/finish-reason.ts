@@ -110,7 +110,8 @@ const findStatements = (record: Value): readonly Statement[] => {
       isResponse && record.has("status") && record.textAt("status") !== "completed" ? ["status"] : [],
       readReason,
     ),
-    ...listed(flags, readFlag),
+    // verifiers v0 also sets is_truncated if the next prompt is too long.
+    ...listed(record.textAt("stop_condition") === "prompt_too_long" ? [] : flags, readFlag),
     ...held.flatMap((value) => findStatements(value.isList ? (value.get(0) ?? value) : value)),
   ];
 };

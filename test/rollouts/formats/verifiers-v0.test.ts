@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { describe, expect, it } from "vitest";
 import { runRollcall } from "../../support/run.ts";
-import { convertFiles, folderOf, user } from "./converting.ts";
+import { convertFiles, convertHere, folderOf, user } from "./converting.ts";
 
 const row = {
   example_id: 0,
@@ -14,6 +14,14 @@ const row = {
 };
 
 describe("results of verifiers v0", () => {
+  it.each([
+    ["prompt_too_long", "stop"],
+    ["max_turns_reached", "length"],
+  ])("with the stop_condition %s and is_truncated have the finish_reason %s", async (stop_condition, finish_reason) => {
+    const groups = await convertHere({ "results.jsonl": [{ ...row, is_truncated: true, stop_condition }] });
+    expect(groups).toMatchObject([{ trajectories: [{ messages_and_choices: [{}, { finish_reason }] }] }]);
+  });
+
   it("have no groups next to a row that is cut off, until the row is complete", async () => {
     const rows = [0, 0, 0, 1, 1, 1, 2, 2, 2].map((example_id, at) =>
       JSON.stringify({ ...row, example_id, reward: at }),
