@@ -1,7 +1,7 @@
 /** Converts results of verifiers v0. */
 
 import { hash } from "node:crypto";
-import { toTools, toTurns, unwrap } from "../messages/chat.ts";
+import { toRowTools, toTurns, unwrap } from "../messages/chat.ts";
 import type { Members, Value } from "../messages/value.ts";
 import * as build from "./build-trajectory.ts";
 import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
@@ -57,7 +57,7 @@ const convertRollout = (run: FormatRun, record: SourceRecord, environment: strin
   const trajectory = build.buildTrajectory({
     reward: build.findReward(run, { record: row, ids: [id], readOwn: () => build.requireReward(row, "reward") }),
     turns: convertTurns(run, row),
-    tools: toTools(unwrap(row.get("tool_defs") ?? unwrap(row.get("info"))?.get("oai_tools"))),
+    tools: toRowTools(unwrap(row.get("tool_defs") ?? unwrap(row.get("info"))?.get("oai_tools"))),
     policy: { start: row.get("policy_version"), end: undefined },
     metrics,
     metadata: convertMetadata(row, metrics, run.readSettings(record, "metadata.json")),

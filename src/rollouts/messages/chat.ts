@@ -189,17 +189,17 @@ const toRowMessage = (message: Value, added?: Readonly<Record<string, Json>>): J
 };
 
 /** Arrow writes null for each key that only other rows have. Null can also be a content or an argument. */
-const removeNulls = (value: Value): Json => {
+const removeNulls = (value: Value, isMessage = true): Json => {
   if (!value.canHaveNulls || !value.raw.includes("null")) return value;
   if (value.isList) {
     const items = value.items();
-    const kept = items.map(removeNulls);
+    const kept = items.map((item) => removeNulls(item, isMessage));
     return kept.every((item, at) => item === items[at]) ? value : kept;
   }
   const members = value.members();
   const kept = members.flatMap(([key, member]): readonly (readonly [string, Json])[] => {
-    if (key === "arguments") return [[key, member]];
-    return member.isNull && key !== "content" ? [] : [[key, removeNulls(member)]];
+    if (isMessage && key === "arguments") return [[key, member]];
+    return member.isNull && !(isMessage && key === "content") ? [] : [[key, removeNulls(member, isMessage)]];
   });
   const isSame = kept.length === members.length && kept.every(([, member], at) => member === members[at]?.[1]);
   return isSame ? value : new Map(kept);
@@ -243,18 +243,33 @@ const omitKeys = (value: Value | undefined, keys: readonly string[]) =>
   Object.fromEntries((value?.members() ?? []).filter(([key]) => !keys.includes(key)));
 
 /** Completes flat tools (`{name, description, …}`), also those of Anthropic and Gemini. */
-export const toTools = (tools: Value | undefined) => nonEmpty((tools?.items() ?? []).flatMap(toTool));
+export const toTools = (tools: Value | undefined) => nonEmpty((tools?.items() ?? []).flatMap((tool) => toTool(tool)));
 
-const toTool = (tool: Value): readonly Json[] => {
+/** Completes the tools of a row, and removes the nulls of Arrow. */
+export const toRowTools = (tools: Value | undefined) =>
+  nonEmpty(
+    (tools?.items() ?? []).flatMap((tool) => {
+      const hasNulls = tool.raw.includes("null") && hasSchemaNulls(tool);
+      return toTool(tool, hasNulls ? (value) => removeNulls(value, false) : undefined);
+    }),
+  );
+
+/** A schema itself can have null as a default, and a tool no value for `strict`. */
+const hasSchemaNulls = (value: Value): boolean =>
+  value.items().some(hasSchemaNulls) ||
+  value.members().some(([key, member]) => (member.isNull ? !/^(?:default|strict)$/.test(key) : hasSchemaNulls(member)));
+
+/** @param read converts the parts of the tool */
+const toTool = (tool: Value, read = (value: Value): Json => value): readonly Json[] => {
   const declared = tool.get("function_declarations") ?? tool.get("functionDeclarations");
-  if (declared) return declared.items().flatMap(toTool);
+  if (declared) return declared.items().flatMap((one) => toTool(one, read));
   const type = tool.get("type");
   if (type && type.text !== "function" && !tool.has("input_schema")) return [];
   const fn = tool.get("function");
-  if (fn) return [type ? tool : { type: "function", function: fn }];
+  if (fn) return [type ? read(tool) : { type: "function", function: read(fn) }];
   if (!tool.has("name")) return [];
   const members = tool.members().filter(([key, { isNull }]) => key !== "type" && !isNull);
-  const named = members.map(([key, value]) => [schemaKeys.has(key) ? "parameters" : key, value] as const);
+  const named = members.map(([key, value]) => [schemaKeys.has(key) ? "parameters" : key, read(value)] as const);
   return [{ type: type?.text === "function" ? type : "function", function: new Map(named) }];
 };
 

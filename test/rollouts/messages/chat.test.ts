@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { toChatMessage, toToolCall, toTools, toTurns } from "../../../src/rollouts/messages/chat.ts";
+import { toChatMessage, toRowTools, toToolCall, toTools, toTurns } from "../../../src/rollouts/messages/chat.ts";
 import { type Json, JsonWriter } from "../../../src/rollouts/messages/output-json.ts";
 import { Value } from "../../../src/rollouts/messages/value.ts";
 
@@ -72,6 +72,20 @@ it.each<[string, object, readonly object[] | undefined]>([
 ])("a tool that is %s becomes a function or is left out", (_, tool, expected) => {
   const tools = toTools(parse([tool]));
   expect(tools && dataOf(tools)).toEqual(expected);
+});
+
+it.each([
+  [{ content: { type: "string", enum: null, default: null }, arguments: null }, { content: { type: "string" } }],
+  [{ a: { default: null, enum: [null] } }, { a: { default: null, enum: [null] } }],
+])("a tool of a row has no nulls of Arrow (row %$)", (properties, kept) => {
+  const tools = [
+    { type: "function", function: { name: "f", parameters: { properties } } },
+    { name: "f", parameters: { properties } },
+  ];
+  const expected = { type: "function", function: { name: "f", parameters: { properties: kept } } };
+  expect(dataOf(toRowTools(parse(tools)) ?? null)).toEqual([expected, expected]);
+  const recorded = toTools(parse(tools));
+  expect(recorded && dataOf(recorded)).toMatchObject([{ function: { parameters: { properties } } }, {}]);
 });
 
 describe("the turns of a row", () => {
