@@ -269,7 +269,11 @@ export const suggestPaths = (paths: readonly string[]) => {
 export const missingTrlReward = (record: Value) => {
   const names = record.metricMembers().flatMap(([key]) => (trlColumns.test(key) ? [] : [key]));
   if (!record.hasAny("advantage", "advantages") || names.length === 0) return missingReward(record);
-  const options = formatCommandLine(names.flatMap((name) => ["--reward-from", name]));
+  const columns = names.map((name) => formatCommandLine([name]));
+  const areRewards = names.length === 1 || names.every((name) => /reward/i.test(name));
+  const options = areRewards
+    ? columns.map((column) => `--reward-from ${column}`).join(" ")
+    : `--reward-from with each of ${formatList(columns)} that is a reward function and not a value of log_extra`;
   // A row has no value in the column of a reward function that returned None.
   const others = names.length === 1 ? "and --reward-from with each other column of a reward function, " : "";
   const why = `${others}because TRL adds the columns of its reward functions (name*0.5 weighs a column)`;

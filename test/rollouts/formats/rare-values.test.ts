@@ -48,6 +48,10 @@ describe("the reward of a row", () => {
     expect(await convert({ "a.jsonl": [row] })).toContain(
       "pass --reward-from x_reward --reward-from y_reward, because TRL",
     );
+    const answer = { ...row, y_reward: undefined, answer: 42 };
+    expect(await convert({ "a.jsonl": [answer] })).toContain(
+      "pass --reward-from with each of x_reward, answer that is a reward function and not a value of log_extra, because TRL",
+    );
   });
 });
 
