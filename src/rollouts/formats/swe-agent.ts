@@ -52,12 +52,16 @@ const convertRollout = (run: FormatRun, record: SourceRecord) => {
   const history = value.requireItems("history");
   const exit = isSampled ? findExit(value, history) : undefined;
   if (exit) run.note("kept the last turn of the assistant as a message, because SWE-agent wrote it when it stopped");
-  const turns = history.map((message) => convertTurn(run, message, isSampled && message !== exit));
+  const [turns = [], ...others] = splitAgents(history).map((messages) =>
+    messages.map((message) => convertTurn(run, message, isSampled && message !== exit)),
+  );
+  if (others.length > 0) run.note("converted the conversations of subroutines to additional histories");
   const attempts = value.items("attempts");
   if (attempts.length > 1) run.note("converted only the attempt that SWE-agent chose");
   return buildTrajectory({
     reward: findReward(run, { record: value, ids }),
     turns,
+    histories: others.map((messages_and_choices) => ({ messages_and_choices })),
     metrics: value.metricMembers("info", "model_stats"),
     metadata: [["instance_id", instance], ...value.flatMembers("info"), ...value.flatMembers()],
   });
@@ -70,6 +74,24 @@ const findExit = (value: Value, history: readonly Value[]) => {
   const isSame = content?.toLowerCase() === thought?.toLowerCase();
   const isExit = /\bexit_/.test(value.get("info", "exit_status")?.text ?? "") && isSame && last && !hasCalls(last);
   return isExit && /^exit(?:ing)? due to /i.test(content ?? "") ? last : undefined;
+};
+
+/** SWE-agent 0 puts the conversations of subroutines between the turns of the agent that calls them. */
+const splitAgents = (history: readonly Value[]) => {
+  const conversations: Value[][] = [];
+  const open = new Map<string, Value[]>();
+  const main = history[0]?.textAt("agent") ?? "";
+  let agent = main;
+  for (const message of history) {
+    // Demonstrations keep the name of their own agent.
+    if (message.get("is_demo")?.isTrue !== true) agent = message.textAt("agent") ?? agent;
+    const isNewCall = agent !== main && message.textAt("role") === "system";
+    const conversation = (isNewCall ? undefined : open.get(agent)) ?? [];
+    if (conversation.length === 0) conversations.push(conversation);
+    open.set(agent, conversation);
+    conversation.push(message);
+  }
+  return conversations;
 };
 
 const convertTurn = (run: FormatRun, message: Value, isSampled: boolean) => {

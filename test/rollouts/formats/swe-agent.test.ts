@@ -1,6 +1,6 @@
 /** Tests the conversion of SWE-agent's trajectories. */
 import { expect, it } from "vitest";
-import { convertFile, convertFiles, fileOf, turn, turnsHere, user } from "./converting.ts";
+import { convertFile, convertFiles, convertHere, fileOf, turn, turnsHere, user } from "./converting.ts";
 
 // Written after SWE-agent/SWE-agent v0.7.0 and v1.1.0, `sweagent/agent/agents.py`.
 it.each([
@@ -48,6 +48,32 @@ it.each([
   const history = [user("q"), { role: "assistant", content: "ls" }];
   const file = { r: 1, trajectory: [], history, info: { model_stats: { api_calls: 1 } }, replay_config };
   expect(await turnsHere({ "a.traj": JSON.stringify(file) }, ["--reward-from", "r"])).toBe(turns);
+});
+
+// Written after SWE-agent/SWE-agent v0.7.0, `call_subroutine` in `sweagent/agent/agents.py`.
+it("the conversations of subroutines are additional histories", async () => {
+  const item = (agent: string, role: string, content: string, more: object = {}) => ({ role, content, agent, ...more });
+  const call = (at: string) => [
+    item("searcher", "system", `s${at}`),
+    item("other", "assistant", "d", { is_demo: true }),
+    item("searcher", "assistant", `a${at}`),
+  ];
+  const history = [
+    item("primary", "system", "s"),
+    item("primary", "assistant", "a"),
+    ...[...call("1"), item("primary", "user", "u"), ...call("2"), item("primary", "assistant", "b")],
+  ];
+  const file = { r: 1, trajectory: [], history, info: { model_stats: { api_calls: 4 } } };
+  const [group] = await convertHere({ "a.traj": JSON.stringify(file) }, ["--reward-from", "r"]);
+  const inner = (at: string) => ({
+    messages_and_choices: [{ role: "system", content: `s${at}` }, turn("d").message, turn(`a${at}`)],
+  });
+  expect(group.trajectories).toMatchObject([
+    {
+      messages_and_choices: [{ role: "system", content: "s" }, turn("a"), user("u"), turn("b")],
+      additional_histories: [inner("1"), inner("2")],
+    },
+  ]);
 });
 
 it.each([
