@@ -1,6 +1,6 @@
 /** Runs a command line. */
 import { parseArgv, runCommand } from "./cli/argv.ts";
-import { checkFields } from "./cli/command.ts";
+import { loadKeys } from "./cli/command.ts";
 import { toGlobalFlags, toScreenOptions } from "./cli/globals.ts";
 import { program } from "./commands/program.ts";
 import { toExitCode, toFailure } from "./failure.ts";
@@ -29,14 +29,15 @@ export const runCommandLine = async (host: Host, stray = new Promise<never>(() =
   let context: Context | undefined;
   const work = async () => {
     const parsed = await parseArgv(program, host.argv);
-    const { words, hasSideEffects } = parsed.command;
+    const { command, parser } = parsed;
     const { options, fault } = toScreenOptions(parsed);
-    const areFieldsChecked = hasSideEffects && isJsonFormat(options.format);
-    const opened = open({ ...options, areFieldsChecked });
+    const { fields, format } = options;
+    const keys = fields && (await loadKeys(program, command, { typed: parser.opts(), isJson: isJsonFormat(format) }));
+    const opened = open({ ...options, isKey: keys?.isKey });
     screen = opened;
     const formatText = await runCommand(program, parsed, async (globals) => {
       if (fault) throw fault;
-      if (areFieldsChecked && options.fields) await checkFields(program, words, options.fields);
+      if (fields) await keys?.check?.(fields);
       context = openContext({ host, screen: opened, flags: toGlobalFlags(globals) });
       return context;
     });

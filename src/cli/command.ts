@@ -1,10 +1,8 @@
 /** Defines commands, formats their usage, and finds their JSON documents. */
 
 import type { Output, Outputs } from "../output/document-schemas.ts";
-import type { NamedColumn } from "../output/json-fields.ts";
+import { findColumn, type NamedColumn, unknownField } from "../output/json-fields.ts";
 import type { Context } from "../session/context.ts";
-import { invalidOptionValue } from "../system/failures.ts";
-import { findNearest } from "../text/nearest.ts";
 import type { OptionKind, OptionKinds, Values } from "./kinds.ts";
 
 export interface Command {
@@ -23,8 +21,6 @@ export interface Command {
   readonly heading?: string;
   /** The arguments and options that `-h` lists, with shorter descriptions. By default, `-h` lists all. */
   readonly usual?: Readonly<Record<string, string>>;
-  /** True if a wrong name in `--fields` must fail before the command runs. */
-  readonly hasSideEffects?: boolean;
   /** Loads the schemas of the noun's JSON documents. */
   readonly loadOutputs?: () => Promise<{ readonly outputs: Outputs }>;
   /** Loads the columns of the list that the options select. By default, they are the keys of the JSON document. */
@@ -91,15 +87,29 @@ export const listOutputs = async ({ nouns }: Program) => {
 
 const loadOutputs = async ({ loadOutputs: load }: Command): Promise<readonly Output[]> =>
   load
-    ? Object.entries((await load()).outputs).map(([name, [about, schema, line]]) => ({ name, about, schema, line }))
+    ? Object.entries((await load()).outputs).map(([name, [about, schema, line, form]]) => {
+        return { name, about, schema, line, form };
+      })
     : [];
 
-/** @throws Failure `invalid-option-value` */
-export const checkFields = async ({ nouns }: Program, words: string, fields: readonly string[]) => {
+type PrintedKeys = Readonly<{ typed: Readonly<Record<string, unknown>>; isJson: boolean }>;
+
+/** Returns the test of names in `--fields` for the printer. `check` refuses an unknown name before the run. */
+export const loadKeys = async ({ nouns }: Program, { words, loadColumns }: Command, printed: PrintedKeys) => {
+  const { typed, isJson } = printed;
   const noun = await nouns[words.split(" ", 1)[0] ?? ""]?.();
   const output = noun && (await loadOutputs(noun)).find(({ name }) => name === words);
-  const known = output ? (await import("../output/document-schemas.ts")).keysOf(output.schema) : [];
-  const unknown = fields.find((field) => !known.some((name) => field === name || field.startsWith(`${name}.`)));
-  const wanted = `names of keys: ${known.slice(0, 5).join(", ")}, …`;
-  if (unknown !== undefined) throw invalidOptionValue("--fields", unknown, wanted, findNearest(unknown, known));
+  // The rows of TSV and CSV are not always objects of the document.
+  if (!output || !(isJson || (output.line && !loadColumns))) return undefined;
+  const { readKeys } = await import("../output/document-schemas.ts");
+  const { has, names, isOpen } = readKeys(output.form?.(typed) ?? output.line ?? output.schema);
+  const check = async (fields: readonly string[]) => {
+    const columns = (await loadColumns?.(typed)) ?? [];
+    // The printer knows the columns of the other lists, whose names have no dots.
+    const isColumn = (name: string) =>
+      loadColumns ? findColumn(name, columns) !== undefined : output.line !== undefined && !name.includes(".");
+    const unknown = fields.find((name) => !has(name) && !isColumn(name));
+    if (unknown !== undefined && !isOpen) throw unknownField(unknown, "keys", names);
+  };
+  return { isKey: has, check: isJson ? check : undefined };
 };

@@ -99,10 +99,20 @@ export const readAndRejected = z.strictObject({ read: count, rejected: count });
 export const passthroughNote =
   "as the service sent it, including unknown keys, invalid values and the spelling of numbers";
 
-/** The documents of a noun by command. `line` describes a line of `-o jsonl`. */
-export type Outputs = Readonly<Record<string, readonly [about: string, schema: Schema, line?: Schema]>>;
+/** Returns the schema of the objects that the options select, if `--fields` can name keys of several. */
+type SelectForm = (typed: Readonly<Record<string, unknown>>) => Schema;
+type Definition = readonly [about: string, schema: Schema, line?: Schema | undefined, form?: SelectForm];
 
-export type Output = Readonly<{ name: string; about: string; schema: Schema; line: Schema | undefined }>;
+/** The documents of a noun by command. `line` describes a line of `-o jsonl`. */
+export type Outputs = Readonly<Record<string, Definition>>;
+
+export type Output = Readonly<{
+  name: string;
+  about: string;
+  schema: Schema;
+  line: Schema | undefined;
+  form: SelectForm | undefined;
+}>;
 
 export const documentSchema = ({ name, about: description, schema }: Output) =>
   toSchemaFile(name, { title: `rollcall ${name}`, description, ...toJsonSchema(schema) });
@@ -119,8 +129,28 @@ const toSchemaFile = (name: string, schema: Readonly<Record<string, unknown>>) =
   return { file: `schemas/${id}.json`, schema: { $schema: draft, $id: `urn:rollcall:schema:${id}`, ...schema } };
 };
 
-/** The names of the keys of a document; none for a document with several forms. */
-export const keysOf = (schema: Schema) => Object.keys(toJsonSchema(schema).properties ?? {});
+/** Reads the names of keys. Below a map or an object of a service, `has` accepts any name. */
+export const readKeys = (schema: Schema) => {
+  type Node = z.core.JSONSchema._JSONSchema;
+  const root = toJsonSchema(schema);
+  const listForms = (node: Node | Node[] | undefined): readonly z.core.JSONSchema.JSONSchema[] => {
+    if (typeof node !== "object") return [];
+    if (Array.isArray(node)) return node.flatMap(listForms);
+    if (node.$ref) return listForms(root.$defs?.[node.$ref.slice("#/$defs/".length)]);
+    return node.anyOf || node.items ? listForms(node.anyOf ?? node.items) : [node];
+  };
+  const isOpen = (node: Node) =>
+    listForms(node).some(({ type, enum: words, const: word, additionalProperties }) =>
+      type === "object" ? additionalProperties !== false : (type ?? words ?? word) === undefined,
+    );
+  const listKeys = (node: Node) => listForms(node).flatMap(({ properties = {} }) => Object.entries(properties));
+  const has = (name: string, node: Node = root): boolean =>
+    listKeys(node).some(([key, value]) => {
+      if (!name.startsWith(`${key}.`)) return name === key;
+      return isOpen(value) || has(name.slice(key.length + 1), value);
+    });
+  return { has, names: [...new Set(listKeys(root).map(([key]) => key))], isOpen: isOpen(root) };
+};
 
 /** Returns a JSON Schema (draft 2020-12) without `$schema`. */
 const toJsonSchema = (schema: Schema) => {

@@ -86,20 +86,22 @@ export const findColumn = <One extends NamedColumn>(typed: string, columns: read
   );
 };
 
+type PrintedKeys = Readonly<{ rows?: readonly raw.RawJson[]; isKey?: ((name: string) => boolean) | undefined }>;
+
 /** Returns the path in JSON. @throws Failure `invalid-option-value` */
-export const resolveField = (name: string, columns: readonly NamedColumn[], rows?: readonly raw.RawJson[]) => {
+export const resolveField = (name: string, columns: readonly NamedColumn[], { rows, isKey }: PrintedKeys = {}) => {
   const named = columns.find((one) => name === one.name || name.startsWith(`${one.name}.`));
   if (named) return (named.path ?? named.name) + name.slice(named.name.length);
   const below = columns.find((one) => one.name.startsWith(`${name}.`));
   if (below) return (below.path ?? below.name).slice(0, name.length - below.name.length);
-  if (rows?.some((row) => findValues(row, name))) return name;
+  if (isKey?.(name) || rows?.some((row) => findValues(row, name))) return name;
   const meant = findColumn(name, columns);
   if (meant) return meant.path ?? meant.name;
-  // Without columns and objects, any name may be valid.
-  if (columns.length === 0 && rows?.length === 0) return name;
   const keys = columns.length === 0 && rows?.flatMap((row) => row.members.map(({ key }) => key));
-  const known = [...new Set(keys || columns.map((column) => column.name))];
+  throw unknownField(name, keys ? "keys" : "columns", [...new Set(keys || columns.map((column) => column.name))]);
+};
+
+export const unknownField = (name: string, kind: "keys" | "columns", known: readonly string[]) => {
   const some = [...known.slice(0, 5), ...(known.length > 5 ? ["…"] : [])].join(", ");
-  const wanted = `names of ${keys ? "keys" : "columns"}: ${some}`;
-  throw invalidOptionValue("--fields", name, wanted, findNearest(name, known));
+  return invalidOptionValue("--fields", name, `names of ${kind}: ${some}`, findNearest(name, known));
 };

@@ -22,8 +22,11 @@ export const printList = async <Row>(screen: Screen, view: views.ListView<Row>) 
   screen.notice(`omitted ${count} to fit ${width} terminal columns: ${omitted.join(", ")} (choose with --fields)`);
 };
 
-const selectColumns = <Row>({ fields }: Screen, { columns, json }: views.ListView<Row>): views.ShownColumn<Row>[] => {
-  const { shown: objects, all } = jsonFields.openObjects(json);
+const selectColumns = <Row>(
+  { fields, options: { isKey } }: Screen,
+  { columns, json }: views.ListView<Row>,
+): views.ShownColumn<Row>[] => {
+  const { shown: objects, all: rows } = jsonFields.openObjects(json);
   const spell = (position: number, name: string, separator?: string, isFreeForm?: boolean) => {
     const values = objects[position] && jsonFields.findValues(objects[position], name);
     return values && (isFreeForm ? jsonFields.formatValuesAsJson(values) : jsonFields.formatValues(values, separator));
@@ -43,7 +46,7 @@ const selectColumns = <Row>({ fields }: Screen, { columns, json }: views.ListVie
   };
   if (!fields) return columns.map(toShown);
   return fields.map((name) => {
-    const field = jsonFields.resolveField(name, columns, all);
+    const field = jsonFields.resolveField(name, columns, { rows, isKey });
     const column = columns.find(({ name: key, path = key }) => path === field);
     if (column) return { ...toShown(column), rank: 0 };
     const text = (_: Row, at: number) => spell(at, field) ?? "";
@@ -92,8 +95,9 @@ function* formatObjects(
   json: views.JsonObjects,
   columns: readonly jsonFields.NamedColumn[] = [],
 ) {
-  const { document, container, isList, all, shown } = jsonFields.openObjects(json);
-  const picked = options.areFieldsChecked ? fields : fields?.map((name) => jsonFields.resolveField(name, columns, all));
+  const { document, container, isList, all: rows, shown } = jsonFields.openObjects(json);
+  const { isKey } = options;
+  const picked = fields?.map((name) => jsonFields.resolveField(name, columns, { rows, isKey }));
   const formatObject = (object: raw.RawJson) =>
     picked ? (jsonFields.pickFields(object, picked) ?? raw.toRawJson({})) : object;
   if (format === "jsonl") {

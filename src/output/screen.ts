@@ -23,8 +23,8 @@ export interface ScreenOptions extends Omit<ScreenFlags, "json" | "fields" | "ou
   readonly color: (typeof colorModes)[number];
   /** True if notices and warnings are JSON, as with `--progress json`. */
   readonly hasJsonEvents?: boolean;
-  /** True if `fields` are names from the output's schema. */
-  readonly areFieldsChecked?: boolean | undefined;
+  /** Returns true for the dotted name of a key in the output's schema. */
+  readonly isKey?: ((name: string) => boolean) | undefined;
 }
 
 export const parseScreenOptions = ({

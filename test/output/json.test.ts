@@ -3,10 +3,13 @@ import { describe, expect, it } from "vitest";
 import { Failure } from "../../src/failure.ts";
 import { parseRawBytes } from "../../src/json/json-bytes.ts";
 import { parseRawJson } from "../../src/json/raw-json.ts";
-import { printDocument, printList, printObjects } from "../../src/output/list.ts";
+import { printDocument, printList } from "../../src/output/list.ts";
 import { openScreen, parseScreenOptions, type ScreenFlags } from "../../src/output/screen.ts";
 import type { Column } from "../../src/output/views.ts";
+import { runHere } from "../support/here.ts";
 import { testHost } from "../support/host.ts";
+import { filesOf } from "../support/inputs.ts";
+import { newHome } from "../support/run.ts";
 import { screenOn } from "./printed-text.ts";
 
 interface JsonSpelling {
@@ -152,6 +155,11 @@ describe("the service's own JSON", () => {
   });
 });
 
+const answer = '{"finish_reason":"stop","index":0,"message":{"role":"assistant","content":"a"}}';
+const toTrajectory = (reward: number): string =>
+  `{"messages_and_choices":[{"role":"user","content":"q"},${answer}],"reward":${reward}}`;
+const goodGroup = `{"trajectories":[${[0, 1].map(toTrajectory)}]}\n`;
+
 describe("--fields in JSON", () => {
   it("accepts spaces between names, and no empty name", () => {
     expect(parseScreenOptions({ fields: " id, name " }).fields).toEqual(["id", "name"]);
@@ -199,13 +207,24 @@ describe("--fields in JSON", () => {
       await expect(printed(bytes, { json: true, fields, rows: 2 })).rejects.toBeInstanceOf(Failure);
   });
 
-  it("accepts any name if neither a column nor an object has names", async () => {
-    const none = Buffer.from('{"data":[]}');
-    await expect(printed(none, { json: true, fields: "anything" })).rejects.toThrow(Failure);
-    const host = testHost();
-    const screen = screenOn(host, { json: true, fields: "anything" });
-    await printObjects(screen, { data: [] }, { member: "data", columns: [] });
-    expect(host.printed()).toBe('{"data":[]}\n');
+  it.each([
+    ["check good --fields problems.rule,not_chosen.where.groups", 0, '{"problems":[]}'],
+    ["check bad --fields metrics.reward,metrics.any.name", 3, '{"metrics":{}}'],
+    ["compare good good --fields tools.name,reward.difference", 0, '{"tools":[],"reward":{"difference":0}}'],
+    ["stats bad --on-invalid skip --fields reward.mean,by.value,metrics.x.mean,pass@1", 3, '{"by":[],"pass@1":null}'],
+    ["ledger status --fields cause", 0, '{"groups":null,"entries":[]}'],
+    ["explain usage --fields name,code", 0, '{"topics":[{"name":"usage","code":"usage"}]}'],
+  ])("accepts each key of the schema, also if the document lacks it: %s", async (line, code, document) => {
+    const [good = "", bad = ""] = filesOf(goodGroup, '{"trajectories":[{"messages_and_choices":[]}]}\n');
+    const args = line.split(" ").map((word) => ({ good, bad })[word] ?? word);
+    const ran = await runHere([...args, "--json"], { env: newHome() });
+    expect(ran).toMatchObject({ code, stdout: `${document}\n` });
+  });
+
+  it("accepts keys of the schema in CSV if no row has them", async () => {
+    expect((await runHere("ledger status -o csv --fields id,cause".split(" "), { env: newHome() })).stdout).toBe(
+      "id,cause\r\n",
+    );
   });
 
   it.each(["", ",", "id,,id", "id,"])("refuses an empty name (row %$)", (fields) => {
@@ -233,7 +252,10 @@ describe("rollcall's own document", () => {
     const screen = screenOn(host, { json: true, fields: "status,groups.read" });
     await printDocument(screen, { status: "logged", groups: { read: 20, logged: 20 } });
     expect(host.printed()).toBe('{"status":"logged","groups":{"read":20}}\n');
-    const options = { ...parseScreenOptions({ json: true, fields: "status,cause" }), areFieldsChecked: true };
+    const options = {
+      ...parseScreenOptions({ json: true, fields: "status,cause" }),
+      isKey: (name: string) => name === "cause",
+    };
     const checked = testHost();
     await printDocument(openScreen({ host: checked, options }), { status: "logged" });
     expect(checked.printed()).toBe('{"status":"logged"}\n');

@@ -22,7 +22,6 @@ const exampleUrlOption = "--base-url https://api.example.com";
 
 const login = command({
   words: "auth login",
-  hasSideEffects: true,
   about: "save a key in the profile, with the URLs, project and providers that you pass",
   options: {
     for: useOption("save the key only for this use"),
@@ -156,7 +155,6 @@ const findTest = async (settings: Settings, uses: readonly CredentialUse[]) => {
 
 const logOut = command({
   words: "auth logout",
-  hasSideEffects: true,
   about: "delete the saved keys of the profile",
   options: { for: useOption("only the key for one use") },
   examples: ["rollcall auth logout", "rollcall auth logout --for log --profile work"],

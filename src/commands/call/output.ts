@@ -55,5 +55,6 @@ export const outputs: s.Outputs = {
     "one call, or a list of calls",
     read,
     s.union([call, s.describe("with --summary", group), s.describe("with --path", s.unknown())]),
+    ({ summary: isSummary }) => (isSummary ? group : call),
   ],
 };

@@ -77,6 +77,6 @@ const listColumnNames = async ({ command: { words, loadColumns }, options, progr
   if (loadColumns) return (await loadColumns(options)).map(({ name }) => name);
   const output = (await listOutputs(program)).find(({ name }) => name === words);
   if (!output) return [];
-  const { keysOf } = await import("../../output/document-schemas.ts");
-  return keysOf(output.line ?? output.schema);
+  const { readKeys } = await import("../../output/document-schemas.ts");
+  return readKeys(output.line ?? output.schema).names;
 };

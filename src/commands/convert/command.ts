@@ -27,7 +27,6 @@ export type ConvertOptions = Values<typeof args & typeof options>;
 export const convert = command({
   words: "convert",
   loadOutputs: () => import("./output.ts"),
-  hasSideEffects: true,
   about: "convert rollouts to groups or fine-tuning rows",
   args,
   options,

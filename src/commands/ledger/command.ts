@@ -75,7 +75,6 @@ export const ledger = command({
     }),
     command({
       words: "ledger resolve",
-      hasSideEffects: true,
       about: "resolve requests with an unknown outcome",
       args: { id: required(repeated("request ids from ledger status")) },
       options: resolveOptions,
@@ -92,7 +91,6 @@ export const ledger = command({
     }),
     command({
       words: "ledger forget",
-      hasSideEffects: true,
       about: "delete requests with a known outcome from the ledger, so that a rerun logs their groups again",
       options: forgetOptions,
       examples: ["rollcall ledger forget --before 90d", "rollcall ledger forget --model my-model --batch step-17"],

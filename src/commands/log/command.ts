@@ -110,7 +110,6 @@ export type LogOptions = cli.Values<typeof args & typeof options>;
 export const log = command({
   words: "log",
   loadOutputs: () => import("./output.ts"),
-  hasSideEffects: true,
   about: "check trajectories and send them",
   args,
   options,

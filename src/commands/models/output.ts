@@ -20,5 +20,10 @@ const models = s.union([
 ]);
 
 export const outputs: s.Outputs = {
-  models: ["the inference models", models, s.union([model, s.describe("with --with-prices", priced)])],
+  models: [
+    "the inference models",
+    models,
+    s.union([model, s.describe("with --with-prices", priced)]),
+    ({ withPrices }) => (withPrices ? priced : model),
+  ],
 };

@@ -30,7 +30,6 @@ const list = command({
 
 const use = command({
   words: "profile use",
-  hasSideEffects: true,
   about: "make a profile the default",
   args: { name: required(text("a profile (`profile list` shows all)", "profile", { completion: "profiles" })) },
   examples: ["rollcall profile use work", "rollcall profile use default"],
@@ -46,7 +45,6 @@ const use = command({
 
 const remove = command({
   words: "profile delete",
-  hasSideEffects: true,
   about: "delete the settings and the keys of a profile",
   args: { name: required(text("a profile", "profile", { completion: "profiles" })) },
   options: { yes: flag("do not ask for confirmation") },

@@ -11,7 +11,7 @@ const listed = s.object({
 });
 const list = s.object({ schemas: s.list(listed) });
 export type SchemaListDocument = s.Infer<typeof list>;
-const schemas = s.union([list, s.looseObject(s.sameKeys(s.text, "$schema", "$id"))]);
+const schema = s.looseObject(s.sameKeys(s.text, "$schema", "$id"));
 
 const error = s.object({
   code: s.code,
@@ -70,7 +70,7 @@ const rejected = s.object({
 });
 
 export const outputs: s.Outputs = {
-  schema: ["the list of schemas, or one schema", schemas, listed],
+  schema: ["the list of schemas, or one schema", s.union([list, schema]), s.union([listed, schema])],
   error: ["the last line of standard error for any exit code but 0", s.object({ error })],
   problem: ["a problem in a result or an error", s.problem],
   rejected: ["a line of a reasons file", rejected],

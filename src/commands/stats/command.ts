@@ -35,9 +35,9 @@ export const stats = command({
     "rollcall stats run.jsonl --by step --sort -reward.mean",
     "rollcall stats groups.jsonl --each trajectory --sort -reward --limit 10",
   ],
-  loadColumns: async ({ each, by }) =>
+  loadColumns: async ({ each, by, k }) =>
     each
       ? (await import("./each-row.ts")).selectRowColumns(each)
-      : (await import("./slice-columns.ts")).sliceColumns(by, { solved: null }),
+      : (await import("./slice-columns.ts")).sliceColumns(by, inputs.readTries(k)),
   run: async (context, typed) => await (await import("./run-stats.ts")).printStats(context, typed),
 });

@@ -96,5 +96,6 @@ export const outputs: s.Outputs = {
     "facts of rollouts; with --each, the rows in data",
     s.union([stats, rows(trajectoryRow), rows(groupRow)]),
     s.union([stats, trajectoryRow, groupRow]),
+    ({ each }) => (each === "group" ? groupRow : each === "trajectory" ? trajectoryRow : stats),
   ],
 };

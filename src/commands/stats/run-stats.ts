@@ -98,7 +98,7 @@ const printResult = async (
   const { by } = typed;
   const { fields, format } = screen;
   const all = byValue.map(({ value, stats }): SliceDocument => ({ value: parseKeyText(value), ...stats }));
-  const columns = sliceColumns(by, whole);
+  const columns = sliceColumns(by, readTries(typed.k));
   const slices = (await sortRows(all, parseOrder(typed.sort, columns), host.signal)).slice(0, typed.limit);
   if (by !== undefined) noteSelection(screen, { all, matching: all, shown: slices }, `values of ${by}`);
   const areColumns = by !== undefined && (fields ?? []).every((name) => findColumn(name, columns));

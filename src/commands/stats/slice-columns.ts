@@ -4,7 +4,6 @@ import { isObject } from "../../json/object.ts";
 import { readValue } from "../../output/list.ts";
 import type { Column } from "../../output/views.ts";
 import { isCutOff, lengthNames } from "../../rollouts/facts/facts.ts";
-import type { Stats } from "../../rollouts/stats/stats-slice.ts";
 import { formatForDisplay } from "../../text/decimal.ts";
 import { formatShare } from "../../text/units.ts";
 import type { SliceDocument } from "./output.ts";
@@ -41,7 +40,7 @@ export const toColumnValues = (columns: readonly SliceColumn[], row: Row) =>
   Object.fromEntries(columns.map((column) => [column.name, readValue(column, row) ?? null]));
 
 /** The columns of TSV and CSV: a row for each value of `--by`, or one for the input. */
-export const sliceColumns = (by: string | undefined, { solved }: Pick<Stats, "solved">): readonly SliceColumn[] => [
+export const sliceColumns = (by: string | undefined, tries: readonly number[]): readonly SliceColumn[] => [
   ...(by === undefined ? [] : [{ ...key("value", 0, {}), heading: by }]),
   key("groups", 1, {}),
   key("trajectories", 1),
@@ -51,7 +50,7 @@ export const sliceColumns = (by: string | undefined, { solved }: Pick<Stats, "so
   derived("reward.ci95_high", 1, ({ reward }) => reward?.ci95?.[1]),
   ...["always", "sometimes", "never"].map((name) => key(`solved.${name}`, 1)),
   derived("solved.any", 3, ({ solved: own }) => own && own.always + own.sometimes, { heading: "solved" }),
-  ...(solved?.pass ?? []).map(({ k }) => {
+  ...tries.map((k) => {
     const value = (row: Row) => row.solved?.pass.find((one) => one.k === k)?.value;
     return derived(`pass@${k}`, 3, value, k === 1 ? {} : undefined);
   }),

@@ -15,4 +15,6 @@ const written = s.object({
 const view = s.union([served, written]);
 export type ViewDocument = s.Infer<typeof view>;
 
-export const outputs: s.Outputs = { view: ["the URL or file of a page", view] };
+export const outputs: s.Outputs = {
+  view: ["the URL or file of a page", view, undefined, ({ html }) => (html === undefined ? served : written)],
+};
