@@ -31,6 +31,9 @@ export const toOptionArgs = (options: Readonly<Record<string, unknown>>) =>
 /** An argument that begins with `-` would be an option. */
 export const toFileArg = (file: string) => (/^-./.test(file) ? `./${file}` : file);
 
+/** Puts a CEL expression in parentheses. A comment in the expression ends with its line. */
+export const parenthesize = (where: string) => `(${where}${where.includes("//") ? "\n" : ""})`;
+
 /** Returns the start of a message, such as `a.jsonl:3:14: `. */
 export const positionPrefix = (location: FailureLocation) => (location.file ? `${formatPosition(location)}: ` : "");
 

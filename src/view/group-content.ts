@@ -7,14 +7,13 @@ import { readGroupTrajectories, type SourceTrajectory } from "../rollouts/datase
 import { getPart, locateTrajectory, readPartStart } from "../rollouts/dataset/locate.ts";
 import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
 import { readFacts } from "../rollouts/facts/facts.ts";
-import { parenthesize } from "../rollouts/index/expression.ts";
 import { formatKeyText } from "../rollouts/index/group-key.ts";
 import { toFilePath } from "../rollouts/rules/positions.ts";
 import type { Comparison } from "../rollouts/stats/compare.ts";
 import { readGroupFacts } from "../rollouts/stats/read-facts.ts";
 import { Breaks } from "../system/breaks.ts";
 import { formatOwnCommand } from "../system/program.ts";
-import { toFileArg } from "../text/sentences.ts";
+import { parenthesize, toFileArg } from "../text/sentences.ts";
 import type { ComparisonTexts, GroupContent, GroupData, TrajectorySummary } from "./answers.ts";
 
 export type ViewInput = Readonly<{

@@ -4,6 +4,7 @@ import { Failure } from "../../failure.ts";
 import { isObject, type JsonObject } from "../../json/object.ts";
 import { parseRawJson, type RawJson } from "../../json/raw-json.ts";
 import { findNearest } from "../../text/nearest.ts";
+import { parenthesize } from "../../text/sentences.ts";
 import { formatSeconds } from "../../text/units.ts";
 import { facts, isCutOff } from "../facts/facts.ts";
 import { comparedStepNames, stepHolders } from "../rules/step-columns.ts";
@@ -250,6 +251,3 @@ export const joinWheres = (...wheres: readonly (string | undefined)[]) => {
   const given = wheres.filter((where) => where !== undefined);
   return given.length > 1 ? given.map(parenthesize).join(" && ") : given[0];
 };
-
-/** A comment of CEL ends with its line. */
-export const parenthesize = (where: string) => `(${where}${where.includes("//") ? "\n" : ""})`;

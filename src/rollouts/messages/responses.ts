@@ -58,8 +58,8 @@ export const isPlaceholder = (item: Value) =>
   });
 
 /**
- * A turn ends after token ids, which can be before its calls, and before a second message, a tool result or a message of
- * another role.
+ * A turn ends after token ids, which can be before its calls, and before a second message, a tool result or a message
+ * of another role.
  */
 const splitTurns = (run: ConversionNotes, items: Value) => {
   if (!items.isList) throw items.error("the value is neither a list of items nor text");
