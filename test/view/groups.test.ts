@@ -308,7 +308,9 @@ describe("the API of the page for groups", () => {
     const document = JSON.parse(ran.stdout);
     expect([command, document.groups.not_sent, document.trajectories.read]).toEqual([command, 1, members.length]);
     const rewards = members.map(({ reward }) => reward ?? 0);
-    expect(document.metrics["my-split/reward"]).toBeCloseTo(rewards.reduce((sum, one) => sum + one, 0) / rewards.length);
+    expect(document.metrics["my-split/reward"]).toBeCloseTo(
+      rewards.reduce((sum, one) => sum + one, 0) / rewards.length,
+    );
   };
 
   it("gives a command that logs a single group, also if other groups of its file are invalid", async () => {
