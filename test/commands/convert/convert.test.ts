@@ -40,6 +40,11 @@ describe("rollcall convert", () => {
     expect([code, host.printed()]).toEqual([expected, expected === 0 ? group : ""]);
   });
 
+  it("copies a group that is longer than the bytes that it reads ahead", async () => {
+    const long = `{"trajectories":[${trajectory(1, `,"logs":["${"x".repeat(1_500_000)}"]`)}]}\n`;
+    expect((await runHere(["convert", ...filesOf(group + long)])).stdout).toBe(group + long);
+  });
+
   it("notes that rows lack the additional histories", async () => {
     const { stdout, stderr } = await runHere(["convert", ...filesOf(group), "--to", "messages"]);
     expect(stdout.trim().split("\n")).toHaveLength(2);

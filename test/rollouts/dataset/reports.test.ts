@@ -55,6 +55,7 @@ describe("a problem of a dataset", () => {
     ["mixed-prompts", [[rollout(0, a), rollout(1, a, other), rollout(2, b)]], ["1:1  2,1,2,1:2"]],
     ["mixed-prompts", [[rollout(0, a, other), rollout(1, a), rollout(2, a)]], ["1:1  2,1,3,1:1"]],
     ["mixed-prompts", [[group(rollout(0), rollout(1, {}, other), rollout(2))]], ["1:1  2,1,3,2"]],
+    ["mixed-prompts", [[group(rollout(0), rollout(1, {}, [user("q"), user("r"), choice("1")]))]], ["1:1  2,1,2,2"]],
     ["mixed-steps", [[rollout(0, { ...a, step: 1 }), rollout(1, { ...a, info: { step: 3 } })]], ["1:1  2,1,3"]],
     ["mixed-steps", [[rollout(0, { ...a, step: 1 }), rollout(1, { ...b, step: 3 }), rollout(2, b)]], []],
     [
