@@ -56,10 +56,25 @@ export const inspectBody = (
   if (text === "") return result("empty", undefined);
   const parsed = /^[[{"]/.test(text) || text === "null" ? parseJson(text) : undefined;
   if (!parsed) return result("text", text);
-  return result(
-    "json",
-    findMessage(parsed.value) ?? (isRefusal && isFilled(parsed.value) ? compactJson(text) : undefined),
-  );
+  const found = findMessage(parsed.value);
+  return result("json", found === undefined && isRefusal ? showJson(parsed.value, text, clean) : found);
+};
+
+const maxShownJson = 200;
+
+const showJson = (value: unknown, text: string, clean: (text: string) => string) => {
+  if (!hasContent(value)) return undefined;
+  // The screen cannot redact a part of a secret.
+  const shown = clean(compactJson(text));
+  return shown.length > maxShownJson ? `${cutText(shown, maxShownJson)} …` : shown;
+};
+
+/** Deeper values count as content. */
+const maxContentLevels = 8;
+
+const hasContent = (value: unknown, levels = maxContentLevels): boolean => {
+  if (typeof value !== "object" || value === null || levels === 0) return Boolean(value);
+  return Object.values(value).some((member) => hasContent(member, levels - 1));
 };
 
 const messageKeys = ["message", "detail", "reason", "error_description", "title", "msg", "error", "errors"];

@@ -164,12 +164,17 @@ describe("the failure of a reply", () => {
     },
   );
 
-  it("repeats a refusal whose JSON has no known message, with its digits", () => {
-    const bytes = Buffer.from('{"errors": {"split": ["no such"]}, "trace": 12345678901234567890}');
-    const failure = toReplyFailure(requestTo(log), { ...emptyReply, status: 400, bytes });
-    expect(failure.message).toBe(
-      'the service refused the request (400): {"errors":{"split":["no such"]},"trace":12345678901234567890}',
-    );
+  it.each([
+    [
+      '{"errors": {"split": ["no such"]}, "trace": 12345678901234567890}',
+      '{"errors":{"split":["no such"]},"trace":12345678901234567890}',
+    ],
+    [`{"ids":["${"x".repeat(300)}"]}`, `{"ids":["${"x".repeat(191)} …`],
+    ['{"detail":[],"error":{"code":null}}', undefined],
+    [`${"[".repeat(50_000)}${"]".repeat(50_000)}`, `${"[".repeat(200)} …`],
+  ])("repeats the start of a refusal whose JSON has no known message (row %$)", (body, said) => {
+    const failure = toReplyFailure(requestTo(log), { ...emptyReply, status: 400, bytes: Buffer.from(body) });
+    expect(failure.message).toBe(`the service refused the request (400)${said === undefined ? "" : `: ${said}`}`);
   });
 
   it("says why the answer cannot be read", () => {
