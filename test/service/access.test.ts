@@ -1,5 +1,6 @@
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { request as httpRequest } from "node:http";
+import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
@@ -181,6 +182,12 @@ describe("the service's check of web pages", () => {
   ])("answers a page that uses %s", async (_what, headers) => {
     const { url } = await openTestService();
     expect((await ask(`${url}${catalog}`, headers(new URL(url).port))).status).toBe(200);
+  });
+
+  const hasIpv6 = Object.values(networkInterfaces()).some((ones) => ones?.some(({ address }) => address === "::1"));
+  it.skipIf(!hasIpv6)("has a URL with its IPv6 address in brackets", async () => {
+    const { url } = await openTestService({ address: "::1" });
+    expect(url).toMatch(/^http:\/\/\[::1\]:\d+$/);
   });
 
   it("answers a page with an allowed host name in any case", async () => {
