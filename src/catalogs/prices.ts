@@ -82,9 +82,11 @@ const known = new WeakMap<CatalogModel, Prices>();
 
 /** Parses the prices of an entry once, because columns, filters and sorting ask for several. */
 export const readPrices = (entry: CatalogModel): Prices => {
-  const prices = known.get(entry) ?? parsePrices(entry);
-  known.set(entry, prices);
-  return prices;
+  const prices = known.get(entry);
+  if (prices) return prices;
+  const parsed = parsePrices(entry);
+  known.set(entry, parsed);
+  return parsed;
 };
 
 const parsePrices = (entry: CatalogModel) => {

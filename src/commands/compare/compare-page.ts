@@ -11,7 +11,7 @@ import type { CompareDocument } from "./output.ts";
 import { findSign, judgeReward } from "./verdict.ts";
 import { listNext, listSources, listWarnings, nameSources } from "./where-from.ts";
 
-/** The inputs, of which b can be a, and the texts about their copies. */
+/** The options with both inputs, of which b can be a, and the texts about their copies. */
 export type ComparedRuns = CompareOptions & Readonly<{ b: string; copies?: readonly string[] }>;
 
 export const printComparePage = async (screen: Screen, document: CompareDocument, files: ComparedRuns) => {

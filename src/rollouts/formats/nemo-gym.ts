@@ -126,10 +126,10 @@ const findFailure = (row: Value) => {
   const type = row.get("exception_type");
   if (mask?.isTrue) return build.buildException(literal("mask_sample is true", mask), "masked");
   const output = row.items("response", "output");
-  const [placeholder] = output;
-  if (type?.isText && !placeholder) return build.buildException(row.get("exception_message"), type);
-  if (!placeholder || !output.every(isPlaceholder)) return findLostReward(row, output);
-  const text = placeholder.get("content", 0, "text");
+  const [first] = output;
+  if (type?.isText && !first) return build.buildException(row.get("exception_message"), type);
+  if (!first || !output.every(isPlaceholder)) return findLostReward(row, output);
+  const text = first.get("content", 0, "text");
   return build.buildException(text?.text ? text : undefined, "no_turns");
 };
 
