@@ -48,7 +48,8 @@ export const checkOutputFiles = (typed: OutputOptions, ...others: readonly FileU
 const requireSeparateFiles = (outputs: readonly FileUse[], inputs: readonly string[]) => {
   // Returns early, because `identifyFile` takes time for many inputs.
   if (outputs.every(([, file = "-"]) => file === "-")) return;
-  const uses = new Map(inputs.map((file) => [identifyFile(file), `the input ${file}`]));
+  const uses = new Map([[identifyFile("/dev/stdout"), "standard output"]]);
+  for (const file of inputs) uses.set(identifyFile(file), `the input ${file}`);
   for (const [text, file = "-"] of outputs) {
     const identity = file === "-" ? undefined : identifyFile(file);
     if (identity === undefined) continue;

@@ -23,4 +23,4 @@ export const hasError = (value: unknown) => {
 const isEmpty = (error: unknown) =>
   typeof error === "object"
     ? Object.keys(error ?? {}).length === 0
-    : error === undefined || error === false || error === "";
+    : error === undefined || error === false || error === 0 || error === "";
