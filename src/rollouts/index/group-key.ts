@@ -83,6 +83,9 @@ const enterStep = (value: json.JsonValue | undefined, step: string) => {
 
 const digestDigits = 16;
 
+/** Fractions of 15 digits have different doubles. */
+const exactFractionLength = 16;
+
 /** Values of different types have different texts. */
 export const formatKey = (key: json.JsonValue) => {
   const { table, node } = key;
@@ -90,9 +93,10 @@ export const formatKey = (key: json.JsonValue) => {
   const kind = kindAt(table, node);
   const isUnescapedAscii = json.detailOf(table, node) === end - start - 2;
   if (kind === Kind.string && !isUnescapedAscii) return JSON.stringify(json.readString(table, node));
-  // Integers above 2^53 keep their digits, because different integers can have the same double.
+  // Integers above 2^53 and long fractions keep their digits, because different numbers can have the same double.
   const value = kind === Kind.number ? json.readNumber(table, node) : Number.NaN;
-  if (Number.isSafeInteger(value)) return JSON.stringify(value);
+  const isExact = Number.isSafeInteger(value) || (!Number.isInteger(value) && end - start <= exactFractionLength);
+  if (isExact && Number.isFinite(value)) return JSON.stringify(value);
   if (kind !== Kind.object && kind !== Kind.array) return table.bytes.toString("latin1", start, end);
   return `sha256:${hash("sha256", table.bytes.subarray(start, end)).slice(0, digestDigits)}`;
 };
