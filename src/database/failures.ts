@@ -1,4 +1,5 @@
 import { Failure, type FailureDetails } from "../failure.ts";
+import { hasContent } from "../system/files.ts";
 import { isDatabaseUrl } from "../text/locations.ts";
 import { describeSystemCode } from "../text/sentences.ts";
 import { formatCommandLine } from "../text/shell-words.ts";
@@ -13,7 +14,11 @@ type FileHints = Readonly<Record<"ofNew" | "ofBackup" | "ofPackage" | "passwords
 type FileError = DescribedFile & { code: string };
 
 const formatFile = ({ noun, path }: DescribedFile) => `the ${noun} ${path}`;
-const elsewhereHint = ({ moveWith }: DescribedFile) => `choose another location with ${moveWith}`;
+/** With a new ledger, a rerun would log groups again. */
+const elsewhereHint = ({ moveWith, noun, path }: DescribedFile) =>
+  isDatabaseUrl(path) || hasContent(path)
+    ? `move the ${noun} elsewhere and name it with ${moveWith}`
+    : `choose another location with ${moveWith}`;
 
 const storageFailure = (kind: string, { path }: DescribedFile, message: string, details: FailureDetails) =>
   new Failure("storage", kind, message, { ...(isDatabaseUrl(path) ? {} : { where: { file: path } }), ...details });
@@ -50,7 +55,7 @@ export const databaseForeign = (file: DescribedFile, cause?: unknown) => {
   const message = `${file.path} is not a rollcall ${file.noun}: another program wrote it`;
   const hint = isDatabaseUrl(file.path)
     ? "choose another database, because another program owns the schema `rollcall` in this database"
-    : `move the file away, or ${elsewhereHint(file)}`;
+    : `move the file away, or choose another location with ${file.moveWith}`;
   return storageFailure("database-foreign", file, message, { hint, cause });
 };
 

@@ -360,7 +360,9 @@ describe("a write that fails", () => {
     const database = await open(newPath());
     await addNote(database, "kept");
     await database.query("PRAGMA max_page_count = 20");
-    expect((await failureOf(async () => await addNote(database, "x".repeat(1_000_000)))).kind).toBe("disk-full");
+    const failure = await failureOf(async () => await addNote(database, "x".repeat(1_000_000)));
+    const hint = expect.stringMatching(/^free disk space, or move the \w+ elsewhere and name it with /);
+    expect(failure).toMatchObject({ kind: "disk-full", details: { hint } });
     await addNote(database, "still");
     expect(await notes(database)).toEqual(["kept", "still"]);
   });
