@@ -12,7 +12,9 @@ export const openAnswers = <Facts extends answers.GroupFacts>(store: answers.Gro
     if (!query.compare || !store.compareRuns) return await own[name](query);
     // The groups of a comparison of runs are pairs, and have a store of their own.
     runs ??= store.compareRuns().then(answerFromStore);
-    return await (await runs)[name](query);
+    // Their order is fixed, and the filters are of the groups.
+    const { page, group, trajectory, from, to } = query;
+    return await (await runs)[name]({ ...answers.allGroups, page, group, trajectory, from, to });
   };
 };
 

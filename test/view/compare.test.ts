@@ -37,7 +37,8 @@ describe("the comparison of two runs on the page", () => {
       ["same", 0],
     ]);
     for (const { from, to, prompts } of transitions) {
-      const { selected, rows } = await ask({ from, to });
+      const filters = { text: "hard", mean: [9, 9], trainable: true, rule: "any", sort: "mean", descending: true };
+      const { selected, rows } = await ask({ from, to, ...filters });
       expect([selected, rows.length]).toEqual([prompts, prompts]);
     }
   });
