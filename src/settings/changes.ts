@@ -75,8 +75,11 @@ const builtInSetting = (name: string) => {
   return new Failure("usage", "built-in-setting", `the local service has its own ${name}`, details);
 };
 
-const findSettingFailure = (name: string, text: string, layers: Pick<layer.Layers, "local" | "windows">) => {
-  if (!values.isSettingName(name)) return unknownName(name);
+const findSettingFailure = (
+  name: values.SettingName,
+  text: string,
+  layers: Pick<layer.Layers, "local" | "windows">,
+) => {
   const { isOfService, parse } = values.settings[name];
   if (layers.local && isOfService) return builtInSetting(name);
   const where = { setting: name };

@@ -87,12 +87,11 @@ export const settingMissing = (missing: readonly values.SettingName[], profile: 
   // By default, the log URL is the base URL.
   const names = missing.map((name) => (name === "log_base_url" ? "base_url" : name));
   const exampleOf = (name: values.SettingName) => values.settings[name].example ?? "<value>";
-  const options = names.filter((name) => values.settings[name].hasOption);
   const variables = names.map((name) => `${values.toVariableName(name)}=${exampleOf(name)}`);
   const commands = names.map((name) => `\`${setCommand(name, profile)}\``);
   const isLocal = names.some((name) => values.settings[name].localFallback || name.endsWith("base_url"));
   const ways = [
-    options.length > 0 && `pass ${options.map((name) => `${toOptionName(name)} ${exampleOf(name)}`).join(" ")}`,
+    `pass ${names.map((name) => `${toOptionName(name)} ${exampleOf(name)}`).join(" ")}`,
     `set ${variables.join(" and ")}`,
     `run ${commands.join(" and ")}`,
     canBeLocal && isLocal && "use the local service with --local",

@@ -70,7 +70,6 @@ type Setting<Value> = Readonly<{
   commandDefaults?: string;
   example?: string;
   choices?: readonly string[];
-  hasOption?: true;
   /** True if the local service ignores the setting. */
   isOfService?: true;
 }>;
@@ -78,16 +77,15 @@ type Setting<Value> = Readonly<{
 const url = { parse: parseUrl, redact: redactUrl, isOfService: true } as const;
 const providerOf = (catalog: "analysis" | "router") => {
   const about = `name of the provider of the ${catalog} catalog, in the URL <base_url>/inference/${catalog}/<name>/models`;
-  return { about, parse: parseSegment, localFallback: "local", hasOption: true } as const;
+  return { about, parse: parseSegment, localFallback: "local" } as const;
 };
 
 const definitions = {
-  base_url: { ...url, about: "URL of the service", example: "https://api.example.com", hasOption: true },
+  base_url: { ...url, about: "URL of the service", example: "https://api.example.com" },
   inference_base_url: {
     ...url,
     about: "URL of the service that lists the models",
     example: "https://models.example.com/v1",
-    hasOption: true,
   },
   log_base_url: { ...url, about: "URL to log trajectories to", derivedFrom: "base_url", fallback: ({ text }) => text },
   analysis_provider: providerOf("analysis"),
@@ -97,7 +95,6 @@ const definitions = {
     parse: parseProject,
     localFallback: "local/local",
     example: "team/project",
-    hasOption: true,
   },
   vendor_prefix: {
     about: "prefix of some field names in calls",
@@ -111,7 +108,7 @@ const definitions = {
     fallback: ({ text }) => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}-Project`,
   },
   account: { about: "owner of the logged trajectories", parse: parseName, fallback: ({ profile }) => profile },
-  split: { about: "data split of the logged groups", parse: parseName, example: "train", hasOption: true },
+  split: { about: "data split of the logged groups", parse: parseName, example: "train" },
   batch: { about: "label that distinguishes equal groups of different steps", parse: parseName },
   max_request_size: { about: "largest log request", parse: parseSize, fallback: "32MiB" },
   timeout: {

@@ -40,7 +40,7 @@ export const handleRefusal = async (delivery: Delivery, request: PlannedRequest,
   const { dataset, policy, tools } = delivery;
   const { status, bytes, failure } = answer;
   const { readFaults } = await import("../../wire/contract/log-schemas.ts");
-  const isAboutContent = status >= 400 && status < 500 && !statusesNotAboutContent.has(status);
+  const isAboutContent = status >= 400 && !statusesNotAboutContent.has(status);
   const { faults, count } = isAboutContent ? readFaults(bytes) : { faults: [], count: 0 };
   const items = faults.map((item) => toRefusalItem(request, { ...item, msg: tools.clean(item.msg) }));
   const isAlone = request.groups.length === 1;
