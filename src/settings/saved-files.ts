@@ -87,20 +87,15 @@ export const readSaved = (host: FolderHost, kind: SavedKind, warn?: (problem: Pr
   if (!file || !bytes) return { members: {}, profiles: new Map(), where: () => ({}) };
   for (const problem of [files.checkFileMode(file, "600"), files.checkFileMode(dirname(file), "700")])
     if (problem) warn?.(problem);
-  const toFailure: typeof invalidSettingsFile = (fault, at) => {
-    const { target, previous } = locateTarget(file);
-    // A process that was killed on a full disk leaves the complete old file.
-    return invalidSettingsFile(fault, at, fs.existsSync(previous) ? `move ${previous} to ${target}` : undefined);
-  };
-  if (!isUtf8(bytes)) throw toFailure("it is not UTF-8", { file });
+  if (!isUtf8(bytes)) throw invalidSettingsFile("it is not UTF-8", { file });
   const content = Buffer.from(bytes.subarray(bomLength(bytes)));
   const text = content.toString("utf8");
   const locate = (offset: number) => ({ file, ...locateOffset(content, offset) });
   // The message of `JSON.parse` could quote a secret.
   const fault = findFault(content);
-  if (fault) throw toFailure(text.trim() === "" ? "it is empty" : "it is not JSON", locate(fault.at));
+  if (fault) throw invalidSettingsFile(text.trim() === "" ? "it is empty" : "it is not JSON", locate(fault.at));
   const members: unknown = JSON.parse(text);
-  if (!isObject(members)) throw toFailure("it is not a JSON object", { file });
+  if (!isObject(members)) throw invalidSettingsFile("it is not a JSON object", { file });
   const where: SavedFile["where"] = (path) => {
     const value = findAt(readRoot(content), path);
     return value ? locate(spanOf(value).start) : { file };
@@ -155,8 +150,9 @@ export const changeSaved = async (
       change(changed, otherMembers);
       // Empty profiles stay in the settings, but not in the credentials.
       const kept = [...changed].filter(([, saved]) => kind === "settings" || Object.keys(saved).length > 0);
-      removeLeftovers(file);
-      await writeSaved(host, file, { ...otherMembers, profiles: Object.fromEntries(kept) });
+      const target = findTarget(file);
+      removeLeftovers(target);
+      await writeSaved(target, { ...otherMembers, profiles: Object.fromEntries(kept) });
     } finally {
       lock.release();
     }
@@ -168,50 +164,29 @@ export const changeSaved = async (
   return file;
 };
 
-/** Returns the file that a link names, and the name that the old file keeps until the new one is complete. */
-const locateTarget = (file: string) => {
-  const target = fs.existsSync(file) ? fs.realpathSync(file) : file;
-  return { target, previous: `${target}.previous` };
-};
+/** Returns the file that a link names. */
+const findTarget = (file: string) => (fs.existsSync(file) ? fs.realpathSync(file) : file);
 
 /** Removes the files of killed processes, because this process has the lock and could read the file. */
-const removeLeftovers = (file: string) => {
-  const { target } = locateTarget(file);
-  for (const name of fs.readdirSync(dirname(target))) {
-    const end = name.startsWith(basename(target)) ? name.slice(basename(target).length) : "";
-    if (/^\.(?:previous|tmp-[\da-f]{16})$/.test(end)) fs.rmSync(join(dirname(target), name));
-  }
+const removeLeftovers = (target: string) => {
+  for (const name of fs.readdirSync(dirname(target)))
+    if (name.startsWith(nameDraft(target))) fs.rmSync(join(dirname(target), name));
 };
 
-/** Writes with conf, which does not notice that a full disk took only a part of the file. */
-const writeSaved = async (host: Host, file: string, document: JsonObject) => {
+const nameDraft = (target: string) => `${basename(target)}.draft`;
+
+/** Writes a draft with conf, which does not notice that a full disk took only a part of it. */
+const writeSaved = async (target: string, document: JsonObject) => {
   const { default: Conf } = await import("conf");
-  const { target, previous } = locateTarget(file);
   const text = `${JSON.stringify(document, undefined, 2)}\n`;
-  const location = { cwd: dirname(target), configName: basename(target), fileExtension: "", configFileMode: 0o600 };
-  const hasOld = fs.existsSync(target);
-  if (hasOld) keepPrevious(host, target, previous);
+  const location = { cwd: dirname(target), configName: nameDraft(target), fileExtension: "", configFileMode: 0o600 };
+  const draft = join(location.cwd, location.configName);
   try {
-    // rollcall has read the file, which may begin with a byte order mark.
     new Conf({ ...location, serialize: () => text, deserialize: () => ({}) }).store = document;
-    if (fs.readFileSync(target, "utf8") !== text) throw Object.assign(new Error(), { code: "ENOSPC" });
-  } catch (cause) {
-    if (hasOld) fs.renameSync(previous, target);
-    else fs.rmSync(target, { force: true });
-    throw cause;
+    if (fs.readFileSync(draft, "utf8") !== text) throw Object.assign(new Error(), { code: "ENOSPC" });
+    fs.renameSync(draft, target);
   } finally {
-    fs.rmSync(previous, { force: true });
-  }
-};
-
-const keepPrevious = ({ env }: Host, target: string, previous: string) => {
-  // In a snap, conf writes in place, which changes a link too. Some file systems have no links.
-  if (!env.SNAP && files.ignoreErrors(() => [fs.linkSync(target, previous)])) return;
-  try {
-    fs.copyFileSync(target, previous);
-  } catch (cause) {
-    fs.rmSync(previous, { force: true });
-    throw cause;
+    removeLeftovers(target);
   }
 };
 

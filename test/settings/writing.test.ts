@@ -184,23 +184,11 @@ describe("concurrent writers", () => {
   it("delete the files of a killed writer", async () => {
     const home = openHome({ profiles: {} });
     writeFileSync(home.file("settings.lock"), "");
-    writeFileSync(home.file("settings.json.tmp-1700000000a1b2c3"), "half a dra");
-    writeFileSync(home.file("settings.json.previous"), "{}");
+    writeFileSync(home.file("settings.json.draft"), "{}");
+    writeFileSync(home.file("settings.json.draft.tmp-1700000000a1b2c3"), "half a dra");
     writeFileSync(home.file("settings.json.backup"), "a person's own");
     await set(home, "split", "train");
     expect(readdirSync(home.folder).sort()).toEqual(["settings.json", "settings.json.backup"]);
-  });
-
-  it("keep the old file of a writer that was killed on a full disk, and name it in a hint", async () => {
-    const home = openHome();
-    const old = '{"profiles":{"default":{"batch":"b"}}}';
-    writeFileSync(home.file("settings.json"), old.slice(0, 20));
-    writeFileSync(home.file("settings.json.previous"), old);
-    expect(await failureOf(() => set(home, "split", "train"))).toMatchObject({
-      kind: "invalid-settings-file",
-      hint: `move ${home.file("settings.json.previous")} to ${home.file("settings.json")}`,
-    });
-    expect(readFileSync(home.file("settings.json.previous"), "utf8")).toBe(old);
   });
 
   it("wait for the current writer, up to a limit", async () => {
