@@ -77,6 +77,17 @@ export const withSignal = (host: Host, signal: AbortSignal): Host => {
 /** While a script with `breakOnSigint` runs, Node does not call the listeners of SIGINT. */
 export const repeatInterrupt = () => void globalThis.process.emit("SIGINT");
 
+/** True if `nohup` or the parent ignores SIGHUP. Node itself resets an inherited disposition. */
+const isHangupIgnored = ({ env, ppid, getBuiltinModule }: NodeJS.Process) => {
+  if (env._?.endsWith("/nohup")) return true;
+  try {
+    const status = getBuiltinModule("node:fs").readFileSync(`/proc/${ppid}/status`, "latin1");
+    return /^SigIgn:\s*[\da-f]*[13579bdf]$/m.test(status);
+  } catch {
+    return false;
+  }
+};
+
 const signalNames = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
 
 /** The first signal aborts `signal`, and the second signal aborts `urgent`. */
@@ -86,8 +97,9 @@ const listenForSignals = (process: NodeJS.Process) => {
   setMaxListeners(0, abort.signal, urgentAbort.signal);
   let lentCount = 0;
   const listeners = signalNames.map((name) => {
+    const isIgnored = name === "SIGHUP" && isHangupIgnored(process);
     const listener = () => {
-      if (name === "SIGINT" && lentCount > 0) return;
+      if (isIgnored || (name === "SIGINT" && lentCount > 0)) return;
       if (!abort.signal.aborted) return abort.abort(interrupted({ signal: name }));
       process.off(name, listener);
       urgentAbort.abort(abort.signal.reason);

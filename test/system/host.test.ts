@@ -1,12 +1,16 @@
-import { EventEmitter } from "node:events";
+import { spawn } from "node:child_process";
+import { EventEmitter, once } from "node:events";
+import { platform } from "node:os";
 import { describe, expect, it } from "vitest";
 import * as hosts from "../../src/system/host.ts";
 import { testHost } from "../support/host.ts";
 
 /** Opens a host whose process gets only the signals of the test. */
-const openSignaled = () => {
+const openSignaled = (own: Readonly<{ env?: object; ppid?: number }> = {}) => {
   const signals = new EventEmitter();
   const process = Object.create(globalThis.process, {
+    env: { value: own.env ?? {} },
+    ppid: { value: own.ppid ?? globalThis.process.pid },
     on: { value: signals.on.bind(signals) },
     off: { value: signals.off.bind(signals) },
   });
@@ -29,6 +33,21 @@ describe("a signal", () => {
       host.close();
       expect(signals.eventNames()).toEqual([]);
     }
+  });
+
+  it.skipIf(platform() !== "linux")("has no effect if it is SIGHUP, and nohup or the parent ignores it", async () => {
+    const parent = spawn("bash", ["-c", "trap '' HUP; echo; read"], { stdio: ["pipe", "pipe", "ignore"] });
+    await once(parent.stdout, "data");
+    for (const own of [{ env: { _: "/usr/bin/nohup" } }, { ppid: parent.pid ?? 0 }]) {
+      const { host, signals } = openSignaled(own);
+      signals.emit("SIGHUP");
+      expect(host.signal.aborted).toBe(false);
+      signals.emit("SIGTERM");
+      expect(host.signal.reason).toMatchObject({ message: "interrupted by SIGTERM" });
+      signals.emit("SIGHUP");
+      expect(host.urgent.aborted).toBe(false);
+    }
+    parent.stdin.end();
   });
 
   it.each([
