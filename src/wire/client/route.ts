@@ -1,5 +1,5 @@
 /** Finds the route of a request, directly or through a proxy. */
-import { isIP } from "node:net";
+import { BlockList, isIP } from "node:net";
 import { Failure } from "../../failure.ts";
 import { decodePercent, type Host } from "../../system/host.ts";
 import { isLoopback } from "../../text/locations.ts";
@@ -40,7 +40,7 @@ export const findRoute = (to: URL, env: Host["env"]): Route => {
   const certificates = env.NODE_EXTRA_CA_CERTS;
   const scheme = to.protocol.replace(":", "_proxy");
   const variable = [scheme, scheme.toUpperCase(), "all_proxy", "ALL_PROXY"].find((name) => env[name]);
-  if (!variable || isLoopback(to.hostname) || isWithoutProxy(to, env.no_proxy ?? env.NO_PROXY ?? ""))
+  if (!variable || isLoopback(to.hostname) || isWithoutProxy(to, env.no_proxy || env.NO_PROXY || ""))
     return { to, proxy: undefined, certificates };
   const value = env[variable] ?? "";
   const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? value : `http://${value}`;
@@ -70,6 +70,18 @@ const isWithoutProxy = (to: URL, list: string) => {
     .some((entry) => {
       const name = entry.replace(/^\*?\.+/, "");
       if (entry === "*" || name === "") return entry === "*";
-      return hosts.some((each) => each === name || (hasDomain && each.endsWith(`.${name}`)));
+      return isInRange(host, name) || hosts.some((each) => each === name || (hasDomain && each.endsWith(`.${name}`)));
     });
+};
+
+/** @param range such as `10.0.0.0/8` */
+const isInRange = (host: string, range: string) => {
+  const [net = "", bits = ""] = range.split("/");
+  const family = isIP(host);
+  if (family === 0 || isIP(net) !== family || !/^\d{1,3}$/.test(bits) || Number(bits) > (family === 4 ? 32 : 128))
+    return false;
+  const type = family === 4 ? "ipv4" : "ipv6";
+  const list = new BlockList();
+  list.addSubnet(net, Number(bits), type);
+  return list.check(host, type);
 };

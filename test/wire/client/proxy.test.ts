@@ -231,14 +231,17 @@ describe("NO_PROXY", () => {
     ["::ffff:7f00:1", "http://[::ffff:7f00:1]:1"],
     ["[::ffff:7f00:1]", "http://[::ffff:7f00:1]:1"],
     ["[::ffff:7f00:1]:1", "http://[::ffff:7f00:1]:1"],
-  ])("bypasses the proxy for a host, domain, port or address of the list (row %$)", async (list, url) => {
+    ["10.0.0.0/8,0.0.0.0/31", "http://0.0.0.0:1"],
+    ["::ffff:7f00:0/112", "http://[::ffff:7f00:1]:1"],
+  ])("bypasses the proxy for a host, domain, port, address or range of the list (row %$)", async (list, url) => {
     expect(await goesPast(url, list)).toBe(true);
     expect(await goesPast(url, list, "no_proxy")).toBe(true);
   });
 
-  it("has no effect if no_proxy is set, even to an empty list", async () => {
+  it("has no effect if no_proxy is set and not empty", async () => {
     const url = "http://service.invalid";
-    expect(await goesPast(url, "", "no_proxy", { NO_PROXY: "*" })).toBe(false);
+    expect(await goesPast(url, "", "no_proxy", { NO_PROXY: "*" })).toBe(true);
+    expect(await goesPast(url, "a.invalid", "no_proxy", { NO_PROXY: "*" })).toBe(false);
     expect(await goesPast(url, "*", "no_proxy", { NO_PROXY: "" })).toBe(true);
   });
 
@@ -251,7 +254,11 @@ describe("NO_PROXY", () => {
     ["service.invalid:80", "https://service.invalid"],
     ["10.0.0.1", "http://10.0.0.11"],
     ["0.0.1", "http://10.0.0.1"],
-    ["10.0.0.0/8", "http://10.0.0.1"],
+    ["10.0.0.0/24", "http://10.0.1.1"],
+    ["10.0.0.0/", "http://10.0.0.1"],
+    ["10.0.0.0/33", "http://10.0.0.1"],
+    ["::/0", "http://10.0.0.1"],
+    ["10.0.0.0/8", "http://service.invalid"],
   ])("uses the proxy for any other host, port or address (row %$)", async (list, url) => {
     expect(await goesPast(url, list)).toBe(false);
   });
