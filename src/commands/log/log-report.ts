@@ -160,11 +160,13 @@ export const toRunFailure = ({ context, typed, policy }: LogRun, result: LogResu
   const rerun = () => failure?.withDetails({ next: formatOwnCommand(context.host.argv) });
   if (isFailure(failure, "records-rejected")) return ledger === null ? failure : rerun();
   if (isFailure(failure, "log-rejected") && rejectsFile !== undefined) {
-    const { groupBy, from, where, best, strict, allow } = typed;
+    const { groupBy, from, where, best, strict, allow, shard: { part, of } = {} } = typed;
     // In the rejects file, groups have other numbers.
     if (where !== undefined && /\bnumber\b/.test(where)) return failure;
     // The dedup keys, the contents and the validity of groups depend on these options.
-    const options = toOptionArgs({ split, batch, groupBy, from, where, best, strict, allow });
+    // All shards reject the same groups.
+    const shard = part && `${part}/${of}`;
+    const options = toOptionArgs({ split, batch, groupBy, from, where, best, shard, strict, allow });
     return next("log", modelId, toFileArg(rejectsFile), ...options);
   }
   if (failure?.code === "unknown_outcome" && !isFailure(failure, "log-resolvable"))
