@@ -96,22 +96,27 @@ export const openReadBudget = (options: WaitOptions & Pick<ClientOptions, "isMax
       const isLimited = maxWaitMs === options.maxWaitMs && maxWaitMs > 0;
       return { connectMs, totalMs: isLimited ? Math.max(1, connectMs) : replyTimeoutFactor * silenceMs };
     },
-    wait: async (minMs: number | undefined, next: Parameters<typeof wait>[1] & object) =>
+    wait: async (minMs: number | undefined, next: Parameters<typeof wait>[1]) =>
       next.attempt <= maxAttempts && host.elapsed() <= endMs && (await wait(minMs, next)),
   };
 };
 
+/** Requests can wait at the same time, which counts once. */
 export const openRetryBudget = ({ host, maxWaitMs, retries = true }: WaitOptions) => {
-  let leftMs = retries ? maxWaitMs : 0;
-  let waits = 0;
+  let restMs = retries ? maxWaitMs : 0;
+  let lastEndMs = 0;
   return {
-    async wait(minMs = 0, next?: { attempt: number; onWait: (retry: Retry) => void }) {
-      const randomMs = Math.max(minWaitMs, host.random() * Math.min(maxSingleWaitMs, firstWaitMs * 2 ** waits));
-      const ms = Math.max(minMs, Math.min(randomMs, leftMs));
-      if (leftMs <= 0 || ms > leftMs) return false;
-      waits++;
-      leftMs -= ms;
-      next?.onWait({ attempt: next.attempt, waitMs: ms, leftMs });
+    /** @param attempt the number of the next attempt */
+    async wait(minMs = 0, { attempt, onWait }: { attempt: number; onWait: (retry: Retry) => void }) {
+      const now = host.elapsed();
+      const sharedMs = Math.max(0, lastEndMs - now);
+      const maxMs = restMs + sharedMs;
+      const limitMs = Math.min(maxSingleWaitMs, firstWaitMs * 2 ** (attempt - 2));
+      const ms = Math.max(minMs, Math.min(Math.max(minWaitMs, host.random() * limitMs), maxMs));
+      if (maxMs <= 0 || ms > maxMs) return false;
+      restMs -= Math.max(0, ms - sharedMs);
+      lastEndMs = Math.max(lastEndMs, now + ms);
+      onWait({ attempt, waitMs: ms, leftMs: maxMs - ms });
       await host.sleep(ms, host.signal);
       return true;
     },

@@ -197,19 +197,44 @@ describe("the wait before a retry", () => {
 });
 
 describe("the retry budget of a run", () => {
+  const again = { attempt: 2, onWait: () => undefined };
+
   it("limits the sum of all waits of the run", async () => {
     const { client, waits } = clientAt("http://127.0.0.1:1", { maxWaitMs: 5_000 });
     const patience = client.retryBudget();
-    expect(await patience.wait(3_000)).toBe(true);
-    expect(await patience.wait(3_000)).toBe(false);
-    expect(await patience.wait(2_000)).toBe(true);
-    expect(await patience.wait(undefined)).toBe(false);
+    expect(await patience.wait(3_000, again)).toBe(true);
+    expect(await patience.wait(3_000, again)).toBe(false);
+    expect(await patience.wait(2_000, again)).toBe(true);
+    expect(await patience.wait(undefined, again)).toBe(false);
     expect(waits).toEqual([3_000, 2_000]);
+  });
+
+  it("counts the time once in which several requests wait", async () => {
+    let now = 7;
+    const { client } = clientAt("http://127.0.0.1:1", { maxWaitMs: 5_000, elapsed: () => now, sleep: async () => {} });
+    const patience = client.retryBudget();
+    const left: number[] = [];
+    const wait = async (ms: number) =>
+      await patience.wait(ms, { attempt: 2, onWait: ({ leftMs }) => void left.push(leftMs) });
+    for (const ms of [3_000, 3_000, 2_000, 4_000]) expect(await wait(ms)).toBe(true);
+    expect(await wait(5_001)).toBe(false);
+    now += 3_500;
+    expect([await wait(1_501), await wait(1_500)]).toEqual([false, true]);
+    now += 1_500;
+    expect(await wait(1)).toBe(false);
+    expect(left).toEqual([2_000, 2_000, 3_000, 1_000, 0]);
+  });
+
+  it("doubles the waits of a request, and not those of others", async () => {
+    const { client, waits } = clientAt("http://127.0.0.1:1", { maxWaitMs: 100_000, random: () => 1 });
+    const patience = client.retryBudget();
+    for (const attempt of [2, 3, 4, 2, 9]) await patience.wait(0, { ...again, attempt });
+    expect(waits).toEqual([500, 1_000, 2_000, 500, 30_000]);
   });
 
   it("starts full for another run", async () => {
     const { client } = clientAt("http://127.0.0.1:1", { maxWaitMs: 5_000 });
-    expect(await client.retryBudget().wait(5_000)).toBe(true);
-    expect(await client.retryBudget().wait(5_000)).toBe(true);
+    expect(await client.retryBudget().wait(5_000, again)).toBe(true);
+    expect(await client.retryBudget().wait(5_000, again)).toBe(true);
   });
 });
