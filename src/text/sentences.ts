@@ -48,7 +48,7 @@ export const formatInputName = (file: string) => (file === "-" ? "standard input
 export const skipRefusedHint =
   "pass --on-refused skip to write the refused groups to the rejects file and send the others";
 export const resendAloneHint = (which: "remaining" | "rejected") =>
-  `copy the ${which} groups to a new file and log that file, because a rerun without a ledger logs everything again`;
+  `copy the ${which} groups to a new file and log that file with the same options, because a rerun logs everything again`;
 
 export type LoggedCounts = Readonly<Record<"logged" | "already_logged", number>>;
 

@@ -1,4 +1,4 @@
-/** A host for tests, with streams that store their text, a terminal of any width, and a stopped clock. */
+/** A host for tests, with streams that store their text, a terminal of any width, and a clock that only sleep advances. */
 import { PassThrough, Readable } from "node:stream";
 import type { Host } from "../../src/system/host.ts";
 
@@ -21,6 +21,7 @@ export const testHost = ({
   readonly stdin?: string | Uint8Array;
 } = {}): TestHost => {
   const [stdout, stderr] = [keptStream(), keptStream()];
+  let slept = 0;
   return {
     env,
     platform: "linux",
@@ -32,8 +33,10 @@ export const testHost = ({
     stderr: stderr.stream,
     terminal: { stdin: false, stdout: false, stderr: false, columns: 80, rows: 24, isSizeUnknown: false, ...terminal },
     now: () => Date.UTC(2025, 10, 1, 9, 30),
-    elapsed: () => 0,
-    sleep: async () => undefined,
+    elapsed: () => slept,
+    sleep: async (ms) => {
+      slept += ms;
+    },
     random: () => 0.5,
     signal: new AbortController().signal,
     urgent: new AbortController().signal,

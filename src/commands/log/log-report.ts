@@ -158,7 +158,8 @@ export const toRunFailure = ({ context, typed, policy }: LogRun, result: LogResu
   const next = (...words: readonly string[]) =>
     failure?.withDetails({ next: formatOwnCommand([...words, ...policy.ledgerArgs]) });
   const rerun = () => failure?.withDetails({ next: formatOwnCommand(context.host.argv) });
-  if (isFailure(failure, "records-rejected")) return ledger === null ? failure : rerun();
+  const canRerun = ledger !== null && !(typed.resendLogged && result.groups.logged > 0);
+  if (isFailure(failure, "records-rejected")) return canRerun ? rerun() : failure;
   if (isFailure(failure, "log-rejected") && rejectsFile !== undefined) {
     const { groupBy, from, where, best, strict, allow, shard: { part, of } = {} } = typed;
     // In the rejects file, groups have other numbers.

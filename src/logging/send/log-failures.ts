@@ -15,14 +15,16 @@ export interface LogCounts extends OutcomeCounts {
   requests: number;
   hasLedger: boolean;
   resendLogged: boolean;
+  /** True if a rerun logs no group again. */
+  canRerun: boolean;
   ledgerArgs: readonly string[];
 }
 
 export const logPartial = (counts: LogCounts, stop: Failure, details: FailureDetails) => {
-  const { not_sent: notSent, rejected, hasLedger } = counts;
+  const { not_sent: notSent, rejected, canRerun } = counts;
   const rerun = `rerun the same command${notSent > 0 ? " to send only the remaining groups" : ", which skips logged groups"}`;
-  const rest = hasLedger ? rerun : sentences.resendAloneHint(notSent > 0 ? "remaining" : "rejected");
-  const first = hasLedger || notSent > 0 ? findFirstStep(stop) : fixNamedHint;
+  const rest = canRerun ? rerun : sentences.resendAloneHint(notSent > 0 ? "remaining" : "rejected");
+  const first = canRerun || notSent > 0 ? findFirstStep(stop) : fixNamedHint;
   const rejectedText = rejected === 0 ? "" : ` ${rejected} rejected,`;
   const message = `${sentences.formatLogged(counts)},${rejectedText} ${notSent} not logged: ${stop.message}`;
   const hint = first ? `${first}. Then ${rest}` : rest;
@@ -38,9 +40,9 @@ interface RejectedFacts extends LogCounts {
 }
 
 export const logRejected = (facts: RejectedFacts, details: FailureDetails) => {
-  const { hasLedger, file, isEmpty, isConverted } = facts;
+  const { canRerun, file, isEmpty, isConverted } = facts;
   const where = isEmpty ? "the rejects file is empty" : `see ${file}`;
-  const again = hasLedger ? ", then rerun the same command, which skips logged groups" : "";
+  const again = canRerun ? ", then rerun the same command, which skips logged groups" : "";
   const message = `${sentences.formatRejected(facts)} (${where}), ${sentences.formatLogged(facts)}`;
   const hint = isConverted
     ? `fix the input (${file}.reasons lists the problems)${again}`

@@ -89,7 +89,9 @@ const findFailure = (delivery: Delivery, groups: OutcomeCounts, stop: Failure | 
   const { logged, already_logged, not_sent, rejected } = groups;
   const hasLedger = runLedger.resultFacts !== null;
   const requests = sent.attempted + delivery.queue.length;
-  const facts = { ...groups, requests, hasLedger, resendLogged, ledgerArgs };
+  // Otherwise, a rerun would log groups again.
+  const canRerun = hasLedger && !(resendLogged && logged > 0);
+  const facts = { ...groups, requests, hasLedger, resendLogged, canRerun, ledgerArgs };
   const problems = stop?.details.problems ?? [];
   const stopDetails = {
     ...toCauseDetails(stop),
@@ -105,19 +107,18 @@ const findFailure = (delivery: Delivery, groups: OutcomeCounts, stop: Failure | 
     const positions = from === to ? from : `${from} to ${to}`;
     const areMoreUnknown = groups.unknown > unknownGroups.length;
     const data = { ...sent, ...unknown, ...facts, positions, areMoreUnknown, canResolve };
-    const details = { ...stopDetails, retryable: canResolve || (hasLedger && not_sent > 0) };
+    const details = { ...stopDetails, retryable: canResolve || (canRerun && not_sent > 0) };
     return (sent.unrecorded.length > 0 ? logUnrecorded : logUnknown)(data, details);
   }
   if (groups.unknown > 0) return logUnresolved(facts, stopDetails);
   if (isFailure(stop, "interrupted")) {
     const { signal = "SIGTERM" } = stop.details;
-    const details = { retryable: hasLedger || logged === 0, unsent: isUnsent(groups) && sent.refused.length === 0 };
+    const details = { retryable: canRerun || logged === 0, unsent: isUnsent(groups) && sent.refused.length === 0 };
     return interrupted({ ...toCauseDetails(sent.obstacle), ...details, signal });
   }
   if (!stop) return rejected === 0 ? undefined : groupsRejected(delivery, facts);
-  // Without a ledger, a rerun would log all groups again.
   if (logged + already_logged + rejected > 0)
-    return logPartial(facts, stop, { ...stopDetails, retryable: hasLedger && stop.retryable });
+    return logPartial(facts, stop, { ...stopDetails, retryable: canRerun && stop.retryable });
   return sent.attempted === 0 && stop.code === "storage" ? stop.withDetails({ unsent: true }) : stop;
 };
 

@@ -9,7 +9,7 @@ import { Breaks, sortWithBreaks } from "../../system/breaks.ts";
 import { toFileArg } from "../../text/sentences.ts";
 import { type Entry, findGroups, hashScope } from "../ledger/entries.ts";
 import { OutcomeColumn } from "./group-outcomes.ts";
-import { joinOutcomes, toOutcome } from "./outcome.ts";
+import { toOutcome } from "./outcome.ts";
 
 export interface Verification {
   counts: Record<VerifiedOutcome | "read", number>;
@@ -26,7 +26,8 @@ const maxProblems = 20;
 
 type FileStatus = { file: string; read: number; logged: number };
 
-const verifiedOutcomes = ["not_sent", "refused", "unknown", "logged", "repeated"] as const;
+/** A later outcome hides an earlier one. The groups of an unknown request can be logged twice. */
+const verifiedOutcomes = ["not_sent", "refused", "logged", "unknown", "repeated"] as const;
 type VerifiedOutcome = (typeof verifiedOutcomes)[number];
 
 /** With `isPerScope`, a group may be logged once in each scope. @throws the signal's reason */
@@ -84,7 +85,8 @@ const findOutcomes = async (
     for (const group of groups) {
       if (breaks.isDue()) await breaks.take();
       const outcome = recorded === "logged" && logged[group] === 1 ? "repeated" : recorded;
-      outcomes.set(group, joinOutcomes(outcomes.outcomeOf(group), outcome));
+      const isHidden = verifiedOutcomes.indexOf(outcome) < verifiedOutcomes.indexOf(outcomes.outcomeOf(group));
+      if (!isHidden) outcomes.set(group, outcome);
       if (recorded === "logged") logged[group] = 1;
     }
   }

@@ -59,14 +59,16 @@ describe.concurrent("a run of rollcall log", { timeout: 60_000 }, () => {
       code: 7,
       document: { groups: { logged: 1, not_sent: 2 } },
       error: {
-        retryable: true,
+        retryable: false,
         cause: "invalid_input",
         problems: [{ rule: "input-changed", file, severity: "error" }],
       },
     });
+    // With --resend-logged, a rerun would log the first group once more.
     expect(changed.error?.hint).toBe(
-      "wait until no program writes to the file. Then rerun the same command to send only the remaining groups",
+      "wait until no program writes to the file. Then copy the remaining groups to a new file and log that file with the same options, because a rerun logs everything again",
     );
+    expect(changed.error?.next).toBeUndefined();
   });
 
   it("reports the reason, time and limit of a retry at once, and ends with `nothing was sent`", async (context) => {

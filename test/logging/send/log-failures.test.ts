@@ -6,7 +6,7 @@ import { joinOutcomes, type Outcome } from "../../../src/logging/send/outcome.ts
 import { interrupted } from "../../../src/system/failures.ts";
 
 const numbers = { read: 6, logged: 2, already_logged: 1, rejected: 0, unknown: 1, not_sent: 2, requests: 3 };
-const counts = { ...numbers, hasLedger: true, resendLogged: false, ledgerArgs: ["--local"] };
+const counts = { ...numbers, hasLedger: true, resendLogged: false, canRerun: true, ledgerArgs: ["--local"] };
 const stop = (details: FailureDetails = {}, kind = "request-refused", code: FailureCode = "refused") =>
   new Failure(code, kind, "no", details);
 const textOf = ({ message, details }: Failure) => [message, details.hint];
@@ -15,8 +15,8 @@ describe("the hint of a run that logged a part", () => {
   const problem = { rule: "r", severity: "error", message: "m", advice: "fix it" } as const;
   const rerun = "rerun the same command to send only the remaining groups";
   const copy = (groups: string) =>
-    `copy the ${groups} groups to a new file and log that file, because a rerun without a ledger logs everything again`;
-  const noLedger = { hasLedger: false };
+    `copy the ${groups} groups to a new file and log that file with the same options, because a rerun logs everything again`;
+  const noLedger = { hasLedger: false, canRerun: false };
   it.each<[change: Partial<typeof counts>, stop: Failure, hint: string]>([
     [{}, stop({ hint: "h" }), `h. Then ${rerun}`],
     [{}, stop({}), `fix the reported problems. Then ${rerun}`],
@@ -40,10 +40,10 @@ describe("a run with rejected groups", () => {
   const rerun = `fix the input ${listed}, then rerun the same command, which skips logged groups`;
   it.each([
     [{ isConverted: false, isEmpty: false }, "see r.jsonl", alone],
-    [{ isConverted: false, isEmpty: false, hasLedger: false }, "see r.jsonl", alone],
+    [{ isConverted: false, isEmpty: false, canRerun: false }, "see r.jsonl", alone],
     [{ isConverted: true, isEmpty: false }, "see r.jsonl", rerun],
     [{ isConverted: true, isEmpty: true }, "the rejects file is empty", rerun],
-    [{ isConverted: true, isEmpty: false, hasLedger: false }, "see r.jsonl", `fix the input ${listed}`],
+    [{ isConverted: true, isEmpty: false, canRerun: false }, "see r.jsonl", `fix the input ${listed}`],
   ])("names the file, or a rerun only if the ledger skips logged groups: %j", (change, where, hint) => {
     const message = `2 groups and 1 unreadable record rejected (${where}), 2 groups logged, 1 already logged`;
     const failure = failures.logRejected({ ...rejected, ...change }, {});
