@@ -86,7 +86,7 @@ export type Draft = ReturnType<typeof openDraft>;
 export const openDraft = (path: string, mode = 0o600) => {
   const before = fs.statSync(path, { throwIfNoEntry: false });
   const hasDraft = before?.isFile() !== false;
-  const target = !before || !hasDraft ? path : fs.realpathSync(path);
+  const target = before && hasDraft ? fs.realpathSync(path) : (readBrokenLink(path) ?? path);
   const draft = hasDraft ? `${target}.${crypto.randomUUID().slice(0, 8)}.draft` : path;
   const file = fs.openSync(draft, hasDraft ? "wx" : "w", mode);
   let isOpen = true;
@@ -191,11 +191,15 @@ export const requireCreatable = (file: string) => {
 };
 
 const findFolderToChange = (file: string): string => {
+  const target = readBrokenLink(file);
+  if (target !== undefined) return dirname(target);
   const folder = dirname(file);
-  const isBroken = (path: string) => !fs.existsSync(path) && tryStat(path, fs.lstatSync)?.isSymbolicLink();
-  if (isBroken(file)) return dirname(resolve(folder, fs.readlinkSync(file)));
-  return fs.existsSync(folder) || isBroken(folder) ? folder : findFolderToChange(folder);
+  return fs.existsSync(folder) || readBrokenLink(folder) !== undefined ? folder : findFolderToChange(folder);
 };
+
+/** Returns the missing file that a link names. */
+const readBrokenLink = (path: string) =>
+  fs.existsSync(path) ? undefined : ignoreErrors(() => resolve(dirname(path), fs.readlinkSync(path)));
 
 /** @throws Failure `output-unwritable`, or the failure of `write` */
 export const writeUserFile = <Result>(file: string, write: () => Result) => {

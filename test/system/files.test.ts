@@ -68,6 +68,14 @@ describe("a draft", () => {
     expect(fs.readdirSync(join(path, "..")).sort()).toEqual(["file", "file.link"]);
   });
 
+  it("writes the missing file that a link names", () => {
+    const path = newFile();
+    const link = `${path}.link`;
+    fs.symlinkSync("file", link);
+    files.writeFileAtomically(link, ["new"]);
+    expect([fs.readFileSync(path, "utf8"), fs.readlinkSync(link)]).toEqual(["new", "file"]);
+  });
+
   it("leaves nothing if it is discarded, or if a piece fails", () => {
     const path = newFile();
     files.openDraft(path).discard();

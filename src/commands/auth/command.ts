@@ -11,6 +11,7 @@ import { credentialUses, findSecretVariables } from "../../settings/credentials.
 import { loginCommand } from "../../settings/failures.ts";
 import { findOrigin, type Login, startLogin } from "../../settings/login.ts";
 import { readSettings, type Settings } from "../../settings/read.ts";
+import { nameProgram } from "../../system/program.ts";
 import { inProfile } from "../../text/sentences.ts";
 import type { Client } from "../../wire/client/client.ts";
 import type { CredentialUse } from "../../wire/contract/endpoint.ts";
@@ -66,7 +67,10 @@ const login = command({
     screen.notice(`next: \`${next}\``);
     const saved = started.findLogins();
     if (screen.isForProgram)
-      await printDocument<LoginDocument>(screen, { profile, saved, checked: state === "taken", next });
+      await printDocument<LoginDocument>(screen, {
+        ...{ profile, saved, checked: state === "taken" },
+        next: nameProgram(`\`${next}\``).slice(1, -1),
+      });
   },
 });
 

@@ -1,6 +1,8 @@
+import { spawnSync } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { newHome } from "../../support/run.ts";
 import { json } from "../../support/server.ts";
 import { key, models, openHome } from "./home.ts";
 
@@ -38,6 +40,14 @@ describe("rollcall auth login", () => {
       checked: true,
       next: "rollcall models --profile work",
     });
+  });
+
+  it("gives the next command with the name by which rollcall was started", async () => {
+    const words = ["auth", "login", "--with-token", "--no-check", "--base-url", "https://a.example", "--json"];
+    const ran = spawnSync(process.execPath, ["bin/rollcall.js", ...words], {
+      ...{ env: { PATH: process.env.PATH, ...newHome() }, input: key, encoding: "utf8" },
+    });
+    expect(JSON.parse(ran.stdout).next).toBe("node bin/rollcall.js log <model-id> <file> --split <name>");
   });
 
   it("saves a key for one use, tests the key with a read, and saves a user name", async () => {
