@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import * as failures from "../../src/database/failures.ts";
+import { ledgerFile } from "../../src/logging/ledger/failures.ts";
+
+const notes = { path: "a.db", noun: "notes", moveWith: "--notes" };
+const ledger = { path: "b.db", ...ledgerFile };
+const server = { ...ledger, path: "postgres://db/own" };
+const ofNotes = (code: string) => failures.folderUnusable({ ...notes, code });
+const ofServer = (code: string) => failures.databaseRefused({ ...server, code });
+const unavailable = (waitedMs: number) => failures.databaseUnavailable({ ...server, code: "ECONNREFUSED", waitedMs });
+
+/** Each has its message and its hint in a row of `texts`. */
+const made = [
+  ...[failures.databaseCorrupt(ledger), failures.packageMissing({ ...ledger, code: "E" }, undefined)],
+  ...[failures.databaseForeign(notes), failures.databaseForeign(server)],
+  ...[
+    failures.databaseVersion(notes, 4, 3),
+    failures.databaseVersion(notes, 2, 3),
+    failures.databaseVersion(server, 2, 3),
+  ],
+  ...[unavailable(999), unavailable(1000), failures.databaseRefused({ ...notes, path: server.path, code: "28000" })],
+  ...["28P01", "42501", "25006", "CERT_HAS_EXPIRED", "22012"].map(ofServer),
+  ...["EACCES", "ENOENT", "SQLITE_READONLY_DIRECTORY"].map(ofNotes),
+];
+
+const texts = `
+storage database-corrupt b.db | the ledger b.db is damaged | restore a backup (a rerun then logs again what the backup does not contain), or move the file away (\`mv b.db b.db.damaged\`) to start a new ledger (a rerun then logs all groups again)
+storage package-missing b.db | cannot load libsql, which rollcall needs for the ledger (E) | reinstall rollcall on this machine, as the README describes, or log without a ledger with --no-ledger
+storage database-foreign a.db | a.db is not a rollcall notes: another program wrote it | move the file away, or choose another location with --notes
+storage database-foreign - | postgres://db/own is not a rollcall ledger: another program wrote it | choose another database, because another program owns the schema \`rollcall\` in this database
+storage database-version a.db | the notes a.db has version 4, but this rollcall expects version 3 | update rollcall, or use the version of rollcall that wrote the notes
+storage database-version a.db | the notes a.db has version 2, but this rollcall expects version 3 | use the version of rollcall that wrote the notes, or move the file away (\`mv a.db a.db.old\`) to start a new notes
+storage database-version - | the ledger postgres://db/own has version 2, but this rollcall expects version 3 | use the version of rollcall that wrote the ledger, or choose another database
+unavailable database-unavailable - | cannot reach the ledger postgres://db/own: connection refused | run the same command again, or wait longer with --max-wait
+unavailable database-unavailable - | cannot reach the ledger postgres://db/own (tried for 1 s): connection refused | run the same command again, or wait longer with --max-wait
+auth database-refused - | authentication failed for the notes postgres://db/own (28000) | check the password in the URL
+auth database-refused - | authentication failed for the ledger postgres://db/own (28P01) | check the password in ROLLCALL_LEDGER, PGPASSWORD or credential_command
+auth database-refused - | the database user cannot create or write the tables of the ledger postgres://db/own (42501) | grant the database user the rights to create the schema \`rollcall\` and to write its tables
+storage database-failed - | cannot use the ledger postgres://db/own: it is read-only (25006) | use the URL of the server that accepts writes
+storage database-failed - | cannot use the ledger postgres://db/own: CERT_HAS_EXPIRED | if the server has its own CA, set NODE_EXTRA_CA_CERTS=<file.pem>
+storage database-failed - | cannot use the ledger postgres://db/own: 22012 | check the log of the database server, then run the same command again
+storage folder-unusable a.db | cannot create the notes at a.db: permission denied | make the folder writable, or choose another location with --notes
+storage folder-unusable a.db | cannot create the notes at a.db: its folder does not exist | choose another location with --notes
+storage folder-unusable a.db | cannot write the notes at a.db: SQLITE_READONLY_DIRECTORY | make the file and its folder writable, or choose another location with --notes`;
+
+describe("the failure of a database", () => {
+  it("says what happened and what to do, for a file or a server", () => {
+    const said = made.map(({ code, kind, message, details: { where, hint } }) =>
+      [`${code} ${kind} ${where?.file ?? "-"}`, message, hint].join(" | "),
+    );
+    expect(said).toEqual(texts.trim().split("\n"));
+  });
+});
