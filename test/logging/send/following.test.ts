@@ -87,6 +87,11 @@ const append =
   (...texts: readonly string[]) =>
   (file: string) =>
     appendFileSync(file, texts.join(""));
+/** Renames the file, and makes a new file of its name. */
+const moveTo = (text: string) => (file: string) => {
+  renameSync(file, `${file}.old`);
+  writeFileSync(file, text);
+};
 const wait = (looks: number) => Array.from({ length: looks }, () => () => undefined);
 
 describe("following a file", () => {
@@ -117,12 +122,8 @@ describe("following a file", () => {
 
   it("reads the next file if a signal comes directly after a rename, and counts the bytes of both", async () => {
     const bytes: number[] = [];
-    const next = (file: string) => {
-      renameSync(file, `${file}.old`);
-      writeFileSync(file, groupLine(2));
-    };
     const onRead = (read: number) => bytes.push(read);
-    const { end } = await follow([append(groupLine(1)), next], { everyMs: 60_000, onRead });
+    const { end } = await follow([append(groupLine(1)), moveTo(groupLine(2))], { everyMs: 60_000, onRead });
     const { length } = groupLine(1);
     expect([end, bytes]).toEqual([
       ["logged", undefined, 2, 2, 0, 0, 0, 0],
@@ -145,6 +146,29 @@ describe("following a file", () => {
     expect(await follow([append(groupLine(1)), ...wait(3), rewrite, ...wait(9)])).toMatchObject(unsent);
     expect(await follow([append(groupLine(1)), ...wait(4), rewrite, ...wait(9)])).toMatchObject({
       said: ["0: waiting", "1250: 1, 0 rejected", "1750: rewritten", "2750: 2, 0 rejected"],
+      end: ["logged", undefined, 3, 2, 1, 0, 0, 0],
+    });
+  });
+
+  it("ends if a file with an incomplete group is rewritten, but not if only another file has unsent groups", async () => {
+    const rewrite = (file: string) => writeFileSync(file, groupLine(2) + groupLine(1));
+    const late = { groupIdleMs: 60_000, everyMs: 60_000 };
+    expect(await follow([append(bare(1, 1)), ...wait(5), rewrite, ...wait(9)], late)).toMatchObject({
+      said: ["0: waiting"],
+      end: ["not_sent", "input-changed", 1, 0, 0, 0, 0, 1],
+    });
+    const next = moveTo(groupLine('"x"'));
+    const steps = [append(groupLine(3)), next, ...wait(9), rewrite, ...wait(9)];
+    expect(await follow(steps, { ...late, onInvalid: "skip" })).toMatchObject({
+      said: ["0: waiting", "500: moved", "3250: rewritten", "5500: 3 2 1, 1 rejected"],
+      end: ["partial", "log-rejected", 4, 3, 0, 1, 0, 0],
+    });
+  });
+
+  it("sends one of two equal groups that two files have before they are sent", async () => {
+    const steps = [append(groupLine(1)), moveTo(groupLine(1) + groupLine(2)), ...wait(9)];
+    expect(await follow(steps, { everyMs: 2500 })).toMatchObject({
+      said: ["0: waiting", "500: moved", "2750: 1 2, 0 rejected"],
       end: ["logged", undefined, 3, 2, 1, 0, 0, 0],
     });
   });
@@ -199,13 +223,9 @@ describe("following a file", () => {
   });
 
   it("writes invalid and refused groups to the rejects file once, and continues with the next file", async () => {
-    const next = (file: string) => {
-      renameSync(file, `${file}.old`);
-      writeFileSync(file, groupLine(5));
-    };
     const steps = [
       ...[append(groupLine(1), groupLine('"x"'), groupLine(2)), wait(5), append(groupLine('"y"'), groupLine(3))],
-      ...[wait(4), append(groupLine(4), groupLine(1)), next, wait(9)],
+      ...[wait(4), append(groupLine(4), groupLine(1)), moveTo(groupLine(5)), wait(9)],
     ].flat();
     const failure = requestRefused(422, {});
     const detail = [{ loc: ["body", "trajectory_groups", "1"], msg: "no", type: "x" }];
