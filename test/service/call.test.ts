@@ -26,6 +26,7 @@ const fields = [
   "deleted_at",
 ];
 
+const status_counts = { success: 1, error: 0 };
 const user = { role: "user", content: "hello" };
 const assistant = { role: "assistant", content: "hi" };
 
@@ -65,9 +66,44 @@ describe("the service's read operation (interface 4.3)", () => {
       started_at: "2025-11-01T09:30:00.000Z",
       inputs: { messages: [message] },
       output: null,
-      summary: { status_counts: { success: 1, error: 0 } },
+      summary: { status_counts },
     });
     expect(JSON.stringify((await service.read(first)).body)).not.toContain("usage");
     expect((await service.read(second)).body.call).toMatchObject({ summary: { usage: { m: { total_tokens: 2 } } } });
+  });
+
+  it("returns a last choice as a completion, earlier choices as attributes, and costs and sizes on demand", async () => {
+    const service = await openTestService();
+    const choice = (content: string) => ({ finish_reason: "stop", index: 0, message: { role: "assistant", content } });
+    const [first, last] = [choice("one"), choice("two")];
+    const own = { tools: [{ type: "function", function: { name: "f" } }], note: 7 };
+    const logged = (turns: readonly unknown[]) => trajectory(1, { ...own, messages_and_choices: turns });
+    const ids = idsOf(
+      await service.log(
+        request(logged([user, first, user, last]), logged([first, user]), logged([]), logged([user, assistant])),
+      ),
+    );
+    const calls = await Promise.all(ids.map(async (id) => (await service.read(id)).body.call));
+    const completion = { object: "chat.completion", model: "m", choices: [last] };
+    const choices = [first];
+    expect(calls).toMatchObject([
+      {
+        inputs: { messages: [user, first.message, user], tools: own.tools },
+        output: completion,
+        attributes: { choices },
+      },
+      { inputs: { messages: [first.message, user] }, output: null, attributes: { choices, other: { note: 7 } } },
+      { inputs: { messages: [] }, output: null },
+      { inputs: { messages: [user] }, output: assistant, display_name: "m (train)" },
+    ]);
+    for (const call of calls.slice(2)) expect(call).not.toHaveProperty("attributes.choices");
+    const size = JSON.stringify(logged([])).length;
+    const read = async (more: Record<string, unknown>) => (await service.read(ids[2] ?? "", more)).body.call;
+    expect(await read({ include_costs: true })).toEqual({ ...Object(calls[2]), summary: { status_counts, costs: {} } });
+    expect(await read({ include_storage_size: true })).toEqual({ ...Object(calls[2]), storage_size_bytes: size });
+    expect(await read({ include_total_storage_size: true })).toEqual({
+      ...Object(calls[2]),
+      total_storage_size_bytes: size,
+    });
   });
 });
