@@ -44,6 +44,11 @@ describe("a credential from the environment", () => {
     },
   );
 
+  const hints: Readonly<Record<string, string>> = {
+    "is in quotes": "give the key without quotes",
+    "is a placeholder, not a key": "replace it with your own key",
+    "contains white space or characters that headers cannot contain": "give only the key, or give the password for",
+  };
   it.each([
     ["a second line", "has more than one line", "key-1234\nkey-5678"],
     ["a null character", "contains white space or characters that headers cannot contain", "key-1234\u0000"],
@@ -65,6 +70,7 @@ describe("a credential from the environment", () => {
       kind: "invalid-credential",
       code: "usage",
       message: `cannot use the key from the file in ROLLCALL_API_KEY_FILE: it ${wrong}`,
+      hint: expect.stringContaining(hints[wrong] ?? "give only the key, on one line"),
       where: { environment: "ROLLCALL_API_KEY_FILE", file: env.ROLLCALL_API_KEY_FILE },
     });
     expect(JSON.stringify(failure)).not.toContain("1234");
@@ -97,6 +103,7 @@ describe("a credential from the environment", () => {
     expect(failure.message).toBe(
       `cannot use the key from the file in ROLLCALL_API_KEY_FILE (${file}): it is UTF-16 text`,
     );
+    expect(failure.hint).toMatch(/^write the file as UTF-8 /);
     const env = { ROLLCALL_API_KEY: "key-1234\r\n" };
     expect(await credentialOf("log", { env })).toMatchObject({ secret: "key-1234" });
   });

@@ -76,6 +76,20 @@ describe("a profile", () => {
     expect([settings.serviceUrl("base"), settings.serviceUrl("log")]).toEqual([both.base_url, both.log_base_url]);
   });
 
+  it("has a log URL that overrides a typed base URL, with one notice, but not a typed log URL", async () => {
+    const typed = { base_url: "https://typed.example" };
+    const home = openHome({ flags: { ...typed, profile: "home" }, profiles });
+    const settings = await home.read();
+    expect([settings.serviceUrl("log"), settings.serviceUrl("log")]).toEqual(Array(2).fill(profiles.home.log_base_url));
+    const notice = "logging to the URL in log_base_url of the profile home, not to --base-url. Use --log-base-url for";
+    expect(home.notices).toEqual([`${notice} another URL`]);
+    const other = openHome({
+      flags: { ...typed, log_base_url: "https://l.example" },
+      profiles: { default: profiles.home },
+    });
+    expect([(await other.read()).serviceUrl("log"), other.notices]).toEqual(["https://l.example", []]);
+  });
+
   it("uses the environment's URLs for URLs that it lacks", async () => {
     const settings = await openHome({ flags: { profile: "home" }, env, profiles }).read();
     expect([settings.serviceUrl("base"), settings.serviceUrl("log")]).toEqual([
@@ -207,7 +221,7 @@ describe("the list of settings", () => {
     const home = openHome({
       flags: { base_url: "https://typed.example/" },
       env: { ROLLCALL_TIMEOUT: "soon", ROLLCALL_TOKEN: "key-1234" },
-      profiles: { default: { split: "train", from_tomorrow: 1 } },
+      profiles: { default: { split: "train", project: "alpha", from_tomorrow: 1 } },
     });
     const { profile, rows, unknown } = listSettings(home.sources);
     expect([profile, rows.map(({ name }) => name), unknown]).toEqual(["default", settingNames, ["from_tomorrow"]]);
@@ -224,7 +238,11 @@ describe("the list of settings", () => {
     expect(row("timeout")).toMatchObject({
       value: "soon",
       from: "ROLLCALL_TIMEOUT",
-      problem: { rule: "setting-invalid", severity: "warning" },
+      problem: { rule: "setting-invalid", severity: "warning", advice: "correct the value" },
     });
+    expect(row("timeout")?.problem).not.toHaveProperty("file");
+    const file = { file: home.file("settings.json"), line: 1, column: 51 };
+    const advice = "run `rollcall config set project team/project`";
+    expect(row("project")).toMatchObject({ value: "alpha", problem: { ...file, rule: "setting-invalid", advice } });
   });
 });
