@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { openRetryNotices } from "../../../src/wire/client/retry.ts";
 import { readCall } from "../../../src/wire/contract/call.ts";
 import { logTrajectories } from "../../../src/wire/contract/log.ts";
 import { listModels } from "../../../src/wire/contract/models.ts";
@@ -100,5 +101,26 @@ describe("the notice about a retry", () => {
     await client.send(listModels, list);
     await client.send(listModels, list);
     expect(notices).toEqual([["the service answered 503", { attempt: 2, waitMs: 40_000, leftMs: 20_000 }]]);
+  });
+
+  it("appears from the fourth attempt or for a wait of a second, once for each attempt and reason", () => {
+    const notices: string[] = [];
+    const announce = openRetryNotices((reason, { attempt, waitMs }) => notices.push(`${reason} ${attempt} ${waitMs}`));
+    for (const [reason, attempt, waitMs] of [
+      ...([
+        ["a", 2, 999],
+        ["a", 3, 999],
+        ["a", 4, 50],
+        ["a", 4, 60],
+        ["b", 4, 50],
+      ] as const),
+      ...([
+        ["a", 2, 1000],
+        ["a", 2, 1000],
+        ["a", 3, 1000],
+      ] as const),
+    ])
+      announce(reason, { attempt, waitMs, leftMs: 0 });
+    expect(notices).toEqual(["a 4 50", "b 4 50", "a 2 1000", "a 3 1000"]);
   });
 });
