@@ -21,9 +21,9 @@ const groupLine = (...rewards: readonly unknown[]) =>
   `{"trajectories":[${rewards.map((one) => line(one)).join(",")}]}\n`;
 const bare = (id: number, reward: number) => `${line(reward, `,"group_id":${id}`)}\n`;
 
-/** The lines of the rejects file. */
-const rejectsOf = (file: string): readonly string[] =>
-  existsSync(`${file}.rejected`) ? readFileSync(`${file}.rejected`, "utf8").trimEnd().split("\n") : [];
+/** The lines of the rejects file, or of the reasons file. */
+const rejectsOf = (file: string, end = ""): readonly string[] =>
+  existsSync(`${file}.rejected`) ? readFileSync(`${file}.rejected${end}`, "utf8").trimEnd().split("\n") : [];
 
 type FollowRunOptions = DeliverOptions & FollowPolicy & FollowEvents;
 
@@ -74,11 +74,13 @@ const follow = async (
   const { result, dataset } = await followFile({ policy: run, tools: run, events: run });
   await dataset.close();
   const { read, logged, already_logged: before, rejected, unknown, not_sent: unsent } = result.groups;
+  const reasons = rejectsOf(file, ".reasons").map((reason) => JSON.parse(reason).file.slice(folder.length + 1));
   return {
     said,
     end: [result.status, result.failure?.kind, read, logged, before, rejected, unknown, unsent],
     warnings: result.warnings.map(({ rule, line: at }) => `${rule} ${at ?? ""}`.trim()),
     rejects: rejectsOf(file),
+    ...(reasons.length > 0 && { reasons }),
     reward: result.metrics["train/reward"],
   };
 };
@@ -162,14 +164,16 @@ describe("following a file", () => {
     expect(await follow(steps, { ...late, onInvalid: "skip" })).toMatchObject({
       said: ["0: waiting", "500: moved", "3250: rewritten", "5500: 3 2 1, 1 rejected"],
       end: ["partial", "log-rejected", 4, 3, 0, 1, 0, 0],
+      reasons: ["a.jsonl (version 2)"],
     });
   });
 
   it("sends one of two equal groups that two files have before they are sent", async () => {
-    const steps = [append(groupLine(1)), moveTo(groupLine(1) + groupLine(2)), ...wait(9)];
-    expect(await follow(steps, { everyMs: 2500 })).toMatchObject({
-      said: ["0: waiting", "500: moved", "2750: 1 2, 0 rejected"],
+    const steps = [append(groupLine(1)), moveTo(groupLine(1) + groupLine(2, 3, 4, 5, 6)), ...wait(9)];
+    expect(await follow(steps, { everyMs: 2500, maxRequestBytes: 220 })).toMatchObject({
+      said: ["0: waiting", "500: moved", "1500: 1, 0 rejected", "3000: 2+3+4+5+6, 0 rejected"],
       end: ["logged", undefined, 3, 2, 1, 0, 0, 0],
+      warnings: ["group-over-limit 2"],
     });
   });
 
@@ -239,6 +243,7 @@ describe("following a file", () => {
       end: ["partial", "log-rejected", 8, 5, 0, 3, 0, 0],
       warnings: [],
       rejects: ['"x"', 2, '"y"'].map((reward) => groupLine(reward).trimEnd()),
+      reasons: Array(3).fill("a.jsonl"),
       reward: 2.8,
     });
     expect(await follow(steps, { answer })).toEqual({
