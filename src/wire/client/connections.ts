@@ -37,9 +37,9 @@ export class Connections {
   }
 
   async open(route: Route, canReuse: boolean) {
-    const key = `${route.to.origin} ${route.proxy?.url.origin}`;
-    const agents = this.#released.get(key) ?? [];
-    this.#released.set(key, agents);
+    const { origin } = route.to;
+    const agents = this.#released.get(origin) ?? [];
+    this.#released.set(origin, agents);
     const agent: Agent = (canReuse ? agents.pop() : undefined) ?? (await this.#openAgent(route));
     return {
       dispatch: agent.dispatch.bind(agent),
