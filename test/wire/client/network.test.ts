@@ -289,6 +289,7 @@ describe("a download", () => {
     const address = `http://127.0.0.1:${await findClosedPort()}/step.jsonl`;
     const failure = await failureOf(downloads.get(new URL(`${address}?X-Amz-Signature=hush`), []));
     expect(failure.details.http).toEqual({ method: "GET", url: address });
+    expect(failure.details.hint).toBe("check the URL, or rerun the same command when the service is up");
   });
 
   it("shows its headers, size and error with --debug, without its query", async () => {
@@ -333,12 +334,16 @@ describe("a download", () => {
     const server = createServer((_, response) => {
       if (busy) return busy.closed ? response.end() : busy.once("close", () => response.end());
       busy = response;
-      return response.writeHead(503).write("busy");
+      return response.writeHead(503, { "retry-after": "2" }).write("busy");
     });
-    const downloads = new Downloads({ host: testHost(), ...limits });
+    const notices: unknown[] = [];
+    const onRetry = (...notice: readonly unknown[]) => notices.push(notice);
+    const downloads = new Downloads({ host: testHost(), ...limits, onRetry });
     onTestFinished(() => downloads.close());
     const { url } = await listenOnLoopback(server);
     expect((await downloads.get(new URL(url), [])).status).toBe(200);
+    const { host } = new URL(url);
+    expect(notices).toEqual([[`${host} answered 503`, { attempt: 2, waitMs: 2000, leftMs: 1000 }]]);
   });
 });
 

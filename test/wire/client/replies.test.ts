@@ -2,6 +2,9 @@ import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:
 import { describe, expect, it } from "vitest";
 import { printFailure } from "../../../src/output/print-failure.ts";
 import { openScreen, parseScreenOptions } from "../../../src/output/screen.ts";
+import { Connections } from "../../../src/wire/client/connections.ts";
+import { runExchange } from "../../../src/wire/client/exchange.ts";
+import { decodeBody, type ReplyBody } from "../../../src/wire/client/reply-body.ts";
 import { listModels } from "../../../src/wire/contract/models.ts";
 import { testHost } from "../../support/host.ts";
 import { type Answer, json, scriptedServer } from "../../support/server.ts";
@@ -42,6 +45,8 @@ describe("the message of a service", () => {
       },
       "a; c",
     ],
+    ["three errors", { errors: ["a", "b", "c"] }, "a; b; c"],
+    ["detail with a path and a message", { detail: [{ loc: ["a"], message: "no such model" }] }, "no such model"],
     ["detail without a text", { detail: [{ loc: ["a"], msg: " " }], title: "no such model" }, "no such model"],
     ["the type of a detail", { detail: [{ loc: ["body", 1], msg: null, type: "too_long" }] }, "body.1: too_long"],
     ["reason", { reason: "no such model" }, "no such model"],
@@ -180,6 +185,25 @@ describe("a successful reply", () => {
       { maxWaitMs: 1e6 },
     );
     expect(failure).toMatchObject({ code: "refused", message: expect.stringMatching(/cannot decompress it$/) });
+  });
+
+  it("keeps as many bytes as its limit, and is too long with one more, also when decompressed", async () => {
+    const body = Buffer.alloc(100_000, "x");
+    const headers = { "content-encoding": "gzip" };
+    const compressed: ReplyBody = { bytes: gzipSync(body), headers, error: undefined };
+    const server = await scriptedServer([{ answer: { body } }, { answer: { body } }]);
+    for (const [limit, code] of [
+      [100_000, undefined],
+      [99_999, "TOO_LONG"],
+    ] as const) {
+      const decoded = await decodeBody(compressed, limit);
+      expect([decoded.bytes.length, decoded.error?.code]).toEqual([limit, code]);
+      const route = { to: new URL(server.url), proxy: undefined };
+      const limits = { silenceMs: 5000, totalMs: 5000, connectMs: 5000, maxReplyLength: limit };
+      const request = { method: "GET", route, path: "/", headers: [], signal: testHost().signal, ...limits } as const;
+      const { bytes, error } = await runExchange(await new Connections().open(route, false), request);
+      expect([bytes.length, error?.code]).toEqual([limit, code]);
+    }
   });
 
   it("fails as refused if it exceeds 256 MiB when decompressed", { tags: "slow" }, async () => {

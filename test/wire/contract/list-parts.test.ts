@@ -63,7 +63,10 @@ describe("a list", () => {
     { error: null, first_id: "a", last_id: "a", object: "list" },
   ])("is whole if no member or header says that more follows (row %$)", (rest) => {
     expect(
-      markOf(rest, { link: '<https://service.example/>; rel="prev"', "x-total-count": "1", "x-has-more": "false" }),
+      markOf(rest, {
+        link: '<https://service.example/>; rel="prev"',
+        ...{ "x-total-count": "1", "x-has-more": "false", "content-range": "items 0-0/1" },
+      }),
     ).toBeUndefined();
   });
 });
