@@ -34,19 +34,6 @@ const addCount = <Entry extends object>(counts: Map<string, Counted<Entry>>, ent
 const unconverted = "the record could not be converted";
 const repeated: Outcome = { list: "left_out", text: "another copy of the rollout is used" };
 
-type TargetCount = Readonly<{ file: string; path: string; to: string; count: number }>;
-type ReasonCount = Readonly<{ file: string; path: string; reason: string; count: number }>;
-
-export interface ReceiptData {
-  readonly format: string;
-  /** A leaf is a value without elements and members. */
-  readonly leaves: Readonly<{ read: number; placed: number; left_out: number }>;
-  readonly left_out: readonly ReasonCount[];
-  readonly changed: readonly TargetCount[];
-  readonly added: readonly Readonly<Counted<Addition>>[];
-  readonly carried: readonly TargetCount[];
-}
-
 /** A path without indexes (`completion[].content`), and the values at this path that no trajectory has. */
 class ValuePath {
   readonly path: string;
@@ -163,7 +150,7 @@ export class Receipt {
   }
 
   /** @param formats the names of the formats */
-  data(formats: readonly string[]): ReceiptData {
+  data(formats: readonly string[]) {
     const all = [...this.#counts.values()].sort((a, b) => b.count - a.count);
     const listTargets = (wanted: Outcome["list"]) =>
       all.flatMap(({ list, file, path, text: to, count }) => (list === wanted ? { file, path, to, count } : []));
@@ -171,6 +158,7 @@ export class Receipt {
     const [read, left] = [sumCounts(all), sumCounts(left_out)];
     return {
       format: formats.join(", "),
+      /** A leaf is a value without elements and members. */
       leaves: { read, placed: read - left, left_out: left },
       left_out,
       changed: listTargets("changed"),
