@@ -77,7 +77,7 @@ export const toTurns = (
   const isAnswer = (at: number) => roles[at] === "assistant" || (roles[at] === callRole && roles[at - 1] !== callRole);
   const finish = sampled && openFinish(run, sampled, messages.filter((_, at) => isAnswer(at)).length);
   let answers = 0;
-  const openCalls = new OpenIds();
+  let openCalls = new TurnCalls();
   const hasResultsByOrder = messages.some(
     (message, at) => resultRoles.has(roles[at] ?? "") && message.textAt("tool_call_id") === undefined,
   );
@@ -92,7 +92,7 @@ export const toTurns = (
     const own = hasResultsByOrder ? addCallIds(message, at) : {};
     const ids = own.ids ?? calls.map((_, index) => `call_${at + index}`);
     const called = [...message.items("tool_calls"), ...calls.map((call) => call.require("content"))];
-    if (hasResultsByOrder) openCalls.replace(called, ids);
+    if (hasResultsByOrder) openCalls = new TurnCalls(called, ids);
     const turn = role === callRole ? joinCalls(calls, ids) : toRowMessage(message, own.added);
     if (!finish) return turn;
     const position = answers++;
@@ -103,15 +103,13 @@ export const toTurns = (
   return turns.filter((turn) => turn !== undefined);
 };
 
-/** The ids of the calls of a turn that wait for a result. */
-class OpenIds {
+/** The calls of a turn that wait for a result. */
+class TurnCalls {
   readonly #open = new OpenCalls<Readonly<{ id: string; name: string | undefined }>>(({ name }) => name);
   readonly #answered = new Set<string>();
 
-  /** @param ids empty: the recorded ids */
-  replace(calls: readonly Value[], ids: readonly string[]) {
-    this.#open.reset();
-    this.#answered.clear();
+  /** @param ids default: the recorded ids */
+  constructor(calls: readonly Value[] = [], ids: readonly string[] = []) {
     for (const [at, call] of calls.entries()) {
       const id = ids[at] ?? unwrap(call).textAt("id");
       if (id !== undefined) this.#open.add({ id, name: nameOf(unwrap(call))?.text });
@@ -120,10 +118,8 @@ class OpenIds {
 
   /** Returns the id of the first open call, of the named tool if it has one. */
   take(name: string | undefined) {
-    const takeNext = () => this.#open.take(name) ?? this.#open.take();
-    let call = takeNext();
-    while (call && this.#answered.delete(call.id)) call = takeNext();
-    return call?.id;
+    const isOpen = ({ id }: { id: string }) => !this.#answered.delete(id);
+    return (this.#open.take(name, isOpen) ?? this.#open.take(undefined, isOpen))?.id;
   }
 
   close(id: string) {
@@ -132,7 +128,7 @@ class OpenIds {
   }
 }
 
-const toResultMessage = (run: ConversionNotes, message: Value, openCalls: OpenIds) => {
+const toResultMessage = (run: ConversionNotes, message: Value, openCalls: TurnCalls) => {
   const recordedId = message.textAt("tool_call_id");
   const id = recordedId === undefined ? openCalls.take(message.textAt("name")) : openCalls.close(recordedId);
   if (id === undefined) throw message.error("tool_call_id is missing, and no earlier call waits for a result");

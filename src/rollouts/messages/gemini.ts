@@ -91,18 +91,12 @@ export class GeminiConverter {
   #convertResult(result: Value) {
     const id = result.get("id");
     const name = result.get("name");
-    const call = id ? this.#byId.get(id.text) : this.#takeByName(name?.text);
+    const call = id ? this.#byId.get(id.text) : this.#open.take(name?.text ?? "", ({ isAnswered }) => !isAnswered);
     if (call) call.isAnswered = true;
     const response = result.get("response");
     const only = response?.members().length === 1 ? (response.get("output") ?? response.get("result")) : undefined;
     const content = only?.isText ? only : response && toText(response);
     return { role: "tool", tool_call_id: id ?? call?.id ?? name, name, content: content ?? "" };
-  }
-
-  #takeByName(name = "") {
-    let call = this.#open.take(name);
-    while (call?.isAnswered) call = this.#open.take(name);
-    return call;
   }
 }
 

@@ -5,22 +5,17 @@ import { itHolds } from "../../support/property.ts";
 
 /** Undefined: without an id. */
 const id = fc.option(fc.constantFrom("a", "b", "c"), { nil: undefined });
-const kind = fc.constantFrom("call", "call", "result", "result", "reset");
+const kind = fc.constantFrom("call", "result");
 const events = fc.array(fc.record({ kind, id }));
 
 describe("the open calls", () => {
   itHolds(
-    "give each result the first open call since a reset with its id or, without an id, the first open call",
+    "give each result the first open call with its id or, without an id, the first open call",
     fc.property(events, (given) => {
       const calls = new OpenCalls<{ id: string | undefined }>((call) => call.id);
       const waiting: { id: string | undefined }[] = [];
       for (const { kind, id } of given) {
         const call = { id };
-        if (kind === "reset") {
-          calls.reset();
-          waiting.length = 0;
-          continue;
-        }
         if (kind === "call") {
           calls.add(call);
           waiting.push(call);
