@@ -2,8 +2,7 @@
 import type { Breaks } from "../../system/breaks.ts";
 import { openStepComparison } from "../check/policy-steps.ts";
 import { findPromptOf, findRarestPrompt, openPromptReader } from "../check/trajectory-prompt.ts";
-import { NumberColumn } from "../index/column.ts";
-import { Digests, DigestTable } from "../index/digests.ts";
+import type { NumberColumn } from "../index/column.ts";
 import { locateLine } from "../input/source.ts";
 import { toFileLine } from "../rules/positions.ts";
 import { ReadWindow } from "./group-bytes.ts";
@@ -16,7 +15,7 @@ export const reportMixedGroups = async (dataset: IndexedGroups, breaks: Breaks) 
   const window = new ReadWindow();
   for await (const { group, parts } of findDifferingParts(dataset, prompt, breaks)) {
     const digests: (string | undefined)[] = [];
-    for (const part of parts) digests.push((await readPrompts(dataset, part, window))[0]?.toString("latin1"));
+    for (const part of parts) digests.push([...(await readPrompts(dataset, part, window))][0]);
     const mixed = findRarestPrompt(digests);
     const subject = `the trajectory at ${toFileLine(locatePart(dataset, parts[mixed?.first ?? 0] ?? 0))}`;
     if (mixed) reportGroup(dataset, "mixed-prompts", { data: { ...mixed, subject }, group });
@@ -44,16 +43,15 @@ async function* findDifferingParts({ groups }: IndexedGroups, column: NumberColu
 }
 
 /** Returns the digests of the known prompts, without repetition. */
-const readPrompts = async (dataset: IndexedGroups, at: number, window: ReadWindow): Promise<Buffer[]> => {
+const readPrompts = async (dataset: IndexedGroups, at: number, window: ReadWindow) => {
   const readPrompt = openPromptReader();
   const trajectories = await window.readUnchangedTrajectories(getPart(dataset, at));
-  const digests = trajectories.flatMap((one) => readPrompt(one.table, findPromptOf(one)) ?? []);
-  return Array.from(new Set(digests), (digest) => Buffer.from(digest, "latin1"));
+  return new Set(trajectories.flatMap((one) => readPrompt(one.table, findPromptOf(one)) ?? []));
 };
 
 /** @throws the signal's reason */
 export const reportSplitLeaks = async (dataset: IndexedGroups, other: IndexedGroups, signal?: AbortSignal) => {
-  const { table, parts } = await collectPrompts(other, signal);
+  const firstParts = await collectPrompts(other, signal);
   const { groups } = dataset;
   const window = new ReadWindow();
   for (let group = 0; group < groups.count; group++) {
@@ -61,9 +59,9 @@ export const reportSplitLeaks = async (dataset: IndexedGroups, other: IndexedGro
     let same: number | undefined;
     for (const part of groups.partsOf(group))
       for (const digest of same === undefined ? await readPrompts(dataset, part, window) : [])
-        same ??= table.find(digest);
+        same ??= firstParts.get(digest);
     if (same === undefined) continue;
-    const { source, part } = getPart(other, parts.at(same));
+    const { source, part } = getPart(other, same);
     const wasValid = groups.isValid(group);
     reportGroup(dataset, "split-leak", { data: { position: toFileLine(locateLine(source, part.line)) }, group });
     if (wasValid && !groups.isValid(group)) await subtractFromMetrics(dataset, [group]);
@@ -71,20 +69,14 @@ export const reportSplitLeaks = async (dataset: IndexedGroups, other: IndexedGro
   await mapProblemsToRecords(dataset.sources, dataset.scan.problems);
 };
 
-/** For each prompt, `parts` has the first part with the prompt. */
+/** Maps the digest of each prompt to the first part with the prompt. */
 const collectPrompts = async (dataset: IndexedGroups, signal?: AbortSignal) => {
-  const digests = new Digests();
-  const table = new DigestTable(digests);
-  const parts = new NumberColumn("u32");
+  const firstParts = new Map<string, number>();
   const window = new ReadWindow();
   for (let part = 0; part < dataset.scan.parts.count; part++) {
     signal?.throwIfAborted();
-    for (const digest of await readPrompts(dataset, part, window)) {
-      if (table.find(digest) !== undefined) continue;
-      digests.append(digest);
-      table.add(parts.length);
-      parts.push(part);
-    }
+    for (const digest of await readPrompts(dataset, part, window))
+      if (!firstParts.has(digest)) firstParts.set(digest, part);
   }
-  return { table, parts };
+  return firstParts;
 };
