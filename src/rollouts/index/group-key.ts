@@ -59,15 +59,9 @@ export const openGroupKeyReader = (groupBy: readonly string[] | undefined) => {
     return undefined;
   };
   return (trajectory: json.JsonValue, report: RuleReporter) => {
-    const [first] = keyPaths;
-    if (first && keyPaths.length === 1) {
-      const key = readKey(trajectory, first);
-      if (key === undefined && groupBy) report("group-key-missing", { key: groupBy.join() }, trajectory.node);
-      return key;
-    }
     const keys = keyPaths.map((paths) => readKey(trajectory, paths));
     const missing = groupBy?.filter((_, at) => keys[at] === undefined) ?? [];
-    if (missing.length === 0) return `[${keys.map(quoteDigest).join()}]`;
+    if (missing.length === 0) return keys.length === 1 ? keys[0] : `[${keys.map(quoteDigest).join()}]`;
     report("group-key-missing", { key: missing.join() }, trajectory.node);
     return undefined;
   };
