@@ -1,7 +1,7 @@
 /** Groups the rollouts of a format by the keys of `--group-by`. */
-import { hash } from "node:crypto";
 import type { Path } from "../../json/table.ts";
 import { toKeyPaths } from "../index/ambiguous-groups.ts";
+import { formatKey } from "../index/group-key.ts";
 import { unwrap } from "../messages/chat.ts";
 import type { Value } from "../messages/value.ts";
 import type { Converter, Format, FormatOptions, SourceRecord } from "./format.ts";
@@ -21,7 +21,7 @@ export const groupByKeys = (
     const keys = keyPaths.map(
       (paths) => holders.flatMap((holder) => paths.flatMap((path) => findInner(holder, path) ?? []))[0],
     );
-    const texts = keys.flatMap((key) => (key ? formatKey(key) : []));
+    const texts = keys.flatMap((key) => (key ? formatKey(key.jsonValue) : []));
     return texts.length < keys.length ? undefined : `${crossFileMark}${texts.join()}`;
   };
   const convert = (record: SourceRecord) => {
@@ -42,10 +42,3 @@ export const groupByKeys = (
 /** Writers of tables, such as trackio, have the JSON of an object as a text. */
 const findInner = (holder: Value | undefined, path: Path) =>
   path.reduce<Value | undefined>((value, step) => unwrap(value)?.get(step), holder);
-
-/** Lists and objects can be long, so their digest is used. */
-const formatKey = (key: Value) => {
-  if (key.isText) return JSON.stringify(key.text);
-  if (!key.isScalar) return hash("sha256", key.raw);
-  return Number.isSafeInteger(key.number) ? String(key.number) : key.raw;
-};
