@@ -44,9 +44,9 @@ export const reportGroupProblems = async (
   const sharedKey = canRegroup && trajectories.includes(1) ? await findSharedKey(dataset, breaks) : undefined;
   const broken = hasSmallGroups ? await findSmallGroups(dataset, breaks, sharedKey) : [];
   const report = openGroupReporter(dataset, { broken, sharedKey, canRegroup });
-  for (let group = 0; group < groups.count; group++) {
+  for (const group of groups.valid()) {
     if (breaks.isDue()) await breaks.take();
-    if (groups.isValid(group)) report(group);
+    report(group);
   }
   return broken;
 };
@@ -110,10 +110,10 @@ const reportStaleGroups = async (dataset: IndexedGroups, breaks: Breaks) => {
   const { columns } = scan.parts;
   if (columns.version.hasOnlyDefaults) return;
   let newest = { source: -1, version: 0, line: 0 };
-  for (let group = 0; group < groups.count; group++) {
+  for (const group of groups.valid()) {
     if (breaks.isDue()) await breaks.take();
     const version = findVersionBounds(dataset, group).max;
-    if (!groups.isValid(group) || version === Number.NEGATIVE_INFINITY) continue;
+    if (version === Number.NEGATIVE_INFINITY) continue;
     const first = groups.firstOf(group);
     const source = columns.source.at(first);
     if (source !== newest.source || version > newest.version)

@@ -129,9 +129,7 @@ export async function* readGroupLines(
   rewrite: (line: Buffer, group: number) => Iterable<Buffer>,
 ): AsyncGenerator<Buffer, void> {
   const window = new ReadWindow();
-  for (let group = 0; group < dataset.groups.count; group++) {
-    if (dataset.groups.isValid(group)) yield* rewrite(await composeGroup(dataset, group, window), group);
-  }
+  for (const group of dataset.groups.valid()) yield* rewrite(await composeGroup(dataset, group, window), group);
 }
 
 /** Lists the trajectories of a group. Any other part is one trajectory. */

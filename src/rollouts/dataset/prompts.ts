@@ -32,9 +32,9 @@ export const reportMixedGroups = async (dataset: IndexedGroups, breaks: Breaks) 
 /** Yields the groups of several parts, with the parts that have a number, if these numbers differ. */
 async function* findDifferingParts({ groups }: IndexedGroups, column: NumberColumn, breaks: Breaks) {
   if (column.hasOnlyDefaults) return;
-  for (let group = 0; group < groups.count; group++) {
+  for (const group of groups.valid()) {
     if (breaks.isDue()) await breaks.take();
-    if (!groups.isValid(group) || !groups.isBare(group) || groups.trajectoriesOf(group) < 2) continue;
+    if (!groups.isBare(group) || groups.trajectoriesOf(group) < 2) continue;
     const parts = groups.partsOf(group).filter((part) => column.at(part) !== 0);
     if (parts.every((part) => column.at(part) === column.at(parts[0] ?? 0))) continue;
     await breaks.take();

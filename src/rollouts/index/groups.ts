@@ -98,6 +98,10 @@ export class Groups {
     return group < this.count && (this.#flags.at(group) & rejectedBit) === 0;
   }
 
+  *valid() {
+    for (let group = 0; group < this.count; group++) if (this.isValid(group)) yield group;
+  }
+
   reject(group: number) {
     this.#flags.set(group, this.#flags.at(group) | rejectedBit);
   }

@@ -113,9 +113,8 @@ export const openSide = async (dataset: Dataset, { name, columnOf }: Pairing, br
     counts.trajectories += rows.length;
     return own;
   };
-  for (let group = 0; group < groups.count; group++) {
+  for (const group of groups.valid()) {
     if (breaks.isDue(100 * groups.trajectoriesOf(group))) await breaks.take();
-    if (!groups.isValid(group)) continue;
     counts.groups++;
     const exceptions = groups.exceptionsOf(group);
     counts.exceptions += exceptions;

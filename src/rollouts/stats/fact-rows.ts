@@ -18,7 +18,7 @@ export interface RowOptions extends WantedKeys, Pick<StatsOptions, "pass"> {
 export async function* listGroupRows(dataset: Dataset, { pass, signal, ...wanted }: RowOptions) {
   const readRow = openRowReader(dataset, wanted);
   const breaks = new Breaks(signal);
-  for (const group of listValidGroups(dataset)) {
+  for (const group of dataset.groups.valid()) {
     if (breaks.isDue(bytesPerRow + 1000 * dataset.groups.trajectoriesOf(group))) await breaks.take();
     const rows = readGroupFacts(dataset, group, pass);
     const rewards = rows.map(({ reward }) => reward).filter(Number.isFinite);
@@ -50,7 +50,7 @@ const summarizeFacts = (rows: readonly FactRow[]) =>
 export async function* listTrajectoryRows(dataset: Dataset, { pass, signal, ...wanted }: RowOptions) {
   const readRow = openRowReader(dataset, wanted);
   const breaks = new Breaks(signal);
-  for (const group of listValidGroups(dataset)) {
+  for (const group of dataset.groups.valid()) {
     const read = openFactReader(dataset, group, pass);
     const selected = dataset.originalOf?.(group).selected;
     let position = 0;
@@ -70,7 +70,3 @@ export async function* listTrajectoryRows(dataset: Dataset, { pass, signal, ...w
 
 /** Reading the prompt and the position of a row costs as much as reading this many bytes. */
 const bytesPerRow = 2 ** 14;
-
-function* listValidGroups({ groups }: Dataset) {
-  for (let group = 0; group < groups.count; group++) if (groups.isValid(group)) yield group;
-}

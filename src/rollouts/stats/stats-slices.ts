@@ -54,8 +54,8 @@ export const computeStats = async (dataset: Dataset, { by, signal, ...options }:
 type GroupRows = Readonly<{ rows: ArrayLike<number>; exceptions: number }>;
 
 function* listGroups({ groups }: Dataset) {
-  for (let group = 0; group < groups.count; group++)
-    if (groups.isValid(group)) yield { group, rows: groups.rowsOf(group), exceptions: groups.exceptionsOf(group) };
+  for (const group of groups.valid())
+    yield { group, rows: groups.rowsOf(group), exceptions: groups.exceptionsOf(group) };
 }
 
 /** @throws the signal's reason */

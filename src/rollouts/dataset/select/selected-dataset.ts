@@ -220,9 +220,8 @@ const findBest = (wanted: readonly number[], rewards: ArrayLike<number>, max: nu
 const drawSample = async ({ groups }: Dataset, { sample, seed }: Selection, breaks: Breaks) => {
   if (sample === undefined) return () => true;
   const ranks = new Float64Array(groups.count).fill(Number.NaN);
-  for (let group = 0; group < groups.count; group++) {
+  for (const group of groups.valid()) {
     if (breaks.isDue()) await breaks.take();
-    if (!groups.isValid(group)) continue;
     const digest = createHash("sha256").update(`${seed} `).update(groups.digestOf(group)).digest();
     ranks[group] = toHash(digest);
   }
