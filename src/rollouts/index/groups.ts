@@ -36,13 +36,6 @@ export class Groups {
     return group;
   }
 
-  /** Makes each part up to `end` a group. Returns false if an earlier part is no group or a part is invalid. */
-  startGroups(end: number) {
-    if (this.count !== this.#fromGroup.length || !this.#parts.columns.valid.hasOnlyDefaults) return false;
-    for (const column of [this.#fromGroup, this.#toNext, this.#toFirst, this.#flags]) column.length = end;
-    return true;
-  }
-
   /** True if each part is a valid group that no caller has marked. */
   get areValidParts() {
     return this.#flags.hasOnlyDefaults && this.count === this.#parts.count && !this.#parts.has("trajectory");
@@ -220,11 +213,6 @@ export const openGrouping = ({ parts, groups, isGroupedByKey, onPart, onGrouped 
     /** Groups the parts before `beforeLine`. Removes all keys from `parts`. Later calls can extend the groups. */
     groupParts(first: number, beforeLine = Number.POSITIVE_INFINITY) {
       const { line } = parts.columns;
-      const areUnkeyed = parts.keys.length === 0 && first < parts.count && beforeLine === Number.POSITIVE_INFINITY;
-      if (areUnkeyed && !onPart && !onGrouped && groups.startGroups(parts.count)) {
-        previousKey = undefined;
-        return;
-      }
       for (let at = first; at < parts.count && line.at(at) < beforeLine; at++) takePart(at);
       parts.forgetKeys();
     },
