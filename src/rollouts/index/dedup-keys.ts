@@ -10,11 +10,6 @@ export class DedupKeys {
   readonly #keys = new Digests();
   readonly #inputs: InputKeys[] = [];
 
-  /** @param digests digests of known groups; copied, because the keys of repeated groups differ */
-  constructor(digests?: Digests) {
-    if (digests) this.#keys.append(digests.slice(0, digests.count));
-  }
-
   get count(): number {
     return this.#keys.count;
   }
@@ -45,7 +40,7 @@ export class DedupKeys {
 export type InputKeys = ReturnType<typeof openInputKeys>;
 
 const openInputKeys = (keys: Digests) => {
-  const table = new DigestTable(keys, keys.count);
+  const table = new DigestTable(keys);
   const repeats = new Map<number, number>();
   return {
     table,
@@ -53,8 +48,8 @@ const openInputKeys = (keys: Digests) => {
       const first = table.find(digest);
       return first === undefined ? digest : nthDedupKey(digest, (repeats.get(first) ?? 0) + 1);
     },
-    add(group: number, digest?: Uint8Array) {
-      if (digest) keys.set(group, digest);
+    add(group: number, digest: Uint8Array) {
+      keys.set(group, digest);
       for (let first = table.add(group); first !== group; first = table.add(group)) {
         const occurrence = (repeats.get(first) ?? 0) + 1;
         repeats.set(first, occurrence);
@@ -70,12 +65,11 @@ const nthDedupKey = (digest: Uint8Array, occurrence: number) =>
 /** @throws the signal's reason */
 export const assignDedupKeys = async (groups: Groups, signal?: AbortSignal) => {
   const breaks = new Breaks(signal);
-  const known = groups.partDigests();
-  const keys = new DedupKeys(known);
+  const keys = new DedupKeys();
   const input = keys.addInput();
   for (let group = 0; group < groups.count; group++) {
     if (breaks.isDue()) await breaks.take();
-    input.add(group, known ? undefined : groups.digestOf(group));
+    input.add(group, groups.digestOf(group));
   }
   return keys;
 };

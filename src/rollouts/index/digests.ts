@@ -59,12 +59,11 @@ const toWords = (bytes: Uint8Array) => {
 
 export class DigestTable {
   readonly #digests: Digests;
-  #slots: Int32Array;
+  #slots = new Int32Array(2);
   #count = 0;
 
-  constructor(digests: Digests, expected = 0) {
+  constructor(digests: Digests) {
     this.#digests = digests;
-    this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(Math.max(2, expected * 2))));
   }
 
   /** If the table contains an equal digest, returns the position of that digest. */

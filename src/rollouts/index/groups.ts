@@ -154,11 +154,6 @@ export class Groups {
     for (const part of this.isBare(group) ? this.partsOf(group).slice(0, -1) : [])
       yield digest.update(this.#parts.digests.at(part)).copy().digest().subarray(0, digestBytes);
   }
-
-  /** Returns the digests of all groups if each part is a group. */
-  partDigests() {
-    return this.count === this.#parts.count && !this.#parts.has("trajectory") ? this.#parts.digests : undefined;
-  }
 }
 
 /** Opens the digest of a bare group. The caller adds the digests of the trajectories. */
