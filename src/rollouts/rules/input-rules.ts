@@ -15,7 +15,7 @@ import {
 
 /** Splits the text `fault (fix)`. */
 export const splitFix = (whole: string, defaultFix = "fix the record") => {
-  const [, fault = whole, fix] = /^(.*) \(((?:pass|add|write|omit) .*)\)$/s.exec(whole) ?? [];
+  const [, fault = whole, fix] = /^(.*) \(((?:pass|add|write|omit|give|read|collect) .*)\)$/s.exec(whole) ?? [];
   return { fault, fix: fix ?? (/(?<![\w-])--\w/.test(whole) ? "correct the option or the record" : defaultFix) };
 };
 

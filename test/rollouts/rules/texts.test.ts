@@ -60,6 +60,9 @@ const texts = `
   record-invalid {"format":"trl","fault":"a is b (omit c)"} this trl record: a is b | omit c
   record-invalid {"format":"trl","fault":"a is b (write c)"} this trl record: a is b | write c
   record-invalid {"format":"trl","fault":"a is b (pass --c)"} this trl record: a is b | pass --c
+  record-invalid {"format":"trl","fault":"a is b (give c)"} this trl record: a is b | give c
+  record-invalid {"format":"trl","fault":"a is b (read c)"} this trl record: a is b | read c
+  record-invalid {"format":"trl","fault":"a is b (collect c)"} this trl record: a is b | collect c
   record-invalid {"format":"trl","fault":"a (b)"} this trl record: a (b) | fix the record
   record-invalid {"format":"trl","fault":"--from is b"} : --from is b | correct the option or the record
   record-invalid {"format":"trl","fault":"a","contradictsGivenFormat":true} : a | correct or omit --from, or fix
