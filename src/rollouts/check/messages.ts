@@ -52,7 +52,7 @@ const messageShape = new Shape(
   },
 );
 const { slots } = messageShape;
-const callShape = new Shape(["id", "function"], kindsAsFacts);
+const callShape = new Shape(["id", "function", "custom"], kindsAsFacts);
 const functionShape = new Shape(["name", "arguments"], kindsAsFacts);
 
 const resetFacts = (facts: TrajectoryFacts) => {
@@ -155,7 +155,8 @@ export const inspectMessages = (
     if (callsKind !== Kind.array) continue;
     if (json.nodeAfter(table, entry) === end) toolCalls.startLast();
     const maker = isChoice ? makers.choice : roleIndex === assistant ? makers.assistant : makers.other;
-    addToolCalls(table, messageShape.at(table, slots.tool_calls), facts, maker, isSampled);
+    const calls = messageShape.at(table, slots.tool_calls);
+    addToolCalls(table, calls, facts, { maker, isSampled }, report);
   }
   // The model gave nothing.
   if (isPrompt && hasTask) facts.promptEnd = messagesEnd;
@@ -284,23 +285,39 @@ export const listTexts = (table: JsonTable, list: number) => {
 };
 
 /** @param isSampled true if the arguments count as characters */
-const addToolCalls = (table: JsonTable, list: number, facts: TrajectoryFacts, maker: number, isSampled: boolean) => {
+const addToolCalls = (
+  table: JsonTable,
+  list: number,
+  facts: TrajectoryFacts,
+  { maker, isSampled }: Readonly<{ maker: number; isSampled: boolean }>,
+  report: RuleReporter,
+) => {
   const { counts } = facts;
+  let areObjects = json.countNumbers(table, list) === 0;
   const end = json.nodeAfter(table, list);
   for (let node = list + nodeSize; node < end; node = json.nodeAfter(table, node)) {
-    if (kindAt(table, node) !== Kind.object) continue;
+    if (kindAt(table, node) !== Kind.object) {
+      areObjects = false;
+      continue;
+    }
     const kinds = callShape.read(table, node);
+    let hasArguments = false;
     const idNode = kinds.id === Kind.string ? nonEmptyNode(table, callShape.at(table, callShape.slots.id)) : 0;
     let name = 0;
     if (kinds.function === Kind.object) {
       const inner = functionShape.read(table, callShape.at(table, callShape.slots.function));
       if (inner.name === Kind.string) name = functionShape.at(table, functionShape.slots.name);
+      hasArguments = inner.arguments === Kind.string;
       const said = isSampled ? functionShape.at(table, functionShape.slots.arguments) : 0;
       counts[characters] = (counts[characters] ?? 0) + countArguments(table, said);
     }
-    if (name > 0 && nonEmptyNode(table, name) > 0) facts.callsTools = true;
+    const isNamed = name > 0 && nonEmptyNode(table, name) > 0;
+    if (isNamed) facts.callsTools = true;
+    if ((!isNamed || !hasArguments) && kinds.custom !== Kind.object)
+      report("tool-calls-type", { found: `a call without ${isNamed ? "arguments as text" : "a name"}` }, node);
     toolCalls.add(node, idNode, name, maker);
   }
+  if (!areObjects) checkElements(table, list, { kind: Kind.object, rule: "tool-calls-type" }, report);
 };
 
 /** Returns 0 for an empty string, which is no id and no name. */

@@ -90,7 +90,7 @@ export const reportWrongType = (
 };
 
 /** An element of another kind violates `rule`. Default: `wrong-type`. */
-type ElementType = { kind: number; rule?: "message-type" | "history-type" | "log-type"; field?: string };
+type ElementType = { kind: number; rule?: `${"message" | "history" | "log" | "tool-calls"}-type`; field?: string };
 
 export const checkElements = (table: JsonTable, list: number, type: ElementType, report: RuleReporter) => {
   const { kind, rule } = type;

@@ -200,8 +200,8 @@ export const trainingRules = {
     example: messages(question, '{"role":"assistant","content":"4","tool_calls":null}'),
   }),
   "tool-calls-type": warning<{ found: string }>({
-    message: ({ found }) => `tool_calls must be an array, not ${found}`,
-    advice: "write an array of calls",
+    message: ({ found }) => `tool_calls must be an array of calls with a name and arguments as text, not ${found}`,
+    advice: 'write calls as [{"id": …, "type": "function", "function": {"name": …, "arguments": "{…}"}}]',
     example: messages(question, '{"role":"assistant","content":"4","tool_calls":{}}'),
   }),
   "history-type": warning<{ found: string }>({

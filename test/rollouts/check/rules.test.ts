@@ -151,6 +151,28 @@ it.each<[rule: string, values: string, toTurn: (value: string) => string]>([
   expect([await findLines(""), await findLines("x")]).toEqual([[], [1]]);
 });
 
+describe("tool-calls-type", () => {
+  const fn = '"name":"f","arguments":"{}"';
+  it.each([
+    [`{"id":"a","function":{${fn}}}`, undefined],
+    ['{"id":"a","type":"custom","custom":{"name":"f","input":"x"}}', undefined],
+    [`{"id":"a",${fn}}`, "a call without a name"],
+    [`{"id":"a","function":"f"}`, "a call without a name"],
+    ['{"id":"a","function":{"name":"","arguments":"{}"}}', "a call without a name"],
+    ['{"id":"a","function":{"name":"f"}}', "a call without arguments as text"],
+    ['{"id":"a","function":{"name":"f","arguments":{}}}', "a call without arguments as text"],
+    [`"f"`, "a string"],
+    ["null", "null"],
+    ["1", "the number 1"],
+  ])("is reported for a call that nobody can read: %s", async (call, found) => {
+    const message = `{"role":"assistant","content":null,"tool_calls":[${call}]}`;
+    const problems = await problemsIn(fileExample(messages(question, message, toolResult, answer)));
+    const texts = problems.flatMap((one) => (one.rule === "tool-calls-type" ? one.message : []));
+    const wanted = "tool_calls must be an array of calls with a name and arguments as text";
+    expect(texts).toEqual(found ? [`${wanted}, not ${found}`] : []);
+  });
+});
+
 describe("exception-in-trajectory", () => {
   const countedFor = async (value: string): Promise<number> => {
     const members = ["exception", "exceptions"].map((key) => trajectory(0, `,"${key}":${value}`));
