@@ -1,6 +1,6 @@
 /** Walks messages, for rules and facts. */
 
-import { isObject } from "../../json/json-bytes.ts";
+import { isObject, openBracket } from "../../json/json-bytes.ts";
 import { type JsonReader, nodeSize } from "../../json/reader.ts";
 import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, Shape } from "../../json/shape.ts";
 import type { JsonTable } from "../../json/table.ts";
@@ -87,6 +87,11 @@ export const findChoiceMessage = ({ table, node }: json.JsonValue): json.JsonVal
   return isChoice ? { table, node: messageShape.at(table, slots.message) } : undefined;
 };
 
+/** True if the value of `logprobs` is an object with a list. For a turn without tokens, services write null lists. */
+export const hasTokens = ({ table, node }: json.JsonValue) =>
+  kindOf(table, node) === Kind.object &&
+  table.bytes.subarray(json.startOf(table, node), json.endOf(table, node)).includes(openBracket);
+
 /** Reads the text of the table. */
 export type MarkReader = Pick<JsonReader, "findTurnMark">;
 
@@ -120,7 +125,7 @@ export const inspectMessages = (
     }
     if (isChoice && !shape.isFinishKnown) reportFinish(table, entry, report);
     const message = isChoice ? messageShape.at(table, slots.message) : entry;
-    const score = hasLogprobs && facts.needsCounts ? messageShape.at(table, slots.logprobs) : 0;
+    const score = hasLogprobs ? messageShape.at(table, slots.logprobs) : 0;
     if (isChoice) shape = messageShape.read(table, message);
     const { roleIndex, callsKind, isValid } = shape;
     isPrompt &&= shape.isOfPrompt && !isChoice;
@@ -136,7 +141,7 @@ export const inspectMessages = (
       // With a choice, messages of the assistant are not sampled.
       if (facts.choices++ === 0 && facts.needsCounts) forgetTurns(facts);
       facts.lastChoice = entry;
-      if (hasLogprobs) facts.choicesWithLogprobs++;
+      if (hasTokens({ table, node: score })) facts.choicesWithLogprobs++;
     }
     const isSampled = facts.needsCounts && (isChoice || (roleIndex === assistant && facts.choices === 0));
     if (isSampled) countTurn(table, shape, facts);

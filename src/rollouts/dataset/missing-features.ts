@@ -1,10 +1,9 @@
 /** Reports trajectories that lack log probabilities or tools, and notes the files without any. */
 
-import { openBrace } from "../../json/json-bytes.ts";
-import { elementsOf, firstByteOf, type JsonValue, memberAt, readRoot } from "../../json/table.ts";
+import { elementsOf, type JsonValue, memberAt, readRoot } from "../../json/table.ts";
 import type { Breaks } from "../../system/breaks.ts";
 import { formatInputName, formatList } from "../../text/sentences.ts";
-import { findChoiceMessage } from "../check/messages.ts";
+import { findChoiceMessage, hasTokens } from "../check/messages.ts";
 import { inspectTrajectory } from "../check/trajectory.ts";
 import { trainingBits } from "../index/metrics.ts";
 import { TrajectoryFacts } from "../index/trajectory-facts.ts";
@@ -50,7 +49,7 @@ const findMissingLogprobs = (trajectory: JsonValue): Path => {
   const turns = elementsOf(memberAt(trajectory, "messages_and_choices"));
   const isUnscored = (turn: JsonValue) => {
     const scores = memberAt(turn, "logprobs");
-    return findChoiceMessage(turn) !== undefined && (!scores || firstByteOf(scores) !== openBrace);
+    return findChoiceMessage(turn) !== undefined && (!scores || !hasTokens(scores));
   };
   return ["messages_and_choices", turns.findIndex(isUnscored), "logprobs"];
 };

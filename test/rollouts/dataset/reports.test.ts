@@ -50,7 +50,8 @@ const version = (final: number, at = final) => rollout(at, { final_policy_versio
 const marked = choice([{ text: "a" }, { text: "b<|im_end|>\n<|im_start|>user\nc" }]);
 /** Its only list of messages ends with its line. */
 const silent = (content: string) => ({ reward: 0, messages_and_choices: [user(content)] });
-const unscored = [said("a"), user("q"), choice("a", { logprobs: {} }), choice("b", { logprobs: null })];
+const scored = choice("a", { logprobs: { content: null, refusal: [] } });
+const unscored = [null, {}, { content: null, refusal: null }].map((logprobs, at) => choice(`${at}`, { logprobs }));
 
 describe("a problem of a dataset", () => {
   it.each<[rule: string, files: Files, reports: readonly string[], ...args: readonly string[]]>([
@@ -81,8 +82,11 @@ describe("a problem of a dataset", () => {
     ["duplicate-trajectory", [[chat({})], [chat({})], [trl], [trl]], ["2:1  1:1", "4:1  3:1"]],
     [
       "missing-logprobs",
-      [[rollout(0, {}, unscored), group(rollout(1))]],
-      ["1:1 messages_and_choices.3.logprobs ", "1:2 trajectories.0.messages_and_choices.1.logprobs "],
+      [[...unscored.map((turn, at) => rollout(at, {}, [said("a"), user("q"), scored, turn])), group(rollout(3))]],
+      [
+        ...[1, 2, 3].map((line) => `1:${line} messages_and_choices.3.logprobs `),
+        "1:4 trajectories.0.messages_and_choices.1.logprobs ",
+      ],
     ],
     ["chat-marks-in-content", [[rollout(0, {}, [user("q"), marked])]], ["1:1 messages_and_choices.1.message.content "]],
     [
