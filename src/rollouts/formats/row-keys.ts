@@ -2,6 +2,7 @@
 import { groupKeyNames } from "../index/ambiguous-groups.ts";
 import { unwrap } from "../messages/chat.ts";
 import type { Json } from "../messages/output-json.ts";
+import { formatCanonically } from "../messages/said-content.ts";
 import { type Members, openKeyFacts, Value } from "../messages/value.ts";
 import { isComparedStep, isStep, stepHolders } from "../rules/step-columns.ts";
 import type { SourceRecord } from "./format.ts";
@@ -14,13 +15,16 @@ const holderKeys = openKeyFacts((keys) => stepHolders.filter((name) => keys.incl
 const listHolders = (row: Value) =>
   row.facts(holderKeys).map((name) => [`${name}.`, unwrap(row.require(name))] as const);
 
-/** Returns the JSON of each step column by its path. */
+/** Writers such as pandas write the same number in several spellings. */
+const formatValue = ({ jsonValue }: Value) => formatCanonically(jsonValue);
+
+/** Returns the value of each step column by its path. */
 export const readSteps = (row: Value): ReadonlyMap<string, string> => {
   const steps = new Map<string, string>();
   for (const [prefix, holder] of [["", row] as const, ...listHolders(row)])
     for (const key of holder.facts(stepKeys)) {
       const value = holder.require(key);
-      if (value.isScalar) steps.set(`${prefix}${key}`, value.raw);
+      if (value.isScalar) steps.set(`${prefix}${key}`, formatValue(value));
     }
   return steps;
 };
@@ -51,7 +55,7 @@ export const findRolloutId = (row: Value) => {
   for (const holder of [row, ...listHolders(row).map(([, value]) => value)])
     for (const column of holder.facts(rolloutKeys)) {
       const value = holder.require(column);
-      if (value.isScalar) return `${column} ${value.raw}`;
+      if (value.isScalar) return `${column} ${formatValue(value)}`;
     }
   return undefined;
 };
@@ -64,7 +68,8 @@ const openKeySearch = (names: readonly string[]) => {
     const [own, inner] = [row.facts(known), metadata?.facts(known) ?? []];
     if (own.length + inner.length === 0) return undefined;
     const name = names.find((one) => own.includes(one) || inner.includes(one));
-    return name && `${name} ${(row.get(name) ?? metadata?.get(name))?.raw}`;
+    const value = name && (row.get(name) ?? metadata?.get(name));
+    return value && `${name} ${formatValue(value)}`;
   };
 };
 

@@ -53,6 +53,19 @@ it("rows of prime-rl share a group with the next step's file only if its key is 
   expect(await answersOf(files)).toBe("ad b c");
 });
 
+it("rows of one step and task share a group, however their numbers and keys are written", async () => {
+  const row = (answer: string, more: string) => `${JSON.stringify(chat(answer)).slice(0, -1)},${more}}`;
+  const files = {
+    "a.jsonl": [
+      ...[row("a", '"step":3,"prompt_id":7'), row("b", '"step":3.0,"prompt_id":7.0')],
+      row("c", '"step":3e0,"metadata":{"prompt_id":7.00}'),
+      ...[row("d", '"task_id":{"a":1,"b":2}'), row("e", '"task_id":{"b":2.0,"a":1}')],
+      ...[row("f", '"step":"3","prompt_id":7'), row("g", '"step":3.5,"prompt_id":7')],
+    ],
+  };
+  expect(await answersOf(files)).toBe("abc de f g");
+});
+
 describe("rows whose prompts are equal without their images", () => {
   const verl = (output: string, gts: unknown) => ({
     input: "user\nFind x.\nassistant\n",
