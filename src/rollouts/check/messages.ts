@@ -24,7 +24,7 @@ const [user, assistant, tool] = [roleNames.indexOf("user"), roleNames.indexOf("a
 const messageShape = new Shape(
   [
     ...(["role", "content", "tool_calls", "tool_call_id", "message", "logprobs", "finish_reason"] as const),
-    ...(["reasoning_content", "reasoning"] as const),
+    ...(["reasoning_content", "reasoning", "thinking", "reasoning_details"] as const),
   ],
   ({ kinds, textOf }) => {
     const roleIndex = roleNames.indexOf(textOf("role") ?? "");
@@ -40,7 +40,9 @@ const messageShape = new Shape(
       isChoice: kinds.role === Kind.absent && kinds.message === Kind.object,
       finish,
       isFinishKnown: fits(kinds.finish_reason, 0) || finishReasons.has(finish ?? ""),
-      hasReasoning: ((kinds.reasoning_content | kinds.reasoning) & Kind.string) !== 0,
+      hasReasoning:
+        ((kinds.reasoning_content | kinds.reasoning | kinds.thinking) & Kind.string) !== 0 ||
+        kinds.reasoning_details === Kind.array,
       hasLogprobs: kinds.logprobs === Kind.object,
       roleIndex,
       isOfPrompt: promptRoles.has(textOf("role") ?? ""),
@@ -254,23 +256,24 @@ const checkParts: ProblemReporter = (table, _, report) => {
 const reportMissingId: ProblemReporter = (_, message, report) => report("missing-tool-call-id", undefined, message);
 
 /** Counts the message that `messageShape` has read. Some services send the reasoning under both names. */
-const countTurn = (table: JsonTable, { hasReasoning, contentKind }: MessageShape, { counts }: TrajectoryFacts) => {
+const countTurn = (table: JsonTable, { hasReasoning }: MessageShape, { counts }: TrajectoryFacts) => {
   let said = 0;
   if (hasReasoning)
-    for (const slot of [slots.reasoning_content, slots.reasoning])
+    for (const slot of [slots.reasoning_content, slots.reasoning, slots.thinking, slots.reasoning_details])
       said = Math.max(said, countCharacters(table, messageShape.at(table, slot)));
-  const content = messageShape.at(table, slots.content);
-  if (contentKind === Kind.string) said += json.detailOf(table, content);
-  else if (contentKind === Kind.array) for (const part of listTexts(table, content)) said += json.detailOf(table, part);
+  said += countCharacters(table, messageShape.at(table, slots.content));
   counts[turns] = (counts[turns] ?? 0) + 1;
   counts[characters] = (counts[characters] ?? 0) + said;
 };
 
 type MessageShape = ReturnType<typeof messageShape.read>;
 
-/** Counts the code points of a string; 0 for another value. */
-const countCharacters = (table: JsonTable, node: number) =>
-  kindOf(table, node) === Kind.string ? json.detailOf(table, node) : 0;
+/** Counts the code points of a string or of a list's texts; 0 for another value. */
+const countCharacters = (table: JsonTable, node: number) => {
+  const kind = kindOf(table, node);
+  if (kind === Kind.array) return listTexts(table, node).reduce((sum, text) => sum + json.detailOf(table, text), 0);
+  return kind === Kind.string ? json.detailOf(table, node) : 0;
+};
 
 /** Some writers do not serialize the arguments. */
 const countArguments = (table: JsonTable, node: number) => {

@@ -63,6 +63,16 @@ it("adds the calls and errors of each tool, of results without a call by the nam
   ]);
 });
 
+it.each<[more: object, characters: number]>([
+  [{ reasoning_content: "wé" }, 6],
+  [{ reasoning: "wé", reasoning_content: "wé𝄞" }, 7],
+  [{ thinking: "wé" }, 6],
+  [{ reasoning_details: [{ type: "reasoning.text", text: "w" }, { type: "reasoning.encrypted" }, { text: "é" }] }, 6],
+  [{ reasoning: "w", thinking: true, reasoning_details: null }, 5],
+])("counts the characters of reasoning under each name once (row %$)", (more, characters) => {
+  expect(countsOf([choice({ ...answer, ...more })])).toMatchObject({ characters });
+});
+
 it("counts the characters of arguments that are not serialized as those of their JSON", () => {
   const count = (text: unknown) => {
     const sampled = { role: "assistant", tool_calls: [{ function: { name: "find", arguments: text } }] };
