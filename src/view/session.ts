@@ -2,7 +2,7 @@
 
 import { composeCheckResult } from "../rollouts/dataset/check-result.ts";
 import { hasNoSampledTurn, hasZeroVariance } from "../rollouts/dataset/dataset-problems.ts";
-import { locateGroup, openSubjects } from "../rollouts/dataset/locate.ts";
+import { findFileOfGroup, openSubjects } from "../rollouts/dataset/locate.ts";
 import { readFailedKey, readPromptAndKey } from "../rollouts/dataset/prompt-text.ts";
 import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
 import type { SearchQuery } from "../rollouts/dataset/select/filter-groups.ts";
@@ -124,7 +124,7 @@ const describeGroup = (dataset: Dataset, group: number): GroupFacts => {
   const toolErrors = sumOf("tool_errors");
   return {
     group,
-    file: locateGroup(dataset, group).file,
+    file: findFileOfGroup(dataset, group),
     size: dataset.groups.trajectoriesOf(group),
     untrainable,
     rules: none,

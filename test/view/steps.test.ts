@@ -103,6 +103,18 @@ describe("the numbers of the page", () => {
       expect([where, await rowsOf({ where })]).toEqual([where, groups]);
   });
 
+  it.each<[by: string, files: () => readonly string[]]>([
+    ["file", () => ["test/samples/formats/art-v2.airline.parquet", fileOf("g.jsonl", steps)]],
+  ])("are those of stats --by %s in its order", async (by, listFiles) => {
+    const files = listFiles();
+    const page = await startView(files);
+    const { summary } = await whenRead(page);
+    const { series } = await chartsOf(page);
+    const values = (await statsBy(...files, "--by", by)).map(({ value, groups }) => [String(value), groups]);
+    const shown = series.find((one) => one.by === by)?.values.map(({ value, all }) => [value, all.groups]);
+    expect([shown, summary?.fileCount]).toEqual([values, files.length]);
+  });
+
   it("come with the notes of the check, also in a file", async () => {
     const file = fileOf("g.jsonl", steps);
     const page = await startView([file]);

@@ -137,6 +137,13 @@ export const getFirstFile = ({ sources: [first] }: Pick<IndexedGroups, "sources"
 export const locateGroup = (dataset: IndexedGroups, group: number) =>
   locatePart(dataset, dataset.groups.firstOf(group));
 
+/** A row of a Parquet file, or a member of an archive, belongs to its file. */
+export const findFileOfGroup = (dataset: IndexedGroups, group: number) => {
+  const { source } = getPart(dataset, dataset.groups.firstOf(group));
+  const [file, ...others] = source.originals?.files ?? [];
+  return file !== undefined && others.length === 0 ? file : locateGroup(dataset, group).file;
+};
+
 /** Returns the position of the line or record. */
 export const locatePart = (dataset: IndexedGroups, at: number) => {
   const { source, part } = getPart(dataset, at);

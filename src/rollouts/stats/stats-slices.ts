@@ -1,7 +1,7 @@
 /** Computes the statistics of the whole input, and of each value of `--by`. */
 
 import { Breaks, sortWithBreaks } from "../../system/breaks.ts";
-import { getPart, locateGroup } from "../dataset/locate.ts";
+import { findFileOfGroup } from "../dataset/locate.ts";
 import { readFailedKey } from "../dataset/prompt-text.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
 import { Names } from "../facts/fact-columns.ts";
@@ -35,7 +35,7 @@ export const computeStats = async (dataset: Dataset, { by, signal, ...options }:
   await addGroups(whole, listGroups(dataset), breaks);
   for (const { group, rows, exceptions } of values ? listGroups(dataset) : []) {
     if (breaks.isDue()) await breaks.take();
-    if (by === "file") values?.add(names.numberOf(JSON.stringify(findFile(dataset, group))), rows, exceptions);
+    if (by === "file") values?.add(names.numberOf(JSON.stringify(findFileOfGroup(dataset, group))), rows, exceptions);
     else if (by !== undefined && rows.length === 0)
       values?.add(names.numberOf(await readFailedKey(dataset, group, by)), rows, exceptions);
     else values?.divide(rows, exceptions, (row) => facts.walked.by.numberAt(row));
@@ -114,13 +114,6 @@ class DividedGroups {
     }
   }
 }
-
-/** A row of a Parquet file, or a member of an archive, belongs to its file. */
-const findFile = (dataset: Dataset, group: number) => {
-  const { source } = getPart(dataset, dataset.groups.firstOf(group));
-  const [file, ...others] = source.originals?.files ?? [];
-  return file !== undefined && others.length === 0 ? file : locateGroup(dataset, group).file;
-};
 
 const natural = new Intl.Collator("en", { numeric: true });
 
