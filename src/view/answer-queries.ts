@@ -112,8 +112,13 @@ const sortValue = (facts: answers.GroupFacts, key: Exclude<answers.SortKey, "ste
   return facts[key] ?? Number.NaN;
 };
 
-/** Sorts `step-9` before `step-10`. */
-export const { compare: compareNaturally } = new Intl.Collator("en", { numeric: true });
+const natural = new Intl.Collator("en", { numeric: true });
+
+/** Sorts 0.25 before 0.5, and `step-9` before `step-10`. Numbers, and lists by their first number, come first. */
+export const compareNaturally = (a: string, b: string) =>
+  compareNumbers(firstNumber(a), firstNumber(b), false) || natural.compare(a, b);
+
+const firstNumber = (text: string) => Number(text.split(", ")[0] || Number.NaN);
 
 /** Sorts NaN last in both directions. */
 export const compareNumbers = (a: number, b: number, isDescending: boolean) => {

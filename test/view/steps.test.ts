@@ -105,6 +105,7 @@ describe("the numbers of the page", () => {
 
   it.each<[by: string, files: () => readonly string[]]>([
     ["file", () => ["test/samples/formats/art-v2.airline.parquet", fileOf("g.jsonl", steps)]],
+    ["step", () => [fileOf("g.jsonl", [1, 0.5, 10, -1, 0.25].map((step) => stepGroup(step, [0, 1])).join("\n"))]],
   ])("are those of stats --by %s in its order", async (by, listFiles) => {
     const files = listFiles();
     const page = await startView(files);
@@ -113,6 +114,8 @@ describe("the numbers of the page", () => {
     const values = (await statsBy(...files, "--by", by)).map(({ value, groups }) => [String(value), groups]);
     const shown = series.find((one) => one.by === by)?.values.map(({ value, all }) => [value, all.groups]);
     expect([shown, summary?.fileCount]).toEqual([values, files.length]);
+    const { rows }: GroupRows = JSON.parse((await page.ask("/api/rows", { sort: "step" })).body);
+    if (by === "step") expect(rows.map(({ step }) => step)).toEqual(values.map(([value]) => value));
   });
 
   it("come with the notes of the check, also in a file", async () => {
