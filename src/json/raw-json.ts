@@ -274,13 +274,35 @@ export const composeObject = (entries: Readonly<Record<string, string | undefine
 
 export const composeArray = (elements: readonly string[]) => `[${elements.join(",")}]`;
 
-/** Lists the spellings of a text in JSON, and in JSON inside a string. Non-ASCII characters can be escaped. */
-export const listSpellings = (text: string): readonly string[] => {
+/** The characters that an encoder escapes in addition to those of `JSON.stringify`. PHP escapes as pandas does. */
+const escapedBy = {
+  python: /[\u0080-\uffff]/g,
+  pandas: /[/\u0080-\uffff]/g,
+  pandasUnicode: /\//g,
+  go: /[<>&\u2028\u2029]/g,
+  gson: /[<>&='\u2028\u2029]/g,
+  net: /\\"|[<>&'+`\u0080-\uffff]/g,
+};
+
+/** @param escaped a character, or an escaped quote */
+const formatEscape = (escaped: string, encoder: string) => {
+  if (escaped === "/") return "\\/";
+  const code = escaped
+    .charCodeAt(escaped.length - 1)
+    .toString(16)
+    .padStart(4, "0");
+  return `\\u${encoder === "net" ? code.toUpperCase() : code}`;
+};
+
+const spellText = (text: string) => {
   const plain = JSON.stringify(text).slice(1, -1);
-  const ascii = plain.replaceAll(
-    /[\u0080-\uffff]/g,
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
-  const nested = [plain, ascii].map((spelled) => JSON.stringify(spelled).slice(1, -1));
-  return [...new Set([plain, ascii, ...nested])];
+  const escapeAs = ([encoder, characters]: [string, RegExp]) =>
+    plain.replaceAll(characters, (escaped) => formatEscape(escaped, encoder));
+  return [plain, ...Object.entries(escapedBy).map(escapeAs)];
+};
+
+/** Lists the spellings of a text in JSON, and in JSON inside a string. */
+export const listSpellings = (text: string): readonly string[] => {
+  const spelled = spellText(text);
+  return [...new Set([...spelled, ...spelled.flatMap(spellText)])];
 };

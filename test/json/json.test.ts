@@ -327,8 +327,24 @@ describe("raw JSON", () => {
   });
 
   it("has the spellings of a text, also in a string that contains JSON", () => {
-    expect(listSpellings("aé\n")).toEqual(["aé\\n", "a\\u00e9\\n", "aé\\\\n", "a\\\\u00e9\\\\n"]);
+    const [once, nested] = [
+      ["é\\n", "\\u00e9\\n", "\\u00E9\\n"],
+      ["\\\\u00e9\\\\n", "\\\\u00E9\\\\n"],
+    ];
+    const outside = once.map((spelled) => spelled.replace("\\n", "\\\\n"));
+    expect([...listSpellings("é\n")].sort()).toEqual([...once, ...outside, ...nested].sort());
     expect(listSpellings("a")).toEqual(["a"]);
+  });
+
+  it.each([
+    ["pandas", "</think> é", "<\\/think> \\u00e9"],
+    ["Datasets, without force_ascii", "https://é", "https:\\/\\/é"],
+    ["Go", "<a> & 'b'", "\\u003ca\\u003e \\u0026 'b'"],
+    ["Gson", "a='b'>", "a\\u003d\\u0027b\\u0027\\u003e"],
+    [".NET", 'it\'s "é" + \\', "it\\u0027s \\u0022\\u00E9\\u0022 \\u002B \\\\"],
+    ["JavaScript, in JSON of pandas", '"</a>', '\\\\\\"<\\/a>'],
+  ])("has the spelling of %s", (_, text, spelled) => {
+    expect(listSpellings(text)).toContain(spelled);
   });
 
   it("keeps its digits, its order and its repeated keys", () => {

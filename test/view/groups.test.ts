@@ -80,7 +80,10 @@ describe("the API of the page for groups", () => {
     );
     const long = groupLine([0], { prompt: `${"a".repeat(60)}middle${"z".repeat(200)}` });
     const prompts = [spelled, groupLine([0, 1], { prompt: "grüße" }), called, long];
-    const file = fileOf("groups.jsonl", [...lines, ...prompts].join("\n"));
+    const encoded = ["<b>\\/<\\/think> 'é", "\\u003cb\\u003e/\\u003C/think\\u003E \\u0027\\u00E9"].map((prompt) =>
+      groupLine([0.25], { prompt: "TEXT" }).replace("TEXT", prompt),
+    );
+    const file = fileOf("groups.jsonl", [...lines, ...prompts, ...encoded].join("\n"));
     const page = await startView([file]);
     await whenRead(page);
     const found = async (query: object): Promise<readonly number[]> => {
@@ -95,11 +98,13 @@ describe("the API of the page for groups", () => {
     expect(await found({ text: "grüße" })).toEqual([3, 4, 5]);
     expect(await found({ text: 'say "grüße"' })).toEqual([5]);
     expect(await found({ text: "Grüße" })).toEqual([]);
+    expect(await found({ text: "</think> 'é" })).toEqual([7, 8]);
     const matchOf = async (text: string) => rowsOf((await page.ask("/api/rows", { text })).body).rows[0]?.match;
     for (const [text, trajectory, before, after] of [
       ["+ 2", 0, "2 ", "?"],
       ["4 1", 1, "", ""],
       ['"grüße', 0, '{"name":"say ', '""}'],
+      ["/think> 'é", 0, "<b>/<", ""],
       ["middle", 0, `…${"a".repeat(40)}`, "z".repeat(120)],
     ] as const) {
       await found({ text });
