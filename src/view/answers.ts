@@ -236,7 +236,9 @@ export type GroupFacts = {
   group: number;
   file: string;
   size: number;
-  untrainable: "invalid" | "no trajectories" | "one trajectory" | "equal rewards" | "no sampled turn" | null;
+  untrainable:
+    | ("invalid" | "no trajectories" | "one trajectory" | "infinite rewards" | "equal rewards" | "no sampled turn")
+    | null;
   /** The rule of each problem. */
   rules: readonly string[];
   rewards: readonly number[];

@@ -1,15 +1,16 @@
 /** Summarizes groups, and reads their content on request. */
 
 import { composeCheckResult } from "../rollouts/dataset/check-result.ts";
-import { hasNoSampledTurn, hasZeroVariance } from "../rollouts/dataset/dataset-problems.ts";
+import { hasNoSampledTurn } from "../rollouts/dataset/dataset-problems.ts";
 import { findFileOfGroup, openSubjects } from "../rollouts/dataset/locate.ts";
 import { readFailedKey, readPromptAndKey } from "../rollouts/dataset/prompt-text.ts";
 import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
 import type { SearchQuery } from "../rollouts/dataset/select/filter-groups.ts";
 import { isCutOff } from "../rollouts/facts/facts.ts";
 import { formatKeyText } from "../rollouts/index/group-key.ts";
+import { rewardTolerance } from "../rollouts/index/metrics.ts";
 import { describeSketch } from "../rollouts/index/sketch.ts";
-import { computeMoments } from "../rollouts/index/sums.ts";
+import { computeMoments, findBounds } from "../rollouts/index/sums.ts";
 import { getFacts, type RolloutFact, readGroupFacts } from "../rollouts/stats/read-facts.ts";
 import { chooseReading } from "../rollouts/stats/reading-list.ts";
 import { Breaks } from "../system/breaks.ts";
@@ -116,9 +117,9 @@ const describeGroup = (dataset: Dataset, group: number): GroupFacts => {
   const rows = readGroupFacts(dataset, group);
   const rewards = rows.map(({ reward }) => reward);
   // `filter` returns arrays with unused capacity, about 100 MB for 100,000 groups.
-  const isComplete = rewards.every(Number.isFinite);
-  const { mean, deviation } = isComplete && rewards.length > 0 ? computeMoments(rewards) : unknownMoments;
-  const untrainable = findUntrainableReason(dataset, group);
+  const finite = rewards.every(Number.isFinite) ? rewards : rewards.filter(Number.isFinite);
+  const { mean, deviation } = finite.length > 0 ? computeMoments(finite) : unknownMoments;
+  const untrainable = findUntrainableReason(dataset, group, finite);
   const failures = dataset.groups.exceptionsOf(group);
   const sumOf = (name: string) => rows.reduce((sum, { counts }) => sum + (counts[name] ?? 0), 0);
   const toolErrors = sumOf("tool_errors");
@@ -128,7 +129,7 @@ const describeGroup = (dataset: Dataset, group: number): GroupFacts => {
     size: dataset.groups.trajectoriesOf(group),
     untrainable,
     rules: none,
-    rewards: isComplete ? rewards : rewards.filter(Number.isFinite),
+    rewards: finite,
     mean,
     spread: deviation,
     failures,
@@ -170,12 +171,14 @@ const formatFinishReasons = (rows: readonly RolloutFact[]) => {
 /** All groups share this list, because 100,000 empty lists would take 20 MB. */
 const none: readonly never[] = [];
 
-const findUntrainableReason = (dataset: Dataset, group: number) => {
+const findUntrainableReason = (dataset: Dataset, group: number, finite: readonly number[]) => {
   if (!dataset.groups.isValid(group)) return "invalid";
   const trajectories = dataset.groups.trajectoriesOf(group);
   if (trajectories === 0) return "no trajectories";
   if (trajectories === 1) return "one trajectory";
-  if (hasZeroVariance(dataset, group)) return "equal rewards";
+  if (finite.length < 2) return "infinite rewards";
+  const { min, max } = findBounds(finite);
+  if (max - min <= rewardTolerance) return "equal rewards";
   return hasNoSampledTurn(dataset, group) ? "no sampled turn" : null;
 };
 

@@ -70,6 +70,28 @@ describe("the API of the page for groups", () => {
     expect(rowsOf((await page.ask("/api/rows", { trainable: true })).body).rows.map(({ group }) => group)).toEqual([2]);
   });
 
+  it("excludes infinite rewards from the numbers of groups, as check and stats do", async () => {
+    const rewards = ["1e400,0.5", "-1e400,0.5,0.5", "1e400,0,1", "1e400,1e400"].map((row) => row.split(","));
+    const rows = rewards.map((row) =>
+      row.reduce(
+        (line, reward, at) => line.replace(`"reward":${100 + at}`, `"reward":${reward}`),
+        groupLine(row.map((_, at) => 100 + at)),
+      ),
+    );
+    const file = fileOf("g.jsonl", rows.join("\n"));
+    const page = await startView([file]);
+    const { trainable, mean, spread } = (await whenRead(page)).summary?.all ?? {};
+    const { reward } = JSON.parse((await runRollcall(["stats", file, "--json"])).stdout);
+    expect([trainable, mean, spread]).toEqual([1, reward.mean, reward.std_dev]);
+    const shown = rowsOf((await page.ask("/api/rows")).body).rows;
+    expect(shown.map((row) => [row.mean, row.spread, row.untrainable])).toEqual([
+      [0.5, 0, "infinite rewards"],
+      [0.5, 0, "equal rewards"],
+      [0.5, 0.5, null],
+      [null, null, "infinite rewards"],
+    ]);
+  });
+
   it("searches for a text in any spelling of JSON, and for an expression", async () => {
     const calls = JSON.stringify({ name: 'say "grüße"' });
     const call = { id: "1", type: "function", function: { name: "speak", arguments: calls } };

@@ -123,7 +123,7 @@ const reportStaleGroups = async (dataset: IndexedGroups, breaks: Breaks) => {
   }
 };
 
-export const hasZeroVariance = ({ scan: { parts }, groups }: IndexedGroups, group: number) => {
+const hasZeroVariance = ({ scan: { parts }, groups }: IndexedGroups, group: number) => {
   const first = groups.firstOf(group);
   if (parts.kindOf(first) === "group") return parts.columns.equal.at(first) === 1;
   const { min, max } = findBounds(groups.rewardsOf(group));
