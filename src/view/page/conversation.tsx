@@ -263,7 +263,7 @@ type PartProps = Omit<PartsProps, "parts" | "others"> & { part: ContentPart; oth
 
 const PartView = ({ part, tokens: all = [], lines, other }: PartProps) => {
   const text = textOfPart(part);
-  const tokens = part.kind === "said" ? alignTokens(all, text) : [];
+  const tokens = alignTokens(all, part);
   const shown = { text, lines, other: other && textOfPart(other) };
   switch (part.kind) {
     case "call":
@@ -333,12 +333,14 @@ export const tokensOf = ({ choiceMembers }: Turn): readonly Token[] => {
   });
 };
 
-/** Returns the tokens of the last part that is `text`. */
-const alignTokens = (tokens: readonly Token[], text: string) => {
-  const start = tokens
-    .map((token) => token.text)
-    .join("")
-    .lastIndexOf(text);
+/** False if the log probabilities have ids instead of texts. */
+export const hasTints = (turn: Turn) => turn.parts.some((part) => alignTokens(tokensOf(turn), part).length > 0);
+
+/** Returns the tokens of the last text that is that of the part. */
+const alignTokens = (tokens: readonly Token[], part: ContentPart) => {
+  if (part.kind !== "said") return [];
+  const text = tokens.map((token) => token.text).join("");
+  const start = text.lastIndexOf(textOfPart(part));
   let [first, end] = [0, 0];
   while (end < start) end += tokens[first++]?.text.length ?? 0;
   return end === start ? tokens.slice(first) : [];

@@ -142,7 +142,11 @@ const Tools = ({ json, turns, isRaw, toggleRaw }: ToolsProps) => (
     </button>
     <CopyButton text={json} name="the JSON" />
     {!usePage().isMarkdownOn && turns.some((turn) => conversation.tokensOf(turn).length > 0) && (
-      <span class="quiet">tinted: unlikely tokens</span>
+      <span class="quiet">
+        {turns.some(conversation.hasTints)
+          ? "tinted: unlikely tokens"
+          : "not tinted: the recorded tokens are not the text"}
+      </span>
     )}
   </p>
 );

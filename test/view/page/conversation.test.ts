@@ -178,6 +178,13 @@ describe("a conversation on the page", () => {
     expect(page.textsOf(".entry")).toEqual([]);
   });
 
+  it("says that it tints nothing if the tokens are ids", async () => {
+    const logprobs = { content: [11, 12].map((id) => ({ token: `token_id:${id}`, logprob: -5 })) };
+    const page = await openGroup(toGroup([choice({ content: "hello world" }, { logprobs })], []), { trajectory: 1 });
+    expect(page.textsOf(".tools .quiet")).toEqual(["not tinted: the recorded tokens are not the text"]);
+    expect(page.textsOf(".tokens")).toEqual([]);
+  });
+
   it("shows images of the file alone, other media by their name, empty messages, and errors in the outline", async () => {
     const png = "data:image/png;base64,AAAA";
     const media = (url: string) => ({ type: "image_url", image_url: { url } });
