@@ -289,7 +289,7 @@ const OmittedGroups = ({ state: { written }, summary }: GroupsProps) => {
   });
   if (written && written.groups < groups.read) {
     sentences.push(
-      `this page contains ${numbers.formatCount(written.groups)} of ${numbers.pluralizeCount(groups.read, "group")}`,
+      `this page contains ${numbers.formatCount(written.groups)} of ${numbers.pluralizeCount(groups.read, "group")}, but the numbers and plots are those of all`,
     );
   }
   return sentences.length > 0 && <p class="quiet">{sentences.join(", ")}</p>;

@@ -19,7 +19,9 @@ const readGroup = (group: number, name = "group"): answers.GroupData => parseEle
 
 const openEmbeddedAnswers = ({ state, charts, findings, reading, rows, compared }: answers.PageData) => {
   const neverDue = { isDue: () => false, take: async () => undefined };
-  const openedCharts = state.summary && openCharts(rows, state.summary.scale, neverDue);
+  // A part of the groups cannot change the numbers and plots of all.
+  const isWhole = state.summary?.groups.read === rows.length;
+  const openedCharts = state.summary && isWhole ? openCharts(rows, state.summary.scale, neverDue) : undefined;
   const { stepName = "step", pass = 1 } = state.summary ?? {};
   let last: { key: string; found: Promise<ReadonlySet<number>> } | undefined;
   const store: answers.GroupReader<answers.GroupRow> = {

@@ -35,6 +35,17 @@ describe("the table and charts of the page", () => {
     await expect(formatHtml(page.find(".charts").outerHTML)).toMatchFileSnapshot("golden/steps.txt");
   });
 
+  it("cover everything that was read also with a filter, if the page contains a part of it", async () => {
+    const part = html.replace('"groups":{"read":5,', '"groups":{"read":9,');
+    const page = await openPage(part, { query: { truncated: true } });
+    expect(page.textsOf(".facts dd").slice(0, 2)).toEqual([
+      "0.591 ± 0.311, sd 0.373 all: 0.591 ± 0.311, sd 0.373",
+      "2 all: 2",
+    ]);
+    expect([page.attributesOf(".facts .all", "hidden").includes(null), page.textsOf(".rest")]).toEqual([false, []]);
+    expect(page.textsOf(".count")).toEqual(["1 of 5 groups"]);
+  });
+
   it("draw the dot of selected groups in the dot of all groups with that mean and spread", async () => {
     const lines = [1, 2, 3, 4].map((step) => atStep(step, [0, 1])).join("\n");
     const page = await openPage(await writePage([fileOf("dots.jsonl", lines)]), { query: { step: "1" } });
@@ -163,7 +174,9 @@ describe("the table and charts of the page", () => {
     const files = [[groupLine([0, 1]), ...invalid].join("\n"), "\n"].map((lines, at) => fileOf(`${at}.jsonl`, lines));
     const html = await writePage(files);
     const page = await openPage(html.replace(/("written":\{"at":"[^"]*","groups":)\d+/, "$11"));
-    expect(page.textsOf(".facts + p")).toEqual(["this page contains 1 of 3 groups"]);
+    expect(page.textsOf(".facts + p")).toEqual([
+      "this page contains 1 of 3 groups, but the numbers and plots are those of all",
+    ]);
     expect(page.textsOf(".facts dl div")[1]).toBe("invalid2 groups, 3 trajectories");
     expect(page.textsOf("h1")[0]).toMatch(/0\.jsonl and 1 other file$/);
     const best = await openPage(await writePage([fileOf("g.jsonl", groupLine([0, 1, 2])), "--best", "1"]));
