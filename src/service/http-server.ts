@@ -103,12 +103,14 @@ const closeAfterResponse = (outgoing: ServerResponse) => {
   if (!outgoing.headersSent) outgoing.setHeader("Connection", "close");
 };
 
-export const foreignRequestReason = (headers: IncomingHttpHeaders, allowHosts: readonly string[]) => {
+/** @param allowHosts default: no option allows a host */
+export const foreignRequestReason = (headers: IncomingHttpHeaders, allowHosts?: readonly string[]) => {
   const { host = "", origin, "sec-fetch-site": site } = headers;
   const name = hostName(host);
   // A web page's host name can resolve to this machine (DNS rebinding).
-  if (!isLoopback(name) && !allowHosts.some((allowed) => allowed.toLowerCase() === name)) {
-    return `unknown host ${JSON.stringify(host)} (allow it with --allow-host)`;
+  if (!isLoopback(name) && !allowHosts?.some((allowed) => allowed.toLowerCase() === name)) {
+    const fix = allowHosts ? "allow it with --allow-host" : "open the URL that rollcall view printed";
+    return `unknown host ${JSON.stringify(host)} (${fix})`;
   }
   const ownOrigins = [undefined, `http://${host}`.toLowerCase(), `https://${host}`.toLowerCase()];
   const isOwnSite = site === undefined || site === "same-origin" || site === "none";

@@ -157,7 +157,7 @@ const refuseForeign: MiddlewareHandler<Bindings> = async ({ env, req }, next) =>
   const { "sec-fetch-mode": mode, "sec-fetch-dest": target } = sent;
   // `openBrowser` opens a file that redirects to this page, so the browser reports another site.
   const isNewTab = req.path === "/" && mode === "navigate" && target === "document";
-  const why = foreignRequestReason(isNewTab ? { ...sent, "sec-fetch-site": "none" } : sent, []);
+  const why = foreignRequestReason(isNewTab ? { ...sent, "sec-fetch-site": "none" } : sent);
   if (why !== undefined) return refuse(403, why);
   if (req.method !== "GET" && req.method !== "HEAD") return refuse(405, "Method Not Allowed");
   return await next();

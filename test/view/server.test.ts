@@ -101,6 +101,8 @@ describe("the server of the page", () => {
     }
   });
 
+  const unknownHost = 'unknown host "rebound.example" (open the URL that rollcall view printed)';
+
   it.each([
     ["another host name", { Host: "rebound.example" }],
     ["another origin", { Origin: "https://elsewhere.example" }],
@@ -109,7 +111,9 @@ describe("the server of the page", () => {
     const page = await startView([groups]);
     for (const path of ["/", "/page.js", "/api/state"]) {
       const own = { ...headers, Authorization: `Bearer ${page.token}` };
-      expect((await asked(page.url, path, { headers: own })).status).toBe(403);
+      const { status, body } = await asked(page.url, path, { headers: own });
+      const detail = "Host" in headers ? unknownHost : "requests from other sites are refused";
+      expect([status, JSON.parse(body)]).toEqual([403, { detail }]);
     }
   });
 
