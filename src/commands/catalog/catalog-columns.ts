@@ -100,6 +100,10 @@ export const tagDeprecation = (day: string | null | undefined, now: number): Cel
   return { text: day < today ? "past" : "today", textElsewhere: "deprecated", tone: "bad" };
 };
 
-/** Returns `prompt` for `pricing.prompt`, and `input` for `input_modalities`. */
+const columnNames: ReadonlySet<string> = new Set(entryColumns(0).map(({ name }) => name));
+
+/** Returns `prompt` for `pricing.prompt`, `input` for `input_modalities`, and "" for fields that the change names. */
 export const formatFactName = (field: string) =>
-  /^pricing\.(.*)$/s.exec(field)?.[1] ?? /^(input|output)_modalities\b/.exec(field)?.[1] ?? "";
+  /^pricing\.(.*)$/s.exec(field)?.[1] ??
+  /^(input|output)_modalities\b/.exec(field)?.[1] ??
+  (columnNames.has(field) ? "" : field);

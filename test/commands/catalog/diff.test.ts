@@ -53,6 +53,25 @@ describe("rollcall catalog diff", () => {
     expect(back.stdout.match(/[+-][\d.]+%?$/gm)).toEqual(["-25%", "+9.1%", "+98304"]);
   });
 
+  it("names each field that the kind of the change does not name", async () => {
+    const { older, newer } = files();
+    const model = { context_length: 9, tokenizer: "a", per_request_limits: null, top_provider: { context_length: 9 } };
+    const changed = { context_length: 8, tokenizer: "b", per_request_limits: { prompt_tokens: 7 }, is_ready: false };
+    for (const [file, one] of [
+      [older, model],
+      [newer, { ...changed, top_provider: { context_length: 6 } }],
+    ] as const)
+      writeFileSync(file, JSON.stringify({ data: [{ id: "m/a", ...one }] }));
+    const { stdout } = await diff([older, "--with", newer, "--fields", "change,field,to"]);
+    expect(stdout.split("\n").sort().slice(1)).toEqual([
+      "context\t\t8",
+      "context\ttop_provider.context_length\t6",
+      "deprecation\tis_ready\tfalse",
+      "other\tper_request_limits.prompt_tokens\t7",
+      "other\ttokenizer\tb",
+    ]);
+  });
+
   it.each([
     [
       "JSON lines with a byte order mark",
