@@ -1,5 +1,6 @@
 /** Reads a group, and formats the command that logs it. */
 
+import { type Turn, toTurns } from "../calls/conversation.ts";
 import { isObject, sliceText } from "../json/json-bytes.ts";
 import { formatIndented, parseRawJson } from "../json/raw-json.ts";
 import * as table from "../json/table.ts";
@@ -137,11 +138,21 @@ const parseTrajectory = ({ bytes, position }: SourceTrajectory, at: number, fact
   };
 };
 
-/** Returns the number of equal messages at the start of all trajectories. */
-const countCommonMessages = ([first, ...others]: readonly ReadTrajectory[]) => {
+/** Returns the number of equal messages at the start of all trajectories, with the results of all their calls. */
+const countCommonMessages = (all: readonly ReadTrajectory[]) => {
+  const [first, ...others] = all;
   if (!first || others.length === 0) return 0;
   const end = first.messages.findIndex((message, at) => others.some(({ messages }) => messages[at] !== message));
-  return end < 0 ? first.messages.length : end;
+  if (end < 0) return first.messages.length;
+  return all.reduce((common, { messages }) => endBeforeOpenCall(toTurns(messages.map(parseRawJson)), common), end);
+};
+
+/** A call and its result are shown as one, so both are common, or neither. */
+const endBeforeOpenCall = (turns: readonly Turn[], end: number): number => {
+  const isOpen = ({ at, parts }: Turn) =>
+    at < end && parts.some((part) => part.kind === "call" && (part.result?.at ?? 0) >= end);
+  const open = turns.find(isOpen);
+  return open ? endBeforeOpenCall(turns, open.at) : end;
 };
 
 const formatCommand = ({ dataset, inputOptions }: ViewInput, group: number) => {

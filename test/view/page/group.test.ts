@@ -135,6 +135,20 @@ describe("a group on the page", () => {
     expect([page.textsOf("section pre").length, page.textsOf(".more")]).toEqual([1, []]);
   });
 
+  it("has a call that all trajectories share next to its result, if the results differ", async () => {
+    const tool_calls = ["1", "2"].map((id) => ({ id, function: { name: `t${id}`, arguments: "{}" } }));
+    const calling = [
+      { role: "user", content: "q" },
+      { role: "assistant", content: null, tool_calls },
+      { role: "tool", tool_call_id: "1", content: "found" },
+    ];
+    const failed = (at: number) => ({ role: "tool", tool_call_id: "2", content: `Error: no file ${at}` });
+    const page = await openGroup(toLine([1, 0].map((reward) => ({ reward, messages: [...calling, failed(reward)] }))));
+    expect(page.textsOf(".common summary")).toEqual(["1 message at the start of all trajectories"]);
+    expect(page.textsOf(".result > .who")).toEqual(["result", "error", "result", "error"]);
+    expect(page.textsOf(".call .who").filter((text) => text === "no result")).toEqual([]);
+  });
+
   it("has the messages that all trajectories share once, and ends a trajectory without other messages", async () => {
     const [one, two] = [answer("stop", "one"), answer("stop", "two")];
     const longer = [...one, { role: "user", content: "more" }];
