@@ -21,14 +21,14 @@ import { openRuns } from "./compared-runs.ts";
 import { readGroup, type ViewInput } from "./group-content.ts";
 
 const maxFiles = 200;
-/** Reading the prompt and the key of a row costs as much as reading this many bytes. */
+/** Reading the prompt and the key of a row costs as much as reading this many more bytes. */
 const bytesPerRow = 2 ** 19;
 
 export type ViewSession = Awaited<ReturnType<typeof openSession>>;
 
 /** @throws the signal's reason */
 export const openSession = async (input: ViewInput, signal: AbortSignal) => {
-  const { dataset, inputOptions, notes, pass } = input;
+  const { dataset, notes, pass } = input;
   const { count } = dataset.groups;
   const groups = await listGroupFacts(dataset, signal);
   const findings = listFindings(dataset, groups);
@@ -41,6 +41,7 @@ export const openSession = async (input: ViewInput, signal: AbortSignal) => {
   const all = await describeParts(groups, breaks);
   const summary = { ...facts, pass, notes, runs: runs?.names ?? [], series: listSeries(groups), all };
   let reading: readonly ReadingList[] | undefined;
+  const readPrompt = openPrompts(input, breaks);
   const store: GroupReader<GroupFacts> = {
     count,
     groups,
@@ -51,14 +52,11 @@ export const openSession = async (input: ViewInput, signal: AbortSignal) => {
       return await (await charts)(selected);
     },
     reading: async () => {
-      reading ??= await listReading(input, signal);
+      reading ??= await listReading(input, readPrompt, signal);
       return reading;
     },
     search: searches.search,
-    readRow: async (facts) => {
-      if (breaks.isDue(bytesPerRow)) await breaks.take();
-      return { ...facts, ...readPromptAndKey(dataset, facts.group, inputOptions.groupBy) };
-    },
+    readRow: async (facts) => ({ ...facts, ...(await readPrompt(facts.group)) }),
     readGroup: async (group) => {
       const own = findings.filter((finding) => finding.group === group);
       return await readGroup(input, group, own);
@@ -92,12 +90,31 @@ const listFindings = (dataset: Dataset, groups: readonly GroupFacts[]) => {
   return findings;
 };
 
+/** Reads each group once, because large groups take long. */
+const openPrompts = ({ dataset, inputOptions: { groupBy } }: ViewInput, breaks: Breaks) => {
+  const prompts = new Map<number, ReturnType<typeof readPromptAndKey>>();
+  return async (group: number) => {
+    const known = prompts.get(group);
+    if (!known && breaks.isDue(bytesPerRow + dataset.groups.bytesOf(group))) await breaks.take();
+    const read = known ?? readPromptAndKey(dataset, group, groupBy);
+    prompts.set(group, read);
+    return read;
+  };
+};
+
 /** Adds the prompt of each trajectory to the reading list. */
-const listReading = async ({ dataset, inputOptions: { groupBy }, pass }: ViewInput, signal: AbortSignal) => {
-  const promptOf = (group: number) => readPromptAndKey(dataset, group, groupBy).prompt;
-  return (await chooseReading(dataset, pass, signal)).map(({ trajectories, ...list }): ReadingList => {
-    return { ...list, trajectories: trajectories.map((read) => ({ ...read, prompt: promptOf(read.group) })) };
-  });
+const listReading = async (
+  { dataset, pass }: ViewInput,
+  readPrompt: ReturnType<typeof openPrompts>,
+  signal: AbortSignal,
+) => {
+  const lists: ReadingList[] = [];
+  for (const { trajectories, ...list } of await chooseReading(dataset, pass, signal)) {
+    const read: ReadingList["trajectories"][number][] = [];
+    for (const one of trajectories) read.push({ ...one, prompt: (await readPrompt(one.group)).prompt });
+    lists.push({ ...list, trajectories: read });
+  }
+  return lists;
 };
 
 const listGroupFacts = async (dataset: Dataset, signal: AbortSignal) => {

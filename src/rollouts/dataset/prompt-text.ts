@@ -8,8 +8,7 @@ import { findPromptOf, findTask } from "../check/trajectory-prompt.ts";
 import { findGroupKey, openGroupKeyReader, parseKeyText } from "../index/group-key.ts";
 import { getPart, type IndexedGroups, readPartStart } from "./locate.ts";
 
-const maxWholeBytes = 2 ** 20;
-const largeStartBytes = 2 ** 18;
+const unreadableStartBytes = 2 ** 18;
 const maxPromptLength = 200;
 const maxMemberBytes = 10_000;
 
@@ -18,9 +17,8 @@ export type TrajectoryPosition = Readonly<{ part: number; trajectory: number }>;
 
 /** Reads the first trajectory of a group. @throws Failure `input-changed` */
 export const readPromptAndKey = (dataset: IndexedGroups, group: number, groupBy: readonly string[] | undefined) => {
-  const isLarge = dataset.groups.bytesOf(group) > maxWholeBytes;
   const part = getPart(dataset, dataset.groups.firstOf(group));
-  const bytes = readPartStart(part, isLarge ? largeStartBytes : undefined);
+  const bytes = readPartStart(part, part.part.kind === "unreadable" ? unreadableStartBytes : undefined);
   const root = table.readRoot(bytes) ?? parseTruncated(bytes);
   return readValues(table.findAt(root, ["trajectories", 0]) ?? root, root, groupBy);
 };

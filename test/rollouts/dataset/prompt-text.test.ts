@@ -43,10 +43,22 @@ it.each<[more: object, group: object, groupBy: string | undefined, key: string |
     return JSON.stringify({ trajectories: [first, rollout([message("user", prompt), choice("b")])], ...own });
   });
   const dataset = await read(filesOf(lines.join("\n")));
-  expect(readPromptAndKey(dataset, 0, groupBy)).toEqual({ prompt: "q", key });
-  // rollcall reads only the start of a long line.
-  expect(readPromptAndKey(dataset, 1, groupBy).prompt).toBe("q");
+  for (const group of [0, 1]) expect(readPromptAndKey(dataset, group, groupBy)).toEqual({ prompt: "q", key });
   const readRow = openRowReader(dataset, { groupBy, names: ["k", "task_id"] });
   expect([readRow(0, 0).prompt, readRow(0, 0).key, readRow(0, 1).prompt]).toEqual(["q", key, "r"]);
   expect(Object.fromEntries(readRow(0, 0).keys)).toEqual(values);
+});
+
+it("the prompt of a long group can follow an image, or be long itself, and that of an unreadable line is its start", async () => {
+  const image = { type: "image_url", image_url: { url: `data:image/png;base64,${"A".repeat(2 ** 20)}` } };
+  const [shown, wide] = [[image, { type: "text", text: "q" }], `q ${"x".repeat(2 ** 20)}`].map((content) =>
+    JSON.stringify({ trajectories: [answered(message("system", "s"), message("user", content))], task_id: "t" }),
+  );
+  const dataset = await read(filesOf([shown, wide, wide?.slice(0, -9)].join("\n")));
+  const read3 = [0, 1, 2].map((group) => readPromptAndKey(dataset, group, undefined));
+  expect(read3).toEqual([
+    { prompt: "q", key: "t" },
+    { prompt: `q ${"x".repeat(197)}…`, key: "t" },
+    { prompt: "s", key: null },
+  ]);
 });
