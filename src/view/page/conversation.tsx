@@ -259,11 +259,17 @@ const Parts = ({ parts, others, ...shown }: PartsProps) =>
     return <PartView key={at} {...shown} part={part} other={other} />;
   });
 
+const indentJson = (text: string) => {
+  const json = /^\s*[{[]/.test(text) ? raw.tryParseRawJson(text) : undefined;
+  return json && raw.formatIndented(json);
+};
+
 type PartProps = Omit<PartsProps, "parts" | "others"> & { part: ContentPart; other: ContentPart | undefined };
 
-const PartView = ({ part, tokens: all = [], lines, other }: PartProps) => {
+const PartView = ({ part, tokens: all, lines, other }: PartProps) => {
   const text = textOfPart(part);
-  const tokens = alignTokens(all, part);
+  const sought = useSearchedText();
+  const tokens = alignTokens(all ?? [], part);
   const shown = { text, lines, other: other && textOfPart(other) };
   switch (part.kind) {
     case "call":
@@ -276,8 +282,10 @@ const PartView = ({ part, tokens: all = [], lines, other }: PartProps) => {
         </div>
       );
     case "said": {
-      const json = tokens.length === 0 && /^\s*[{[]/.test(text) ? raw.tryParseRawJson(text) : undefined;
-      if (json) return <LongText {...shown} text={raw.formatIndented(json)} />;
+      // The text of a message is shown as it was said. A match can be missing in indented JSON.
+      const indented = all === undefined ? indentJson(text) : undefined;
+      if (indented !== undefined && (indented.includes(sought) || !text.includes(sought)))
+        return <LongText {...shown} text={indented} other={shown.other && (indentJson(shown.other) ?? shown.other)} />;
       return <LongText {...shown} tokens={tokens} {...(part.value.kind === "text" && { kind: "prose" })} />;
     }
     case "other":

@@ -178,6 +178,25 @@ describe("a conversation on the page", () => {
     expect(page.textsOf(".entry")).toEqual([]);
   });
 
+  it("shows JSON in a message as it was said, and indents JSON of calls and results unless a match would disappear", async () => {
+    const [said, result] = ['{"a":1, "b":[1,2]}\n\n', '{"x":"\\u00e9"}'];
+    const call = { id: "1", type: "function", function: { name: "f", arguments: said } };
+    const messages = [
+      choice({ content: said }),
+      choice({ content: null, tool_calls: [call] }),
+      { role: "tool", tool_call_id: "1", content: result },
+    ];
+    const page = await openGroup(toGroup(messages, []), { trajectory: 1 });
+    const texts = () => page.textsOf(".entry pre").slice(1);
+    const [shown, indented] = ['{"a":1, "b":[1,2]}', '{ "a": 1, "b": [ 1, 2 ] }'];
+    expect([page.find(".entry:nth-child(2) pre").textContent, texts()]).toEqual([
+      said,
+      [shown, indented, '{ "x": "é" }'],
+    ]);
+    await page.show({ group: 1, trajectory: 1, text: "u00e9" });
+    expect([texts(), page.textsOf("mark")]).toEqual([[shown, indented, result], ["u00e9"]]);
+  });
+
   it("says that it tints nothing if the tokens are ids", async () => {
     const logprobs = { content: [11, 12].map((id) => ({ token: `token_id:${id}`, logprob: -5 })) };
     const page = await openGroup(toGroup([choice({ content: "hello world" }, { logprobs })], []), { trajectory: 1 });
@@ -201,7 +220,7 @@ describe("a conversation on the page", () => {
       800,
     );
     expect(page.attributesOf("img", "src")).toEqual([png]);
-    expect(page.textsOf(".entry pre")).toEqual(["q", "image: https://x/y.png", '{ "a": [ 1 ] }', "refusal: never"]);
+    expect(page.textsOf(".entry pre")).toEqual(["q", "image: https://x/y.png", '{"a":[1]}', "refusal: never"]);
     expect(page.textsOf(".entry p.quiet")).toEqual(["empty"]);
     expect(page.textsOf(".outline button.trouble")).toEqual(["4 assistant error: never"]);
     expect(page.attributesOf(".outline details", "open")).toEqual([null]);
