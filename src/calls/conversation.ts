@@ -35,8 +35,8 @@ export const composeMessage = (role: string, content: raw.RawJson) =>
 export const findMessage = (item: raw.RawJson | undefined) =>
   [item, raw.findValue(item, "message")].find((value) => raw.textAt(value, "role") !== undefined);
 
-/** Returns the tool message that answers a call, as a turn. */
-type ToolResultFinder = (call: raw.RawJson) => Turn | undefined;
+/** Returns the tool message that answers a call, as a turn. Null if the answer is a part of the next message. */
+type ToolResultFinder = (call: raw.RawJson) => Turn | undefined | null;
 
 /** A tool message becomes the result of the call that it answers. */
 export const toTurns = (items: readonly raw.RawJson[], from = 0): readonly Turn[] => {
@@ -124,7 +124,7 @@ const toParts = (part: raw.RawJson): readonly ContentPart[] => {
   if (type === "refusal") return toTextPart("refusal", raw.textAt(part, "refusal"));
   if (type === "thinking")
     return [...toTextPart("thought", raw.textAt(part, "thinking")), ...toOthers(part, ["thinking", "signature"])];
-  if (type === "tool_use") return [toToolCall(part, () => undefined), ...toOthers(part, ["id", "name", "input"])];
+  if (type === "tool_use") return [toToolCall(part, () => null), ...toOthers(part, ["id", "name", "input"])];
   if (type === "tool_result") {
     const isError = raw.textAt(part, "status") === "error" || raw.findValue(part, "is_error")?.json === "true";
     const parts = [

@@ -117,8 +117,11 @@ const textOfPart = (part: ContentPart): string => {
       return textOfParts(part.parts);
     case "other":
       return part.members.map(({ key, value }) => `${key}: ${raw.formatIndented(value)}`).join("\n");
-    case "media":
-      return `${part.category}: ${part.url ?? part.name ?? part.format ?? "unknown kind"}`;
+    case "media": {
+      const { category, url, name, format } = part;
+      const said = url?.startsWith("data:") ? (name ?? url) : (url ?? name);
+      return `${category}: ${said ?? format ?? "unknown kind"}`;
+    }
     default:
       return part.text;
   }
@@ -142,8 +145,12 @@ const isError = (parts: readonly ContentPart[] = []) => {
 const isErrorMember = (key: string, { json, text }: raw.RawJson) =>
   (key === "is_error" && json === "true") || (key === "status" && errorStatus.test(text));
 
-export const hasError = ({ parts }: Turn) =>
-  parts.some((part) => (part.kind === "call" ? isError(part.result?.parts) : part.kind === "refusal"));
+/** A result without a call is a turn. */
+const isFailedResult = ({ role, parts }: Turn) => role === "tool" && isError(parts);
+
+export const hasError = (turn: Turn) =>
+  isFailedResult(turn) ||
+  turn.parts.some((part) => (part.kind === "call" ? isError(part.result?.parts) : part.kind === "refusal"));
 
 interface ConversationProps {
   turns: readonly Turn[];
@@ -197,6 +204,7 @@ const Message = ({ turn, findings = [], isTinted = false, other, otherName }: Me
       <h3 class="who">
         <b>{role}</b>
         {name !== undefined && <span>{name}</span>}
+        {isFailedResult(turn) && <b class="trouble">error</b>}
         {isSampled && <span>sampled{finish !== undefined && ` · ${raw.formatIndented(finish)}`}</span>}
         {isEqual && <span class="same">equal to {otherName}</span>}
         {isAlone && <span class="same">no counterpart in {otherName}</span>}

@@ -197,6 +197,21 @@ describe("a conversation on the page", () => {
     expect([texts(), page.textsOf("mark")]).toEqual([[shown, indented, result], ["u00e9"]]);
   });
 
+  it("marks a failed result without a call, names files by their name, and expects no result of calls in the content", async () => {
+    const url = "data:application/pdf;base64,AAAA";
+    const blocks = [{ type: "tool_use", id: "1", name: "f", input: {} }];
+    const messages = [
+      choice({ content: blocks }),
+      { role: "user", content: [{ type: "tool_result", tool_use_id: "1", content: "found" }] },
+      { role: "tool", tool_call_id: "2", content: "Error: unmatched" },
+      { role: "user", content: [{ type: "file", file: { filename: "a.pdf", file_data: url } }] },
+    ];
+    const page = await openGroup(toGroup(messages, []), { trajectory: 1 });
+    expect(page.textsOf(".call .who")).toEqual(["calls f"]);
+    expect(page.textsOf("h3 .trouble, .outline .trouble")).toEqual(["4 tool error: Error: unmatched", "error"]);
+    expect(page.textsOf(".entry pre").at(-1)).toBe("file: a.pdf");
+  });
+
   it("says that it tints nothing if the tokens are ids", async () => {
     const logprobs = { content: [11, 12].map((id) => ({ token: `token_id:${id}`, logprob: -5 })) };
     const page = await openGroup(toGroup([choice({ content: "hello world" }, { logprobs })], []), { trajectory: 1 });
