@@ -80,7 +80,8 @@ export const RewardStrip = ({ rewards }: { rewards: readonly number[] }) => {
   const count = Math.min(sorted.length, maxStripRewards);
   const step = (sorted.length - 1) / Math.max(1, count - 1);
   const shown = Array.from({ length: count }, (_, at) => sorted[Math.round(at * step)] ?? 0);
-  const text = `rewards ${shown.map(formatMeasure).join(", ")}`;
+  const noun = count < sorted.length ? `${count} of ${formatCount(sorted.length)} rewards` : "rewards";
+  const text = `${noun} ${shown.map(formatMeasure).join(", ")}`;
   return shown.length === 0 ? null : (
     <span class="strip" role="img" aria-label={text} title={text}>
       {shown.map((reward, at) => (
