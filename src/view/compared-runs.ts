@@ -1,5 +1,6 @@
 /** Compares two inputs, and reads the trajectories of a prompt in both. */
 
+import { locatePart } from "../rollouts/dataset/locate.ts";
 import { readPairPromptAndKey } from "../rollouts/dataset/prompt-text.ts";
 import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
 import { formatKeyText } from "../rollouts/index/group-key.ts";
@@ -44,7 +45,7 @@ export const openRuns = async (
       const sides = pair ? [await readPool(a, pair.a, "a"), await readPool(b, pair.b, "b")] : [];
       const trajectories = sides.flatMap((side) => side.trajectories);
       return content.composeGroup(trajectories, {
-        position: trajectories[0]?.member.position ?? { file: "", line: 1 },
+        position: trajectories[0]?.member.position ?? locatePart(a, pair?.a.first.part ?? 0),
         isReadable: true,
         exceptions: sides.flatMap(({ exceptions }) => exceptions),
         findings: [],

@@ -339,12 +339,19 @@ describe("the comparison on the page", () => {
   it("shows the exceptions of a run in which all rollouts of a task failed", async () => {
     const [done = "", other = ""] = ["t", "u"].map((task) => groupLine([1]).replace("{", `{"task_id":"${task}",`));
     const failed = (text: string) => `{"task_id":"t","trajectories":[],"exceptions":["${text}"]}`;
-    const [a, b] = [fileOf("a.jsonl", [other, failed("killed")].join("\n")), fileOf("b.jsonl", `${done}\n${other}`)];
+    const both = failed("late").replace('"t"', '"v"');
+    const lines = [
+      [other, failed("killed"), both],
+      [done, other, both],
+    ];
+    const [a = "", b = ""] = lines.map((each, at) => fileOf(`${at}.jsonl`, each.join("\n")));
     const page = await openPage(await writePage([a, b]));
     const column = () => [page.textsOf("h2"), page.textsOf("pre.raw")];
     await page.show({ compare: true, group: 1 });
     const first = column();
     await page.show({ compare: true, group: 2 });
+    expect(page.textsOf(".copied code")).toEqual([`${a}:3`]);
+    await page.show({ compare: true, group: 3 });
     expect([first, column()]).toEqual([
       [["1 exception", "b, trajectory 1 10"], ["killed"]],
       [["a, trajectory 1 10", "b, trajectory 1 10"], []],
