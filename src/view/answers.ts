@@ -5,6 +5,9 @@ import type { FactValues } from "../rollouts/facts/facts.ts";
 
 export const rowsPerPage = 100;
 
+/** Another tab can load the page, so that the server reads a changed input again. */
+export const readHeader = "Rollcall-Read";
+
 /** The limit of `text` and `where`, in UTF-16 units. */
 export const maxSearchLength = 20_000;
 

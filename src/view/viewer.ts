@@ -28,12 +28,13 @@ export type Viewer = Awaited<ReturnType<typeof openViewer>>;
 export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
   const token = randomBytes(24).toString("base64url");
   const opened = new AbortController();
-  const { answer, onPageLoad, end, close, ...shown } = openShownInput(host);
+  const { answer, countReads, onPageLoad, end, close, ...shown } = openShownInput(host);
   const app = createApp(token, {
     answer: (name, query) => {
       opened.abort();
       return answer(name, query);
     },
+    countReads,
     onPageLoad,
   });
   const options = { app, port, maxHeaderBytes, trace, elapsed: host.elapsed };
@@ -54,6 +55,7 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
 const openShownInput = ({ signal }: Host) => {
   let progress: answers.ReadProgress | undefined = openingProgress;
   let session: ViewSession | undefined;
+  let reads = 0;
   /** The last failure to read a changed input again. */
   let failure: { readonly thrown: unknown } | undefined;
   const ending = new AbortController();
@@ -64,6 +66,7 @@ const openShownInput = ({ signal }: Host) => {
     else {
       const previous = session;
       session = await openSession(input, signal);
+      reads++;
       failure = undefined;
       await previous?.close();
     }
@@ -74,6 +77,7 @@ const openShownInput = ({ signal }: Host) => {
       if (name === "state" && failure && !progress) throw failure.thrown;
       return name === "state" && progress ? { progress } : session?.answer(name, query);
     },
+    countReads: () => reads,
     onPageLoad: () => onPageLoad(),
     showProgress({ bytes, of = 0 }: { bytes: number; of?: number | undefined }) {
       progress = { phase: "reading", done: bytes, of };
@@ -117,10 +121,12 @@ const answerNames = ["state", "charts", "problems", "reading", "compare", "rows"
 
 type PageEvents = Readonly<{
   answer: (name: answers.AnswerName, query: answers.Query) => unknown;
+  /** Returns how often the input was read, which each answer has in `answers.readHeader`. */
+  countReads: () => number;
   onPageLoad: () => Promise<void>;
 }>;
 
-const createApp = (token: string, { answer, onPageLoad }: PageEvents) => {
+const createApp = (token: string, { answer, countReads, onPageLoad }: PageEvents) => {
   const app = new Hono<Bindings>();
   app.use(refuseForeign);
   app.get("/", async () => {
@@ -139,12 +145,13 @@ const createApp = (token: string, { answer, onPageLoad }: PageEvents) => {
     app.get(`/api/${name}`, async ({ req }) => {
       const query = answers.parseQuery(req.query("query") ?? "");
       if (!query) return refuse(400, "invalid query");
+      const read = { [answers.readHeader]: String(countReads()) };
       const value = await answer(name, query);
       if (value === undefined) return refuse(404, `no such ${name}`);
       // The text of a trajectory can be invalid JSON.
       return typeof value === "string"
-        ? respond(value, "text/plain; charset=utf-8")
-        : respond(JSON.stringify(value), "application/json");
+        ? respond(value, "text/plain; charset=utf-8", 200, read)
+        : respond(JSON.stringify(value), "application/json", 200, read);
     });
   }
   app.notFound(() => refuse(404, "Not Found"));
@@ -163,8 +170,8 @@ const refuseForeign: MiddlewareHandler<Bindings> = async ({ env, req }, next) =>
   return await next();
 };
 
-const respond = (body: string, type: string, status = 200) =>
-  new Response(body, { status, headers: { ...headers, "Content-Type": type } });
+const respond = (body: string, type: string, status = 200, others: Readonly<Record<string, string>> = {}) =>
+  new Response(body, { status, headers: { ...headers, ...others, "Content-Type": type } });
 
 const refuse = (status: number, detail: string) => respond(JSON.stringify({ detail }), "application/json", status);
 

@@ -79,6 +79,7 @@ describe("the server of the page", () => {
     expect(await reloaded()).toEqual([1, [1]]);
     writeFileSync(join(dirname(file), "later.jsonl"), `${groupLine([0.25])}\n`);
     expect(await reloaded()).toEqual([2, [1, 0.25]]);
+    expect((await page.ask("/api/rows")).headers).toMatchObject({ "rollcall-read": "5" });
     page.child.kill("SIGINT");
     expect(await page.ended).toBe(0);
   });

@@ -119,6 +119,9 @@ export const storeToken = () => {
   return true;
 };
 
+/** The number of the read whose state the page shows. */
+let shownRead: string | null = null;
+
 const fetchAnswer = async <Of extends answers.AnswerName>(name: Of, query: answers.Query, signal: AbortSignal) => {
   if (embeddedAnswers) {
     const value = await embeddedAnswers(name, query);
@@ -135,6 +138,9 @@ const fetchAnswer = async <Of extends answers.AnswerName>(name: Of, query: answe
     const { detail }: { detail: string } = await response.json();
     throw new Error(detail);
   }
+  const read = response.headers.get(answers.readHeader);
+  if (name === "state") shownRead = read;
+  if (read !== shownRead) throw new Error("the input has changed and was read again. Reload the page");
   // The value needs no check, because the server is built with the same types.
   const value: answers.AnswerTypes[Of] = await (name === "trajectory" ? response.text() : response.json());
   return value;

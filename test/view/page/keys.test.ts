@@ -161,7 +161,7 @@ describe("the keys of the page", () => {
 });
 
 describe("a served page", () => {
-  it("keeps its token from the URL, asks until the input is read, and reports refusals and the end", async () => {
+  it("keeps its token from the URL, asks until the input is read, and reports refusals, another read and the end", async () => {
     const reading = { progress: { phase: "reading", done: 1, of: 4 } };
     const summary = {
       ...{
@@ -192,9 +192,12 @@ describe("a served page", () => {
     let state: object = reading;
     const respond = async (path: string, { headers }: { headers: Record<string, string> }) => {
       asked.push(`${decodeURIComponent(path)} ${headers.Authorization}`);
-      if (path.startsWith("api/charts"))
-        return Response.json({ selected: null, rewards: [], dots: [], series: [], searched: 1 });
-      if (path.startsWith("api/state")) return Response.json(state);
+      if (path.startsWith("api/charts")) {
+        const charts = { selected: null, rewards: [], dots: [], series: [], searched: 1 };
+        return Response.json(charts, { headers: { "Rollcall-Read": "1" } });
+      }
+      if (path.startsWith("api/state")) return Response.json(state, { headers: { "Rollcall-Read": "1" } });
+      if (path.startsWith("api/problems")) return Response.json({}, { headers: { "Rollcall-Read": "2" } });
       if (path.startsWith("api/group")) return Response.json({ detail: "g.jsonl changed" }, { status: 409 });
       throw new Error("ended");
     };
@@ -210,6 +213,8 @@ describe("a served page", () => {
       ["g.jsonl changedall groups"],
       'api/group?query={"group":2} Bearer a-b_c',
     ]);
+    await page.show({ problems: "any" });
+    expect(page.textsOf("[role=alert]")[0]).toMatch(/^the input has changed and was read again. Reload the page/);
     await page.show({ reading: true });
     expect(page.textsOf("[role=alert]")[0]).toMatch(/^rollcall view has ended, so the page shows its last data/);
     page.state.hash = "#token=later";
