@@ -1,6 +1,6 @@
 /** Prints pages of titled sections. */
 import { Failure } from "../failure.ts";
-import { cutText, replaceLoneSurrogates } from "../text/sentences.ts";
+import { countCharacters, cutText, replaceLoneSurrogates } from "../text/sentences.ts";
 import type { Screen } from "./screen.ts";
 import type { Line, Page, Section } from "./views.ts";
 
@@ -139,7 +139,7 @@ function* formatBlock(
   const tail = isHuge ? toLines(clean(replaceLoneSurrogates(text.slice(-maxPortion)))) : head;
   const lineCount = groupDigits(String(text.split("\n").length));
   const lines = lineCount === "1" ? "" : ` on ${lineCount} lines`;
-  const note = `… folded: ${groupDigits(String(text.length))} characters${lines} (--full)`;
+  const note = `… folded: ${groupDigits(String(countCharacters(text)))} characters${lines} (--full)`;
   const noteLines = fold(note, indent.length, "sentence").map((line) => indent + paint("faint", line));
   yield [...head.slice(0, maxBlockLines - tailLines), ...noteLines, ...tail.slice(-tailLines)];
 }

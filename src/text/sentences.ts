@@ -14,6 +14,10 @@ export const compareTexts = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 
 export const cutText = (text: string, maxUnits: number) =>
   text.slice(0, /[\ud800-\udbff]/.test(text.charAt(maxUnits - 1)) ? maxUnits - 1 : maxUnits);
 
+/** Counts code points. */
+export const countCharacters = (text: string) =>
+  text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0);
+
 /** Replaces halves of characters, which JSON escapes can spell. */
 export const replaceLoneSurrogates = (text: string) => text.replaceAll(/\p{Surrogate}/gu, "\ufffd");
 

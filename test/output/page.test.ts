@@ -82,6 +82,8 @@ describe("a page", () => {
     const huge = await linesOf([{ sections, isFull: false }], 60);
     expect([huge.length, huge[19], huge[20]]).toEqual([25, "a".repeat(60), "… folded: 131,171 characters (--full)"]);
     expect(huge.slice(-3).join("")).toMatch(/^a*b{99}$/);
+    const emoji = await linesOf([{ sections: [{ block: "🙂".repeat(9000) }], isFull: false }], 60);
+    expect(emoji[20]).toBe("… folded: 9,000 characters (--full)");
   });
 
   it("omits at least 8 lines above the limit of a block", async () => {

@@ -4,7 +4,7 @@ import { useMemo, useState } from "preact/hooks";
 import { type ContentPart, type Media, type Turn, toTurns } from "../../calls/conversation.ts";
 import * as raw from "../../json/raw-json.ts";
 import { errorStatus, isErrorText } from "../../rollouts/index/tool-errors.ts";
-import { cutText } from "../../text/sentences.ts";
+import { countCharacters, cutText } from "../../text/sentences.ts";
 import type { Finding } from "../answers.ts";
 import { alignTurns, findDifferences } from "./differences.ts";
 import { Markdown, MarkedText } from "./markdown.tsx";
@@ -64,7 +64,7 @@ export const LongText = ({ text, tokens = [], kind, lines = linesBeforeFold.text
       )}
       {start !== text && (
         <button type="button" class="more" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
-          {isWhole ? "show less" : `show all ${formatCount(text.length)} characters`}
+          {isWhole ? "show less" : `show all ${formatCount(countCharacters(text))} characters`}
         </button>
       )}
     </>
@@ -299,7 +299,9 @@ const PartView = ({ part, tokens: all, lines, other }: PartProps) => {
     case "other":
       return <FoldedText {...shown} title="other fields" />;
     case "thought":
-      return <FoldedText title={`reasoning, ${formatCount(text.length)} characters`} text={text} kind="prose" />;
+      return (
+        <FoldedText title={`reasoning, ${formatCount(countCharacters(text))} characters`} text={text} kind="prose" />
+      );
     case "media": {
       const picture = imageSource(part);
       return picture === undefined ? <LongText {...shown} /> : <img src={picture} alt="in the message" />;

@@ -77,6 +77,14 @@ describe("a conversation on the page", () => {
     expect([page.textsOf("mark"), page.textsOf(".more")[2]]).toEqual([["line 59"], "show less"]);
   });
 
+  it("counts code points of folded texts", async () => {
+    const said = `<think>${"🙂".repeat(100)}</think>${"🙂".repeat(9000)}`;
+    const page = await openGroup(toGroup([choice({ content: said })], []), { trajectory: 1 });
+    expect(page.textsOf("summary, .more")).toEqual(
+      expect.arrayContaining(["reasoning, 100 characters", "show all 9,000 characters"]),
+    );
+  });
+
   it("folds reasoning in tags and fields, and compares parts of one kind by their order", async () => {
     const answers = [
       { content: "<think>two ways</think>\n\nfour" },
