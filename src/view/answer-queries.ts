@@ -46,7 +46,7 @@ const openRowReader = <Facts extends answers.GroupFacts>(store: answers.GroupRea
     const row = await store.readRow(facts);
     if (text === undefined) return row;
     const key = `${facts.group} ${text}`;
-    const match = matches.get(key) ?? findMatch((await store.readGroup(facts.group)).trajectories, text);
+    const match = matches.get(key) ?? findMatch(await store.readGroup(facts.group), text);
     matches.set(key, match);
     return { ...row, match };
   };
@@ -88,7 +88,8 @@ const answerFromStore = <Facts extends answers.GroupFacts>(store: answers.GroupR
     },
     async trajectory(query) {
       const facts = findFacts(query);
-      return facts && (await store.readGroup(facts.group)).trajectories[(query.trajectory ?? 0) - 1];
+      const data = facts && (await store.readGroup(facts.group));
+      return data?.trajectories[data.content.members.findIndex(({ at }) => at + 1 === query.trajectory)];
     },
   };
 };
@@ -152,9 +153,13 @@ export const relativePosition = (value: number, from: number, to: number) => {
 
 const maxContext = { before: 40, after: 120 };
 
-export const findMatch = (trajectories: readonly string[], text: string): answers.SearchMatch | null => {
+export const findMatch = (
+  { trajectories, content: { members } }: answers.GroupData,
+  text: string,
+): answers.SearchMatch | null => {
   const spellings = listSpellings(text);
-  for (const [trajectory, json] of trajectories.entries()) {
+  for (const [index, json] of trajectories.entries()) {
+    const trajectory = members[index]?.at ?? index;
     // A later spelling can contain an earlier spelling.
     const spelled = spellings.findLast((spelling) => json.includes(spelling));
     if (spelled === undefined) continue;

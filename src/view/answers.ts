@@ -125,7 +125,7 @@ export type Answer = <Name extends AnswerName>(name: Name, query: Query) => Prom
 
 /** The input of the server, or the data of an exported page. */
 export interface GroupReader<Facts extends GroupFacts> {
-  /** The number of groups in the input. An exported page can have fewer groups. */
+  /** The number of groups in the input before the selection. */
   readonly count: number;
   readonly groups: readonly Facts[];
   readonly findings: Findings;
@@ -235,7 +235,7 @@ export type GroupPart = Pick<GroupFacts, "step" | "size" | "failures" | "untrain
 
 /** An invalid group has no rewards. Null is an unknown value. */
 export type GroupFacts = {
-  /** Index in the input, from 0. */
+  /** Index in the input before the selection, from 0. */
   group: number;
   file: string;
   size: number;
@@ -298,7 +298,7 @@ export type ReadingList = Readonly<{
   reason: string;
   selectedBy: string;
   trajectories: readonly Readonly<{
-    /** Indexes in the input and in the group. */
+    /** Indexes in the input and in the group, before the selection. */
     group: number;
     trajectory: number;
     reward: number;
@@ -308,6 +308,8 @@ export type ReadingList = Readonly<{
 }>;
 
 export type TrajectorySummary = Readonly<{
+  /** Index in its group before the selection, or among the trajectories of a pair. */
+  at: number;
   name: string;
   run?: "a" | "b";
   position: SourcePosition;
@@ -329,6 +331,8 @@ export type GroupContent = Readonly<{
   /** True if the group is JSON. */
   isReadable: boolean;
   members: readonly TrajectorySummary[];
+  /** The rewards before a selection that has removed trajectories. Not null only then. An infinite reward is null. */
+  allRewards: readonly (number | null)[] | null;
   exceptions: readonly string[];
   /** The number of equal messages at the start of all trajectories. */
   common: number;
@@ -349,6 +353,7 @@ export type GroupDetail = GroupRow &
 
 /** The data of an exported page, without the content of groups. */
 export type PageData = Readonly<{
+  count: number;
   state: PageState;
   charts: Charts;
   findings: Findings;

@@ -43,9 +43,12 @@ export const openRuns = async (
     async readGroup(group) {
       const { pair } = sorted[group] ?? {};
       const sides = pair ? [await readPool(a, pair.a, "a"), await readPool(b, pair.b, "b")] : [];
-      const trajectories = sides.flatMap((side) => side.trajectories);
+      const trajectories = sides
+        .flatMap((side) => side.trajectories)
+        .map(({ member, ...read }, at) => ({ ...read, member: { ...member, at } }));
       return content.composeGroup(trajectories, {
         position: trajectories[0]?.member.position ?? locatePart(a, pair?.a.first.part ?? 0),
+        allRewards: null,
         isReadable: true,
         exceptions: sides.flatMap(({ exceptions }) => exceptions),
         findings: [],

@@ -5,7 +5,7 @@ import { isObject, sliceText } from "../json/json-bytes.ts";
 import { formatIndented, parseRawJson } from "../json/raw-json.ts";
 import * as table from "../json/table.ts";
 import { readGroupTrajectories, type SourceTrajectory } from "../rollouts/dataset/group-bytes.ts";
-import { getPart, locateTrajectory, readPartStart } from "../rollouts/dataset/locate.ts";
+import { getPart, locateTrajectory, readPartStart, rewardsOf } from "../rollouts/dataset/locate.ts";
 import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
 import { readFacts } from "../rollouts/facts/facts.ts";
 import { formatKeyText } from "../rollouts/index/group-key.ts";
@@ -53,10 +53,11 @@ export type ReadTrajectory = Readonly<{ json: string; messages: readonly string[
 export const readTrajectories = async (dataset: Dataset, group: number) => {
   const breaks = new Breaks();
   const facts = readGroupFacts(dataset, group);
+  const selected = dataset.originalOf?.(group).selected;
   const trajectories: ReadTrajectory[] = [];
   for (const [at, trajectory] of (await readGroupTrajectories(dataset, group)).entries()) {
     if (breaks.isDue(trajectory.bytes.length)) await breaks.take();
-    trajectories.push(parseTrajectory(trajectory, at, facts[at]));
+    trajectories.push(parseTrajectory(trajectory, selected?.[at] ?? at, facts[at]));
   }
   return trajectories;
 };
@@ -64,8 +65,11 @@ export const readTrajectories = async (dataset: Dataset, group: number) => {
 /** @throws Failure `input-changed` */
 export const readGroup = async (input: ViewInput, group: number, findings: GroupContent["findings"]) => {
   const { dataset } = input;
+  const { unselected = dataset, originalOf } = dataset;
+  const { group: original, selected } = originalOf?.(group) ?? { group };
   return composeGroup(await readTrajectories(dataset, group), {
     position: await locateContent(dataset, group),
+    allRewards: selected ? [...rewardsOf(unselected, original)] : null,
     isReadable: dataset.scan.parts.kindOf(dataset.groups.firstOf(group)) !== "unreadable",
     exceptions: readExceptions(dataset, group),
     findings,
@@ -126,6 +130,7 @@ const parseTrajectory = ({ bytes, position }: SourceTrajectory, at: number, fact
     json: bytes.toString("utf8"),
     messages: messages.map((message) => sliceText(bytes, table.spanOf(message))),
     member: {
+      at,
       name: `trajectory ${at + 1}`,
       position,
       bytes: bytes.length,

@@ -66,7 +66,8 @@ export const exportPage = async (input: ViewInput, { now, signal }: Host, redact
   const compared = runs && { comparison: runs.comparison, rows: await addGroups(runs, "pair") };
   const state = { ...store.state(), written: { at: new Date(now()).toISOString(), groups: rows.length } };
   const findings = { ...store.findings, findings: store.findings.findings.slice(0, exportLimits.findings) };
-  const data = { state, charts: await store.charts(), findings, reading: await store.reading(), rows, compared };
+  const [charts, reading] = [await store.charts(), await store.reading()];
+  const data = { count: store.count, state, charts, findings, reading, rows, compared };
   const script = pageScript.replaceAll(/<(?=\/script|!--)/gi, "\\x3c");
   const policy = formatPolicy(digestOf(script), digestOf(pageStyle));
   const head = `<meta http-equiv="Content-Security-Policy" content="${policy}">

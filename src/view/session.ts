@@ -29,10 +29,10 @@ export type ViewSession = Awaited<ReturnType<typeof openSession>>;
 /** @throws the signal's reason */
 export const openSession = async (input: ViewInput, signal: AbortSignal) => {
   const { dataset, notes, pass } = input;
-  const { count } = dataset.groups;
+  const { count } = (dataset.unselected ?? dataset).groups;
   const groups = await listGroupFacts(dataset, signal);
   const findings = listFindings(dataset, groups);
-  const searches = openSearches(dataset, groups, pass);
+  const searches = openSearches(dataset, pass);
   const facts = summarizeDataset(dataset, groups);
   let charts: ReturnType<typeof openCharts> | undefined;
   const { runs } = input;
@@ -46,7 +46,7 @@ export const openSession = async (input: ViewInput, signal: AbortSignal) => {
     count,
     groups,
     findings: { findings, counts: dataset.scan.problems.counts },
-    state: () => ({ progress: { phase: "read", done: count, of: count }, summary }),
+    state: () => ({ progress: { phase: "read", done: groups.length, of: groups.length }, summary }),
     charts: async (selected) => {
       charts ??= openCharts(groups, facts.scale, breaks);
       return await (await charts)(selected);
@@ -56,10 +56,11 @@ export const openSession = async (input: ViewInput, signal: AbortSignal) => {
       return reading;
     },
     search: searches.search,
-    readRow: async (facts) => ({ ...facts, ...(await readPrompt(facts.group)) }),
+    readRow: async (facts) => ({ ...facts, ...(await readPrompt(groups.indexOf(facts))) }),
     readGroup: async (group) => {
       const own = findings.filter((finding) => finding.group === group);
-      return await readGroup(input, group, own);
+      const at = groups.findIndex((facts) => facts.group === group);
+      return await readGroup(input, at, own);
     },
     compareRuns: runs && (async () => await openRuns(input, { store, runs }, signal)),
   };
@@ -111,7 +112,11 @@ const listReading = async (
   const lists: ReadingList[] = [];
   for (const { trajectories, ...list } of await chooseReading(dataset, pass, signal)) {
     const read: ReadingList["trajectories"][number][] = [];
-    for (const one of trajectories) read.push({ ...one, prompt: (await readPrompt(one.group)).prompt });
+    for (const { group: at, trajectory, ...one } of trajectories) {
+      const { group, selected } = dataset.originalOf?.(at) ?? { group: at };
+      const { prompt } = await readPrompt(at);
+      read.push({ ...one, group, trajectory: selected?.[trajectory] ?? trajectory, prompt });
+    }
     lists.push({ ...list, trajectories: read });
   }
   return lists;
@@ -141,7 +146,7 @@ const describeGroup = (dataset: Dataset, group: number): GroupFacts => {
   const sumOf = (name: string) => rows.reduce((sum, { counts }) => sum + (counts[name] ?? 0), 0);
   const toolErrors = sumOf("tool_errors");
   return {
-    group,
+    group: dataset.originalOf?.(group).group ?? group,
     file: findFileOfGroup(dataset, group),
     size: dataset.groups.trajectoriesOf(group),
     untrainable,
@@ -232,13 +237,13 @@ const findScale = ({ weights, middle: [low, high], min, max }: ReturnType<typeof
 
 const maxSearches = 4;
 
-const openSearches = (dataset: Dataset, groups: readonly GroupFacts[], pass: number) => {
+const openSearches = (dataset: Dataset, pass: number) => {
   const searches = new Map<string, ReturnType<typeof startSearch>>();
   return {
     async search({ text, where }: SearchQuery) {
       if (where !== undefined) await (await import("../rollouts/index/expression.ts")).parseFilter(where);
       const key = JSON.stringify([text, where]);
-      const search = searches.get(key) ?? startSearch(dataset, { text, where, pass }, groups);
+      const search = searches.get(key) ?? startSearch(dataset, { text, where, pass });
       searches.delete(key);
       searches.set(key, search);
       const [oldest = ""] = searches.keys();
@@ -254,26 +259,18 @@ const openSearches = (dataset: Dataset, groups: readonly GroupFacts[], pass: num
   };
 };
 
-const startSearch = (
-  dataset: Dataset,
-  { pass, ...sought }: SearchQuery & Pick<Summary, "pass">,
-  groups: readonly GroupFacts[],
-) => {
+const startSearch = (dataset: Dataset, { pass, ...sought }: SearchQuery & Pick<Summary, "pass">) => {
   const ending = new AbortController();
   const found = new Set<number>();
   let share = 0;
   let failure: { readonly thrown: unknown } | undefined;
-  const rewardsOf = (group: number) => {
-    const { rewards = [], size } = groups[group] ?? {};
-    return rewards.length === size ? rewards : undefined;
-  };
   const onFound = (group: number) => found.add(group);
   const onProgress = (searched: number) => {
     share = searched;
   };
   const search = async () => {
     const { searchGroups } = await import("../rollouts/dataset/select/filter-groups.ts");
-    await searchGroups(dataset, sought, { signal: ending.signal, onFound, onProgress, pass, rewardsOf });
+    await searchGroups(dataset, sought, { signal: ending.signal, onFound, onProgress, pass });
     share = 1;
   };
   search().catch((thrown: unknown) => {

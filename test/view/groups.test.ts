@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Findings, GroupDetail, GroupRows } from "../../src/view/answers.ts";
+import type { Findings, GroupDetail, GroupRows, ReadingList } from "../../src/view/answers.ts";
 import { runRollcall } from "../support/run.ts";
 import { fileOf, groupLine, startView, type ViewProcess, whenRead } from "./viewing.ts";
 
@@ -57,6 +57,40 @@ describe("an expression of the page", () => {
 describe("the API of the page for groups", () => {
   const lines = [groupLine([0, 1, 0.5]), groupLine([1, 1], { prompt: "say hi" }), groupLine([3])];
   const rowsOf = (body: string): GroupRows => JSON.parse(body);
+
+  it("numbers groups and trajectories, and evaluates expressions, as before the selection", async () => {
+    const file = fileOf("g.jsonl", [groupLine([0, 0]), groupLine([0, 0, 1, 0.75]), groupLine([1, 0, 1])].join("\n"));
+    const selection = ["--where", "reward > 0.5"];
+    const page = await startView([file, ...selection]);
+    await whenRead(page);
+    const { stdout } = await runRollcall(["stats", file, "--each", "trajectory", ...selection, "--json"]);
+    expect(JSON.parse(stdout).data.map((row: { trajectory: number }) => row.trajectory)).toEqual([3, 4, 1, 3]);
+    const { members, of, allRewards, group }: GroupDetail = JSON.parse(
+      (await page.ask("/api/group", { group: 2 })).body,
+    );
+    expect([group, of, allRewards, members.map(({ at, name }) => [at, name])]).toEqual([
+      ...[1, 3, [0, 0, 1, 0.75]],
+      [2, 3].map((at) => [at, `trajectory ${at + 1}`]),
+    ]);
+    expect(JSON.parse((await page.ask("/api/trajectory", { group: 2, trajectory: 3 })).body).reward).toBe(1);
+    expect((await page.ask("/api/trajectory", { group: 2, trajectory: 1 })).status).toBe(404);
+    const lists: readonly ReadingList[] = JSON.parse((await page.ask("/api/reading")).body);
+    expect(lists[0]?.trajectories.map((read) => [read.group, read.trajectory])).toEqual([
+      [1, 3],
+      [1, 2],
+    ]);
+    for (const [query, groups] of [
+      [{ where: "advantage > 0.5" }, [1]],
+      [{ where: "group.size == 3 && group.reward_min == 0.0" }, [2]],
+      [{ where: "group.number == 3" }, [2]],
+      [{ where: "reward == 0.0" }, []],
+      [{ text: "4 2" }, [1, 2]],
+    ] as const) {
+      const listRows = async () =>
+        rowsOf((await page.ask("/api/rows", query)).body).rows.map((row) => [row.group, row.match?.trajectory]);
+      await expect.poll(listRows).toEqual(groups.map((at) => [at, "text" in query ? 2 : undefined]));
+    }
+  });
 
   it("gives the reason for an untrainable group: no trajectories, or no sampled turn", async () => {
     const spoken = groupLine([0, 1]).replaceAll(
@@ -301,7 +335,7 @@ describe("the API of the page for groups", () => {
     const words = "--group-by prompt_id --where".split(" ");
     const page = await startView(["test/samples/wordle.trajectories.jsonl", ...words, "group.number > 1"]);
     await whenRead(page);
-    const group: GroupDetail = JSON.parse((await page.ask("/api/group", { group: 1 })).body);
+    const group: GroupDetail = JSON.parse((await page.ask("/api/group", { group: 2 })).body);
     expect(group.members.map(({ position }) => position?.line)).toEqual(group.members.map((_, at) => 2 + at * 5));
     expect(group.command).toContain("--group-by prompt_id --where 'group.number == 2 && (group.number > 1)' ");
     const broken = `${groupLine([0, 1])}\n{"trajectories":[{"messages_and_choices":[{"role":"user","content":7}],"reward":1},{"messages_and_choices":[],"reward":"x"}]}\n`;
@@ -329,9 +363,9 @@ describe("the API of the page for groups", () => {
     const where = ["--where", "reward > 0.5"];
     for (const [words, expected] of [
       [other, [0, 1]],
-      [[...other, ...where], [0]],
+      [[...other, ...where], [1]],
       [[fileOf("lines.jsonl", lines)], [0, 1]],
-      [[fileOf("lines.jsonl", lines), ...where], [0]],
+      [[fileOf("lines.jsonl", lines), ...where], [1]],
     ] as const) {
       const page = await startView(words);
       await whenRead(page);
@@ -344,8 +378,8 @@ describe("the API of the page for groups", () => {
 
   const logLastGroup = async (words: readonly string[]): Promise<void> => {
     const page = await startView(words);
-    const { summary } = await whenRead(page);
-    const last = summary?.groups.read ?? 0;
+    await whenRead(page);
+    const last = (rowsOf((await page.ask("/api/rows")).body).rows.at(-1)?.group ?? 0) + 1;
     const { command, members }: GroupDetail = JSON.parse((await page.ask("/api/group", { group: last })).body);
     const [, ...log] = shellWords(command ?? "");
     const ran = await runRollcall([...log, "--dry-run", "--json", "--no-ledger"]);

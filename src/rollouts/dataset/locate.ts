@@ -182,6 +182,10 @@ export const findPartAt = (
   return last >= 0 && columns.source.at(last) === source ? last : undefined;
 };
 
+/** Returns the rewards of a valid group of a dataset that was read with facts or a selection. */
+export const rewardsOf = ({ groups, scan }: IndexedGroups, group: number) =>
+  scan.parts.facts.reward.pick(groups.rowsOf(group));
+
 export interface SelectedGroups extends IndexedGroups {
   /** The input before the selection. */
   readonly unselected?: IndexedGroups | undefined;
@@ -191,7 +195,7 @@ export interface SelectedGroups extends IndexedGroups {
 
 type ProblemSubject = Readonly<{ group: number } & Record<"trajectory" | "message", number | undefined>>;
 
-/** The returned function returns indexes, or undefined for a problem outside of all groups. */
+/** The returned function returns indexes before the selection, or undefined for a problem outside of kept groups. */
 export const openSubjects = (dataset: SelectedGroups) => {
   const { unselected, originalOf, groups } = dataset;
   if (!unselected || !originalOf) return openWholeSubjects(dataset);
@@ -200,9 +204,9 @@ export const openSubjects = (dataset: SelectedGroups) => {
     const whole = findWhole(problem);
     const group = whole && countWhile(groups.count, (at) => originalOf(at).group < whole.group);
     if (group === undefined || group === groups.count || originalOf(group).group !== whole?.group) return undefined;
-    const { trajectory = -1, message } = whole;
-    const at = originalOf(group).selected?.indexOf(trajectory) ?? trajectory;
-    return { group, trajectory: at < 0 ? undefined : at, message };
+    const { trajectory = -1 } = whole;
+    const isKept = originalOf(group).selected?.includes(trajectory) !== false;
+    return isKept ? whole : { ...whole, trajectory: undefined };
   };
 };
 

@@ -183,6 +183,8 @@ type FilteredGroup = Readonly<{
   /** Index in the input, from 0. */
   group: number;
   trajectories: readonly JsonObject[];
+  /** The rewards before a selection. Default: those of `trajectories`. */
+  allRewards?: readonly (number | null)[] | null;
   /** For each trajectory; none if the expression names no fact. */
   facts?: readonly JsonObject[];
   exceptions: number;
@@ -193,21 +195,24 @@ type FilteredGroup = Readonly<{
   locate: () => string;
 }>;
 
+const isFiniteNumber = (value: unknown): value is number => Number.isFinite(value);
+
 /**
  * The returned function throws Failure `invalid-filter` and `nested-too-deeply`. A trajectory that lacks a value is
  * `absent`. A missing reward is minus infinity. A group without trajectories is evaluated by its own values.
  */
 export const openGroupFilter = (
   isTrue: TrajectoryFilter,
-  { group, trajectories, facts: measured = [], exceptions, holder = {}, pass, locate }: FilteredGroup,
+  { group, trajectories, allRewards, facts: measured = [], exceptions, holder = {}, pass, locate }: FilteredGroup,
 ) => {
   const rewards = trajectories.map(({ reward }) =>
     typeof reward === "number" || typeof reward === "bigint" ? Number(reward) : Number.NEGATIVE_INFINITY,
   );
-  const { mean, deviation, min, max } = computeMoments(rewards.filter(Number.isFinite));
+  const all = allRewards ?? rewards;
+  const { mean, deviation, min, max } = computeMoments(all.filter(isFiniteNumber));
   const moments = { reward_mean: mean, reward_std_dev: deviation, reward_min: min, reward_max: max };
   const ofTrajectories = trajectories.length > 0 ? moments : {};
-  const ofGroup = { number: group + 1, size: trajectories.length, exceptions, ...ofTrajectories };
+  const ofGroup = { number: group + 1, size: all.length, exceptions, ...ofTrajectories };
   return (trajectory: JsonObject | undefined, at: number) => {
     const reward = rewards[at] ?? Number.NaN;
     // These two need no walk.

@@ -1,4 +1,5 @@
 /** Reads the facts of a dataset. */
+import { rewardsOf } from "../dataset/locate.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
 import type { FactColumns } from "../facts/fact-columns.ts";
 import type { FactRow } from "../facts/facts.ts";
@@ -35,7 +36,6 @@ export const readGroupFacts = (dataset: Dataset, group: number, pass?: number): 
 
 /** Returns the mean of the finite rewards of a group, before the selection. */
 const meanOfGroup = (dataset: Dataset, group: number) => {
-  const { scan, groups } = dataset.unselected ?? dataset;
   const original = dataset.originalOf?.(group).group ?? group;
-  return meanOfFinite(scan.parts.facts.reward.pick(groups.rowsOf(original)));
+  return meanOfFinite(rewardsOf(dataset.unselected ?? dataset, original));
 };

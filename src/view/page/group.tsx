@@ -18,18 +18,15 @@ const maxInitiallyShown = 4;
 /** The order that the reader has chosen also applies to the next group. */
 let chosenOrder: { by: string; isDescending: boolean } | undefined;
 
-type RankedTrajectory = TrajectorySummary & { at: number };
-
 /** Puts the best trajectory of a run next to that of the other run, and so on. */
 const rankByRun = (members: readonly TrajectorySummary[]) => {
-  const all = members.map((member, at) => ({ ...member, at }));
   const runs = [...new Set(members.map(({ run }) => run))];
-  const ranked = runs.map((run) => rankTrajectories(all.filter((member) => member.run === run)));
-  return all.flatMap((_, rank) => ranked.flatMap((ofRun) => ofRun[rank] ?? []));
+  const ranked = runs.map((run) => rankTrajectories(members.filter((member) => member.run === run)));
+  return members.flatMap((_, rank) => ranked.flatMap((ofRun) => ofRun[rank] ?? []));
 };
 
 /** Sorts by reward, but puts the worst trajectory second. */
-const rankTrajectories = (members: readonly RankedTrajectory[]) => {
+const rankTrajectories = (members: readonly TrajectorySummary[]) => {
   const reward = (member: TrajectorySummary) => member.reward ?? Number.NEGATIVE_INFINITY;
   const best = members.toSorted((a, b) => reward(b) - reward(a));
   const at = best.findIndex((member) => reward(member) === reward(best.at(-1) ?? member));
@@ -112,13 +109,13 @@ const GroupView = ({ detail }: GroupProps) => {
   );
 };
 
-type TrajectoryColumn = PageColumn<RankedTrajectory> & {
-  value: (member: RankedTrajectory) => number | boolean | string | null | undefined;
+type TrajectoryColumn = PageColumn<TrajectorySummary> & {
+  value: (member: TrajectorySummary) => number | boolean | string | null | undefined;
 };
 
 const finishCell = {
   class: "",
-  cell: (member: RankedTrajectory) => (
+  cell: (member: TrajectorySummary) => (
     <span class={numbers.isTruncated(member) ? "trouble" : ""}>
       {member.facts ? (member.facts.finish_reason ?? "not recorded") : ""}
     </span>
@@ -137,8 +134,8 @@ const useSortedTrajectories = ({ members, findings }: GroupDetail) => {
     return { name, class: "n", value, cell: (member) => numbers.formatFact(value(member)), sort };
   };
   const advantageOf = (member: TrajectorySummary) => member.facts?.advantage;
-  const problemsOf = ({ at }: RankedTrajectory) => listFindings({ findings }, at).length;
-  const linkTo = ({ at, name }: RankedTrajectory) => <a href={link({ trajectory: at + 1 })}>{name}</a>;
+  const problemsOf = ({ at }: TrajectorySummary) => listFindings({ findings }, at).length;
+  const linkTo = ({ at, name }: TrajectorySummary) => <a href={link({ trajectory: at + 1 })}>{name}</a>;
   const factColumn = (name: string): TrajectoryColumn => ({
     ...column(name, (member) => numbers.listFacts(member)[name]),
     ...(name === "finish reason" && finishCell),
@@ -161,13 +158,13 @@ const useSortedTrajectories = ({ members, findings }: GroupDetail) => {
   const nameOf = (metric: string) => (known.some(({ name }) => name === metric) ? `metrics.${metric}` : metric);
   const metrics = [...new Set(members.flatMap((member) => Object.keys(member.metrics)))].map((metric) => ({
     ...column(nameOf(metric), (member) => member.metrics[metric]),
-    cell: (member: RankedTrajectory) => numbers.formatMeasure(member.metrics[metric]),
+    cell: (member: TrajectorySummary) => numbers.formatMeasure(member.metrics[metric]),
   }));
   const columns = [...known.slice(0, -3), ...metrics, ...known.slice(-3)];
   const sorted = columns.find(({ name }) => name === by);
-  const rows = members.map((member, at) => ({ ...member, at }));
+  const rows = [...members];
   const texts = [...new Set(rows.map((member) => String(sorted?.value(member))))].sort(compareNaturally);
-  const rank = (member: RankedTrajectory) => {
+  const rank = (member: TrajectorySummary) => {
     const value = sorted?.value(member);
     return typeof value === "string" ? texts.indexOf(value) : Number(value ?? Number.NaN);
   };
@@ -175,14 +172,14 @@ const useSortedTrajectories = ({ members, findings }: GroupDetail) => {
   return { columns, rows, by, isDescending, isChosen: chosen !== undefined };
 };
 
-const useRankedTrajectory = (member: RankedTrajectory | undefined) => {
+const useRankedTrajectory = (member: TrajectorySummary | undefined) => {
   const { query } = usePage();
   const { value, error } = useAnswer("trajectory", member && { ...query, trajectory: member.at + 1 });
   return { value, error, parsed: useTrajectory(value) };
 };
 
 /** Equal messages have the problems of the first trajectory. */
-const CommonMessages = ({ detail, member }: GroupProps & { member: RankedTrajectory | undefined }) => {
+const CommonMessages = ({ detail, member }: GroupProps & { member: TrajectorySummary | undefined }) => {
   const turns = useRankedTrajectory(member).parsed?.turns(0, detail.common) ?? [];
   const title = `${numbers.pluralizeCount(detail.common, "message")} at the start of all trajectories`;
   return (
@@ -192,7 +189,7 @@ const CommonMessages = ({ detail, member }: GroupProps & { member: RankedTraject
   );
 };
 
-type ColumnProps = GroupProps & { member: RankedTrajectory; isShown: boolean; other: RankedTrajectory | undefined };
+type ColumnProps = GroupProps & { member: TrajectorySummary; isShown: boolean; other: TrajectorySummary | undefined };
 
 const TrajectoryColumn = ({ detail, member, isShown, other }: ColumnProps) => {
   const { common, isReadable } = detail;

@@ -28,9 +28,10 @@ export const Trajectory = () => {
 type ViewProps = { detail: GroupDetail; json: string };
 
 const TrajectoryView = ({ detail, json }: ViewProps) => {
-  const at = (usePage().query.trajectory ?? 1) - 1;
-  const member = detail.members[at];
-  const findings = listFindings(detail, at);
+  const { query } = usePage();
+  const index = detail.members.findIndex(({ at }) => at + 1 === query.trajectory);
+  const member = detail.members[index];
+  const findings = listFindings(detail, member?.at);
   const parsed = conversation.useTrajectory(json);
   const turns = parsed?.turns(0) ?? [];
   const { talk, isRaw, toggleRaw, show } = useTalk();
@@ -39,7 +40,7 @@ const TrajectoryView = ({ detail, json }: ViewProps) => {
     key !== "metrics" || value.kind !== "object" || value.members.length > facts.metrics.length;
   return (
     <article>
-      <Position detail={detail} at={at} />
+      <Position detail={detail} index={index} />
       <div class="reader">
         <Outline turns={turns} show={show} />
         <div class="talk" ref={talk}>
@@ -104,13 +105,14 @@ const useTalk = () => {
   return { talk, isRaw, toggleRaw, show };
 };
 
-const Position = ({ detail: { prompt, members }, at }: { detail: GroupDetail; at: number }) => {
+const Position = ({ detail, index }: { detail: GroupDetail; index: number }) => {
+  const { prompt, members, allRewards } = detail;
   const { query } = usePage();
   const link = useLink();
-  const member = members[at];
-  const neighbor = (to: number) => (members[to] ? { ...query, trajectory: to + 1 } : undefined);
+  const member = members[index];
+  const neighbor = (to: number) => members[to] && { ...query, trajectory: members[to].at + 1 };
   return (
-    <NavigationBar before={neighbor(at - 1)} after={neighbor(at + 1)}>
+    <NavigationBar before={neighbor(index - 1)} after={neighbor(index + 1)}>
       <p class="way">
         <a href={link({ group: undefined, trajectory: undefined })}>{nameOfList(query)}</a> ›{" "}
         <a href={link({ trajectory: undefined })} title={prompt}>
@@ -119,7 +121,7 @@ const Position = ({ detail: { prompt, members }, at }: { detail: GroupDetail; at
         ›
       </p>
       <h1>
-        {member?.name} of {members.length}{" "}
+        {member?.name} of {(allRewards ?? members).length}{" "}
         <span>
           <span class="quiet">reward</span> <Reward value={member?.reward} />
         </span>{" "}

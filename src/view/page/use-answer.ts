@@ -17,7 +17,7 @@ const parseElement = (id: string) => JSON.parse(document.getElementById(id)?.tex
 
 const readGroup = (group: number, name = "group"): answers.GroupData => parseElement(`${name}-${group}`);
 
-const openEmbeddedAnswers = ({ state, charts, findings, reading, rows, compared }: answers.PageData) => {
+const openEmbeddedAnswers = ({ count, state, charts, findings, reading, rows, compared }: answers.PageData) => {
   const neverDue = { isDue: () => false, take: async () => undefined };
   // A part of the groups cannot change the numbers and plots of all.
   const isWhole = state.summary?.groups.read === rows.length;
@@ -25,7 +25,7 @@ const openEmbeddedAnswers = ({ state, charts, findings, reading, rows, compared 
   const { stepName = "step", pass = 1 } = state.summary ?? {};
   let last: { key: string; found: Promise<ReadonlySet<number>> } | undefined;
   const store: answers.GroupReader<answers.GroupRow> = {
-    count: state.summary?.groups.read ?? 0,
+    count,
     groups: rows,
     findings,
     state: () => state,
@@ -68,16 +68,17 @@ const searchRows = async (
   let units = 0;
   for (const row of rows) {
     const { group, untrainable } = row;
-    const { trajectories: texts, content } = readGroup(group);
+    const data = readGroup(group);
+    const { trajectories: texts, content } = data;
     units += texts.reduce((sum, { length }) => sum + length, 0);
     if (units > maxUnitsAtOnce) {
       units = 0;
       await new Promise((resolve) => setTimeout(resolve));
     }
-    if (text !== undefined && findMatch(texts, text) === null) continue;
+    if (text !== undefined && findMatch(data, text) === null) continue;
     if (isTrue === undefined) found.add(group);
     else if (untrainable !== "invalid") {
-      const { position, exceptions, members } = content;
+      const { position, exceptions, members, allRewards } = content;
       const trajectories = texts.map(parseObject);
       const locate = () => `${position.file}:${position.line}`;
       const facts = members.map((member, at) => ({
@@ -88,6 +89,7 @@ const searchRows = async (
         group,
         holder: { [stepName]: findStep([...members, row], parse) ?? null },
         trajectories,
+        allRewards,
         facts,
         exceptions: exceptions.length,
         pass,

@@ -47,8 +47,8 @@ it("a problem belongs to a message of a trajectory, in arrays, in groups of line
   const options = { host: testHost(), groupBy: ["k"], selection };
   const unselected = await read(files, { groupBy: "k", selection });
   expect(listSubjects(await selectDataset(unselected, selection, options))).toEqual([
-    ...["baseline-changed 1,,", ...missing, "unknown-role 1,0,1", "unknown-role 2,0,0", "unknown-role 2,1,1"],
-    ...["wrong-type 3,1,", "mixed-shapes ,,"],
+    ...["baseline-changed 3,,", ...missing, "unknown-role 3,1,1", "unknown-role 4,0,0", "unknown-role 4,1,1"],
+    ...["wrong-type 5,1,", "mixed-shapes ,,"],
   ]);
 });
 

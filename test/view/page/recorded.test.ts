@@ -64,7 +64,7 @@ describe("the page of rollcall view", () => {
       [{ trainable: false, rule: "any", sort: "size", descending: true }, ".rows"],
       [{ file: join(folder, "step-10.jsonl"), reward: [0, 1, "below"], text: "+ 2" }, ".list"],
       [{ group: 1, trainable: true }, "main"],
-      [{ group: 5 }, "main"],
+      [{ group: 6 }, "main"],
       [{ group: 1, trajectory: 1 }, "main"],
       [{ problems: "unknown-role" }, "main"],
       [{ reading: true }, "main"],

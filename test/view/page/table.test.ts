@@ -146,6 +146,24 @@ describe("the table and charts of the page", () => {
     ]);
   });
 
+  it("number groups and trajectories, and select groups by expressions, as before the selection", async () => {
+    const lines = [groupLine([0, 0]), groupLine([0, 0, 1])].join("\n");
+    const page = await openPage(await writePage([fileOf("g.jsonl", lines), "--where", "reward > 0.5"]));
+    for (const where of ["advantage > 0.6", "group.size == 3", "group.number == 2", "group.reward_min == 0.0"]) {
+      await page.type("where", where);
+      expect([where, page.textsOf("tbody td:first-child")]).toEqual([where, ["2"]]);
+    }
+    await page.type("search text", "4 2");
+    expect(page.textsOf(".snippet")).toEqual(["trajectory 3: 4 2"]);
+    await page.show({ group: 2 });
+    await page.click("trajectory 3", "td a");
+    expect([page.query(), page.textsOf(".way"), page.textsOf("h1")[0]]).toEqual([
+      { group: 2, trajectory: 3 },
+      ["groups › group 2 ›"],
+      "trajectory 3 of 3 reward 1 advantage +0.667",
+    ]);
+  });
+
   it("select groups by expressions about numbers of steps, ends, exceptions and solved rollouts", async () => {
     const page = await openPage(html);
     const found: Record<string, string> = {

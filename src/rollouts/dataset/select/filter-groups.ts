@@ -23,7 +23,14 @@ import {
 import { toFileLine } from "../../rules/positions.ts";
 import { stepHolders } from "../../rules/step-columns.ts";
 import { listParts, listTrajectories, pickMembers, ReadWindow } from "../group-bytes.ts";
-import { getPart, type IndexedGroups, listDerivedFinishes, locateGroup } from "../locate.ts";
+import {
+  getPart,
+  type IndexedGroups,
+  listDerivedFinishes,
+  locateGroup,
+  rewardsOf,
+  type SelectedGroups,
+} from "../locate.ts";
 
 /** Regular expressions and nested loops need a time limit. */
 const canBeSlow = /\bmatches\b|\b(all|exists|exists_one|map|filter)\b[\s\S]*\b(all|exists|exists_one|map|filter)\b/;
@@ -66,8 +73,6 @@ export interface FilterOptions {
   /** A trajectory is solved if its reward is at least this. Default: 1. */
   pass?: number | undefined;
   signal: AbortSignal;
-  /** Returns all rewards of a group, so that expressions over rewards read no file. */
-  rewardsOf?: ((group: number) => ArrayLike<number> | undefined) | undefined;
 }
 
 /** Finds what an expression reads of a group, by the names in the expression. */
@@ -84,7 +89,7 @@ const findNeeds = (where: string) => {
   return { members, finish, steps, exceptions, whole, facts, onlyRewards };
 };
 
-const openGroupReader = (dataset: IndexedGroups, { where, rewardsOf }: FilterOptions, breaks: Breaks) => {
+const openGroupReader = (dataset: IndexedGroups, where: string, breaks: Breaks) => {
   const needs = findNeeds(where);
   const { steps } = needs;
   const parseText = openValueParser(where);
@@ -93,8 +98,9 @@ const openGroupReader = (dataset: IndexedGroups, { where, rewardsOf }: FilterOpt
     needs.whole ? toObject(parseExactly(value)) : pickMembers(value, needs.members, parseExactly);
   const window = new ReadWindow();
   return async (group: number) => {
-    const known = needs.onlyRewards ? rewardsOf?.(group) : undefined;
-    if (known) return { trajectories: Array.from(known, (reward) => ({ reward })), exceptions: 0 };
+    const known = needs.onlyRewards ? rewardsOf(dataset, group) : undefined;
+    if (known?.length === dataset.groups.trajectoriesOf(group))
+      return { trajectories: Array.from(known, (reward) => ({ reward })), exceptions: 0 };
     const measure = needs.facts ? (await import("../../check/measure.ts")).measureTrajectory : undefined;
     const trajectories: JsonObject[] = [];
     const facts: JsonObject[] = [];
@@ -124,7 +130,7 @@ export const openFilter = (dataset: IndexedGroups, options: FilterOptions) => {
   const { where, pass, signal } = options;
   const isTrue = parseFilter(where);
   const breaks = new Breaks(signal);
-  const readGroup = openGroupReader(dataset, options, breaks);
+  const readGroup = openGroupReader(dataset, where, breaks);
   return async (group: number) => {
     const members = await readGroup(group);
     const locate = () => toFileLine(locateGroup(dataset, group));
@@ -156,7 +162,7 @@ const toObject = (value: unknown) => (isObject(value) ? value : {});
 export type SearchQuery = Readonly<{ text?: string | undefined; where?: string | undefined }>;
 
 interface SearchOptions extends Omit<FilterOptions, "where"> {
-  /** Called in the order of the parts. A text search can report a group once per part. */
+  /** Expects an index before the selection. A text search can report a group once per part. */
   onFound(group: number): void;
   /** @param share from 0 to 1 */
   onProgress(share: number): void;
@@ -167,16 +173,20 @@ const bytesPerTrajectory = 2 ** 17;
 
 /** @throws Failure `invalid-filter`, `input-changed`; the signal's reason */
 export const searchGroups = async (
-  dataset: IndexedGroups,
+  dataset: SelectedGroups,
   { text = "", where }: SearchQuery,
-  { signal, onFound, onProgress, pass, rewardsOf }: SearchOptions,
+  { signal, onFound, onProgress, pass }: SearchOptions,
 ) => {
-  const { groups } = dataset;
+  const { groups, unselected = dataset, originalOf } = dataset;
   const { parts } = dataset.scan;
   if (text === "" && where === undefined) return;
-  const filterGroup = where === undefined ? undefined : openFilter(dataset, { where, pass, signal, rewardsOf });
-  const isWanted = async (group: number) =>
-    filterGroup === undefined || (groups.isValid(group) && (await filterGroup(group)).isMatch);
+  const filterGroup = where === undefined ? undefined : openFilter(unselected, { where, pass, signal });
+  const isWanted = async (at: number, original: number) => {
+    if (filterGroup === undefined || !groups.isValid(at)) return filterGroup === undefined;
+    const { isMatch, wanted } = await filterGroup(original);
+    const selected = originalOf?.(at).selected;
+    return selected ? selected.some((one) => wanted.includes(one)) : isMatch;
+  };
   const hasText = openTextSearch(dataset, text);
   const breaks = new Breaks(signal);
   for (let at = 0; at < parts.count; at++) {
@@ -187,7 +197,8 @@ export const searchGroups = async (
     const group = groups.groupOf(at);
     // Any part can contain a substring, but an expression needs all parts of a group.
     const isCandidate = text === "" ? groups.firstOf(group) === at : await hasText(at);
-    if (isCandidate && (await isWanted(group))) onFound(group);
+    const original = originalOf?.(group).group ?? group;
+    if (isCandidate && (await isWanted(group, original))) onFound(original);
   }
 };
 

@@ -17,6 +17,7 @@ import {
   locateGroup,
   mapProblemsToRecords,
   openPartLocator,
+  rewardsOf,
 } from "../locate.ts";
 import {
   createScanResult,
@@ -146,8 +147,7 @@ const bytesPerFilter = 2 ** 15;
 
 /** @throws Failure `invalid-filter`, `input-changed`; the signal's reason */
 const selectGroups = async (dataset: Dataset, selection: Selection, signal: AbortSignal) => {
-  const { groups, scan } = dataset;
-  const rewardsOf = (group: number) => scan.parts.facts.reward.pick(groups.rowsOf(group));
+  const { groups } = dataset;
   const { where, pass, best } = selection;
   const { filteredOut, countOut } = openCounts(selection);
   const prefersAnswered = selection.needsAnswer === true && best !== undefined;
@@ -155,9 +155,7 @@ const selectGroups = async (dataset: Dataset, selection: Selection, signal: Abor
   const isSampled = await drawSample(dataset, selection, breaks);
   // Loading the code of expressions takes as long as checking several MB.
   const filter =
-    where === undefined
-      ? undefined
-      : (await import("./filter-groups.ts")).openFilter(dataset, { where, pass, rewardsOf, signal });
+    where === undefined ? undefined : (await import("./filter-groups.ts")).openFilter(dataset, { where, pass, signal });
   const kept: number[] = [];
   const lacking = { trajectories: 0, groups: 0 };
   /** For each group that loses trajectories, the indexes of its selected trajectories. */
@@ -175,7 +173,7 @@ const selectGroups = async (dataset: Dataset, selection: Selection, signal: Abor
       lacking[count > 0 ? "trajectories" : "groups"] += absent;
       countOut("where", count - wanted.length, isMatch ? 0 : 1);
       const preferred = prefersAnswered ? await findAnswered(dataset, group, wanted) : wanted;
-      const positions = findBest(preferred, rewardsOf(group), best);
+      const positions = findBest(preferred, rewardsOf(dataset, group), best);
       countOut("best", wanted.length - positions.length, 0);
       if (positions.length > 0 || (count === 0 && isMatch)) kept.push(group);
       if (positions.length > 0 && positions.length < count) subsets.set(group, positions);
