@@ -362,4 +362,9 @@ export type PageData = Readonly<{
   compared?: { comparison: RunComparison | undefined; rows: readonly GroupRow[] } | undefined;
 }>;
 
-export type GroupData = { readonly content: GroupContent; readonly trajectories: readonly string[] };
+export type GroupData = Readonly<{
+  content: GroupContent;
+  trajectories: readonly string[];
+  /** The JSON of the group without its trajectories; empty if they are lines. */
+  rest: string;
+}>;

@@ -46,7 +46,7 @@ export const openRuns = async (
       const trajectories = sides
         .flatMap((side) => side.trajectories)
         .map(({ member, ...read }, at) => ({ ...read, member: { ...member, at } }));
-      return content.composeGroup(trajectories, {
+      return content.composeGroup(trajectories, "", {
         position: trajectories[0]?.member.position ?? locatePart(a, pair?.a.first.part ?? 0),
         allRewards: null,
         isReadable: true,
@@ -77,7 +77,7 @@ const readPool = async (dataset: Dataset, { rows, first }: Pool, run: "a" | "b")
     if (group !== failed && !own.some((row) => wanted.has(row))) continue;
     const trajectories = await content.readTrajectories(dataset, group);
     found.push(...trajectories.filter((_, at) => wanted.has(own[at] ?? -1)));
-    exceptions.push(...content.readExceptions(dataset, group));
+    exceptions.push(...content.readRest(dataset, group).exceptions);
   }
   const trajectories = found.map(({ member, ...read }, at) => {
     return { ...read, member: { ...member, run, name: `${run}, trajectory ${at + 1}` } };

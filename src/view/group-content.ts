@@ -67,11 +67,12 @@ export const readGroup = async (input: ViewInput, group: number, findings: Group
   const { dataset } = input;
   const { unselected = dataset, originalOf } = dataset;
   const { group: original, selected } = originalOf?.(group) ?? { group };
-  return composeGroup(await readTrajectories(dataset, group), {
+  const { exceptions, rest } = readRest(dataset, group);
+  return composeGroup(await readTrajectories(dataset, group), rest, {
     position: await locateContent(dataset, group),
     allRewards: selected ? [...rewardsOf(unselected, original)] : null,
     isReadable: dataset.scan.parts.kindOf(dataset.groups.firstOf(group)) !== "unreadable",
-    exceptions: readExceptions(dataset, group),
+    exceptions,
     findings,
     command: formatCommand(input, group),
   });
@@ -79,6 +80,7 @@ export const readGroup = async (input: ViewInput, group: number, findings: Group
 
 export const composeGroup = (
   trajectories: readonly ReadTrajectory[],
+  rest: string,
   content: Omit<GroupContent, "members" | "common">,
 ): GroupData => ({
   content: {
@@ -87,6 +89,7 @@ export const composeGroup = (
     common: countCommonMessages(trajectories),
   },
   trajectories: trajectories.map(({ json }) => json),
+  rest,
 });
 
 type Fact = ReturnType<typeof readGroupFacts>[number];
@@ -103,15 +106,19 @@ const locateContent = async (dataset: Dataset, group: number) => {
   return { file: toFilePath(file, path), line };
 };
 
-export const readExceptions = (dataset: Dataset, group: number) => {
+export const readRest = (dataset: Dataset, group: number) => {
   const { groups, scan } = dataset;
-  if (scan.parts.kindOf(groups.firstOf(group)) !== "group") return [];
+  if (scan.parts.kindOf(groups.firstOf(group)) !== "group") return { exceptions: [], rest: "" };
   const bytes = readPartStart(getPart(dataset, groups.firstOf(group)));
-  return table.elementsOf(table.memberAt(table.readRoot(bytes), "exceptions")).map((exception) => {
+  const root = table.readRoot(bytes);
+  const list = table.memberAt(root, "trajectories");
+  const { start, end } = list ? table.spanOf(list) : { start: bytes.length, end: bytes.length };
+  const exceptions = table.elementsOf(table.memberAt(root, "exceptions")).map((exception) => {
     const value = parseRawJson(sliceText(bytes, table.spanOf(exception)));
     if (value.kind !== "object") return formatIndented(value);
     return value.members.map(({ key, value: member }) => `${key}: ${formatIndented(member)}`).join("\n");
   });
+  return { exceptions, rest: `${bytes.toString("utf8", 0, start)}${bytes.toString("utf8", end)}` };
 };
 
 const isNumber = (value: unknown): value is number => Number.isFinite(value);

@@ -53,7 +53,7 @@ export const exportPage = async (input: ViewInput, { now, signal }: Host, redact
       const { group } = facts;
       if (rows.length === exportLimits.groups) break;
       const data = await from.readGroup(group);
-      const size = data.trajectories.reduce((sum, { length }) => sum + length, 0);
+      const size = data.trajectories.reduce((sum, { length }) => sum + length, data.rest.length);
       if (bytes + size > exportLimits.bytes) continue;
       bytes += size;
       rows.push(await from.readRow(facts));

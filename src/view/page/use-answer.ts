@@ -2,6 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { Failure } from "../../failure.ts";
 import { isObject } from "../../json/object.ts";
+import { listSpellings } from "../../json/raw-json.ts";
 import {
   listEvaluated,
   openGroupFilter,
@@ -9,7 +10,7 @@ import {
   parseFilter,
   readFinish,
 } from "../../rollouts/index/expression.ts";
-import { findMatch, openAnswers } from "../answer-queries.ts";
+import { openAnswers } from "../answer-queries.ts";
 import * as answers from "../answers.ts";
 import { openCharts } from "../charts.ts";
 
@@ -61,30 +62,31 @@ const searchRows = async (
   const found = new Set<number>();
   const isTrue = where === undefined ? undefined : parseFilter(where);
   const parse = openValueParser(where ?? "");
-  const parseObject = (json: string) => {
-    const value = parse(json);
-    return isObject(value) ? value : {};
-  };
+  const spellings = text === undefined ? undefined : listSpellings(text);
   let units = 0;
   for (const row of rows) {
     const { group, untrainable } = row;
-    const data = readGroup(group);
-    const { trajectories: texts, content } = data;
+    const { trajectories: texts, content, rest } = readGroup(group);
     units += texts.reduce((sum, { length }) => sum + length, 0);
     if (units > maxUnitsAtOnce) {
       units = 0;
       await new Promise((resolve) => setTimeout(resolve));
     }
-    if (text !== undefined && findMatch(data, text) === null) continue;
+    const isSpelled = (json: string) => spellings?.some((spelled) => json.includes(spelled)) !== false;
+    if (![rest, ...texts].some(isSpelled)) continue;
     if (isTrue === undefined) found.add(group);
     else if (untrainable !== "invalid") {
       const { position, exceptions, members, allRewards } = content;
-      const trajectories = texts.map(parseObject);
+      const parsed = texts.map((json) => parseObject(json, parse));
+      // A text that contains a credential is omitted.
+      const trajectories = members.map(({ reward, metrics }, at) => parsed[at] ?? { reward, metrics });
       const locate = () => `${position.file}:${position.line}`;
-      const facts = members.map((member, at) => ({
-        ...member.facts,
-        ...readFinish(trajectories[at] ?? {}, member.facts?.finish_reason === null),
-      }));
+      const facts = members.map(({ facts: known }, at) => {
+        // JSON has no infinite reward.
+        const { reward: _, finish_reason = null, ...others } = known ?? {};
+        const trajectory = parsed[at] ?? { messages_and_choices: [{ message: {}, finish_reason }] };
+        return { ...others, ...readFinish(trajectory, finish_reason === null) };
+      });
       const isWanted = openGroupFilter(isTrue, {
         group,
         holder: { [stepName]: findStep([...members, row], parse) ?? null },
@@ -99,6 +101,15 @@ const searchRows = async (
     }
   }
   return found;
+};
+
+const parseObject = (json: string, parse: (json: string) => unknown) => {
+  try {
+    const value = parse(json);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
 };
 
 /** A trajectory can have the step of its group, whose members are not in the page. */

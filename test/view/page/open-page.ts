@@ -7,9 +7,9 @@ import { expect, vi } from "vitest";
 import { runHere } from "../../support/here.ts";
 
 /** The HTML of the page for these arguments of `view`. */
-export const writePage = async (args: readonly string[]) => {
+export const writePage = async (args: readonly string[], env = {}) => {
   const file = join(mkdtempSync(join(tmpdir(), "view-")), "page.html");
-  expect(await runHere(["view", ...args, "--html", file])).toMatchObject({ stdout: "" });
+  expect(await runHere(["view", ...args, "--html", file], { env })).toMatchObject({ stdout: "" });
   return readFileSync(file, "utf8");
 };
 

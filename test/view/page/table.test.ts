@@ -164,6 +164,27 @@ describe("the table and charts of the page", () => {
     ]);
   });
 
+  it("find texts outside of trajectories, infinite rewards, and facts of omitted texts", async () => {
+    const env = { ROLLCALL_API_KEY: "key-of-1234-5678-9012" };
+    const lines = [
+      groupLine([0, 1], { prompt: env.ROLLCALL_API_KEY }).replaceAll('"stop"', '"length"'),
+      groupLine([0]).replace(/}$/, ',"exceptions":[{"message":"bo\\u00e9m"}],"task_id":"k\\/10"}'),
+      groupLine([0]).replace('"reward":0', '"reward":1e400'),
+    ];
+    const page = await openPage(await writePage([fileOf("g.jsonl", lines.join("\n"))], env));
+    for (const [name, sought, groups] of [
+      ["search text", "k/10", "2"],
+      ["search text", "boém", "2"],
+      ["search text", "", "123"],
+      ["where", "reward > 0.5", "13"],
+      ["where", "truncated && metrics.turns == 1 && group.reward_mean == 0.5 && characters == 3", "1"],
+      ["where", 'messages.exists(m, m.role == "user")', "23"],
+    ] as const) {
+      await page.type(name, sought);
+      expect([sought, page.textsOf("tbody td:first-child").join("")]).toEqual([sought, groups]);
+    }
+  });
+
   it("select groups by expressions about numbers of steps, ends, exceptions and solved rollouts", async () => {
     const page = await openPage(html);
     const found: Record<string, string> = {
