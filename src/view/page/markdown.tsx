@@ -22,22 +22,27 @@ export const MarkedText = ({ text }: { text: string }) => {
   );
 };
 
-const fence = /^ {0,3}(?:```|~~~).*\n*/m;
+/** Captures the fence, its character, the name of the language, and the code, which can have no end. */
+const fenced = /^ {0,3}(([`~])\2{2,})((?<=`)[^`\n]*|(?<=~).*)$\n*([\s\S]*?)(?:^ {0,3}\1\2*[ \t]*$|(?![\s\S]))\n*/m;
 
 /** A block ends at a blank line, after a heading, and before a heading, list item or table. */
 const blockEnd = /\n\s*\n|\n(?<=^#{1,6} .*\n)|\n(?=#{1,6} | *(?:[-*+]|\d+[.)]) |\|.*\n\|?[ :]*-[ |:-]*$)/m;
 
 export const Markdown = ({ text }: { text: string }) => {
-  const parts = text.replaceAll("\r\n", "\n").split(fence);
+  const parts = text.replaceAll("\r\n", "\n").split(fenced);
   return (
     <div class="markdown">
-      {parts.map((part, at) => (at % 2 === 0 ? part.split(blockEnd).map(renderBlock) : renderCode(part)))}
+      {parts.map((part, at) => {
+        if (at % 5 === 4) return renderCode(part, parts[at - 1]?.trim());
+        return at % 5 === 0 && part.split(blockEnd).map(renderBlock);
+      })}
     </div>
   );
 };
 
-const renderCode = (text: string) => (
+const renderCode = (text: string, language = "") => (
   <pre>
+    {language !== "" && <span class="quiet">{`${language}\n`}</span>}
     <MarkedText text={text.trimEnd()} />
   </pre>
 );

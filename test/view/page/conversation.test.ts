@@ -31,6 +31,8 @@ describe("a conversation on the page", () => {
       "a | b\nno table",
       "```js\n# code\n\n*x*\n```",
       "~~~\n+ no item\n~~~\n* star\n+ plus",
+      "```42```\nis inline",
+      "````\n```\ninner\n``` and more\n````",
       "![i](http://x/y.png) __b__ 2*3*4",
     ].join("\n\n");
     const page = await openGroup(toGroup([choice({ content: text })], [choice({ content: "b" })]), { trajectory: 1 });
@@ -51,10 +53,14 @@ describe("a conversation on the page", () => {
       "<tr><td>1<td>[l](http://x)",
       '<p style="margin-left:0ch">a | b',
       "no table",
-      "<pre># code",
+      '<pre><span class="quiet">js',
+      "# code",
       "*x*",
       "<pre>+ no item",
       ...["• star", "• plus"].map((item) => `<p style="margin-left:0ch">${item}`),
+      '<p style="margin-left:0ch"><code>42</code>',
+      "is inline",
+      ...["<pre>```", "inner", "``` and more"],
       '<p style="margin-left:0ch">![i](http://x/y.png) <b>b</b> 2*3*4',
     ]);
   });
