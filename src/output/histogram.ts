@@ -13,8 +13,11 @@ export type RewardWeights = Readonly<{
 
 /** Returns at most eight ranges of rewards, or single rewards, with their numbers of trajectories. */
 export const computeBars = ({ weights, min, max, rangeStep }: RewardWeights) => {
-  if (weights.length <= maxBars && rangeStep === 0)
-    return weights.map(({ value, count }) => ({ name: formatForDisplay(value), count }));
+  if (weights.length <= maxBars && rangeStep === 0) {
+    const names = weights.map(({ value }) => formatForDisplay(value));
+    const areDistinct = new Set(names).size === names.length;
+    return weights.map(({ value, count }, at) => ({ name: (areDistinct && names[at]) || String(value), count }));
+  }
   const minStep = (max - min) / (maxBars - 2);
   const magnitude = 10 ** Math.floor(Math.log10(minStep));
   const decimalStep = ([1, 2, 2.5, 5].find((factor) => factor * magnitude >= minStep) ?? 10) * magnitude;

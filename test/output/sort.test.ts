@@ -51,6 +51,8 @@ describe("computeBars", () => {
 
   it("counts up to eight single values, or round ranges with the maximum in the last", () => {
     expect(bars([0, 0.1 + 0.2, 1])).toEqual(["0: 1", "0.3: 1", "1: 1"]);
+    expect(bars([1000000.25, 1000000.75, 1234567.89])).toEqual(["1000000: 1", "1000001: 1", "1234568: 1"]);
+    expect(bars([1000000.25, 1000000.4])).toEqual(["1000000.25: 1", "1000000.4: 1"]);
     expect(bars([0, 1, 2, 3, 4, 5, 6, 7, 8])).toEqual(["0 – 2: 2", "2 – 4: 2", "4 – 6: 2", "6 – 8: 3"]);
     const tenths = [-3, -2, -1, 0, 1, 2, 3, 4, 5].map((value) => value / 10);
     expect(bars(tenths)).toEqual(["-0.4 – -0.2: 1", "-0.2 – 0: 2", "0 – 0.2: 2", "0.2 – 0.4: 2", "0.4 – 0.6: 2"]);

@@ -13,7 +13,10 @@ export const formatMeasure = (value: number | boolean | null | undefined) => {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   const size = Math.abs(value);
   if (size > 0 && (size >= 1e6 || size < 1e-3)) return withMinus(value.toExponential(2));
-  return withMinus(size < 1 ? String(Number(value.toPrecision(3))) : formatCount(Number(value.toPrecision(6))));
+  // With 3 digits, a mean close to 1 would be 1.
+  return withMinus(
+    size < 1 ? String(Number(value.toPrecision(size < 0.9995 ? 3 : 6))) : formatCount(Number(value.toPrecision(6))),
+  );
 };
 
 /** Bounds need 6 digits to separate similar values. */
