@@ -1,5 +1,6 @@
 /** Removes harmful characters from output, and redacts secrets. */
 import type { Host } from "../system/host.ts";
+import { sanitizeText } from "../text/sanitize.ts";
 import { openSecrets } from "./secrets.ts";
 
 export type TextCleaner = (text: string) => string;
@@ -30,21 +31,6 @@ export const openCleaner = (env: Host["env"]) => {
     /** The text must consist of complete lines, because a command begins a line. */
     breakCommands: (text: string) => redactLines(isInBuild ? text.replace(workflowCommands, "$& ") : text),
   };
-};
-
-const lineEnds = /\r\n?|[\u000b\u000c\u0085\u2028\u2029]/g;
-
-/** CSI sequences, and control strings on one line, such as titles and links. */
-const escapeSequences =
-  /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\u001b[\]P_^X]|[\u009d\u0090\u009f\u009e\u0098])[^\u0007\u001b\u009c\n]*(?:\u0007|\u001b\\|\u009c)/g;
-
-/** Control, direction and invisible characters. Scripts and emoji need U+200C and U+200D, so both stay. */
-const harmfulCharacters =
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]|[\ud800-\udfff]/gu;
-
-const sanitizeText = (text: string) => {
-  if (text.search(lineEnds) < 0 && text.search(harmfulCharacters) < 0) return text;
-  return text.replace(lineEnds, "\n").replace(escapeSequences, "").replace(harmfulCharacters, "");
 };
 
 const sanitizeLine = (text: string) => {

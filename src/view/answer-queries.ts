@@ -1,5 +1,6 @@
 /** Answers the page's queries from a `GroupReader`. */
 import { listSpellings } from "../json/raw-json.ts";
+import { sanitizeText } from "../text/sanitize.ts";
 import * as answers from "./answers.ts";
 
 const maxFindings = 500;
@@ -173,11 +174,12 @@ export const findMatch = (
 };
 
 /** Decodes escapes without a JSON parser, because `part` can begin or end inside an escape. */
-const decodeEscapes = (part: string) =>
-  part
+const decodeEscapes = (part: string) => {
+  const text = part
     .replaceAll(/\\+(?:u([0-9a-f]{4})|(.))/gi, (_, code?: string, letter?: string) => {
       if (code !== undefined) return String.fromCharCode(Number.parseInt(code, 16));
       return letter === undefined || /[nrtbf]/.test(letter) ? " " : letter;
     })
-    .replaceAll(/\s+/g, " ")
-    .replaceAll(/\p{Surrogate}/gu, "");
+    .replaceAll(/\s+/g, " ");
+  return sanitizeText(text);
+};

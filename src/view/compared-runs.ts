@@ -38,7 +38,8 @@ export const openRuns = async (
     async readRow(facts) {
       const { pair } = sorted[facts.group] ?? {};
       const { prompt, key } = pair ? readPairPromptAndKey([a, b], pair, groupBy) : { prompt: "", key: null };
-      return { ...facts, prompt, key: pairing.name === undefined ? key : formatKeyText(pair?.name) };
+      const shownKey = pairing.name === undefined ? key : formatKeyText(pair?.name);
+      return { ...facts, ...content.sanitizePrompt({ prompt, key: shownKey }) };
     },
     async readGroup(group) {
       const { pair } = sorted[group] ?? {};

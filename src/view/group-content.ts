@@ -14,6 +14,7 @@ import type { Comparison } from "../rollouts/stats/compare.ts";
 import { readGroupFacts } from "../rollouts/stats/read-facts.ts";
 import { Breaks } from "../system/breaks.ts";
 import { formatOwnCommand } from "../system/program.ts";
+import { sanitizeText } from "../text/sanitize.ts";
 import { parenthesize, toFileArg } from "../text/sentences.ts";
 import type { ComparisonTexts, GroupContent, GroupData, TrajectorySummary } from "./answers.ts";
 
@@ -92,6 +93,11 @@ export const composeGroup = (
   rest,
 });
 
+export const sanitizePrompt = ({ prompt, key }: Readonly<{ prompt: string; key: string | null }>) => ({
+  prompt: sanitizeText(prompt),
+  key: key && sanitizeText(key),
+});
+
 type Fact = ReturnType<typeof readGroupFacts>[number];
 
 /** The page knows no `--pass`. */
@@ -113,12 +119,15 @@ export const readRest = (dataset: Dataset, group: number) => {
   const root = table.readRoot(bytes);
   const list = table.memberAt(root, "trajectories");
   const { start, end } = list ? table.spanOf(list) : { start: bytes.length, end: bytes.length };
-  const exceptions = table.elementsOf(table.memberAt(root, "exceptions")).map((exception) => {
+  const texts = table.elementsOf(table.memberAt(root, "exceptions")).map((exception) => {
     const value = parseRawJson(sliceText(bytes, table.spanOf(exception)));
     if (value.kind !== "object") return formatIndented(value);
     return value.members.map(({ key, value: member }) => `${key}: ${formatIndented(member)}`).join("\n");
   });
-  return { exceptions, rest: `${bytes.toString("utf8", 0, start)}${bytes.toString("utf8", end)}` };
+  return {
+    exceptions: texts.map(sanitizeText),
+    rest: `${bytes.toString("utf8", 0, start)}${bytes.toString("utf8", end)}`,
+  };
 };
 
 const isNumber = (value: unknown): value is number => Number.isFinite(value);
@@ -130,7 +139,7 @@ const parseTrajectory = ({ bytes, position }: SourceTrajectory, at: number, fact
     return value && table.parseValue(value);
   });
   const measures = Object.entries(isObject(metrics) ? metrics : {}).flatMap(([name, value]) =>
-    isNumber(value) || typeof value === "boolean" ? [[name, value] as const] : [],
+    isNumber(value) || typeof value === "boolean" ? [[sanitizeText(name), value] as const] : [],
   );
   const messages = table.elementsOf(table.memberAt(root, "messages_and_choices"));
   return {

@@ -14,11 +14,12 @@ import { computeMoments, findBounds } from "../rollouts/index/sums.ts";
 import { getFacts, type RolloutFact, readGroupFacts } from "../rollouts/stats/read-facts.ts";
 import { chooseReading } from "../rollouts/stats/reading-list.ts";
 import { Breaks } from "../system/breaks.ts";
+import { sanitizeText } from "../text/sanitize.ts";
 import { openAnswers } from "./answer-queries.ts";
 import type { Finding, GroupFacts, GroupPart, GroupReader, ReadingList, RewardBounds, Summary } from "./answers.ts";
 import { describeParts, listSeries, openCharts } from "./charts.ts";
 import { openRuns } from "./compared-runs.ts";
-import { readGroup, type ViewInput } from "./group-content.ts";
+import { readGroup, sanitizePrompt, type ViewInput } from "./group-content.ts";
 
 const maxFiles = 200;
 /** Reading the prompt and the key of a row costs as much as reading this many more bytes. */
@@ -39,7 +40,14 @@ export const openSession = async (input: ViewInput, signal: AbortSignal) => {
   const breaks = new Breaks(signal);
   await breaks.take();
   const all = await describeParts(groups, breaks);
-  const summary = { ...facts, pass, notes, runs: runs?.names ?? [], series: listSeries(groups), all };
+  const summary = {
+    ...facts,
+    pass,
+    notes: notes.map(sanitizeText),
+    runs: runs?.names ?? [],
+    series: listSeries(groups),
+    all,
+  };
   let reading: readonly ReadingList[] | undefined;
   const readPrompt = openPrompts(input, breaks);
   const store: GroupReader<GroupFacts> = {
@@ -78,8 +86,9 @@ export const openSession = async (input: ViewInput, signal: AbortSignal) => {
 const listFindings = (dataset: Dataset, groups: readonly GroupFacts[]) => {
   const findSubject = openSubjects(dataset);
   const findings = dataset.scan.problems.sorted().map((problem): Finding => {
-    const { rule, severity, message, advice, file, line, column } = problem;
+    const { rule, severity, file, line, column } = problem;
     const { group = null, trajectory = null, message: message_at = null } = findSubject(problem) ?? {};
+    const [message, advice] = [sanitizeText(problem.message), problem.advice && sanitizeText(problem.advice)];
     return { rule, severity, message, advice, file, line, column, group, trajectory, message_at };
   });
   const rules = new Map<number | null, string[]>();
@@ -97,7 +106,7 @@ const openPrompts = ({ dataset, inputOptions: { groupBy } }: ViewInput, breaks: 
   return async (group: number) => {
     const known = prompts.get(group);
     if (!known && breaks.isDue(bytesPerRow + dataset.groups.bytesOf(group))) await breaks.take();
-    const read = known ?? readPromptAndKey(dataset, group, groupBy);
+    const read = known ?? sanitizePrompt(readPromptAndKey(dataset, group, groupBy));
     prompts.set(group, read);
     return read;
   };
@@ -187,7 +196,7 @@ const formatFinishReasons = (rows: readonly RolloutFact[]) => {
     if (finishReason !== undefined) counts.set(finishReason, (counts.get(finishReason) ?? 0) + 1);
   const sorted = [...counts].sort(([a, one], [b, two]) => two - one || (a < b ? -1 : 1));
   const names = sorted.map(([name, count]) => (count === rows.length ? name : `${count} ${name}`));
-  return names.length === 0 ? null : names.join(", ");
+  return names.length === 0 ? null : sanitizeText(names.join(", "));
 };
 
 /** All groups share this list, because 100,000 empty lists would take 20 MB. */

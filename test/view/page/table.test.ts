@@ -164,6 +164,23 @@ describe("the table and charts of the page", () => {
     ]);
   });
 
+  it("show no direction overrides of labels, and no mean below 1 as 1", async () => {
+    const line = groupLine([0.99967, 0.99967], { prompt: "a\u202egpj.exe" })
+      .replace(/}$/, ',"task_id":"k\u202e1","exceptions":[{"message":"e\u202em"}]}')
+      .replaceAll('"turns"', '"turns\u202e"');
+    const page = await openPage(await writePage([fileOf("g.jsonl", line)]), { query: { text: "gpj" } });
+    const shown = [...page.textsOf("td").slice(1, 3), ...page.textsOf(".why span").slice(0, 1)];
+    expect(shown).toEqual(["agpj.exetrajectory 1: agpj.exe", "0.99967", "k1"]);
+    await page.show({ group: 1 });
+    expect([...page.textsOf("h1"), ...page.textsOf("pre").slice(0, 1)]).toEqual([
+      "agpj.exe 2 trajectories · equal rewards · key k1",
+      "message: em",
+    ]);
+    expect(page.textsOf("th")).toContain("turns");
+    await page.show({ group: 1, trajectory: 1 });
+    expect(page.textsOf("pre")[0]).toBe("a\u202egpj.exe");
+  });
+
   it("find texts outside of trajectories, infinite rewards, and facts of omitted texts", async () => {
     const env = { ROLLCALL_API_KEY: "key-of-1234-5678-9012" };
     const lines = [
