@@ -5,11 +5,11 @@ import { Kind, keyIdCount, kindAt, shapeCount } from "../../json/shape.ts";
 import type { JsonTable } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
 import { formatCanonically } from "../messages/said-content.ts";
-import { comparedStepNames, isComparedStep, stepHolders } from "../rules/step-columns.ts";
+import { isComparedStep, isPolicyColumn, policyNames, stepHolders } from "../rules/step-columns.ts";
 
-/** 1 at the id of a step column. */
+/** 1 at the id of a compared column. */
 const stepIds = new Uint8Array(keyIdCount);
-for (const name of comparedStepNames) stepIds[registerKey(name)] = 1;
+for (const name of policyNames) stepIds[registerKey(name)] = 1;
 
 /** A name with a prefix has no registered id. */
 const isStepKey = (table: JsonTable, key: number) => {
@@ -62,11 +62,11 @@ const hashBytes = ({ bytes, words }: JsonTable, node: number, seed: number) => {
 };
 
 /** Lists the step columns of a trajectory or a group, also those in its metadata. */
-export function* listSteps(holder: json.JsonValue) {
+export function* listSteps(holder: json.JsonValue, isListed = isComparedStep) {
   for (const object of [holder, ...stepHolders.map((name) => json.memberAt(holder, name))])
     for (const [key, value] of object ? json.childrenOf(object) : []) {
       const name = String(key);
-      if (isComparedStep(name) && (kindAt(value.table, value.node) & comparedKinds) !== 0) yield { name, value };
+      if (isListed(name) && (kindAt(value.table, value.node) & comparedKinds) !== 0) yield { name, value };
     }
 }
 
@@ -74,7 +74,7 @@ export function* listSteps(holder: json.JsonValue) {
 export const openStepComparison = () => {
   const values = new Map<string, Set<string>>();
   const add = (trajectory: json.JsonValue) => {
-    for (const { name, value } of listSteps(trajectory))
+    for (const { name, value } of listSteps(trajectory, isPolicyColumn))
       values.set(name, (values.get(name) ?? new Set()).add(formatCanonically(value)));
   };
   /** Returns a column with several values. */

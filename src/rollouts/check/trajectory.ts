@@ -10,7 +10,7 @@ import { isCalculated, trainingBits } from "../index/metrics.ts";
 import { noMetrics, TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { shortenName } from "../rules/positions.ts";
 import type { RuleReporter } from "../rules/rules.ts";
-import { isComparedStep, stepHolders } from "../rules/step-columns.ts";
+import { isPolicyColumn, stepHolders } from "../rules/step-columns.ts";
 import { inspectMessages, lacksPrompt, type MarkReader } from "./messages.ts";
 import { hashSteps } from "./policy-steps.ts";
 import { inspectToolCalls } from "./tool-calls.ts";
@@ -86,7 +86,7 @@ const trajectoryType = defineObjectType(
   },
   ({ kinds, list }) => ({
     hasFailureKey: failureKeys.some((key) => kinds[key] !== Kind.absent),
-    hasStep: list().some(({ key }) => isComparedStep(key)),
+    hasStep: list().some(({ key }) => isPolicyColumn(key)),
     stepHolders: stepHolders.filter((key) => kinds[key] === Kind.object),
   }),
 );

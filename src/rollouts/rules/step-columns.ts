@@ -7,6 +7,9 @@
 export const stepNames =
   "step global_step iteration train_step training_step _step rollout_step gen_step policy_version weight_version model_version tail_version checkpoint";
 
+/** A column with one of these names, without a prefix, names the policy, as a step does. */
+export const modelNames = ["model", "model_name", "model_id"];
+
 const toCapital = (_: string, letter: string) => letter.toUpperCase();
 
 /** `epoch` can number repetitions, so groups of the file can contain several epochs. */
@@ -15,7 +18,6 @@ const repeatedName = "epoch";
 /** The objects of a row that can have these columns, as the row itself can. */
 export const stepHolders = ["metadata", "info", "extra_info"] as const;
 
-/** The columns whose values `mixed-steps` compares. */
 export const comparedStepNames: readonly string[] = [
   ...new Set(stepNames.split(" ").flatMap((name) => [name, name.replace(/(?<=\w)_(\w)/g, toCapital)])),
 ];
@@ -26,5 +28,9 @@ const omitPrefix = (key: string) => key.slice(Math.max(key.lastIndexOf("/"), key
 
 export const isComparedStep = (key: string) => comparedNameSet.has(omitPrefix(key));
 
+/** The columns whose values `mixed-steps` compares. */
+export const policyNames = [...comparedStepNames, ...modelNames];
+export const isPolicyColumn = (key: string) => isComparedStep(key) || modelNames.includes(key);
+
 /** True for a column that divides the groups that rollcall makes. */
-export const isStep = (key: string) => isComparedStep(key) || omitPrefix(key) === repeatedName;
+export const isStep = (key: string) => isPolicyColumn(key) || omitPrefix(key) === repeatedName;

@@ -18,7 +18,7 @@ import {
   warning,
   warningOfWhole,
 } from "./rule.ts";
-import { stepHolders, stepNames } from "./step-columns.ts";
+import { modelNames, stepHolders, stepNames } from "./step-columns.ts";
 
 const groupShapeAdvice = 'write a group as {"trajectories": [{…}, {…}]}';
 const trajectoryShape = 'write a trajectory as {"messages_and_choices": [{…}, {…}], "reward": 1}';
@@ -250,10 +250,10 @@ export const trainingRules = {
       const listed = formatList(values.map(shortenName), 3);
       return `the trajectories of the group have ${values.length} values of \`${key}\`: ${listed}`;
     },
-    redactedMessage: "the trajectories of the group are of several steps",
+    redactedMessage: "the trajectories of the group are of several steps or models",
     advice:
-      "make a group for each step (of flat trajectories, with several keys: --group-by step,prompt_id), or pass --allow mixed-steps if one policy sampled them",
-    why: `Trainers compare each reward with the mean of its group. Trajectories of several training steps are from different policies, so that mean measures the training. rollcall compares these keys of the trajectory and of its ${stepHolders.join(", ")}: ${stepNames.replaceAll(" ", ", ")}.`,
+      "make a group for each step or model (of flat trajectories, with several keys: --group-by step,prompt_id), or pass --allow mixed-steps if one policy sampled them",
+    why: `Trainers compare each reward with the mean of its group. Trajectories of several training steps or models are from different policies, so that mean measures the training. rollcall compares these keys of the trajectory and of its ${stepHolders.join(", ")}: ${[...stepNames.split(" "), ...modelNames].join(", ")}.`,
     example: group(trajectory(0, ',"metadata":{"step":1}'), trajectory(1, ',"metadata":{"step":2}')),
   }),
   "chat-marks-in-content": warning<{ mark: string; verb: "contains" | "can contain" }>({

@@ -29,8 +29,9 @@ const forms = [
 ] as const;
 
 const names =
-  "step global_step iteration train_step training_step _step rollout_step gen_step policy_version weight_version model_version tail_version checkpoint globalStep trainStep trainingStep rolloutStep genStep policyVersion weightVersion modelVersion tailVersion train/global_step trainer.step a.b/c.step a/b.c/step";
-const otherNames = "epoch train/epoch steps my_step Step step_ step/x checkpoint.path version run";
+  "step global_step iteration train_step training_step _step rollout_step gen_step policy_version model model_name model_id weight_version model_version tail_version checkpoint globalStep trainStep trainingStep rolloutStep genStep policyVersion weightVersion modelVersion tailVersion train/global_step trainer.step a.b/c.step a/b.c/step";
+const otherNames =
+  "agent.model a/model_name modelName epoch train/epoch steps my_step Step step_ step/x checkpoint.path version run";
 
 describe.each(forms)("a group %s", (_, toLines) => {
   it.each<[holder: string, toRow: (columns: object) => object]>([
