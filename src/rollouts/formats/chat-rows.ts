@@ -220,7 +220,7 @@ export const harborTraces: Format = {
   ...traceRows,
   name: "harbor-traces",
   title: "traces that Harbor exported",
-  keys: { ...traceRows.keys, group: "the trials with the same run_id and task", reward: "`result`" },
+  keys: { ...traceRows.keys, group: "the trials with the same run_id, task, agent and model", reward: "`result`" },
   recognizes: (record) => keys.findEpisode(record.value) !== undefined && traceRows.recognizes(record),
   open: (run) => {
     const { rewards, rewardFrom = rewards ? undefined : [{ path: ["result"], name: "result" }] } = run.options;

@@ -13,7 +13,7 @@ export const harbor: Format = {
   name: "harbor",
   title: "trials of Harbor",
   keys: {
-    group: "the trials of one job with the same task_checksum, or with the same task_name if they have none",
+    group: "the trials of one job with the same agent, model and task_checksum (or task_name)",
     reward: "`verifier_result.rewards.reward`",
     sampled: "the agent's steps",
   },
@@ -37,7 +37,7 @@ const convertRollouts = (run: FormatRun, record: SourceRecord) => {
   }
   const task = value.get("task_checksum") ?? value.get("task_name");
   if (!task) throw value.error("task_checksum and task_name are missing, so the group is unknown");
-  record.group = JSON.stringify([dirname(dirname(file)), task.raw]);
+  record.group = JSON.stringify([dirname(dirname(file)), task.raw, ...listPolicy(value)]);
   const changedAt = findLastTime([value.get("finished_at"), value.get("started_at")]);
   record.identity = { id: value.textAt("id"), changedAt };
   const error = value.get("exception_info");
@@ -52,6 +52,14 @@ const convertRollouts = (run: FormatRun, record: SourceRecord) => {
   if (steps?.has(0)) record.group = JSON.stringify([file, task.raw]);
   if (steps?.has(0)) throw steps.error("trials of several steps are not supported (omit the trial)");
   return [convertTrajectory(run, record, rewards)];
+};
+
+/** A job can have several agents and models. */
+const listPolicy = (value: Value) => {
+  const [agent, config] = [value.get("agent_info"), value.get("config", "agent")];
+  return [agent?.get("name") ?? config?.get("name"), agent?.get("model_info") ?? config?.get("model_name")].map(
+    (part) => part?.data,
+  );
 };
 
 const convertTrajectory = (run: FormatRun, record: SourceRecord, rewards: Members) => {

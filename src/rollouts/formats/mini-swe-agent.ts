@@ -11,7 +11,7 @@ export const miniSweAgent: Format = {
   name: "mini-swe-agent",
   title: "trajectories of mini-swe-agent",
   keys: {
-    group: "the files with the same instance_id, or one file without it",
+    group: "the files with the same instance_id and model, or one file without instance_id",
     reward: "missing (pass --rewards)",
     sampled: "the responses of the assistant",
   },
@@ -48,7 +48,8 @@ export const miniSweAgentMessages: Format = {
 const convertRollout = (run: FormatRun, record: SourceRecord) => {
   const { value, file } = record;
   const instance = value.get("instance_id");
-  record.group = instance?.raw ?? `file ${file}`;
+  const model = value.get("info", "config", "model", "model_name");
+  record.group = instance ? `${instance.raw} ${model?.raw}` : `file ${file}`;
   record.isGroupDerived = !instance;
   const version = value.get("trajectory_format");
   if (version && !/^mini-swe-agent-1(?:\.\d+)?$/.test(version.text ?? ""))
@@ -60,7 +61,7 @@ const convertRollout = (run: FormatRun, record: SourceRecord) => {
     reward: findReward(run, { record: value, ids: [instance, ...listFileIds(record)] }),
     turns: messages.flatMap((message) => convertTurns(run, message, typed.includes(message))),
     metrics: value.members("info", "model_stats").filter(([, { isNumber }]) => isNumber),
-    metadata: [...value.flatMembers("info"), ...value.flatMembers()],
+    metadata: [...value.flatMembers("info"), ["model", model], ...value.flatMembers()],
   });
 };
 

@@ -4,7 +4,7 @@ import { unwrap } from "../messages/chat.ts";
 import type { Json } from "../messages/output-json.ts";
 import { formatCanonically } from "../messages/said-content.ts";
 import { type Members, openKeyFacts, Value } from "../messages/value.ts";
-import { isComparedStep, isStep, stepHolders } from "../rules/step-columns.ts";
+import { isPolicyColumn, isStep, stepHolders } from "../rules/step-columns.ts";
 import type { SourceRecord } from "./format.ts";
 
 const stepKeys = openKeyFacts((keys) => keys.filter(isStep));
@@ -34,7 +34,7 @@ export const listInnerSteps = (row: Value): Members =>
   listHolders(row).flatMap(([, holder]) =>
     holder.facts(stepKeys).flatMap((key) => {
       const value = holder.require(key);
-      return value.isScalar && isComparedStep(key) ? [[key, value] as const] : [];
+      return value.isScalar && isPolicyColumn(key) ? [[key, value] as const] : [];
     }),
   );
 
@@ -109,7 +109,7 @@ export const findEpisode = (row: Value) => {
 export const isSubagent = (row: Value) => (row.textAt("trace_source") ?? "main") !== "main" && row.has("trial_name");
 
 export const findTask = (row: Value) =>
-  findEpisode(row) === undefined ? undefined : `${row.get("run_id")?.raw} ${row.get("task")?.raw}`;
+  findEpisode(row) === undefined ? undefined : ["run_id", "task", "agent"].map((key) => row.get(key)?.raw).join(" ");
 
 /** Instead of a reward, a failed trial has the name of its exception. */
 export const isException = (result: Value | undefined) =>

@@ -125,6 +125,87 @@ describe("traces of verifiers v1", () => {
   });
 });
 
+describe("rollouts of different models are never one group", () => {
+  it.each("model model_name model_id metadata.model info.model_name extra_info.model_id".split(" "))(
+    "if rows state the model in %s",
+    async (path) => {
+      const [key = "", inner] = path.split(".");
+      const columns = (model: unknown) => ({ [key]: inner === undefined ? model : { [inner]: model } });
+      const rows = [..."xyx"].map((model, at) => chat("abc"[at] ?? "", columns(model)));
+      expect(await answersOf({ "a.jsonl": rows })).toBe("ac b");
+      expect(await answersOf({ "a.jsonl": rows.map((row) => ({ ...row, prompt_id: 1 })) })).toBe("ac b");
+    },
+  );
+
+  it("if the rows are of agents, in which subagents can have other models", async () => {
+    const rows = [..."xy"].map((model, at) => chat("ab"[at] ?? "", { "agent.model_name": model }));
+    expect(await answersOf({ "a.jsonl": rows })).toBe("ab");
+  });
+
+  const trial = (name: string, more: object) => ({
+    ...{ trial_name: name, task_name: "n", verifier_result: { rewards: { reward: 1 } } },
+    ...{ agent_info: { name: "a", model_info: { name: "m", provider: "p" } }, ...more },
+  });
+  const configured = (name: string, model_name: string) => ({
+    agent_info: null,
+    config: { agent: { name, model_name } },
+  });
+
+  it.each<[string, object, string]>([
+    ["the same agent and model", {}, "ab"],
+    ["another agent", { agent_info: { name: "b", model_info: { name: "m", provider: "p" } } }, "a b"],
+    ["another model", { agent_info: { name: "a", model_info: { name: "n", provider: "p" } } }, "a b"],
+    ["another agent of the configuration", configured("b", "m"), "a b"],
+  ])("if trials of Harbor have %s", async (_, more, groups) => {
+    const atif = (answer: string) => {
+      const steps = [
+        ["user", "q"],
+        ["agent", answer],
+      ].map(([source, message]) => ({ source, message }));
+      return JSON.stringify({ schema_version: "ATIF-v1.6", steps });
+    };
+    const files = Object.fromEntries(
+      [trial("a", {}), trial("b", more)].flatMap((result) => [
+        [`job/${result.trial_name}/result.json`, JSON.stringify(result)],
+        [`job/${result.trial_name}/agent/trajectory.json`, atif(result.trial_name)],
+      ]),
+    );
+    const folder = folderOf(files);
+    const { stdout } = await runHere(["convert", join(folder, "job"), "-q"]);
+    const found = stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => [...line.matchAll(/"content":"([ab])"/g)].map(([, said]) => said).join(""));
+    expect(found.join(" ")).toBe(groups);
+  });
+
+  it.each<[string, object, string]>([
+    ["the same agent and model", {}, "ab"],
+    ["another agent", { agent: "s" }, "a b"],
+    ["another model", { model: "n" }, "a b"],
+  ])("if exported traces of Harbor have %s", async (_, more, groups) => {
+    const row = (answer: string) => ({
+      ...{ conversations: [user("q"), said(answer)], agent: "t", model: "m", task: "k", episode: "episode-0" },
+      ...{ run_id: "r", trial_name: `k__${answer}`, result: "1.0", trace_source: "main" },
+    });
+    expect(await answersOf({ "a.jsonl": [row("a"), { ...row("b"), ...more }] })).toBe(groups);
+  });
+
+  it.each([
+    ["m", "ab"],
+    ["n", "a b"],
+  ])("if files of mini-swe-agent are of the models m and %s", async (model_name, groups) => {
+    const rewards = join(folderOf({ r: [{ id: "i", reward: 1 }] }), "r");
+    const file = (answer: string, model: string) =>
+      JSON.stringify({
+        ...{ trajectory_format: "mini-swe-agent-1.1", instance_id: "i", messages: [user("q"), said(answer)] },
+        info: { config: { model: { model_name: model } }, exit_status: "Submitted" },
+      });
+    const files = { "a/i.traj.json": file("a", "m"), "b/i.traj.json": file("b", model_name) };
+    expect(await answersOf(files, ["--rewards", rewards])).toBe(groups);
+  });
+});
+
 it("a uid names a group only if rows of the same file share it", async () => {
   const rows = (names: string, uids: string) => [...names].map((name, at) => chat(name, { uid: uids[at] }));
   const files = { "a.jsonl": rows("ab", "uv"), "b.jsonl": rows("cd", "uw"), "c.jsonl": rows("efg", "uxu") };
