@@ -169,7 +169,10 @@ const countPromptTurns = (row: Value, turns: readonly Value[]) => {
   if (firstAnswer >= 0) return firstAnswer;
   const { answers, isLastSampled } = findAnswers(row);
   const before = turns.length - 2 * answers.length || Number(isLastSampled);
-  if (answers.length > 0 && (before === 1 || before === 2)) return before;
+  // Without a mask, tokens with the log probability 0 can hide answers.
+  const mask = answers.length > 0 ? row.get("token_loss_mask") : undefined;
+  if (answers.length > 0 && before >= 1 && (mask || before <= 2)) return before;
+  if (mask) throw mask.error("token_loss_mask has more answers than the texts in content");
   return turns.length > 2 && turns.length % 2 === 0 ? 2 : 1;
 };
 
@@ -192,6 +195,8 @@ const readNemoTurns = (run: FormatRun, row: Value) => {
   const promptTurns = countPromptTurns(row, turns);
   if (turns.some(({ isText }) => isText))
     run.note("derived the roles, which are not recorded: each text of the assistant follows a text of the user");
+  if (promptTurns > 2 && turns[0]?.isText)
+    run.note("converted prompts of more than two texts to messages of the user, because their roles are unknown");
   const isAnswer = (turn: Value, at: number) => {
     const role = turn.textAt("role");
     return role === undefined ? at >= promptTurns && (at - promptTurns) % 2 === 0 : role === "assistant";

@@ -29,7 +29,12 @@ describe("a row of NeMo RL", () => {
     [4, "0011", {}, "s u A u"],
     [5, "01010", {}, "u A u A u"],
     [5, "00101", {}, "u A u A u"],
-    [4, "10101", {}, "s u A u"],
+    [5, "00010", {}, "u u u A u"],
+    [6, "0000100", {}, "u u u u A u"],
+    [6, "0001011", {}, "s u A u A u"],
+    [4, "10101", {}, "token_loss_mask has more answers than the texts"],
+    [3, "", { generation_logprobs: [[0, -0.5, 0, -0.5, 0]] }, "u A u"],
+    [5, "", { generation_logprobs: [[0, 0, 0, -0.5, 0]] }, "u A u A u"],
     [3, "011000", {}, "u A u"],
     [3, "011000", { input_lengths: [3] }, "u A u"],
     [3, "011000", { input_lengths: [4] }, "u A u"],
@@ -66,6 +71,14 @@ describe("a row of NeMo RL", () => {
     expect(trajectories.map(({ messages_and_choices }: Record<string, unknown>) => messages_and_choices)).toEqual([
       [user("What is 2 + 2?"), choiceOf("4", "stop", [3]), user("Environment: correct")],
       [user("What is 2 + 2?"), choiceOf("Let me", "length", [3, 4, 5]), user("Environment: incorrect")],
+    ]);
+  });
+
+  it("has prompts of several texts as messages of the user", async () => {
+    const row = rowOf(5, "00010", { generation_logprobs: [[0, 0, 0, -1, 0]] });
+    expect(await notesHere([row], ["--from", "nemo-rl"])).toEqual([
+      "derived the roles, which are not recorded: each text of the assistant follows a text of the user",
+      "converted prompts of more than two texts to messages of the user, because their roles are unknown",
     ]);
   });
 
