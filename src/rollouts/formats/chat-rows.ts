@@ -119,7 +119,7 @@ const convertRow = (run: FormatRun, rows: ChatRows, { record, recordedKey, steps
     readOwn,
     canLackParts: rows.canLackParts === true,
   });
-  if (rows.isDataset) chat.noteRowMasks(run, row);
+  chat.noteRowMasks(run, row, rows.usedKeys);
   const turns = [...system.map(keys.toSystem), ...sampleEarlier(run, rows.readTurns(run, row), record)];
   return [buildTrajectory({ reward, turns, ...readMembers(row, rows) })];
 };

@@ -222,7 +222,7 @@ export const nemoRl = chatRows({
   name: "nemo-rl",
   title: "step files of NeMo RL",
   rewardKey: "rewards",
-  usedKeys: ["content", "rewards", "filtered_rewards"],
+  usedKeys: ["content", "rewards", "filtered_rewards", "token_loss_mask"],
   keys: { sampled: "the texts of the assistant in `content`" },
   isDataset: false,
   filePattern: /(?:^|[./])(?:train|val)_data_step\d+\.jsonl$/,

@@ -184,9 +184,15 @@ export const isMasked = (run: ConversionNotes, turn: Value) => {
   return isZero;
 };
 
-export const noteRowMasks = (run: ConversionNotes, row: Value) => {
-  for (const key of row.facts(maskKeysOf))
-    if (key !== "loss") run.note(`\`${key}\` of rows can be a mask for training, which rollcall does not read`);
+/** A mask of one masks nothing. */
+export const noteRowMasks = (run: ConversionNotes, row: Value, usedKeys: readonly string[]) => {
+  for (const key of row.facts(maskKeysOf)) {
+    const value = row.require(key);
+    const [only = value, ...more] = value.items();
+    const isOne = more.length === 0 && (only.number === 1 || only.isTrue);
+    if (key !== "loss" && !isOne && !usedKeys.includes(key))
+      run.note(`\`${key}\` of rows can be a mask for training, which rollcall does not read`);
+  }
 };
 
 /** A training step is not a mask. */

@@ -48,6 +48,14 @@ describe("a row of NeMo RL", () => {
     expect(await turnsHere({ "a.jsonl": [rowOf(texts, tokens, more)] }, ["--from", "nemo-rl"])).toContain(turns);
   });
 
+  it.each([
+    [0, ["`sample_loss_mask` of rows can be a mask for training, which rollcall does not read"]],
+    [1, []],
+  ])("whose loss has the mask %d has the notes %j", async (mask, expected) => {
+    const notes = await notesHere([rowOf(3, "010", { sample_loss_mask: [mask] })], ["--from", "nemo-rl"]);
+    expect(notes.filter((note) => note.includes("mask"))).toEqual(expected);
+  });
+
   it("whose answer fills the sequence has the group, the logprobs and the turns of a whole one, and is cut", async () => {
     const rowOf = (answer: string, text: string, length: number) => ({
       content: [["What is 2 + 2?", answer, text]],
