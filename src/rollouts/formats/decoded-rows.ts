@@ -131,6 +131,12 @@ export const skyrl = decodedRows({
     return literal(sum, score);
   },
   recognizes: (row) => row.has("score"),
+  // Harbor's generator replaces the texts of failed rollouts by one token.
+  findError: (row) => {
+    const reason = row.get("stop_reason");
+    const isFailed = reason?.text === "error" && row.textAt("input_prompt") === row.textAt("output_response");
+    return isFailed ? reason : undefined;
+  },
 });
 
 /** NeMo RL writes each row as a batch of one, so each value is a list of one. */

@@ -252,6 +252,15 @@ it.each<[string, object, object]>([
   expect(await convert({ "a.jsonl": [record] }, args)).toMatchObject([{ trajectories: [trajectory] }]);
 });
 
+it("rollouts of SkyRL that failed are exceptions, not the placeholders that Harbor's generator writes", async () => {
+  const row = { input_prompt: "q", output_response: "a", score: 1, stop_reason: "stop", env_class: "harbor" };
+  const failed = { ...row, input_prompt: "!", output_response: "!", score: 0, stop_reason: "error" };
+  expect(await convert({ "a.jsonl": [row, failed, { ...failed, stop_reason: "stop" }] })).toMatchObject([
+    { trajectories: [{ reward: 1 }] },
+    { trajectories: [{ reward: 0 }], exceptions: [{ type: "error", message: "error" }] },
+  ]);
+});
+
 it("completions of a row have their own values in its lists, and a failed row has the type of its error", async () => {
   const row = { prompt: "q", completions: ["a", "b"], rewards: [1, 0], note: ["x", "y"], other: ["z"] };
   expect(await convert({ "a.jsonl": [row] })).toMatchObject([
