@@ -27,6 +27,14 @@ export const convertPart = (
 export const replacedContextNote =
   "the agent summarized or edited its context, so later turns follow messages that the model no longer saw";
 
+/** Verifiers and Inspect have the versions 1 and 2. */
+export const noteVersion = (run: FormatRun, subject: string, version: Value | undefined) => {
+  if (version && version.number !== 1 && version.number !== 2)
+    run.note(
+      `read ${subject} of version ${shortenName(version.plain)} as version 2, so new fields may not be converted`,
+    );
+};
+
 export const isUuid = (text: string) => /^[\da-f]{8}-?(?:[\da-f]{4}-?){3}[\da-f]{12}$/i.test(text);
 
 /** The last of the recorded ISO 8601 times, in milliseconds. */

@@ -11,6 +11,7 @@ import {
   convertPart,
   findLastTime,
   listFileIds,
+  noteVersion,
   replacedContextNote,
 } from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";
@@ -55,6 +56,7 @@ const convertRollouts = (run: FormatRun, record: SourceRecord, scorers: Map<stri
   const header = member === undefined ? value : run.readSettings(record, "header.json");
   const log = header ?? run.readSettings(record, "_journal/start.json");
   noteIncomplete(run, record, log, header !== undefined);
+  noteVersion(run, "a log", log?.get("version"));
   const samples = member === undefined ? value.requireItems("samples") : [value];
   const count = member === undefined ? samples.length : log?.get("eval", "dataset", "samples")?.number;
   const epochs = member === undefined ? 1 : (log?.get("eval", "config", "epochs")?.number ?? 1);

@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import { decidedChoice, toChatMessage, toLogprobs, toTools } from "../messages/chat.ts";
 import { literal, rawLiteral } from "../messages/output-json.ts";
 import { type Members, Value } from "../messages/value.ts";
-import { buildException, buildTrajectory, findReward, isUuid, skipUnscored } from "./build-trajectory.ts";
+import { buildException, buildTrajectory, findReward, isUuid, noteVersion, skipUnscored } from "./build-trajectory.ts";
 import type { Converter, Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 
 /** prime-rl 0.9.1 writes the traces of a run here, and what follows a trace to `annotations/<producer>/`. */
@@ -92,6 +92,7 @@ const openEpisodes = (run: FormatRun): Converter => {
   const rolloutsOf = (trace: Value, record: SourceRecord, { key, failedEpisode }: EpisodeFacts): readonly Rollout[] => {
     if (trace.get("agent", "trainable")?.data === false)
       return run.skip(trace, "a trace of an agent that is not trainable");
+    noteVersion(run, "a trace", trace.get("version"));
     const name = trace.get("agent", "name")?.text ?? "agent";
     const first = agents.get(key) ?? name;
     agents.set(key, first);

@@ -303,6 +303,16 @@ describe("a failed episode of verifiers v1", () => {
     ]);
   });
 
+  it.each([
+    [1, []],
+    [2, []],
+    [99, ["read a trace of version 99 as version 2, so new fields may not be converted"]],
+    ["a", ["read a trace of version a as version 2, so new fields may not be converted"]],
+  ])("has the notes of its trace of version %j", async (version, expected) => {
+    const notes = await notesHere([{ ...trace, version }]);
+    expect(notes.filter((note) => note.startsWith("read a"))).toEqual(expected);
+  });
+
   it("states that it failed, because attempts before its traces can have errors, too", async () => {
     const { ok: _, ...unstated } = episode(true, late);
     expect(await convert({ "a.jsonl": [unstated] })).toMatchObject([{ trajectories: [{ reward: 1 }] }]);
