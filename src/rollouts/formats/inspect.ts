@@ -278,12 +278,14 @@ const convertLogprobs = (sampledChoice: Value | undefined) => {
 const toMessage = (run: FormatRun, message: Value, attachments: Attachments) => {
   const { resolved } = attachments;
   const { content, reasoning } = convertContent(attachments, message);
-  const isEmpty = message.textAt("role") === "tool" && (content === undefined || message.textAt("content") === "");
-  const error = isEmpty ? (message.get("error", "message") ?? message.get("tool_error")) : undefined;
+  const fault = message.textAt("role") === "tool" ? (message.get("error") ?? message.get("tool_error")) : undefined;
+  const isEmpty = content === undefined || message.textAt("content") === "";
+  const error = isEmpty ? (fault?.get("message") ?? message.get("tool_error")) : undefined;
   if (error) run.note("used a failed tool's error as the content of the tool message");
   return new Map<string, Json | undefined>([
     ...message.members().filter(([, { isNull }]) => !isNull),
     ["content", error ? resolved(error) : content],
+    ["is_error", fault && literal(true, fault)],
     ["reasoning", undefined],
     ["reasoning_content", reasoning],
     ["tool_calls", nonEmpty(message.items("tool_calls").map((call) => convertCall(attachments, call)))],

@@ -112,13 +112,26 @@ describe("a sample of Inspect", () => {
       said("", { tool_calls: [{ id: "c", function: "f", arguments: {}, type: "custom" }], source: "generate" }),
       { ...result, tool_error: "old" },
       { ...result, error: { message: "new" }, tool_error: "old" },
+      { ...result, content: "cut", error: { type: "limit", message: "too long" } },
+      { ...result, error: null },
     ];
     const [group] = await convert({ "a.json": logOf([{ ...scored, messages }]) });
     expect(group.trajectories[0].messages_and_choices).toMatchObject([
       { message: { tool_calls: [{ type: "custom" }] } },
-      { content: "old" },
-      { content: "new" },
+      { content: "old", is_error: true },
+      { content: "new", is_error: true },
+      { content: "cut", is_error: true },
+      { content: "" },
     ]);
+    expect(group.trajectories[0].messages_and_choices[4]).not.toHaveProperty("is_error");
+  });
+
+  it.each([
+    [2, []],
+    [9, ["read a log of version 9 as version 2, so new fields may not be converted"]],
+  ])("of a log of version %d has the notes %j", async (version, expected) => {
+    const notes = await notesHere(JSON.stringify({ ...JSON.parse(logOf([scored])), version }));
+    expect(notes.filter((note) => note.startsWith("read a"))).toEqual(expected);
   });
 });
 
