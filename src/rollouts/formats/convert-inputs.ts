@@ -104,6 +104,7 @@ const openRun = (options: FormatOptions, { sources }: OpenedInputs, hasSeveralFo
   usedRewards: new Set<string>(),
   problems: new Problems(),
   notes: new Map<string, number>(),
+  noted: 0,
   /** False while records are converted again. */
   isCounting: true,
 });
@@ -199,9 +200,11 @@ const convertRaw = (conversion: FormatConversion, raw: RawRecord, at: records.Ro
   const record = records.parseRecord(format, raw, at);
   if (!record) return breakUnreadable(conversion, raw, at);
   const { value } = record;
+  const { noted } = run;
   const rollouts = records.convertRecord(converter, record);
   if (record.group !== undefined && record.isGroupDerived !== true) conversion.hasRecordedGroups = true;
   if (!rollouts) return;
+  if (rollouts.length === 0 && run.noted === noted) conversion.formatRun.skip(value, "a record without a rollout");
   const misfit = rollouts.some(({ error }) => error) ? describeMisfit(conversion, record) : {};
   for (const [position, rollout] of rollouts.entries()) {
     const { error, exception } = rollout;
@@ -228,7 +231,10 @@ const describeMisfit = ({ format, isFormatGiven, keys, findOthers }: FormatConve
   return others.length === 0 ? {} : { otherFormats: others.map(({ name }) => name), keys: [] };
 };
 
-const countNote = ({ notes }: ConversionRun, text: string) => notes.set(text, (notes.get(text) ?? 0) + 1);
+const countNote = (run: ConversionRun, text: string) => {
+  run.noted++;
+  run.notes.set(text, (run.notes.get(text) ?? 0) + 1);
+};
 
 const listKeys = (value: Value) => (value.isText ? undefined : value.members().map(([key]) => key));
 

@@ -116,7 +116,8 @@ const requirePrompt = (row: Value) => {
 const convertSample = (run: FormatRun, { value: row }: SourceRecord): readonly Rollout[] => {
   const prompt = requirePrompt(row);
   const before = toTurns(run, prompt, { name: "arguments" });
-  const responses = row.get("resps", 0)?.isList ? row.items("resps", 0) : row.items("resps");
+  const listed = row.requireItems("resps");
+  const responses = listed[0]?.isList ? listed[0].items() : listed;
   const metrics = listMetrics(row);
   const metadata = row.flatMembers().filter(([key]) => !metrics.some(([name]) => name === key));
   const count = responses.length;

@@ -285,6 +285,38 @@ it("completions of a row have their own values in its lists, and a failed row ha
   ]);
 });
 
+const atropos = (count: number) => ({
+  ...{ tokens: Array(count).fill([0, 1]), masks: Array(count).fill([-100, 1]), scores: Array(count).fill(1) },
+  messages: Array(count).fill([user("q"), said("a")]),
+});
+const lmEval = (texts: readonly string[]) => ({
+  ...{ doc_id: texts.length, arguments: [["q", {}]], resps: [texts], filtered_resps: ["a"], m: 1 },
+});
+const episode = (id: string, traces: readonly object[]) => ({ id, env: { id: "e" }, ok: true, errors: [], traces });
+
+it.each<[string, readonly object[], string]>([
+  [
+    "completions of TRL",
+    [
+      { prompt: "q", completions: ["a"], rewards: [1] },
+      { prompt: "p", completions: [], rewards: [], id: "p" },
+    ],
+    "",
+  ],
+  ["groups of Atropos", [atropos(1), atropos(0)], ""],
+  ["samples of lm-evaluation-harness", [lmEval(["a"]), lmEval([])], "m"],
+  ["samples of lm-evaluation-harness without a response", [lmEval(["a"]), { ...lmEval([]), resps: [[]] }], "m"],
+  ["episodes of verifiers v1", [episode("a", [trace]), episode("b", [])], ""],
+])("%s without a rollout are noted", async (_, rows, from) => {
+  const notes = await notesHere(rows, from === "" ? [] : ["--reward-from", from]);
+  expect(notes).toContain("left out a record without a rollout");
+});
+
+it("a missing list of responses of lm-evaluation-harness is an error", async () => {
+  const rows = [lmEval(["a"]), { ...lmEval(["b"]), resps: undefined, doc_id: 1 }];
+  expect(await convert({ "a.jsonl": rows }, ["--reward-from", "m"])).toContain("`resps` is missing");
+});
+
 describe("a command in a file of mini-swe-agent", () => {
   const command = "\n```bash\nls\n```";
   const response = { choices: [turn("a")] };
