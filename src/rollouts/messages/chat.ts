@@ -243,20 +243,37 @@ export const toToolCalls = (message: Value) => {
 
 export const unwrap = <Own extends Value | undefined>(value: Own): Own | Value => value?.embeddedJson ?? value;
 
+/** LangChain has args, Llama 3 parameters, and Anthropic input. */
+const argumentKeys = ["arguments", "args", "parameters", "input"];
+
+/** @throws ConversionError for a call whose arguments can have another key */
+const findArguments = (...holders: readonly Value[]) => {
+  for (const holder of holders)
+    for (const key of argumentKeys) {
+      const args = holder.get(key);
+      if (args) return { key, args };
+    }
+  const others = holders.flatMap((holder) => holder.members().filter(([key]) => key !== "function"));
+  const other = others.find(([, { isObject }]) => isObject)?.[1];
+  if (other) throw other.error("the call has no arguments, but an object under another key");
+  return { key: "arguments", args: undefined };
+};
+
 /** Completes a call that is flat (`{id, name, arguments}`), in a string, or without type or arguments. */
 export const toToolCall = (call: Value, newId?: Json) => {
   const unwrapped = unwrap(call);
   const fn = unwrapped.get("function");
   const isNested = fn?.isObject;
   const name = nameOf(unwrapped);
-  const args = (isNested ? fn : unwrapped).get("arguments");
-  const isComplete = unwrapped === call && isNested && call.has("type") && args?.isText;
+  const type = unwrapped.get("type");
+  const isComplete = unwrapped === call && isNested && type && fn.get("arguments")?.isText;
   if ((isComplete && newId === undefined) || !name) return call;
+  const { key, args } = findArguments(...(isNested ? [fn, unwrapped] : [unwrapped]));
   return {
     id: newId ?? unwrapped.get("id"),
-    type: unwrapped.get("type") ?? "function",
-    function: { name, arguments: toArguments(args), ...omitKeys(fn, ["name", "arguments"]) },
-    ...omitKeys(unwrapped, ["id", "type", "function", "name", "arguments"]),
+    type: type && /^tool_(?:call|use)$/.test(type.text ?? "") ? literal("function", type) : (type ?? "function"),
+    function: { name, arguments: toArguments(args), ...omitKeys(fn, ["name", "arguments", key]) },
+    ...omitKeys(unwrapped, ["id", "type", "function", "name", "arguments", key]),
   };
 };
 
@@ -271,7 +288,9 @@ export const buildCall = (id: Json | undefined, name: Json, args: Json) => ({
   function: { name, arguments: args },
 });
 
-export const toArguments = (args: Value | undefined) => (args ? toText(args) : "{}");
+const noArguments = addition("{}", "the call states no arguments");
+
+export const toArguments = (args: Value | undefined) => (args ? toText(args) : noArguments);
 
 const omitKeys = (value: Value | undefined, keys: readonly string[]) =>
   Object.fromEntries((value?.members() ?? []).filter(([key]) => !keys.includes(key)));

@@ -41,9 +41,21 @@ describe("a tool call", () => {
       { function: { ...fn, strict: true } },
       { type: "function", function: { ...fn, strict: true } },
     ],
+    ["of LangChain", { name: "f", arguments: null, args: {}, id: "c", type: "tool_call" }, complete],
+    ["of Llama 3's template", { id: "c", function: { name: "f", parameters: {} } }, complete],
+    ["with an input", { id: "c", name: "f", input: {}, type: "tool_use" }, complete],
+    ["with arguments and parameters", { ...complete, parameters: {} }, { ...complete, parameters: {} }],
+    ["with args next to its function", { id: "c", function: { name: "f" }, args: {} }, complete],
     ["of another type", { type: "custom", name: "f", arguments: "{}" }, { type: "custom", function: fn }],
   ])("%s is completed", (_, call, expected) => {
     expect(dataOf(toToolCall(parse(call)))).toEqual(expected);
+  });
+
+  it.each([
+    { id: "c", name: "f", kwargs: { x: 1 } },
+    { id: "c", function: { name: "f", kwargs: { x: 1 } } },
+  ])("without arguments is refused if another key can have them: %j", (call) => {
+    expect(() => toToolCall(parse(call))).toThrow("the call has no arguments, but an object under another key");
   });
 
   it("stays the same value if it is complete or has no name, unless it gets an id", () => {
