@@ -150,7 +150,11 @@ const openPromptKeys = () => {
 const readMembers = (row: Value, rows: ChatRows, completionMembers: Members = []) => {
   const { usedKeys, isDataset, listMembers } = rows;
   const top = (listMembers?.(row) ?? row.members()).filter(([key]) => !usedKeys.includes(key));
-  const tools = isDataset ? chat.toRowTools(chat.unwrap(row.get("tools") ?? row.get("tool_definitions"))) : undefined;
+  const tools = isDataset
+    ? chat.toRowTools(
+        chat.unwrap(["tools", "tool_definitions", "functions"].map((key) => row.get(key)).find((value) => value)),
+      )
+    : undefined;
   const metrics = findMetrics(row).filter(([key]) => !usedKeys.includes(key));
   const metricIds = new Set(metrics.map(([, { id }]) => id));
   const media = isDataset ? listMedia(row) : [];

@@ -36,6 +36,7 @@ export const choice = (message: Json, finish: Json, logprobs?: Json) => ({
 /** @param message as it was recorded, or converted */
 export const hasCalls = (message: Json) => {
   const calls = memberOf(message, "tool_calls");
+  if (memberOf(message, "function_call")) return true;
   return (calls instanceof Value ? calls.items() : elementsOf(calls)).length > 0;
 };
 
@@ -78,9 +79,7 @@ export const toTurns = (
   const finish = sampled && openFinish(run, sampled, messages.filter((_, at) => isAnswer(at)).length);
   let answers = 0;
   let openCalls = new TurnCalls();
-  const hasResultsByOrder = messages.some(
-    (message, at) => resultRoles.has(roles[at] ?? "") && message.textAt("tool_call_id") === undefined,
-  );
+  const needsIds = messages.some(lacksId);
   const turns = messages.map((message, at): Json | undefined => {
     const role = roles[at] ?? "";
     if (resultRoles.has(role)) return toResultMessage(run, message, openCalls);
@@ -89,10 +88,10 @@ export const toTurns = (
     let end = at;
     while (roles[end] === callRole) end++;
     const calls = messages.slice(at, end);
-    const own = hasResultsByOrder ? addCallIds(message, at) : {};
+    const own = needsIds ? addCallIds(message, at) : {};
     const ids = own.ids ?? calls.map((_, index) => `call_${at + index}`);
-    const called = [...message.items("tool_calls"), ...calls.map((call) => call.require("content"))];
-    if (hasResultsByOrder) openCalls = new TurnCalls(called, ids);
+    const called = [...listCalls(message), ...calls.map((call) => call.require("content"))];
+    if (needsIds) openCalls = new TurnCalls(called, ids);
     const turn = role === callRole ? joinCalls(calls, ids) : toRowMessage(message, own.added);
     if (!finish) return turn;
     const position = answers++;
@@ -131,6 +130,7 @@ class TurnCalls {
 const toResultMessage = (run: ConversionNotes, message: Value, openCalls: TurnCalls) => {
   const recordedId = message.textAt("tool_call_id");
   const id = recordedId === undefined ? openCalls.take(message.textAt("name")) : openCalls.close(recordedId);
+  if (id === undefined && message.textAt("role") === "function") return toRowMessage(message);
   if (id === undefined) throw message.error("tool_call_id is missing, and no earlier call waits for a result");
   const renamed = message.textAt("role") === "tool" ? {} : { role: literal("tool", message.get("role")) };
   if (recordedId !== undefined) return toRowMessage(message, renamed);
@@ -138,20 +138,36 @@ const toResultMessage = (run: ConversionNotes, message: Value, openCalls: TurnCa
   return toRowMessage(message, { ...renamed, tool_call_id: addition(id, orderReason) });
 };
 
+/** A message of OpenAI's older API has one call, without an id. */
+const listCalls = (message: Value) => {
+  const older = message.get("function_call");
+  return older ? [older] : message.items("tool_calls");
+};
+
+type AddedIds = { ids?: readonly string[]; added?: Record<string, Json | undefined> };
+
 /** Rows for the templates of transformers have neither ids of calls nor `tool_call_id`. */
-const addCallIds = (message: Value, at: number): { ids?: readonly string[]; added?: Record<string, Json> } => {
-  const calls = message.items("tool_calls");
+const addCallIds = (message: Value, at: number): AddedIds => {
+  const calls = listCalls(message);
   if (calls.length === 0 || calls.some((call) => unwrap(call).has("id"))) return {};
   const ids = calls.map((_, index) => `call_${at}_${index}`);
   return {
     ids,
-    added: { tool_calls: calls.map((call, index) => toToolCall(call, addition(ids[index], orderReason))) },
+    added: {
+      tool_calls: calls.map((call, index) => toToolCall(call, addition(ids[index], orderReason))),
+      function_call: undefined,
+    },
   };
 };
 
 /** In rows of ms-swift, each call is a message with this role. */
 const callRole = "tool_call";
-const resultRoles: ReadonlySet<string> = new Set(["tool", "tool_response"]);
+const resultRoles: ReadonlySet<string> = new Set(["tool", "tool_response", "function"]);
+
+/** True for a call or a result of which only the order tells what belongs together. */
+const lacksId = (message: Value) =>
+  message.has("function_call") ||
+  (resultRoles.has(message.textAt("role") ?? "") && message.textAt("tool_call_id") === undefined);
 
 const joinCalls = (messages: readonly Value[], ids: readonly string[]) => ({
   role: literal("assistant", ...messages.map((message) => message.get("role"))),
@@ -208,7 +224,7 @@ export const toChatMessage = (message: Value, isSampled: boolean) => {
 };
 
 /** Completes the tool calls of a message in a row, and removes null members. */
-const toRowMessage = (message: Value, added?: Readonly<Record<string, Json>>): Json => {
+const toRowMessage = (message: Value, added?: AddedIds["added"]): Json => {
   const complete = removeNulls(message);
   const calls = toToolCalls(message);
   const changes = calls && !(calls instanceof Value) ? { tool_calls: calls, ...added } : added;

@@ -223,6 +223,30 @@ describe("rows of chat messages", () => {
     expect(await convertHere({ "a.jsonl": [{ messages, ...more }] })).toContain(`hint: pass ${option}, or --rewards`);
   });
 
+  it("can have the calls, results and tools of OpenAI's older API", async () => {
+    const fn = { name: "f", arguments: "{}" };
+    const calling = { role: "assistant", content: null, function_call: fn };
+    const messages = [user("q"), calling, { role: "function", name: "f", content: "r" }];
+    const functions = [{ name: "f", description: "d", parameters: { type: "object" } }];
+    const tool_calls = [{ id: "call_1_0", type: "function", function: fn }];
+    const message = { role: "assistant", content: null, tool_calls };
+    expect(await convertHere({ "a.jsonl": [{ messages, functions, reward: 1 }] })).toEqual([
+      {
+        trajectories: [
+          {
+            messages_and_choices: [
+              user("q"),
+              { finish_reason: "tool_calls", index: 0, message },
+              { role: "tool", name: "f", content: "r", tool_call_id: "call_1_0" },
+            ],
+            tools: [{ type: "function", function: functions[0] }],
+            reward: 1,
+          },
+        ],
+      },
+    ]);
+  });
+
   it("can have a loss, but are noted if they have another key that looks like a mask", async () => {
     const note = (key: string) => `\`${key}\` of rows can be a mask for training, which rollcall does not read`;
     expect(await notesHere([said(1, { loss: 0.5, loss_mask: [0] })])).toEqual([note("loss_mask")]);

@@ -123,6 +123,7 @@ describe("the turns of a row", () => {
   const result = (more: object = {}) => ({ role: "tool", content: "r", ...more });
   const resultOf = (name: string) => result({ name });
   const [response, user] = [result({ role: "tool_response" }), { role: "user", content: "q" }];
+  const older = { role: "assistant", content: null, function_call: fn };
   const swift = { role: "tool_call", content: JSON.stringify(fn) };
 
   /** Shows results by their ids, calls by their ids, and sampled turns by their finish reasons. */
@@ -164,6 +165,9 @@ describe("the turns of a row", () => {
       "a [call_0,call_1] tool_calls, t call_0, a [call_3] tool_calls",
     ],
     ["a masked turn", [said("a", { weight: 0 }), said("b", { weight: 1 })], "a, a stop"],
+    ["an older call", [older, { role: "function", name: "f", content: "r" }], "a [call_0_0] tool_calls, t call_0_0"],
+    ["an older call without a result", [user, older], "u, a [call_1_0] tool_calls"],
+    ["a result of no older call", [{ role: "function", name: "f", content: "r" }, said("a")], "f, a stop"],
     ["reasons", [said("a"), said("b")], "a length, a abort", { finish_reason: ["length", "abort"] }],
     ["more reasons", [said("a"), said("b")], "a stop, a abort", { finish_reason: ["length", "length", "abort"] }],
     ["the last reason", [said("a"), said("b"), user], "a stop, a length, u", { finish_reason: "length" }],
