@@ -37,19 +37,19 @@ export const openFinish = (run: Notes, { record, completion }: SampledRecord, tu
       const isLast = at === turns - 1;
       const picked =
         own && (pickElement(own, { at, count: turns }, isLast) ?? (isLast ? own.items().at(-1) : undefined));
-      return read(picked) ?? [];
+      return read(picked, run) ?? [];
     });
-    return chooseReason(run, [...listReasons(turn), ...ofRecord]) ?? deriveFinish(run, turn.callsTools);
+    return chooseReason(run, [...listReasons(run, turn), ...ofRecord]) ?? deriveFinish(run, turn.callsTools);
   };
 };
 
 /** Decides the finish reason of a turn whose record states nothing else. */
 export const decideFinish = (run: Notes, turn: TurnFacts): Json =>
-  chooseReason(run, listReasons(turn)) ?? deriveFinish(run, turn.callsTools);
+  chooseReason(run, listReasons(run, turn)) ?? deriveFinish(run, turn.callsTools);
 
-const listReasons = ({ stated = [], message }: TurnFacts) => [
+const listReasons = (run: Notes, { stated = [], message }: TurnFacts) => [
   ...stated.flatMap((value) => readReason(value) ?? []),
-  ...(message ? findStatements(message) : []).flatMap(({ value, read }) => read(value) ?? []),
+  ...(message ? findStatements(message) : []).flatMap(({ value, read }) => read(value, run) ?? []),
 ];
 
 /** For turns whose format never records a finish reason. */
@@ -75,7 +75,7 @@ const chooseReason = (run: Notes, reasons: readonly Reason[]): Json | undefined 
   return literal(cut.name, cut.value, first.value);
 };
 
-type Statement = Readonly<{ value: Value; read: (value: Value | undefined) => Reason | undefined }>;
+type Statement = Readonly<{ value: Value; read: (value: Value | undefined, run: Notes) => Reason | undefined }>;
 
 const flagPattern =
   /^(?:is_?|was_?)?(?:(?:response|completion|output|answer|generation)s?_)?(?:is_|was_)?(?:truncated|Truncated)$/;
@@ -111,7 +111,9 @@ const findStatements = (record: Value): readonly Statement[] => {
       readReason,
     ),
     // verifiers v0 also sets is_truncated if the next prompt is too long.
-    ...listed(record.textAt("stop_condition") === "prompt_too_long" ? [] : flags, readFlag),
+    ...(record.textAt("stop_condition") === "prompt_too_long" ? [] : flags).flatMap((key) =>
+      listed([key], (value, run) => readFlag(value, run, key)),
+    ),
     ...held.flatMap((value) => findStatements(value.isList ? (value.get(0) ?? value) : value)),
   ];
 };
@@ -144,9 +146,12 @@ const readReason = (given: Value | undefined): Reason | undefined => {
 const readStop = (value: Value | undefined): Reason | undefined =>
   value && (value.isNumber || /[^\w -]/.test(value.text ?? "")) ? { name: "stop", value } : readReason(value);
 
-const readFlag = (value: Value | undefined): Reason | undefined => {
-  const isCut = value?.isTrue || (value?.number ?? 0) !== 0 || /^true$/i.test(value?.text ?? "");
-  return value && isCut ? { name: "length", value } : undefined;
+const readFlag = (value: Value | undefined, run: Notes, key: string): Reason | undefined => {
+  if (!value) return undefined;
+  const isCut = (value.number ?? 0) > 0 || /^(?:true|t|yes|y|1)$/i.test(value.plain);
+  if (!isCut && value.number !== 0 && !/^(?:false|f|no|n|0|null|none)?$/i.test(value.plain))
+    run.note(`\`${key}\` has values other than true and false, which rollcall does not read`);
+  return isCut ? { name: "length", value } : undefined;
 };
 
 /** Reasons without an equivalent, such as `abort`, keep their spelling. */

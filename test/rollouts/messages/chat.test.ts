@@ -127,8 +127,8 @@ describe("the turns of a row", () => {
   const swift = { role: "tool_call", content: JSON.stringify(fn) };
 
   /** Shows results by their ids, calls by their ids, and sampled turns by their finish reasons. */
-  const turnsOf = (messages: unknown, record: object = {}): string => {
-    const run = { note: () => undefined, skip: () => [] };
+  const turnsOf = (messages: unknown, record: object = {}, notes: string[] = []): string => {
+    const run = { note: (text: string) => void notes.push(text), skip: () => [] };
     const sampled = { record: parse(record) };
     const turns: readonly Turn[] = toTurns(run, parse(messages), { name: "messages", sampled }).map((turn) =>
       JSON.parse(textOf(turn)),
@@ -176,6 +176,24 @@ describe("the turns of a row", () => {
     ["a filtered answer", [said("a", { finish_reason: "content_filter", truncated: true })], "a content_filter"],
   ])("with %s", (_, messages, turns, record) => {
     expect(turnsOf(messages, record)).toBe(turns);
+  });
+
+  const unreadable = "`is_truncated` has values other than true and false, which rollcall does not read";
+
+  it.each<[flags: readonly unknown[], finish: string, notes: readonly string[]]>([
+    [[true, 1, 2, "1", "true", "TRUE", "yes", "T"], "length", []],
+    [[false, 0, "0", "False", "no", "f", "", null], "stop", []],
+    [[-1, "maybe", {}], "stop", [unreadable]],
+  ])("with one of the flags %j have the finish reason %s", (flags, finish, expected) => {
+    for (const is_truncated of flags)
+      for (const read of [
+        (notes: string[]) => turnsOf([said("a")], { is_truncated }, notes),
+        (notes: string[]) => turnsOf([said("a", { is_truncated })], {}, notes),
+      ]) {
+        const notes: string[] = [];
+        expect(read(notes)).toBe(`a ${finish}`);
+        expect(notes.filter((note) => !note.startsWith("added the missing finish_reason"))).toEqual(expected);
+      }
   });
 
   it.each<[unknown, string]>([
