@@ -8,8 +8,8 @@ import * as views from "./views.ts";
 
 export const printList = async <Row>(screen: Screen, view: views.ListView<Row>) => {
   const { format, cleaner, width } = screen;
-  const { columns, rows, json } = view;
-  if (views.isJsonFormat(format)) return await screen.print(formatObjects(screen, json, columns), "json");
+  const { columns, rows, json, fields = screen.fields } = view;
+  if (views.isJsonFormat(format)) return await screen.print(formatObjects(screen, json, { columns, fields }), "json");
   const shown = selectColumns(screen, view);
   if (format !== "table") return await screen.print(formatLines(screen, shown, rows), "lines");
   const { drawTable } = await import("./text-table.ts");
@@ -23,8 +23,8 @@ export const printList = async <Row>(screen: Screen, view: views.ListView<Row>) 
 };
 
 const selectColumns = <Row>(
-  { fields, options: { isKey } }: Screen,
-  { columns, json }: views.ListView<Row>,
+  { options: { isKey }, fields: typed }: Screen,
+  { columns, json, fields = typed }: views.ListView<Row>,
 ): views.ShownColumn<Row>[] => {
   const { shown: objects, all: rows } = jsonFields.openObjects(json);
   const spell = (position: number, name: string, separator?: string, isFreeForm?: boolean) => {
@@ -81,7 +81,10 @@ function* formatLines<Row>(
 }
 
 export const printDocument = <Document>(screen: Screen, document: Document) =>
-  screen.print(formatObjects(screen, { document: raw.toRawJson(document) }), "json");
+  screen.print(
+    formatObjects(screen, { document: raw.toRawJson(document) }, { columns: [], fields: screen.fields }),
+    "json",
+  );
 
 /** Formats other than `json` print only the list in `member`. */
 export const printObjects = async <Member extends string, Document extends Readonly<Record<Member, readonly object[]>>>(
@@ -91,9 +94,9 @@ export const printObjects = async <Member extends string, Document extends Reado
 ) => await printList(screen, { columns, rows: document[member], json: { document: raw.toRawJson(document), member } });
 
 function* formatObjects(
-  { format, fields, host, options, resultNotes }: Screen,
+  { format, host, options, resultNotes }: Screen,
   json: views.JsonObjects,
-  columns: readonly jsonFields.NamedColumn[] = [],
+  { columns, fields }: { columns: readonly jsonFields.NamedColumn[]; fields: readonly string[] | undefined },
 ) {
   const { document, container, isList, all: rows, shown } = jsonFields.openObjects(json);
   const { isKey } = options;

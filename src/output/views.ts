@@ -63,7 +63,13 @@ export type JsonObjects = Readonly<{
   shownPositions?: readonly number[];
 }>;
 
-export type ListView<Row> = Readonly<{ columns: readonly Column<Row>[]; rows: readonly Row[]; json: JsonObjects }>;
+export type ListView<Row> = Readonly<{
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  json: JsonObjects;
+  /** Names of columns. Default: those of `--fields`. */
+  fields?: readonly string[] | undefined;
+}>;
 
 export type ShownColumn<Row> = Omit<Column<Row>, "path" | "heading" | "value" | "cell" | "isFreeForm"> &
   Readonly<{

@@ -2,7 +2,7 @@
 import { toWarningDocuments } from "../../failure.ts";
 import { toRawJson } from "../../json/raw-json.ts";
 import { findColumn } from "../../output/json-fields.ts";
-import { printDocument, printList, printObjects } from "../../output/list.ts";
+import { printDocument, printList } from "../../output/list.ts";
 import { noteSelection, parseOrder, sortRows } from "../../output/lists/sort-rows.ts";
 import { requirePage } from "../../output/page.ts";
 import type { Screen } from "../../output/screen.ts";
@@ -21,7 +21,7 @@ import { pluralize } from "../../text/sentences.ts";
 import type { StatsCommandOptions } from "./command.ts";
 import { printRows } from "./each-row.ts";
 import type { SliceDocument, StatsDocument } from "./output.ts";
-import { selectTableColumns, sliceColumns, toColumnValues } from "./slice-columns.ts";
+import { sliceColumns, toColumnValues, toTableColumns, toValueColumns } from "./slice-columns.ts";
 import { printStatsPage } from "./stats-page.ts";
 
 export const printStats = async (context: Context, typed: StatsCommandOptions) => {
@@ -101,18 +101,18 @@ const printResult = async (
   const columns = sliceColumns(by, readTries(typed.k));
   const slices = (await sortRows(all, parseOrder(typed.sort, columns), host.signal)).slice(0, typed.limit);
   if (by !== undefined) noteSelection(screen, { all, matching: all, shown: slices }, `values of ${by}`);
-  const areColumns = by !== undefined && (fields ?? []).every((name) => findColumn(name, columns));
-  if (areColumns && format === "table")
-    return await printList(screen, {
-      columns: selectTableColumns(columns, fields),
-      rows: slices,
-      json: { document: toRawJson({ by: slices, notes: screen.notices }), member: "by" },
-    });
-  if (!screen.isForProgram || (fields && areColumns)) {
+  const names = fields?.map((name) => findColumn(name, columns)?.name ?? name);
+  const areColumns = by !== undefined && names?.every((name) => columns.some((column) => column.name === name));
+  if (!screen.isForProgram || areColumns) {
     const rows = by === undefined ? [{ value: null, ...whole }] : slices;
     const values = rows.map((row) => toColumnValues(columns, row));
-    const named = columns.map(({ name, heading = name, rank }) => ({ name, heading, rank }));
-    return await printObjects(screen, { by: values, notes: screen.notices }, { member: "by", columns: named });
+    const isTable = by !== undefined && format === "table";
+    return await printList(screen, {
+      columns: isTable ? toTableColumns(columns, fields !== undefined) : toValueColumns(columns, by),
+      rows,
+      json: { document: toRawJson({ by: values, notes: screen.notices }), member: "by" },
+      fields: names,
+    });
   }
   await printDocument<StatsDocument>(screen, {
     ...whole,

@@ -15,24 +15,22 @@ type Row = SliceDocument;
 type SliceColumn = Column<Row> & {
   /** True if JSON has no value at this name. */
   readonly isDerived: boolean;
-  /** Only for columns that a terminal shows without --fields. */
-  readonly table?: Pick<Column<Row>, "heading" | "cell"> | undefined;
+  /** True if a terminal shows the column without --fields. */
+  readonly isUsual: boolean;
 };
+
+/** The heading and cells in a terminal that shows the column without --fields. */
+type Usual = Pick<Column<Row>, "heading" | "cell">;
 
 /** A column with the value at the path `name` in JSON. */
-const key = (name: string, rank: number, table?: SliceColumn["table"]): SliceColumn => {
+const key = (name: string, rank: number, usual?: Usual): SliceColumn => {
   const value = (row: Row) =>
     name.split(".").reduce<unknown>((holder, step) => (isObject(holder) ? holder[step] : undefined), row);
-  return { name, rank, value, table, isDerived: false };
+  return { name, rank, value, ...usual, isUsual: usual !== undefined, isDerived: false };
 };
 
-const derived = (
-  name: string,
-  rank: number,
-  value: (row: Row) => unknown,
-  table?: SliceColumn["table"],
-): SliceColumn => {
-  return { name, rank, value, table, isDerived: true };
+const derived = (name: string, rank: number, value: (row: Row) => unknown, usual?: Usual): SliceColumn => {
+  return { name, rank, value, ...usual, isUsual: usual !== undefined, isDerived: true };
 };
 
 /** Returns the values of the columns by their names. */
@@ -41,7 +39,7 @@ export const toColumnValues = (columns: readonly SliceColumn[], row: Row) =>
 
 /** The columns of TSV and CSV: a row for each value of `--by`, or one for the input. */
 export const sliceColumns = (by: string | undefined, tries: readonly number[]): readonly SliceColumn[] => [
-  ...(by === undefined ? [] : [{ ...key("value", 0, {}), heading: by }]),
+  ...(by === undefined ? [] : [key("value", 0, { heading: by })]),
   key("groups", 1, {}),
   key("trajectories", 1),
   key("exceptions", 1),
@@ -96,9 +94,13 @@ const formatToolErrors = ({ tools }: Row) => {
 /** The last columns of a table. */
 const lastNames = ["characters.mean", "tool_errors"];
 
-/** A row for each value of `--by`. A terminal shows few columns without `fields`. */
-export const selectTableColumns = (columns: readonly SliceColumn[], fields: readonly string[] | undefined) =>
+/** A terminal shows few columns without `--fields`. */
+export const toTableColumns = (columns: readonly SliceColumn[], hasFields: boolean) =>
   columns
-    .filter(({ name, table }) => (fields ? fields.includes(name) : table !== undefined))
+    .filter(({ isUsual }) => hasFields || isUsual)
     .sort((x, y) => lastNames.indexOf(x.name) - lastNames.indexOf(y.name))
-    .map(({ table, isDerived: _, ...column }) => ({ ...column, ...numbers, ...table }));
+    .map(({ isUsual: _, isDerived: _own, ...column }) => ({ ...column, ...numbers }));
+
+/** TSV and CSV have the values of JSON, and their names. */
+export const toValueColumns = (columns: readonly SliceColumn[], by: string | undefined) =>
+  columns.map(({ name, rank }) => ({ name, rank, heading: name === "value" && by !== undefined ? by : name }));

@@ -305,6 +305,23 @@ describe("rollcall stats", () => {
     }
   });
 
+  it.each(["reward", "solved", "characters", "mean", "Groups", "step"])(
+    "prints the column of --by that --fields names by its heading, or the last part of its name: %s",
+    async (field) => {
+      const groups = [[1, 1], [0.5]].map((rewards, step) =>
+        toLine(rewards.map((reward) => ({ reward }))).replace("{", `{"step":${step},`),
+      );
+      const file = filesOf(groups.join(""));
+      const values = { solved: ["1", "0"], characters: ["0", "0"], Groups: ["1", "1"], step: ["0", "1"] }[field];
+      for (const format of ["table", "tsv --header", "csv", "jsonl"]) {
+        const args = ["stats", ...file, "--by", "step", ...`--fields ${field} -o ${format}`.split(" ")];
+        const lines = (await runHere(args)).stdout.trim().split(/\r?\n/);
+        const cells = (format === "jsonl" ? lines : lines.slice(1)).map((line) => /[\d.]+(?=}?$)/.exec(line)?.[0]);
+        expect([format, cells]).toEqual([format, values ?? ["1", "0.5"]]);
+      }
+    },
+  );
+
   it("refuses more than 10,000 values of --by", async () => {
     const rows = Array.from({ length: 10_001 }, (_, step) => toLine([{ reward: 1 }]).replace("{", `{"step":${step},`));
     const [many = ""] = filesOf(rows.join(""));
