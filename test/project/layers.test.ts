@@ -62,7 +62,7 @@ const modules: Readonly<Record<string, Module>> = {
   "logging/ledger": {
     imports: "database rollouts/index",
     uses: "files processes",
-    open: "entries existing-ledger failures file-writer prior-outcomes run-ledger",
+    open: "entries failures file-writer ledger prior-outcomes run-ledger",
   },
   "rollouts/dataset": {
     imports: "rollouts/check rollouts/facts rollouts/formats rollouts/index rollouts/input rollouts/rules",

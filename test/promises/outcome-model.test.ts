@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { openExistingLedger } from "../../src/logging/ledger/existing-ledger.ts";
+import { openExistingLedger } from "../../src/logging/ledger/ledger.ts";
 import type { LogResult } from "../../src/logging/send/log-result.ts";
 import type { Attempt, Client } from "../../src/wire/client/client.ts";
 import { requestRefused } from "../../src/wire/client/failures.ts";

@@ -2,7 +2,7 @@
 import { version } from "../../../package.json" with { type: "json" };
 import { defect, Failure, type FailureCode, isFailure, toFailure } from "../../failure.ts";
 import { type EntryCounts, formatState, ledgerStates } from "../../logging/ledger/entries.ts";
-import { examineLedger, openExistingLedger } from "../../logging/ledger/existing-ledger.ts";
+import { examineLedger, openExistingLedger } from "../../logging/ledger/ledger.ts";
 import { printObjects } from "../../output/list.ts";
 import { printPage } from "../../output/page.ts";
 import type { Line } from "../../output/views.ts";

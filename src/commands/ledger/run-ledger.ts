@@ -2,7 +2,7 @@
 
 import { Failure, isFailure, toProblemDocument } from "../../failure.ts";
 import { type Entry, type EntryFilter, formatState } from "../../logging/ledger/entries.ts";
-import { openExistingLedger } from "../../logging/ledger/existing-ledger.ts";
+import { openExistingLedger } from "../../logging/ledger/ledger.ts";
 import type { Verification } from "../../logging/send/verify-ledger.ts";
 import { printDocument, printObjects } from "../../output/list.ts";
 import { requireConfirmation } from "../../output/prompt.ts";

@@ -1,6 +1,6 @@
 /** Reads rollouts, and logs them once or while their file grows. */
 import { isFailure } from "../../failure.ts";
-import { requireLedger } from "../../logging/ledger/existing-ledger.ts";
+import { requireLedger } from "../../logging/ledger/ledger.ts";
 import { formatLease } from "../../logging/ledger/failures.ts";
 import type { LogResult } from "../../logging/send/log-result.ts";
 import type { LogEvents, LogSetup } from "../../logging/send/policy.ts";

@@ -1,4 +1,5 @@
 /** Opens the ledger, which stores each request before rollcall sends the request. */
+import { resolve } from "node:path";
 import type {
   Database,
   DatabaseLocation,
@@ -8,9 +9,12 @@ import type {
 } from "../../database/database.ts";
 import { isReadOnly } from "../../database/failures.ts";
 import { openDatabase } from "../../database/open-database.ts";
+import { withFileFailures } from "../../database/own-file.ts";
 import { examineFile } from "../../database/sqlite.ts";
+import { requireCreatable } from "../../system/files.ts";
+import { isDatabaseUrl } from "../../text/locations.ts";
 import * as entries from "./entries.ts";
-import { ledgerFile } from "./failures.ts";
+import { ledgerFile, ledgerMissing } from "./failures.ts";
 import { countWriters, createFileWriter, type ResolvedState, type Writer } from "./file-writer.ts";
 import { createSharedWriter } from "./shared-writer.ts";
 
@@ -181,6 +185,26 @@ const openFacts = (database: Database) => ({
   },
 });
 
+/** Returns undefined if the ledger does not exist. @throws as `openDatabase` */
+export const openExistingLedger = async (
+  location: DatabaseLocation,
+  options: DatabaseWaitOptions & { isForReading: boolean },
+) => await openLedger(location, { ...options, canCreate: false, recovers: true });
+
+/** Checks that a run can open or create the ledger's file, and leaves no change. @throws Failure `storage` */
+export const requireLedger = async (
+  location: DatabaseLocation & { require: boolean },
+  options: DatabaseWaitOptions & { isWritten: boolean },
+) => {
+  const { path, require } = location;
+  if (isDatabaseUrl(path)) return;
+  const ledger = await openExistingLedger(location, { ...options, isForReading: true });
+  await ledger?.close();
+  if (!ledger && require) throw ledgerMissing(path);
+  if (options.isWritten) withFileFailures({ path, ...ledgerFile }, () => requireCreatable(resolve(path)));
+};
+
+/** Does not change the file. Returns undefined if the file does not exist. @throws Failure `storage` */
 export const examineLedger = async (path: string, host: DatabaseWaitOptions["host"]) => {
   const examined = await examineFile(ledgerSchema, { path, host, sql: entries.countsSql });
   if (!examined) return undefined;
