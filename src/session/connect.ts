@@ -40,7 +40,7 @@ export const openServiceClient = async (context: Context, settings: Settings, re
   const module = await import("../wire/client/client.ts");
   const local = settings.local ? await getLocalService(context, settings) : undefined;
   const project = settings.get("project");
-  const client = context.closeAtEnd(
+  return context.closeAtEnd(
     new module.ServiceClient({
       ...toRequestOptions(context, settings),
       retries,
@@ -49,26 +49,9 @@ export const openServiceClient = async (context: Context, settings: Settings, re
         local ? { secret: local.key, from: "the local service" } : await settings.credential(use, about),
       project: project ? { header: settings.require("project_header"), value: project } : undefined,
       // A retry would not repair a service in this process.
-      ...(local ? { maxWaitMs: Number.POSITIVE_INFINITY, retries: false } : {}),
+      ...(local ? { maxWaitMs: Number.POSITIVE_INFINITY, retries: false, serviceError: local.lastError } : {}),
     }),
   );
-  if (!local) return client;
-  // The local service's error says more than its HTTP response.
-  return {
-    describeRequest: (endpoint, request) => client.describeRequest(endpoint, request),
-    retryBudget: () => client.retryBudget(),
-    close: async () => await client.close(),
-    send: async (endpoint, request) =>
-      await client.send(endpoint, request).catch((thrown: unknown) => {
-        throw local.lastError() ?? thrown;
-      }),
-    attempt: async (endpoint, request) => {
-      const attempt = await client.attempt(endpoint, request);
-      const error = local.lastError();
-      if (error !== undefined) throw error;
-      return attempt;
-    },
-  };
 };
 
 /**

@@ -143,6 +143,8 @@ export class ServiceClient {
     const connection = await (await this.#connections).open(route, !exchanges.isStreamed(content.body));
     const reply = await exchanges.runExchange(connection, { method, route, path, headers, silenceMs, ...content });
     traceReply(reply, reply.bytes.length);
+    const serviceError = options.serviceError?.();
+    if (serviceError !== undefined && !retries.isSuccess(reply.status)) throw serviceError;
     const decoded = await decodeBody(reply, content.maxReplyLength);
     return {
       ...decoded,
