@@ -9,6 +9,7 @@ import { formatSeconds } from "../text/units.ts";
 import type { Client } from "../wire/client/client.ts";
 import type { Retry } from "../wire/client/request-options.ts";
 import { type Endpoint, fillPath, type PathValues } from "../wire/contract/endpoint.ts";
+import { logTrajectories } from "../wire/contract/log.ts";
 import type { Context, GlobalFlags } from "./context.ts";
 
 export const readEffectiveSettings = (context: Context, flags: SettingFlags = {}) =>
@@ -112,7 +113,6 @@ const createResolver = async (settings: Settings, identifyStore: () => Promise<s
     const store = `store ${(await identifyStore()) ?? ""}`;
     return (_: string) => store;
   }
-  const { logTrajectories } = await import("../wire/contract/log.ts");
   const address = settings.serviceUrl(logTrajectories.host);
   return (model: string) => `${address}${fillPath(logTrajectories.path, { model_id: model })}`;
 };

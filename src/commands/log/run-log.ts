@@ -1,7 +1,7 @@
 /** Reads rollouts, and logs them once or while their file grows. */
 import { isFailure } from "../../failure.ts";
-import { requireLedger } from "../../logging/ledger/ledger.ts";
 import { formatLease } from "../../logging/ledger/failures.ts";
+import { requireLedger } from "../../logging/ledger/ledger.ts";
 import type { LogResult } from "../../logging/send/log-result.ts";
 import type { LogEvents, LogSetup } from "../../logging/send/policy.ts";
 import { checkFactFields } from "../../output/lists/print-facts.ts";
@@ -18,6 +18,7 @@ import type { Settings } from "../../settings/read.ts";
 import { conflictingOptions, invalidOptionValue } from "../../system/failures.ts";
 import { checkDatabaseMode, hasContent, ignoreErrors } from "../../system/files.ts";
 import { describeSystemCode, pluralize, toOptionArgs } from "../../text/sentences.ts";
+import { logTrajectories } from "../../wire/contract/log.ts";
 import { ledgerLocationMissing, stdoutIsTerminal } from "../failures.ts";
 import type { LogOptions } from "./command.ts";
 import * as logReport from "./log-report.ts";
@@ -82,7 +83,6 @@ const checkBeforeInput = async (
   if (typed.body !== undefined && context.host.terminal.stdout)
     throw stdoutIsTerminal("--body does not print", "redirect standard output with > body.json");
   if (!(typed.dryRun && connect.hasNoLogUrl(settings))) {
-    const { logTrajectories } = await import("../../wire/contract/log.ts");
     const parameters = { model_id: modelId };
     await connect.checkRequest(context, settings, logTrajectories, { parameters, isSent: !typed.dryRun });
   }
@@ -177,7 +177,6 @@ const findPlanTarget = async (run: logReport.LogRun): Promise<logReport.PlanTarg
   const { context, settings, policy } = run;
   const { modelId, compression, hasIdempotencyKeys: hasKeys } = policy;
   if (connect.hasNoLogUrl(settings)) return undefined;
-  const { logTrajectories } = await import("../../wire/contract/log.ts");
   const client = await connect.openServiceClient(context, settings);
   const headers = compression === undefined ? {} : { "Content-Encoding": compression };
   const target = client.describeRequest(logTrajectories, { parameters: { model_id: modelId }, headers });
