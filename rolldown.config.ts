@@ -32,7 +32,6 @@ const groups = [
   { name: "settings", test: /\/src\/(settings\/read|session\/connect)\.ts$/ },
   // Failures are made without loading the module that they are about.
   { name: "failures", test: /\/src\/(wire\/client|settings|catalogs|database|commands)\/failures\.ts$/ },
-  { name: "models", test: /\/src\/commands\/models\/run-models\.ts$/ },
   // `catalog cost` reads a call.
   { name: "call-contract", test: /\/src\/wire\/contract\/call\.ts$/ },
   // Each is too small for a file, and completion and help need all.

@@ -28,10 +28,10 @@ const loads: Readonly<Record<string, string>> = {
   [`view ${groups} --html page.html --json`]: "commander",
   "ledger status": "commander libsql",
   "ledger calls": "commander libsql",
-  models: "commander undici",
+  models: "catalogs commander undici",
   "models -o table":
-    "@colors/colors ansi-regex cli-table3 commander get-east-asian-width string-width-current strip-ansi undici",
-  "models --local": "@hono/node-server commander hono libsql undici zod",
+    "@colors/colors ansi-regex catalogs cli-table3 commander get-east-asian-width string-width-current strip-ansi undici",
+  "models --local": "@hono/node-server catalogs commander hono libsql undici zod",
   "call read id --json": "commander undici",
   "catalog router": "catalogs commander undici",
   [`catalog diff ${routerFile} --with ${routerFile}`]: "catalogs commander",

@@ -71,12 +71,13 @@ const entryColumns = (now: number): readonly Column<CatalogRow>[] => [
   entryColumn("created", { cell: ({ entry }, spelled) => spellTime(entry?.created, spelled), rank: 15 }),
 ];
 
-/** `priced` lists the inference models with their catalog entries. */
-export type ListName = CatalogName | "all" | "priced";
+/** `priced` lists the inference models with their catalog entries, and `models` without. */
+export type ListName = CatalogName | "all" | "priced" | "models";
 
 const catalogColumn: Column<CatalogRow> = { name: "catalog", rank: 0, cell: ({ catalog }) => catalog ?? "none" };
 
 export const rowColumns = (of: ListName, now = 0): readonly Column<CatalogRow>[] => {
+  if (of === "models") return modelColumns;
   const columns = entryColumns(now);
   if (of !== "all" && of !== "priced") return columns;
   const ofEntries = columns.map((column) => ({ ...column, path: `entry.${column.name}` }));

@@ -33,9 +33,10 @@ export const listEntries = async (context: Context, list: ListName, typed: RowOp
   const order = parseOrder(typed.sort, columns);
   const settings = await source.readCatalogSettings(context, typed);
   const selected = list === "priced" ? undefined : catalogNames.filter((name) => list === "all" || list === name);
+  const progress = list === "models" ? screen.startProgress("listing the models") : undefined;
   const [{ names, replies, entries }, models] = await Promise.all([
-    source.readCatalogs(context, settings, selected),
-    list === "priced" ? readModels(context, settings) : undefined,
+    list === "models" ? noCatalogs : source.readCatalogs(context, settings, selected),
+    list === "models" || list === "priced" ? readModels(context, settings).finally(progress?.stop) : undefined,
   ]);
   checkFilterWords(typed, entries);
   const allRows: readonly CatalogRow[] = models ? joinById(models, entries) : entries;
@@ -43,15 +44,18 @@ export const listEntries = async (context: Context, list: ListName, typed: RowOp
   // Filters see only the id of a model without a catalog entry.
   const matching = allRows.filter(({ model, entry }) => matches(entry ?? { id: model?.value.id }));
   const rows = (await sortRows(matching, order, host.signal)).slice(0, typed.limit);
-  const [single] = list === "all" || list === "priced" ? [] : replies;
+  const hasSeveral = list === "all" || list === "priced";
+  const single = hasSeveral ? undefined : (models ?? replies[0]?.models);
   noteSelection(screen, { all: allRows, matching, shown: rows }, single ? "models" : "entries");
-  const shownPositions = rows.flatMap(({ position }) => position ?? []);
+  const shownPositions = rows.flatMap(({ position, model }) => position ?? model?.position ?? []);
   const json = single
-    ? { document: parseRawBytes(single.models.bytes), shownPositions }
+    ? { document: parseRawBytes(single.bytes), shownPositions }
     : { document: toRawJson(rowsDocument(rows, names)) };
   const ranked = rankColumns(columns, order, filtered);
   await printList(screen, { columns: ranked, rows, json: { ...json, member: "data" } });
 };
+
+const noCatalogs = { names: [], replies: [], entries: [] };
 
 const joinById = (models: ReplyList, entries: readonly CatalogEntry[]) => {
   const byId = groupById(entries, ({ entry }) => entry.id);

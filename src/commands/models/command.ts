@@ -19,11 +19,7 @@ export const models = command({
     "rollcall models --with-prices --sort pricing.prompt --local",
   ],
   loadColumns: async ({ withPrices }) =>
-    withPrices
-      ? (await import("../catalog/catalog-columns.ts")).rowColumns("priced")
-      : (await import("../../output/lists/model-columns.ts")).modelColumns,
+    (await import("../catalog/catalog-columns.ts")).rowColumns(withPrices ? "priced" : "models"),
   run: async (context, typed) =>
-    typed.withPrices
-      ? (await import("../catalog/catalog-list.ts")).listEntries(context, "priced", typed)
-      : (await import("./run-models.ts")).listModels(context, typed),
+    (await import("../catalog/catalog-list.ts")).listEntries(context, typed.withPrices ? "priced" : "models", typed),
 });
