@@ -1,5 +1,5 @@
 import { Failure, type FailureDetails } from "../failure.ts";
-import { hasContent } from "../system/files.ts";
+import { hasContent, ignoreErrors } from "../system/files.ts";
 import { isDatabaseUrl } from "../text/locations.ts";
 import { describeSystemCode } from "../text/sentences.ts";
 import { formatCommandLine } from "../text/shell-words.ts";
@@ -16,7 +16,7 @@ type FileError = DescribedFile & { code: string };
 const formatFile = ({ noun, path }: DescribedFile) => `the ${noun} ${path}`;
 /** With a new ledger, a rerun would log groups again. */
 const elsewhereHint = ({ moveWith, noun, path }: DescribedFile) =>
-  isDatabaseUrl(path) || hasContent(path)
+  isDatabaseUrl(path) || ignoreErrors(() => hasContent(path))
     ? `move the ${noun} elsewhere and name it with ${moveWith}`
     : `choose another location with ${moveWith}`;
 
