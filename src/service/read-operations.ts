@@ -7,7 +7,7 @@ import { toBuffer } from "../json/json-bytes.ts";
 import { composeArray, composeMembers, composeObject, parseRawJson, sliceMembers } from "../json/raw-json.ts";
 import { readCall } from "../wire/contract/call.ts";
 import { Trajectory } from "../wire/contract/log-schemas.ts";
-import { catalogEndpoints, listModels } from "../wire/contract/models.ts";
+import { listAnalysisModels, listModels, listRouterModels } from "../wire/contract/models.ts";
 import { readListReply } from "../wire/contract/replies.ts";
 import { defineOperation, detailError, HttpRefusal, openAiError, parseBody, reasonError } from "./operation.ts";
 import sample from "./sample-catalog.json";
@@ -22,12 +22,14 @@ export const modelsOperation = (store: Store) =>
   });
 
 /** Interface 4.4 and 4.5. */
-export const catalogOperations = (dataDir: string) =>
-  (["analysis", "router"] as const).map((catalog) =>
-    defineOperation(catalogEndpoints[catalog], detailError, ({ parameters }) =>
-      readCatalog(dataDir, catalog, parameters.provider ?? ""),
-    ),
-  );
+export const catalogOperations = (dataDir: string) => [
+  defineOperation(listAnalysisModels, detailError, ({ parameters }) =>
+    readCatalog(dataDir, "analysis", parameters.analysis_provider ?? ""),
+  ),
+  defineOperation(listRouterModels, detailError, ({ parameters }) =>
+    readCatalog(dataDir, "router", parameters.router_provider ?? ""),
+  ),
+];
 
 const isIncluded = z._default(z.boolean(), false);
 const CallRequest = z.strictObject({

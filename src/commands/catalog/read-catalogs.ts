@@ -9,7 +9,7 @@ import type { CatalogSourceOptions } from "../../session/options/list-options.ts
 import type { Settings } from "../../settings/read.ts";
 import { saveIds } from "../../settings/saved-files.ts";
 import { findNearest } from "../../text/nearest.ts";
-import { type CatalogModel, catalogEndpoints } from "../../wire/contract/models.ts";
+import { type CatalogModel, listAnalysisModels, listRouterModels } from "../../wire/contract/models.ts";
 import { type ReplyEntry, toText } from "../../wire/contract/replies.ts";
 
 export type CatalogEntry = Readonly<Omit<ReplyEntry, "value"> & { catalog: CatalogName; entry: CatalogModel }>;
@@ -46,7 +46,10 @@ export const selectCatalogs = (settings: Settings, named?: readonly CatalogName[
 export const readCatalog = async (context: Context, settings: Settings, catalog: CatalogName) => {
   const provider = settings.require(`${catalog}_provider`);
   const client = await openServiceClient(context, settings);
-  const { value: models } = await client.send(catalogEndpoints[catalog], { body: undefined, parameters: { provider } });
+  const { value: models } =
+    catalog === "analysis"
+      ? await client.send(listAnalysisModels, { body: undefined, parameters: { analysis_provider: provider } })
+      : await client.send(listRouterModels, { body: undefined, parameters: { router_provider: provider } });
   const ids = models.entries.map(({ value }) => value.id);
   saveIds(context.host, catalog, ids);
   noteDefects(context.screen, models, `the ${catalog} catalog`);

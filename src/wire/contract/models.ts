@@ -16,12 +16,16 @@ export const listModels = endpoint({
 /** A catalog entry (interface 2.5). */
 export type CatalogModel = JsonObject;
 
-const listCatalog = (catalog: "analysis" | "router") =>
-  endpoint({
-    ...list,
-    name: `list the ${catalog} catalog`,
-    host: "base",
-    path: `/inference/${catalog}/{provider}/models`,
-  });
+export const listAnalysisModels = endpoint({
+  ...list,
+  name: "list the analysis catalog",
+  host: "base",
+  path: "/inference/analysis/{analysis_provider}/models",
+});
 
-export const catalogEndpoints = { analysis: listCatalog("analysis"), router: listCatalog("router") };
+export const listRouterModels = endpoint({
+  ...list,
+  name: "list the router catalog",
+  host: "base",
+  path: "/inference/router/{router_provider}/models",
+});

@@ -3,7 +3,7 @@ import type { ClientOptions } from "../../../src/wire/client/request-options.ts"
 import { readCall } from "../../../src/wire/contract/call.ts";
 import type { Credential } from "../../../src/wire/contract/endpoint.ts";
 import { logTrajectories } from "../../../src/wire/contract/log.ts";
-import { catalogEndpoints, listModels } from "../../../src/wire/contract/models.ts";
+import { listAnalysisModels, listModels } from "../../../src/wire/contract/models.ts";
 import { json, scriptedServer } from "../../support/server.ts";
 import { attemptAt, bodyOf, clientAt, failureOf, list } from "./open.ts";
 
@@ -47,7 +47,7 @@ describe("the path of a request", () => {
   it("keeps the encoding of the URL's own path", async () => {
     const server = await scriptedServer([{ answer: json({ data: [] }) }]);
     const { client } = clientAt(`${server.url}/a%20b/v1`);
-    await client.send(catalogEndpoints.analysis, { parameters: { provider: "p/q" }, body: undefined });
+    await client.send(listAnalysisModels, { parameters: { analysis_provider: "p/q" }, body: undefined });
     expect(server.received[0]?.path).toBe("/a%20b/v1/inference/analysis/p%2Fq/models");
   });
 });
@@ -86,7 +86,7 @@ describe("the headers of a request", () => {
       throw new Error("asked for a credential");
     };
     const { client } = clientAt(server.url, { credential, project });
-    await client.send(catalogEndpoints.analysis, { parameters: { provider: "p" }, body: undefined });
+    await client.send(listAnalysisModels, { parameters: { analysis_provider: "p" }, body: undefined });
     expect(server.received[0]?.headers).not.toHaveProperty("authorization");
     expect(server.received[0]?.headers).not.toHaveProperty("content-type");
   });
