@@ -1,4 +1,4 @@
-/** A host for tests, with streams that store their text, a terminal of any width, and a clock that only sleep advances. */
+/** A host for tests, with streams that store their text, a terminal of any width, and a clock that sleep advances. */
 import { PassThrough, Readable } from "node:stream";
 import type { Host } from "../../src/system/host.ts";
 

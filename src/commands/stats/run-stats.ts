@@ -101,7 +101,8 @@ const printResult = async (
   const columns = sliceColumns(by, readTries(typed.k));
   const slices = (await sortRows(all, parseOrder(typed.sort, columns), host.signal)).slice(0, typed.limit);
   if (by !== undefined) noteSelection(screen, { all, matching: all, shown: slices }, `values of ${by}`);
-  const names = fields?.map((name) => findColumn(name, columns)?.name ?? name);
+  // In JSON, names are keys.
+  const names = format === "json" ? fields : fields?.map((name) => findColumn(name, columns)?.name ?? name);
   const areColumns = by !== undefined && names?.every((name) => columns.some((column) => column.name === name));
   if (!screen.isForProgram || areColumns) {
     const rows = by === undefined ? [{ value: null, ...whole }] : slices;

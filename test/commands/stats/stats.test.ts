@@ -322,6 +322,29 @@ describe("rollcall stats", () => {
     },
   );
 
+  it.each([
+    ["reward.mean", { by: [{ "reward.mean": 1 }, { "reward.mean": 0.5 }] }],
+    ["groups", { by: [{ groups: 1 }, { groups: 1 }] }],
+    ["reward", { reward: { min: 0.5, max: 1 } }],
+  ])(
+    "prints the column %s of --by in JSON only by its whole name, because other names are keys",
+    async (field, shown) => {
+      const lines = [[1, 1], [0.5]].map((rewards, step) =>
+        toLine(rewards.map((reward) => ({ reward }))).replace("{", `{"step":${step},`),
+      );
+      const { stdout } = await runHere([
+        "stats",
+        ...filesOf(lines.join("")),
+        "--by",
+        "step",
+        "--json",
+        "--fields",
+        field,
+      ]);
+      expect(JSON.parse(stdout)).toMatchObject(shown);
+    },
+  );
+
   it("refuses more than 10,000 values of --by", async () => {
     const rows = Array.from({ length: 10_001 }, (_, step) => toLine([{ reward: 1 }]).replace("{", `{"step":${step},`));
     const [many = ""] = filesOf(rows.join(""));
