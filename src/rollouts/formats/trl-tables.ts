@@ -107,14 +107,23 @@ const addDigests = ({ rows, prompts }: LoggedTable, row: Value) => {
 
 /** Returns how many first rows are the last of the table before, without a part of a prompt. */
 const countRepeated = (before: LoggedTable, { rows, prompts }: LoggedTable) => {
-  if (before.rows.length !== rows.length) return 0;
+  if (before.rows.length !== rows.length || !before.rows.includes(rows[0] ?? 0)) return 0;
   const last = new Map(prompts.map((prompt, at) => [prompt, at]));
   const ends: number[] = [];
   for (const prompt of prompts) ends.push(Math.max(ends.at(-1) ?? 0, (last.get(prompt) ?? 0) + 1));
-  const isRepeated = (count: number) => {
-    if (before.rows.at(-count) !== rows[0] || (ends[count - 1] ?? 0) > count) return false;
-    return before.rows.slice(-count).every((row, at) => row === rows[at]);
-  };
-  for (let count = rows.length; count > 0; count--) if (isRepeated(count)) return count;
-  return 0;
+  const borders = findBorders([...rows, Number.NaN, ...before.rows]);
+  let count = borders.at(-1) ?? 0;
+  while ((ends[count - 1] ?? 0) > count) count = borders[count - 1] ?? 0;
+  return count;
+};
+
+/** Returns for each prefix the length of the longest shorter prefix that it ends with (Knuth, Morris, Pratt 1977). */
+const findBorders = (digests: readonly number[]) => {
+  const borders = [0];
+  for (let at = 1, length = 0; at < digests.length; at++) {
+    while (length > 0 && digests[at] !== digests[length]) length = borders[length - 1] ?? 0;
+    if (digests[at] === digests[length]) length++;
+    borders.push(length);
+  }
+  return borders;
 };
