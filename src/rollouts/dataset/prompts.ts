@@ -2,7 +2,8 @@
 import type { Breaks } from "../../system/breaks.ts";
 import { openStepComparison } from "../check/policy-steps.ts";
 import { findPromptOf, findRarestPrompt, openPromptReader } from "../check/trajectory-prompt.ts";
-import type { NumberColumn } from "../index/column.ts";
+import { NumberColumn } from "../index/column.ts";
+import { Digests, DigestTable } from "../index/digests.ts";
 import { locateLine } from "../input/source.ts";
 import { toFileLine } from "../rules/positions.ts";
 import { ReadWindow } from "./group-bytes.ts";
@@ -15,7 +16,7 @@ export const reportMixedGroups = async (dataset: IndexedGroups, breaks: Breaks) 
   const window = new ReadWindow();
   for await (const { group, parts } of findDifferingParts(dataset, prompt, breaks)) {
     const digests: (string | undefined)[] = [];
-    for (const part of parts) digests.push([...(await readPrompts(dataset, part, window))][0]);
+    for (const part of parts) digests.push((await readPrompts(dataset, part, window))[0]?.toString("latin1"));
     const mixed = findRarestPrompt(digests);
     const subject = `the trajectory at ${toFileLine(locatePart(dataset, parts[mixed?.first ?? 0] ?? 0))}`;
     if (mixed) reportGroup(dataset, "mixed-prompts", { data: { ...mixed, subject }, group });
@@ -43,15 +44,16 @@ async function* findDifferingParts({ groups }: IndexedGroups, column: NumberColu
 }
 
 /** Returns the digests of the known prompts, without repetition. */
-const readPrompts = async (dataset: IndexedGroups, at: number, window: ReadWindow) => {
+const readPrompts = async (dataset: IndexedGroups, at: number, window: ReadWindow): Promise<Buffer[]> => {
   const readPrompt = openPromptReader();
   const trajectories = await window.readUnchangedTrajectories(getPart(dataset, at));
-  return new Set(trajectories.flatMap((one) => readPrompt(one.table, findPromptOf(one)) ?? []));
+  const digests = trajectories.flatMap((one) => readPrompt(one.table, findPromptOf(one)) ?? []);
+  return Array.from(new Set(digests), (digest) => Buffer.from(digest, "latin1"));
 };
 
 /** @throws the signal's reason */
 export const reportSplitLeaks = async (dataset: IndexedGroups, other: IndexedGroups, signal?: AbortSignal) => {
-  const firstParts = await collectPrompts(other, signal);
+  const { table, parts } = await collectPrompts(other, signal);
   const { groups } = dataset;
   const window = new ReadWindow();
   for (let group = 0; group < groups.count; group++) {
@@ -59,9 +61,9 @@ export const reportSplitLeaks = async (dataset: IndexedGroups, other: IndexedGro
     let same: number | undefined;
     for (const part of groups.partsOf(group))
       for (const digest of same === undefined ? await readPrompts(dataset, part, window) : [])
-        same ??= firstParts.get(digest);
+        same ??= table.find(digest);
     if (same === undefined) continue;
-    const { source, part } = getPart(other, same);
+    const { source, part } = getPart(other, parts.at(same));
     const wasValid = groups.isValid(group);
     reportGroup(dataset, "split-leak", { data: { position: toFileLine(locateLine(source, part.line)) }, group });
     if (wasValid && !groups.isValid(group)) await subtractFromMetrics(dataset, [group]);
@@ -69,14 +71,20 @@ export const reportSplitLeaks = async (dataset: IndexedGroups, other: IndexedGro
   await mapProblemsToRecords(dataset.sources, dataset.scan.problems);
 };
 
-/** Maps the digest of each prompt to the first part with the prompt. */
+/** For each prompt, `parts` has the first part with the prompt. */
 const collectPrompts = async (dataset: IndexedGroups, signal?: AbortSignal) => {
-  const firstParts = new Map<string, number>();
+  const digests = new Digests();
+  const table = new DigestTable(digests);
+  const parts = new NumberColumn("u32");
   const window = new ReadWindow();
   for (let part = 0; part < dataset.scan.parts.count; part++) {
     signal?.throwIfAborted();
-    for (const digest of await readPrompts(dataset, part, window))
-      if (!firstParts.has(digest)) firstParts.set(digest, part);
+    for (const digest of await readPrompts(dataset, part, window)) {
+      if (table.find(digest) !== undefined) continue;
+      digests.append(digest);
+      table.add(parts.length);
+      parts.push(part);
+    }
   }
-  return firstParts;
+  return { table, parts };
 };
