@@ -64,6 +64,7 @@ const imagePart = (url: string) => ({ type: "image_url", image_url: { url } });
 const filePart = (file: object) => ({ type: "file", file });
 const image = (source: object) => ({ role: "user", content: [{ type: "image", source }] });
 const use = { type: "tool_use", id: "a", name: "get_weather", input: { city: "Bern" } };
+const twoTexts = [textPart("no city"), textPart("no country")];
 const failure = { type: "tool_result", tool_use_id: "a", is_error: true, content: [textPart("no city")] };
 const anthropic = {
   inputs: {
@@ -275,9 +276,21 @@ describe("a call of a model's API", () => {
       "results and a text",
       {
         role: "user",
-        content: [{ type: "tool_result", tool_use_id: "b" }, failure, textPart("Then?")],
+        content: [
+          { type: "tool_result", tool_use_id: "b" },
+          failure,
+          { ...failure, content: twoTexts },
+          textPart("Then?"),
+        ],
       },
-      [answered("b", ""), answered("a", "no city", { is_error: true }), { role: "user", content: [textPart("Then?")] }],
+      [
+        ...[
+          answered("b", ""),
+          answered("a", "no city", { is_error: true }),
+          answered("a", twoTexts, { is_error: true }),
+        ],
+        { role: "user", content: [textPart("Then?")] },
+      ],
     ],
     [
       "an answer with two thoughts and a call",

@@ -183,6 +183,8 @@ describe("rollouts of different models are never one group", () => {
     ["the same agent and model", {}, "ab"],
     ["another agent", { agent: "s" }, "a b"],
     ["another model", { model: "n" }, "a b"],
+    ["another task", { task: "j" }, "a b"],
+    ["another run", { run_id: "s" }, "a b"],
   ])("if exported traces of Harbor have %s", async (_, more, groups) => {
     const row = (answer: string) => ({
       ...{ conversations: [user("q"), said(answer)], agent: "t", model: "m", task: "k", episode: "episode-0" },
@@ -203,6 +205,8 @@ describe("rollouts of different models are never one group", () => {
       });
     const files = { "a/i.traj.json": file("a", "m"), "b/i.traj.json": file("b", model_name) };
     expect(await answersOf(files, ["--rewards", rewards])).toBe(groups);
+    const [group] = await convert(files, ["--rewards", rewards]);
+    expect(group.trajectories[0].metadata).toMatchObject({ instance_id: "i", model: "m" });
   });
 });
 

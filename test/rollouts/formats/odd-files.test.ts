@@ -357,7 +357,7 @@ it.each([
   const step = `{"source":"agent","message":"a",${call},"observation":{"results":[{"source_call_id":"c","content":"1"}]}}`;
   const files = [step, step.replace(old, other)].map((one, at) => {
     const more = at === 0 ? ',"continued_trajectory_ref":"b.json"' : "";
-    return `{"schema_version":"ATIF-v1.6","session_id":"s"${more},"steps":[{"source":"user","message":"q"},${one}]}`;
+    return `{"schema_version":"ATIF-v1.6","session_id":"s"${more},"steps":[{"source":"user","message":"q"},${one}${at === 0 ? "" : `,${step}`}]}`;
   });
   const args = ["--rewards", join(folderOf({ r: '{"id":"s","reward":1}' }), "r")];
   const { groups } = await convertFiles({ "a.json": files[0] ?? "", "b.json": files[1] ?? "" }, { args });

@@ -1,6 +1,6 @@
 /** Tests the conversion of SWE-agent's trajectories. */
 import { expect, it } from "vitest";
-import { convertFile, convertFiles, convertHere, fileOf, turn, turnsHere, user } from "./converting.ts";
+import { convertFile, convertFiles, convertHere, fileOf, notesHere, turn, turnsHere, user } from "./converting.ts";
 
 // Written after SWE-agent/SWE-agent v0.7.0 and v1.1.0, `sweagent/agent/agents.py`.
 it.each([
@@ -34,6 +34,21 @@ it.each([
     { messages_and_choices: [{}, turn("ls"), {}, { role: "assistant", content }] },
     { messages_and_choices: [{}, turn("ls"), {}, turn("bad output")] },
   ]);
+});
+
+it.each([
+  [
+    "exit_cost",
+    "u a",
+    ["kept the last turn of the assistant as a message, because SWE-agent wrote it when it stopped"],
+  ],
+  ["submitted", "u A", []],
+])("the text of SWE-agent's exit is its own only with a status such as %s", async (exit_status, turns, expected) => {
+  const content = "Exit due to cost limit";
+  const history = [user("q"), { role: "assistant", content, thought: content }];
+  const file = { r: 1, trajectory: [], history, info: { model_stats: { api_calls: 1 }, exit_status } };
+  expect(await turnsHere({ "a.traj": JSON.stringify(file) }, ["--reward-from", "r"])).toBe(turns);
+  expect(await notesHere([file], ["--reward-from", "r"])).toEqual(expected);
 });
 
 // Written after SWE-agent/SWE-agent v1.1.0, `sweagent/agent/models.py`.

@@ -176,9 +176,11 @@ describe("rows of TRL", () => {
       [...batch.slice(1), ...evaluation],
       [...batch].reverse(),
     ];
-    const rows = tables.flatMap((table, step) => table.map((one) => ({ ...one, step })));
-    const steps = (await convertFiles({ "a.jsonl": rows })).groups.map(({ trajectories }) => trajectories.length);
-    expect(steps).toEqual([2, 2, 1, 2, 2]);
+    const rows = tables.map((table, step) => table.map((one) => ({ ...one, step })));
+    const countsOf = async (ordered: typeof rows) =>
+      (await convertFiles({ "a.jsonl": ordered.flat() })).groups.map(({ trajectories }) => trajectories.length);
+    expect(await countsOf(rows)).toEqual([2, 2, 1, 2, 2]);
+    expect((await countsOf([...rows].reverse())).sort()).toEqual([1, 2, 2, 2, 2]);
   });
 
   it("are reported once if they continue each other, also if another table has copies", async () => {

@@ -75,6 +75,7 @@ it("a message that is not sampled has no null calls, and other messages stay the
 
 const schemaOf = (object: string, string: string) => ({
   type: object,
+  description: "STRING",
   required: ["type"],
   properties: { type: { type: string, enum: ["STRING"] } },
 });
