@@ -172,6 +172,8 @@ describe("a file of an unknown format", () => {
     ["OpenHands", [{ issue: {}, git_patch: "", history: [{ id: 0 }], success: true }]],
     ["OpenHands", [{ id: 0, timestamp: "t", source: "user", message: "q", action: "message", args: {} }]],
     ["OpenHands", [{ id: "u", timestamp: "t", source: "agent", kind: "MessageEvent" }]],
+    ["OpenHands", [{ id: 1, timestamp: "t", source: "agent", observation: "run" }]],
+    ["Langfuse", [{ sessionId: "s", output: "a" }]],
     ["demonstrations of SWE-agent", [{ history: [{ role: "user", content: "q", message_type: "demonstration" }] }]],
     ["LangSmith", [{ id: "r", run_type: "llm", inputs: {}, outputs: {}, trace_id: "t" }]],
     ...["trace_id", "dotted_order", "inputs", "outputs", "child_runs"].flatMap((key): [string, object[]][] =>
@@ -218,6 +220,9 @@ describe("a file of an unknown format", () => {
     ["an output without an instruction", { output: "a", reward: 1 }],
     ["an id and a repository without a time", { id: "s", git: {} }],
     ["a history without results", { instance_id: "i", history: [] }],
+    ["a history and metrics without an instance", { history: [], metrics: {} }],
+    ["a session without an input", { sessionId: "s" }],
+    ["an episode without a list of trajectories", { episode_id: "e" }],
   ])("has no name if it has %s", async (_, record) => {
     const { stderr } = await check([record]);
     expect(stderr).toContain("no format that rollcall reads has records with");

@@ -133,6 +133,9 @@ describe("a URL without a file", () => {
     [403, 4, "auth"],
     [404, 3, "invalid_input"],
     [400, 6, "refused"],
+    [429, 5, "unavailable"],
+    [499, 6, "refused"],
+    [500, 5, "unavailable"],
     [503, 5, "unavailable"],
   ])("gives, for the status %i, exit %i and the code %s", async (status, exit, name) => {
     const { url } = await answering(status);
