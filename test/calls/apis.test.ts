@@ -149,6 +149,11 @@ describe("a call of a model's API", () => {
     expect(messagesOf(withInput(input))).toEqual([...expected, said("Rain.")]);
   });
 
+  it("has the instructions of the reply if the inputs of Responses have none", () => {
+    const call = { inputs: { input: "q" }, output: { ...response, instructions: "Be brief." } };
+    expect(messagesOf(call)).toEqual([system, { role: "user", content: "q" }, said("Rain.")]);
+  });
+
   it.each([
     ["an earlier response", withInput("x", { previous_response_id: "r" }), /earlier messages \(previous_response_id\)/],
     ["a stored conversation", withInput("x", { conversation: "c" }), /earlier messages \(conversation\)/],

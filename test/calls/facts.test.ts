@@ -67,6 +67,7 @@ describe("the models of a call", () => {
     [{ summary: { usage: {} }, inputs: { model: "x" }, output: { model: "y" } }, ["y"]],
     [{ inputs: { model: "x" }, output: { model_version: "y" } }, ["x"]],
     [{ inputs: {}, output: { modelVersion: "y" } }, ["y"]],
+    [{ inputs: {}, output: { model_version: "z", modelVersion: "y" } }, ["z"]],
     [{ inputs: { model: "" } }, []],
     [{}, []],
   ])("are those with a usage or a cost, otherwise the named model (row %$)", (call, models) => {
