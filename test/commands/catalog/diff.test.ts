@@ -53,6 +53,33 @@ describe("rollcall catalog diff", () => {
     expect(back.stdout.match(/[+-][\d.]+%?$/gm)).toEqual(["-25%", "+9.1%", "+98304"]);
   });
 
+  it("compares the models that match one of several patterns, also if only one list has a match", async () => {
+    const { older, newer } = files();
+    const args = (...patterns: readonly string[]) => [older, ...patterns, "--with", newer, "--fields", "id,difference"];
+    expect(await diff(args("maker/new", "*gone"))).toEqual({
+      code: 0,
+      stdout: "maker/gone\t\nmaker/new\t\n",
+      stderr: "",
+    });
+    expect(await diff(args("maker/new"))).toEqual({ code: 0, stdout: "maker/new\t\n", stderr: "" });
+    expect((await diff(args("none"))).stderr).toBe("note: no model matches\nnote: no differences\n");
+  });
+
+  it("shows what a list of one side adds and omits, and what a price of the cache costs", async () => {
+    const { older, newer } = files();
+    const toList = (more: object) => JSON.stringify({ data: [{ id: "a", quantization: "fp8", ...more }] });
+    writeFileSync(older, toList({ supported_features: null, input_modalities: ["text", "file"], pricing: {} }));
+    writeFileSync(newer, toList({ supported_features: ["a", "b"], input_modalities: ["text", "image"], pricing: {} }));
+    const differences = async (...files: readonly string[]) =>
+      (await diff([files[0] ?? "", "--with", files[1] ?? "", "--fields", "change,field,from,to,difference"])).stdout;
+    expect(await differences(older, newer)).toBe(
+      "features\t\t\ta, b\t+a +b\nmodalities\tinput\ttext, file\ttext, image\t+image -file\n",
+    );
+    expect(await differences(newer, older)).toBe(
+      "features\t\ta, b\t\t-a -b\nmodalities\tinput\ttext, image\ttext, file\t+file -image\n",
+    );
+  });
+
   it("names each field that the kind of the change does not name", async () => {
     const { older, newer } = files();
     const model = { context_length: 9, tokenizer: "a", per_request_limits: null, top_provider: { context_length: 9 } };
