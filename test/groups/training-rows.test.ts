@@ -86,6 +86,15 @@ it.each<[isAnswer: boolean, messages: readonly object[]]>([
   expect(await convert([file, "--to", "messages"])).toHaveLength(isAnswer ? messages.length : 0);
 });
 
+it("a row has each list of media of its trajectory", async () => {
+  const file = join(folder, "media.jsonl");
+  const media = { image: "a", images: ["b"], videos: ["c"], audios: ["d"] };
+  const messages = ["user", "assistant"].map((role) => ({ role, content: role }));
+  writeFileSync(file, JSON.stringify({ messages_and_choices: messages, reward: 0, pictures: ["e"], ...media }));
+  const [row = ""] = await convert([file, "--to", "messages"]);
+  expect(JSON.parse(row)).toEqual({ messages, ...media });
+});
+
 describe("a row of preferences", () => {
   it("divides the best and the worst trajectory of its group after the prompt", async () => {
     const flat = ["test/samples/wordle.trajectories.jsonl", "--group-by", "prompt_id"];

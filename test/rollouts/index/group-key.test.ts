@@ -62,6 +62,7 @@ it.each<[value: object, names: readonly string[] | undefined, key: string | unde
   [{ metadata: { info: { task_id: 3 } } }, undefined, "3"],
   [{ task_id: 1, prompt_id: 2 }, undefined, "2"],
   [{ task_id: null, metadata: { task_id: 3 } }, undefined, "3"],
+  [{ task_id: 1, metadata: { task_id: 3 } }, undefined, "1"],
   [{ prompt: "p", question: "q", task: "t" }, undefined, undefined],
 ])(
   "a group key is found by its name if a named key is missing, but not in the prompt (row %$)",

@@ -62,6 +62,14 @@ it.each([
   }
 });
 
+it("a row with a prompt is of TRL if it has one of the columns of answers", () => {
+  for (const name of "completion response answer output generation responses".split(" "))
+    expect([name, suggestForMissingField("messages_and_choices", { prompt: "q", [name]: "a" }, false)]).toEqual([
+      name,
+      "pass --from trl",
+    ]);
+});
+
 const holders = "request input responses_create_params".split(" ");
 it("names of columns that mean messages or rewards are known, in any spelling", () => {
   for (const name of "messages conversation conversations chat dialog Dialogue turns".split(" "))
