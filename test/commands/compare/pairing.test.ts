@@ -49,6 +49,13 @@ it.each<[title: string, a: readonly Row[], b: readonly Row[], note: string]>([
   expect((await compare(a, b)).notes).toContain(note);
 });
 
+it("a comparison by the key of --pair-by does not name this key again", async () => {
+  const files = filesOf(toLines(ids({ uid: 1 })), toLines(ids({ uid: 1 })));
+  const { stdout } = await runHere(["compare", ...files, "--pair-by", "uid", "--json", "--fields", "paired,notes"]);
+  const { paired, notes } = JSON.parse(stdout);
+  expect([paired, notes.filter((text: string) => text.includes("the pairs are"))]).toEqual([1, []]);
+});
+
 it("a comparison names the settings that all trajectories of each side share", async () => {
   const texts = (value: number) => ({ short: `${value}`.padEnd(62, "x"), long: `${value}`.padEnd(63, "x") });
   const settings = (temperature: number, seed: number) => ({
