@@ -86,11 +86,13 @@ describe("a report", () => {
   });
 
   it("has, for JUnit, no valid input if an error concerns all inputs", async () => {
-    const problems = [{ rule: "e", severity: "error", message: "odd" } as const, warning("a", 4)];
+    const other = { severity: "warning", rule: "v", message: "odd" } as const;
+    const problems = [{ ...other, severity: "error", rule: "e" } as const, other, warning("a", 4)];
     const cases = (await reportOf("junit", { problems })).filter((line) => line.includes("<testcase "));
     expect(cases.map((line) => /name="(.*?)".*name="(.*?)"/.exec(line)?.slice(1).join(": "))).toEqual([
       "a: w at 4",
       "all inputs: e",
+      "all inputs: v",
     ]);
   });
 
