@@ -36,6 +36,9 @@ describe("the comparison of two runs on the page", () => {
       ["mixed", -0.5],
       ["same", 0],
     ]);
+    expect((await ask({ page: 2 })).rows).toEqual([]);
+    const ofB = { compare: true, group: 3, trajectory: 3 };
+    expect((await page.ask("/api/trajectory", ofB)).body).toContain("in b");
     for (const { from, to, prompts } of transitions) {
       const filters = { text: "hard", mean: [9, 9], trainable: true, rule: "any", sort: "mean", descending: true };
       const { selected, rows } = await ask({ from, to, ...filters });

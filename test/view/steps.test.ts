@@ -95,6 +95,8 @@ describe("the numbers of the page", () => {
         if (searched === 1) return rows.map(({ group }) => group);
       }
     };
+    const same = await startView([fileOf("g.jsonl", JSON.stringify(mixed))]);
+    expect((await whenRead(same)).summary?.series).toEqual(["step"]);
     expect(await rowsOf({ step: "4" })).toEqual([0, 1]);
     for (const [where, groups] of [
       ["global_step == 4", [0, 1]],

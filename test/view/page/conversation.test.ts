@@ -95,7 +95,7 @@ describe("a conversation on the page", () => {
     const answers = [
       { content: "<think>two ways</think>\n\nfour" },
       { reasoning: "one way", content: "say <reasoning>x</reasoning> five <think>cut" },
-      { content: "earlier</thinking>\n<think>x</think>two" },
+      { content: "earlier</thinking>\n<thinking>x</thinking>two" },
     ].map((message) => [choice(message)]);
     const page = await openGroup(toGroup(...answers));
     expect(page.textsOf(".column")).toEqual([
@@ -126,6 +126,8 @@ describe("a conversation on the page", () => {
     const classes = ["", "", " equal", " alone", "", " equal"].map((name) => `entry${name}`);
     expect(page.attributesOf(".entry", "class")).toEqual(classes);
     expect(page.textsOf(".failed > .who")).toEqual(["error", "error"]);
+    await page.press("m");
+    expect(page.attributesOf(".column > .parts", "style")).toEqual(Array(2).fill("visibility:hidden"));
   });
 
   it("lists problems at their messages, and those of a result at the message with its call", async () => {
@@ -281,6 +283,7 @@ describe("a conversation on the page", () => {
     const lengths = page.textsOf(".entry pre").map(({ length }) => length);
     expect(lengths.slice(1, 4)).toEqual([3, 10, 40].map((lines) => lines * 95 + 2));
     expect(page.textsOf(".tokens span")).toEqual(Array(39).fill("line"));
+    expect(page.textsOf(".outline button")[1]).toBe(`2 system ${"x".repeat(200)}`);
   });
 
   it("of an invalid group and of an unreadable line has its JSON or its text", async () => {

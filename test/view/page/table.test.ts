@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { fileOf, groupLine } from "../viewing.ts";
-import { addressOf, closePage, formatHtml, openPage, settle, writePage } from "./open-page.ts";
+import { addressOf, closePage, formatHtml, openPage, writePage } from "./open-page.ts";
 
 afterEach(closePage);
 
@@ -47,8 +47,9 @@ describe("the table and charts of the page", () => {
   });
 
   it("draw the dot of selected groups in the dot of all groups with that mean and spread", async () => {
-    const lines = [1, 2, 3, 4].map((step) => atStep(step, [0, 1])).join("\n");
-    const page = await openPage(await writePage([fileOf("dots.jsonl", lines)]), { query: { step: "1" } });
+    const lines = [1, 2, 3, 4].map((step) => atStep(1e10 + step, [0, 1])).join("\n");
+    const page = await openPage(await writePage([fileOf("dots.jsonl", lines)]), { query: { step: "10000000001" } });
+    expect(page.textsOf(".axis.x span").slice(-2)).toEqual(["10000000001", "10000000004"]);
     const radii = ["rest", "dot"].map((name) => page.find(`.charts circle.${name}`).getAttribute("r"));
     expect(radii).toEqual(["8.5", "5.5"]);
   });
@@ -88,6 +89,8 @@ describe("the table and charts of the page", () => {
         ...page.textsOf("[aria-sort=descending]"),
       ];
     }
+    await page.click("group", "th .sort");
+    expect([groups(), page.textsOf("[aria-sort=ascending]")]).toEqual(["12345", ["group ↑"]]);
     expect(orders).toEqual({
       group: ["54321", "12345", "group ↑"],
       mean: ["42315", "51234", "mean ↑"],
@@ -116,8 +119,9 @@ describe("the table and charts of the page", () => {
         expect(shown).toEqual(expected);
       }
     }
-    const narrow = await openPage(await writePage([fileOf("steps.jsonl", named)]), { width: 300 });
-    expect(narrow.textsOf(".parts button")).toContain("policy_version");
+    const narrow = await openPage(await writePage([fileOf("steps.jsonl", named)]), { width: 240 });
+    const hidden = "trainable, problems, spread, size, finish reason, policy_version, rewards";
+    expect(narrow.textsOf(".parts")).toEqual([`hidden columns: ${hidden}`]);
     expect(narrow.attributesOf(".parts button", "title")).toContain("sort by policy_version");
   });
 
@@ -144,6 +148,7 @@ describe("the table and charts of the page", () => {
       { where: "step == 10" },
       { value: "step == 10 && solved" },
     ]);
+    expect(page.textsOf("form span")).toEqual(["press Enter"]);
   });
 
   it("number groups and trajectories, and select groups by expressions, as before the selection", async () => {
@@ -186,7 +191,7 @@ describe("the table and charts of the page", () => {
     const lines = [
       groupLine([0, 1], { prompt: env.ROLLCALL_API_KEY }).replaceAll('"stop"', '"length"'),
       groupLine([0]).replace(/}$/, ',"exceptions":[{"message":"bo\\u00e9m"}],"task_id":"k\\/10"}'),
-      groupLine([0]).replace('"reward":0', '"reward":1e400'),
+      groupLine([0], { answer: "a\nb" }).replace('"reward":0', '"reward":1e400'),
     ];
     const page = await openPage(await writePage([fileOf("g.jsonl", lines.join("\n"))], env));
     for (const [name, sought, groups] of [
@@ -200,6 +205,8 @@ describe("the table and charts of the page", () => {
       await page.type(name, sought);
       expect([sought, page.textsOf("tbody td:first-child").join("")]).toEqual([sought, groups]);
     }
+    await page.type("search text", "b 0");
+    expect(page.textsOf(".snippet")).toEqual(["trajectory 1: a b 0"]);
   });
 
   it("select groups by expressions about numbers of steps, ends, exceptions and solved rollouts", async () => {
@@ -235,7 +242,9 @@ describe("the table and charts of the page", () => {
     ]);
     expect(page.textsOf(".facts dl div")[1]).toBe("invalid2 groups, 3 trajectories");
     expect(page.textsOf("h1")[0]).toMatch(/0\.jsonl and 1 other file$/);
-    const best = await openPage(await writePage([fileOf("g.jsonl", groupLine([0, 1, 2])), "--best", "1"]));
+    const best = await openPage(
+      await writePage([fileOf("g.jsonl", groupLine([0, 1, 2])), "--best", "1", "--where", "true"]),
+    );
     expect(best.textsOf(".facts + p")).toEqual(["--best filtered out 2 trajectories"]);
   });
 
@@ -245,10 +254,15 @@ describe("the table and charts of the page", () => {
       const page = await openPage(await writePage([fileOf("a.jsonl", lines.join("\n"))]));
       return [page.textsOf("figure:first-child text").join(), page.attributesOf(".dot", "r").join()];
     };
-    expect(await drawn([...ofPairs, ...ofPairs.slice(0, 1), ...ofPairs.slice(0, 1), ...ofPairs.slice(0, 1)])).toEqual([
-      ...["4,0,4,1,1,2,1,3,1,4,1,5,1,6,1,7", "8.5,5.5,5.5,5.5"],
+    expect(await drawn([...ofPairs, ...Array(3).fill(groupLine([6, 7]))])).toEqual([
+      ...["1,0,1,1,1,2,1,3,1,4,1,5,4,6,4,7", "8.5,5.5,5.5,5.5"],
     ]);
     expect(await drawn([...ofPairs, groupLine([8])])).toEqual(["1,1,1,1,1,1,1,1,1", Array(5).fill("8.5").join()]);
+    expect(await drawn([groupLine([...Array(480).keys()])])).toEqual(["", "8.5"]);
+    const rare = [...Array(99).fill(groupLine([0])), groupLine([1])].join("\n");
+    const page = await openPage(await writePage([fileOf("a.jsonl", rare)]));
+    expect(page.attributesOf(".bar", "height")).toEqual(["84%", "1.5%"]);
+    expect(page.attributesOf(".dot", "cy")).toEqual(["90%", "90%"]);
   });
 
   it("hide columns that do not fit, but not the column that sorts", async () => {
@@ -294,8 +308,18 @@ describe("the table and charts of the page", () => {
       ["‹ previouspage 3 of 3"],
       ["201"],
     ]);
+    const width = (100 / 24) * 0.84;
+    expect([...new Set(page.attributesOf(".bar", "width"))]).toEqual([`${width}%`]);
+    expect(page.textsOf(".axis.y")[1]).toBe("≥ 0.497spread0");
     await page.click("trainable", ".filters a");
     expect(page.query()).toEqual({ trainable: true });
+    for (const act of [() => page.type("search text", "4 1"), () => page.click("size", "th .sort")]) {
+      await page.show({ page: 3 });
+      await act();
+      expect(page.textsOf(".pages")).toEqual(["page 1 of 3next ›"]);
+    }
+    await page.show({ reward: [0.5, 0.995] });
+    expect([page.textsOf(".count"), page.textsOf(".pages")]).toEqual([["100 of 201 groups"], []]);
     await page.show({ group: 100 });
     const pages = [];
     for (const key of ["n", "p"]) {
@@ -358,59 +382,6 @@ describe("the table and charts of the page", () => {
     expect(problems()).toEqual([...title, unknown(1), `${unknown(22)}${advice}`]);
     expect(page.attributesOf("li:nth-child(2) a", "href")).toEqual([
       addressOf({ problems: "unknown-role", group: 2, trajectory: 1 }),
-    ]);
-  });
-});
-
-describe("the comparison on the page", () => {
-  it("has the verdict, a matrix whose numbers select prompts, and the trajectories of both runs by rank", async () => {
-    const toRun = (prompts: Readonly<Record<string, readonly number[]>>) =>
-      Object.entries(prompts)
-        .map(([prompt, rewards]) => groupLine(rewards, { prompt }))
-        .join("\n");
-    const a = fileOf("a.jsonl", toRun({ easy: [1, 1], hard: [0, 0], mixed: [0, 1, 0.5], same: [1, 0], old: [1] }));
-    const b = join(dirname(a), "b.jsonl");
-    writeFileSync(b, toRun({ easy: [0, 0], hard: [1, 0], mixed: [0, 0], same: [1, 0], new: [1] }));
-    const page = await openPage(await writePage([a, b]));
-    await page.click("a with b");
-    await settle();
-    await expect(formatHtml(page.find("main").outerHTML).replaceAll(dirname(a), "")).toMatchFileSnapshot(
-      "golden/compare.txt",
-    );
-    await page.click("1", "a[aria-label='1 prompt sometimes in a, never in b']");
-    expect([page.textsOf(".count"), page.textsOf("tbody .prompt")]).toEqual([["1 of 4 prompts"], ["mixed"]]);
-    await page.click("mixed");
-    expect(page.textsOf(".column h2 a")).toEqual([
-      "a, trajectory 2",
-      "b, trajectory 1",
-      "a, trajectory 1",
-      "b, trajectory 2",
-      "a, trajectory 3",
-    ]);
-    expect(page.attributesOf(".beside", "class")).toEqual(["beside runs"]);
-    await page.press("Escape", "Escape");
-    expect(page.query()).toEqual({});
-  });
-
-  it("shows the exceptions of a run in which all rollouts of a task failed", async () => {
-    const [done = "", other = ""] = ["t", "u"].map((task) => groupLine([1]).replace("{", `{"task_id":"${task}",`));
-    const failed = (text: string) => `{"task_id":"t","trajectories":[],"exceptions":["${text}"]}`;
-    const both = failed("late").replace('"t"', '"v"');
-    const lines = [
-      [other, failed("killed"), both],
-      [done, other, both],
-    ];
-    const [a = "", b = ""] = lines.map((each, at) => fileOf(`${at}.jsonl`, each.join("\n")));
-    const page = await openPage(await writePage([a, b]));
-    const column = () => [page.textsOf("h2"), page.textsOf("pre.raw")];
-    await page.show({ compare: true, group: 1 });
-    const first = column();
-    await page.show({ compare: true, group: 2 });
-    expect(page.textsOf(".copied code")).toEqual([`${a}:3`]);
-    await page.show({ compare: true, group: 3 });
-    expect([first, column()]).toEqual([
-      [["1 exception", "b, trajectory 1 10"], ["killed"]],
-      [["a, trajectory 1 10", "b, trajectory 1 10"], []],
     ]);
   });
 });
