@@ -52,6 +52,11 @@ describe("the difference of two catalogs", () => {
     expect([countOf(7), countOf(8)]).toEqual([7, 9]);
   });
 
+  it("ignores what identifies and describes a model", () => {
+    const [from, to] = ["old", "new"].map((text) => ({ id: "a", name: text, description: text, created: text.length }));
+    expect(diff([from], [{ ...to, created: 7 }]).changes.filter(isDifference)).toEqual([]);
+  });
+
   it("finds the opposite changes in the opposite direction", () => {
     fc.assert(
       fc.property(entries, entries, (one, other) => {

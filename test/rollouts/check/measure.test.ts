@@ -50,6 +50,15 @@ it.each<[what: string, turns: readonly unknown[], counts: readonly number[]]>([
   expect(countsOf(turns)).toMatchObject({ tool_calls, tool_errors, unanswered });
 });
 
+it.each<[more: object, tokens: number | null]>([
+  [{ usage: { prompt_tokens: 9 }, metadata: { output_tokens: 3 } }, 3],
+  [{ usage: { completion_tokens: -1 }, token_usage: { total: 2 }, metrics: { completion_tokens: 5 } }, 5],
+  [{ metadata: { note: "x", token_usage: { completion_tokens: 4 } }, metrics: {} }, 4],
+  [{ usage: { completion_tokens: 1.5 } }, null],
+])("finds the stated tokens of %j", (more, tokens) => {
+  expect(countsOf([answer], more)?.tokens).toBe(tokens);
+});
+
 it("adds the calls and errors of each tool, of results without a call by the name in the result", async () => {
   const named = (name: string, ...ids: readonly string[]) => ids.map((id) => ({ ...call(id), function: { name } }));
   const calls = choice({ role: "assistant", tool_calls: [...named("find", "a", "b"), ...named("open", "c")] });
