@@ -116,8 +116,7 @@ const openTrial = (names: readonly string[]) => {
     },
     findBest: () =>
       [...open].find(
-        ([name, { size }]) =>
-          size < count && ![...(differing.get(name) ?? [])].some((other) => columns.comesInBlocks(other, count)),
+        ([name]) => ![...(differing.get(name) ?? [])].some((other) => columns.comesInBlocks(other, count)),
       )?.[0],
   };
 };
