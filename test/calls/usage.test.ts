@@ -573,9 +573,10 @@ describe("the usage of a call", () => {
   it("names the parts of the inputs that are not text", () => {
     const messages = [{ role: "user", content: [{ type: "text" }, { type: "image_url" }] }];
     const contents = [{ role: "user", parts: [{ text: "Hi" }, { inlineData: {} }] }];
-    const input = [{ role: "user", content: [{ type: "input_text" }, { type: "input_file" }] }];
+    const result = { type: "tool_result", content: [{ type: "text" }, { type: "document" }] };
+    const input = [{ role: "user", content: [{ type: "input_text" }, { type: "input_file" }, result] }];
     expect(listInputMedia(parseRawJson(JSON.stringify({ inputs: { messages, contents, input } })))).toEqual([
-      ...["image_url", "input_file", "inlineData"],
+      ...["image_url", "input_file", "document", "inlineData"],
     ]);
   });
 

@@ -74,6 +74,7 @@ const nearMisses: Readonly<Partial<Record<RuleName, string | ExampleInputs>>> = 
   "undeclared-tool": [
     trajectory(1, tools("search"), `${question},${toolCallMessage}`),
     trajectory(1, ',"tools":[{"type":"function","function":{}}]', `${question},${toolCallMessage}`),
+    trajectory(1, tools("search"), `${question},${nameCall("")}`),
   ].join("\n"),
   "no-prompt": messages(answer, question, choiceExample()),
   "no-assistant-turn": messages(question, choiceExample()),
