@@ -106,6 +106,8 @@ export class Checker {
   #line = 0;
   #isInvalid = false;
   #isWarned = false;
+  /** True if the prompts of tasks in the group are the same bytes. */
+  #hasOnePrompt = true;
   readonly #facts: TrajectoryFacts[] = [];
 
   constructor(file: string, { result, index, groupBy, measure, locate }: ScanOptions) {
@@ -221,7 +223,8 @@ export class Checker {
     const { reader } = this.#block;
     const all = this.#firstFacts(count);
     if (all.some(({ steps }) => steps !== all[0]?.steps)) this.#compareSteps(table, all, group);
-    if (haveEqualBytes(table, all, reader)) return;
+    this.#hasOnePrompt = haveEqualBytes(table, all, reader);
+    if (this.#hasOnePrompt) return;
     const readPrompt = openPromptReader();
     const mixed = findRarestPrompt(all.map((facts) => (hasTaskPrompt(facts) ? readPrompt(table, facts) : undefined)));
     if (mixed) this.#report("mixed-prompts", { ...mixed, subject: `trajectory ${mixed.first + 1}` }, group);
@@ -327,7 +330,7 @@ export class Checker {
     const { rows } = this.result.parts.facts;
     into.truncate(rows);
     if (!isValid) return;
-    this.#measure?.addKeys(this.#value, this.#firstFacts(trajectories), into);
+    this.#measure?.addKeys(this.#value, this.#firstFacts(trajectories), into, this.#hasOnePrompt);
   }
 
   readonly #report: RuleReporter = (rule, data, node, ...steps) => {

@@ -17,7 +17,7 @@ import { listTexts, scores } from "./messages.ts";
 import { listSteps } from "./policy-steps.ts";
 import { fields, makers, toolCalls } from "./tool-calls.ts";
 import { inspectTrajectory } from "./trajectory.ts";
-import { formatCanonically, openPromptReader } from "./trajectory-prompt.ts";
+import { digestPrompt, formatCanonically, hasTaskPrompt, openPromptReader } from "./trajectory-prompt.ts";
 
 /** The keys that are stored for each trajectory, in the notation of --group-by. */
 export type MeasuredKeys = Readonly<{
@@ -70,8 +70,9 @@ export interface Measurer {
   /**
    * @param holder the group of the trajectories, or the trajectory
    * @param all of the last rows
+   * @param hasOnePrompt true if the prompts of tasks are the same bytes
    */
-  addKeys(holder: json.JsonValue, all: readonly TrajectoryFacts[], into: FactColumns): void;
+  addKeys(holder: json.JsonValue, all: readonly TrajectoryFacts[], into: FactColumns, hasOnePrompt: boolean): void;
 }
 
 export const openMeasurer = (keys: MeasuredKeys): Measurer => {
@@ -90,15 +91,22 @@ export const openMeasurer = (keys: MeasuredKeys): Measurer => {
   };
   return {
     addFacts,
-    addKeys: (holder, all, into) => {
+    addKeys: (holder, all, into, hasOnePrompt) => {
       const first = into.rows - all.length;
+      // Adjacent trajectories outside groups often have the same prompt, which `readPrompt` knows.
+      const isShared = hasOnePrompt && all.length > 1;
+      let task: string | undefined;
       for (const [at, facts] of all.entries()) {
         const { node } = facts;
         const row = first + at;
         if (keys.hasSteps) into.by.set(row, readStep(holder, node, into));
         else if (readBy) into.by.set(row, readBy(holder, node));
         if (readKey) into.key.set(row, readKey(holder, node));
-        if (keys.hasPrompts) into.prompt.set(row, readPrompt(holder.table, facts));
+        if (keys.hasPrompts) {
+          const isKnown = isShared && hasTaskPrompt(facts);
+          if (isKnown) task ??= digestPrompt(holder.table, facts);
+          into.prompt.set(row, isKnown ? task : readPrompt(holder.table, facts));
+        }
         if (!keys.hasTasks) continue;
         if (row === 0 || into.tasks.size > 0) into.setTasks(row, readTasks(holder, node, row, into.tasks));
         keepSettings({ table: holder.table, node }, into, row);

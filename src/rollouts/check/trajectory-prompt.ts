@@ -61,7 +61,7 @@ export const openPromptReader = () => {
 };
 
 /** White space, escapes, the order of keys and spellings of numbers do not change the digest. */
-const digestPrompt = (table: json.JsonTable, { list, promptEnd }: Prompt): string => {
+export const digestPrompt = (table: json.JsonTable, { list, promptEnd }: Prompt): string => {
   const messages: string[] = [];
   const end = json.nodeAfter(table, list);
   let node = list + nodeSize;
