@@ -274,7 +274,7 @@ export const composeObject = (entries: Readonly<Record<string, string | undefine
 
 export const composeArray = (elements: readonly string[]) => `[${elements.join(",")}]`;
 
-/** The characters that an encoder escapes in addition to those of `JSON.stringify`. PHP escapes as pandas does. */
+/** What encoders escape besides `JSON.stringify`. PHP escapes as pandas does. */
 const escapedBy = {
   python: /[\u0080-\uffff]/g,
   pandas: /[/\u0080-\uffff]/g,

@@ -175,7 +175,7 @@ const removeLeftovers = (target: string) => {
 
 const nameDraft = (target: string) => `${basename(target)}.draft`;
 
-/** Writes a draft with conf, which does not notice that a full disk took only a part of it. */
+/** Writes a draft with conf, which does not notice a full disk. */
 const writeSaved = async (target: string, document: JsonObject) => {
   const { default: Conf } = await import("conf");
   const text = `${JSON.stringify(document, undefined, 2)}\n`;

@@ -331,7 +331,7 @@ export type GroupContent = Readonly<{
   /** True if the group is JSON. */
   isReadable: boolean;
   members: readonly TrajectorySummary[];
-  /** The rewards before a selection that has removed trajectories. Not null only then. An infinite reward is null. */
+  /** The rewards before a selection that removed some; else null. An infinite reward is null. */
   allRewards: readonly (number | null)[] | null;
   exceptions: readonly string[];
   /** The number of equal messages at the start of all trajectories. */

@@ -89,7 +89,7 @@ export const findChoiceMessage = ({ table, node }: json.JsonValue): json.JsonVal
   return isChoice ? { table, node: messageShape.at(table, slots.message) } : undefined;
 };
 
-/** True if the value of `logprobs` is an object with a list. For a turn without tokens, services write null lists. */
+/** True for `logprobs` with a list. For a turn without tokens, services write null. */
 export const hasTokens = ({ table, node }: json.JsonValue) =>
   kindOf(table, node) === Kind.object &&
   table.bytes.subarray(json.startOf(table, node), json.endOf(table, node)).includes(openBracket);

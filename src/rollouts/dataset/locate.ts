@@ -182,7 +182,7 @@ export const findPartAt = (
   return last >= 0 && columns.source.at(last) === source ? last : undefined;
 };
 
-/** Returns the rewards of a valid group of a dataset that was read with facts or a selection. */
+/** Expects a valid group of a dataset that was read with facts or a selection. */
 export const rewardsOf = ({ groups, scan }: IndexedGroups, group: number) =>
   scan.parts.facts.reward.pick(groups.rowsOf(group));
 

@@ -87,7 +87,7 @@ export const formatKey = (key: json.JsonValue) => {
   const kind = kindAt(table, node);
   const isUnescapedAscii = json.detailOf(table, node) === end - start - 2;
   if (kind === Kind.string && !isUnescapedAscii) return JSON.stringify(json.readString(table, node));
-  // Integers above 2^53 and long fractions keep their digits, because different numbers can have the same double.
+  // Long numbers keep their digits, because different ones can have the same double.
   const value = kind === Kind.number ? json.readNumber(table, node) : Number.NaN;
   const isExact = Number.isSafeInteger(value) || (!Number.isInteger(value) && end - start <= exactFractionLength);
   if (isExact && Number.isFinite(value)) return JSON.stringify(value);

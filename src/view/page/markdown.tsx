@@ -22,7 +22,7 @@ export const MarkedText = ({ text }: { text: string }) => {
   );
 };
 
-/** Captures the fence, its character, the name of the language, and the code, which can have no end. */
+/** Captures the fence, its character, the language, and the code. */
 const fenced = /^ {0,3}(([`~])\2{2,})((?<=`)[^`\n]*|(?<=~).*)$\n*([\s\S]*?)(?:^ {0,3}\1\2*[ \t]*$|(?![\s\S]))\n*/m;
 
 /** A block ends at a blank line, after a heading, and before a heading, list item or table. */
