@@ -308,7 +308,7 @@ export type ReadingList = Readonly<{
 }>;
 
 export type TrajectorySummary = Readonly<{
-  /** Index in its group before the selection, or among the trajectories of a pair. */
+  /** Index in its group before the selection, or in a pair. */
   at: number;
   name: string;
   run?: "a" | "b";

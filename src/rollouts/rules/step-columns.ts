@@ -7,7 +7,7 @@
 export const stepNames =
   "step global_step iteration train_step training_step _step rollout_step gen_step policy_version weight_version model_version tail_version checkpoint";
 
-/** A column with one of these names, without a prefix, names the policy, as a step does. */
+/** Without a prefix, these columns name the policy, as a step does. */
 export const modelNames = ["model", "model_name", "model_id"];
 
 const toCapital = (_: string, letter: string) => letter.toUpperCase();
