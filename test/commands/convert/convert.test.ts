@@ -1,4 +1,4 @@
-import { readFileSync, rmSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runCommandLine } from "../../../src/run.ts";
@@ -65,6 +65,15 @@ describe("rollcall convert", () => {
       [1, undefined],
       [1, [2, 1]],
     ]);
+  });
+
+  it("writes no key to the records of a receipt", async () => {
+    const [file, receipt] = ["sesame-0123456789.jsonl", "receipt"].map((name) => join(newFolder(), name));
+    writeFileSync(file ?? "", group);
+    const env = { ROLLCALL_API_KEY: "sesame-0123456789" };
+    await runHere(["convert", `${file}`, "--receipt", `${receipt}`], { env });
+    const { records } = JSON.parse(readFileSync(receipt ?? "", "utf8"));
+    expect([records.length, JSON.stringify(records).includes("sesame")]).toEqual([1, false]);
   });
 
   it("warns about the rewards of groups, but not about those of rows, which have none", async () => {
