@@ -21,6 +21,12 @@ describe("rollcall call read", () => {
     expect((await read(["a", "b", "--json"])).stdout).toBe('{"calls":[{"id":"a","x":1e2},{"id":"b"}]}\n');
   });
 
+  it("prints the chosen values of an indented reply on one line", async () => {
+    const reply = '{\n "call": {\n  "id": "a",\n  "o": {\n   "y": 1\n  }\n }\n}';
+    const { read } = await service([{ when: asksFor("a"), answer: json(reply) }]);
+    expect((await read(["a", "-o", "jsonl", "--fields", "id,o"])).stdout).toBe('{"id":"a","o":{"y":1}}\n');
+  });
+
   it("prints calls in the given order for any order of replies", async () => {
     const late: Exchange = {
       when: asksFor("a"),
