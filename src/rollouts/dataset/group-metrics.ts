@@ -1,8 +1,12 @@
-/** Adds groups to the metrics, and subtracts invalid or refused groups. */
+/** Reads rewards of groups, adds groups to the metrics, and subtracts invalid or refused groups. */
 
 import { inputChanged } from "../rules/failures.ts";
 import { listParts, ReadWindow, recheckBytes } from "./group-bytes.ts";
 import type { IndexedGroups } from "./locate.ts";
+
+/** Expects a valid group of a dataset that was read with facts or a selection. */
+export const rewardsOf = ({ groups, scan }: IndexedGroups, group: number) =>
+  scan.parts.facts.reward.pick(groups.rowsOf(group));
 
 /** @throws Failure `input-changed` */
 export const finalizeGroup = async (dataset: IndexedGroups, group: number) => {

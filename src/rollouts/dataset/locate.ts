@@ -182,10 +182,6 @@ export const findPartAt = (
   return last >= 0 && columns.source.at(last) === source ? last : undefined;
 };
 
-/** Expects a valid group of a dataset that was read with facts or a selection. */
-export const rewardsOf = ({ groups, scan }: IndexedGroups, group: number) =>
-  scan.parts.facts.reward.pick(groups.rowsOf(group));
-
 export interface SelectedGroups extends IndexedGroups {
   /** The input before the selection. */
   readonly unselected?: IndexedGroups | undefined;

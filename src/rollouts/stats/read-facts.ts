@@ -1,5 +1,5 @@
 /** Reads the facts of a dataset. */
-import { rewardsOf } from "../dataset/locate.ts";
+import { rewardsOf } from "../dataset/group-metrics.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
 import type { FactColumns } from "../facts/fact-columns.ts";
 import type { FactRow } from "../facts/facts.ts";

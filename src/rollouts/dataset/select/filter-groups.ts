@@ -23,14 +23,8 @@ import {
 import { toFileLine } from "../../rules/positions.ts";
 import { stepHolders } from "../../rules/step-columns.ts";
 import { listParts, listTrajectories, pickMembers, ReadWindow } from "../group-bytes.ts";
-import {
-  getPart,
-  type IndexedGroups,
-  listDerivedFinishes,
-  locateGroup,
-  rewardsOf,
-  type SelectedGroups,
-} from "../locate.ts";
+import { rewardsOf } from "../group-metrics.ts";
+import { getPart, type IndexedGroups, listDerivedFinishes, locateGroup, type SelectedGroups } from "../locate.ts";
 
 /** Regular expressions and nested loops need a time limit. */
 const canBeSlow = /\bmatches\b|\b(all|exists|exists_one|map|filter)\b[\s\S]*\b(all|exists|exists_one|map|filter)\b/;

@@ -10,6 +10,7 @@ import { inputRules } from "../../rules/input-rules.ts";
 import type { RuleCount } from "../../rules/problems.ts";
 import { reportCopies } from "../dataset-problems.ts";
 import { ReadWindow, recheckBytes } from "../group-bytes.ts";
+import { rewardsOf } from "../group-metrics.ts";
 import {
   type GroupPart,
   getPart,
@@ -17,7 +18,6 @@ import {
   locateGroup,
   mapProblemsToRecords,
   openPartLocator,
-  rewardsOf,
 } from "../locate.ts";
 import {
   createScanResult,
