@@ -47,7 +47,7 @@ export const openRuns = async (
       const trajectories = sides
         .flatMap((side) => side.trajectories)
         .map(({ member, ...read }, at) => ({ ...read, member: { ...member, at } }));
-      return content.composeGroup(trajectories, "", {
+      return await content.composeGroup(trajectories, "", {
         position: trajectories[0]?.member.position ?? locatePart(a, pair?.a.first.part ?? 0),
         allRewards: null,
         isReadable: true,

@@ -70,7 +70,7 @@ export const readGroup = async (input: ViewInput, group: number, findings: Group
   const { unselected = dataset, originalOf } = dataset;
   const { group: original, selected } = originalOf?.(group) ?? { group };
   const { exceptions, rest } = readRest(dataset, group);
-  return composeGroup(await readTrajectories(dataset, group), rest, {
+  return await composeGroup(await readTrajectories(dataset, group), rest, {
     position: await locateContent(dataset, group),
     allRewards: selected ? [...rewardsOf(unselected, original)] : null,
     isReadable: dataset.scan.parts.kindOf(dataset.groups.firstOf(group)) !== "unreadable",
@@ -80,15 +80,15 @@ export const readGroup = async (input: ViewInput, group: number, findings: Group
   });
 };
 
-export const composeGroup = (
+export const composeGroup = async (
   trajectories: readonly ReadTrajectory[],
   rest: string,
   content: Omit<GroupContent, "members" | "common">,
-): GroupData => ({
+): Promise<GroupData> => ({
   content: {
     ...content,
     members: trajectories.map(({ member }) => member),
-    common: countCommonMessages(trajectories),
+    common: await countCommonMessages(trajectories),
   },
   trajectories: trajectories.map(({ json }) => json),
   rest,
@@ -161,12 +161,23 @@ const parseTrajectory = ({ bytes, position }: SourceTrajectory, at: number, fact
 };
 
 /** Returns the number of equal messages at the start of all trajectories, with the results of all their calls. */
-const countCommonMessages = (all: readonly ReadTrajectory[]) => {
+const countCommonMessages = async (all: readonly ReadTrajectory[]) => {
   const [first, ...others] = all;
   if (!first || others.length === 0) return 0;
   const end = first.messages.findIndex((message, at) => others.some(({ messages }) => messages[at] !== message));
   if (end < 0) return first.messages.length;
-  return all.reduce((common, { messages }) => endBeforeOpenCall(toTurns(messages.map(parseRawJson)), common), end);
+  const turnsOf = (messages: readonly string[]) => toTurns(messages.map(parseRawJson));
+  // Parsing all messages takes long, and most calls of the common start have their results in it.
+  const isAnswered = turnsOf(first.messages.slice(0, end)).every(({ parts }) =>
+    parts.every((part) => part.kind !== "call" || part.result !== undefined),
+  );
+  const breaks = new Breaks();
+  let common = end;
+  for (const { json, messages } of isAnswered ? [] : all) {
+    if (breaks.isDue(json.length)) await breaks.take();
+    common = endBeforeOpenCall(turnsOf(messages), common);
+  }
+  return common;
 };
 
 /** A call and its result are shown as one, so both are common, or neither. */
