@@ -35,7 +35,7 @@ export const composeMessage = (role: string, content: raw.RawJson) =>
 export const findMessage = (item: raw.RawJson | undefined) =>
   [item, raw.findValue(item, "message")].find((value) => raw.textAt(value, "role") !== undefined);
 
-/** Returns the tool message that answers a call, as a turn. Null if the answer is a part of the next message. */
+/** Returns the tool message that answers a call, as a turn. Null if the next message has the answer. */
 type ToolResultFinder = (call: raw.RawJson) => Turn | undefined | null;
 
 /** A tool message becomes the result of the call that it answers. */

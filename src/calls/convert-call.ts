@@ -148,7 +148,7 @@ const readAnswer = (
 const maxLevels = 32;
 const maxShown = 80;
 
-/** Returns why the message or choice does not state what was said, such as `its message 2 is a placeholder`. */
+/** Says why the message or choice does not state what was said: `its message 2 is a placeholder`. */
 const findStandIn = (item: raw.RawJson, at: number): string | undefined => {
   const message = findMessage(item) ?? item;
   const role = raw.textAt(message, "role");

@@ -123,7 +123,7 @@ export const listInputMedia = (call: RawJson): readonly string[] => {
 
 const hasContent = (value: RawJson | undefined) => !isAbsent(value) && !/^(?:""|\{\s*\}|\[\s*\])$/.test(value.json);
 
-/** Lists the items and parts of a message that are not text, thoughts or calls of the caller's own tools. */
+/** Lists the parts of a message that are not text, thoughts or calls of the caller's own tools. */
 const listOtherParts = (message: RawJson | undefined): readonly string[] => {
   const contents = itemsOf(findValue(message, "content"));
   const blocks = [...contents, ...contents.flatMap((part) => itemsOf(findValue(part, "content")))];

@@ -6,7 +6,7 @@ import { isObject, parseJson } from "../json/json-bytes.ts";
 const maxIdLength = 1024;
 const maxLineLength = 256 * 1024 * 1024;
 
-/** Returns the id of a URL or reference such as `weave:///team/project/call/<id>`, and undefined if it has no id. */
+/** Returns the id in a URL or reference such as `weave:///team/project/call/<id>`; undefined if none. */
 export const toCallId = (text: string) => {
   const [, path, search = ""] = /^[a-z][a-z\d+.-]*:\/\/([^?#]*)(?:\?([^#]*))?/i.exec(text) ?? [];
   if (path === undefined) return text;

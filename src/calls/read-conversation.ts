@@ -51,7 +51,7 @@ export const toChatItems = (items: readonly raw.RawJson[]): readonly raw.RawJson
   return obstacle ?? toRaw(result);
 };
 
-/** Values without an equivalent stay in the result. `obstacle` is the reason if a value was not converted. */
+/** Values without an equivalent stay in the result. `obstacle` says why a value was not converted. */
 const attempt = <Result>(convert: (run: ConversionNotes) => Result): { result?: Result; obstacle?: string } => {
   const skipped: string[] = [];
   const skip: ConversionNotes["skip"] = (value, subject) => {

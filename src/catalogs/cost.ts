@@ -108,7 +108,7 @@ export const compareCosts = (a: Pick<Cost, "total" | "at_least">, b: typeof a) =
 
 const timeConditions: readonly string[] = ["utc_start", "utc_end"];
 
-/** Returns members of overrides that are neither prices nor known conditions, if their override can apply. */
+/** Returns members of overrides that can apply, if they are neither prices nor known conditions. */
 const listUnknownConditions = ({ overrides }: prices.Prices, promptTokens: number) =>
   overrides.flatMap(({ moreThan = -1, others }) =>
     promptTokens < moreThan ? [] : others.filter((name) => !timeConditions.includes(name)),

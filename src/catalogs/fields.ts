@@ -27,7 +27,7 @@ export const listDatacenterMembers = (datacenters: unknown) => {
   return others.some((members) => Object.keys(members).length > 0) ? others : undefined;
 };
 
-/** Returns undefined for an unreadable date. Assumed: dates start with `YYYY-MM-DD`, or are Unix seconds. */
+/** Undefined if unreadable. Assumed: dates start with `YYYY-MM-DD`, or are Unix seconds. */
 export const readDay = (date: unknown) => {
   if (typeof date === "number") return formatUnixDay(date);
   const day = /^\d{4}-\d\d-\d\d(?!\d)/.exec(toText(date) ?? "")?.[0];

@@ -137,7 +137,7 @@ const listUnknownMembers = (entry: CatalogModel, stated: ReadonlyMap<string, unk
   });
 };
 
-/** An override of OpenRouter's `pricing.overrides`. Later overrides win, and unstated prices are inherited. */
+/** An override of OpenRouter's `pricing.overrides`. Later ones win, and unstated prices are inherited. */
 type Override = Readonly<{
   /** The override applies to a request with more prompt tokens. With exactly as many, it may apply. */
   moreThan: number | undefined;

@@ -22,7 +22,7 @@ export type CompletionSource =
   | "splits"
   | "topics";
 
-/** The record of an option or argument, from which commander's object, the help and the completion are made. */
+/** An option or argument, from which commander's object, the help and the completion are made. */
 export interface OptionKind<Value, Initial = Value> {
   readonly about: string;
   /** Name of the value in the help; missing or empty for a flag. */

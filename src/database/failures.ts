@@ -5,7 +5,7 @@ import { describeSystemCode } from "../text/sentences.ts";
 import { formatCommandLine } from "../text/shell-words.ts";
 import { formatSeconds } from "../text/units.ts";
 
-/** What failures say about a file or database. The noun has no article. `moveWith` names options and variables. */
+/** For failures about a file or database. The noun has no article. `moveWith` names options and variables. */
 export type DescribedFile = Readonly<{ path: string; noun: string; moveWith: string; hints?: FileHints }>;
 
 /** Ends of hints about a new file, a backup and a missing package, and the sources of the password. */

@@ -37,7 +37,7 @@ export const toFileFailure = (thrown: unknown, about: failures.DescribedFile) =>
   return (isUnusable ? failures.folderUnusable : failures.databaseFailed)({ ...about, code }, thrown);
 };
 
-/** Opens a file without a wait for locks. @throws Failure `package-missing`, because some platforms have no addon */
+/** Opens a file without a wait for locks. @throws Failure `package-missing` on platforms without the addon */
 export const loadSqlite = async (about: failures.DescribedFile) => {
   const { default: Sqlite } = await import("libsql").catch((thrown: unknown) => {
     throw failures.packageMissing({ ...about, code: getErrorCode(thrown) }, thrown);
@@ -130,7 +130,7 @@ export const findOwnPath = (about: failures.DescribedFile) => {
   throw new Failure("storage", "database-mounted", message, { hint, where: { file: about.path } });
 };
 
-/** Linux can mount a file as another file. `root` is the path of the mounted file or folder on its device. */
+/** Linux can mount a file as another file. `root` is the path of what is mounted on its device. */
 const listMounts = () => {
   const lines = ignoreErrors(() => fs.readFileSync("/proc/self/mountinfo", "utf8").trimEnd().split("\n")) ?? [];
   return lines.map((line) => {
@@ -144,7 +144,7 @@ const toByte = (octal: string) => String.fromCharCode(Number.parseInt(octal, 8))
 
 export type Lock = NonNullable<Awaited<ReturnType<typeof tryLock>>>;
 
-/** Locks a file until `release` or the end of the process. Returns undefined if another process has the lock. */
+/** Locks a file until `release` or the end of the process. Undefined if another process has the lock. */
 export const tryLock = async (about: failures.DescribedFile) => {
   const { path } = about;
   const open = await loadSqlite(about);

@@ -86,7 +86,7 @@ const requireTables = (
     return true;
   };
   const isNew = isMissing && transaction(connection, beginWrite, create);
-  // Commits in WAL mode can be lost before SQLite 3.51.3. The mode of a file of another program stays as it is.
+  // Commits in WAL mode can be lost before SQLite 3.51.3. The mode of another program's file stays.
   const mode = toRow(connection.prepare("PRAGMA journal_mode = TRUNCATE").get(), about).text("journal_mode");
   if (mode !== "truncate") throw databaseLocked(about);
   return isNew;

@@ -37,7 +37,7 @@ export interface SharedMembers<Name extends string> {
   readonly kinds: Readonly<Record<Name, number>>;
   /** Lists all members in their order, with repeated keys. */
   list(): readonly Readonly<{ key: string; kind: number }>[];
-  /** Returns undefined for a value that is not a string. Without `shapeTexts` for the name, objects share no facts. */
+  /** Undefined for a value that is no string. Without `shapeTexts` for the name, objects share no facts. */
   textOf(name: Name): string | undefined;
 }
 

@@ -156,7 +156,7 @@ const otherEscape = new RegExp(
 );
 const hexEscape = /0(?:<[^<>]*>)*x/i;
 
-/** A long text is read in windows, because each reading is a copy. They overlap by more than a spelled secret. */
+/** A text is read in windows, because each reading is a copy. They overlap by more than a spelled secret. */
 const windowLength = 64 * 1024;
 const overlap = 16 * 1024;
 

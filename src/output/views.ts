@@ -16,7 +16,7 @@ export type CellTag = Readonly<{
   tone: Tone;
 }>;
 
-/** Returns the value in JSON with all digits, and lists with their items joined. Default: joined by `;`. */
+/** Returns the value in JSON with all digits, and the items of lists joined (default: by `;`). */
 export type SpelledValue = (separator?: string) => string;
 
 /** Shows a value as it is in JSON. */

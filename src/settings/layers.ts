@@ -1,4 +1,4 @@
-/** Finds a setting on the command line, in the environment, in a profile or in the defaults, in this order. */
+/** Finds a setting on the command line, in the environment, a profile or the defaults, in this order. */
 import type { FailureLocation, Problem } from "../failure.ts";
 import type { JsonObject } from "../json/json-bytes.ts";
 import { conflictingOptions } from "../system/failures.ts";
@@ -51,7 +51,7 @@ export const readSavedTexts = (host: FolderHost, name: values.SettingName | "pro
   return Array.from(file.profiles.values(), (members) => members[name]).filter((text) => typeof text === "string");
 };
 
-/** Returns a name even if no profile has the name. @throws Failure `conflicting-options`, `setting-invalid` */
+/** Returns a name even if no profile has it. @throws Failure `conflicting-options`, `setting-invalid` */
 export const findProfileName = ({ local, profile }: SettingFlags, env: Host["env"], saved: SavedFile) => {
   if (local && profile !== undefined && profile !== localProfile)
     throw conflictingOptions("--local", `--profile ${profile}`, `--local selects the profile ${localProfile}`);

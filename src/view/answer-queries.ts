@@ -116,7 +116,7 @@ const sortValue = (facts: answers.GroupFacts, key: Exclude<answers.SortKey, "ste
 
 const natural = new Intl.Collator("en", { numeric: true });
 
-/** Sorts 0.25 before 0.5, and `step-9` before `step-10`. Numbers, and lists by their first number, come first. */
+/** Sorts 0.25 before 0.5, `step-9` before `step-10`, and numbers (of lists, the first) before texts. */
 export const compareNaturally = (a: string, b: string) =>
   compareNumbers(firstNumber(a), firstNumber(b), false) || natural.compare(a, b);
 

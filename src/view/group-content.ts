@@ -160,14 +160,14 @@ const parseTrajectory = ({ bytes, position }: SourceTrajectory, at: number, fact
   };
 };
 
-/** Returns the number of equal messages at the start of all trajectories, with the results of all their calls. */
+/** Counts the equal messages at the start of all trajectories, with the results of their calls. */
 const countCommonMessages = async (all: readonly ReadTrajectory[]) => {
   const [first, ...others] = all;
   if (!first || others.length === 0) return 0;
   const end = first.messages.findIndex((message, at) => others.some(({ messages }) => messages[at] !== message));
   if (end < 0) return first.messages.length;
   const turnsOf = (messages: readonly string[]) => toTurns(messages.map(parseRawJson));
-  // Parsing all messages takes long, and most calls of the common start have their results in it.
+  // Parsing all takes long, and most calls of the common start have their results in it.
   const isAnswered = turnsOf(first.messages.slice(0, end)).every(({ parts }) =>
     parts.every((part) => part.kind !== "call" || part.result !== undefined),
   );

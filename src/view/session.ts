@@ -100,7 +100,7 @@ const listFindings = (dataset: Dataset, groups: readonly GroupFacts[]) => {
   return findings;
 };
 
-/** Reads each group once, because large groups take long. */
+/** Reads each group once, because it can be large. */
 const openPrompts = ({ dataset, inputOptions: { groupBy } }: ViewInput, breaks: Breaks) => {
   const prompts = new Map<number, ReturnType<typeof readPromptAndKey>>();
   return async (group: number) => {

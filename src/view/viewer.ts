@@ -121,7 +121,7 @@ const answerNames = ["state", "charts", "problems", "reading", "compare", "rows"
 
 type PageEvents = Readonly<{
   answer: (name: answers.AnswerName, query: answers.Query) => unknown;
-  /** Returns how often the input was read, which each answer has in `answers.readHeader`. */
+  /** Counts the reads of the input, for `answers.readHeader`. */
   countReads: () => number;
   onPageLoad: () => Promise<void>;
 }>;

@@ -72,7 +72,7 @@ export async function* readEntries(
   }
 }
 
-/** Returns a condition for `scopedRequestsSql`, which ignores `matchesScope` and finds a superset of `states`. */
+/** A condition for `scopedRequestsSql`, which ignores `matchesScope` and finds a superset of `states`. */
 export const toCondition = ({ model, split, batch, before, since, states }: EntryFilter) => {
   const conditions = [
     ["model = ?", model],

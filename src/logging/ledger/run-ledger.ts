@@ -104,7 +104,7 @@ export class RunLedger {
     return { bytes: Math.max(passed, Math.ceil(refused.bytes / 2)), refusedBytes: refused.bytes };
   }
 
-  /** For a ledger file, waits until no other run holds the scope. Sets requests of dead runs to `unknown`. */
+  /** For a file, waits until no other run holds the scope. Sets requests of dead runs to `unknown`. */
   async acquire(wait: { signal?: AbortSignal; maxWaitMs?: number } = {}) {
     const { host, dryRun, onWait } = this.#options;
     const { signal = host.signal, maxWaitMs = this.#options.maxWaitMs } = wait;

@@ -1,4 +1,4 @@
-/** Attempts a request until the outcome is final or no retry is allowed, and finds the ids of its calls. */
+/** Attempts a request until its outcome is final or no retry is allowed, and finds its calls' ids. */
 
 import { getValue, parseJson } from "../../json/json-bytes.ts";
 import type { Attempt } from "../../wire/client/client.ts";

@@ -58,7 +58,7 @@ export const reportUnresolved = (delivery: Delivery, resends: readonly PlannedRe
   if (requests > 0) dataset.scan.problems.report("unresolved-requests", facts);
 };
 
-/** Reports groups that other accounts logged. They are sent, because the account is a part of their identity. */
+/** Reports groups that other accounts logged. They are sent, because the account is part of their identity. */
 export const reportOtherAccounts = async (delivery: Delivery) => {
   const { dataset, runLedger, dedupKeys, policy } = delivery;
   const found = new Set<number>();

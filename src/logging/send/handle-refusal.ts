@@ -35,7 +35,7 @@ export const handleTooLarge = (delivery: Delivery, { groups, bytes }: PlannedReq
 
 const statusesNotAboutContent: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 407, 410]);
 
-/** With `--on-refused skip`, rejects the groups that the answer names, or the only group of the request. */
+/** With `--on-refused skip`, rejects the groups that the answer names, or the request's only group. */
 export const handleRefusal = async (delivery: Delivery, request: PlannedRequest, answer: Answer) => {
   const { dataset, policy, tools } = delivery;
   const { status, bytes, failure } = answer;

@@ -18,7 +18,7 @@ const chunkBytes = 2 ** 19;
 
 type BodyContents = { envelope: RequestEnvelope; request: PlannedRequest; maxChunkBytes?: number };
 
-/** Each chunk is valid until the next chunk. @throws Failure `input-changed` before the last chunk of a changed part */
+/** Each chunk is valid until the next. @throws Failure `input-changed` before the last chunk of a changed part */
 export async function* composeBody(dataset: Dataset, { envelope, request, maxChunkBytes = chunkBytes }: BodyContents) {
   const chunk = Buffer.allocUnsafeSlow(Math.min(maxChunkBytes, request.bytes));
   const window = new ReadWindow(Buffer.allocUnsafeSlow(windowBytes));

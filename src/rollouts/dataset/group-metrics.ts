@@ -1,10 +1,10 @@
-/** Reads rewards of groups, adds groups to the metrics, and subtracts invalid or refused groups. */
+/** Reads the rewards of groups, and adds groups to the metrics or subtracts them. */
 
 import { inputChanged } from "../rules/failures.ts";
 import { listParts, ReadWindow, recheckBytes } from "./group-bytes.ts";
 import type { IndexedGroups } from "./locate.ts";
 
-/** Expects a valid group of a dataset that was read with facts or a selection. */
+/** Expects a valid group, and a dataset with facts or a selection. */
 export const rewardsOf = ({ groups, scan }: IndexedGroups, group: number) =>
   scan.parts.facts.reward.pick(groups.rowsOf(group));
 

@@ -191,7 +191,7 @@ export interface SelectedGroups extends IndexedGroups {
 
 type ProblemSubject = Readonly<{ group: number } & Record<"trajectory" | "message", number | undefined>>;
 
-/** The returned function returns indexes before the selection, or undefined for a problem outside of kept groups. */
+/** The result returns indexes before the selection; undefined for a problem outside of kept groups. */
 export const openSubjects = (dataset: SelectedGroups) => {
   const { unselected, originalOf, groups } = dataset;
   if (!unselected || !originalOf) return openWholeSubjects(dataset);

@@ -164,7 +164,7 @@ const addCallIds = (message: Value, at: number): AddedIds => {
 const callRole = "tool_call";
 const resultRoles: ReadonlySet<string> = new Set(["tool", "tool_response", "function"]);
 
-/** True for a call or a result of which only the order tells what belongs together. */
+/** True for a call or a result that is paired by its order. */
 const lacksId = (message: Value) =>
   message.has("function_call") ||
   (resultRoles.has(message.textAt("role") ?? "") && message.textAt("tool_call_id") === undefined);

@@ -6,7 +6,7 @@ interface CallsOfKey {
   answered: number;
 }
 
-/** A result answers the first open call with its id or name or, without one, the call that has waited longest. */
+/** A result answers the first open call with its id or name, or else the one that has waited longest. */
 export class OpenCalls<Call> {
   readonly #keyOf: (call: Call) => string | undefined;
   /** Undefined: answered. */

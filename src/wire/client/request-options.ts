@@ -24,7 +24,7 @@ export type ClientOptions = Readonly<{
   trace: ((line: string) => void) | undefined;
   /** Cleans a text of the service. Default: unchanged. */
   clean?: ((text: string) => string) | undefined;
-  /** Returns the error of a service in this process, which says more than its HTTP response. */
+  /** The error of a service in this process says more than its response. */
   serviceError?: () => unknown;
 }>;
 

@@ -41,7 +41,7 @@ export type FollowEvents = LogEvents &
 
 export type FollowSetup = Readonly<{ policy: FollowPolicy; tools: LogTools; events: FollowEvents }>;
 
-/** `changedAt` is a time of `host.elapsed`. A file is finished if a later file exists and it no longer grows. */
+/** `changedAt` is a time of `host.elapsed`. A file is finished if it no longer grows and a later one exists. */
 export type FollowedFile = Awaited<ReturnType<FollowedFiles["openNext"]>>;
 
 export class FollowedFiles {
