@@ -96,7 +96,7 @@ export const credentialWrongOrigin = (advice: LoginAdvice, saved: Record<"boundO
 
 export const loginKeyMissing = (why: "no-terminal" | "empty") => {
   const message = why === "empty" ? "no key was given" : "cannot ask for the key: standard input is not a terminal";
-  const hint = "give the key on standard input: `rollcall auth login --with-token < key-file`";
+  const hint = "to give the key on standard input, run the same command with `--with-token < key-file`";
   return new Failure("usage", "login-key-missing", message, { hint });
 };
 

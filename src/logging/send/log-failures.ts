@@ -93,12 +93,15 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails) => {
   const others = areMoreUnknown ? ` and ${facts.requests > 1 ? "other requests" : "requests of earlier runs"}` : "";
   const subject = `request ${facts.number} of ${facts.requests} (${[...ids, positions].join(", ")})${others}`;
   const hasRest = facts.not_sent > 0;
-  const andRest = hasRest ? " and send the rest" : "";
-  const orRest = hasRest
-    ? ". To send only the groups that are counted as not logged, run the command without --on-unknown resend"
-    : "";
+  const { resendLogged } = facts;
+  const andRest = hasRest && !resendLogged ? " and send the rest" : "";
+  const alone = `. Then ${sentences.resendAloneHint("remaining")}`;
+  const only = ". To send only the groups that are counted as not logged, run the command without --on-unknown resend";
+  const rest = resendLogged ? alone : only;
+  const orRest = hasRest ? rest : "";
+  const option = resendLogged ? " without --resend-logged" : "";
   const hint = canResolve
-    ? `rerun the same command within 24 hours of the first attempt to resolve the request${andRest} (the service honors Idempotency-Key)`
+    ? `rerun the same command${option} within 24 hours of the first attempt to resolve the request${andRest} (the service honors Idempotency-Key)${hasRest && resendLogged ? alone : ""}`
     : facts.hasLedger
       ? `${toCheckServiceHint({ ...facts, isResendRefused: retryFailure?.code === "refused" }, ids)}${orRest}`
       : "check whether the service has the groups with an unknown outcome before you send them again";
@@ -126,7 +129,9 @@ export const logUnrecorded = (facts: UnknownFacts, details: FailureDetails) => {
     return ids.length === 0 ? [] : [formatLedgerCommand(`resolve ${ids.join(" ")} ${option}`, ledgerArgs)];
   };
   const commands = [...resolve("--assume-logged", true), ...resolve("--resend", false)].join(" and ");
-  const rerun = `, and rerun the same command${resendLogged ? " without --resend-logged" : ""} to send the groups that were not sent`;
+  const rerun = resendLogged
+    ? `. Then ${sentences.resendAloneHint("remaining")}`
+    : ", and rerun the same command to send the groups that were not sent";
   const answers = unrecorded.flatMap(({ id, status }) => (status === null ? [] : `${id} with ${status}`));
   const unsentIds = unrecorded.flatMap(({ id, status }) => (status === null ? (id ?? []) : []));
   const ends = [

@@ -13,7 +13,7 @@ import { duplicateStdin, inputMissing, UnusableInput } from "./failures.ts";
 import { listFolder, type SkippedFile } from "./list-folder.ts";
 import { isRemote, leadsTo, reportEmptyFolders, tryStat } from "./names.ts";
 import type { RemoteAccess, Remotes } from "./remote.ts";
-import { findContainer, findFormatError, sniffedBytes } from "./sniff.ts";
+import { findContainer, findFormatError, sniffedBytes, toLocalFile } from "./sniff.ts";
 import * as sourceFiles from "./source.ts";
 import { type SpoolOptions, spoolStream } from "./spool.ts";
 
@@ -91,7 +91,7 @@ const openInput = async (name: string, options: OpenInputOptions) => {
     return await openStream(name, createReadStream(name), options).finally(stopWaiting);
   } catch (thrown) {
     if (thrown instanceof ZstdUnsupported)
-      throw new UnusableInput("zstd-unsupported", { name, node: host.nodeVersion });
+      throw new UnusableInput("zstd-unsupported", { file: toLocalFile(name), node: host.nodeVersion });
     if (thrown instanceof Failure || thrown instanceof UnusableInput) throw thrown;
     const code = getErrorCode(thrown);
     if (code !== "ENOENT" && code !== "ENOTDIR") throw new UnusableInput("file-unreadable", { code });

@@ -32,7 +32,8 @@ const findKind = (head: Uint8Array) => {
 
 export const findContainer = (head: Uint8Array) => findKind(head)?.container;
 
-const toShellWord = (name: string) => (name === "-" || isRemote(name) ? undefined : formatCommandLine([name]));
+/** Returns undefined for pipes and remote files. */
+export const toLocalFile = (name: string) => (name === "-" || isRemote(name) ? undefined : name);
 
 const notJson = (kind: string, advice = "convert it to JSON lines with one trajectory or group per line") =>
   new UnusableInput("not-json", { kind, instead: advice });
@@ -41,7 +42,7 @@ const notJson = (kind: string, advice = "convert it to JSON lines with one traje
 export const findFormatError = (head: Uint8Array, name = "-") => {
   const [a, b, c, d] = head;
   const latin1 = Buffer.from(head).toString("latin1");
-  const utf16 = (encoding: string) => new UnusableInput("utf-16", { encoding, name: toShellWord(name) });
+  const utf16 = (encoding: string) => new UnusableInput("utf-16", { encoding, file: toLocalFile(name) });
   if (a === 0 && b === 0 && c === 0xfe && d === 0xff) return utf16("UTF-32BE");
   if (a === 0xff && b === 0xfe) return utf16(c === 0 && d === 0 ? "UTF-32LE" : "UTF-16LE");
   if (a === 0xfe && b === 0xff) return utf16("UTF-16BE");
@@ -65,9 +66,9 @@ const csvAdvice = (separator: string, name: string) => {
   const settings = "sys.stdin.reconfigure(encoding='utf-8-sig'); csv.field_size_limit(2**30)";
   const rows = `csv.DictReader(sys.stdin${delimiter})`;
   const script = `import csv,json,sys; ${settings}; [print(json.dumps(row)) for row in ${rows}]`;
-  const file = toShellWord(name);
-  const out = toShellWord(file ? `${name.replace(/\.\w+$/, "")}.rows.jsonl` : "rows.jsonl");
-  return `convert it: \`python3 -c "${script}" < ${file ?? "rows.csv"} > ${out}\``;
+  const file = toLocalFile(name) ?? "rows.csv";
+  const rowsFile = toLocalFile(name) ? `${file.replace(/\.\w+$/, "")}.rows.jsonl` : "rows.jsonl";
+  return `convert it: \`python3 -c "${script}" < ${formatCommandLine([file])} > ${formatCommandLine([rowsFile])}\``;
 };
 
 const pageAdvice =

@@ -1,6 +1,6 @@
 /** Defines rules for unreadable input, and for text that is not JSON. */
 import type { Fault } from "../../json/reader.ts";
-import { describeSystemCode, pluralize } from "../../text/sentences.ts";
+import { describeSystemCode, pluralize, toFileArg } from "../../text/sentences.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
 import { answer, error, errorOfInput, messages, problem, trajectory } from "./rule.ts";
 
@@ -127,12 +127,17 @@ export const fileRules = {
     why: "A filter matched none of the groups.",
     example: problem({ by: ["--where"], groups: 12 }, "step.jsonl"),
   }),
-  "utf-16": errorOfInput<{ encoding: string; name: string | undefined }>({
+  "utf-16": errorOfInput<{ encoding: string; file: string | undefined }>({
     message: ({ encoding }) => `the file is ${encoding}, not UTF-8`,
-    advice: ({ encoding, name }) =>
-      `convert it: \`iconv -f ${encoding} -t UTF-8${name === undefined ? "" : ` ${name} > utf-8${/\.\w+(?='?$)/.exec(name)?.[0] ?? ".jsonl"}`}\``,
+    advice: ({ encoding, file }) => {
+      const command = ["iconv", "-f", encoding, "-t", "UTF-8"];
+      if (file === undefined) return `convert it: \`${formatCommandLine(command)}\``;
+      const converted = file.replace(/(?=\.\w+$)|$/, ".utf-8").replace(/\.utf-8$/, ".utf-8.jsonl");
+      const line = `${formatCommandLine([...command, toFileArg(file)])} > ${formatCommandLine([converted])}`;
+      return `convert it, and pass the new file: \`${line}\``;
+    },
     why: "JSON is UTF-8, but PowerShell's `>` and some editors write UTF-16.",
-    example: problem({ encoding: "UTF-16LE", name: "step.jsonl" }, "step.jsonl"),
+    example: problem({ encoding: "UTF-16LE", file: "step.jsonl" }, "step.jsonl"),
   }),
   "not-utf-8": error({
     message: "these bytes are not UTF-8",
@@ -184,12 +189,17 @@ export const fileRules = {
   }),
   "gzip-corrupt": corruptFile("gzip", "step.jsonl"),
   "zstd-corrupt": corruptFile("zstd", "step.jsonl.zst"),
-  "zstd-unsupported": errorOfInput<{ name: string; node: string }>({
+  "zstd-unsupported": errorOfInput<{ file: string | undefined; node: string }>({
     message: ({ node }) => `Node ${node} cannot decompress zstd`,
-    advice: ({ name }) =>
-      `use Node 22.15, 23.8 or newer, or decompress ${name === "-" ? "into a pipe: zstd -dc | rollcall log …" : `the file: zstd -d ${name} && rm ${name}`}`,
+    advice: ({ file }) => {
+      const otherwise = "use Node 22.15, 23.8 or newer, or decompress";
+      if (file === undefined) return `${otherwise} into a pipe: zstd -dc | rollcall log …`;
+      const unpacked = /\.zst$/i.test(file) ? file.slice(0, -4) : file.replace(/(?=\.\w+$)|$/, ".unpacked");
+      const line = formatCommandLine(["zstd", "-d", "-o", toFileArg(unpacked), toFileArg(file)]);
+      return `${otherwise} it, and pass the new file: \`${line}\``;
+    },
     why: "Node 22.15 and 23.8 added zstd. rollcall neither read nor sent anything from the file.",
-    example: problem({ name: "step.jsonl.zst", node: "20.18.1" }, "step.jsonl.zst"),
+    example: problem({ file: "step.jsonl.zst", node: "20.18.1" }, "step.jsonl.zst"),
   }),
   "line-too-long": errorOfInput({
     message: `the line is longer than ${maxTextBytes} bytes`,

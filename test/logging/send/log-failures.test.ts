@@ -99,6 +99,13 @@ describe("a run with an unknown request", () => {
     expect(earlier).toMatch(/^request 1 of 1 \(a\.jsonl:3\) and requests of earlier runs may or may not/);
     expect(rerun).toMatch(/^rerun the same command within 24 hours .* to resolve the request and send the rest \(/);
     expect(textAfter({ resendLogged: true })[1]).toBe(check("r7", ", but without --resend-logged"));
+    const alone =
+      ". Then copy the remaining groups to a new file and log that file with the same options, because a rerun logs everything again";
+    const rest = { resendLogged: true, not_sent: 2 };
+    expect(textAfter(rest)[1]).toBe(`${check("r7", ", but without --resend-logged")}${alone}`);
+    expect(textAfter({ ...rest, canResolve: true })[1]).toBe(
+      `rerun the same command without --resend-logged within 24 hours of the first attempt to resolve the request (the service honors Idempotency-Key)${alone}`,
+    );
     const refused = textAfter({ retryFailure: stop({ http: { ...http, status: 422 } }) })[1];
     expect(refused).toContain(
       "--assume-logged --local`. If not, run `rollcall ledger resolve r7 --resend --local`, and",
@@ -119,7 +126,7 @@ describe("a run with an unknown request", () => {
       /^the service answered r7 with 200, and this run did not send r9, but the ledger .*: no\. r8 may or may not have/,
     );
     expect(hint?.replace(/.*Then run /, "")).toBe(
-      `\`rollcall ledger resolve r7 --assume-logged --local\` and \`rollcall ledger resolve r9 --resend --local\`, and rerun the same command without --resend-logged to send the groups that were not sent. Also ${check("r8", ", but without --resend-logged")}`,
+      `\`rollcall ledger resolve r7 --assume-logged --local\` and \`rollcall ledger resolve r9 --resend --local\`. Then copy the remaining groups to a new file and log that file with the same options, because a rerun logs everything again. Also ${check("r8", ", but without --resend-logged")}`,
     );
     const { message: begin } = failures.logUnrecorded({ ...facts, ...more, unrecorded: [unsent] }, {});
     expect(begin).toMatch(/^this run did not send r9, but the ledger /);

@@ -69,14 +69,14 @@ describe("the first bytes of a file", () => {
   });
 
   it.each([
-    ["runs/a.jsonl", "iconv -f UTF-16LE -t UTF-8 runs/a.jsonl > utf-8.jsonl"],
-    ["my rows.csv", "iconv -f UTF-16LE -t UTF-8 'my rows.csv' > utf-8.csv"],
-    ["runs/a", "iconv -f UTF-16LE -t UTF-8 runs/a > utf-8.jsonl"],
+    ["runs/a.jsonl", "iconv -f UTF-16LE -t UTF-8 runs/a.jsonl > runs/a.utf-8.jsonl"],
+    ["my rows.csv", "iconv -f UTF-16LE -t UTF-8 'my rows.csv' > 'my rows.utf-8.csv'"],
+    ["runs/a", "iconv -f UTF-16LE -t UTF-8 runs/a > runs/a.utf-8.jsonl"],
     ["-", "iconv -f UTF-16LE -t UTF-8"],
   ])("give, for UTF-16, the command that converts the file or standard input (row %$)", (name, command) => {
     const found = findFormatError(marked(0xff, 0xfe), name);
     const problems = new Problems();
     found?.report(problems, name);
-    expect(problems.sorted()).toMatchObject([{ rule: "utf-16", advice: `convert it: \`${command}\`` }]);
+    expect(problems.sorted()).toMatchObject([{ rule: "utf-16", advice: expect.stringContaining(`\`${command}\``) }]);
   });
 });

@@ -82,6 +82,6 @@ describe.skipIf(hasZstd)("a zstd file without zstd in Node (skipped if Node has 
   it("is reported with the command that decompresses it", async () => {
     const [problem] = await problemsOf(two);
     expect(problem?.rule).toBe("zstd-unsupported");
-    expect(problem?.advice).toMatch(/zstd -d (\S+1\.jsonl) && rm \1$/);
+    expect(problem?.advice).toMatch(/zstd -d -o (\S+1)\.unpacked\.jsonl \1\.jsonl`$/);
   });
 });

@@ -46,16 +46,17 @@ const texts = `
   input-empty {"isEmpty":true} the input is empty |
   input-empty {"isEmpty":false} the input has no groups |
   utf-16 {"encoding":"UTF-16LE"} is UTF-16LE, not UTF-8 | convert it: \`iconv -f UTF-16LE -t UTF-8\`
-  utf-16 {"encoding":"UTF-16BE","name":"a.json"} -f UTF-16BE -t UTF-8 a.json > utf-8.json\`
-  utf-16 {"encoding":"UTF-16BE","name":"'a b'"} 'a b' > utf-8.jsonl\`
+  utf-16 {"encoding":"UTF-16BE","file":"a.json"} -f UTF-16BE -t UTF-8 a.json > a.utf-8.json\`
+  utf-16 {"encoding":"UTF-16BE","file":"-a b"} './-a b' > '-a b.utf-8.jsonl'\`
   not-json {"kind":"zip","instead":"do","unreadable":"no"} cannot read zip: no | do
   decompressed-too-large {"limit":9,"isSetting":false,"kind":"stream"} more than 9 bytes | decompress a file that you trust into a pipe
   decompressed-too-large {"limit":9,"isSetting":false,"kind":"zip"} | extract an archive that you trust
   decompressed-too-large {"limit":9,"isSetting":true,"kind":"parquet"} 9 bytes (\`max_unpacked_size\`) | raise \`max_unpacked_size\`, or write its rows
   too-many-records {"rollouts":7} the converted files have more than 7 rollouts
   too-many-records {"records":7,"trajectories":8} more than 7 lines or groups, or a group has more than 8 trajectories
-  zstd-unsupported {"name":"-","node":"20"} Node 20 cannot decompress zstd | use Node 22.15, 23.8 or newer, or decompress into a pipe
-  zstd-unsupported {"name":"a.zst","node":"20"} decompress the file: zstd -d a.zst && rm a.zst
+  zstd-unsupported {"node":"20"} Node 20 cannot decompress zstd | use Node 22.15, 23.8 or newer, or decompress into a pipe
+  zstd-unsupported {"file":"a.ZST","node":"20"} or decompress it, and pass the new file: \`zstd -d -o a a.ZST\`
+  zstd-unsupported {"file":"-a b.jsonl","node":"20"} \`zstd -d -o './-a b.unpacked.jsonl' './-a b.jsonl'\`
   record-invalid {"format":"trl","fault":"a is b (add c)"} this trl record: a is b | add c
   record-invalid {"format":"trl","fault":"a is b (omit c)"} this trl record: a is b | omit c
   record-invalid {"format":"trl","fault":"a is b (write c)"} this trl record: a is b | write c
