@@ -2,11 +2,10 @@
 import { hash } from "node:crypto";
 import * as chat from "../messages/chat.ts";
 import { splitTemplate } from "../messages/chat-marks.ts";
-import { openFinish, type SampledRecord } from "../messages/finish-reason.ts";
-import { OpenCalls } from "../messages/open-calls.ts";
-import { addition, type Json, literal, rawOf } from "../messages/output-json.ts";
+import type { SampledRecord } from "../messages/finish-reason.ts";
+import { type Json, rawOf } from "../messages/output-json.ts";
 import { formatSaid } from "../messages/said-content.ts";
-import { checkAnswer, requireOwnWords } from "../messages/template-turns.ts";
+import { checkAnswer } from "../messages/template-turns.ts";
 import { type Members, openKeyFacts, Value } from "../messages/value.ts";
 import type { Path } from "../rules/positions.ts";
 import { answerColumns, findRewardColumns, mediaColumns, pythonMessages } from "../rules/row-columns.ts";
@@ -167,17 +166,39 @@ const readMembers = (row: Value, rows: ChatRows, completionMembers: Members = []
 
 const canBeTurns = (value: Value | undefined) => value?.isText || value?.isList;
 
-const takeBefore = (messages: readonly Value[], isAnswer: (message: Value) => boolean) => {
+export const takeBefore = (messages: readonly Value[], isAnswer: (message: Value) => boolean) => {
   const first = messages.findIndex(isAnswer);
   return first < 0 ? messages : messages.slice(0, first);
 };
 
-/** True if the row states its answer, or a result of tau2 or mini-swe-agent, outside of its messages. */
-const isOtherRow = (row: Value, messages: Value | undefined) =>
+/** True for a row with a result of tau2, mini-swe-agent or a stored call. */
+const isOtherRow = (row: Value) =>
   row.hasAny("reward_info", "termination_reason", "trajectory_format") ||
   row.get("output", "choices")?.isList ||
-  row.get("info")?.hasAny("exit_status", "model_stats") ||
-  (messages?.items().at(-1)?.textAt("role") !== "assistant" && answerColumns.some((name) => canBeTurns(row.get(name))));
+  row.get("info")?.hasAny("exit_status", "model_stats");
+
+/** Matches names of columns with an answer, but not of one that a grader expects. */
+const sampledColumn =
+  /^(?!.*(?:expected|reference|gold|correct|truth|target|label))(?:.*_)?(?:completion|response|output|generat|predict|repl(?:y|ies)|candidate)/i;
+
+/** @throws ConversionError if the messages end before an answer that another column has */
+const requireAnswer = (run: FormatRun, row: Value, messages: Value) => {
+  const role = messages.items().at(-1)?.textAt("role") ?? "";
+  if (isAnswerRole(role)) return;
+  const isMessage = (value: Value) => [value, value.get("message")].some((one) => one?.textAt("role") === "assistant");
+  const canBeAnswer = ([key, given]: Members[number]) => {
+    const value = chat.unwrap(given);
+    if (value.raw === messages.raw) return false;
+    return isMessage(value) || value.items().some(isMessage) || (canBeTurns(given) && sampledColumn.test(key));
+  };
+  const [name] = row.members().find(canBeAnswer) ?? [];
+  if (name !== undefined)
+    throw row.error(`the messages end before the answer, which can be \`${name}\` (append it to them as a message)`);
+  if (role === "user")
+    run.note("some rows end with a message of the user. If another column has their answer, append it to them");
+};
+
+const isAnswerRole = (role: string) => /^(?:assistant|tool_call)$/.test(role);
 
 /** @param path the path of a list of messages, or of a string with a JSON list */
 export const messageRows = (path: Path): Format => {
@@ -202,17 +223,19 @@ export const messageRows = (path: Path): Format => {
     isDataset: true,
     recognizes: (row) => {
       const messages = chat.unwrap(readPath(row, path));
-      return chat.haveTexts(messages, "role") && !isOtherRow(row, messages);
+      return chat.haveTexts(messages, "role") && !isOtherRow(row);
     },
     findGroup: keys.findTask,
     findEpisode: keys.findEpisode,
     listTurns: (row) =>
       keys.isSubagent(row) ? undefined : { sampled: chat.unwrap(readPath(row, path))?.items() ?? [] },
     readPrompt: (row) =>
-      takeBefore(requireMessages(row).items(), (message) =>
-        /^(?:assistant|tool_call)$/.test(message.textAt("role") ?? ""),
-      ),
-    readTurns: (run, row) => chat.toTurns(run, requireMessages(row), { name, sampled: { record: row } }),
+      takeBefore(requireMessages(row).items(), (message) => isAnswerRole(message.textAt("role") ?? "")),
+    readTurns: (run, row) => {
+      const messages = requireMessages(row);
+      requireAnswer(run, row, messages);
+      return chat.toTurns(run, messages, { name, sampled: { record: row } });
+    },
   });
 };
 
@@ -336,62 +359,5 @@ const convertCompletions = (run: FormatRun, record: SourceRecord) => {
     const system = keys.findSystem(row, row.get("prompt")).map(keys.toSystem);
     const turns = [...system, ...readCompletion(run, sampled, [`completions.${at}`, completion])];
     return buildTrajectory({ reward, turns, ...readMembers(row, trlRows, itemMembers) });
-  });
-};
-
-const roleNames = {
-  system: ["system"],
-  user: ["human", "user"],
-  assistant: ["gpt", "assistant", "function_call", "tool_call"],
-  tool: ["tool", "observation", "function_response", "tool_response"],
-};
-const roles = new Map(Object.entries(roleNames).flatMap(([role, names]) => names.map((name) => [name, role] as const)));
-
-export const shareGpt = chatRows({
-  name: "sharegpt",
-  title: "conversations of ShareGPT",
-  rewardKey: "reward",
-  usedKeys: ["conversations", "reward", "tools", ...keys.systemKeys],
-  keys: { sampled: "all turns of the assistant" },
-  isDataset: true,
-  isLossy: true,
-  recognizes: (row) => chat.haveTexts(chat.unwrap(row.get("conversations")), "from"),
-  listTurns: (row) => ({ sampled: chat.unwrap(row.get("conversations"))?.items() ?? [] }),
-  readPrompt: (row) => takeBefore(row.requireItems("conversations"), isAnswer),
-  readTurns: (run, row) => shareGptTurns(run, row),
-});
-
-const isAnswer = (turn: Value) => roles.get(turn.textAt("from") ?? "") === "assistant";
-
-const shareGptTurns = (run: FormatRun, row: Value) => {
-  const openIds = new OpenCalls<string>(String);
-  const recorded = row.requireItems("conversations");
-  const finish = openFinish(run, { record: row }, recorded.filter(isAnswer).length);
-  let answers = 0;
-  const sampledTurn = (turn: Value, message: Json, callsTools: boolean) => {
-    const reason = finish(answers++, { callsTools });
-    if (chat.isMasked(run, turn)) return message;
-    if (!callsTools) requireOwnWords(turn.get("value"));
-    return chat.choice(message, reason);
-  };
-  return recorded.map((turn, at) => {
-    const from = turn.require("from");
-    const value = turn.require("value");
-    const knownRole = roles.get(from.text ?? "");
-    if (knownRole === undefined) throw from.error(`\`from\` is not one of ${[...roles.keys()].join(", ")}`);
-    const id = knownRole === "tool" ? openIds.take() : undefined;
-    const role = knownRole === "tool" && id === undefined ? "user" : knownRole;
-    if (role !== knownRole) run.note("converted tool results to user messages, because their calls are not recorded");
-    if (/^(?:function|tool)_call$/.test(from.text ?? "")) {
-      const list = chat.unwrap(value);
-      const calls = list.isList ? list.items() : [value];
-      const ids = calls.map((_, index) => (calls.length === 1 ? `call_${at}` : `call_${at}_${index}`));
-      for (const id of ids) openIds.add(id);
-      run.note(chat.orderNote);
-      const tool_calls = calls.map((call, index) => chat.toNamedCall(call, addition(ids[index], chat.orderReason)));
-      return sampledTurn(turn, { role: literal("assistant", from), content: null, tool_calls }, true);
-    }
-    const message = { role: literal(role, from), tool_call_id: id && addition(id, chat.orderReason), content: value };
-    return role === "assistant" ? sampledTurn(turn, message, false) : message;
   });
 };

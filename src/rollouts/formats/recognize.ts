@@ -31,7 +31,7 @@ const formats: Readonly<Record<string, () => Promise<Format>>> = {
   "openai-chat": async () => (await loadRows()).openaiChat,
   "harbor-traces": async () => (await loadRows()).harborTraces,
   trl: async () => (await loadRows()).trl,
-  sharegpt: async () => (await loadRows()).shareGpt,
+  sharegpt: async () => (await import("./sharegpt.ts")).shareGpt,
   openrlhf: async () => (await loadDecodedRows()).openrlhf,
   verl: async () => (await loadDecodedRows()).verl,
   skyrl: async () => (await loadDecodedRows()).skyrl,

@@ -36,9 +36,14 @@ export const choice = (message: Json, finish: Json, logprobs?: Json) => ({
 /** @param message as it was recorded, or converted */
 export const hasCalls = (message: Json) => {
   const calls = memberOf(message, "tool_calls");
-  if (memberOf(message, "function_call")) return true;
+  const content = memberOf(message, "content");
+  if (memberOf(message, "function_call") || (content instanceof Value && content.items().some(isCall))) return true;
   return (calls instanceof Value ? calls.items() : elementsOf(calls)).length > 0;
 };
+
+/** True for a part of a content that is a call of Anthropic, Bedrock, Gemini or the AI SDK. */
+const isCall = (part: Value) =>
+  /^(?:tool_use|tool[_-]call|function_call)$/.test(part.textAt("type") ?? "") || part.hasAny("toolUse", "functionCall");
 
 /** A choice with a stated finish reason, or with a derived one. */
 export const decidedChoice = (run: ConversionNotes, message: Json, stated: StatedReasons = [], logprobs?: Json) =>
@@ -139,7 +144,7 @@ const toResultMessage = (run: ConversionNotes, message: Value, openCalls: TurnCa
 };
 
 /** A message of OpenAI's older API has one call, without an id. */
-const listCalls = (message: Value) => {
+export const listCalls = (message: Value) => {
   const older = message.get("function_call");
   return older ? [older] : message.items("tool_calls");
 };
@@ -147,7 +152,7 @@ const listCalls = (message: Value) => {
 type AddedIds = { ids?: readonly string[]; added?: Record<string, Json | undefined> };
 
 /** Rows for the templates of transformers have neither ids of calls nor `tool_call_id`. */
-const addCallIds = (message: Value, at: number): AddedIds => {
+export const addCallIds = (message: Value, at: number): AddedIds => {
   const calls = listCalls(message);
   if (calls.length === 0 || calls.some((call) => unwrap(call).has("id"))) return {};
   const ids = calls.map((_, index) => `call_${at}_${index}`);
@@ -224,7 +229,7 @@ export const toChatMessage = (message: Value, isSampled: boolean) => {
 };
 
 /** Completes the tool calls of a message in a row, and removes null members. */
-const toRowMessage = (message: Value, added?: AddedIds["added"]): Json => {
+export const toRowMessage = (message: Value, added?: AddedIds["added"]): Json => {
   const complete = removeNulls(message);
   const calls = toToolCalls(message);
   const changes = calls && !(calls instanceof Value) ? { tool_calls: calls, ...added } : added;

@@ -83,18 +83,29 @@ const flagPattern =
 /** Objects in which APIs and frameworks state the reason. */
 const holderKeys = ["metadata", "meta_info", "response_metadata", "choices", "response"];
 
+/** Matches names of an end, such as `status` and `stopping_reason`. */
+const endPattern = /finish|stop|end|status|terminat|reason|trunc|overlong|clipp|hit_|exceed|complete|eos/i;
+/** Matches names of flags that are true for a cut answer, and of flags that are false for one. */
+const cutPattern = /trunc|overlong|clipp|hit_(?:max|length)|length_exceed|incomplete|unfinished/i;
+const completePattern = /(?:^|_)(?:complete|finished|eos)$/i;
+
 /** The keys that can state the reason, in the order of the statements. */
-const statementKeys = openKeyFacts((keys) => ({
-  reasons: keys.filter((key) => /^(?:finish_reasons?|finishReason|done_reason)$/.test(key)),
-  stops: keys.filter((key) => /^(?:stop_reasons?|stopReason)$/.test(key)),
-  flags: keys.filter((key) => flagPattern.test(key)),
-  hasOthers: keys.some((key) => key === "incomplete_details" || key === "status" || holderKeys.includes(key)),
-}));
+const statementKeys = openKeyFacts((keys) => {
+  const reasons = keys.filter((key) => /^(?:finish_reasons?|finishReason|done_reason)$/.test(key));
+  const stops = keys.filter((key) => /^(?:stop_reasons?|stopReason)$/.test(key));
+  const flags = keys.filter((key) => flagPattern.test(key));
+  const known = new Set([...reasons, ...stops, ...flags, "incomplete_details"]);
+  return {
+    ...{ reasons, stops, flags },
+    ends: keys.filter((key) => endPattern.test(key) && !known.has(key)),
+    hasHolders: keys.some((key) => key === "incomplete_details" || holderKeys.includes(key)),
+  };
+});
 
 /** Reasons are first, then tokens that ended the answer, flags, and statements of inner objects. */
 const findStatements = (record: Value): readonly Statement[] => {
-  const { reasons, stops, flags, hasOthers } = record.facts(statementKeys);
-  if (!hasOthers && reasons.length + stops.length + flags.length === 0) return [];
+  const { reasons, stops, flags, ends, hasHolders } = record.facts(statementKeys);
+  if (!hasHolders && reasons.length + stops.length + flags.length + ends.length === 0) return [];
   const listed = (keys: readonly string[], read: Statement["read"]) =>
     keys.map((key) => ({ value: parseText(record.require(key)), read }));
   const incomplete = record.get("incomplete_details", "reason");
@@ -114,6 +125,7 @@ const findStatements = (record: Value): readonly Statement[] => {
     ...(record.textAt("stop_condition") === "prompt_too_long" ? [] : flags).flatMap((key) =>
       listed([key], (value, run) => readFlag(value, run, key)),
     ),
+    ...ends.flatMap((key) => listed([key], (value, run) => readEnd(value, run, key))),
     ...held.flatMap((value) => findStatements(value.isList ? (value.get(0) ?? value) : value)),
   ];
 };
@@ -154,12 +166,22 @@ const readFlag = (value: Value | undefined, run: Notes, key: string): Reason | u
   return isCut ? { name: "length", value } : undefined;
 };
 
+/** Of a value under another key, only the words for a cut answer are known. */
+const readEnd = (value: Value | undefined, run: Notes, key: string): Reason | undefined => {
+  if (!value) return undefined;
+  const isFlag = value.canBeMetric && !value.isNumber;
+  if (isFlag && (value.isTrue ? cutPattern : completePattern).test(key))
+    run.note(`\`${key}\` can say that an answer was cut, which rollcall does not read`);
+  const reason = value.isText ? readReason(value) : undefined;
+  return reason?.name === "length" ? reason : undefined;
+};
+
 /** Reasons without an equivalent, such as `abort`, keep their spelling. */
 const namesBySpelling = new Map(
   Object.entries({
     stop: "stop end_turn stop_sequence stop_token eos eos_token eos_found complete completed",
     length:
-      "length max_tokens max_output_tokens max_new_tokens max_completion_tokens max_length model_length model_context_window_exceeded context_length context_length_exceeded token_limit",
+      "length max_tokens max_output_tokens max_new_tokens max_completion_tokens max_length model_length model_context_window_exceeded context_length context_length_exceeded token_limit truncated",
     tool_calls: "tool_calls tool_call tool_use",
     content_filter:
       "content_filter content_filtered safety recitation blocklist prohibited_content spii guardrail_intervened error_toxic",

@@ -36,8 +36,8 @@ export const pythonMessages = /^\s*\[\s*\{\s*'/;
 /** Columns of TRL, ms-swift and LLaMA-Factory with the media that messages refer to by their order. */
 export const mediaColumns = ["image", "images", "videos", "audios"];
 
-/** The likeliest name is first. */
-export const answerColumns = "completion response answer output generation responses".split(" ");
+/** The likeliest name is first. Beside another one, `answer` is what a grader expects. */
+export const answerColumns = "completion response output generation responses answer".split(" ");
 
 const unwrapJson = (value: unknown) =>
   typeof value === "string" && /^\s*[[{]/.test(value) ? (parseJson(value)?.value ?? value) : value;

@@ -42,6 +42,48 @@ describe("rows of chat messages", () => {
     expect(messages.flatMap(({ tool_call_id: id }) => id ?? [])).toEqual(ids);
   });
 
+  const answer = { role: "assistant", content: "6" };
+
+  it.each<[column: string, value: unknown]>([
+    ["response", "6"],
+    ["generated_text", "6"],
+    ["model_output", ["6"]],
+    ["reply", answer],
+    ["other", [answer]],
+    ["choices", [{ message: answer, finish_reason: "length" }]],
+    ["text", JSON.stringify([answer])],
+  ])("are refused if they end before the answer, and `%s` can have it", async (column, value) => {
+    const messages = [user("q"), { role: "assistant", content: "4" }, user("r")];
+    const refused = `the messages end before the answer, which can be \`${column}\``;
+    const rows = [{ messages, reward: 1, [column]: value }];
+    expect((await convertRows(rows)).stderr).toContain(refused);
+    expect((await convertRows(rows, ["--from", "openai-chat"])).stderr).toContain(refused);
+    const { lines, stderr } = await convertRows([{ messages, reward: 1, expected_response: "6", response: null }]);
+    expect([lines.length, stderr]).toEqual([1, expect.stringContaining("some rows end with a message of the user")]);
+  });
+
+  it("keep the calls, ids and other members of ShareGPT's turns", async () => {
+    const call = { id: "c", type: "function", function: { name: "f", arguments: "{}" } };
+    const conversations = [
+      { from: "human", value: "q", image: "a.png" },
+      { from: "gpt", value: "", tool_calls: [call], reasoning_content: "r" },
+      { from: "tool", value: "3", tool_call_id: "c" },
+      { from: "gpt", value: "a", finish_reason: "length" },
+    ];
+    const { lines } = await convertRows([{ conversations, reward: 1 }], ["--lossy"]);
+    const said = { role: "assistant" };
+    expect(JSON.parse(lines[0] ?? "{}").trajectories[0].messages_and_choices).toEqual([
+      { role: "user", content: "q", image: "a.png" },
+      {
+        finish_reason: "tool_calls",
+        index: 0,
+        message: { ...said, content: "", tool_calls: [call], reasoning_content: "r" },
+      },
+      { role: "tool", content: "3", tool_call_id: "c" },
+      { finish_reason: "length", index: 0, message: { ...said, content: "a", finish_reason: "length" } },
+    ]);
+  });
+
   it.each(
     [
       ["messages", "role", "content", ["assistant", "tool_call"]],

@@ -121,7 +121,7 @@ describe("--from with a folder", () => {
   it.each([
     ["openrlhf", { input: "q", output: "a", my_reward: 1 }],
     ["verl", { input: "q", output: "a", my_reward: 1 }],
-    ["openai-chat", { messages: [...messages, user("more")], response: "b", my_reward: 1 }],
+    ["openai-chat", { messages, my_reward: 1, trajectory_format: "a" }],
     ["verifiers-v0", { prompt: "q", completion: "a", example_id: 1, my_reward: 1 }],
   ])("reads rows of %s without the keys that identify them", async (name, one) => {
     const cwd = folderOf({ "r/a.jsonl": [one] });

@@ -175,9 +175,30 @@ describe("the turns of a row", () => {
     ["the last reason", [said("a"), said("b"), user], "a stop, a length, u", { finish_reason: "length" }],
     ["its own reason", [said("a", { finish_reason: "length" }), called("c")], "a length, a [c] tool_calls"],
     ["a cut answer", [said("a", { finish_reason: "stop", truncated: true })], "a length"],
+    [
+      "a call as a part",
+      [{ role: "assistant", content: [{ type: "tool_use", name: "f", input: {} }] }],
+      "a tool_calls",
+    ],
+    ["a stated end", [said("a"), said("b")], "a stop, a length", { status: "truncated" }],
+    ["an end of its own", [said("a", { stopping_reason: "max_tokens" })], "a length"],
+    ["another status", [said("a")], "a stop", { status: "completed", end: 3, stop: "</s>" }],
     ["a filtered answer", [said("a", { finish_reason: "content_filter", truncated: true })], "a content_filter"],
   ])("with %s", (_, messages, turns, record) => {
     expect(turnsOf(messages, record)).toBe(turns);
+  });
+
+  it.each([
+    ["overlong", true],
+    ["hit_max_tokens", true],
+    ["is_complete", false],
+    ["has_eos", false],
+  ])("note a flag `%s` that can say that an answer was cut", (key, value) => {
+    const notes: string[] = [];
+    for (const given of [value, !value, "x", 1]) turnsOf([said("a")], { [key]: given }, notes);
+    expect(notes.filter((note) => note.startsWith("`"))).toEqual([
+      `\`${key}\` can say that an answer was cut, which rollcall does not read`,
+    ]);
   });
 
   const unreadable = "`is_truncated` has values other than true and false, which rollcall does not read";
