@@ -2,9 +2,9 @@
 
 const lineEnds = /\r\n?|[\u000b\u000c\u0085\u2028\u2029]/g;
 
-/** CSI sequences, and control strings on one line, such as titles and links. */
+/** CSI sequences, and control strings on one line, such as titles and links. No string contains another start. */
 const escapeSequences =
-  /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\u001b[\]P_^X]|[\u009d\u0090\u009f\u009e\u0098])[^\u0007\u001b\u009c\n]*(?:\u0007|\u001b\\|\u009c)/g;
+  /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\u001b[\]P_^X]|[\u009d\u0090\u009f\u009e\u0098])[^\u0007\n\u001b\u0090\u0098\u009c-\u009f]*(?:\u0007|\u001b\\|\u009c)/g;
 
 /** Control, direction and invisible characters. Scripts and emoji need U+200C and U+200D, so both stay. */
 const harmfulCharacters =

@@ -7,6 +7,7 @@ import { printReport } from "../../src/output/ci-report.ts";
 import { printList } from "../../src/output/list.ts";
 import { printPage } from "../../src/output/page.ts";
 import { printFailure } from "../../src/output/print-failure.ts";
+import { sanitizeText } from "../../src/text/sanitize.ts";
 import { openAgent } from "../mcp/agent.ts";
 import { testHost } from "../support/host.ts";
 import { newHome, runRollcall } from "../support/run.ts";
@@ -293,4 +294,9 @@ describe("a run of the built program", () => {
       for (const columns of one[0].includes("--json") ? [40] : [40, 100]) await expectNoSecretOnTerminal(one, columns);
     },
   );
+});
+
+// With quadratic time, this text would take minutes.
+it("removes starts of control strings in linear time", { tags: "slow" }, () => {
+  expect(sanitizeText("\u009d".repeat(500_000))).toBe("");
 });

@@ -211,13 +211,15 @@ const keyEnd = /-----END [A-Z0-9 ]{0,60}PRIVATE KEY(?: BLOCK)?-----/;
 /** A head without such a line is only a mention of private keys. */
 const keyLine = /[A-Za-z0-9+/=]{24,}/;
 
-/** A private key without an end takes the rest of its string. @param mark the `B` of its head */
+/** A private key without an end takes the rest of its string, but no other head. @param mark the `B` of its head */
 const findPrivateKey = (bytes: Buffer, mark: number, end: number): SecretSpan | undefined => {
   const start = mark - "-----".length;
   if (keyHead.exec(bytes.toString("latin1", start, Math.min(end, mark + 120)))?.index !== 0) return undefined;
-  let stop = bytes.indexOf(quote, mark);
-  while (stop >= 0 && countBackslashes(bytes, stop - 1) % 2 === 1) stop = bytes.indexOf(quote, stop + 1);
-  const text = bytes.toString("latin1", start, stop < 0 || stop > end ? end : stop);
+  const next = bytes.indexOf("-----BEGIN ", mark);
+  const rest = bytes.subarray(0, next < 0 ? end : Math.min(next, end));
+  let stop = rest.indexOf(quote, mark);
+  while (stop >= 0 && countBackslashes(bytes, stop - 1) % 2 === 1) stop = rest.indexOf(quote, stop + 1);
+  const text = rest.toString("latin1", start, stop < 0 ? rest.length : stop);
   const tail = keyEnd.exec(text);
   const key = tail ? text.slice(0, tail.index + tail[0].length) : text;
   const [line = ""] = keyLine.exec(key) ?? [];

@@ -134,6 +134,7 @@ describe("the redaction of JSON", () => {
     expect(redact(JSON.stringify([`a ${head}\n${lines}`, "b"]))).toBe('["a [redacted: a private key]","b"]');
     const mention = JSON.stringify([`if "${head}" in text`, "b"]);
     expect(redact(mention)).toBe(mention);
+    expect(redact(JSON.stringify([`${head} or ${head}\n${lines}`]))).toBe(`["${head} or [redacted: a private key]"]`);
   });
 
   const random = "bIJgCDdqpnffFICvUYT0PqNHDWfKFQao4RFs";
