@@ -2,6 +2,7 @@
 
 import * as raw from "../json/raw-json.ts";
 import { addDecimals, type Decimal, parseDecimal, zero } from "../text/decimal.ts";
+import { isDateTime } from "../text/units.ts";
 import { type CallUsage, countCompletion, findNamedModel, isSameCost, otherCostStated, readUsages } from "./usage.ts";
 
 export type CallState = "ok" | "failed" | "running" | "deleted";
@@ -57,6 +58,7 @@ const parseMicros = (text: string | undefined) => {
   if (match === null) return undefined;
   const [, day = "", time = "", fraction = "", zone = "Z"] = match;
   const whole = Date.parse(`${day}T${time}${zone.toUpperCase()}`);
+  if (!isDateTime(`${day}T00:00`)) return undefined;
   return Number.isNaN(whole) ? undefined : whole * 1000 + Number(fraction.padEnd(6, "0").slice(0, 6));
 };
 

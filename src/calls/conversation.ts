@@ -137,10 +137,11 @@ const toParts = (part: raw.RawJson): readonly ContentPart[] => {
   const document = raw.findValue(source, raw.textAt(source, "type") === "content" ? "content" : "data");
   if (type === "document" && document && /^(text|content)$/.test(raw.textAt(source, "type") ?? ""))
     return [...toContentParts(document), ...toOthers(part, ["source"])];
-  const media = toMedia(part, type);
-  return media
-    ? [media, ...toOthers(part, ["source", "file_data", "image_url", type])]
-    : [{ kind: "said", value: part }];
+  const body = raw.findValue(part, type) ?? raw.findValue(part, "source") ?? part;
+  const media = toMedia(body, type);
+  if (!media) return [{ kind: "said", value: part }];
+  const ofBody = body === part ? [] : toOthers(body, mediaKeys);
+  return [media, ...ofBody, ...toOthers(part, ["source", "file_data", "image_url", type])];
 };
 
 /** Empty lists, such as `annotations` of most texts, say nothing. */
@@ -150,10 +151,12 @@ const toOthers = (part: raw.RawJson, shown: readonly string[]): readonly Content
   return members.length === 0 ? [] : [{ kind: "other", members }];
 };
 
-const toMedia = (part: raw.RawJson, type: string) => {
+/** What the line of an image or another file shows. */
+const mediaKeys = ["url", "data", "file_data", "filename", "file_id", "media_type", "format"];
+
+const toMedia = (body: raw.RawJson, type: string) => {
   const category = /image|audio|video|file|document/.exec(type)?.[0];
   if (category === undefined) return undefined;
-  const body = raw.findValue(part, type) ?? raw.findValue(part, "source") ?? part;
   const file = raw.textAt(body, "file_data");
   const isDataUrl = file?.startsWith("data:");
   const url = body.kind === "text" ? body.text : (raw.textAt(body, "url") ?? (isDataUrl ? file : undefined));

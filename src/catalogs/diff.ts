@@ -20,7 +20,7 @@ export type Change = Readonly<
       id: string;
       change: "added" | "gone" | FactKind;
       worse: boolean;
-      /** True if the later catalog no longer states the fact. */
+      /** True if the later catalog no longer states the fact, or states it in a form that cannot be compared. */
       isUnknown?: boolean;
     }
 >;
@@ -86,7 +86,7 @@ const compareModels = (id: string, { from, to }: Sides<CatalogModel>, policy: Di
   const facts = [...walk({ path: [], from: toFacts(from), to: toFacts(to) })];
   const read = { from: prices.readPrices(from), to: prices.readPrices(to) };
   return [...facts, ...compareOverrides(read)].flatMap((fact): readonly Change[] => {
-    const kind = kindOf(fact);
+    const kind = kindOf(fact, policy);
     const [older, newer] = [fact.from, fact.to].map((value) => toStated(kind, value));
     const isAmount = kind === "price" || kind === "context" || kind === "output";
     const isSame = toKey(older, isAmount) === toKey(newer, isAmount);
@@ -95,7 +95,7 @@ const compareModels = (id: string, { from, to }: Sides<CatalogModel>, policy: Di
     if (isSame && !(kind === "deprecation" && worse)) return [];
     const sides = { from: toWritable(older), to: toWritable(newer) };
     const isFact = kind === "price" ? fact.path.length === 1 : kind !== "deprecation";
-    const isReadable = kind === "price" || kind === "other" || Array.isArray(older) === Array.isArray(newer);
+    const isReadable = kind === "price" || areAlike(older, newer, isLimit(kind, fact.path));
     const isUnknown = isFact && !worse && older !== undefined && (newer === undefined || !isReadable);
     return [{ id, name, change: kind, field: formatPath(fact.path), ...sides, worse, isUnknown }];
   });
@@ -138,24 +138,17 @@ const kindsByKey: ReadonlyMap<string, FactKind> = new Map([
   ["datacenters", "countries"],
 ]);
 
-const readyKey = /^(?:is_)?(?:ready|active|available|enabled|public|visible|listed)$/;
-
-const endWord =
-  /^(?:is_)?(?:deprecated|retired|removed|disabled|unavailable|inactive|hidden|archived|paused|suspended|end[ _-]of[ _-]life|eol)$/i;
-
-const endKey =
-  /(?:^|_)(?:deprecat(?:ed|ion)|expir(?:es|ed|ation|y)|retire(?:d|ment)|sunset|shutdown|end_of_life)(?:_(?:date|at|on|time|day))?$/;
-
-/** Any other date can be the end of a model. */
+/** Any other date of the future can be the end of a model. */
 const otherDate = /creat|updat|releas|launch|start|since|added|cutoff/;
 
-const kindOf = ({ path, to }: Fact): FactKind => {
+const kindOf = ({ path, to }: Fact, { now }: DiffPolicy): FactKind => {
   const [root = ""] = path;
   const key = path.at(-1) ?? "";
   if (root === "pricing" || prices.besideKey.test(root)) return "price";
-  const isDate = typeof to === "string" && fields.readDay(to) !== undefined;
-  const isEnd = [readyKey, endKey, endWord].some((end) => end.test(key)) || endWord.test(toText(to) ?? "");
-  if (isEnd || (isDate && !otherDate.test(key))) return "deprecation";
+  const day = typeof to === "string" ? fields.readDay(to) : undefined;
+  const canBeEnd = day !== undefined && day >= utcDay(now) && !otherDate.test(key);
+  const ends = [fields.readyKey, fields.endKey, fields.endWord];
+  if (canBeEnd || ends.some((end) => end.test(key)) || fields.endWord.test(toText(to) ?? "")) return "deprecation";
   return kindsByKey.get(key) ?? "other";
 };
 
@@ -170,14 +163,22 @@ const toStated = (kind: FactKind, value: unknown) => {
 /** Other numbers, such as a score, are no limits. */
 const limitPath = /length|tokens|limit|max|context|quota|_per_|(?:^|[._])[rt]p[ms](?:[._]|$)/;
 
+const isLimit = (kind: FactKind, path: Fact["path"]) =>
+  kind === "context" || kind === "output" || (kind === "other" && limitPath.test(path.join(".")));
+
+/** True if the later value can be compared with the earlier one. */
+const areAlike = (from: unknown, to: unknown, isAmount: boolean) => {
+  if (isAmount && fields.parseAmount(from)) return fields.parseAmount(to) !== undefined;
+  return !Array.isArray(from) || Array.isArray(to);
+};
+
 const isWorse = ({ path, from, to }: Fact, kind: FactKind, policy: DiffPolicy) => {
   if (kind === "deprecation") return isEnding(path.at(-1) ?? "", to, policy);
   if (to === undefined) return false;
   if (from === undefined) return path[0] === "per_request_limits" && fields.parseAmount(to) !== undefined;
   if (kind === "quantization") return countBits(to) < countBits(from);
   const [before, after] = [fields.parseAmount(from), fields.parseAmount(to)];
-  const isLimit = kind !== "other" || limitPath.test(path.join("."));
-  if (before && after) return isLimit && decimals.compareDecimals(after, before) < 0;
+  if (before && after) return (kind !== "other" || isLimit(kind, path)) && decimals.compareDecimals(after, before) < 0;
   // Its name does not say which value is worse.
   if (typeof from === "boolean" && typeof to === "boolean") return true;
   if (!Array.isArray(from) || !Array.isArray(to)) return false;
@@ -206,7 +207,7 @@ const countBits = (quantization: unknown) => Number(/\d{1,3}/.exec(toText(quanti
 
 /** True for a date that cannot be read, or that is past or near. */
 const isEnding = (key: string, value: unknown, { now, withinMs }: DiffPolicy) => {
-  if (readyKey.test(key)) return value === false;
+  if (fields.readyKey.test(key)) return value === false;
   if (value === undefined || value === false) return false;
   const day = fields.readDay(value);
   return day === undefined || day <= utcDay(now + withinMs);

@@ -35,10 +35,29 @@ export const readDay = (date: unknown) => {
   return !Number.isNaN(ms) && utcDay(ms) === day ? day : undefined;
 };
 
+/** Matches names of members that are false for a model that has ended. */
+export const readyKey = /^(?:is_)?(?:ready|active|available|enabled|public|visible|listed)$/;
+
+/** Matches names of members that are true, and statuses, of a model that has ended. */
+export const endWord =
+  /^(?:is_)?(?:deprecated|retired|removed|disabled|unavailable|inactive|hidden|archived|paused|suspended|sunset|end[ _-]of[ _-]life|eol)$/i;
+
+/** Matches names of members with the date of the end. */
+export const endKey =
+  /(?:^|_)(?:deprecat(?:ed|ion)|expir(?:es|ed|ation|y)|retire(?:d|ment)|sunset|shutdown|end_of_life)(?:_(?:date|at|on|time|day))?$/;
+
+/** True for a model that has ended, whatever its dates are. */
+export const isEnded = (entry: CatalogModel) =>
+  Object.entries(entry).some(([key, value]) => {
+    if (readyKey.test(key)) return value === false;
+    if (/^(?:status|state|stage|lifecycle\w*)$/.test(key)) return endWord.test(toText(value) ?? "");
+    return value === true && endWord.test(key);
+  });
+
 /** Returns the first end of a model, null for a missing date, and undefined for an unreadable date. */
-export const deprecationDay = ({ deprecation_date, expiration_date }: CatalogModel) => {
-  const stated = [deprecation_date, expiration_date].filter(
-    (date) => date !== undefined && date !== null && date !== "",
+export const deprecationDay = (entry: CatalogModel) => {
+  const stated = Object.entries(entry).flatMap(([key, date]) =>
+    endKey.test(key) && date !== null && date !== "" && typeof date !== "boolean" ? [date] : [],
   );
   const days = stated.flatMap((date) => readDay(date) ?? []).sort();
   return stated.length === 0 ? null : days[0];

@@ -86,7 +86,8 @@ type AddCriterion = (columns: Strings, test: (model: CatalogModel) => boolean) =
 
 const isFree = (model: CatalogModel) => {
   const { stated, hasTerms } = prices.readPrices(model);
-  const all = [stated.get("prompt"), stated.get("completion"), ...stated.values()];
+  const others = [...stated].flatMap(([name, price]) => (prices.isUsualTerm(name, price) ? [] : [price]));
+  const all = [stated.get("prompt"), stated.get("completion"), ...others];
   return !hasTerms && all.every((price) => prices.parsePrice(price)?.digits === 0n);
 };
 
@@ -126,7 +127,7 @@ const addCriteria = (filter: Filter, now: number, add: AddCriterion) => {
     if (ms === undefined) continue;
     const day = utcDay(ms);
     add(["deprecation_date"], (model) => {
-      const end = fields.deprecationDay(model);
+      const end = fields.isEnded(model) ? "" : fields.deprecationDay(model);
       return end !== undefined && (end !== null && end <= day) === wantsPast;
     });
   }

@@ -14,7 +14,8 @@ export const ledgerLocationMissing = () => {
 const formatCalls = (ids: readonly string[], requested: number) =>
   requested === 1 ? `call \`${ids[0]}\`` : `${ids.length} of ${requested} calls`;
 
-const formatIds = (ids: readonly string[], requested: number) => (requested === 1 ? "" : `: ${formatList(ids)}`);
+const formatIds = (ids: readonly string[], requested: number) =>
+  requested === 1 ? "" : `: ${formatList([...new Set(ids)])}`;
 
 export const callsMissing = (
   { ids, requested, project }: { ids: readonly string[]; requested: number; project: string },

@@ -113,7 +113,9 @@ function* formatObjects(
     if (value === container) return content ? [{ key, value: content }] : [];
     return key === json.member ? [] : [{ key, value }];
   });
-  if (resultNotes.length > 0) members.push({ key: "notes", value: raw.toRawJson(resultNotes) });
+  // A list can have notes of its own, and standard error has these, too.
+  const isOwn = members.some(({ key }) => key === "notes");
+  if (resultNotes.length > 0 && !isOwn) members.push({ key: "notes", value: raw.toRawJson(resultNotes) });
   const result = document === container && content ? content : raw.toRawObject(members);
   yield* raw.formatJsonPieces(result, host.terminal.stdout ? "\n" : "");
   yield "\n";

@@ -228,6 +228,7 @@ describe("the difference of two catalogs", () => {
     for (const key of dates) expect([key, ...worse({}, { [key]: "2026-11-30" })]).toEqual([key, key]);
     const plain = "created updated_on release_day launched start_day since date_added knowledge_cutoff".split(" ");
     for (const key of plain) expect([key, ...worse({}, { [key]: "2026-11-30" })]).toEqual([key]);
+    for (const key of ["knowledge", "lastModified"]) expect(worse({}, { [key]: "2026-10-31" })).toEqual([]);
     for (const key of "ready is_active available enabled public visible is_listed".split(" "))
       expect([key, ...worse({}, { [key]: false })]).toEqual([key, key]);
     for (const key of "length tokens a_limit max_x context_x quota x_per_day rpm tps rps_x".split(" "))
@@ -330,6 +331,9 @@ describe("the difference of two catalogs", () => {
   });
 
   it.each<[isUnknown: boolean, from: object, to: object]>([
+    [true, { context_length: 128_000 }, { context_length: "64k" }],
+    [true, { max_tokens: 9 }, { max_tokens: { max: 5 } }],
+    [false, { context_length: "64k" }, { context_length: "32k" }],
     [true, prices({}), { pricing: null }],
     [true, { context_length: 9 }, { context_length: 0 }],
     [true, { score: 5 }, { score: "" }],

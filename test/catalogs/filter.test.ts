@@ -82,6 +82,24 @@ describe("a filter of models", () => {
     expect(select({ minOutput: 0 })).toBe("n0 n1 n2 n3");
   });
 
+  it("knows flags, statuses and other dates of an end, and prices of zero with usual terms", () => {
+    const ends = [{ deprecated: true }, { is_active: false }, { status: "sunset" }, { end_of_life: "2020-01-01" }];
+    const others = [{ deprecated: false }, { is_active: true }, { status: "ready" }, { end_of_life: null }];
+    const free = { prompt: "0", completion: "0" };
+    const pricings = [
+      { ...free, currency: "USD" },
+      { ...free, overrides: [] },
+      { ...free, currency: "EUR" },
+    ];
+    const listed = modelsOf(
+      [...ends, ...others, ...pricings.map((pricing) => ({ pricing }))].map((one, id) => ({ ...one, id })),
+    );
+    const select = (filter: Filter) => listed.filter(compileFilter(filter, now).matches).map(({ id }) => id);
+    expect(select({ deprecated: true })).toEqual([0, 1, 2, 3]);
+    expect(select({ notDeprecated: true })).toEqual([4, 5, 6, 7, 8, 9, 10]);
+    expect(select({ free: true })).toEqual([8, 9]);
+  });
+
   it("selects a model by --max-price only if its prices under all conditions are known and at most the limit", () => {
     const base = { prompt: "0.000001", completion: "0.000002", input_cache_read: "0.000001" };
     const overrides: readonly object[] = [

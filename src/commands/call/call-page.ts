@@ -210,7 +210,8 @@ const flattenParts = (parts: readonly ContentPart[]) =>
     .join("\n");
 
 const formatMedia = ({ category, url, data, name = "", format }: Media) => {
-  if (url !== undefined) return `${category}: ${describeBinary(url)?.slice(1, -1) ?? quoteName(url)}`;
+  const named = name === "" ? "" : `${quoteName(name)}, `;
+  if (url !== undefined) return `${category}: ${named}${describeBinary(url)?.slice(1, -1) ?? quoteName(url)}`;
   if (data === undefined) return `${category}: ${quoteName(name)}`;
   const label = format ?? name;
   return `${category}: ${label === "" ? "" : `${quoteName(label)}, `}${formatRoundedSize(getDecodedSize(data))}`;

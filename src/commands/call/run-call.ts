@@ -184,12 +184,12 @@ const toFailures = ({ failed, requested, failedInARow, hasStopped }: ReadTally, 
     const failures = ofCode.map(({ failure }) => failure);
     const [first] = failures;
     if (!first) return [];
-    const ids = [...new Set(ofCode.map(({ id }) => id))];
+    const ids = ofCode.map(({ id }) => id);
     const http = failures.find(({ details }) => details.http)?.details.http;
     if (code === "not_found") return callsMissing({ ids, requested, project }, http && { http });
     const from = ids.length === 1 ? "" : `${ids[0]}: `;
     const [which, end] = hasStopped ? ["the first ", ", so rollcall stopped"] : ["", ""];
-    const message = `cannot read ${ids.length} of ${which}${requested} calls: ${formatList(ids)} (${from}${first.message})${end}`;
+    const message = `cannot read ${ids.length} of ${which}${requested} calls: ${formatList([...new Set(ids)])} (${from}${first.message})${end}`;
     const isRefused = code === "refused";
     const hint = isRefused ? "examine one of these calls: `rollcall call read <call-id> --debug`" : first.details.hint;
     return new Failure(code, `calls-${code}`, message, { hint, http, cause: first });

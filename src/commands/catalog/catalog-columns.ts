@@ -66,7 +66,7 @@ const entryColumns = (now: number): readonly Column<CatalogRow>[] => [
   entryColumn("deprecation_date", {
     heading: "deprecation",
     rank: 3,
-    tag: ({ entry }) => entry && tagDeprecation(fields.deprecationDay(entry), now),
+    tag: ({ entry }) => entry && tagEnd(entry, now),
   }),
   entryColumn("created", { cell: ({ entry }, spelled) => spellTime(entry?.created, spelled), rank: 15 }),
 ];
@@ -90,7 +90,7 @@ export const rowColumns = (of: ListName, now = 0): readonly Column<CatalogRow>[]
 };
 
 const spellModelId = ({ model }: CatalogRow) => (model ? readSpelledObject(parseRawBytes(model.raw)).text("id") : "");
-const modelId: Column<CatalogRow> = { name: "id", path: "entry.id", rank: 0, value: spellModelId };
+const modelId: Column<CatalogRow> = { name: "id", path: "model.id", rank: 0, value: spellModelId };
 
 const warnDays = 30;
 
@@ -99,6 +99,13 @@ export const tagDeprecation = (day: string | null | undefined, now: number): Cel
   if (!day || day > utcDay(now + warnDays * dayMs)) return undefined;
   if (day > today) return { text: "soon", textElsewhere: "ends soon", tone: "warning" };
   return { text: day < today ? "past" : "today", textElsewhere: "deprecated", tone: "bad" };
+};
+
+/** A tag beside another date, or no date, states its own. */
+const tagEnd = (entry: CatalogRow["entry"] & object, now: number): CellTag | undefined => {
+  const day = fields.deprecationDay(entry);
+  const tag = tagDeprecation(day, now);
+  return !tag || fields.readDay(entry.deprecation_date) === day ? tag : { ...tag, text: `${tag.text} (ends ${day})` };
 };
 
 const columnNames: ReadonlySet<string> = new Set(entryColumns(0).map(({ name }) => name));

@@ -68,7 +68,9 @@ type Compared = ReturnType<typeof compareSides>;
 const noteUnknowns = (screen: Screen, changes: readonly Change[], compared: readonly Compared[]) => {
   const unknown = changes.filter(({ isUnknown }) => isUnknown).map(({ id, field }) => `${id} ${field}`);
   if (unknown.length > 0)
-    screen.noteInResult(`${formatCount(unknown, "fact")} no longer stated, so unknown: ${formatList(unknown)}`);
+    screen.noteInResult(
+      `${formatCount(unknown, "fact")} no longer stated, or no longer readable, so unknown: ${formatList(unknown)}`,
+    );
   for (const { to, unchecked } of compared)
     if (unchecked.length > 0)
       screen.noteInResult(

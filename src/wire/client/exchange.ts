@@ -13,8 +13,8 @@ export type OutgoingRequest = Readonly<{
   body?: Uint8Array | StreamedBody | undefined;
   silenceMs: number;
   /**
-   * The time limit for the request and the reply. Each piece of a streamed body restarts this limit. With
-   * `onReplyPiece`, the limit applies until the headers of the reply.
+   * The time limit for the request and the headers of the reply; for a streamed body, whose pieces restart it, for the
+   * whole reply.
    */
   totalMs: number;
   /** The time limit for connecting, raised to `minConnectMs` or lowered to `connectTimeoutMs`. */
@@ -181,7 +181,7 @@ const createHandler = (exchange: Exchange): Dispatcher.DispatchHandler => {
     },
     onResponseStart(_, status, received) {
       if (status < 200) return;
-      if (onReplyPiece) exchange.stopTimer();
+      if (!isStreamed(exchange.request.body)) exchange.stopTimer();
       const entries = Object.entries(received).map(([name, value = ""]) => [name, [value].flat().join(", ")]);
       exchange.head = { status, headers: Object.fromEntries(entries) };
       onHead?.(status, exchange.head.headers);

@@ -77,7 +77,8 @@ const toStatusFailure = (request: RequestContext, reply: AttemptResult & { statu
     const text = `cannot ${endpoint.name}: ${url} was not found (404)${said}`;
     return fail("refused", "endpoint-not-found", text, `check ${setting}`);
   }
-  if (status >= 300 && status < 400) return unexpectedRedirect(request, reply.headers.location, details);
+  if (redirects.has(status) || (status < 400 && reply.headers.location !== undefined))
+    return unexpectedRedirect(request, reply.headers.location, details);
   const isTransient = isTransientStatus(status) || (status >= 500 && endpoint.use === "log");
   if (!isTransient) return requestRefused(status, details, { encoding: status === 415 ? encoding : undefined });
   const text = `the service answered ${status}${formatAttempt(attempts)}${said}`;
@@ -91,6 +92,9 @@ const toStatusFailure = (request: RequestContext, reply: AttemptResult & { statu
       : `try again in ${formatTenths(retryAfterMs)}, as the service asks, or increase --max-wait`;
   return fail("unavailable", "service-unavailable", text, hint);
 };
+
+/** Statuses that name another location (RFC 9110, 15.4). */
+const redirects: ReadonlySet<number> = new Set([300, 301, 302, 303, 307, 308]);
 
 const unexpectedRedirect = (request: RequestTarget, location: string | undefined, details: FailureDetails) => {
   const { endpoint, url } = request;
@@ -232,7 +236,7 @@ const clientTexts: Readonly<Record<string, string>> = {
   NOT_HTTP: "the service does not answer in HTTP/1.1",
   CUT: "the connection ended before the answer was complete",
   BAD_HEADERS: "the headers of the answer are incomplete or invalid",
-  CONTINUE: "the service sent an unrequested 100 Continue, so rollcall cannot log to it",
+  CONTINUE: "the service sent an unrequested 100 Continue, so rollcall cannot read its answer",
   ENDLESS: "the answer took too long",
   ABORTED: "the run was stopped before the answer came",
 };
@@ -286,11 +290,9 @@ const connectionHint = (error: ConnectionError, setting: string, { certificates,
   if (unknownAuthorityCodes.test(code)) return "if your network uses its own CA, set NODE_EXTRA_CA_CERTS=<file.pem>";
   if (code === "PROXY_REFUSED" && status === 403) return refusingProxyHint;
   if (code === "PROXY_REFUSED" && status === 407) return proxyHint("HTTPS_PROXY");
-  if (code === "SILENT") return "increase --timeout";
+  if (code === "SILENT" || code === "ENDLESS") return "increase --timeout";
   if (noTlsCodes.test(code) && isOfProxy)
     return `if the proxy uses plain http, begin ${proxy?.variable} with http://, which still protects https requests`;
   if (noTlsCodes.test(code)) return `if the server uses plain http, begin ${setting} with http://`;
-  if (isOfProxy) return `check ${proxy?.variable}, or list the host of the service in NO_PROXY`;
-  if (code !== "ENDLESS") return undefined;
-  return setting.startsWith("log_base_url") ? "increase --timeout" : "increase --max-wait";
+  return isOfProxy ? `check ${proxy?.variable}, or list the host of the service in NO_PROXY` : undefined;
 };

@@ -90,12 +90,8 @@ export const openReadBudget = (options: WaitOptions & Pick<ClientOptions, "isMax
   const endMs = host.elapsed() + maxWaitMs;
   const { wait } = openRetryBudget({ ...options, maxWaitMs });
   return {
-    limits() {
-      const connectMs = endMs - host.elapsed();
-      // A slow answer is not a failure. `--max-wait 0s` still allows one attempt.
-      const isLimited = maxWaitMs === options.maxWaitMs && maxWaitMs > 0;
-      return { connectMs, totalMs: isLimited ? Math.max(1, connectMs) : replyTimeoutFactor * silenceMs };
-    },
+    /** A slow answer is not a failure, so `--max-wait` limits only the time to connect. */
+    limits: () => ({ connectMs: endMs - host.elapsed(), totalMs: replyTimeoutFactor * silenceMs }),
     wait: async (minMs: number | undefined, next: Parameters<typeof wait>[1]) =>
       next.attempt <= maxAttempts && host.elapsed() <= endMs && (await wait(minMs, next)),
   };

@@ -53,6 +53,7 @@ describe("the page of a call", () => {
       { type: "text", text: "two" },
       { type: "image_url", image_url: { url: image } },
       { type: "image_url", image_url: { url: "https://host/cat.png" } },
+      { type: "file", file: { filename: "a.pdf", file_data: image } },
       { type: "input_audio", input_audio: { data: "AAAA", format: "wav" } },
     ];
     const calls = ['{"a": 1}', "{}", "not JSON", { b: [1, 2] }, undefined].map((json, at) => {
@@ -71,6 +72,7 @@ describe("the page of a call", () => {
       "│ two",
       "image: image/png, 75 bytes",
       "image: https://host/cat.png",
+      "file: a.pdf, image/png, 75 bytes",
       "audio: wav, 3 bytes",
     ];
     const result = parts.map((part) => (part.startsWith("│") ? part : `│ [${part}]`));

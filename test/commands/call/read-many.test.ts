@@ -117,7 +117,7 @@ describe("rollcall call read", () => {
     const { code, message, problems } = JSON.parse(stderr).error;
     const told = [message, ...problems.map((one: { message: string }) => one.message)];
     expect([code, ...told.map((text) => text.replace(/ \(.*| in .*/, ""))]).toEqual([
-      ...["auth", "cannot read 1 of 5 calls: f", "cannot read 1 of 5 calls: r", "cannot find 1 of 5 calls"],
+      ...["auth", "cannot read 1 of 5 calls: f", "cannot read 2 of 5 calls: r", "cannot find 2 of 5 calls"],
     ]);
   });
 

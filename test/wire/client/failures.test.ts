@@ -42,7 +42,7 @@ describe("the failure of a connection", () => {
       BAD_HEADERS          | failed | the headers of the answer are incomplete or invalid
       OTHER                | failed | the connection failed (OTHER)
       SILENT               | failed | no data arrived for 5 s  | increase --timeout
-      ENDLESS              | failed | the answer took too long | increase --max-wait`),
+      ENDLESS              | failed | the answer took too long | increase --timeout`),
   )("has a reason and a hint for %s", (code = "", event, reason, fix) => {
     const { message, details } = connectionFailed({ code, status: undefined }, facts);
     const isConnecting = event === "cannot connect";
@@ -151,6 +151,7 @@ describe("the failure of a reply", () => {
       501 | log  | {}   |                     | unavailable | service-unavailable | try again later
       300 | list | {}   |                     | refused     | unexpected-redirect | check inference_base_url
       399 | list | {}   | location: /v1       | refused     | unexpected-redirect | check inference_base_url
+      304 | list |      |                     | refused     | request-refused     | run the command with --debug
       501 | list | {}   |                     | refused     | request-refused     | run the command with --debug`),
   )(
     "says who answered %s to %s, and what to do (row %$)",
