@@ -97,57 +97,29 @@ const toMasks = (sequences: readonly string[]) => {
 const canFollow = (text: string, masks: Int32Array) => {
   const [first = 0] = masks;
   const last = first << (filterLetters - 1);
-  let [state, beforeTag, afterEscape, escapeEnd] = [0, 0, 0, 0];
+  let [state, beforeTag, beforeEscape, escapeEnd] = [0, 0, 0, -1];
   for (let at = 0; at < text.length; at++) {
-    if (at <= escapeEnd) state |= afterEscape;
     const letter = kept[text.charCodeAt(at)] ?? 0;
     if (letter > special) {
       state = ((state << 1) | first) & (masks[letter] ?? 0);
       if ((state & last) !== 0) return true;
+      if (at === escapeEnd) state |= beforeEscape;
     } else if (letter === special) {
       if (text[at] === "<") beforeTag = state;
       else if (text[at] === ">") state |= beforeTag;
       else {
-        const decoded = decodeSimple(text, at);
-        if (decoded === undefined) return true;
-        const advanced = decoded > special ? ((state << 1) | first) & (masks[decoded] ?? 0) : 0;
-        afterEscape = state | advanced;
-        if ((afterEscape & last) !== 0) return true;
-        if (decoded >= 0) escapeEnd = simpleEscape.lastIndex;
+        simpleEscape.lastIndex = at;
+        otherEscape.lastIndex = at;
+        if (simpleEscape.test(text)) [beforeEscape, escapeEnd] = [state, simpleEscape.lastIndex - 1];
+        else if (otherEscape.test(text)) return true;
       }
     }
   }
   return false;
 };
 
-/** Returns the letter that an escape can mean, 0 for none, -1 for no escape, or undefined if more is possible. */
-const decodeSimple = (text: string, at: number) => {
-  if (text.startsWith('\\"', at)) return -1;
-  simpleEscape.lastIndex = at;
-  const [spelled, high, low] = simpleEscape.exec(text) ?? [];
-  if (spelled === undefined) return beginsEscape(text, at) ? undefined : -1;
-  if (high === undefined || low === undefined) return 0;
-  const end = simpleEscape.lastIndex;
-  const code = Number.parseInt(high + low, 16);
-  const character = String.fromCharCode(code);
-  const canEnd = /[#ux\da-f\s]/i.test(character) && openEscape.test(text.slice(Math.max(0, at - 64), at));
-  const canBegin = kept[code] === special && beginsEscape(character + text.slice(end, end + 64), 0);
-  const isHex = /0x/i.test(`${text[at - 1]}${character}${text[end]}`);
-  simpleEscape.lastIndex = end;
-  return canEnd || canBegin || isHex ? undefined : (kept[code] ?? 0);
-};
-
-const beginsEscape = (text: string, at: number) =>
-  [simpleEscape, otherEscape].some((pattern) => {
-    pattern.lastIndex = at;
-    return pattern.test(text);
-  });
-
-/** An escape of one character that begins no other escape. */
-const simpleEscape =
-  /\\(?:[bfnrtv]|u001b\[[\d;]*m|u(?!00[0-7]|017f|20[27-9a-f]|21|24|d835|ff[1-5])[\da-f]{4})|[%=]\s*([\da-f])\s*([\da-f])/iy;
-/** The start of an escape at the end of a text. */
-const openEscape = /(?:[\\%=&]|^[^<]*>)(?:[#ux\da-f\s]|\\[bfnrtv]|\\u[\da-f]{4}|[%=][\da-f\s]{2,4}|<[^<>]*>)*$/i;
+/** An escape of one character that is not a letter, a digit or a form of one, and that begins no other escape. */
+const simpleEscape = /\\(?:[bfnrtv]|u(?!00[0-7]|017f|20[27-9a-f]|21|24|d835|ff[1-5])[\da-f]{4})/iy;
 const gap = String.raw`\s|\\(?:[bfnrtv]|u[\da-f]{4})|<[^<>]*>`;
 /** Anything else that can be an escape, or a form of a letter. */
 const otherEscape = new RegExp(
