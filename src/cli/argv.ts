@@ -189,10 +189,7 @@ const suggestCommand = ({ elsewhere, subcommands }: Command, word: string) => {
   return elsewhere?.[word] ?? (isOnlyVerb ? verb.words : findNearest(word, subcommands.map(commands.lastWord)));
 };
 
-export const listOptions = (command: Command, { options }: Command): OptionKinds => {
-  const { version: _, ...globalKinds } = options;
-  return { ...command.options, ...globalKinds };
-};
+export const listOptions = (command: Command, root: Command): OptionKinds => ({ ...command.options, ...root.options });
 
 /** For help and `--version`, returns a function that formats the text. @throws Failure */
 export const runCommand = async (

@@ -77,8 +77,7 @@ const findCandidates = async (
   { before, current }: Pick<ShellLine, "before" | "current">,
 ): Promise<Candidates> => {
   const { root, command, parser, given, operands } = await parseArgv(program, [...before, cursorMark]);
-  const { version } = root.options;
-  const options = Object.entries({ ...listOptions(command, root), ...(version && { version }) });
+  const options = Object.entries(listOptions(command, root));
   const typedOperands = operands.filter((word) => !/^-./.test(word));
   const valuesFor = async (name: string, kind: OptionKind<unknown>, prefix = ""): Promise<Candidates> => {
     const typed = current.slice(prefix.length);
