@@ -25,7 +25,6 @@ export const openCleaner = (env: Host["env"]) => {
       return isInBuild ? safe.replace(commandPrefixes, "\\u0023") : safe;
     },
     redact,
-    omitInJson,
     /** For lines whose texts are clean. */
     redactLines,
     /** The text must consist of complete lines, because a command begins a line. */

@@ -77,13 +77,6 @@ const writeFiles = async (
 ) => {
   const { screen, host } = context;
   const { rows, redactor } = changes;
-  const saveReceipt = async () => {
-    const lists = { rows: rows?.listRows(dataset), omitted: rows?.listOmitted(), redacted: redactor?.counts };
-    if (receipt !== undefined) await writeReceipt(context, receipt, dataset, lists);
-  };
-  // Rows and redactions are known after they are written.
-  const isReceiptLast = rows !== undefined || redactor !== undefined;
-  if (!isReceiptLast) await saveReceipt();
   const file = hasRejects
     ? await (await import("../../logging/send/log-dataset.ts")).writeRejected(dataset, rejects, screen.cleaner.json)
     : null;
@@ -92,7 +85,9 @@ const writeFiles = async (
   });
   if (out !== "-") await saveOutput({ file: out, pieces, mode: combineModes(dataset.sources) }, host);
   else for await (const piece of pieces) await screen.printBytes(piece);
-  if (isReceiptLast) await saveReceipt();
+  // Rows and redactions are known after they are written.
+  const lists = { rows: rows?.listRows(dataset), omitted: rows?.listOmitted(), redacted: redactor?.counts };
+  if (receipt !== undefined) await writeReceipt(context, receipt, dataset, lists);
   return file;
 };
 
