@@ -1,20 +1,36 @@
-/** Defines the columns of catalog entries (interface 2.5), whose order output.md promises. */
+/** Defines the columns of models and catalog entries (interface 2.3, 2.5), whose order output.md promises. */
 
 import type { CatalogName } from "../../catalogs/catalog-files.ts";
 import * as fields from "../../catalogs/fields.ts";
 import * as prices from "../../catalogs/prices.ts";
 import { parseRawBytes } from "../../json/json-bytes.ts";
 import { readSpelledObject } from "../../output/json-fields.ts";
-import { modelColumns, spellTime } from "../../output/lists/model-columns.ts";
 import { type CellTag, type Column, type SpelledValue, spellCell } from "../../output/views.ts";
 import { compareDecimals, type Decimal, formatDecimal } from "../../text/decimal.ts";
-import { dayMs, utcDay } from "../../text/units.ts";
+import { dayMs, formatUnixDay, utcDay } from "../../text/units.ts";
 import { toText, toTexts } from "../../wire/contract/replies.ts";
 import type { CatalogRow } from "./read-catalogs.ts";
 
-const entryColumn = (name: string, display: Omit<Column<CatalogRow>, "name" | "value">): Column<CatalogRow> => {
+type Display = Omit<Column<CatalogRow>, "name" | "value">;
+
+const entryColumn = (name: string, display: Display): Column<CatalogRow> => {
   return { name, value: ({ entry }) => entry?.[name], cell: spellCell, ...display };
 };
+
+const modelColumn = (name: string, display: Display): Column<CatalogRow> => {
+  return { name, value: ({ model }) => model?.value[name], cell: spellCell, ...display };
+};
+
+/** Values are Unix seconds. Services send 0 for an unknown time, which is not a day of 1970. */
+const spellTime = (value: unknown, spelled: SpelledValue) => (value === 0 ? "0" : (formatUnixDay(value) ?? spelled()));
+
+const modelColumns = [
+  modelColumn("id", { rank: 0 }),
+  modelColumn("created", { rank: 2, cell: ({ model }, spelled) => spellTime(model?.value.created, spelled) }),
+  modelColumn("owned_by", { heading: "owned by", rank: 1 }),
+  modelColumn("root", { rank: 3 }),
+  modelColumn("object", { rank: 4 }),
+];
 
 const priceColumn = (name: string, rank: number, title = name): Column<CatalogRow> => {
   const value = ({ entry }: CatalogRow) => entry && prices.findStatedPrice(prices.readPrices(entry), name);

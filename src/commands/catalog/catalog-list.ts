@@ -14,7 +14,6 @@ import type { Line, Section } from "../../output/views.ts";
 import { listServiceArgs } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import type { CatalogSourceOptions, FilterOptions, OrderOptions } from "../../session/options/list-options.ts";
-import { readModels } from "../../session/read-models.ts";
 import { findNearest } from "../../text/nearest.ts";
 import { formatSuggestion } from "../../text/sentences.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
@@ -36,7 +35,7 @@ export const listEntries = async (context: Context, list: ListName, typed: RowOp
   const progress = list === "models" ? screen.startProgress("listing the models") : undefined;
   const [{ names, replies, entries }, models] = await Promise.all([
     list === "models" ? noCatalogs : source.readCatalogs(context, settings, selected),
-    list === "models" || list === "priced" ? readModels(context, settings).finally(progress?.stop) : undefined,
+    list === "models" || list === "priced" ? source.readModels(context, settings).finally(progress?.stop) : undefined,
   ]);
   checkFilterWords(typed, entries);
   const allRows: readonly CatalogRow[] = models ? joinById(models, entries) : entries;

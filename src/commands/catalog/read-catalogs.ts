@@ -1,4 +1,4 @@
-/** Reads the selected catalogs. */
+/** Reads the inference models and the selected catalogs. */
 
 import { type CatalogName, catalogNames } from "../../catalogs/catalog-files.ts";
 import { compilePattern } from "../../catalogs/fields.ts";
@@ -9,8 +9,8 @@ import type { CatalogSourceOptions } from "../../session/options/list-options.ts
 import type { Settings } from "../../settings/read.ts";
 import { saveIds } from "../../settings/saved-files.ts";
 import { findNearest } from "../../text/nearest.ts";
-import { type CatalogModel, listAnalysisModels, listRouterModels } from "../../wire/contract/models.ts";
-import { type ReplyEntry, toText } from "../../wire/contract/replies.ts";
+import { type CatalogModel, listAnalysisModels, listModels, listRouterModels } from "../../wire/contract/models.ts";
+import { type ReplyEntry, type ReplyList, toText } from "../../wire/contract/replies.ts";
 
 export type CatalogEntry = Readonly<Omit<ReplyEntry, "value"> & { catalog: CatalogName; entry: CatalogModel }>;
 
@@ -42,7 +42,6 @@ export const selectCatalogs = (settings: Settings, named?: readonly CatalogName[
   return names;
 };
 
-/** Also saves the ids for the completion, and prints a notice about an incomplete list. */
 export const readCatalog = async (context: Context, settings: Settings, catalog: CatalogName) => {
   const provider = settings.require(`${catalog}_provider`);
   const client = await openServiceClient(context, settings);
@@ -50,10 +49,23 @@ export const readCatalog = async (context: Context, settings: Settings, catalog:
     catalog === "analysis"
       ? await client.send(listAnalysisModels, { body: undefined, parameters: { analysis_provider: provider } })
       : await client.send(listRouterModels, { body: undefined, parameters: { router_provider: provider } });
-  const ids = models.entries.map(({ value }) => value.id);
-  saveIds(context.host, catalog, ids);
-  noteDefects(context.screen, models, `the ${catalog} catalog`);
+  noteList(context, models, catalog, `the ${catalog} catalog`);
   return { catalog, provider, models };
+};
+
+/** Reads the inference models (interface 2.3). */
+export const readModels = async (context: Context, settings: Settings) => {
+  const client = await openServiceClient(context, settings);
+  const { value: models } = await client.send(listModels, { parameters: {}, body: undefined });
+  noteList(context, models, "models", "the list of models");
+  return models;
+};
+
+/** Saves the ids for the completion, and prints a notice about an incomplete list. */
+const noteList = ({ host, screen }: Context, list: ReplyList, file: Parameters<typeof saveIds>[1], name: string) => {
+  const ids = list.entries.map(({ value }) => value.id);
+  saveIds(host, file, ids);
+  noteDefects(screen, list, name);
 };
 
 const maxSearched = 20;
