@@ -23,7 +23,7 @@ const groups = [
   // `check` and `log` convert files, but print no call.
   { name: "values", test: /\/src\/rollouts\/messages\/(value|output-json|chat-marks|open-calls)\.ts$/ },
   // `catalog cost` reads a call, and prints none.
-  { name: "call-page", test: /\/src\/commands\/call\/call-printer\.ts$/ },
+  { name: "call-page", test: /\/src\/commands\/call\/forms\.ts$/ },
   {
     name: "run",
     test: /\/src\/(run|system\/program|cli\/(argv|command|globals|kinds)|commands\/program)\.ts$/,

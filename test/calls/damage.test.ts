@@ -5,7 +5,7 @@ import { omitContent } from "../../src/calls/call-facts.ts";
 import { toMessages, toTrajectory } from "../../src/calls/convert-call.ts";
 import { findPath, parsePath } from "../../src/calls/path.ts";
 import { openSummary } from "../../src/calls/summary.ts";
-import { printCalls } from "../../src/commands/call/call-printer.ts";
+import { printCalls } from "../../src/commands/call/forms.ts";
 import { parseRawJson, type RawJson } from "../../src/json/raw-json.ts";
 import type { ScreenFlags } from "../../src/output/screen.ts";
 import { everything, repliesWith } from "../output/call.ts";

@@ -1,7 +1,7 @@
 /** Prints calls in the process of the test, and finds parts of the output. */
 import { readFileSync } from "node:fs";
 import type { CallViewOptions } from "../../src/commands/call/call-page.ts";
-import { printCalls } from "../../src/commands/call/call-printer.ts";
+import { printCalls } from "../../src/commands/call/forms.ts";
 import { parseRawJson } from "../../src/json/raw-json.ts";
 import type { ScreenFlags } from "../../src/output/screen.ts";
 import { testHost } from "../support/host.ts";

@@ -1,23 +1,36 @@
 /** Selects and prints the output form of `call read`. */
-import { findDurationMicros, findModels, findOperation, findState } from "../../calls/call-facts.ts";
+import {
+  callFields,
+  findDurationMicros,
+  findModels,
+  findOperation,
+  findState,
+  withPrefix,
+} from "../../calls/call-facts.ts";
 import { type ConversionResult, toMessages, toTrajectory } from "../../calls/convert-call.ts";
 import { type CallPath, findPath, formatPath, type MissingStep, parsePath } from "../../calls/path.ts";
 import { type CallCounts, openSummary } from "../../calls/summary.ts";
 import { compileGlob } from "../../catalogs/fields.ts";
 import { Failure, type Problem } from "../../failure.ts";
-import { parseRawJson, type RawJson, textAt, toRawJson } from "../../json/raw-json.ts";
+import { findValue, parseRawJson, type RawJson, textAt, toRawJson } from "../../json/raw-json.ts";
 import type { NamedColumn } from "../../output/json-fields.ts";
 import { printList, printObjects } from "../../output/list.ts";
-import { requirePage } from "../../output/page.ts";
+import { printPages, requirePage } from "../../output/page.ts";
+import type { Screen } from "../../output/screen.ts";
 import type { Column, KeyColumn } from "../../output/views.ts";
 import type { Context } from "../../session/context.ts";
 import { conflictingOptions, invalidOptionValue, requiredOptionMissing } from "../../system/failures.ts";
 import { formatList, pluralize } from "../../text/sentences.ts";
 import { callPathMissing } from "../failures.ts";
-import { type CallReply, type CallTotals, listCallColumns, printCalls } from "./call-printer.ts";
+import { type CallViewOptions, callSections } from "./call-page.ts";
 import type { CallReadOptions } from "./command.ts";
 
+/** `reply` has the call in its member `call`. */
+type CallReply = Readonly<{ call: RawJson; reply: RawJson }>;
 export type ReadCall = CallReply & { readonly id: string };
+
+/** Known after the last reply. If `hasSeveral`, JSON is a list of calls. `canBeEmpty` allows an empty list. */
+type CallTotals = Readonly<Record<"hasSeveral" | "canBeEmpty", boolean>>;
 
 /** Iterating `calls` reads them from the service, in the order of the ids. */
 interface SelectedCalls {
@@ -72,7 +85,7 @@ const checkForm = ({ screen: { fields, format } }: Context, { as, list, noConten
   if (refused.includes(format)) throw conflictingOptions(form, `-o ${format}`, why, list ? listHint : undefined);
 };
 
-const selectReward = (reward: string | undefined, path = "attributes.reward") => {
+const selectReward = (reward: string | undefined, path = rewardField) => {
   if (reward === undefined) return { path: parsePath(path, "--reward-from") };
   const text = reward.trim();
   const isNumber = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text) && Number.isFinite(Number(text));
@@ -83,6 +96,49 @@ const selectReward = (reward: string | undefined, path = "attributes.reward") =>
 const pageForm: Form = async ({ screen }, typed, selected) => {
   await printCalls(screen, selected, { ...typed, vendorPrefix: selected.vendorPrefix });
 };
+
+/** Prints pages, or with `--fields` rows. */
+export const printCalls = async (
+  screen: Screen,
+  { calls: replies, totals }: Readonly<{ calls: AsyncIterable<CallReply>; totals: () => CallTotals }>,
+  options: CallViewOptions,
+) => {
+  const { format, fields } = screen;
+  if (!fields && (format === "table" || format === "tsv")) return await printPages(screen, toPages(replies, options));
+  const print = async (calls: readonly RawJson[], member: string, document: RawJson) => {
+    const hasReward = calls.some((call) => findValue(call, ...rewardField.split(".")));
+    await printList(screen, { columns: listCallColumns(options, hasReward), rows: calls, json: { document, member } });
+  };
+  if (format === "jsonl" && !screen.canPage) {
+    for await (const { call, reply } of replies) await print([call], "call", reply);
+    return;
+  }
+  const calls: RawJson[] = [];
+  let lastReply: RawJson | undefined;
+  for await (const { call, reply } of replies) {
+    calls.push(call);
+    lastReply = reply;
+  }
+  const { hasSeveral, canBeEmpty } = totals();
+  if (lastReply && !hasSeveral) return await print(calls, "call", lastReply);
+  if (!lastReply && !canBeEmpty) return;
+  await print(calls, "calls", toRawJson({ calls }));
+};
+
+async function* toPages(replies: AsyncIterable<CallReply>, options: CallViewOptions) {
+  for await (const { call } of replies) yield { sections: callSections(call, options), isFull: options.full };
+}
+
+/** The default of `--reward-from`. */
+const rewardField = "attributes.reward";
+
+const freeForm = ["attributes", "inputs", "output", "summary"];
+
+const listCallColumns = ({ vendorPrefix, storageSize, totalStorageSize }: CallViewOptions, hasReward = false) =>
+  [...callFields, ...(hasReward ? [rewardField] : [])]
+    .filter((name) => storageSize || name !== "storage_size_bytes")
+    .filter((name) => totalStorageSize || name !== "total_storage_size_bytes")
+    .map((field) => ({ name: withPrefix(field, vendorPrefix), rank: 0, isFreeForm: freeForm.includes(field) }));
 
 const listForm: Form = async ({ screen }, _, { calls, vendorPrefix: prefix }) => {
   const rows: ListedCall[] = [];
