@@ -5,6 +5,7 @@ import type { Failure } from "../failure.ts";
 import type { Context } from "../session/context.ts";
 import * as failures from "../system/failures.ts";
 import { findNearest } from "../text/nearest.ts";
+import { isInvalid, reject } from "../text/units.ts";
 import type { Command, Program } from "./command.ts";
 import * as commands from "./command.ts";
 import type { GlobalValues } from "./globals.ts";
@@ -101,15 +102,12 @@ const addOption = (parser: Parser, state: ParseState, name: string, kind: Option
 const createValueParser =
   (name: string, { parse, repeatable }: OptionKind<unknown>, { invalidValues }: ParseState) =>
   (word: string, previous: unknown) => {
-    try {
-      // The word after an option without its value.
-      if (word === "--" && name.startsWith("--")) throw failures.invalidOptionValue(name, word, "a value before --");
-      const value = parse(word, name);
-      return repeatable ? [previous ?? [], value].flat() : value;
-    } catch (error) {
-      invalidValues.push(error);
-      return previous;
-    }
+    // The word after an option without its value.
+    const value = word === "--" && name.startsWith("--") ? reject("a value before --") : parse(word);
+    if (!isInvalid(value)) return repeatable ? [previous ?? [], value].flat() : value;
+    const { wanted, part = word, suggestion } = value;
+    invalidValues.push(failures.invalidOptionValue(name, part, wanted, suggestion));
+    return previous;
   };
 
 const tryToParse = <Result>(parse: () => Result) => {

@@ -1,6 +1,6 @@
 /** Defines the kinds of options and arguments, and parses values. */
-import { invalidOptionValue } from "../system/failures.ts";
 import { findNearest } from "../text/nearest.ts";
+import { type InvalidText, isInvalid, reject } from "../text/units.ts";
 
 /** Where the completion of a value comes from. Values named `file`, `dir` or `folder` need none. */
 export type CompletionSource =
@@ -21,6 +21,8 @@ export type CompletionSource =
   | "sort-columns"
   | "splits"
   | "topics";
+
+type TextParser<Value> = (word: string) => Value | InvalidText;
 
 /** An option or argument, from which commander's object, the help and the completion are made. */
 export interface OptionKind<Value, Initial = Value> {
@@ -45,8 +47,7 @@ export interface OptionKind<Value, Initial = Value> {
   readonly needs?: string;
   /** Maps each conflicting option to the reason of the conflict. */
   readonly conflicts?: Readonly<Record<string, string>>;
-  /** @throws Failure */
-  readonly parse: (word: string, name: string) => Value;
+  readonly parse: TextParser<Value>;
 }
 
 export type OptionKinds = Readonly<Record<string, OptionKind<unknown>>>;
@@ -71,18 +72,18 @@ export const flag = (about: string, facts: OptionFacts = {}): OptionKind<boolean
 export const custom = <Value>(
   about: string,
   placeholder: string,
-  parse: (word: string, name: string) => Value,
+  parse: TextParser<Value>,
   facts: OptionFacts = {},
 ): OptionKind<Value, undefined> => ({ about, placeholder, parse, ...facts });
 
 export const text = (about: string, placeholder = "text", facts: OptionFacts = {}) =>
   custom(about, placeholder, (word) => word, facts);
 
-export const withDefault = <Value>(kind: OptionKind<Value, unknown>, word: string): OptionKind<Value> => ({
-  ...kind,
-  default: word,
-  initial: kind.parse(word, "default"),
-});
+export const withDefault = <Value>(kind: OptionKind<Value, unknown>, word: string): OptionKind<Value> => {
+  const initial = kind.parse(word);
+  if (isInvalid(initial)) throw new Error(initial.wanted);
+  return { ...kind, default: word, initial };
+};
 
 /** commander refuses a command line without a required argument. */
 export const required = <Value>({ initial: _, ...kind }: OptionKind<Value, unknown>): OptionKind<Value> => ({
@@ -95,11 +96,11 @@ const maxCount = 999_999_999;
 type CountFacts = OptionFacts & Readonly<{ placeholder?: string; min?: number; max?: number }>;
 
 export const count = (about: string, { placeholder = "n", min = 1, max = maxCount, ...facts }: CountFacts = {}) => {
-  const parse = (word: string, name: string) => {
+  const parse = (word: string) => {
     const number = /^\d{1,9}$/.test(word) ? Number(word) : -1;
     if (number >= min && number <= max) return number;
     const range = max === maxCount ? `of at least ${min}` : `from ${min} to ${max}`;
-    throw invalidOptionValue(name, word, `a whole number ${range}`);
+    return reject(`a whole number ${range}`);
   };
   return custom(about, placeholder, parse, facts);
 };
@@ -116,21 +117,21 @@ export const choice = <const Word extends string>(
   placeholder = choices.join("|"),
   facts: OptionFacts = {},
 ): OptionKind<Word, undefined> => ({
-  ...custom(about, placeholder, (word, name) => parseChoice(word, name, choices), facts),
+  ...custom(about, placeholder, (word) => parseChoice(word, choices), facts),
   choices,
 });
 
-const parseChoice = <Word extends string>(word: string, name: string, choices: readonly Word[]) => {
+const parseChoice = <Word extends string>(word: string, choices: readonly Word[]) => {
   const found = choices.find((each) => each === word);
   if (found !== undefined) return found;
   const wanted = `${choices.slice(0, -1).join(", ")} or ${choices.at(-1)}`;
-  throw invalidOptionValue(name, word, wanted, findNearest(word, choices));
+  return reject(wanted, findNearest(word, choices));
 };
 
 export const list = <Item>(
   about: string,
   placeholder: string,
-  parse: (word: string, name: string) => readonly Item[],
+  parse: TextParser<readonly Item[]>,
   facts: OptionFacts = {},
 ): OptionKind<readonly Item[]> => ({ about, placeholder, repeatable: true, initial: [], parse, ...facts });
 
@@ -139,12 +140,18 @@ export const repeated = (about: string, placeholder = "", facts: OptionFacts = {
 
 export const splitAtCommas = (word: string) => word.split(",").map((each) => each.trim());
 
-export const commaList = <Item>(
-  about: string,
-  placeholder: string,
-  parse: (item: string, name: string) => Item,
-  facts: OptionFacts,
-) => list(about, placeholder, (word, name) => splitAtCommas(word).map((item) => parse(item, name)), facts);
+export const commaList = <Item>(about: string, placeholder: string, parse: TextParser<Item>, facts: OptionFacts) => {
+  const parseItems = (word: string) => {
+    const items: Item[] = [];
+    for (const part of splitAtCommas(word)) {
+      const item = parse(part);
+      if (isInvalid(item)) return { ...item, part };
+      items.push(item);
+    }
+    return items;
+  };
+  return list(about, placeholder, parseItems, facts);
+};
 
 export const inGroup = <Of extends OptionKinds>(group: string, kinds: Of): Of => extendKinds(kinds, { group });
 export const forAgents = <Of extends OptionKinds>(kinds: Of): Of => extendKinds(kinds, { forAgents: true });

@@ -2,11 +2,11 @@
 import { parseDecimal } from "./decimal.ts";
 import { pluralize } from "./sentences.ts";
 
-/** The result of a parser for a text that it refuses. */
-export type InvalidText = Readonly<{ wanted: string }>;
+/** The result of a parser for a text that it refuses. `part` is the refused part. Default: the text. */
+export type InvalidText = Readonly<{ wanted: string; part?: string; suggestion?: string | undefined }>;
 export const isInvalid = (parsed: unknown): parsed is InvalidText =>
   typeof parsed === "object" && parsed !== null && "wanted" in parsed;
-export const reject = (wanted: string): InvalidText => ({ wanted });
+export const reject = (wanted: string, suggestion?: string): InvalidText => ({ wanted, suggestion });
 
 const parseQuantity = (text: string, factors: Readonly<Record<string, number>>) => {
   const [, digits, unit = ""] = /^(\d{1,15}(?:\.\d{1,9})?)([a-z]*)$/.exec(text) ?? [];

@@ -2,9 +2,8 @@
 
 import type { CatalogName } from "../../catalogs/catalog-files.ts";
 import { type Command, command } from "../../cli/command.ts";
-import { flag, inGroup, repeated, required, text, type Values, withDefault } from "../../cli/kinds.ts";
+import { custom, flag, inGroup, repeated, required, text, type Values, withDefault } from "../../cli/kinds.ts";
 import * as lists from "../../session/options/list-options.ts";
-import { countOption, unitOption } from "../../session/options/unit-options.ts";
 import { parseAge, parsePercent } from "../../text/units.ts";
 
 const listOptions = { ...lists.filterOptions, ...lists.orderOptions, ...inGroup("source", lists.sourceOptions) };
@@ -16,9 +15,9 @@ const diffArgs = {
 const diffOptions = {
   with: text("compare with this saved list, not with the current", "file"),
   worse: flag("only what can break a user (dearer, gone, smaller, deprecated)"),
-  "max-rise": withDefault(unitOption("rise of a price that --worse allows", "percent", parsePercent), "0%"),
+  "max-rise": withDefault(custom("rise of a price that --worse allows", "percent", parsePercent), "0%"),
   within: withDefault(
-    unitOption("with --worse, report models that are deprecated within this time", "duration", parseAge),
+    custom("with --worse, report models that are deprecated within this time", "duration", parseAge),
     "30d",
   ),
   "exit-code": flag("exit with 10 if the catalogs differ (with --worse, if a model got worse)"),
@@ -29,11 +28,11 @@ const ownTokens = "the call has its own numbers of tokens";
 
 const costOptions = {
   ...inGroup("job", {
-    "prompt-tokens": countOption("input tokens, such as 10k"),
-    "completion-tokens": countOption("output tokens"),
-    cached: countOption("input tokens that are read from a cache"),
-    images: countOption("input images"),
-    requests: countOption("requests, for models with a price per request"),
+    "prompt-tokens": lists.countOption("input tokens, such as 10k"),
+    "completion-tokens": lists.countOption("output tokens"),
+    cached: lists.countOption("input tokens that are read from a cache"),
+    images: lists.countOption("input images"),
+    requests: lists.countOption("requests, for models with a price per request"),
     "from-call": {
       ...text("use the tokens and requests of this traced call", "id"),
       conflicts: { "prompt-tokens": ownTokens, "completion-tokens": ownTokens, cached: ownTokens },

@@ -1,9 +1,9 @@
 /** Defines `rollcall ledger` (guarantees.md). */
 import { command } from "../../cli/command.ts";
-import { flag, repeated, required, text, type Values } from "../../cli/kinds.ts";
+import { custom, flag, repeated, required, text, type Values } from "../../cli/kinds.ts";
 import { formatOptions, groupByOption, ledgerOption, selectionOptions } from "../../session/options/input-options.ts";
 import { limitOption } from "../../session/options/list-options.ts";
-import { timeOption } from "../../session/options/unit-options.ts";
+import { parseTime } from "../../text/units.ts";
 
 const locationOptions = {
   ledger: ledgerOption,
@@ -38,15 +38,19 @@ const resolveOptions = {
 const forgetOptions = {
   ...locationOptions,
   ...filterOptions,
-  before: timeOption("requests whose last attempt was before this time, such as 30d (30 days ago) or 2026-01-31"),
+  before: custom(
+    "requests whose last attempt was before this time, such as 30d (30 days ago) or 2026-01-31",
+    "time",
+    parseTime,
+  ),
   yes: flag("do not ask for confirmation"),
 };
 
 const callOptions = {
   ...locationOptions,
   ...filterOptions,
-  since: timeOption("calls logged since this time, such as 1d, yesterday or 2026-11-01; days are UTC"),
-  until: timeOption("calls logged before this time"),
+  since: custom("calls logged since this time, such as 1d, yesterday or 2026-11-01; days are UTC", "time", parseTime),
+  until: custom("calls logged before this time", "time", parseTime),
   limit: limitOption,
 };
 

@@ -4,7 +4,7 @@ import { command } from "../../cli/command.ts";
 import * as cli from "../../cli/kinds.ts";
 import { meterFormats } from "../../output/progress.ts";
 import * as inputs from "../../session/options/input-options.ts";
-import { durationOption } from "../../session/options/unit-options.ts";
+import { parseDuration } from "../../text/units.ts";
 
 const args = {
   "model-id": cli.required(cli.text("id of the model that produced the trajectories", "id", { completion: "models" })),
@@ -93,10 +93,10 @@ const options = {
       },
     },
     ...cli.needing("follow", {
-      every: cli.withDefault(durationOption("send complete groups at least this often"), "30s"),
+      every: cli.withDefault(cli.custom("send complete groups at least this often", "duration", parseDuration), "30s"),
       "group-size": cli.count("number of trajectories in a complete group", { max: 1_000_000 }),
       "group-idle": cli.withDefault(
-        durationOption("treat a group as complete if it gets no new trajectory for this time"),
+        cli.custom("treat a group as complete if it gets no new trajectory for this time", "duration", parseDuration),
         "5m",
       ),
     }),

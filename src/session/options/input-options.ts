@@ -2,13 +2,13 @@
 
 import * as cli from "../../cli/kinds.ts";
 import { type ReportForm, reportForms } from "../../output/ci-report.ts";
-import { invalidOptionValue } from "../../system/failures.ts";
 import { toOptionArgs } from "../../text/sentences.ts";
+import { type InvalidText, reject } from "../../text/units.ts";
 
-const parseShard = (word: string, option: string) => {
+const parseShard = (word: string) => {
   const [, part = 0, of = 0] = (/^([1-9]\d{0,5})\/([1-9]\d{0,5})$/.exec(word) ?? []).map(Number);
   if (part >= 1 && part <= of) return { part, of };
-  throw invalidOptionValue(option, word, "i/n with i from 1 to n, such as 3/64 (n at most 999999)");
+  return reject("i/n with i from 1 to n, such as 3/64 (n at most 999999)");
 };
 
 export const selectionOptions = cli.inGroup("selection", {
@@ -87,9 +87,9 @@ export type ReportRequest = Readonly<{ form: ReportForm; file: string | undefine
 
 export const outputFile = (about: string, facts?: cli.OptionFacts) => cli.custom(about, "file", parseOutputFile, facts);
 
-const parseOutputFile = (word: string, option: string) => {
+const parseOutputFile = (word: string) => {
   if (word !== "-" && word !== "") return word;
-  throw invalidOptionValue(option, word, "the name of a file, because standard output is for the result");
+  return reject("the name of a file, because standard output is for the result");
 };
 
 export const receiptOption = outputFile(
@@ -106,11 +106,11 @@ export const ledgerOption = cli.text("file or database (postgres://…) that rec
   default: "ledger.db in the data folder",
 });
 
-const parseReport = (word: string, option: string): readonly ReportRequest[] => {
+const parseReport = (word: string): readonly ReportRequest[] | InvalidText => {
   const [, name = "", file] = /^([^=]*)(?:=(.*))?$/s.exec(word) ?? [];
   const form = reportForms.find((one) => one === name);
   if (form !== undefined && file !== "" && file !== "-") return [{ form, file }];
-  throw invalidOptionValue(option, word, "github, junit or markdown, optionally with a file: junit=report.xml");
+  return reject("github, junit or markdown, optionally with a file: junit=report.xml");
 };
 
 export const reportOption = cli.list(
@@ -120,19 +120,19 @@ export const reportOption = cli.list(
   { completion: "report-forms" },
 );
 
-const parseNumber = (word: string, option: string) => {
+const parseNumber = (word: string) => {
   const reward = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(word) ? Number(word) : Number.NaN;
   if (Number.isFinite(reward)) return reward;
-  throw invalidOptionValue(option, word, "a number such as 1 or 0.5");
+  return reject("a number such as 1 or 0.5");
 };
 
 const maxTries = 1_000_000;
 const defaultTries: readonly number[] = [1, 2, 4, 8];
 
-const parseTries = (word: string, option: string) => {
+const parseTries = (word: string) => {
   const tries = /^[1-9]\d{0,6}$/.test(word) ? Number(word) : 0;
   if (tries >= 1 && tries <= maxTries) return tries;
-  throw invalidOptionValue(option, word, "whole numbers such as 1,2,4,8 (at most 1000000)");
+  return reject("whole numbers such as 1,2,4,8 (at most 1000000)");
 };
 
 const defaultPass = 1;
@@ -166,7 +166,7 @@ export const readTries = (typed: readonly number[]): readonly number[] =>
   typed.length === 0 ? defaultTries : [...new Set(typed)].sort((a, b) => a - b);
 
 export const effectOption = (about: string) =>
-  cli.custom(about, "reward", (word, option) => {
-    if (word.startsWith("-")) throw invalidOptionValue(option, word, "a number of at least 0");
-    return parseNumber(word, option);
+  cli.custom(about, "reward", (word) => {
+    if (word.startsWith("-")) return reject("a number of at least 0");
+    return parseNumber(word);
   });

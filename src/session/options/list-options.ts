@@ -1,27 +1,23 @@
 /** Defines the options of commands that print lists. */
 
 import * as cli from "../../cli/kinds.ts";
-import { invalidOptionValue } from "../../system/failures.ts";
 import { parseDecimal } from "../../text/decimal.ts";
-import { parseDeadline } from "../../text/units.ts";
-import { countOption, timeOption, unitOption } from "./unit-options.ts";
+import { parseCount, parseDeadline, parseTime, reject } from "../../text/units.ts";
 
-const parseWord = (word: string, option: string) => {
-  if (word === "") throw invalidOptionValue(option, word, "words separated by commas");
-  return word;
-};
+const parseWord = (word: string) => word || reject("words separated by commas");
 
 const wordsOption = (about: string, placeholder = "name") =>
   cli.commaList(about, placeholder, parseWord, { completion: "filter-words" });
 
-const parsePrice = (item: string, option: string) => {
+const parsePrice = (item: string) => {
   const [, name = "", amount = ""] = /^([^=]+)=(.+)$/.exec(item) ?? [];
   const price = parseDecimal(amount);
   const wanted =
     "maximum prices such as prompt=0.5,completion=2, in US dollars per million tokens, per image or per request";
-  if (!price || price.digits < 0n) throw invalidOptionValue(option, item, wanted);
-  return [name, amount] as const;
+  return price && price.digits >= 0n ? ([name, amount] as const) : reject(wanted);
 };
+
+export const countOption = (about: string, placeholder = "n") => cli.custom(about, placeholder, parseCount);
 
 export const filterOptions = cli.forAgents(
   cli.inGroup("filters", {
@@ -46,12 +42,12 @@ export const filterOptions = cli.forAgents(
       conflicts: { "not-deprecated": "no model matches both" },
     },
     "not-deprecated": cli.flag("models without a past deprecation date"),
-    "deprecated-within": unitOption(
+    "deprecated-within": cli.custom(
       "models that are deprecated now or by this time, such as 30d (in 30 days) or 2026-12-31",
       "duration",
       parseDeadline,
     ),
-    "created-since": timeOption("models created since this time, such as 90d or 2026-01-31", "when"),
+    "created-since": cli.custom("models created since this time, such as 90d or 2026-01-31", "when", parseTime),
   }),
 );
 
