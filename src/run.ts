@@ -4,7 +4,7 @@ import { loadKeys } from "./cli/command.ts";
 import { toGlobalFlags, toScreenOptions } from "./cli/globals.ts";
 import { program } from "./commands/program.ts";
 import { toExitCode, toFailure } from "./failure.ts";
-import { openRunCleaner, openScreen, parseScreenOptions, type Screen, type ScreenOptions } from "./output/screen.ts";
+import { openRunCleaner, openScreen, type Screen, type ScreenOptions } from "./output/screen.ts";
 import { isJsonFormat } from "./output/views.ts";
 import { type Context, openContext } from "./session/context.ts";
 import { readSavedSecrets } from "./settings/saved-files.ts";
@@ -30,13 +30,12 @@ export const runCommandLine = async (host: Host, stray = new Promise<never>(() =
   const work = async () => {
     const parsed = await parseArgv(program, host.argv);
     const { command, parser } = parsed;
-    const { options, fault } = toScreenOptions(parsed);
+    const options = toScreenOptions(parsed);
     const { fields, format } = options;
     const keys = fields && (await loadKeys(program, command, { typed: parser.opts(), isJson: isJsonFormat(format) }));
     const opened = open({ ...options, isKey: keys?.isKey });
     screen = opened;
     const formatText = await runCommand(program, parsed, async (globals) => {
-      if (fault) throw fault;
       if (fields) await keys?.check?.(fields);
       context = openContext({ host, screen: opened, flags: toGlobalFlags(globals) });
       return context;
@@ -49,7 +48,7 @@ export const runCommandLine = async (host: Host, stray = new Promise<never>(() =
     await screen?.flushErrors();
     return 0;
   } catch (thrown) {
-    screen ??= open(parseScreenOptions({ pager: true }));
+    screen ??= open({});
     const explained = await context?.explain(thrown).catch((defect: unknown) => defect);
     const failure = toFailure(explained ?? thrown);
     await (await import("./output/print-failure.ts")).printFailure(screen, failure);

@@ -130,7 +130,7 @@ const loadTreeFor = async (program: Program, argv: readonly string[]) => {
 
 /** @throws Failure `invalid-arguments`, `subcommand-missing`, `conflicting-options`, `required-option-missing` */
 const validateArgv = async (parsed: ParsedArgv) => {
-  const { root, command, given, invalidValues, error } = parsed;
+  const { root, command, given, globals, invalidValues, error } = parsed;
   if (error?.code === "commander.help") {
     const { formatShortHelp } = await import("./help.ts");
     const names = command.subcommands.map(commands.lastWord);
@@ -152,6 +152,8 @@ const validateArgv = async (parsed: ParsedArgv) => {
     if (needs && !needs.split("|").some((need) => given.has(need)))
       throw failures.requiredOptionMissing(`--${name}`, `--${needs.replaceAll("|", " or --")}`);
   }
+  const { json, output = "json" } = globals;
+  if (json && output !== "json") throw failures.conflictingOptions("--json", `-o ${output}`, "--json means -o json");
   if (invalidValues.length > 0) throw invalidValues[0];
 };
 

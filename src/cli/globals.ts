@@ -1,9 +1,15 @@
 /** Defines the global options. */
 
-import { colorModes, parseScreenOptions, type ScreenFlags, type ScreenOptions } from "../output/screen.ts";
+import { colorModes, type ScreenOptions } from "../output/screen.ts";
 import { formats } from "../output/views.ts";
 import type { GlobalFlags } from "../session/context.ts";
-import { choice, flag, inGroup, text, type Values } from "./kinds.ts";
+import { reject } from "../text/units.ts";
+import { choice, custom, flag, inGroup, splitAtCommas, text, type Values } from "./kinds.ts";
+
+const parseFields = (word: string) => {
+  const fields = splitAtCommas(word);
+  return fields.includes("") ? reject("names separated by commas, such as id,name") : fields;
+};
 
 export const globalOptions = {
   ...inGroup("service", {
@@ -23,7 +29,7 @@ export const globalOptions = {
       short: "o",
       default: "table on a terminal, tsv in a pipe",
     },
-    fields: text("columns or JSON keys, separated by commas", "names", { completion: "columns" }),
+    fields: custom("columns or JSON keys, separated by commas", "names", parseFields, { completion: "columns" }),
     header: flag("print a header line (with -o tsv)"),
     quiet: { ...flag("no notices, warnings or progress"), short: "q" },
     color: choice("auto, always or never", colorModes, "when", { default: "auto" }),
@@ -55,20 +61,13 @@ export const toGlobalFlags = (typed: GlobalValues): GlobalFlags => ({
   insecure_http: typed.insecureHttp || undefined,
 });
 
-/** If the options are invalid, returns the fault, and options with which every error respects `--json`. */
-export const toScreenOptions = (
-  parsed: Readonly<{ given: ReadonlyMap<string, readonly string[]>; globals: GlobalValues }>,
-): { options: ScreenOptions; fault?: unknown } => {
-  const { given, globals } = parsed;
-  const { json, output, quiet, noColor, noPager } = globals;
-  const color = noColor ? "never" : globals.color;
-  const parse = (flags: ScreenFlags) => ({
-    ...parseScreenOptions({ ...flags, color, pager: !noPager }),
-    hasJsonEvents: given.get("progress")?.includes("json") === true,
-  });
-  try {
-    return { options: parse(globals) };
-  } catch (fault) {
-    return { options: parse({ output: json ? "json" : output || undefined, quiet }), fault };
-  }
-};
+export const toScreenOptions = ({
+  given,
+  globals,
+}: Readonly<{ given: ReadonlyMap<string, readonly string[]>; globals: GlobalValues }>): ScreenOptions => ({
+  ...globals,
+  format: globals.json ? "json" : globals.output,
+  color: globals.noColor ? "never" : globals.color,
+  pager: !globals.noPager,
+  hasJsonEvents: given.get("progress")?.includes("json") === true,
+});

@@ -1,7 +1,6 @@
 /** Prints the output, messages and progress of one run. */
 
 import { type Problem, toProblemDocument } from "../failure.ts";
-import { conflictingOptions, invalidOptionValue } from "../system/failures.ts";
 import { type Host, isSecretVariable } from "../system/host.ts";
 import { nameProgram } from "../system/program.ts";
 import { cutText } from "../text/sentences.ts";
@@ -13,34 +12,21 @@ import { isJsonFormat, type OutputFormat, type Paint, plainPaint } from "./views
 
 export const colorModes = ["auto", "always", "never"] as const;
 
-export type ScreenFlags = { readonly [Flag in "json" | "header" | "quiet" | "pager"]?: boolean | undefined } & {
-  readonly [Flag in "fields" | "color"]?: string | undefined;
-} & { readonly output?: OutputFormat | undefined };
-
-export interface ScreenOptions extends Omit<ScreenFlags, "json" | "fields" | "output"> {
-  readonly format: OutputFormat | undefined;
-  readonly fields: readonly string[] | undefined;
-  readonly color: (typeof colorModes)[number];
+export type ScreenOptions = Readonly<{
+  /** Default: a table on a terminal, and TSV in a pipe. */
+  format?: OutputFormat | undefined;
+  fields?: readonly string[] | undefined;
+  /** Default: `auto`. */
+  color?: (typeof colorModes)[number] | undefined;
+  header?: boolean;
+  quiet?: boolean;
+  /** Default: true. */
+  pager?: boolean;
   /** True if notices and warnings are JSON, as with `--progress json`. */
-  readonly hasJsonEvents?: boolean;
+  hasJsonEvents?: boolean;
   /** Returns true for the dotted name of a key in the output's schema. */
-  readonly isKey?: ((name: string) => boolean) | undefined;
-}
-
-export const parseScreenOptions = ({
-  json = false,
-  fields: typed,
-  color,
-  output,
-  ...flags
-}: ScreenFlags): ScreenOptions => {
-  const format = output ?? (json ? "json" : undefined);
-  if (json && format !== "json") throw conflictingOptions("--json", `-o ${format}`, "--json means -o json");
-  const fields = typed?.split(",").map((name) => name.trim());
-  if (typed !== undefined && fields?.includes(""))
-    throw invalidOptionValue("--fields", typed, "names separated by commas, such as id,name");
-  return { ...flags, format, fields, color: colorModes.find((when) => when === color) ?? "auto" };
-};
+  isKey?: ((name: string) => boolean) | undefined;
+}>;
 
 /** The caller cleans text of the kind `lines`. */
 type OutputKind = "lines" | "json" | "redact-only";
@@ -243,7 +229,7 @@ export class Screen {
 
   #hasColor(stream: "stdout" | "stderr") {
     const { env, terminal } = this.host;
-    const { color } = this.options;
+    const { color = "auto" } = this.options;
     if (color !== "auto") return color === "always";
     const { FORCE_COLOR: forced = "", NO_COLOR: no = "", TERM: term } = env;
     if (forced !== "") return forced !== "0" && forced !== "false";

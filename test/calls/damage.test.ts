@@ -7,9 +7,8 @@ import { findPath, parsePath } from "../../src/calls/path.ts";
 import { openSummary } from "../../src/calls/summary.ts";
 import { printCalls } from "../../src/commands/call/forms.ts";
 import { parseRawJson, type RawJson } from "../../src/json/raw-json.ts";
-import type { ScreenFlags } from "../../src/output/screen.ts";
 import { everything, repliesWith } from "../output/call.ts";
-import { screenOn } from "../output/printed-text.ts";
+import { type ScreenFlags, screenOn } from "../output/printed-text.ts";
 import { testHost } from "../support/host.ts";
 import { itHolds } from "../support/property.ts";
 

@@ -3,9 +3,8 @@ import { readFileSync } from "node:fs";
 import type { CallViewOptions } from "../../src/commands/call/call-page.ts";
 import { printCalls } from "../../src/commands/call/forms.ts";
 import { parseRawJson } from "../../src/json/raw-json.ts";
-import type { ScreenFlags } from "../../src/output/screen.ts";
 import { testHost } from "../support/host.ts";
-import { screenOn } from "./printed-text.ts";
+import { type ScreenFlags, screenOn } from "./printed-text.ts";
 
 export const nothing: CallViewOptions = {
   costs: false,

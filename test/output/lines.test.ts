@@ -2,10 +2,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseRawJson, toRawJson } from "../../src/json/raw-json.ts";
 import { printList } from "../../src/output/list.ts";
-import type { ScreenFlags } from "../../src/output/screen.ts";
 import type { Column } from "../../src/output/views.ts";
 import { testHost } from "../support/host.ts";
-import { screenOn } from "./printed-text.ts";
+import { type ScreenFlags, screenOn } from "./printed-text.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 

@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { groupDigits, printPage, printPages, requirePage } from "../../src/output/page.ts";
-import type { ScreenFlags } from "../../src/output/screen.ts";
 import type { Page, Section } from "../../src/output/views.ts";
 import { testHost } from "../support/host.ts";
-import { screenOn } from "./printed-text.ts";
+import { type ScreenFlags, screenOn } from "./printed-text.ts";
 
 /** Returns the lines of pages on a terminal, or in a pipe of unlimited width. */
 const linesOf = async (pages: readonly Page[], columns?: number) => {

@@ -1,11 +1,18 @@
 /** Opens a screen on a test host, and makes a list of one text. */
 import { toRawJson } from "../../src/json/raw-json.ts";
-import { openScreen, parseScreenOptions, type ScreenFlags } from "../../src/output/screen.ts";
-import type { Column } from "../../src/output/views.ts";
+import { openScreen, type ScreenOptions } from "../../src/output/screen.ts";
+import type { Column, OutputFormat } from "../../src/output/views.ts";
 import type { TestHost } from "../support/host.ts";
 
+export type ScreenFlags = Omit<ScreenOptions, "format" | "fields"> &
+  Readonly<{ json?: boolean; output?: OutputFormat | undefined; fields?: string | undefined }>;
+
+export const toScreenOptions = ({ json = false, output, fields, ...others }: ScreenFlags): ScreenOptions => {
+  return { ...others, format: json ? "json" : output, fields: fields?.split(",") };
+};
+
 export const screenOn = (host: TestHost, typed: ScreenFlags = {}) =>
-  openScreen({ host, options: parseScreenOptions(typed) });
+  openScreen({ host, options: toScreenOptions(typed) });
 
 const columns: readonly Column<{ readonly id: string }>[] = [
   { name: "id", heading: "id", rank: 0, cell: ({ id }) => id, value: ({ id }) => id },

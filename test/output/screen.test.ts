@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseRawJson } from "../../src/json/raw-json.ts";
 import { findColumn, findValues, resolveField } from "../../src/output/json-fields.ts";
-import { openScreen, parseScreenOptions, type ScreenFlags, type ScreenOptions } from "../../src/output/screen.ts";
+import { openScreen, type ScreenOptions } from "../../src/output/screen.ts";
 import { foldLine, foldSentence, truncate, truncateStart } from "../../src/output/width.ts";
 import type { Host } from "../../src/system/host.ts";
 import { testHost } from "../support/host.ts";
-import { screenOn } from "./printed-text.ts";
+import { type ScreenFlags, screenOn } from "./printed-text.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -118,7 +118,7 @@ describe("a screen", () => {
     [[debug], { hasJsonEvents: true, quiet: true }, false],
   ])("prints messages as its options say (row %$)", async (said, flags, stderr) => {
     const host = testHost({ terminal: { stderr } });
-    const screen = openScreen({ host, options: { ...parseScreenOptions({ color: "never" }), ...flags } });
+    const screen = openScreen({ host, options: { color: "never", ...flags } as const });
     screen.notice("one\ntwo");
     screen.noteInResult("three");
     screen.noticeCommands("run:", ["a\n--b"]);
@@ -166,7 +166,7 @@ describe("a screen", () => {
       spinners++;
       return new Promise((_resolve, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));
     };
-    const options = { ...parseScreenOptions({ color: "never" }), ...flags };
+    const options = { color: "never", ...flags } as const;
     const screen = openScreen({ host: { ...host, sleep }, options });
     screen.startMeter(undefined).show({ phase: "sending", bytes: 0, ofBytes: undefined });
     screen.startProgress("reading").stop();
@@ -178,13 +178,6 @@ describe("a screen", () => {
     const hosts = [false, true].map((stdout) => testHost({ terminal: { stdout } }));
     for (const host of hosts) await screenOn(host).printText("a\u001b[2Jb\r\n");
     expect(hosts.map((host) => host.printed())).toEqual(["a\u001b[2Jb\r\n", "ab\n"]);
-  });
-
-  it("has one format, which --json and --output can both name", () => {
-    const formatOf = (flags: ScreenFlags) => parseScreenOptions(flags).format;
-    expect([formatOf({}), formatOf({ json: true }), formatOf({ output: "csv" })]).toEqual([undefined, "json", "csv"]);
-    expect(formatOf({ json: true, output: "json" })).toBe("json");
-    expect(() => formatOf({ json: true, output: "jsonl" })).toThrow("cannot combine --json and -o jsonl");
   });
 });
 

@@ -8,17 +8,11 @@ import { printReport } from "../../src/output/ci-report.ts";
 import { printDocument, printList } from "../../src/output/list.ts";
 import { printPage } from "../../src/output/page.ts";
 import { printFailure } from "../../src/output/print-failure.ts";
-import {
-  openRunCleaner,
-  openScreen,
-  parseScreenOptions,
-  type Screen,
-  type ScreenFlags,
-} from "../../src/output/screen.ts";
+import { openRunCleaner, openScreen, type Screen } from "../../src/output/screen.ts";
 import { readSavedSecrets } from "../../src/settings/saved-files.ts";
 import { testHost } from "../support/host.ts";
 import { itHolds } from "../support/property.ts";
-import { listOf, screenOn } from "./printed-text.ts";
+import { listOf, type ScreenFlags, screenOn } from "./printed-text.ts";
 import { encodings } from "./secret-spellings.ts";
 
 const hidden = /\*{3}|text omitted(?::|%3A) it contains a credential/;
@@ -214,7 +208,7 @@ describe("the redaction of a secret", () => {
     const host = testHost({ env: { ...files, ...unreadable, ...proxy, ROLLCALL_CONFIG_DIR: folder } });
     const argv = ["--my-token=typed-word", "--base-url", "http://u:p%40ss-word@:::", "--prompt-tokens=4000"];
     const cleaner = openRunCleaner({ ...host, argv }, readSavedSecrets(host));
-    const screen = openScreen({ host, options: parseScreenOptions({}) }, cleaner);
+    const screen = openScreen({ host, options: {} }, cleaner);
     screen.trace("proxy-pass typed-word p%40ss-word p@ss-word saved-key file-key file-pass 4000");
     return screen.writeError(() => "").then(() => expect(host.said()).toBe(`${"*** ".repeat(7)}4000\n`));
   });
@@ -256,7 +250,7 @@ describe("the redaction of a secret", () => {
       for (const option of [`--${name}`, `-${name}`]) {
         const host = testHost();
         const argv = ["check", `${option}=%40-?!`];
-        await openScreen({ host: { ...host, argv }, options: parseScreenOptions({}) }).writeError(() => "%40-?! @-?!");
+        await openScreen({ host: { ...host, argv }, options: {} }).writeError(() => "%40-?! @-?!");
         expect(host.said()).toBe("*** ***");
       }
     },
@@ -275,12 +269,12 @@ describe("the redaction of a secret", () => {
   ])("covers the password of a malformed URL in arguments and variables (row %$)", async (address) => {
     for (const argv of [["check", address], [`--base-url=${address}`]]) {
       const host = testHost();
-      await openScreen({ host: { ...host, argv }, options: parseScreenOptions({}) }).writeError(() => address);
+      await openScreen({ host: { ...host, argv }, options: {} }).writeError(() => address);
       expect([host.said().includes("pass-w0rd"), host.said().includes("***")]).toEqual([false, true]);
     }
     for (const name of ["https_proxy", "HF_ENDPOINT", "ROLLCALL_BASE_URL", "ROLLCALL_LEDGER", "ROLLCALL_STORE"]) {
       const host = testHost({ env: { [name]: address } });
-      await openScreen({ host, options: parseScreenOptions({}) }).writeError(() => address);
+      await openScreen({ host, options: {} }).writeError(() => address);
       expect([name, host.said().includes("pass-w0rd")]).toEqual([name, false]);
     }
   });
@@ -289,7 +283,7 @@ describe("the redaction of a secret", () => {
     const host = testHost();
     const longName = "a".repeat(300_000);
     const argv = ["check", "https://host.example/qwen:7b-long@main", "hf://datasets/owner/name@revision", longName];
-    await openScreen({ host: { ...host, argv }, options: parseScreenOptions({}) }).writeError(() => argv.join(" "));
+    await openScreen({ host: { ...host, argv }, options: {} }).writeError(() => argv.join(" "));
     expect(host.said()).toBe(argv.join(" "));
   });
 

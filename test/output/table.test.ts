@@ -4,13 +4,12 @@ import { describe, expect, it } from "vitest";
 import { toRawJson } from "../../src/json/raw-json.ts";
 import { printList } from "../../src/output/list.ts";
 import { printPage } from "../../src/output/page.ts";
-import type { ScreenFlags } from "../../src/output/screen.ts";
 import { drawTable } from "../../src/output/text-table.ts";
 import type { Column } from "../../src/output/views.ts";
 import { plainPaint } from "../../src/output/views.ts";
 import { testHost } from "../support/host.ts";
 import { itHolds } from "../support/property.ts";
-import { screenOn } from "./printed-text.ts";
+import { type ScreenFlags, screenOn } from "./printed-text.ts";
 
 type Row = readonly string[];
 

@@ -8,7 +8,7 @@ import { parseRawJson, type RawJson } from "../../json/raw-json.ts";
 import { openRoot, type RootFileOpener } from "../../mcp/root.ts";
 import type { Tool, ToolArguments } from "../../mcp/serve-tools.ts";
 import { normalizeArguments, serveTools, validateArguments } from "../../mcp/serve-tools.ts";
-import { openRunCleaner, openScreen, parseScreenOptions } from "../../output/screen.ts";
+import { openRunCleaner, openScreen } from "../../output/screen.ts";
 import { readEffectiveSettings } from "../../session/connect.ts";
 import { type Context, openContext, runInContext } from "../../session/context.ts";
 import { readSavedSecrets } from "../../settings/saved-files.ts";
@@ -222,10 +222,7 @@ const runArgv = async ({ context: given, program }: Server, argv: readonly strin
   // Each run gets its own stream, because a screen never removes its listeners.
   const stderr = new Writable({ write: (chunk, _, done) => void given.host.stderr.write(chunk, done) });
   const host = { ...withSignal(given.host, signal), stdin: Readable.from([]), stdout, stderr, terminal };
-  const screen = openScreen(
-    { host, options: parseScreenOptions({ json: true }) },
-    openRunCleaner(host, readSavedSecrets(host)),
-  );
+  const screen = openScreen({ host, options: { format: "json" } }, openRunCleaner(host, readSavedSecrets(host)));
   const context = openContext({ host, screen, flags: given.flags });
   const failure = await parseArgv(program, argv)
     .then(async (typed) => await runCommand(program, typed, () => context))

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { isFailure, type Problem } from "../../../src/failure.ts";
 import { renderProblem } from "../../../src/output/print-failure.ts";
-import { openScreen, parseScreenOptions } from "../../../src/output/screen.ts";
+import { openScreen } from "../../../src/output/screen.ts";
 import { reportSplitLeaks } from "../../../src/rollouts/dataset/prompts.ts";
 import { type Dataset, readDataset } from "../../../src/rollouts/dataset/read-dataset.ts";
 import type { ExampleInputs } from "../../../src/rollouts/rules/rule.ts";
@@ -69,7 +69,4 @@ export const problemsIn = async ({ files, split, groupBy, against }: ExampleInpu
 
 /** Renders a problem as on a terminal. */
 export const told = async (problem: Problem, columns = 80): Promise<string> =>
-  await renderProblem(
-    openScreen({ host: testHost({ terminal: { columns } }), options: parseScreenOptions({}) }),
-    problem,
-  );
+  await renderProblem(openScreen({ host: testHost({ terminal: { columns } }), options: {} }), problem);
