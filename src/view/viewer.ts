@@ -11,7 +11,7 @@ import {
 } from "../service/http-server.ts";
 import { type Host, waitForAbort } from "../system/host.ts";
 import * as answers from "./answers.ts";
-import type { ReadInput } from "./group-content.ts";
+import type { ReadInput, ViewInput } from "./group-content.ts";
 import { formatDocument, formatPolicy, pageScript, pageStyle } from "./html-export.ts";
 import { openSession, type ViewSession } from "./session.ts";
 
@@ -59,7 +59,7 @@ const openShownInput = ({ signal }: Host) => {
   /** The last failure to read a changed input again. */
   let failure: { readonly thrown: unknown } | undefined;
   const ending = new AbortController();
-  let onPageLoad = async (): Promise<void> => undefined;
+  let onPageLoad = (): unknown => undefined;
   const showNext = async (read: ReadInput) => {
     const input = await read();
     if (ending.signal.aborted) await input.dataset.close();
@@ -84,20 +84,17 @@ const openShownInput = ({ signal }: Host) => {
     },
     /** Reads a changed input again when the browser loads the page. @throws errors of the first `read` */
     async showInput(read: ReadInput) {
-      for (;;) {
-        const input = await showNext(read).catch((thrown: unknown) => {
-          if (!session) throw thrown;
+      let input: ViewInput | undefined = await showNext(read);
+      progress = undefined;
+      onPageLoad = async () => {
+        if (progress || input?.hasChanged() === false) return;
+        progress = openingProgress;
+        input = await showNext(read).catch((thrown: unknown) => {
           failure = { thrown };
+          return undefined;
         });
         progress = undefined;
-        await new Promise<void>((resolve) => {
-          onPageLoad = async () => {
-            if (progress || input?.hasChanged() === false) return;
-            progress = openingProgress;
-            resolve();
-          };
-        });
-      }
+      };
     },
     end: () => ending.abort(),
     close: async () => await session?.close(),
@@ -123,14 +120,14 @@ type PageEvents = Readonly<{
   answer: (name: answers.AnswerName, query: answers.Query) => unknown;
   /** Counts the reads of the input, for `answers.readHeader`. */
   countReads: () => number;
-  onPageLoad: () => Promise<void>;
+  onPageLoad: () => unknown;
 }>;
 
 const createApp = (token: string, { answer, countReads, onPageLoad }: PageEvents) => {
   const app = new Hono<Bindings>();
   app.use(refuseForeign);
-  app.get("/", async () => {
-    await onPageLoad();
+  app.get("/", () => {
+    void onPageLoad();
     return respond(html, "text/html; charset=utf-8");
   });
   app.get("/page.js", () => respond(pageScript, "text/javascript; charset=utf-8"));

@@ -80,7 +80,6 @@ const servePage = async (context: Context, typed: ViewOptions) => {
     inputReadable.abort();
     viewer.showProgress(progress);
   };
-  // Resolves only after `viewer.close`.
   const shown = createReader(context, typed, showProgress).then(viewer.showInput);
   const ended = waitForAbort(host.signal);
   let browser: ReturnType<typeof openBrowser>;
@@ -90,7 +89,7 @@ const servePage = async (context: Context, typed: ViewOptions) => {
     else await screen.printText(`${url}\n`);
     screen.notice("serving until Ctrl-C. Keep the URL private, because it gives access to the page");
     if (!typed.noOpen) browser = openInBrowser(context, viewer);
-    await Promise.race([shown, ended]);
+    await Promise.race([shown.then(() => ended), ended]);
   } catch (thrown) {
     if (!host.signal.aborted) throw thrown;
   } finally {

@@ -51,8 +51,6 @@ export const CompareView = ({ state, summary }: { state: PageState; summary: Sum
   );
 };
 
-const formatChange = (from: string, to: string) => `${from} in a, ${to} in b`;
-
 const Transitions = ({ transitions, pass }: Pick<RunComparison, "transitions"> & Pick<Summary, "pass">) => {
   const known = states.filter((state) => transitions.some(({ from, to }) => [from, to].includes(state)));
   const countOf = (a: string, b: string) => transitions.find(({ from, to }) => from === a && to === b)?.prompts ?? 0;
@@ -92,7 +90,7 @@ const Transition = ({ from, to, prompts }: RunComparison["transitions"][number])
   const { href, ...filter } = useFilter({ from, to });
   if (prompts === 0) return "0";
   return (
-    <a href={href} {...filter} aria-label={`${pluralizeCount(prompts, "prompt")} ${formatChange(from, to)}`}>
+    <a href={href} {...filter} aria-label={`${pluralizeCount(prompts, "prompt")} ${from} in a, ${to} in b`}>
       {formatCount(prompts)}
     </a>
   );
