@@ -201,17 +201,11 @@ const readVariableFiles = (env: Host["env"]) =>
     }),
   );
 
-/** Ignores a pipe, which rollcall can read only once. Does not move the position of standard input. */
+/** Ignores what rollcall can read only once: pipes, and files that a shell opened, such as `/dev/stdin`. */
 const readSecretFile = (file: string) => {
-  if (!fs.statSync(file).isFile()) return undefined;
-  const opened = fs.openSync(file, "r");
-  try {
-    const bytes = Buffer.alloc(maxSecretBytes + 1);
-    const length = fs.readSync(opened, bytes, 0, bytes.length, 0);
-    return length > maxSecretBytes ? undefined : bytes.toString("utf8", 0, length);
-  } finally {
-    fs.closeSync(opened);
-  }
+  const facts = fs.statSync(file);
+  const canReadTwice = facts.isFile() && !file.startsWith("/dev/");
+  return canReadTwice && facts.size <= maxSecretBytes ? fs.readFileSync(file, "utf8") : undefined;
 };
 
 /** Returns what messages must not show. */
