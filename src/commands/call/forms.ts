@@ -11,7 +11,7 @@ import { type ConversionResult, toMessages, toTrajectory } from "../../calls/con
 import { type CallPath, findPath, formatPath, type MissingStep, parsePath } from "../../calls/path.ts";
 import { type CallCounts, openSummary } from "../../calls/summary.ts";
 import { compileGlob } from "../../catalogs/fields.ts";
-import { Failure, type Problem } from "../../failure.ts";
+import { Failure } from "../../failure.ts";
 import { findValue, parseRawJson, type RawJson, textAt, toRawJson } from "../../json/raw-json.ts";
 import type { NamedColumn } from "../../output/json-fields.ts";
 import { printList, printObjects } from "../../output/list.ts";
@@ -252,12 +252,6 @@ const valueForm =
     return missing && callPathMissing(missing, formatPath(path), ids, requested);
   };
 
-const referenceInContent = (id: string, at: number, reference: string): Problem => {
-  const message = `message ${at} of ${id} has a reference to another object (${reference}), not its content`;
-  const advice = "replace the reference with the content before you train on the message";
-  return { rule: "reference-in-content", severity: "warning", message, advice };
-};
-
 const lineForm =
   (into: "trajectory" | "messages", convert: (call: RawJson) => ConversionResult): Form =>
   async ({ screen }, _, { calls, totals }) => {
@@ -266,8 +260,11 @@ const lineForm =
       const converted = convert(call);
       if ("why" in converted) obstacles.push({ id, ...converted });
       else {
-        for (const { message, reference } of converted.references)
-          screen.warn(referenceInContent(id, message, reference));
+        for (const { message: at, reference } of converted.references) {
+          const message = `message ${at} of ${id} has a reference to another object (${reference}), not its content`;
+          const advice = "replace the reference with the content before you train on the message";
+          screen.warn({ rule: "reference-in-content", severity: "warning", message, advice });
+        }
         await screen.printUnpaged([converted.line, "\n"], "json");
       }
     }
