@@ -27,30 +27,25 @@ export type Viewer = Awaited<ReturnType<typeof openViewer>>;
 /** @throws Failure `cannot-listen` */
 export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
   const token = randomBytes(24).toString("base64url");
-  const opened = new AbortController();
-  const { answer, countReads, onPageLoad, end, close, ...shown } = openShownInput(host);
-  const app = createApp(token, {
-    answer: (name, query) => {
-      opened.abort();
-      return answer(name, query);
-    },
-    countReads,
-    onPageLoad,
-  });
-  const options = { app, port, maxHeaderBytes, trace, elapsed: host.elapsed };
+  const shown = openShownInput(host);
+  const options = { app: createApp(token, shown), port, maxHeaderBytes, trace, elapsed: host.elapsed };
   const server = await listen({ ...options, serverName: "`rollcall view`", address: "127.0.0.1" });
+  const { showProgress, showInput, firstRequest } = shown;
   return {
-    ...shown,
+    showProgress,
+    showInput,
+    firstRequest,
     /** Browsers do not send the part after `#`, so traces do not contain the token. */
     url: `${server.url}/#token=${token}`,
-    firstRequest: waitForAbort(opened.signal),
     async close() {
-      end();
+      shown.end();
       await server.close();
-      await close();
+      await shown.close();
     },
   };
 };
+
+type ShownInput = ReturnType<typeof openShownInput>;
 
 const openShownInput = ({ signal }: Host) => {
   let progress: answers.ReadProgress | undefined = openingProgress;
@@ -58,6 +53,7 @@ const openShownInput = ({ signal }: Host) => {
   let reads = 0;
   /** The last failure to read a changed input again. */
   let failure: { readonly thrown: unknown } | undefined;
+  const opened = new AbortController();
   const ending = new AbortController();
   let onPageLoad = (): unknown => undefined;
   const showNext = async (read: ReadInput) => {
@@ -73,10 +69,13 @@ const openShownInput = ({ signal }: Host) => {
     return input;
   };
   return {
+    firstRequest: waitForAbort(opened.signal),
     answer(name: answers.AnswerName, query: answers.Query) {
+      opened.abort();
       if (name === "state" && failure && !progress) throw failure.thrown;
       return name === "state" && progress ? { progress } : session?.answer(name, query);
     },
+    /** For `answers.readHeader`. */
     countReads: () => reads,
     onPageLoad: () => onPageLoad(),
     showProgress({ bytes, of = 0 }: { bytes: number; of?: number | undefined }) {
@@ -116,14 +115,7 @@ const html = `<!doctype html>\n${formatDocument(styleLink, ['<script src="page.j
 
 const answerNames = ["state", "charts", "problems", "reading", "compare", "rows", "group", "trajectory"] as const;
 
-type PageEvents = Readonly<{
-  answer: (name: answers.AnswerName, query: answers.Query) => unknown;
-  /** Counts the reads of the input, for `answers.readHeader`. */
-  countReads: () => number;
-  onPageLoad: () => unknown;
-}>;
-
-const createApp = (token: string, { answer, countReads, onPageLoad }: PageEvents) => {
+const createApp = (token: string, { answer, countReads, onPageLoad }: ShownInput) => {
   const app = new Hono<Bindings>();
   app.use(refuseForeign);
   app.get("/", () => {
