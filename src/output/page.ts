@@ -1,6 +1,6 @@
 /** Prints pages of titled sections. */
 import { Failure } from "../failure.ts";
-import { countCharacters, cutText, replaceLoneSurrogates } from "../text/sentences.ts";
+import { countCharacters, cutText } from "../text/sentences.ts";
 import type { Screen } from "./screen.ts";
 import type { Line, Page, Section } from "./views.ts";
 
@@ -136,7 +136,7 @@ function* formatBlock(
   const isHuge = text.length > 2 * maxPortion;
   const head = toLines(clean(isHuge ? cutText(text, maxPortion) : text));
   if (!isHuge && head.length <= maxBlockLines + minOmittedLines) return yield head;
-  const tail = isHuge ? toLines(clean(replaceLoneSurrogates(text.slice(-maxPortion)))) : head;
+  const tail = isHuge ? toLines(clean(text.slice(-maxPortion).toWellFormed())) : head;
   const lineCount = groupDigits(String(text.split("\n").length));
   const lines = lineCount === "1" ? "" : ` on ${lineCount} lines`;
   const note = `… folded: ${groupDigits(String(countCharacters(text)))} characters${lines} (--full)`;

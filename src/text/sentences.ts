@@ -18,9 +18,6 @@ export const cutText = (text: string, maxUnits: number) =>
 export const countCharacters = (text: string) =>
   text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0);
 
-/** Replaces halves of characters, which JSON escapes can spell. */
-export const replaceLoneSurrogates = (text: string) => text.replaceAll(/\p{Surrogate}/gu, "\ufffd");
-
 /** Accepts camel case and snake case. */
 export const toOptionName = (name: string) => `--${name.replaceAll(/_|(?=[A-Z])/g, "-").toLowerCase()}`;
 

@@ -1,6 +1,5 @@
 /** Counts all problems, and stores some problems of each rule. */
 import type { Problem, Severity } from "../../failure.ts";
-import { replaceLoneSurrogates } from "../../text/sentences.ts";
 import { redactText } from "./known-secrets.ts";
 import type { RuleText } from "./rule.ts";
 import { defaultStrictness, getRule, getRuleSubject, type RuleData, type RuleName, type Strictness } from "./rules.ts";
@@ -20,8 +19,9 @@ export const createProblem = <Name extends RuleName>(
   location: ProblemLocation = {},
 ): Problem => {
   const { severity, message, advice } = getRule(rule);
+  // JSON escapes can spell halves of characters.
   const format = (text: RuleText<RuleData<Name>>) =>
-    replaceLoneSurrogates(redactText(typeof text === "string" ? text : text(data)));
+    redactText(typeof text === "string" ? text : text(data)).toWellFormed();
   return { ...location, rule, severity, message: format(message), advice: format(advice) };
 };
 
