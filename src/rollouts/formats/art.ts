@@ -1,7 +1,5 @@
 /** Converts ART's Parquet files of version 2, and its lines with exchanges. */
 import { hash } from "node:crypto";
-import { isDeepStrictEqual } from "node:util";
-import { unwrap } from "../messages/chat.ts";
 import { addition, type Json, replaceMembers } from "../messages/output-json.ts";
 import { Value } from "../messages/value.ts";
 import { hasExchanges, joinExchanges } from "./art-exchanges.ts";
@@ -123,7 +121,7 @@ const convertRollout = (run: FormatRun, row: Value, group: Value) => {
   const [index, text] = [row.get("trajectory_index"), row.get("trajectory_json")];
   if (!index) {
     if (text) throw row.error("the row has trajectory_json, but no trajectory_index");
-    reportRepeatedColumns(run, row, group);
+    leaveOutColumns(run, row);
     return { identityValues: [group] };
   }
   if (!Number.isInteger(index.number)) throw index.error("trajectory_index is not an integer");
@@ -132,7 +130,7 @@ const convertRollout = (run: FormatRun, row: Value, group: Value) => {
   const recorded = trajectory.get("reward") ?? row.get("reward");
   const ids = [`${row.get("group_index")?.raw}/${index.raw}`];
   const { reward, identity } = findReward(run, { record: trajectory, ids, readOwn: () => recorded });
-  reportRepeatedColumns(run, row, group, trajectory);
+  leaveOutColumns(run, row, recorded);
   return {
     index: index.number,
     identity,
@@ -184,49 +182,9 @@ const completeTrajectory = (run: FormatRun, trajectory: Value, reward: Json) => 
   return Object.keys(changes).length === 0 ? trajectory : replaceMembers(trajectory, changes);
 };
 
-const columnTargets = {
-  format_version: "group",
-  group_index: "group",
-  trajectory_index: "group.trajectories[]",
-};
-
-/** True if the other data has all values of the data. */
-const isRepeated = (data: unknown, other: unknown): boolean => {
-  if (data === null || data === other) return true;
-  if (typeof data !== "object" || typeof other !== "object" || other === null) return false;
-  const members = new Map<string, unknown>(Object.entries(other));
-  return Object.entries(data).every(([key, child]) => isRepeated(child, members.get(key)));
-};
-
-const reportRepeatedColumns = ({ receipt }: FormatRun, row: Value, group: Value, trajectory?: Value) => {
-  if (!receipt) return;
-  for (const [column, to] of Object.entries(columnTargets)) receipt.addRepeated(row.get(column), to);
-  if (group.members().length === 0) receipt.addRepeated(row.get("group_json"), "group");
-  const report = (value: Value, isSame: boolean, to: string) => {
-    if (isSame) receipt.addRepeated(value, to);
-    else receipt.leaveOut(value, "the column differs from group_json or trajectory_json, which are converted");
-  };
-  const reportColumn = (column: string, converted: Value | undefined, to: string) => {
-    const value = row.get(column);
-    if (value) report(value, isDeepStrictEqual(unwrap(value).data, converted?.data), to);
-  };
-  const messages = row.items("messages");
-  if (messages.length === 0) reportColumn("messages", trajectory?.get("messages_and_choices"), "trajectory");
-  for (const [at, message] of messages.entries()) {
-    const turn = trajectory?.get("messages_and_choices", at);
-    const converted = turn?.get("message") ?? turn;
-    for (const [key, value] of message.members()) {
-      const data = converted?.get(key)?.data;
-      const isSame = isRepeated(value.data, data) || isRepeated(unwrap(value).data, data);
-      const isChoice = turn?.has("finish_reason") === true;
-      report(
-        value,
-        key === "trainable" ? value.isTrue === isChoice : isSame,
-        `trajectory.messages_and_choices[].${key}`,
-      );
-    }
-  }
-  for (const key of ["metadata", "metrics", "logs"]) reportColumn(`group_${key}`, group.get(key), `group.${key}`);
-  for (const key of ["reward", "metrics", "metadata", "tools", "logs"])
-    reportColumn(key, trajectory?.get(key), `trajectory.${key}`);
+/** The other columns are for queries. @param reward a column that has a missing reward of the JSON */
+const leaveOutColumns = ({ receipt }: FormatRun, row: Value, reward?: Value) => {
+  for (const [column, value] of receipt ? row.members() : [])
+    if (!["group_json", "trajectory_json"].includes(column) && value.id !== reward?.id)
+      receipt?.leaveOut(value, "only group_json and trajectory_json are converted", true);
 };

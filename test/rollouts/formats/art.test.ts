@@ -267,46 +267,13 @@ describe("a Parquet file of ART", () => {
     expect(rewards).toEqual([[0.5], [0.5, 1.5, 2.5]]);
   });
 
-  it("causes a report of a column that differs from the JSON", async () => {
-    const { left } = await convertFile(parquetOf([rowOf(0, 0, { metrics: '{"edited":1}' })]));
-    expect(left).toEqual([
-      ["metrics.edited", "the column differs from group_json or trajectory_json, which are converted"],
-    ]);
-  });
-
-  it("causes a report of each column that differs from the JSON, and of no other one", async () => {
-    const tools = [{ type: "function", function: { name: "f" } }];
-    const own = { metadata: { k: 1 }, metrics: { k: 2 }, logs: ["l"] };
-    const [group_json = "", trajectory_json = ""] = [
-      own,
-      { messages_and_choices: [user("q"), turn("a")], tools, reward: 1, ...own },
-    ].map((json) => JSON.stringify(json));
-    const row = { format_version: 2, group_index: 0, trajectory_index: 0, group_json, trajectory_json };
-    const columns = Object.entries({ ...own, tools }).flatMap(([key, value]) => {
-      const column = [key, JSON.stringify(value)];
-      return key === "tools" ? [column] : [column, [`group_${key}`, column[1]]];
-    });
-    expect((await convertRows([{ ...row, ...Object.fromEntries(columns) }])).left).toEqual([]);
-    const others = columns.map(([key]) => [key, '{"edited":1}']);
-    expect((await convertRows([{ ...row, ...Object.fromEntries(others) }])).left).toEqual(
-      columns.map(([key]) => [
-        `${key}.edited`,
-        "the column differs from group_json or trajectory_json, which are converted",
-      ]),
+  it("is converted from its JSON alone, whatever the columns for queries contain", async () => {
+    const { lines, left } = await convertFile(parquetOf([rowOf(0, 0, { metrics: '{"edited":1}' })]));
+    expect(lines).toEqual([`{"trajectories":[${made("0.50")}]}`]);
+    const columns = ["format_version", "group_index", "trajectory_index", "metrics"];
+    expect(left.filter(([path]: readonly string[]) => path !== "group_json")).toEqual(
+      columns.map((path) => [path, "only group_json and trajectory_json are converted"]),
     );
-  });
-
-  it("causes a report of a message in a column that differs from the JSON", async () => {
-    const messages = [
-      { role: "user", content: "q", trainable: false, tool_calls: null },
-      { role: "assistant", content: "edited", trainable: true },
-    ];
-    const trajectory_json = JSON.stringify({ messages_and_choices: [user("q"), turn("a")], reward: 1 });
-    const row = { format_version: 2, group_index: 0, trajectory_index: 0, group_json: "{}", trajectory_json, messages };
-    const { left } = await convertRows([row]);
-    expect(left.filter(([, reason]: readonly string[]) => reason !== "the value is null")).toEqual([
-      ["messages[].content", "the column differs from group_json or trajectory_json, which are converted"],
-    ]);
   });
 
   it("gets rewards from the column of --reward-from or the file of --rewards", async () => {
