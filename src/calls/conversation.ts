@@ -66,14 +66,16 @@ export const toTurns = (items: readonly raw.RawJson[], from = 0): readonly Turn[
 /** For each call that is answered, the index of the tool message. */
 const findAnswers = (items: readonly raw.RawJson[], from: number): ReadonlyMap<raw.RawJson, number> => {
   const answers = new Map<raw.RawJson, number>();
-  const calls = new OpenCalls<raw.RawJson>((call) => raw.textAt(call, "id") || undefined);
+  const calls = new OpenCalls<raw.RawJson>();
   for (const [at, item] of items.entries()) {
     if (at < from) continue;
     const message = findMessage(item);
     const isResult = message === item && raw.textAt(item, "role") === "tool";
     const call = isResult ? calls.take(raw.textAt(item, "tool_call_id") || undefined) : undefined;
     if (call && findName(call) !== undefined) answers.set(call, at);
-    if (!isResult) for (const made of raw.itemsOf(raw.findValue(message, "tool_calls"))) calls.add(made);
+    if (isResult) continue;
+    for (const made of raw.itemsOf(raw.findValue(message, "tool_calls")))
+      calls.add(made, raw.textAt(made, "id") || undefined);
   }
   return answers;
 };

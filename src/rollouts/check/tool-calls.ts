@@ -96,10 +96,10 @@ export class ToolCalls {
       return node > 0 ? json.readString(table, node) : undefined;
     };
     const end = this.countBeforeLast * eventSize;
-    const open = new OpenCalls(readId);
+    const open = new OpenCalls<number>();
     for (let at = 0; at < end; at += eventSize) events[at + fields.partner] = none;
     for (let at = 0; at < end; at += eventSize) {
-      if (events[at + fields.maker] !== makers.result) open.add(at);
+      if (events[at + fields.maker] !== makers.result) open.add(at, readId(at));
       else {
         const call = open.take(readId(at));
         if (call === undefined) continue;

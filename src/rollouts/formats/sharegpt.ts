@@ -34,7 +34,7 @@ export const shareGpt = chatRows({
 const isAnswer = (turn: Value) => roles.get(turn.textAt("from") ?? "") === "assistant";
 
 const shareGptTurns = (run: FormatRun, row: Value) => {
-  const openIds = new OpenCalls<string>(String);
+  const openIds = new OpenCalls<string>();
   const recorded = row.requireItems("conversations");
   const finish = openFinish(run, { record: row }, recorded.filter(isAnswer).length);
   let answers = 0;
@@ -57,14 +57,14 @@ const shareGptTurns = (run: FormatRun, row: Value) => {
       const list = chat.unwrap(value);
       const calls = list.isList ? list.items() : [value];
       const ids = calls.map((_, index) => (calls.length === 1 ? `call_${at}` : `call_${at}_${index}`));
-      for (const id of ids) openIds.add(id);
+      for (const id of ids) openIds.add(id, id);
       run.note(chat.orderNote);
       const tool_calls = calls.map((call, index) => chat.toNamedCall(call, addition(ids[index], chat.orderReason)));
       return sampledTurn(turn, { role: literal("assistant", from), content: null, tool_calls }, true);
     }
     const { added, ids } = chat.addCallIds(turn, at);
     const recordedIds = chat.listCalls(turn).flatMap((call) => chat.unwrap(call).textAt("id") ?? []);
-    for (const callId of ids ?? recordedIds) openIds.add(callId);
+    for (const callId of ids ?? recordedIds) openIds.add(callId, callId);
     const message = chat.toRowMessage(turn, {
       ...{ from: undefined, value: undefined, role: literal(role, from) },
       ...(recordedId === undefined && id !== undefined && { tool_call_id: addition(id, chat.orderReason) }),

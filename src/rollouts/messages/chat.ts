@@ -83,7 +83,7 @@ export const toTurns = (
   const isAnswer = (at: number) => roles[at] === "assistant" || (roles[at] === callRole && roles[at - 1] !== callRole);
   const finish = sampled && openFinish(run, sampled, messages.filter((_, at) => isAnswer(at)).length);
   let answers = 0;
-  let openCalls = new TurnCalls();
+  let openCalls = new OpenCalls<string>();
   const needsIds = messages.some(lacksId);
   const turns = messages.map((message, at): Json | undefined => {
     const role = roles[at] ?? "";
@@ -96,7 +96,7 @@ export const toTurns = (
     const own = needsIds ? addCallIds(message, at) : {};
     const ids = own.ids ?? calls.map((_, index) => `call_${at + index}`);
     const called = [...listCalls(message), ...calls.map((call) => call.require("content"))];
-    if (needsIds) openCalls = new TurnCalls(called, ids);
+    if (needsIds) openCalls = openTurnCalls(called, ids);
     const turn = role === callRole ? joinCalls(calls, ids) : toRowMessage(message, own.added);
     if (!finish) return turn;
     const position = answers++;
@@ -107,34 +107,21 @@ export const toTurns = (
   return turns.filter((turn) => turn !== undefined);
 };
 
-/** The calls of a turn that wait for a result. */
-class TurnCalls {
-  readonly #open = new OpenCalls<Readonly<{ id: string; name: string | undefined }>>(({ name }) => name);
-  readonly #answered = new Set<string>();
-
-  /** @param ids default: the recorded ids */
-  constructor(calls: readonly Value[] = [], ids: readonly string[] = []) {
-    for (const [at, call] of calls.entries()) {
-      const id = ids[at] ?? unwrap(call).textAt("id");
-      if (id !== undefined) this.#open.add({ id, name: nameOf(unwrap(call))?.text });
-    }
+/** Opens the ids of a turn's calls. @param ids default: the recorded ids */
+const openTurnCalls = (calls: readonly Value[], ids: readonly string[]) => {
+  const open = new OpenCalls<string>();
+  for (const [at, call] of calls.entries()) {
+    const id = ids[at] ?? unwrap(call).textAt("id");
+    if (id !== undefined) open.add(id, `id ${id}`, `name ${nameOf(unwrap(call))?.text}`);
   }
+  return open;
+};
 
-  /** Returns the id of the first open call, of the named tool if it has one. */
-  take(name: string | undefined) {
-    const isOpen = ({ id }: { id: string }) => !this.#answered.delete(id);
-    return (this.#open.take(name, isOpen) ?? this.#open.take(undefined, isOpen))?.id;
-  }
-
-  close(id: string) {
-    this.#answered.add(id);
-    return id;
-  }
-}
-
-const toResultMessage = (run: ConversionNotes, message: Value, openCalls: TurnCalls) => {
+/** A result without an id answers the first open call, of the named tool if it has one. */
+const toResultMessage = (run: ConversionNotes, message: Value, openCalls: OpenCalls<string>) => {
   const recordedId = message.textAt("tool_call_id");
-  const id = recordedId === undefined ? openCalls.take(message.textAt("name")) : openCalls.close(recordedId);
+  const taken = openCalls.take(recordedId === undefined ? `name ${message.textAt("name")}` : `id ${recordedId}`);
+  const id = recordedId ?? taken ?? openCalls.take();
   if (id === undefined && message.textAt("role") === "function") return toRowMessage(message);
   if (id === undefined) throw message.error("tool_call_id is missing, and no earlier call waits for a result");
   const renamed = message.textAt("role") === "tool" ? {} : { role: literal("tool", message.get("role")) };

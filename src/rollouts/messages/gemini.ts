@@ -5,12 +5,6 @@ import { type Json, literal, nonEmpty, toText } from "./output-json.ts";
 import { joinTexts } from "./responses.ts";
 import type { Value } from "./value.ts";
 
-interface Call {
-  readonly id: Json;
-  readonly name: string | undefined;
-  isAnswered: boolean;
-}
-
 type Content = Readonly<{ role: string; parts: readonly Value[] }>;
 
 /** SDKs write `function_call`, and the service writes `functionCall`. */
@@ -20,8 +14,8 @@ export const findIn = (value: Value | undefined, key: string) =>
 /** Gemini can omit the ids of calls, so one converter is for a whole conversation. */
 export class GeminiConverter {
   #calls = 0;
-  readonly #open = new OpenCalls<Call>(({ name }) => name);
-  readonly #byId = new Map<string | undefined, Call>();
+  /** The ids of calls. */
+  readonly #open = new OpenCalls<Json>();
   readonly #run: ConversionNotes;
 
   constructor(run: ConversionNotes) {
@@ -82,21 +76,18 @@ export class GeminiConverter {
   #convertCall(call: Value) {
     const recordedId = call.get("id");
     const id = recordedId ?? literal(`call_${this.#calls++}`);
-    const open = { id, name: call.textAt("name"), isAnswered: false };
-    this.#open.add(open);
-    if (recordedId) this.#byId.set(recordedId.text, open);
+    this.#open.add(id, `id ${recordedId?.text}`, `name ${call.textAt("name")}`);
     return buildCall(id, call.require("name"), toArguments(call.get("args")));
   }
 
   #convertResult(result: Value) {
     const id = result.get("id");
     const name = result.get("name");
-    const call = id ? this.#byId.get(id.text) : this.#open.take(name?.text ?? "", ({ isAnswered }) => !isAnswered);
-    if (call) call.isAnswered = true;
+    const callId = this.#open.take(id ? `id ${id.text}` : `name ${name?.text}`);
     const response = result.get("response");
     const only = response?.members().length === 1 ? (response.get("output") ?? response.get("result")) : undefined;
     const content = only?.isText ? only : response && toText(response);
-    return { role: "tool", tool_call_id: id ?? call?.id ?? name, name, content: content ?? "" };
+    return { role: "tool", tool_call_id: id ?? callId ?? name, name, content: content ?? "" };
   }
 }
 

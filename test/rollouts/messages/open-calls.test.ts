@@ -12,12 +12,12 @@ describe("the open calls", () => {
   itHolds(
     "give each result the first open call with its id or, without an id, the first open call",
     fc.property(events, (given) => {
-      const calls = new OpenCalls<{ id: string | undefined }>((call) => call.id);
+      const calls = new OpenCalls<{ id: string | undefined }>();
       const waiting: { id: string | undefined }[] = [];
       for (const { kind, id } of given) {
         const call = { id };
         if (kind === "call") {
-          calls.add(call);
+          calls.add(call, id);
           waiting.push(call);
           continue;
         }
@@ -31,9 +31,9 @@ describe("the open calls", () => {
 
   // With quadratic time, these calls would take minutes.
   it("give results in reverse order their calls in linear time", () => {
-    const calls = new OpenCalls<number>(String);
+    const calls = new OpenCalls<number>();
     const count = 500_000;
-    for (let call = 0; call < count; call++) calls.add(call);
+    for (let call = 0; call < count; call++) calls.add(call, `${call}`);
     for (let call = count - 1; call >= 0; call--) if (calls.take(`${call}`) !== call) expect.fail(`${call}`);
     expect(calls.open()).toEqual([]);
   });
