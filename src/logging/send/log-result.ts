@@ -1,7 +1,7 @@
 /** Describes the result of a run of `log`. */
 
 import { type Failure, type FailureDetails, isFailure, type Problem } from "../../failure.ts";
-import { type CheckResult, computeMetrics, toDatasetFacts } from "../../rollouts/dataset/check-result.ts";
+import { type CheckResult, computeMetrics } from "../../rollouts/dataset/check-result.ts";
 import { locateGroup } from "../../rollouts/dataset/locate.ts";
 import { countUnreadable } from "../../rollouts/dataset/read-dataset.ts";
 import { invalidInput } from "../../rollouts/rules/failures.ts";
@@ -60,7 +60,8 @@ export const composeLogResult = async (
     bytes: planned?.reduce((sum, { bytes }) => sum + bytes, 0) ?? sent.attemptedBytes,
     planned: planned ?? [],
     warnings: listWarnings(delivery),
-    ...toDatasetFacts(dataset),
+    unreadable: countUnreadable(dataset),
+    filteredOut: dataset.filteredOut,
     // A signal must not prevent the result.
     metrics: await computeMetrics(dataset, split),
     validGroups: dataset.scan.tally.groups,

@@ -8,13 +8,7 @@ import { countUnreadable, type Dataset } from "./read-dataset.ts";
 
 type ReadCounts = Readonly<Record<"read" | "rejected", number>>;
 
-/** What the results of `check` and `log` say of the input. */
-interface DatasetFacts {
-  readonly unreadable: number;
-  readonly filteredOut: Dataset["filteredOut"];
-}
-
-export interface CheckResult extends DatasetFacts {
+export interface CheckResult extends Pick<Dataset, "filteredOut"> {
   readonly status: "valid" | "invalid";
   readonly split: string | undefined;
   readonly groups: ReadCounts;
@@ -22,6 +16,7 @@ export interface CheckResult extends DatasetFacts {
   readonly problems: readonly Problem[];
   readonly omittedProblemCount: number;
   readonly failure: Failure | undefined;
+  readonly unreadable: number;
 }
 
 /** @param canSkip true if the command has `--on-invalid skip` */
@@ -39,7 +34,8 @@ export const composeCheckResult = (dataset: Dataset, canSkip = false): CheckResu
     problems: stored,
     omittedProblemCount: problems.counts.reduce((sum, { count }) => sum + count, 0) - stored.length,
     failure,
-    ...toDatasetFacts(dataset),
+    unreadable: countUnreadable(dataset),
+    filteredOut: dataset.filteredOut,
   };
 };
 
@@ -55,11 +51,6 @@ const countRead = (groups: Groups) => {
   }
   return counts;
 };
-
-export const toDatasetFacts = (dataset: Dataset): DatasetFacts => ({
-  unreadable: countUnreadable(dataset),
-  filteredOut: dataset.filteredOut,
-});
 
 /** @throws the signal's reason */
 export const computeMetrics = async ({ scan: { tally } }: Dataset, split?: string, signal?: AbortSignal) => {
