@@ -3,7 +3,7 @@
 import { composeCheckResult } from "../rollouts/dataset/check-result.ts";
 import { hasNoSampledTurn } from "../rollouts/dataset/dataset-problems.ts";
 import { findFileOfGroup, openSubjects } from "../rollouts/dataset/locate.ts";
-import { readFailedKey, readPromptAndKey } from "../rollouts/dataset/prompt-text.ts";
+import { openRowReader, readFailedKey } from "../rollouts/dataset/prompt-text.ts";
 import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
 import type { SearchQuery } from "../rollouts/dataset/select/filter-groups.ts";
 import { isCutOff } from "../rollouts/facts/facts.ts";
@@ -102,11 +102,12 @@ const listFindings = (dataset: Dataset, groups: readonly GroupFacts[]) => {
 
 /** Reads each group once, because it can be large. */
 const openPrompts = ({ dataset, inputOptions: { groupBy } }: ViewInput, breaks: Breaks) => {
-  const prompts = new Map<number, ReturnType<typeof readPromptAndKey>>();
+  const readRow = openRowReader(dataset, { groupBy });
+  const prompts = new Map<number, ReturnType<typeof sanitizePrompt>>();
   return async (group: number) => {
     const known = prompts.get(group);
     if (!known && breaks.isDue(bytesPerRow + dataset.groups.bytesOf(group))) await breaks.take();
-    const read = known ?? sanitizePrompt(readPromptAndKey(dataset, group, groupBy));
+    const read = known ?? sanitizePrompt(readRow(dataset.groups.firstOf(group), 0));
     prompts.set(group, read);
     return read;
   };

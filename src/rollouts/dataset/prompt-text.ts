@@ -15,12 +15,10 @@ const maxMemberBytes = 10_000;
 /** A trajectory by its part, and by its index in a part that is a group. */
 export type TrajectoryPosition = Readonly<{ part: number; trajectory: number }>;
 
-/** Reads the first trajectory of a group. @throws Failure `input-changed` */
-export const readPromptAndKey = (dataset: IndexedGroups, group: number, groupBy: readonly string[] | undefined) => {
-  const part = getPart(dataset, dataset.groups.firstOf(group));
+const readPartRoot = (dataset: IndexedGroups, at: number) => {
+  const part = getPart(dataset, at);
   const bytes = readPartStart(part, part.part.kind === "unreadable" ? unreadableStartBytes : undefined);
-  const root = table.readRoot(bytes) ?? parseTruncated(bytes);
-  return readValues(table.findAt(root, ["trajectories", 0]) ?? root, root, groupBy);
+  return table.readRoot(bytes) ?? parseTruncated(bytes);
 };
 
 /** Reads the prompt and key that two inputs share. @throws Failure `input-changed` */
@@ -30,36 +28,26 @@ export const readPairPromptAndKey = (
   groupBy: readonly string[] | undefined,
 ) => {
   const read = (dataset: IndexedGroups, { part, trajectory }: TrajectoryPosition) =>
-    openRowReader(dataset, { groupBy, names: [] })(part, trajectory);
+    openRowReader(dataset, { groupBy })(part, trajectory);
   const { prompt, key } = read(a, pair.a.first);
   // A group without trajectories has no prompt.
   return { prompt: prompt || read(b, pair.b.first).prompt, key };
 };
 
-const readValues = (
-  trajectory: table.JsonValue | undefined,
-  root: table.JsonValue | undefined,
-  groupBy: readonly string[] | undefined,
-) => ({
-  prompt: trajectory ? parsePrompt(trajectory) : "",
-  // A trajectory without the key has that of its group.
-  key: findGroupKey(parseSmallMembers(trajectory), groupBy) ?? findGroupKey(parseSmallMembers(root), groupBy) ?? null,
-});
-
 export interface WantedKeys {
   /** Default: a key that groups usually have. */
   readonly groupBy: readonly string[] | undefined;
   /** Other keys whose values are wanted. */
-  readonly names: readonly string[];
+  readonly names?: readonly string[];
 }
 
 /** Reads each part once, in the order of its trajectories. The returned function throws Failure `input-changed`. */
-export const openRowReader = (dataset: IndexedGroups, { groupBy, names }: WantedKeys) => {
+export const openRowReader = (dataset: IndexedGroups, { groupBy, names = [] }: WantedKeys) => {
   const readers = names.map((name) => ({ name, read: openGroupKeyReader([name]) }));
   let open: { part: number; root: table.JsonValue | undefined; trajectories: readonly table.JsonValue[] } | undefined;
   return (part: number, at: number) => {
     if (open?.part !== part) {
-      const root = table.readRoot(readPartStart(getPart(dataset, part)));
+      const root = readPartRoot(dataset, part);
       open = { part, root, trajectories: table.elementsOf(root && table.memberAt(root, "trajectories")) };
     }
     const { root, trajectories } = open;
@@ -69,7 +57,10 @@ export const openRowReader = (dataset: IndexedGroups, { groupBy, names }: Wanted
       const key = [trajectory, root].map((value) => value && read(value, () => undefined)).find((text) => text);
       if (key !== undefined) keys.set(name, parseKeyText(key));
     }
-    return { ...readValues(trajectory, root, groupBy), keys };
+    // A trajectory without the key has that of its group.
+    const ownKey = findGroupKey(parseSmallMembers(trajectory), groupBy);
+    const key = ownKey ?? findGroupKey(parseSmallMembers(root), groupBy) ?? null;
+    return { prompt: trajectory ? parsePrompt(trajectory) : "", key, keys };
   };
 };
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { openRowReader, readPromptAndKey } from "../../../src/rollouts/dataset/prompt-text.ts";
+import { openRowReader } from "../../../src/rollouts/dataset/prompt-text.ts";
 import { filesOf, read } from "../../support/inputs.ts";
 
 const message = (role: string, content: unknown) => ({ role, content });
@@ -24,7 +24,8 @@ it.each<[trajectory: object, prompt: string]>([
   [answered(message("user", `${"é".repeat(198)} ${"é".repeat(9)}`)), `${"é".repeat(198)}…`],
 ])("the prompt of a group is that of the user, or else the first message (row %$)", async (one, prompt) => {
   const dataset = await read(filesOf([{ trajectories: [one] }, one].map((line) => JSON.stringify(line)).join("\n")));
-  expect([0, 1].map((group) => readPromptAndKey(dataset, group, undefined).prompt)).toEqual([prompt, prompt]);
+  const readRow = openRowReader(dataset, { groupBy: undefined });
+  expect([0, 1].map((part) => readRow(part, 0).prompt)).toEqual([prompt, prompt]);
 });
 
 const long = "x".repeat(10_000);
@@ -43,8 +44,8 @@ it.each<[more: object, group: object, groupBy: string | undefined, key: string |
     return JSON.stringify({ trajectories: [first, rollout([message("user", prompt), choice("b")])], ...own });
   });
   const dataset = await read(filesOf(lines.join("\n")));
-  for (const group of [0, 1]) expect(readPromptAndKey(dataset, group, groupBy)).toEqual({ prompt: "q", key });
   const readRow = openRowReader(dataset, { groupBy, names: ["k", "task_id"] });
+  for (const part of [0, 1]) expect(readRow(part, 0)).toMatchObject({ prompt: "q", key });
   expect([readRow(0, 0).prompt, readRow(0, 0).key, readRow(0, 1).prompt]).toEqual(["q", key, "r"]);
   expect(Object.fromEntries(readRow(0, 0).keys)).toEqual(values);
 });
@@ -55,8 +56,8 @@ it("the prompt of a long group can follow an image, or be long itself, and that 
     JSON.stringify({ trajectories: [answered(message("system", "s"), message("user", content))], task_id: "t" }),
   );
   const dataset = await read(filesOf([shown, wide, wide?.slice(0, -9)].join("\n")));
-  const read3 = [0, 1, 2].map((group) => readPromptAndKey(dataset, group, undefined));
-  expect(read3).toEqual([
+  const readRow = openRowReader(dataset, { groupBy: undefined });
+  expect([0, 1, 2].map((part) => readRow(part, 0))).toMatchObject([
     { prompt: "q", key: "t" },
     { prompt: `q ${"x".repeat(197)}…`, key: "t" },
     { prompt: "s", key: null },
