@@ -76,8 +76,8 @@ type NonFinite = SourceRecord["nonFinite"];
 
 /** The record has these members from the start, because V8 adds a member slowly. */
 export const toRecord = (value: Value, raw: RawRecord, at: RolloutPosition, nonFinite?: NonFinite): SourceRecord => {
-  const { member, invalidText, isDocument = false, isComposed = false } = raw;
-  const isWhole = isDocument || (at.record === 0 && !isComposed && isAtEnd(raw));
+  const { member, invalidText, isDocument = false } = raw;
+  const isWhole = isDocument || (at.record === 0 && isAtEnd(raw));
   const { name, records } = at.file;
   const isListed = records.isList === true;
   const file = isListed ? nameListed(name, at.record) : name;
@@ -169,7 +169,7 @@ export const locateInRecord = (raw: RawRecord, value: Value, rest: Path = []) =>
   const { document } = value;
   const path = [...value.path, ...rest];
   if (document !== undefined) return { file: document, line: 1, path };
-  return { file: raw.label, ...(!raw.isComposed && { line: raw.line }), path };
+  return { file: raw.label, ...(!raw.columns && { line: raw.line }), path };
 };
 
 /** A list or object, which can have words of Python, but no other text in brackets. */
@@ -194,7 +194,7 @@ export const locateFault = (raw: RawRecord, error: ConversionError) => {
   const { text = "" } = value;
   const location = locateInRecord(raw, value);
   const bytes = Buffer.from(text);
-  const canBeJson = jsonStart.test(text) || (raw.isComposed && nonFinite.test(text));
+  const canBeJson = jsonStart.test(text) || (raw.columns !== undefined && nonFinite.test(text));
   const fault = canBeJson ? findFault(bytes) : undefined;
   if (fault?.fault !== "word") return { fault: error.message, location };
   return { fault: { bytes, fault, key: fault.at === 0 ? String(value.path.at(-1)) : undefined }, location };
@@ -206,8 +206,8 @@ type RecordBytes = Pick<RawRecord, "bytes" | "start" | "line" | "label"> & Parti
 const counters = new WeakMap<RecordBytes, { positions: PositionCounter; at: number }>();
 
 export const locateByte = (raw: RecordBytes, offset: number) => {
-  const { bytes, start, line, label, isComposed, within } = raw;
-  if (isComposed) return { file: label };
+  const { bytes, start, line, label, columns, within } = raw;
+  if (columns) return { file: label };
   const before = within && { unitsBefore: () => countUnitsBefore(within, { start, line }) };
   const known = counters.get(raw);
   const positions =

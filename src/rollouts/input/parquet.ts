@@ -28,7 +28,7 @@ type RowOptions = Readonly<{ columns: readonly string[] | undefined; maxUnpacked
 /** If rows are unreadable, the last record describes the defect. @throws UnusableInput; Failure `input-unreadable` */
 export const openRows = async ({ name, bytes }: Source, options: RowOptions): Promise<Records> => {
   const { metadata, defect } = await readMetadata(bytes);
-  const toDefectRecord = (wrong: string) => unreadableRecord({ label: name, isComposed: true }, wrong);
+  const toDefectRecord = (wrong: string) => unreadableRecord({ label: name, columns: {} }, wrong);
   if (defect) return openUnreadable(toDefectRecord(defect));
   const { row_groups: groups, schema } = metadata;
   const limit = decompressionLimit(bytes.size, options.maxUnpackedBytes);
@@ -114,7 +114,6 @@ class LoadedRows {
     return {
       line: 1,
       start: 0,
-      isComposed: true as const,
       label: this.labelOf(row),
       columns,
       invalidText: this.#texts.find((name) => hasBytes(columns[name])),

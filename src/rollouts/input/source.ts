@@ -183,7 +183,7 @@ export const maxDocumentBytes = 2 ** 29 - 2 ** 10;
 export const documentTooLong = `it is over the limit of ${maxDocumentBytes} bytes for a document (write the document as several files)`;
 
 export const unreadableRecord = (
-  text: Pick<RawRecord, "label" | "within" | "member" | "isComposed">,
+  text: Pick<RawRecord, "label" | "within" | "member" | "columns">,
   fault: string,
   { start, line }: LineStart = { start: 0, line: 1 },
 ): RawRecord => ({ ...text, start, line, bytes: Buffer.alloc(0), fault });
@@ -191,7 +191,7 @@ export const unreadableRecord = (
 export type RawRecord = Readonly<{
   /** The bytes are valid until the next record is read. */
   bytes: Buffer;
-  /** The columns of a Parquet row. For such a row, each access to `bytes` composes JSON. */
+  /** The columns of a Parquet row; empty for an unreadable file. Each access to the `bytes` of a row composes JSON. */
   columns?: Columns;
   /** A column that is declared as text, but has bytes that are not UTF-8. */
   invalidText?: string | undefined;
@@ -202,8 +202,6 @@ export type RawRecord = Readonly<{
   /** The bytes of the file; absent for composed records and members. */
   within?: Bytes;
   member?: string;
-  /** True if rollcall composed `bytes`. */
-  isComposed?: true;
   /** True if the record is a whole file, although the format allows lines. */
   isDocument?: boolean;
   /** The defect of an unreadable record. The record's `bytes` are empty. */
