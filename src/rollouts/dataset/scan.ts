@@ -180,7 +180,6 @@ export const scanSource = async (
   const scanner = new Scanner(source, options);
   if (bytes.size >= minOptimizedBytes) limitInlining();
   for await (const frame of frames.readFrames(bytes, { start: frames.findTextStart(bytes), signal })) {
-    signal.throwIfAborted();
     await scanner.scanFrame(frame);
     onRead(frame.kind === "lines" ? frame.start + frame.bytes.length : frame.end);
   }

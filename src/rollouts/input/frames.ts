@@ -55,6 +55,7 @@ export async function* readBlocks(
     const at = base + filled;
     const size = Math.min(blockBytes, end - at);
     await setImmediate();
+    signal?.throwIfAborted();
     const bytesRead = source.read(buffer.subarray(filled, filled + size), at);
     if (bytesRead === 0) throw new ShrunkSourceError();
     filled += bytesRead;

@@ -10,7 +10,7 @@ import { isObject } from "../../json/json-bytes.ts";
 import { formatMiB } from "../../text/units.ts";
 import { decodeJson, decodeText, LazyText, valueToJson } from "./column-values.ts";
 import { decompressedTooLarge } from "./failures.ts";
-import type { Bytes, RawRecord, Records, Source } from "./source.ts";
+import type { Bytes, RawRecord, ReadLimits, Records, Source } from "./source.ts";
 import { openUnreadable, readRange, ShrunkSourceError, unreadableRecord } from "./source.ts";
 import { decompressionLimit } from "./spool.ts";
 import { unzstd } from "./zstd.ts";
@@ -23,7 +23,7 @@ type RowRange = Readonly<{ start: number; end: number; group: hyparquet.RowGroup
 
 type RowFile = Readonly<{ bytes: Bytes; metadata: hyparquet.FileMetaData; columns: readonly string[] | undefined }>;
 
-type RowOptions = Readonly<{ columns: readonly string[] | undefined; maxUnpackedBytes: number }>;
+type RowOptions = Pick<RowFile, "columns"> & ReadLimits;
 
 /** If rows are unreadable, the last record describes the defect. @throws UnusableInput; Failure `input-unreadable` */
 export const openRows = async ({ name, bytes }: Source, options: RowOptions): Promise<Records> => {
@@ -48,6 +48,7 @@ export const openRows = async ({ name, bytes }: Source, options: RowOptions): Pr
       let total = 0;
       for (const range of ranges) {
         const why = await rows.load(range);
+        options.signal.throwIfAborted();
         // `total_byte_size` counts a repeated text once.
         for (const row of rows.loaded?.rows ?? []) total += minJsonBytesOf(row);
         const defect = why ?? (total > limit ? `its rows decompress to more than ${formatMiB(limit)}` : undefined);

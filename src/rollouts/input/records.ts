@@ -1,6 +1,5 @@
 /** Reads records from files of other tools. */
 
-import { setImmediate } from "node:timers/promises";
 import * as json from "../../json/json-bytes.ts";
 import { JsonReader, nodeSize } from "../../json/reader.ts";
 import { endOf, nodeAfter, startOf } from "../../json/table.ts";
@@ -22,22 +21,11 @@ export type RecordKinds = Readonly<{
 type RecordOptions = Readonly<{ records: RecordKinds; columns?: readonly string[] | undefined }>;
 
 /** @param columns the columns of a Parquet file; default: all @throws UnusableInput */
-export const openRecords = async (source: Source, options: RecordOptions, limits: ReadLimits): Promise<Records> => {
-  const records = await openContent(source, options, limits);
-  return {
-    ...records,
-    async *batches() {
-      for await (const batch of records.batches()) {
-        // Blank lines and members of an archive do not let other tasks run.
-        await setImmediate();
-        limits.signal.throwIfAborted();
-        yield batch;
-      }
-    },
-  };
-};
-
-const openContent = async (source: Source, { records, columns }: RecordOptions, limits: ReadLimits) => {
+export const openRecords = async (
+  source: Source,
+  { records, columns }: RecordOptions,
+  limits: ReadLimits,
+): Promise<Records> => {
   const container = findContainer(readHead(source.bytes, sniffedBytes));
   if (records.zip && container === "zip") {
     const { openMembers } = await import("./zip.ts");

@@ -35,7 +35,11 @@ export const openMembers = async (
   const visible = others.filter((name) => !/(?:^|\/)\.|\/$/.test(name));
   return {
     async *batches() {
-      for (const entry of matching) yield [toRecord(entry)];
+      for (const entry of matching) {
+        await setImmediate();
+        signal.throwIfAborted();
+        yield [toRecord(entry)];
+      }
     },
     reread: async (position) => matching[position] && toRecord(matching[position]),
     locate: (position) => ({ label: labelOf(matching[position]?.[0]), line: 1 }),
