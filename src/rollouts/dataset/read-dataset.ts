@@ -61,7 +61,7 @@ export interface SourceOptions extends Pick<FormatOptions, "split" | "groupBy" |
 }
 
 /** The options of a command that reads rollouts, as each step gets them. */
-export interface ReadOptions extends SourceOptions, FormatOptions, Omit<OpenOptions, "takesContainers"> {
+export interface ReadOptions extends SourceOptions, FormatOptions, OpenOptions {
   readonly host: Host;
   /** True if rollcall continues without the inputs that it cannot open. */
   readonly continuesAfterErrors?: boolean;
@@ -101,8 +101,8 @@ export const countUnreadable = ({ scan, sources, conversion }: Omit<Dataset, "cl
 
 /** @throws Failure `invalid-input` if an input cannot be opened; as `openInputs`, `convertOpened`, `readSources` */
 export const readDataset = async (options: ReadOptions): Promise<Dataset> => {
-  const { from, continuesAfterErrors = false, isSplitRequired = false } = options;
-  const opened = await openInputs({ ...options, takesContainers: from !== "rollcall" });
+  const { continuesAfterErrors = false, isSplitRequired = false } = options;
+  const opened = await openInputs(options);
   const { problems, repeated } = opened;
   let sources: readonly Source[] = opened.sources;
   const close = async () => await closeSources(sources);

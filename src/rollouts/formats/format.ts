@@ -22,7 +22,7 @@ export type RewardPart = Readonly<{
   weight?: number | undefined;
 }>;
 
-export interface FormatOptions extends Pick<SpoolOptions, "host" | "maxUnpackedBytes"> {
+export interface FormatOptions extends SpoolOptions {
   /** The name of a format, or `auto`. */
   readonly from: string;
   /** The parts whose sum is the reward. Default: the format's own reward. */

@@ -169,11 +169,10 @@ const recognizeInput = async (
   const data = error?.rule === "not-json" ? error.data : undefined;
   const reject = (reason: Partial<RuleData<"not-json">> | undefined) =>
     data && new UnusableInput("not-json", { ...data, ...reason });
-  // The given format applies to each argument, but not to each file of a folder.
-  if (given && !folders.has(source.name)) {
-    if (!container || given.records[container]) return { source, formats: [given] };
+  if (given && container && !given.records[container])
     return { source, formats: [], fault: reject({ instead: "correct or omit --from" }) };
-  }
+  // The given format applies to each argument, but not to each file of a folder.
+  if (given && !folders.has(source.name)) return { source, formats: [given] };
   if (!container && !given && beginsWithOwnRecord(source.bytes)) return { source, formats: [ownFormat] };
   const { matching, unreadable, unusable, row, records } = await matchFormats(source, { ...options, container, given });
   if (matching.length > 0) return { source, formats: matching };

@@ -102,7 +102,7 @@ const openInput = async (name: string, options: OpenInputOptions) => {
 
 const endlessDevices = ["/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
-const openFile = (name: string, { isReopened, takesContainers }: OpenInputOptions) => {
+const openFile = (name: string, { isReopened }: OpenInputOptions) => {
   const descriptor = openSync(name, "r");
   let isInUse = false;
   try {
@@ -111,7 +111,7 @@ const openFile = (name: string, { isReopened, takesContainers }: OpenInputOption
     const bytes = sourceFiles.openDescriptorBytes({ descriptor, name, size });
     const head = sourceFiles.readHead(bytes, sniffedBytes);
     if (findDecompressor(head)) return undefined;
-    checkHead(name, head, takesContainers);
+    checkHead(name, head);
     // The cached head is short, so most reads notice changes of the file.
     if (isReopened)
       return {
@@ -138,7 +138,7 @@ const openFile = (name: string, { isReopened, takesContainers }: OpenInputOption
 const openStream = async (name: string, stream: Readable, options: SpoolOptions) => {
   const bytes = await spoolStream(stream, options);
   try {
-    checkHead(name, sourceFiles.readHead(bytes, sniffedBytes), options.takesContainers);
+    checkHead(name, sourceFiles.readHead(bytes, sniffedBytes));
   } catch (thrown) {
     await bytes.close();
     throw thrown;
@@ -146,9 +146,9 @@ const openStream = async (name: string, stream: Readable, options: SpoolOptions)
   return { name, bytes };
 };
 
-const checkHead = (name: string, head: Buffer, takesContainers: boolean) => {
+const checkHead = (name: string, head: Buffer) => {
   if (head.length === 0) throw new UnusableInput("input-empty", { isEmpty: true });
-  const error = takesContainers && findContainer(head) ? undefined : findFormatError(head, name);
+  const error = findContainer(head) ? undefined : findFormatError(head, name);
   if (error) throw error;
 };
 

@@ -24,19 +24,17 @@ export const decompressionLimit = (compressedBytes: number, maxUnpackedBytes: nu
 export type SpoolOptions = Readonly<{
   host: Host;
   maxUnpackedBytes: number;
-  takesContainers: boolean;
 }>;
 
 /**
  * If the format is unusable, stops after the first bytes, because an endless device could fill the disk.
  * @throws UnusableInput; ZstdUnsupported; Failure `spool-failed`; errors of the signal and stream
  */
-export const spoolStream = async (stream: Readable, options: SpoolOptions): Promise<Bytes> => {
-  const { host } = options;
+export const spoolStream = async (stream: Readable, { host, maxUnpackedBytes }: SpoolOptions): Promise<Bytes> => {
   const spool = await openSpool(host);
   try {
     const store = async (chunks: AsyncIterable<Uint8Array>) => {
-      for await (const chunk of decodeChunks(chunks, options)) await spool.write(chunk);
+      for await (const chunk of decodeChunks(chunks, maxUnpackedBytes)) await spool.write(chunk);
     };
     await pipeline(stream, store, { signal: host.signal });
     return spool.bytes();
@@ -50,15 +48,11 @@ export const spoolStream = async (stream: Readable, options: SpoolOptions): Prom
 /** @throws UnusableInput, ZstdUnsupported */
 export const decompressBytes = async (bytes: Uint8Array, maxUnpackedBytes: number) => {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of decodeChunks(Readable.from([bytes]), { maxUnpackedBytes, takesContainers: false }))
-    chunks.push(Uint8Array.from(chunk));
+  for await (const chunk of decodeChunks(Readable.from([bytes]), maxUnpackedBytes)) chunks.push(Uint8Array.from(chunk));
   return Buffer.concat(chunks);
 };
 
-async function* decodeChunks(
-  chunks: AsyncIterable<Uint8Array>,
-  { maxUnpackedBytes, takesContainers }: Omit<SpoolOptions, "host">,
-) {
+async function* decodeChunks(chunks: AsyncIterable<Uint8Array>, maxUnpackedBytes: number) {
   const reader = readPieces(chunks);
   const head = await reader.read(sniffedBytes);
   let inputBytes = head.length;
@@ -71,8 +65,7 @@ async function* decodeChunks(
   };
   const decompress = findDecompressor(head);
   if (!decompress) {
-    const canBeJson = head.length < sniffedBytes || !findFormatError(head);
-    if (canBeJson || (takesContainers && findContainer(head))) yield* countChunks();
+    if (head.length < sniffedBytes || findContainer(head) || !findFormatError(head)) yield* countChunks();
     else yield head;
     return;
   }

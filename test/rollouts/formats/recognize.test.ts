@@ -111,11 +111,12 @@ describe("--from with a folder", () => {
       "r/own.jsonl": [{ trajectories: [trajectory] }],
     });
     writeFileSync(join(cwd, "r/b.jsonl.gz"), gzipSync(JSON.stringify({ ...row, prompt: "r" })));
+    writeFileSync(join(cwd, "r/log.eval"), "PK\x03\x04");
     const args = ["check", "r", "--from", "trl", "--reward-from", "my_reward", "--json"];
     const { code, stdout } = await runRollcall(args, { cwd });
     const { groups, warnings } = JSON.parse(stdout);
     const skipped = warnings.flatMap(({ rule, file }: Record<string, string>) => (rule === "skipped-file" ? file : []));
-    expect([code, groups.read, skipped]).toEqual([0, 2, ["r/c.json", "r/own.jsonl"]]);
+    expect([code, groups.read, skipped]).toEqual([0, 2, ["r/c.json", "r/log.eval", "r/own.jsonl"]]);
   });
 
   it.each([

@@ -44,7 +44,7 @@ describe("the inputs of a command line", () => {
     const files = names.map((name) => join(folder, name));
     const host = { ...testHost(), platform };
     const { sources, problems, repeated } = await openInputs({
-      ...{ host, files, maxUnpackedBytes: 2 ** 30, takesContainers: true },
+      ...{ host, files, maxUnpackedBytes: 2 ** 30 },
     });
     for (const { bytes } of sources) await bytes.close();
     const plain = (name: string) => name.replace(`${folder}/`, "");
