@@ -59,17 +59,6 @@ export const endOfString = (bytes: Uint8Array, at: number) => {
   return bytes.length;
 };
 
-/** Counts objects and arrays, and stops at `max` + 1. */
-export const countNested = (bytes: Uint8Array, max: number) => {
-  let count = 0;
-  for (let at = 0; at < bytes.length && count <= max; ) {
-    const byte = bytes[at];
-    if (byte === openBrace || byte === openBracket) count++;
-    at = byte === quote ? endOfString(bytes, at) : at + 1;
-  }
-  return count;
-};
-
 /** Yields spans, because a table of a long list would take too much memory. */
 export function* walkItems(bytes: Uint8Array, start: number): Generator<Span, void> {
   let [depth, from] = [0, start + 1];

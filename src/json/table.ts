@@ -153,7 +153,8 @@ export const findChild = (holder: JsonValue, step: string | number): JsonValue |
   if (typeof step === "string") return memberAt(holder, step);
   const { table, node } = holder;
   if (firstByteOf(holder) !== syntax.openBracket) return undefined;
-  if (countNumbers(table, node) > step) return { table: expandNumbers(table, node), node: (step + 1) * nodeSize };
+  if (countNumbers(table, node) > step)
+    return { table: expandNumbers(table, node, step + 1), node: (step + 1) * nodeSize };
   let child = node + nodeSize;
   for (let index = 0; index < step && child < nodeAfter(table, node); index++) child = nodeAfter(table, child);
   return child < nodeAfter(table, node) ? { table, node: child } : undefined;

@@ -1,15 +1,14 @@
 /** Logs trajectories (interface 4.1). */
 import { createHash } from "node:crypto";
-import { openBrace, openBracket } from "../json/json-bytes.ts";
+import { openBrace, openBracket, quote } from "../json/json-bytes.ts";
 import { composeMembers, composeObject } from "../json/raw-json.ts";
 import * as json from "../json/table.ts";
-import { isTrajectory, readRewardAndMetrics } from "../rollouts/check/trajectory.ts";
+import { listTypeFaults, readRewardAndMetrics } from "../rollouts/check/trajectory.ts";
 import { Tally } from "../rollouts/index/metrics.ts";
 import { TrajectoryFacts } from "../rollouts/index/trajectory-facts.ts";
 import { Breaks } from "../system/breaks.ts";
 import { logTrajectories } from "../wire/contract/log.ts";
-import type { ValidationItem } from "../wire/contract/log-schemas.ts";
-import { LogRequest, maxFaults, Trajectory, TrajectoryGroup } from "../wire/contract/log-schemas.ts";
+import type { ValidationItem } from "../wire/contract/validation-error.ts";
 import * as operation from "./operation.ts";
 import type { TrajectorySpan } from "./store/call-ids.ts";
 import type { Store } from "./store/store.ts";
@@ -55,27 +54,22 @@ const readLogRequest = async (bytes: Uint8Array) => {
   const spans: TrajectorySpan[] = [];
   const otherGroupKeys = new Map<number, string>();
   const faults: ValidationItem[] = [];
-  const request = readMembers(root, { loc: ["body"], uniqueKeys: ["split", "trajectory_groups"], faults });
+  const required = { split: "a string", trajectory_groups: "an array" } as const;
+  const request = readMembers(root, { loc: ["body"], required, faults });
   const [split, groups] = [request.get("split"), request.get("trajectory_groups")];
-  const found = isArray(groups)
-    ? operation.findFaults(LogRequest.shape.split, split && operation.parseBounded(split), ["body", "split"])
-    : operation.findFaults(LogRequest, summarize(root), ["body"]);
-  faults.push(...found);
   const breaks = new Breaks();
   const facts = new TrajectoryFacts();
   for (const [group, value] of listElements(groups)) {
-    if (faults.length >= maxFaults) break;
+    if (faults.length >= operation.maxFaults) break;
     const loc = ["body", "trajectory_groups", group];
-    const members = readMembers(value, { loc, uniqueKeys: ["trajectories"], faults });
+    const members = readMembers(value, { loc, required: { trajectories: "an array" }, faults });
     const trajectories = members.get("trajectories");
-    if (!isArray(trajectories)) faults.push(...operation.findFaults(TrajectoryGroup, summarize(value), loc));
     const rewards: number[] = [];
     for (const [at, trajectory] of listElements(trajectories)) {
-      if (faults.length >= maxFaults) break;
-      if (!isTrajectory(trajectory)) {
-        faults.push(
-          ...operation.findFaults(Trajectory, operation.parseBounded(trajectory), [...loc, "trajectories", at]),
-        );
+      if (faults.length >= operation.maxFaults) break;
+      for (const { path, wanted } of listTypeFaults(trajectory, operation.maxFaults)) {
+        const given = json.findAt(trajectory, wanted === undefined ? path.slice(0, -1) : path);
+        faults.push(operation.typeItem([...loc, "trajectories", at, ...path], wanted, given));
       }
       if (faults.length === 0) rewards.push(addTrajectory(tally, trajectory, facts));
       const { start, end } = json.spanOf(trajectory);
@@ -95,40 +89,38 @@ const readLogRequest = async (bytes: Uint8Array) => {
   return { split: name, metrics, otherKeys: formatMembers(request), otherGroupKeys, spans };
 };
 
-const maxSummarizedBytes = 2 ** 20;
-
-/** Replaces large members by empty values, because only their types matter. */
-const summarize = (value: json.JsonValue) => {
-  const isSmall = (one: json.JsonValue) => json.spanOf(one).end - json.spanOf(one).start <= maxSummarizedBytes;
-  if (isSmall(value)) return operation.parseBounded(value);
-  operation.requireBounded(value);
-  if (json.firstByteOf(value) !== openBrace) return [];
-  const summary = new Map<string, unknown>();
-  for (const [key, member] of json.childrenOf(value))
-    summary.set(String(key), isSmall(member) ? operation.parseBounded(member) : isArray(member) ? [] : {});
-  return Object.fromEntries(summary);
-};
-
 /** Yields elements without a list of all. The first numbers are enough, because each is a fault. */
 function* listElements(array: json.JsonValue | undefined): Generator<readonly [number, json.JsonValue], void> {
-  for (const [index, value] of array && isArray(array) ? json.childrenOf(array, maxFaults) : [])
+  for (const [index, value] of array && isArray(array) ? json.childrenOf(array, operation.maxFaults) : [])
     yield [Number(index), value];
 }
 
 const isArray = (value: json.JsonValue | undefined) => value !== undefined && json.firstByteOf(value) === openBracket;
 
+const firstBytes = { "a string": quote, "an array": openBracket };
+
+type Required = Readonly<Record<string, keyof typeof firstBytes>>;
+
+/** Reads the members of an object. Adds a fault for another value, and for each required key that has a fault. */
 const readMembers = (
   object: json.JsonValue,
-  { loc, uniqueKeys, faults }: { loc: operation.Loc; uniqueKeys: readonly string[]; faults: ValidationItem[] },
+  { loc, required, faults }: { loc: operation.Loc; required: Required; faults: ValidationItem[] },
 ) => {
   const members = new Map<string, json.JsonValue>();
-  for (const [key, value] of json.firstByteOf(object) === openBrace ? json.childrenOf(object) : []) {
+  const isObject = json.firstByteOf(object) === openBrace;
+  if (!isObject) faults.push(operation.typeItem(loc, "an object", object));
+  for (const [key, value] of isObject ? json.childrenOf(object) : []) {
     const name = String(key);
-    if (uniqueKeys.includes(name) && members.has(name) && faults.length < maxFaults) {
+    if (Object.hasOwn(required, name) && members.has(name) && faults.length < operation.maxFaults) {
       faults.push({ loc: [...loc, name], msg: "Key should occur once", type: "duplicate_key", input: null });
     }
     members.set(name, value);
     checkNameCount(members.size);
+  }
+  for (const [name, wanted] of isObject ? Object.entries(required) : []) {
+    const value = members.get(name);
+    if (value && json.firstByteOf(value) === firstBytes[wanted]) continue;
+    faults.push(operation.typeItem([...loc, name], value && wanted, value ?? object));
   }
   return members;
 };

@@ -1,12 +1,11 @@
 /** Operations of the interface, and formats of refused requests. */
 import { isUtf8 } from "node:buffer";
 import type * as z from "zod/mini";
-import { countNested, getValue } from "../json/json-bytes.ts";
+import { getValue } from "../json/json-bytes.ts";
 import { findFault } from "../json/reader.ts";
 import { type JsonValue, parseValue, readRoot, spanOf } from "../json/table.ts";
-import { ignoreErrors } from "../system/files.ts";
 import type { Endpoint } from "../wire/contract/endpoint.ts";
-import { type Issue, maxFaults, type ValidationItem } from "../wire/contract/log-schemas.ts";
+import type { ValidationItem } from "../wire/contract/validation-error.ts";
 
 export class HttpRefusal extends Error {
   readonly status: number;
@@ -37,6 +36,9 @@ export const openAiError: ErrorFormat = ({ message, status }) => ({
 export const reasonError: ErrorFormat = ({ message }) => ({ reason: message });
 
 type Body = string | Uint8Array;
+
+/** Bounds the answer to a body with millions of faults. */
+export const maxFaults = 100;
 
 export const invalidRequest = (faults: readonly ValidationItem[]) => {
   const items = faults.slice(0, maxFaults);
@@ -69,7 +71,7 @@ export const defineOperation = (
   endpoint,
   errorFormat,
   maxBodyBytes: maxParsedBytes,
-  answer: async ({ body, parameters }) => await answer({ parameters, body: body && parseBounded(readBody(body)) }),
+  answer: async ({ body, parameters }) => await answer({ parameters, body: body && parseValue(readBody(body)) }),
 });
 
 /** The maximum number of values outside of messages and other lists, because each takes 16 bytes. */
@@ -85,7 +87,7 @@ const readBounded = (bytes: Uint8Array, readJson: typeof readRoot) => {
 };
 
 export const readBody = (bytes: Uint8Array, readJson = readRoot) => {
-  if (bytes.length === 0) throw invalidRequest([missingItem(["body"], null)]);
+  if (bytes.length === 0) throw invalidRequest([typeItem(["body"], undefined)]);
   if (!isUtf8(bytes)) throw new HttpRefusal(400, "There was an error parsing the body: it is not UTF-8");
   const root = readBounded(bytes, readJson);
   if (root) return root;
@@ -94,49 +96,18 @@ export const readBody = (bytes: Uint8Array, readJson = readRoot) => {
   ]);
 };
 
-/** The maximum number of objects and arrays, because each takes memory. */
-const maxParsedValues = 2 ** 22;
-
-/** @throws HttpRefusal 413 */
-export const requireBounded = (value: JsonValue) => {
-  const { start, end } = spanOf(value);
-  const bytes = value.table.bytes.subarray(start, end);
-  // Each value has at least one byte, so a short text needs no count.
-  if (bytes.length > maxParsedValues && countNested(bytes, maxParsedValues) > maxParsedValues) {
-    throw new HttpRefusal(413, `the body has more than ${maxParsedValues} objects and arrays`);
-  }
-};
-
-/** @throws HttpRefusal 413 */
-export const parseBounded = (value: JsonValue) => {
-  requireBounded(value);
-  return parseValue(value);
-};
-
 export type Loc = readonly (string | number)[];
 
-type Schema = z.ZodMiniType;
-
 /** @throws HttpRefusal 422 */
-export const parseBody = <Of extends Schema>(schema: Of, value: unknown) => {
-  const faults = findFaults(schema, value, ["body"]);
-  if (faults.length > 0) throw invalidRequest(faults);
-  return schema.parse(value);
+export const parseBody = <Of extends z.ZodMiniType>(schema: Of, value: unknown) => {
+  const { error, data } = schema.safeParse(value);
+  if (error) throw invalidRequest(error.issues.flatMap((issue) => toItems(issue, value)));
+  return data;
 };
 
-export const findFaults = (schema: Schema, value: unknown, loc: Loc) =>
-  schema.safeParse(value).error?.issues.flatMap((issue) => toValidationItems(issue, value, loc)) ?? [];
-
-const missingItem = (loc: Loc, holder: unknown): ValidationItem => ({
-  loc: [...loc],
-  msg: "Field required",
-  type: "missing",
-  input: shownInput(holder),
-});
-
-const toValidationItems = (issue: Issue, value: unknown, prefix: Loc): readonly ValidationItem[] => {
+const toItems = (issue: z.core.$ZodIssue, value: unknown): readonly ValidationItem[] => {
   const path = issue.path.map((step) => (typeof step === "number" ? step : String(step)));
-  const loc = [...prefix, ...path];
+  const loc = ["body", ...path];
   if (issue.code === "unrecognized_keys") {
     return issue.keys.slice(0, maxFaults).map((key) => ({
       loc: [...loc, key],
@@ -144,20 +115,22 @@ const toValidationItems = (issue: Issue, value: unknown, prefix: Loc): readonly 
       type: "extra_forbidden",
     }));
   }
-  const input = getValue(value, path);
-  if (input === undefined) return [missingItem(loc, getValue(value, path.slice(0, -1)))];
-  return [{ loc, ...describeFault(issue), input: shownInput(input) }];
-};
-
-const maxShownInput = 5000;
-
-const shownInput = (input: unknown = null) =>
-  ignoreErrors(() => (JSON.stringify(input).length > maxShownInput ? null : input)) ?? null;
-
-const typeNames: Readonly<Record<string, string>> = { int: "integer", record: "object" };
-
-const describeFault = (issue: Issue) => {
-  if (issue.code === "custom") return { msg: "Input should be a valid datetime", type: "datetime_parsing" };
   const expected = issue.code === "invalid_type" ? issue.expected : "value";
-  return { msg: `Input should be a valid ${typeNames[expected] ?? expected}`, type: issue.code };
+  return [typeItem(loc, getValue(value, path) === undefined ? undefined : expected)];
 };
+
+const typeNames: Readonly<Record<string, string>> = { "a whole number": "integer" };
+
+/**
+ * @param wanted a text such as `an array`; undefined for a missing field
+ * @param given the wrong value, or the holder of the missing field
+ */
+export const typeItem = (loc: Loc, wanted: string | undefined, given?: JsonValue): ValidationItem => {
+  const isShown = given !== undefined && spanOf(given).end - spanOf(given).start <= maxShownBytes;
+  const input = isShown ? parseValue(given) : null;
+  if (wanted === undefined) return { loc: [...loc], msg: "Field required", type: "missing", input };
+  const msg = `Input should be a valid ${typeNames[wanted] ?? wanted.replace(/^an? /, "")}`;
+  return { loc: [...loc], msg, type: wanted === "a datetime" ? "datetime_parsing" : "invalid_type", input };
+};
+
+const maxShownBytes = 5000;

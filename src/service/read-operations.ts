@@ -5,8 +5,8 @@ import { join } from "node:path";
 import * as z from "zod/mini";
 import { toBuffer } from "../json/json-bytes.ts";
 import { composeArray, composeMembers, composeObject, parseRawJson, sliceMembers } from "../json/raw-json.ts";
+import { trajectoryFields } from "../rollouts/check/trajectory.ts";
 import { readCall } from "../wire/contract/call.ts";
-import { Trajectory } from "../wire/contract/log-schemas.ts";
 import { listAnalysisModels, listModels, listRouterModels } from "../wire/contract/models.ts";
 import { readListReply } from "../wire/contract/replies.ts";
 import { defineOperation, detailError, HttpRefusal, openAiError, parseBody, reasonError } from "./operation.ts";
@@ -112,7 +112,7 @@ const formatCall = (call: StoredCall, request: z.infer<typeof CallRequest>) => {
 };
 
 const conversationFields = ["messages_and_choices", "tools", "additional_histories"];
-const attributeFields = Object.keys(Trajectory.shape).filter((name) => !conversationFields.includes(name));
+const attributeFields = trajectoryFields.filter((name) => !conversationFields.includes(name));
 const knownFields = [...conversationFields, ...attributeFields, "usage"];
 
 const formatAttributes = (call: StoredCall, trajectory: ReadonlyMap<string, string>, choices: string | undefined) => {

@@ -9,7 +9,7 @@ import type { Path } from "../../rollouts/rules/positions.ts";
 import { createProblem } from "../../rollouts/rules/problems.ts";
 import type { Answer } from "../../wire/client/client.ts";
 import { requestRefused } from "../../wire/client/failures.ts";
-import type { ValidationItem } from "../../wire/contract/log-schemas.ts";
+import type { ValidationItem } from "../../wire/contract/validation-error.ts";
 import { cutGroups, type Delivery, rejectGroup, stopAfterRequest } from "./delivery.ts";
 import { requestTooLarge } from "./failures.ts";
 import { findHalfBytes, type PlannedRequest } from "./plan.ts";
@@ -39,7 +39,7 @@ const statusesNotAboutContent: ReadonlySet<number> = new Set([401, 402, 403, 404
 export const handleRefusal = async (delivery: Delivery, request: PlannedRequest, answer: Answer) => {
   const { dataset, policy, tools } = delivery;
   const { status, bytes, failure } = answer;
-  const { readFaults } = await import("../../wire/contract/log-schemas.ts");
+  const { readFaults } = await import("../../wire/contract/validation-error.ts");
   const isAboutContent = status >= 400 && !statusesNotAboutContent.has(status);
   const { faults, count } = isAboutContent ? readFaults(bytes) : { faults: [], count: 0 };
   const items = faults.map((item) => toRefusalItem(request, { ...item, msg: tools.clean(item.msg) }));

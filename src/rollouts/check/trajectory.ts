@@ -93,12 +93,28 @@ const trajectoryType = defineObjectType(
 const { shape } = trajectoryType;
 const { slots } = shape;
 
-export const isTrajectory = ({ table, node }: JsonValue): boolean =>
-  kindAt(table, node) === Kind.object && trajectoryType.check(table, node, () => undefined);
+/** The fields of interface 2.1. */
+export const trajectoryFields: readonly string[] = shape.names.filter((name) => !customKeys.has(name));
+
+/** `wanted` is a text such as `an array`, and undefined for a missing field. */
+export type TypeFault = Readonly<{ path: json.Path; wanted: string | undefined }>;
+
+/** Lists the first `max` violations of the types of interface 2.1; none for a valid trajectory. */
+export const listTypeFaults = ({ table, node: from }: JsonValue, max: number): readonly TypeFault[] => {
+  if (kindAt(table, from) !== Kind.object) return [{ path: [], wanted: "an object" }];
+  const faults: TypeFault[] = [];
+  trajectoryType.check(table, from, (rule, data, node, ...steps) => {
+    if (faults.length === max) return;
+    const { path } = json.findInnermost(table, { from, byte: json.startOf(table, node) });
+    const wanted = isObject(data) && typeof data.wanted === "string" ? data.wanted : undefined;
+    faults.push({ path: [...path, ...steps], wanted: rule === "start-time-invalid" ? "a datetime" : wanted });
+  });
+  return faults;
+};
 
 export const listCustomKeys = (value: unknown): readonly string[] => {
   if (!isObject(value)) return [];
-  const known = new Set<string>(shape.names.filter((name) => !customKeys.has(name)));
+  const known = new Set(trajectoryFields);
   const listKeys = (object: object) => Object.entries(object).flatMap(([key, one]) => (one === null ? [] : [key]));
   const metadata = isObject(value.metadata) ? listKeys(value.metadata) : [];
   return [...listKeys(value).filter((key) => !known.has(key)), ...metadata];
@@ -166,7 +182,7 @@ export const inspectTrajectory = (
   return true;
 };
 
-/** Reads the reward and the metrics of a trajectory that `isTrajectory` accepts. */
+/** Reads the reward and the metrics of a trajectory without type faults. */
 export const readRewardAndMetrics = (table: JsonTable, node: number, facts: TrajectoryFacts) => {
   const { kinds } = shape.read(table, node);
   facts.reward = json.readNumber(table, shape.at(table, slots.reward));

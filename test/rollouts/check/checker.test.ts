@@ -9,9 +9,9 @@ import { Tally } from "../../../src/rollouts/index/metrics.ts";
 import { ScanResult } from "../../../src/rollouts/index/scan-result.ts";
 import { openMemoryBytes } from "../../../src/rollouts/input/source.ts";
 import { Problems } from "../../../src/rollouts/rules/problems.ts";
-import { Trajectory, TrajectoryGroup } from "../../../src/wire/contract/log-schemas.ts";
 import { itHolds } from "../../support/property.ts";
 import { addTrajectory } from "../../support/tally.ts";
+import { Trajectory, TrajectoryGroup } from "../../support/trajectory-schema.ts";
 import { secretKeys } from "./secret-keys.ts";
 
 /** All findings in a block of lines. */

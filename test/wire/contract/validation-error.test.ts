@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readFaults } from "../../../src/wire/contract/log-schemas.ts";
+import { readFaults } from "../../../src/wire/contract/validation-error.ts";
 
 const read = (detail: string) => readFaults(Buffer.from(`{"detail":${detail}}`));
 
