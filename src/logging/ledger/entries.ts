@@ -47,18 +47,14 @@ const maxPortionBytes = 2 * 1024 * 1024;
 export const scopedRequestsSql = "rollcall.request AS request JOIN rollcall.scope AS scope ON scope.id = request.scope";
 
 /** Yields the oldest entries first. Between portions, Node reports signals. */
-export async function* readEntries(
-  database: Database,
-  { sql: condition, values = [], hasContents = false }: Statement & { hasContents?: boolean },
-) {
+export async function* readEntries(database: Database, { sql: condition, values = [] }: Statement) {
   const sql = `
     WITH next AS (
       SELECT request.id AS next_id, octet_length(marks) + octet_length(calls) AS size FROM ${scopedRequestsSql}
       WHERE (${condition}) AND request.id > ? ORDER BY request.id LIMIT ${maxPortionEntries}),
     sized AS (SELECT next_id, sum(size) OVER (ORDER BY next_id) - size AS ahead FROM next)
     SELECT request.id AS id, state, ${scopeColumns}, input, groups, bytes, key,
-      first_tried, last_tried, attempts, status, cause, calls, marks, frame,
-      ${hasContents ? "contents" : "NULL AS contents"}
+      first_tried, last_tried, attempts, status, cause, calls, marks, frame, contents
     FROM ${scopedRequestsSql} JOIN sized ON request.id = next_id
     WHERE ahead < ${maxPortionBytes} ORDER BY request.id`;
   for (let last = 0; ; ) {

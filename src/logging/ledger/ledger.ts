@@ -126,7 +126,7 @@ const openEntries = (database: Database) => ({
   scopeEntries: (scope: entries.LedgerScope, from = 0) => {
     const values = [...entries.toScopeValues(scope), from];
     const sql = `${entries.isScopeSql} AND request.id >= ?`;
-    return entries.readEntries(database, { sql, values, hasContents: true });
+    return entries.readEntries(database, { sql, values });
   },
   entriesOfOtherAccounts: (scope: entries.LedgerScope) => {
     const [destination, account, ...values] = entries.toScopeValues(scope);

@@ -39,9 +39,10 @@ export const reportGroupProblems = async (
 ): Promise<BrokenRules> => {
   const { groups, scan } = dataset;
   const { trajectories, equal } = scan.parts.columns;
-  const hasSmallGroups = trajectories.includes(1) || trajectories.includes(0);
+  const sizes = trajectories.values();
+  const hasSmallGroups = sizes.includes(1) || sizes.includes(0);
   if (groups.areValidParts && equal.hasOnlyDefaults && !hasSmallGroups) return [];
-  const sharedKey = canRegroup && trajectories.includes(1) ? await findSharedKey(dataset, breaks) : undefined;
+  const sharedKey = canRegroup && sizes.includes(1) ? await findSharedKey(dataset, breaks) : undefined;
   const broken = hasSmallGroups ? await findSmallGroups(dataset, breaks, sharedKey) : [];
   const report = openGroupReporter(dataset, { broken, sharedKey, canRegroup });
   for (const group of groups.valid()) {

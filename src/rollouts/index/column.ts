@@ -26,17 +26,6 @@ export class NumberColumn {
     this.#default = byDefault;
   }
 
-  /** Uses V8's own loops, because compiling a loop takes longer than one search. */
-  includes(value: number) {
-    for (let from = 0; from < this.length; from += blockLength) {
-      const block = this.#blocks[from >>> blockBits];
-      const end = Math.min(blockLength, this.length - from);
-      if (block ? block.subarray(0, end).includes(value) : Object.is(value, this.#default)) return true;
-      if (block && block.length < end && Object.is(value, this.#default)) return true;
-    }
-    return false;
-  }
-
   at(position: number): number {
     return this.#blocks[position >>> blockBits]?.[position & blockMask] ?? this.#default;
   }

@@ -139,7 +139,7 @@ export class Parts {
   }
 
   has(kind: (typeof kinds)[number]) {
-    return this.columns.kind.includes(kinds.indexOf(kind));
+    return this.columns.kind.values().includes(kinds.indexOf(kind));
   }
 
   at(position: number) {
