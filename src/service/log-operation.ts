@@ -27,10 +27,8 @@ export const logOperation = (store: Store, project: string, now: () => number): 
     const hash = createHash("sha256");
     const idempotency =
       key === undefined ? undefined : { key, digest: hash.update(`${model}\0`).update(bytes).digest() };
-    const earlier = idempotency && (await store.findByKey(project, idempotency.key));
     const request = { ...summary, model, project, loggedAt: now(), bytes, idempotency };
-    // After `findByKey`, another client can save a request with this key.
-    const { digest = new Uint8Array(), metrics, callIds } = earlier ?? (await store.saveRequest(request));
+    const { digest = new Uint8Array(), metrics, callIds } = await store.saveRequest(request);
     if (idempotency && Buffer.compare(digest, idempotency.digest) !== 0) {
       const msg = "Idempotency-Key was used with another model or body";
       throw invalidKey(idempotency.key, { msg, type: "idempotency_key_reused" });

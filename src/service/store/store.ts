@@ -51,11 +51,6 @@ export const openStore = async (location: StoreLocation, host: StoreHost) => {
     return {
       id: (await readIdentity(database)) ?? "",
       saveRequest: openRequestWriter(database, { path, ...storeSchema.file }, newestMs),
-      findByKey: async (project: string, key: string) => {
-        const { sql, values } = selectByKey(project, key);
-        const [row] = await database.query(sql, values);
-        return row && toLoggedRequest(row);
-      },
       findCall: async (project: string, id: string) => await findCall(database, project, id),
       listModels: async () => await listModels(database),
       close: () => database.close(),
@@ -111,7 +106,9 @@ const openRequestWriter = (database: Database, file: DescribedFile, newestMs = 0
     const ms = Math.max(loggedAt, lastMs + 1);
     lastMs = ids.lastIdMs(ms, spans.length);
     const id = ids.makeFirstId(ms);
-    const find = idempotency ? selectByKey(project, idempotency.key) : selectLogged("id = ?", id);
+    const find = idempotency
+      ? selectLogged("project = ? AND key = ?", project, idempotency.key)
+      : selectLogged("id = ?", id);
     const isNew = (row: Row | undefined) => row !== undefined && Buffer.compare(row.bytes("id"), id) === 0;
     const answers = await database.transact([...insertRequest(id, request), find], (all) => isNew(all.at(-1)?.[0]));
     const row = answers.at(-1)?.[0];
@@ -124,8 +121,6 @@ const openRequestWriter = (database: Database, file: DescribedFile, newestMs = 0
 const selectLogged = (condition: string, ...values: readonly SqlValue[]) => {
   return { sql: `SELECT id, digest, metrics, calls FROM rollcall.logged WHERE ${condition}`, values };
 };
-
-const selectByKey = (project: string, key: string) => selectLogged("project = ? AND key = ?", project, key);
 
 const toLoggedRequest = (row: Row) => ({
   digest: row.isNull("digest") ? undefined : row.bytes("digest"),
