@@ -142,23 +142,15 @@ export class Shape<Name extends string, Facts> {
   }
 }
 
-const listMembers = (table: JsonTable, object: number) => {
-  const members: { readonly key: string; readonly kind: number }[] = [];
-  const end = json.nodeAfter(table, object);
-  for (let key = object + nodeSize; key < end; key = json.nodeAfter(table, key + nodeSize))
-    members.push({ key: json.readString(table, key), kind: kindAt(table, key + nodeSize) });
-  return members;
-};
+const listMembers = (table: JsonTable, node: number) =>
+  Array.from(json.childrenOf({ table, node }), ([key, value]) => ({
+    key: String(key),
+    kind: kindAt(table, value.node),
+  }));
 
 /** Maps each key to the node of its last value. */
-export const mapMembers = (table: JsonTable, object: number): ReadonlyMap<string, number> => {
-  const members = new Map<string, number>();
-  const end = json.nodeAfter(table, object);
-  for (let key = object + nodeSize; key < end; key = json.nodeAfter(table, key + nodeSize)) {
-    members.set(json.readString(table, key), key + nodeSize);
-  }
-  return members;
-};
+export const mapMembers = (table: JsonTable, node: number): ReadonlyMap<string, number> =>
+  new Map(Array.from(json.childrenOf({ table, node }), ([key, value]) => [String(key), value.node]));
 
 const toRecord = <Name extends string>(names: readonly Name[], of: (at: number) => number) =>
   // biome-ignore lint: the object has all of these names
