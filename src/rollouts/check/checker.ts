@@ -7,7 +7,7 @@ import { type JsonReader, type KeyUses, nodeSize } from "../../json/reader.ts";
 import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, mapMembers } from "../../json/shape.ts";
 import type { JsonTable, JsonValue } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
-import type { FactColumns } from "../facts/fact-columns.ts";
+import type { FactColumns } from "../index/fact-columns.ts";
 import { openGroupKeyReader } from "../index/group-key.ts";
 import type { Part } from "../index/parts.ts";
 import type { NewPart, ScanResult } from "../index/scan-result.ts";

@@ -1,8 +1,8 @@
 /** Stores the facts of trajectories. */
 
 import type { Span } from "../../json/json-bytes.ts";
-import { FactColumns } from "../facts/fact-columns.ts";
 import { NumberColumn } from "./column.ts";
+import { FactColumns } from "./fact-columns.ts";
 import { noMetrics, TrajectoryFacts } from "./trajectory-facts.ts";
 
 export interface FactsOptions {

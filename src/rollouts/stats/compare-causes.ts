@@ -1,9 +1,9 @@
 /** Divides the difference of two runs by what happened, and by recorded keys (metrics.md). */
 
 import type { Breaks } from "../../system/breaks.ts";
-import { addUse, type FactColumns, type ToolUse } from "../facts/fact-columns.ts";
 import { countIndexes, countNames, isCutOff } from "../facts/facts.ts";
 import { divisionNames } from "../index/ambiguous-groups.ts";
+import { addUse, type FactColumns, type ToolUse } from "../index/fact-columns.ts";
 import { formatKeyText } from "../index/group-key.ts";
 import { pickFinite } from "../index/sums.ts";
 import { comparedStepNames } from "../rules/step-columns.ts";

@@ -3,8 +3,8 @@
 import type { Breaks } from "../../system/breaks.ts";
 import { readFailedKey, type TrajectoryPosition } from "../dataset/prompt-text.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
-import { type Names, TextColumn } from "../facts/fact-columns.ts";
 import { groupKeyNames } from "../index/ambiguous-groups.ts";
+import { type Names, TextColumn } from "../index/fact-columns.ts";
 import { type Facts, getFacts } from "./read-facts.ts";
 
 export type Both<Value> = Readonly<Record<"a" | "b", Value>>;

@@ -1,8 +1,8 @@
 /** Reads the facts of a dataset. */
 import { rewardsOf } from "../dataset/group-metrics.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
-import type { FactColumns } from "../facts/fact-columns.ts";
 import type { FactRow } from "../facts/facts.ts";
+import type { FactColumns } from "../index/fact-columns.ts";
 import { isSolved } from "../index/metrics.ts";
 import { meanOfFinite } from "../index/sums.ts";
 import type { TrajectoryColumns } from "../index/trajectory-columns.ts";

@@ -3,9 +3,9 @@
 import { Breaks } from "../../system/breaks.ts";
 import { formatForDisplay as format } from "../../text/decimal.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
-import type { FactColumns } from "../facts/fact-columns.ts";
 import { countIndexes, isCutOff } from "../facts/facts.ts";
 import { NumberColumn } from "../index/column.ts";
+import type { FactColumns } from "../index/fact-columns.ts";
 import { isSolved } from "../index/metrics.ts";
 import { findBounds, standardDeviation } from "../index/sums.ts";
 import { percentile } from "./intervals.ts";

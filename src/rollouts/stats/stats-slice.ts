@@ -2,9 +2,9 @@
 
 import { type Breaks, sortWithBreaks } from "../../system/breaks.ts";
 import { compareTexts } from "../../text/sentences.ts";
-import { addUse, type ToolUse } from "../facts/fact-columns.ts";
 import { countIndexes, lengthNames, mapLengths } from "../facts/facts.ts";
 import { NumberColumn } from "../index/column.ts";
+import { addUse, type ToolUse } from "../index/fact-columns.ts";
 import { isSolved } from "../index/metrics.ts";
 import {
   addToSum,

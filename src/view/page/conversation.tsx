@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { type ContentPart, type Media, type Turn, toTurns } from "../../calls/conversation.ts";
 import * as raw from "../../json/raw-json.ts";
-import { errorStatus, isErrorText } from "../../rollouts/index/tool-errors.ts";
+import { errorStatus, isErrorText } from "../../rollouts/facts/tool-errors.ts";
 import { countCharacters, cutText } from "../../text/sentences.ts";
 import type { Finding } from "../answers.ts";
 import { alignTurns, findDifferences } from "./differences.ts";

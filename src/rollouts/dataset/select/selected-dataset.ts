@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { toBuffer } from "../../../json/json-bytes.ts";
 import { Breaks } from "../../../system/breaks.ts";
-import type { FactColumns } from "../../facts/fact-columns.ts";
+import type { FactColumns } from "../../index/fact-columns.ts";
 import { digestBytes } from "../../index/digests.ts";
 import { Groups } from "../../index/groups.ts";
 import { fileOf, type Source } from "../../input/source.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { elementsOf, readRoot } from "../../../src/json/table.ts";
-import { FactColumns } from "../../../src/rollouts/facts/fact-columns.ts";
+import { FactColumns } from "../../../src/rollouts/index/fact-columns.ts";
 import { countNames, type FactRow, readFacts } from "../../../src/rollouts/facts/facts.ts";
 
 describe("the columns of facts", () => {

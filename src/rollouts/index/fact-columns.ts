@@ -1,42 +1,7 @@
 /** Stores the facts that the walk over messages finds, and the keys of trajectories. */
 import { endOf, type JsonTable, readString, startOf } from "../../json/table.ts";
-import { countNames, type FactRow } from "./facts.ts";
-
-/** V8 reads blocks of one type faster than those of `NumberColumn`, which have three types. */
-const blockBits = 14;
-const blockLength = 2 ** blockBits;
-const blockMask = blockLength - 1;
-const firstLength = 16;
-
-/** Numbers that no caller has set are 0. A block of them takes no memory. */
-class NumberTable {
-  readonly #width: number;
-  readonly #blocks: (Uint32Array | undefined)[] = [];
-
-  constructor(width: number) {
-    this.#width = width;
-  }
-
-  at(row: number, column: number): number {
-    return this.#blocks[row >>> blockBits]?.[(row & blockMask) * this.#width + column] ?? 0;
-  }
-
-  set(row: number, column: number, value: number) {
-    const block = this.#blocks[row >>> blockBits];
-    const at = (row & blockMask) * this.#width + column;
-    if (block && at < block.length) block[at] = value;
-    else if (value !== 0) this.#grow(row)[at] = value;
-  }
-
-  /** Most tables are small, so the first block starts with few rows. */
-  #grow(row: number) {
-    const index = row >>> blockBits;
-    const grown = new Uint32Array((row < firstLength ? firstLength : blockLength) * this.#width);
-    grown.set(this.#blocks[index] ?? []);
-    this.#blocks[index] = grown;
-    return grown;
-  }
-}
+import { countNames, type FactRow } from "../facts/facts.ts";
+import { NumberColumn } from "./column.ts";
 
 /** Numbers names from 1, in the order of their first use. 0 means no name. */
 export class Names {
@@ -67,16 +32,16 @@ export class Names {
 /** Texts of rows. */
 export class TextColumn {
   readonly names = new Names();
-  readonly #numbers = new NumberTable(1);
+  readonly #numbers = new NumberColumn("u32");
 
   /** Sets the text of a new row. Undefined sets nothing, so it does not remove a text. */
   set(row: number, text: string | undefined) {
-    if (text !== undefined) this.#numbers.set(row, 0, this.names.numberOf(text));
+    if (text !== undefined) this.#numbers.set(row, this.names.numberOf(text));
   }
 
   /** Returns a number in `names`; 0 without a text. */
   numberAt(row: number) {
-    return this.#numbers.at(row, 0);
+    return this.#numbers.at(row);
   }
 
   at(row: number) {
@@ -134,6 +99,7 @@ interface WalkedFacts {
 const [finishReason, greeting, usesEnd] = [countNames.length, countNames.length + 1, countNames.length + 2];
 /** The columns of `#uses`, which has a row for each tool of a trajectory. */
 const useFields = { tool: 0, calls: 1, errors: 2, unanswered: 3 };
+const [factsWidth, useWidth] = [usesEnd + 1, 4];
 
 /** Takes 12 bytes for a row, 4 for each of its counts and texts, and 16 for each of its tools. */
 export class FactColumns {
@@ -152,8 +118,8 @@ export class FactColumns {
   readonly finishReasons = new Names();
   readonly toolNames = new SpelledNames();
   /** Counts are stored plus 1; 0 is unknown. */
-  readonly #facts = new NumberTable(countNames.length + 3);
-  readonly #uses = new NumberTable(4);
+  readonly #facts = new NumberColumn("u32");
+  readonly #uses = new NumberColumn("u32");
   /** For each tool, its last row in `#uses`. */
   readonly #lastUse: number[] = [];
   #usesLength = 0;
@@ -174,21 +140,23 @@ export class FactColumns {
     const uses = this.#uses;
     const known = this.#lastUse[tool] ?? -1;
     const isNew = known < this.#usesBefore(this.#rows) || known >= this.#usesLength;
-    const at = isNew ? this.#usesLength++ : known;
-    if (isNew) this.#lastUse[tool] = at;
-    uses.set(at, useFields.tool, tool);
-    uses.set(at, useFields.calls, calls + (isNew ? 0 : uses.at(at, useFields.calls)));
-    uses.set(at, useFields.errors, errors + (isNew ? 0 : uses.at(at, useFields.errors)));
-    uses.set(at, useFields.unanswered, unanswered + (isNew ? 0 : uses.at(at, useFields.unanswered)));
+    const row = isNew ? this.#usesLength++ : known;
+    if (isNew) this.#lastUse[tool] = row;
+    const at = row * useWidth;
+    uses.set(at + useFields.tool, tool);
+    uses.set(at + useFields.calls, calls + (isNew ? 0 : uses.at(at + useFields.calls)));
+    uses.set(at + useFields.errors, errors + (isNew ? 0 : uses.at(at + useFields.errors)));
+    uses.set(at + useFields.unanswered, unanswered + (isNew ? 0 : uses.at(at + useFields.unanswered)));
   }
 
   /** Adds a row, after its uses of tools. Returns its number. */
   addRow({ counts, finishReason: reason, hasGreeting }: WalkedFacts) {
     const row = this.#rows++;
-    for (let at = 0; at < counts.length; at++) this.#facts.set(row, at, (counts[at] ?? 0) + 1);
-    this.#facts.set(row, finishReason, this.finishReasons.numberOf(reason));
-    this.#facts.set(row, greeting, Number(hasGreeting));
-    this.#facts.set(row, usesEnd, this.#usesLength);
+    const first = row * factsWidth;
+    for (let at = 0; at < counts.length; at++) this.#facts.set(first + at, (counts[at] ?? 0) + 1);
+    this.#facts.set(first + finishReason, this.finishReasons.numberOf(reason));
+    this.#facts.set(first + greeting, Number(hasGreeting));
+    this.#facts.set(first + usesEnd, this.#usesLength);
     return row;
   }
 
@@ -202,36 +170,36 @@ export class FactColumns {
 
   /** Returns -1 if the count is unknown. @param fact an index in `countNames` */
   countAt(row: number, fact: number) {
-    return this.#facts.at(row, fact) - 1;
+    return this.#facts.at(row * factsWidth + fact) - 1;
   }
 
   /** Returns a number in `finishReasons`. */
   finishReasonOf(row: number) {
-    return this.#facts.at(row, finishReason);
+    return this.#facts.at(row * factsWidth + finishReason);
   }
 
   /** For a finish reason that the record does not state. */
   forgetFinishReason(row: number) {
-    this.#facts.set(row, finishReason, 0);
+    this.#facts.set(row * factsWidth + finishReason, 0);
   }
 
   /** True if a simulated user may have written a part of the prompt. */
   isGreeted(row: number) {
-    return this.#facts.at(row, greeting) === 1;
+    return this.#facts.at(row * factsWidth + greeting) === 1;
   }
 
   /** Gives numbers in `toolNames`; 0 is a result whose call is unknown. */
   forEachUse(row: number, take: (tool: number, use: Readonly<ToolUse>) => void) {
     const uses = this.#uses;
-    const end = this.#facts.at(row, usesEnd);
-    for (let at = this.#usesBefore(row); at < end; at++) {
-      const [calls, errors] = [uses.at(at, useFields.calls), uses.at(at, useFields.errors)];
-      take(uses.at(at, useFields.tool), { calls, errors, unanswered: uses.at(at, useFields.unanswered) });
+    const end = this.#usesBefore(row + 1) * useWidth;
+    for (let at = this.#usesBefore(row) * useWidth; at < end; at += useWidth) {
+      const [calls, errors] = [uses.at(at + useFields.calls), uses.at(at + useFields.errors)];
+      take(uses.at(at + useFields.tool), { calls, errors, unanswered: uses.at(at + useFields.unanswered) });
     }
   }
 
   #usesBefore(row: number) {
-    return row === 0 ? 0 : this.#facts.at(row - 1, usesEnd);
+    return row === 0 ? 0 : this.#facts.at((row - 1) * factsWidth + usesEnd);
   }
 
   /** Returns the facts that need no reward. */
