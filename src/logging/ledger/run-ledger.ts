@@ -89,9 +89,7 @@ export class RunLedger {
   /** True if this run may resend the request. An echo during this run has no effect. */
   isKeyHonored({ key, firstTried }: RecordedRequest, isEchoed = this.#echoedBefore === true) {
     const { hasIdempotencyKeys, honorsKeys } = this.#options;
-    const ageMs = this.now() - firstTried;
-    // A negative age means that the clock was set back.
-    return hasIdempotencyKeys && key !== "" && (honorsKeys || isEchoed) && ageMs >= 0 && ageMs < maxKeyAgeMs;
+    return hasIdempotencyKeys && key !== "" && (honorsKeys || isEchoed) && isRecent(firstTried, this.now());
   }
 
   /** True if a later run may resend the request. */
@@ -100,7 +98,7 @@ export class RunLedger {
   /** The limit for request bodies; undefined without a recent answer 413. */
   get sizeLimit() {
     const { passed = 0, refused } = this.#facts;
-    if (!refused || !isRecent(refused, this.now())) return undefined;
+    if (!refused || !isRecent(refused.at, this.now())) return undefined;
     return { bytes: Math.max(passed, Math.ceil(refused.bytes / 2)), refusedBytes: refused.bytes };
   }
 
@@ -211,7 +209,7 @@ export class RunLedger {
 
   async recordRefusedSize(bytes: number) {
     const { passed = bytes, refused } = this.#facts;
-    if (refused && isRecent(refused, this.now()) && refused.bytes <= bytes) return;
+    if (refused && isRecent(refused.at, this.now()) && refused.bytes <= bytes) return;
     const sizes = { passed: passed < bytes ? passed : undefined, refused: { bytes, at: this.now() } };
     await this.#saveFacts({ ...this.#facts, ...sizes });
   }
@@ -242,10 +240,8 @@ export class RunLedger {
   }
 }
 
-/** A service honors a key for this time after the first attempt (guarantees.md). */
-const maxKeyAgeMs = dayMs;
-
-/** A refused size expires, because the service may raise its limit. */
-const maxRefusedSizeAgeMs = dayMs;
-
-const isRecent = ({ at }: { at: number }, now: number) => at <= now && now - at <= maxRefusedSizeAgeMs;
+/**
+ * A service honors a key for a day after the first attempt (guarantees.md). A refused size expires, too, because the
+ * service may raise its limit. A time in the future means that the clock was set back.
+ */
+const isRecent = (at: number, now: number) => at <= now && now - at < dayMs;

@@ -26,13 +26,13 @@ export const findStatedError = (bytes: Uint8Array, clean: (text: string) => stri
       /^(error|fail(ed|ure)?|[45]\d\d)$/i.test(String(value)),
     );
     const stated =
-      isError || success === false || ok === false ? reply : [reply.error, reply.errors, reply.detail].find(isFilled);
+      isError || success === false || ok === false
+        ? reply
+        : [reply.error, reply.errors, reply.detail].find((value) => hasContent(value));
     if (stated !== undefined) return clean(findMessage(stated) ?? JSON.stringify(stated));
   }
   return undefined;
 };
-
-const isFilled = (value: unknown) => Boolean(value) && !["[]", "{}"].includes(JSON.stringify(value));
 
 /** The limit is high, because the screen cannot redact a part of a secret. */
 const maxMessageLength = 128 * 1024;
