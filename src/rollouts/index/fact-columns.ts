@@ -7,15 +7,11 @@ import { NumberColumn } from "./column.ts";
 export class Names {
   readonly list: string[] = [];
   readonly #numbers = new Map<string, number>();
-  /** Adjacent names are often equal. */
-  #last = { name: "", number: 0 };
 
   numberOf(name: string | undefined) {
     if (name === undefined) return 0;
-    if (name === this.#last.name && this.#last.number > 0) return this.#last.number;
     const number = this.#numbers.get(name) ?? this.list.push(name);
     if (number === this.list.length) this.#numbers.set(name, number);
-    this.#last = { name, number };
     return number;
   }
 
