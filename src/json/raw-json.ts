@@ -1,4 +1,6 @@
 /** Reads and composes JSON with unchanged digits, order and repeated keys, in Node and in browsers. */
+import { parseJson } from "./object.ts";
+
 export type RawMember = Readonly<{ key: string; value: RawJson }>;
 
 type Kind = "text" | "number" | "word" | "list" | "object";
@@ -170,14 +172,7 @@ export const parseRawJson = (text: string): RawJson => {
   return new ParsedJson(text, start, endOfValue(text, start));
 };
 
-export const tryParseRawJson = (text: string) => {
-  try {
-    JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  return parseRawJson(text);
-};
+export const tryParseRawJson = (text: string) => (parseJson(text) ? parseRawJson(text) : undefined);
 
 /** Returns the JSON of each member by key. A repeated key has its last value. */
 export const sliceMembers = (json: string): ReadonlyMap<string, string> =>
