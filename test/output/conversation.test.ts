@@ -102,7 +102,7 @@ describe("a conversation", () => {
     const text = await page(spoken([{ role: "user", content }]));
     expect(under(text, "user").filter((line) => line !== "")).toEqual([
       "What is this?",
-      "image: image/png, 29.3 KiB",
+      ...["image: image/png, 29.3 KiB", "other fields", "  │ detail: high"],
       "image: https://example.com/cat.png",
       "image: image/jpeg, 29.3 KiB",
       "audio: wav, 29.3 KiB",
