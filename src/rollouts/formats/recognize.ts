@@ -170,7 +170,7 @@ const recognizeInput = async (
   const reject = (reason: Partial<RuleData<"not-json">> | undefined) =>
     data && new UnusableInput("not-json", { ...data, ...reason });
   if (given && container && !given.records[container])
-    return { source, formats: [], fault: reject({ instead: "correct or omit --from" }) };
+    return { source, formats: [], fault: reject(given === ownFormat ? {} : { instead: "correct or omit --from" }) };
   // The given format applies to each argument, but not to each file of a folder.
   if (given && !folders.has(source.name)) return { source, formats: [given] };
   if (!container && !given && beginsWithOwnRecord(source.bytes)) return { source, formats: [ownFormat] };
