@@ -67,34 +67,47 @@ export const findModels = (call: raw.RawJson, prefix: string) => {
   return used.length > 0 ? [...new Set(used.map(({ key }) => key))] : [findNamedModel(call) ?? ""].filter(Boolean);
 };
 
-/** Assumed: `…_tokens_total_cost` is in US dollars, unless a `…_cost_unit` names another currency. */
+/** If one model has a cost, the cost of another model that used tokens is unknown, not absent. */
 export const readCosts = (call: raw.RawJson, prefix: string): readonly CallCost[] => {
   const usages = readUsages(call);
-  const byModel = new Map(usages.map((usage) => [usage.model, usage]));
-  return raw.membersOf(findInSummary(call, prefix, "costs")).flatMap(({ key: model, value }) => {
-    const costs = value.members.filter((member) => member.key.endsWith(costSuffix));
-    const stated = raw.withoutAbsent(costs);
-    if (stated.length === 0) return [];
-    const usage = byModel.get(model) ?? (usages.length === 1 ? usages[0] : undefined);
-    const amounts = new Map(stated.map(({ key, value: { text } }) => [key, parseDecimal(text)]));
-    const valid = [...amounts.values()].flatMap((amount) => (amount && amount.digits >= 0n ? [amount] : []));
-    const known = valid.reduce(addDecimals, zero);
-    const unused = new Set(listUnusedCosts(usage));
-    const unstated = [...neededCosts, ...costs.map(({ key }) => key)].find(
-      (key) => !amounts.has(key) && !unused.has(key),
-    );
-    const units = value.members.filter((member) => member.key.endsWith("_cost_unit") && member.value.kind === "text");
-    const unit = units.find((member) => member.value.text.toUpperCase() !== "USD")?.value.text ?? "USD";
-    const reasons = [
-      valid.length < amounts.size ? "an amount is invalid" : undefined,
-      unstated && `the service did not state ${unstated}`,
-      usage?.doubt,
-      usage?.unpriced,
-      usage?.stated && unit === "USD" && !isSameCost(usage.stated, known) ? otherCostStated(usage.stated) : undefined,
-    ];
-    const reason = reasons.find(Boolean);
-    return [{ model, unit, total: reason === undefined ? known : undefined, known, reason }];
+  const only = usages.length === 1 ? usages[0] : undefined;
+  const usageOf = new Map(usages.map((usage) => [usage.model, usage]));
+  const statedOf = new Map(raw.membersOf(findInSummary(call, prefix, "costs")).map(({ key, value }) => [key, value]));
+  const used = only ? [] : raw.membersOf(raw.findValue(call, "summary", "usage")).map(({ key }) => key);
+  const costs = Array.from(new Set([...statedOf.keys(), ...used]), (model) => {
+    return { model, cost: readCost(model, statedOf.get(model), usageOf.get(model) ?? only) };
   });
+  if (!costs.some(({ cost }) => cost)) return [];
+  const isUnused = (usage: CallUsage | undefined) => usage?.prompt === 0n && countCompletion(usage) === 0n;
+  const reason = "the service did not state its cost";
+  return costs.flatMap(
+    ({ model, cost }) =>
+      cost ?? (isUnused(usageOf.get(model)) ? [] : { model, unit: "USD", total: undefined, known: zero, reason }),
+  );
+};
+
+/** Assumed: `…_tokens_total_cost` is in US dollars, unless a `…_cost_unit` names another currency. */
+const readCost = (model: string, stated: raw.RawJson | undefined, usage: CallUsage | undefined) => {
+  const costs = raw.membersOf(stated).filter(({ key }) => key.endsWith(costSuffix));
+  const amounts = new Map(raw.withoutAbsent(costs).map(({ key, value: { text } }) => [key, parseDecimal(text)]));
+  if (amounts.size === 0) return undefined;
+  const valid = [...amounts.values()].flatMap((amount) => (amount && amount.digits >= 0n ? [amount] : []));
+  const known = valid.reduce(addDecimals, zero);
+  const unused = new Set(listUnusedCosts(usage));
+  const unstated = [...neededCosts, ...costs.map(({ key }) => key)].find(
+    (key) => !amounts.has(key) && !unused.has(key),
+  );
+  const units = raw.membersOf(stated).filter(({ key, value }) => key.endsWith("_cost_unit") && value.kind === "text");
+  const unit = units.find((member) => member.value.text.toUpperCase() !== "USD")?.value.text ?? "USD";
+  const reasons = [
+    valid.length < amounts.size ? "an amount is invalid" : undefined,
+    unstated && `the service did not state ${unstated}`,
+    usage?.doubt,
+    usage?.unpriced,
+    usage?.stated && unit === "USD" && !isSameCost(usage.stated, known) ? otherCostStated(usage.stated) : undefined,
+  ];
+  const reason = reasons.find(Boolean);
+  return { model, unit, total: reason === undefined ? known : undefined, known, reason };
 };
 
 const costSuffix = "_tokens_total_cost";

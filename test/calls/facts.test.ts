@@ -112,4 +112,17 @@ describe("the cost of a call", () => {
     expect(costOf(all({}), { usage: { ...usage, cost: 0.75 } })).toEqual([["m", "USD", "0.75", "0.75", undefined]]);
     expect(costOf(all({ a_cost_unit: "EUR" }), { usage })).toEqual([["m", "EUR", "0.75", "0.75", undefined]]);
   });
+
+  const used = (count: number) => ({ prompt_tokens: count, completion_tokens: 0 });
+  it.each<[summed: object, stated: object, unknown: readonly string[]]>([
+    [{ m: used(1), n: used(1) }, { m: all({}) }, ["n"]],
+    [{ m: used(1), n: used(1) }, { m: all({}), n: { prompt_tokens_total_cost: null } }, ["n"]],
+    [{ m: used(1), n: used(1), o: {} }, { m: all({}), n: all({}) }, ["o"]],
+    [{ m: used(1), n: used(0) }, { m: all({}) }, []],
+    [{ m: used(1) }, { "m-2025": all({}) }, []],
+  ])("of %j with %j is unknown for %j", (usage, costs, unknown) => {
+    const read = readCosts(callOf({ summary: { usage, vendor: { costs } } }), "vendor");
+    const unstatedCosts = read.filter(({ reason }) => reason === "the service did not state its cost");
+    expect(unstatedCosts.map(({ model, total }) => [model, total])).toEqual(unknown.map((model) => [model, undefined]));
+  });
 });
