@@ -2,6 +2,7 @@
 
 import * as raw from "../json/raw-json.ts";
 import { addDecimals, type Decimal, parseDecimal, zero } from "../text/decimal.ts";
+import { isShortText } from "../text/sentences.ts";
 import { isDateTime } from "../text/units.ts";
 import { type CallUsage, countCompletion, findNamedModel, isSameCost, otherCostStated, readUsages } from "./usage.ts";
 
@@ -180,5 +181,3 @@ const isFact = (key: string, json: string) =>
   /^"[+-]?\d[\d.]{0,40}([eE][+-]?\d{1,3})?"$/.test(json) ||
   (key === "status" && /^"[a-z_]{1,32}"$/i.test(json)) ||
   (key.endsWith("_unit") && /^"[A-Z]{3}"$/.test(json));
-
-const isShortText = (text: string) => text.length <= 300 && /^(\S+( \S+){0,3})?$/.test(text);

@@ -11,7 +11,10 @@ export type CallCounts = ReturnType<typeof sumCalls>;
 
 export const openSummary = (prefix: string) => {
   const calls: SummarizedCall[] = [];
-  return { add: (call: RawJson) => void calls.push(readFacts(call, prefix)), summary: () => summarize(calls) };
+  return {
+    add: (call: RawJson, whole = call) => void calls.push(readFacts(call, whole, prefix)),
+    summary: () => summarize(calls),
+  };
 };
 
 const summarize = (calls: readonly SummarizedCall[]) => {
@@ -62,10 +65,10 @@ interface SummarizedCall extends Omit<ReturnType<typeof readFacts>, "amounts"> {
   amounts: AmountsByModel;
 }
 
-const readFacts = (call: RawJson, prefix: string) => {
-  const usages = readUsages(call);
-  const costs = facts.readCosts(call, prefix);
-  const models = [...new Set([...facts.findModels(call, prefix), ...[...usages, ...costs].map(modelOf)])];
+const readFacts = (call: RawJson, whole: RawJson, prefix: string) => {
+  const usages = readUsages(whole);
+  const costs = facts.readCosts(whole, prefix);
+  const models = [...new Set([...facts.findModels(whole, prefix), ...[...usages, ...costs].map(modelOf)])];
   const usageByModel = new Map(usages.map((usage) => [modelOf(usage), usage]));
   const dollarsByModel = new Map(costs.map((cost) => [modelOf(cost), facts.readDollars(cost)]));
   const amounts = models.map((model) => {

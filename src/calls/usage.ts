@@ -2,7 +2,7 @@
 
 import { findValue, isAbsent, membersOf, type RawJson, type RawMember, textAt } from "../json/raw-json.ts";
 import * as decimals from "../text/decimal.ts";
-import { cutText, formatList } from "../text/sentences.ts";
+import { cutText, formatList, isShortText } from "../text/sentences.ts";
 import * as names from "./count-names.ts";
 import { findOtherUses, listReplies } from "./other-uses.ts";
 
@@ -81,7 +81,10 @@ const readUsage = (
     if (/^\d+$/.test(whole) && (names.knownNames.has(name) || names.partNames.has(name)))
       counts.set(name, BigInt(whole));
     else if (names.knownNames.has(name) && value.kind !== "word")
-      counts.set(name, `the count ${at} of the call is ${cutText(value.json, 40)}`);
+      counts.set(
+        name,
+        `the count ${at} of the call is ${isShortText(value.text) ? cutText(value.json, 40) : "a text"}`,
+      );
     else if (costPlaces !== undefined && amount && amount.digits >= 0n)
       statedCost = decimals.shiftDecimal(amount, costPlaces);
     else if (
@@ -191,7 +194,8 @@ const toUsage = ({ counts, others, statedCost }: UsageReading, model: string | u
   const isInconsistent = isOtherTotal || cached !== readFromCache || written !== writtenToCache;
   const requests = findCount(counts, "requests");
   const doubt = invalid ?? (isInconsistent ? "the counts of the call's usage contradict each other" : undefined);
-  const unpriced = others.length > 0 ? `the call has ${formatList(others)}, which can have another price` : undefined;
+  const shown = others.map((other) => (isShortText(other) ? other : other.replace(/\s.*/s, "")));
+  const unpriced = shown.length > 0 ? `the call has ${formatList(shown)}, which can have another price` : undefined;
   return [{ model, prompt, completion, total, cached, written, requests, doubt, unpriced, stated: statedCost }];
 };
 

@@ -14,6 +14,9 @@ export const compareTexts = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 
 export const cutText = (text: string, maxUnits: number) =>
   text.slice(0, /[\ud800-\udbff]/.test(text.charAt(maxUnits - 1)) ? maxUnits - 1 : maxUnits);
 
+/** True for names, ids and numbers. A longer text can be content. */
+export const isShortText = (text: string) => text.length <= 300 && /^(\S+( \S+){0,3})?$/.test(text);
+
 /** Counts code points. */
 export const countCharacters = (text: string) =>
   text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0);

@@ -15,12 +15,12 @@ export type CallViewOptions = Readonly<
   Record<"costs" | "storageSize" | "totalStorageSize" | "full", boolean> & { vendorPrefix: string }
 >;
 
-/** The texts of the sections are not safe to print. */
-export function* callSections(call: raw.RawJson, options: CallViewOptions) {
+/** The texts of the sections are not safe to print. `whole` has the content that `call` can lack. */
+export function* callSections(call: raw.RawJson, options: CallViewOptions, whole = call) {
   const prefix = options.vendorPrefix;
   const { inputs, output } = readConversation(call);
   const name = raw.textAt(call, "display_name") || callFacts.findOperation(call);
-  yield { title: `Call ${name ?? "without a name"}`, lines: listFacts(call, options) };
+  yield { title: `Call ${name ?? "without a name"}`, lines: listFacts(call, options, whole) };
   yield* toTreeSection("Exception", raw.findValue(call, "exception"), { maxBlockLines: maxExceptionLines });
   for (const [title, { items, rest }] of [["Inputs", inputs] as const, ["Output", output] as const]) {
     yield* items ? [{ title }] : toTreeSection(title, rest);
@@ -44,19 +44,19 @@ const toTreeSection = (title: string, value: raw.RawJson | undefined, options: S
 
 const tones = { ok: "good", failed: "bad", running: "warning", deleted: "faint" } as const;
 
-const listFacts = (call: raw.RawJson, options: CallViewOptions) => {
+const listFacts = (call: raw.RawJson, options: CallViewOptions, whole: raw.RawJson) => {
   const { vendorPrefix: prefix, costs, storageSize, totalStorageSize } = options;
   const state = callFacts.findState(call, prefix);
   const status = callFacts.readStatus(call, prefix);
   const isUsual = status === undefined || ["success", "error", "running"].includes(status);
-  const reward = raw.findValue(call, "attributes", "reward");
+  const reward = raw.findValue(whole, "attributes", "reward");
   const hasReward = reward?.kind === "number" || reward?.kind === "word";
   const facts: Readonly<Record<string, readonly string[]>> = {
     reward: hasReward ? [roundFraction(raw.formatInline(reward))] : [],
     duration: formatDuration(callFacts.findDurationMicros(call)),
-    model: [callFacts.findModels(call, prefix).join(", ")].filter(Boolean),
-    tokens: formatTokens(call),
-    cost: costs ? formatCosts(callFacts.readCosts(call, prefix)) : [],
+    model: [callFacts.findModels(whole, prefix).join(", ")].filter(Boolean),
+    tokens: formatTokens(whole),
+    cost: costs ? formatCosts(callFacts.readCosts(whole, prefix)) : [],
     size: storageSize ? [formatStorageSize(call, "storage_size_bytes")] : [],
     "total size": totalStorageSize ? [formatStorageSize(call, "total_storage_size_bytes")] : [],
   };

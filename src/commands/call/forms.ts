@@ -25,8 +25,8 @@ import { callPathMissing } from "../failures.ts";
 import { type CallViewOptions, callSections } from "./call-page.ts";
 import type { CallReadOptions } from "./command.ts";
 
-/** `reply` has the call in its member `call`. */
-type CallReply = Readonly<{ call: RawJson; reply: RawJson }>;
+/** `reply` has the call in its member `call`. If `call` lacks its content, figures are from the `whole` call. */
+type CallReply = Readonly<{ call: RawJson; reply: RawJson; whole?: RawJson }>;
 export type ReadCall = CallReply & { readonly id: string };
 
 /** Known after the last reply. If `hasSeveral`, JSON is a list of calls. `canBeEmpty` allows an empty list. */
@@ -126,7 +126,8 @@ export const printCalls = async (
 };
 
 async function* toPages(replies: AsyncIterable<CallReply>, options: CallViewOptions) {
-  for await (const { call } of replies) yield { sections: callSections(call, options), isFull: options.full };
+  for await (const { call, whole } of replies)
+    yield { sections: callSections(call, options, whole), isFull: options.full };
 }
 
 /** The default of `--reward-from`. */
@@ -143,19 +144,19 @@ const listCallColumns = ({ vendorPrefix, storageSize, totalStorageSize }: CallVi
 const listForm: Form = async ({ screen }, _, { calls, vendorPrefix: prefix }) => {
   const rows: ListedCall[] = [];
   try {
-    for await (const { id, call } of calls) rows.push(toListedCall(call, id, prefix));
+    for await (const { id, call, whole = call } of calls) rows.push(toListedCall(call, whole, id, prefix));
   } finally {
     await printObjects(screen, { data: rows }, { member: "data", columns: listColumns });
   }
 };
 
-const toListedCall = (call: RawJson, id: string, prefix: string) => {
+const toListedCall = (call: RawJson, whole: RawJson, id: string, prefix: string) => {
   const micros = findDurationMicros(call);
   return {
     id,
     status: findState(call, prefix),
     op: findOperation(call) ?? "",
-    model: findModels(call, prefix).join(", "),
+    model: findModels(whole, prefix).join(", "),
     started_at: textAt(call, "started_at") ?? "",
     seconds: micros === undefined || micros < 0 ? undefined : String(micros / 1_000_000),
     // The last line of a traceback is the message.
@@ -176,7 +177,7 @@ const listColumns: readonly KeyColumn<ListedCall>[] = [
 
 const summaryForm: Form = async ({ screen }, { costs }, { calls, totals, vendorPrefix }) => {
   const summarizer = openSummary(vendorPrefix);
-  for await (const { call } of calls) summarizer.add(call);
+  for await (const { call, whole } of calls) summarizer.add(call, whole);
   const { all, groups, rollUps, doubts, costDoubt } = summarizer.summary();
   const { missing, canBeEmpty } = totals();
   if (doubts.length > 0)

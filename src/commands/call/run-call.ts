@@ -1,7 +1,7 @@
 /** Runs `rollcall call read` (interface 4.3). */
 
 import { addAbortSignal, Readable } from "node:stream";
-import { omitContent } from "../../calls/call-facts.ts";
+import { findModels, omitContent } from "../../calls/call-facts.ts";
 import { parseCallIds, toCallId } from "../../calls/parse-ids.ts";
 import { Failure } from "../../failure.ts";
 import { parseRawBytes } from "../../json/json-bytes.ts";
@@ -12,7 +12,7 @@ import type { Settings } from "../../settings/read.ts";
 import { invalidOptionValue } from "../../system/failures.ts";
 import { getErrorCode } from "../../system/files.ts";
 import type { Host } from "../../system/host.ts";
-import { describeSystemCode, formatList, pluralize } from "../../text/sentences.ts";
+import { describeSystemCode, formatList, isShortText, pluralize } from "../../text/sentences.ts";
 import { readCall } from "../../wire/contract/call.ts";
 import { callsMissing } from "../failures.ts";
 import type { CallReadOptions } from "./command.ts";
@@ -88,7 +88,8 @@ async function* readSelected({ host, screen }: Context, selection: Selection) {
         else if (!noContent) yield result;
         else {
           const call = omitContent(result.call, vendorPrefix);
-          yield { ...result, call, reply: toRawJson({ call }) };
+          const whole = findModels(result.call, vendorPrefix).every(isShortText) ? result.call : call;
+          yield { ...result, call, whole, reply: toRawJson({ call }) };
         }
       }
       if (screen.isReaderGone) return;

@@ -151,4 +151,23 @@ describe("rollcall call read --no-content", () => {
       omitted_bytes: { acme: 16 },
     });
   });
+
+  it("keeps the figures and the names of models, but no text of more than four words", async () => {
+    const other = "one two three four five";
+    const usage = { prompt_tokens: 9, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 4 }, other };
+    const summary = { vendor: { costs: { m: { prompt_tokens_total_cost: 1, completion_tokens_total_cost: 1 } } } };
+    const call = { attributes: { reward: 1 }, output: { model: "m", usage }, summary };
+    const { env } = await service([1, 2, 3].map(() => found("a", call)));
+    const read = async (...options: readonly string[]) =>
+      (await runHere(["call", "read", "a", ...options, "--no-content"], { env })).stdout;
+    const page = await read("--costs");
+    expect(page).toMatch(/reward +1\n(.*\n)*? +tokens +9 prompt \(4 cached\), 5 completion +m\n +cost +unknown \(/);
+    expect(page).not.toContain("one");
+    expect(JSON.parse(await read("--summary", "--costs", "--json"))).toMatchObject({
+      summary: { tokens: { prompt: 9, completion: 5 }, cost: { calls: 0 } },
+      groups: [{ model: "m" }],
+      notes: [expect.stringContaining("did not state cache_read_input_tokens_total_cost")],
+    });
+    expect(await read("--list", "-o", "csv")).toContain(",m,");
+  });
 });
