@@ -4,7 +4,7 @@ import * as raw from "../json/raw-json.ts";
 import { addDecimals, type Decimal, parseDecimal, zero } from "../text/decimal.ts";
 import { isShortText } from "../text/sentences.ts";
 import { isDateTime } from "../text/units.ts";
-import { type CallUsage, countCompletion, findNamedModel, isSameCost, otherCostStated, readUsages } from "./usage.ts";
+import * as usages from "./usage.ts";
 
 export type CallState = "ok" | "failed" | "running" | "deleted";
 
@@ -65,21 +65,24 @@ const parseMicros = (text: string | undefined) => {
 
 export const findModels = (call: raw.RawJson, prefix: string) => {
   const used = [raw.findValue(call, "summary", "usage"), findInSummary(call, prefix, "costs")].flatMap(raw.membersOf);
-  return used.length > 0 ? [...new Set(used.map(({ key }) => key))] : [findNamedModel(call) ?? ""].filter(Boolean);
+  return used.length > 0
+    ? [...new Set(used.map(({ key }) => key))]
+    : [usages.findNamedModel(call) ?? ""].filter(Boolean);
 };
 
 /** If one model has a cost, the cost of another model that used tokens is unknown, not absent. */
 export const readCosts = (call: raw.RawJson, prefix: string): readonly CallCost[] => {
-  const usages = readUsages(call);
-  const only = usages.length === 1 ? usages[0] : undefined;
-  const usageOf = new Map(usages.map((usage) => [usage.model, usage]));
+  const read = usages.readUsages(call);
+  const only = read.length === 1 ? read[0] : undefined;
+  const usageOf = new Map(read.map((usage) => [usage.model, usage]));
   const statedOf = new Map(raw.membersOf(findInSummary(call, prefix, "costs")).map(({ key, value }) => [key, value]));
   const used = only ? [] : raw.membersOf(raw.findValue(call, "summary", "usage")).map(({ key }) => key);
   const costs = Array.from(new Set([...statedOf.keys(), ...used]), (model) => {
     return { model, cost: readCost(model, statedOf.get(model), usageOf.get(model) ?? only) };
   });
   if (!costs.some(({ cost }) => cost)) return [];
-  const isUnused = (usage: CallUsage | undefined) => usage?.prompt === 0n && countCompletion(usage) === 0n;
+  const isUnused = (usage: usages.CallUsage | undefined) =>
+    usage?.prompt === 0n && usages.countCompletion(usage) === 0n;
   const reason = "the service did not state its cost";
   return costs.flatMap(
     ({ model, cost }) =>
@@ -88,37 +91,49 @@ export const readCosts = (call: raw.RawJson, prefix: string): readonly CallCost[
 };
 
 /** Assumed: `…_tokens_total_cost` is in US dollars, unless a `…_cost_unit` names another currency. */
-const readCost = (model: string, stated: raw.RawJson | undefined, usage: CallUsage | undefined) => {
-  const costs = raw.membersOf(stated).filter(({ key }) => key.endsWith(costSuffix));
-  const amounts = new Map(raw.withoutAbsent(costs).map(({ key, value: { text } }) => [key, parseDecimal(text)]));
-  if (amounts.size === 0) return undefined;
+const readCost = (model: string, stated: raw.RawJson | undefined, usage: usages.CallUsage | undefined) => {
+  const members = raw.withoutAbsent(raw.membersOf(stated));
+  const costs = members.filter(({ key }) => neededCosts.includes(key));
+  const amounts = new Map(costs.map(({ key, value: { text } }) => [key, parseDecimal(text)]));
+  const { others, statedCost } = usages.readUsage(raw.toRawObject(members.filter(({ key }) => !costMember.test(key))));
+  if (amounts.size === 0 && others.length === 0 && !statedCost) return undefined;
   const valid = [...amounts.values()].flatMap((amount) => (amount && amount.digits >= 0n ? [amount] : []));
-  const known = valid.reduce(addDecimals, zero);
-  const unused = new Set(listUnusedCosts(usage));
-  const unstated = [...neededCosts, ...costs.map(({ key }) => key)].find(
-    (key) => !amounts.has(key) && !unused.has(key),
-  );
-  const units = raw.membersOf(stated).filter(({ key, value }) => key.endsWith("_cost_unit") && value.kind === "text");
-  const unit = units.find((member) => member.value.text.toUpperCase() !== "USD")?.value.text ?? "USD";
+  const sum = valid.reduce(addDecimals, zero);
+  const unused = listUnusedCosts(usage);
+  const unstated = neededCosts.find((key) => !amounts.has(key) && !unused.includes(key));
+  const texts = members.flatMap(({ key, value }) => (key.endsWith("_cost_unit") ? value.text.toUpperCase() : []));
+  const [unit = "USD", ...otherUnits] = new Set(texts.filter(Boolean));
+  // Parts can cost less or more than they say.
+  const unclear =
+    (others.length > 0 ? `its costs have ${usages.nameOthers(others)}, which rollcall does not know` : undefined) ??
+    (otherUnits.length > 0 ? "its costs are in several currencies" : undefined) ??
+    (/^[A-Z]{3}$/.test(unit) ? undefined : "its costs are in an unknown currency");
+  const totals = [statedCost, unit === "USD" ? usage?.stated : undefined];
+  const otherTotal = totals.find((total) => total && !usages.isSameCost(total, sum));
   const reasons = [
     valid.length < amounts.size ? "an amount is invalid" : undefined,
+    unclear,
     unstated && `the service did not state ${unstated}`,
     usage?.doubt,
     usage?.unpriced,
-    usage?.stated && unit === "USD" && !isSameCost(usage.stated, known) ? otherCostStated(usage.stated) : undefined,
+    otherTotal && usages.otherCostStated(otherTotal),
   ];
   const reason = reasons.find(Boolean);
-  return { model, unit, total: reason === undefined ? known : undefined, known, reason };
+  const total = reason === undefined ? sum : undefined;
+  return { model, unit: unclear ? "USD" : unit, total, known: unclear ? zero : sum, reason };
 };
 
-const costSuffix = "_tokens_total_cost";
 const neededCosts = ["prompt", "completion", "cache_read_input", "cache_creation_input"].map(
-  (kind) => `${kind}${costSuffix}`,
+  (kind) => `${kind}_tokens_total_cost`,
 );
 
+/** Matches costs, prices and the origin of prices. */
+const costMember =
+  /^(?:(?:prompt|completion|cache_(?:read|creation)_input)_token(?:s_total)?_cost|.*_cost_unit|effective_date|created_(?:at|by)|provider_id|pricing_level(?:_id)?)$/;
+
 /** Lists the costs of tokens that the call did not use. A call can lack counts of cached tokens. */
-const listUnusedCosts = (usage: CallUsage | undefined) => {
-  const counts = [usage?.prompt, usage && countCompletion(usage), usage?.cached ?? 0n, usage?.written ?? 0n];
+const listUnusedCosts = (usage: usages.CallUsage | undefined) => {
+  const counts = [usage?.prompt, usage && usages.countCompletion(usage), usage?.cached ?? 0n, usage?.written ?? 0n];
   return neededCosts.filter((_, at) => counts[at] === 0n);
 };
 

@@ -44,6 +44,7 @@ export const costNames: ReadonlyMap<string, number> = new Map([
   ["cost", 0],
   ["cost.totalcost", 0],
   ["totalcost", 0],
+  ["totaltokenstotalcost", 0],
   ["estimatedcost", 0],
   ["costinusdticks", -10],
 ]);
@@ -53,7 +54,9 @@ export const timeName = /(?:time|latency|duration|persec\w*)$/;
 
 /** True for texts that stand for the usual price. */
 export const isNeutral = (text: string) =>
-  /^(?:standard|default|auto|on_demand|not_available|traffic_type_unspecified|global|none|tokens|usd)$/i.test(text);
+  /^(?:standard|default|auto|on_demand|not_available|traffic_type_unspecified|global|none|tokens|usd|0(?:\.0+)?)$/i.test(
+    text,
+  );
 
 export const knownNames: ReadonlySet<string> = new Set(Object.values(countNames).flat());
 

@@ -91,7 +91,9 @@ const readFacts = (call: RawJson, whole: RawJson, prefix: string) => {
     micros: facts.findDurationMicros(call),
     amounts: new Map(amounts),
     doubt: usages.map((usage) => usage.doubt).find(Boolean),
-    costDoubt: costs.map(({ reason }) => reason).find(Boolean),
+    costDoubt: costs
+      .map(({ unit, reason }) => reason ?? (unit === "USD" ? undefined : `a cost is in ${unit}`))
+      .find(Boolean),
     /** Models without a known cost in dollars, also of an included child. */
     unpriced: new Set(costs.filter((cost) => facts.readDollars(cost) === undefined).map(modelOf)),
   };

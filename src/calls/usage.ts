@@ -63,7 +63,7 @@ type Counts = ReadonlyMap<string, bigint | string>;
 type UsageReading = Readonly<{ counts: Counts; others: readonly string[]; statedCost: decimals.Decimal | undefined }>;
 
 /** Counts in an object have its name as a prefix: `input.cachedtokens`. */
-const readUsage = (
+export const readUsage = (
   usage: RawJson | undefined,
   uses: readonly string[] = [],
   costs: readonly RawMember[] = [],
@@ -194,10 +194,13 @@ const toUsage = ({ counts, others, statedCost }: UsageReading, model: string | u
   const isInconsistent = isOtherTotal || cached !== readFromCache || written !== writtenToCache;
   const requests = findCount(counts, "requests");
   const doubt = invalid ?? (isInconsistent ? "the counts of the call's usage contradict each other" : undefined);
-  const shown = others.map((other) => (isShortText(other) ? other : other.replace(/\s.*/s, "")));
-  const unpriced = shown.length > 0 ? `the call has ${formatList(shown)}, which can have another price` : undefined;
+  const unpriced = others.length > 0 ? `the call has ${nameOthers(others)}, which can have another price` : undefined;
   return [{ model, prompt, completion, total, cached, written, requests, doubt, unpriced, stated: statedCost }];
 };
+
+/** Leaves out values of more than four words. */
+export const nameOthers = (others: readonly string[]) =>
+  formatList(others.map((other) => (isShortText(other) ? other : other.replace(/\s.*/s, ""))));
 
 /** Allows for the rounding of doubles. */
 export const isSameCost = (a: decimals.Decimal, b: decimals.Decimal) => {

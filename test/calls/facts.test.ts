@@ -87,13 +87,31 @@ describe("the cost of a call", () => {
       return [model, unit, total && formatDecimal(total), formatDecimal(known), reason];
     });
   };
+  const unclear = (named: string) => {
+    return ["m", "USD", undefined, "0", `its costs have ${named}, which rollcall does not know`];
+  };
+  const origin = {
+    ...{ prompt_tokens: 3, completion_tokens: 2, requests: 1, total_tokens: 5, prompt_token_cost: 1e-6 },
+    ...{ completion_token_cost: 1e-6, cache_read_input_token_cost: 1e-7, effective_date: "2025", created_at: "2025" },
+    ...{ created_by: "a", provider_id: "p", pricing_level: "default", pricing_level_id: "default" },
+  };
   const unstated = (name: string) => `the service did not state ${name}_tokens_total_cost`;
   it.each([
     [all({}), ["m", "USD", "0.75", "0.75", undefined]],
     [all({ prompt_token_cost_unit: "usd" }), ["m", "USD", "0.75", "0.75", undefined]],
-    [all({ a_cost_unit: "USD", b_cost_unit: "EUR" }), ["m", "EUR", "0.75", "0.75", undefined]],
-    [all({ image_tokens_total_cost: "1e-3" }), ["m", "USD", "0.751", "0.751", undefined]],
-    [all({ image_tokens_total_cost: null }), ["m", "USD", undefined, "0.75", unstated("image")]],
+    [all({ a_cost_unit: "eur", b_cost_unit: "EUR", c_cost_unit: "" }), ["m", "EUR", "0.75", "0.75", undefined]],
+    [
+      all({ a_cost_unit: "USD", b_cost_unit: "EUR" }),
+      ["m", "USD", undefined, "0", "its costs are in several currencies"],
+    ],
+    [all({ a_cost_unit: "one unit" }), ["m", "USD", undefined, "0", "its costs are in an unknown currency"]],
+    [all({ reasoning_tokens_total_cost: "1e-3" }), unclear("reasoning_tokens_total_cost 1e-3")],
+    [all({ request_cost: 0.5, currency: "EUR" }), unclear("request_cost 0.5, currency EUR")],
+    [all({ discount: 0.5 }), unclear("discount 0.5")],
+    [all({ image_tokens_total_cost: null, audio_tokens_total_cost: "0.0" }), ["m", "USD", "0.75", "0.75", undefined]],
+    [all({ total_tokens_total_cost: 0.75, total_cost: 0.75 }), ["m", "USD", "0.75", "0.75", undefined]],
+    [all({ total_cost: 0.9 }), ["m", "USD", undefined, "0.75", "the service stated another cost (0.9 $)"]],
+    [all(origin), ["m", "USD", "0.75", "0.75", undefined]],
     [all({ prompt_tokens_total_cost: "x" }), ["m", "USD", undefined, "0.25", "an amount is invalid"]],
     [all({ prompt_tokens_total_cost: -1 }), ["m", "USD", undefined, "0.25", "an amount is invalid"]],
     [all({ completion_tokens_total_cost: undefined }), ["m", "USD", undefined, "0.5", unstated("completion")]],

@@ -27,6 +27,15 @@ describe("rollcall call read --summary --costs", () => {
   });
 });
 
+describe("rollcall call read --summary --costs of a call in another currency", () => {
+  it("names the currency", async () => {
+    const cost = { prompt_tokens_total_cost: 1, completion_tokens_total_cost: 0, prompt_token_cost_unit: "EUR" };
+    const { env } = await service([found("a", { summary: { vendor: { costs: { m: cost } } } })]);
+    const { stdout } = await runHere(["call", "read", "a", "--summary", "--costs", "--json"], { env });
+    expect(JSON.parse(stdout).notes).toEqual(["the cost covers 0 of 1 calls, because a cost is in EUR"]);
+  });
+});
+
 describe("rollcall call read --summary of a call with an invalid count", () => {
   it("notes that the tokens and the cost are not exact", async () => {
     const { env } = await service([found("a", { summary: { usage: { m: { prompt_tokens: -5 } } } }), found("b")]);
