@@ -44,7 +44,8 @@ export const readUsages = (call: RawJson): readonly CallUsage[] => {
     const counts = isOwn && isSameUsage(read.counts, own.counts) ? [...read.counts, ...own.counts] : read.counts;
     const others = isOwn || !hasModel ? [...read.others, ...own.others] : read.others;
     const statedCost = (isOwn ? own.statedCost : undefined) ?? read.statedCost;
-    return toUsage({ counts: new Map(counts), others, statedCost }, key);
+    const isContradictory = read.isContradictory || (isOwn && own.isContradictory);
+    return toUsage({ counts: new Map(counts), others, statedCost, isContradictory }, key);
   });
   return usages.length > 0 ? usages : toUsage(own, model);
 };
@@ -60,7 +61,12 @@ const findOwnUsage = (output: RawJson | undefined) =>
 type Counts = ReadonlyMap<string, bigint | string>;
 
 /** `others` are members whose price is unknown, such as `server_tool_use.web_search_requests 3`. */
-type UsageReading = Readonly<{ counts: Counts; others: readonly string[]; statedCost: decimals.Decimal | undefined }>;
+type UsageReading = Readonly<{
+  counts: Counts;
+  others: readonly string[];
+  statedCost: decimals.Decimal | undefined;
+  isContradictory: boolean;
+}>;
 
 /** Counts in an object have its name as a prefix: `input.cachedtokens`. */
 export const readUsage = (
@@ -115,7 +121,7 @@ export const readUsage = (
   for (const { key, value } of costs) readMember(names.toCountName(key), key, value);
   if (usage) walk(usage, "", "", names.maxLevels);
   if (statedCost === undefined) others.push(...costParts);
-  return { counts, others, statedCost };
+  return { counts, others, statedCost, isContradictory: hasContradiction(counts) };
 };
 
 const toHolder = (name: string) =>
@@ -133,8 +139,24 @@ const plainLabels: ReadonlySet<string> = new Set(["text", "message", "5m"]);
 
 type CountKind = keyof typeof names.countNames;
 
-const findCount = (counts: Counts, kind: CountKind) =>
-  names.countNames[kind].map((name) => counts.get(name)).find((count) => typeof count === "bigint");
+const listCounts = (counts: Counts, kinds: readonly CountKind[]) =>
+  kinds
+    .flatMap((kind) => names.countNames[kind].map((name) => counts.get(name)))
+    .filter((count) => typeof count === "bigint");
+
+/** Proxies fill the names of another API with 0. */
+const findCount = (counts: Counts, ...kinds: readonly CountKind[]) => {
+  const found = listCounts(counts, kinds);
+  return found.find(Boolean) ?? found[0];
+};
+
+/** True if two names of the same tokens have different counts. */
+const hasContradiction = (counts: Counts) =>
+  sameCounts.some((kinds) => new Set(listCounts(counts, kinds).filter(Boolean)).size > 1);
+
+const sameCounts: readonly (readonly CountKind[])[] = [
+  ...[["prompt"], ["completion"], ["includedCached", "cached"], ["written"], ["reasoning"], ["toolPrompt"]] as const,
+];
 
 const isInvalid = (counts: Counts, ...kinds: readonly CountKind[]) =>
   kinds.some((kind) => names.countNames[kind].some((name) => typeof counts.get(name) === "string"));
@@ -174,7 +196,8 @@ const listReadings = (counts: Counts): readonly Reading[] => {
   return fitting ? [fitting] : readings;
 };
 
-const toUsage = ({ counts, others, statedCost }: UsageReading, model: string | undefined): readonly CallUsage[] => {
+const toUsage = (read: UsageReading, model: string | undefined): readonly CallUsage[] => {
+  const { counts, others, statedCost } = read;
   const reading = listReadings(counts)[0] ?? [];
   const prompt = isInvalid(counts, "prompt", "cached", "written", "toolPrompt") ? undefined : reading[0];
   const completion = isInvalid(counts, "completion", "thoughts") ? undefined : reading[1];
@@ -185,13 +208,13 @@ const toUsage = ({ counts, others, statedCost }: UsageReading, model: string | u
   const total =
     statedTotal !== undefined && statedTotal < sum ? (invalid === undefined ? sum : undefined) : statedTotal;
   const within = (count: bigint | undefined, limit = 0n) => (count !== undefined && count > limit ? limit : count);
-  const readFromCache = findCount(counts, "includedCached") ?? findCount(counts, "cached");
+  const readFromCache = findCount(counts, "includedCached", "cached");
   const cached = within(readFromCache, prompt);
   const writtenToCache = findCount(counts, "written");
   const written = within(writtenToCache, prompt && prompt - (cached ?? 0n));
   const hasBoth = prompt !== undefined && completion !== undefined;
   const isOtherTotal = hasBoth && statedTotal !== undefined && statedTotal !== sum;
-  const isInconsistent = isOtherTotal || cached !== readFromCache || written !== writtenToCache;
+  const isInconsistent = read.isContradictory || isOtherTotal || cached !== readFromCache || written !== writtenToCache;
   const requests = findCount(counts, "requests");
   const doubt = invalid ?? (isInconsistent ? "the counts of the call's usage contradict each other" : undefined);
   const unpriced = others.length > 0 ? `the call has ${nameOthers(others)}, which can have another price` : undefined;
