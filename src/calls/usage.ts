@@ -41,10 +41,13 @@ export const readUsages = (call: RawJson): readonly CallUsage[] => {
   const usages = summed.flatMap(({ key, value }) => {
     const read = readUsage(value);
     const isOwn = summed.length === 1 || key === model;
-    const counts = isOwn && isSameUsage(read.counts, own.counts) ? [...read.counts, ...own.counts] : read.counts;
-    const others = isOwn || !hasModel ? [...read.others, ...own.others] : read.others;
+    const isSame = isOwn && isSameUsage(read.counts, own.counts);
+    const counts = isSame ? [...read.counts, ...own.counts] : read.counts;
+    const lost = isSame ? [] : listLostTokens(read.counts, own.counts);
+    const others = isOwn || !hasModel ? [...read.others, ...own.others, ...lost] : read.others;
     const statedCost = (isOwn ? own.statedCost : undefined) ?? read.statedCost;
-    const isContradictory = read.isContradictory || (isOwn && own.isContradictory);
+    const isOtherUsage = isOwn && (own.isContradictory || !canInclude(read.counts, own.counts));
+    const isContradictory = read.isContradictory || isOtherUsage;
     return toUsage({ counts: new Map(counts), others, statedCost, isContradictory }, key);
   });
   return usages.length > 0 ? usages : toUsage(own, model);
@@ -171,6 +174,22 @@ const isSameUsage = (counts: Counts, own: Counts) => {
     readings.some((reading) => reading[0] === prompt && reading[1] === completion),
   );
 };
+
+/** Lists tokens of the output that have a price of their own, and are not in the summary. */
+const listLostTokens = (summed: Counts, own: Counts) =>
+  [
+    ["cached", ["includedCached", "cached"]] as const,
+    ["cache-write", ["written"]] as const,
+  ].flatMap(([name, kinds]) => {
+    const count = findCount(own, ...kinds) ?? 0n;
+    return count > (findCount(summed, ...kinds) ?? 0n) ? `${count} ${name} tokens` : [];
+  });
+
+/** False if the usage of the output has more tokens than the summary, which can add several requests. */
+const canInclude = (summed: Counts, own: Counts) =>
+  listReadings(summed).some(([prompt, completion]) =>
+    listReadings(own).some((part) => !(part[0] && prompt && part[0] > prompt) && !(part[1] && completion && part[1] > completion)),
+  );
 
 type Reading = readonly [prompt: bigint | undefined, completion: bigint | undefined];
 

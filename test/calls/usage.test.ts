@@ -10,6 +10,7 @@ const countsOf = (call: unknown) =>
   );
 
 const none = undefined;
+const contradiction = "the counts of the call's usage contradict each other";
 const responses = {
   input_tokens: 100,
   input_tokens_details: { cached_tokens: 80 },
@@ -132,7 +133,17 @@ describe("the usage of a call", () => {
     expect(countsOf({ output, summary: { usage: { m: summed } } })).toEqual([counts]);
   });
 
-  const contradiction = "the counts of the call's usage contradict each other";
+  it.each([
+    ["has more requests", 200, "the call has 4 cached tokens, which can have another price", undefined],
+    ["has fewer tokens", 5, "the call has 4 cached tokens, which can have another price", contradiction],
+    ["has the same tokens", 9, undefined, undefined],
+  ])("has no exact price for cached tokens that only the output counts, if the summary %s", (_title, count, ...why) => {
+    const usage = { prompt_tokens: 9, completion_tokens: 3, prompt_tokens_details: { cached_tokens: 4 } };
+    const summary = { usage: { m: { prompt_tokens: count, completion_tokens: 3 } } };
+    const [read] = readUsages(parseRawJson(JSON.stringify({ output: { usage }, summary })));
+    expect([read?.unpriced, read?.doubt]).toEqual(why);
+  });
+
   it.each<[usage: object, totals: readonly unknown[], doubt?: string]>([
     [{ prompt_tokens: 5, completion_tokens: 3 }, [none, 8, 3]],
     [{ prompt_tokens: 5, completion_tokens: 3, total_tokens: 8 }, [8, 8, 3]],
