@@ -34,7 +34,8 @@ export const readUsages = (call: RawJson): readonly CallUsage[] => {
   const costs = listReplies(output)
     .flatMap(membersOf)
     .filter(({ key }) => names.costNames.has(names.toCountName(key)));
-  const own = readUsage(findOwnUsage(output), findOtherUses(call), costs);
+  const [usage, ...more] = listOwnUsages(output);
+  const own = more.map((one) => readUsage(one)).reduce(addUsages, readUsage(usage, findOtherUses(call), costs));
   const model = findNamedModel(call);
   const summed = membersOf(findValue(call, "summary", "usage"));
   const hasModel = summed.length === 1 || summed.some(({ key }) => key === model);
@@ -53,12 +54,37 @@ export const readUsages = (call: RawJson): readonly CallUsage[] => {
   return usages.length > 0 ? usages : toUsage(own, model);
 };
 
-/** A stream is a list, whose last usage is complete. */
-const findOwnUsage = (output: RawJson | undefined) =>
-  listReplies(output)
-    .flatMap((value) => [value, findValue(value, "x_groq"), findValue(value, "metadata")])
-    .flatMap((value) => names.usageKeys.map((key) => findValue(value, key)))
-    .find((usage) => usage !== undefined);
+/** A list is a stream, whose last usage is complete, or has whole replies with ids of their own. */
+const listOwnUsages = (output: RawJson | undefined): readonly RawJson[] => {
+  const found = listReplies(output).flatMap((reply, at) => {
+    const usage = [reply, findValue(reply, "x_groq"), findValue(reply, "metadata")]
+      .flatMap((value) => names.usageKeys.map((key) => findValue(value, key)))
+      .find((value) => value !== undefined);
+    return usage ? [{ usage, id: findReplyId(reply, at) }] : [];
+  });
+  const isStream = output?.kind !== "list" || found.some(({ id }) => id === undefined);
+  if (isStream) return found.slice(0, 1).map(({ usage }) => usage);
+  return [...new Map(found.toReversed().map(({ usage, id }) => [id, usage])).values()];
+};
+
+/** Lists of embeddings have no ids. */
+const findReplyId = (reply: RawJson | undefined, at: number) => {
+  const kind = textAt(reply, "object");
+  if (kind === "list") return String(at);
+  return kind?.endsWith(".chunk") ? undefined : (textAt(reply, "id") ?? textAt(reply, "responseId"));
+};
+
+const addUsages = (sum: UsageReading, read: UsageReading): UsageReading => {
+  const counts = new Map(sum.counts);
+  for (const [name, count] of read.counts) {
+    const before = counts.get(name) ?? 0n;
+    counts.set(name, typeof before === "bigint" && typeof count === "bigint" ? before + count : before || count);
+  }
+  counts.set("requests", (findCount(sum.counts, "requests") ?? 1n) + 1n);
+  const statedCost = sum.statedCost && read.statedCost && decimals.addDecimals(sum.statedCost, read.statedCost);
+  const isContradictory = sum.isContradictory || read.isContradictory;
+  return { counts, others: [...sum.others, ...read.others], statedCost, isContradictory };
+};
 
 /** A text says why a count is invalid. */
 type Counts = ReadonlyMap<string, bigint | string>;

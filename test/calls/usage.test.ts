@@ -194,6 +194,19 @@ describe("the usage of a call", () => {
     expect(countsOf({ output: [...events.map((response) => ({ response })), { choices: [] }] })).toEqual([ofLast]);
   });
 
+  const whole = (members: object, prompt_tokens: number) => ({ ...members, usage: { prompt_tokens, completion_tokens: 1 } });
+  it.each([
+    ["chat completions", [whole({ id: "a" }, 1), whole({ id: "b" }, 2)], 3, 2n],
+    ["members of replies", [{ response: whole({ id: "a" }, 1) }, { response: whole({ id: "b" }, 2) }], 3, 2n],
+    ["replies of Gemini", [whole({ responseId: "a" }, 1), whole({ responseId: "b" }, 2)], 3, 2n],
+    ["embeddings", [whole({ object: "list" }, 1), whole({ object: "list" }, 2), whole({ object: "list" }, 4)], 7, 3n],
+    ["parts of a stream", [whole({ id: "a" }, 1), whole({ id: "a" }, 2)], 2, none],
+    ["chunks with ids", ["a", "b"].map((id) => whole({ id, object: "chat.completion.chunk" }, 2)), 2, none],
+  ])("is the sum of whole replies, and the last of a stream: %s", (_title, output, prompt, requests) => {
+    const [read] = readUsages(parseRawJson(JSON.stringify({ output })));
+    expect([Number(read?.prompt), read?.requests]).toEqual([prompt, requests]);
+  });
+
   it("comes from the summary for each model if child calls used several models", () => {
     const usage = { m: responses, n: { prompt_tokens: 1, completion_tokens: 1 } };
     expect(countsOf({ output: { model: "m", usage: responses }, summary: { usage } })).toEqual([
