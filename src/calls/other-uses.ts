@@ -103,7 +103,9 @@ export const findOtherUses = (call: RawJson): readonly string[] => {
     ["choices", "candidates"].flatMap((key) => itemsOf(findValue(reply, key))),
   );
   const chosen = [...choices, ...choices.map((choice) => findValue(choice, "message"))];
-  const options = ["web_search_options", "plugins"].filter((key) => hasContent(findValue(inputs, key)));
+  // Empty options turn the search on.
+  const search = findValue(inputs, "web_search_options") ? ["web_search_options"] : [];
+  const options = [...search, ...(hasContent(findValue(inputs, "plugins")) ? ["plugins"] : [])];
   const messages = [...replies, ...chosen, ...replies.flatMap((reply) => itemsOf(findValue(reply, "output")))];
   const media = messages.flatMap((message) =>
     ["images", "audio", "annotations", "groundingMetadata", "grounding_metadata"].filter((key) =>

@@ -317,6 +317,7 @@ describe("the usage of a call", () => {
   it.each([
     ["service_tier priority", { service_tier: "priority" }],
     ["web_search_options", { web_search_options: { search_context_size: "low" } }],
+    ["web_search_options", { web_search_options: {} }],
     ["plugins", { plugins: [{ id: "web" }] }],
     ["service_tier flex", { extra_body: { service_tier: "flex", top_k: 5 } }],
     ["inference_geo us", { kwargs: { extra_body: { inference_geo: "us" } } }],
