@@ -50,7 +50,8 @@ export const costNames: ReadonlyMap<string, number> = new Map([
 ]);
 
 /** Groq, Cerebras and SambaNova state how long parts of the request took. */
-export const timeName = /(?:time|latency|duration|persec\w*)$/;
+export const timeName =
+  /^(?:(?:queue|prompt|completion|total|start|end|modelload)time|timetofirsttoken|totallatency|(?:total|load|eval|prompteval)duration|\w+persec\w*)$/;
 
 /** True for texts that stand for the usual price. */
 export const isNeutral = (text: string) =>

@@ -21,11 +21,20 @@ const conditionNames: ReadonlySet<string> = new Set([
 const saidName =
   /^(?:messages|inputs?|contents?|prompts?|tools|functions|system\w*|instructions|metadata|responseformat|text)$/;
 
-/** Members of `extra_body` that do not change prices. */
+/** Members of requests and of `extra_body` that do not change prices. */
 const plainOption =
   /^(?:(?:min|max|top|length|repetition|guided|structured|chattemplate|stop|spaces|skip|include|ignore|reasoning|thinking|return|add|prompt|logit|stream)\w*|(?:typical|presence|frequency)\w+|n|temperature|seed|bestof|usebeamsearch|enablethinking|separatereasoning|echo|logprobs|usage|user|metadata|sessionid|cachesalt|regex|jsonschema|ebnf|responseformat|documents|badwords|allowedtokenids|kvtransferparams|vllmxargs|requestid|tags|tools|toolchoice|functions)$/;
 
-/** Names an unknown member of `extra_body` without its value, which can be a key. */
+/** More of these, of a request only. */
+const plainParameter =
+  /^(?:model|modelid|self|client|cls|args|kwargs|config|request|headers|timeout|store|verbosity|modalities|audio|prediction|dimensions|suffix|labels|truncation|background|previousresponseid|conversation|contextmanagement|container|cachedcontent|mcpservers|encodingformat|numretries|organization|responsemodalities|requestmetadata|(?:api|extra|custom|function|parallel|safety|generation|inference|tool|additionalmodel)\w*)$/;
+
+/** A request has a model and a prompt. A function that was traced can have any other arguments. */
+const isRequest = (value: RawJson | undefined) =>
+  ["model", "modelId"].some((key) => findValue(value, key)) &&
+  ["messages", "input", "contents", "prompt"].some((key) => findValue(value, key));
+
+/** Names an unknown member of a request or of `extra_body` without its value, which can be a key. */
 const findRequestConditions = (
   { key: holder, value }: Pick<RawMember, "key"> & { value: RawJson | undefined },
   isStated: (key: string) => boolean,
@@ -36,8 +45,10 @@ const findRequestConditions = (
     const name = toName(key);
     if (conditionNames.has(name)) return isStated(key) ? [] : findCondition(key, member.value);
     if (levels === 0 || saidName.test(name)) return [];
-    if (toName(holder) !== "extrabody") return findRequestConditions(member, isStated, levels - 1);
-    return plainOption.test(name) || findCondition(key, member.value).length === 0 ? [] : `${holder}.${key}`;
+    const isOption = !plainOption.test(name) && findCondition(key, member.value).length > 0;
+    if (toName(holder) === "extrabody") return isOption ? `${holder}.${key}` : [];
+    if (isOption && !plainParameter.test(name) && isRequest(value)) return key;
+    return findRequestConditions(member, isStated, levels - 1);
   });
 
 const toName = (key: string) => key.replaceAll(/[_-]/g, "").toLowerCase();

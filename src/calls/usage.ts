@@ -134,15 +134,17 @@ export const readUsage = (
   const walk = (value: RawJson, holder: string, path: string, levels: number) => {
     for (const { key, value: member } of value.members) {
       const [name, at] = [names.toCountName(key), `${path}${key}`];
-      if (holder === itemHolder && labelKeys.includes(key)) continue;
+      if (holder.endsWith(itemHolder) && labelKeys.includes(key)) continue;
+      if (holder === plainItemHolder && (name === "tokens" || names.knownNames.has(name))) continue;
       if (levels === 0) others.push(at);
       else if (member.kind === "object") walk(member, toHolder(name), `${at}.`, levels - 1);
       else if (member.kind !== "list") readMember(holder === "" ? name : `${holder}.${name}`, at, member);
       else
         for (const item of member.items) {
           const label = labelKeys.map((labelKey) => textAt(item, labelKey)).find(Boolean);
-          if (label !== undefined && plainLabels.has(label.toLowerCase())) continue;
-          if (item.kind === "object") walk(item, itemHolder, `${at}.${label ?? ""}.`, levels - 1);
+          const isPlain = label !== undefined && plainLabel.test(label);
+          const inner = isPlain ? plainItemHolder : itemHolder;
+          if (item.kind === "object") walk(item, inner, `${at}.${label ?? ""}.`, levels - 1);
           else readMember("", at, item);
         }
     }
@@ -163,8 +165,9 @@ const toHolder = (name: string) =>
 /** Items of lists, such as Gemini's `{"modality":"TEXT","tokenCount":9}`, have a label. */
 const itemHolder = "item";
 const labelKeys = ["modality", "type", "ttl"];
-/** Items with these labels are parts of tokens that are counted elsewhere. */
-const plainLabels: ReadonlySet<string> = new Set(["text", "message", "5m"]);
+/** In items with these labels, `tokens` are parts of tokens that are counted elsewhere. */
+const plainItemHolder = "plain item";
+const plainLabel = /^(?:text|message|5m)$/i;
 
 type CountKind = keyof typeof names.countNames;
 

@@ -279,6 +279,10 @@ describe("the usage of a call", () => {
     ["type fast", { type: "fast" }],
     ["searches 2", { cost: 1, cost_details: { input: 1 }, searches: 2 }],
     ["cost_details.input 1", { cost_details: { input: 1 } }],
+    ["audio_duration 30", { audio_duration: 30 }],
+    ["prompt_tokens_details.queue_time 3", { prompt_tokens_details: { queue_time: 3 } }],
+    ["details.text.tier hd", { details: [{ modality: "text", tokenCount: 9, tier: "hd" }] }],
+    ["details.5m.storage_hours 9", { details: [{ ttl: "5m", storage_hours: 9 }] }],
   ])("has no prices for %s", (named, members) => {
     expect(unpricedOf({ usage: { ...tokens, ...members } })).toBe(doubt(named));
   });
@@ -329,6 +333,8 @@ describe("the usage of a call", () => {
     ["speed fast", { self: { speed: "fast" } }],
     ["completion_window 24h", { completion_window: "24h" }],
     ["batch_id b", { batch_id: "b" }],
+    ["search_parameters, batch", { model: "m", messages: [], search_parameters: { mode: "on" }, batch: true }],
+    ["mode", { kwargs: { modelId: "m", prompt: "p", mode: "batch" } }],
     ["X-Vertex-AI-LLM-Shared-Request-Type priority", { "X-Vertex-AI-LLM-Shared-Request-Type": "priority" }],
     ["X-Vertex-AI-LLM-Request-Type shared", { headers: { "X-Vertex-AI-LLM-Request-Type": "shared" } }],
   ])("has no prices for %s of the inputs", (named, inputs) => {
@@ -339,8 +345,8 @@ describe("the usage of a call", () => {
     const extra_body = { top_k: 5, chat_template_kwargs: { enable_thinking: false }, usage: { include: true } };
     const messages = [{ role: "user", content: { speed: "fast" } }];
     const inputs = {
-      messages,
-      extra_body,
+      ...{ self: { a: 1 }, model: "m", messages, extra_body, store: true, timeout: 9, parallel_tool_calls: true },
+      ...{ api_version: "1", verbosity: "low", labels: { a: "b" }, modalities: ["text"], custom_llm_provider: "p" },
       service_tier: "auto",
       extra_headers: { "X-Title": "a" },
       config: { speed: 0 },
@@ -393,7 +399,9 @@ describe("the usage of a call", () => {
       cached_tokens_details.text_tokens completion_tokens_details.accepted_prediction_tokens tokens.input_tokens
       completion_tokens_details.rejected_prediction_tokens cache_creation.ephemeral_5m_input_tokens
       cache_creation_tokens_details.ephemeral_5m_input_tokens tokens.output_tokens
-      input_tokens_details.ephemeral_5m_input_tokens queue_time time_to_first_latency total_duration tokens_per_sec_out
+      input_tokens_details.ephemeral_5m_input_tokens queue_time prompt_time completion_time total_time start_time end_time
+      model_load_time time_to_first_token total_latency total_duration load_duration eval_duration prompt_eval_duration
+      total_tokens_per_sec completion_tokens_after_first_per_sec_first_ten
       cost estimated_cost total_cost cost.total_cost cost_in_usd_ticks`,
     ],
   ])("knows names of tokens: %s", (counts, paths, others: object = { input_tokens: 9, output_tokens: 5 }) => {
@@ -416,7 +424,7 @@ describe("the usage of a call", () => {
     { iterations: [{ type: "message", input_tokens: 10, output_tokens: 5 }] },
     { billed_units: { input_tokens: 5, output_tokens: 2 }, tokens: { input_tokens: 70, output_tokens: 2 } },
     Object.fromEntries(neutral.split(" ").map((text) => [`condition_${text}`, text])),
-    { details: [{ type: "text" }, { ttl: "5m" }, { modality: "message" }].map((label) => ({ ...label, n: 1 })) },
+    { details: [{ type: "text" }, { ttl: "5m" }, { modality: "message" }].map((label) => ({ ...label, tokens: 1 })) },
   ])("has prices for known counts, zeros and usual conditions (row %$)", (members) => {
     expect(unpricedOf({ usage: { ...tokens, ...members } })).toBeUndefined();
   });
