@@ -130,8 +130,12 @@ export const findOtherUses = (call: RawJson): readonly string[] => {
 /** Lists parts of the inputs that are not text, such as `image_url`. Counts of prompt tokens include them. */
 export const listInputMedia = (call: RawJson): readonly string[] => {
   const inputs = findValue(call, "inputs");
-  const messages = ["messages", "input", "contents"].flatMap((key) => itemsOf(findValue(inputs, key)));
-  return [...new Set(messages.flatMap(listOtherParts))];
+  const messages = ["messages", "input"].flatMap((key) => itemsOf(findValue(inputs, key)));
+  // Gemini's SDK also takes one content, and parts in place of contents.
+  const given = findValue(inputs, "contents");
+  const contents = given?.kind === "list" ? given.items : given ? [given] : [];
+  const parts = contents.filter((content) => !findValue(content, "parts"));
+  return [...new Set([...[...messages, ...contents].flatMap(listOtherParts), ...listOtherKeys(parts)])];
 };
 
 const hasContent = (value: RawJson | undefined) => !isAbsent(value) && !/^(?:""|\{\s*\}|\[\s*\])$/.test(value.json);
@@ -139,12 +143,17 @@ const hasContent = (value: RawJson | undefined) => !isAbsent(value) && !/^(?:""|
 /** Lists the parts of a message that are not text, thoughts or calls of the caller's own tools. */
 const listOtherParts = (message: RawJson | undefined): readonly string[] => {
   const contents = itemsOf(findValue(message, "content"));
-  const blocks = [...contents, ...contents.flatMap((part) => itemsOf(findValue(part, "content")))];
+  const results = contents.flatMap((part) => [part, findValue(part, "toolResult")]);
+  const blocks = [...contents, ...results.flatMap((part) => itemsOf(findValue(part, "content")))];
   const types = [message, ...blocks].flatMap((part) => textAt(part, "type") ?? []);
   const parts = [...itemsOf(findValue(message, "parts")), ...itemsOf(findValue(message, "content", "parts"))];
-  const keys = parts.flatMap(({ members }) => members.map(({ key }) => key)).filter((key) => !plainKeys.has(key));
-  return [...types.filter((type) => !plainTypes.has(type) && !/^response\./.test(type)), ...keys];
+  const untyped = blocks.filter((block) => textAt(block, "type") === undefined);
+  const others = types.filter((type) => !plainTypes.has(type) && !/^response\./.test(type));
+  return [...others, ...listOtherKeys([...parts, ...untyped])];
 };
+
+const listOtherKeys = (parts: readonly RawJson[]) =>
+  parts.flatMap(({ members }) => members.map(({ key }) => key)).filter((key) => !plainKeys.has(key));
 
 const plainTypes: ReadonlySet<string> = new Set([
   ...["message", "text", "input_text", "output_text", "summary_text", "refusal", "reasoning", "reasoning_text"],
@@ -154,8 +163,9 @@ const plainTypes: ReadonlySet<string> = new Set([
   ...["apply_patch_call", "apply_patch_call_output", "item_reference", "compaction"],
 ]);
 
-/** Keys of Gemini's parts. */
+/** Keys of parts without a type, which Gemini and Bedrock have. */
 const plainKeys: ReadonlySet<string> = new Set([
   ...["text", "thought", "thoughtSignature", "thought_signature", "functionCall", "function_call"],
-  ...["functionResponse", "function_response"],
+  ...["functionResponse", "function_response", "toolUse", "toolResult", "json", "reasoningContent", "cachePoint"],
+  ...["cache_control"],
 ]);

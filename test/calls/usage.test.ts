@@ -618,6 +618,16 @@ describe("the usage of a call", () => {
   });
 
   it.each([
+    ["one content of Gemini", { contents: { role: "user", parts: [{ inlineData: {} }, { text: "Hi" }] } }, "inlineData"],
+    ["parts of Gemini", { contents: ["Hi", { text: "Hi" }, { inline_data: {} }] }, "inline_data"],
+    ["a text of Gemini", { contents: "Hi" }],
+    ["Bedrock", { messages: [{ content: [{ image: {} }, { text: "Hi" }, { toolUse: {} }, { cachePoint: {} }] }] }, "image"],
+    ["a result of Bedrock", { messages: [{ content: [{ toolResult: { content: [{ document: {} }] } }] }] }, "document"],
+  ])("names the parts without a type that are not text: %s", (_title, inputs, ...parts) => {
+    expect(listInputMedia(parseRawJson(JSON.stringify({ inputs })))).toEqual(parts);
+  });
+
+  it.each([
     ["OpenRouter", { cost: 0.0015, cost_details: { upstream_inference_cost: 0.0015 } }, 15n, 4],
     ["Perplexity", { cost: { request_cost: 0.005, total_cost: 0.006 } }, 6n, 3],
     ["xAI", { cost_in_usd_ticks: 15_000_000 }, 15_000_000n, 10],
