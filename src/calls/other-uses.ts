@@ -66,7 +66,7 @@ const plainMembers: ReadonlySet<string> = new Set([
   ...["frequencypenalty", "presencepenalty", "promptcachekey", "promptcacheretention", "safetyidentifier"],
   ...["topk", "truncation", "maxoutputtokens", "maxtokens", "maxcompletiontokens", "latency", "answer", "result"],
   ...["xgroq.id", "xgroq.seed", "reasoningcontent", "reasoningdetails", "audio", "images"],
-  ...["annotations", "groundingmetadata", "trace", "metrics", "perfmetrics", "responsemetadata", "openroutermetadata"],
+  ...["embedding", "embeddings", "annotations", "groundingmetadata", "trace", "metrics", "perfmetrics", "responsemetadata", "openroutermetadata"],
   ...["sdkhttpresponse", "automaticfunctioncallinghistory", "providerspecificfields", "responseheaders", "modelstatus"],
 ]);
 
@@ -94,6 +94,7 @@ const findCondition = (key: string, value: RawJson | undefined, levels = maxLeve
 const isPlain = (holder: string, { key, value }: RawMember) => {
   const [name, count] = [toName(key), toCountName(key)];
   const isCount = knownNames.has(count) || partNames.has(count);
+  if (name === "data" && itemsOf(value).every((item) => textAt(item, "object") === "embedding")) return true;
   if (holder !== "")
     return isCount || (holder === "metadata" && value.kind === "text") || plainMembers.has(`${holder}.${name}`);
   return plainMembers.has(name) || plainName.test(name) || usageKeys.includes(key) || costNames.has(name);
@@ -157,7 +158,7 @@ const listOtherKeys = (parts: readonly RawJson[]) =>
 
 const plainTypes: ReadonlySet<string> = new Set([
   ...["message", "text", "input_text", "output_text", "summary_text", "refusal", "reasoning", "reasoning_text"],
-  ...["thinking", "redacted_thinking", "tool_use", "tool_result", "function_call", "function_call_output"],
+  ...["ai", "AIMessageChunk", "thinking", "redacted_thinking", "tool_use", "tool_result", "function_call", "function_call_output"],
   ...["custom_tool_call", "custom_tool_call_output", "mcp_list_tools", "mcp_call", "mcp_approval_request"],
   ...["mcp_approval_response", "mcp_tool_use", "mcp_tool_result", "local_shell_call", "local_shell_call_output"],
   ...["apply_patch_call", "apply_patch_call_output", "item_reference", "compaction"],

@@ -305,6 +305,7 @@ describe("the usage of a call", () => {
     ["grounding_metadata", { usage_metadata: gemini1, candidates: [{ grounding_metadata: { a: 1 } }] }],
     ["inlineData", { usageMetadata: gemini1, candidates: [{ content: { parts: [{ inlineData: {} }] } }] }],
     ["provider_cost 0.5", { provider_cost: 0.5, usage: tokens }],
+    ["data image", { data: [{ object: "image", url: "x" }], usage: tokens }],
     ["billing 0.5", { billing: { payer: "developer", amount: 0.5 }, usage: tokens }],
     ["new_condition fast lane", { new_condition: "fast lane", choices: [], usage: tokens }],
     ["service_tier_used priority", { service_tier_used: "priority", usage: tokens }],
@@ -529,6 +530,12 @@ describe("the usage of a call", () => {
       ],
     ],
     ["Cerebras", { ...chat, time_info: { queue_time: 0.1, created: 1 }, service_tier_used: "default" }],
+    [
+      "OpenAI's embeddings",
+      { ...completion, object: "list", data: [{ object: "embedding", index: 1, embedding: [0.5] }] },
+    ],
+    ["Gemini's embeddings", { embeddings: [{ values: [0.5] }], usageMetadata: gemini1 }],
+    ["LangChain", { type: "ai", content: "4", tool_calls: [], usage_metadata: tokens }],
     ["Mistral", { ...chat, choices: [{ ...choice, message: { ...message, prefix: false } }] }],
     [
       "Azure",
