@@ -83,10 +83,13 @@ const listUnclearParts = (read: prices.Prices, { usage, media = [] }: CostOption
   const [reasoning, completion] = [reasoningName, "completion"].map((name) => prices.findPrice(read, name, size));
   const isUnclear = usage.completion_tokens > 0 && differs(reasoning, completion, read.stated.get(reasoningName));
   const mediaPrice = media.length === 0 ? undefined : prices.mediaPriceNames.find(isPriced);
+  const request = prices.findPrice(read, "request", size);
+  const hasRequests = usage.requests === 0 && (request.reason ?? request.price?.digits ?? 0n) !== 0n;
   const otherImages = usage.images === 0 ? [] : prices.imagePriceNames.filter(isPriced);
   return [
     ...(isUnclear ? [`its price of ${reasoningName} applies to an unknown part of the completion tokens`] : []),
     ...(mediaPrice ? [`its price of ${mediaPrice} can apply to parts of the prompt (${formatList(media)})`] : []),
+    ...(hasRequests ? ["its price of request applies to an unknown number of requests"] : []),
     ...otherImages.map((name) => `its price of ${name} can apply to images`),
   ];
 };

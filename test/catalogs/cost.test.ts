@@ -14,7 +14,7 @@ const usage = fc
     share: fc.nat({ max: 100 }),
     completion_tokens: count,
     images: count,
-    requests: count,
+    requests: fc.integer({ min: 1, max: 10 ** 12 }),
   })
   .map(({ share, ...counts }) => {
     const cached = Math.floor((counts.prompt_tokens * share) / 100);
@@ -174,6 +174,12 @@ describe("the cost of a usage", () => {
       { usage: { ...noUsage, prompt_tokens: 11, images: 1 } },
       "its price of image_token can apply to images",
     ],
+    [
+      "the number of requests is unknown",
+      { request: "0.01" },
+      { usage: { ...noUsage, prompt_tokens: 11 } },
+      "its price of request applies to an unknown number of requests",
+    ],
     ["a price of requests cannot be read", { request: "some" }, {}, 'the price of request is unreadable: "some"'],
     [
       "a router states -1, and a price is missing",
@@ -255,7 +261,7 @@ describe("the cost of a usage", () => {
       expect(reasonOf(price)).toBe(`${toMedia(price)}; its price of ${price} can apply to images`);
     const mediaPrices = ["image", "audio", "input_audio", "video", "input_video"];
     expect(mediaPrices.map(reasonOf)).toEqual(mediaPrices.map(toMedia));
-    const others = ["completion", "request", "input_cache_read", "internal_reasoning", "web_search"];
+    const others = ["completion", "input_cache_read", "internal_reasoning", "web_search"];
     const outputs = ["audio_output", "output_audio", "image_output", "output_image", "video_output", "output_video"];
     expect([...others, ...outputs].filter((price) => reasonOf(price) !== null)).toEqual([]);
   });
