@@ -143,6 +143,7 @@ type Override = Readonly<{
   moreThan: number | undefined;
   /** The names of other conditions, such as `utc_start`. */
   others: readonly string[];
+  /** By their usual names. */
   prices: JsonObject;
 }>;
 
@@ -156,7 +157,8 @@ const readOverrides = (list: unknown): readonly Override[] => {
     const others = Object.entries(members).flatMap(([name, value]) =>
       isKnownPrice(name) || value === null || (tokens && name === tokenCondition) ? [] : name,
     );
-    return { moreThan: tokens && Number(formatDecimal(tokens)), others, prices: members };
+    const prices = Object.fromEntries(Object.entries(members).map(([name, price]) => [toUsualName(name), price]));
+    return { moreThan: tokens && Number(formatDecimal(tokens)), others, prices };
   });
 };
 
@@ -173,8 +175,8 @@ export const findStatedPrice = (prices: Prices, name: string) => prices.stated.g
 export const listOverridePrices = ({ overrides }: Prices, part: string) =>
   overrides.flatMap(({ others, prices }) => {
     if (others.some(isTerm)) return [undefined];
-    const own = Object.keys(prices).filter((name) => toUsualName(name) === toUsualName(part));
-    return own.map((name) => parsePrice(prices[name]));
+    const name = toUsualName(part);
+    return name in prices ? [parsePrice(prices[name])] : [];
   });
 
 /** Returns what a part without a price of its own costs: a part of the prompt has the price of the prompt. */
@@ -198,17 +200,18 @@ export const findPrice = ({ stated, overrides }: Prices, part: string, { tokens,
     if (price || value === undefined || value === null || value === "") return price ? { price } : {};
     return unknown(`is unreadable: "${cutText(formatPlain(value), 80)}"`);
   };
+  const name = toUsualName(part);
   let found = read(stated.get(part));
   for (const { moreThan, others, prices } of overrides) {
-    if (!(part in prices) || (moreThan !== undefined && (tokens ?? most) < moreThan)) continue;
-    const price = parsePrice(prices[part]);
+    if (!(name in prices) || (moreThan !== undefined && (tokens ?? most) < moreThan)) continue;
+    const price = parsePrice(prices[name]);
     if (price && found.price && compareDecimals(price, found.price) === 0) continue;
     if (others.length > 0) found = unknown(`depends on ${others.join(" and ")}`);
     else if (moreThan !== undefined && tokens === moreThan)
       found = unknown(`changes at exactly ${moreThan} prompt tokens`);
     else if (tokens === undefined && moreThan !== undefined)
       found = unknown("depends on the prompt tokens of each request");
-    else found = read(prices[part]);
+    else found = read(prices[name]);
   }
   return found;
 };

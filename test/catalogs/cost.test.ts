@@ -290,6 +290,16 @@ describe("the cost of a usage", () => {
     expect(reason ?? (price ? formatDecimal(price) : "none")).toBe(found);
   });
 
+  it.each([
+    ["input_cache_read", "input_cache_reads"],
+    ["input_cache_reads", "input_cache_read"],
+  ])("takes the price of %s from an override of %s", (base, other) => {
+    const overrides = [{ min_prompt_tokens: 10, [other]: "2" }];
+    const usage = { ...noUsage, prompt_tokens: 11, cached_tokens: 11 };
+    const pricing = { prompt: "9", [base]: "1", overrides };
+    expect(computeCost(modelOf({ pricing }), { usage, needsUnitPrices: false }).total).toBe("22");
+  });
+
   it("takes the prices of the tier of a prompt from a list of tiers in any order", () => {
     const tiers = [
       { min_context: 20, prompt: "3", completion: "7" },
