@@ -63,17 +63,20 @@ const termKey =
 
 /** Matches keys next to `pricing` that can change its meaning, such as `discount_to_user`. */
 export const besideKey =
-  /pric|billing|cost|currency|discount|surcharge|(?:^|_)tiers?$|(?:^|_)(?:units?|fees?)(?:_|$)|^is_free$/i;
+  /pric|billing|cost|currency|discount|surcharge|markup|margin|spend|credits?_per|(?:^|_)(?:tiers?|surge|batch_only)$|(?:^|_)(?:units?|fees?|charges?|tax|vat|tariffs?|promo)(?:_|$)|^(?:is_free|rates?_?card|rates)$/i;
 
 /** Matches `USD`, `per_token`, `1 token` and so on, which are the terms of interface 2.5. */
 const usualTerm =
   /^(?:us\$|\$|usd|(?:(?:us\$|\$|usd)[ _/]*)?(?:per[ _-]?)?(?:1[ _-]?)?tokens?|none|false|standard|default|0(?:\.0+)?|)$/i;
 
+/** Matches terms that change nothing if they are 1. */
+const factorKey = /^(?!.*(?:pric|charge|fee)).*(?:unit|denominat|multipl|scale|(?:^|_)per(?:_|$))/i;
+
 export const isTerm = (name: string) => termKey.test(name);
 
 export const isUsualTerm = (name: string, value: unknown) => {
   const text = value === undefined || value === null ? "" : formatPlain(value);
-  return usualTerm.test(text) || /^(?:\[\]|\{\})$/.test(text) || (text === "1" && isTerm(name));
+  return usualTerm.test(text) || /^(?:\[\]|\{\})$/.test(text) || (text === "1" && factorKey.test(name));
 };
 
 export type Prices = ReturnType<typeof parsePrices>;

@@ -345,6 +345,22 @@ describe("the cost of a usage", () => {
     ]);
   });
 
+  it.each([
+    ..."markup margin tax vat_rate surge tariff batch_only promo_until minimum_spend rate_card rates".split(" "),
+    ..."credits_per_token charge discount".split(" "),
+  ])("has no total with %s next to the prices", (key) => {
+    const usage = { ...noUsage, prompt_tokens: 3 };
+    const costOf = (model: object) => computeCost(modelOf(model), { usage, needsUnitPrices: false }).reason;
+    expect(costOf({ pricing: { prompt: "1" }, [key]: "2" })).toBe(`its prices have the unknown term "${key} 2"`);
+    expect(costOf({ pricing: { prompt: "1" }, rate_limits: "1", [key]: false })).toBeNull();
+  });
+
+  it.each(["unit_price", "minimum", "surcharge"])("has no total if %s is 1, which is no usual factor", (key) => {
+    const usage = { ...noUsage, prompt_tokens: 3 };
+    const read = computeCost(modelOf({ pricing: { prompt: "1", [key]: "1" } }), { usage, needsUnitPrices: false });
+    expect(read.total).toBeNull();
+  });
+
   it.each(["", "free", "-1", null, true, {}, "1e-99", "0x1", "1,5"])(
     "has no total if the price is invalid (row %$)",
     (prompt) => {
