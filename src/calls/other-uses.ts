@@ -66,7 +66,17 @@ const plainMembers: ReadonlySet<string> = new Set([
   ...["frequencypenalty", "presencepenalty", "promptcachekey", "promptcacheretention", "safetyidentifier"],
   ...["topk", "truncation", "maxoutputtokens", "maxtokens", "maxcompletiontokens", "latency", "answer", "result"],
   ...["xgroq.id", "xgroq.seed", "reasoningcontent", "reasoningdetails", "audio", "images"],
-  ...["embedding", "embeddings", "annotations", "groundingmetadata", "trace", "metrics", "perfmetrics", "responsemetadata", "openroutermetadata"],
+  ...[
+    "embedding",
+    "embeddings",
+    "annotations",
+    "groundingmetadata",
+    "trace",
+    "metrics",
+    "perfmetrics",
+    "responsemetadata",
+    "openroutermetadata",
+  ],
   ...["sdkhttpresponse", "automaticfunctioncallinghistory", "providerspecificfields", "responseheaders", "modelstatus"],
 ]);
 
@@ -158,7 +168,16 @@ const listOtherKeys = (parts: readonly RawJson[]) =>
 
 const plainTypes: ReadonlySet<string> = new Set([
   ...["message", "text", "input_text", "output_text", "summary_text", "refusal", "reasoning", "reasoning_text"],
-  ...["ai", "AIMessageChunk", "thinking", "redacted_thinking", "tool_use", "tool_result", "function_call", "function_call_output"],
+  ...[
+    "ai",
+    "AIMessageChunk",
+    "thinking",
+    "redacted_thinking",
+    "tool_use",
+    "tool_result",
+    "function_call",
+    "function_call_output",
+  ],
   ...["custom_tool_call", "custom_tool_call_output", "mcp_list_tools", "mcp_call", "mcp_approval_request"],
   ...["mcp_approval_response", "mcp_tool_use", "mcp_tool_result", "local_shell_call", "local_shell_call_output"],
   ...["apply_patch_call", "apply_patch_call_output", "item_reference", "compaction"],

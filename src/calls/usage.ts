@@ -187,7 +187,7 @@ const hasContradiction = (counts: Counts) =>
   sameCounts.some((kinds) => new Set(listCounts(counts, kinds).filter(Boolean)).size > 1);
 
 const sameCounts: readonly (readonly CountKind[])[] = [
-  ...[["prompt"], ["completion"], ["includedCached", "cached"], ["written"], ["reasoning"], ["toolPrompt"]] as const,
+  ...([["prompt"], ["completion"], ["includedCached", "cached"], ["written"], ["reasoning"], ["toolPrompt"]] as const),
 ];
 
 const isInvalid = (counts: Counts, ...kinds: readonly CountKind[]) =>
@@ -206,19 +206,20 @@ const isSameUsage = (counts: Counts, own: Counts) => {
 
 /** Lists tokens of the output that have a price of their own, and are not in the summary. */
 const listLostTokens = (summed: Counts, own: Counts) =>
-  [
-    ["cached", ["includedCached", "cached"]] as const,
-    ["cache-write", ["written"]] as const,
-  ].flatMap(([name, kinds]) => {
-    const count = findCount(own, ...kinds) ?? 0n;
-    return count > (findCount(summed, ...kinds) ?? 0n) ? `${count} ${name} tokens` : [];
-  });
+  [["cached", ["includedCached", "cached"]] as const, ["cache-write", ["written"]] as const].flatMap(
+    ([name, kinds]) => {
+      const count = findCount(own, ...kinds) ?? 0n;
+      return count > (findCount(summed, ...kinds) ?? 0n) ? `${count} ${name} tokens` : [];
+    },
+  );
 
 /** False if the usage of the output has more tokens than the summary, which can add several requests. */
 const canInclude = (summed: Counts, own: Counts) =>
   listReadings(summed).some(([prompt, completion]) =>
-    listReadings(own).some((part) => !(part[0] && prompt && part[0] > prompt) && !(part[1] && completion && part[1] > completion)),
+    listReadings(own).some((part) => isAtMost(part[0], prompt) && isAtMost(part[1], completion)),
   );
+
+const isAtMost = (part = 0n, whole = part) => part <= whole;
 
 type Reading = readonly [prompt: bigint | undefined, completion: bigint | undefined];
 

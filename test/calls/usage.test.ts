@@ -194,7 +194,10 @@ describe("the usage of a call", () => {
     expect(countsOf({ output: [...events.map((response) => ({ response })), { choices: [] }] })).toEqual([ofLast]);
   });
 
-  const whole = (members: object, prompt_tokens: number) => ({ ...members, usage: { prompt_tokens, completion_tokens: 1 } });
+  const whole = (members: object, prompt_tokens: number) => ({
+    ...members,
+    usage: { prompt_tokens, completion_tokens: 1 },
+  });
   it.each([
     ["chat completions", [whole({ id: "a" }, 1), whole({ id: "b" }, 2)], 3, 2n],
     ["members of replies", [{ response: whole({ id: "a" }, 1) }, { response: whole({ id: "b" }, 2) }], 3, 2n],
@@ -625,10 +628,18 @@ describe("the usage of a call", () => {
   });
 
   it.each([
-    ["one content of Gemini", { contents: { role: "user", parts: [{ inlineData: {} }, { text: "Hi" }] } }, "inlineData"],
+    [
+      "one content of Gemini",
+      { contents: { role: "user", parts: [{ inlineData: {} }, { text: "Hi" }] } },
+      "inlineData",
+    ],
     ["parts of Gemini", { contents: ["Hi", { text: "Hi" }, { inline_data: {} }] }, "inline_data"],
     ["a text of Gemini", { contents: "Hi" }],
-    ["Bedrock", { messages: [{ content: [{ image: {} }, { text: "Hi" }, { toolUse: {} }, { cachePoint: {} }] }] }, "image"],
+    [
+      "Bedrock",
+      { messages: [{ content: [{ image: {} }, { text: "Hi" }, { toolUse: {} }, { cachePoint: {} }] }] },
+      "image",
+    ],
     ["a result of Bedrock", { messages: [{ content: [{ toolResult: { content: [{ document: {} }] } }] }] }, "document"],
   ])("names the parts without a type that are not text: %s", (_title, inputs, ...parts) => {
     expect(listInputMedia(parseRawJson(JSON.stringify({ inputs })))).toEqual(parts);
