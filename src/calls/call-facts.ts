@@ -6,7 +6,7 @@ import { isShortText } from "../text/sentences.ts";
 import { isDateTime } from "../text/units.ts";
 import * as usages from "./usage.ts";
 
-export type CallState = "ok" | "failed" | "running" | "deleted";
+export type CallState = "ok" | "failed" | "running" | "deleted" | "unknown";
 
 /** `total` is undefined for the `reason`. `known` is the sum of the stated parts. */
 export type CallCost = Readonly<{
@@ -30,13 +30,17 @@ export const endStatuses: ReadonlySet<string> = new Set(
   ["success", "succeeded", "ok", "completed", "complete", "done", "finished"].concat("descendant_error", "incomplete"),
 );
 
-/** Assumed: a running call has the status `running`. A call that ended with an unknown status failed. */
+const failedStatus =
+  /^(?:errored|fail(?:ed|ure)?|time_?out|timed_out|cancell?ed|abort(?:ed)?|exception|killed|crashed|rejected|expired)$/;
+
+/** Assumed: a running call has the status `running`. */
 export const findState = (call: raw.RawJson, prefix?: string): CallState => {
   const status = readStatus(call, prefix);
   if (hasValue(call, "deleted_at")) return "deleted";
   if (status === "error" || hasValue(call, "exception")) return "failed";
   if (status === "running" || !hasValue(call, "ended_at")) return "running";
-  return endStatuses.has(status?.toLowerCase() ?? "success") ? "ok" : "failed";
+  const name = status?.toLowerCase() || "success";
+  return endStatuses.has(name) ? "ok" : failedStatus.test(name) ? "failed" : "unknown";
 };
 
 /** Also true if `omitContent` removed the value. */

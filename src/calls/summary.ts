@@ -106,7 +106,7 @@ const modelOf = ({ model = "" }: { readonly model: string | undefined }) => mode
  * and `cost`, `calls` is the number of calls with this value.
  */
 const sumCalls = (calls: readonly SummarizedCall[], model?: string) => {
-  const states: Record<facts.CallState, number> = { ok: 0, failed: 0, running: 0, deleted: 0 };
+  const states: Record<facts.CallState, number> = { ok: 0, failed: 0, running: 0, deleted: 0, unknown: 0 };
   let sum: Amounts = {};
   let callsWithTokens = 0;
   let callsWithCost = 0;

@@ -54,6 +54,15 @@ describe("the state of a call", () => {
     expect(findState(callOf(call), "vendor")).toBe(state);
   });
 
+  it("is failed only after a status that names a failure, and unknown after any other status", () => {
+    const state = (text: string) => findState(callOf({ ...ended, ...status(text) }), "vendor");
+    const failures = `errored fail Failed failure timeout time_out timed_out cancelled canceled abort aborted exception
+      killed crashed rejected expired`;
+    expect(failures.split(/\s+/).filter((text) => state(text) !== "failed")).toEqual([]);
+    const others = ["cached", "partial", "warning", "queued", "one two"];
+    expect(others.filter((text) => state(text) !== "unknown")).toEqual([]);
+  });
+
   it("is ok after each status of an end", () => {
     const ends = "success succeeded OK completed complete done finished descendant_error incomplete".split(" ");
     expect(ends.filter((text) => findState(callOf({ ...ended, ...status(text) })) !== "ok")).toEqual([]);

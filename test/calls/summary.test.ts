@@ -72,7 +72,7 @@ describe("a summary of calls", () => {
     const calls = fields.flatMap((field) => kinds.map((kind) => ({ [field]: kind })));
     const { all } = summaryOf(calls);
     expect(all.calls).toBe(calls.length);
-    expect(all.ok + all.failed + all.running + all.deleted).toBe(calls.length);
+    expect(all.ok + all.failed + all.running + all.deleted + all.unknown).toBe(calls.length);
   });
 
   it("counts the calls of each state", () => {

@@ -42,7 +42,7 @@ const maxExceptionLines = 120;
 const toTreeSection = (title: string, value: raw.RawJson | undefined, options: Section = {}) =>
   value ? [{ title, block: formatTree(value), isQuoted: true, ...options }] : [];
 
-const tones = { ok: "good", failed: "bad", running: "warning", deleted: "faint" } as const;
+const tones = { ok: "good", failed: "bad", running: "warning", deleted: "faint", unknown: "warning" } as const;
 
 const listFacts = (call: raw.RawJson, options: CallViewOptions, whole: raw.RawJson) => {
   const { vendorPrefix: prefix, costs, storageSize, totalStorageSize } = options;

@@ -182,6 +182,8 @@ const summaryForm: Form = async ({ screen }, { costs }, { calls, totals, vendorP
   const { missing, canBeEmpty } = totals();
   if (doubts.length > 0)
     screen.noteInResult(`the tokens of ${doubts.length} of ${all.calls} calls are not exact, because ${doubts[0]}`);
+  if (all.unknown > 0)
+    screen.noteInResult(`${all.unknown} of ${all.calls} calls ended with a status that rollcall does not know`);
   if (costs && all.cost.calls < all.calls) {
     const why = costDoubt ?? "the service sent no cost for the rest";
     screen.noteInResult(`the cost covers ${all.cost.calls} of ${all.calls} calls, because ${why}`);

@@ -24,6 +24,7 @@ const call = s.describe(
 
 const counts = {
   ...s.sameKeys(s.count, "calls", "ok", "failed", "running", "deleted"),
+  unknown: s.describe("calls that ended with an unknown status", s.count),
   seconds: s.objectAbout(
     "percentiles of known durations, by nearest rank; calls: the number of calls with a known duration",
     { calls: s.count, ...s.sameKeys(s.nullable(s.number), "p50", "p95") },

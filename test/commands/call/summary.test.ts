@@ -36,6 +36,18 @@ describe("rollcall call read --summary --costs of a call in another currency", (
   });
 });
 
+describe("rollcall call read --summary of a call with an unknown status", () => {
+  it("does not count a failure, and says so", async () => {
+    const call = { ended_at: "2026-01-01T00:00:00Z", summary: { vendor: { status: "cached" } } };
+    const { env } = await service([found("a", call)]);
+    const { stdout } = await runHere(["call", "read", "a", "--summary", "--json"], { env });
+    expect(JSON.parse(stdout)).toMatchObject({
+      summary: { failed: 0, unknown: 1 },
+      notes: ["1 of 1 calls ended with a status that rollcall does not know"],
+    });
+  });
+});
+
 describe("rollcall call read --summary of a call with an invalid count", () => {
   it("notes that the tokens and the cost are not exact", async () => {
     const { env } = await service([found("a", { summary: { usage: { m: { prompt_tokens: -5 } } } }), found("b")]);
