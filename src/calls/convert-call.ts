@@ -112,6 +112,8 @@ const readRecordedItems = (call: raw.RawJson): readonly raw.RawJson[] | string =
   if (obstacle !== undefined) return obstacle;
   const messages = inputs.items ?? [];
   if (messages.length === 0 || !messages.every(hasMessage)) return "its inputs have no messages";
+  const unread = findUnreadPrompt(messages, inputs.rest);
+  if (unread !== undefined) return `its inputs have ${JSON.stringify(unread)}, which can be a part of the prompt`;
   const output = raw.findValue(call, "output");
   if (output) {
     const answers = readAnswer(output, answer.items);
@@ -121,6 +123,35 @@ const readRecordedItems = (call: raw.RawJson): readonly raw.RawJson[] | string =
   const isFromModel = (item: raw.RawJson) => findMessage(item) !== item || raw.textAt(item, "role") === "assistant";
   return messages.some(isFromModel) ? messages : "it has no output";
 };
+
+const promptKey = /persona|history|developer|few_?shot|demonstrations/i;
+
+/** Returns the name of a member with texts that are not in the messages. */
+const findUnreadPrompt = (messages: readonly raw.RawJson[], rest: raw.RawJson | undefined) => {
+  const others = raw.membersOf(rest).filter(({ key }) => promptKey.test(key));
+  if (others.length === 0) return undefined;
+  const textsOf = (value: raw.RawJson) =>
+    Array.from(walkValues(value)).flatMap(({ kind, text }) => (kind === "text" ? text : []));
+  const said = new Set(["", ...messages.flatMap(textsOf)]);
+  return others.find(({ value }) => textsOf(value).some((text) => !said.has(text)))?.key;
+};
+
+/** Members that say nothing, next to an answer. */
+const plainMember =
+  /^(?:role|name|type|status|object|model|index|created|annotations|audio|metadata|usage|logprobs|(?:\w+_)?(?:id|at|time|reason|metadata|fields|version))$/;
+
+const answerKeys = ["tool_calls", "function_call", "refusal", ...thoughtKeys];
+
+/** Returns the name of an unknown member of a message that has no known answer. */
+const findUnreadAnswer = (message: raw.RawJson | undefined) => {
+  const hasAnswer = ["content", ...answerKeys].some((key) => !isEmpty(raw.findValue(message, key)));
+  const isOther = ({ key, value }: raw.RawMember) =>
+    !plainMember.test(key) && !isEmpty(value) && ["text", "list", "object"].includes(value.kind);
+  return hasAnswer ? undefined : raw.membersOf(message).find(isOther)?.key;
+};
+
+const isEmpty = (value: raw.RawJson | undefined) =>
+  raw.isAbsent(value) || value.json === '""' || (value.kind !== "text" && /^[[{]\s*[\]}]$/.test(value.json));
 
 /** A stream that breaks off can state an error next to the text that was sent before. */
 const isFailed = (reply: raw.RawJson) =>
@@ -138,6 +169,8 @@ const readAnswer = (
   if ([output, ...sampled].some(isFailed)) return "its output has an error";
   if (sampled.some((item) => hasMessage(item) && raw.textAt(findMessage(item), "role") !== "assistant"))
     return "its output is not a message of the assistant";
+  const unread = items?.map((item) => findUnreadAnswer(findMessage(item))).find((key) => key !== undefined);
+  if (unread !== undefined) return `its output has an unknown member ${JSON.stringify(unread)} in place of the content`;
   if (items?.every(hasMessage)) return items;
   const values = [output, ...raw.itemsOf(output), choices, ...raw.itemsOf(choices)];
   const replies = values.flatMap((value) => [value, raw.findValue(value, "message")]);

@@ -71,7 +71,8 @@ const attempt = <Result>(convert: (run: ConversionNotes) => Result): { result?: 
 /** Returns tools in the format of chat messages as JSON. */
 export const readTools = (call: raw.RawJson) => {
   const inputs = raw.findValue(call, "inputs");
-  const tools = raw.findValue(inputs, "tools") ?? raw.findValue(inputs, "config", "tools");
+  const given = raw.findValue(inputs, "tools") ?? raw.findValue(inputs, "config", "tools");
+  const tools = given ?? raw.findValue(inputs, "functions");
   const has = (tool: raw.RawJson, ...keys: readonly string[]) =>
     keys.some((key) => raw.findValue(tool, key) !== undefined);
   const isOther = (tool: raw.RawJson) =>
@@ -154,7 +155,12 @@ const readGeminiCall = (run: ConversionNotes, call: raw.RawJson, value: Value): 
 
 const toRaw = (json: readonly Json[]) => raw.parseRawJson(new JsonWriter().writeOnOneLine(json).toString("utf8")).items;
 
-/** Adds the `system` member as the first message, unless a system message exists. */
+const systemKeys: ReadonlySet<string> = new Set([
+  ...["system", "system_prompt", "system_message", "system_instruction", "system_instructions"],
+  ...["instructions", "preamble"],
+]);
+
+/** Adds a system prompt next to the messages as the first message, unless a system message exists. */
 const readInputs = (call: raw.RawJson): Messages => {
   const inputs = raw.findValue(call, "inputs");
   const key = ["messages", "messages_and_choices"].find((name) =>
@@ -162,11 +168,13 @@ const readInputs = (call: raw.RawJson): Messages => {
   );
   if (key === undefined) return { items: undefined, rest: inputs };
   const items = raw.itemsOf(raw.findValue(inputs, key));
-  const system = raw.findValue(inputs, "system");
+  const system = raw
+    .withoutAbsent(raw.membersOf(inputs))
+    .find(({ key, value: { kind } }) => systemKeys.has(toSnakeCase(key)) && (kind === "text" || kind === "list"));
   const hasSystem = items.some((item) => /^(system|developer)$/.test(raw.textAt(findMessage(item), "role") ?? ""));
-  if (hasSystem || (system?.kind !== "text" && system?.kind !== "list"))
-    return { items, rest: omitMembers(inputs, [key]) };
-  return { items: [composeMessage("system", system), ...items], rest: omitMembers(inputs, [key, "system"]) };
+  if (hasSystem || !system) return { items, rest: omitMembers(inputs, [key]) };
+  const rest = omitMembers(inputs, [key, toSnakeCase(system.key)]);
+  return { items: [composeMessage("system", system.value), ...items], rest };
 };
 
 const readOutput = (call: raw.RawJson): Messages => {
@@ -179,9 +187,10 @@ const readOutput = (call: raw.RawJson): Messages => {
   return { items, rest: choices && omitMembers(output, ["choices"]) };
 };
 
+const toSnakeCase = (key: string) => key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
 /** Also omits `systemInstruction` for `system_instruction`. */
 const omitMembers = (value: raw.RawJson | undefined, keys: readonly string[]) => {
-  const toSnakeCase = (key: string) => key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   const others = raw.membersOf(value).filter(({ key }) => !keys.includes(toSnakeCase(key)));
   return others.length === 0 ? undefined : raw.toRawObject(others);
 };

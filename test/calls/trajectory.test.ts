@@ -96,9 +96,18 @@ describe("a call as a trajectory", () => {
     expect(modelOf({ inputs })).toBe("alias");
   });
 
-  it("starts with a system prompt that is outside the messages", () => {
-    const call = { ...done, inputs: { messages, system: "be kind" } };
+  it.each([
+    ...["system", "system_prompt", "systemPrompt", "system_message", "system_instruction", "systemInstruction"],
+    ...["instructions", "preamble"],
+  ])("starts with the system prompt that is outside the messages in %s", (key) => {
+    const call = { ...done, inputs: { messages, [key]: "be kind" } };
     expect(JSON.parse(trajectory(call)).messages_and_choices[0]).toEqual({ role: "system", content: "be kind" });
+  });
+
+  it("has the tools of older requests, and no second copy of a history in the messages", () => {
+    const history = [messages[0]];
+    const call = { ...done, inputs: { messages, functions: [{ name: "f" }], history, max_history: 5, persona: "" } };
+    expect(JSON.parse(trajectory(call))).toMatchObject({ tools: [{ type: "function", function: { name: "f" } }] });
   });
 
   it.each(["system", "developer"])(
@@ -110,7 +119,7 @@ describe("a call as a trajectory", () => {
     },
   );
 
-  it.each([
+  it.each<readonly [why: string, call: object]>([
     ["it has not ended", { ...done, ended_at: null }],
     ["it has not ended", { ...done, summary: { vendor: { status: "running" } } }],
     ["it failed with an exception", { ...done, exception: "boom" }],
@@ -123,6 +132,14 @@ describe("a call as a trajectory", () => {
     ["its inputs have no messages", { ...done, inputs: { messages: [] } }],
     ["its inputs have no messages", { ...done, inputs: { messages: [7] } }],
     ["its inputs have no messages", { ...done, inputs: "x" }],
+    ...["persona", "history", "developer", "few_shot", "demonstrations"].map((key) => {
+      const why = `its inputs have "${key}", which can be a part of the prompt`;
+      return [why, { ...done, inputs: { messages, [key]: [{ text: "You are X." }] } }] as const;
+    }),
+    ...["toolCalls", "parts", "text"].map((key) => {
+      const output = { role: "assistant", content: "", id: "a", [key]: ["4"] };
+      return [`its output has an unknown member "${key}" in place of the content`, { ...done, output }] as const;
+    }),
     ["it has no output", { ...done, output: null }],
     ["its output is not a message", { ...done, output: { choices: [] } }],
     ["its output is not a message", { ...done, output: { choices: [7] } }],
