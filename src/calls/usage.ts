@@ -272,7 +272,7 @@ const toUsage = (read: UsageReading, model: string | undefined): readonly CallUs
 
 /** Leaves out values of more than four words. */
 export const nameOthers = (others: readonly string[]) =>
-  formatList(others.map((other) => (isShortText(other) ? other : other.replace(/\s.*/s, ""))));
+  formatList([...new Set(others.map((other) => (isShortText(other) ? other : other.replace(/\s.*/s, ""))))]);
 
 /** Allows for the rounding of doubles. */
 export const isSameCost = (a: decimals.Decimal, b: decimals.Decimal) => {

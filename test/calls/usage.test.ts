@@ -615,6 +615,9 @@ describe("the usage of a call", () => {
     expect(unpriced("a", "a b")).toEqual(["a"]);
     expect(unpriced("c", "a b")).toEqual(["a", "b"]);
     expect(unpriced("c", "a")).toEqual(["a"]);
+    const usage = { ...tokens, searches: 2 };
+    const call = { output: { usage }, summary: { usage: { m: usage } } };
+    expect(readUsages(parseRawJson(JSON.stringify(call)))[0]?.unpriced).toBe(doubt("searches 2"));
   });
 
   it("names the parts of the inputs that are not text", () => {
