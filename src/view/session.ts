@@ -3,7 +3,7 @@
 import { composeCheckResult } from "../rollouts/dataset/check-result.ts";
 import { hasNoSampledTurn } from "../rollouts/dataset/dataset-problems.ts";
 import { findFileOfGroup, openSubjects } from "../rollouts/dataset/locate.ts";
-import { openRowReader, readFailedKey } from "../rollouts/dataset/prompt-text.ts";
+import { openRowReader, readExceptionKeys } from "../rollouts/dataset/prompt-text.ts";
 import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
 import type { SearchQuery } from "../rollouts/dataset/select/filter-groups.ts";
 import { isCutOff } from "../rollouts/facts/facts.ts";
@@ -136,23 +136,23 @@ const listGroupFacts = async (dataset: Dataset, signal: AbortSignal) => {
   const breaks = new Breaks(signal);
   const list: GroupFacts[] = [];
   for (let group = 0; group < dataset.groups.count; group++) {
-    const facts = describeGroup(dataset, group);
-    list.push(facts);
-    if (facts.size === 0 && facts.failures > 0)
-      facts.step = formatKeyText(await readFailedKey(dataset, group, getFacts(dataset).walked.stepName ?? "step"));
+    const stepName = getFacts(dataset).walked.stepName ?? "step";
+    const hasFailed = dataset.groups.exceptionsOf(group) > 0;
+    list.push(describeGroup(dataset, group, hasFailed ? await readExceptionKeys(dataset, group, stepName) : none));
     if (breaks.isDue(1000 * dataset.groups.trajectoriesOf(group))) await breaks.take();
   }
   return list;
 };
 
-const describeGroup = (dataset: Dataset, group: number): GroupFacts => {
+type Steps = readonly (string | undefined)[];
+
+const describeGroup = (dataset: Dataset, group: number, failedSteps: Steps): GroupFacts => {
   const rows = readGroupFacts(dataset, group);
   const rewards = rows.map(({ reward }) => reward);
   // `filter` returns arrays with unused capacity, about 100 MB for 100,000 groups.
   const finite = rewards.every(Number.isFinite) ? rewards : rewards.filter(Number.isFinite);
   const { mean, deviation } = finite.length > 0 ? computeMoments(finite) : unknownMoments;
   const untrainable = findUntrainableReason(dataset, group, finite);
-  const failures = dataset.groups.exceptionsOf(group);
   const sumOf = (name: string) => rows.reduce((sum, { counts }) => sum + (counts[name] ?? 0), 0);
   const toolErrors = sumOf("tool_errors");
   return {
@@ -164,8 +164,8 @@ const describeGroup = (dataset: Dataset, group: number): GroupFacts => {
     rewards: finite,
     mean,
     spread: deviation,
-    failures,
-    ...describeSteps(rows, { failures, untrainable }),
+    failures: dataset.groups.exceptionsOf(group),
+    ...describeSteps(rows, failedSteps, untrainable),
     finish: formatFinishReasons(rows),
     truncated: countTruncated(rows),
     toolErrors: toolErrors + sumOf("tool_calls") > 0 ? toolErrors : null,
@@ -174,15 +174,23 @@ const describeGroup = (dataset: Dataset, group: number): GroupFacts => {
 
 const unknownMoments = { mean: null, deviation: null };
 
-/** The exceptions count where the first trajectory does, as in `stats --by`. */
-const describeSteps = (rows: readonly RolloutFact[], facts: Pick<GroupPart, "failures" | "untrainable">) => {
-  const { failures, untrainable } = facts;
-  const steps = [...new Set(rows.map(({ by }) => by))];
-  const parts = steps.map((step, at): GroupPart => {
+/** An exception without a step has that of all trajectories of its group, as in `stats --by`. */
+const describeSteps = (rows: readonly RolloutFact[], failed: Steps, untrainable: GroupPart["untrainable"]) => {
+  const [only, ...others] = new Set(rows.map(({ by }) => by));
+  const failedSteps = failed.map((step) => step ?? (others.length === 0 ? only : undefined));
+  const steps = [...new Set([...rows.map(({ by }) => by), ...failedSteps])];
+  const parts = steps.map((step): GroupPart => {
     const own = rows.filter(({ by }) => by === step);
     const rewards = own.map(({ reward }) => reward).filter(Number.isFinite);
-    const counts = { size: own.length, failures: at === 0 ? failures : 0, truncated: countTruncated(own) };
-    return { step: formatKeyText(step), untrainable, rewards, ...counts };
+    const failures = failedSteps.filter((one) => one === step).length;
+    return {
+      step: formatKeyText(step),
+      untrainable,
+      rewards,
+      size: own.length,
+      failures,
+      truncated: countTruncated(own),
+    };
   });
   return { step: parts.flatMap(({ step }) => step ?? []).join(", ") || null, parts: parts.length > 1 ? parts : null };
 };

@@ -84,10 +84,10 @@ describe("the numbers of the page", () => {
     expect((await whenRead(page)).summary?.stepName).toBe("global_step");
     const { series } = await chartsOf(page);
     expect(series[0]?.values.map(({ value, all }) => [value, all.groups, all.mean, all.failures])).toEqual([
-      ["3", 1, 1, 1],
+      ["3", 1, 1, 0],
       ["4", 2, 1 / 3, 0],
       ["5", 2, 1, 1],
-      [null, 1, 0.75, 0],
+      [null, 2, 0.75, 1],
     ]);
     const rowsOf = async (query: object): Promise<readonly number[]> => {
       for (;;) {

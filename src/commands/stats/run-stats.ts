@@ -67,7 +67,7 @@ const noteSteps = (screen: Screen, dataset: Dataset) => {
 const noteStats = (
   { screen }: Context,
   dataset: Dataset,
-  { whole, byValue }: DatasetStats,
+  { whole, byValue, exceptionsWithoutValue }: DatasetStats,
   typed: StatsCommandOptions,
 ) => {
   const { reward, solved, exceptions } = whole;
@@ -86,6 +86,10 @@ const noteStats = (
   const withoutKey = byValue.find(({ value }) => value === undefined);
   if (typed.by !== undefined && withoutKey && byValue.length === 1 && dataset.groups.count > 0)
     screen.notice(`no trajectory has the key ${typed.by}`);
+  if (exceptionsWithoutValue > 0) {
+    const unknown = `${pluralize(exceptionsWithoutValue, "exception")} without the key ${typed.by}`;
+    screen.notice(`${unknown} in groups with several of its values: --by counts them under no value`);
+  }
 };
 
 type PrintedFacts = Readonly<{ typed: StatsCommandOptions; result: CheckResult }>;

@@ -72,6 +72,23 @@ export const readFailedKey = async (dataset: IndexedGroups, group: number, name:
   return root && openGroupKeyReader([name])(root, () => undefined);
 };
 
+/** Reads the key of each exception: its own, or that of its record or its group. @throws Failure `input-changed` */
+export const readExceptionKeys = async (dataset: IndexedGroups, group: number, name: string) => {
+  const readKey = openGroupKeyReader([name]);
+  const keys: (string | undefined)[] = [];
+  for (const at of dataset.groups.partsOf(group)) {
+    const { source, part } = getPart(dataset, at);
+    const root = table.readRoot(readPartStart({ source, part }));
+    const records = (await source.originals?.failedRecordsOf(part.line)) ?? [];
+    for (const [index, exception] of table.elementsOf(root && table.memberAt(root, "exceptions")).entries()) {
+      const record = records[index] && table.readRoot(records[index]);
+      const found = [exception, record, root].map((value) => value && readKey(value, () => undefined));
+      keys.push(found.find((key) => key !== undefined));
+    }
+  }
+  return keys;
+};
+
 const parseSmallMembers = (value: table.JsonValue | undefined) => {
   const members = value ? [...table.childrenOf(value)] : [];
   const small = members.filter(([, member]) => table.spanOf(member).end - table.spanOf(member).start <= maxMemberBytes);

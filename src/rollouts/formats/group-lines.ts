@@ -226,6 +226,7 @@ export const createLineOrigin = (converted: ConvertedFiles): sources.OriginalLin
       rolloutsOf(line).flatMap((rollout) => (rollout.length > 0 ? rollout.isFinishDerived === true : [])),
     locationOf: async (line, path) => await locatePath(rolloutsOf(line), path, reread),
     recordsOf: async (line) => await listRecords(rolloutsOf(line), reread),
+    failedRecordsOf: async (line) => await listFailedRecords(rolloutsOf(line), reread),
     textOf: (label) => files.find(({ name }) => name === label)?.records.text,
   };
 };
@@ -274,6 +275,16 @@ const locatePath = async (rollouts: readonly WrittenRollout[], path: Path, rerea
   const json = rollout?.trajectory ?? rollout?.exception;
   const source = json === undefined || path.length < 3 ? undefined : findSource(json, path.slice(2));
   return locateInRecord(raw, source?.value ?? rollout?.part ?? value, source?.rest);
+};
+
+const listFailedRecords = async (rollouts: readonly WrittenRollout[], reread: Reread) => {
+  const records: (Buffer | undefined)[] = [];
+  for (const written of rollouts) {
+    if (written.length > 0 || written.isBroken) continue;
+    const { raw } = await reread(written);
+    records.push(raw?.bytes.subarray(written.span?.start, written.span?.end));
+  }
+  return records;
 };
 
 /** Returns each record, part and document once, as a single line. */

@@ -67,6 +67,8 @@ export interface OriginalLines {
   /** @param path the path in the group */
   locationOf(line: number, path: Path): Promise<ProblemLocation>;
   recordsOf(line: number): Promise<readonly OriginalRecord[]>;
+  /** Returns the record of each exception. */
+  failedRecordsOf(line: number): Promise<readonly (Buffer | undefined)[]>;
   /** Returns undefined for a file without lines. @param file a name from `locationOf` */
   textOf(file: string): Bytes | undefined;
 }

@@ -2,7 +2,7 @@
 
 import { Breaks, sortWithBreaks } from "../../system/breaks.ts";
 import { findFileOfGroup } from "../dataset/locate.ts";
-import { readFailedKey } from "../dataset/prompt-text.ts";
+import { readExceptionKeys } from "../dataset/prompt-text.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
 import { NumberColumn } from "../index/column.ts";
 import { Names } from "../index/fact-columns.ts";
@@ -34,11 +34,17 @@ export const computeStats = async (dataset: Dataset, { by, signal, ...options }:
   const names = by === "file" ? new Names() : facts.walked.by.names;
   await addGroups(whole, listGroups(dataset), breaks);
   for (const { group, rows, exceptions } of values ? listGroups(dataset) : []) {
-    if (breaks.isDue()) await breaks.take();
+    if (breaks.isDue(exceptions === 0 ? 0 : dataset.groups.bytesOf(group))) await breaks.take();
     if (by === "file") values?.add(names.numberOf(JSON.stringify(findFileOfGroup(dataset, group))), rows, exceptions);
-    else if (by !== undefined && rows.length === 0)
-      values?.add(names.numberOf(await readFailedKey(dataset, group, by)), rows, exceptions);
-    else values?.divide(rows, exceptions, (row) => facts.walked.by.numberAt(row));
+    else if (by !== undefined) {
+      const failed = exceptions > 0 ? await readExceptionKeys(dataset, group, by) : [];
+      const numberOf = (row: number) => facts.walked.by.numberAt(row);
+      values?.divide(
+        rows,
+        numberOf,
+        failed.map((key) => names.numberOf(key)),
+      );
+    }
   }
   // One value after the other, because a slice takes much memory.
   const byValue: { value: string | undefined; stats: Stats }[] = [];
@@ -48,7 +54,8 @@ export const computeStats = async (dataset: Dataset, { by, signal, ...options }:
     byValue.push({ value: names.at(number), stats: await slice.compute(breaks) });
   }
   const compare = (a: (typeof byValue)[number], b: typeof a) => compareKeyTexts(a.value, b.value);
-  return { whole: await whole.compute(breaks), byValue: await sortWithBreaks(byValue, compare, breaks) };
+  const sorted = await sortWithBreaks(byValue, compare, breaks);
+  return { whole: await whole.compute(breaks), byValue: sorted, exceptionsWithoutValue: values?.withoutValue ?? 0 };
 };
 
 type GroupRows = Readonly<{ rows: ArrayLike<number>; exceptions: number }>;
@@ -74,6 +81,8 @@ const addGroups = async (slice: StatsSlice, groups: Iterable<GroupRows>, breaks:
 class DividedGroups {
   /** For each number of a value, the indexes of its groups. */
   readonly byNumber = new Map<number, number[]>();
+  /** The number of exceptions without the key in groups with several values. */
+  withoutValue = 0;
   readonly #exceptions = new NumberColumn("u32");
   readonly #by: string;
   readonly #rows = new NumberColumn("u32");
@@ -93,18 +102,25 @@ class DividedGroups {
     this.#exceptions.push(exceptions);
   }
 
-  /** The exceptions of a group count where its first trajectory does. @throws Failure `too-many-values` */
-  divide(rows: readonly number[], exceptions: number, numberOf: (row: number) => number) {
-    const byNumber = new Map<number, number[]>();
-    for (const row of rows) {
-      const own = byNumber.get(numberOf(row)) ?? [];
-      if (own.push(row) === 1) byNumber.set(numberOf(row), own);
+  /**
+   * An exception without the key, whose number is 0, counts where all trajectories of its group do.
+   * @throws Failure `too-many-values`
+   */
+  divide(rows: readonly number[], numberOf: (row: number) => number, failed: readonly number[]) {
+    const byNumber = new Map<number, { rows: number[]; exceptions: number }>();
+    const partOf = (number: number) => {
+      const part = byNumber.get(number) ?? { rows: [], exceptions: 0 };
+      byNumber.set(number, part);
+      return part;
+    };
+    for (const row of rows) partOf(numberOf(row)).rows.push(row);
+    const [only = 0, ...others] = byNumber.keys();
+    const common = others.length === 0 ? only : 0;
+    for (const number of failed) {
+      if (number === 0 && others.length > 0) this.withoutValue++;
+      partOf(number || common).exceptions++;
     }
-    let left = exceptions;
-    for (const [number, own] of byNumber) {
-      this.add(number, own, left);
-      left = 0;
-    }
+    for (const [number, part] of byNumber) this.add(number, part.rows, part.exceptions);
   }
 
   *list(number: number): Iterable<GroupRows> {

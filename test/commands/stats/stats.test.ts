@@ -271,6 +271,47 @@ describe("rollcall stats", () => {
     expect(JSON.parse(stdout).data).toMatchObject(counted.map(([characters]) => ({ characters, turns: 1 })));
   });
 
+  const chat = {
+    messages: [
+      { role: "user", content: "q" },
+      { role: "assistant", content: "a" },
+    ],
+    task_id: "t",
+  };
+  const [ofA, ofB] = [{ metadata: { host: "a" } }, { metadata: { host: "b" } }];
+  it.each<[exceptions: object, isNoted: boolean, rolled: readonly object[], failed: readonly object[]]>([
+    [{ a: 0, b: 2 }, false, [ofA, ofA, ofB], [ofB, ofB]],
+    [{ a: 0, b: 1 }, false, [ofA], [ofB]],
+    [{ a: 1 }, false, [ofA], [{ type: "E" }]],
+    [{ a: 0, b: 1, null: 1 }, true, [ofA, ofB], [{ type: "E" }, ofB]],
+  ])("counts exceptions under their values of --by, in any order: %j", async (expected, isNoted, rolled, failed) => {
+    const note =
+      "1 exception without the key host in groups with several of its values: --by counts them under no value";
+    for (const ordered of [rolled, rolled.toReversed()]) {
+      const trajectories = ordered.map((one) => ({ messages_and_choices: chat.messages, reward: 1, ...one }));
+      const line = JSON.stringify({ trajectories, exceptions: failed });
+      const { by, notes } = JSON.parse((await runHere(["stats", "--json", ...filesOf(line), "--by", "host"])).stdout);
+      const counts = by.map(({ value, exceptions }: Record<string, unknown>) => [String(value), exceptions]);
+      expect([Object.fromEntries(counts), notes.includes(note)]).toEqual([expected, isNoted]);
+    }
+  });
+
+  it("counts the exceptions of converted records under the values of their records", async () => {
+    const rows = [
+      { host: "a", reward: 1, error: null },
+      { host: "b", reward: 0, error: null },
+      { host: "b", reward: null, error: "Timeout" },
+    ];
+    for (const ordered of [rows, rows.toReversed()]) {
+      const lines = ordered.map((row) => JSON.stringify({ ...chat, ...row }));
+      const { by } = await readStats(...filesOf(lines.join("\n")), "--by", "host");
+      expect(by).toMatchObject([
+        { value: "a", exceptions: 0 },
+        { value: "b", exceptions: 1 },
+      ]);
+    }
+  });
+
   it("counts trajectories without turns in the lengths, and sorts numbers, texts and then the missing key", async () => {
     const steps = ['"z10"', "10", undefined, '"z9"', "2", '"2"', "-1.5"];
     const lines = steps.map((step) => toLine([{ reward: 1 }]).replace("{", step ? `{"step":${step},` : "{"));
