@@ -112,6 +112,9 @@ const applySelection = async (
     if (lacking > 0) notice(`${trajectories} a value that --where compares, which counts as no match`);
     const failed = pluralize(groups, "group");
     if (groups > 0) notice(`--where filtered out the exceptions of ${failed} without a trajectory to compare`);
+    const { keptExceptions = 0 } = filtered;
+    const kept = pluralize(keptExceptions, "exception stays", "exceptions stay");
+    if (keptExceptions > 0) notice(`${kept} in the groups, because --where compares only trajectories`);
     return filtered;
   } catch (thrown) {
     await dataset.close();

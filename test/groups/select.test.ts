@@ -186,6 +186,16 @@ describe("a selection of trajectories", () => {
     }
   });
 
+  it.each([
+    ["reward == 1.0", true],
+    ["reward < 2.0", false],
+    ["reward > 2.0", false],
+  ])("notes the exceptions of groups that lose trajectories by %s: %s", async (where, isNoted) => {
+    const { notes } = JSON.parse((await runHere(["check", fileOf(text), "--json", "--where", where])).stdout);
+    const note = "1 exception stays in the groups, because --where compares only trajectories";
+    expect(notes.includes(note)).toBe(isNoted);
+  });
+
   it("gives exit 0 if no group is in its shard", async () => {
     const words = ["log", "m", fileOf(text), "--split", "train", "--local", "--json", "--shard"];
     const shards = ["1/3", "2/3", "3/3", "1/9999"].map(async (shard) => {

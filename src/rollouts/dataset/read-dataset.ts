@@ -81,6 +81,8 @@ export interface Dataset extends SelectedGroups {
   filteredOut?: FilteredOut | undefined;
   /** The numbers of trajectories, and of groups without trajectories, that lack a value of `--where`. */
   lacking?: Readonly<Record<"trajectories" | "groups", number>>;
+  /** The exceptions that stay in groups of which `--where` filtered out trajectories. */
+  keptExceptions?: number;
   /** The number of groups of several files that `--group-by` joined. */
   joinedGroups?: number | undefined;
   /** What all rollouts of some files lack. */

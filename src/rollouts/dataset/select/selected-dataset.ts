@@ -41,7 +41,7 @@ export const selectDataset = async (
 ): Promise<Dataset> => {
   const { signal } = options.host;
   const selected = await selectGroups(dataset, selection, signal);
-  const { kept, subsets, filteredOut, lacking } = selected;
+  const { kept, subsets, ...counts } = selected;
   const isWhole = kept.length === dataset.groups.count && subsets.size === 0;
   const view = isWhole ? dataset : await viewGroups(dataset, selected, options);
   const { problems } = view.scan;
@@ -57,7 +57,7 @@ export const selectDataset = async (
   // A shard of a small file can be empty.
   if (kept.length === 0 && dataset.groups.count > 0 && !selection.shard) {
     const [only, ...rest] = dataset.sources;
-    const by = Object.entries(filteredOut).flatMap(([option, count]) => (count.groups > 0 ? [`--${option}`] : []));
+    const by = Object.entries(counts.filteredOut).flatMap(([option, count]) => (count.groups > 0 ? [`--${option}`] : []));
     const location = !only || rest.length > 0 ? {} : { file: fileOf(only) };
     problems.report("empty-selection", { by, groups: dataset.groups.count }, location);
   }
@@ -65,7 +65,7 @@ export const selectDataset = async (
     const group = kept[at] ?? at;
     return { group, selected: subsets.get(group) };
   };
-  return { ...dataset, ...view, note, filteredOut, lacking, unselected: dataset, originalOf };
+  return { ...dataset, ...view, note, ...counts, unselected: dataset, originalOf };
 };
 
 interface KeptGroups {
@@ -158,6 +158,7 @@ const selectGroups = async (dataset: Dataset, selection: Selection, signal: Abor
     where === undefined ? undefined : (await import("./filter-groups.ts")).openFilter(dataset, { where, pass, signal });
   const kept: number[] = [];
   const lacking = { trajectories: 0, groups: 0 };
+  let keptExceptions = 0;
   /** For each group that loses trajectories, the indexes of its selected trajectories. */
   const subsets = new Map<number, readonly number[]>();
   for (let group = 0; group < groups.count; group++) {
@@ -172,6 +173,7 @@ const selectGroups = async (dataset: Dataset, selection: Selection, signal: Abor
       const { isMatch, wanted, absent } = (await filter?.(group)) ?? whole;
       lacking[count > 0 ? "trajectories" : "groups"] += absent;
       countOut("where", count - wanted.length, isMatch ? 0 : 1);
+      if (wanted.length > 0 && wanted.length < count) keptExceptions += groups.exceptionsOf(group);
       const preferred = prefersAnswered ? await findAnswered(dataset, group, wanted) : wanted;
       const positions = findBest(preferred, rewardsOf(dataset, group), best);
       countOut("best", wanted.length - positions.length, 0);
@@ -179,7 +181,7 @@ const selectGroups = async (dataset: Dataset, selection: Selection, signal: Abor
       if (positions.length > 0 && positions.length < count) subsets.set(group, positions);
     }
   }
-  return { kept, subsets, filteredOut, lacking };
+  return { kept, subsets, filteredOut, lacking, keptExceptions };
 };
 
 const openCounts = (selection: Selection) => {
