@@ -1,5 +1,7 @@
 /** Splits and quotes words as a shell does. */
 
+import { harmfulCharacters } from "./sanitize.ts";
+
 type Quote = "" | "'" | '"';
 
 /** On Windows, a single quote is a normal character, and a backslash escapes only a double quote. */
@@ -57,5 +59,20 @@ export const quoteText = (text: string, quote: Quote) => {
   return text.replaceAll(/[^\w@%+=:,./-]/g, (char) => (char > "\u007f" ? char : `\\${char}`));
 };
 
-export const formatCommandLine = (words: readonly string[]) =>
-  words.map((word) => (word !== "" && quoteText(word, "") === word ? word : `'${quoteText(word, "'")}'`)).join(" ");
+/** White space that output replaces, and characters that it removes. */
+const unprintable = new RegExp(`[^\\S ]|${harmfulCharacters.source}`, "gu");
+
+const escapeCharacter = (char: string) => {
+  if (char === "\n") return "\\n";
+  const digits = (char.codePointAt(0) ?? 0).toString(16);
+  return digits.length <= 4 ? `\\u${digits.padStart(4, "0")}` : `\\U${digits.padStart(8, "0")}`;
+};
+
+const quoteWord = (word: string) => {
+  const escaped = word.replaceAll(/[\\']/g, "\\$&").replaceAll(unprintable, escapeCharacter);
+  if (word.search(unprintable) >= 0) return `$'${escaped}'`;
+  return word !== "" && quoteText(word, "") === word ? word : `'${quoteText(word, "'")}'`;
+};
+
+/** A word with line ends, or with characters that output removes, needs a shell that knows `$'\n'`. */
+export const formatCommandLine = (words: readonly string[]) => words.map(quoteWord).join(" ");

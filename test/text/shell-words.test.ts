@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import { formatCommandLine, splitCommandLine } from "../../src/text/shell-words.ts";
 
@@ -25,4 +26,19 @@ describe("formatCommandLine", () => {
       "a-b_c@d%e+f=g:h,i./j ü '' 'a b' 'it'\\''s' '$x'",
     );
   });
+
+  it.skipIf(process.platform === "win32")(
+    "quotes control characters, so that a line is copied and run as it was",
+    () => {
+      const words = ["a // b\n && c's\\", "tab\tand\u00a0space", "\u001b[31mred", "\u202eleft", "\u{e0041}tag"];
+      const line = formatCommandLine(words);
+      expect(line).toMatch(/^[\w $'\\/&[]+$/);
+      const env = { ...process.env, LC_ALL: "C.UTF-8" };
+      expect(
+        execFileSync("bash", ["-c", `printf '%s\\0' ${line}`], { env })
+          .toString()
+          .split("\0"),
+      ).toEqual([...words, ""]);
+    },
+  );
 });
