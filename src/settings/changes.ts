@@ -3,7 +3,7 @@
 import { Failure, type Problem } from "../failure.ts";
 import type { JsonObject } from "../json/json-bytes.ts";
 import { findNearest } from "../text/nearest.ts";
-import { formatSuggestion } from "../text/sentences.ts";
+import { formatSuggestion, inProfile } from "../text/sentences.ts";
 import { isInvalid } from "../text/units.ts";
 import type { CredentialUse } from "../wire/contract/endpoint.ts";
 import { findSavedUses, findSecretVariables } from "./credentials.ts";
@@ -24,8 +24,8 @@ export const listSettings = (sources: layer.SettingsSources) => {
 };
 
 export const showSetting = (sources: layer.SettingsSources, typed: string) => {
-  const name = parseSettingName(typed);
   const layers = layer.findLayers(sources);
+  const name = parseSettingName(typed, layers.profile);
   if (layers.local && values.settings[name].isOfService) throw builtInSetting(name);
   layer.readValue(layers, name);
   noticeUnusedVariables(sources, layers);
@@ -54,9 +54,9 @@ const toSettingRow = (layers: layer.Layers, name: values.SettingName) => {
 
 const secretName = /^(rollcall[-_])?(api[-_]?key|token|password|key|secret|username)([-_]file)?$/i;
 
-const unknownName = (name: string) => {
+const unknownName = (name: string, profile: string) => {
   if (secretName.test(name)) {
-    const hint = "save a key with `rollcall auth login`";
+    const hint = `save a key with \`${inProfile("rollcall auth login", profile)}\``;
     return new Failure("usage", "secret-in-settings", `${name} is a credential, not a setting`, { hint });
   }
   const near = findNearest(name, values.settingNames);
@@ -64,9 +64,9 @@ const unknownName = (name: string) => {
   return new Failure("usage", "setting-unknown", `unknown setting "${name}"`, details);
 };
 
-const parseSettingName = (typed: string) => {
+const parseSettingName = (typed: string, profile: string) => {
   if (values.isSettingName(typed)) return typed;
-  throw unknownName(typed);
+  throw unknownName(typed, profile);
 };
 
 const builtInSetting = (name: string) => {
@@ -97,7 +97,7 @@ export const setSetting = async (
   const layers = layer.findLayers({ ...sources, canBeNew: true });
   const { profile, isNew } = layers;
   if (isNew) await confirm?.(layers.toUnknownFailure());
-  const name = parseSettingName(typed.name);
+  const name = parseSettingName(typed.name, profile);
   const problem = findSettingFailure(name, typed.value, layers);
   if (problem) throw problem;
   const parsed = values.settings[name].parse(typed.value, layers);
@@ -116,7 +116,7 @@ const createRemoval = (profile: string, names: readonly string[]) => (profiles: 
 export const unsetSettings = async (sources: layer.SettingsSources, typed: readonly string[]) => {
   const { profile, saved } = layer.findLayers(sources);
   const isSaved = (name: string) => Object.hasOwn(saved, name);
-  const absent = typed.filter((name) => !isSaved(name)).map(parseSettingName);
+  const absent = typed.filter((name) => !isSaved(name)).map((name) => parseSettingName(name, profile));
   const names = typed.filter(isSaved);
   if (names.length > 0) await changeSaved(sources.host, "settings", createRemoval(profile, names));
   return { profile, names, absent };

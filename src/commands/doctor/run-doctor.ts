@@ -202,22 +202,31 @@ const checkCredential = async (
     if (answer === "refused" || isFailure(failure, "html-reply")) return found;
     return { ...found, status: "warning", message: `the key from ${from} could not be tested: ${found.message}` };
   } catch (thrown) {
-    if (isFailure(thrown, "setting-invalid")) return skipped(`${thrown.details.where?.setting} is invalid`);
+    if (isFailure(thrown, "setting-invalid")) return toInvalidFinding(thrown);
     return toFinding(thrown);
   }
 };
+
+const toInvalidFinding = ({ details }: Failure) => skipped(`${details.where?.setting} is invalid`);
 
 const checkUrls = async (checkContext: CheckContext, credentials: Promise<readonly Finding[]>) => {
   const { settings, isOffline } = checkContext;
   if (!settings) return [skipped(settingsUnreadable)];
   if (settings.local) return [skipped("the local service is built in")];
   const addresses = new Map<string, EndpointHost>();
+  const invalid: Finding[] = [];
   for (const kind of ["base", "inference", "log"] as const) {
-    const address = ignoreErrors(() => settings.serviceUrl(kind));
-    if (address !== undefined && !addresses.has(address)) addresses.set(address, kind);
+    try {
+      const address = settings.serviceUrl(kind);
+      if (!addresses.has(address)) addresses.set(address, kind);
+    } catch (thrown) {
+      if (isFailure(thrown, "setting-invalid")) invalid.push(toInvalidFinding(thrown));
+    }
   }
   if (addresses.size === 0) {
-    const fix = "run `rollcall auth login --base-url https://…`, or set ROLLCALL_BASE_URL";
+    if (invalid.length > 0) return invalid.slice(0, 1);
+    const login = inProfile("rollcall auth login --base-url https://…", settings.profile);
+    const fix = `run \`${login}\`, or set ROLLCALL_BASE_URL`;
     return [warning("no service URL is set, so only --local works", fix)];
   }
   if (isOffline) return [skipped("--offline")];

@@ -167,7 +167,7 @@ export const requestRefused = (
   const refused = (text: string, hint: string) => new Failure("refused", "request-refused", text, { ...details, hint });
   if (encoding) {
     const text = `the service does not accept requests compressed with ${encoding} (${status})${said}`;
-    return refused(text, "pass --compress none, or run `rollcall config unset compress`");
+    return refused(text, "pass --compress none");
   }
   const text = `the service${status === 407 ? " or a proxy" : ""} refused the request (${status})`;
   if (!first) return refused(text + said, refusalHint(status, http?.said));

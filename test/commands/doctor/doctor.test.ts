@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { nameProgramAfter } from "../../../src/system/program.ts";
 import { runHere } from "../../support/here.ts";
 import { newHome, runRollcall } from "../../support/run.ts";
-import { doctor, group } from "./findings.ts";
+import { doctor, foldersOf, group } from "./findings.ts";
 
 describe("rollcall doctor", () => {
   it("prints a record for each finding in a pipe", async () => {
@@ -48,6 +48,22 @@ describe("rollcall doctor", () => {
     );
     const [{ fix }] = JSON.parse(stdout).findings.filter(({ check }: { check: string }) => check === "addresses");
     expect(fix).toBe("run `node bin/rollcall.js auth login --base-url https://…`, or set ROLLCALL_BASE_URL");
+  });
+
+  it.each([
+    [
+      { project: "a/b" },
+      "warning",
+      "no service URL is set, so only --local works",
+      "login --base-url https://… --profile w`",
+    ],
+    [{ base_url: "notaurl" }, "skipped", "base_url is invalid", undefined],
+  ])("reports the profile %j without a usable URL as such", async (settings, status, message, fix) => {
+    const env = newHome();
+    const file = join(foldersOf(env).config, "settings.json");
+    writeFileSync(file, JSON.stringify({ profiles: { w: settings } }), { mode: 0o600 });
+    const { of } = await doctor(["--offline", "--profile", "w"], { env });
+    expect(of("addresses")).toMatchObject([{ status, message, ...(fix && { fix: expect.stringContaining(fix) }) }]);
   });
 
   it("changes no file", async () => {
