@@ -119,8 +119,8 @@ describe.concurrent("equal groups", () => {
   it("that two accounts logged are listed by the command that `ledger verify` proposes", async (context) => {
     const { place } = await openPlace(context);
     const row = (at: number) => `{"messages_and_choices":[],"reward":${at},"metadata":{"k":"a"}}`;
-    const file = place.write("a.jsonl", linesOf(row(1), row(2)));
-    const grouped = [file, "--group-by", "k"];
+    const files = [1, 2].map((at) => place.write(`${at}.jsonl`, linesOf(row(at))));
+    const grouped = [...files, "--group-by", "k"];
     for (const account of ["work", "ci"]) {
       const env = { ...place.env, ROLLCALL_ACCOUNT: account };
       await place.run(["log", "m", "--split", "train", ...grouped], { env });

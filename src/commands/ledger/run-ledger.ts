@@ -19,7 +19,7 @@ import type { Settings } from "../../settings/read.ts";
 import { conflictingOptions } from "../../system/failures.ts";
 import { checkDatabaseMode } from "../../system/files.ts";
 import { isDatabaseUrl } from "../../text/locations.ts";
-import { describeSystemCode, pluralize, toOptionArgs } from "../../text/sentences.ts";
+import { describeSystemCode, pluralize, toFileArg, toOptionArgs } from "../../text/sentences.ts";
 import { formatIsoTime } from "../../text/units.ts";
 import { ledgerLocationMissing } from "../failures.ts";
 import type { CallsOptions, FileOptions, ForgetOptions, LocationOptions, ResolveOptions } from "./command.ts";
@@ -309,8 +309,8 @@ const compareFiles = async (context: Context, typed: FileOptions, options: { isP
   const opened = await openLedger(context, typed, { isForReading: true, settings });
   const { ledger, filter, coversAllDestinations: allDestinations } = opened;
   const ledgerArgs = listLedgerArgs(context, { ...typed, allDestinations });
-  const { where } = typed;
-  const inputArgs = [...listInputArgs(typed), ...toOptionArgs({ where })];
+  const { file: files, where } = typed;
+  const inputArgs = [...files.map(toFileArg), ...listInputArgs(typed), ...toOptionArgs({ where })];
   const verification = await (await import("../../logging/send/verify-ledger.ts")).verifyDataset(
     dataset,
     ledger?.entries(filter) ?? [],

@@ -6,7 +6,6 @@ import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { assignDedupKeys, type DedupKeys } from "../../rollouts/index/dedup-keys.ts";
 import { createProblem, type ProblemLocation, type RuleCount } from "../../rollouts/rules/problems.ts";
 import { Breaks, sortWithBreaks } from "../../system/breaks.ts";
-import { toFileArg } from "../../text/sentences.ts";
 import { type Entry, findGroups, hashScope } from "../ledger/entries.ts";
 import { OutcomeColumn } from "./group-outcomes.ts";
 import { toOutcome } from "./outcome.ts";
@@ -98,10 +97,9 @@ type CommandArgs = Readonly<{ ledgerArgs: readonly string[]; inputArgs: readonly
 type AdviceFacts = CommandArgs & Readonly<{ isInvalid: boolean }>;
 
 const problemMakers = {
-  repeated: (where: ProblemLocation, { inputArgs, ledgerArgs }: AdviceFacts) => {
-    const file = toFileArg(where.file?.replace(/(?<=\.eval)!.*/, "") ?? "-");
-    return createProblem("duplicate-group", { statusArgs: [file, ...inputArgs, ...ledgerArgs] }, where);
-  },
+  // The other inputs decide which group it is, and which of equal groups.
+  repeated: (where: ProblemLocation, { inputArgs, ledgerArgs }: AdviceFacts) =>
+    createProblem("duplicate-group", { statusArgs: [...inputArgs, ...ledgerArgs] }, where),
   unknown: (where: ProblemLocation, { ledgerArgs }: AdviceFacts) =>
     createProblem("unresolved-group", { ledgerArgs }, where),
   refused: (where: ProblemLocation) => createProblem("group-refused", { text: undefined }, where),
