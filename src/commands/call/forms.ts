@@ -18,8 +18,10 @@ import { printList, printObjects } from "../../output/list.ts";
 import { printPages, requirePage } from "../../output/page.ts";
 import type { Screen } from "../../output/screen.ts";
 import type { Column, KeyColumn } from "../../output/views.ts";
+import { listCallArgs } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import { conflictingOptions, invalidOptionValue, requiredOptionMissing } from "../../system/failures.ts";
+import { formatOwnCommand } from "../../system/program.ts";
 import { formatList, pluralize } from "../../text/sentences.ts";
 import { callPathMissing } from "../failures.ts";
 import { type CallViewOptions, callSections } from "./call-page.ts";
@@ -257,7 +259,7 @@ const valueForm =
 
 const lineForm =
   (into: "trajectory" | "messages", convert: (call: RawJson) => ConversionResult): Form =>
-  async ({ screen }, _, { calls, totals }) => {
+  async ({ screen, flags }, _, { calls, totals }) => {
     const obstacles: { id: string; why: string; needsReward?: true }[] = [];
     for await (const { id, call } of calls) {
       const converted = convert(call);
@@ -271,7 +273,8 @@ const lineForm =
         await screen.printUnpaged([converted.line, "\n"], "json");
       }
     }
-    if (obstacles.length === 0) return undefined;
+    const [first] = obstacles;
+    if (!first) return undefined;
     const { requested } = totals();
     const which = requested === 1 ? "the call" : `${obstacles.length} of ${requested} calls`;
     const reasons = formatList(obstacles.map(({ id, why }) => `${id} (${why})`));
@@ -279,6 +282,6 @@ const lineForm =
     return new Failure("invalid_input", "calls-unconvertible", `cannot convert ${which} to ${result}: ${reasons}`, {
       hint: obstacles.some(({ needsReward }) => needsReward)
         ? "pass the reward with --reward <number>, or its path in the call with --reward-from <path>"
-        : `examine ${requested === 1 ? "the call" : "one of these calls"}: \`rollcall call read <call-id>\``,
+        : `examine ${requested === 1 ? "the call" : "one of these calls"}: \`${formatOwnCommand(listCallArgs(first.id, flags))}\``,
     });
   };

@@ -6,12 +6,13 @@ import { parseCallIds, toCallId } from "../../calls/parse-ids.ts";
 import { Failure } from "../../failure.ts";
 import { parseRawBytes } from "../../json/json-bytes.ts";
 import { findMember, toRawJson } from "../../json/raw-json.ts";
-import { checkRequest, openServiceClient, readEffectiveSettings } from "../../session/connect.ts";
+import { checkRequest, listCallArgs, openServiceClient, readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import type { Settings } from "../../settings/read.ts";
 import { invalidOptionValue } from "../../system/failures.ts";
 import { getErrorCode } from "../../system/files.ts";
 import type { Host } from "../../system/host.ts";
+import { formatOwnCommand } from "../../system/program.ts";
 import { describeSystemCode, formatList, isShortText, pluralize } from "../../text/sentences.ts";
 import { readCall } from "../../wire/contract/call.ts";
 import { callsMissing } from "../failures.ts";
@@ -45,7 +46,7 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
   const { requested, filteredOut, failed } = tally;
   if (requested === 0) screen.notice("standard input contains no call id");
   if (filteredOut > 0) screen.notice(`filtered out ${filteredOut} of ${pluralize(requested - failed.length, "call")}`);
-  const [first, ...others] = [...toFailures(tally, project), ...(formFailure ? [formFailure] : [])];
+  const [first, ...others] = [...toFailures(tally, project, context.flags), ...(formFailure ? [formFailure] : [])];
   if (!first) return;
   throw first.withDetails({
     problems: others.map(({ code: rule, message, details: { hint: advice } }) => {
@@ -176,15 +177,16 @@ const countResult = (tally: ReadTally, result: ReadResult) => {
   tally.hasStopped ||= tally.failedInARow >= maxFailedInARow;
 };
 
-const toFailures = ({ failed, requested, failedInARow, hasStopped }: ReadTally, project: string) => {
+const toFailures = (tally: ReadTally, project: string, flags: Context["flags"]) => {
+  const { failed, requested, failedInARow, hasStopped } = tally;
   const cause = failed[0]?.failure;
   const isOnlyCause = failed.length === requested && failed.every(({ failure }) => failure.message === cause?.message);
   if (cause && isOnlyCause && failedInARow < maxFailedInARow && cause.code !== "not_found") return [cause];
   return readFailureCodes.flatMap((code) => {
     const ofCode = failed.filter(({ failure }) => failure.code === code);
     const failures = ofCode.map(({ failure }) => failure);
-    const [first] = failures;
-    if (!first) return [];
+    const [{ id: firstId, failure: first } = {}] = ofCode;
+    if (firstId === undefined || !first) return [];
     const ids = ofCode.map(({ id }) => id);
     const http = failures.find(({ details }) => details.http)?.details.http;
     if (code === "not_found") return callsMissing({ ids, requested, project }, http && { http });
@@ -192,7 +194,9 @@ const toFailures = ({ failed, requested, failedInARow, hasStopped }: ReadTally, 
     const [which, end] = hasStopped ? ["the first ", ", so rollcall stopped"] : ["", ""];
     const message = `cannot read ${ids.length} of ${which}${requested} calls: ${formatList([...new Set(ids)])} (${from}${first.message})${end}`;
     const isRefused = code === "refused";
-    const hint = isRefused ? "examine one of these calls: `rollcall call read <call-id> --debug`" : first.details.hint;
+    const hint = isRefused
+      ? `examine one of these calls: \`${formatOwnCommand([...listCallArgs(firstId, flags), "--debug"])}\``
+      : first.details.hint;
     return new Failure(code, `calls-${code}`, message, { hint, http, cause: first });
   });
 };

@@ -9,7 +9,7 @@ import type { LogPolicy, SendProgress } from "../../logging/send/policy.ts";
 import { printDocument } from "../../output/list.ts";
 import { formatUnreadable, printFacts, toFacts } from "../../output/lists/print-facts.ts";
 import type { Meter } from "../../output/progress.ts";
-import { formatRetry, listServiceArgs } from "../../session/connect.ts";
+import { formatRetry, listCallArgs } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import type { Settings } from "../../settings/read.ts";
 import { formatOwnCommand } from "../../system/program.ts";
@@ -147,8 +147,7 @@ const toPlannedFacts = ({ planned }: LogResult, target: PlanTarget | undefined) 
 
 const toNextCommandFacts = ({ context: { flags }, settings }: LogRun, { sent: { firstCall } }: LogResult) => {
   if (firstCall === undefined || settings.get("project") === undefined) return [];
-  const options = [...toOptionArgs({ project: flags.project }), ...listServiceArgs(flags)];
-  return toFacts({ next: formatOwnCommand(["call", "read", firstCall, ...options]) });
+  return toFacts({ next: formatOwnCommand(listCallArgs(firstCall, flags)) });
 };
 
 /** Returns the failure of the run, with the command that continues its work. */
