@@ -25,6 +25,13 @@ describe.concurrent("--on-invalid skip", () => {
     expect(service.logged).toEqual([1]);
   });
 
+  it("has a next command that ends with a model id that begins with -", async (context) => {
+    const { place } = await openPlace(context);
+    const file = place.write("a.jsonl", linesOf(groupOf(1), bad("a")));
+    const { stderr } = await place.run(["log", "--split", "train", ...skip, "--json", "--", "-m", file]);
+    expect(JSON.parse(stderr).error.next).toMatch(/^\S+ log --split train -- -m \S+a\.jsonl\.rejected$/);
+  });
+
   it.for([
     ["lines with CRLF", `${groupOf(1)}\r\n${bad("a")}\r\n${groupOf(2)}\r\n`, `${bad("a")}\r\n`],
     ["a last line without an end", `${groupOf(1)}\n${groupOf(2)}\n${bad("a")}`, bad("a")],

@@ -154,8 +154,7 @@ const toNextCommandFacts = ({ context: { flags }, settings }: LogRun, { sent: { 
 export const toRunFailure = ({ context, typed, policy }: LogRun, result: LogResult) => {
   const { failure, split = "", rejectsFile, ledger } = result;
   const { modelId, batch } = policy;
-  const next = (...words: readonly string[]) =>
-    failure?.withDetails({ next: formatOwnCommand([...words, ...policy.ledgerArgs]) });
+  const next = (...words: readonly string[]) => failure?.withDetails({ next: formatOwnCommand(words) });
   const rerun = () => failure?.withDetails({ next: formatOwnCommand(context.host.argv) });
   const canRerun = ledger !== null && !(typed.resendLogged && result.groups.logged > 0);
   if (isFailure(failure, "records-rejected")) return canRerun ? rerun() : failure;
@@ -167,10 +166,13 @@ export const toRunFailure = ({ context, typed, policy }: LogRun, result: LogResu
     // All shards reject the same groups.
     const shard = part && `${part}/${of}`;
     const options = toOptionArgs({ split, batch, groupBy, from, where, best, shard, strict, allow });
-    return next("log", modelId, toFileArg(rejectsFile), ...options);
+    const named = [modelId, toFileArg(rejectsFile)];
+    // After `--`, a model id can begin with `-`.
+    if (modelId.startsWith("-")) return next("log", ...options, ...policy.ledgerArgs, "--", ...named);
+    return next("log", ...named, ...options, ...policy.ledgerArgs);
   }
   if (failure?.code === "unknown_outcome" && !isFailure(failure, "log-resolvable"))
-    return ledger === null ? failure : next("ledger", "status");
+    return ledger === null ? failure : next("ledger", "status", ...policy.ledgerArgs);
   return failure?.retryable === true ? rerun() : failure;
 };
 
