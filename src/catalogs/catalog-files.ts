@@ -5,6 +5,7 @@ import { requireFault } from "../json/reader.ts";
 import { readUpTo } from "../system/files.ts";
 import type { Host } from "../system/host.ts";
 import { describeSystemCode, formatInputName } from "../text/sentences.ts";
+import { formatCommandLine } from "../text/shell-words.ts";
 import type { CatalogModel } from "../wire/contract/models.ts";
 import { readListReply, toText } from "../wire/contract/replies.ts";
 
@@ -13,10 +14,14 @@ export const catalogNames = ["analysis", "router"] as const;
 export type CatalogName = (typeof catalogNames)[number];
 
 const maxFileBytes = 2 ** 29;
-const catalogHint = "write a catalog to a file: `rollcall catalog router --json > router.json`";
 
-/** Reads the format of `-o json` or `-o jsonl`. Rows of `catalog all` are listed by catalog. */
-export const readCatalogFile = async (file: string, host: Host) => {
+/**
+ * Reads the format of `-o json` or `-o jsonl`. Rows of `catalog all` are listed by catalog.
+ * @param sourceArgs options for the service and its catalogs
+ */
+export const readCatalogFile = async (file: string, host: Host, sourceArgs: readonly string[]) => {
+  const list = formatCommandLine(["rollcall", "catalog", "all", ...sourceArgs, "--json"]);
+  const catalogHint = `write the catalogs to a file: \`${list} > models.json\``;
   const invalid = (reason: string, where: FailureLocation = { file }) => {
     const message = `${formatInputName(file)} is not a catalog: ${reason}`;
     return new Failure("invalid_input", "invalid-catalog-file", message, { hint: catalogHint, where });

@@ -9,9 +9,10 @@ import { printObjects } from "../../output/list.ts";
 import { noteDefects } from "../../output/lists/sort-rows.ts";
 import type { Screen } from "../../output/screen.ts";
 import type { KeyColumn } from "../../output/views.ts";
+import { listServiceArgs } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import { requiredOptionMissing } from "../../system/failures.ts";
-import { formatList, pluralize } from "../../text/sentences.ts";
+import { formatList, pluralize, toOptionArgs } from "../../text/sentences.ts";
 import type { CatalogModel } from "../../wire/contract/models.ts";
 import { toText } from "../../wire/contract/replies.ts";
 import { formatFactName } from "./catalog-columns.ts";
@@ -99,8 +100,9 @@ const readPairs = async (context: Context, typed: DiffOptions): Promise<readonly
 
 const readAllPairs = async (context: Context, typed: DiffOptions): Promise<readonly Pair[]> => {
   const { saved, catalog, with: other } = typed;
-  const older = await readFileSides(context, saved);
-  const newer = other === undefined ? await readCurrent(context, typed, older) : await readFileSides(context, other);
+  const older = await readFileSides(context, typed, saved);
+  const newer =
+    other === undefined ? await readCurrent(context, typed, older) : await readFileSides(context, typed, other);
   const join = (sides: readonly Side[], name: Side["catalog"]): Side | undefined =>
     sides.find((side) => side.catalog === name) ?? sides.find((side) => side.catalog === null);
   const names = catalog ? [catalog] : [...new Set([...older, ...newer].map((side) => side.catalog))];
@@ -114,7 +116,8 @@ const readAllPairs = async (context: Context, typed: DiffOptions): Promise<reado
   });
 };
 
-const catalogUnnamed = () => requiredOptionMissing("<saved>", "--catalog, because a list does not name its catalog");
+const catalogUnnamed = () =>
+  requiredOptionMissing("<saved>", "--catalog analysis or router, because a list does not name its catalog");
 
 /** Reads the catalogs that the saved list names, or else the only catalog with a provider. */
 const readCurrent = async (context: Context, typed: DiffOptions, older: readonly Side[]): Promise<readonly Side[]> => {
@@ -134,8 +137,13 @@ const readCurrent = async (context: Context, typed: DiffOptions, older: readonly
 };
 
 /** Returns a side for each catalog in the file. */
-const readFileSides = async ({ screen, host }: Context, file: string): Promise<readonly Side[]> => {
-  const { models: list, entries } = await readCatalogFile(file, host);
+const readFileSides = async (
+  { flags, screen, host }: Context,
+  { analysisProvider, routerProvider }: DiffOptions,
+  file: string,
+): Promise<readonly Side[]> => {
+  const sourceArgs = [...toOptionArgs({ analysisProvider, routerProvider }), ...listServiceArgs(flags)];
+  const { models: list, entries } = await readCatalogFile(file, host, sourceArgs);
   noteDefects(screen, list, file);
   const found = [...new Set(entries.map(({ catalog }) => catalog))];
   return (found.length === 0 ? [null] : found).map((catalog) => {

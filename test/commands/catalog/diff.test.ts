@@ -139,4 +139,9 @@ describe("rollcall catalog diff", () => {
     expect(ran).toMatchObject({ code: 3, stdout: "" });
     expect(ran.stderr).toContain(words);
   });
+
+  it("proposes the command that writes the list, with the options for its source", async () => {
+    const { stderr } = await diff(["none.json", "--local", "--router-provider", "r p"]);
+    expect(stderr).toContain("rollcall catalog all --router-provider 'r p' --local --json > models.json`");
+  });
 });
