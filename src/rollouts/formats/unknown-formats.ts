@@ -16,6 +16,8 @@ const episodeKeys = ["episode_id", "task_hash", "termination_reason", "eval_idx"
 
 /** Maps the plural name with the reason to a test for one of the records. */
 const unknownFormats: Readonly<Record<string, (record: Value) => boolean | undefined>> = {
+  "dumps of ROLL's agentic pipeline, because their messages and rewards are JSON texts in columns": (record) =>
+    record.get("trajectory_data")?.isList,
   [`lines of columns (ms-swift, ROLL), because each value is a list with an element for each rollout (write a row for each: ${splitColumns})`]:
     (record) => {
       const [first, ...more] = record.members().map(([, value]) => value.items().length);
