@@ -58,9 +58,9 @@ export const reportUnresolved = (delivery: Delivery, resends: readonly PlannedRe
   if (requests > 0) dataset.scan.problems.report("unresolved-requests", facts);
 };
 
-/** Reports groups that other accounts logged. They are sent, because the account is part of their identity. */
+/** Reports groups that other accounts logged. The account is part of their identity, so only own ones are not sent. */
 export const reportOtherAccounts = async (delivery: Delivery) => {
-  const { dataset, runLedger, dedupKeys, policy } = delivery;
+  const { dataset, runLedger, dedupKeys, outcomes, policy } = delivery;
   const found = new Set<number>();
   let [last, account] = [0, ""];
   for await (const entry of runLedger.entriesOfOtherAccounts()) {
@@ -69,7 +69,8 @@ export const reportOtherAccounts = async (delivery: Delivery) => {
     if (logged.length > 0 && entry.lastTried >= last) [last, account] = [entry.lastTried, entry.scope.account];
   }
   const at = new Date(last).toISOString();
-  const facts = { groups: found.size, at, account, ownAccount: policy.account };
+  const own = [...found].filter((group) => outcomes.outcomeOf(group) === "already_logged").length;
+  const facts = { groups: found.size, own, at, account, ownAccount: policy.account };
   if (found.size > 0) dataset.scan.problems.report("logged-before", facts);
 };
 

@@ -68,8 +68,8 @@ const deliver = async (delivery: Delivery) => {
   if (!policy.dryRun)
     await delivery.rejects?.requireWritable(policy.onRefused === "skip" || invalid.length > 0, invalid);
   const errorsBefore = problems.errors;
-  await earlier.reportOtherAccounts(delivery);
   const resends = applyPriorOutcomes(delivery);
+  await earlier.reportOtherAccounts(delivery);
   await earlier.reportGrownGroups(delivery);
   const requests = [...resends, ...planUnsent(delivery)];
   // With `--strict`, a warning of `planRequests` is an error.

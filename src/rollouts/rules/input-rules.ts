@@ -1,5 +1,6 @@
 /** Defines rules for the whole input, responses, the ledger and growing files. */
 import { pluralize } from "../../text/sentences.ts";
+import { formatCommandLine } from "../../text/shell-words.ts";
 import { adviseToResolve, formatLedgerCommand } from "./ledger-advice.ts";
 import {
   error,
@@ -36,6 +37,15 @@ const skipReasons = {
 export type SkipReason = keyof typeof skipReasons;
 
 export const adviseSkipped = (reason: SkipReason = "content") => skipReasons[reason][1];
+
+type LoggedBefore = Readonly<{ groups: number; own?: number; at: string; account?: string; ownAccount?: string }>;
+
+const describeOwn = ({ groups, own = 0, ownAccount }: LoggedBefore) => {
+  const [they, them] = groups === 1 ? ["it is another group", "it"] : ["they are other groups", "them"];
+  if (own === 0) return `. Under the account "${ownAccount}", ${they}, so rollcall sends ${them} again`;
+  const also = `also under the account "${ownAccount}", so rollcall does not send ${own === 1 ? "it" : "them"} again`;
+  return `, and ${own === groups ? "" : `${own} of them `}${also}`;
+};
 
 export const inputRules = {
   "record-invalid": error<{
@@ -268,15 +278,23 @@ export const runRules = {
     why: "rollcall lists only the first errors of each rule. It counted the errors of this group, but did not list them.",
     example: problem(undefined, "step.jsonl", 3),
   }),
-  "logged-before": warning<{ groups: number; at: string; account?: string; ownAccount?: string }>({
-    message: ({ groups, at, account, ownAccount }) =>
-      account !== undefined
-        ? `${pluralize(groups, "group was", "groups were")} already logged to the same URL under the account "${account}" (most recently at ${at}). Under the account "${ownAccount}", ${groups === 1 ? "it is another group" : "they are other groups"}, so rollcall sends ${groups === 1 ? "it" : "them"} again`
-        : `${pluralize(groups, "group was", "groups were")} already logged by an earlier run with another first file (most recently at ${at}), so rollcall does not send ${groups === 1 ? "it" : "them"} again`,
-    advice: ({ account }) =>
-      account !== undefined
-        ? `if both names mean the same account of the service, set \`account\` to ${account} in every profile, or ROLLCALL_ACCOUNT=${account} on every machine`
-        : "pass --batch <name> to log the groups again for another step, or --allow logged-before if only file names or their order changed",
+  "logged-before": warning<LoggedBefore>({
+    message: (facts) => {
+      const { groups, at, account } = facts;
+      const logged = `${pluralize(groups, "group was", "groups were")} already logged`;
+      if (account !== undefined)
+        return `${logged} to the same URL under the account "${account}" (most recently at ${at})${describeOwn(facts)}`;
+      const unsent = `so rollcall does not send ${groups === 1 ? "it" : "them"} again`;
+      return `${logged} by an earlier run with another first file (most recently at ${at}), ${unsent}`;
+    },
+    advice: ({ groups, own, account }) => {
+      if (account === undefined)
+        return "pass --batch <name> to log the groups again for another step, or --allow logged-before if only file names or their order changed";
+      const isSame = "if both names mean the same account of the service,";
+      return own === groups
+        ? `${isSame} it has the groups twice, and each profile and machine needs the same \`account\`. Otherwise pass --allow logged-before`
+        : `${isSame} set \`account\` to ${account} in every profile, or ROLLCALL_ACCOUNT=${formatCommandLine([account])} on every machine`;
+    },
     why: "An earlier run whose first file had another name logged these groups, so rollcall does not log them again. Or a run under another account logged them to the same URL; rollcall logs them again, because the account (by default the name of the profile) is a part of a group's identity.",
     example: problem({ groups: 20, at: "2025-11-01T09:30:00.000Z" }),
   }),
