@@ -82,7 +82,7 @@ const formatGithub = (report: BuildReport, clean: TextCleaner) => {
   });
   const left = Array.from(countByRule(report), ([rule, count]) => {
     const hidden = count - (annotated.get(rule) ?? 0);
-    const text = `${hidden} more ${rule} (list them with \`rollcall check --json\`)`;
+    const text = `${hidden} more ${rule} (to list them, check the same input with --json)`;
     return hidden > 0 ? `::notice title=${rule}::${text}\n` : "";
   });
   return [...lines, ...left, annotateResult(report, clean)].join("");

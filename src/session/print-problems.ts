@@ -27,7 +27,7 @@ export const printWarnings = async ({ screen }: Context, { sources, scan }: Data
   const { shown, hidden } = await selectProblems(selectExcerptSources(screen, sources), selection);
   for (const warning of shown) screen.warn(warning);
   const rules = Array.from(hidden, ([rule, count]) => `${count} ${rule}`).join(", ");
-  if (rules !== "") screen.notice(`omitted warnings: ${rules} (list them with \`rollcall check --json\`)`);
+  if (rules !== "") screen.notice(`omitted warnings: ${rules} (to list them, check the same input with --json)`);
 };
 
 /** Names the rules of warnings that would hide the result of a command. Its document has the warnings. */

@@ -39,7 +39,7 @@ describe("a report", () => {
     expect(lines.slice(50)).toEqual([
       "::warning file=a,line=50,title=w::odd",
       "::warning file=b,line=9,title=w::odd",
-      "::notice title=w::2 more w (list them with `rollcall check --json`)",
+      "::notice title=w::2 more w (to list them, check the same input with --json)",
       "::error title=rollcall check::too few <pairs>%0Aof prompts",
     ]);
   });

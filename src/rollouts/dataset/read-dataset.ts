@@ -276,7 +276,9 @@ const checkGroupKey = async (read: IndexedGroups, groupBy: readonly string[], br
     for (const { source, linesWithout } of uses) datasetProblems.reportMissingKeys(read, { source, linesWithout, key });
     return joined;
   }
-  const others = orderByNearness(key, known).slice(0, maxNamedKeys).map(shortenName);
+  // `--group-by` separates keys by commas.
+  const names = known.filter((name) => !name.includes(","));
+  const others = orderByNearness(key, names).slice(0, maxNamedKeys).map(shortenName);
   problems.replaceWithError("group-key-missing", { key, others }, locateOnlySource(sources));
   const isConverted = new Set(uses.map(({ source }) => source));
   for (let group = 0; group < groups.count; group++) {

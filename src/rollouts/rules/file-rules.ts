@@ -111,7 +111,7 @@ export const fileRules = {
       instead ??
       (file === undefined
         ? "name a file, or another folder (.gz and .zst files also work)"
-        : `check one file to see the reason: \`${formatCommandLine(["rollcall", "check", ...options, file])}\``),
+        : `check one file to see the reason: \`${formatCommandLine(["rollcall", "check", ...options, toFileArg(file)])}\``),
     why: "rollcall reads the .jsonl, .ndjson, .json, .eval, .traj and .parquet files below a folder, and skips files without rollouts.",
     example: problem({ files: [] }, "runs"),
   }),
@@ -122,8 +122,7 @@ export const fileRules = {
   }),
   "empty-selection": errorOfInput<{ by: readonly string[]; groups: number }>({
     message: ({ by, groups }) => `${by.join(" and ")} matched 0 of ${pluralize(groups, "group")}`,
-    advice: ({ by }) =>
-      `run \`rollcall check\` without ${by.join(" and ")} to see the rewards and metrics to filter on`,
+    advice: ({ by }) => `check the input without ${by.join(" and ")} to see the rewards and metrics to filter on`,
     why: "A filter matched none of the groups.",
     example: problem({ by: ["--where"], groups: 12 }, "step.jsonl"),
   }),

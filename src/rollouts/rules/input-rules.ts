@@ -134,7 +134,7 @@ export const inputRules = {
       if (!others) return "give the key a value in every trajectory, or choose another key with --group-by";
       return others.length === 0
         ? "add a group key to every trajectory, or omit --group-by"
-        : `pass --group-by ${others.join(" or ")}, or a path such as info.prompt_id`;
+        : `pass --group-by ${others.map((name) => formatCommandLine([name])).join(" or ")}, or a path such as info.prompt_id`;
     },
     why: "`--group-by` needs a value of the key in every trajectory. A trajectory without a value is alone in its group, so its reward cannot be compared with others. If no trajectory has a value, this is an error.",
     example: fileExample(`${trajectory(0, ',"prompt_id":"a"')}\n${trajectory(1)}`, { groupBy: ["prompt_id"] }),
@@ -142,7 +142,7 @@ export const inputRules = {
   "split-mismatch": errorOfInput<{ own: string; given: string }>({
     message: ({ own, given }) => `the request in the input has the split ${own}, not ${given}`,
     redactedMessage: "the request in the input has another split",
-    advice: ({ own }) => `pass --split ${own}, and log groups of other splits in another run`,
+    advice: ({ own }) => `pass --split ${formatCommandLine([own])}, and log groups of other splits in another run`,
     why: "The input contains a request with its own split, which rollcall does not change.",
     example: fileExample(`{"split":"val","trajectory_groups":[${goodGroup}]}`, { split: "train" }),
   }),

@@ -76,7 +76,9 @@ const texts = `
   group-scattered {"id":"a","line":2,"others":2} line 2), and so do the group_ids of 2 other lines |
   group-key-missing {"key":"k"} the group key \`k\` is missing or null, so the trajectory is a group of its own | give
   group-key-missing {"key":"k","others":[]} no trajectory has a value for the group key \`k\` at the top level or in metadata | add a
-  group-key-missing {"key":"k","others":["a","b"]} | pass --group-by a or b, or a path
+  group-key-missing {"key":"k","others":["a","b c"]} | pass --group-by a or 'b c', or a path
+  split-mismatch {"own":"a b","given":"c"} has the split a b, not c | pass --split 'a b', and
+  folder-without-rollouts {"files":["-s m.json"]} | check one file to see the reason: \`rollcall check './-s m.json'\`
   request-key-mismatch {"key":"k","other":"o","isRequest":true} this request and o differ in the key \`k\`
   request-key-mismatch {"key":"k","other":"o","isRequest":false} contains o that are not in a request
   skipped-file {} found no rollout in this file, so rollcall skipped it | check the file alone to see the reason, or pass --allow
