@@ -17,7 +17,7 @@ import type { SkippedFile } from "../input/list-folder.ts";
 import { type OpenOptions, openInputs } from "../input/open-inputs.ts";
 import { closeSources, fileOf, filesOf, ShrunkSourceError, type Source } from "../input/source.ts";
 import { inputChanged, invalidInput, missingSplit } from "../rules/failures.ts";
-import { maxNameLength, shortenName } from "../rules/positions.ts";
+import { maxNameLength } from "../rules/positions.ts";
 import { Problems } from "../rules/problems.ts";
 import { defaultStrictness, type Strictness } from "../rules/rules.ts";
 import * as datasetProblems from "./dataset-problems.ts";
@@ -276,9 +276,7 @@ const checkGroupKey = async (read: IndexedGroups, groupBy: readonly string[], br
     for (const { source, linesWithout } of uses) datasetProblems.reportMissingKeys(read, { source, linesWithout, key });
     return joined;
   }
-  // `--group-by` separates keys by commas.
-  const names = known.filter((name) => !name.includes(","));
-  const others = orderByNearness(key, names).slice(0, maxNamedKeys).map(shortenName);
+  const others = orderByNearness(key, known.filter(isOneKey)).slice(0, maxNamedKeys);
   problems.replaceWithError("group-key-missing", { key, others }, locateOnlySource(sources));
   const isConverted = new Set(uses.map(({ source }) => source));
   for (let group = 0; group < groups.count; group++) {
@@ -287,11 +285,11 @@ const checkGroupKey = async (read: IndexedGroups, groupBy: readonly string[], br
   return 0;
 };
 
+/** `--group-by` separates keys by commas. */
+const isOneKey = (name: string) => name.trim() !== "" && !name.includes(",") && name.length <= maxNameLength;
+
 const orderByNearness = (key: string, names: readonly string[]) => {
-  const nearest = findNearest(
-    key,
-    names.filter((name) => name.length <= maxNameLength),
-  );
+  const nearest = findNearest(key, names);
   return nearest === undefined ? names : [nearest, ...names.filter((name) => name !== nearest)];
 };
 

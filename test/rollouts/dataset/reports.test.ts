@@ -165,7 +165,7 @@ describe("a group with a warning", () => {
 it.each([
   [rollout(0), "add a group key to every trajectory, or omit --group-by"],
   [
-    rollout(0, { task: 1, tusk: 2, metadata: { uid: "u" } }),
+    rollout(0, { task: 1, "a,b": 1, " ": 1, tusk: 2, metadata: { uid: "u", ["x".repeat(61)]: 1 } }),
     "pass --group-by tusk or task or uid, or a path such as info.prompt_id",
   ],
   [chat({ task: 1, metadata: { uid: "u" } }), "pass --group-by task or uid, or a path such as info.prompt_id"],
