@@ -244,12 +244,12 @@ describe("the API of the page for groups", () => {
   it.each([
     [["--where", "solved"], "'group.number == 1 && (solved)'"],
     [["--where", "solved", "--pass", "0.5"], undefined],
-    [["--where", "reward > 0 // good"], "'group.number == 1 && (reward > 0 // good\n)'"],
+    [["--where", "reward > 0 // good"], "$'group.number == 1 && (reward > 0 // good\\n)'"],
   ])("gives a command that selects the same trajectories with %j, or none", async (args, where) => {
     const page = await startView([fileOf("a.jsonl", `${groupLine([1, 0])}\n`), "--no-open", ...args]);
     await whenRead(page);
     const { command }: GroupDetail = JSON.parse((await page.ask("/api/group", { group: 1 })).body);
-    expect(/--where ('[^']*')/.exec(command ?? "")?.[1]).toBe(where);
+    expect(/--where (\$?'[^']*')/.exec(command ?? "")?.[1]).toBe(where);
   });
 
   it("gives the facts that stats lists for each trajectory", async () => {
