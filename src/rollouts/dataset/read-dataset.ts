@@ -150,7 +150,7 @@ export const readSources = async (sources: readonly Source[], options: SourceOpt
   reportMismatches(scan, { split: given, location: locateOnlySource(sources) });
   const split = given ?? findCommonSplit(requests, shapes);
   requireSplit(split !== undefined);
-  datasetProblems.reportScatteredParts(read, scattered);
+  await datasetProblems.reportScatteredParts(read, scattered, breaks);
   datasetProblems.reportAmbiguousGroups(read, groupBy !== undefined);
   const note = selection ? undefined : await finishCheck(read, breaks);
   return { ...read, split, joinedGroups, note };

@@ -19,16 +19,37 @@ const maxTriedBytes = 2 ** 24;
 
 /** Returns a key whose groups each have one prompt, one step, one run and one model. @throws the signal's reason */
 export const findSharedKey = async (dataset: IndexedGroups, breaks: Breaks): Promise<string | undefined> => {
+  const trial = openTrial(findCandidates(dataset));
+  return await tryKeys(dataset, trial, breaks);
+};
+
+/** Returns where lines with one `group_id` can be one group; undefined if unknown. @throws the signal's reason */
+export const findGroupIdScope = async (dataset: IndexedGroups, breaks: Breaks) => {
+  const { groups, sources } = dataset;
+  const hasId = (part: number) => groups.isKeyed(groups.groupOf(part));
+  for (const scope of ["input", "file"] as const) {
+    const trial = openTrial(["group_id"], scope === "file");
+    if ((await tryKeys(dataset, trial, breaks, hasId)) !== undefined) return scope;
+    if (sources.length === 1) break;
+  }
+  return undefined;
+};
+
+const tryKeys = async (
+  dataset: IndexedGroups,
+  trial: ReturnType<typeof openTrial>,
+  breaks: Breaks,
+  isTried: (part: number) => boolean = () => true,
+) => {
   const { parts } = dataset.scan;
-  const names = findCandidates(dataset);
-  const trial = openTrial(names);
   for (let at = 0, bytes = 0; at < parts.count && trial.isOpen(); at++) {
     const groupPart = getPart(dataset, at);
     const { length, source } = groupPart.part;
     bytes += length;
     if (bytes > maxTriedBytes) return undefined;
     if (breaks.isDue(length)) await breaks.take();
-    if (canRegroupPart(groupPart)) for (const one of tryReadTrajectories(groupPart)) trial.add(one, source);
+    if (!canRegroupPart(groupPart) || !isTried(at)) continue;
+    for (const one of tryReadTrajectories(groupPart)) trial.add(one, source);
   }
   return trial.findBest();
 };
@@ -88,7 +109,8 @@ const openColumns = () => {
   };
 };
 
-const openTrial = (names: readonly string[]) => {
+/** @param isByFile true if equal values in different files are different groups */
+const openTrial = (names: readonly string[], isByFile = false) => {
   const open = new Map(names.map((name) => [name, new Map<string, ReadonlyMap<string, string>>()]));
   const differing = new Map<string, Set<string>>();
   const columns = openColumns();
@@ -101,7 +123,8 @@ const openTrial = (names: readonly string[]) => {
       const root = readRoot(trajectory);
       const prompt = root && readPrompt(root.table, findPromptOf(root));
       const traits = new Map([["", `${source}`], ...listScalars(value)]);
-      const keys = new Map(findGroupKeys(value).map(({ name, text }) => [name, shorten(text)]));
+      const file = isByFile ? ` ${source}` : "";
+      const keys = new Map(findGroupKeys(value).map(({ name, text }) => [name, `${shorten(text)}${file}`]));
       count++;
       columns.add(traits);
       for (const [name, groups] of open) {

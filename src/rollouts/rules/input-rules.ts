@@ -102,13 +102,24 @@ export const inputRules = {
     why: "Files of this format contain decoded text. Special tokens and sometimes turns are missing, so a trainer does not see what the model sampled.",
     example: problem({ format: "verl" }, "1.jsonl"),
   }),
-  "group-scattered": error<{ id: string; line: number; others?: number }>({
+  "group-scattered": error<{
+    id: string;
+    line: number;
+    others?: number;
+    /** Where lines with one group_id have one prompt, step, run and model; undefined if unknown. */
+    scope?: "input" | "file" | undefined;
+  }>({
     message: ({ id, line, others = 0 }) => {
       const more = others > 0 ? `, and so do the group_ids of ${pluralize(others, "other line")}` : "";
       return `group_id ${id} appears again after its group ended (the group began on line ${line})${more}`;
     },
     redactedMessage: "a group_id appears again after its group ended",
-    advice: "sort the lines by group_id, or pass --group-by group_id",
+    advice: ({ scope }) => {
+      if (scope === "input") return "sort the lines by group_id, or pass --group-by group_id";
+      return scope === "file"
+        ? "run the command for each file alone with --group-by group_id, or sort the lines of each file by group_id"
+        : "give each group its own group_id, or pass --group-by group_id if all lines with one group_id are one group";
+    },
     why: "Lines of one group must be adjacent, so that a group is complete when the next begins.",
     example: ["a", "b", "a"].map((id, at) => trajectory(at, `,"group_id":"${id}"`)).join("\n"),
   }),
