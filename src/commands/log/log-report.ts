@@ -159,7 +159,8 @@ export const toRunFailure = ({ context, typed, policy }: LogRun, result: LogResu
   const canRerun = ledger !== null && !(typed.resendLogged && result.groups.logged > 0);
   if (isFailure(failure, "records-rejected")) return canRerun ? rerun() : failure;
   if (isFailure(failure, "log-rejected") && rejectsFile !== undefined) {
-    const { groupBy, from, where, best, strict, allow, shard: { part, of } = {} } = typed;
+    const { groupBy, from, where, best, strict, shard: { part, of } = {} } = typed;
+    const allow = [...typed.allow, ...(result.areRejectsMixed ? ["mixed-shapes"] : [])];
     // In the rejects file, groups have other numbers.
     if (where !== undefined && /\bnumber\b/.test(where)) return failure;
     // The dedup keys, the contents and the validity of groups depend on these options.

@@ -29,6 +29,8 @@ export interface LogResult extends Pick<CheckResult, "split" | "failure" | "unre
   readonly trajectories: OutcomeCounts;
   readonly sent: SendResult;
   readonly rejectsFile: string | undefined;
+  /** True if the rejects file has groups and trajectories, because rollcall joined lines. */
+  readonly areRejectsMixed: boolean;
   readonly ledger: RunLedger["resultFacts"];
   readonly requests: number;
   readonly bytes: number;
@@ -54,6 +56,7 @@ export const composeLogResult = async (
     trajectories,
     sent,
     rejectsFile: rejects?.isWritten() ? rejects.path : undefined,
+    areRejectsMixed: rejects?.hasJoined() === true,
     failure,
     ledger: delivery.runLedger.resultFacts,
     requests: planned?.length ?? sent.attempted,

@@ -53,11 +53,12 @@ export const reportOversizedRequests = (
   }
 };
 
-export const createEnvelope = ({ scan }: Pick<Dataset, "scan">, split: string): RequestEnvelope => {
+export const createEnvelope = ({ scan }: Pick<Dataset, "scan">, split: string | undefined): RequestEnvelope => {
   // Every request has the keys of the requests in the input.
   const [first] = scan.requests.distinct;
   const members = Array.from(first?.keys.values() ?? [], ({ name, value }) => `,${name}:${value}`).join("");
-  const opening = Buffer.from(`{"split":${JSON.stringify(split)},"trajectory_groups":[`);
+  const ownSplit = split === undefined ? "" : `"split":${JSON.stringify(split)},`;
+  const opening = Buffer.from(`{${ownSplit}"trajectory_groups":[`);
   const closing = Buffer.from(`]${members}}`);
   return { opening, closing, digest: createHash("sha256").update(opening).update(closing).digest("hex") };
 };

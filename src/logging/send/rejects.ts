@@ -4,7 +4,7 @@ import { access } from "node:fs/promises";
 import { dirname } from "node:path";
 import { crc32 } from "node:zlib";
 import { Failure, isFailure, type Problem, toProblemDocument } from "../../failure.ts";
-import { bomLength, endOfLine, newline, skipWhite, trimmedEnd } from "../../json/json-bytes.ts";
+import { bomLength, endOfLine, newline, replaceLineEnds, skipWhite, trimmedEnd } from "../../json/json-bytes.ts";
 import { memberAt, parseValue, readRoot } from "../../json/table.ts";
 import { listParts, ReadWindow, requireUnchanged } from "../../rollouts/dataset/group-bytes.ts";
 import { type GroupPart, locateGroup } from "../../rollouts/dataset/locate.ts";
@@ -14,6 +14,7 @@ import { combineModes, type Source } from "../../rollouts/input/source.ts";
 import { createProblem } from "../../rollouts/rules/problems.ts";
 import { type Draft, getErrorCode, openDraft, removeDrafts } from "../../system/files.ts";
 import { rejectsExist, rejectsUnwritable } from "./failures.ts";
+import { createEnvelope, type RequestEnvelope } from "./plan.ts";
 import type { LogTools } from "./policy.ts";
 
 export const nameRejects = (firstInput: string) => `${firstInput}.rejected`;
@@ -68,6 +69,7 @@ export const openRejects = (dataset: Dataset, { path, findLedger, redact }: Reje
     path,
     isWritten: () => written !== undefined,
     countLines: reader.countLines,
+    hasJoined: reader.hasJoined,
     /** @throws Failure `rejects-exist`, or `rejects-unwritable` if `isNeeded` */
     async requireWritable(isNeeded: boolean, rejected: readonly RejectedGroup[] = []) {
       try {
@@ -159,10 +161,17 @@ const readChecksums = async (file: string) => {
 const openRejectedLines = (dataset: Dataset) => {
   const window = new ReadWindow();
   const firstSources = new Map<string, Source>();
+  const { requests } = dataset.scan;
+  const [{ keys, split } = {}] = requests.distinct;
+  // The other keys of a request would not be in the requests of the rejects file.
+  const request = keys && keys.size > 0 ? createEnvelope(dataset, split) : undefined;
   let lineCount = 0;
   let isAtLineStart = true;
+  let hasJoined = false;
   return {
     countLines: () => lineCount,
+    /** True if the lines of a group are one group, but others are trajectories. */
+    hasJoined: () => hasJoined,
     async *read(rejected: readonly RejectedGroup[], reasons: string[]) {
       const errors = indexErrorsByLine(dataset);
       for (const { group, problems } of rejected) {
@@ -170,20 +179,22 @@ const openRejectedLines = (dataset: Dataset) => {
         const { group: original } = dataset.originalOf?.(group) ?? { group };
         const parts = listParts(dataset.unselected ?? dataset, original);
         const isJoined = dataset.sources.length > 1 && (await hasAmbiguousGroupId(parts, { firstSources, window }));
+        hasJoined ||= isJoined;
+        const envelope = isJoined ? { opening: groupOpening, closing: groupClosing } : request;
         const lines = new Map<string, number>();
         const recordLines = new Map<string, number>();
-        for await (const { bytes, part, record, beginsLine } of copyParts(parts, { isJoined, window })) {
+        for await (const { bytes, part, record, beginsLine } of copyParts(parts, { envelope, window })) {
           if (beginsLine) lineCount++;
           if (beginsLine && !isAtLineStart) yield newlineBytes;
-          // An element of a pretty-printed list has several lines.
-          const addedLines = part?.source.originals ? 0 : countLineEnds(bytes);
+          const addedLines = countLineEnds(bytes);
+          const written = part?.part.kind === "unreadable" ? bytes : toOneLine(bytes);
           if (record) recordLines.set(`${record.file}:${record.line}`, lineCount);
           if (part) {
             const { source, part: own } = part;
             for (let line = 0; line <= addedLines; line++) lines.set(`${source.name}:${own.line + line}`, lineCount);
           }
-          yield bytes;
-          lineCount += addedLines;
+          yield written;
+          lineCount += countLineEnds(written);
           isAtLineStart = bytes.at(-1) === newline;
         }
         const known = [...[...lines.keys()].flatMap((line) => errors.get(line) ?? []), ...problems];
@@ -206,16 +217,25 @@ const newlineBytes = Buffer.from("\n");
 
 const problemLineKey = ({ readAt, file, line }: Problem) => readAt ?? `${file}:${line}`;
 
+/** An element of a pretty-printed document has several lines, but each line of a rejects file is a value. */
+const toOneLine = (bytes: Buffer) => {
+  const line = Buffer.from(bytes);
+  replaceLineEnds(line.subarray(0, -1));
+  return line;
+};
+
 const countLineEnds = (bytes: Buffer) => {
   let count = 0;
   for (let at = bytes.indexOf(newline); at >= 0 && at < bytes.length - 1; at = bytes.indexOf(newline, at + 1)) count++;
   return count;
 };
 
-/** Yields the original bytes of each part. */
+type Envelope = Pick<RequestEnvelope, "opening" | "closing">;
+
+/** Yields the original bytes of each part, those of a readable group in the envelope. */
 async function* copyParts(
   parts: readonly GroupPart[],
-  { isJoined, window }: { isJoined: boolean; window: ReadWindow },
+  { envelope, window }: { envelope: Envelope | undefined; window: ReadWindow },
 ) {
   for (const [at, part] of parts.entries()) {
     const { originals } = part.source;
@@ -224,9 +244,9 @@ async function* copyParts(
         const bytes = Buffer.concat([record.bytes, newlineBytes]);
         yield { bytes, beginsLine: true, record, part: index === 0 ? part : undefined };
       }
-    } else if (isJoined) {
-      const end = at === parts.length - 1 ? [groupClosing, newlineBytes] : [];
-      const pieces = [at === 0 ? groupOpening : Buffer.from(","), await window.readPart(part), ...end];
+    } else if (envelope && part.part.kind !== "unreadable") {
+      const end = at === parts.length - 1 ? [envelope.closing, newlineBytes] : [];
+      const pieces = [at === 0 ? envelope.opening : Buffer.from(","), await window.readPart(part), ...end];
       yield { bytes: Buffer.concat(pieces), beginsLine: at === 0, part, record: undefined };
     } else yield { bytes: await readLine(part, window), beginsLine: true, part, record: undefined };
   }
