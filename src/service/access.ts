@@ -13,7 +13,7 @@ import { isAuthorized } from "./http-server.ts";
 import { HttpRefusal } from "./operation.ts";
 import type { ServiceOptions } from "./service-options.ts";
 
-const keyFile = { noun: "key of the local service", moveWith: "ROLLCALL_DATA_DIR" };
+const keyFile = { noun: "key of the local service", moveWith: "--data-dir of `rollcall serve` or ROLLCALL_DATA_DIR" };
 const maxWaitMs = 10_000;
 
 export const loadLocalKey = async (dataDir: string, { host, warn }: Pick<ServiceOptions, "host" | "warn">) => {

@@ -1,6 +1,6 @@
 import { Failure, type FailureDetails } from "../../failure.ts";
-import { getErrorCode } from "../../system/files.ts";
-import * as sentences from "../../text/sentences.ts";
+import { explainUnwritable, getErrorCode } from "../../system/files.ts";
+import { skipRefusedHint } from "../../text/sentences.ts";
 import { formatRoundedSize } from "../../text/units.ts";
 
 export const compressionUnsupported = (compression: string) =>
@@ -31,10 +31,7 @@ export const oneRequestTooLarge = (size: { bytes: number; limit: number; request
 export const requestTooLarge = (bytes: number, groups: number, details: FailureDetails) => {
   const [content, hint] =
     groups === 1
-      ? [
-          " with one group",
-          `make the group smaller, ask the operator for a larger limit, or ${sentences.skipRefusedHint}`,
-        ]
+      ? [" with one group", `make the group smaller, ask the operator for a larger limit, or ${skipRefusedHint}`]
       : ["", "omit --one-request to send several requests, or ask the operator for a larger limit"];
   const message = `the service refused a request of ${formatRoundedSize(bytes)}${content} as too large (413)`;
   return new Failure("refused", "request-too-large", message, { hint, ...details });
@@ -53,6 +50,6 @@ export const rejectsExist = (file: string) =>
   );
 
 export const rejectsUnwritable = (file: string, cause: unknown) => {
-  const message = `cannot write ${file}: ${sentences.describeSystemCode(getErrorCode(cause))}`;
-  return new Failure("storage", "rejects-unwritable", message, { hint: otherRejectsHint, cause });
+  const { reason, hint } = explainUnwritable(file, getErrorCode(cause), otherRejectsHint);
+  return new Failure("storage", "rejects-unwritable", `cannot write ${file}: ${reason}`, { hint, cause });
 };

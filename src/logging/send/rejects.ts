@@ -77,8 +77,7 @@ export const openRejects = (dataset: Dataset, { path, findLedger, redact }: Reje
         await access(dirname(path), constants.W_OK);
       } catch (thrown) {
         const failure = toRejectsFailure(path, thrown);
-        if (!isFailure(failure, "rejects-unwritable")) throw failure;
-        if (isNeeded) throw failure.withDetails({ unsent: true });
+        if (isNeeded || !isFailure(failure, "rejects-unwritable")) throw failure;
       }
     },
     /** @throws Failure `rejects-exist`, `rejects-unwritable` */

@@ -9,7 +9,7 @@ import * as ids from "./call-ids.ts";
 
 /** If you change the tables, increase `version`. */
 const storeSchema: FileSchema = {
-  file: { noun: "store of the local service", moveWith: "--store or ROLLCALL_STORE" },
+  file: { noun: "store of the local service", moveWith: "--store of `rollcall serve` or ROLLCALL_STORE" },
   applicationId: 0x72636c73,
   version: 3,
   tables: [
