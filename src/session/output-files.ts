@@ -27,7 +27,7 @@ export const checkReportFiles = (
 
 type FileUse = readonly [text: string, file: string | undefined];
 
-type OutputOptions = Pick<InputOptions, "file" | "onInvalid"> &
+type OutputOptions = Pick<InputOptions, "file" | "rewards" | "onInvalid"> &
   Readonly<Record<"receipt" | "rejects", string | undefined> & { onRefused?: "stop" | "skip" | undefined }>;
 
 /** @throws Failure `conflicting-options`, `output-exists`, `output-unwritable`, `rejects-path-missing` */
@@ -39,13 +39,17 @@ export const checkOutputFiles = (typed: OutputOptions, ...others: readonly FileU
   const rejected = rejects ?? (skips ? `${first}.rejected` : undefined);
   const reasons = rejected && `${rejected}.reasons`;
   const uses = { "--receipt ": receipt, "--rejects ": rejected, "the reasons file ": reasons };
-  requireSeparateFiles([...others, ...Object.entries(uses)], inputs);
+  requireSeparateFiles([...others, ...Object.entries(uses)], listInputFiles(typed));
   if (receipt !== undefined) requireOutputFile(receipt);
   // A file can be read again if the rejects file cannot be written.
   if (rejects !== undefined && first === "-") requireWritableFolder(rejects);
 };
 
-const requireSeparateFiles = (outputs: readonly FileUse[], inputs: readonly string[]) => {
+export const listInputFiles = ({ file, rewards }: Pick<InputOptions, "file" | "rewards">) =>
+  rewards === undefined ? file : [...file, rewards];
+
+/** @throws Failure `conflicting-options` */
+export const requireSeparateFiles = (outputs: readonly FileUse[], inputs: readonly string[]) => {
   // Returns early, because `identifyFile` takes time for many inputs.
   if (outputs.every(([, file = "-"]) => file === "-")) return;
   const uses = new Map([[identifyFile("/dev/stdout"), "standard output"]]);

@@ -169,7 +169,7 @@ const isUnchangedOutput = (file: string) => {
  * @throws Failure `output-exists`, `output-unwritable`
  */
 export const requireOutputFile = (file: string) => {
-  const hint = "choose another file, or remove this one";
+  const hint = "choose another file, or move this one away";
   if (writeUserFile(file, () => hasContent(file) && !isUnchangedOutput(file)))
     throw new Failure("usage", "output-exists", `${file} already exists`, { hint });
   requireWritableFolder(file);

@@ -117,7 +117,7 @@ describe("an output file", () => {
     expect([newFile(), newFile(""), marked].map(files.requireOutputFile)).toEqual(Array(3).fill(undefined));
     const exists = (path: string) => ({
       ...{ code: "usage", kind: "output-exists", message: `${path} already exists` },
-      details: { hint: "choose another file, or remove this one" },
+      details: { hint: "choose another file, or move this one away" },
     });
     expect(failureOf(() => files.requireOutputFile(unmarked))).toMatchObject(exists(unmarked));
     fs.writeFileSync(marked, fs.readFileSync(marked, "utf8").replace("b", "c"));

@@ -10,7 +10,7 @@ import { duplicateStdin } from "../../rollouts/input/failures.ts";
 import { combineModes, locateLine } from "../../rollouts/input/source.ts";
 import { readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
-import { checkReportFiles } from "../../session/output-files.ts";
+import { checkReportFiles, listInputFiles } from "../../session/output-files.ts";
 import { printWarnings } from "../../session/print-problems.ts";
 import { openRollouts, readRollouts } from "../../session/read-rollouts.ts";
 import { roundForDisplay } from "../../text/decimal.ts";
@@ -22,7 +22,7 @@ type MeasuredResult = CheckResult & Readonly<{ metrics: Awaited<ReturnType<typeo
 export const check = async (context: Context, typed: CheckOptions) => {
   const { host, screen } = context;
   const { against, report: reports } = typed;
-  checkReportFiles(screen, { report: reports, inputs: [...typed.file, ...against] });
+  checkReportFiles(screen, { report: reports, inputs: [...listInputFiles(typed), ...against] });
   if ((typed.file.length === 0 || typed.file.includes("-")) && against.includes("-")) throw duplicateStdin();
   const settings = await readEffectiveSettings(context, { split: typed.split });
   const printReports = async (problems: readonly Problem[], dataset?: Dataset, result?: MeasuredResult) => {

@@ -13,7 +13,7 @@ import { type Comparison, compareDatasets } from "../../rollouts/stats/compare.t
 import { readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import { readTries } from "../../session/options/input-options.ts";
-import { checkReportFiles } from "../../session/output-files.ts";
+import { checkReportFiles, listInputFiles } from "../../session/output-files.ts";
 import { describeCopies, explainWithExcerpts, noteWarnings, skipInvalidGroups } from "../../session/print-problems.ts";
 import { readRollouts } from "../../session/read-rollouts.ts";
 import { conflictingOptions } from "../../system/failures.ts";
@@ -33,7 +33,8 @@ export const printComparison = async (context: Context, options: CompareOptions)
   const files = { ...options, b: findB(options) };
   if (files.a === "-" && files.b === "-")
     throw conflictingOptions("<a> -", "<b> -", "standard input is a single input");
-  checkReportFiles(screen, { report: files.report, inputs: [files.a, files.b] });
+  const inputs = listInputFiles({ file: [files.a, files.b], rewards: files.rewards });
+  checkReportFiles(screen, { report: files.report, inputs });
   const datasets = await readBoth(context, files).catch(async (thrown: unknown) => {
     if (thrown instanceof Failure && thrown.code === "invalid_input")
       await printReports(screen, { typed: files, failure: thrown });

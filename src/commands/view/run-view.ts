@@ -8,6 +8,7 @@ import { combineModes } from "../../rollouts/input/source.ts";
 import { readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import { canSelectWithoutPass, listInputArgs } from "../../session/options/input-options.ts";
+import { listInputFiles, requireSeparateFiles } from "../../session/output-files.ts";
 import { listSkippedFiles, printWarnings } from "../../session/print-problems.ts";
 import { attachDataset, openRollouts, printInputNotes } from "../../session/read-rollouts.ts";
 import { conflictingOptions } from "../../system/failures.ts";
@@ -25,6 +26,7 @@ export const view = async (context: Context, typed: ViewOptions) => {
   const { html, port } = typed;
   if (html === undefined) return await servePage(context, typed);
   if (port !== 0) throw conflictingOptions("--html", "--port", "a page in a file needs no server");
+  requireSeparateFiles([["--html ", html]], listInputFiles(typed));
   requireOutputFile(html);
   await writePage(context, typed, html).finally(context.screen.stopProgress);
 };
