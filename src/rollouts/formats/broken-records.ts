@@ -39,13 +39,20 @@ export const openBrokenGroups = () => {
   /** The faults of rollouts with an id, because another copy can be complete. */
   const reports = new Map<WrittenRollout, () => void>();
   const ungrouped = new Map<ConvertedGroup, Pick<BrokenRecord, "keys" | "location" | "mayLackGroup">>();
+  const faults: ((areOthersConverted: boolean) => void)[] = [];
   return {
     reports,
+    faults,
     /** The groups of records without a known group. */
     ungrouped,
     reportAll(copies: readonly DroppedCopy[]) {
       for (const { copy } of copies) reports.delete(copy);
       for (const report of reports.values()) report();
+    },
+    /** Expects that all records were read, because an option holds for all of them. */
+    reportFaults(groups: readonly ConvertedGroup[]) {
+      const isConverted = groups.some(({ rollouts }) => rollouts.some(({ isBroken }) => !isBroken));
+      for (const report of faults) report(isConverted);
     },
     /** Expects that all records were read. */
     dropGrouped() {
@@ -56,7 +63,7 @@ export const openBrokenGroups = () => {
 };
 
 export const breakGroup = (
-  { run: { problems }, format, name, output, broken: { reports, ungrouped } }: OpenConversion,
+  { run: { problems }, format, name, output, broken: { reports, ungrouped, faults } }: OpenConversion,
   rollout: Rollout,
   at: records.RolloutPosition,
   { location, keys, fault, mayLackGroup = false, ...misfit }: BrokenRecord,
@@ -69,7 +76,10 @@ export const breakGroup = (
     if (isUnknown || mayLackGroup) ungrouped.set(group, { keys, location, mayLackGroup: !isUnknown });
     const shown = { ...location, readAt: `${name}:${group.position + 1}` };
     if (typeof fault !== "string") reportSyntaxFault(fault, (rule, data) => problems.report(rule, data, shown));
-    else problems.report("record-invalid", { format: format.name, fault, ...misfit }, shown);
+    else
+      faults.push((areOthersConverted) => {
+        problems.report("record-invalid", { format: format.name, fault, areOthersConverted, ...misfit }, shown);
+      });
   };
   if (rollout.id === undefined) report();
   else reports.set(written, report);

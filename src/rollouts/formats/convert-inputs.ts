@@ -180,6 +180,7 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
       const location = { file: label, ...(format.listTurns && { line }), path: [] };
       breakGroup(conversion, { group }, { file, record: position, position: -1 }, { fault, location });
     }
+    broken.reportFaults(groups);
     // Converts records again, which the search for faults must not see.
     if (formatRun.receipt) await leaveOutCopies(copies, { format, converter, receipt: run.counter });
     if (!conversion.hasRecordedGroups) broken.dropGrouped();

@@ -52,3 +52,21 @@ it("the file of --rewards can be compressed, but not cut, and not standard input
   expect(await failureOf(rewards)).toEqual([2, `cannot read --rewards ${rewards}: invalid gzip data`]);
   expect(await failureOf("-")).toEqual([2, "--rewards does not read standard input"]);
 });
+
+it("an option for the reward is proposed for a separate file if it would change the rewards of other records", async () => {
+  const row = { messages: [user("q"), said("a")] };
+  const hintOf = async (...rows: readonly object[]) => {
+    const file = join(folderOf({ "a.jsonl": rows.map((one) => JSON.stringify(one)).join("\n") }), "a.jsonl");
+    const { stderr } = await runHere(["check", file, "--from", "openai-chat", "-q"]);
+    return /^hint: (.*)$/m.exec(stderr)?.[1];
+  };
+  const option = "pass --reward-from score, or --rewards <file>";
+  expect(await hintOf({ ...row, score: 9 })).toBe(option);
+  const others = [7, 8].map((score) => ({ ...row, reward: 1, score }));
+  const separate = `fix the record, or write such records to a separate file, and for that file ${option}`;
+  for (const rows of [
+    [{ ...row, score: 9 }, ...others],
+    [...others, { ...row, score: 9 }],
+  ])
+    expect(await hintOf(...rows)).toContain(separate);
+});

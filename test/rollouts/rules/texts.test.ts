@@ -61,6 +61,8 @@ const texts = `
   record-invalid {"format":"trl","fault":"a is b (omit c)"} this trl record: a is b | omit c
   record-invalid {"format":"trl","fault":"a is b (write c)"} this trl record: a is b | write c
   record-invalid {"format":"trl","fault":"a is b (pass --c)"} this trl record: a is b | pass --c
+  record-invalid {"format":"trl","fault":"a is b (pass --c)","areOthersConverted":true} | fix the record, or write such records to a separate file, and for that file pass --c
+  record-invalid {"format":"trl","fault":"a is b (write c)","areOthersConverted":true} | write c
   record-invalid {"format":"trl","fault":"a is b (give c)"} this trl record: a is b | give c
   record-invalid {"format":"trl","fault":"a is b (read c)"} this trl record: a is b | read c
   record-invalid {"format":"trl","fault":"a is b (collect c)"} this trl record: a is b | collect c
