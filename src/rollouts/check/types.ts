@@ -60,8 +60,10 @@ export const defineObjectType = <Name extends string, Derived>(
     if (node > 0) return void reportWrongType(table, { node, field, wanted }, report);
     // If the object has no messages (slot 1) and is not a trajectory, a problem of the reward is not reported.
     if (field === "reward" && shape.at(table, 1) === 0 && isNotTrajectory(parseNode(table, object))) return;
-    const instead = () =>
-      suggestForMissingField(field, parseNode(table, object), isElement(table, startOf(table, object)));
+    const instead = () => {
+      const place = { isElement: isElement(table, startOf(table, object)), mayBeMixed: true };
+      return suggestForMissingField(field, parseNode(table, object), place);
+    };
     report("missing-field", { field, instead }, object, field);
   };
   const check: Check = (table, object, report) => {

@@ -208,7 +208,7 @@ const describeUnknown = async (
   const unknown = { name, keys: keys.slice(0, maxNamedKeys), formats: [...formatNames, ownFormat.name] };
   const fault = new UnusableInput("unknown-format", unknown);
   if (name !== undefined) return { fault, advice: createProblem("unknown-format", unknown).message };
-  const advice = suggestForMissingField("messages_and_choices", first.data, false);
+  const advice = suggestForMissingField("messages_and_choices", first.data);
   return advice ? { advice } : { fault };
 };
 

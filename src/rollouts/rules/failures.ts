@@ -36,7 +36,7 @@ export const invalidInput = (
 
 const skipHint = (valid: ValidGroups = 0) => {
   if (valid === 0) return undefined;
-  const groups = valid === "some" ? "the valid groups" : pluralize(valid, "valid group");
+  const groups = valid === "some" ? "valid groups" : pluralize(valid, "valid group");
   return `pass --on-invalid skip to continue with ${groups} and write the invalid groups to the rejects file`;
 };
 

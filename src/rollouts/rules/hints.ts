@@ -19,12 +19,13 @@ const hasAny = (value: unknown, ...keys: readonly string[]): value is JsonObject
 const areObjects = (value: unknown): value is readonly JsonObject[] =>
   Array.isArray(value) && value.length > 0 && value.every(isObject);
 
-/** @param isElement true if `holder` is in an array, where rows of other tools are unlikely */
-export const suggestForMissingField = (field: string, holder: unknown, isElement: boolean) => {
+/** Rows of other tools are unlikely in an array. A file may be mixed if it can have records in rollcall's format. */
+type RowPlace = Readonly<{ isElement?: boolean; mayBeMixed?: boolean }>;
+
+export const suggestForMissingField = (field: string, holder: unknown, place: RowPlace = {}) => {
   if (!isObject(holder)) return undefined;
   const alias = findAlias(field, holder);
-  if (field === "messages_and_choices")
-    return suggestForWrongLevel(holder) ?? suggestForMessages(holder, alias, isElement);
+  if (field === "messages_and_choices") return suggestForWrongLevel(holder) ?? suggestForMessages(holder, alias, place);
   if (field === "trajectories" && hasAny(holder, "messages_and_choices"))
     return 'wrap the trajectory in a group: {"trajectories": [{…}]}';
   return alias === undefined ? undefined : `rename ${alias} to ${field}`;
@@ -61,8 +62,8 @@ const suggestForWrongLevel = ({ trajectories, role }: JsonObject) => {
   return typeof role === "string" ? "put the messages into the messages_and_choices of a trajectory" : undefined;
 };
 
-const suggestForMessages = (holder: JsonObject, alias: string | undefined, isElement: boolean) => {
-  const hint = isElement ? undefined : suggestForRow(holder);
+const suggestForMessages = (holder: JsonObject, alias: string | undefined, place: RowPlace) => {
+  const hint = place.isElement ? undefined : suggestForRow(holder, place);
   if (hint !== undefined || alias === undefined) return hint;
   const turns = holder[alias];
   const hasAssistant = areObjects(turns) && turns.some(({ role }) => role === "assistant");
@@ -72,14 +73,16 @@ const suggestForMessages = (holder: JsonObject, alias: string | undefined, isEle
 
 const hasTurns = (holder: JsonObject, key: string) => typeof holder[key] === "string" || areObjects(holder[key]);
 
-const suggestForRow = (holder: JsonObject) => {
+const suggestForRow = (holder: JsonObject, { mayBeMixed = false }: RowPlace = {}) => {
+  // An option holds for all records.
+  const start = mayBeMixed ? "for a file that has only such records, pass" : "pass";
   const { input, output, conversations } = holder;
   const hasCompletion = hasTurns(holder, "completion") || Array.isArray(holder.completions);
-  if (hasTurns(holder, "prompt") && hasCompletion) return "pass --from trl";
+  if (hasTurns(holder, "prompt") && hasCompletion) return `${start} --from trl`;
   if (typeof input === "string" && typeof output === "string")
-    return `pass --from ${hasAny(holder, "score") ? "verl" : "openrlhf"} --lossy`;
+    return `${start} --from ${hasAny(holder, "score") ? "verl" : "openrlhf"} --lossy`;
   if (areObjects(conversations) && conversations.every(({ from }) => typeof from === "string"))
-    return "pass --from sharegpt --lossy";
+    return `${start} --from sharegpt --lossy`;
   const isPython = (value: unknown) => typeof value === "string" && pythonMessages.test(value);
   const python = Object.keys(holder).find((name) => isPython(holder[name]));
   if (python !== undefined)
@@ -91,7 +94,7 @@ const suggestForRow = (holder: JsonObject) => {
   const from = isTrl ? "trl" : messages === "messages" ? "openai-chat" : undefined;
   const words = [...(from ? ["--from", from] : ["--messages-from", messages ?? ""]), ...options];
   const choice = rewards.length > 1 ? `, and --reward-from with one of ${formatCommandLine(rewards)}` : "";
-  return `pass ${formatCommandLine(words)}${choice}`;
+  return `${start} ${formatCommandLine(words)}${choice}`;
 };
 
 export const suggestForWrongType = (

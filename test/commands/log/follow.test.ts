@@ -100,7 +100,7 @@ describe("rollcall log --follow", () => {
       `{"reward": 1}\n`,
       3,
       /^\S+:1:1: messages_and_choices is missing \[missing-field\]$/,
-      /\S, or pass --on-invalid skip to continue with the valid groups and write the invalid groups to the rejects file$/,
+      /\S, or pass --on-invalid skip to continue with valid groups and write the invalid groups to the rejects file$/,
     ],
     [
       "an invalid later line",

@@ -220,8 +220,7 @@ describe("empty-group", () => {
 it.each("rewards score scores return total_reward final_reward episode_reward reward_score".split(" "))(
   "suggests to rename %s, which means the reward",
   (alias) => {
-    const suggest = (value: unknown) =>
-      suggestForMissingField("reward", { messages_and_choices: [], [alias]: value }, false);
+    const suggest = (value: unknown) => suggestForMissingField("reward", { messages_and_choices: [], [alias]: value });
     expect(suggest(1)).toBe(`rename ${alias} to reward`);
     for (const value of [null, "1", true, [1]]) expect(suggest(value)).toBeUndefined();
   },

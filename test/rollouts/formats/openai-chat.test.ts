@@ -145,7 +145,7 @@ describe("rows of chat messages", () => {
     const [, script = "", out = ""] = /`(python3 .*) > (.*)`/.exec((await convertFile(file)).stderr) ?? [];
     expect(out).toBe(file.replace(".csv", ".rows.jsonl"));
     const rows = runScript(script, dirname(file));
-    const [, options = ""] = /hint: pass (.*)/.exec((await convertRows(rows)).stderr) ?? [];
+    const [, options = ""] = /hint: .*pass (.*)/.exec((await convertRows(rows)).stderr) ?? [];
     const { lines } = await convertRows(rows, options.split(" "));
     expect(rewardsIn(lines)).toEqual([[1]]);
     expect(lines[0]).toMatch(/"content": ?"yo"/);

@@ -39,14 +39,23 @@ describe("the advice for a value without messages_and_choices", () => {
     [{ role: "user", content: "q" }, moved, true],
     [{ role: 1 }, undefined],
   ])("names the format, the option or the key (row %$)", (value, advice, isRow = false) => {
-    expect(suggestForMissingField("messages_and_choices", value, false)).toBe(advice);
+    expect(suggestForMissingField("messages_and_choices", value)).toBe(advice);
     expect(isNotTrajectory(value)).toBe(isRow);
     expect(isNotTrajectory({ ...value, messages_and_choices: [] })).toBe(false);
   });
 
+  it("limits an option to a file that has only such records, because it holds for all records", () => {
+    const suggest = (row: object) => suggestForMissingField("messages_and_choices", row, { mayBeMixed: true });
+    const start = "for a file that has only such records, pass";
+    expect(suggest({ messages: turns, reward: 1 })).toBe(`${start} --from openai-chat`);
+    expect(suggest({ prompt: "q", completion: "a" })).toBe(`${start} --from trl`);
+    expect(suggest({ input: "q", output: "a" })).toBe(`${start} --from openrlhf --lossy`);
+    expect(suggest({ conversations: [{ from: "human" }] })).toBe(`${start} --from sharegpt --lossy`);
+  });
+
   it("renames a key of an element of an array, which is not a row of another tool, but no other short key", () => {
-    expect(suggestForMissingField("messages_and_choices", { chat: turns, score: 1 }, true)).toBe(rename);
-    expect(suggestForMissingField("reward", { chat: turns, rewardz: 1 }, true)).toBeUndefined();
+    expect(suggestForMissingField("messages_and_choices", { chat: turns, score: 1 }, { isElement: true })).toBe(rename);
+    expect(suggestForMissingField("reward", { chat: turns, rewardz: 1 }, { isElement: true })).toBeUndefined();
   });
 });
 
@@ -56,7 +65,7 @@ it.each([
   ["trajectory_groups", [{ trajectories: [] }], "groups data"],
 ])("a key that means %s can be renamed if its value fits", (field, value, names) => {
   for (const name of names.split(" ")) {
-    const advise = (own: unknown) => suggestForMissingField(field, { [name]: own }, true);
+    const advise = (own: unknown) => suggestForMissingField(field, { [name]: own }, { isElement: true });
     expect(advise(value)).toMatch(`rename ${name} to ${field}`);
     for (const other of [[], {}, "a", [{ role: 1 }]]) expect(advise(other)).toBeUndefined();
   }
@@ -64,7 +73,7 @@ it.each([
 
 it("a row with a prompt is of TRL if it has one of the columns of answers", () => {
   for (const name of "completion response answer output generation responses".split(" "))
-    expect([name, suggestForMissingField("messages_and_choices", { prompt: "q", [name]: "a" }, false)]).toEqual([
+    expect([name, suggestForMissingField("messages_and_choices", { prompt: "q", [name]: "a" })]).toEqual([
       name,
       "pass --from trl",
     ]);
