@@ -24,12 +24,12 @@ const knownKeys = '"name":"n","reasoning_content":"r","refusal":"","weight":0';
 const messages = fc
   .record({ role: fc.constantFrom("user", "assistant", "system"), content: contents, value: values })
   .map(({ role, content, value }) => ({
-    turn: `{"role": "${role}", "content":${content},${knownKeys},"own" :${value}}`,
+    turn: `{"role": "${role}", "content":${content},${knownKeys},"own_id" :${value}}`,
     message: `{"role": "${role}","content":${content},${knownKeys}}`,
     ...{ role, content, isChoice: false },
   }));
 const choices = fc.tuple(contents, values).map(([content, value]) => ({
-  turn: `{"finish_reason":"stop","index":0,"message": {"n":${value},"role":"assistant","content":${content}}}`,
+  turn: `{"finish_reason":"stop","index":0,"message": {"n_id":${value},"role":"assistant","content":${content}}}`,
   message: `{"role":"assistant","content":${content}}`,
   ...{ role: "assistant", content, isChoice: true },
 }));
@@ -76,6 +76,7 @@ it.each<[isAnswer: boolean, messages: readonly object[]]>([
   [false, [{ content: "", reasoning_content: "r" }]],
   [true, [{ content: "a", function_call: null }]],
   [false, [{ content: "a", function_call: call.function }]],
+  [false, [{ content: "a", toolCalls: [call] }]],
 ])("a row ends with a text, a medium, a refusal or a tool call (row %$)", async (isAnswer, messages) => {
   const file = join(folder, "answers.jsonl");
   const lines = messages.map((own) => {

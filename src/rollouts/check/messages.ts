@@ -2,12 +2,13 @@
 
 import { isObject, openBracket } from "../../json/json-bytes.ts";
 import { type JsonReader, nodeSize } from "../../json/reader.ts";
-import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, Shape } from "../../json/shape.ts";
+import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, mapMembers, Shape } from "../../json/shape.ts";
 import type { JsonTable } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
 import { countIndexes, isCutOff } from "../facts/facts.ts";
 import type { TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { findForeignTurn } from "../messages/chat-marks.ts";
+import { listUnknownKeys } from "../messages/said-content.ts";
 import { finishReasons, roles } from "../rules/hints.ts";
 import { shortenName } from "../rules/positions.ts";
 import type { RuleReporter } from "../rules/rules.ts";
@@ -21,38 +22,40 @@ const roleNames = [...roles];
 const promptRoles: ReadonlySet<string> = new Set(["developer", "system", "user"]);
 const [user, assistant, tool] = [roleNames.indexOf("user"), roleNames.indexOf("assistant"), roleNames.indexOf("tool")];
 
-const messageShape = new Shape(
-  [
-    ...(["role", "content", "tool_calls", "tool_call_id", "message", "logprobs", "finish_reason"] as const),
-    ...(["reasoning_content", "reasoning", "thinking", "reasoning_details"] as const),
-  ],
-  ({ kinds, textOf }) => {
-    const roleIndex = roleNames.indexOf(textOf("role") ?? "");
-    const reporters: ProblemReporter[] = [];
-    if (roleIndex < 0) reporters.push(reportRole);
-    const fits = (kind: number, accepted: number) => (kind & (absentOrNull | accepted)) !== 0;
-    if (!fits(kinds.content, Kind.string | Kind.array)) reporters.push(reportType("content-type", slots.content));
-    if (kinds.content === Kind.array) reporters.push(checkParts);
-    if (roleIndex === tool && kinds.tool_call_id !== Kind.string) reporters.push(reportMissingId);
-    if (!fits(kinds.tool_calls, Kind.array)) reporters.push(reportType("tool-calls-type", slots.tool_calls));
-    const finish = textOf("finish_reason");
-    return {
-      isChoice: kinds.role === Kind.absent && kinds.message === Kind.object,
-      finish,
-      isFinishKnown: fits(kinds.finish_reason, 0) || finishReasons.has(finish ?? ""),
-      hasReasoning:
-        ((kinds.reasoning_content | kinds.reasoning | kinds.thinking) & Kind.string) !== 0 ||
-        kinds.reasoning_details === Kind.array,
-      hasLogprobs: kinds.logprobs === Kind.object,
-      roleIndex,
-      isOfPrompt: promptRoles.has(textOf("role") ?? ""),
-      contentKind: kinds.content,
-      callsKind: kinds.tool_calls,
-      isValid: reporters.length === 0,
-      reporters,
-    };
-  },
-);
+const messageKeys = [
+  ...(["role", "content", "tool_calls", "tool_call_id", "message", "logprobs", "finish_reason"] as const),
+  ...(["reasoning_content", "reasoning", "thinking", "reasoning_details", "function_call"] as const),
+];
+
+const messageShape = new Shape(messageKeys, ({ kinds, list, textOf }) => {
+  const roleIndex = roleNames.indexOf(textOf("role") ?? "");
+  const reporters: ProblemReporter[] = [];
+  if (roleIndex < 0) reporters.push(reportRole);
+  const fits = (kind: number, accepted: number) => (kind & (absentOrNull | accepted)) !== 0;
+  if (!fits(kinds.content, Kind.string | Kind.array)) reporters.push(reportType("content-type", slots.content));
+  if (kinds.content === Kind.array) reporters.push(checkParts);
+  if (roleIndex === tool && kinds.tool_call_id !== Kind.string) reporters.push(reportMissingId);
+  if (!fits(kinds.tool_calls, Kind.array)) reporters.push(reportType("tool-calls-type", slots.tool_calls));
+  const finish = textOf("finish_reason");
+  const unknownKeys = kinds.role === Kind.string ? listUnknownKeys(list(), messageKeys) : [];
+  if (unknownKeys.length > 0) reporters.push(reportUnknownKey);
+  return {
+    isChoice: kinds.role === Kind.absent && kinds.message === Kind.object,
+    finish,
+    isFinishKnown: fits(kinds.finish_reason, 0) || finishReasons.has(finish ?? ""),
+    hasReasoning:
+      ((kinds.reasoning_content | kinds.reasoning | kinds.thinking) & Kind.string) !== 0 ||
+      kinds.reasoning_details === Kind.array,
+    hasLogprobs: kinds.logprobs === Kind.object,
+    roleIndex,
+    isOfPrompt: promptRoles.has(textOf("role") ?? ""),
+    contentKind: kinds.content,
+    callsKind: kinds.tool_calls,
+    unknownKeys,
+    isValid: reporters.length === 0,
+    reporters,
+  };
+});
 const { slots } = messageShape;
 const callShape = new Shape(["id", "function", "custom"], kindsAsFacts);
 const functionShape = new Shape(["name", "arguments"], kindsAsFacts);
@@ -150,7 +153,7 @@ export const inspectMessages = (
     if (isSampled && hasLogprobs) scores.push(score);
     if (reader && (isChoice || roleIndex === assistant)) findMark(table, reader, isChoice);
     if (roleIndex === assistant) facts.hasAssistantTurn = true;
-    else if (roleIndex === user && !hasTask && hasContent(table, shape)) {
+    else if (roleIndex === user && !hasTask && hasContent(table, message, shape)) {
       hasTask = true;
       isGreeted = facts.hasAssistantTurn;
     }
@@ -171,17 +174,38 @@ export const inspectMessages = (
   if (!areObjects) checkElements(table, list, { kind: Kind.object, rule: "message-type" }, report);
 };
 
-/** False for the message that `messageShape` has read if its content is null or empty. */
-const hasContent = (table: JsonTable, { contentKind }: MessageShape) => {
-  const content = messageShape.at(table, slots.content);
-  if (contentKind === Kind.array) return json.nodeAfter(table, content) > content + nodeSize;
-  return contentKind === Kind.string ? json.detailOf(table, content) > 0 : (contentKind & absentOrNull) === 0;
+/** False for null, and for an empty string, list or object. */
+const isFilled = (table: JsonTable, node: number) => {
+  const kind = kindOf(table, node);
+  if ((kind & (Kind.array | Kind.object)) !== 0) return json.nodeAfter(table, node) > node + nodeSize;
+  return kind === Kind.string ? json.detailOf(table, node) > 0 : (kind & absentOrNull) === 0;
+};
+
+/** False if the message that `messageShape` has read says nothing. */
+const hasContent = (table: JsonTable, message: number, shape: MessageShape) =>
+  isFilled(table, messageShape.at(table, slots.content)) || findUnknownMember(table, message, shape) !== undefined;
+
+/** Returns the first member with words or calls that rollcall does not know. */
+const findUnknownMember = (table: JsonTable, message: number, { unknownKeys }: MessageShape) => {
+  if (unknownKeys.length === 0 || isFilled(table, messageShape.at(table, slots.tool_calls))) return undefined;
+  const isSaid = isFilled(table, messageShape.at(table, slots.content));
+  const members = mapMembers(table, message);
+  const isUnknown = ({ key, isCall }: UnknownKey) => (isCall || !isSaid) && isFilled(table, members.get(key) ?? 0);
+  const found = unknownKeys.find(isUnknown);
+  return found && { key: found.key, node: members.get(found.key) ?? message };
+};
+
+type UnknownKey = MessageShape["unknownKeys"][number];
+
+const reportUnknownKey: ProblemReporter = (table, message, report) => {
+  const found = findUnknownMember(table, message, messageShape.read(table, message));
+  if (found) report("unknown-message-key", { key: shortenName(found.key) }, found.node);
 };
 
 /** True if nothing with content stands before the first turn of the model. */
 export const lacksPrompt = (table: JsonTable, list: number, { firstTurn }: TrajectoryFacts) => {
   for (let entry = list + nodeSize; entry < firstTurn; entry = json.nodeAfter(table, entry))
-    if (kindAt(table, entry) !== Kind.object || hasContent(table, messageShape.read(table, entry))) return false;
+    if (kindAt(table, entry) !== Kind.object || hasContent(table, entry, messageShape.read(table, entry))) return false;
   return firstTurn > 0;
 };
 

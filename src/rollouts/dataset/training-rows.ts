@@ -22,6 +22,7 @@ const noReasons = {
   no_assistant_turn: 0,
   no_answer: 0,
   function_call: 0,
+  unknown_key: 0,
   unknown_prompt: 0,
   under_two_trajectories: 0,
   different_prompts: 0,
@@ -104,7 +105,10 @@ type Rollout = ReturnType<typeof readRollout>;
 const readRollout = (trajectory: json.JsonValue, position: number) => {
   const { table, node } = trajectory;
   const facts = new TrajectoryFacts();
-  inspectTrajectory(table, node, facts, () => undefined);
+  let hasUnknownKey = false;
+  inspectTrajectory(table, node, facts, (rule) => {
+    hasUnknownKey ||= rule === "unknown-message-key";
+  });
   const entries = json.elementsOf({ table, node: facts.list });
   const offered = json.memberAt(trajectory, "tools");
   const tools = json.elementsOf(offered).length > 0 ? offered : undefined;
@@ -122,6 +126,7 @@ const readRollout = (trajectory: json.JsonValue, position: number) => {
     messages,
     prompt: messages.filter((_, at) => (entries[at]?.node ?? 0) < facts.firstTurn).length,
     facts,
+    hasUnknownKey,
     tools,
     media: Object.fromEntries(media),
     reward: facts.reward,
@@ -139,11 +144,12 @@ const readText = (object: json.JsonValue, key: string) => {
 };
 
 /** Returns why a rollout has no row; undefined if it has one. */
-const findFault = ({ messages, table, facts }: Rollout, needsTask: boolean): Reason | undefined => {
+const findFault = ({ messages, table, facts, hasUnknownKey }: Rollout, needsTask: boolean): Reason | undefined => {
   const last = messages.at(-1);
   if (!last) return "no_assistant_turn";
   if (facts.promptEnd === 0 && (needsTask || lacksPrompt(table, facts.list, facts))) return "unknown_prompt";
   if (messages.some((message) => isPresent(json.memberAt(message, "function_call")))) return "function_call";
+  if (hasUnknownKey) return "unknown_key";
   return hasAnswer(last) ? undefined : "no_answer";
 };
 

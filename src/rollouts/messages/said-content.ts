@@ -10,6 +10,31 @@ const recorderKey =
 
 const isRecorders = (key: string, value: unknown) => value === null || recorderKey.test(key);
 
+/** The ends of keys, in snake case, whose values are neither words nor calls. */
+const silentKey = new RegExp(
+  `(?:^|_)(?:${[
+    "agent|annotations|at|attachments?|audio|author|channel|citations|control|cost|created|data|date|details|error",
+    "extra|fields|files?|hash|ids?|idx|images?|index|info|language|level|logprobs|loss|mask|meta|metadata|metrics",
+    "model|name|provider|reason|recipient|recorder|refusal|role|scores?|sender|signature|source|state|stats|status",
+    "tags?|thinking_blocks|time|timestamp|tokens|type|usage|uuid|version|videos?|weight",
+  ].join("|")})$`,
+);
+const callKey = /(?:^|_)(?:tool|function)_(?:calls?|invocations?|uses?)$/;
+
+/** Lists the keys of a message that can have words or calls. @param known the keys that rollcall reads */
+export const listUnknownKeys = (
+  members: readonly Readonly<{ key: string; kind: number }>[],
+  known: readonly string[],
+) => {
+  const unknown = members.filter(({ key, kind }) => (kind & wordKinds) !== 0 && !known.includes(key));
+  return unknown.flatMap(({ key, kind }) => {
+    const name = key.replace(/(?<=[a-z\d])[A-Z]/g, "_$&").toLowerCase();
+    return silentKey.test(name) ? [] : [{ key, isCall: kind !== Kind.string && callKey.test(name) }];
+  });
+};
+
+const wordKinds = Kind.string | Kind.array | Kind.object;
+
 /** Returns the text of a list with only one text, which says the same as the text. */
 export const readOnlyText = (content: unknown, isIgnored = isRecorders) => {
   const [part, ...more]: readonly unknown[] = Array.isArray(content) ? content : [];

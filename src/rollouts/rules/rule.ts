@@ -73,3 +73,20 @@ export const trajectory = (reward: string | number, more = "", turns = `${questi
 export const messages = (...turns: readonly string[]) => trajectory(1, "", turns.join(","));
 export const group = (...trajectories: readonly string[]) => `{"trajectories":[${trajectories.join(",")}]}`;
 export const goodGroup = group(trajectory(0), trajectory(1));
+
+export const tools = (name: string) => `,"tools":[{"type":"function","function":{"name":"${name}"}}]`;
+export const choiceExample = (more = "") => `{"finish_reason":"stop","index":0,"message":${answer}${more}}`;
+
+export const rewards = (last: number) =>
+  Array.from({ length: 30 }, (_, at) => trajectory(at === 29 ? last : at % 2, `,"metadata":{"at":${at}}`)).join("\n");
+
+/** Two groups, of which the second has other keys. */
+export const differing = (more: string, others: string, turns?: string) =>
+  [more, others].map((keys) => group(trajectory(0, keys, turns), trajectory(1, keys, turns))).join("\n");
+
+export const versions = (...policyVersions: readonly number[]) =>
+  policyVersions
+    .map((version, at) =>
+      group(trajectory(0, `,"final_policy_version":${version},"logs":["${at}"]`), trajectory(1, `,"logs":["${at}"]`)),
+    )
+    .join("\n");

@@ -4,6 +4,8 @@ import { formatCommandLine } from "../../text/shell-words.ts";
 import { shortenName } from "./positions.ts";
 import {
   answer,
+  choiceExample,
+  differing,
   error,
   fileExample,
   goodGroup,
@@ -12,9 +14,12 @@ import {
   messages,
   problem,
   question,
+  rewards,
   toolCallMessage,
   toolResult,
+  tools,
   trajectory,
+  versions,
   warning,
   warningOfWhole,
 } from "./rule.ts";
@@ -75,23 +80,6 @@ export const typeRules = {
 };
 
 const omitKeyAdvice = "omit the key (in Pydantic: model_dump(exclude_none=True))";
-
-export const tools = (name: string) => `,"tools":[{"type":"function","function":{"name":"${name}"}}]`;
-export const choiceExample = (more = "") => `{"finish_reason":"stop","index":0,"message":${answer}${more}}`;
-
-export const rewards = (last: number) =>
-  Array.from({ length: 30 }, (_, at) => trajectory(at === 29 ? last : at % 2, `,"metadata":{"at":${at}}`)).join("\n");
-
-/** Two groups, of which the second has other keys. */
-const differing = (more: string, others: string, turns?: string) =>
-  [more, others].map((keys) => group(trajectory(0, keys, turns), trajectory(1, keys, turns))).join("\n");
-
-export const versions = (...policyVersions: readonly number[]) =>
-  policyVersions
-    .map((version, at) =>
-      group(trajectory(0, `,"final_policy_version":${version},"logs":["${at}"]`), trajectory(1, `,"logs":["${at}"]`)),
-    )
-    .join("\n");
 
 /** The parts are separate, so that this file contains no complete key. */
 const key = ["sk", "proj", "Ab3dEfGh1JkLmN0pQrStUvWxYz"].join("-");
@@ -192,6 +180,13 @@ export const trainingRules = {
     message: "the content part has no text and no known type, so its words or calls are in no count",
     advice: 'write words as {"type": "text", "text": …}, calls in tool_calls, and reasoning in reasoning_content',
     example: messages(question, '{"role":"assistant","content":[{"type":"tool_use","name":"f","input":{}}]}'),
+  }),
+  "unknown-message-key": warning<{ key: string }>({
+    message: ({ key }) => `rollcall does not read the message's key \`${key}\`, so its words or calls are in no count`,
+    redactedMessage: "rollcall does not read a key of the message, so its words or calls are in no count",
+    advice: "write words in content, calls in tool_calls, and reasoning in reasoning_content",
+    why: "Without content and tool_calls, the message counts as empty. `convert --to` writes no row of such a trajectory.",
+    example: messages(question, '{"role":"assistant","parts":[{"type":"text","text":"4"}]}'),
   }),
   "tool-calls-null": warning({
     message: "tool_calls is null, which is valid only in a choice",

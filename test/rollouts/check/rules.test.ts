@@ -5,17 +5,20 @@ import { maxNameLength, shortenName } from "../../../src/rollouts/rules/position
 import type { ExampleInputs } from "../../../src/rollouts/rules/rule.ts";
 import {
   answer,
+  choiceExample,
   fileExample,
   goodGroup,
   group,
   messages,
   question,
+  rewards,
   toolCallMessage,
   toolResult,
+  tools,
   trajectory,
+  versions,
 } from "../../../src/rollouts/rules/rule.ts";
 import type { RuleName } from "../../../src/rollouts/rules/rules.ts";
-import { choiceExample, rewards, tools, versions } from "../../../src/rollouts/rules/trajectory-rules.ts";
 import { problemsIn, readRules } from "../../project/docs/rule-page.ts";
 
 const nameCall = (name: string) => toolCallMessage.replace("search", name);
@@ -113,6 +116,7 @@ const nearMisses: Readonly<Partial<Record<RuleName, string | ExampleInputs>>> = 
     '{"role":"user","content":["2+2?",{"type":"image_url","image_url":{"url":"x"}},{"type":"refusal","refusal":"no"}]}',
     '{"role":"assistant","content":[{"type":"output_text","text":"4"}]}',
   ),
+  "unknown-message-key": messages(question, '{"role":"assistant","content":"4","parts":[{"text":"4"}],"id":"a"}'),
   "tool-calls-null": messages(
     question,
     '{"finish_reason":"stop","index":0,"message":{"role":"assistant","content":"4","tool_calls":null}}',
@@ -150,6 +154,34 @@ it.each<[rule: string, values: string, toTurn: (value: string) => string]>([
   };
   // Equal problems are shown at the first of their lines.
   expect([await findLines(""), await findLines("x")]).toEqual([[], [1]]);
+});
+
+describe("unknown-message-key", () => {
+  const turns = '"toolCalls":[{"name":"f"}]';
+  it.each<[members: string, key: string | undefined]>([
+    [`"content":"",${turns}`, "toolCalls"],
+    [`"content":"Wait.",${turns}`, "toolCalls"],
+    ['"content":"4","function_calls":[{"name":"f"}]', "function_calls"],
+    ['"content":"4","toolInvocations":[{"toolName":"f"}]', "toolInvocations"],
+    ['"content":"4","tool_uses":[]', undefined],
+    ['"content":null,"additional_kwargs":{"tool_calls":[{}]}', "additional_kwargs"],
+    ['"id":"a","text":"4"', "text"],
+    ['"content":[],"tool_calls":[],"action":{"name":"f"}', "action"],
+    [`"content":"","tool_calls":[{"function":{"name":"f","arguments":"{}"}}],${turns}`, undefined],
+    ['"content":"","parts":[],"text":"","action":{},"final":true', undefined],
+    ['"content":"","usage":{"a":1},"response_metadata":{"a":1},"createdAt":"a","toolName":"f"', undefined],
+    ['"content":"","refusal":"no","images":["a"],"reasoning_content":"r"', undefined],
+  ])("is reported for a message with %s: %s", async (members, key) => {
+    const problems = await problemsIn(fileExample(messages(question, `{"role":"assistant",${members}}`, answer)));
+    const found = problems.filter(({ rule }) => rule === "unknown-message-key");
+    expect(found.map(({ path }) => path)).toEqual(key ? [["messages_and_choices", 1, key]] : []);
+  });
+
+  it("is reported for a question instead of no-prompt", async () => {
+    const problems = await problemsIn(fileExample(messages('{"role":"user","text":"2+2?"}', choiceExample())));
+    expect(problems.map(({ rule }) => rule)).toContain("unknown-message-key");
+    expect(problems.map(({ rule }) => rule)).not.toContain("no-prompt");
+  });
 });
 
 describe("tool-calls-type", () => {
