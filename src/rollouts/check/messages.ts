@@ -20,7 +20,9 @@ type ProblemReporter = (table: JsonTable, message: number, report: RuleReporter)
 const roleNames = [...roles];
 /** The model has no messages of these roles. */
 const promptRoles: ReadonlySet<string> = new Set(["developer", "system", "user"]);
-const [user, assistant, tool] = [roleNames.indexOf("user"), roleNames.indexOf("assistant"), roleNames.indexOf("tool")];
+const [user, assistant, tool, olderTool] = ["user", "assistant", "tool", "function"].map((role) =>
+  roleNames.indexOf(role),
+);
 
 const messageKeys = [
   ...(["role", "content", "tool_calls", "tool_call_id", "message", "logprobs", "finish_reason"] as const),
@@ -51,6 +53,7 @@ const messageShape = new Shape(messageKeys, ({ kinds, list, textOf }) => {
     isOfPrompt: promptRoles.has(textOf("role") ?? ""),
     contentKind: kinds.content,
     callsKind: kinds.tool_calls,
+    hasOlderCall: kinds.function_call === Kind.object,
     unknownKeys,
     isValid: reporters.length === 0,
     reporters,
@@ -58,7 +61,7 @@ const messageShape = new Shape(messageKeys, ({ kinds, list, textOf }) => {
 });
 const { slots } = messageShape;
 const callShape = new Shape(["id", "function", "custom"], kindsAsFacts);
-const functionShape = new Shape(["name", "arguments"], kindsAsFacts);
+const functionShape = new Shape(["name", "arguments", "input"], kindsAsFacts);
 
 const resetFacts = (facts: TrajectoryFacts) => {
   facts.choices = 0;
@@ -132,7 +135,7 @@ export const inspectMessages = (
     const message = isChoice ? messageShape.at(table, slots.message) : entry;
     const score = hasLogprobs ? messageShape.at(table, slots.logprobs) : 0;
     if (isChoice) shape = messageShape.read(table, message);
-    const { roleIndex, callsKind, isValid } = shape;
+    const { roleIndex, callsKind, hasOlderCall, isValid } = shape;
     isPrompt &&= shape.isOfPrompt && !isChoice;
     if (!isValid) for (const reportProblem of shape.reporters) reportProblem(table, message, report);
     if (callsKind === Kind.null && !isChoice)
@@ -157,16 +160,18 @@ export const inspectMessages = (
       hasTask = true;
       isGreeted = facts.hasAssistantTurn;
     }
-    if (roleIndex === tool && !isChoice) {
+    if ((roleIndex === tool || roleIndex === olderTool) && !isChoice) {
       const idNode = messageShape.at(table, slots.tool_call_id);
       const id = kindOf(table, idNode) === Kind.string ? nonEmptyNode(table, idNode) : 0;
       toolCalls.add(message, id, 0, makers.result);
     }
-    if (callsKind !== Kind.array) continue;
+    if (callsKind !== Kind.array && !hasOlderCall) continue;
     if (json.nodeAfter(table, entry) === end) toolCalls.startLast();
     const maker = isChoice ? makers.choice : roleIndex === assistant ? makers.assistant : makers.other;
-    const calls = messageShape.at(table, slots.tool_calls);
-    addToolCalls(table, calls, facts, { maker, isSampled }, report);
+    const older = messageShape.at(table, slots.function_call);
+    if (hasOlderCall) addCall(table, { node: older, id: 0, called: older }, facts, { maker, isSampled });
+    if (callsKind !== Kind.array) continue;
+    addToolCalls(table, messageShape.at(table, slots.tool_calls), facts, { maker, isSampled }, report);
   }
   // The model gave nothing.
   if (isPrompt && hasTask) facts.promptEnd = messagesEnd;
@@ -316,15 +321,13 @@ export const listTexts = (table: JsonTable, list: number) => {
   return texts;
 };
 
-/** @param isSampled true if the arguments count as characters */
-const addToolCalls = (
-  table: JsonTable,
-  list: number,
-  facts: TrajectoryFacts,
-  { maker, isSampled }: Readonly<{ maker: number; isSampled: boolean }>,
-  report: RuleReporter,
-) => {
-  const { counts } = facts;
+interface Caller {
+  readonly maker: number;
+  /** True if the arguments count as characters. */
+  readonly isSampled: boolean;
+}
+
+const addToolCalls = (table: JsonTable, list: number, facts: TrajectoryFacts, caller: Caller, report: RuleReporter) => {
   let areObjects = json.countNumbers(table, list) === 0;
   const end = json.nodeAfter(table, list);
   for (let node = list + nodeSize; node < end; node = json.nodeAfter(table, node)) {
@@ -333,23 +336,38 @@ const addToolCalls = (
       continue;
     }
     const kinds = callShape.read(table, node);
-    let hasArguments = false;
-    const idNode = kinds.id === Kind.string ? nonEmptyNode(table, callShape.at(table, callShape.slots.id)) : 0;
-    let name = 0;
-    if (kinds.function === Kind.object) {
-      const inner = functionShape.read(table, callShape.at(table, callShape.slots.function));
-      if (inner.name === Kind.string) name = functionShape.at(table, functionShape.slots.name);
-      hasArguments = inner.arguments === Kind.string;
-      const said = isSampled ? functionShape.at(table, functionShape.slots.arguments) : 0;
-      counts[characters] = (counts[characters] ?? 0) + countArguments(table, said);
-    }
-    const isNamed = name > 0 && nonEmptyNode(table, name) > 0;
-    if (isNamed) facts.callsTools = true;
-    if ((!isNamed || !hasArguments) && kinds.custom !== Kind.object)
-      report("tool-calls-type", { found: `a call without ${isNamed ? "arguments as text" : "a name"}` }, node);
-    toolCalls.add(node, idNode, name, maker);
+    const id = kinds.id === Kind.string ? nonEmptyNode(table, callShape.at(table, callShape.slots.id)) : 0;
+    const isCustom = kinds.custom === Kind.object;
+    const slot = isCustom ? callShape.slots.custom : callShape.slots.function;
+    const isCalled = isCustom || kinds.function === Kind.object;
+    const fault = addCall(table, { node, id, called: isCalled ? callShape.at(table, slot) : 0 }, facts, caller);
+    if (fault && !isCustom) report("tool-calls-type", { found: `a call without ${fault}` }, node);
   }
   if (!areObjects) checkElements(table, list, { kind: Kind.object, rule: "tool-calls-type" }, report);
+};
+
+/** Returns what the call lacks. @param called the object with the name and the arguments; 0 if there is none */
+const addCall = (
+  table: JsonTable,
+  { node, id, called }: Readonly<{ node: number; id: number; called: number }>,
+  facts: TrajectoryFacts,
+  { maker, isSampled }: Caller,
+) => {
+  const { counts } = facts;
+  let [name, hasArguments] = [0, false];
+  if (called > 0) {
+    const kinds = functionShape.read(table, called);
+    const { slots } = functionShape;
+    if (kinds.name === Kind.string) name = nonEmptyNode(table, functionShape.at(table, slots.name));
+    hasArguments = kinds.arguments === Kind.string;
+    const slot = kinds.arguments === Kind.absent ? slots.input : slots.arguments;
+    const said = isSampled ? functionShape.at(table, slot) : 0;
+    counts[characters] = (counts[characters] ?? 0) + countArguments(table, said);
+  }
+  if (name > 0) facts.callsTools = true;
+  toolCalls.add(node, id, name, maker);
+  if (name === 0) return "a name";
+  return hasArguments ? undefined : "arguments as text";
 };
 
 /** Returns 0 for an empty string, which is no id and no name. */

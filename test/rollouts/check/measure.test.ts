@@ -39,12 +39,18 @@ it.each<readonly [errors: number, result: object]>([
   expect(countsOf(turns)).toMatchObject({ tool_calls: 1, tool_errors: errors });
 });
 
+const older = (name: string, text = "") => ({
+  role: "assistant",
+  content: "",
+  function_call: { name, arguments: text },
+});
 const failed = (id?: string) => ({ role: "tool", content: "Error: x", ...(id && { tool_call_id: id }) });
 it.each<[what: string, turns: readonly unknown[], counts: readonly number[]]>([
   ["a result without a call", [choice(answer), failed("z"), choice(answer)], [0, 1, 0]],
   ["calls of choices only, if there is a choice", [calling("a"), failed("a"), choice(calling("b"))], [1, 0, 0]],
   ["calls of messages without a choice", [calling("a", "b"), failed("b"), answer], [2, 1, 1]],
   ["no call of the user", [{ role: "user", tool_calls: [call("a")] }, failed("a"), answer], [0, 0, 0]],
+  ["older calls", [choice(older("f")), { ...failed(), role: "function" }, choice(older("f")), answer], [2, 1, 1]],
   ["a last call, which needs no result", [choice(calling("a")), failed(), choice(calling("b", "c"))], [3, 1, 0]],
 ])("counts %s", (_, turns, [tool_calls, tool_errors, unanswered]) => {
   expect(countsOf(turns)).toMatchObject({ tool_calls, tool_errors, unanswered });
@@ -90,4 +96,13 @@ it("counts the characters of arguments that are not serialized as those of their
   const values = [{ q: "wé𝄞" }, [1, 2]];
   expect(values.map(count)).toEqual(values.map((value) => count(JSON.stringify(value))));
   expect([count({ q: "wé𝄞" }), count({}), count(null), count(12)]).toEqual([11, 2, 0, 0]);
+});
+
+it("counts the name and the characters of older and custom calls", async () => {
+  const custom = { role: "assistant", tool_calls: [{ id: "a", type: "custom", custom: { name: "py", input: "1+1" } }] };
+  const turns = [choice(older("f", "{}")), { role: "function", name: "f", content: "" }, choice(custom)];
+  expect(countsOf(turns)).toMatchObject({ tool_calls: 2, characters: 5 });
+  const stdin = JSON.stringify({ messages_and_choices: turns, reward: 1 });
+  const { stdout } = await runHere(["stats", "--json", "--fields", "tools"], { stdin });
+  expect(JSON.parse(stdout).tools.map(({ name }: { name: string }) => name)).toEqual(["f", "py"]);
 });
