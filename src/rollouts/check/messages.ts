@@ -138,6 +138,8 @@ export const inspectMessages = (
     const { roleIndex, callsKind, hasOlderCall, isValid } = shape;
     isPrompt &&= shape.isOfPrompt && !isChoice;
     if (!isValid) for (const reportProblem of shape.reporters) reportProblem(table, message, report);
+    if (isChoice && roleIndex >= 0 && roleIndex !== assistant)
+      report("choice-role", { role: roleNames[roleIndex] ?? "" }, messageShape.at(table, slots.role));
     if (callsKind === Kind.null && !isChoice)
       report("tool-calls-null", undefined, messageShape.at(table, slots.tool_calls));
     if (facts.choices === 0 && (isChoice || (roleIndex === assistant && !facts.hasAssistantTurn))) {
@@ -160,7 +162,7 @@ export const inspectMessages = (
       hasTask = true;
       isGreeted = facts.hasAssistantTurn;
     }
-    if ((roleIndex === tool || roleIndex === olderTool) && !isChoice) {
+    if (roleIndex === tool || roleIndex === olderTool) {
       const idNode = messageShape.at(table, slots.tool_call_id);
       const id = kindOf(table, idNode) === Kind.string ? nonEmptyNode(table, idNode) : 0;
       toolCalls.add(message, id, 0, makers.result);

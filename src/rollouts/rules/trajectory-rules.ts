@@ -166,6 +166,12 @@ export const trainingRules = {
     why: "Services refuse unknown roles. An unknown role is often a typo, or another framework's name for a role.",
     example: messages('{"role":"human","content":"2+2?"}', answer),
   }),
+  "choice-role": warning<{ role: string }>({
+    message: ({ role }) => `the choice has the role ${role}, but the model samples only messages of the assistant`,
+    advice: "write a message that the model did not sample without the choice around it",
+    why: "A trainer would learn the words of a user or a tool as those of the model.",
+    example: messages(question, choiceExample().replace("assistant", "user"), choiceExample()),
+  }),
   "missing-tool-call-id": warning({
     message: "the tool_call_id of the tool message is missing or is not a string",
     advice: "set tool_call_id to the id of the call that the message answers",

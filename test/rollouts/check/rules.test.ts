@@ -110,6 +110,7 @@ const nearMisses: Readonly<Partial<Record<RuleName, string | ExampleInputs>>> = 
   "message-type": messages(question, answer),
   "missing-role": messages(question, `{"finish_reason":"stop","index":0,"message":${answer}}`),
   "unknown-role": messages('{"role":"developer","content":"Be short."}', question, answer),
+  "choice-role": messages(question, choiceExample(), '{"finish_reason":"stop","index":0,"message":{"role":"bot"}}'),
   "missing-tool-call-id": messages(question, toolCallMessage, toolResult, answer),
   "content-type": messages('{"role":"user","content":[{"type":"text","text":"2+2?"}]}', answer),
   "unknown-content-part": messages(
@@ -154,6 +155,14 @@ it.each<[rule: string, values: string, toTurn: (value: string) => string]>([
   };
   // Equal problems are shown at the first of their lines.
   expect([await findLines(""), await findLines("x")]).toEqual([[], [1]]);
+});
+
+it("a choice with the result of a tool gives choice-role, and not missing-tool-result", async () => {
+  const wrapped = choiceExample().replace(answer, toolResult);
+  const problems = await problemsIn(fileExample(messages(question, toolCallMessage, wrapped, answer)));
+  const rules = problems.map(({ rule }) => rule);
+  expect(rules).toContain("choice-role");
+  expect(rules).not.toContain("missing-tool-result");
 });
 
 describe("unknown-message-key", () => {
