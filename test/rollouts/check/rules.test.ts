@@ -157,6 +157,23 @@ it.each<[rule: string, values: string, toTurn: (value: string) => string]>([
   expect([await findLines(""), await findLines("x")]).toEqual([[], [1]]);
 });
 
+it.each<[logprobs: string, count: number]>([
+  ['{"content":[]}', 0],
+  ['{"refusal":null, "content" :\t [{"token":"4"}]}', 0],
+  ['{"tokens":["4"],"token_logprobs":[-1]}', 1],
+  ['{"tokens":["content"]}', 1],
+  ['{"content":null,"refusal":[]}', 1],
+  ["[]", 1],
+])("missing-logprobs is reported for other log probabilities than a list in content: %s", async (logprobs, count) => {
+  const turns = messages(
+    question,
+    choiceExample(`,"logprobs":${logprobs}`),
+    choiceExample(',"logprobs":{"content":[]}'),
+  );
+  const problems = await problemsIn(fileExample(turns));
+  expect(problems.filter(({ rule }) => rule === "missing-logprobs")).toHaveLength(count);
+});
+
 it("a choice with the result of a tool gives choice-role, and not missing-tool-result", async () => {
   const wrapped = choiceExample().replace(answer, toolResult);
   const problems = await problemsIn(fileExample(messages(question, toolCallMessage, wrapped, answer)));
