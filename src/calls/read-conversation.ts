@@ -79,7 +79,7 @@ export const readTools = (call: raw.RawJson) => {
     !has(tool, "function") && has(tool, "type", "name", "function_declarations", "functionDeclarations");
   if (tools?.kind !== "list" || !raw.itemsOf(tools).some(isOther)) return tools;
   const value = Value.parse(Buffer.from(tools.json));
-  return value && toRaw([toTools(value) ?? []])[0];
+  return value && toRaw([toTools({ note: () => {} }, value) ?? []])[0];
 };
 
 /** A stream of events ends with the whole response. */

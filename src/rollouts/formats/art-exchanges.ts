@@ -63,7 +63,7 @@ const modelOf = (exchange: Value) =>
 
 const convertExchange = (run: FormatRun, api: string, exchange: Value): Exchange => {
   const [request, response] = [exchange.require("request"), exchange.require("response")];
-  const tools = toTools(request.get("tools"));
+  const tools = toTools(run, request.get("tools"));
   if (api === "chat_completions") {
     const prompt = request.requireItems("messages").map((message) => toChatMessage(message, false));
     const answers = response.requireItems("choices").map((choice) => [choice]);

@@ -156,7 +156,7 @@ class AtifReader {
       const own = steps.filter((step) => !isSidechain(step));
       return {
         turns: convertSteps(run, own, isSameModel),
-        tools: toTools(value.get("agent", "tool_definitions")),
+        tools: toTools(run, value.get("agent", "tool_definitions")),
         sidechains: splitSidechains(steps).map((one) => this.#convertSidechain(one, isSameModel)),
       };
     });

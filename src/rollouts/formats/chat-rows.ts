@@ -120,7 +120,7 @@ const convertRow = (run: FormatRun, rows: ChatRows, { record, recordedKey, steps
   });
   chat.noteRowMasks(run, row, rows.usedKeys);
   const turns = [...system.map(keys.toSystem), ...sampleEarlier(run, rows.readTurns(run, row), record)];
-  return [buildTrajectory({ reward, turns, ...readMembers(row, rows) })];
+  return [buildTrajectory({ reward, turns, ...readMembers(run, row, rows) })];
 };
 
 /** True if the object with the reward is empty, as evalscope writes it if the judge failed. */
@@ -146,11 +146,12 @@ const openPromptKeys = () => {
   };
 };
 
-const readMembers = (row: Value, rows: ChatRows, completionMembers: Members = []) => {
+const readMembers = (run: FormatRun, row: Value, rows: ChatRows, completionMembers: Members = []) => {
   const { usedKeys, isDataset, listMembers } = rows;
   const top = (listMembers?.(row) ?? row.members()).filter(([key]) => !usedKeys.includes(key));
   const tools = isDataset
     ? chat.toRowTools(
+        run,
         chat.unwrap(["tools", "tool_definitions", "functions"].map((key) => row.get(key)).find((value) => value)),
       )
     : undefined;
@@ -358,6 +359,6 @@ const convertCompletions = (run: FormatRun, record: SourceRecord) => {
     const sampled = { record: row, completion: { at, count } };
     const system = keys.findSystem(row, row.get("prompt")).map(keys.toSystem);
     const turns = [...system, ...readCompletion(run, sampled, [`completions.${at}`, completion])];
-    return buildTrajectory({ reward, turns, ...readMembers(row, trlRows, itemMembers) });
+    return buildTrajectory({ reward, turns, ...readMembers(run, row, trlRows, itemMembers) });
   });
 };

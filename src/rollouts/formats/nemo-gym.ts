@@ -70,7 +70,7 @@ const convertTrajectory = (run: FormatRun, row: Value) => {
   return build.buildTrajectory({
     reward,
     turns: convertTurns(run, row),
-    tools: toTools(params.get("tools")) ?? toTools(response.get("tools")),
+    tools: toTools(run, params.get("tools")) ?? toTools(run, response.get("tools")),
     metrics: [...members.filter(isMetric), ...build.findMetrics(row).filter(([key]) => !row.has(key))],
     metadata: [
       ...listInnerSteps(row),

@@ -60,7 +60,7 @@ const convertRollout = (run: FormatRun, record: SourceRecord, environment: strin
   const trajectory = build.buildTrajectory({
     reward: build.findReward(run, { record: row, ids: [id], readOwn: () => build.requireReward(row, "reward") }),
     turns: convertTurns(run, row),
-    tools: toRowTools(unwrap(row.get("tool_defs") ?? unwrap(row.get("info"))?.get("oai_tools"))),
+    tools: toRowTools(run, unwrap(row.get("tool_defs") ?? unwrap(row.get("info"))?.get("oai_tools"))),
     policy: { start: row.get("policy_version"), end: undefined },
     metrics,
     metadata: convertMetadata(row, metrics, run.readSettings(record, "metadata.json")),

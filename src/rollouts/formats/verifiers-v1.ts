@@ -146,7 +146,7 @@ const convertTrajectory = (run: FormatRun, trace: Value, episode: Value, annotat
   const ids = [trace.get("id"), episode.get("id")];
   const reward = findReward(run, { record: trace, ids, readOwn: () => readReward(trace) });
   const [turns = [], ...others] = findBranches(run, trace);
-  const tools = toTools(trace.get("tools"));
+  const tools = toTools(run, trace.get("tools"));
   const policy = episode.get("run", "work", "policy");
   const start = policy?.get("start") ?? trace.get("policy_version") ?? trace.get("info", "policy_version");
   const metadata = [

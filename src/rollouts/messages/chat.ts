@@ -304,14 +304,15 @@ const omitKeys = (value: Value | undefined, keys: readonly string[]) =>
   Object.fromEntries((value?.members() ?? []).filter(([key]) => !keys.includes(key)));
 
 /** Completes flat tools (`{name, description, …}`), also those of Anthropic and Gemini. */
-export const toTools = (tools: Value | undefined) => nonEmpty((tools?.items() ?? []).flatMap((tool) => toTool(tool)));
+export const toTools = (run: Notes, tools: Value | undefined) =>
+  nonEmpty((tools?.items() ?? []).flatMap((tool) => toTool(run, tool)));
 
 /** Completes the tools of a row, and removes the nulls of Arrow. */
-export const toRowTools = (tools: Value | undefined) =>
+export const toRowTools = (run: Notes, tools: Value | undefined) =>
   nonEmpty(
     (tools?.items() ?? []).flatMap((tool) => {
       const hasNulls = tool.raw.includes("null") && hasSchemaNulls(tool);
-      return toTool(tool, hasNulls ? (value) => removeNulls(value, false) : undefined);
+      return toTool(run, tool, hasNulls ? (value) => removeNulls(value, false) : undefined);
     }),
   );
 
@@ -321,17 +322,23 @@ const hasSchemaNulls = (value: Value): boolean =>
   value.members().some(([key, member]) => (member.isNull ? !/^(?:default|strict)$/.test(key) : hasSchemaNulls(member)));
 
 /** @param read converts the parts of the tool */
-const toTool = (tool: Value, read = (value: Value): Json => value): readonly Json[] => {
+const toTool = (run: Notes, tool: Value, read = (value: Value): Json => value): readonly Json[] => {
   const declared = tool.get("function_declarations") ?? tool.get("functionDeclarations");
-  if (declared) return declared.items().flatMap((one) => toTool(one, toSchema));
+  if (declared) return declared.items().flatMap((one) => toTool(run, one, toSchema));
   const type = tool.get("type");
-  if (type && type.text !== "function" && !tool.has("input_schema")) return [];
+  const isFunction = !type || type.text === "function" || tool.has("input_schema");
   const fn = tool.get("function");
-  if (fn) return [type ? read(tool) : { type: "function", function: read(fn) }];
-  if (!tool.has("name")) return [];
-  const members = tool.members().filter(([key, { isNull }]) => key !== "type" && !isNull);
-  const named = members.map(([key, value]) => [schemaKeys.has(key) ? "parameters" : key, read(value)] as const);
-  return [{ type: type?.text === "function" ? type : "function", function: new Map(named) }];
+  if (fn && isFunction) return [type ? read(tool) : { type: "function", function: read(fn) }];
+  const inner = isFunction ? undefined : tool.get(type.text ?? "");
+  const named = [tool, inner].find((one) => one?.has("name"));
+  const kind = type ? `of type ${type.text}` : "without a definition";
+  if (!named) run.note(`left out a tool ${kind}`);
+  if (!named) return [];
+  if (!isFunction) run.note(`wrote a tool ${kind} as a function`);
+  const members = named.members().filter(([key, { isNull }]) => key !== "type" && !isNull);
+  const parts = members.map(([key, value]) => [schemaKeys.has(key) ? "parameters" : key, read(value)] as const);
+  const own = isFunction ? parts : [["type", type] as const, ...parts];
+  return [{ type: type?.text === "function" ? type : "function", function: new Map<string, Json>(own) }];
 };
 
 /** Keys for the parameters of a tool in Anthropic's and Gemini's APIs, and in MCP. */

@@ -83,7 +83,7 @@ const schemaOf = (object: string, string: string) => ({
 const schema = schemaOf("object", "string");
 const geminiSchema = { ...schemaOf("OBJECT", "STRING"), title: null };
 
-it.each<[string, object, readonly object[] | undefined]>([
+it.each<[string, unknown, readonly object[] | undefined, note?: string]>([
   ["complete", { type: "function", function: { name: "f" } }, [{ type: "function", function: { name: "f" } }]],
   ["without a type", { function: { name: "f" } }, [{ type: "function", function: { name: "f" } }]],
   ["flat", { name: "f", type: "function", description: null }, [{ type: "function", function: { name: "f" } }]],
@@ -95,11 +95,27 @@ it.each<[string, object, readonly object[] | undefined]>([
     [{ type: "function", function: { name: "f", parameters: schema } }],
   ],
   ["MCP's", { name: "f", inputSchema: schema }, [{ type: "function", function: { name: "f", parameters: schema } }]],
-  ["of the service", { type: "web_search", name: "f" }, undefined],
-  ["without a name", { description: "d" }, undefined],
-])("a tool that is %s becomes a function or is left out", (_, tool, expected) => {
-  const tools = toTools(parse([tool]));
+  [
+    "of another type",
+    { type: "bash_20250124", name: "f", size: 1 },
+    [{ type: "function", function: { type: "bash_20250124", name: "f", size: 1 } }],
+    "wrote a tool of type bash_20250124 as a function",
+  ],
+  [
+    "custom",
+    { type: "custom", custom: { name: "f", format: {} } },
+    [{ type: "function", function: { type: "custom", name: "f", format: {} } }],
+    "wrote a tool of type custom as a function",
+  ],
+  ["of the service", { type: "web_search" }, undefined, "left out a tool of type web_search"],
+  ["without a name", { description: "d" }, undefined, "left out a tool without a definition"],
+  ["a name only", "f", undefined, "left out a tool without a definition"],
+])("a tool that is %s becomes a function or is left out, with a note", (_, tool, expected, note) => {
+  const notes: string[] = [];
+  const run = { note: (text: string) => notes.push(text) };
+  const tools = toTools(run, parse([tool]));
   expect(tools && dataOf(tools)).toEqual(expected);
+  expect(notes).toEqual(note === undefined ? [] : [note]);
 });
 
 it.each([
@@ -111,8 +127,8 @@ it.each([
     { name: "f", parameters: { properties } },
   ];
   const expected = { type: "function", function: { name: "f", parameters: { properties: kept } } };
-  expect(dataOf(toRowTools(parse(tools)) ?? null)).toEqual([expected, expected]);
-  const recorded = toTools(parse(tools));
+  expect(dataOf(toRowTools({ note: () => {} }, parse(tools)) ?? null)).toEqual([expected, expected]);
+  const recorded = toTools({ note: () => {} }, parse(tools));
   expect(recorded && dataOf(recorded)).toMatchObject([{ function: { parameters: { properties } } }, {}]);
 });
 
