@@ -14,6 +14,11 @@ export interface FactRow {
 
 export type FactValue = number | boolean | string | null;
 
+/** OpenAI's reasons (openai-python, types/chat/chat_completion.py). */
+export const finishReasons: ReadonlySet<string> = new Set(
+  "stop length tool_calls content_filter function_call".split(" "),
+);
+
 /** True for the finish reason of an answer that the token limit cut off. */
 export const isCutOff = (finishReason: unknown) => finishReason === "length";
 

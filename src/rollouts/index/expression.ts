@@ -6,7 +6,7 @@ import { parseRawJson, type RawJson } from "../../json/raw-json.ts";
 import { findNearest } from "../../text/nearest.ts";
 import { parenthesize } from "../../text/sentences.ts";
 import { formatSeconds } from "../../text/units.ts";
-import { facts, isCutOff } from "../facts/facts.ts";
+import { facts, finishReasons, isCutOff } from "../facts/facts.ts";
 import { comparedStepNames, stepHolders } from "../rules/step-columns.ts";
 import { isSolved } from "./metrics.ts";
 import { computeMoments } from "./sums.ts";
@@ -225,12 +225,13 @@ export const openGroupFilter = (
 export const listEvaluated = (trajectories: readonly JsonObject[]) =>
   trajectories.length > 0 ? trajectories : [undefined];
 
-/** Returns the last choice's finish reason. Without one, only the trajectory says if it was cut. */
+/** Returns the last choice's finish reason. Without a known one, only the trajectory says if it was cut. */
 export const readFinish = (trajectory: JsonObject, isDerived: boolean): JsonObject => {
   const { messages_and_choices: turns, truncated = null } = trajectory;
   const last: unknown = Array.isArray(turns) ? turns.findLast(findChoiceMessage) : undefined;
   const finish_reason = isObject(last) && !isDerived ? (last.finish_reason ?? null) : null;
-  return { finish_reason, truncated: finish_reason === null ? truncated : isCutOff(finish_reason) };
+  const isKnown = typeof finish_reason === "string" && finishReasons.has(finish_reason);
+  return { finish_reason, truncated: isKnown ? isCutOff(finish_reason) : truncated };
 };
 
 /** @param position undefined for an expression that cannot be parsed */

@@ -115,8 +115,3 @@ export const suggestForWrongType = (
 
 /** Assumed: deployed services accept messages with these roles. */
 export const roles: ReadonlySet<string> = new Set(["developer", "system", "user", "assistant", "tool", "function"]);
-
-/** OpenAI's reasons (openai-python, types/chat/chat_completion.py). */
-export const finishReasons: ReadonlySet<string> = new Set(
-  "stop length tool_calls content_filter function_call".split(" "),
-);

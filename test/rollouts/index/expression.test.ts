@@ -82,13 +82,14 @@ it("joined expressions must all be true", () => {
   expect([joinWheres("a || b", undefined, "c"), joinWheres(undefined)]).toEqual(["(a || b) && (c)", undefined]);
 });
 
-const [cut, stopped] = ["length", "stop"].map((finish_reason) => ({ finish_reason, message: {} }));
+const [cut, stopped, aborted] = ["length", "stop", "abort"].map((finish_reason) => ({ finish_reason, message: {} }));
 
 it.each<[turns: readonly unknown[], isDerived: boolean, finish: string | null, truncated: boolean | null]>([
   [[cut], false, "length", true],
   [[cut, stopped], false, "stop", false],
   [[stopped, { role: "user", finish_reason: "length" }], false, "stop", false],
   [[cut], true, null, null],
+  [[aborted], false, "abort", null],
   [[{ message: {} }], false, null, null],
   [[], false, null, null],
 ])("the last choice has the finish reason, and says if the trajectory was cut (row %$)", (list, isDerived, ...both) => {
