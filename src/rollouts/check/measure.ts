@@ -209,7 +209,8 @@ const countScores = (bytes: Buffer) =>
     return count;
   });
 
-const resultShape = new Shape(["name", "content", "is_error", "status"], kindsAsFacts);
+const flags = ["is_error", "isError"] as const;
+const resultShape = new Shape(["name", "content", "status", "error", ...flags], kindsAsFacts);
 
 /** Returns the node of the name in a result; 0 without one. */
 const findToolName = (table: JsonTable, message: number) =>
@@ -218,8 +219,9 @@ const findToolName = (table: JsonTable, message: number) =>
 const isErrorResult = (table: JsonTable, message: number) => {
   const kinds = resultShape.read(table, message);
   const { slots } = resultShape;
-  const isError = resultShape.at(table, slots.is_error);
-  if (kinds.is_error === Kind.boolean && json.firstByteAt(table, isError) === letterT) return true;
+  for (const flag of flags) if (isTrue(table, resultShape.at(table, slots[flag]))) return true;
+  const isStated = (kinds.error & (Kind.absent | Kind.null)) === 0;
+  if (isStated && hasError({ error: json.parseNode(table, resultShape.at(table, slots.error)) })) return true;
   const status = resultShape.at(table, slots.status);
   if (kinds.status === Kind.string && errorStatus.test(json.readString(table, status))) return true;
   const content = resultShape.at(table, slots.content);
@@ -227,6 +229,13 @@ const isErrorResult = (table: JsonTable, message: number) => {
   if (kinds.content === Kind.string) return isErrorString(table, content);
   const [first] = kinds.content === Kind.array ? listTexts(table, content) : [];
   return first !== undefined && isErrorString(table, first);
+};
+
+/** Some writers turn booleans into text. */
+const isTrue = (table: JsonTable, node: number) => {
+  const kind = kindOf(table, node);
+  if (kind === Kind.boolean) return json.firstByteAt(table, node) === letterT;
+  return kind === Kind.string && /^true$/i.test(json.readString(table, node));
 };
 
 const isErrorString = (table: JsonTable, node: number) => {

@@ -6,6 +6,7 @@ import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, mapMembers, Shape } 
 import type { JsonTable } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
 import { countIndexes, finishReasons, isCutOff } from "../facts/facts.ts";
+import { knownStatus } from "../index/tool-errors.ts";
 import type { TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { findForeignTurn } from "../messages/chat-marks.ts";
 import { listUnknownKeys } from "../messages/said-content.ts";
@@ -27,6 +28,7 @@ const [user, assistant, tool, olderTool] = ["user", "assistant", "tool", "functi
 const messageKeys = [
   ...(["role", "content", "tool_calls", "tool_call_id", "message", "logprobs", "finish_reason"] as const),
   ...(["reasoning_content", "reasoning", "thinking", "reasoning_details", "function_call"] as const),
+  ...(["status", "is_error"] as const),
 ];
 
 const messageShape = new Shape(messageKeys, ({ kinds, list, textOf }) => {
@@ -37,6 +39,8 @@ const messageShape = new Shape(messageKeys, ({ kinds, list, textOf }) => {
   if (!fits(kinds.content, Kind.string | Kind.array)) reporters.push(reportType("content-type", slots.content));
   if (kinds.content === Kind.array) reporters.push(checkParts);
   if (roleIndex === tool && kinds.tool_call_id !== Kind.string) reporters.push(reportMissingId);
+  if (roleIndex === tool && kinds.status === Kind.string && kinds.is_error !== Kind.boolean)
+    reporters.push(reportStatus);
   if (!fits(kinds.tool_calls, Kind.array)) reporters.push(reportType("tool-calls-type", slots.tool_calls));
   const finish = textOf("finish_reason");
   const unknownKeys = kinds.role === Kind.string ? listUnknownKeys(list(), messageKeys) : [];
@@ -258,6 +262,12 @@ const reportFinish: ProblemReporter = (table, _, report) => {
   const isString = kindOf(table, node) === Kind.string;
   const reason = isString ? `\`${shortenName(json.readString(table, node))}\`` : describeValue(table, node);
   report("unknown-finish-reason", { reason }, node);
+};
+
+const reportStatus: ProblemReporter = (table, _, report) => {
+  const node = messageShape.at(table, slots.status);
+  const status = json.readString(table, node);
+  if (!knownStatus.test(status)) report("unknown-tool-status", { status: shortenName(status) }, node);
 };
 
 const reportRole: ProblemReporter = (table, message, report) => {

@@ -115,3 +115,20 @@ export const suggestForWrongType = (
 
 /** Assumed: deployed services accept messages with these roles. */
 export const roles: ReadonlySet<string> = new Set(["developer", "system", "user", "assistant", "tool", "function"]);
+
+export const groupShapeAdvice = 'write a group as {"trajectories": [{…}, {…}]}';
+export const trajectoryShape = 'write a trajectory as {"messages_and_choices": [{…}, {…}], "reward": 1}';
+export const versionShape = "write the version without a fraction, such as 120";
+export const toolShape = 'write a tool as {"type": "function", "function": {"name": …}}';
+
+export const exampleShapes: Readonly<Record<string, string>> = {
+  "a group": groupShapeAdvice,
+  "a trajectory": trajectoryShape,
+  trajectory_groups: 'write a request as {"split": "train", "trajectory_groups": [{…}, {…}]}',
+  trajectories: groupShapeAdvice,
+  messages_and_choices: trajectoryShape,
+  reward: 'write one finite number for the whole trajectory, without quotes: "reward": 1',
+  function: toolShape,
+  initial_policy_version: versionShape,
+  final_policy_version: versionShape,
+};

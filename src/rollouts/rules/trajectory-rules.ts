@@ -1,6 +1,7 @@
 /** Defines rules for trajectories and groups. */
 import { formatList } from "../../text/sentences.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
+import { exampleShapes, groupShapeAdvice, toolShape, trajectoryShape } from "./hints.ts";
 import { shortenName } from "./positions.ts";
 import {
   answer,
@@ -24,23 +25,6 @@ import {
   warningOfWhole,
 } from "./rule.ts";
 import { modelNames, stepHolders, stepNames } from "./step-columns.ts";
-
-const groupShapeAdvice = 'write a group as {"trajectories": [{…}, {…}]}';
-const trajectoryShape = 'write a trajectory as {"messages_and_choices": [{…}, {…}], "reward": 1}';
-const versionShape = "write the version without a fraction, such as 120";
-const toolShape = 'write a tool as {"type": "function", "function": {"name": …}}';
-
-const exampleShapes: Readonly<Record<string, string>> = {
-  "a group": groupShapeAdvice,
-  "a trajectory": trajectoryShape,
-  trajectory_groups: 'write a request as {"split": "train", "trajectory_groups": [{…}, {…}]}',
-  trajectories: groupShapeAdvice,
-  messages_and_choices: trajectoryShape,
-  reward: 'write one finite number for the whole trajectory, without quotes: "reward": 1',
-  function: toolShape,
-  initial_policy_version: versionShape,
-  final_policy_version: versionShape,
-};
 
 /** Rules for the types of interface 2.1. */
 export const typeRules = {
@@ -171,6 +155,19 @@ export const trainingRules = {
     advice: "write a message that the model did not sample without the choice around it",
     why: "A trainer would learn the words of a user or a tool as those of the model.",
     example: messages(question, choiceExample().replace("assistant", "user"), choiceExample()),
+  }),
+  "unknown-tool-status": warning<{ status: string }>({
+    message: ({ status }) =>
+      `unknown status \`${status}\` of a tool's result, so the result does not count as an error`,
+    redactedMessage: "unknown status of a tool's result, so the result does not count as an error",
+    advice: 'write "is_error": true or false',
+    why: "rollcall cannot tell if the call succeeded. It knows `success`, `completed`, `error`, `failed` and similar words.",
+    example: messages(
+      question,
+      toolCallMessage,
+      toolResult.replace('"content"', '"status":"timeout","content"'),
+      answer,
+    ),
   }),
   "missing-tool-call-id": warning({
     message: "the tool_call_id of the tool message is missing or is not a string",

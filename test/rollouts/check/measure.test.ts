@@ -33,7 +33,9 @@ it.each<readonly [errors: number, result: object]>([
   ...contents(0, '{"error":0}', '{"error":[],"result":{"a":1}}', '{"error":{}}', { error: {} }),
   ...contents(1, '{"error":[""]}', '{"error":{"code":0}}', { error: true }),
   ...[{ status: "failed" }, { status: "Error" }, { is_error: true }].map((result) => [1, result] as const),
-  ...[{ status: "success" }, { is_error: false }, { is_error: "true" }].map((result) => [0, result] as const),
+  ...[{ is_error: "True" }, { isError: true }, { error: "x" }].map((result) => [1, result] as const),
+  ...[{ status: "success" }, { is_error: false }, { is_error: "false" }].map((result) => [0, result] as const),
+  ...[{ isError: false }, { error: null }, { error: "" }, { status: "timeout" }].map((result) => [0, result] as const),
 ])("counts %i errors for a result (row %$)", (errors, result) => {
   const turns = [choice(calling("a")), { role: "tool", tool_call_id: "a", ...result }, answer];
   expect(countsOf(turns)).toMatchObject({ tool_calls: 1, tool_errors: errors });

@@ -111,6 +111,12 @@ const nearMisses: Readonly<Partial<Record<RuleName, string | ExampleInputs>>> = 
   "missing-role": messages(question, `{"finish_reason":"stop","index":0,"message":${answer}}`),
   "unknown-role": messages('{"role":"developer","content":"Be short."}', question, answer),
   "choice-role": messages(question, choiceExample(), '{"finish_reason":"stop","index":0,"message":{"role":"bot"}}'),
+  "unknown-tool-status": [
+    ...["success", "Completed", "error", ""].map((status) => ({ status })),
+    { status: "timeout", is_error: true },
+  ]
+    .map((more) => messages(question, toolCallMessage, JSON.stringify({ ...JSON.parse(toolResult), ...more }), answer))
+    .join("\n"),
   "missing-tool-call-id": messages(question, toolCallMessage, toolResult, answer),
   "content-type": messages('{"role":"user","content":[{"type":"text","text":"2+2?"}]}', answer),
   "unknown-content-part": messages(
