@@ -13,12 +13,13 @@ export const convertInput = (run: ConversionNotes, input: Value, isSampled = fal
   if (input.isText) return [{ role: "user", content: input }];
   return splitTurns(run, input).map((part) => {
     if (!isTurn(part)) return convertItem(part);
-    if (!part.some((item) => item.has("id"))) return mergeTurn(part);
-    if (isSampled) return choice(mergeTurn(part), deriveFinish(run, findCalls(part).length > 0), convertLogprobs(part));
+    if (!part.some((item) => item.has("id"))) return mergeTurn(run, part);
+    if (isSampled)
+      return choice(mergeTurn(run, part), deriveFinish(run, findCalls(part).length > 0), convertLogprobs(part));
     run.note(
       "kept turns of `input` with an id as messages, because the record does not say that the policy sampled them",
     );
-    return mergeTurn(part);
+    return mergeTurn(run, part);
   });
 };
 
@@ -38,7 +39,7 @@ export const convertOutput = (run: ConversionNotes, response: Value) => {
   return parts.map((part) => {
     if (!isTurn(part)) return convertItem(part);
     const reason = finish(turn++, { callsTools: findCalls(part).length > 0 });
-    return choice(mergeTurn(part), reason, convertTokens(response, part) ?? convertLogprobs(part));
+    return choice(mergeTurn(run, part), reason, convertTokens(response, part) ?? convertLogprobs(part));
   });
 };
 
@@ -96,16 +97,25 @@ const splitTurns = (run: ConversionNotes, items: Value) => {
   return parts;
 };
 
-const mergeTurn = (turn: ItemTurn) => {
+const wordPart = /^(?:(?:output_|input_)?text|refusal)$/;
+const reasoningPart = /^(?:reasoning|summary)_text$/;
+
+const mergeTurn = (run: ConversionNotes, turn: ItemTurn) => {
   const message = turn.find(isMessage);
   const content = message?.get("content");
   const parts = content?.items() ?? [];
+  const typeOfPart = (part: Value) => part.textAt("type") ?? "text";
+  const said = parts.filter((part) => wordPart.test(typeOfPart(part)));
+  const thoughts = parts.filter((part) => reasoningPart.test(typeOfPart(part)));
+  const others = parts.filter((part) => !wordPart.test(typeOfPart(part)) && !reasoningPart.test(typeOfPart(part)));
+  const kept = others.flatMap((part) => run.skip(part, `a part of type ${typeOfPart(part)}`));
+  const merged = kept.length > 0 ? [...said, ...kept] : joinTexts(findTexts(said));
   return {
     role: message?.get("role") ?? "assistant",
-    content: (content?.isList ? joinTexts(findTexts(parts)) : content) ?? null,
+    content: (content?.isList ? merged : content) ?? null,
     refusal: joinTexts(parts.flatMap((part) => part.get("refusal") ?? [])),
     annotations: nonEmpty(parts.flatMap((part) => part.items("annotations"))),
-    reasoning_content: joinTexts(turn.filter(isReasoning).flatMap(findReasoning), "\n"),
+    reasoning_content: joinTexts([...turn.filter(isReasoning).flatMap(findReasoning), ...findTexts(thoughts)], "\n"),
     tool_calls: nonEmpty(findCalls(turn).map(convertCall)),
   };
 };

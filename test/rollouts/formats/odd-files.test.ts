@@ -203,6 +203,9 @@ const log = (
 const own = '{"finish_reason":"length","index":0,"message":{"role":"assistant","content":"a"}}';
 const scored = '"task_id":1,"termination_reason":"x","reward_info":{"reward":1}';
 const output = '"output":[{"type":"message","role":"assistant","content":"a"}]';
+/** A response with these parts after the text `a`. */
+const saying = (parts: string) =>
+  output.replace('"a"', `[{"type":"output_text","text":"a"},${parts}]`).replace(/^/, '"response":{').concat("}");
 const rated = (more: string) => `{"r":1,${more}}`;
 const atropos = (message: string, score: unknown, token: unknown, mask = 1) =>
   `{"tokens":[[${token}]],"masks":[[${mask}]],"scores":[${score}],"inference_logprobs":[[-1]],"messages":[[${message}]]}`;
@@ -239,6 +242,10 @@ const seldom = [
     '"exception_type":"E","exception_message":{"k":1}': '{"type":"E","message":"{\\"k\\":1}"}',
     '"exception_type":"E"': "no message is recorded",
     [`"response":{"object":"response","status":"incomplete",${output}}`]: '"finish_reason":"incomplete"',
+    [saying('{"type":"reasoning_text","text":"b"},{"type":"summary_text","text":"c"}')]:
+      '"content":"a","reasoning_content":"b\\nc"',
+    [saying('{"type":"refusal","refusal":"b"}')]: '"content":"a","refusal":"b"',
+    [saying('{"type":"output_audio","transcript":"b"}')]: "left out a part of type output_audio",
     '"result":{"termination_reason":"x","messages":[{"role":"system","content":"s"}]}': '[{"role":"system"',
     [`"responses_create_params":{"input":[${yes}]},"result":{"termination_reason":"x","messages":[${no}]}`]: `[${yes},${no}]`,
     '"responses_create_params":{"input":[{"role":"user","content":[{"type":"input_file","file_id":"F"},{"type":"x"}]}]}':
