@@ -109,7 +109,7 @@ const convertRow = (run: FormatRun, rows: ChatRows, { record, recordedKey, steps
   const result = rewards || !row.has("trial_name") ? undefined : readPath(row, rewardFrom[0]?.path ?? []);
   if (result && keys.isException(result)) return [{ exception: buildException(undefined, result) }];
   const error = rows.findError?.(row) ?? (isFailed ? row.get("error") : undefined);
-  if (error?.isObject || error?.text)
+  if (error && !error.isBlank && (error.isObject || error.text))
     return [{ exception: buildException(error.get("message") ?? error, error.get("type")) }];
   const readOwn = () => (rows.readReward ? rows.readReward(run, row) : requireReward(row, rows.rewardKey));
   const reward = findReward(run, {

@@ -143,7 +143,8 @@ const findLostReward = (row: Value, output: readonly Value[]) => {
   }
   const error = metadata?.get("error");
   const isUnknown = row.has("instance_id") && metadata?.isObject && metadata.members().length === 0;
-  if (output.length > 0 || (!error && !isUnknown && row.get("response", "id")?.text !== "error")) return undefined;
+  if (output.length > 0 || ((error?.isBlank ?? true) && !isUnknown && row.get("response", "id")?.text !== "error"))
+    return undefined;
   return build.buildException(error, "no_turns", metadata?.get("traceback"));
 };
 

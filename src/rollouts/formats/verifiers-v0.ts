@@ -51,7 +51,7 @@ const convertRollout = (run: FormatRun, record: SourceRecord, environment: strin
   record.isGroupDerived = !group;
   const error = row.get("error");
   const rolloutId = row.get("rollout_id")?.raw;
-  if (error && !isBlank(error)) return [{ id: rolloutId, exception: buildError(error) }];
+  if (error && !error.isBlank) return [{ id: rolloutId, exception: buildError(error) }];
   const skipped = build.skipUnscored(run, record, [row, row.get("reward")]);
   if (skipped) return skipped;
   const own = convertMetrics(row);
@@ -82,12 +82,6 @@ const digestExample = (row: Value) => {
   const values = keys.map((key): unknown => row.get(key)?.data);
   return hash("sha256", JSON.stringify(values));
 };
-
-/** Tables spell a missing object as an object of nulls. */
-const isBlank = (value: Value): boolean =>
-  value.isFlat
-    ? ["null", '""', "false"].includes(value.raw)
-    : [...value.items(), ...value.members().map(([, member]) => member)].every(isBlank);
 
 /** Since 0.1.10, an error is an object with its type, and its causes with their messages. */
 const buildError = (error: Value) => {

@@ -161,7 +161,7 @@ const readStop = (value: Value | undefined): Reason | undefined =>
 const readFlag = (value: Value | undefined, run: Notes, key: string): Reason | undefined => {
   if (!value) return undefined;
   const isCut = (value.number ?? 0) > 0 || /^(?:true|t|yes|y|1)$/i.test(value.plain);
-  if (!isCut && value.number !== 0 && !/^(?:false|f|no|n|0|null|none)?$/i.test(value.plain))
+  if (!isCut && !(value.isFlat && value.isBlank))
     run.note(`\`${key}\` has values other than true and false, which rollcall does not read`);
   return isCut ? { name: "length", value } : undefined;
 };

@@ -65,6 +65,8 @@ export const openKeyFacts = <Facts>(derive: (keys: readonly string[]) => Facts):
   return { shape, ofOthers: derive([]) };
 };
 
+const blankText = /^\s*(?:f|false|no?|no errors?|0|null|none|nan|n\/a)?\s*$/i;
+
 export class Value {
   readonly #in: JsonText;
   readonly #node: number;
@@ -181,6 +183,11 @@ export class Value {
   }
   get isScalar() {
     return this.isFlat && !this.isNull;
+  }
+  /** True for spellings of nothing or no. Tables spell a missing object as an object of nulls. */
+  get isBlank(): boolean {
+    if (this.isFlat) return this.number === 0 || blankText.test(this.plain);
+    return [...this.items(), ...this.members().map(([, member]) => member)].every(({ isBlank }) => isBlank);
   }
 
   /** Returns undefined for a missing or null value. If a key is repeated, returns the last value. */

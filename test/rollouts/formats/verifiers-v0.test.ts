@@ -94,7 +94,7 @@ describe("results of verifiers v0", () => {
   const failure = { error: "ModelError", error_chain_repr: "ModelError('x')", error_chain_str: "x" };
   const none = Object.fromEntries(Object.keys(failure).map((key) => [key, null]));
 
-  it.each([null, "", false, {}, [], none, { error: [none] }])(
+  it.each([null, "", false, 0, "None", "nan", "No error", {}, [], none, { error: [none] }])(
     "count with their reward if `error` is %j",
     async (error) => {
       const rows = [row, { ...row, error, reward: 0 }, { ...row, error: failure }];
