@@ -74,17 +74,21 @@ const convertTurns = (run: FormatRun, group: Value, at: number): readonly Json[]
   const messages = list.items();
   const turns = toTurns(run, list, { name: `messages.${at}` }).map((turn, index) => renameRole(messages[index], turn));
   const answers = messages.flatMap((message, index) => (roleOf(message) === "assistant" ? index : []));
-  const spans = findSampledSpans(group.items("masks", at));
+  const [masks, tokens] = [group.items("masks", at), group.items("tokens", at)];
+  const unknown = masks.find(({ number }, index) => number !== masked && number !== tokens[index]?.number);
+  if (unknown)
+    throw unknown.error(`a mask is neither ${masked} nor its token, so the sampled turns are unknown (omit the group)`);
+  const spans = findSampledSpans(masks);
   if (spans.length > 0 && answers.length === 0)
     throw list.error("no message is a turn of the assistant, so the sampled text is unknown (omit the group)");
-  if (!fitTurns(spans, { answers, turns: messages.length, tokens: group.items("masks", at).length }))
+  if (!fitTurns(spans, { answers, turns: messages.length, tokens: masks.length }))
     throw list.error(
       "the tokens that masks does not mask fit no turns of the assistant, so the sampled turns are unknown (omit the group)",
     );
   // A trainer that masks all answers but one keeps the last answer.
   const spanOf = new Map(answers.slice(answers.length - spans.length).map((index, at) => [index, spans[at]]));
   const logprobs = group.get("inference_logprobs", at);
-  const [scores, tokens] = [logprobs?.items() ?? [], group.items("tokens", at)];
+  const scores = logprobs?.items() ?? [];
   // For services without token ids, Atropos writes the ids 0, 1, 2, … with equal log probabilities.
   const areAllPlaceholders =
     tokens.every(({ number }, id) => number === id) && new Set(scores.map(({ raw }) => raw)).size === 1;
@@ -108,9 +112,11 @@ const maxTokensAfterTurn = 8;
 /** Spans have no turns, so their number and the end of the last span must agree with the turns. */
 const fitTurns = (spans: readonly Span[], counts: { answers: readonly number[]; turns: number; tokens: number }) => {
   const { answers, turns, tokens } = counts;
-  const [, end = 0] = spans.at(-1) ?? [];
+  const [[start] = [0], [, end] = [0, 0]] = [spans[0], spans.at(-1)];
   const isLastSampled = answers.at(-1) === turns - 1;
   if (spans.length === 0) return true;
+  // Tokens of the prompt are never sampled.
+  if (start === 0 && answers[0] !== 0) return false;
   const isAtEnd = tokens - end <= maxTokensAfterTurn;
   return isAtEnd === isLastSampled && (spans.length === answers.length || (spans.length === 1 && isLastSampled));
 };

@@ -34,6 +34,7 @@ describe("a group of Atropos", () => {
     ["uaua", ".x.x.x", fitNone],
     ["uauaua", "...x.x", fitNone],
     ["uauau", ".x.........", fitNone],
+    ["ua", "xxx", fitNone],
     ["uu", ".x", "no message is a turn of the assistant"],
   ])("with the turns %s and the tokens %s has the choices (in capitals) %s", async (turns, tokens, expected) => {
     expect(await turnsHere({ "a.jsonl": [groupOf(turns, tokens)] })).toContain(expected);
@@ -69,7 +70,9 @@ describe("a group of Atropos", () => {
     ["other ids", ".xxx", [1, 2, 3, 4], [-0.5, -0.5, -0.5, -0.5], [3]],
     ["other log probabilities", ".xxx", [0, 1, 2, 3], [1, -0.5, -0.5, -0.5], [3]],
   ])("with %s has log probabilities only if they are not placeholders", async (_, masks, tokens, logprobs, counts) => {
-    const row = { ...groupOf("ua".repeat(counts.length), masks), tokens: [tokens], inference_logprobs: [logprobs] };
+    const ids = tokens.map((token, at) => (masks[at] === "." ? -100 : token));
+    const group = { ...groupOf("ua".repeat(counts.length), masks), tokens: [tokens], masks: [ids] };
+    const row = { ...group, inference_logprobs: [logprobs] };
     const [{ trajectories }] = await convertHere({ "a.jsonl": [row] });
     const turns: readonly { message?: object; logprobs?: { content: object[] } }[] =
       trajectories[0].messages_and_choices;
@@ -82,6 +85,7 @@ describe("a group of Atropos", () => {
     ["messages", [[]], "messages is not a list of 2 values, one for each score"],
     ["tokens", [[1]], "tokens is not a list of 2 values, one for each score"],
     ["masks", [[1]], "masks is not a list of 2 values, one for each score"],
+    ["masks", [[0], [1]], "a mask is neither -100 nor its token, so the sampled turns are unknown"],
     ["messages", undefined, "messages are missing, so only token ids are recorded"],
     ["messages", ["a", "b"], "the messages are decoded tokens without roles"],
   ])("is refused for other %s", async (key, value, fault) => {

@@ -207,7 +207,7 @@ const output = '"output":[{"type":"message","role":"assistant","content":"a"}]';
 const saying = (parts: string) =>
   output.replace('"a"', `[{"type":"output_text","text":"a"},${parts}]`).replace(/^/, '"response":{').concat("}");
 const rated = (more: string) => `{"r":1,${more}}`;
-const atropos = (message: string, score: unknown, token: unknown, mask = 1) =>
+const atropos = (message: string, score: unknown, token: unknown, mask: unknown = 1) =>
   `{"tokens":[[${token}]],"masks":[[${mask}]],"scores":[${score}],"inference_logprobs":[[-1]],"messages":[[${message}]]}`;
 const attached = "0123456789abcdef".repeat(2);
 const texts = '{"type":"document","source":{"type":"content","content":';
@@ -270,7 +270,7 @@ const seldom = [
   ['{"m":1,"doc_id":0,"arguments":[["q",{}]],"filtered_resps":["a"],"resps":[["b"]]}', "pass --reward-from m"],
   [atropos(yes, '"x"', 1), "a score is not a number"],
   [atropos(yes, 1, 1, -100), `[${yes}],"reward":1`],
-  [atropos('{"role":"assistant","content":"a"}', 1, '"x"'), "a token id is not a number"],
+  [atropos('{"role":"assistant","content":"a"}', 1, '"x"', '"x"'), "a token id is not a number"],
   [
     `{"reward":1,"exchanges":{"messages":[{"request":{"messages":[{"role":"user","content":[${texts}"b"}},${texts}[{"type":"text","text":"c"}]}}]}]},"response":{}}]}}`,
     '[{"type":"text","text":"b"},{"type":"text","text":"c"}]',
