@@ -6,7 +6,7 @@ import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, mapMembers, Shape } 
 import type { JsonTable } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
 import { countIndexes, finishReasons, isCutOff } from "../facts/facts.ts";
-import { knownStatus } from "../index/tool-errors.ts";
+import { knownStatus } from "../facts/tool-errors.ts";
 import type { TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { findForeignTurn } from "../messages/chat-marks.ts";
 import { listUnknownKeys } from "../messages/said-content.ts";

@@ -5,14 +5,29 @@ import { joinTexts } from "../messages/responses.ts";
 import type { Value } from "../messages/value.ts";
 import type { FormatRun } from "./format.ts";
 
-export const convertSteps = (run: FormatRun, steps: readonly Value[], isSampled: boolean) =>
-  steps.flatMap((step, at) => {
+/** @param sampling the model of the agent, if the document states it, and true if it sampled its turns */
+export const convertSteps = (
+  run: FormatRun,
+  steps: readonly Value[],
+  { model, isSampled }: Readonly<{ model: string | undefined; isSampled: boolean }>,
+) => {
+  const models = new Set(steps.flatMap((step) => (isSynthetic(step) ? [] : (step.textAt("model_name") ?? []))));
+  const hasPolicy = model !== undefined && models.has(model);
+  if (isSampled && models.size > 1 && !hasPolicy)
+    run.note("converted the turns of several models to choices, because none of them is the model of the agent");
+  const isOther = (step: Value) => hasPolicy && !isSynthetic(step) && (step.textAt("model_name") ?? model) !== model;
+  return steps.flatMap((step, at) => {
     if (isTextOfNext(step, steps[at + 1])) return [];
     const before = steps[at - 1];
     const text = before && isTextOfNext(before, step) ? before : undefined;
     if (text) run.note("joined the text and the first call of an answer, because Harbor made two steps of it");
-    return [...ownTurn(run, step, isSampled, text), ...convertResults(run, step)];
+    if (isSampled && isOther(step)) run.note("kept the turns of other models than the agent's as messages");
+    return [...ownTurn(run, step, isSampled && !isOther(step), text), ...convertResults(run, step)];
   });
+};
+
+/** Claude Code writes errors of the API as turns. */
+const isSynthetic = (step: Value) => step.textAt("model_name") === "<synthetic>";
 
 /** True if the steps are the text and the first call of one answer, as of Codex. */
 const isTextOfNext = (step: Value, next: Value | undefined) => {
@@ -43,7 +58,7 @@ const ownTurn = (run: FormatRun, step: Value, isSampled: boolean, text: Value | 
   if (isPlaceholder) run.skip(message, "the text (tool use), which Harbor writes for turns without text");
   const turn = {
     role: literal(role, ...marks, text && step.get("message")),
-    content: message && !isPlaceholder ? convertContent(message) : null,
+    content: message && !isPlaceholder ? convertContent(run, message) : null,
     reasoning_content: joinTexts(
       [text, step].flatMap((one) => findReasoning(run, one, message)),
       "\n",
@@ -63,11 +78,14 @@ const findReasoning = (run: FormatRun, step: Value | undefined, message: Value |
   return run.skip(reasoning, "reasoning that repeats the text of its turn");
 };
 
-/** True if no model sampled the turn. Claude Code writes errors of the API as turns. */
+/** True if no model sampled the turn. */
 const isGiven = (run: FormatRun, step: Value) => {
-  const isSynthetic = step.textAt("model_name") === "<synthetic>";
-  if (isSynthetic) run.note("kept turns of the model <synthetic> as messages, because Claude Code wrote them itself");
-  return isSynthetic || step.get("is_copied_context")?.isTrue || step.get("llm_call_count")?.number === 0;
+  if (isSynthetic(step))
+    run.note("kept turns of the model <synthetic> as messages, because Claude Code wrote them itself");
+  const calls = step.get("llm_call_count")?.number ?? 1;
+  if (calls !== 0 && calls !== 1)
+    run.note("made one choice of each step of several calls of the model (llm_call_count), because it has one text");
+  return isSynthetic(step) || step.get("is_copied_context")?.isTrue || calls === 0;
 };
 
 const toCall = (call: Value) => {
@@ -99,7 +117,7 @@ const convertResults = (run: FormatRun, step: Value) => {
   const nextIds = openIds.values();
   return results.flatMap((result) => {
     const [id, output] = [result.get("source_call_id"), result.get("content")];
-    const content = output && convertContent(output);
+    const content = output && convertContent(run, output);
     const openId = isInOrder && !id ? nextIds.next().value : undefined;
     const callId = id ?? (openId === undefined ? undefined : addition(openId, orderReason));
     // Older versions of Harbor mark the step instead of its only result.
@@ -109,12 +127,15 @@ const convertResults = (run: FormatRun, step: Value) => {
   });
 };
 
-const convertContent = (content: Value) => {
+const convertContent = (run: FormatRun, content: Value) => {
   if (content.isText) return content;
   if (!content.isList) throw content.error("the content is neither text nor a list of parts");
   return content.items().map((part) => {
     const [type, path] = [part.get("type"), part.get("source", "path")];
-    if (type?.text !== "image" || !path) return part;
+    if (type?.text !== "image" || !path) {
+      if (type?.text !== "text") run.note(`kept parts of the type ${type?.plain} as they are`);
+      return part;
+    }
     return { type: literal("image_url", type), image_url: { url: path } };
   });
 };

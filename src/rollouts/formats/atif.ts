@@ -155,7 +155,7 @@ class AtifReader {
         run.note("each call of Codex is a turn, although the model can have made several calls at once");
       const own = steps.filter((step) => !isSidechain(step));
       return {
-        turns: convertSteps(run, own, isSameModel),
+        turns: convertSteps(run, own, { model: this.#model, isSampled: isSameModel }),
         tools: toTools(run, value.get("agent", "tool_definitions")),
         sidechains: splitSidechains(steps).map((one) => this.#convertSidechain(one, isSameModel)),
       };
@@ -186,10 +186,8 @@ class AtifReader {
     const isOneAgent = steps.findLastIndex((step) => step.textAt("source") === "user") === 0;
     if (!isOneAgent) this.#run.note("kept turns as messages that can be of several subagents at once");
     const model = steps.map((step) => step.textAt("model_name")).find((name) => name !== undefined);
-    return {
-      turns: convertSteps(this.#run, steps, isSampled && isOneAgent && this.#isSameModel(model)),
-      tools: undefined,
-    };
+    const isOwn = isSampled && isOneAgent && this.#isSameModel(model);
+    return { turns: convertSteps(this.#run, steps, { model: this.#model, isSampled: isOwn }), tools: undefined };
   }
 
   /** If no step has `is_copied_context`, removes the common start of `steps` and `before`. */

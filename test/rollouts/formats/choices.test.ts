@@ -265,6 +265,35 @@ describe("a document of ATIF that Harbor wrote", () => {
     expect(await conversationsOf("claude-code", steps)).toBe("a A");
   });
 
+  const severalCalls =
+    "made one choice of each step of several calls of the model (llm_call_count), because it has one text";
+  it.each<[string, object[], string, string[]]>([
+    [
+      "another model than the agent's as messages",
+      [{ model_name: "m" }, { model_name: "n" }, {}],
+      "A a A",
+      ["kept the turns of other models than the agent's as messages"],
+    ],
+    ["one model in another spelling as choices", [{ model_name: "p/m" }, { model_name: "p/m" }], "A A", []],
+    [
+      "several models, none of which is the agent's, as choices",
+      [{ model_name: "x" }, { model_name: "y" }],
+      "A A",
+      ["converted the turns of several models to choices, because none of them is the model of the agent"],
+    ],
+    ["several calls as choices", [{ llm_call_count: 4 }], "A", [severalCalls]],
+    [
+      "other parts as they are",
+      [{ message: [{ type: "audio", source: {} }] }],
+      "A",
+      ["kept parts of the type audio as they are"],
+    ],
+  ])("has the turns of %s, with a note", async (_, steps, turns, notes) => {
+    const own = steps.map((more) => step("agent", "b", more));
+    expect(await conversationsOf("a", own)).toBe(turns);
+    expect(await notesHere(documentOf("a", own), rewarded())).toEqual(notes);
+  });
+
   const callOf = (id: string) => ({ id, type: "function", function: { name: id, arguments: "{}" } });
 
   it("of Codex has the text of an answer and its first call in one choice, and notes that calls are turns", async () => {
