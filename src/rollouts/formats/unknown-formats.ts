@@ -8,6 +8,13 @@ const splitColumns = "jq -c '. as $all | range(first(.[]) | length) as $at | $al
 
 const isText = (record: Value, ...keys: readonly string[]) => keys.every((key) => record.get(key)?.isText);
 
+/** These record no reward. */
+const unratedFormats = /Codex|Claude Code|OpenHands|LangSmith|Langfuse|batch API/;
+const isUnrated = (record: Value) => !["reward", "score"].some((key) => record.get(key)?.canBeMetric);
+
+/** Only Langfuse's traces have these keys. */
+const traceKeys = ["htmlPath", "bookmarked", "projectId", "totalCost"];
+
 const codexTypes = /^(?:session_meta|response_item|event_msg|turn_context|compacted)$/;
 const claudeTypes = /^(?:user|assistant|system|attachment|summary|progress|file-history-snapshot|queue-operation)$/;
 
@@ -21,7 +28,9 @@ const unknownFormats: Readonly<Record<string, (record: Value) => boolean | undef
   [`lines of columns (ms-swift, ROLL), because each value is a list with an element for each rollout (write a row for each: ${splitColumns})`]:
     (record) => {
       const [first, ...more] = record.members().map(([, value]) => value.items().length);
-      return (first ?? 0) > 0 && more.length > 0 && more.every((length) => length === first);
+      // The lists of an episode have an element for each step.
+      const hasPrompts = ["prompt", "messages"].some((key) => record.get(key, 0)?.isText);
+      return hasPrompts && more.length > 0 && more.every((length) => length === first);
     },
   "rows of Alpaca, because a template joins `instruction` and `input` (write prompts, as rows of TRL or of messages)": (
     record,
@@ -30,10 +39,12 @@ const unknownFormats: Readonly<Record<string, (record: Value) => boolean | undef
     record.get("eval", "task")?.isText === true && record.has("status") && !record.has("samples"),
   "output of OpenAI's batch API, whose prompts are in its input (join both by custom_id to rows of chat messages)": (
     record,
-  ) => isText(record, "custom_id") && record.hasAny("response", "error"),
+  ) => isText(record, "custom_id") && ["response", "error"].some((key) => record.get(key)?.isObject),
   [`sessions of Codex, ${nothingSampled}`]: (record) =>
     (codexTypes.test(record.textAt("type") ?? "") && record.get("payload")?.isObject) ||
-    (isText(record, "id", "timestamp") && record.hasAny("instructions", "git") && !record.has("messages")),
+    (isText(record, "id", "timestamp") &&
+      record.hasAny("instructions", "git") &&
+      !record.hasAny("messages", "input", "output")),
   [`sessions of Claude Code, ${nothingSampled}`]: (record) =>
     claudeTypes.test(record.textAt("type") ?? "") &&
     (record.hasAny("sessionId", "session_id", "leafUuid", "snapshot", "parentUuid") || record.has("uuid")),
@@ -50,8 +61,8 @@ const unknownFormats: Readonly<Record<string, (record: Value) => boolean | undef
   [`traces of Langfuse, ${spansOnly}`]: (record) =>
     (record.hasAny("traceId", "trace_id") &&
       /^(?:GENERATION|SPAN|EVENT|AGENT|TOOL|CHAIN)$/.test(record.textAt("type") ?? "")) ||
-    record.get("observations")?.isList ||
-    (record.hasAny("htmlPath", "sessionId", "bookmarked") && record.hasAny("input", "output")),
+    record.has("observations", 0, "traceId") ||
+    (record.hasAny(...traceKeys) && record.hasAny("input", "output", "observations")),
   "preference rows (`chosen` and `rejected`), because they compare two answers instead of rating each": (record) =>
     record.has("chosen") && record.has("rejected"),
   "details of lighteval, because they are one row for each answer of a metric, without the turns": (record) =>
@@ -67,7 +78,7 @@ const unknownFormats: Readonly<Record<string, (record: Value) => boolean | undef
   "episodes of rLLM, because their steps repeat the conversation in several forms": (record) => {
     const [first] = record.items("trajectories");
     const isEmpty = !first && record.has("trajectories") && record.hasAny(...episodeKeys);
-    return isEmpty || ((first ?? record).get("steps")?.isList && !record.has("schema_version"));
+    return isEmpty || (first ?? record).get("steps", 0)?.hasAny("chat_completions", "model_response");
   },
 };
 
@@ -83,5 +94,8 @@ export const findUnknownFormat = (records: readonly Value[]) => {
     record.isList ? (record.get(0) ?? []) : [record, ...listKeys.flatMap((key) => record.get(key, 0) ?? [])],
   );
   const objects = elements.filter(({ isObject }) => isObject);
-  return unknownFormatNames.find((name) => objects.some((record) => unknownFormats[name]?.(record)));
+  const canBe = (name: string, record: Value) => !unratedFormats.test(name) || isUnrated(record);
+  return unknownFormatNames.find((name) =>
+    objects.some((record) => canBe(name, record) && unknownFormats[name]?.(record)),
+  );
 };

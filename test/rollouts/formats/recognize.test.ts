@@ -174,14 +174,13 @@ describe("a file of an unknown format", () => {
     ["OpenHands", [{ id: 0, timestamp: "t", source: "user", message: "q", action: "message", args: {} }]],
     ["OpenHands", [{ id: "u", timestamp: "t", source: "agent", kind: "MessageEvent" }]],
     ["OpenHands", [{ id: 1, timestamp: "t", source: "agent", observation: "run" }]],
-    ["Langfuse", [{ sessionId: "s", output: "a" }]],
     ["demonstrations of SWE-agent", [{ history: [{ role: "user", content: "q", message_type: "demonstration" }] }]],
     ["LangSmith", [{ id: "r", run_type: "llm", inputs: {}, outputs: {}, trace_id: "t" }]],
     ...["trace_id", "dotted_order", "inputs", "outputs", "child_runs"].flatMap((key): [string, object[]][] =>
       ["runs", "traces", "data"].map((list) => ["LangSmith", [{ [list]: [{ id: "r", run_type: "llm", [key]: {} }] }]]),
     ),
-    ["Langfuse", [{ id: "t", observations: [] }]],
-    ...["htmlPath", "sessionId", "bookmarked"].map((key): [string, object[]] => [
+    ["Langfuse", [{ id: "t", observations: [{ id: "o", traceId: "t" }] }]],
+    ...["htmlPath", "projectId", "bookmarked", "totalCost"].map((key): [string, object[]] => [
       "Langfuse",
       [{ [key]: 1, input: "q" }],
     ]),
@@ -190,7 +189,7 @@ describe("a file of an unknown format", () => {
     ["preference rows", [{ prompt: "q", chosen: "a", rejected: "b" }]],
     ["rLLM", [{ episode_id: "e", task_hash: "h", termination_reason: "env_done", trajectories: [] }]],
     ["rLLM", [{ id: "e", termination_reason: null, trajectories: [], eval_idx: 0 }]],
-    ["rLLM", [{ id: "e", task: {}, trajectories: [{ uid: "u", steps: [{ observation: "o" }], reward: 1 }] }]],
+    ["rLLM", [{ id: "e", task: {}, trajectories: [{ uid: "u", steps: [{ chat_completions: [] }] }] }]],
   ])("is refused by the name of %s, with the guide", async (name, records) => {
     const { code, stderr } = await check(records);
     expect([code, stderr]).toEqual([
@@ -222,11 +221,19 @@ describe("a file of an unknown format", () => {
     ["an id and a repository without a time", { id: "s", git: {} }],
     ["a history without results", { instance_id: "i", history: [] }],
     ["a history and metrics without an instance", { history: [], metrics: {} }],
-    ["a session without an input", { sessionId: "s" }],
+    ["a session with an output", { sessionId: "s", input: "q", output: "a" }],
+    ["a type of Claude Code's and a reward", { type: "user", uuid: "u", reward: 1 }],
+    ["a type of LangSmith's and a reward", { run_type: "train", inputs: "x", outputs: "y", score: 1 }],
+    ["an action and a reward", { timestamp: "t", source: "web", action: "click", reward: 1 }],
+    ["an answer with a custom_id", { custom_id: "c", prompt: "q", response: "a" }],
+    ["the items of a response", { id: "r", timestamp: "t", instructions: "i", input: [], output: [] }],
+    ["steps of another agent", { task: "t", steps: [{ url: "u", action: "click" }] }],
+    ["observations of an episode", { observations: ["o", "p"], actions: ["a", "b"], terminated: true }],
+    ["lists with an element for each step", { states: ["s", "t"], responses: ["a", "b"] }],
     ["an episode without a list of trajectories", { episode_id: "e" }],
   ])("has no name if it has %s", async (_, record) => {
     const { stderr } = await check([record]);
-    expect(stderr).toContain("no format that rollcall reads has records with");
+    expect(stderr).toMatch(/no format that rollcall reads has records with|hint: pass --from (?:trl|openrlhf)/);
   });
 
   it("reports the fields of rollcall's format if a later record has them", async () => {
