@@ -184,7 +184,8 @@ export const isMasked = (run: ConversionNotes, turn: Value) => {
   for (const key of turn.facts(maskKeysOf)) {
     const value = turn.require(key);
     const isKnown = maskKeys.has(key) && value.canBeMetric;
-    if (!isKnown) run.note(`\`${key}\` of turns can be a mask for training, which rollcall does not read`);
+    if (!isKnown && !(exclusion.test(key) && value.isBlank))
+      run.note(`\`${key}\` of turns can be a mask for training, which rollcall does not read`);
     else if (value.number === 0 || (value.canBeMetric && !value.isNumber && !value.isTrue)) isZero = true;
   }
   if (isZero)
@@ -192,20 +193,26 @@ export const isMasked = (run: ConversionNotes, turn: Value) => {
   return isZero;
 };
 
-/** A mask of one masks nothing. */
+/** A mask of one masks nothing, and an exclusion of zero excludes nothing. */
 export const noteRowMasks = (run: ConversionNotes, row: Value, usedKeys: readonly string[]) => {
   for (const key of row.facts(maskKeysOf)) {
     const value = row.require(key);
     const [only = value, ...more] = value.items();
     const isOne = more.length === 0 && (only.number === 1 || only.isTrue);
-    if (key !== "loss" && !isOne && !usedKeys.includes(key))
+    const isUsual = exclusion.test(key) ? value.isBlank : isOne;
+    if (key !== "loss" && !isUsual && !usedKeys.includes(key))
       run.note(`\`${key}\` of rows can be a mask for training, which rollcall does not read`);
   }
 };
 
-/** A training step is not a mask. */
-const maskLike = /^(?!.*step$)(?:.*_)?(?:mask(?:s|ed)?|train(?:able|ing)?|learnable|sampled|loss)(?:_|$)/;
-const maskKeysOf = openKeyFacts((keys) => keys.filter((key) => maskKeys.has(key) || maskLike.test(key)));
+/** Training steps and times are not masks. */
+const maskLike =
+  /^(?!.*(?:steps?|iterations?|epoch|version|time)$)(?:.*_)?(?:mask(?:s|ed)?|train(?:able|ing)?|learnable|sampled|loss)(?:_|$)/;
+/** Matches names of masks that are true if a trainer must not learn, such as `remove_sample`. */
+const exclusion =
+  /^(?:is_|to_)?(?:mask(?:ed|_sample|_out)|(?:removed?|excluded?|skip(?:ped)?|filtered|discard(?:ed)?|drop(?:ped)?|ignored?)(?:_(?:sample|rollout|row|turn|out|from_\w+))?)$/;
+const isMaskKey = (key: string) => maskKeys.has(key) || maskLike.test(key) || exclusion.test(key);
+const maskKeysOf = openKeyFacts((keys) => keys.filter(isMaskKey));
 
 /** Omits null `tool_calls` from a message that is not a choice. */
 export const toChatMessage = (message: Value, isSampled: boolean) => {

@@ -291,7 +291,25 @@ describe("rows of chat messages", () => {
 
   it("can have a loss, but are noted if they have another key that looks like a mask", async () => {
     const note = (key: string) => `\`${key}\` of rows can be a mask for training, which rollcall does not read`;
-    expect(await notesHere([said(1, { loss: 0.5, loss_mask: [0] })])).toEqual([note("loss_mask")]);
+    const ordinary = {
+      loss: 0.5,
+      training_iteration: 3,
+      masked: false,
+      remove_sample: 0,
+      is_masked: "False",
+      skip: [],
+    };
+    expect(await notesHere([said(1, { ...ordinary, loss_mask: [0] })])).toEqual([note("loss_mask")]);
+    const excluded = {
+      masked: true,
+      is_masked: 1,
+      mask_sample: true,
+      remove_sample: true,
+      exclude_from_training: true,
+    };
+    const others = { skip: "true", filtered_out: [1], trainable: false };
+    const all = { ...excluded, ...others };
+    expect(await notesHere([said(1, all)])).toEqual(Object.keys(all).map(note));
   });
 
   it("are read back as the same trajectory after they were logged", async () => {
