@@ -12,7 +12,7 @@ import { NumberColumn } from "../index/column.ts";
 import { rewardTolerance } from "../index/metrics.ts";
 import { TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { shortenName } from "../rules/positions.ts";
-import { mediaColumns } from "../rules/row-columns.ts";
+import { isMediaColumn } from "../rules/row-columns.ts";
 import { listTrajectories, ReadWindow } from "./group-bytes.ts";
 import { getPart, type IndexedGroups } from "./locate.ts";
 import type { Dataset } from "./read-dataset.ts";
@@ -116,10 +116,7 @@ const readRollout = (trajectory: json.JsonValue, position: number) => {
     facts.choices > 0 ? entry.node === facts.lastChoice : readText(entry, "role") === "assistant";
   const end = entries.findLastIndex(isSampled) + 1;
   const messages = entries.slice(0, end).map((entry) => findChoiceMessage(entry) ?? entry);
-  const media = mediaColumns.flatMap((name) => {
-    const value = json.memberAt(trajectory, name);
-    return value ? [[name, json.textOf(value)] as const] : [];
-  });
+  const media = [...json.childrenOf(trajectory)].filter(([name]) => isMediaColumn(String(name)));
   return {
     position,
     table,
@@ -128,7 +125,7 @@ const readRollout = (trajectory: json.JsonValue, position: number) => {
     facts,
     hasUnknownKey,
     tools,
-    media: Object.fromEntries(media),
+    media: Object.fromEntries(media.map(([name, value]) => [name, json.textOf(value)])),
     reward: facts.reward,
     isTruncated: facts.cutNode > 0,
     isCut: end < entries.length,

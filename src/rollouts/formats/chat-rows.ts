@@ -1,14 +1,12 @@
 /** Converts rows with chat messages or plain text. */
-import { hash } from "node:crypto";
 import * as chat from "../messages/chat.ts";
 import { splitTemplate } from "../messages/chat-marks.ts";
 import type { SampledRecord } from "../messages/finish-reason.ts";
-import { type Json, rawOf } from "../messages/output-json.ts";
-import { formatSaid } from "../messages/said-content.ts";
+import type { Json } from "../messages/output-json.ts";
 import { checkAnswer } from "../messages/template-turns.ts";
 import { type Members, openKeyFacts, Value } from "../messages/value.ts";
 import type { Path } from "../rules/positions.ts";
-import { answerColumns, findRewardColumns, mediaColumns, pythonMessages } from "../rules/row-columns.ts";
+import { answerColumns, findRewardColumns, isMediaColumn, pythonMessages } from "../rules/row-columns.ts";
 import {
   buildException,
   buildTrajectory,
@@ -61,7 +59,8 @@ export const chatRows = (rows: ChatRows): Format => ({
   open: (run) => {
     const findId = rows.openIds?.();
     const { preview, find } = keys.openRowKeys(rows.findGroup);
-    const findPromptKey = openPromptKeys();
+    const findPromptKey = keys.openPromptKeys(run);
+    const divisions = keys.openDivisions(rows.usedKeys);
     let last: { file: string; steps: ReadonlyMap<string, string> } = { file: "", steps: new Map() };
     return {
       preview,
@@ -72,13 +71,12 @@ export const chatRows = (rows: ChatRows): Format => ({
         // The step can be in the missing part of a truncated row.
         const steps = isTruncated && last.file === file ? new Map([...last.steps, ...recorded]) : recorded;
         last = { file, steps };
-        return convertRow(run, rows, {
-          record,
-          recordedKey: find(record),
-          steps: keys.formatSteps(steps),
-          findPromptKey,
-        });
+        const recordedKey = find(record);
+        const rollouts = convertRow(run, rows, { record, recordedKey, steps: keys.formatSteps(steps), findPromptKey });
+        if (!/^(?:group_|u)id /.test(recordedKey ?? "")) divisions.add(record);
+        return rollouts;
       },
+      listNotes: divisions.listNotes,
     };
   },
 });
@@ -87,7 +85,7 @@ interface ReadRow {
   readonly record: SourceRecord;
   readonly recordedKey: string | undefined;
   readonly steps: string;
-  readonly findPromptKey: (steps: string, prompt: readonly Json[]) => string;
+  readonly findPromptKey: ReturnType<typeof keys.openPromptKeys>;
 }
 
 const convertRow = (run: FormatRun, rows: ChatRows, { record, recordedKey, steps, findPromptKey }: ReadRow) => {
@@ -102,7 +100,9 @@ const convertRow = (run: FormatRun, rows: ChatRows, { record, recordedKey, steps
   if (rollouts) return rollouts;
   const system = rows.isDataset ? keys.findSystem(row, prompt[0]) : [];
   const media = listMedia(row).map(([, value]) => value);
-  record.group ??= findPromptKey(steps, [...system, ...prompt, ...media]);
+  // Rollouts of different contexts are never one group.
+  const context = keys.listContext(run, row, prompt);
+  record.group ??= findPromptKey(steps, [...system, ...prompt, ...context], media);
   const { rewards, rewardFrom = [{ path: [rows.rewardKey] }] } = run.options;
   const isFailed = !rewards && rewardFrom.every(({ path }) => readPath(row, path) === undefined);
   if (isFailed && rewardFrom.every(({ path }) => isEmpty(row, path))) return run.skip(row, "a row without a score");
@@ -130,21 +130,9 @@ const isEmpty = (row: Value, path: Path) => {
   return holder?.isObject === true && holder.members().every(([, { isNull }]) => isNull);
 };
 
-const mediaKeys = openKeyFacts((keys) => keys.filter((key) => mediaColumns.includes(key)));
-const listMedia = (row: Value): Members => row.facts(mediaKeys).map((key) => [key, row.require(key)]);
-
-/** Ignores white space, escapes and ids. Most rows repeat the prompt of the last one. */
-const openPromptKeys = () => {
-  let last = { steps: "", raw: "", key: "" };
-  return (steps: string, values: readonly Json[]) => {
-    const raw = values.map(rawOf).join(",");
-    if (last.key === "" || raw !== last.raw || steps !== last.steps) {
-      const said = values.map((value) => formatSaid(value instanceof Value ? value.jsonValue : rawOf(value)));
-      last = { steps, raw, key: `${steps} prompt ${hash("sha256", said.join(","))}` };
-    }
-    return last.key;
-  };
-};
+const mediaKeys = openKeyFacts((keys) => keys.filter(isMediaColumn));
+const listMedia = (row: Value): Members =>
+  row.facts(mediaKeys).flatMap((key) => (row.require(key).canBeMetric ? [] : [[key, row.require(key)] as const]));
 
 const readMembers = (run: FormatRun, row: Value, rows: ChatRows, completionMembers: Members = []) => {
   const { usedKeys, isDataset, listMembers } = rows;
@@ -160,7 +148,7 @@ const readMembers = (run: FormatRun, row: Value, rows: ChatRows, completionMembe
   const media = isDataset ? listMedia(row) : [];
   // Arrow writes null for each key that only other rows have, and Parquet has no keys without a value.
   const isMetadata = ([key, { isScalar, id }]: Members[number]) =>
-    isScalar && !(isDataset && mediaColumns.includes(key)) && !metricIds.has(id);
+    isScalar && !media.some(([name]) => name === key) && !metricIds.has(id);
   const others = [...keys.listInnerSteps(row), ...top, ...completionMembers, ...row.members("metadata")];
   return { tools, media, metrics, metadata: others.filter(isMetadata) };
 };

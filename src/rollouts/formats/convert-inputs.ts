@@ -167,6 +167,7 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
       return output.flushFull();
     });
     run.isCounting = false;
+    for (const note of conversion.isGroupedByKey ? [] : (converter.listNotes?.() ?? [])) countNote(run, note);
     const copies = output.dropCopies();
     broken.reportAll(copies);
     for (const { copy } of copies) countNote(run, areTurns(copy.id) ? turnsNote : "left out a copy of a rollout");

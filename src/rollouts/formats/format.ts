@@ -114,6 +114,8 @@ export interface Converter {
   preview?(record: SourceRecord): unknown;
   /** Returns undefined for a record that is part of another record, and no rollout for other records. */
   convert(record: SourceRecord): readonly Rollout[] | undefined;
+  /** Returns notes that depend on several records, after the last record. */
+  listNotes?(): readonly string[];
   /** After the last record, yields faults that depend on several records; undefined for others. */
   findFaults?(): Iterable<RecordFault | undefined>;
 }

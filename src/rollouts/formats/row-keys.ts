@@ -1,11 +1,15 @@
 /** Finds the columns that state the group, the rollout, the policy and the system prompt of a row. */
+
+import { hash } from "node:crypto";
+import { formatList } from "../../text/sentences.ts";
 import { groupKeyNames } from "../index/ambiguous-groups.ts";
 import { unwrap } from "../messages/chat.ts";
-import type { Json } from "../messages/output-json.ts";
-import { formatCanonically } from "../messages/said-content.ts";
+import { type Json, rawOf } from "../messages/output-json.ts";
+import { formatCanonically, formatSaid } from "../messages/said-content.ts";
 import { type Members, openKeyFacts, Value } from "../messages/value.ts";
-import { isPolicyColumn, isStep, stepHolders } from "../rules/step-columns.ts";
-import type { SourceRecord } from "./format.ts";
+import { isContextColumn } from "../rules/row-columns.ts";
+import { canNamePolicy, isPolicyColumn, isStep, stepHolders } from "../rules/step-columns.ts";
+import type { FormatRun, SourceRecord } from "./format.ts";
 
 const stepKeys = openKeyFacts((keys) => keys.filter(isStep));
 
@@ -98,6 +102,25 @@ export const openRowKeys = (findGroup: (row: Value) => string | undefined = () =
   };
 };
 
+/** Matches marks of media that are not in the messages, of several templates and of parts without their media. */
+const placeholder = /<(?:image|video|audio)>|<\|(?:image|video|audio|vision)_|"type": ?"(?:image|video|audio)" ?\}/;
+
+/** Ignores white space, escapes and ids. Most rows repeat the prompt of the last one. */
+export const openPromptKeys = (run: FormatRun) => {
+  let last = { steps: "", raw: "", key: "" };
+  return (steps: string, prompt: readonly Json[], media: readonly Value[]) => {
+    const values = [...prompt, ...media];
+    const raw = values.map(rawOf).join(",");
+    if (last.key === "" || raw !== last.raw || steps !== last.steps) {
+      if (media.length === 0 && placeholder.test(raw))
+        run.note("found no media for the placeholders of prompts, so groups can contain different questions");
+      const said = values.map((value) => formatSaid(value instanceof Value ? value.jsonValue : rawOf(value)));
+      last = { steps, raw, key: `${steps} prompt ${hash("sha256", said.join(","))}` };
+    }
+    return last.key;
+  };
+};
+
 /** Returns the number of the episode; undefined for a row of another writer. */
 export const findEpisode = (row: Value) => {
   const [, number] = /^episode-(\d+)$/.exec(row.textAt("episode") ?? "") ?? [];
@@ -128,3 +151,88 @@ export const findSystem = (row: Value, start: Json | undefined): readonly Value[
 };
 
 export const toSystem = (content: Value) => ({ role: "system", content });
+
+const contextKeys = openKeyFacts((keys) => keys.filter((key) => isContextColumn(key) && !systemKeys.includes(key)));
+
+/** Returns texts and lists next to a prompt that can be a part of it. */
+export const listContext = (run: FormatRun, row: Value, prompt: readonly Json[]): readonly Value[] => {
+  const names = row.facts(contextKeys);
+  if (names.length === 0) return [];
+  const said = prompt.map(rawOf).join();
+  return names.flatMap((name) => {
+    const value = row.require(name);
+    if (value.canBeMetric || value.isBlank || prompt.includes(value) || said.includes(value.raw.slice(1, -1)))
+      return [];
+    run.note(
+      `left \`${name}\` out of the prompts, although it can be a part of them (if the model saw it, write it there)`,
+    );
+    return value;
+  });
+};
+
+/** Ids of rollouts and workers differ within each group. */
+const rolloutWords =
+  /^(?!.*group$).*(?:turn|rollout|attempt|trial|repeat|episode|traj|sample_idx|worker|server|rank|node|host|device|shard)/i;
+const groupWords =
+  /(?:group|task|scenario|game|prompt|problem|question|query|case)_?(?:id|idx|index)$|(?:^|_)(?:gid|group|task|scenario|seed)$/i;
+const idWords = /(?:_id|idx|index)$/i;
+
+const maxComparedRows = 1024;
+const maxComparedLength = 256;
+/** Fewer divisions by a column that names no group can be chance. */
+const minDivisions = 5;
+
+type Counts = Map<string, number>;
+
+/** Finds columns that divide groups that no recorded id states. */
+export const openDivisions = (usedKeys: readonly string[]) => {
+  const groups = new Map<string, { rows: number; columns: Map<string, Counts> }>();
+  let rows = 0;
+  const add = ({ value: row, file, group: key }: SourceRecord) => {
+    if (key === undefined || rows++ >= maxComparedRows) return;
+    const group = groups.get(`${file} ${key}`) ?? { rows: 0, columns: new Map<string, Counts>() };
+    groups.set(`${file} ${key}`, group);
+    group.rows++;
+    for (const [prefix, holder] of [["", row] as const, ...listHolders(row)])
+      for (const [name, value] of holder.members()) {
+        const isNumberOrText = value.isText || /^-?\d+$/.test(value.isNumber ? value.raw : "");
+        if (!isNumberOrText || usedKeys.includes(name) || value.raw.length > maxComparedLength) continue;
+        const counts = group.columns.get(`${prefix}${name}`) ?? new Map<string, number>();
+        group.columns.set(`${prefix}${name}`, counts.set(value.raw, (counts.get(value.raw) ?? 0) + 1));
+      }
+  };
+  const listNotes = () => {
+    const columns = new Map<string, number[][]>();
+    for (const { rows: size, columns: own } of groups.values())
+      for (const [name, values] of size > 1 ? own : []) {
+        const counts = [...values.values()];
+        const found = columns.get(name) ?? [];
+        columns.set(name, found);
+        if (counts.reduce((sum, count) => sum + count, 0) === size) found.push(counts);
+      }
+    const divisions = [...columns].map(([name, found]) => ({ name, kind: classifyDivision(name, found) }));
+    return ["policy", "group"].flatMap((kind) => {
+      const names = divisions.filter((one) => one.kind === kind).map(({ name }) => name);
+      return names.length === 0 ? [] : describeDivisions(names, kind);
+    });
+  };
+  return { add, listNotes };
+};
+
+/** @param groups how often each value of the column is in each group */
+const classifyDivision = (name: string, groups: readonly (readonly number[])[]) => {
+  const divisions = groups.reduce((sum, { length }) => sum + length - 1, 0);
+  if (divisions === 0) return undefined;
+  if (canNamePolicy(name)) return "policy";
+  if (rolloutWords.test(name)) return undefined;
+  const isEven = groups.every(([first = 0, ...more]) => first > 1 && more.length > 0 && more.every((n) => n === first));
+  const isRepeated = groups.some((counts) => counts.length > 1 && counts.some((count) => count > 1));
+  if (groupWords.test(name)) return isRepeated ? "group" : undefined;
+  return isEven && (divisions >= minDivisions || idWords.test(name)) ? "group" : undefined;
+};
+
+const maxNamedColumns = 4;
+const describeDivisions = (names: readonly string[], kind: string) => {
+  const advice = kind === "policy" ? "policy, rename it to policy_version" : `group, pass --group-by ${names[0]}`;
+  return `groups contain rollouts that differ in ${formatList(names, maxNamedColumns)} (if it states the ${advice})`;
+};

@@ -5,7 +5,7 @@ import { toRowTools, toTurns, unwrap } from "../messages/chat.ts";
 import type { Members, Value } from "../messages/value.ts";
 import * as build from "./build-trajectory.ts";
 import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
-import { formatSteps, listInnerSteps, readSteps } from "./row-keys.ts";
+import { formatSteps, listInnerSteps, openDivisions, readSteps } from "./row-keys.ts";
 import { crossFileMark } from "./written-rollout.ts";
 
 export const verifiersV0: Format = {
@@ -28,13 +28,17 @@ export const verifiersV0: Format = {
     value.hasAny("task", "answer", "info", "metrics"),
   open: (run) => {
     let environment = "";
+    const divisions = openDivisions(usedKeys);
     return {
+      listNotes: divisions.listNotes,
       convert: (record) => {
         // Several environments number their examples from 0. Older rows name the environment in `task`.
         const named = record.value.get("env_name") ?? record.value.get("task");
         // The environment can be in the missing part of a truncated row.
         environment = named?.raw ?? (record.isTruncated ? environment : "");
-        return convertRollout(run, record, environment);
+        const rollouts = convertRollout(run, record, environment);
+        if (!record.value.has("group_id")) divisions.add(record);
+        return rollouts;
       },
     };
   },

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runHere } from "../../support/here.ts";
-import { convertHere as convert, folderOf, type turn, user } from "./converting.ts";
+import { convertHere as convert, folderOf, notesHere, type turn, user } from "./converting.ts";
 
 const said = (content: string) => ({ role: "assistant", content });
 const chat = (content: string, more: object = {}) => ({ messages: [user("q"), said(content)], reward: 1, ...more });
@@ -239,6 +239,72 @@ describe("the system prompt of a column", () => {
     const turns: readonly { content?: string; message?: { content: string } }[] =
       group.trajectories[0].messages_and_choices;
     expect(turns.map(({ content, message }) => content ?? message?.content).join(" ")).toBe(texts);
+  });
+});
+
+describe("rows without a recorded group", () => {
+  /** Rows of one prompt with the values of a column. */
+  const rowsOf = (name: string, values: readonly unknown[]) =>
+    values.map((value, at) => chat(`${at}`, { [name]: value }));
+  const halves = (first: unknown, second: unknown) => [first, first, second, second];
+
+  it.each<[string, readonly unknown[]]>([
+    ["persona", halves("a", "b")],
+    ["systemInstruction", halves("a", "b")],
+    ["few_shot", halves([user("a")], [user("b")])],
+    ["image_path", halves("a.png", "b.png")],
+    ["video", halves("a", "b")],
+    ["multi_modal_data", halves({ image: ["a"] }, { image: ["b"] })],
+  ])("are in groups with the same %s", async (name, values) => {
+    expect(await answersOf({ "a.jsonl": rowsOf(name, values) })).toBe("01 23");
+  });
+
+  it("keep their media, also for --to", async () => {
+    const rows = rowsOf("image_paths", [["a.png"]]);
+    expect(await convert({ "a.jsonl": rows })).toMatchObject([{ trajectories: [{ image_paths: ["a.png"] }] }]);
+    expect(await convert({ "a.jsonl": rows }, ["--to", "messages"])).toMatchObject([{ image_paths: ["a.png"] }]);
+  });
+
+  const policy = (name: string) =>
+    `groups contain rollouts that differ in ${name} (if it states the policy, rename it to policy_version)`;
+  const group = (name: string) =>
+    `groups contain rollouts that differ in ${name} (if it states the group, pass --group-by ${name})`;
+  const context = (name: string) =>
+    `left \`${name}\` out of the prompts, although it can be a part of them (if the model saw it, write it there)`;
+
+  it.each<[string, readonly unknown[], ((name: string) => string) | undefined]>([
+    ["param_version", [1, 2], policy],
+    ["trainer/optimizer_step", [1, 2], policy],
+    ["loraPath", ["a", "b"], policy],
+    ["last_step", halves(1, 2), undefined],
+    ["group_index", halves(0, 1), group],
+    ["env_seed", halves("a", "b"), group],
+    ["group_index", [0, 0, 1], group],
+    ["group_index", [0, 1], undefined],
+    ["doc_id", [0, 0, 1], undefined],
+    ["doc_id", halves(0, 1), group],
+    ["attempt_idx", halves(0, 1), undefined],
+    ["calls", halves(1, 2), undefined],
+    ["topic", [0, 1, 2, 3, 4, 5].flatMap((one) => [one, one]), group],
+    ["correct", halves(true, false), undefined],
+    ["persona", ["a"], context],
+    ["instruction", ["q"], undefined],
+    ["history", [[]], undefined],
+  ])("have a note only if %s with the values %j can divide them", async (name, values, note) => {
+    expect(await notesHere(rowsOf(name, values))).toEqual(note ? [note(name)] : []);
+    const stated = rowsOf(name, values).map((row) => ({ ...row, group_id: 1 }));
+    expect(await notesHere(stated)).toEqual(note === context ? [note(name)] : []);
+  });
+
+  it.each<[unknown, object, boolean]>([
+    ["<image>What?", {}, true],
+    ["<image>What?", { image: "a.png" }, false],
+    [[{ type: "image" }], {}, true],
+    [[{ type: "image_url", image_url: { url: "a.png" } }], {}, false],
+  ])("have a note if their media are unknown: %j %j", async (content, more, isNoted) => {
+    const row = { messages: [{ role: "user", content }, said("a")], reward: 1, ...more };
+    const note = "found no media for the placeholders of prompts, so groups can contain different questions";
+    expect((await notesHere([row])).includes(note)).toBe(isNoted);
   });
 });
 
