@@ -22,14 +22,14 @@ const groups = [
   },
   // `check` and `log` convert files, but print no call.
   { name: "values", test: /\/src\/rollouts\/messages\/(value|output-json|chat-marks|open-calls)\.ts$/ },
-  // `catalog cost` reads a call, and prints none.
-  { name: "call-page", test: /\/src\/commands\/call\/forms\.ts$/ },
   {
     name: "run",
     test: /\/src\/(run|system\/program|cli\/(argv|command|globals|kinds)|commands\/program)\.ts$/,
   },
   { name: "options", test: /\/src\/session\/options\/[a-z-]+\.ts$/ },
   { name: "settings", test: /\/src\/(settings\/read|session\/connect)\.ts$/ },
+  // `catalog cost` reads a call, and prints none.
+  { name: "call-page", test: /\/src\/commands\/call\/forms\.ts$/ },
   // Failures are made without loading the module that they are about.
   { name: "failures", test: /\/src\/(wire\/client|settings|catalogs|database|commands)\/failures\.ts$/ },
   // `catalog cost` reads a call.
