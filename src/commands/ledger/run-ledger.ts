@@ -288,7 +288,10 @@ const openLedger = async (
   const filter = { model, split, batch, since: since?.(host.now()), before: before?.(host.now()), matchesScope };
   const readEntries = async (selection: EntryFilter) => {
     const entries: Entry[] = [];
-    for await (const entry of ledger?.entries(selection) ?? []) entries.push(entry);
+    for await (const entry of ledger?.entries(selection) ?? []) {
+      host.signal.throwIfAborted();
+      entries.push(entry);
+    }
     return entries;
   };
   const searched = coversAllDestinations ? "" : " for the selected service and account";

@@ -7,6 +7,7 @@ import { locateGroup, locateValue } from "../../rollouts/dataset/locate.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import type { Path } from "../../rollouts/rules/positions.ts";
 import { createProblem } from "../../rollouts/rules/problems.ts";
+import { Breaks } from "../../system/breaks.ts";
 import type { Answer } from "../../wire/client/client.ts";
 import { requestRefused } from "../../wire/client/failures.ts";
 import type { ValidationItem } from "../../wire/contract/validation-error.ts";
@@ -52,9 +53,17 @@ export const handleRefusal = async (delivery: Delivery, request: PlannedRequest,
     stopAfterRequest(delivery, problems.length === 0 ? failure : requestRefused(status, details, { reasons: count }));
     return [];
   }
+  const itemsByPosition = new Map<number | undefined, RefusalItem[]>();
+  for (const item of items) {
+    const listed = itemsByPosition.get(item.position);
+    if (listed) listed.push(item);
+    else itemsByPosition.set(item.position, [item]);
+  }
+  const breaks = new Breaks();
   for (const [position, group] of request.groups.entries()) {
     if (!positions.has(position)) continue;
-    const groupItems = isAlone ? items : items.filter((item) => item.position === position);
+    if (breaks.isDue()) await breaks.take();
+    const groupItems = isAlone ? items : (itemsByPosition.get(position) ?? []);
     const located = await locateProblems(dataset, { request, items: groupItems });
     const text = failure?.details.http?.said ?? "no reason given";
     if (located.length === 0) located.push(createProblem("group-refused", { text }));

@@ -20,7 +20,9 @@ export interface AssemblyOptions extends Pick<GroupingOptions, "groups" | "isGro
 }
 
 /** `changedAt` is in milliseconds of a monotonic clock. */
-type OpenGroup = Readonly<{ group: number; digest: ReturnType<typeof openGroupDigest>; changedAt: number }>;
+type OpenGroup = Readonly<
+  Record<"group" | "trajectories" | "changedAt", number> & { digest: ReturnType<typeof openGroupDigest> }
+>;
 
 export class GroupAssembler {
   readonly #options: AssemblyOptions;
@@ -81,16 +83,18 @@ export class GroupAssembler {
     if (key === undefined) return this.#finish(group, groups.digestOf(group));
     if (isNew) this.#reportRepeatedKey(key, grouped);
     if (previousUnreadable !== undefined) this.#markAmbiguous(group, previousUnreadable);
-    const digest = this.#open.get(key)?.digest ?? openGroupDigest();
-    const openGroup = { group, digest: digest.update(scan.parts.digests.at(part)), changedAt: elapsed() };
+    const before = this.#open.get(key) ?? { digest: openGroupDigest(), trajectories: 0 };
+    const trajectories = before.trajectories + scan.parts.columns.trajectories.at(part);
+    const digest = before.digest.update(scan.parts.digests.at(part));
+    const openGroup = { group, digest, trajectories, changedAt: elapsed() };
     this.#open.delete(key);
     this.#open.set(key, openGroup);
     if (this.#isComplete(openGroup)) this.#complete(key, openGroup);
   }
 
-  #isComplete({ group, digest }: OpenGroup) {
+  #isComplete({ group, digest, trajectories }: OpenGroup) {
     const { size, groups, keys, wasSent } = this.#options;
-    if (size !== undefined && groups.trajectoriesOf(group) >= size) return true;
+    if (size !== undefined && trajectories >= size) return true;
     return groups.isValid(group) && wasSent(keys.next(digest.copy().digest().subarray(0, digestBytes)));
   }
 
