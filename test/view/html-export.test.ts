@@ -44,13 +44,16 @@ describe("rollcall view --html", () => {
   it("exits with 2 instead of overwriting an input or a file that rollcall did not write", async () => {
     const input = fileOf("groups.jsonl", `${groupLine([0, 1])}\n`);
     const other = fileOf("other.html", "<!doctype html>\n<p>mine</p>\n");
-    for (const file of [input, other]) {
+    for (const [file, says] of [
+      [input, "both are the same file"],
+      [other, "already exists"],
+    ] as const) {
       const before = statSync(file).mtimeMs;
       const ran = await runRollcall(["view", input, "--html", file]);
       expect(ran).toMatchObject({
         code: 2,
         stdout: "",
-        stderr: expect.stringContaining("already exists"),
+        stderr: expect.stringContaining(says),
       });
       expect(statSync(file).mtimeMs).toBe(before);
     }

@@ -99,19 +99,20 @@ export const findChoiceMessage = ({ table, node }: json.JsonValue): json.JsonVal
   return isChoice ? { table, node: messageShape.at(table, slots.message) } : undefined;
 };
 
-/** True for `logprobs` with a list of tokens in `content`. For a turn without tokens, services write null. */
+/** True for `logprobs` with a list of tokens. For a turn without tokens, services write null. */
 export const hasTokens = ({ table, node }: json.JsonValue) => {
   if (kindOf(table, node) !== Kind.object) return false;
-  const { bytes } = table;
-  const end = json.endOf(table, node);
-  const key = bytes.subarray(json.startOf(table, node), end).indexOf(contentKey);
+  const bytes = table.bytes.subarray(json.startOf(table, node), json.endOf(table, node));
   // The reader skips log probabilities, so the table does not have their members.
-  let at = json.startOf(table, node) + key + contentKey.length;
-  while (at < end && betweenKeyAndValue.includes(bytes[at] ?? 0)) at++;
-  return key >= 0 && bytes[at] === openBracket;
+  return tokenKeys.some((key) => {
+    const found = bytes.indexOf(key);
+    let at = found + key.length;
+    while (betweenKeyAndValue.includes(bytes[at] ?? 0)) at++;
+    return found >= 0 && bytes[at] === openBracket;
+  });
 };
 
-const contentKey = Buffer.from('"content"');
+const tokenKeys = ['"content"', '"refusal"'];
 const betweenKeyAndValue = Buffer.from(": \t\r\n");
 
 /** Reads the text of the table. */

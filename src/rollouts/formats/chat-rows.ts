@@ -160,11 +160,12 @@ export const takeBefore = (messages: readonly Value[], isAnswer: (message: Value
   return first < 0 ? messages : messages.slice(0, first);
 };
 
-/** True for a row with a result of tau2, mini-swe-agent or a stored call. */
-const isOtherRow = (row: Value) =>
+/** True for a row with a result of tau2, mini-swe-agent or a stored call, or with a prompt and its answer. */
+const isOtherRow = (row: Value, messages: Value | undefined) =>
   row.hasAny("reward_info", "termination_reason", "trajectory_format") ||
   row.get("output", "choices")?.isList ||
-  row.get("info")?.hasAny("exit_status", "model_stats");
+  row.get("info")?.hasAny("exit_status", "model_stats") ||
+  (row.has("prompt") && !endsWithAnswer(messages) && answerColumns.some((name) => canBeTurns(row.get(name))));
 
 /** Matches names of columns with an answer, but not of one that a grader expects. */
 const sampledColumn =
@@ -172,8 +173,7 @@ const sampledColumn =
 
 /** @throws ConversionError if the messages end before an answer that another column has */
 const requireAnswer = (run: FormatRun, row: Value, messages: Value) => {
-  const role = messages.items().at(-1)?.textAt("role") ?? "";
-  if (isAnswerRole(role)) return;
+  if (endsWithAnswer(messages)) return;
   const isMessage = (value: Value) => [value, value.get("message")].some((one) => one?.textAt("role") === "assistant");
   const canBeAnswer = ([key, given]: Members[number]) => {
     const value = chat.unwrap(given);
@@ -183,11 +183,12 @@ const requireAnswer = (run: FormatRun, row: Value, messages: Value) => {
   const [name] = row.members().find(canBeAnswer) ?? [];
   if (name !== undefined)
     throw row.error(`the messages end before the answer, which can be \`${name}\` (append it to them as a message)`);
-  if (role === "user")
+  if (messages.items().at(-1)?.textAt("role") === "user")
     run.note("some rows end with a message of the user. If another column has their answer, append it to them");
 };
 
-const isAnswerRole = (role: string) => /^(?:assistant|tool_call)$/.test(role);
+const isAnswer = (message: Value | undefined) => /^(?:assistant|tool_call)$/.test(message?.textAt("role") ?? "");
+const endsWithAnswer = (messages: Value | undefined) => isAnswer(messages?.items().at(-1));
 
 /** @param path the path of a list of messages, or of a string with a JSON list */
 export const messageRows = (path: Path): Format => {
@@ -212,14 +213,13 @@ export const messageRows = (path: Path): Format => {
     isDataset: true,
     recognizes: (row) => {
       const messages = chat.unwrap(readPath(row, path));
-      return chat.haveTexts(messages, "role") && !isOtherRow(row);
+      return chat.haveTexts(messages, "role") && !isOtherRow(row, messages);
     },
     findGroup: keys.findTask,
     findEpisode: keys.findEpisode,
     listTurns: (row) =>
       keys.isSubagent(row) ? undefined : { sampled: chat.unwrap(readPath(row, path))?.items() ?? [] },
-    readPrompt: (row) =>
-      takeBefore(requireMessages(row).items(), (message) => isAnswerRole(message.textAt("role") ?? "")),
+    readPrompt: (row) => takeBefore(requireMessages(row).items(), isAnswer),
     readTurns: (run, row) => {
       const messages = requireMessages(row);
       requireAnswer(run, row, messages);

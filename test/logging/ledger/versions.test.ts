@@ -91,7 +91,7 @@ describe.for(kinds)("a $kind in a file", ({ kind, title, id, current, table }) =
 
 describe("a folder at the path of a file", () => {
   it.for([
-    ["the store of the local service", "models --local", "--store or ROLLCALL_STORE"],
+    ["the store of the local service", "models --local", "--store of `rollcall serve` or ROLLCALL_STORE"],
     ["the lock of the settings", "config set split train", "ROLLCALL_CONFIG_DIR"],
   ] as const)("is refused for %s, with the options of another location", async ([file, words, options]) => {
     const home = newHome();

@@ -418,7 +418,7 @@ describe("a trial that Harbor exported", () => {
   it.each([{ trial_name: "unknown-trial" }, { trial_name: null }, { episode: "0" }])(
     "is not recognized with %j",
     async (more) => {
-      expect(await convertTrial(more)).toContain("hint: pass --messages-from conversations");
+      expect(await convertTrial(more)).toContain("pass --messages-from conversations");
     },
   );
 });

@@ -233,7 +233,7 @@ describe("a file of an unknown format", () => {
     ["an episode without a list of trajectories", { episode_id: "e" }],
   ])("has no name if it has %s", async (_, record) => {
     const { stderr } = await check([record]);
-    expect(stderr).toMatch(/no format that rollcall reads has records with|hint: pass --from (?:trl|openrlhf)/);
+    expect(stderr).toMatch(/no format that rollcall reads has records with|records, pass --from (?:trl|openrlhf)/);
   });
 
   it("reports the fields of rollcall's format if a later record has them", async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { elementsOf, readRoot } from "../../../src/json/table.ts";
-import { FactColumns } from "../../../src/rollouts/index/fact-columns.ts";
 import { countNames, type FactRow, readFacts } from "../../../src/rollouts/facts/facts.ts";
+import { FactColumns } from "../../../src/rollouts/index/fact-columns.ts";
 
 describe("the columns of facts", () => {
   it("forget removed rows, and keep rows beyond a block", () => {

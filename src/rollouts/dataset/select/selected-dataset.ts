@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto";
 import { toBuffer } from "../../../json/json-bytes.ts";
 import { Breaks } from "../../../system/breaks.ts";
-import type { FactColumns } from "../../index/fact-columns.ts";
 import { digestBytes } from "../../index/digests.ts";
+import type { FactColumns } from "../../index/fact-columns.ts";
 import { Groups } from "../../index/groups.ts";
 import { fileOf, type Source } from "../../input/source.ts";
 import { inputRules } from "../../rules/input-rules.ts";
@@ -57,7 +57,9 @@ export const selectDataset = async (
   // A shard of a small file can be empty.
   if (kept.length === 0 && dataset.groups.count > 0 && !selection.shard) {
     const [only, ...rest] = dataset.sources;
-    const by = Object.entries(counts.filteredOut).flatMap(([option, count]) => (count.groups > 0 ? [`--${option}`] : []));
+    const by = Object.entries(counts.filteredOut).flatMap(([option, count]) =>
+      count.groups > 0 ? [`--${option}`] : [],
+    );
     const location = !only || rest.length > 0 ? {} : { file: fileOf(only) };
     problems.report("empty-selection", { by, groups: dataset.groups.count }, location);
   }
