@@ -168,9 +168,9 @@ it.each<[logprobs: string, count: number]>([
   ['{"refusal":null, "content" :\t [{"token":"4"}]}', 0],
   ['{"tokens":["4"],"token_logprobs":[-1]}', 1],
   ['{"tokens":["content"]}', 1],
-  ['{"content":null,"refusal":[]}', 1],
+  ['{"content":null,"refusal":[]}', 0],
   ["[]", 1],
-])("missing-logprobs is reported for other log probabilities than a list in content: %s", async (logprobs, count) => {
+])("missing-logprobs is reported for other log probabilities than a list of tokens: %s", async (logprobs, count) => {
   const turns = messages(
     question,
     choiceExample(`,"logprobs":${logprobs}`),
