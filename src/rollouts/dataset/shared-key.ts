@@ -29,19 +29,26 @@ export const findGroupIdScope = async (dataset: IndexedGroups, breaks: Breaks) =
   const hasId = (part: number) => groups.isKeyed(groups.groupOf(part));
   for (const scope of ["input", "file"] as const) {
     const trial = openTrial(["group_id"], scope === "file");
-    if ((await tryKeys(dataset, trial, breaks, hasId)) !== undefined) return scope;
+    const tried = { isTried: hasId, maxParts: maxTriedParts };
+    if ((await tryKeys(dataset, trial, breaks, tried)) !== undefined) return scope;
     if (sources.length === 1) break;
   }
   return undefined;
 };
 
+/** An error has its advice within about a second. */
+const maxTriedParts = 2 ** 14;
+
+type TriedParts = Readonly<{ isTried?: (part: number) => boolean; maxParts?: number }>;
+
 const tryKeys = async (
   dataset: IndexedGroups,
   trial: ReturnType<typeof openTrial>,
   breaks: Breaks,
-  isTried: (part: number) => boolean = () => true,
+  { isTried = () => true, maxParts = Number.POSITIVE_INFINITY }: TriedParts = {},
 ) => {
   const { parts } = dataset.scan;
+  if (parts.count > maxParts) return undefined;
   for (let at = 0, bytes = 0; at < parts.count && trial.isOpen(); at++) {
     const groupPart = getPart(dataset, at);
     const { length, source } = groupPart.part;
