@@ -254,7 +254,7 @@ export const situations: Readonly<Record<string, Situation>> = {
   },
   "catalog-file-unreadable": {
     fails: "rollcall catalog diff none.json --with none.json",
-    helps: [["rollcall catalog router --local --json > one.json", "rollcall catalog diff one.json --with one.json"]],
+    helps: [["rollcall catalog all --local --json > one.json", "rollcall catalog diff one.json --with one.json"]],
   },
   "catalogs-differ": {
     before: "rollcall catalog router --local --json > one.json; rollcall catalog analysis --local --json > two.json",
