@@ -196,6 +196,7 @@ describe("the turns of a row", () => {
       [{ role: "assistant", content: [{ type: "tool_use", name: "f", input: {} }] }],
       "a tool_calls",
     ],
+    ["a reason of an SDK", [said("a", { finish_reason: "maxTokens" })], "a length"],
     ["a stated end", [said("a"), said("b")], "a stop, a length", { status: "truncated" }],
     ["an end of its own", [said("a", { stopping_reason: "max_tokens" })], "a length"],
     ["another status", [said("a")], "a stop", { status: "completed", end: 3, stop: "</s>" }],
