@@ -84,7 +84,8 @@ const flagPattern =
 const holderKeys = ["metadata", "meta_info", "response_metadata", "choices", "response"];
 
 /** Matches names of an end, such as `status` and `stopping_reason`. */
-const endPattern = /finish|stop|end|status|terminat|reason|trunc|overlong|clipp|hit_|exceed|complete|eos/i;
+const endPattern =
+  /^(?!.*reasoning)(?:.*_)?(?:finish|stop|end|status|terminat|reason|(?:is_)?trunc|overlong|clipp|hit_|exceed|incomplete|unfinished|complete|eos)|_exceed|Reason$/i;
 /** Matches names of flags that are true for a cut answer, and of flags that are false for one. */
 const cutPattern = /trunc|overlong|clipp|hit_(?:max|length)|length_exceed|incomplete|unfinished/i;
 const completePattern = /(?:^|_)(?:complete|finished|eos)$/i;
@@ -166,13 +167,16 @@ const readFlag = (value: Value | undefined, run: Notes, key: string): Reason | u
   return isCut ? { name: "length", value } : undefined;
 };
 
+/** Longer texts, such as messages, are no reasons. */
+const maxReasonLength = 64;
+
 /** Of a value under another key, only the words for a cut answer are known. */
 const readEnd = (value: Value | undefined, run: Notes, key: string): Reason | undefined => {
   if (!value) return undefined;
   const isFlag = value.canBeMetric && !value.isNumber;
   if (isFlag && (value.isTrue ? cutPattern : completePattern).test(key))
     run.note(`\`${key}\` can say that an answer was cut, which rollcall does not read`);
-  const reason = value.isText ? readReason(value) : undefined;
+  const reason = value.isText && value.raw.length <= maxReasonLength ? readReason(value) : undefined;
   return reason?.name === "length" ? reason : undefined;
 };
 
