@@ -57,7 +57,7 @@ export const isEnded = (entry: CatalogModel) =>
 /** Returns the first end of a model, null for a missing date, and undefined for an unreadable date. */
 export const deprecationDay = (entry: CatalogModel) => {
   const stated = Object.entries(entry).flatMap(([key, date]) =>
-    endKey.test(key) && date !== null && date !== "" && typeof date !== "boolean" ? [date] : [],
+    endKey.test(key) && date !== null && date !== "" && date !== false ? [date] : [],
   );
   const days = stated.flatMap((date) => readDay(date) ?? []).sort();
   return stated.length === 0 ? null : days[0];

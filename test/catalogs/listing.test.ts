@@ -67,7 +67,7 @@ const deprecatedOn = ({ deprecation_date: date }: Entry): string => {
 };
 
 const noDeprecation = ({ deprecation_date: date }: Entry): boolean =>
-  date === undefined || date === null || date === "";
+  date === undefined || date === null || date === "" || date === false;
 
 /** Filters with an independent implementation. */
 const choices: readonly FilterCase[] = [
