@@ -10,9 +10,11 @@ import { findText, readRange, type Source } from "../rollouts/input/source.ts";
 import { redactSecrets } from "../rollouts/rules/known-secrets.ts";
 import type { RuleCount } from "../rollouts/rules/problems.ts";
 import { getRuleSubject } from "../rollouts/rules/rules.ts";
-import { pluralize } from "../text/sentences.ts";
+import { formatInputName, pluralize, toFileArg, toOptionArgs } from "../text/sentences.ts";
+import { formatCommandLine } from "../text/shell-words.ts";
 import { formatPercent } from "../text/units.ts";
 import type { Context } from "./context.ts";
+import { canSelectWithoutPass, type InputOptions, listInputArgs } from "./options/input-options.ts";
 
 const maxPositions = 6;
 
@@ -31,10 +33,24 @@ export const printWarnings = async ({ screen }: Context, { sources, scan }: Data
 };
 
 /** Names the rules of warnings that would hide the result of a command. Its document has the warnings. */
-export const noteWarnings = ({ screen }: Context, { scan }: Dataset, input: string) => {
+export const noteWarnings = ({ screen }: Context, { scan }: Dataset, typed: InputOptions) => {
   const warnings = scan.problems.counts.filter(({ severity }) => severity === "warning");
   const rules = warnings.map(({ rule, count }) => `${count} ${rule}`).join(", ");
-  if (rules !== "" && !screen.isForProgram) screen.notice(`${input} has warnings: ${rules} (see \`rollcall check\`)`);
+  if (rules === "" || screen.isForProgram) return;
+  screen.notice(`${nameInput(typed)} has warnings: ${rules} (${adviseToCheck(typed)})`);
+};
+
+const nameInput = ({ file: [first, ...others] }: InputOptions) =>
+  first === undefined || others.length > 0 ? "the input" : formatInputName(first);
+
+/** A longer command would hide the note. */
+const maxFiles = 8;
+
+export const adviseToCheck = ({ pass = 1, where, ...typed }: InputOptions) => {
+  if (typed.file.length > maxFiles) return "check the same input to see them";
+  const selection = canSelectWithoutPass({ where, pass }) ? toOptionArgs({ where }) : [];
+  const words = ["rollcall", "check", ...typed.file.map(toFileArg), ...selection, ...listInputArgs(typed)];
+  return `see \`${formatCommandLine(words)}\``;
 };
 
 /** Fewer copies can be short answers that were sampled twice. */
@@ -52,10 +68,11 @@ export const describeCopies = ({ scan }: Dataset, trajectories: number) => {
 export const skipInvalidGroups = (
   { screen }: Context,
   { failure, groups: { read, rejected } }: CheckResult,
-  { onInvalid, input }: { readonly onInvalid: "stop" | "skip"; readonly input: string },
+  typed: InputOptions,
 ) => {
-  if (!failure || onInvalid === "stop" || rejected >= read) return failure;
-  screen.notice(`skipped ${pluralize(rejected, "invalid group")} of ${input} (see \`rollcall check\`)`);
+  if (!failure || typed.onInvalid !== "skip" || rejected >= read) return failure;
+  const skipped = pluralize(rejected, "invalid group");
+  screen.notice(`skipped ${skipped} of ${nameInput(typed)} (${adviseToCheck(typed)})`);
   return undefined;
 };
 

@@ -24,6 +24,7 @@ type ReadNeeds = Partial<
     "split" | "isSplitRequired" | "skipsDigests" | "measures" | "continuesAfterErrors" | "hasReceipt" | "onProgress"
   >
 > &
+  Pick<rollouts.Selection, "needsAnswer" | "whereOption"> &
   Readonly<{
     settings?: Settings;
     /** Undefined for the whole input. Default: the selection of the options. */
@@ -32,8 +33,6 @@ type ReadNeeds = Partial<
     label?: string;
     /** The input that notices name, if a command has several. */
     subject?: string;
-    /** True if the best trajectories of a group need an answer. */
-    needsAnswer?: boolean;
     onFetched?: RemoteAccess["onFetched"];
   }>;
 
@@ -49,7 +48,7 @@ export const readRollouts = async (context: Context, typed: InputOptions, needs:
 export const openRollouts = async (
   context: Context,
   typed: InputOptions,
-  { settings: given, label, subject, needsAnswer, onFetched, ...needs }: ReadNeeds,
+  { settings: given, label, subject, needsAnswer, whereOption, onFetched, ...needs }: ReadNeeds,
 ) => {
   const { host, screen } = context;
   const settings = given ?? (await readEffectiveSettings(context));
@@ -58,7 +57,7 @@ export const openRollouts = async (
   const read = async () => {
     const maxUnpackedBytes = settings.require("max_unpacked_size");
     const options: rollouts.ReadOptions = {
-      selection: await parseSelection(typed, needsAnswer),
+      selection: await parseSelection(typed, { needsAnswer, whereOption }),
       ...(await parseFormatOptions(typed, host, maxUnpackedBytes)),
       files: typed.file,
       strictness: readStrictness(typed),
@@ -83,11 +82,11 @@ export const openRollouts = async (
 };
 
 /** @throws Failure `invalid-filter` */
-const parseSelection = async (typed: InputOptions, needsAnswer?: boolean): Promise<rollouts.Selection | undefined> => {
+const parseSelection = async (typed: InputOptions, needs: Partial<rollouts.Selection>) => {
   const { where, best, sample, shard, pass, seed } = typed;
   if (where !== undefined) await (await import("../rollouts/index/expression.ts")).parseFilter(where);
   const isWhole = [where, best, sample, shard].every((value) => value === undefined);
-  return isWhole ? undefined : { where, best, sample, shard, pass, seed, needsAnswer };
+  return isWhole ? undefined : { where, best, sample, shard, pass, seed, ...needs };
 };
 
 /** Prints the counts of filtered-out trajectories. @throws Failure `invalid-filter`, `input-changed` */
@@ -99,22 +98,23 @@ const applySelection = async (
   if (!selection) return dataset;
   const notice = openNotices(context, subject);
   try {
-    const { selectDataset } = await import("../rollouts/dataset/select/selected-dataset.ts");
+    const { nameOption, selectDataset } = await import("../rollouts/dataset/select/selected-dataset.ts");
     const filtered = await selectDataset(dataset, selection, options);
+    const where = nameOption(selection, "where");
     for (const [option, { trajectories, groups }] of Object.entries(filtered.filteredOut ?? {})) {
       if (trajectories + groups === 0) continue;
       const completeGroups = groups === 0 ? "" : `, including ${pluralize(groups, "whole group")}`;
       const filteredOut = pluralize(trajectories, "trajectory", "trajectories");
-      notice(`--${option} filtered out ${filteredOut}${completeGroups}`);
+      notice(`${nameOption(selection, option)} filtered out ${filteredOut}${completeGroups}`);
     }
     const { trajectories: lacking = 0, groups = 0 } = filtered.lacking ?? {};
     const trajectories = pluralize(lacking, "trajectory lacks", "trajectories lack");
-    if (lacking > 0) notice(`${trajectories} a value that --where compares, which counts as no match`);
+    if (lacking > 0) notice(`${trajectories} a value that ${where} compares, which counts as no match`);
     const failed = pluralize(groups, "group");
-    if (groups > 0) notice(`--where filtered out the exceptions of ${failed} without a trajectory to compare`);
+    if (groups > 0) notice(`${where} filtered out the exceptions of ${failed} without a trajectory to compare`);
     const { keptExceptions = 0 } = filtered;
     const kept = pluralize(keptExceptions, "exception stays", "exceptions stay");
-    if (keptExceptions > 0) notice(`${kept} in the groups, because --where compares only trajectories`);
+    if (keptExceptions > 0) notice(`${kept} in the groups, because ${where} compares only trajectories`);
     return filtered;
   } catch (thrown) {
     await dataset.close();

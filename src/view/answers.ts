@@ -116,7 +116,7 @@ export type AnswerTypes = Readonly<{
 
 /** Expects a failure of `search`. */
 export const formatRefusedFilter = ({ message, details: { subject = message, hint } }: Failure) =>
-  hint === undefined ? subject : `${subject} (${hint.replace(/--where (?=')/, "")})`;
+  hint === undefined ? subject : `${subject} (${hint})`;
 
 export type AnswerName = keyof AnswerTypes;
 

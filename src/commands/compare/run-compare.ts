@@ -14,7 +14,13 @@ import { readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import { readTries } from "../../session/options/input-options.ts";
 import { checkReportFiles, listInputFiles } from "../../session/output-files.ts";
-import { describeCopies, explainWithExcerpts, noteWarnings, skipInvalidGroups } from "../../session/print-problems.ts";
+import {
+  adviseToCheck,
+  describeCopies,
+  explainWithExcerpts,
+  noteWarnings,
+  skipInvalidGroups,
+} from "../../session/print-problems.ts";
 import { readRollouts } from "../../session/read-rollouts.ts";
 import { conflictingOptions } from "../../system/failures.ts";
 import { formatForDisplay } from "../../text/decimal.ts";
@@ -50,10 +56,10 @@ export const printComparison = async (context: Context, options: CompareOptions)
   for (const { text, advice } of listSteps(comparison, typed)) screen.notice(`${text}. ${advice}`);
   const results = [composeCheckResult(datasets.a), composeCheckResult(datasets.b)];
   const [failure, ...others] = results.flatMap(
-    (result, at) => skipInvalidGroups(context, result, { ...typed, input: at === 0 ? typed.a : typed.b }) ?? [],
+    (result, at) => skipInvalidGroups(context, result, selectSide(typed, at === 0 ? "a" : "b")) ?? [],
   );
   // The error shows the problems of one input.
-  if (others.length > 0) screen.notice(`${typed.b} has errors, too (see \`rollcall check\`)`);
+  if (others.length > 0) screen.notice(`${typed.b} has errors, too (${adviseToCheck(selectSide(typed, "b"))})`);
   const problems = results.flatMap((result) => result.problems);
   const { changed, changes, ownMetrics, overflowingMetrics, pairing, steps, ...rest } = comparison;
   const document: CompareDocument = {
@@ -63,8 +69,7 @@ export const printComparison = async (context: Context, options: CompareOptions)
     notes: screen.notices,
   };
   if (typed.report.every(({ file }) => file !== undefined)) await printResult(screen, document, typed);
-  noteWarnings(context, datasets.a, typed.a);
-  noteWarnings(context, datasets.b, typed.b);
+  for (const side of sides) noteWarnings(context, datasets[side], selectSide(typed, side));
   await printReports(screen, { typed, failure, document, datasets: [datasets.a, datasets.b], problems });
   if (failure) {
     explainWithExcerpts(context, results[0]?.failure ? datasets.a : datasets.b);
@@ -90,14 +95,23 @@ const readBoth = async (context: Context, typed: ComparedRuns): Promise<Datasets
     hasTasks: true,
     key: typed.pairBy === undefined ? undefined : [typed.pairBy],
   };
-  const read = async (file: string, own: string | undefined) => {
-    const where = joinWheres(typed.where, own);
-    // Each input would be sampled and divided without the other, which would break pairs.
-    const one = { ...typed, file: [file], where, sample: undefined, seed: "0", shard: undefined };
-    const needs = { settings, skipsDigests: true, measures, continuesAfterErrors: true, subject: file };
+  const read = async (side: "a" | "b") => {
+    const file = typed[side];
+    const one = selectSide(typed, side);
+    const common = typed.where === undefined ? "" : "--where and ";
+    const whereOption = one.where === typed.where ? undefined : `${common}--where-${side}`;
+    const needs = { settings, skipsDigests: true, measures, continuesAfterErrors: true, subject: file, whereOption };
     return await readRollouts(context, one, { ...needs, label: `reading ${file}` });
   };
-  return { a: await read(typed.a, typed.whereA), b: await read(typed.b, typed.whereB) };
+  return { a: await read("a"), b: await read("b") };
+};
+
+/** Returns the options of a command for one input. */
+const selectSide = (typed: ComparedRuns, side: "a" | "b") => {
+  const { where, whereA, whereB } = typed;
+  // Each input would be sampled and divided without the other, which would break pairs.
+  const whole = { sample: undefined, seed: "0", shard: undefined };
+  return { ...typed, ...whole, file: [typed[side]], where: joinWheres(where, side === "a" ? whereA : whereB) };
 };
 
 const printResult = async (screen: Screen, document: CompareDocument, typed: ComparedRuns) => {

@@ -32,7 +32,7 @@ export const printStats = async (context: Context, typed: StatsCommandOptions) =
   const needs = { label: "reading", skipsDigests: true, measures, continuesAfterErrors: true };
   const dataset = await readRollouts(context, typed, needs);
   const result = composeCheckResult(dataset);
-  const failure = skipInvalidGroups(context, result, { ...typed, input: "the input" });
+  const failure = skipInvalidGroups(context, result, typed);
   if (each) await printRows(context, dataset, typed, result.problems);
   else {
     const { pass, exceptionsAs } = typed;
@@ -45,7 +45,7 @@ export const printStats = async (context: Context, typed: StatsCommandOptions) =
     if (isPage) await printStatsPage(screen, stats.whole, { rewards: dataset.scan.rewards, copies });
     else await printResult(context, stats, { typed, result });
   }
-  noteWarnings(context, dataset, "the input");
+  noteWarnings(context, dataset, typed);
   if (failure) throw failure;
 };
 

@@ -36,6 +36,8 @@ import { scanSource } from "./scan.ts";
 export interface Selection {
   /** A CEL expression that a trajectory must match. */
   readonly where?: string | undefined;
+  /** The option that has the expression. Default: `--where`. */
+  readonly whereOption?: string | undefined;
   /** The reward from which a trajectory is solved. Default: 1. */
   readonly pass?: number | undefined;
   /** The maximum number of trajectories per group, chosen by highest reward. */

@@ -69,7 +69,7 @@ export const parseFilter = (text: string): TrajectoryFilter => {
       const value = evaluateOrNull(() => expression(toVariables(variables, steps)));
       if (typeof value === "boolean") return value;
       if (value === null) return "absent";
-      const hint = "compare the value: --where 'reward > 0.5'";
+      const hint = "compare the value: 'reward > 0.5'";
       throw invalidFilter(text, "the result is neither true nor false", locate(), hint);
     };
     return withFilterFailure(text, evaluate, locate);
@@ -242,15 +242,14 @@ const invalidFilter = (
   hint = position === undefined ? celHint : dataHint,
 ) => {
   const end = position === undefined ? "" : ` at ${position}`;
-  const message = `cannot ${position === undefined ? "parse" : "evaluate"} --where \`${text}\`${end}: ${fault}`;
+  const message = `cannot ${position === undefined ? "parse" : "evaluate"} the expression \`${text}\`${end}: ${fault}`;
   const subject = position === undefined ? fault : `${fault}, at ${position}`;
   return new Failure("usage", "invalid-filter", message, { subject, hint });
 };
 
 const celHint =
-  "use a CEL expression with the variables reward, truncated, turns, tool_errors, metrics, metadata, messages, group and trajectory.<key>: --where 'reward > 0.5 && group.size >= 4'";
-const dataHint =
-  "test that a value exists, and convert it: --where 'has(metrics.score) && double(metrics.score) > 1.0'";
+  "use a CEL expression with the variables reward, truncated, turns, tool_errors, metrics, metadata, messages, group and trajectory.<key>: 'reward > 0.5 && group.size >= 4'";
+const dataHint = "test that a value exists, and convert it: 'has(metrics.score) && double(metrics.score) > 1.0'";
 
 export const slowFilter = (text: string, limitMs: number, position: string) => {
   const hint = "remove regular expressions and nested all(), exists(), map() or filter() from the expression";
@@ -258,7 +257,7 @@ export const slowFilter = (text: string, limitMs: number, position: string) => {
 };
 
 const nestedTooDeeply = (text: string, position: string) => {
-  const message = `cannot evaluate --where \`${text}\` at ${position}: the value is nested too deeply`;
+  const message = `cannot evaluate the expression \`${text}\` at ${position}: the value is nested too deeply`;
   const hint = "remove the nested value from the file, or use an expression that does not read it";
   return new Failure("invalid_input", "nested-too-deeply", message, { hint });
 };

@@ -29,6 +29,14 @@ describe("the result of a comparison", () => {
     expect(written.replaceAll("\u001b", "␛")).toMatch(text);
   });
 
+  it.each([
+    [["--where-b", "reward > 1.0"], "--where-b matched 0 of 1 group"],
+    [["--where", "reward < 2.0", "--where-b", "reward > 1.0"], "--where and --where-b matched 0 of 1 group"],
+  ])("names the options that select nothing: %j", async (options, message) => {
+    const { stderr } = await runHere(["compare", ...filesOf(toRun("0"), toRun("1")), ...options, "--json"]);
+    expect(JSON.parse(stderr)).toHaveProperty("error.message", expect.stringContaining(`: ${message} [`));
+  });
+
   it.each<[pairs: number, rewards: readonly string[], exit: number, error: string | undefined]>([
     [0, [], 3, "0 pairs with rewards, and a comparison needs two"],
     [1, ["1"], 3, "1 pair with rewards, and a comparison needs two"],

@@ -68,7 +68,7 @@ describe("an expression", () => {
     ["rewrd > 1.0", "Unknown variable: rewrd", "did you mean reward or metadata.rewrd?"],
     ["1 + 'a' == 2", "no such overload: int + string", "use a CEL expression"],
     ["difficulty == 2", "Unknown variable: difficulty", "did you mean metadata.difficulty?"],
-    ["reward", "the result is neither true nor false", "compare the value: --where 'reward > 0.5'", ", at a:5"],
+    ["reward", "the result is neither true nor false", "compare the value: 'reward > 0.5'", ", at a:5"],
     ["metadata.k > 0", "no such overload: dyn<string> > int", "test that a value exists", ", at a:5"],
   ])("fails with a hint if it cannot be parsed or evaluated: %s", (where, fault, hint, position = "") => {
     const message = expect.stringMatching(position === "" ? /^cannot parse/ : /^cannot evaluate .* at a:5: /);

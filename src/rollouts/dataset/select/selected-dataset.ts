@@ -58,7 +58,7 @@ export const selectDataset = async (
   if (kept.length === 0 && dataset.groups.count > 0 && !selection.shard) {
     const [only, ...rest] = dataset.sources;
     const by = Object.entries(counts.filteredOut).flatMap(([option, count]) =>
-      count.groups > 0 ? [`--${option}`] : [],
+      count.groups > 0 ? [nameOption(selection, option)] : [],
     );
     const location = !only || rest.length > 0 ? {} : { file: fileOf(only) };
     problems.report("empty-selection", { by, groups: dataset.groups.count }, location);
@@ -69,6 +69,9 @@ export const selectDataset = async (
   };
   return { ...dataset, ...view, note, ...counts, unselected: dataset, originalOf };
 };
+
+export const nameOption = ({ whereOption = "--where" }: Selection, option: string) =>
+  option === "where" ? whereOption : `--${option}`;
 
 interface KeptGroups {
   readonly kept: readonly number[];
