@@ -82,7 +82,10 @@ const modules: Readonly<Record<string, Module>> = {
     packages: "fzstd hyparquet yauzl",
     uses: "files processes",
   },
-  "rollouts/index": { imports: "rollouts/facts rollouts/rules", packages: "@marcbachmann/cel-js" },
+  "rollouts/index": {
+    imports: "rollouts/facts rollouts/messages rollouts/rules",
+    packages: "@marcbachmann/cel-js",
+  },
   "rollouts/facts": {},
   "rollouts/rules": {},
   calls: { imports: "rollouts/messages" },

@@ -3,6 +3,7 @@ import { hash } from "node:crypto";
 import { getValue, isObject } from "../../json/json-bytes.ts";
 import { Kind, kindAt } from "../../json/shape.ts";
 import * as json from "../../json/table.ts";
+import { formatCanonically } from "../messages/said-content.ts";
 import type { RuleReporter } from "../rules/rules.ts";
 import { groupKeyNames, toKeyPaths } from "./ambiguous-groups.ts";
 
@@ -92,7 +93,7 @@ export const formatKey = (key: json.JsonValue) => {
   const isExact = Number.isSafeInteger(value) || (!Number.isInteger(value) && end - start <= exactFractionLength);
   if (isExact && Number.isFinite(value)) return JSON.stringify(value);
   if (kind !== Kind.object && kind !== Kind.array) return table.bytes.toString("latin1", start, end);
-  return `sha256:${hash("sha256", table.bytes.subarray(start, end)).slice(0, digestDigits)}`;
+  return `sha256:${hash("sha256", formatCanonically(key)).slice(0, digestDigits)}`;
 };
 
 /** Returns the value of a key from the reader; null without a key. Arrays and objects are their text. */

@@ -22,6 +22,8 @@ it.each<[names: string | undefined, json: string, key: string | undefined, missi
   ["a", '{"a":null,"metadata":{"a":7}}', "7"],
   ["a", '{"b":1}', undefined, "a"],
   ["a", '{"a":{"b":2}}', "sha256:0ab1a6d394cd3019"],
+  ["a", '{"a":{"c":[{"e":1,"d":2}],"b":2}}', "sha256:e6d16a5fa7ed5522"],
+  ["a", '{"a": { "b": 2.0, "c": [{"d":2, "e":1}] }}', "sha256:e6d16a5fa7ed5522"],
   ["a.b", '{"a":{"b":2}}', "2"],
   ["a.b", '{"a":{"b":2},"a.b":3}', "3"],
   ["a.b", '{"metadata":{"a":{"b":4}}}', "4"],
