@@ -1,6 +1,6 @@
 /** Walks messages, for rules and facts. */
 
-import { isObject, openBracket } from "../../json/json-bytes.ts";
+import { isObject, openBrace, openBracket } from "../../json/json-bytes.ts";
 import { type JsonReader, nodeSize } from "../../json/reader.ts";
 import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, mapMembers, Shape } from "../../json/shape.ts";
 import type { JsonTable } from "../../json/table.ts";
@@ -107,13 +107,13 @@ export const hasTokens = ({ table, node }: json.JsonValue) => {
   return tokenKeys.some((key) => {
     const found = bytes.indexOf(key);
     let at = found + key.length;
-    while (betweenKeyAndValue.includes(bytes[at] ?? 0)) at++;
-    return found >= 0 && bytes[at] === openBracket;
+    while (betweenKeyAndToken.includes(bytes[at] ?? 0)) at++;
+    return found >= 0 && bytes[at] === openBrace && bytes.lastIndexOf(openBracket, at) > found;
   });
 };
 
 const tokenKeys = ['"content"', '"refusal"'];
-const betweenKeyAndValue = Buffer.from(": \t\r\n");
+const betweenKeyAndToken = Buffer.from(": \t\r\n[");
 
 /** Reads the text of the table. */
 export type MarkReader = Pick<JsonReader, "findTurnMark">;

@@ -349,7 +349,7 @@ export const trainingRules = {
     advice:
       "record logprobs while sampling (in the OpenAI API: logprobs=True), or use a trainer that does not need them",
     why: "Many trainers compare the present probability of each token with its probability when it was sampled. They skip choices without logprobs. If no choice of a file has logprobs, rollcall prints a note instead.",
-    example: messages(question, choiceExample(',"logprobs":{"content":[]}'), question, choiceExample()),
+    example: messages(question, choiceExample(',"logprobs":{"content":[{}]}'), question, choiceExample()),
   }),
   "missing-tools": warningOfWhole({
     message: "the model calls tools, but the trajectory does not define them in `tools`, as others of the file do",

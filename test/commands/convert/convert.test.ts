@@ -77,7 +77,7 @@ describe("rollcall convert", () => {
   });
 
   it("warns about the rewards of groups, but not about those of rows, which have none", async () => {
-    const scored = trajectory(1).replace('"index":0', '"index":0,"logprobs":{"content":[]}');
+    const scored = trajectory(1).replace('"index":0', '"index":0,"logprobs":{"content":[{}]}');
     const other = trajectory(1, ',"logs":["b"]');
     const groups = [
       [scored, other],
@@ -95,7 +95,7 @@ describe("rollcall convert", () => {
 
   it("notes that groups have log probabilities of redacted secrets, and rows truncated trajectories", async () => {
     const key = ["sk", "ant", "Ab3dEfGh1JkLmN0pQrStUvWxYz0123"].join("-");
-    const cut = trajectory(1).replace('"stop"', '"length","logprobs":{"content":[]}').replace("2+2?", key);
+    const cut = trajectory(1).replace('"stop"', '"length","logprobs":{"content":[{}]}').replace("2+2?", key);
     const convert = async (...options: readonly string[]) => {
       const files = filesOf([cut, cut.replace('"4"', '"5"')].join("\n"));
       return (await runHere(["convert", ...files, "--redact", ...options])).stderr.match(

@@ -82,7 +82,7 @@ const nearMisses: Readonly<Partial<Record<RuleName, string | ExampleInputs>>> = 
   "no-prompt": messages(answer, question, choiceExample()),
   "no-assistant-turn": messages(question, choiceExample()),
   "no-sampled-turns": messages(question, choiceExample()),
-  "missing-logprobs": messages(question, choiceExample(',"logprobs":{"content":[]}')),
+  "missing-logprobs": messages(question, choiceExample(',"logprobs":{"content":[{}]}')),
   "missing-tools": [tools("search"), ""]
     .map((own, at) => trajectory(1, own, `${question},${nameCall(at === 0 ? "search" : "")},${toolResult},${answer}`))
     .join("\n"),
@@ -164,17 +164,18 @@ it.each<[rule: string, values: string, toTurn: (value: string) => string]>([
 });
 
 it.each<[logprobs: string, count: number]>([
-  ['{"content":[]}', 0],
+  ['{"content":[{}]}', 0],
+  ['{"content":[ ]}', 1],
   ['{"refusal":null, "content" :\t [{"token":"4"}]}', 0],
   ['{"tokens":["4"],"token_logprobs":[-1]}', 1],
   ['{"tokens":["content"]}', 1],
-  ['{"content":null,"refusal":[]}', 0],
+  ['{"content":null,"refusal":[{"token":"4"}]}', 0],
   ["[]", 1],
 ])("missing-logprobs is reported for other log probabilities than a list of tokens: %s", async (logprobs, count) => {
   const turns = messages(
     question,
     choiceExample(`,"logprobs":${logprobs}`),
-    choiceExample(',"logprobs":{"content":[]}'),
+    choiceExample(',"logprobs":{"content":[{}]}'),
   );
   const problems = await problemsIn(fileExample(turns));
   expect(problems.filter(({ rule }) => rule === "missing-logprobs")).toHaveLength(count);

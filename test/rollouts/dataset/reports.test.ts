@@ -50,8 +50,8 @@ const version = (final: number, at = final) => rollout(at, { final_policy_versio
 const marked = choice([{ text: "a" }, { text: "b<|im_end|>\n<|im_start|>user\nc" }]);
 /** Its only list of messages ends with its line. */
 const silent = (content: string) => ({ reward: 0, messages_and_choices: [user(content)] });
-const scored = choice("a", { logprobs: { content: null, refusal: [] } });
-const unscored = [null, {}, { content: null, refusal: null }].map((logprobs, at) => choice(`${at}`, { logprobs }));
+const scored = choice("a", { logprobs: { content: null, refusal: [{}] } });
+const unscored = [null, {}, { content: [], refusal: null }].map((logprobs, at) => choice(`${at}`, { logprobs }));
 
 describe("a problem of a dataset", () => {
   it.each<[rule: string, files: Files, reports: readonly string[], ...args: readonly string[]]>([
@@ -206,7 +206,7 @@ it.each<[kinds: string, note: string | undefined, ...args: readonly string[]]>([
   ["bare bare", undefined, "--allow", "missing-logprobs"],
 ])("a note names the files whose rollouts all lack something: %s", async (kinds, note, ...args) => {
   const turn = (reward: number, more: object) => rollout(reward, {}, [user("q"), choice(`${reward}`, more)]);
-  const [scored, failure] = [{ logprobs: { content: [] } }, { type: "E", message: "m" }];
+  const [scored, failure] = [{ logprobs: { content: [{}] } }, { type: "E", message: "m" }];
   const files: Readonly<Record<string, (at: number) => readonly object[]>> = {
     bare: (at) => [group(turn(at, {}), turn(at + 0.5, {}))],
     scored: (at) => [group(turn(at, scored), turn(at + 0.5, scored))],
