@@ -20,10 +20,15 @@ export const art: Format = {
   jsonColumns: ["trajectory_json"],
   recognizes: ({ value }) =>
     (value.has("group_index") && (value.has("group_json") || value.has("messages", 0, "trainable"))) ||
-    hasExchanges(value) ||
-    value.items("trajectories").some(hasExchanges),
+    [value, ...value.items("trajectories")].some(hasExchanges) ||
+    isFailedGroup(value),
   open: (run) => openRows(run),
 };
+
+/** ART omits the empty list of trajectories. */
+const isFailedGroup = (line: Value) =>
+  line.items("exceptions").some((exception) => exception.has("message")) &&
+  line.members().every(([key]) => /^(?:exceptions|group_id|logs|metadata|metrics)$/.test(key));
 
 const supportedVersion = 2;
 const migration =

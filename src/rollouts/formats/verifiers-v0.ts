@@ -22,7 +22,8 @@ export const verifiersV0: Format = {
   filePattern: /(?:^|[./])results\.jsonl$/,
   companions: /(?:^|[./])metadata\.json$/,
   recognizes: ({ value }) =>
-    ["prompt", "reward"].every((key) => value.has(key)) &&
+    value.has("prompt") &&
+    (value.has("reward") || (value.isNullAt("reward") && value.has("example_id"))) &&
     (value.has("completion") || (value.has("error") && value.has("example_id"))) &&
     value.hasAny("example_id", "id") &&
     value.hasAny("task", "answer", "info", "metrics"),

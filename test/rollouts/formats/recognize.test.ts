@@ -45,6 +45,9 @@ describe("the format of a file", () => {
       ],
       "verifiers-v0",
     ],
+    ["no score", [{ prompt: "q", completion: "a", example_id: 0, answer: "4", reward: null }], "verifiers-v0"],
+    ["only failures", [{ exceptions: [{ type: "E", message: "m" }], metadata: {} }], "art"],
+    ["messages and exceptions", [{ messages, exceptions: [{ message: "m" }], reward: 1 }], "openai-chat"],
   ])("is the one with the highest score for rows with %s", async (_, rows, name) => {
     expect((await check(rows)).format).toBe(name);
   });
