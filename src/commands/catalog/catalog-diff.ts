@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { type CatalogName, readCatalogFile } from "../../catalogs/catalog-files.ts";
 import { type Change, type DiffPolicy, diffCatalogs, isDifference } from "../../catalogs/diff.ts";
 import * as fields from "../../catalogs/fields.ts";
-import { formatPercentChange, formatPrice } from "../../catalogs/prices.ts";
+import { formatPercentChange, formatPrice, isTerm, readPrices } from "../../catalogs/prices.ts";
 import { Failure } from "../../failure.ts";
 import { printObjects } from "../../output/list.ts";
 import { noteDefects } from "../../output/lists/sort-rows.ts";
@@ -45,7 +45,9 @@ export const diff = async (context: Context, typed: DiffOptions) => {
   noteUnknowns(screen, found, compared);
   if (shown.length === 0) screen.notice(onlyWorse ? "no model got worse" : "no differences");
   const [first, ...others] = pairs;
-  const columns = changeColumns(first && others.length === 0 ? nameSides(first) : undefined);
+  const priced = pairs.flat().flatMap(({ models }) => models.filter((model) => readPrices(model).hasTerms));
+  const names = first && others.length === 0 ? nameSides(first) : undefined;
+  const columns = changeColumns(names, new Set(priced.map(({ id }) => toText(id))));
   const changes = shown.map(({ isUnknown: _, ...change }) => change);
   const sides = compared.map(({ from, to, models, unchecked }) => {
     return { from: toDocument(from), to: toDocument(to), models, unchecked };
@@ -156,13 +158,17 @@ const nameSides = (sides: Pair) => sides.map(({ catalog, file }) => (file === nu
 
 type ChangeRow = DiffDocument["changes"][number];
 
-export const changeColumns = (names: readonly string[] | undefined): readonly KeyColumn<ChangeRow>[] => {
+/** @param withTerms the ids of models whose prices have unknown units */
+export const changeColumns = (
+  names: readonly string[] | undefined,
+  withTerms: ReadonlySet<string | undefined> = new Set(),
+): readonly KeyColumn<ChangeRow>[] => {
   const [older, newer] = names ?? [];
   const sides: Partial<Record<string, string>> = { gone: older ?? "", added: newer ?? "" };
   const formatChange = ({ change }: ChangeRow) => (sides[change] ? `only in ${sides[change]}` : change);
   const factColumn = (side: "from" | "to", name = ""): KeyColumn<ChangeRow> => {
     const heading = name === "" ? side : `${side}\n${name}`;
-    return { name: side, heading, rank: 0, cell: (row) => formatFact(row.field, row[side]) };
+    return { name: side, heading, rank: 0, cell: (row) => formatFact(row, row[side], withTerms.has(row.id)) };
   };
   return [
     { name: "id", rank: 0 },
@@ -175,8 +181,8 @@ export const changeColumns = (names: readonly string[] | undefined): readonly Ke
   ];
 };
 
-const formatFact = (field: string | null, value: unknown) => {
-  if (field?.startsWith("pricing.") && value !== null)
+const formatFact = ({ field }: ChangeRow, value: unknown, hasTerms: boolean) => {
+  if (field?.startsWith("pricing.") && value !== null && !hasTerms && !isTerm(field))
     return formatPrice(field.slice(field.lastIndexOf(".") + 1), value);
   return toWords(value).join(", ");
 };

@@ -80,6 +80,21 @@ describe("rollcall catalog diff", () => {
     );
   });
 
+  it("labels prices with their unit only if nothing states another unit", async () => {
+    const { older, newer } = files();
+    const toList = (prompt: string) =>
+      JSON.stringify({
+        data: [
+          { id: "a", pricing: { prompt, unit: "per_character" } },
+          { id: "b", pricing: { prompt } },
+        ],
+      });
+    writeFileSync(older, toList("0.000001"));
+    writeFileSync(newer, toList("0.000002"));
+    const { stdout } = await diff([older, "--with", newer, "--fields", "id,from,to"]);
+    expect(stdout).toBe("a\t0.000001\t0.000002\nb\t1 $/M\t2 $/M\n");
+  });
+
   it("names each field that the kind of the change does not name", async () => {
     const { older, newer } = files();
     const model = { context_length: 9, tokenizer: "a", per_request_limits: null, top_provider: { context_length: 9 } };
