@@ -2,7 +2,7 @@
 import { listInputMedia } from "../../calls/other-uses.ts";
 import { type CallUsage, countCompletion, isSameCost, otherCostStated, readUsages } from "../../calls/usage.ts";
 import { type Cost, compareCosts, computeCost, noUsage, type Usage } from "../../catalogs/cost.ts";
-import { deprecationDay } from "../../catalogs/fields.ts";
+import { deprecationDay, isEnded } from "../../catalogs/fields.ts";
 import { checkFilterWords, compileFilter } from "../../catalogs/filter.ts";
 import { toUsualName } from "../../catalogs/prices.ts";
 import { Failure, type FailureDetails } from "../../failure.ts";
@@ -70,7 +70,7 @@ export const showCosts = async (context: Context, typed: CostOptions) => {
 const toModelCost = ({ catalog, entry }: source.CatalogEntry, { items, ...cost }: Cost, now: number): ModelCost => {
   const day = deprecationDay(entry) ?? null;
   const [id = null, name = null] = [toText(entry.id), toText(entry.name)];
-  const ended = day !== null && day < utcDay(now);
+  const ended = isEnded(entry) || (day !== null && day < utcDay(now));
   return { catalog, id, name, deprecation_date: day, ended, ...cost, items };
 };
 

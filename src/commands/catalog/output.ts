@@ -79,7 +79,10 @@ const modelCost = s.object({
   catalog,
   ...s.sameKeys(s.nullable(s.text), "id", "name"),
   deprecation_date: s.describe("YYYY-MM-DD", s.nullable(s.text)),
-  ended: s.describe("true if deprecation_date has passed; such models are last", s.flag),
+  ended: s.describe(
+    "true if the model states its end, or if deprecation_date has passed; such models are last",
+    s.flag,
+  ),
   total: s.describe("exact US dollars; null if it is unknown", s.nullable(s.dollars)),
   at_least: s.describe("sum of the known prices", s.dollars),
   not_stated: s.describe("names of prices that are missing or unknown", s.list(s.text)),

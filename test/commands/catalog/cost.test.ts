@@ -68,6 +68,20 @@ describe("rollcall catalog cost", () => {
     );
   });
 
+  it("lists models that state their end last, also without a date", async () => {
+    const data = ["deprecated", "other"].map((id, at) => ({ id, deprecated: at === 0, pricing: { prompt: `${at}` } }));
+    const cost = await asking({
+      when: ({ path }) => path.includes("/router/"),
+      answer: json(JSON.stringify({ data })),
+    });
+    const { stdout } = await cost(["--prompt-tokens", "1", "--catalog", "router", "--json"]);
+    const { models } = JSON.parse(stdout);
+    expect(models.map(({ id, ended }: { id: string; ended: boolean }) => [id, ended])).toEqual([
+      ["other", false],
+      ["deprecated", true],
+    ]);
+  });
+
   it.each([
     [0.25, ""],
     [0.00025, "0.00025"],
