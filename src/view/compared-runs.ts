@@ -22,7 +22,7 @@ export const openRuns = async (
   const { a, b } = datasets;
   const comparison = await compareDatasets(a, b, { pairBy: undefined, pass, tries: [], signal });
   const { changes, pairing, reward, only_a, only_b, transitions } = comparison;
-  const size = ({ means }: (typeof changes)[number]) => Math.abs(means?.difference ?? -1);
+  const size = ({ means }: (typeof changes)[number]) => (means ? Math.abs(means.difference) : -1);
   const sorted = await sortWithBreaks(changes, (one, other) => size(other) - size(one), new Breaks(signal));
   return {
     ...store,

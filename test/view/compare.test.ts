@@ -46,6 +46,19 @@ describe("the comparison of two runs on the page", () => {
     }
   });
 
+  it("lists pairs without a reward on both sides last", async () => {
+    const task = (id: string, reward?: number) =>
+      reward === undefined
+        ? `{"trajectories":[],"exceptions":[{"type":"E","message":"m"}],"task_id":"${id}"}`
+        : groupLine([reward], { prompt: id }).replace("{", `{"task_id":"${id}",`);
+    const a = fileOf("a.jsonl", [task("failing"), task("other", 0)].join("\n"));
+    const b = fileOf("b.jsonl", [task("failing", 1), task("other", 0.5)].join("\n"));
+    const page = await startView([a, b]);
+    await whenRead(page);
+    const { rows }: GroupRows = JSON.parse((await page.ask("/api/rows", { compare: true })).body);
+    expect(rows.map(({ pair }) => pair?.difference)).toEqual([0.5, null]);
+  });
+
   it("says which run has several steps", async () => {
     const [first, second] = [2, 3].map((step) => linesOf({ [step]: [1, 0] }, "a").replace("{", `{"step":${step},`));
     const page = await startView([fileOf("a.jsonl", first ?? ""), fileOf("b.jsonl", `${first}\n${second}`)]);
