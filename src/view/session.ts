@@ -176,13 +176,17 @@ const unknownMoments = { mean: null, deviation: null };
 
 /** An exception without a step has that of all trajectories of its group, as in `stats --by`. */
 const describeSteps = (rows: readonly RolloutFact[], failed: Steps, untrainable: GroupPart["untrainable"]) => {
-  const [only, ...others] = new Set(rows.map(({ by }) => by));
-  const failedSteps = failed.map((step) => step ?? (others.length === 0 ? only : undefined));
-  const steps = [...new Set([...rows.map(({ by }) => by), ...failedSteps])];
-  const parts = steps.map((step): GroupPart => {
-    const own = rows.filter(({ by }) => by === step);
+  const steps = new Map<string | undefined, { own: RolloutFact[]; failures: number }>();
+  const enter = (step: string | undefined) => {
+    const entered = steps.get(step) ?? { own: [], failures: 0 };
+    steps.set(step, entered);
+    return entered;
+  };
+  for (const row of rows) enter(row.by).own.push(row);
+  const [only, ...others] = steps.keys();
+  for (const step of failed) enter(step ?? (others.length === 0 ? only : undefined)).failures++;
+  const parts = Array.from(steps, ([step, { own, failures }]): GroupPart => {
     const rewards = own.map(({ reward }) => reward).filter(Number.isFinite);
-    const failures = failedSteps.filter((one) => one === step).length;
     return {
       step: formatKeyText(step),
       untrainable,
