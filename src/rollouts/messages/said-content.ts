@@ -112,10 +112,17 @@ const formatMembers = (table: json.JsonTable, object: number, format: Formatter,
   let text = "";
   for (const { start, position, isSaid } of sortedShape.read(table, object)) {
     const node = nodes[position] ?? 0;
-    const isFormatted = isWhole || (isSaid && kindAt(table, node) !== Kind.null);
+    const isFormatted = isWhole || (isSaid && !isNothing(table, node));
     if (isFormatted) text += `${text && ","}${start}${format({ table, node })}`;
   }
   return `{${text}}`;
+};
+
+/** True for null and an empty list. */
+const isNothing = (table: json.JsonTable, node: number) => {
+  const kind = kindAt(table, node);
+  const isSingle = kind === Kind.array && json.nodeAfter(table, node) === node + nodeSize;
+  return kind === Kind.null || (isSingle && json.countNumbers(table, node) === 0);
 };
 
 const listMembers = (table: json.JsonTable, object: number) => {

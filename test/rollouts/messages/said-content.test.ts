@@ -15,6 +15,12 @@ it.each(keys.split(/\s+/))("what a message says does not include %s, also in its
   expect(formatSaid(JSON.stringify([{ ...said[0], [`${key}s`]: 1 }]))).not.toBe(formatSaid(JSON.stringify(said)));
 });
 
+it.each(["null", "[]", "[ ]"])("what a message says does not include calls that are %s", (calls) => {
+  const said = (more: string) => formatSaid(`{"content":[{"type":"text","text":"q","parts":[0]}]${more}}`);
+  expect(said(`,"tool_calls":${calls}`)).toBe(said(""));
+  expect(said(',"tool_calls":[0]')).not.toBe(said(""));
+});
+
 it.each([1, 100_000])("the order of keys counts only in very deep contents (%s levels)", (levels) => {
   const said = (content: string) => formatSaid(`{"content":${"[".repeat(levels)}${content}${"]".repeat(levels)}}`);
   expect(said('{"a":1,"b":2}') === said('{"b":2,"a":1}')).toBe(levels === 1);
