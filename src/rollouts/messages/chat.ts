@@ -312,12 +312,17 @@ const omitKeys = (value: Value | undefined, keys: readonly string[]) =>
 
 /** Completes flat tools (`{name, description, …}`), also those of Anthropic and Gemini. */
 export const toTools = (run: Notes, tools: Value | undefined) =>
-  nonEmpty((tools?.items() ?? []).flatMap((tool) => toTool(run, tool)));
+  nonEmpty(listTools(run, tools).flatMap((tool) => toTool(run, tool)));
+
+const listTools = (run: Notes, tools: Value | undefined) => {
+  if (tools && !tools.isList && !tools.isBlank) run.note("left out tools that are not a list");
+  return tools?.items() ?? [];
+};
 
 /** Completes the tools of a row, and removes the nulls of Arrow. */
 export const toRowTools = (run: Notes, tools: Value | undefined) =>
   nonEmpty(
-    (tools?.items() ?? []).flatMap((tool) => {
+    listTools(run, tools).flatMap((tool) => {
       const hasNulls = tool.raw.includes("null") && hasSchemaNulls(tool);
       return toTool(run, tool, hasNulls ? (value) => removeNulls(value, false) : undefined);
     }),
@@ -332,6 +337,8 @@ const hasSchemaNulls = (value: Value): boolean =>
 const toTool = (run: Notes, tool: Value, read = (value: Value): Json => value): readonly Json[] => {
   const declared = tool.get("function_declarations") ?? tool.get("functionDeclarations");
   if (declared) return declared.items().flatMap((one) => toTool(run, one, toSchema));
+  const spec = tool.get("toolSpec");
+  if (spec) return toTool(run, spec, read);
   const type = tool.get("type");
   const isFunction = !type || type.text === "function" || tool.has("input_schema");
   const fn = tool.get("function");
@@ -343,12 +350,14 @@ const toTool = (run: Notes, tool: Value, read = (value: Value): Json => value): 
   if (!named) return [];
   if (!isFunction) run.note(`wrote a tool ${kind} as a function`);
   const members = named.members().filter(([key, { isNull }]) => key !== "type" && !isNull);
-  const parts = members.map(([key, value]) => [schemaKeys.has(key) ? "parameters" : key, read(value)] as const);
+  const parts = members.map(([key, value]) =>
+    schemaKeys.has(key) ? (["parameters", read(value.get("json") ?? value)] as const) : ([key, read(value)] as const),
+  );
   const own = isFunction ? parts : [["type", type] as const, ...parts];
   return [{ type: type?.text === "function" ? type : "function", function: new Map<string, Json>(own) }];
 };
 
-/** Keys for the parameters of a tool in Anthropic's and Gemini's APIs, and in MCP. */
+/** Keys for the parameters of a tool in Anthropic's and Gemini's APIs, in MCP, and in Bedrock (with `json`). */
 const schemaKeys = new Set(["input_schema", "parameters_json_schema", "parametersJsonSchema", "inputSchema"]);
 
 const geminiType = /^(?:STRING|NUMBER|INTEGER|BOOLEAN|ARRAY|OBJECT|NULL)$/;

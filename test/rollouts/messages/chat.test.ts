@@ -96,6 +96,11 @@ it.each<[string, unknown, readonly object[] | undefined, note?: string]>([
   ],
   ["MCP's", { name: "f", inputSchema: schema }, [{ type: "function", function: { name: "f", parameters: schema } }]],
   [
+    "Bedrock's",
+    { toolSpec: { name: "f", inputSchema: { json: schema } } },
+    [{ type: "function", function: { name: "f", parameters: schema } }],
+  ],
+  [
     "of another type",
     { type: "bash_20250124", name: "f", size: 1 },
     [{ type: "function", function: { type: "bash_20250124", name: "f", size: 1 } }],
@@ -116,6 +121,21 @@ it.each<[string, unknown, readonly object[] | undefined, note?: string]>([
   const tools = toTools(run, parse([tool]));
   expect(tools && dataOf(tools)).toEqual(expected);
   expect(notes).toEqual(note === undefined ? [] : [note]);
+});
+
+it.each([
+  [{ f: { name: "g" } }, ["left out tools that are not a list"]],
+  ["f, g", ["left out tools that are not a list"]],
+  [{}, []],
+  [[], []],
+])("tools that are %j are noted if they are not a list", (tools, notes) => {
+  const noted: string[] = [];
+  const run = { note: (text: string) => noted.push(text) };
+  expect([toTools(run, parse(tools)), toRowTools(run, parse(tools)), [...new Set(noted)]]).toEqual([
+    undefined,
+    undefined,
+    notes,
+  ]);
 });
 
 it.each([
