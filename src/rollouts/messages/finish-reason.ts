@@ -1,5 +1,6 @@
 /** Decides the finish reason of each sampled turn from the statements of its record. */
 import { addition, type Json, literal } from "./output-json.ts";
+import { isCallKey } from "./said-content.ts";
 import { openKeyFacts, type Value } from "./value.ts";
 
 /** Receives the values that a conversion derives. */
@@ -31,7 +32,6 @@ type Reason = Readonly<{ name: string; value: Value }>;
 export const openFinish = (run: Notes, { record, completion }: SampledRecord, turns: number) => {
   const statements = findStatements(record);
   return (at: number, turn: TurnFacts) => {
-    if (statements.length === 0) return decideFinish(run, turn);
     const ofRecord = statements.flatMap(({ value, read }) => {
       const own = completion ? pickElement(value, completion) : value;
       const isLast = at === turns - 1;
@@ -39,13 +39,19 @@ export const openFinish = (run: Notes, { record, completion }: SampledRecord, tu
         own && (pickElement(own, { at, count: turns }, isLast) ?? (isLast ? own.items().at(-1) : undefined));
       return read(picked, run) ?? [];
     });
-    return chooseReason(run, [...listReasons(run, turn), ...ofRecord]) ?? deriveFinish(run, turn.callsTools);
+    return decideFinish(run, turn, ofRecord);
   };
 };
 
-/** Decides the finish reason of a turn whose record states nothing else. */
-export const decideFinish = (run: Notes, turn: TurnFacts): Json =>
-  chooseReason(run, listReasons(run, turn)) ?? deriveFinish(run, turn.callsTools);
+/** Decides the finish reason of a turn. Calls under a key that rollcall does not read can have ended it. */
+export const decideFinish = (run: Notes, turn: TurnFacts, ofRecord: readonly Reason[] = []): Json =>
+  chooseReason(run, [...listReasons(run, turn), ...ofRecord]) ??
+  (hasUnreadCalls(turn) ? null : deriveFinish(run, turn.callsTools));
+
+const hasUnreadCalls = ({ callsTools, message }: TurnFacts) =>
+  !callsTools && message?.facts(callKeys).some((key) => !parseText(message.require(key)).isBlank);
+
+const callKeys = openKeyFacts((keys) => keys.filter(isCallKey));
 
 const listReasons = (run: Notes, { stated = [], message }: TurnFacts) => [
   ...stated.flatMap((value) => readReason(value) ?? []),

@@ -19,7 +19,10 @@ const silentKey = new RegExp(
     "tags?|thinking_blocks|time|timestamp|tokens|type|usage|uuid|version|videos?|weight",
   ].join("|")})$`,
 );
-const callKey = /(?:^|_)(?:tool|function)_(?:calls?|invocations?|uses?)$/;
+const toSnakeCase = (key: string) => key.replace(/(?<=[a-z\d])[A-Z]/g, "_$&").toLowerCase();
+
+export const isCallKey = (key: string) =>
+  /(?:^|_)(?:tool|function)_(?:calls?|invocations?|uses?)$/.test(toSnakeCase(key));
 
 /** Lists the keys of a message that can have words or calls. @param known the keys that rollcall reads */
 export const listUnknownKeys = (
@@ -28,8 +31,8 @@ export const listUnknownKeys = (
 ) => {
   const unknown = members.filter(({ key, kind }) => (kind & wordKinds) !== 0 && !known.includes(key));
   return unknown.flatMap(({ key, kind }) => {
-    const name = key.replace(/(?<=[a-z\d])[A-Z]/g, "_$&").toLowerCase();
-    return silentKey.test(name) ? [] : [{ key, isCall: kind !== Kind.string && callKey.test(name) }];
+    const isSilent = silentKey.test(toSnakeCase(key));
+    return isSilent ? [] : [{ key, isCall: kind !== Kind.string && isCallKey(key) }];
   });
 };
 

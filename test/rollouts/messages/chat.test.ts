@@ -183,6 +183,8 @@ describe("the turns of a row", () => {
     ["a text", "a", "a stop"],
     ["a list in a string", JSON.stringify([said("a")]), "a stop"],
     ["a call", [called("c"), result({ tool_call_id: "c" })], "a [c] tool_calls, t c"],
+    ["calls under an unknown key", [said("", { toolInvocations: [{ toolName: "search" }] })], "a null"],
+    ["no calls under an unknown key", [said("a", { function_calls: [], tool_uses: "[]" })], "a stop"],
     ["results without ids", [called("c", "d"), result(), result()], "a [c,d] tool_calls, t c, t d"],
     ["results in turn", [called("c"), result(), called("d"), result()], "a [c] tool_calls, t c, a [d] tool_calls, t d"],
     ["an id", [called("c", "d"), result({ tool_call_id: "d" }), result()], "a [c,d] tool_calls, t d, t c"],
