@@ -102,7 +102,10 @@ export const toTurns = (
     const position = answers++;
     if (isMasked(run, message)) return turn;
     requireOwnWords(message.get("content"));
-    return choice(turn, finish(position, { callsTools: calls.length > 0 || hasCalls(message), message }));
+    const callsTools = calls.length > 0 || hasCalls(message);
+    if (!callsTools && !/^(?:final)?$/.test(message.textAt("channel") ?? ""))
+      run.note("read turns of other channels than `final`, such as analysis, as answers");
+    return choice(turn, finish(position, { callsTools, message }));
   });
   return turns.filter((turn) => turn !== undefined);
 };

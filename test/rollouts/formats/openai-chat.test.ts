@@ -289,6 +289,16 @@ describe("rows of chat messages", () => {
     ]);
   });
 
+  it("are noted if a turn is of another channel than the final one", async () => {
+    const calls = { tool_calls: [{ id: "c", type: "function", function: { name: "f", arguments: "{}" } }] };
+    const rows = [{ channel: "final" }, { channel: "commentary", ...calls }, { channel: "analysis" }].map((more) => ({
+      messages: [user("q"), { role: "assistant", content: "a", ...more }],
+      reward: 1,
+    }));
+    const note = "read turns of other channels than `final`, such as analysis, as answers";
+    expect([await notesHere(rows.slice(0, 2)), await notesHere(rows)]).toEqual([[], [note]]);
+  });
+
   it("can have a loss, but are noted if they have another key that looks like a mask", async () => {
     const note = (key: string) => `\`${key}\` of rows can be a mask for training, which rollcall does not read`;
     const ordinary = {
