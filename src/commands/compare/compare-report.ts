@@ -36,13 +36,14 @@ export const printComparisonReports = async (screen: Screen, comparison: Reporte
   for (const target of typed.report) await printReport(screen, { ...target, mode, ...facts, listBlocks });
 };
 
-const toResult = ({ typed: { minEffect = 0 }, document, failure }: ReportedComparison) => {
+const toResult = ({ typed, document, failure }: ReportedComparison) => {
   const name = "mean reward";
   if (!document) return { name, status: "failed", text: failure?.message ?? "" } as const;
   const { reward, changed } = document;
-  const status = isRegression(reward, minEffect) ? "failed" : reward && reward.pairs > 1 ? "passed" : "skipped";
+  const status = isRegression(reward, typed.minEffect ?? 0) ? "failed" : reward?.ci95 ? "passed" : "skipped";
   const text = [
-    judgeReward(document, minEffect),
+    judgeReward(document, typed.minEffect),
+    ...listWarnings(document, typed).map(({ label, text }) => `${label}: ${text}`),
     ...listChanges(document).map((change) => `${change.name}: ${formatChange(change)}`),
     ...changed.map((pair) => `${formatSigned(pair.difference)}: ${formatPositions(pair)}`),
   ].join("\n");

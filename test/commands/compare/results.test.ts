@@ -72,7 +72,8 @@ describe("the result of a comparison", () => {
     [["1"], ["1"], "<skipped"],
     [["1", "0"], ["1", "0"], undefined],
     [["1", "1", "1"], ["0", "0", "0"], "<failure"],
-  ] as const)("in a report for CI is skipped without two pairs: %j and %j", async (a, b, element) => {
+    [["1e300", "-1e300"], ["0", "0"], "<skipped"],
+  ] as const)("in a report for CI is skipped without an interval: %j and %j", async (a, b, element) => {
     const { stdout } = await runHere(["compare", ...filesOf(toRun(...a), toRun(...b)), "--report", "junit"]);
     expect(/<(skipped|failure)/.exec(stdout)?.[0]).toBe(element);
   });
@@ -81,6 +82,8 @@ describe("the result of a comparison", () => {
     const files = filesOf(...failing);
     const { stdout } = await runHere(["compare", ...files, "--report", "markdown"]);
     expect(stdout).toContain(`**Failures:** \`${failures}\``);
+    const { stdout: github } = await runHere(["compare", ...files, "--report", "github"]);
+    expect(github).toContain(`%0Afailures: ${failures.replaceAll("%", "%25")}%0A`);
     expect(stdout).toContain("| not recorded | 100% | 100% |");
     const { stdout: json } = await runHere(["compare", ...files, "--json", "--fields", "failed_a,transitions"]);
     const transitions = ["always", "failed"].map((from) => ({ from, to: "always", prompts: 1 }));
