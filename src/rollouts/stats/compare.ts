@@ -4,11 +4,11 @@ import { Breaks, sortWithBreaks } from "../../system/breaks.ts";
 import { compareTexts } from "../../text/sentences.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
 import { rewardTolerance } from "../index/metrics.ts";
-import { meanOfFinite, meanOfSum } from "../index/sums.ts";
+import { ExactSum, meanOfFinite, meanOfSum, mergeSum } from "../index/sums.ts";
 import * as causes from "./compare-causes.ts";
 import { type Both, choosePairing, openSide, type Pool, pairByKey, type Side, type Sides } from "./compare-sides.ts";
 import { findDetectable, type Interval, NamedPairs, PairedValues } from "./intervals.ts";
-import { countTries, estimateAll, estimatePass, type StatsOptions, withExceptions } from "./stats-slice.ts";
+import { countTries, estimateAll, estimatePass, type StatsOptions, toSum, withExceptions } from "./stats-slice.ts";
 
 /** `name` is the prompt's digest, or the key as JSON. */
 type Pair = Readonly<Both<Pool> & { name: string; isPaired: boolean }>;
@@ -70,7 +70,7 @@ export const compareDatasets = async (a: Dataset, b: Dataset, { pairBy, signal, 
     failed_b: counts.failed_b,
     without_prompt: sides.a.unknown + sides.b.unknown,
     reward: compareRewards(rewards, rewarded),
-    reward_of_all: { a: meanOfAll(a), b: meanOfAll(b) },
+    reward_of_all: { a: meanOfAll(a, options), b: meanOfAll(b, options) },
     pass: estimates.map(({ k, pairs, all }) => {
       const { pairs: count, ...difference } = pairs.describe() ?? { pairs: 0, ...noDifference };
       const { a: allA, b: allB } = all.describe() ?? noDifference;
@@ -96,8 +96,13 @@ export const compareDatasets = async (a: Dataset, b: Dataset, { pairBy, signal, 
   };
 };
 
-/** Returns the mean over all trajectories. */
-const meanOfAll = ({ scan: { tally } }: Dataset) => (tally.reward.count === 0 ? null : meanOfSum(tally.reward));
+/** Returns the mean over all trajectories, and over the exceptions if they have a reward. */
+const meanOfAll = ({ scan: { tally } }: Dataset, { exceptionsAs }: StatsOptions) => {
+  const sum = new ExactSum();
+  mergeSum(sum, tally.reward, 1);
+  if (exceptionsAs !== undefined) mergeSum(sum, toSum(exceptionsAs), tally.exceptions);
+  return sum.count === 0 ? null : meanOfSum(sum);
+};
 
 /** A pool whose rollouts all failed has a mean only if exceptions have a reward. */
 const countPools = async ({ a, b }: Sides, { exceptionsAs }: StatsOptions, breaks: Breaks) => {

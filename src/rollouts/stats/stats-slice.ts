@@ -64,7 +64,7 @@ export const withExceptions = (rewards: Float64Array, exceptions: number, as: nu
     ? rewards
     : Float64Array.from([...rewards, ...Array<number>(exceptions).fill(as)]);
 
-const toSum = (value: number) => {
+export const toSum = (value: number) => {
   const sum = new ExactSum();
   addToSum(sum, value);
   return sum;

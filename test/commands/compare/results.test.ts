@@ -90,6 +90,11 @@ describe("the result of a comparison", () => {
     expect(JSON.parse(json)).toEqual({ failed_a: 1, transitions });
   });
 
+  it("counts exceptions with their reward in the means of all rollouts", async () => {
+    const args = ["compare", ...filesOf(...failing), "--exceptions-as", "0", "--json", "--fields", "reward_of_all"];
+    expect(JSON.parse((await runHere(args)).stdout)).toEqual({ reward_of_all: { a: 0.5, b: 1 } });
+  });
+
   it("has no difference of rewards if it is too large for a number", async () => {
     const files = filesOf(toRun("1e308"), toRun("-1e308", "0"));
     const { code, stdout, stderr } = await runHere(["compare", ...files, "--report", "markdown", "--exit-code"]);
