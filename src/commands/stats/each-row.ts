@@ -25,7 +25,7 @@ export const printRows = async (
   typed: StatsCommandOptions,
   problems: readonly Problem[],
 ) => {
-  const { sort, limit, pass, groupBy } = typed;
+  const { sort, limit, pass, exceptionsAs, groupBy } = typed;
   const isByGroup = typed.each === "group";
   const columns = selectRowColumns(typed.each);
   const sorted = new Set(sort.map((name) => name.replace(/^-/, "")));
@@ -35,7 +35,7 @@ export const printRows = async (
   const keysOf = new WeakMap<Row, ReadonlyMap<string, unknown>>();
   const known = new Set<string>();
   const listRows = isByGroup ? stats.listGroupRows : stats.listTrajectoryRows;
-  for await (const { row, keys } of listRows(dataset, { pass, groupBy, names, signal })) {
+  for await (const { row, keys } of listRows(dataset, { pass, exceptionsAs, groupBy, names, signal })) {
     all.push(row);
     if (names.length > 0) keysOf.set(row, keys);
     for (const name of keys.keys()) known.add(name);

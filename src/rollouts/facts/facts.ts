@@ -150,8 +150,7 @@ export const mapLengths = <Value>(map: (name: LengthName) => Value): Record<Leng
 export const mapFacts = <Value>(of: readonly Fact[], map: (fact: Fact) => Value): Readonly<Record<string, Value>> =>
   Object.fromEntries(of.map((fact) => [fact.name, map(fact)]));
 
-export const readFact = ({ name, read }: Fact, row: FactRow): FactValue =>
-  read ? read(row) : (row.counts[name] ?? null);
+const readFact = ({ name, read }: Fact, row: FactRow): FactValue => (read ? read(row) : (row.counts[name] ?? null));
 
 export const readFacts = (row: FactRow): FactValues =>
   Object.fromEntries(facts.map((fact): readonly unknown[] => [fact.name, readFact(fact, row)]));

@@ -4,24 +4,27 @@ import { Breaks } from "../../system/breaks.ts";
 import { locateTrajectory } from "../dataset/locate.ts";
 import { openRowReader, type WantedKeys } from "../dataset/prompt-text.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
-import { type FactRow, groupFacts, mapFacts, readFact, readFacts } from "../facts/facts.ts";
-import { meanOfFinite, standardDeviation } from "../index/sums.ts";
+import { type FactRow, groupFacts, mapFacts, readFacts } from "../facts/facts.ts";
+import { meanOfFinite, pickFinite, standardDeviation } from "../index/sums.ts";
 import { toFilePath } from "../rules/positions.ts";
-import { openFactReader, readGroupFacts } from "./read-facts.ts";
-import type { StatsOptions } from "./stats-slice.ts";
+import { getFacts, openFactReader, readGroupFacts } from "./read-facts.ts";
+import { countTries, type StatsOptions, withExceptions } from "./stats-slice.ts";
 
-export interface RowOptions extends WantedKeys, Pick<StatsOptions, "pass"> {
+export interface RowOptions extends WantedKeys, Pick<StatsOptions, "pass" | "exceptionsAs"> {
   readonly signal: AbortSignal;
 }
 
 /** Yields a row for each valid group, with the values of `names`. @throws Failure `input-changed` */
-export async function* listGroupRows(dataset: Dataset, { pass, signal, ...wanted }: RowOptions) {
+export async function* listGroupRows(dataset: Dataset, { pass, exceptionsAs, signal, ...wanted }: RowOptions) {
   const readRow = openRowReader(dataset, wanted);
   const breaks = new Breaks(signal);
   for (const group of dataset.groups.valid()) {
     if (breaks.isDue(bytesPerRow + 1000 * dataset.groups.trajectoriesOf(group))) await breaks.take();
     const rows = readGroupFacts(dataset, group, pass);
-    const rewards = rows.map(({ reward }) => reward).filter(Number.isFinite);
+    const exceptions = dataset.groups.exceptionsOf(group);
+    const own = getFacts(dataset).reward.pick(dataset.groups.rowsOf(group));
+    const rewards = withExceptions(own, exceptions, exceptionsAs);
+    const finite = pickFinite(rewards);
     const part = dataset.groups.firstOf(group);
     const { file, line, path } = await locateTrajectory(dataset, part, 0);
     const { keys, key, prompt } = readRow(part, 0);
@@ -31,19 +34,22 @@ export async function* listGroupRows(dataset: Dataset, { pass, signal, ...wanted
       key,
       prompt,
       trajectories: rows.length,
-      exceptions: dataset.groups.exceptionsOf(group),
-      reward: meanOfFinite(rewards),
-      std_dev: rewards.length === 0 ? null : standardDeviation(rewards),
+      exceptions,
+      reward: meanOfFinite(finite),
+      std_dev: finite.length === 0 ? null : standardDeviation(finite),
+      solved: countTries(rewards, pass).solved,
       ...summarizeFacts(rows),
     };
     yield { row, keys };
   }
 }
 
+const countFacts = groupFacts.filter(({ type }) => type === "count");
+
 const summarizeFacts = (rows: readonly FactRow[]) =>
-  mapFacts(groupFacts, (fact) => {
-    const values = rows.map((row) => readFact(fact, row)).flatMap((value) => (value === null ? [] : Number(value)));
-    return fact.inGroup === "mean" ? meanOfFinite(values) : values.reduce((sum, value) => sum + value, 0);
+  mapFacts(countFacts, ({ name, inGroup }) => {
+    const values = rows.flatMap(({ counts }) => counts[name] ?? []);
+    return inGroup === "mean" ? meanOfFinite(values) : values.reduce((sum, value) => sum + value, 0);
   });
 
 /** Yields a row for each valid trajectory, with its number before a selection. @throws Failure `input-changed` */

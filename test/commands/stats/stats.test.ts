@@ -296,6 +296,15 @@ describe("rollcall stats", () => {
     }
   });
 
+  it("counts exceptions with their reward in the row of their group", async () => {
+    const group = toLine([{ reward: 1 }, { reward: 0 }]).replace("{", '{"exceptions":[{"type":"E"},{"type":"E"}],');
+    const { stdout } = await runHere([
+      ...["stats", ...filesOf(group), "--each", "group", "--exceptions-as", "1", "-o", "csv"],
+      ...["--fields", "trajectories,exceptions,reward,std_dev,solved"],
+    ]);
+    expect(stdout.trim().split(/\r?\n/)[1]).toBe(`2,2,0.75,${Math.sqrt(3 / 16)},3`);
+  });
+
   it("counts the exceptions of converted records under the values of their records", async () => {
     const rows = [
       { host: "a", reward: 1, error: null },
