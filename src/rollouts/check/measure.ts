@@ -122,7 +122,7 @@ const openKeyReader = (names: readonly string[]) => {
 };
 
 /** Longer values are texts. */
-const maxSettingBytes = 64;
+const maxSettingBytes = 256;
 
 /** Keeps the metadata that this row and all rows before have. */
 export const keepSettings = (trajectory: json.JsonValue, { settings }: FactColumns, row: number) => {

@@ -57,7 +57,7 @@ it("a comparison by the key of --pair-by does not name this key again", async ()
 });
 
 it("a comparison names the settings that all trajectories of each side share", async () => {
-  const texts = (value: number) => ({ short: `${value}`.padEnd(62, "x"), long: `${value}`.padEnd(63, "x") });
+  const texts = (value: number) => ({ short: `${value}`.padEnd(254, "x"), long: `${value}`.padEnd(255, "x") });
   const settings = (temperature: number, seed: number) => ({
     temperature,
     seed,
