@@ -58,6 +58,7 @@ export const parseFilter = (text: string): TrajectoryFilter => {
   const environment = new Environment({ limits: { maxDepth: 100 } });
   for (const name of knownNames) environment.registerVariable(name, "dyn");
   environment.registerFunction("present(dyn): dyn", requirePresent);
+  environment.registerFunction("double(bool): double", Number);
   const expression = withFilterFailure(text, () => {
     const parsed = environment.parse(text);
     const { valid, error } = parsed.check();

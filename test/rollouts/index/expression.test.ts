@@ -48,6 +48,7 @@ describe("an expression", () => {
     ["+---", "messages.exists(m, m.name != 'z')"],
     ["-++-", "size(tools) + size(logs) + size(additional_histories) == 0"],
     ["+--+", "metrics == {} && !truncated"],
+    ["--+-", "double(truncated) > 0.5"],
     ["+++-", "has(metadata.k)"],
     ["+-??", "metadata.k == 1"],
     ["-+??", "metadata.k != 1; metadata['k'] != 1"],
