@@ -66,10 +66,9 @@ const sumOf = (tools: Row["tools"], count: "calls" | "errors") => tools.reduce((
 const formatReward = ({ reward }: Row) => {
   if (!reward) return "";
   const [, high = reward.mean] = reward.ci95 ?? [];
-  return `${round(reward.mean)}${reward.ci95 ? ` ± ${round(high - reward.mean)}` : ""}`;
+  const half = formatForDisplay(Number((high - reward.mean).toPrecision(3)));
+  return `${formatForDisplay(reward.mean)}${reward.ci95 ? ` ± ${half}` : ""}`;
 };
-
-const round = (value: number) => formatForDisplay(Number(value.toPrecision(3)));
 
 /** Null if no finish reason is recorded. */
 const findTruncated = ({ finish_reasons, trajectories }: Row) => {

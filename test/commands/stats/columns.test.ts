@@ -31,7 +31,7 @@ describe("rollcall stats --by", () => {
   const stdin = [
     toGroup({ step: 1, exceptions: failed }, first, { reward: 0, finish: "length" }),
     toGroup({ step: 1 }, { reward: 1, ...stop }, { reward: 1, ...stop }),
-    toGroup({ step: 2 }, { reward: 0.25 }),
+    toGroup({ step: 2 }, { reward: -1520.5 }),
     toGroup({ step: 3, exceptions: failed }),
   ].join("\n");
 
@@ -40,7 +40,7 @@ describe("rollcall stats --by", () => {
       "tsv --header",
       `step,groups,trajectories,exceptions,reward.mean,reward.ci95_low,reward.ci95_high,solved.always,solved.sometimes,solved.never,solved.any,pass@1,pass@2,turns.mean,characters.mean,tokens.mean,truncated,failed,tool_errors
 1,2,4,2,0.75,-2.426551184043669,3.926551184043669,1,1,0,2,0.75,1,1.25,4,,0.25,0.3333333333333333,1
-2,1,1,0,0.25,,,0,0,1,0,0,,1,4,,,0,0
+2,1,1,0,-1520.5,,,0,0,1,0,0,,1,4,,,0,0
 3,1,0,2,,,,,,,,,,,,,,1,0
 `,
     ],
@@ -48,7 +48,7 @@ describe("rollcall stats --by", () => {
       "table",
       `step  groups       reward  solved  pass@1     truncated  failed  characters  calls with errors
    1       2  0.75 ± 3.18       2    0.75           25%     33%           4             1 of 3
-   2       1         0.25       0       0  not recorded      0%           4
+   2       1      -1520.5       0       0  not recorded      0%           4
    3       1                               not recorded    100%
 `,
     ],
