@@ -42,13 +42,14 @@ const formatMean = ({ mean, ci95 }: { mean: number; ci95: readonly number[] | nu
   return ci95 ? `${format(mean)}, between ${ci95.map(format).join(" and ")} (95 % interval${few})` : format(mean);
 };
 
-const countRewarded = (solved: Stats["solved"]) => (solved ? solved.always + solved.sometimes + solved.never : 0);
+const formatPart = ({ trajectories }: { trajectories: number }, of: number) =>
+  trajectories < of ? ` (${trajectories} of ${of} trajectories)` : "";
 
 const listRewards = ({ reward, solved }: Stats): readonly Line[] => {
-  if (!reward) return [];
+  if (!reward || !solved) return [];
   const { std_dev, within_group_std_dev, min, p10, p50, p90, max } = reward;
   return [
-    { label: "mean", text: formatMean(reward, countRewarded(solved)) },
+    { label: "mean", text: formatMean(reward, solved.always + solved.sometimes + solved.never) },
     { label: "standard deviation", text: `${format(std_dev)}, within groups ${format(within_group_std_dev)}` },
     { label: "min, median, max", text: [min, p50, max].map(format).join(", ") },
     { label: "p10, p90", text: [p10, p90].map(format).join(", ") },
@@ -129,7 +130,8 @@ const listLengths = (stats: Stats): readonly Line[] =>
   lengthNames.flatMap((name) => {
     if (!stats[name]) return [];
     const { mean, p50, p95, max } = stats[name];
-    const text = `mean ${format(mean)}, median ${format(p50)}, p95 ${format(p95)}, max ${max}`;
+    const part = formatPart(stats[name], stats.trajectories);
+    const text = `mean ${format(mean)}, median ${format(p50)}, p95 ${format(p95)}, max ${max}${part}`;
     return { label: name.replaceAll("_", " "), text };
   });
 
@@ -142,5 +144,8 @@ const listTools = ({ tools }: Stats): readonly Line[] =>
     return { label: name ?? "(unknown)", text: `${pluralize(calls, "call")}${failed}${open}`, tone };
   });
 
-const listMetrics = ({ metrics, solved }: Stats): readonly Line[] =>
-  Object.entries(metrics ?? {}).map(([label, metric]) => ({ label, text: formatMean(metric, countRewarded(solved)) }));
+const listMetrics = ({ metrics, groups, trajectories: of }: Stats): readonly Line[] =>
+  Object.entries(metrics ?? {}).map(([label, metric]) => ({
+    label,
+    text: formatMean(metric, groups) + formatPart(metric, of),
+  }));

@@ -139,7 +139,7 @@ it("the page of rollcall stats lists tools by calls, then by errors, then by nam
   ];
   const rewards = [1, 0, 0, 0, 0, 0, 0];
   const groups = rewards.map((reward) => ({
-    trajectories: [{ messages_and_choices: turns, reward, metrics: { z: 1, m: 2 } }],
+    trajectories: [{ messages_and_choices: turns, reward, metrics: reward === 1 ? { z: 1, m: 2 } : { z: 1 } }],
   }));
   const stdin = groups.map((group) => JSON.stringify(group)).join("\n");
   const { stdout } = await runHere(["stats", "-o", "table", "-q"], { stdin });
@@ -152,7 +152,7 @@ it("the page of rollcall stats lists tools by calls, then by errors, then by nam
   (unknown)  0 calls, 7 errors
 
 Metrics
-  m  2, between 2 and 2 (95 % interval)
+  m  2 (1 of 7 trajectories)
   z  1, between 1 and 1 (95 % interval)
 `);
   const { written } = await runHereOnTerminal(["stats", ...filesOf(stdin), "-q"], { columns: 200 });
