@@ -70,8 +70,8 @@ const describeReward = ({ reward, transitions }: Judged, minEffect: number) => {
   const change = `${formatForDisplay(a)} → ${formatForDisplay(b)}, difference ${interval}`;
   if (pairs < minPairs) return `Two pairs are too few to judge: ${change}.`;
   if (sign === 0) {
-    const known = `${formatForDisplay(detectable ?? 0)} would show in four of five cases`;
-    return `No difference that this data can show: ${interval} (a difference of ${known}).`;
+    const known = `a difference of ${formatForDisplay(detectable ?? 0)} would show in four of five cases`;
+    return `No difference that this data can show: ${interval}${detectable ? ` (${known})` : ""}.`;
   }
   if (sign > 0) return `The mean reward of b is higher: ${change}.`;
   const isProven = isRegression(reward, minEffect);

@@ -35,6 +35,7 @@ describe("the verdict of a comparison", () => {
       rewardOf(0, 0.5),
       "No difference that this data can show: +0.25, between 0 and +0.5 (a difference of 0.25 would show in four of five cases).",
     ],
+    [{ ...rewardOf(0, 0), detectable: 0 }, "No difference that this data can show: 0, between 0 and 0."],
     [rewardOf(-3, -1), "The mean reward of b is lower: 0.5 → -1.5, difference -2, between -3 and -1.", 0.5],
     [
       rewardOf(-3, -1),
