@@ -44,7 +44,7 @@ const formatShares = (a: number, b: number) => `${formatShare(a)} → ${formatSh
 const classNames = {
   truncated: "trajectories that were cut (finish reason length)",
   tool_errors: "trajectories with errors of tools",
-  other: "other trajectories (not cut, no errors)",
+  other: "other rollouts (no known cut, no errors of tools)",
 } as const;
 
 const listShare = ({ name, a, b, by_share }: Cause) => ({
@@ -62,11 +62,14 @@ export const nameSources = ({ reward }: Compared) =>
 
 /** A difference that the data does not show comes from nowhere, but other changes can cancel each other. */
 export const listSources = (document: Compared): readonly Line[] => {
-  const { reward, causes, paired } = document;
+  const { reward, causes, finish_reasons, paired } = document;
   if (paired < minPairs) return listUnpaired(document);
   const isJudged = findSign(reward) !== 0;
   const minBy = Math.max(rewardTolerance, minPart * Math.abs(reward?.difference ?? 0));
-  const shares = (causes ?? []).filter(isClear(paired)).map(listShare);
+  // Which trajectories were cut is unknown on a side that records no finish reason.
+  const isCutKnown = !finish_reasons?.some(({ name, a, b }) => name === null && Math.max(a, b) === 1);
+  const known = (causes ?? []).filter(({ name }) => isCutKnown || name === "tool_errors");
+  const shares = known.filter(isClear(paired)).map(listShare);
   const rewards = isJudged ? (causes ?? []).map(listReward) : [];
   const parts = [...shares, ...rewards, ...listDivisions(document)]
     .filter(({ by }) => Math.abs(by) >= minBy)

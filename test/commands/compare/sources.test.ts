@@ -140,7 +140,7 @@ describe("the list of sources of a difference", () => {
         ],
       },
       [
-        "+2: mean reward of other trajectories (not cut, no errors): 1 → 0",
+        "+2: mean reward of other rollouts (no known cut, no errors of tools): 1 → 0",
         "-0.25: mean reward of trajectories with errors of tools: 1 → 0",
         "-0.2: trajectories that were cut (finish reason length): 25% → 50% of all",
       ],
@@ -149,16 +149,27 @@ describe("the list of sources of a difference", () => {
       "the parts of a difference that chance can make, also those of mean rewards",
       { reward: rewardOf(-0.5, -0.1), causes: [causeOf("tool_errors", 0.06, -0.16), causeOf("other", 0.06, -0.26)] },
       [
-        "-0.26: mean reward of other trajectories (not cut, no errors): 1 → 0",
+        "-0.26: mean reward of other rollouts (no known cut, no errors of tools): 1 → 0",
         "-0.16: mean reward of trajectories with errors of tools: 1 → 0",
         "+0.06: trajectories with errors of tools: 25% → 50% of all",
-        "+0.06: other trajectories (not cut, no errors): 25% → 50% of all",
+        "+0.06: other rollouts (no known cut, no errors of tools): 25% → 50% of all",
       ],
     ],
     [
       "shares alone if there may be no difference",
       { reward: noDifference, causes: [causeOf("tool_errors", 0.5, 1)], transitions: [changed("never", "always", 1)] },
       ["+0.5: trajectories with errors of tools: 25% → 50% of all"],
+    ],
+    [
+      "no share of cut trajectories if a side records no finish reason",
+      {
+        causes: [causeOf("truncated", -2, 0), causeOf("tool_errors", -1, 0), causeOf("other", 1, 0)],
+        finish_reasons: [mean("length", 0, 0.25), { name: null, a: 1, b: 0 }],
+      },
+      [
+        "-1: trajectories with errors of tools: 25% → 50% of all",
+        "finish: not recorded: 100% → 0% of the trajectories",
+      ],
     ],
     [
       "values of keys whose difference is not that of all pairs, by their part of the pairs",
