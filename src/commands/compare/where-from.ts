@@ -13,8 +13,8 @@ import { formatSigned } from "./measures.ts";
 import type { CompareDocument } from "./output.ts";
 import { findSign, isSure, measureDistance, minPairs } from "./verdict.ts";
 
-const maxLines = 8;
-const maxLinesOfEach = 2;
+const maxParts = 8;
+const maxLinesOfEach = 5;
 /** Smaller parts of the difference, and smaller changes of facts, are not listed. */
 const minPart = 0.1;
 const minChange = 0.1;
@@ -74,11 +74,19 @@ export const listSources = (document: Compared): readonly Line[] => {
   const parts = [...shares, ...rewards, ...listDivisions(document)]
     .filter(({ by }) => Math.abs(by) >= minBy)
     .sort((x, y) => Math.abs(y.by) - Math.abs(x.by))
+    .slice(0, maxParts)
     .map(({ by, text }) => ({ label: formatSigned(by), text }));
   const lists = [listMetrics, listSettings, listTools, listFinishes, listFacts];
-  const changes = lists.flatMap((list) => list(document).slice(0, maxLinesOfEach));
+  const changes = lists.flatMap((list) => limitLines(list(document)));
   const transitions = isJudged ? listTransitions(document) : [];
-  return [...listUnpaired(document), ...parts, ...changes, ...transitions].slice(0, maxLines);
+  return [...listUnpaired(document), ...parts, ...changes, ...transitions];
+};
+
+/** Counts the lines that it omits, because most are not in another section of the page. */
+const limitLines = (lines: readonly Line[]): readonly Line[] => {
+  const { length: more, 0: next } = lines.slice(maxLinesOfEach);
+  if (!next || more === 1) return lines;
+  return [...lines.slice(0, maxLinesOfEach), { label: next.label, text: `${more} more (see --json)` }];
 };
 
 /** The prompts of both inputs can be easier than the other prompts. */

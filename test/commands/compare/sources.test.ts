@@ -187,10 +187,10 @@ describe("the list of sources of a difference", () => {
       ["+1: env a: mean reward 1 → 3 in 15 of 30 pairs"],
     ],
     [
-      "two of each: the clearest metrics, settings, tools whose errors changed most, and other finish reasons beyond chance",
+      "up to five of each: the clearest metrics, settings, tools whose errors changed most, and other finish reasons",
       {
         metrics: [metric("a", 1, 2, [1, 2]), metric("b", 0, 1, [0.9, 1.1]), metric("c", 1, 0, [-1, -1])],
-        settings: ["m", "n", "o"].map((name) => ({ name, a: "1", b: "2" })),
+        settings: [..."mnopqrs"].map((name) => ({ name, a: "1", b: "2" })),
         tools: [tool("a", 0, 0.2), tool(null, 0.75, 0.25), tool("c", 0, 0.25), tool("d", null, 1)],
         finish_reasons: [
           ...[mean("length", 0, 1), mean("stop", 1, 0), mean("content_filter", 0, 0.5)],
@@ -198,9 +198,12 @@ describe("the list of sources of a difference", () => {
         ],
       },
       [
-        ...["metric: c: 1 → 0", "metric: b: 0 → 1", "metadata: m: 1 in a, 2 in b", "metadata: n: 1 in a, 2 in b"],
+        ...["metric: c: 1 → 0", "metric: b: 0 → 1", "metric: a: 1 → 2"],
+        ...[..."mnopq"].map((name) => `metadata: ${name}: 1 in a, 2 in b`),
+        "metadata: 2 more (see --json)",
         "tool: errors in 75% → 25% of the results of an unknown tool",
         "tool: errors in 0% → 25% of the results of c",
+        "tool: errors in 0% → 20% of the results of a",
         "finish: content_filter: 0% → 50% of the trajectories",
         "finish: not recorded: 75% → 50% of the trajectories",
       ],
