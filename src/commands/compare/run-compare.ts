@@ -115,7 +115,7 @@ const selectSide = (typed: ComparedRuns, side: "a" | "b") => {
 };
 
 const printResult = async (screen: Screen, document: CompareDocument, typed: ComparedRuns) => {
-  if (screen.format === "table") await printComparePage(screen, document, typed);
+  if (screen.format === "table" && !screen.fields) await printComparePage(screen, document, typed);
   else if (screen.isForProgram) await printDocument<CompareDocument>(screen, document);
   else {
     const data = [...listMeasures(document), toExceptionMeasure(document)];
