@@ -61,7 +61,7 @@ export const printComparison = async (context: Context, options: CompareOptions)
   // The error shows the problems of one input.
   if (others.length > 0) screen.notice(`${typed.b} has errors, too (${adviseToCheck(selectSide(typed, "b"))})`);
   const problems = results.flatMap((result) => result.problems);
-  const { changed, changes, ownMetrics, overflowingMetrics, pairing, steps, ...rest } = comparison;
+  const { changed, changes, uncomparedMetrics, overflowingMetrics, pairing, steps, ...rest } = comparison;
   const document: CompareDocument = {
     ...rest,
     changed: await describePairs(datasets, changed.slice(0, typed.limit), pairing.name, typed.groupBy),
@@ -166,7 +166,7 @@ const listSteps = ({ steps }: Comparison, names: Pick<ComparedRuns, "a" | "b">) 
   });
 
 const notePairs = ({ screen }: Context, comparison: Comparison, { limit, pairBy }: CompareOptions) => {
-  const { paired, without_prompt, changed, changes, ownMetrics, overflowingMetrics } = comparison;
+  const { paired, without_prompt, changed, changes, uncomparedMetrics, overflowingMetrics } = comparison;
   const { pairing, reward, reward_of_all } = comparison;
   if (paired > 0 && pairBy === undefined)
     screen.notice(
@@ -194,8 +194,9 @@ const notePairs = ({ screen }: Context, comparison: Comparison, { limit, pairBy 
     screen.notice(
       `these metrics exclude pairs whose difference is outside of the range of 64-bit floats: ${formatList(overflowingMetrics)}`,
     );
-  for (const [side, names] of Object.entries(ownMetrics))
-    if (names.length > 0) screen.notice(`metrics that only ${side} has are not compared: ${formatList(names)}`);
+  for (const [side, names] of Object.entries(uncomparedMetrics))
+    if (paired > 0 && names.length > 0)
+      screen.notice(`no pair has these metrics of ${side} in both inputs: ${formatList(names)}`);
   if (changed.length > limit && (screen.format === "table" || screen.isForProgram))
     screen.notice(`listed the first ${limit} of ${changed.length} prompts whose reward changed`);
 };

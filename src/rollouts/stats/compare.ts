@@ -56,6 +56,7 @@ export const compareDatasets = async (a: Dataset, b: Dataset, { pairBy, signal, 
   }
   const size = ({ difference }: PairedMeans) => Math.abs(difference);
   const { metrics, overflowing } = await compareMetrics(sides, counts.pairs, breaks);
+  const compared = new Set([...overflowing, ...(metrics ?? []).map(({ name }) => name)]);
   const changed = rewarded.filter((pair) => size(pair) > rewardTolerance);
   const sorted = await sortWithBreaks(changed, (x, y) => size(y) - size(x), breaks);
   const transitions = await causes.countTransitions(changes, breaks);
@@ -86,10 +87,10 @@ export const compareDatasets = async (a: Dataset, b: Dataset, { pairBy, signal, 
     /** The names of the metrics without the pairs whose difference is outside of the range of doubles. */
     overflowingMetrics: overflowing,
     pairing: { name: pairing.name, candidate },
-    /** The names of the metrics of one dataset only. */
-    ownMetrics: {
-      a: await listOwnMetrics(sides.a, sides.b, breaks),
-      b: await listOwnMetrics(sides.b, sides.a, breaks),
+    /** The names of the metrics that no pair has on both sides. */
+    uncomparedMetrics: {
+      a: await listUncompared(sides.a, compared, breaks),
+      b: await listUncompared(sides.b, compared, breaks),
     },
     /** All pairs with rewards, by the size of their difference. */
     changed: sorted,
@@ -159,10 +160,9 @@ const compareRewards = (values: PairedValues, pairs: readonly PairedMeans[]) => 
   return { ...compared, detectable, better, worse, equal: compared.pairs - better - worse };
 };
 
-const listOwnMetrics = async (side: Side, other: Side, breaks: Breaks) => {
-  const known = new Set(other.facts.listMetricNames());
-  const own = side.facts.listMetricNames().filter((name) => !known.has(name));
-  return await sortWithBreaks(own, compareTexts, breaks);
+const listUncompared = async ({ facts }: Side, compared: ReadonlySet<string>, breaks: Breaks) => {
+  const names = facts.listMetricNames().filter((name) => !compared.has(name));
+  return await sortWithBreaks(names, compareTexts, breaks);
 };
 
 const compareMetrics = async ({ a, b }: Sides, pairs: readonly Pair[], breaks: Breaks) => {

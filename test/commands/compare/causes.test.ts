@@ -134,20 +134,22 @@ describe("the causes of a comparison", () => {
     ]);
   });
 
-  it("lists tools, finish reasons and metrics of one side by name if they are equal otherwise", async () => {
-    const rollouts = (metrics: object) =>
+  it("lists tools, finish reasons and metrics that no pair has by name if they are equal otherwise", async () => {
+    const rollouts = (metrics: object, prompt = 1) =>
       JSON.stringify({
         trajectories: ["stop", "length"].map((finish, reward) =>
-          toTrajectory(1, { reward, tool: reward === 0 ? "b" : "a", finish, metrics }),
+          toTrajectory(prompt, { reward, tool: reward === 0 ? "b" : "a", finish, metrics }),
         ),
       });
-    const { stdout } = await runHere(["compare", ...filesOf(rollouts({ z: 1, y: 1 }), rollouts({})), "--json"]);
+    const files = filesOf(rollouts({ z: 1, y: 1 }), `${rollouts({})}\n${rollouts({ y: 1 }, 2)}`);
+    const { stdout } = await runHere(["compare", ...files, "--json"]);
     const { tools, finish_reasons, notes } = JSON.parse(stdout);
     const names = [tools, finish_reasons].map((list) => list.map(({ name }: { name: string }) => name));
-    expect([...names, notes.at(-1)]).toEqual([
+    expect([...names, ...notes.slice(-2)]).toEqual([
       ["a", "b"],
       ["length", "stop"],
-      "metrics that only a has are not compared: y, z",
+      "no pair has these metrics of a in both inputs: y, z",
+      "no pair has these metrics of b in both inputs: y",
     ]);
   });
 
