@@ -2,6 +2,7 @@
 
 import { type RawJson, textAt } from "../json/raw-json.ts";
 import { addDecimals, compareDecimals, type Decimal, formatDecimal, multiplyDecimals, zero } from "../text/decimal.ts";
+import { appendTo } from "../text/lists.ts";
 import { compareTexts } from "../text/sentences.ts";
 import * as facts from "./call-facts.ts";
 import { readUsages, sumTokens, tokenKinds } from "./usage.ts";
@@ -184,9 +185,7 @@ const findChildren = (calls: readonly SummarizedCall[]) => {
   for (const call of calls) {
     if (call.parentId === undefined) continue;
     const parent = byId.get(call.parentId) ?? (call.traceId === undefined ? undefined : roots.get(call.traceId));
-    const siblings = parent && (children.get(parent) ?? []);
-    if (siblings) children.set(parent, siblings);
-    siblings?.push(call);
+    if (parent) appendTo(children, parent, call);
   }
   return children;
 };

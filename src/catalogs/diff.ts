@@ -3,6 +3,7 @@
 import { getValue, isObject } from "../json/json-bytes.ts";
 import { ignoreErrors } from "../system/files.ts";
 import * as decimals from "../text/decimal.ts";
+import { listByKey } from "../text/lists.ts";
 import { utcDay } from "../text/units.ts";
 import type { CatalogModel } from "../wire/contract/models.ts";
 import { toText } from "../wire/contract/replies.ts";
@@ -33,8 +34,9 @@ type Sides<Value> = Readonly<{ from: Value; to: Value }>;
 
 /** Pairs models with the same id. A part of a catalog does not prove that a model is missing. */
 export const diffCatalogs = ({ from, to }: Sides<Models>, isPartial: Sides<boolean>, policy: DiffPolicy) => {
-  const [before, after] = [fields.groupById(from, ({ id }) => id), fields.groupById(to, ({ id }) => id)];
-  const ids = [...new Set([...before.keys(), ...after.keys()])].sort();
+  const idOf = ({ id }: CatalogModel) => toText(id);
+  const [before, after] = [listByKey(from, idOf), listByKey(to, idOf)];
+  const ids = [...new Set([...before.keys(), ...after.keys()])].filter((id) => id !== undefined).sort();
   const pairs = ids.flatMap((id) => pairModels(id, [before.get(id) ?? [], after.get(id) ?? []], policy));
   const unchecked = isPartial.to ? ids.filter((id) => !after.has(id)) : [];
   const isProven = ({ change }: Change) =>

@@ -91,15 +91,3 @@ const matchesGlob = (text: readonly string[], glob: string) => {
   }
   return ends.at(-1) === text.length;
 };
-
-/** Values without an id are in no group. */
-export const groupById = <Value>(values: readonly Value[], idOf: (value: Value) => unknown) => {
-  const byId = new Map<string, Value[]>();
-  for (const value of values) {
-    const id = toText(idOf(value));
-    const known = id === undefined ? undefined : byId.get(id);
-    if (known) known.push(value);
-    else if (id !== undefined) byId.set(id, [value]);
-  }
-  return byId;
-};

@@ -1,6 +1,7 @@
 /** Computes the numbers and the data of the charts for selected groups, and for all groups. */
 import { findBounds, standardDeviation } from "../rollouts/index/sums.ts";
 import { GroupedValues } from "../rollouts/stats/intervals.ts";
+import { appendTo } from "../text/lists.ts";
 import { compareNaturally, relativePosition } from "./answer-queries.ts";
 import type { Charts, GroupFacts, GroupPart, Range, RewardBounds, SeriesKey, Slice } from "./answers.ts";
 
@@ -115,9 +116,7 @@ const describeValues = async (groups: readonly GroupFacts[], by: SeriesKey, brea
   for (const group of groups) {
     if (breaks.isDue()) await breaks.take();
     for (const part of (by === "step" && group.parts) || [group]) {
-      const value = by === "step" ? part.step : group.file;
-      const own = byValue.get(value) ?? [];
-      if (own.push(part) === 1) byValue.set(value, own);
+      appendTo(byValue, by === "step" ? part.step : group.file, part);
     }
   }
   const order = ([a]: [string | null, unknown], [b]: [string | null, unknown]) =>

@@ -14,6 +14,7 @@ import { computeMoments, findBounds } from "../rollouts/index/sums.ts";
 import { getFacts, type RolloutFact, readGroupFacts } from "../rollouts/stats/read-facts.ts";
 import { chooseReading } from "../rollouts/stats/reading-list.ts";
 import { Breaks } from "../system/breaks.ts";
+import { appendTo } from "../text/lists.ts";
 import { sanitizeText } from "../text/sanitize.ts";
 import { openAnswers } from "./answer-queries.ts";
 import type { Finding, GroupFacts, GroupPart, GroupReader, ReadingList, RewardBounds, Summary } from "./answers.ts";
@@ -92,10 +93,7 @@ const listFindings = (dataset: Dataset, groups: readonly GroupFacts[]) => {
     return { rule, severity, message, advice, file, line, column, group, trajectory, message_at };
   });
   const rules = new Map<number | null, string[]>();
-  for (const { group, rule } of findings) {
-    const own = rules.get(group) ?? [];
-    if (own.push(rule) === 1) rules.set(group, own);
-  }
+  for (const { group, rule } of findings) appendTo(rules, group, rule);
   for (const facts of groups) facts.rules = rules.get(facts.group) ?? none;
   return findings;
 };

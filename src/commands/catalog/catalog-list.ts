@@ -1,6 +1,6 @@
 /** Lists the entries of catalogs, also with the inference models, and shows one model. */
 import { type CatalogName, catalogNames } from "../../catalogs/catalog-files.ts";
-import { groupById, listCountries } from "../../catalogs/fields.ts";
+import { listCountries } from "../../catalogs/fields.ts";
 import { checkFilterWords, compileFilter } from "../../catalogs/filter.ts";
 import { readPrices } from "../../catalogs/prices.ts";
 import { Failure } from "../../failure.ts";
@@ -14,6 +14,7 @@ import type { Line, Section } from "../../output/views.ts";
 import { listServiceArgs } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import type { CatalogSourceOptions, FilterOptions, OrderOptions } from "../../session/options/list-options.ts";
+import { listByKey } from "../../text/lists.ts";
 import { findNearest } from "../../text/nearest.ts";
 import { formatSuggestion } from "../../text/sentences.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
@@ -57,7 +58,7 @@ export const listEntries = async (context: Context, list: ListName, typed: RowOp
 const noCatalogs = { names: [], replies: [], entries: [] };
 
 const joinById = (models: ReplyList, entries: readonly CatalogEntry[]) => {
-  const byId = groupById(entries, ({ entry }) => entry.id);
+  const byId = listByKey(entries, ({ entry }) => toText(entry.id));
   return models.entries.flatMap((model): readonly CatalogRow[] => {
     const id = toText(model.value.id);
     const matching = id === undefined ? undefined : byId.get(id);

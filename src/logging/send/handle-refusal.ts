@@ -8,6 +8,7 @@ import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import type { Path } from "../../rollouts/rules/positions.ts";
 import { createProblem } from "../../rollouts/rules/problems.ts";
 import { Breaks } from "../../system/breaks.ts";
+import { listByKey } from "../../text/lists.ts";
 import type { Answer } from "../../wire/client/client.ts";
 import { requestRefused } from "../../wire/client/failures.ts";
 import type { ValidationItem } from "../../wire/contract/validation-error.ts";
@@ -53,12 +54,7 @@ export const handleRefusal = async (delivery: Delivery, request: PlannedRequest,
     stopAfterRequest(delivery, problems.length === 0 ? failure : requestRefused(status, details, { reasons: count }));
     return [];
   }
-  const itemsByPosition = new Map<number | undefined, RefusalItem[]>();
-  for (const item of items) {
-    const listed = itemsByPosition.get(item.position);
-    if (listed) listed.push(item);
-    else itemsByPosition.set(item.position, [item]);
-  }
+  const itemsByPosition = listByKey(items, ({ position }) => position);
   const breaks = new Breaks();
   for (const [position, group] of request.groups.entries()) {
     if (!positions.has(position)) continue;

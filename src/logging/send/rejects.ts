@@ -13,6 +13,7 @@ import { groupClosing, groupOpening } from "../../rollouts/index/groups.ts";
 import { combineModes, type Source } from "../../rollouts/input/source.ts";
 import { createProblem } from "../../rollouts/rules/problems.ts";
 import { type Draft, getErrorCode, openDraft, removeDrafts } from "../../system/files.ts";
+import { listByKey } from "../../text/lists.ts";
 import { rejectsExist, rejectsUnwritable } from "./failures.ts";
 import { createEnvelope, type RequestEnvelope } from "./plan.ts";
 import type { LogTools } from "./policy.ts";
@@ -268,14 +269,8 @@ const hasAmbiguousGroupId = async (
 };
 
 const indexErrorsByLine = ({ scan: { problems } }: Dataset) => {
-  const byLine = new Map<string, Problem[]>();
-  for (const problem of problems.sorted()) {
-    if (problem.severity !== "error") continue;
-    const lineErrors = byLine.get(problemLineKey(problem)) ?? [];
-    byLine.set(problemLineKey(problem), lineErrors);
-    lineErrors.push(problem);
-  }
-  return byLine;
+  const errors = problems.sorted().filter(({ severity }) => severity === "error");
+  return listByKey(errors, problemLineKey);
 };
 
 const marginBytes = 4096;

@@ -5,6 +5,7 @@ import { composeArray, composeObject } from "../../json/raw-json.ts";
 import { nodeSize } from "../../json/reader.ts";
 import { Kind, kindAt } from "../../json/shape.ts";
 import * as json from "../../json/table.ts";
+import { listByKey } from "../../text/lists.ts";
 import { findChoiceMessage, lacksPrompt } from "../check/messages.ts";
 import { inspectTrajectory } from "../check/trajectory.ts";
 import { formatCanonically, formatContent, openPromptReader } from "../check/trajectory-prompt.ts";
@@ -232,14 +233,9 @@ const composePreference = (rollouts: readonly Rollout[]): Row | Reason => {
 /** Lists the trajectories that have the same prompt and tools as another trajectory. */
 const groupByTask = (rollouts: readonly Rollout[]) => {
   const readPrompt = openPromptReader();
-  const tasks = new Map<string, Rollout[]>();
-  for (const rollout of rollouts) {
-    const { facts, tools, media, table } = rollout;
-    const task = readPrompt(table, facts) + (tools ? formatCanonically(tools) : "") + JSON.stringify(media);
-    const known = tasks.get(task);
-    if (known) known.push(rollout);
-    else tasks.set(task, [rollout]);
-  }
+  const taskOf = ({ facts, tools, media, table }: Rollout) =>
+    readPrompt(table, facts) + (tools ? formatCanonically(tools) : "") + JSON.stringify(media);
+  const tasks = listByKey(rollouts, taskOf);
   return [...tasks.values()].filter(({ length }) => length > 1);
 };
 

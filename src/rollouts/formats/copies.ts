@@ -1,4 +1,6 @@
 /** Finds copies of rollouts, and keeps the newest copy of each rollout. */
+
+import { listByKey } from "../../text/lists.ts";
 import type { Path } from "../rules/positions.ts";
 import type { Converter, Format } from "./format.ts";
 import type { Receipt } from "./receipt.ts";
@@ -64,7 +66,7 @@ interface CopyOptions {
 /** Converts the records of the copies again, because their values were counted as converted. */
 export const leaveOutCopies = async (copies: readonly DroppedCopy[], { format, converter, receipt }: CopyOptions) => {
   const rollouts = copies.map(({ copy }) => copy);
-  for (const ofRecord of listsByKey(rollouts, ({ file, record }) => `${record} ${file.position}`)) {
+  for (const ofRecord of listByKey(rollouts, ({ file, record }) => `${record} ${file.position}`).values()) {
     const [first] = ofRecord;
     const raw = await first?.file.records.reread(first.record);
     const record = first && raw && records.parseRecord(format, raw, first);
@@ -87,18 +89,7 @@ const findCopies = (groups: readonly ConvertedGroup[]) => {
       const id = resolveId(rollout.id);
       if (id !== undefined) identified.push({ group, rollout, id });
     }
-  return listsByKey(identified, ({ id }) => id).filter(({ length }) => length > 1);
-};
-
-const listsByKey = <Of>(values: readonly Of[], keyOf: (value: Of) => string): readonly (readonly Of[])[] => {
-  const lists = new Map<string, Of[]>();
-  for (const value of values) {
-    const key = keyOf(value);
-    const list = lists.get(key);
-    if (list) list.push(value);
-    else lists.set(key, [value]);
-  }
-  return [...lists.values()];
+  return [...listByKey(identified, ({ id }) => id).values()].filter(({ length }) => length > 1);
 };
 
 /** Prefers a copy that can be converted, then the newest by time, then the one that was read last. */

@@ -1,5 +1,6 @@
 /** Lists the formats, and recognizes the format of each input. */
 import { basename, dirname, join } from "node:path";
+import { appendTo } from "../../text/lists.ts";
 import { UnusableInput } from "../input/failures.ts";
 import type { OpenedInputs } from "../input/open-inputs.ts";
 import type { RecordKinds } from "../input/records.ts";
@@ -148,7 +149,7 @@ export const recognizeInputs = async (opened: OpenedInputs, options: FormatOptio
     } else if (fault && formats.length === 0) fault.report(problems, source.name);
     else if (more.length > 0)
       problems.report("ambiguous-format", { formats: formats.map(({ name }) => name) }, { file: source.name });
-    else byFormat.set(format, [...(byFormat.get(format) ?? []), source]);
+    else appendTo(byFormat, format, source);
   }
   for (const [format, [first]] of byFormat) {
     if (format.isLossy !== true || allowsLossy) continue;

@@ -1,5 +1,6 @@
 /** Converts traces of verifiers v1 and prime-rl, which are graphs of messages. */
 import { hash } from "node:crypto";
+import { appendTo } from "../../text/lists.ts";
 import { decidedChoice, toChatMessage, toLogprobs, toTools } from "../messages/chat.ts";
 import { literal, rawLiteral } from "../messages/output-json.ts";
 import { type Members, Value } from "../messages/value.ts";
@@ -72,10 +73,7 @@ const openAnnotations = (run: FormatRun) => {
   return {
     of: (trace: Value) => annotations.get(trace.textAt("id") ?? ""),
     add(value: Value) {
-      const [id, json] = [value.textAt("trace_id") ?? "", value.require("info").raw];
-      const list = annotations.get(id);
-      if (list) list.push(json);
-      else annotations.set(id, [json]);
+      appendTo(annotations, value.textAt("trace_id") ?? "", value.require("info").raw);
       if (value.has("branches", 0)) run.note("left out the values of each token in an annotation");
       return undefined;
     },

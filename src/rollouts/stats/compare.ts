@@ -1,6 +1,7 @@
 /** Compares the rewards, metrics and finish reasons of two datasets by key or prompt (metrics.md). */
 
 import { Breaks, sortWithBreaks } from "../../system/breaks.ts";
+import { appendTo } from "../../text/lists.ts";
 import { compareTexts } from "../../text/sentences.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
 import { rewardTolerance } from "../index/metrics.ts";
@@ -196,8 +197,7 @@ const readMetrics = ({ facts }: Side, { rows }: Pool) => {
   const values = new Map<string, number[]>();
   for (const row of rows) {
     for (const [at, name] of facts.metricNamesOf(row).entries()) {
-      const own = values.get(name) ?? [];
-      if (own.push(facts.metricAt(row, at)) === 1) values.set(name, own);
+      appendTo(values, name, facts.metricAt(row, at));
     }
   }
   const lists = [...values.values()];

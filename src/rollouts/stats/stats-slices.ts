@@ -1,6 +1,7 @@
 /** Computes the statistics of the whole input, and of each value of `--by`. */
 
 import { Breaks, sortWithBreaks } from "../../system/breaks.ts";
+import { appendTo } from "../../text/lists.ts";
 import { findFileOfGroup } from "../dataset/locate.ts";
 import { readExceptionKeys } from "../dataset/prompt-text.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
@@ -94,8 +95,7 @@ class DividedGroups {
 
   /** @throws Failure `too-many-values` */
   add(number: number, rows: readonly number[], exceptions: number) {
-    const own = this.byNumber.get(number) ?? [];
-    if (own.push(this.#exceptions.length) === 1) this.byNumber.set(number, own);
+    appendTo(this.byNumber, number, this.#exceptions.length);
     if (this.byNumber.size > maxValues) throw tooManyValues(this.#by, maxValues);
     for (const row of rows) this.#rows.push(row);
     this.#ends.push(this.#rows.length);
