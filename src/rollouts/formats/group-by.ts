@@ -21,7 +21,7 @@ export const groupByKeys = (
     const keys = keyPaths.map(
       (paths) => holders.flatMap((holder) => paths.flatMap((path) => findInner(holder, path) ?? []))[0],
     );
-    const texts = keys.flatMap((key) => (key ? formatKey(key.jsonValue) : []));
+    const texts = keys.flatMap((key) => (key ? formatKey(key) : []));
     return texts.length < keys.length ? undefined : `${crossFileMark}${texts.join()}`;
   };
   const convert = (record: SourceRecord) => {

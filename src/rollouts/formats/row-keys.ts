@@ -19,16 +19,14 @@ const holderKeys = openKeyFacts((keys) => stepHolders.filter((name) => keys.incl
 const listHolders = (row: Value) =>
   row.facts(holderKeys).map((name) => [`${name}.`, unwrap(row.require(name))] as const);
 
-/** Writers such as pandas write the same number in several spellings. */
-const formatValue = ({ jsonValue }: Value) => formatCanonically(jsonValue);
-
 /** Returns the value of each step column by its path. */
 export const readSteps = (row: Value): ReadonlyMap<string, string> => {
   const steps = new Map<string, string>();
   for (const [prefix, holder] of [["", row] as const, ...listHolders(row)])
     for (const key of holder.facts(stepKeys)) {
       const value = holder.require(key);
-      if (value.isScalar) steps.set(`${prefix}${key}`, formatValue(value));
+      // Writers such as pandas write the same number in several spellings.
+      if (value.isScalar) steps.set(`${prefix}${key}`, formatCanonically(value));
     }
   return steps;
 };
@@ -59,7 +57,7 @@ export const findRolloutId = (row: Value) => {
   for (const holder of [row, ...listHolders(row).map(([, value]) => value)])
     for (const column of holder.facts(rolloutKeys)) {
       const value = holder.require(column);
-      if (value.isScalar) return `${column} ${formatValue(value)}`;
+      if (value.isScalar) return `${column} ${formatCanonically(value)}`;
     }
   return undefined;
 };
@@ -73,7 +71,7 @@ const openKeySearch = (names: readonly string[]) => {
     if (own.length + inner.length === 0) return undefined;
     const name = names.find((one) => own.includes(one) || inner.includes(one));
     const value = name && (row.get(name) ?? metadata?.get(name));
-    return value && `${name} ${formatValue(value)}`;
+    return value && `${name} ${formatCanonically(value)}`;
   };
 };
 
@@ -114,7 +112,7 @@ export const openPromptKeys = (run: FormatRun) => {
     if (last.key === "" || raw !== last.raw || steps !== last.steps) {
       if (media.length === 0 && placeholder.test(raw))
         run.note("found no media for the placeholders of prompts, so groups can contain different questions");
-      const said = values.map((value) => formatSaid(value instanceof Value ? value.jsonValue : rawOf(value)));
+      const said = values.map((value) => formatSaid(value instanceof Value ? value : rawOf(value)));
       last = { steps, raw, key: `${steps} prompt ${hash("sha256", said.join(","))}` };
     }
     return last.key;

@@ -260,8 +260,8 @@ const extendByTurn = (digest: number, turn: Turn) =>
 const toTurn = (message: Value): Turn => {
   const role = message.textAt("role") ?? message.textAt("from") ?? "";
   const content = message.get("content") ?? message.get("value");
-  const calls = message.items("tool_calls").map((call) => formatCanonically((call.get("function") ?? call).jsonValue));
-  const text = content ? (content.text ?? readOnlyText(content.data) ?? formatCanonically(content.jsonValue)) : "";
+  const calls = message.items("tool_calls").map((call) => formatCanonically(call.get("function") ?? call));
+  const text = content ? (content.text ?? readOnlyText(content.data) ?? formatCanonically(content)) : "";
   return { role, text: calls.length > 0 ? `${text}[${calls.join()}]` : text };
 };
 

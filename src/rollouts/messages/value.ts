@@ -1,5 +1,5 @@
 /** Represents values as ranges of bytes. */
-import { openBrace, openBracket, quote, replaceNonFinite, sliceText } from "../../json/json-bytes.ts";
+import { openBrace, openBracket, quote, replaceNonFinite } from "../../json/json-bytes.ts";
 import { nodeSize } from "../../json/reader.ts";
 import { Kind, Shape, type SharedMembers } from "../../json/shape.ts";
 import * as json from "../../json/table.ts";
@@ -67,13 +67,13 @@ export const openKeyFacts = <Facts>(derive: (keys: readonly string[]) => Facts):
 
 const blankText = /^\s*(?:f|false|no?|no errors?|0|null|none|nan|n\/a)?\s*$/i;
 
-export class Value {
+export class Value implements json.JsonValue {
   readonly #in: JsonText;
-  readonly #node: number;
+  readonly node: number;
 
   private constructor(text: JsonText, node: number) {
     this.#in = text;
-    this.#node = node;
+    this.node = node;
   }
 
   /** @param longTexts maps keys of empty members to texts that never become output */
@@ -96,15 +96,15 @@ export class Value {
 
   /** No other recorded value has the id. */
   get id() {
-    return this.#in.id + this.#node;
+    return this.#in.id + this.node;
+  }
+
+  get table() {
+    return this.#in.table;
   }
 
   get bytes() {
-    return this.#in.table.bytes;
-  }
-
-  get jsonValue(): json.JsonValue {
-    return { table: this.#in.table, node: this.#node };
+    return this.table.bytes;
   }
 
   get document(): string | undefined {
@@ -113,11 +113,11 @@ export class Value {
   }
 
   get span() {
-    return { start: json.startOf(this.#in.table, this.#node), end: json.endOf(this.#in.table, this.#node) };
+    return json.spanOf(this);
   }
 
   get raw() {
-    return sliceText(this.bytes, this.span);
+    return json.textOf(this);
   }
 
   /** Numbers above 2^53 lose digits. */
@@ -127,12 +127,12 @@ export class Value {
 
   get text() {
     if (!this.isText) return undefined;
-    return this.#in.longTexts?.get(this.#node)?.toString("utf8") ?? json.readString(this.#in.table, this.#node);
+    return this.#in.longTexts?.get(this.node)?.toString("utf8") ?? json.readString(this.table, this.node);
   }
 
   /** False if no mark of a chat template is in the record or the embedded JSON. */
   get canHaveTurnMarks() {
-    return this.#in.table.canHaveTurnMarks || this.#in.longTexts !== undefined;
+    return this.table.canHaveTurnMarks || this.#in.longTexts !== undefined;
   }
 
   /** The text without quotes and escapes, or the JSON of another value. */
@@ -141,7 +141,7 @@ export class Value {
   }
 
   get number() {
-    return this.isNumber ? json.readNumber(this.#in.table, this.#node) : undefined;
+    return this.isNumber ? json.readNumber(this.table, this.node) : undefined;
   }
 
   error(reason: string) {
@@ -157,22 +157,22 @@ export class Value {
   }
 
   get isList() {
-    return this.#first === openBracket;
+    return json.firstByteOf(this) === openBracket;
   }
   get isObject() {
-    return this.#first === openBrace;
+    return json.firstByteOf(this) === openBrace;
   }
   get isNull() {
-    return this.#first === nullByte;
+    return json.firstByteOf(this) === nullByte;
   }
   get isText() {
-    return this.#first === quote;
+    return json.firstByteOf(this) === quote;
   }
   get isTrue() {
-    return this.#first === trueByte;
+    return json.firstByteOf(this) === trueByte;
   }
   get isNumber() {
-    return this.#first <= digitNine && this.#first !== quote;
+    return json.firstByteOf(this) <= digitNine && json.firstByteOf(this) !== quote;
   }
 
   get canBeMetric() {
@@ -223,8 +223,8 @@ export class Value {
   /** Visits texts of at least this length. Includes keys. */
   visitTexts(minBytes: number, visit: (start: number, end: number) => void) {
     const { table } = this.#in;
-    const after = json.nodeAfter(table, this.#node);
-    for (let node = this.#node; node < after; node += nodeSize) {
+    const after = json.nodeAfter(table, this.node);
+    for (let node = this.node; node < after; node += nodeSize) {
       const [start, end] = [json.startOf(table, node), json.endOf(table, node)];
       if (end - start >= minBytes && table.bytes[start] === quote) visit(start, end);
     }
@@ -235,48 +235,42 @@ export class Value {
     if (path.length > 0) return this.get(...path)?.items() ?? [];
     if (!this.isList) return [];
     const { table } = this.#in;
-    const end = json.nodeAfter(table, this.#node);
-    if (end === this.#node + nodeSize) return this.#numbers();
-    if (this.#in.lastList?.node === this.#node) return this.#in.lastList.items;
+    const end = json.nodeAfter(table, this.node);
+    if (end === this.node + nodeSize) return this.#numbers();
+    if (this.#in.lastList?.node === this.node) return this.#in.lastList.items;
     const items: Value[] = [];
-    for (let node = this.#node + nodeSize; node < end; node = json.nodeAfter(table, node))
+    for (let node = this.node + nodeSize; node < end; node = json.nodeAfter(table, node))
       items.push(new Value(this.#in, node));
-    this.#in.lastList = { node: this.#node, items };
+    this.#in.lastList = { node: this.node, items };
     return items;
   }
 
   /** An empty array or one of numbers is a single node. Returns the array with a node for each number. */
   #expandNumbers() {
-    return this.#nested(() => createText(json.expandNumbers(this.#in.table, this.#node), undefined, this));
+    return this.#nested(() => createText(json.expandNumbers(this.table, this.node), undefined, this));
   }
 
   /** The length of an array of only numbers, unless its elements were read. */
   get numberCount() {
     const { table, nested } = this.#in;
-    const isSingleNode = this.isList && json.nodeAfter(table, this.#node) === this.#node + nodeSize;
-    return isSingleNode && !nested?.has(this.#node) ? json.countNumbers(table, this.#node) : undefined;
+    const isSingleNode = this.isList && json.nodeAfter(table, this.node) === this.node + nodeSize;
+    return isSingleNode && !nested?.has(this.node) ? json.countNumbers(table, this.node) : undefined;
   }
 
   #numbers(): readonly Value[] {
     const array = this.#expandNumbers();
     if (!array) return [];
-    const count = array.#in.table.words.length / nodeSize - 1;
+    const count = array.table.words.length / nodeSize - 1;
     return Array.from({ length: count }, (_, at) => new Value(array.#in, (at + 1) * nodeSize));
   }
 
   /** Does not make a value of each element, because a list can have millions. */
   #item(index: number): Value | undefined {
-    const { table } = this.#in;
-    const end = this.isList ? json.nodeAfter(table, this.#node) : 0;
-    let node = this.#node + nodeSize;
     if (index < 0 || !this.isList) return undefined;
-    if (node >= end) {
-      const array = this.#expandNumbers();
-      const number = (index + 1) * nodeSize;
-      return array && number < array.#in.table.words.length ? new Value(array.#in, number) : undefined;
-    }
-    for (let at = 0; at < index && node < end; at++) node = json.nodeAfter(table, node);
-    return node < end ? new Value(this.#in, node) : undefined;
+    const array = json.countNumbers(this.table, this.node) > index ? this.#expandNumbers() : undefined;
+    if (array) return new Value(array.#in, (index + 1) * nodeSize);
+    const item = json.findChild(this, index);
+    return item && new Value(this.#in, item.node);
   }
 
   metricMembers(...path: json.Path) {
@@ -290,54 +284,50 @@ export class Value {
   /** Includes null members. */
   members(...path: json.Path): Members {
     if (path.length > 0) return this.get(...path)?.members() ?? [];
-    if (this.#node === 0 && this.#in.members) return this.#in.members;
+    if (this.node === 0 && this.#in.members) return this.#in.members;
     if (!this.isObject) return [];
     const { table } = this.#in;
-    const { keys, isUnique } = keysShape.read(table, this.#node);
-    let node = this.#node + nodeSize;
+    const { keys, isUnique } = keysShape.read(table, this.node);
+    let node = this.node + nodeSize;
     const members = keys.map((key): Members[number] => {
       const value = new Value(this.#in, node + nodeSize);
       node = json.nodeAfter(table, node + nodeSize);
       return [key, value];
     });
     const unique = isUnique ? members : [...new Map(members)];
-    if (this.#node === 0) this.#in.members = unique;
+    if (this.node === 0) this.#in.members = unique;
     return unique;
   }
 
   /** Other values than objects have no keys. */
   facts<Facts>({ shape, ofOthers }: KeyFacts<Facts>): Facts {
-    return this.isObject ? shape.read(this.#in.table, this.#node) : ofOthers;
+    return this.isObject ? shape.read(this.table, this.node) : ofOthers;
   }
 
   get embeddedJson(): Value | undefined {
     if (!this.isText) return undefined;
     return this.#nested(() => {
-      const root = readShaped(this.#in.longTexts?.get(this.#node) ?? Buffer.from(this.text ?? ""));
+      const root = readShaped(this.#in.longTexts?.get(this.node) ?? Buffer.from(this.text ?? ""));
       return root && createText(root.table, undefined, this);
     });
   }
 
   /** False if the value is an object that contains neither null nor other objects and arrays. */
   get canHaveNulls() {
-    return !this.isObject || nullsShape.read(this.#in.table, this.#node);
+    return !this.isObject || nullsShape.read(this.table, this.node);
   }
 
   get cachedEmbeddedJson(): Value | undefined {
-    return this.isText ? this.#in.nested?.get(this.#node) : undefined;
+    return this.isText ? this.#in.nested?.get(this.node) : undefined;
   }
 
   /** The path from the record to the value, through strings that contain JSON. */
   get path(): json.Path {
     const { table, holder } = this.#in;
     const innerPath = holder?.isList
-      ? [this.#node / nodeSize - 1]
-      : json.findInnermost(table, { from: 0, byte: json.startOf(table, this.#node) }).path;
+      ? [this.node / nodeSize - 1]
+      : json.findInnermost(table, { from: 0, byte: json.startOf(table, this.node) }).path;
     return [...(holder?.path ?? []), ...innerPath];
-  }
-
-  get #first() {
-    return json.firstByteAt(this.#in.table, this.#node);
   }
 
   #child(key: json.Path[number]): Value | undefined {
@@ -346,19 +336,19 @@ export class Value {
   }
 
   #member(key: string): Value | undefined {
-    if (this.#node === 0 && this.#in.members) return this.#in.members.find(([name]) => name === key)?.[1];
-    const node = this.isObject ? json.findMemberNode(this.#in.table, this.#node, key) : undefined;
+    if (this.node === 0 && this.#in.members) return this.#in.members.find(([name]) => name === key)?.[1];
+    const node = this.isObject ? json.findMemberNode(this.table, this.node, key) : undefined;
     return node === undefined ? undefined : new Value(this.#in, node);
   }
 
   #nested(read: () => JsonText | undefined) {
     const { nested = new Map<number, Value | undefined>() } = this.#in;
     this.#in.nested = nested;
-    if (!nested.has(this.#node)) {
+    if (!nested.has(this.node)) {
       const text = read();
-      nested.set(this.#node, text && new Value(text, 0));
+      nested.set(this.node, text && new Value(text, 0));
     }
-    return nested.get(this.#node);
+    return nested.get(this.node);
   }
 }
 
