@@ -1,7 +1,5 @@
 /** Walks bytes of JSON, and reads parsed values. */
 
-import { parseRawJson } from "./raw-json.ts";
-
 export { isObject, type JsonObject, parseJson } from "./object.ts";
 
 /** Byte offsets. `end` is exclusive. */
@@ -79,8 +77,6 @@ export const sliceText = (bytes: Uint8Array, { start, end }: Span) => toBuffer(b
 /** Returns a buffer that shares memory with `bytes`. */
 export const toBuffer = (bytes: Uint8Array) =>
   Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-
-export const parseRawBytes = (bytes: Uint8Array) => parseRawJson(toBuffer(bytes).toString("utf8"));
 
 /** Returns the line and the column, both from 1. The column is in UTF-16 units. */
 export const locateOffset = (bytes: Uint8Array, offset: number) => {

@@ -2,7 +2,6 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { globalOptions } from "../../src/cli/globals.ts";
 import { Failure } from "../../src/failure.ts";
-import { parseRawBytes } from "../../src/json/json-bytes.ts";
 import { parseRawJson } from "../../src/json/raw-json.ts";
 import { printDocument, printList } from "../../src/output/list.ts";
 import type { Column } from "../../src/output/views.ts";
@@ -83,7 +82,7 @@ const printed = async (
 ): Promise<string> => {
   const host = testHost();
   const printed = {
-    document: parseRawBytes(bytes),
+    document: parseRawJson(String(bytes)),
     member: "data",
     ...(shownPositions === undefined ? {} : { shownPositions }),
   };
@@ -150,7 +149,7 @@ describe("the service's own JSON", () => {
     expect(await printed(bytes, { json: true, fields: "id.a", rows: 1 })).toBe('{"data":[{"id":[{}]}]}\n');
     expect(await printed(bytes, { output: "csv", rows: 1 })).toBe(`id\r\n${deep.slice(1, -1)}\r\n`);
     const host = testHost({ terminal: { stdout: true } });
-    await printDocument(screenOn(host, { json: true, pager: false }), parseRawBytes(bytes));
+    await printDocument(screenOn(host, { json: true, pager: false }), parseRawJson(String(bytes)));
     expect(host.printed().replaceAll(/\s/g, "")).toBe(bytes.toString());
   });
 });

@@ -4,8 +4,7 @@ import { addAbortSignal, Readable } from "node:stream";
 import { findModels, omitContent } from "../../calls/call-facts.ts";
 import { parseCallIds, toCallId } from "../../calls/parse-ids.ts";
 import { Failure } from "../../failure.ts";
-import { parseRawBytes } from "../../json/json-bytes.ts";
-import { findMember, toRawJson } from "../../json/raw-json.ts";
+import { findValue, toRawJson } from "../../json/raw-json.ts";
 import { checkRequest, listCallArgs, openServiceClient, readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import type { Settings } from "../../settings/read.ts";
@@ -147,9 +146,8 @@ const openReader = async (
   return async (id: string): Promise<ReadResult | undefined> => {
     if (tally.hasStopped) return undefined;
     try {
-      const { value, bytes } = await client.send(readCall, { parameters: {}, body: { ...request, id } });
-      const reply = parseRawBytes(bytes);
-      const call = value === null ? undefined : findMember(reply, "call");
+      const reply = await client.send(readCall, { parameters: {}, body: { ...request, id } });
+      const call = findValue(reply, "call");
       return call ? { id, call, reply } : { id, failure: callsMissing({ ids: [id], requested: 1, project }) };
     } catch (thrown) {
       // A failure with a code outside `readFailureCodes` concerns all calls.

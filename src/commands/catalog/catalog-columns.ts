@@ -3,7 +3,6 @@
 import type { CatalogName } from "../../catalogs/catalog-files.ts";
 import * as fields from "../../catalogs/fields.ts";
 import * as prices from "../../catalogs/prices.ts";
-import { parseRawBytes } from "../../json/json-bytes.ts";
 import { readSpelledObject } from "../../output/json-fields.ts";
 import { type CellTag, type Column, type SpelledValue, spellCell } from "../../output/views.ts";
 import { compareDecimals, type Decimal, formatDecimal } from "../../text/decimal.ts";
@@ -105,7 +104,7 @@ export const rowColumns = (of: ListName, now = 0): readonly Column<CatalogRow>[]
   return [modelId, ...others, ...modelFacts];
 };
 
-const spellModelId = ({ model }: CatalogRow) => (model ? readSpelledObject(parseRawBytes(model.raw)).text("id") : "");
+const spellModelId = ({ model }: CatalogRow) => (model ? readSpelledObject(model.raw).text("id") : "");
 const modelId: Column<CatalogRow> = { name: "id", path: "model.id", rank: 0, value: spellModelId };
 
 const warnDays = 30;

@@ -6,7 +6,7 @@ import { deprecationDay, isEnded } from "../../catalogs/fields.ts";
 import { checkFilterWords, compileFilter } from "../../catalogs/filter.ts";
 import { toUsualName } from "../../catalogs/prices.ts";
 import { Failure, type FailureDetails } from "../../failure.ts";
-import { parseRawJson } from "../../json/raw-json.ts";
+import { findValue } from "../../json/raw-json.ts";
 import { printObjects } from "../../output/list.ts";
 import type { KeyColumn } from "../../output/views.ts";
 import { openServiceClient, readEffectiveSettings } from "../../session/connect.ts";
@@ -97,11 +97,11 @@ const readRecordedUsage = async (context: Context, id: string) => {
   const client = await openServiceClient(context, settings);
   const missing = (details?: FailureDetails) => callsMissing({ ids: [id], requested: 1, project }, details);
   const sent = client.send(readCall, { parameters: {}, body: { project_id: project, id } });
-  const { value } = await sent.catch((failure: unknown) => {
+  const reply = await sent.catch((failure: unknown) => {
     throw failure instanceof Failure && failure.code === "not_found" ? missing(failure.details) : failure;
   });
-  if (value === null) throw missing();
-  const call = parseRawJson(Buffer.from(value).toString());
+  const call = findValue(reply, "call");
+  if (!call) throw missing();
   const read = readUsages(call);
   const recorded = sumUsages(read);
   const doubt = read.map((usage) => usage.doubt).find(Boolean);

@@ -4,7 +4,7 @@ import { listCountries } from "../../catalogs/fields.ts";
 import { checkFilterWords, compileFilter } from "../../catalogs/filter.ts";
 import { readPrices } from "../../catalogs/prices.ts";
 import { Failure } from "../../failure.ts";
-import { isObject, parseRawBytes } from "../../json/json-bytes.ts";
+import { isObject } from "../../json/json-bytes.ts";
 import { toRawJson } from "../../json/raw-json.ts";
 import { readSpelledObject } from "../../output/json-fields.ts";
 import { formatCell, printList } from "../../output/list.ts";
@@ -49,7 +49,7 @@ export const listEntries = async (context: Context, list: ListName, typed: RowOp
   noteSelection(screen, { all: allRows, matching, shown: rows }, single ? "models" : "entries");
   const shownPositions = rows.flatMap(({ position, model }) => position ?? model?.position ?? []);
   const json = single
-    ? { document: parseRawBytes(single.bytes), shownPositions }
+    ? { document: single.document, shownPositions }
     : { document: toRawJson(rowsDocument(rows, names)) };
   const ranked = rankColumns(columns, order, filtered);
   await printList(screen, { columns: ranked, rows, json: { ...json, member: "data" } });
@@ -68,9 +68,7 @@ const joinById = (models: ReplyList, entries: readonly CatalogEntry[]) => {
 
 /** Returns `{"catalogs":[…],"data":[…]}` with the service's own JSON of the models. */
 const rowsDocument = (rows: readonly CatalogRow[], catalogs: readonly CatalogName[]) => {
-  const data = rows.map(({ model, catalog = null, raw }) => {
-    return { model: model && parseRawBytes(model.raw), catalog, entry: raw ? parseRawBytes(raw) : null };
-  });
+  const data = rows.map(({ model, catalog = null, raw: entry = null }) => ({ model: model?.raw, catalog, entry }));
   return { catalogs, data };
 };
 
@@ -105,7 +103,7 @@ export const showModel = async (context: Context, typed: CatalogSourceOptions & 
 
 const toSections = (row: CatalogEntry, title: string, now: number): readonly Section[] => {
   const { pricing, datacenters } = row.entry;
-  const spelled = readSpelledObject(parseRawBytes(row.raw));
+  const spelled = readSpelledObject(row.raw);
   const columns = rowColumns(row.catalog, now);
   const lines = columns.slice(1).map((column): Line => {
     const { name, heading = name, tag: tagOf } = column;

@@ -45,7 +45,7 @@ export const selectCatalogs = (settings: Settings, named?: readonly CatalogName[
 export const readCatalog = async (context: Context, settings: Settings, catalog: CatalogName) => {
   const provider = settings.require(`${catalog}_provider`);
   const client = await openServiceClient(context, settings);
-  const { value: models } =
+  const models =
     catalog === "analysis"
       ? await client.send(listAnalysisModels, { body: undefined, parameters: { analysis_provider: provider } })
       : await client.send(listRouterModels, { body: undefined, parameters: { router_provider: provider } });
@@ -56,7 +56,7 @@ export const readCatalog = async (context: Context, settings: Settings, catalog:
 /** Reads the inference models (interface 2.3). */
 export const readModels = async (context: Context, settings: Settings) => {
   const client = await openServiceClient(context, settings);
-  const { value: models } = await client.send(listModels, { parameters: {}, body: undefined });
+  const models = await client.send(listModels, { parameters: {}, body: undefined });
   noteList(context, models, "models", "the list of models");
   return models;
 };

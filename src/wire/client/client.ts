@@ -77,7 +77,7 @@ export class ServiceClient {
   async send<Path extends string, Body, Reply>(
     endpoint: Endpoint<Path, Body, Reply>,
     request: Readonly<{ parameters: PathValues<Path>; body: Body }>,
-  ): Promise<Readonly<{ value: Reply; bytes: Uint8Array }>> {
+  ): Promise<Reply> {
     const { host, trace, timeoutMs: silenceMs = retries.readSilenceMs } = this.#options;
     const target = findTarget(this.#options, endpoint, request.parameters);
     const json = endpoint.toJson?.(request.body);
@@ -164,6 +164,6 @@ const readReply = <Path extends string, Body, Reply>(
 ) => {
   const bytes = reply.bytes.subarray(bomLength(reply.bytes));
   const parsed = endpoint.reply(bytes, reply.headers);
-  if (parsed && "value" in parsed) return { value: parsed.value, bytes: parsed.json ?? bytes };
+  if (parsed && "value" in parsed) return parsed.value;
   throw failures.invalidReply(context, { ...reply, bytes, invalidPath: parsed?.invalidPath });
 };

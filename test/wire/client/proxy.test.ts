@@ -198,7 +198,7 @@ describe("a request to loopback", () => {
     };
     for (const host of ["127.0.0.1", "localhost"]) {
       const { client } = clientAt(`http://${host}:${server.port}`, { env });
-      expect((await client.send(listModels, list)).value.entries).toHaveLength(0);
+      expect((await client.send(listModels, list)).entries).toHaveLength(0);
     }
   });
 });

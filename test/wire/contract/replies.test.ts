@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { findValue } from "../../../src/json/raw-json.ts";
 import { readCall } from "../../../src/wire/contract/call.ts";
 import { type ReplyEntry, readListReply } from "../../../src/wire/contract/replies.ts";
 import { itHolds } from "../../support/property.ts";
@@ -76,7 +77,7 @@ describe("a reply with a list", () => {
       const parsed: readonly unknown[] = list.map((one) => JSON.parse(JSON.stringify(one)));
       const alone = list.flatMap((one) => valuesOf(JSON.stringify({ data: [one] })));
       expect(found.map(({ value }) => value)).toEqual(alone);
-      expect(found.map(({ raw }) => JSON.parse(Buffer.from(raw).toString()))).toEqual(parsed);
+      expect(found.map(({ raw }) => JSON.parse(raw.json))).toEqual(parsed);
     }),
     { quick: 10, slow: 100 },
   );
@@ -127,7 +128,7 @@ describe("a reply without entries, or with an error", () => {
   it("is no call, unless it states an error", () => {
     const read = (text: string) => {
       const found = readCall.reply(Buffer.from(text));
-      return found && "value" in found ? found.value && Buffer.from(found.value).toString() : found;
+      return found && "value" in found ? (findValue(found.value, "call")?.json ?? null) : found;
     };
     for (const error of none) expect(read(`{"call":null,"error":${error}}`)).toBeNull();
     for (const error of faults) expect(read(`{"call":null,"error":${error}}`)).toEqual({ invalidPath: "call" });
