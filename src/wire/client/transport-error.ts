@@ -39,7 +39,9 @@ export const toTransportError = (thrown: unknown) => {
 };
 
 const toErrorCode = (thrown: unknown) => {
-  if (thrown instanceof Error && thrown.name === "HTTPParserError") return "NOT_HTTP";
+  // The error of undici's parser contains the unread bytes. There are none if the connection ended.
+  if (thrown instanceof Error && thrown.name === "HTTPParserError")
+    return "data" in thrown && thrown.data === "" ? "CUT" : "NOT_HTTP";
   const code = getErrorCode(thrown);
   if (code === "unknown") return "UNKNOWN";
   // If the other side ended the connection, the error has no `syscall`.

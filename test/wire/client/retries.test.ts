@@ -84,8 +84,13 @@ describe("a read", () => {
     expect(waits.length).toBeGreaterThan(2);
   });
 
-  it("tries again on another connection after a cut reply", async () => {
-    const whole = wireReply("200 OK", '{"data":[]}');
+  it.each([
+    ["length", wireReply("200 OK", '{"data":[]}')],
+    [
+      "chunk",
+      'HTTP/1.1 200 OK\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\nb\r\n{"data":[]}\r\n0\r\n\r\n',
+    ],
+  ])("tries again on another connection after a reply cut in its %s", async (_, whole) => {
     const server = await rawServer((socket, number) =>
       socket.once("data", () => socket.end(number === 0 ? whole.slice(0, -3) : whole)),
     );
