@@ -34,18 +34,13 @@ export const openSecrets = () => {
     /** For rollcall's own text. Redacts words with a secret that no white space divides. */
     redact(text: string) {
       if (!all.isIn(text)) return text;
-      const plain = toPattern(known.map(escapePattern), "giu");
-      return omit(text.replace(plain, redacted).replace(/\S+/g, (word) => (all.isIn(word) ? redacted : word)));
+      const plain = known.reduce((rest, secret) => rest.replaceAll(secret, redacted), text);
+      return omit(plain.replace(/\S+/g, (word) => (all.isIn(word) ? redacted : word)));
     },
     omitInJson: (json: string) =>
       all.canContain(json) ? omitStrings(json, (text, isName) => (isName ? inNames : all).isIn(text)) : json,
   };
 };
-
-const toPattern = (texts: readonly string[], flags?: string) =>
-  new RegExp(texts.length === 0 ? "(?!)" : texts.join("|"), flags);
-
-const escapePattern = (text: string) => text.replace(/[$()*+.?[\\\]^{|}/]/g, "\\$&");
 
 /** Finds the letters and digits of secrets, of their hex and of their base64. Finds others exactly. */
 const createFinder = (secrets: readonly string[]) => {
@@ -53,12 +48,13 @@ const createFinder = (secrets: readonly string[]) => {
   // A secret can contain letters that look like an escape.
   const spellings = secrets.flatMap((secret) => [...listReadings(secret), toHex(secret), ...listBase64(secret)]);
   const sequences = [...new Set(spellings.map(reduce))].filter((letters) => letters.length >= minLetters);
-  const reduced = toPattern([...sequences, ...sequences.map(toStartPattern)]);
   const others = secrets.filter((secret) => reduce(secret).length < minLetters);
   const inJson = others.map((text) => JSON.stringify(text).slice(1, -1));
   const ofBytes = others.map((text) => Buffer.from(text).toString("latin1"));
-  const exact = toPattern([...others, ...inJson, ...ofBytes].map(escapePattern), "iu");
-  const isInReading = (text: string) => reduce(text).search(reduced) >= 0 || text.search(exact) >= 0;
+  const exact = [...others, ...inJson, ...ofBytes].map((text) => text.toLowerCase());
+  const isExact = (lower: string) => exact.some((text) => lower.includes(text));
+  const isInReading = (text: string) =>
+    hasSequence(reduce(text), sequences) || (exact.length > 0 && isExact(text.toLowerCase()));
   const canContain = others.length > 0 ? () => true : createFilter(sequences);
   const isInWindow = (window: string) => canContain(window) && listReadings(window).some(isInReading);
   const isIn = (text: string) =>
@@ -140,10 +136,20 @@ const listWindows = (text: string) =>
 
 const cutMark = "-";
 
-/** Matches the start of a secret before a cut. */
-const toStartPattern = (letters: string) => {
-  const rest = Array.from(letters.slice(minCutLetters, -1)).reduceRight((end, letter) => `(?:${letter}${end})?`, "");
-  return `${letters.slice(0, minCutLetters)}${rest}${cutMark}`;
+/** Finds a sequence, or its start before a cut. Nested patterns of long sequences would exceed V8's memory. */
+const hasSequence = (text: string, sequences: readonly string[]) => {
+  const beforeCuts = text.split(cutMark).slice(0, -1);
+  return sequences.some(
+    (letters) => text.includes(letters) || beforeCuts.some((piece) => endsWithStart(piece, letters)),
+  );
+};
+
+const endsWithStart = (piece: string, letters: string) => {
+  const start = letters.slice(0, minCutLetters);
+  const end = piece.slice(1 - letters.length);
+  for (let at = end.indexOf(start); at >= 0; at = end.indexOf(start, at + 1))
+    if (letters.startsWith(end.slice(at))) return true;
+  return false;
 };
 
 /** Includes base64 that begins with other bytes, such as the user name in `Authorization: Basic`. */

@@ -287,11 +287,13 @@ describe("the redaction of a secret", () => {
     expect(host.said()).toBe(argv.join(" "));
   });
 
+  const long = `eyJ${"hbGci0iJ-".repeat(2000)}`;
   const several = "-----BEGIN KEY-----\nfirst-line-1234\nsecond-line-5678\n";
   it.each([
     ["covers the url-safe base64 of a secret, with - and _", ["sk-???>>>1234"], "c2stPz8_Pj4-MTIzNA", "***"],
     ["covers each line of a secret of several lines", [several], "a first-line-1234\nsecond-line-5678", "a ***\n***"],
     ["covers the start of a secret at a cut", ["sk/-1234"], "a sk/-12…", "a ***"],
+    ["covers a long key, and its start at a cut", [long], `a ${long.slice(0, 3000)}… ${long} end`, "a *** *** end"],
     ["covers a secret with the long s", ["sk/-1234"], "\u017fk/-1234 end", "*** end"],
     ["shows three letters at a cut", ["sk/-1234"], "a sk/-1…", "a sk/-1…"],
     ["covers the longer of two secrets completely", ["skz-1234", "skz-1234-5678"], "a skz-1234-5678", "a ***"],
