@@ -1,6 +1,6 @@
 import { command } from "../../cli/command.ts";
 import { choice, flag, text } from "../../cli/kinds.ts";
-import { Failure, type Problem } from "../../failure.ts";
+import { Failure, type Problem, toFailure } from "../../failure.ts";
 import { printDocument, printObjects } from "../../output/list.ts";
 import { askForLines } from "../../output/prompt.ts";
 import type { KeyColumn } from "../../output/views.ts";
@@ -130,13 +130,18 @@ export const testCredential = async (
 ): Promise<{ state: KeyState; use?: CredentialUse; failure?: Failure }> => {
   const test = await findTest(settings, uses);
   if (!test) return { state: "untried" };
-  const { use } = test;
+  const { use, send, sendWithoutKey } = test;
+  const opening = openServiceClient(context, settings, retries);
   try {
-    await test.send(await openServiceClient(context, settings, retries));
+    await send(await opening);
     return { state: "taken" };
   } catch (failure) {
     if (!(failure instanceof Failure) || failure.code === "usage" || failure.code === "interrupted") throw failure;
-    if (use === "calls" && failure.code === "not_found") return { state: "taken" };
+    if (sendWithoutKey && failure.code === "not_found") {
+      // If this request gets the same answer, the service may lack the path, and did not look at the key.
+      const open = await sendWithoutKey(await opening).then(() => undefined, toFailure);
+      if (open?.code !== "not_found") return { state: "taken" };
+    }
     return { state: failure.code === "auth" ? "refused" : "unclear", use, failure };
   }
 };
@@ -154,7 +159,13 @@ const findTest = async (settings: Settings, uses: readonly CredentialUse[]) => {
   const { readCall: endpoint } = await import("../../wire/contract/call.ts");
   // No call has this id, so the request only tests the credential.
   const body = { project_id: project ?? "", id: "00000000-0000-0000-0000-000000000000" };
-  return { use, endpoint, send: (client: Client) => client.send(endpoint, { parameters, body }) };
+  const { use: _, ...publicRead } = endpoint;
+  return {
+    use,
+    endpoint,
+    send: (client: Client) => client.send(endpoint, { parameters, body }),
+    sendWithoutKey: (client: Client) => client.send(publicRead, { parameters, body }),
+  };
 };
 
 const logOut = command({

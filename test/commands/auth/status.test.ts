@@ -32,4 +32,16 @@ describe("rollcall auth status", () => {
     const { code, stdout } = await auth("status --check -o tsv --fields use,check");
     expect([code, stdout]).toEqual([4, "log\tnot tested\ninference\trefused\ncalls\taccepted\n"]);
   });
+
+  it.each([
+    ["accepted", 401],
+    ["unclear", 404],
+  ])("reports a key as %s if a read is not found, and gives %i without the key", async (state, status) => {
+    const when = ({ path }: { path: string }) => path.endsWith("/call/read");
+    const answers = [404, status].map((each) => ({ when, answer: json({ detail: "Not Found" }, each) }));
+    const { auth, server } = await openHome(answers);
+    await auth(`login --with-token --no-check --base-url ${server.url} --project a/b`, { stdin: key });
+    expect((await auth("status --check -o tsv --fields check --for calls")).stdout).toBe(`${state}\n`);
+    expect(server.received.map(({ headers }) => "authorization" in headers)).toEqual([true, false]);
+  });
 });
