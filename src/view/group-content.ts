@@ -191,6 +191,8 @@ const endBeforeOpenCall = (turns: readonly Turn[], end: number): number => {
 const formatCommand = ({ dataset, inputOptions }: ViewInput, group: number) => {
   const { files, options, where, canLog } = inputOptions;
   if (files.includes("-") || !dataset.groups.isValid(group) || !canLog) return null;
+  // A split selects a kind of rollouts, and the numbers of groups change.
+  if (dataset.split === undefined && (dataset.conversion?.kinds.size ?? 0) > 1) return null;
   const groupFilter = `group.number == ${(dataset.originalOf?.(group).group ?? group) + 1}`;
   const filter = where === undefined ? groupFilter : `${groupFilter} && ${parenthesize(where)}`;
   const log = ["log", "my-model", "--split", dataset.split ?? "my-split", ...options, "--where", filter];

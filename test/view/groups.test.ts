@@ -396,6 +396,13 @@ describe("the API of the page for groups", () => {
     await logLastGroup(["test/samples/formats/verifiers-v0.wordle.results.jsonl", "--from", "verifiers-v0"]);
   });
 
+  it("gives no command for a stream of several kinds, of which the split of log selects one", async () => {
+    const page = await startView(["test/samples/formats/prime-rl-0.9.1"]);
+    await whenRead(page);
+    const group: GroupDetail = JSON.parse((await page.ask("/api/group", { group: 1 })).body);
+    expect(group).toMatchObject({ isReadable: true, command: null });
+  });
+
   it.each([
     ["a file of another tool", ["test/samples/formats/tau2.results.json"]],
     ["the selected trajectories", [airline, "--where", "reward > 0.5", "--best", "1"]],

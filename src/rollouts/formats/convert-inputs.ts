@@ -68,6 +68,7 @@ export const convertInputs = async (options: FormatOptions, inputs: OpenedInputs
       formats: formats.map(({ format, files }) => ({ format, files: files.length })),
       rewardFrom: rewards ? "from --rewards" : options.rewardFrom && `\`${formatRewardFrom(options.rewardFrom)}\``,
       notes: run.notes,
+      kinds: run.kinds,
       recordProblems: run.problems,
       /** The number of records that are not JSON and have no known group. */
       unreadableRecords: results.reduce((sum, { unreadable }) => sum + unreadable, 0),
@@ -102,6 +103,7 @@ const openRun = (options: FormatOptions, { sources }: OpenedInputs, hasSeveralFo
   hasSeveralFormats,
   documents: openDocuments(sources),
   usedRewards: new Set<string>(),
+  kinds: new Set<string>(),
   problems: new Problems(),
   notes: new Map<string, number>(),
   noted: 0,

@@ -106,6 +106,8 @@ export interface FormatRun extends ConversionNotes {
   isFirst(id: string, record: Pick<SourceRecord, "file" | "position">): boolean;
   /** The ids of `rewards`, or the names of the parts of `rewardFrom`, that a record has. */
   readonly usedRewards: Set<string>;
+  /** The kinds of the rollouts, of which a split selects one. */
+  readonly kinds: Set<string>;
   readonly receipt: ReceiptNotes | undefined;
 }
 

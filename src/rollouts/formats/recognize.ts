@@ -313,6 +313,7 @@ const canConvert = (format: Format, { value, ...at }: SourceRecord, options: For
     isFirst: () => true,
     skip: () => [],
     usedRewards: new Set(),
+    kinds: new Set(),
     receipt: undefined,
   };
   const converter = format.open(run);

@@ -48,8 +48,8 @@ const kindOf = (value: Value) =>
 
 /** Returns a function that is true for the rollouts of another split. */
 const openSplitFilter = (run: FormatRun) => {
-  const { split } = run.options;
-  const kinds = new Set<string>();
+  const { kinds, options } = run;
+  const { split } = options;
   return ({ value, file }: SourceRecord) => {
     const kind = kindOf(value)?.text;
     if (kind === undefined && streamFile.test(file))
