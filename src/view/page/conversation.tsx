@@ -2,8 +2,9 @@
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { type ContentPart, type Media, type Turn, toTurns } from "../../calls/conversation.ts";
+import { parseJson } from "../../json/object.ts";
 import * as raw from "../../json/raw-json.ts";
-import { errorStatus, isErrorText } from "../../rollouts/facts/tool-errors.ts";
+import * as toolErrors from "../../rollouts/facts/tool-errors.ts";
 import { countCharacters, cutText } from "../../text/sentences.ts";
 import type { Finding } from "../answers.ts";
 import { alignTurns, findDifferences } from "./differences.ts";
@@ -139,11 +140,11 @@ export const summarizeTurn = ({ parts }: Turn) => {
 const isError = (parts: readonly ContentPart[] = []) => {
   const members = parts.flatMap((part) => (part.kind === "other" ? part.members : []));
   const [text = ""] = parts.flatMap((part) => (part.kind === "said" ? part.value.text : []));
-  return isErrorText(text) || members.some(({ key, value }) => isErrorMember(key, value));
+  return toolErrors.isErrorText(text) || members.some(({ key, value }) => isErrorMember(key, value));
 };
 
 const isErrorMember = (key: string, { json, text }: raw.RawJson) =>
-  (key === "is_error" && json === "true") || (key === "status" && errorStatus.test(text));
+  toolErrors.hasError({ [key]: parseJson(json)?.value }) || (key === "status" && toolErrors.errorStatus.test(text));
 
 /** A result without a call is a turn. */
 const isFailedResult = ({ role, parts }: Turn) => role === "tool" && isError(parts);

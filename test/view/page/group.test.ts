@@ -100,7 +100,7 @@ describe("a group on the page", () => {
     expect(page.textsOf("td[data-name=file]")).toEqual(["b.jsonl", "a.jsonl", "a.jsonl"]);
   });
 
-  it("marks results with an error: by its text, by the member is_error, and by a status", async () => {
+  it("marks results with an error: by its text, by an error, and by a status", async () => {
     const results = [
       { content: "Error: no file" },
       { content: "no error" },
@@ -109,6 +109,9 @@ describe("a group on the page", () => {
       { content: "x", status: "error" },
       { content: "x", status: "success" },
       { content: "x", state: "error" },
+      { content: null, error: { code: 1 } },
+      { content: "x", error: {}, isError: false },
+      { content: "x", isError: true },
     ];
     const messages: object[] = results.flatMap((result, at) => [
       {
@@ -127,8 +130,11 @@ describe("a group on the page", () => {
       "1 assistant error: calls t0",
       "5 assistant error: calls t2",
       "9 assistant error: calls t4",
+      "15 assistant error: calls t7",
+      "19 assistant error: calls t9",
     ]);
-    const marks = ["error", "result", "error", "result", "error", "result", "result", "error", "error", "result"];
+    const ofResults = ["error", "result", "error", "result", "error", "result", "result", "error", "result", "error"];
+    const marks = [...ofResults, "error", "error", "result"];
     expect(page.textsOf(".result > .who")).toEqual(marks);
     expect(page.textsOf(".talk > .problem > .quiet")).toEqual(["[no-prompt]", "[no-sampled-turns]"]);
     await page.press("r");
