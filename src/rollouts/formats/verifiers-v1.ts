@@ -54,14 +54,13 @@ const openSplitFilter = (run: FormatRun) => {
     const kind = kindOf(value)?.text;
     if (kind === undefined && streamFile.test(file))
       run.note("read rollouts without info.kind, which can be of another split (--where selects)");
-    if (kind === undefined) return false;
-    if (split !== undefined && kind !== split)
-      run.note(`left out a rollout of kind ${kind}, because the split is ${split}`);
-    if (split === undefined && !kinds.has(kind) && kinds.add(kind).size > 1)
+    if (kind === undefined || kind === split) return false;
+    if (split !== undefined) run.note(`left out a rollout of kind ${kind}, because the split is ${split}`);
+    else if (!kinds.has(kind) && kinds.add(kind).size > 1)
       run.note(
         `read rollouts of the kinds ${[...kinds].join(" and ")} (--where 'metadata["info.kind"] == "train"' selects)`,
       );
-    return split !== undefined && kind !== split;
+    return split !== undefined;
   };
 };
 
