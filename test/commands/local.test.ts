@@ -55,12 +55,14 @@ describe("--local on a new machine", () => {
   );
 
   it("closes its service before the run ends", async () => {
-    const listeners = () => process.getActiveResourcesInfo().filter((kind) => kind === "TCPServerWrap");
-    const before = listeners();
+    const listeners = async () => {
+      // Node lists a handle until the turn after its close.
+      await new Promise((resolve) => setImmediate(resolve));
+      return process.getActiveResourcesInfo().filter((kind) => kind === "TCPServerWrap");
+    };
+    const before = await listeners();
     expect(await runHere(["models", "--local"], { env: newHome() })).toMatchObject({ code: 0 });
-    // Node lists a handle until the turn after its close.
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(listeners()).toEqual(before);
+    expect(await listeners()).toEqual(before);
   });
 
   it("creates files and folders that only their owner can read", async () => {

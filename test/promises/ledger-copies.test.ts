@@ -25,7 +25,7 @@ const copyFiles = (place: Place, from: string, to: string, kept: readonly string
 
 /** Copies the files of a ledger when each request arrives, which is as if the run was killed then. */
 const runWithCopies = async (context: TestContext) => {
-  const opened = await openThree(context);
+  const opened = await openThree(context, { inFolder: true });
   const { service, place, file } = opened;
   mkdirSync(place.path("run"));
   service.mend(async (asked) => {
@@ -73,7 +73,7 @@ describe.concurrent("a ledger that changes during a run", () => {
   it.for(Object.entries(harms).flatMap(([name, harm]) => [1, 3].map((request) => ({ name, request, harm }))))(
     "ends the run before the next request if it $name at request $request",
     async ({ harm, request }, context) => {
-      const { service, place, file } = await openThree(context);
+      const { service, place, file } = await openThree(context, { inFolder: true });
       const earlier = place.write("earlier.jsonl", readFileSync(file, "utf8").replaceAll('"reward":', '"reward":1'));
       for (const ledger of ["l.db", "other.db"]) await place.log([earlier, "--ledger", ledger]);
       copyFileSync(place.path("l.db"), place.path("old.db"));
@@ -102,7 +102,7 @@ const canMount = process.platform === "linux" && process.getuid?.() === 0 && mou
 
 describe("a ledger with several names", () => {
   it("is refused if they are hard links, until one is left", async (context) => {
-    const { service, place, file } = await openThree(context);
+    const { service, place, file } = await openThree(context, { inFolder: true });
     expect((await place.log([file, "--ledger", "l.db"])).code).toBe(0);
     linkSync(place.path("l.db"), place.path("other.db"));
     for (const name of ["l.db", "other.db"]) {
@@ -120,7 +120,7 @@ describe("a ledger with several names", () => {
   });
 
   it("is refused before the next request if a hard link is made during a run", async (context) => {
-    const { service, place, file } = await openThree(context);
+    const { service, place, file } = await openThree(context, { inFolder: true });
     service.mend(async (asked) => {
       if (service.requests() === 1) linkSync(place.path("l.db"), place.path("other.db"));
       await accept(asked);
@@ -134,6 +134,7 @@ describe("a ledger with several names", () => {
 
   it.skipIf(!canMount)("is one ledger if the file or its folder is mounted", { tags: "slow" }, async (context) => {
     const { service, place, file } = await openThree(context, {
+      inFolder: true,
       otherwise: async (asked) => {
         await asked.body();
         await new Promise((resolve) => setTimeout(resolve, 100));
@@ -175,7 +176,7 @@ describe("a ledger with several names", () => {
 
 describe.concurrent("a file without tables", () => {
   it("is not a ledger, unless it is empty", async (context) => {
-    const { service, place, file } = await openThree(context);
+    const { service, place, file } = await openThree(context, { inFolder: true });
     place.write("notes", "x");
     for (const args of [
       ["ledger", "status"],

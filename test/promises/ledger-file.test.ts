@@ -21,7 +21,7 @@ describe.concurrent("the ledger", () => {
   it.for(["ledger.db", ":memory:", "file:x?mode=memory", "http:%2f%23?"])(
     "is a new file of any name, with a notice under CI (row %$)",
     async (name, context) => {
-      const { place, file } = await openThree(context, {}, { CI: "true" });
+      const { place, file } = await openThree(context, { inFolder: true }, { CI: "true" });
       if (name === "ledger.db") place.write(name, "");
       const first = await place.log([file, "--ledger", name]);
       expect([first.code, first.document?.ledger?.created]).toEqual([0, true]);
@@ -34,7 +34,7 @@ describe.concurrent("the ledger", () => {
   );
 
   it.for([0o644, 0o604])("keeps its mode, with a warning and its fix (row %$)", async (mode, context) => {
-    const { place, file } = await openThree(context);
+    const { place, file } = await openThree(context, { inFolder: true });
     expect((await place.run(["log", "m", "--split", "train", file])).stderr).not.toContain("insecure-permissions");
     chmodSync(ledgerOf(place), mode);
     for (const command of [
@@ -50,7 +50,7 @@ describe.concurrent("the ledger", () => {
   });
 
   it("contains no content and no secrets", async (context) => {
-    const { place } = await openPlace(context, {}, { ROLLCALL_TOKEN: "a-secret-token" });
+    const { place } = await openPlace(context, { inFolder: true }, { ROLLCALL_TOKEN: "a-secret-token" });
     const line = '{"trajectories":[{"messages_and_choices":[{"role":"user","content":"peculiar"}],"reward":1}]}';
     expect((await place.log([place.write("a.jsonl", line)])).code).toBe(0);
     const bytes = readFileSync(ledgerOf(place), "latin1");
@@ -89,7 +89,7 @@ describe.concurrent("the ledger", () => {
   });
 
   it("is one ledger under all names of its file, and leaves no lock file", async (context) => {
-    const { service, place, file } = await openThree(context);
+    const { service, place, file } = await openThree(context, { inFolder: true });
     mkdirSync(place.path("real"));
     symlinkSync(place.path("real"), place.path("linked"));
     place.write("real/ledger.db", "");
@@ -105,6 +105,7 @@ describe.concurrent("the ledger", () => {
 
   it("gives exit 11 if another run uses the ledger too long, and is free after a kill of that run", async (context) => {
     const { service, place, file } = await openThree(context, {
+      inFolder: true,
       otherwise: async (asked) => void (await asked.body()),
     });
     const holder = place.start([file, ...oneEach]);
@@ -121,7 +122,7 @@ describe.concurrent("the ledger", () => {
 
   it("shows a request in flight, whose groups a dry run does not plan", async (context) => {
     const hold = holdRequest();
-    const { place, file } = await openThree(context, { otherwise: hold.deed });
+    const { place, file } = await openThree(context, { inFolder: true, otherwise: hold.deed });
     const run = startLog(place, [file]);
     await hold.came;
     expect(await place.entries()).toMatchObject([{ state: "trying", groups: 3 }]);
@@ -149,7 +150,7 @@ describe.concurrent("the ledger", () => {
   });
 
   it("records the requests of many processes at once", { tags: "slow" }, async (context) => {
-    const { service, place } = await openPlace(context);
+    const { service, place } = await openPlace(context, { inFolder: true });
     const numbers = Array.from({ length: 50 }, (_, at) => at);
     const ran = await Promise.all(
       numbers.map(async (at) => {

@@ -305,7 +305,7 @@ describe.concurrent("rollcall log to a service that answers 429", () => {
     ["--no-ledger", "not retryable", false],
     ["--ledger=ledger.db", "retryable", true],
   ] as const)("reports a partly logged file with %s as %s", async ([ledger, , retryable], context) => {
-    const { service, place } = await openPlace(context, { otherwise: busy });
+    const { service, place } = await openPlace(context, { otherwise: busy, inFolder: true });
     const file = place.write("a.jsonl", linesOf(groupOf(1), groupOf(2)));
     const args = [file, ...oneEach, "--max-wait", "0s", ledger];
     const none = await place.log(args);

@@ -1,4 +1,4 @@
-/** Runs the built program in a new folder with an input, a ledger and a home folder. */
+/** Runs rollcall with a new folder for inputs and ledgers, and a home folder. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -80,6 +80,8 @@ export interface Place {
   /** Starts `log m --split train --json` in its own process. */
   start(args: readonly string[]): ReturnType<typeof startRollcall>;
   entries(args?: readonly string[]): Promise<readonly LedgerEntry[]>;
+  /** Returns this place with runs in a reused process, whose working folder is the folder of the place. */
+  inFolder(): Place;
 }
 
 const logging = ["log", "m", "--split", "train", "--json"];
@@ -93,6 +95,11 @@ export const placeAt = (
   const folder = mkdtempSync(join(tmpdir(), "faults-"));
   onTestFinished(async () => rmSync(folder, { recursive: true, force: true }));
   const env = { ...newHome(), ROLLCALL_BASE_URL: url, ROLLCALL_TOKEN: "key-1", ...more };
+  return placeOf(folder, { env });
+};
+
+const placeOf = (folder: string, common: Pick<RunOptions, "cwd"> & Pick<Place, "env">): Place => {
+  const { env } = common;
   const path = (name: string) => join(folder, name);
   const place: Place = {
     folder,
@@ -102,7 +109,7 @@ export const placeAt = (
       writeFileSync(path(name), content);
       return path(name);
     },
-    run: async (args, options = {}) => await runRollcall(args, { env, cwd: folder, ...options }),
+    run: async (args, options = {}) => await runRollcall(args, { ...common, ...options }),
     log: async (args, options = {}) => documentsOf(await place.run([...logging, ...args], options)),
     start: (args) => startRollcall([...logging, ...args], { env, cwd: folder }),
     async entries(args = []) {
@@ -110,18 +117,20 @@ export const placeAt = (
       if (code !== 0) throw new Error(`ledger status ended with ${code}: ${stderr}`);
       return (JSON.parse(stdout) as { entries: readonly LedgerEntry[] }).entries;
     },
+    inFolder: () => placeOf(folder, { env, cwd: folder }),
   };
   return place;
 };
 
-/** Opens a service, and a place for runs against it. */
+/** Opens a service, and a place for runs against it, with `inFolder` for command lines with relative paths. */
 export const openPlace = async (
   context: TestCleanup,
-  options: Parameters<typeof faultyService>[1] = {},
+  { inFolder = false, ...options }: Parameters<typeof faultyService>[1] & { readonly inFolder?: boolean } = {},
   more: Readonly<Record<string, string>> = {},
 ) => {
   const service = await faultyService(context, options);
-  return { service, place: placeAt(context, service.url, more) };
+  const place = placeAt(context, service.url, more);
+  return { service, place: inFolder ? place.inFolder() : place };
 };
 
 /** Opens a service, and a place with a file of three groups. */

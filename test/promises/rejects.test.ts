@@ -125,7 +125,7 @@ describe.concurrent("--on-invalid skip", () => {
   });
 
   it("names a rejects file that begins with a hyphen so that it is no option", async (context) => {
-    const { place } = await openPlace(context);
+    const { place } = await openPlace(context, { inFolder: true });
     place.write("-a.jsonl", linesOf(groupOf(1), bad("b")));
     const { error } = await place.log([...skip, "--", "-a.jsonl"]);
     expect(error?.next).toContain(" log m ./-a.jsonl.rejected --split train");
@@ -246,7 +246,7 @@ describe.concurrent("--on-invalid skip", () => {
     ["all groups with --group-by", ["a", "b", "c", "a"], ["--group-by", "group_id"], 0],
     ["the group before it without --group-by", ["a", "b", "c", "c"], [], 2],
   ] as const)("rejects, for a last line that is cut off, %s", async ([, ids, words, logged], context) => {
-    const { service, place } = await openPlace(context);
+    const { service, place } = await openPlace(context, { inFolder: true });
     const lines = ids.map((id, at) => flat(id, at));
     const log = async () => await place.log(["a.jsonl", ...words, ...skip]);
     place.write("a.jsonl", [...lines.slice(0, -1), lines.at(-1)?.slice(0, 30)].join("\n"));
@@ -314,7 +314,7 @@ describe.concurrent("--on-invalid skip", () => {
     ],
     ["--no-ledger", expect.stringMatching(/^fix the reported problems. Then copy the rejected groups to a new file/)],
   ])("reports the problems with %s if the file can no longer be written", async ([ledger, hint], context) => {
-    const { service, place } = await openPlace(context);
+    const { service, place } = await openPlace(context, { inFolder: true });
     const file = place.write("a.jsonl", linesOf(groupOf(1), bad("a")));
     mkdirSync(place.path("folder"));
     service.next(async (asked) => {
@@ -385,7 +385,7 @@ describe.concurrent("--on-invalid skip", () => {
   });
 
   it("replaces only its own files without a ledger, and logs the groups again", async (context) => {
-    const { service, place } = await openPlace(context);
+    const { service, place } = await openPlace(context, { inFolder: true });
     const file = place.write("a.jsonl", linesOf(groupOf(1), bad("a")));
     const first = await place.log([file, ...skip, "--no-ledger"]);
     expect([first.code, first.document?.ledger, first.error?.retryable]).toEqual([7, null, false]);

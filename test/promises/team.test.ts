@@ -11,7 +11,7 @@ const withPassword = (address: string, password: string): string => address.repl
 
 /** A machine of a team: a new home folder, a new working folder, and the team's ledger. */
 const machine = (context: TestCleanup, url: string, ledger: string): Place =>
-  placeAt(context, url, { ROLLCALL_LEDGER: ledger });
+  placeAt(context, url, { ROLLCALL_LEDGER: ledger }).inFolder();
 
 const many = (count: number): string => linesOf(...Array.from({ length: count }, (_, at) => groupOf(at)));
 

@@ -24,7 +24,7 @@ describe.concurrent("a malformed URL of a ledger", () => {
     "https:u:hunter2@db.example/x",
     "postgres://db ex/u:hunter2@db.example/x",
   ])("gives exit 2, creates no file and is not printed (row %$)", async (address, context) => {
-    const { service, place } = await openPlace(context, {}, { ROLLCALL_LEDGER: address });
+    const { service, place } = await openPlace(context, { inFolder: true }, { ROLLCALL_LEDGER: address });
     const { code, error, stdout, stderr } = await place.log([place.write("a.jsonl", linesOf(groupOf(1))), "--debug"]);
     expect([code, service.logged, readdirSync(place.folder)]).toEqual([2, [], ["a.jsonl"]]);
     expect(error?.hint).toContain("write a path, or postgres://user@host/database");
@@ -47,7 +47,7 @@ describe.concurrent("a ledger that cannot be used", () => {
     prepare: (place: Place, path: string) => void,
     { given, options = [] }: { readonly given?: string; readonly options?: readonly string[] } = {},
   ): Promise<string> => {
-    const { service, place } = await openPlace(context);
+    const { service, place } = await openPlace(context, { inFolder: true });
     const path = place.path("ledger.db");
     prepare(place, path);
     const { code, error, stdout, stderr } = await place.log([
@@ -98,7 +98,7 @@ describe.concurrent("a ledger that cannot be used", () => {
   });
 
   it("gives exit 11 if it is cut or overwritten", async (context) => {
-    const { service, place } = await openPlace(context);
+    const { service, place } = await openPlace(context, { inFolder: true });
     const path = place.path("ledger.db");
     expect((await place.log([place.write("a.jsonl", three), "--ledger", path])).code).toBe(0);
     const whole = readFileSync(path);
@@ -116,7 +116,7 @@ describe.concurrent("a ledger that cannot be used", () => {
   });
 
   it("gives exit 11 if there is no home folder", async (context) => {
-    const { service, file } = await openThree(context);
+    const { service, file } = await openThree(context, { inFolder: true });
     const homeless = placeAt(context, service.url, { HOME: "/dev/null", XDG_DATA_HOME: "", XDG_CONFIG_HOME: "" });
     const { code, error } = await homeless.log([file]);
     expect([code, error?.code, service.requests()]).toEqual([11, "storage", 0]);
@@ -130,7 +130,7 @@ describe.concurrent("a ledger that cannot be used", () => {
     "gives exit 11 if its disk is full or read-only (skipped if nothing can be mounted)",
     { tags: "slow" },
     async (context) => {
-      const { service, place } = await openPlace(context);
+      const { service, place } = await openPlace(context, { inFolder: true });
       const disk = place.path("disk");
       mkdirSync(disk);
       execFileSync("mount", ["-t", "tmpfs", "-o", "size=2m", "none", disk]);

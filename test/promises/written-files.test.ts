@@ -8,7 +8,11 @@ const rollout = (reward: unknown) => ({ example_id: `${reward}`, prompt: "p", co
 
 describe.concurrent("files made of inputs", () => {
   it("contain no secret and no control character, except in copies of rejected lines", async (context) => {
-    const { service, place } = await openPlace(context, {}, { ROLLCALL_TOKEN: "", ROLLCALL_TOKEN_FILE: "key" });
+    const { service, place } = await openPlace(
+      context,
+      { inFolder: true },
+      { ROLLCALL_TOKEN: "", ROLLCALL_TOKEN_FILE: "key" },
+    );
     place.write("key", "key-of-1234-5678\n");
     const named = groupOf(1).replace("{", '{"note":"key-of-1234-5678",');
     const file = place.write("a.jsonl", linesOf(named, groupOf(2)));
@@ -36,7 +40,7 @@ describe.concurrent("files made of inputs", () => {
   });
 
   it("have only permissions that all inputs have", async (context) => {
-    const place = placeAt(context, "http://127.0.0.1:9");
+    const place = placeAt(context, "http://127.0.0.1:9").inFolder();
     const files = ["a.jsonl", "b.jsonl"];
     const modesAfter = async (mode: number, folder: string) => {
       for (const name of files)

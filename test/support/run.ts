@@ -1,12 +1,13 @@
-/** Runs the built program with a clean environment. */
+/** Runs rollcall with a clean environment, with the clock, signals and waits of a program. */
 import { type ChildProcess, type ChildProcessWithoutNullStreams, fork, spawn } from "node:child_process";
 import { EventEmitter } from "node:events";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { PassThrough, type Readable } from "node:stream";
+import { PassThrough, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
+import { run } from "../../src/run.ts";
 import { findOutputFaults } from "./outputs.ts";
 
 /** The exit code and output of a run. */
@@ -38,7 +39,7 @@ export const newHome = (): Readonly<Record<"HOME" | "XDG_CONFIG_HOME" | "XDG_DAT
 };
 
 /**
- * Runs `rollcall` to its end, in a shared process unless the run needs a separate one.
+ * Runs `rollcall` to its end: in this process, with `cwd` in a reused one, or in a separate one if the run needs it.
  * @throws Error if the output differs from its JSON Schema
  */
 export const runRollcall = async (args: readonly string[], options: RunOptions = {}): Promise<RunResult> => {
@@ -151,13 +152,45 @@ export interface ReusedRun extends StartedRun {
 }
 
 /**
- * Starts `rollcall` in a reused process without an open standard input. Use `startRollcall` to test a third signal, a
- * pipe or a terminal.
+ * Starts `rollcall` in this process, or in a reused process if it has a working folder, without an open standard
+ * input. Use `startRollcall` to test a third signal, a pipe or a terminal.
  */
-export const startInTurn = (
-  args: readonly string[],
-  { env = {}, stdin = "", cwd = "." }: RunOptions = {},
-): ReusedRun => {
+export const startInTurn = (args: readonly string[], options: RunOptions = {}): ReusedRun =>
+  options.cwd === undefined ? startInside(args, options) : startReused(args, options);
+
+const startInside = (args: readonly string[], { env = {}, stdin = "" }: RunOptions): ReusedRun => {
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  const events = new EventEmitter();
+  const node: NodeJS.Process = Object.create(process, {
+    argv: { value: [process.execPath, "rollcall", ...args] },
+    env: { value: environmentWith(env) },
+    stdin: { value: Readable.from([Buffer.from(stdin)], { objectMode: false }) },
+    stdout: { value: stdout },
+    stderr: { value: stderr },
+    on: { value: events.on.bind(events) },
+    off: { value: events.off.bind(events) },
+    once: { value: events.once.bind(events) },
+  });
+  let isOver = false;
+  void run(node).then((code) => {
+    isOver = true;
+    stdout.end();
+    stderr.end();
+    // Like a process, the run ends after its output.
+    setImmediate(() => events.emit("close", code, null));
+  });
+  const kill = (signal: NodeJS.Signals = "SIGTERM") => {
+    if (signal === "SIGKILL") throw new Error("only a run in its own process can be killed");
+    return !isOver && events.emit(signal, signal);
+  };
+  return {
+    ...{ stdout, stderr, kill },
+    signal: async (name) => void kill(name),
+    on: (event, listener) => events.on(event, listener),
+  };
+};
+
+const startReused = (args: readonly string[], { env = {}, stdin = "", cwd = "." }: RunOptions): ReusedRun => {
   const runner = idle.pop() ?? startRunner();
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   const events = new EventEmitter();

@@ -11,9 +11,9 @@ describe("rollcall view", () => {
   it("prints only its URL, and exits with 0 after Ctrl-C", async () => {
     const page = await startView([groups]);
     expect(page.printed()).toBe(`${page.address}\n`);
+    await expect.poll(page.said).toContain("until Ctrl-C");
     page.child.kill("SIGINT");
     expect(await page.ended).toBe(0);
-    expect(page.said()).toContain("until Ctrl-C");
   });
 
   it("prints its URL as one document with --json", async () => {

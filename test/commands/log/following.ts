@@ -71,7 +71,7 @@ export const words = (file: string, ...args: readonly string[]) => [
 
 /** Follows a file. The output so far is available during the run. */
 export const follow = (sink: Sink, file: string, ...args: readonly string[]) => {
-  const child = startInTurn(words(file, ...args), { env: sink.env });
+  const child = startInTurn(words(file, ...args), { env: sink.env, cwd: "." });
   endAfterTest(child);
   const said = { stdout: "", stderr: "" };
   child.stdout.on("data", (chunk: Buffer) => (said.stdout += chunk.toString()));

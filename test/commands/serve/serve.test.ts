@@ -4,7 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
-import { endAfterTest, newHome, runRollcall, type StartedRun, startInTurn } from "../../support/run.ts";
+import {
+  endAfterTest,
+  newHome,
+  type RunOptions,
+  runRollcall,
+  type StartedRun,
+  startInTurn,
+} from "../../support/run.ts";
 import { runOnTerminal } from "../../support/terminal.ts";
 
 const newDataDir = (): string => join(mkdtempSync(join(tmpdir(), "serve-")), "data");
@@ -22,11 +29,11 @@ interface ServeProcess {
 /** Starts `rollcall serve` on a free port and waits for its first line. */
 const serving = async (
   args: readonly string[] = [],
-  { dataDir = newDataDir(), env = {} }: { readonly dataDir?: string; readonly env?: Record<string, string> } = {},
+  { dataDir = newDataDir(), ...options }: Pick<RunOptions, "env" | "cwd"> & { readonly dataDir?: string } = {},
 ): Promise<ServeProcess> => {
   const child = startInTurn(
     ["serve", ...(args.includes("--port") ? [] : ["--port", "0"]), "--data-dir", dataDir, ...args],
-    { env },
+    options,
   );
   endAfterTest(child);
   const ended = new Promise<number | string | null>((resolve) => {
@@ -208,7 +215,7 @@ describe("rollcall serve that cannot start", () => {
 
 describe("rollcall serve after a kill", () => {
   it("has every log request that it acknowledged", async () => {
-    const before = await serving();
+    const before = await serving([], { cwd: "." });
     const acknowledged = new Map<string, number>();
     let killed = false;
     const worker = async (first: number): Promise<void> => {
