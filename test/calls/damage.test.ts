@@ -76,7 +76,7 @@ describe("a damaged call", () => {
       const lines = (await printed(one, { color: "never" }, { columns: 40 })).split("\n");
       expect(lines.length).toBeLessThan(4000);
     }),
-    { quick: 4, slow: 75 },
+    { quick: 4, slow: 30 },
   );
 
   const path = parsePath("output.choices[0].message.content", "--path");
@@ -99,6 +99,6 @@ describe("a damaged call", () => {
       expect(["found", "missing"]).toContain(findPath(one, path).kind);
       JSON.parse(omitContent(one, "vendor").json);
     }),
-    { quick: 10, slow: 200 },
+    { quick: 6, slow: 80 },
   );
 });

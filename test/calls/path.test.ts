@@ -33,7 +33,7 @@ describe("a path into a call", () => {
         }
       }
     }),
-    { quick: 10, slow: 150 },
+    { quick: 6, slow: 60 },
   );
 
   it.each([

@@ -189,7 +189,7 @@ describe("rollcall catalog", () => {
         }
       },
     ),
-    { quick: 2, slow: 60 },
+    { quick: 2, slow: 25 },
   );
 
   const models = fc.array(fc.record({ id: fc.constantFrom("a/one", "b/three", "x/none") }), { maxLength: 3 });
@@ -226,6 +226,6 @@ describe("rollcall catalog", () => {
       });
       expect(await run(["models", "--with-prices", ...words, "--json"])).toBe(`${catalogs}${joined.join(",")}]}\n`);
     }),
-    { quick: 2, slow: 60 },
+    { quick: 2, slow: 25 },
   );
 });

@@ -57,7 +57,7 @@ describe("rows of messages", () => {
       });
       expect(await convert([file, "--to", "messages"])).toEqual(rows);
     }),
-    { quick: 30, slow: 300 },
+    { quick: 15, slow: 120 },
   );
 });
 

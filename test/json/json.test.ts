@@ -32,7 +32,7 @@ describe("closeTruncated", () => {
         expect(found.slice(0, complete)).toEqual(members.slice(0, complete));
       }
     }),
-    { quick: 20, slow: 200 },
+    { quick: 10, slow: 80 },
   );
 
   it.each([
@@ -122,7 +122,7 @@ describe("readTable", () => {
       expect(text === undefined).toBe(parsed === undefined);
       if (text !== undefined) expect(valueAt(text, 0)).toEqual(parsed?.value);
     }),
-    { quick: 100 },
+    { quick: 40 },
   );
 
   itHolds(
@@ -157,7 +157,7 @@ describe("readTable", () => {
         expect(node).toBe(own.words.length);
       },
     ),
-    { quick: 30, slow: 300 },
+    { quick: 15, slow: 120 },
   );
 
   itHolds(
@@ -180,7 +180,7 @@ describe("readTable", () => {
         }
       },
     ),
-    { quick: 30, slow: 300 },
+    { quick: 15, slow: 120 },
   );
 
   itHolds(
@@ -193,7 +193,7 @@ describe("readTable", () => {
       const read = tabled(`"${json.join("")}"`);
       expect(read && table.detailOf(read, 0)).toBe([...text].length);
     }),
-    { quick: 100 },
+    { quick: 40 },
   );
 
   it("has one node for an array of numbers", () => {
@@ -265,7 +265,7 @@ describe("findFault", () => {
       );
       if (fault !== undefined) expect(fault.at).toBeLessThanOrEqual(bytes.length);
     }),
-    { quick: 100 },
+    { quick: 40 },
   );
 
   const list = fc.array(fc.oneof(mutated, fc.json()), { minLength: 1 }).map((texts) => texts.join(","));
@@ -288,7 +288,7 @@ describe("findFault", () => {
         }
       }
     }),
-    { quick: 100 },
+    { quick: 40 },
   );
 
   it.each([
@@ -371,6 +371,6 @@ describe("raw JSON", () => {
       expect(spelled === undefined ? undefined : formatIndented(spelled)).toBe(text);
       expect(spelled === undefined ? undefined : JSON.parse(formatInline(spelled))).toEqual(JSON.parse(text));
     }),
-    { quick: 20, slow: 200 },
+    { quick: 10, slow: 80 },
   );
 });

@@ -55,7 +55,7 @@ describe("a page for an agent", () => {
       expect(page.length).toBeLessThan(200_000);
       expect(JSON.parse(page).data.length).toBeGreaterThan(0);
     }),
-    { quick: 5, slow: 50 },
+    { quick: 5, slow: 25 },
   );
 });
 

@@ -96,7 +96,7 @@ describe("the frame of a problem", () => {
       const marks = said.split("\n").filter((line) => /^ +│ +\^+$/.test(line));
       if (columns >= 40) expect(marks.length).toBeLessThanOrEqual(1);
     }),
-    { quick: 20, slow: 300 },
+    { quick: 10, slow: 120 },
   );
 
   const part = (more: Partial<Excerpt>): Problem => ({

@@ -153,7 +153,7 @@ describe("the redaction of a secret", () => {
         }
       },
     ),
-    { quick: 100, slow: 5000 },
+    { quick: 40, slow: 1000 },
   );
 
   it.each([

@@ -127,7 +127,7 @@ describe("a table", () => {
         for (const line of lines) expect(stringWidth(line)).toBeLessThanOrEqual(width);
       },
     ),
-    { quick: 12, slow: 100 },
+    { quick: 6, slow: 40 },
   );
 
   it("aligns columns of letters of any width", async () => {
@@ -293,6 +293,6 @@ describe("a page", () => {
       await printPage(screenOn(host, { pager: false }), page);
       for (const line of host.printed().split("\n")) expect(stringWidth(line)).toBeLessThanOrEqual(columns);
     }),
-    { quick: 12, slow: 100 },
+    { quick: 6, slow: 40 },
   );
 });

@@ -181,7 +181,7 @@ describe("a series of runs", () => {
       expect(timesOf(service.logged)).toEqual(timesOf(everything));
       expect((await place.run(everything))?.status).toBe("already_logged");
     }),
-    { quick: 3, slow: 25 },
+    { quick: 3, slow: 12 },
   );
 
   itHolds(
@@ -199,7 +199,7 @@ describe("a series of runs", () => {
       expect((await place.run(all))?.failure).toBeUndefined();
       expect(timesOf(service.logged)).toEqual(timesOf(all));
     }),
-    { quick: 2, slow: 12 },
+    { quick: 2, slow: 6 },
   );
 
   it("records the attempts, seconds, status, cause and calls of each request in the ledger", async () => {

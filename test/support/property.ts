@@ -6,7 +6,7 @@ import { it } from "vitest";
 export const itHolds = <Input>(
   title: string,
   property: fc.IRawProperty<Input>,
-  { quick = 50, slow = 500 }: { readonly quick?: number; readonly slow?: number } = {},
+  { quick = 20, slow = 200 }: { readonly quick?: number; readonly slow?: number } = {},
 ): void => {
   it(title, async () => {
     await fc.assert(property, { numRuns: quick, seed: 9 });

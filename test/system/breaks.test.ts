@@ -41,7 +41,7 @@ describe("sortWithBreaks", () => {
       const sorted = await sortWithBreaks(items, compare, new Breaks(new AbortController().signal));
       expect(sorted.map(({ at }) => at)).toEqual(items.toSorted(compare).map(({ at }) => at));
     }),
-    { quick: 5, slow: 200 },
+    { quick: 5, slow: 80 },
   );
 });
 

@@ -163,7 +163,7 @@ describe("a comparison by a key", () => {
         }
       },
     ),
-    { quick: 5, slow: 200 },
+    { quick: 5, slow: 80 },
   );
 });
 

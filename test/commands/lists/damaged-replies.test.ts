@@ -224,7 +224,7 @@ describe("a damaged model", () => {
       if (form === "tsv") expect(linesOf(ran.stdout)).toHaveLength(list.length);
       if (form === "json") expect(JSON.parse(ran.stdout).data).toHaveLength(list.length);
     }),
-    { quick: 4, slow: 100 },
+    { quick: 4, slow: 40 },
   );
 
   it("can be sorted by objects with a key such as toString", async () => {

@@ -179,7 +179,7 @@ describe("rollcall stats", () => {
       const { groups: countOfParts, ...statsOfParts } = await readStats(...parts);
       expect({ ...statsOfParts, groups: countOfParts - 1 }).toEqual({ ...stats, groups: count });
     }),
-    { quick: 5, slow: 100 },
+    { quick: 5, slow: 40 },
   );
 
   itHolds(
@@ -196,7 +196,7 @@ describe("rollcall stats", () => {
         exact,
       );
     }),
-    { quick: 5, slow: 100 },
+    { quick: 5, slow: 40 },
   );
 
   it.each([
@@ -247,7 +247,7 @@ describe("rollcall stats", () => {
       const sum = causes.reduce((all: number, cause: Division) => all + cause.by_share + cause.by_reward, 0);
       expectClose([sum], [reward.difference]);
     }),
-    { quick: 5, slow: 100 },
+    { quick: 5, slow: 40 },
   );
 
   it("counts what the turns of the model say, in code points", async () => {

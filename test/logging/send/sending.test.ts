@@ -177,7 +177,7 @@ describe("a body", () => {
         });
       },
     ),
-    { quick: 10, slow: 100 },
+    { quick: 6, slow: 40 },
   );
 });
 

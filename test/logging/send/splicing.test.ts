@@ -110,7 +110,7 @@ describe("a spliced body", () => {
         expect(largest).toBeLessThanOrEqual(given.room);
       },
     ),
-    { quick: 15, slow: 150 },
+    { quick: 8, slow: 60 },
   );
 
   itHolds(
@@ -139,7 +139,7 @@ describe("a spliced body", () => {
         expect(differences(bytes.toString("latin1"), whole)).toBeLessThanOrEqual(1);
       },
     ),
-    { quick: 8, slow: 75 },
+    { quick: 5, slow: 30 },
   );
 
   it("yields to other work after every megabyte, and after every few reads", async () => {

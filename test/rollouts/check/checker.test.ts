@@ -336,7 +336,7 @@ describe("the checker", () => {
       expect(metrics).toEqual(tally.metrics("train"));
       expect(found.total).toBe(tally.trajectories);
     }),
-    { quick: 100, slow: 1000 },
+    { quick: 40, slow: 400 },
   );
 
   it("measures trajectories with more keys and shapes than it remembers", { tags: "slow" }, () => {
@@ -420,7 +420,7 @@ describe("the checker", () => {
           ]);
         },
       ),
-      { quick: 100, slow: 1500 },
+      { quick: 40, slow: 500 },
     );
   });
 
@@ -482,7 +482,7 @@ describe("the checker", () => {
         const { parts } = foundIn(Buffer.from(`{"messages_and_choices":[{"role":"assistant"}],"reward":${number}}`));
         expect(parts[0]?.reward).toBe(Number(number));
       }),
-      { quick: 200, slow: 1500 },
+      { quick: 60, slow: 500 },
     );
   });
 

@@ -68,7 +68,7 @@ describe("the redaction of JSON", () => {
       for (const _ of outer) value = JSON.parse(String(value))["a/"][0];
       expect(String(value).replace(/\[redacted: [^\]]+\]/, "◆")).toBe(texts.join("◆"));
     }),
-    { quick: 100, slow: 3000 },
+    { quick: 40, slow: 1000 },
   );
 
   itHolds(
@@ -84,7 +84,7 @@ describe("the redaction of JSON", () => {
         expect(checked.stdout).not.toContain("secret-in-content");
       },
     ),
-    { quick: 10, slow: 100 },
+    { quick: 6, slow: 40 },
   );
 
   it("counts secrets by kind and path", () => {

@@ -39,7 +39,7 @@ itHolds(
     expect(array.every((value, at) => column.at(at) === value && copy.at(at + 1) === value)).toBe(true);
     expect(part.every((value, at) => value === (array[from + at] ?? byDefault))).toBe(true);
   }),
-  { quick: 5, slow: 300 },
+  { quick: 5, slow: 120 },
 );
 
 it.each([0, 1, 2, 7])("the leading numbers below a limit are counted: %i of 7", (count) => {

@@ -66,7 +66,7 @@ describe("a reply with a list", () => {
       const damaged = text.slice(0, start) + put + text.slice(start + taken);
       expect(read(damaged) === undefined).toBe(parsedAtOnce(damaged) === undefined);
     }),
-    { quick: 100, slow: 1500 },
+    { quick: 40, slow: 500 },
   );
 
   itHolds(
@@ -79,7 +79,7 @@ describe("a reply with a list", () => {
       expect(found.map(({ value }) => value)).toEqual(alone);
       expect(found.map(({ raw }) => JSON.parse(raw.json))).toEqual(parsed);
     }),
-    { quick: 10, slow: 100 },
+    { quick: 6, slow: 40 },
   );
 
   it.each([
