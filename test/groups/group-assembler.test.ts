@@ -143,6 +143,7 @@ describe("the groups of a growing file", () => {
         expect(said > 0).toBe(scattered.length > 0);
         if (scattered.length === 0) expect(digestsOf(groups)).toEqual(digestsOf(whole));
       }),
+      { numRuns: 40 },
     );
   });
 
@@ -157,6 +158,7 @@ describe("the groups of a growing file", () => {
         expect(new Set(keys).size).toBe(keys.length);
         expect(keys).toEqual(expect.arrayContaining(sent));
       }),
+      { numRuns: 40 },
     );
   });
 

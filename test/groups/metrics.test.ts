@@ -144,7 +144,7 @@ describe("the metrics", () => {
         const sum = nearest(values.map(exactly).reduce((a, b) => a + b));
         expect(rewardOf(values)).toBe(sum / values.length + 0);
       }),
-      { numRuns: 500 },
+      { numRuns: 100 },
     );
   });
 
@@ -235,7 +235,7 @@ describe("the metrics", () => {
         const down = given < 4 * Number.MIN_VALUE ? 0n : exactly(next(given, -4)) * count;
         expect(down * down <= wanted && wanted <= up * up).toBe(true);
       }),
-      { numRuns: 500 },
+      { numRuns: 100 },
     );
   });
 });

@@ -27,7 +27,7 @@ const countCalls = (dataDir: string) => {
 describe("the store", () => {
   it("returns trajectories of any length, also longer than one stored piece", async () => {
     const service = await openTestService();
-    const lengths = [10, 2 ** 20 - 300, 3_000_000, 5, 2 ** 20, 2 ** 21 + 1, 1];
+    const lengths = [10, 2 ** 20 - 300, 5, 2 ** 20, 2 ** 21 + 1, 1];
     const logs = lengths.map((length, at) => [String(at).repeat(length)]);
     const logged = await service.log(request(...logs.map((own, at) => trajectory(at, { logs: own }))));
     const ids = idsOf(logged);
@@ -73,11 +73,11 @@ describe("the store", () => {
   it("stores a long request once, without other pieces, if several services get it at once", async () => {
     const dataDir = newDataDir();
     const services = [await openTestService({ dataDir }), await openTestService({ dataDir })];
-    const body = request(...[1, 2, 3, 4].map((at) => trajectory(at, { logs: [String(at).repeat(1_500_000)] })));
+    const body = request(...[1, 2].map((at) => trajectory(at, { logs: [String(at).repeat(1_500_000)] })));
     const replies = await Promise.all([...services, ...services].map((service) => loggedOnce(service, body)));
     expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
     expect(new Set(replies.map(({ text }) => text)).size).toBe(1);
-    expect(countCalls(dataDir)).toBe(4);
+    expect(countCalls(dataDir)).toBe(2);
     const other = await services[1]?.log(request(trajectory(3)), { headers: once });
     expect(other).toMatchObject({ status: 422, body: { detail: [{ type: "idempotency_key_reused" }] } });
     const database = new Connection(join(dataDir, "local.db"));

@@ -190,7 +190,7 @@ describe("the wait before a retry", () => {
   });
 
   it("stays within the limit of all waits, for any random number", async () => {
-    for (const chance of [0, 0.1, 0.9, 1]) {
+    for (const chance of [0, 1]) {
       const { client, waits } = clientAt(`http://127.0.0.1:${await findClosedPort()}`, {
         maxWaitMs: 10_000,
         random: () => chance,
