@@ -210,12 +210,16 @@ const hasContent = (table: JsonTable, message: number, shape: MessageShape) =>
 /** Returns the first member with words or calls that rollcall does not know. */
 const findUnknownMember = (table: JsonTable, message: number, { unknownKeys }: MessageShape) => {
   if (unknownKeys.length === 0 || isFilled(table, messageShape.at(table, slots.tool_calls))) return undefined;
-  const isSaid = isFilled(table, messageShape.at(table, slots.content));
+  const isSaid = saidSlots.some((slot) => isFilled(table, messageShape.at(table, slot)));
+  // Most messages say something, and `mapMembers` is slow.
+  if (isSaid && !unknownKeys.some(({ isCall }) => isCall)) return undefined;
   const members = mapMembers(table, message);
   const isUnknown = ({ key, isCall }: UnknownKey) => (isCall || !isSaid) && isFilled(table, members.get(key) ?? 0);
   const found = unknownKeys.find(isUnknown);
   return found && { key: found.key, node: members.get(found.key) ?? message };
 };
+
+const saidSlots = [slots.content, slots.reasoning_content, slots.reasoning, slots.thinking, slots.reasoning_details];
 
 type UnknownKey = MessageShape["unknownKeys"][number];
 

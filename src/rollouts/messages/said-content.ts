@@ -13,10 +13,11 @@ const isRecorders = (key: string, value: unknown) => value === null || recorderK
 /** The ends of keys, in snake case, whose values are neither words nor calls. */
 const silentKey = new RegExp(
   `(?:^|_)(?:${[
-    "agent|annotations|at|attachments?|audio|author|channel|citations|control|cost|created|data|date|details|error",
-    "extra|fields|files?|hash|ids?|idx|images?|index|info|language|level|logprobs|loss|mask|meta|metadata|metrics",
-    "model|name|provider|reason|recipient|recorder|refusal|role|scores?|sender|signature|source|state|stats|status",
-    "tags?|thinking_blocks|time|timestamp|tokens|type|usage|uuid|version|videos?|weight",
+    "agent|annotations|artifacts?|at|attachments?|audio|author|cache|category|channel|citations|control|cost|created",
+    "data|date|details|env|error|extra|fields|files?|format|hash|ids?|idx|images?|index|info|kind|language|level",
+    "logprobs|loss|mask|meta|metadata|metrics|mode|model|name|object|parser|phase|provider|reason|recipient|recorder",
+    "refusal|role|scores?|sender|signature|source|state|stats|status|tags?|thinking_blocks|tier|time|timestamp|tokens",
+    "type|usage|uuid|version|videos?|weight",
   ].join("|")})$`,
 );
 const toSnakeCase = (key: string) => key.replace(/(?<=[a-z\d])[A-Z]/g, "_$&").toLowerCase();

@@ -204,6 +204,9 @@ describe("unknown-message-key", () => {
     ['"content":"","parts":[],"text":"","action":{},"final":true', undefined],
     ['"content":"","usage":{"a":1},"response_metadata":{"a":1},"createdAt":"a","toolName":"f"', undefined],
     ['"content":"","refusal":"no","images":["a"],"reasoning_content":"r"', undefined],
+    ['"content":"","thinking":"r","note":"a"', undefined],
+    [`"content":"","reasoning":"r",${turns}`, "toolCalls"],
+    ['"content":"","service_tier":"a","phase":"b","tool_parser":"c","object":"d","cache":"e"', undefined],
   ])("is reported for a message with %s: %s", async (members, key) => {
     const problems = await problemsIn(fileExample(messages(question, `{"role":"assistant",${members}}`, answer)));
     const found = problems.filter(({ rule }) => rule === "unknown-message-key");
