@@ -31,7 +31,7 @@ export const endStatuses: ReadonlySet<string> = new Set(
 );
 
 const failedStatus =
-  /^(?:errored|fail(?:ed|ure)?|time_?out|timed_out|cancell?ed|abort(?:ed)?|exception|killed|crashed|rejected|expired)$/;
+  /^(?:error(?:ed)?|fail(?:ed|ure)?|time_?out|timed_out|cancell?ed|abort(?:ed)?|exception|killed|crashed|rejected|expired)$/;
 
 /** Assumed: a running call has the status `running`. */
 export const findState = (call: raw.RawJson, prefix?: string): CallState => {

@@ -27,9 +27,9 @@ const plainOption =
 
 /** More of these, of a request only. */
 const plainParameter =
-  /^(?:model|modelid|self|client|cls|args|kwargs|config|request|headers|timeout|store|verbosity|modalities|audio|prediction|dimensions|suffix|labels|truncation|background|previousresponseid|conversation|contextmanagement|container|cachedcontent|mcpservers|encodingformat|numretries|organization|responsemodalities|requestmetadata|(?:api|extra|custom|function|parallel|safety|generation|inference|tool|additionalmodel)\w*)$/;
+  /^(?:model|modelid|self|client|cls|args|kwargs|config|request|headers|timeout|store|verbosity|modalities|audio|prediction|dimensions|suffix|labels|truncation|background|previousresponseid|conversation|contextmanagement|container|cachedcontent|mcpservers|encodingformat|numretries|organization|responsemodalities|requestmetadata|strict|verbose|format|think|options|keepalive|numctx|dosample|inputtype|textformat|responsemodel|dropparams|callbacks|validationcontext|(?:api|extra|custom|function|parallel|safety|generation|inference|tool|additionalmodel)\w*|\w*(?:id|url))$/;
 
-/** A request has a model and a prompt. A function that was traced can have any other arguments. */
+/** A request has a model and a prompt. */
 const isRequest = (value: RawJson | undefined) =>
   ["model", "modelId"].some((key) => findValue(value, key)) &&
   ["messages", "input", "contents", "prompt"].some((key) => findValue(value, key));
@@ -37,18 +37,19 @@ const isRequest = (value: RawJson | undefined) =>
 /** Names an unknown member of a request or of `extra_body` without its value, which can be a key. */
 const findRequestConditions = (
   { key: holder, value }: Pick<RawMember, "key"> & { value: RawJson | undefined },
-  isStated: (key: string) => boolean,
+  facts: Readonly<{ isStated: (key: string) => boolean; hasReply: boolean }>,
   levels = 4,
 ): readonly string[] =>
   membersOf(value).flatMap((member) => {
     const { key } = member;
     const name = toName(key);
-    if (conditionNames.has(name)) return isStated(key) ? [] : findCondition(key, member.value);
+    if (conditionNames.has(name)) return facts.isStated(key) ? [] : findCondition(key, member.value);
     if (levels === 0 || saidName.test(name)) return [];
     const isOption = !plainOption.test(name) && findCondition(key, member.value).length > 0;
     if (toName(holder) === "extrabody") return isOption ? `${holder}.${key}` : [];
-    if (isOption && !plainParameter.test(name) && isRequest(value)) return key;
-    return findRequestConditions(member, isStated, levels - 1);
+    // A traced function can have any arguments, but seldom returns a whole reply.
+    if (isOption && facts.hasReply && !plainParameter.test(name) && isRequest(value)) return key;
+    return findRequestConditions(member, facts, levels - 1);
   });
 
 const toName = (key: string) => key.replaceAll(/[_-]/g, "").toLowerCase();
@@ -119,8 +120,8 @@ export const findOtherUses = (call: RawJson): readonly string[] => {
   const replies = listReplies(output);
   const isStated = (key: string) =>
     replies.some((reply) => !isAbsent(findValue(reply, key)) || findValue(reply, "usage", key));
-  const conditions = findRequestConditions({ key: "", value: inputs }, isStated);
   const answers = replies.filter((reply) => replyKeys.some((key) => findValue(reply, key)));
+  const conditions = findRequestConditions({ key: "", value: inputs }, { isStated, hasReply: answers.length > 0 });
   const choices = answers.flatMap((reply) =>
     ["choices", "candidates"].flatMap((key) => itemsOf(findValue(reply, key))),
   );

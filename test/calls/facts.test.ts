@@ -56,7 +56,7 @@ describe("the state of a call", () => {
 
   it("is failed only after a status that names a failure, and unknown after any other status", () => {
     const state = (text: string) => findState(callOf({ ...ended, ...status(text) }), "vendor");
-    const failures = `errored fail Failed failure timeout time_out timed_out cancelled canceled abort aborted exception
+    const failures = `ERROR errored fail Failed failure timeout time_out timed_out cancelled canceled abort aborted exception
       killed crashed rejected expired`;
     expect(failures.split(/\s+/).filter((text) => state(text) !== "failed")).toEqual([]);
     const others = ["cached", "partial", "warning", "queued", "one two"];

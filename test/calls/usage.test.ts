@@ -351,6 +351,7 @@ describe("the usage of a call", () => {
     const inputs = {
       ...{ self: { a: 1 }, model: "m", messages, extra_body, store: true, timeout: 9, parallel_tool_calls: true },
       ...{ api_version: "1", verbosity: "low", labels: { a: "b" }, modalities: ["text"], custom_llm_provider: "p" },
+      ...{ base_url: "u", user_id: "u", response_model: "M", strict: true, options: { num_ctx: 9 }, verbose: true },
       service_tier: "auto",
       extra_headers: { "X-Title": "a" },
       config: { speed: 0 },
@@ -359,6 +360,12 @@ describe("the usage of a call", () => {
     expect(
       unpricedOf({ service_tier: "default", usage: tokens }, { extra_body: { service_tier: "flex" } }),
     ).toBeUndefined();
+  });
+
+  it("has prices for a traced function with any arguments", () => {
+    const inputs = { model: "m", prompt: "p", question: "2+2?", example: { row: 1 } };
+    const call = { inputs, output: "4", summary: { usage: { m: tokens } } };
+    expect(readUsages(parseRawJson(JSON.stringify(call)))[0]?.unpriced).toBeUndefined();
   });
 
   const within = ([key = "", ...deeper]: readonly string[], value: number): object => ({
