@@ -3,6 +3,7 @@ import * as chat from "../messages/chat.ts";
 import { splitTemplate } from "../messages/chat-marks.ts";
 import type { SampledRecord } from "../messages/finish-reason.ts";
 import type { Json } from "../messages/output-json.ts";
+import { isSilentKey } from "../messages/said-content.ts";
 import { checkAnswer } from "../messages/template-turns.ts";
 import { type Members, openKeyFacts, Value } from "../messages/value.ts";
 import type { Path } from "../rules/positions.ts";
@@ -167,18 +168,20 @@ const isOtherRow = (row: Value, messages: Value | undefined) =>
   row.get("info")?.hasAny("exit_status", "model_stats") ||
   (row.has("prompt") && !endsWithAnswer(messages) && answerColumns.some((name) => canBeTurns(row.get(name))));
 
-/** Matches names of columns with an answer, but not of one that a grader expects. */
-const sampledColumn =
-  /^(?!.*(?:expected|reference|gold|correct|truth|target|label))(?:.*_)?(?:completion|response|output|generat|predict|repl(?:y|ies)|candidate)/i;
+/** Matches names of columns with an answer. */
+const sampledColumn = /(?:^|_)(?:completion|response|output|generat|predict|repl(?:y|ies)|candidate)/i;
+/** Matches names of columns with other texts or conversations, such as what a grader expects. */
+const otherColumn =
+  /expected|reference|gold|correct|truth|target|label|judge|grad(?:er|ing)|critic|verifier|rubric|prompt|history|few_?shot|example/i;
 
 /** @throws ConversionError if the messages end before an answer that another column has */
 const requireAnswer = (run: FormatRun, row: Value, messages: Value) => {
   if (endsWithAnswer(messages)) return;
-  const isMessage = (value: Value) => [value, value.get("message")].some((one) => one?.textAt("role") === "assistant");
   const canBeAnswer = ([key, given]: Members[number]) => {
     const value = chat.unwrap(given);
-    if (value.raw === messages.raw) return false;
-    return isMessage(value) || value.items().some(isMessage) || (canBeTurns(given) && sampledColumn.test(key));
+    if (value.raw === messages.raw || otherColumn.test(key)) return false;
+    const ends = [value, value.items().at(-1)].flatMap((one) => [one, one?.get("message")]);
+    return ends.some(isAnswer) || (canBeTurns(given) && sampledColumn.test(key) && !isSilentKey(key));
   };
   const [name] = row.members().find(canBeAnswer) ?? [];
   if (name !== undefined)

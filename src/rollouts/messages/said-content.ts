@@ -13,11 +13,11 @@ const isRecorders = (key: string, value: unknown) => value === null || recorderK
 /** The ends of keys, in snake case, whose values are neither words nor calls. */
 const silentKey = new RegExp(
   `(?:^|_)(?:${[
-    "agent|annotations|artifacts?|at|attachments?|audio|author|cache|category|channel|citations|control|cost|created",
-    "data|date|details|env|error|extra|fields|files?|format|hash|ids?|idx|images?|index|info|kind|language|level",
-    "logprobs|loss|mask|meta|metadata|metrics|mode|model|name|object|parser|phase|provider|reason|recipient|recorder",
-    "refusal|role|scores?|sender|signature|source|state|stats|status|tags?|thinking_blocks|tier|time|timestamp|tokens",
-    "type|usage|uuid|version|videos?|weight",
+    "agent|annotations|artifacts?|at|attachments?|audio|author|by|cache|category|channel|citations|config|control|cost",
+    "created|data|date|details|dir|env|error|extra|fields|files?|format|hash|ids?|idx|images?|index|info|kind|language",
+    "length|level|logprobs|loss|mask|meta|metadata|metrics|mode|model|name|object|parser|path|phase|provider|reason",
+    "recipient|recorder|refusal|role|schema|scores?|sender|signature|source|state|stats|status|tags?|thinking_blocks",
+    "tier|time|timestamp|tokens|type|ur[il]|usage|uuid|version|videos?|weight",
   ].join("|")})$`,
 );
 const toSnakeCase = (key: string) => key.replace(/(?<=[a-z\d])[A-Z]/g, "_$&").toLowerCase();
@@ -25,16 +25,18 @@ const toSnakeCase = (key: string) => key.replace(/(?<=[a-z\d])[A-Z]/g, "_$&").to
 export const isCallKey = (key: string) =>
   /(?:^|_)(?:tool|function)_(?:calls?|invocations?|uses?)$/.test(toSnakeCase(key));
 
+/** True for a key whose value is neither words nor calls, such as `response_id`. */
+export const isSilentKey = (key: string) => silentKey.test(toSnakeCase(key));
+
 /** Lists the keys of a message that can have words or calls. @param known the keys that rollcall reads */
 export const listUnknownKeys = (
   members: readonly Readonly<{ key: string; kind: number }>[],
   known: readonly string[],
 ) => {
   const unknown = members.filter(({ key, kind }) => (kind & wordKinds) !== 0 && !known.includes(key));
-  return unknown.flatMap(({ key, kind }) => {
-    const isSilent = silentKey.test(toSnakeCase(key));
-    return isSilent ? [] : [{ key, isCall: kind !== Kind.string && isCallKey(key) }];
-  });
+  return unknown.flatMap(({ key, kind }) =>
+    isSilentKey(key) ? [] : [{ key, isCall: kind !== Kind.string && isCallKey(key) }],
+  );
 };
 
 const wordKinds = Kind.string | Kind.array | Kind.object;

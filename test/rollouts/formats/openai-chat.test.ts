@@ -62,6 +62,19 @@ describe("rows of chat messages", () => {
     expect([lines.length, stderr]).toEqual([1, expect.stringContaining("some rows end with a message of the user")]);
   });
 
+  it("are not refused for other texts and conversations than their answer", async () => {
+    const messages = [user("q"), { role: "assistant", content: "4" }, user("game over")];
+    const texts = "response_id outputFormat generation_model generated_by output_path judge_reply expected_output";
+    const columns = Object.fromEntries(texts.split(" ").map((name) => [name, "6"]));
+    const lists = {
+      judge_messages: [user("q"), answer],
+      raw_prompt: [answer],
+      raw_messages: [answer, user("game over")],
+    };
+    const { lines } = await convertRows([{ messages, reward: 1, ...columns, ...lists }]);
+    expect(lines).toHaveLength(1);
+  });
+
   it("keep the calls, ids and other members of ShareGPT's turns", async () => {
     const call = { id: "c", type: "function", function: { name: "f", arguments: "{}" } };
     const conversations = [
