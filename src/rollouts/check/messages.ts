@@ -214,14 +214,11 @@ const findUnknownMember = (table: JsonTable, message: number, { unknownKeys }: M
   // Most messages say something, and `mapMembers` is slow.
   if (isSaid && !unknownKeys.some(({ isCall }) => isCall)) return undefined;
   const members = mapMembers(table, message);
-  const isUnknown = ({ key, isCall }: UnknownKey) => (isCall || !isSaid) && isFilled(table, members.get(key) ?? 0);
-  const found = unknownKeys.find(isUnknown);
+  const found = unknownKeys.find(({ key, isCall }) => (isCall || !isSaid) && isFilled(table, members.get(key) ?? 0));
   return found && { key: found.key, node: members.get(found.key) ?? message };
 };
 
 const saidSlots = [slots.content, slots.reasoning_content, slots.reasoning, slots.thinking, slots.reasoning_details];
-
-type UnknownKey = MessageShape["unknownKeys"][number];
 
 const reportUnknownKey: ProblemReporter = (table, message, report) => {
   const found = findUnknownMember(table, message, messageShape.read(table, message));
