@@ -1,5 +1,6 @@
 /** Recognizes results of tools that are errors (metrics.md), in Node and in browsers. */
 import { isObject, parseJson } from "../../json/object.ts";
+import { blankText } from "../../text/sentences.ts";
 
 export const errorStatus = /^(?:error|errored|failed|failure)$/i;
 export const knownStatus =
@@ -23,6 +24,4 @@ export const hasError = (value: unknown) => {
 };
 
 const isEmpty = (error: unknown) =>
-  typeof error === "object"
-    ? Object.keys(error ?? {}).length === 0
-    : error === undefined || error === false || error === 0 || error === "";
+  typeof error === "object" ? Object.keys(error ?? {}).length === 0 : blankText.test(String(error ?? ""));

@@ -3,6 +3,7 @@ import { openBrace, openBracket, quote, replaceNonFinite } from "../../json/json
 import { nodeSize } from "../../json/reader.ts";
 import { Kind, Shape, type SharedMembers } from "../../json/shape.ts";
 import * as json from "../../json/table.ts";
+import { blankText } from "../../text/sentences.ts";
 
 interface JsonText {
   /** The id of the root. The ids of its values follow. */
@@ -64,8 +65,6 @@ export const openKeyFacts = <Facts>(derive: (keys: readonly string[]) => Facts):
   );
   return { shape, ofOthers: derive([]) };
 };
-
-const blankText = /^\s*(?:f|false|no?|no errors?|0|null|none|nan|n\/a)?\s*$/i;
 
 export class Value implements json.JsonValue {
   readonly #in: JsonText;
