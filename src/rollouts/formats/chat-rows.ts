@@ -102,7 +102,7 @@ const convertRow = (run: FormatRun, rows: ChatRows, { record, recordedKey, steps
   const system = rows.isDataset ? keys.findSystem(row, prompt[0]) : [];
   const media = listMedia(row).map(([, value]) => value);
   // Rollouts of different contexts are never one group.
-  const context = keys.listContext(run, row, prompt);
+  const context = keys.listContext(run, row, prompt, record.group === undefined);
   record.group ??= findPromptKey(steps, [...system, ...prompt, ...context], media);
   const { rewards, rewardFrom = [{ path: [rows.rewardKey] }] } = run.options;
   const isFailed = !rewards && rewardFrom.every(({ path }) => readPath(row, path) === undefined);

@@ -152,8 +152,8 @@ export const toSystem = (content: Value) => ({ role: "system", content });
 
 const contextKeys = openKeyFacts((keys) => keys.filter((key) => isContextColumn(key) && !systemKeys.includes(key)));
 
-/** Returns texts and lists next to a prompt that can be a part of it. */
-export const listContext = (run: FormatRun, row: Value, prompt: readonly Json[]): readonly Value[] => {
+/** Returns texts and lists next to a prompt that can be a part of it. @param divides true if they divide groups */
+export const listContext = (run: FormatRun, row: Value, prompt: readonly Json[], divides: boolean) => {
   const names = row.facts(contextKeys);
   if (names.length === 0) return [];
   const said = prompt.map(rawOf).join();
@@ -161,8 +161,9 @@ export const listContext = (run: FormatRun, row: Value, prompt: readonly Json[])
     const value = row.require(name);
     if (value.canBeMetric || value.isBlank || prompt.includes(value) || said.includes(value.raw.slice(1, -1)))
       return [];
+    const otherwise = divides ? ". If not, rename it, because its values divide groups" : "";
     run.note(
-      `left \`${name}\` out of the prompts, although it can be a part of them (if the model saw it, write it there)`,
+      `left \`${name}\` out of the prompts, although it can be a part of them (if the model saw it, write it there${otherwise})`,
     );
     return value;
   });

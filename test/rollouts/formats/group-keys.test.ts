@@ -269,8 +269,8 @@ describe("rows without a recorded group", () => {
     `groups contain rollouts that differ in ${name} (if it states the policy, rename it to policy_version)`;
   const group = (name: string) =>
     `groups contain rollouts that differ in ${name} (if it states the group, pass --group-by ${name})`;
-  const context = (name: string) =>
-    `left \`${name}\` out of the prompts, although it can be a part of them (if the model saw it, write it there)`;
+  const context = (name: string, otherwise = ". If not, rename it, because its values divide groups") =>
+    `left \`${name}\` out of the prompts, although it can be a part of them (if the model saw it, write it there${otherwise})`;
 
   it.each<[string, readonly unknown[], ((name: string) => string) | undefined]>([
     ["param_version", [1, 2], policy],
@@ -293,7 +293,7 @@ describe("rows without a recorded group", () => {
   ])("have a note only if %s with the values %j can divide them", async (name, values, note) => {
     expect(await notesHere(rowsOf(name, values))).toEqual(note ? [note(name)] : []);
     const stated = rowsOf(name, values).map((row) => ({ ...row, group_id: 1 }));
-    expect(await notesHere(stated)).toEqual(note === context ? [note(name)] : []);
+    expect(await notesHere(stated)).toEqual(note === context ? [context(name, "")] : []);
   });
 
   it.each<[unknown, object, boolean]>([
