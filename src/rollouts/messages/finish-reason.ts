@@ -94,7 +94,7 @@ const endPattern =
   /^(?!.*reasoning)(?:.*_)?(?:finish|stop|end|status|terminat|reason|(?:is_)?trunc|overlong|clipp|hit_|exceed|incomplete|unfinished|complete|eos)|_exceed|Reason$/i;
 /** Matches names of flags that are true for a cut answer, and of flags that are false for one. */
 const cutPattern = /trunc|overlong|clipp|hit_(?:max|length)|length_exceed|incomplete|unfinished/i;
-const completePattern = /(?:^|_)(?:complete|finished|eos)$/i;
+const completePattern = /^(?!(?:task|game|goal|level|episode)_)(?:.*_)?(?:complete|finished|eos)$/i;
 
 /** The keys that can state the reason, in the order of the statements. */
 const statementKeys = openKeyFacts((keys) => {

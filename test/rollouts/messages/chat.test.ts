@@ -234,7 +234,7 @@ describe("the turns of a row", () => {
     ["has_eos", false],
   ])("note a flag `%s` that can say that an answer was cut", (key, value) => {
     const notes: string[] = [];
-    for (const given of [value, !value, "x", 1]) turnsOf([said("a")], { [key]: given }, notes);
+    for (const given of [value, !value, "x", 1]) turnsOf([said("a")], { [key]: given, game_finished: false }, notes);
     expect(notes.filter((note) => note.startsWith("`"))).toEqual([
       `\`${key}\` can say that an answer was cut, which rollcall does not read`,
     ]);
