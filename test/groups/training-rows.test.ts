@@ -87,11 +87,14 @@ it.each<[isAnswer: boolean, messages: readonly object[]]>([
   expect(await convert([file, "--to", "messages"])).toHaveLength(isAnswer ? messages.length : 0);
 });
 
-it("a row has each list of media of its trajectory", async () => {
+it("a row has each list of media of its trajectory, but no counts", async () => {
   const file = join(folder, "media.jsonl");
   const media = { image: "a", images: ["b"], videos: ["c"], audios: ["d"] };
   const messages = ["user", "assistant"].map((role) => ({ role, content: role }));
-  writeFileSync(file, JSON.stringify({ messages_and_choices: messages, reward: 0, pictures: ["e"], ...media }));
+  writeFileSync(
+    file,
+    JSON.stringify({ messages_and_choices: messages, reward: 0, pictures: ["e"], frames: 2, ...media }),
+  );
   const [row = ""] = await convert([file, "--to", "messages"]);
   expect(JSON.parse(row)).toEqual({ messages, ...media });
 });

@@ -117,7 +117,11 @@ const readRollout = (trajectory: json.JsonValue, position: number) => {
     facts.choices > 0 ? entry.node === facts.lastChoice : readText(entry, "role") === "assistant";
   const end = entries.findLastIndex(isSampled) + 1;
   const messages = entries.slice(0, end).map((entry) => findChoiceMessage(entry) ?? entry);
-  const media = [...json.childrenOf(trajectory)].filter(([name]) => isMediaColumn(String(name)));
+  // A number, such as a count of `frames`, is not media.
+  const mediaKinds = Kind.string | Kind.array | Kind.object;
+  const media = [...json.childrenOf(trajectory)].filter(
+    ([name, value]) => isMediaColumn(String(name)) && (kindAt(value.table, value.node) & mediaKinds) !== 0,
+  );
   return {
     position,
     table,
