@@ -1,6 +1,7 @@
 /** Converts a traced call to a trajectory (interface 2.1) or to messages, with unchanged values. */
 import * as raw from "../json/raw-json.ts";
-import { cutText } from "../text/sentences.ts";
+import { isSilentKey } from "../rollouts/messages/said-content.ts";
+import { blankText, cutText } from "../text/sentences.ts";
 import { endStatuses, findOperation, findState, readStatus } from "./call-facts.ts";
 import { composeMessage, findMessage, hasMessage, thoughtKeys } from "./conversation.ts";
 import { type CallPath, findPath, formatPath } from "./path.ts";
@@ -124,21 +125,17 @@ const readRecordedItems = (call: raw.RawJson): readonly raw.RawJson[] | string =
   return messages.some(isFromModel) ? messages : "it has no output";
 };
 
-const promptKey = /persona|history|developer|few_?shot|demonstrations/i;
+const promptKey = /persona(?!l)|history|developer|few_?shot|demonstrations/i;
 
 /** Returns the name of a member with texts that are not in the messages. */
 const findUnreadPrompt = (messages: readonly raw.RawJson[], rest: raw.RawJson | undefined) => {
-  const others = raw.membersOf(rest).filter(({ key }) => promptKey.test(key));
+  const others = raw.membersOf(rest).filter(({ key }) => promptKey.test(key) && !isSilentKey(key));
   if (others.length === 0) return undefined;
   const textsOf = (value: raw.RawJson) =>
     Array.from(walkValues(value)).flatMap(({ kind, text }) => (kind === "text" ? text : []));
-  const said = new Set(["", ...messages.flatMap(textsOf)]);
-  return others.find(({ value }) => textsOf(value).some((text) => !said.has(text)))?.key;
+  const said = new Set(messages.flatMap(textsOf));
+  return others.find(({ value }) => textsOf(value).some((text) => !said.has(text) && !blankText.test(text)))?.key;
 };
-
-/** Members that say nothing, next to an answer. */
-const plainMember =
-  /^(?:role|name|type|status|object|model|index|created|annotations|audio|metadata|usage|logprobs|(?:\w+_)?(?:id|at|time|reason|metadata|fields|version))$/;
 
 const answerKeys = ["tool_calls", "function_call", "refusal", ...thoughtKeys];
 
@@ -146,7 +143,7 @@ const answerKeys = ["tool_calls", "function_call", "refusal", ...thoughtKeys];
 const findUnreadAnswer = (message: raw.RawJson | undefined) => {
   const hasAnswer = ["content", ...answerKeys].some((key) => !isEmpty(raw.findValue(message, key)));
   const isOther = ({ key, value }: raw.RawMember) =>
-    !plainMember.test(key) && !isEmpty(value) && ["text", "list", "object"].includes(value.kind);
+    !isSilentKey(key) && !isEmpty(value) && ["text", "list", "object"].includes(value.kind);
   return hasAnswer ? undefined : raw.membersOf(message).find(isOther)?.key;
 };
 

@@ -157,6 +157,12 @@ describe("a call as a trajectory", () => {
     expect(trajectory(call)).toBe(`unfit: ${why}`);
   });
 
+  it("has its conversation next to members that say nothing", () => {
+    const inputs = { messages, developer_id: "d", chat_history: "none", personalization: "on", historyVersion: "v" };
+    const output = { role: "assistant", content: "", service_tier: "default", finish_status: "stop", phase: "final" };
+    expect(trajectory({ ...done, inputs, output })).not.toContain("unfit");
+  });
+
   const uri = "weave:///team/project/object/Answer:d1gEst";
   const placeholder = { _weave: { error: "<EXCEEDS_LIMITS>" } };
   const said = (content: unknown, more: object = {}) => ({
