@@ -46,9 +46,10 @@ export const endWord =
 export const endKey =
   /(?:^|_)(?:deprecat(?:ed|ion)|expir(?:es|ed|ation|y)|retire(?:d|ment)|sunset|shutdown|end_of_life)(?:_(?:date|at|on|time|day))?$/;
 
-/** True for a model that has ended, whatever its dates are. */
+/** True for a model that has ended, whatever its dates are. A private model has not. */
 export const isEnded = (entry: CatalogModel) =>
   Object.entries(entry).some(([key, value]) => {
+    if (/public|visible|listed|hidden/.test(key)) return false;
     if (readyKey.test(key)) return value === false;
     if (/^(?:status|state|stage|lifecycle\w*)$/.test(key)) return endWord.test(toText(value) ?? "");
     return value === true && endWord.test(key);

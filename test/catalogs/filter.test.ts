@@ -84,7 +84,12 @@ describe("a filter of models", () => {
 
   it("knows flags, statuses and other dates of an end, and prices of zero with usual terms", () => {
     const ends = [{ deprecated: true }, { is_active: false }, { status: "sunset" }, { end_of_life: "2020-01-01" }];
-    const others = [{ deprecated: false }, { is_active: true }, { status: "ready" }, { end_of_life: null }];
+    const others = [
+      { deprecated: false },
+      { is_active: true },
+      { status: "ready" },
+      { end_of_life: null, public: false },
+    ];
     const free = { prompt: "0", completion: "0" };
     const pricings = [
       { ...free, currency: "USD" },
