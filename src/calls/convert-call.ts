@@ -4,6 +4,7 @@ import { isSilentKey } from "../rollouts/messages/said-content.ts";
 import { blankText, cutText } from "../text/sentences.ts";
 import { endStatuses, findOperation, findState, readStatus } from "./call-facts.ts";
 import { composeMessage, findMessage, hasMessage, thoughtKeys } from "./conversation.ts";
+import { hasContent } from "./other-uses.ts";
 import { type CallPath, findPath, formatPath } from "./path.ts";
 import { readConversation, readTools, toChatItems } from "./read-conversation.ts";
 
@@ -141,14 +142,11 @@ const answerKeys = ["tool_calls", "function_call", "refusal", ...thoughtKeys];
 
 /** Returns the name of an unknown member of a message that has no known answer. */
 const findUnreadAnswer = (message: raw.RawJson | undefined) => {
-  const hasAnswer = ["content", ...answerKeys].some((key) => !isEmpty(raw.findValue(message, key)));
+  const hasAnswer = ["content", ...answerKeys].some((key) => hasContent(raw.findValue(message, key)));
   const isOther = ({ key, value }: raw.RawMember) =>
-    !isSilentKey(key) && !isEmpty(value) && ["text", "list", "object"].includes(value.kind);
+    !isSilentKey(key) && hasContent(value) && ["text", "list", "object"].includes(value.kind);
   return hasAnswer ? undefined : raw.membersOf(message).find(isOther)?.key;
 };
-
-const isEmpty = (value: raw.RawJson | undefined) =>
-  raw.isAbsent(value) || value.json === '""' || (value.kind !== "text" && /^[[{]\s*[\]}]$/.test(value.json));
 
 /** A stream that breaks off can state an error next to the text that was sent before. */
 const isFailed = (reply: raw.RawJson) =>

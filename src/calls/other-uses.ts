@@ -150,7 +150,9 @@ export const listInputMedia = (call: RawJson): readonly string[] => {
   return [...new Set([...[...messages, ...contents].flatMap(listOtherParts), ...listOtherKeys(parts)])];
 };
 
-const hasContent = (value: RawJson | undefined) => !isAbsent(value) && !/^(?:""|\{\s*\}|\[\s*\])$/.test(value.json);
+/** False for a missing value, null, and an empty text, list or object. */
+export const hasContent = (value: RawJson | undefined) =>
+  !isAbsent(value) && !/^(?:""|\{\s*\}|\[\s*\])$/.test(value.json);
 
 /** Lists the parts of a message that are not text, thoughts or calls of the caller's own tools. */
 const listOtherParts = (message: RawJson | undefined): readonly string[] => {

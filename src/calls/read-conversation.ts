@@ -5,6 +5,7 @@ import { type ConversionNotes, toTools } from "../rollouts/messages/chat.ts";
 import { findIn, GeminiConverter } from "../rollouts/messages/gemini.ts";
 import { type Json, JsonWriter } from "../rollouts/messages/output-json.ts";
 import { convertInput, convertOutput } from "../rollouts/messages/responses.ts";
+import { toSnakeCase } from "../rollouts/messages/said-content.ts";
 import { ConversionError, Value } from "../rollouts/messages/value.ts";
 import { findOperation } from "./call-facts.ts";
 import { composeMessage, findMessage, hasMessage } from "./conversation.ts";
@@ -186,8 +187,6 @@ const readOutput = (call: raw.RawJson): Messages => {
   if (isStream || !items.some(hasMessage)) return { items: undefined, rest: output };
   return { items, rest: choices && omitMembers(output, ["choices"]) };
 };
-
-const toSnakeCase = (key: string) => key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /** Also omits `systemInstruction` for `system_instruction`. */
 const omitMembers = (value: raw.RawJson | undefined, keys: readonly string[]) => {

@@ -187,7 +187,7 @@ const requireAnswer = (run: FormatRun, row: Value, messages: Value) => {
   if (name !== undefined)
     throw row.error(`the messages end before the answer, which can be \`${name}\` (append it to them as a message)`);
   if (messages.items().at(-1)?.textAt("role") === "user")
-    run.note("some rows end with a message of the user. If another column has their answer, append it to them");
+    run.note("some rows end with a message of the user (if another column has the answer, append it as a message)");
 };
 
 const isAnswer = (message: Value | undefined) => /^(?:assistant|tool_call)$/.test(message?.textAt("role") ?? "");

@@ -20,7 +20,7 @@ const silentKey = new RegExp(
     "tier|time|timestamp|tokens|type|ur[il]|usage|uuid|version|videos?|weight",
   ].join("|")})$`,
 );
-const toSnakeCase = (key: string) => key.replace(/(?<=[a-z\d])[A-Z]/g, "_$&").toLowerCase();
+export const toSnakeCase = (key: string) => key.replace(/(?<=[a-z\d])[A-Z]/g, "_$&").toLowerCase();
 
 export const isCallKey = (key: string) =>
   /(?:^|_)(?:tool|function)_(?:calls?|invocations?|uses?)$/.test(toSnakeCase(key));
