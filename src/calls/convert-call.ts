@@ -1,7 +1,7 @@
 /** Converts a traced call to a trajectory (interface 2.1) or to messages, with unchanged values. */
 import * as raw from "../json/raw-json.ts";
 import { isSilentKey } from "../rollouts/messages/said-content.ts";
-import { blankText, cutText } from "../text/sentences.ts";
+import { cutText, isBlankText } from "../text/sentences.ts";
 import { endStatuses, findOperation, findState, readStatus } from "./call-facts.ts";
 import { composeMessage, findMessage, hasMessage, thoughtKeys } from "./conversation.ts";
 import { hasContent } from "./other-uses.ts";
@@ -135,7 +135,7 @@ const findUnreadPrompt = (messages: readonly raw.RawJson[], rest: raw.RawJson | 
   const textsOf = (value: raw.RawJson) =>
     Array.from(walkValues(value)).flatMap(({ kind, text }) => (kind === "text" ? text : []));
   const said = new Set(messages.flatMap(textsOf));
-  return others.find(({ value }) => textsOf(value).some((text) => !said.has(text) && !blankText.test(text)))?.key;
+  return others.find(({ value }) => textsOf(value).some((text) => !said.has(text) && !isBlankText(text)))?.key;
 };
 
 const answerKeys = ["tool_calls", "function_call", "refusal", ...thoughtKeys];

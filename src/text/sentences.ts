@@ -17,8 +17,8 @@ export const cutText = (text: string, maxUnits: number) =>
 /** True for names, ids and numbers. A longer text can be content. */
 export const isShortText = (text: string) => text.length <= 300 && /^(\S+( \S+){0,3})?$/.test(text);
 
-/** Matches spellings of nothing or no. */
-export const blankText = /^\s*(?:f|false|no?|no errors?|0|null|none|nan|n\/a)?\s*$/i;
+/** True for spellings of nothing or no. */
+export const isBlankText = (text: string) => /^(?:f|false|no?|no errors?|0|null|none|nan|n\/a)?$/i.test(text.trim());
 
 /** Counts code points. */
 export const countCharacters = (text: string) =>

@@ -1,6 +1,6 @@
 /** Recognizes results of tools that are errors (metrics.md), in Node and in browsers. */
 import { isObject, parseJson } from "../../json/object.ts";
-import { blankText } from "../../text/sentences.ts";
+import { isBlankText } from "../../text/sentences.ts";
 
 export const errorStatus = /^(?:error|errored|failed|failure)$/i;
 export const knownStatus =
@@ -24,4 +24,4 @@ export const hasError = (value: unknown) => {
 };
 
 const isEmpty = (error: unknown) =>
-  typeof error === "object" ? Object.keys(error ?? {}).length === 0 : blankText.test(String(error ?? ""));
+  typeof error === "object" ? Object.keys(error ?? {}).length === 0 : isBlankText(String(error ?? ""));

@@ -3,7 +3,7 @@ import { openBrace, openBracket, quote, replaceNonFinite } from "../../json/json
 import { nodeSize } from "../../json/reader.ts";
 import { Kind, Shape, type SharedMembers } from "../../json/shape.ts";
 import * as json from "../../json/table.ts";
-import { blankText } from "../../text/sentences.ts";
+import { isBlankText } from "../../text/sentences.ts";
 
 interface JsonText {
   /** The id of the root. The ids of its values follow. */
@@ -185,7 +185,7 @@ export class Value implements json.JsonValue {
   }
   /** True for spellings of nothing or no. Tables spell a missing object as an object of nulls. */
   get isBlank(): boolean {
-    if (this.isFlat) return this.number === 0 || blankText.test(this.plain);
+    if (this.isFlat) return this.number === 0 || isBlankText(this.plain);
     return [...this.items(), ...this.members().map(([, member]) => member)].every(({ isBlank }) => isBlank);
   }
 
