@@ -27,7 +27,7 @@ const plainOption =
 
 /** More of these, of a request only. */
 const plainParameter =
-  /^(?:model|modelid|self|client|cls|args|kwargs|config|request|headers|timeout|store|verbosity|modalities|audio|prediction|dimensions|suffix|labels|truncation|background|previousresponseid|conversation|contextmanagement|container|cachedcontent|mcpservers|encodingformat|numretries|organization|responsemodalities|requestmetadata|strict|verbose|format|think|options|keepalive|numctx|dosample|inputtype|textformat|responsemodel|dropparams|callbacks|validationcontext|(?:api|extra|custom|function|parallel|safety|generation|inference|tool|additionalmodel)\w*|\w*(?:id|url))$/;
+  /^(?:model|self|client|cls|args|kwargs|config|request|headers|timeout|store|verbosity|modalities|audio|prediction|dimensions|suffix|labels|truncation|background|conversation|contextmanagement|container|cachedcontent|mcpservers|encodingformat|numretries|organization|responsemodalities|requestmetadata|strict|verbose|format|think|options|keepalive|numctx|dosample|inputtype|textformat|responsemodel|dropparams|callbacks|validationcontext|(?:api|extra|custom|function|parallel|safety|generation|inference|tool|additionalmodel)\w*|\w*(?:id|url))$/;
 
 /** A request has a model and a prompt. */
 const isRequest = (value: RawJson | undefined) =>
