@@ -15,7 +15,7 @@ import {
   three,
 } from "./place.ts";
 
-describe.concurrent("equal groups", () => {
+describe("equal groups", () => {
   it("are recognized under another file name, compressed, and from a pipe", async (context) => {
     const { service, place, file } = await openThree(context);
     expect((await place.log([file])).code).toBe(0);

@@ -76,7 +76,7 @@ describe.concurrent("a run that is killed during a request", () => {
 describe("several runs that write one ledger and are killed together", () => {
   it("lose no record, and log every group once after a rerun", async (context) => {
     const { service, place } = await openPlace(context, { echoes: true });
-    const rewards = Array.from({ length: 5 }, (_, run) => [1, 2, 3, 4].map((at) => run * 10 + at));
+    const rewards = Array.from({ length: 3 }, (_, run) => [1, 2, 3, 4].map((at) => run * 10 + at));
     const runs = rewards.map((own, run) => [
       place.write(`${run}.jsonl`, linesOf(...own.map((reward) => groupOf(reward)))),
       ...oneEach,
@@ -85,7 +85,7 @@ describe("several runs that write one ledger and are killed together", () => {
     ]);
     const first = place.write("first.jsonl", linesOf(groupOf(100)));
     expect((await place.log([first])).code).toBe(0);
-    for (let round = 1; round <= 3; round++) {
+    for (let round = 1; round <= 2; round++) {
       const children = runs.map((args) => place.start(args));
       const ended = children.map((child) => once(child, "close"));
       await Promise.race([Promise.all(ended), expect.poll(service.requests).toBeGreaterThan(4 * round)]);
@@ -95,7 +95,7 @@ describe("several runs that write one ledger and are killed together", () => {
     const ran = await Promise.all(runs.map(async (args) => await place.log(args)));
     expect(ran.flatMap(({ code, stderr }) => (code === 0 ? [] : [stderr]))).toEqual([]);
     expect(service.logged.toSorted((a, b) => a - b)).toEqual([...rewards.flat(), 100]);
-    expect((await place.run(["doctor", "--offline"])).stdout).toContain("ledger.db is undamaged. Requests: 21 logged");
+    expect((await place.run(["doctor", "--offline"])).stdout).toContain("ledger.db is undamaged. Requests: 13 logged");
   });
 });
 

@@ -78,7 +78,7 @@ describe.concurrent("a 2xx reply", () => {
   });
 });
 
-describe.concurrent("a service that cannot be reached", () => {
+describe("a service that cannot be reached", () => {
   /** Expects that a run sends nothing, and returns the cause in the ledger. */
   const notReached = async ({ expect }: TestContext, place: Place): Promise<string | null | undefined> => {
     const file = place.write("a.jsonl", three);

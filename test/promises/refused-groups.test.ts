@@ -21,7 +21,7 @@ const picky =
     asked.answer(422, { body: JSON.stringify(names ? { detail } : { detail: "something is wrong" }) });
   };
 
-describe.concurrent("--on-refused skip", () => {
+describe("--on-refused skip", () => {
   const skipRefused = ["--on-refused", "skip"];
   const four = linesOf(groupOf(1), groupOf(2), groupOf(3), groupOf(4));
 

@@ -9,7 +9,7 @@ const loose = (name: string) => `{"messages_and_choices":[],"reward":"${name}"}`
 const flat = (id: string, reward: unknown) =>
   `{"messages_and_choices":[],"reward":${JSON.stringify(reward)},"group_id":"${id}"}`;
 
-describe.concurrent("--on-invalid skip", () => {
+describe("--on-invalid skip", () => {
   it("rejects a group with a secret with --strict", async (context) => {
     const { service, place } = await openPlace(context);
     const secret = JSON.stringify({

@@ -17,7 +17,7 @@ import {
   three,
 } from "./place.ts";
 
-describe.concurrent("a request with an unknown outcome", () => {
+describe("a request with an unknown outcome", () => {
   it("is not resent by default, and is later resent with its bytes and key", async (context) => {
     const { service, place, file } = await afterOne(context, { deed: reset, args: [] });
     const [body, key] = [service.bodies[0], service.keys[0]];

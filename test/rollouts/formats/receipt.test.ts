@@ -111,7 +111,7 @@ describe("a receipt", () => {
     const places = fc.array(fc.nat(), { minLength: 3, maxLength: 12 });
     // Messages at these positions of art-exchanges.jsonl repeat earlier messages.
     const repeated = [13, 56, 70];
-    const draws = [repeated, ...fc.sample(places, { numRuns: 1, seed: 7 }), ...fc.sample(places, 1)];
+    const draws = [repeated, ...fc.sample(places, 1)];
     for (const [seed, draw] of draws.entries()) {
       const all = records.map((record, at) => marked(record, draw, 1000 * seed + at));
       const file = join(folder, `${seed}-${name}`);
