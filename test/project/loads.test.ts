@@ -1,8 +1,8 @@
 import { mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
-import { rolldown } from "rolldown";
-import { describe, expect, it } from "vitest";
+import { type OutputChunk, rolldown } from "rolldown";
+import { beforeAll, describe, expect, it } from "vitest";
 import { program } from "../../rolldown.config.ts";
 import { fileServer } from "../support/file-server.ts";
 import { runRollcall } from "../support/run.ts";
@@ -89,14 +89,18 @@ const heavy = /^\s*(?:let|const) \w+ = require\("(node:(?:crypto|fs\/promises|tl
 /** Without the files that also describe models, columns, failures and rules. */
 const catalogCode = /\/src\/catalogs\/(?!fields|prices)/;
 
-describe("a command", async () => {
-  // These plugins take long and do not change what is loaded.
-  const slow = new Set(["kernel", "licenses", "compiled"]);
-  const plugins = program.plugins.filter(({ name }) => !slow.has(name));
-  const build = await rolldown({ ...program, plugins, logLevel: "silent" });
-  const { output } = await build.generate(program.output);
-  await build.close();
-  const chunks = new Map(output.flatMap((one) => (one.type === "chunk" ? [[one.fileName, one] as const] : [])));
+describe("a command", { tags: "slow" }, () => {
+  const chunks = new Map<string, OutputChunk>();
+
+  beforeAll(async () => {
+    // These plugins take long and do not change what is loaded.
+    const slow = new Set(["kernel", "licenses", "compiled"]);
+    const plugins = program.plugins.filter(({ name }) => !slow.has(name));
+    const build = await rolldown({ ...program, plugins, logLevel: "silent" });
+    const { output } = await build.generate(program.output);
+    await build.close();
+    for (const one of output) if (one.type === "chunk") chunks.set(one.fileName, one);
+  });
 
   const listParts = (file: string): readonly string[] => {
     if (file === "mcp-sdk.cjs") return ["@modelcontextprotocol/sdk"];

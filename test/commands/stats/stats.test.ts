@@ -395,7 +395,7 @@ describe("rollcall stats", () => {
     },
   );
 
-  it("refuses more than 10,000 values of --by", async () => {
+  it("refuses more than 10,000 values of --by", { tags: "slow" }, async () => {
     const rows = Array.from({ length: 10_001 }, (_, step) => toLine([{ reward: 1 }]).replace("{", `{"step":${step},`));
     const [many = ""] = filesOf(rows.join(""));
     const refused = await runHere(["stats", many, "--by", "step"]);

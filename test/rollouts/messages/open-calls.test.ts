@@ -30,7 +30,7 @@ describe("the open calls", () => {
   );
 
   // With quadratic time, these calls would take minutes.
-  it("give results in reverse order their calls in linear time", () => {
+  it("give results in reverse order their calls in linear time", { tags: "slow" }, () => {
     const calls = new OpenCalls<number>();
     const count = 500_000;
     for (let call = 0; call < count; call++) calls.add(call, `${call}`);
