@@ -23,6 +23,7 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Default: empty. */
   readonly stdin?: string | Uint8Array;
+  /** Runs the built program in a reused process with this working folder. */
   readonly cwd?: string;
   /** Folder of the program. Default: the checkout. */
   readonly program?: string;

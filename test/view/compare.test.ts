@@ -1,8 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { GroupRows, RunComparison } from "../../src/view/answers.ts";
-import { chromium } from "../support/browser.ts";
 import { runRollcall } from "../support/run.ts";
-import { openedFile, openPage, writtenPage } from "./shown.ts";
 import { fileOf, groupLine, startView, whenRead } from "./viewing.ts";
 
 const linesOf = (prompts: Readonly<Record<string, readonly number[]>>, answer: string): string =>
@@ -84,49 +82,5 @@ describe("the comparison of two runs on the page", () => {
     const page = await startView([a, b, fileOf("c.jsonl", groupLine([1]))]);
     expect((await whenRead(page)).summary?.runs).toEqual([]);
     expect((await page.ask("/api/compare", { compare: true })).status).toBe(404);
-  });
-});
-
-describe.skipIf(chromium === undefined)("the comparison in a browser", { tags: "browser" }, () => {
-  it("leads from the matrix to a prompt, whose trajectories of both runs are side by side, also in a file", async () => {
-    const { file } = await writtenPage(runs());
-    for (const { page } of [await openPage(runs()), await openedFile(file)]) {
-      await page.getByRole("link", { name: "a with b" }).click();
-      const matrix = page.getByRole("table", { name: "transitions" });
-      await matrix.getByRole("row").nth(3).waitFor();
-      expect(await matrix.getByRole("row").allInnerTexts()).toEqual([
-        "a ↓ b →\talways\tsometimes\tnever",
-        "always\t0\t0\t1",
-        "sometimes\t0\t1\t1",
-        "never\t0\t1\t0",
-      ]);
-      await page.getByText("4 of 4 prompts").waitFor();
-      await page.getByText("No difference that this data can show").waitFor();
-      await page.getByRole("region", { name: "What changed" }).getByText("1 only in a and 1 only in b").waitFor();
-      const transition = page.getByRole("link", { name: "1 prompt sometimes in a, never in b" });
-      await transition.focus();
-      await page.keyboard.press("Enter");
-      await expect.poll(async () => await page.locator(".rows td.words").allInnerTexts()).toEqual(["mixed"]);
-      expect(await transition.evaluate((link) => link.matches(":focus"))).toBe(true);
-      await page.getByRole("link", { name: "mixed" }).click();
-      const columns = page.locator(".beside .column");
-      await columns.nth(3).locator(".entry").first().waitFor();
-      expect(await columns.locator("h2 a").allInnerTexts()).toEqual([
-        "a, trajectory 1",
-        "b, trajectory 1",
-        "a, trajectory 2",
-        "b, trajectory 2",
-      ]);
-      expect(await columns.first().locator(".conversation").innerText()).toContain("in a 0");
-      expect(await columns.nth(1).locator(".conversation").innerText()).toContain("in b 0");
-      await page.getByRole("link", { name: "b, trajectory 2" }).first().click();
-      await page.getByRole("heading", { name: "b, trajectory 2 of 4" }).waitFor();
-      expect(await page.locator(".conversation").innerText()).toContain("in b 1");
-      await page.keyboard.press("Escape");
-      await page.keyboard.press("Escape");
-      await page.keyboard.press("Escape");
-      await page.getByRole("table", { name: "groups" }).waitFor();
-      await page.getByText("10 of 10 groups").waitFor();
-    }
   });
 });

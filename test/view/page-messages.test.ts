@@ -4,7 +4,6 @@ import { addressOf, openedFile, openPage, openPageAt, pressKeys, writtenPage } f
 import { fileOf, groupLine } from "./viewing.ts";
 
 const airline = "test/samples/airline.groups.jsonl";
-const wordle = ["test/samples/wordle.trajectories.jsonl", "--group-by", "prompt_id"];
 
 describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "browser" }, () => {
   it("shows prose in a sans font, results next to calls, and a trajectory's position and JSON", async () => {
@@ -26,33 +25,6 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     const { body } = await served.ask("/api/trajectory", { group: 2, trajectory: 2 });
     const raw = await page.locator(".raw").innerText();
     expect([raw.split("\n").length > 100, JSON.parse(raw)]).toEqual([true, JSON.parse(body)]);
-  });
-
-  it("shows problems at their messages, folds reasoning, and tints tokens with logprobs", async () => {
-    const messages = [
-      { role: "user", content: "2 + 2?" },
-      { role: "robot", content: "beep" },
-      {
-        finish_reason: "stop",
-        index: 0,
-        message: { role: "assistant", content: "4!", reasoning_content: "it is four" },
-        logprobs: {
-          content: [
-            { token: "4", logprob: -0.01 },
-            { token: "!", logprob: -4.7 },
-          ],
-        },
-      },
-    ];
-    const trajectories = [0, 1].map((reward) => ({ messages_and_choices: messages, reward }));
-    const { page } = await openPageAt({ group: 1, trajectory: 1 }, [
-      fileOf("g.jsonl", JSON.stringify({ trajectories })),
-    ]);
-    expect(await page.getByRole("listitem", { name: "message 2, robot" }).innerText()).toContain("[unknown-role]");
-    await pressKeys(page, "j", "j", "j", "Enter");
-    await page.getByText("it is four").waitFor();
-    expect(await page.locator(".tokens span").allInnerTexts()).toEqual(["4", "!"]);
-    expect(await page.locator(".tokens .p5").innerText()).toBe("!");
   });
 
   it("starts j and k at the visible messages if no message has the focus", async () => {
@@ -114,33 +86,6 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await page.locator("article details pre").last().innerText()).toBe(laidOut);
   });
 
-  it("shows an unreadable line with its text and the reason at its position, and offers no command", async () => {
-    const file = fileOf("bad.jsonl", `${groupLine([0, 1])}\n{"a": bad\n`);
-    const { page, viewing: served } = await openPageAt({ group: 2 }, [file]);
-    await page.getByRole("heading", { name: "unreadable line · invalid" }).waitFor();
-    expect(await page.locator(".column .problem").innerText()).toContain(
-      `error ${file}:2:7 the word \`bad\` is not JSON`,
-    );
-    await page.locator(".column pre.raw").waitFor();
-    expect(await page.locator(".column pre.raw").innerText()).toBe('{"a": bad');
-    expect(await page.getByText("rollcall log").count()).toBe(0);
-    await page.goto(`${served.url}/${addressOf({ group: 1 })}`);
-    await page.getByRole("heading", { name: "2 trajectories" }).waitFor();
-  });
-
-  it.each([
-    wordle,
-    ["test/samples/formats/verifiers-v0.wordle.results.jsonl"],
-    ["test/samples/formats/tau2.results.json"],
-  ])("shows each group and trajectory of %s", async (...args) => {
-    const { page, viewing: served } = await openPageAt({ group: 1 }, args);
-    await page.locator(".column .entry").first().waitFor();
-    await page.goto(`${served.url}/${addressOf({ group: 1, trajectory: 1 })}`);
-    await page.locator("article .conversation .entry").first().waitFor();
-    await page.goto(`${served.url}/${addressOf({ problems: "any" })}`);
-    await page.getByRole("heading", { name: /problem/ }).waitFor();
-  });
-
   it("titles a group with its prompt, sorts its trajectories, and keeps their names and rewards visible", async () => {
     const lines = groupLine([0.5, 0, 1], { prompt: "count the stars", answer: "many\n".repeat(400) });
     const { page, viewing: served } = await openPageAt({ group: 1 }, [fileOf("g.jsonl", lines)]);
@@ -165,81 +110,6 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.goto(`${served.url}/${addressOf({ group: 1, trajectory: 1 })}`);
     await page.locator("dl.metrics").waitFor();
     expect(await page.getByText("metrics", { exact: true }).count()).toBe(0);
-  });
-
-  it("shows the first different message of a group's trajectories, and folds their common start", async () => {
-    const said = (...texts: readonly string[]) => texts.map((content) => ({ role: "user", content }));
-    const trajectories = [said("a", "b", "c"), said("a", "b", "d"), said("a", "b")].map((messages, reward) => ({
-      messages_and_choices: messages,
-      reward,
-    }));
-    const { page } = await openPageAt({ group: 1 }, [fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
-    await page.getByText("2 messages at the start of all trajectories").waitFor();
-    await page.locator(".column .parts").nth(2).waitFor();
-    expect(await page.locator(".column .parts").allInnerTexts()).toEqual([
-      "ends here",
-      "marked words differ from trajectory 3",
-      "marked words differ from trajectory 3",
-    ]);
-    expect(await page.locator(".column .entry pre").allInnerTexts()).toEqual(["c", "d"]);
-  });
-
-  it("tints a text only if its tokens or their bytes equal the text", async () => {
-    const choice = (
-      message: object,
-      tokens: readonly (readonly [token: string, bytes: readonly number[] | null])[],
-    ) => ({
-      finish_reason: "stop",
-      index: 0,
-      message: { role: "assistant", ...message },
-      logprobs: { content: tokens.map(([token, bytes]) => ({ token, bytes, logprob: -1 })) },
-    });
-    const named = (...tokens: readonly string[]) => tokens.map((token) => [token, null] as const);
-    const long = Array.from({ length: 4002 }, (_, at) => `w${at} `);
-    const messages = [
-      { role: "user", content: "2 + 2?" },
-      choice({ content: "The answer" }, named("token_id:791", "token_id:4320")),
-      choice({ content: "hi 🎉!" }, [
-        ["hi", [104, 105]],
-        [" \\xf0\\x9f", [32, 240, 159]],
-        ["\\x8e\\x89", [142, 137]],
-        ["!", [33]],
-      ]),
-      choice({ content: "four", reasoning_content: "2 and 2" }, named("2 and", " 2", "four")),
-      choice({ content: "four", reasoning_content: "2 and 2" }, named("<think>", "2 and 2", "</think>", "four")),
-      choice({ content: long.join("") }, named(...long)),
-    ];
-    const trajectories = [0, 1].map((reward) => ({ messages_and_choices: messages, reward }));
-    const { page } = await openPageAt({ group: 1, trajectory: 1 }, [
-      fileOf("g.jsonl", JSON.stringify({ trajectories })),
-    ]);
-    const message = (at: number) => page.getByRole("listitem", { name: `message ${at}, assistant` });
-    await message(2).waitFor();
-    expect(await message(2).locator("pre").allTextContents()).toEqual(["The answer"]);
-    expect(await message(2).locator(".tokens").count()).toBe(0);
-    expect(await message(3).locator(".tokens span").allTextContents()).toEqual(["hi", " ", "🎉", "!"]);
-    for (const at of [4, 5]) {
-      expect(await message(at).locator("pre").allTextContents()).toEqual(["2 and 2", "four"]);
-      expect(await message(at).locator("pre.tokens").allTextContents()).toEqual(["four"]);
-    }
-    await message(6).getByRole("button", { name: "show all" }).click();
-    expect(await message(6).locator("pre").textContent()).toBe(long.join(""));
-    expect(await message(6).locator("span.p1").count()).toBe(4002);
-  });
-
-  it("names a group by its key in the table and in its title", async () => {
-    const flat = (task: string, reward: number) => {
-      const messages = [{ role: "user", content: "play" }];
-      return JSON.stringify({ messages_and_choices: messages, reward, metadata: { task_id: task } });
-    };
-    const file = fileOf("g.jsonl", [flat("chess-7", 0), flat("chess-7", 1), flat("go", 0)].join("\n"));
-    const { page, viewing: served } = await openPage([file, "--group-by", "task_id"]);
-    expect(await page.locator(".rows tbody tr").allInnerTexts()).toEqual([
-      expect.stringContaining("chess-7"),
-      expect.stringContaining("go"),
-    ]);
-    await page.goto(`${served.url}/${addressOf({ group: 1 })}`);
-    await page.getByRole("heading", { name: "play 2 trajectories · key chess-7" }).waitFor();
   });
 
   it("keeps the focus after each button, and unfolds all of a message with Enter", async () => {
@@ -274,22 +144,6 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.evaluate("navigator.clipboard.writeText = async () => { throw new Error('no'); }");
     await page.getByRole("button", { name: "copy the JSON" }).click();
     await page.getByRole("button", { name: "cannot copy" }).waitFor();
-  });
-
-  it("copies the file and line, the command or the JSON that a button names", async () => {
-    const { page, viewing: served } = await openPage([airline]);
-    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-    await page.goto(`${served.url}/${addressOf({ group: 2, trajectory: 2 })}`);
-    const copied = async (name: string) => {
-      await page.getByRole("button", { name }).click();
-      await page.getByRole("button", { name: "copied" }).first().waitFor();
-      return await page.evaluate("navigator.clipboard.readText()");
-    };
-    expect(await copied("copy the file and line")).toBe(`${airline}:2`);
-    await page.getByText("log this group").click();
-    expect(await copied("copy the command")).toMatch(/^rollcall log .*'group.number == 2'/);
-    const { body } = await served.ask("/api/trajectory", { group: 2, trajectory: 2 });
-    expect(await copied("copy the JSON")).toBe(body);
   });
 
   it("shows hostile text as text, also in an exported page", async () => {

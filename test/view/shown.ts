@@ -7,7 +7,7 @@ import type { Page } from "playwright-core";
 import { expect } from "vitest";
 import { openTab, type Tab, type TabOptions } from "../support/browser.ts";
 import { runRollcall } from "../support/run.ts";
-import { startView, type ViewProcess } from "./viewing.ts";
+import { startPageServer, type ViewProcess } from "./viewing.ts";
 
 export interface OpenPage extends Tab {
   readonly viewing: ViewProcess;
@@ -28,9 +28,13 @@ export const openServedPage = async (
   return { page, viewing: served, troubles };
 };
 
+/** Starts `rollcall view` of the built program, because only its page has a script. */
+export const startBuiltView = async (args: readonly string[]): Promise<ViewProcess> =>
+  await startPageServer(["view", "--no-open", ...args], { cwd: "." });
+
 /** Opens the page of `rollcall view` with these arguments. */
 export const openPage = async (args: readonly string[], size?: TabOptions): Promise<OpenPage> =>
-  await openServedPage(await startView(args), size);
+  await openServedPage(await startBuiltView(args), size);
 
 /** Opens the page of a query. */
 export const openPageAt = async (query: object, ...options: Parameters<typeof openPage>): Promise<OpenPage> => {
@@ -63,7 +67,7 @@ export const writtenPage = async (
   args: readonly string[],
 ): Promise<{ readonly file: string; readonly said: string }> => {
   const file = newPageFile();
-  const ran = await runRollcall(["view", ...args, "--html", file]);
+  const ran = await runRollcall(["view", ...args, "--html", file], { cwd: "." });
   expect(ran).toMatchObject({ code: 0, stdout: "" });
   return { file, said: ran.stderr };
 };

@@ -48,8 +48,8 @@ export const startView = async (args: readonly string[], stdin?: string): Promis
 /** Starts a command that serves a page, and waits for its URL. */
 export const startPageServer = async (
   words: readonly string[],
-  { stdin, env = {} }: { readonly stdin?: string | undefined; readonly env?: NonNullable<RunOptions["env"]> } = {},
-): Promise<ViewProcess> => await waitForPage(startInTurn(words, { env, ...(stdin === undefined ? {} : { stdin }) }));
+  { stdin, ...options }: Pick<RunOptions, "cwd" | "env"> & { readonly stdin?: string | undefined } = {},
+): Promise<ViewProcess> => await waitForPage(startInTurn(words, stdin === undefined ? options : { ...options, stdin }));
 
 /** Waits for the URL of a run that serves a page. */
 export const waitForPage = async (child: StartedRun): Promise<ViewProcess> => {
