@@ -74,7 +74,7 @@ describe("a command that reads standard input", () => {
     [`${log} --ledger /proc/x/l.db`, {}, 11, "cannot create the ledger at /proc/x/l.db"],
     [`${log} --ledger /proc/l.db`, {}, 11, "cannot create the ledger at /proc/l.db"],
     [`${log} --ledger ${folder}/none.db --require-ledger`, {}, 11, "--require-ledger"],
-    [`${log} --where reward>`, {}, 2, "--where"],
+    [`${log} --where reward>`, {}, 2, "reward>"],
     [`${log} --from nonsense`, {}, 2, "--from"],
     [`${log} --allow nonsense`, {}, 2, "nonsense"],
     [`${log} --fields nonsense --json`, {}, 2, "nonsense"],

@@ -445,12 +445,13 @@ const openService = async () => {
   const answers: Answer[] = [];
   const received: string[] = [];
   let calls = 0;
-  const answerTo = (path: string, body: string): Answer => {
+  const answerTo = (path: string, body: string, hasKey: boolean): Answer => {
     const next = answers.shift();
     if (next !== undefined) return next;
     const id = path === "/call/read" ? ` ${JSON.parse(body).id}` : "";
     const reply = replies.get(path + id);
     if (reply !== undefined) return { status: 200, body: reply, headers: [] };
+    if (id !== "" && !hasKey) return { status: 401, body: '{"detail":"Not authenticated"}', headers: [] };
     if (!path.endsWith("/log")) return { status: 404, body: '{"detail":"Not Found"}', headers: [] };
     const ids = Array.from(body.matchAll(/"reward":/g), () => `call-${++calls}`);
     return { status: 200, body: JSON.stringify({ metrics: {}, call_ids: ids }), headers: [] };
@@ -462,7 +463,7 @@ const openService = async () => {
     const body = (incoming.headers["content-encoding"] === "gzip" ? gunzipSync(bytes) : bytes).toString();
     const path = (incoming.url ?? "").replace(address, "");
     received.push(toldOf(incoming, path, body));
-    const answer = answerTo(path, body);
+    const answer = answerTo(path, body, incoming.headers.authorization !== undefined);
     if (answer.status === 0) return void incoming.socket.destroy();
     response.statusCode = answer.status;
     response.sendDate = false;

@@ -140,7 +140,7 @@ export const testCredential = async (
     if (sendWithoutKey && failure.code === "not_found") {
       // If this request gets the same answer, the service may lack the path, and did not look at the key.
       const open = await sendWithoutKey(await opening).then(() => undefined, toFailure);
-      if (open?.code !== "not_found") return { state: "taken" };
+      if (open?.code === "auth") return { state: "taken" };
     }
     return { state: failure.code === "auth" ? "refused" : "unclear", use, failure };
   }

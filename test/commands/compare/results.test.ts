@@ -23,7 +23,14 @@ describe("the result of a comparison", () => {
       toRun("1", "1", "0.5", "0.3"),
       "␛[32mThe mean reward of b is higher: 0 → 0.7, difference +0.7, between +0.13368 and +1.26632. Without a true difference, 1 of 20 comparisons says this.",
     ],
-    ["has the columns of --fields", toRun("0"), toRun("1"), /name.+\r\nreward +0\r\npass@1 +0\r\n/, "--fields", "name,a"],
+    [
+      "has the columns of --fields",
+      toRun("0"),
+      toRun("1"),
+      /name.+\r\nreward +0\r\npass@1 +0\r\n/,
+      "--fields",
+      "name,a",
+    ],
     ["names selections", toRun("0"), toRun("1"), / where reward > 0:.*'reward > 0' --sort/s, "--where-b", "reward > 0"],
   ])("%s", async (_, a, b, text, ...options) => {
     const { written } = await runHereOnTerminal(["compare", ...filesOf(a, b), "-q", ...options], { columns: 300 });

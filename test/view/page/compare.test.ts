@@ -49,14 +49,14 @@ describe("the comparison on the page", () => {
     const column = () => [page.textsOf("h2"), page.textsOf("pre.raw")];
     await page.show({ compare: true, group: 1 });
     const first = column();
-    await page.show({ compare: true, group: 2 });
+    await page.show({ compare: true, group: 3 });
     expect(page.textsOf(".copied code")).toEqual([`${a}:3`]);
     await page.show({ compare: true });
     expect(page.textsOf(".matrix thead th").slice(1)).toEqual(["always", "failed"]);
-    await page.show({ compare: true, group: 3 });
+    await page.show({ compare: true, group: 2 });
     expect([first, column()]).toEqual([
-      [["1 exception", "b, trajectory 1 10"], ["killed"]],
       [["a, trajectory 1 10", "b, trajectory 1 10"], []],
+      [["1 exception", "b, trajectory 1 10"], ["killed"]],
     ]);
   });
 });
