@@ -21,7 +21,7 @@ export const createProblem = <Name extends RuleName>(
   const { severity, message, advice } = getRule(rule);
   // JSON escapes can spell halves of characters.
   const format = (text: RuleText<RuleData<Name>>) =>
-    redactText(typeof text === "string" ? text : text(data)).toWellFormed();
+    typeof text === "string" ? text : redactText(text(data)).toWellFormed();
   return { ...location, rule, severity, message: format(message), advice: format(advice) };
 };
 
