@@ -149,7 +149,7 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
       const service = await faultyService(context);
       service.next(hold.deed);
       const own = await startOwnServer(context);
-      const place = placeAt(context, service.url, { ROLLCALL_LEDGER: own.address });
+      const place = placeAt(context, service.url, { ROLLCALL_LEDGER: own.address }).inFolder();
       const run = startLog(place, [place.write("a.jsonl", many(3)), ...oneEach, "--max-wait", maxWait]);
       await hold.came;
       own.stopNow();
