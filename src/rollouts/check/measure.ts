@@ -256,14 +256,16 @@ const skipWhiteText = (bytes: Buffer, start: number) => {
 };
 
 const isWordByte = Array.from({ length: 256 }, (_, byte) => /[\w.]/.test(String.fromCharCode(byte)));
-/** The bytes that begin a text, or follow its first word, if the text can name an exception. */
-const [firstBytes, nextBytes] = [new Set(Buffer.from("TU<")), new Set(Buffer.from(':("'))];
+/** The bytes that begin a text, end its first word or follow the word, if the text can name an exception. */
+const [firstBytes, lastBytes] = [new Set(Buffer.from("TU<")), new Set(Buffer.from("rRn"))];
+const nextBytes = new Set(Buffer.from(':("'));
 
 /** Looks at the first word, because decoding each result takes long. */
 const canNameException = (bytes: Buffer, start: number) => {
   let at = start;
   while (isWordByte[bytes[at] ?? 0]) at++;
-  return nextBytes.has(bytes[at] ?? 0) || firstBytes.has(bytes[start] ?? 0);
+  const isName = lastBytes.has(bytes[at - 1] ?? 0) && nextBytes.has(bytes[at] ?? 0);
+  return isName || firstBytes.has(bytes[start] ?? 0);
 };
 
 const letterT = 0x74;
