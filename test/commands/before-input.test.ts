@@ -76,6 +76,7 @@ describe("a command that reads standard input", () => {
     [`${log} --ledger ${folder}/none.db --require-ledger`, {}, 11, "--require-ledger"],
     [`${log} --where reward>`, {}, 2, "reward>"],
     [`${log} --from nonsense`, {}, 2, "--from"],
+    ["ledger resolve - --assume-logged --resend", {}, 2, "a request was either logged or not"],
     [`${log} --allow nonsense`, {}, 2, "nonsense"],
     [`${log} --fields nonsense --json`, {}, 2, "nonsense"],
     [`${log} --fields groups.loged --json`, {}, 2, "groups.loged"],

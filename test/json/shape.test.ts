@@ -1,7 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { JsonReader } from "../../src/json/reader.ts";
 import { Kind, kindNames, Shape } from "../../src/json/shape.ts";
-import { elementsOf } from "../../src/json/table.ts";
+import { elementsOf, readRoot } from "../../src/json/table.ts";
+
+it.each([
+  ["[1,[2]]", 2],
+  ['{"a":1}', 0],
+  ["1", 0],
+])("the elements of %s are those of a list", (json, count) => {
+  expect(elementsOf(readRoot(Buffer.from(json)))).toHaveLength(count);
+});
 
 describe("Shape", () => {
   const factsOf = (roles: readonly string[], shapeTexts: Readonly<Record<string, string[]>>) => {

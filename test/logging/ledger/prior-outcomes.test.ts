@@ -16,11 +16,11 @@ const entry = (id: string, state: Entry["state"], groups: string, more: Partial<
   return { id, state, scope, dedupKeys, ...facts, ...rest, ...more };
 };
 
-/** The groups of the file `own`: 0 is `a`, 1 is `b` and 2 is `c`. */
+/** The groups of the input `own`: 0 is `a`, 1 is `b`, and 2, in its second file, is `c`. */
 const openPrior = (more: Partial<ConstructorParameters<typeof PriorOutcomes>[0]> = {}) => {
   const dedupKeys = new DedupKeys();
-  const input = dedupKeys.addInput();
-  for (const [group, text] of ["a", "b", "c"].entries()) input.add(group, keyOf(text));
+  const files = [dedupKeys.addInput(), dedupKeys.addInput()];
+  for (const [group, text] of ["a", "b", "c"].entries()) files[text === "c" ? 1 : 0]?.add(group, keyOf(text));
   const prior = new PriorOutcomes({ dedupKeys, isGrowing: false, input: "own", resendLogged: false, ...more });
   const add = async (...entries: readonly Entry[]) => await prior.addEntries(Readable.from(entries));
   return { prior, add, outcomes: () => [0, 1, 2].map(prior.outcomeOf) };

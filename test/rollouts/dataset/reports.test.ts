@@ -60,6 +60,7 @@ describe("a problem of a dataset", () => {
     ["mixed-prompts", [[group(rollout(0), rollout(1, {}, other), rollout(2))]], ["1:1  2,1,3,2"]],
     ["mixed-prompts", [[group(rollout(0), rollout(1, {}, [user("q"), user("r"), choice("1")]))]], ["1:1  2,1,2,2"]],
     ["mixed-prompts", [[group(silent("q"), silent("r"))]], ["1:1  2,1,2,2"]],
+    ["mixed-prompts", [[group(rollout(0, {}, [choice("0")]), rollout(1), rollout(2, {}, other))]], ["1:1  2,1,2,3"]],
     ["mixed-steps", [[rollout(0, { ...a, step: 1 }), rollout(1, { ...a, info: { step: 3 } })]], ["1:1  2,1,3"]],
     ["mixed-steps", [[rollout(0, { ...a, step: 1 }), rollout(1, { ...b, step: 3 }), rollout(2, b)]], []],
     [

@@ -160,7 +160,8 @@ describe("a folder as input", () => {
   it("warns of the files in each part folder of a rollout without a result, once for a folder", async () => {
     const failed = '{"trial_name":"t","task_name":"x","exception_info":{"exception_type":"E"}}';
     const others = { "1/agent/a.json": "{}", "1/agent/b/c.json": "{}", "2/agent/b/d.json": "{}" };
-    const cwd = folderOf(named("j", { "0/result.json": failed, "0/agent/b/e.json": "{}", ...others }));
+    const complete = { "0/result.json": failed, "0/agent/b/e.json": "{}", "0/verifier/f.json": "{}" };
+    const cwd = folderOf(named("j", { ...complete, ...others }));
     const { stdout } = await runRollcall(["check", "j", "--json"], { cwd });
     expect(skippedIn(stdout)).toEqual(["j/1/agent/a.json", "j/2/agent/b/d.json"]);
   });

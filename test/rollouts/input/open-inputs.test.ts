@@ -2,6 +2,7 @@ import { rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createChangeDetector, openInputs } from "../../../src/rollouts/input/open-inputs.ts";
+import { openReopenedBytes } from "../../../src/rollouts/input/source.ts";
 import { testHost } from "../../support/host.ts";
 import { newFolder } from "../../support/inputs.ts";
 
@@ -37,6 +38,17 @@ it.each<[hasChanged: boolean, change: (files: ReturnType<typeof openFiles>) => v
     expect([ofBoth?.(), ofStdin?.()]).toEqual([hasChanged, false]);
   },
 );
+
+it.each(["", "abc", "abcdef"])("a reopened file has its bytes at each position, also with `%s` in memory", (start) => {
+  const name = join(newFolder(), "f");
+  writeFileSync(name, "abcdef");
+  const bytes = openReopenedBytes({ name, size: 6, head: Buffer.from(start) });
+  const read = (at: number) => {
+    const into = Buffer.alloc(2);
+    return into.toString("utf8", 0, bytes.read(into, at));
+  };
+  expect([0, 1, 2, 4, 5].map(read)).toEqual(["ab", "bc", "cd", "ef", "f"]);
+});
 
 describe("the inputs of a command line", () => {
   const open = async (platform: NodeJS.Platform, names: readonly string[]) => {

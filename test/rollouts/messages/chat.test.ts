@@ -219,6 +219,7 @@ describe("the turns of a row", () => {
       "a tool_calls",
     ],
     ["a reason of an SDK", [said("a", { finish_reason: "maxTokens" })], "a length"],
+    ["a list of reasons", [said("a")], "a abort", { stop_reasons: ["abort"] }],
     ["a stated end", [said("a"), said("b")], "a stop, a length", { status: "truncated" }],
     ["an end of its own", [said("a", { stopping_reason: "max_tokens" })], "a length"],
     ["another status", [said("a")], "a stop", { status: "completed", end: 3, stop: "</s>" }],

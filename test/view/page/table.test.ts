@@ -68,6 +68,7 @@ describe("the table and charts of the page", () => {
     ] as const) {
       await page.click(name, ".charts a, .filters a");
       expect([name, page.query(), count()]).toEqual([name, filter, `${groups} of 5 groups`]);
+      expect(page.attributesOf(".charts [aria-current]", "href")).toHaveLength(chip === name ? 0 : 1);
       expect(page.textsOf(".filters [aria-current]")).toEqual([chip]);
       await page.click(page.textsOf(".filters [aria-current]")[0] ?? "", ".filters [aria-current]");
       expect([name, page.query(), count()]).toEqual([name, {}, "5 of 5 groups"]);
