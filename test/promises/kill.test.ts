@@ -75,7 +75,7 @@ describe.concurrent("a run that is killed during a request", () => {
 
 describe("several runs that write one ledger and are killed together", () => {
   it("lose no record, and log every group once after a rerun", async (context) => {
-    const { service, place } = await openPlace(context, { echoes: true });
+    const { service, place } = await openPlace(context, { echoes: true, inFolder: true });
     const rewards = Array.from({ length: 3 }, (_, run) => [1, 2, 3, 4].map((at) => run * 10 + at));
     const runs = rewards.map((own, run) => [
       place.write(`${run}.jsonl`, linesOf(...own.map((reward) => groupOf(reward)))),

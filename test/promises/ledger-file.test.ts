@@ -80,7 +80,8 @@ describe.concurrent("the ledger", () => {
         await accept(asked);
       },
     });
-    const place = placeAt(context, service.url);
+    // Simultaneous runs need processes of their own, because SQLite locks a file for a process.
+    const place = placeAt(context, service.url).inFolder();
     const file = place.write("a.jsonl", three);
     const ran = await Promise.all([1, 2].map(async () => await place.log([file, ...oneEach, "--max-wait", "20s"])));
     expect(ran.map(({ code }) => code)).toEqual([0, 0]);
