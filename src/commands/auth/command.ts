@@ -138,8 +138,9 @@ export const testCredential = async (
   } catch (failure) {
     if (!(failure instanceof Failure) || failure.code === "usage" || failure.code === "interrupted") throw failure;
     if (sendWithoutKey && failure.code === "not_found") {
-      // If this request gets the same answer, the service may lack the path, and did not look at the key.
+      // A service that has no such path gives the same answer without a look at the key.
       const open = await sendWithoutKey(await opening).then(() => undefined, toFailure);
+      if (open?.code === "interrupted") throw open;
       if (open?.code === "auth") return { state: "taken" };
     }
     return { state: failure.code === "auth" ? "refused" : "unclear", use, failure };

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { newHome } from "../../support/run.ts";
+import { endOf, newHome, startInTurn } from "../../support/run.ts";
 import { json } from "../../support/server.ts";
 import { key, models, openHome } from "./home.ts";
 
@@ -101,6 +101,16 @@ describe("rollcall auth login", () => {
     const { auth, home } = await openHome();
     const args = "login --with-token --base-url http://a.example --inference-base-url http://a.example";
     expect((await auth(args, { stdin: key })).code).toBe(2);
+    expect(existsSync(home.XDG_CONFIG_HOME)).toBe(false);
+  });
+
+  it("saves nothing if it is interrupted while it tests the key, also by the read without the key", async () => {
+    const interrupt = () => void run.kill("SIGINT");
+    const { home, server } = await openHome([{ answer: json({ detail: "Not Found" }, 404) }, { answer: interrupt }]);
+    const args = `auth login --with-token --for calls --base-url ${server.url} --project a/b`.split(" ");
+    const run = startInTurn(args, { env: home, stdin: key });
+    expect((await endOf(run)).code).toBe(130);
+    expect(server.received).toHaveLength(2);
     expect(existsSync(home.XDG_CONFIG_HOME)).toBe(false);
   });
 });
