@@ -33,6 +33,7 @@ export default defineConfig({
       { name: "database", description: "needs PostgreSQL" },
     ],
     globalSetup: ["build/setup.ts"],
+    setupFiles: ["test/support/property.ts"],
     reporters: ["default", "./build/counts.ts"],
     // Limits for tests that hang. No test depends on the machine's speed.
     testTimeout: 120_000,

@@ -1,5 +1,5 @@
-/** Prepares a test run: builds rollcall if the sources are newer, and makes a temporary folder. */
-import { execFileSync } from "node:child_process";
+/** Prepares a test run: builds rollcall if the sources are newer, makes a temporary folder, and chooses random inputs. */
+import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,6 +12,8 @@ export const setup = (): (() => void) => {
   buildIfStale();
   const temporary = mkdtempSync(join(realpathSync(tmpdir()), "rollcall-test-"));
   process.env.TMPDIR = temporary;
+  const { stdout: tree } = spawnSync("git", ["rev-parse", "HEAD^{tree}"], { encoding: "utf8" });
+  if (tree) process.env.PROPERTY_SEED ??= String(Number.parseInt(tree.slice(0, 7), 16));
   return () => {
     const postgres = join(temporary, "postgres", "place.json");
     if (existsSync(postgres)) postgresAt(JSON.parse(readFileSync(postgres, "utf8"))).stop();

@@ -69,6 +69,10 @@ const deprecatedOn = ({ deprecation_date: date }: Entry): string => {
 const noDeprecation = ({ deprecation_date: date }: Entry): boolean =>
   date === undefined || date === null || date === "" || date === false;
 
+/** The limit is unknown if its exponent is absurd. */
+const isLimit = (value: unknown): value is number =>
+  typeof value === "number" && value > 0 && !/e[+-]?(4[1-9]|[5-9]\d|\d{3})$/.test(String(value));
+
 /** Filters with an independent implementation. */
 const choices: readonly FilterCase[] = [
   choice("--input-modality image", (entry) => listOf(entry.input_modalities).includes("image")),
@@ -82,8 +86,8 @@ const choices: readonly FilterCase[] = [
   choice("--only-country EU", (entry) => {
     return codesOf(entry).length > 0 && codesOf(entry).every((code) => code === "FI" || code === "DE");
   }),
-  choice("--min-context 100k", ({ context_length: tokens }) => typeof tokens === "number" && tokens >= 100_000),
-  choice("--min-output 0", ({ max_output_length: most }) => typeof most === "number" && most > 0),
+  choice("--min-context 100k", ({ context_length: tokens }) => isLimit(tokens) && tokens >= 100_000),
+  choice("--min-output 0", ({ max_output_length: most }) => isLimit(most)),
   choice("--max-price prompt=0.1", (entry) => (priceOf(entry, "prompt") ?? 10n ** 60n) <= 10n ** 53n),
   choice("--max-price image=0.0005", (entry) => (priceOf(entry, "image") ?? 10n ** 60n) <= 5n * 10n ** 56n),
   choice("--free", (entry) => {

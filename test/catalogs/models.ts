@@ -26,7 +26,7 @@ export const entry = fc.record(
     input_modalities: maybe(words("text", "image", "audio")),
     output_modalities: maybe(words("text", "image")),
     quantization: maybe(fc.constantFrom("int4", "fp8", "bf16", "q-new")),
-    context_length: maybe(fc.constantFrom(0, 8000, 131072, 262144)),
+    context_length: maybe(fc.constantFrom(0, 8000, 131072, 262144, 1e41)),
     max_output_length: maybe(fc.constantFrom(0, 4096)),
     pricing: maybe(
       fc.record(

@@ -2,6 +2,10 @@
 import fc from "fast-check";
 import { it } from "vitest";
 
+// Each commit has random inputs of its own, so CI repeats what its author saw. Outside a checkout they are always new.
+const { PROPERTY_SEED: seed } = process.env;
+if (seed !== undefined) fc.configureGlobal({ seed: Number(seed) });
+
 /** The quick test tries inputs that are equal in every run, and as many random inputs. The slow test is random. */
 export const itHolds = <Input>(
   title: string,
