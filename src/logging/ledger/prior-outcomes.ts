@@ -23,7 +23,7 @@ type PriorOptions = Readonly<{
 
 export class PriorOutcomes {
   readonly #options: PriorOptions;
-  readonly #facts = new NumberColumn("u8");
+  readonly #facts = new NumberColumn();
   /** The keys of a growing input, or the logged keys that a complete input lacks. */
   readonly #keys = new Digests();
   readonly #table = new DigestTable(this.#keys);

@@ -5,7 +5,7 @@ import type { Groups } from "../../rollouts/index/groups.ts";
 import { type GroupOutcome, groupOutcomes, type Outcome } from "./outcome.ts";
 
 export class OutcomeColumn<Name extends Outcome> {
-  readonly #codes = new NumberColumn("u8");
+  readonly #codes = new NumberColumn();
   readonly #names: readonly [Name, ...Name[]];
 
   /** @param names the possible outcomes. The first name is the outcome of a group until `set`. */

@@ -75,7 +75,7 @@ export const reportSplitLeaks = async (dataset: IndexedGroups, other: IndexedGro
 const collectPrompts = async (dataset: IndexedGroups, signal?: AbortSignal) => {
   const digests = new Digests();
   const table = new DigestTable(digests);
-  const parts = new NumberColumn("u32");
+  const parts = new NumberColumn();
   const window = new ReadWindow();
   for (let part = 0; part < dataset.scan.parts.count; part++) {
     signal?.throwIfAborted();

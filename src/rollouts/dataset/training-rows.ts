@@ -50,7 +50,7 @@ export class TrainingRows {
   readonly omittedKeys = new Map<string, number>();
   readonly withoutRow = { ...noReasons };
   /** Three numbers for each row: the group, and the positions of its trajectories in the group. */
-  readonly #places = new NumberColumn("u32");
+  readonly #places = new NumberColumn();
 
   constructor(to: TrainingRows["to"]) {
     this.to = to;

@@ -1,7 +1,13 @@
 /** Stores numbers in growing columns. */
 
-const arrays = { f64: Float64Array, u32: Uint32Array, u8: Uint8Array };
-type NumberArray = Float64Array | Uint32Array | Uint8Array;
+const arrays = [Uint8Array, Uint16Array, Uint32Array, Float64Array] as const;
+type NumberArray = Uint8Array | Uint16Array | Uint32Array | Float64Array;
+
+/** Returns the index of the smallest of `arrays` that can have a number. */
+const findWidth = (value: number) => {
+  if (value !== value >>> 0 || Object.is(value, -0)) return 3;
+  return value < 2 ** 8 ? 0 : value < 2 ** 16 ? 1 : 2;
+};
 
 /** Blocks of 512 numbers would cost 40 MB of V8 objects per million groups. */
 const blockBits = 14;
@@ -12,18 +18,19 @@ const blockMask = blockLength - 1;
 const lengths = [16, 512, blockLength];
 const lengthFor = (position: number) => lengths.find((length) => position < length) ?? blockLength;
 
-/** A block that contains only defaults takes no memory. */
+/** A block that contains only defaults takes no memory, and small whole numbers take 1 or 2 bytes. */
 export class NumberColumn {
-  readonly #type: keyof typeof arrays;
   readonly #default: number;
+  /** The index in `arrays` of the type of new blocks. */
+  #width: number;
   readonly #blocks: (NumberArray | undefined)[] = [];
   hasOnlyDefaults = true;
   /** Increasing the length adds defaults. */
   length = 0;
 
-  constructor(type: keyof typeof arrays, byDefault = 0) {
-    this.#type = type;
+  constructor(byDefault = 0) {
     this.#default = byDefault;
+    this.#width = findWidth(byDefault);
   }
 
   at(position: number): number {
@@ -38,18 +45,29 @@ export class NumberColumn {
   }
 
   set(position: number, value: number) {
-    const index = position >>> blockBits;
+    const block = this.#blocks[position >>> blockBits];
     const at = position & blockMask;
-    let block = this.#blocks[index];
-    if (!block || at >= block.length) {
-      if (Object.is(value, this.#default)) return;
-      const grown = new arrays[this.#type](lengthFor(position)).fill(this.#default);
-      grown.set(block ?? []);
-      block = grown;
-      this.#blocks[index] = block;
-      this.hasOnlyDefaults = false;
-    }
-    block[at] = value;
+    if (block && at < block.length) {
+      block[at] = value;
+      if (Object.is(block[at], value)) return;
+    } else if (Object.is(value, this.#default)) return;
+    this.#width = Math.max(this.#width, findWidth(value));
+    this.#growBlock(position)[at] = value;
+  }
+
+  #growBlock(position: number) {
+    const index = position >>> blockBits;
+    const block = this.#blocks[index];
+    const grown = this.#allocate(Math.max(lengthFor(position), block?.length ?? 0));
+    if (block) grown.set(block);
+    this.#blocks[index] = grown;
+    this.hasOnlyDefaults = false;
+    return grown;
+  }
+
+  #allocate(length: number): NumberArray {
+    const values = new (arrays[this.#width] ?? Float64Array)(length);
+    return this.#default === 0 ? values : values.fill(this.#default);
   }
 
   push(value: number) {
@@ -65,9 +83,8 @@ export class NumberColumn {
     this.hasOnlyDefaults = true;
   }
 
-  values(from = 0, to = this.length): NumberArray {
-    const values = new arrays[this.#type](Math.max(0, to - from));
-    if (this.#default !== 0) values.fill(this.#default);
+  values(from = 0, to = this.length) {
+    const values = this.#allocate(Math.max(0, to - from));
     for (let at = from; at < to; ) {
       const end = Math.min(to, (at | blockMask) + 1);
       const block = this.#blocks[at >>> blockBits];

@@ -28,7 +28,7 @@ export class Names {
 /** Texts of rows. */
 export class TextColumn {
   readonly names = new Names();
-  readonly #numbers = new NumberColumn("u32");
+  readonly #numbers = new NumberColumn();
 
   /** Sets the text of a new row. Undefined sets nothing, so it does not remove a text. */
   set(row: number, text: string | undefined) {
@@ -91,13 +91,11 @@ interface WalkedFacts {
   readonly hasGreeting: boolean;
 }
 
-/** The columns of `#facts` after the counts. */
-const [finishReason, greeting, usesEnd] = [countNames.length, countNames.length + 1, countNames.length + 2];
 /** The columns of `#uses`, which has a row for each tool of a trajectory. */
 const useFields = { tool: 0, calls: 1, errors: 2, unanswered: 3 };
-const [factsWidth, useWidth] = [usesEnd + 1, 4];
+const useWidth = 4;
 
-/** Takes 12 bytes for a row, 4 for each of its counts and texts, and 16 for each of its tools. */
+/** Takes 6 bytes for a row, 1 or 2 for each of its counts and texts, and 4 for each of its tools. */
 export class FactColumns {
   /** The value of `--by` as JSON. */
   readonly by = new TextColumn();
@@ -113,9 +111,13 @@ export class FactColumns {
   readonly settings = new Map<string, string>();
   readonly finishReasons = new Names();
   readonly toolNames = new SpelledNames();
-  /** Counts are stored plus 1; 0 is unknown. */
-  readonly #facts = new NumberColumn("u32");
-  readonly #uses = new NumberColumn("u32");
+  /** By the index in `countNames`. Counts are stored plus 1; 0 is unknown. */
+  readonly #counts = countNames.map(() => new NumberColumn());
+  readonly #finishReason = new NumberColumn();
+  readonly #hasGreeting = new NumberColumn();
+  /** For each row, the number of rows in `#uses` up to its end. */
+  readonly #usesEnd = new NumberColumn();
+  readonly #uses = new NumberColumn();
   /** For each tool, its last row in `#uses`. */
   readonly #lastUse: number[] = [];
   #usesLength = 0;
@@ -148,11 +150,10 @@ export class FactColumns {
   /** Adds a row, after its uses of tools. Returns its number. */
   addRow({ counts, finishReason: reason, hasGreeting }: WalkedFacts) {
     const row = this.#rows++;
-    const first = row * factsWidth;
-    for (let at = 0; at < counts.length; at++) this.#facts.set(first + at, (counts[at] ?? 0) + 1);
-    this.#facts.set(first + finishReason, this.finishReasons.numberOf(reason));
-    this.#facts.set(first + greeting, Number(hasGreeting));
-    this.#facts.set(first + usesEnd, this.#usesLength);
+    for (let at = 0; at < counts.length; at++) this.#counts[at]?.set(row, (counts[at] ?? 0) + 1);
+    this.#finishReason.set(row, this.finishReasons.numberOf(reason));
+    this.#hasGreeting.set(row, Number(hasGreeting));
+    this.#usesEnd.set(row, this.#usesLength);
     return row;
   }
 
@@ -166,22 +167,22 @@ export class FactColumns {
 
   /** Returns -1 if the count is unknown. @param fact an index in `countNames` */
   countAt(row: number, fact: number) {
-    return this.#facts.at(row * factsWidth + fact) - 1;
+    return (this.#counts[fact]?.at(row) ?? 0) - 1;
   }
 
   /** Returns a number in `finishReasons`. */
   finishReasonOf(row: number) {
-    return this.#facts.at(row * factsWidth + finishReason);
+    return this.#finishReason.at(row);
   }
 
   /** For a finish reason that the record does not state. */
   forgetFinishReason(row: number) {
-    this.#facts.set(row * factsWidth + finishReason, 0);
+    this.#finishReason.set(row, 0);
   }
 
   /** True if a simulated user may have written a part of the prompt. */
   isGreeted(row: number) {
-    return this.#facts.at(row * factsWidth + greeting) === 1;
+    return this.#hasGreeting.at(row) === 1;
   }
 
   /** Gives numbers in `toolNames`; 0 is a result whose call is unknown. */
@@ -195,7 +196,7 @@ export class FactColumns {
   }
 
   #usesBefore(row: number) {
-    return row === 0 ? 0 : this.#facts.at((row - 1) * factsWidth + usesEnd);
+    return row === 0 ? 0 : this.#usesEnd.at(row - 1);
   }
 
   /** Returns the facts that need no reward. */

@@ -14,11 +14,11 @@ const warnedBit = 4;
 /** The groups in the order of their first parts. If each part is a group, distances take no memory. */
 export class Groups {
   readonly #parts: Parts;
-  readonly #fromGroup = new NumberColumn("u32");
+  readonly #fromGroup = new NumberColumn();
   /** The distance from a part to the next part of its group, or 0 for the last part. */
-  readonly #toNext = new NumberColumn("u32");
-  readonly #toFirst = new NumberColumn("u32");
-  readonly #flags = new NumberColumn("u8");
+  readonly #toNext = new NumberColumn();
+  readonly #toFirst = new NumberColumn();
+  readonly #flags = new NumberColumn();
 
   constructor(parts: Parts) {
     this.#parts = parts;

@@ -7,37 +7,37 @@ import { type FactsOptions, TrajectoryColumns } from "./trajectory-columns.ts";
 
 /** A class, because V8 would recompile the checker when a literal makes a second object. */
 class Columns {
-  readonly source = new NumberColumn("u32");
+  readonly source = new NumberColumn();
   /** Byte offset in the source. */
-  readonly start = new NumberColumn("f64");
-  readonly length = new NumberColumn("u32");
-  readonly line = new NumberColumn("u32");
+  readonly start = new NumberColumn();
+  readonly length = new NumberColumn();
+  readonly line = new NumberColumn();
   /** CRC-32 of the bytes; 0 if `hasChecksums` is false. */
-  readonly checksum = new NumberColumn("u32");
-  readonly digest = new NumberColumn("u32");
-  readonly kind = new NumberColumn("u8");
-  readonly valid = new NumberColumn("u8", 1);
+  readonly checksum = new NumberColumn();
+  readonly digest = new NumberColumn();
+  readonly kind = new NumberColumn();
+  readonly valid = new NumberColumn(1);
   /** 1 for a part with a warning. */
-  readonly warned = new NumberColumn("u8");
+  readonly warned = new NumberColumn();
   /** 1 for a valid group of several trajectories with equal rewards. */
-  readonly equal = new NumberColumn("u8");
-  readonly trajectories = new NumberColumn("u32", 1);
+  readonly equal = new NumberColumn();
+  readonly trajectories = new NumberColumn(1);
   /** The number of exceptions of a valid group. */
-  readonly exceptions = new NumberColumn("u32");
+  readonly exceptions = new NumberColumn();
   /** The reward of a valid trajectory; 0 for other parts. */
-  readonly reward = new NumberColumn("f64");
+  readonly reward = new NumberColumn();
   /** The newest policy version; NaN without a version. */
-  readonly version = new NumberColumn("f64", Number.NaN);
+  readonly version = new NumberColumn(Number.NaN);
   /** A sum of `trainingBits`. */
-  readonly training = new NumberColumn("u8");
+  readonly training = new NumberColumn();
   /** The index in `keys` plus 1; 0 without a key. */
-  readonly key = new NumberColumn("u32");
+  readonly key = new NumberColumn();
   /** The fingerprint of the prompt of a trajectory with a group key; 0 if the prompt is unknown. */
-  readonly prompt = new NumberColumn("u32");
+  readonly prompt = new NumberColumn();
   /** The hash of the step columns of a trajectory with a group key; 0 without such a column. */
-  readonly steps = new NumberColumn("u32");
+  readonly steps = new NumberColumn();
   /** One element per trajectory, not per part. */
-  readonly fingerprint = new NumberColumn("u32");
+  readonly fingerprint = new NumberColumn();
 }
 
 export const kinds = ["group", "trajectory", "unreadable"] as const;

@@ -17,20 +17,20 @@ const integers = ["start", "length", "training", "fingerprint"] as const;
 
 /** A row is a trajectory of a valid part, in the order of the input. */
 export class TrajectoryColumns {
-  readonly reward = new NumberColumn("f64");
+  readonly reward = new NumberColumn();
   readonly walked: FactColumns | undefined;
   readonly #canCopyParts: boolean;
   /** For each part, the number of rows before it. */
-  readonly #first = new NumberColumn("u32");
+  readonly #first = new NumberColumn();
   /** The lists of names of metrics. Trajectories of a shape share a list. */
   readonly #nameLists = [noMetrics];
-  readonly #nameList = new NumberColumn("u32");
+  readonly #nameList = new NumberColumn();
   /** For each row, the number of metrics up to its end. */
-  readonly #metricsEnd = new NumberColumn("u32");
-  readonly #metrics = new NumberColumn("f64");
-  readonly #version = new NumberColumn("f64", Number.NaN);
+  readonly #metricsEnd = new NumberColumn();
+  readonly #metrics = new NumberColumn();
+  readonly #version = new NumberColumn(Number.NaN);
   readonly #integers: Readonly<Record<(typeof integers)[number], NumberColumn>> = Object.fromEntries(
-    integers.map((name): readonly unknown[] => [name, new NumberColumn("u32")]),
+    integers.map((name): readonly unknown[] => [name, new NumberColumn()]),
   );
 
   constructor({ canCopyParts, hasFacts = false }: FactsOptions) {

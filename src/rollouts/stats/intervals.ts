@@ -61,9 +61,9 @@ const expandQuantile = (n: number) => {
 
 /** Values in groups, of which the mean and its interval are wanted. */
 export class GroupedValues {
-  readonly #values = new NumberColumn("f64");
+  readonly #values = new NumberColumn();
   /** For each group with values, the number of values before it. */
-  readonly #starts = new NumberColumn("u32");
+  readonly #starts = new NumberColumn();
   #group = -1;
 
   /** Adds a value after those of earlier groups. Ignores a value that is not finite. */
@@ -113,8 +113,8 @@ const describeMean = (values: ArrayLike<number>, starts?: ArrayLike<number>): Me
 
 /** Values of pairs, whose means and the interval of whose difference are wanted. */
 export class PairedValues {
-  readonly #a = new NumberColumn("f64");
-  readonly #b = new NumberColumn("f64");
+  readonly #a = new NumberColumn();
+  readonly #b = new NumberColumn();
   /** True if a pair is left out, because its difference is outside of the range of doubles. */
   overflows = false;
 
@@ -131,7 +131,7 @@ export class PairedValues {
   describe() {
     const [a, b] = [this.#a.values(), this.#b.values()];
     if (a.length === 0) return undefined;
-    const { mean: difference, ci95 } = describeMean(b.map((value, at) => value - (a[at] ?? 0)));
+    const { mean: difference, ci95 } = describeMean(Float64Array.from(b, (value, at) => value - (a[at] ?? 0)));
     return { pairs: a.length, a: computeMean(a), b: computeMean(b), difference, ci95 };
   }
 }

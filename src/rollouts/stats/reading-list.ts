@@ -148,7 +148,7 @@ const addCandidate = (list: Candidate[], rank: readonly number[], ...trajectorie
 };
 
 const listByFacts = async ({ walked }: Facts, groups: readonly Group[], breaks: Breaks) => {
-  const [allRewards, allLengths] = [new NumberColumn("f64"), new NumberColumn("u32")];
+  const [allRewards, allLengths] = [new NumberColumn(), new NumberColumn()];
   for (const { rows } of groups) {
     if (breaks.isDue(bytesPerRow * rows.length)) await breaks.take();
     for (const row of rows) {

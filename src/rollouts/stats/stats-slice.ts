@@ -80,14 +80,14 @@ export class StatsSlice {
   #groups = 0;
   #exceptions = 0;
   /** The standard deviations of groups with several rewards. */
-  readonly #deviations = new NumberColumn("f64");
+  readonly #deviations = new NumberColumn();
   readonly #rewards = new GroupedValues();
   readonly #metrics = new Map<string, GroupedValues>();
   /** The groups with the same numbers of tries and solved tries. */
   readonly #outcomes = new Map<number, Tries & { groups: number }>();
   /** By the number of the finish reason. */
   readonly #finishes = new Map<number, { trajectories: number; rewards: ExactSum }>();
-  readonly #rows = new NumberColumn("u32");
+  readonly #rows = new NumberColumn();
   /** By the number of the tool. */
   readonly #tools = new Map<number, ToolUse>();
   #lastNames = noMetrics;

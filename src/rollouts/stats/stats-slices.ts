@@ -84,10 +84,10 @@ class DividedGroups {
   readonly byNumber = new Map<number, number[]>();
   /** The number of exceptions without the key in groups with several values. */
   withoutValue = 0;
-  readonly #exceptions = new NumberColumn("u32");
+  readonly #exceptions = new NumberColumn();
   readonly #by: string;
-  readonly #rows = new NumberColumn("u32");
-  readonly #ends = new NumberColumn("u32");
+  readonly #rows = new NumberColumn();
+  readonly #ends = new NumberColumn();
 
   constructor(by: string) {
     this.#by = by;

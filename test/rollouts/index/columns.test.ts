@@ -15,12 +15,14 @@ import { itHolds } from "../../support/property.ts";
 
 /** In the first block of a column, which grows in steps, and in later blocks of 16,384 numbers. */
 const position = fc.constantFrom(0, 15, 16, 511, 512, 16_383, 16_384, 32_767, 40_000);
-const changes = fc.array(fc.tuple(fc.option(position), fc.constantFrom(0, 1, 7)), { maxLength: 9 });
+/** Each needs another type of array. */
+const value = fc.constantFrom(0, 1, 300, 70_000, 0.5, -0, Number.NaN);
+const changes = fc.array(fc.tuple(fc.option(position), value), { maxLength: 9 });
 
 itHolds(
   "a column has the numbers of an array, and defaults between them",
-  fc.property(changes, fc.constantFrom(0, 1), position, position, (changed, byDefault, from, to) => {
-    const [column, copy, array] = [new NumberColumn("u32", byDefault), new NumberColumn("u32", byDefault), [9]];
+  fc.property(changes, fc.constantFrom(0, 1, Number.NaN), position, position, (changed, byDefault, from, to) => {
+    const [column, copy, array] = [new NumberColumn(byDefault), new NumberColumn(byDefault), [9]];
     column.push(9);
     for (const [given, value] of changed) {
       const at = given ?? array.length;
@@ -36,8 +38,8 @@ itHolds(
     expect([column.length, copy.length, part.length]).toEqual([array.length, array.length + 1, Math.max(0, to - from)]);
     expect([...column.pick([to, from])]).toEqual([to, from].map((at) => array[at] ?? byDefault));
     // For so many numbers, `toEqual` takes long.
-    expect(array.every((value, at) => column.at(at) === value && copy.at(at + 1) === value)).toBe(true);
-    expect(part.every((value, at) => value === (array[from + at] ?? byDefault))).toBe(true);
+    expect(array.every((value, at) => Object.is(column.at(at), value) && Object.is(copy.at(at + 1), value))).toBe(true);
+    expect(part.every((value, at) => Object.is(value, array[from + at] ?? byDefault))).toBe(true);
   }),
   { quick: 5, slow: 120 },
 );
