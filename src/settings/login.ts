@@ -1,4 +1,4 @@
-/** Reads a key, and asks for missing settings. */
+/** Asks for missing settings, and reads a key. */
 
 import { isObject } from "../json/json-bytes.ts";
 import { conflictingOptions } from "../system/failures.ts";
@@ -34,113 +34,87 @@ type LoginOptions = Readonly<{
 
 type WritableFlags = { -readonly [Name in keyof SettingFlags]: SettingFlags[Name] };
 type LoginSources = SettingsSources & Readonly<{ ask: Ask; flags: WritableFlags }>;
+type LoginTarget = Readonly<{ use: CredentialUse; origin: string }>;
 
-export const startLogin = async (sources: SettingsSources, ask: Ask, options: LoginOptions) => {
-  const { only, username } = options;
+export type Login = Awaited<ReturnType<typeof startLogin>>;
+
+/** Asks for missing settings, and then for the key. */
+export const startLogin = async (given: SettingsSources, ask: Ask, options: LoginOptions) => {
+  const { only, username, withToken, checkTest } = options;
   if (username !== undefined && only && only !== "calls")
     throw conflictingOptions("--username", `--for ${only}`, "only calls need a user name");
   if (username !== undefined) credentials.checkUsername(username, { option: "--username" });
   // `settings.get` reads `flags` at each call, so an answer in `flags` counts as an option.
-  const flags: WritableFlags = { ...sources.flags };
-  const settings = await readSettings({ ...sources, flags, canBeNew: true });
+  const sources: LoginSources = { ...given, ask, flags: { ...given.flags } };
+  const settings = await readSettings({ ...sources, canBeNew: true });
   if (settings.local)
     throw conflictingOptions(`the profile ${localProfile}`, "auth login", "the local service makes its own key");
-  const login = new Login(settings, { ...sources, ask, flags }, options);
-  await login.readKey();
-  return login;
+  if (given.host.terminal.stdin) await askForSettings(sources, settings, only);
+  for (const name of otherLoginSettings) settings.get(name);
+  const logins = findLogins(settings, only);
+  if (logins.length === 0) throw settingMissing([findMissingUrl(only)], settings.profile, false);
+  await checkTest?.(
+    settings,
+    logins.map(({ use }) => use),
+  );
+  const secret = await readKey(sources, logins, withToken);
+  return {
+    settings: { ...settings, credential: async () => ({ secret, from: "this login", username }) },
+    logins,
+    replacedOrigin: findReplacedOrigin(sources, settings.profile, logins),
+    save: async () => {
+      const keys = logins.map(({ use, origin }) => {
+        return [use, { key: secret, origin, ...(use === "calls" && username !== undefined && { username }) }];
+      });
+      await saveSettings(sources, settings.profile);
+      return await changeSaved(given.host, "credentials", createAddition(settings.profile, Object.fromEntries(keys)));
+    },
+  };
 };
 
-export class Login {
-  settings: Settings;
-  readonly #sources: LoginSources;
-  readonly #options: LoginOptions;
-  readonly #uses: readonly CredentialUse[];
-  readonly #asked = new Set<values.SettingName>();
-  #key: string | undefined;
+const findLogins = (settings: Settings, only: CredentialUse | undefined): readonly LoginTarget[] =>
+  (only ? [only] : credentials.credentialUses).flatMap((use) => {
+    const origin = findOrigin(settings, use);
+    return origin ? [{ use, origin }] : [];
+  });
 
-  constructor(settings: Settings, sources: LoginSources, options: LoginOptions) {
-    this.settings = settings;
-    this.#sources = sources;
-    this.#options = options;
-    this.#uses = options.only ? [options.only] : credentials.credentialUses;
-  }
+const findMissingUrl = (use: CredentialUse | undefined) => (use === "inference" ? "inference_base_url" : "base_url");
 
-  async readKey() {
-    const { username, withToken, checkTest } = this.#options;
-    if (this.findLogins().length === 0) await this.askNextSetting();
-    for (const name of otherLoginSettings) this.settings.get(name);
-    const known = this.findLogins();
-    if (known.length === 0) throw settingMissing([this.#findMissing()[0] ?? "base_url"], this.settings.profile, false);
-    const uses = known.map(({ use }) => use);
-    await checkTest?.(this.settings, uses);
-    const secret = await readKey(this.#sources, known, withToken);
-    this.#key = secret;
-    this.settings = { ...this.settings, credential: async () => ({ secret, from: "this login", username }) };
+const askForSettings = async (sources: LoginSources, settings: Settings, only: CredentialUse | undefined) => {
+  const canUse = (use: CredentialUse) => findOrigin(settings, use) !== undefined;
+  const lacksUrl = (name: values.SettingName) =>
+    (only ? [only] : credentials.credentialUses).some((use) => findMissingUrl(use) === name && !canUse(use));
+  const lacks = (name: (typeof otherLoginSettings)[number]) =>
+    (!only || (name === "project" && only === "calls")) && canUse("calls") && !settings.get(name);
+  for (const name of ["base_url", "inference_base_url"] as const) {
+    const isLast = name === "inference_base_url" || only !== undefined;
+    const isRequired = isLast && findLogins(settings, only).length === 0;
+    if (lacksUrl(name)) sources.flags[name] = await promptForSetting(sources, name, isRequired);
   }
+  for (const name of otherLoginSettings)
+    if (lacks(name)) sources.flags[name] = await promptForSetting(sources, name, false);
+};
 
-  findLogins() {
-    return this.#uses.flatMap((use) => {
-      const origin = findOrigin(this.settings, use);
-      return origin ? [{ use, origin }] : [];
-    });
-  }
+/** Returns another origin if the login would replace the key of that origin. */
+const findReplacedOrigin = ({ host }: LoginSources, profile: string, logins: readonly LoginTarget[]) => {
+  const saved = readSaved(host, "credentials").profiles.get(profile);
+  const replaced = logins.map(({ use, origin }) => {
+    const login = saved?.[use];
+    return isObject(login) && login.origin !== origin ? login.origin : undefined;
+  });
+  return replaced.find((origin) => typeof origin === "string");
+};
 
-  #findMissing() {
-    const { only } = this.#options;
-    const unset = this.#uses.filter((use) => !findOrigin(this.settings, use));
-    return [
-      ...unset.map((use) => (use === "inference" ? "inference_base_url" : "base_url")),
-      ...otherLoginSettings.filter((name) => {
-        const isNeeded = name === "project" ? this.#uses.includes("calls") : !only;
-        return isNeeded && findOrigin(this.settings, "calls") && !this.settings.get(name);
-      }),
-    ];
-  }
-
-  /** Returns false if no setting is missing, or none can be asked for. */
-  async askNextSetting(): Promise<boolean> {
-    const { host, flags } = this.#sources;
-    const names = this.#findMissing();
-    const name = host.terminal.stdin ? names.find((each) => !this.#asked.has(each)) : undefined;
-    if (!name) return false;
-    this.#asked.add(name);
-    const isRequired = this.#key === undefined && names.every((each) => this.#asked.has(each));
-    flags[name] = await promptForSetting(this.#sources, name, isRequired, this.#key);
-    return flags[name] !== undefined || (await this.askNextSetting());
-  }
-
-  /** Returns another origin if the login would replace the key of that origin. */
-  findReplacedOrigin() {
-    const saved = readSaved(this.#sources.host, "credentials").profiles.get(this.settings.profile);
-    const replaced = this.findLogins().map(({ use, origin }) => {
-      const login = saved?.[use];
-      return isObject(login) && login.origin !== origin ? login.origin : undefined;
-    });
-    return replaced.find((origin) => typeof origin === "string");
-  }
-
-  async save() {
-    const { host, flags } = this.#sources;
-    const { profile } = this.settings;
-    const given = [...values.urlSettingNames, ...otherLoginSettings].filter((name) => flags[name] !== undefined);
-    const isKnown = profile === defaultProfile || readSaved(host, "settings").profiles.has(profile);
-    const added = Object.fromEntries(given.map((name) => [name, flags[name]]));
-    if (!isKnown || given.length > 0) await changeSaved(host, "settings", createAddition(profile, added));
-    const { username } = this.#options;
-    const logins = this.findLogins().map(({ use, origin }) => {
-      return [use, { key: this.#key, origin, ...(use === "calls" && username !== undefined && { username }) }];
-    });
-    return await changeSaved(host, "credentials", createAddition(profile, Object.fromEntries(logins)));
-  }
-}
+/** Saves the settings that were given or answered, and the profile if it is new. */
+const saveSettings = async ({ host, flags }: LoginSources, profile: string) => {
+  const given = [...values.urlSettingNames, ...otherLoginSettings].filter((name) => flags[name] !== undefined);
+  const isKnown = profile === defaultProfile || readSaved(host, "settings").profiles.has(profile);
+  const added = Object.fromEntries(given.map((name) => [name, flags[name]]));
+  if (!isKnown || given.length > 0) await changeSaved(host, "settings", createAddition(profile, added));
+};
 
 /** Messages omit the answer, because the answer may be a key. */
-const promptForSetting = async (
-  { host, ask }: LoginSources,
-  name: values.SettingName,
-  isRequired: boolean,
-  key: string | undefined,
-) => {
+const promptForSetting = async ({ host, ask }: LoginSources, name: values.SettingName, isRequired: boolean) => {
   const { about, example, parse } = values.settings[name];
   const form = example ? `, such as ${example}` : "";
   for (let notice = ""; ; ) {
@@ -148,9 +122,8 @@ const promptForSetting = async (
     const answer = lines?.[0]?.trim();
     if (answer === undefined || (answer === "" && !isRequired)) return undefined;
     const parsed = parse(answer, { windows: host.platform === "win32" });
-    if (!isInvalid(parsed) && answer !== key) return answer;
-    const why = isInvalid(parsed) ? `expected ${parsed.wanted}` : "this is the key, which was already entered";
-    notice = `${why}\n`;
+    if (!isInvalid(parsed)) return answer;
+    notice = `expected ${parsed.wanted}\n`;
   }
 };
 
@@ -159,11 +132,7 @@ const findMistake = (text: string) => {
   return /^\s*(?:[$>] |rollcall |export |set |curl |[A-Z][A-Z\d_]*=[^=])/.test(text) ? "command" : undefined;
 };
 
-const readKey = async (
-  { host, screen, ask }: LoginSources,
-  logins: readonly Readonly<{ use: CredentialUse; origin: string }>[],
-  withToken: boolean,
-) => {
+const readKey = async ({ host, screen, ask }: LoginSources, logins: readonly LoginTarget[], withToken: boolean) => {
   // At a terminal, `--with-token` also prompts, because a prompt hides the typed key.
   const isTyped = host.terminal.stdin;
   if (isTyped ? !("setRawMode" in host.stdin) : !withToken) throw loginKeyMissing("no-terminal");

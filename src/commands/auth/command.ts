@@ -47,36 +47,25 @@ const login = command({
       },
     });
     const { profile } = started.settings;
-    let uses: readonly CredentialUse[] = [];
-    let state: KeyState = "untried";
-    // Saves after each question to the user, so that Ctrl-C loses no typed value.
-    do {
-      if (!noCheck && state === "untried") state = await testKey(context, started, uses);
-      const saved = await started.save();
-      const savedUses = started.findLogins().map((each) => each.use);
-      if (savedUses.length > uses.length)
-        screen.notice(`saved the key for ${savedUses.join(", ")} in the profile ${profile} (${saved})`);
-      uses = savedUses;
-      await screen.flushErrors();
-    } while (await started.askNextSetting());
+    const uses = started.logins.map(({ use }) => use);
+    const state = noCheck ? "untried" : await testKey(context, started);
+    const file = await started.save();
+    screen.notice(`saved the key for ${uses.join(", ")} in the profile ${profile} (${file})`);
     if (!noCheck && state === "untried") screen.warn(untriedKeyProblem(...untriedReason(uses, profile)));
     const exampleCommand = uses.includes("log") ? "log <model-id> <file> --split <name>" : "call read <call-id>";
     const next = inProfile(`rollcall ${uses.includes("inference") ? "models" : exampleCommand}`, profile);
     for (const name of findSecretVariables(context.host, uses))
       screen.notice(`${name} is set and overrides the saved key`);
     screen.notice(`next: \`${next}\``);
-    const saved = started.findLogins();
     if (screen.isForProgram)
       await printDocument<LoginDocument>(screen, {
-        ...{ profile, saved, checked: state === "taken" },
+        ...{ profile, saved: started.logins, checked: state === "taken" },
         next: nameProgram(`\`${next}\``).slice(1, -1),
       });
   },
 });
 
-const testKey = async (context: Context, started: Login, savedUses: readonly CredentialUse[]) => {
-  const { settings } = started;
-  const logins = started.findLogins();
+const testKey = async (context: Context, { settings, logins, replacedOrigin: replaced }: Login) => {
   const uses = logins.map((each) => each.use);
   const { state, use, failure } = await testCredential(context, settings, uses);
   if (!failure) return state;
@@ -84,21 +73,19 @@ const testKey = async (context: Context, started: Login, savedUses: readonly Cre
   const { http, where } = failure.details;
   if (state === "refused") {
     const reason = http?.said === undefined ? "" : ` (${http.status ?? "refused"}: ${http.said})`;
-    const saved = savedUses.length > 0 ? `but the key stays saved for ${savedUses.join(", ")}` : "so it was not saved";
     const checks =
       settings.get("project") === undefined
         ? "the key and the URL, pass --project <team/project>"
         : "the key, the URL and the project";
     const ownKeys = uses.length > 1 ? "pass --for <use> if each use has its own key, " : "";
     const hint = `check ${checks}, ${ownKeys}or save the key untested with --no-check`;
-    const message = `${origin} refused the key for ${use}${reason}, ${saved}`;
+    const message = `${origin} refused the key for ${use}${reason}, so it was not saved`;
     throw new Failure("auth", "login-refused", message, { hint, http, where, cause: failure });
   }
   const setting = failure.code === "unavailable" ? undefined : where?.setting;
   const [why, first] =
     setting === undefined ? ["is unavailable", "later, "] : ["does not answer as expected", `check ${setting}, then `];
   const problem = untriedKeyProblem(`${origin} ${why}`, `${first}run \`${retestCommand(settings.profile)}\``);
-  const replaced = started.findReplacedOrigin();
   if (replaced !== undefined) {
     const message = `${problem.message}, so the key for ${replaced} was not replaced`;
     const hint = `check ${setting ?? "the URL"}, log in to another profile with --profile <name>, or pass --no-check to replace the saved key`;
