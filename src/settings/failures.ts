@@ -44,6 +44,7 @@ export const secretFaults = {
   long: "it is longer than 64 KiB",
   url: "it is a URL",
   command: "it is a command or an assignment",
+  setting: "it is also the value of a setting",
 };
 
 type SecretFault = keyof typeof secretFaults;
@@ -53,6 +54,7 @@ export const invalidCredential = (from: string, fault: SecretFault, where: Failu
     "utf-16": "write the file as UTF-8 (in PowerShell: `Set-Content -Encoding ascii -NoNewline`)",
     quoted: "give the key without quotes",
     placeholder: "replace it with your own key",
+    setting: "log in again, and answer only the last question with the key",
   };
   const hint =
     fault === "characters"

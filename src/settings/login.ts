@@ -58,6 +58,7 @@ export const startLogin = async (given: SettingsSources, ask: Ask, options: Logi
     logins.map(({ use }) => use),
   );
   const secret = await readKey(sources, logins, withToken);
+  if (Object.values(sources.flags).includes(secret)) throw invalidCredential("this login", "setting");
   return {
     settings: { ...settings, credential: async () => ({ secret, from: "this login", username }) },
     logins,

@@ -38,6 +38,12 @@ describe("logins", () => {
     expect(asked).toEqual([["key for https://a.example (log): ", true]]);
   });
 
+  it("save nothing if the key was also the answer to another question", async () => {
+    const home = openHome({ flags: { base_url: "https://a.example", router_provider: "key-1234" } });
+    const { message } = await failureOf(() => startTestLogin(home, { key: "key-1234" }));
+    expect(message).toBe("cannot use the key from this login: it is also the value of a setting");
+  });
+
   it("save a password with the white space around it", async () => {
     const home = openHome({ flags: { base_url: "https://a.example" } });
     await (await startTestLogin(home, { only: "calls", key: " pass \n" })).save();
