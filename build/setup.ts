@@ -1,4 +1,4 @@
-/** Prepares a test run: builds rollcall if the sources are newer, makes a temporary folder, and chooses random inputs. */
+/** Prepares a test run: builds rollcall if needed, makes a temporary folder, and chooses random inputs. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
