@@ -76,11 +76,10 @@ const requireHeaders = (headers: IncomingHttpHeaders, maxBytes: number) => {
   }
   if (Number(headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes);
   const encoding = headers["content-encoding"]?.trim().toLowerCase().replace(/^x-/, "") ?? "identity";
+  // Node has zstd since 22.15 and 23.8.
+  const encodings = ["identity", "gzip", ...(findZlibFunction("createZstdDecompress") ? ["zstd"] : [])];
   if (encodings.includes(encoding)) return encoding;
   throw new HttpRefusal(415, `unknown Content-Encoding, expected one of ${encodings.join(", ")}`);
 };
 
 const tooLarge = (maxBytes: number) => new HttpRefusal(413, `the body is larger than ${maxBytes} bytes`);
-
-/** Node has zstd since 22.15 and 23.8. */
-const encodings = ["identity", "gzip", ...(findZlibFunction("zstdDecompress") ? ["zstd"] : [])];

@@ -2,7 +2,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import * as zlib from "node:zlib";
 import { onTestFinished } from "vitest";
 import { logDataset } from "../../src/logging/send/log-dataset.ts";
 import type { LogEvents, LogPolicy, LogTools } from "../../src/logging/send/policy.ts";
@@ -12,8 +11,6 @@ import type { Host } from "../../src/system/host.ts";
 import type { Attempt, Client } from "../../src/wire/client/client.ts";
 import { connectionFailed } from "../../src/wire/client/failures.ts";
 import { testHost } from "./host.ts";
-
-export const hasZstd = typeof Reflect.get(zlib, "createZstdDecompress") === "function";
 
 /** Creates a folder, and deletes it after the test. */
 export const newFolder = (): string => {

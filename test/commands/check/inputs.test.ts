@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { getRuleSubject, ruleNames } from "../../../src/rollouts/rules/rules.ts";
-import { hasZstd, newFolder } from "../../support/inputs.ts";
+import { newFolder } from "../../support/inputs.ts";
 import { peakOf, runRollcall } from "../../support/run.ts";
+import { hasZstd } from "../../support/zstd.ts";
 
 const good = "test/samples/airline.groups.jsonl";
 

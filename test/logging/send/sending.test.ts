@@ -37,7 +37,6 @@ import {
   type DeliverOptions,
   deliverGroups,
   filesOf,
-  hasZstd,
   makeAnswer,
   newFolder,
   openRecordingClient,
@@ -46,6 +45,7 @@ import {
 } from "../../support/inputs.ts";
 import { hasPostgres, newDatabase } from "../../support/postgres.ts";
 import { itHolds } from "../../support/property.ts";
+import { useZstd } from "../../support/zstd.ts";
 
 const trajectory = (reward: unknown, more = "") => `{"messages_and_choices":[],"reward":${reward}${more}}`;
 const group = (...rewards: readonly unknown[]) =>
@@ -89,6 +89,8 @@ const groupsIn = (body: string): string => {
 };
 
 describe("a body", () => {
+  useZstd();
+
   it("contains the bytes of a group in the file", async () => {
     const odd =
       '{ "trajectories" : [ {"reward":1e0, "messages_and_choices":[{"role":"user","content":"\\u00e9é\\/","content":"twice"}],"metadata":{"n":9007199254740993,"x":1E400}} ] ,"exceptions":[ ]}';
@@ -120,7 +122,7 @@ describe("a body", () => {
     expect((await send(dataset)).bodies.map(groupsIn)).toEqual([[group(1), group(3), group(2)].join(",")]);
   });
 
-  it.skipIf(!hasZstd)("contains groups of plain, zstd and gzip files (skipped if Node has no zstd)", async () => {
+  it("contains groups of plain, zstd and gzip files", async () => {
     const zstd = readFileSync("test/rollouts/input/two-groups.jsonl.zst");
     const [plain = "", gzip = "", packed = ""] = filesOf(group(1), gzipSync(group(2)), zstd);
     const dataset = await read([plain, packed, gzip]);

@@ -48,7 +48,7 @@ export const archiveOf = (members: readonly Member[]): Buffer => {
 };
 
 /** A frame of zstd with uncompressed bytes. */
-const zstdFrame = (content: Buffer): Buffer => {
+export const zstdFrame = (content: Buffer): Buffer => {
   const head = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0xa0, 0, 0, 0, 0, 0, 0, 0]);
   head.writeUInt32LE(content.length, 5);
   head.writeUIntLE((content.length << 3) | 1, 9, 3);

@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { Failure } from "../../../src/failure.ts";
 import { testHost } from "../../support/host.ts";
-import { filesOf, hasZstd, read, readFailure } from "../../support/inputs.ts";
+import { filesOf, read, readFailure } from "../../support/inputs.ts";
+import { hasZstd, useZstd } from "../../support/zstd.ts";
 
 /** Two frames with a group each. The second frame has a checksum. */
 const two = readFileSync("test/rollouts/input/two-groups.jsonl.zst");
@@ -12,13 +13,18 @@ const skippable = Buffer.from("502a4d1803000000616263", "hex");
 const emptyFrame = Buffer.from("28b52ffd2000010000", "hex");
 const nothing = Buffer.concat([skippable, emptyFrame]);
 
+const withByte = (bytes: Buffer, at: number, byte: number) =>
+  Buffer.concat([bytes.subarray(0, at), Buffer.from([byte]), bytes.subarray(at + 1)]);
+
 const problemsOf = async (bytes: Uint8Array) => {
   const thrown = await readFailure(filesOf(bytes));
   if (!(thrown instanceof Failure)) return [];
   return (thrown.details.problems ?? []).map(({ rule, message, advice }) => ({ rule, message, advice }));
 };
 
-describe.skipIf(!hasZstd)("a zstd file (skipped if Node has no zstd)", () => {
+describe("a zstd file", () => {
+  useZstd();
+
   it.each([
     ["several frames", two],
     ["empty frames between others", Buffer.concat([nothing, firstFrame, nothing, secondFrame, nothing])],
@@ -42,10 +48,20 @@ describe.skipIf(!hasZstd)("a zstd file (skipped if Node has no zstd)", () => {
     ["if it ends before its checksum", two.subarray(0, -2), "is truncated"],
     ["if other bytes follow", Buffer.concat([two, Buffer.from("more")]), "other bytes follow"],
     ["if other bytes follow padding", Buffer.concat([two, Buffer.from("\0\0\0\0\0more")]), "other bytes follow"],
-    ["if its checksum is wrong", Buffer.concat([two.subarray(0, -1), Buffer.from([0x11])]), "is corrupt"],
+    [
+      "if a block has the reserved type",
+      Buffer.concat([emptyFrame.subarray(0, 6), Buffer.from([7, 0, 0])]),
+      "is corrupt",
+    ],
+    ["if a block cannot be decoded", withByte(firstFrame, 9, 0x87), "is corrupt"],
   ])("is corrupt %s", async (_, bytes, says) => {
     const [problem] = await problemsOf(bytes);
     expect([problem?.rule, problem?.message.includes(says)]).toEqual(["zstd-corrupt", true]);
+  });
+
+  it.skipIf(!hasZstd)("is corrupt if its checksum is wrong (skipped if Node has no zstd)", async () => {
+    const [problem] = await problemsOf(withByte(two, two.length - 1, 0x11));
+    expect([problem?.rule, problem?.message]).toEqual(["zstd-corrupt", expect.stringContaining("is corrupt")]);
   });
 
   it("is corrupt if it ends near the end of a frame", async () => {
