@@ -78,7 +78,7 @@ const addUsages = (sum: UsageReading, read: UsageReading): UsageReading => {
   const counts = new Map(sum.counts);
   for (const [name, count] of read.counts) {
     const before = counts.get(name) ?? 0n;
-    counts.set(name, typeof before === "bigint" && typeof count === "bigint" ? before + count : before || count);
+    if (typeof before === "bigint") counts.set(name, typeof count === "bigint" ? before + count : count);
   }
   counts.set("requests", (findCount(sum.counts, "requests") ?? 1n) + 1n);
   const statedCost = sum.statedCost && read.statedCost && decimals.addDecimals(sum.statedCost, read.statedCost);

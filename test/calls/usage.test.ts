@@ -210,6 +210,42 @@ describe("the usage of a call", () => {
     expect([Number(read?.prompt), read?.requests]).toEqual([prompt, requests]);
   });
 
+  it("has the sum of the stated costs of whole replies, and the faults of each", () => {
+    const sum = (...usages: readonly object[]) =>
+      readUsages(parseRawJson(JSON.stringify({ output: usages.map((usage, id) => ({ id: `${id}`, usage })) })))[0];
+    const [tokens, odd] = [
+      { prompt_tokens: 5, completion_tokens: 3 },
+      { prompt_tokens: -1, completion_tokens: 1 },
+    ];
+    expect(sum({ ...tokens, cost: 0.5 }, { ...tokens, cost: 0.25 })?.stated).toEqual({ digits: 75n, places: 2 });
+    expect([sum({ ...tokens, cost: 0.5 }, tokens)?.stated, sum(tokens, { ...tokens, cost: 1 })?.stated]).toEqual([
+      ...[none, none],
+    ]);
+    const invalid = "the count prompt_tokens of the call is -1";
+    for (const usages of [
+      [tokens, odd],
+      [odd, tokens],
+    ]) {
+      const read = sum(...usages);
+      expect([read?.doubt, read?.prompt, read?.completion]).toEqual([invalid, none, 4n]);
+    }
+    const contradictory = { ...tokens, output_tokens: 4 };
+    expect([sum(tokens, contradictory), sum(contradictory, tokens)].map((read) => read?.doubt)).toEqual([
+      ...[contradiction, contradiction],
+    ]);
+  });
+
+  it("contradicts itself if the output does, or the summary", () => {
+    const [usage, other] = [{ prompt_tokens: 5, completion_tokens: 3 }, { output_tokens: 4 }];
+    for (const [own, summed] of [
+      [{ ...usage, ...other }, usage],
+      [usage, { ...usage, ...other }],
+    ]) {
+      const call = { output: { usage: own }, summary: { usage: { m: summed } } };
+      expect(readUsages(parseRawJson(JSON.stringify(call)))[0]?.doubt).toBe(contradiction);
+    }
+  });
+
   it("comes from the summary for each model if child calls used several models", () => {
     const usage = { m: responses, n: { prompt_tokens: 1, completion_tokens: 1 } };
     expect(countsOf({ output: { model: "m", usage: responses }, summary: { usage } })).toEqual([
