@@ -33,14 +33,11 @@ const toArgumentItem = ([name, { about, choices }]: Entry): Item => [
 ];
 
 const toOptionItem = ([name, kind]: Entry): Item => {
-  const { about, placeholder = "", choices = [], repeatable } = kind;
-  const isListed = choices.some((choice) => !`${about} ${placeholder}`.includes(choice));
-  const listed = isListed ? { ...kind, about: `${about}: ${choices.join(", ")}` } : kind;
-  return [commands.formatFlags(name, kind), commands.formatAbout(listed) + (repeatable ? " (repeatable)" : "")];
+  const end = kind.repeatable ? " (repeatable)" : "";
+  return [commands.formatFlags(name, kind), commands.formatAbout(kind) + end];
 };
 
-const formatExamples = ({ examples }: Command) =>
-  examples.length === 0 ? "" : ["Examples:", ...examples.map((line) => `  ${line}`)].join("\n");
+const formatExamples = ({ examples }: Command) => ["Examples:", ...examples.map((line) => `  ${line}`)].join("\n");
 
 /** Options without a group come first. */
 const listGroups = (options: OptionKinds) => {
@@ -120,8 +117,6 @@ const formatCommandTerm = (command: Command): string => {
   const name = commands.lastWord(command);
   if (!only)
     return [name, ...Object.entries(args).map(([arg, kind]) => commands.formatArgument(arg, kind, "…"))].join(" ");
-  // Users mainly type such a command, for example `serve`, without a subcommand.
-  if (subcommands.every((one) => one.subcommands.length > 0)) return name;
   if (others.length === 0) return `${name} ${formatCommandTerm(only)}`;
   const listed = subcommands.map(commands.lastWord).join("|");
   return `${name} ${listed.length <= maxVerbListLength ? listed : `${listed.split("|", 2).join("|")}|…`}`;

@@ -84,7 +84,7 @@ const noteStats = (
     );
   if (typed.by === undefined && dataset.groups.count > 0) noteSteps(screen, dataset);
   const withoutKey = byValue.find(({ value }) => value === undefined);
-  if (typed.by !== undefined && withoutKey && byValue.length === 1 && dataset.groups.count > 0)
+  if (typed.by !== undefined && withoutKey && byValue.length === 1)
     screen.notice(`no trajectory has the key ${typed.by}`);
   if (exceptionsWithoutValue > 0) {
     const unknown = `${pluralize(exceptionsWithoutValue, "exception")} without the key ${typed.by}`;

@@ -59,7 +59,7 @@ const listRewards = ({ reward, solved }: Stats): readonly Line[] => {
 const barWidth = 24;
 
 const drawBar = (share: number) => {
-  const eighths = Math.round(Math.min(1, Math.max(0, share)) * barWidth * 8);
+  const eighths = Math.round(share * barWidth * 8);
   const rest = eighths % 8;
   const partial = rest === 0 ? "" : String.fromCharCode("█".charCodeAt(0) + 8 - rest);
   return "█".repeat(Math.floor(eighths / 8)) + partial;

@@ -78,7 +78,7 @@ export class Scanner {
 
   #checkLines({ bytes, start, isLast }: Omit<frames.Lines, "kind">, reader: JsonReader) {
     const isClean = isUtf8(bytes);
-    reader.readLines(bytes.length > 0 && bytes.includes(byteOrderMark) ? blankOutByteOrderMarks(bytes) : bytes);
+    reader.readLines(bytes.includes(byteOrderMark) ? blankOutByteOrderMarks(bytes) : bytes);
     const table = reader.viewTable();
     const positions = new PositionCounter({ bytes, start, line: this.#line });
     const block = { table, start, positions, reader };

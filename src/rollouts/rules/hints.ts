@@ -108,9 +108,7 @@ export const suggestForWrongType = (
   if (typeof found !== "string") return undefined;
   if (wanted.endsWith("number") && found.trim() !== "" && Number.isFinite(Number(found)))
     return `write ${Number(found)} without quotes`;
-  return /^\s*[[{]/.test(found) && !wanted.endsWith("string")
-    ? "write the JSON without quotes around it, because it was encoded twice"
-    : undefined;
+  return /^\s*[[{]/.test(found) ? "write the JSON without quotes around it, because it was encoded twice" : undefined;
 };
 
 /** Assumed: deployed services accept messages with these roles. */
