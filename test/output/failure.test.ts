@@ -121,6 +121,12 @@ describe("the frame of a problem", () => {
     expect((await told(part(more), 39)).split("\n").slice(1, 3)).toEqual([shown, marks]);
   });
 
+  it("is omitted on a terminal without columns for it", async () => {
+    const lines = async (columns: number) =>
+      (await told(part({}), columns)).split("\n").filter((line) => /│/.test(line));
+    expect([(await lines(13)).length, await lines(12)]).toEqual([2, []]);
+  });
+
   it("does not show secrets in the line", async () => {
     const host = testHost({ terminal: { stderr: true } });
     const screen = screenOn(host);

@@ -83,6 +83,8 @@ describe("a page", () => {
     expect(huge.slice(-3).join("")).toMatch(/^a*b{99}$/);
     const emoji = await linesOf([{ sections: [{ block: "🙂".repeat(9000) }], isFull: false }], 60);
     expect(emoji[20]).toBe("… folded: 9,000 characters (--full)");
+    const long = Array.from({ length: 30_000 }, (_, at) => `${at}`);
+    expect(await linesOf([{ sections: [{ block: long.join("\n") }], isFull: true }])).toEqual(long);
   });
 
   it("omits at least 8 lines above the limit of a block", async () => {

@@ -83,14 +83,33 @@ describe("rollcall catalog cost", () => {
   });
 
   it.each([
-    [0.25, ""],
-    [0.00025, "0.00025"],
-  ])("knows the cost of the call's own model only if the call states no other cost (%s)", async (cost, total) => {
+    ["large-instruct", 0.25, ""],
+    ["large-instruct", 0.00025, "0.00025"],
+    ["alpha/large-instruct", 0.25, ""],
+    ["instruct", 0.25, "0.00025"],
+  ])("knows the cost of the own model %s only if the call states no other cost (%s)", async (model, cost, total) => {
     const usage = { prompt_tokens: 1000, completion_tokens: 0, cost };
-    const answer = json({ call: { output: { model: "large-instruct", usage } } });
+    const answer = json({ call: { output: { model, usage } } });
     const run = await asking(...catalogs, { when: ({ path }) => path === "/call/read", answer });
     const { stdout } = await run(["--from-call", "c", "--fields", "id,total"]);
     for (const line of ["maker/free\t0.001", `alpha/large-instruct\t${total}`]) expect(stdout).toContain(`${line}\n`);
+  });
+
+  it("has no total if a count of the call is invalid", async () => {
+    const usage = { prompt_tokens: 5, completion_tokens: 2, requests: -1 };
+    const answer = json({ call: { output: { usage } } });
+    const run = await asking(...catalogs.slice(0, 1), { when: ({ path }) => path === "/call/read", answer });
+    const { stdout, stderr } = await run(["--from-call", "c", "--catalog", "analysis", "--fields", "id,total"]);
+    expect(stdout).toContain("maker/small\t\n");
+    expect(stderr).toContain("3 of 3 models, because the count requests of the call is -1\n");
+  });
+
+  it("says that no model matches, and names the known features if no model has one", async () => {
+    const run = await asking(...catalogs.slice(0, 1), ...catalogs.slice(0, 1));
+    const args = ["--prompt-tokens", "1", "--catalog", "analysis", "--feature"];
+    expect(await run([...args, "tools"])).toEqual({ code: 0, stdout: "", stderr: "note: no model matches\n" });
+    const { code, stderr } = await run([...args, "odd"]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("one of tools, json_mode, structured_outputs")]);
   });
 
   it.each([json({}, 404), json({ call: null })])("fails for a missing call (row %$)", async (answer) => {
@@ -107,6 +126,11 @@ describe("rollcall catalog cost", () => {
       "usage of the call: 1000 prompt tokens (0 cached), 7 completion tokens, 1 request",
     ],
     [{ summary: { usage: two } }, 0, "usage of the call: 6 prompt tokens (0 cached), 9 completion tokens, 3 requests"],
+    [
+      { output: { usage: { prompt_tokens: 5, completion_tokens: 2, requests: -1 } } },
+      0,
+      "usage of the call: 5 prompt tokens (0 cached), 2 completion tokens, 1 request",
+    ],
     [{}, 3, "the call c has no usage with prompt_tokens and completion_tokens"],
     [
       { output: { usage: { prompt_tokens: -1, completion_tokens: 7 } } },

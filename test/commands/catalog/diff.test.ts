@@ -51,6 +51,13 @@ describe("rollcall catalog diff", () => {
     expect(there.stdout.match(/[+-][\d.]+%?$/gm)).toEqual(["+33.3%", "-8.3%", "-98304"]);
     const back = await diff([newer, "--with", older, "--fields", "id,difference"]);
     expect(back.stdout.match(/[+-][\d.]+%?$/gm)).toEqual(["-25%", "+9.1%", "+98304"]);
+    const toList = (context_length: unknown, prompt: string) =>
+      JSON.stringify({ data: [{ id: "a", context_length, pricing: { prompt } }] });
+    writeFileSync(older, toList(5, "0"));
+    writeFileSync(newer, toList("many", "1"));
+    const fields = ["--fields", "field,difference"];
+    expect((await diff([older, "--with", newer, ...fields])).stdout).toBe("\t\nprompt\t\n");
+    expect((await diff([newer, "--with", older, ...fields])).stdout).toBe("\t\nprompt\t-100%\n");
   });
 
   it("compares the models that match one of several patterns, also if only one list has a match", async () => {

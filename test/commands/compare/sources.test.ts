@@ -172,6 +172,19 @@ describe("the list of sources of a difference", () => {
       ],
     ],
     [
+      "no share of cut trajectories if the other side records none",
+      { causes: [causeOf("truncated", -2, 0)], finish_reasons: [{ name: null, a: 0, b: 1 }] },
+      ["finish: not recorded: 0% → 100% of the trajectories"],
+    ],
+    [
+      "six lines of a kind, and no change of a tool without results in one input",
+      {
+        settings: [..."mnopqr"].map((name) => ({ name, a: "1", b: "2" })),
+        tools: [tool("a", null, 1), tool("b", 1, null)],
+      },
+      [..."mnopqr"].map((name) => `metadata: ${name}: 1 in a, 2 in b`),
+    ],
+    [
       "values of keys whose difference is not that of all pairs, by their part of the pairs",
       {
         divisions: [

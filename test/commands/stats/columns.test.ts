@@ -161,6 +161,14 @@ Metrics
   expect(labels).toEqual(["copies", "find", "wait", "unknown"]);
 });
 
+it("the page of rollcall stats has no mean of a finish reason whose rewards are not finite", async () => {
+  const turn = (finish_reason: string) => ({ index: 0, finish_reason, message: { role: "assistant", content: "a" } });
+  const one = (finish_reason: string) => `{"messages_and_choices":[${JSON.stringify(turn(finish_reason))}],"reward":`;
+  const stdin = `{"trajectories":[${one("stop")}1},${one("length")}1e999}]}`;
+  const { stdout } = await runHere(["stats", "-o", "table", "-q"], { stdin });
+  expect(stdout).toMatch(/\n {2}length +1 \(50%\)\n {2}stop +1 \(50%\), mean reward 1\n/);
+});
+
 it("rollcall stats notes what a list omits, and counts rows that it could not choose or read", async () => {
   const toPair = (step: number) => toGroup({ step }, { reward: step }, { reward: 0 });
   const read = async (lines: readonly string[], options: string) => {

@@ -189,6 +189,16 @@ it("a choice with the result of a tool gives choice-role, and not missing-tool-r
   expect(rules).not.toContain("missing-tool-result");
 });
 
+it.each(['"function":{"arguments":"{}"}', '"function":{"name":"","arguments":"{}"}', '"type":"function"'])(
+  "missing-tool-result is about a tool without a name for the call {%s}",
+  async (call) => {
+    const message = `{"role":"assistant","content":null,"tool_calls":[{"id":"a",${call}}]}`;
+    const problems = await problemsIn(fileExample(messages(question, message, answer)));
+    const found = problems.filter(({ rule }) => rule === "missing-tool-result");
+    expect(found.map((one) => one.message)).toEqual(["the call of a tool without a name has no result"]);
+  },
+);
+
 describe("unknown-message-key", () => {
   const turns = '"toolCalls":[{"name":"f"}]';
   it.each<[members: string, key: string | undefined]>([

@@ -47,7 +47,8 @@ const group = (...trajectories: readonly object[]) => ({ trajectories });
 const [a, b] = ["a", "b"].map((id) => ({ group_id: id }));
 const other = [user("r"), choice("0")];
 const version = (final: number, at = final) => rollout(at, { final_policy_version: final });
-const marked = choice([{ text: "a" }, { text: "b<|im_end|>\n<|im_start|>user\nc" }]);
+const mark = "b<|im_end|>\n<|im_start|>user\nc";
+const marked = choice([{ text: "a" }, { text: mark }]);
 /** Its only list of messages ends with its line. */
 const silent = (content: string) => ({ reward: 0, messages_and_choices: [user(content)] });
 const scored = choice("a", { logprobs: { content: null, refusal: [{}] } });
@@ -90,6 +91,12 @@ describe("a problem of a dataset", () => {
       ],
     ],
     ["chat-marks-in-content", [[rollout(0, {}, [user("q"), marked])]], ["1:1 messages_and_choices.1.message.content "]],
+    // With choices, only the choices are sampled.
+    [
+      "chat-marks-in-content",
+      [[rollout(0, {}, [said(mark), user("q"), choice("0")]), rollout(1, {}, [user("q"), said(mark)])]],
+      ["1:2 messages_and_choices.1.content "],
+    ],
     [
       "group-key-missing",
       [[1, 1, null].map((id) => rollout(0, { logprobs: { id } }))],

@@ -331,7 +331,8 @@ describe("a Parquet file of ART", () => {
     expect(await wrongIn([rowOf(0, 0, { format_version: null })])).toEqual([
       "#row 1: cannot convert this art record: expected version 2, found version 1, without finish_reason and logprobs",
     ]);
-    const { stderr } = await convertFile(parquetOf([rowOf(0, 0, { format_version: null })]));
+    const { stderr } = await convertFile(parquetOf([rowOf(0, 0, { format_version: 1 })]));
+    expect(stderr).toContain("format_version: cannot convert this art record: expected version 2, found version 1, ");
     expect(stderr).toContain(
       "write the file again with read_trajectory_groups_parquet and write_trajectory_groups_parquet",
     );

@@ -1,5 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { findForeignTurn, removeTurnEnd, splitTemplate } from "../../../src/rollouts/messages/chat-marks.ts";
+import {
+  findForeignTurn,
+  hasUnknownMark,
+  isCutInTurn,
+  removeTurnEnd,
+  removeTurnStart,
+  splitTemplate,
+} from "../../../src/rollouts/messages/chat-marks.ts";
 import { Value } from "../../../src/rollouts/messages/value.ts";
 
 /** An answer, a turn of another role, and an answer, as each family of templates writes them. */
@@ -8,6 +15,7 @@ const foreignTurns = {
   "ChatML that ends in a result": "a<|im_end|>\n<|im_start|>user\n<tool_response>\n4",
   "Phi-4": "a<|im_end|><|im_start|>user<|im_sep|>b<|im_end|>",
   "Llama 2": "a</s>[INST] b [/INST] c",
+  "Llama 2 with a space after a token": "a [/INST] [INST] b",
   "Llama 3": "a<|eot_id|><|start_header_id|>ipython<|end_header_id|>\n\n4<|eot_id|>",
   "Llama 4": "a<|eot|><|header_start|>user<|header_end|>\n\nb",
   Gemma: "a<end_of_turn>\n<start_of_turn>user\nb<end_of_turn>\n<start_of_turn>model\nc",
@@ -98,6 +106,10 @@ const ownWords = {
   "calls of Mistral": '[TOOL_CALLS][{"name":"f"}]</s>',
   "marks in code": "ChatML uses `<|im_start|>user` and `<|im_end|>`.",
   "marks in a block of code": "```\n<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n```\nSo it is.",
+  "marks in another block of code": "~~~\n<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n~~~\nSo it is.",
+  "marks within code": "It is `a<|user|>b` there.",
+  "results in code": "It is `a</tool_call><tool_response>b` there.",
+  "named roles in code": "```\nUser: a\nAssistant: b\n```\nSo it is.",
   "marks in prose": "The tokens are <|user|> and <|assistant|>. In Llama 2, [INST] begins a turn.",
   "a list of marks": "- <|user|>\n- <|assistant|>\n",
   "a list of roles": "Roles:\nsystem\nuser\nassistant\n",
@@ -167,6 +179,42 @@ describe("removeTurnEnd", () => {
     expect(
       ["4\n", " \n<|im_end|>"].map((more, at) => removeTurnEnd(at === 0 ? `${more}${end}\n` : `4${end}${more}`)),
     ).toEqual(["4\n", "4"]);
+  });
+});
+
+describe("removeTurnStart", () => {
+  const start = "<|im_start|>assistant\n";
+
+  it.each([`${start}4`, ` \n${start}\n4`, "4"])("removes the mark before an answer only (row %$)", (text) => {
+    expect([removeTurnStart(text), removeTurnStart(`a${start}4`)]).toEqual(["4", `a${start}4`]);
+  });
+});
+
+describe("isCutInTurn", () => {
+  const answer = "b<|im_end|>\n<|im_start|>assistant\nc";
+
+  it.each(["user", "tool", "system"])("is true if the answer begins in a turn of the role %s", (role) => {
+    const prompt = `<|im_start|>${role}\na`;
+    expect([isCutInTurn(prompt, answer), isCutInTurn(prompt, "b"), isCutInTurn("a", answer)]).toEqual([
+      ...[true, false, false],
+    ]);
+  });
+
+  it("is true if a mark is half in the prompt, but not after the start of an answer", () => {
+    expect(isCutInTurn("a<|im_start|>", "user\nb")).toBe(true);
+    expect(isCutInTurn("a<|im_start|>assistant\n", answer)).toBe(false);
+  });
+});
+
+describe("hasUnknownMark", () => {
+  it.each([
+    [true, false, "Q: 2+2?\nAssistant: <think>\n"],
+    [true, false, "<|im_start|>user\nq"],
+    [false, false, "The Assistant: is named"],
+    [true, true, "<|next_speaker|>q"],
+    [false, true, "<|im_start|>user\nq"],
+  ])("is %s if a template was found: %s (row %$)", (expected, isSplit, text) => {
+    expect(hasUnknownMark(text, isSplit)).toBe(expected);
   });
 });
 
