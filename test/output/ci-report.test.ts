@@ -28,6 +28,11 @@ const error: Problem = {
 const result = { name: "passes", status: "skipped", text: "too few <pairs>\nof prompts" } as const;
 
 describe("a report", () => {
+  it("has, for JUnit, no character that XML forbids", async () => {
+    const lines = await reportOf("junit", { problems: [{ ...error, message: "a\uffffb" }] });
+    expect([lines.some((line) => line.includes("a\ufffdb")), lines.join().includes("\uffff")]).toEqual([true, false]);
+  });
+
   it("has, for GitHub, errors first, then the first problem of each rule, and one of each file", async () => {
     const warnings = [...Array.from({ length: 52 }, (_, at) => warning("a", at + 1)), warning("b", 9)];
     const lines = await reportOf("github", { problems: [...warnings, error], result: { ...result, status: "failed" } });

@@ -59,6 +59,10 @@ describe("a page", () => {
     expect(await show(columns, { lines: [{ label, text }] })).toEqual(lines);
   });
 
+  it("shows a label on one line", async () => {
+    expect(await show(undefined, { lines: [{ label: "a\nb", text: "c" }] })).toEqual(["a b  c"]);
+  });
+
   it("folds sentences between words, and no commands", async () => {
     const text = "rollcall log my-model a.jsonl --split train";
     const lines = [{ label, text, kind: "command" } as const, { label: "b", text, kind: "sentence" } as const];

@@ -224,6 +224,15 @@ describe("the redaction of a secret", () => {
     expect(host.printed()).not.toContain(secret.slice(0, 6));
   });
 
+  it("reads a number beyond Unicode as no letter", async () => {
+    const host = testHost();
+    const screen = screenOn(host);
+    screen.hideSecret("secret-12345678");
+    await printList(screen, listOf("&#x110000;s&#x65;cret-12345678"));
+    await printList(screen, listOf("&#x110000; &#x65; end"));
+    expect(host.printed()).toBe(`${omitted}\n&#x110000; &#x65; end\n`);
+  });
+
   it("keeps JSON valid", async () => {
     const host = testHost();
     const screen = screenOn(host, { json: true });

@@ -15,6 +15,14 @@ const failing = [
 ] as const;
 const failures = "a 1 of 2 rollouts (50%), b 0 of 2 rollouts (0%), all of 1 task in a and 0 in b";
 
+it("a report of a comparison names copies, and one input can be standard input", async () => {
+  const [copied = ""] = filesOf(`${toRun("1", "0")}\n${toRun("1")}`);
+  const { stdout } = await runHere(["compare", "-", copied, "--report", "markdown"], { stdin: toRun("1", "0") });
+  expect(stdout).toContain("**Copies:** `in b, 1 of 3 trajectories");
+  const { stderr } = await runHere(["compare", "-", "-"]);
+  expect(stderr).toContain("standard input is a single input");
+});
+
 describe("the result of a comparison", () => {
   it.each<[string, string, string, string | RegExp, ...string[]]>([
     [

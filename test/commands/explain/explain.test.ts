@@ -52,6 +52,11 @@ describe("rollcall explain", () => {
     }
   });
 
+  it("prints a row of CSV for a rule", async () => {
+    const { stdout } = await runHere(["explain", "unknown-role", "-o", "csv"]);
+    expect(stdout).toMatch(/^name,.*\r\nunknown-role,.*\r\n$/);
+  });
+
   it("completes every name", async () => {
     const { stdout } = await runRollcall(["__complete", "zsh", "--", ":", "explain"]);
     const offered = stdout.split("\n").map((line) => line.split("\t")[0] ?? "");

@@ -29,6 +29,17 @@ describe("a failing run of rollcall log", () => {
     });
   });
 
+  it("gives no command for a request with an unknown outcome that no ledger has", async () => {
+    const next = async (...args: readonly string[]) => {
+      const { code, stderr } = await log([two(), "--split", "t", "--json", ...args], [json({}, 500)]);
+      return [code, JSON.parse(stderr).error.next];
+    };
+    expect([await next("--no-ledger"), await next()]).toEqual([
+      [8, undefined],
+      [8, expect.stringContaining("ledger")],
+    ]);
+  });
+
   it.skipIf(!existsSync("/dev/full"))("prints the logged groups on stderr if stdout goes to a full disk", async () => {
     const ends: readonly (readonly [Answer, number, string])[] = [
       [json("{}"), 11, "2 groups logged"],

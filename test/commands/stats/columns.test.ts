@@ -161,6 +161,18 @@ Metrics
   expect(labels).toEqual(["copies", "find", "wait", "unknown"]);
 });
 
+it("rollcall stats names no command for more than eight inputs", async () => {
+  const group = toGroup({}, { reward: 1 }, { reward: 1 });
+  for (const [count, advice] of [
+    [8, "(see `rollcall check "],
+    [9, "(check the same input to see them)"],
+  ] as const) {
+    const { stderr } = await runHere(["stats", ...filesOf(...Array.from({ length: count }, () => group))]);
+    expect(stderr).toContain(`${count} zero-variance-group`);
+    expect(stderr).toContain(advice);
+  }
+});
+
 it("the page of rollcall stats has no mean of a finish reason whose rewards are not finite", async () => {
   const turn = (finish_reason: string) => ({ index: 0, finish_reason, message: { role: "assistant", content: "a" } });
   const one = (finish_reason: string) => `{"messages_and_choices":[${JSON.stringify(turn(finish_reason))}],"reward":`;

@@ -65,6 +65,16 @@ describe("a conversation on the page", () => {
     ]);
   });
 
+  it("has Markdown with quotes, emphasis and indents of at most 16 columns", async () => {
+    const content = `> said\n> more\n\n_em_ **b**\n\n${" ".repeat(20)}- deep\r\n- end`;
+    const page = await openGroup(toGroup([choice({ content })], []), { trajectory: 1 });
+    await page.press("m");
+    expect(formatHtml(page.find(".entry:last-child .markdown").outerHTML).split("\n")).toEqual([
+      ...['<div class="markdown"><blockquote>said', "more", '<p style="margin-left:0ch"><em>em</em> <b>b</b>'],
+      ...['<p style="margin-left:16ch">• deep', '<p style="margin-left:0ch">• end'],
+    ]);
+  });
+
   it("folds long prompts to 3 lines, results to 10 and other texts to 40, and shows all on request", async () => {
     const lines = (count: number) => Array.from({ length: count }, (_, at) => `line ${at}`).join("\n");
     const said = [60, 41, 48].flatMap((count) => [

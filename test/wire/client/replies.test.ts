@@ -159,7 +159,7 @@ describe("a successful reply", () => {
 
   it.each([
     ["gzip", gzipSync],
-    ["x-gzip", gzipSync],
+    ["X-GZIP", gzipSync],
     ["br", brotliCompressSync],
     ["deflate", deflateSync],
     ["deflate", deflateRawSync],

@@ -20,6 +20,7 @@ describe("a list", () => {
     [{ truncated: true }, "truncated"],
     [{ truncated: false, next: "x" }, "next"],
     [{ next: true }, "next"],
+    [{ next: { offset: 500 } }, "next"],
     [{ error: "one region does not answer" }, "error"],
     [{ page: 1, total_pages: 3 }, "total_pages"],
   ])("is a part of a list if a member says that more follows: $1", (rest, mark) => {
