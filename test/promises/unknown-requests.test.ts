@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import Connection from "libsql";
 import { describe, expect, it } from "vitest";
 import { accept, faultyService, type RequestHandler } from "../support/raw-server.ts";
@@ -32,6 +32,21 @@ describe("a request with an unknown outcome", () => {
     expect([sent.code, sent.document?.groups.unknown]).toEqual([0, 0]);
     expect([service.bodies.at(-1), service.keys.at(-1)]).toEqual([body, key]);
     expect([...service.logged].sort()).toEqual([1, 2, 3, 3, 9]);
+  });
+
+  it("is resent only if its converted groups have the same bytes as before", async (context) => {
+    const { service, place } = await openPlace(context);
+    const converted = readFileSync("test/samples/formats/tau2.results.json", "utf8");
+    const log = async (model: string, ...args: readonly string[]) => {
+      const ran = await place.log([place.write("r.json", converted.replaceAll("gpt-4.1", model)), ...args]);
+      return [ran.code, rulesOf(ran).includes("resend-impossible"), service.bodies.length];
+    };
+    service.next(reset);
+    expect(await log("gpt-4.1")).toEqual([8, false, 1]);
+    for (const other of ["gpt-4.2", "gpt-4.10"])
+      expect(await log(other, "--on-unknown", "resend")).toEqual([8, true, 1]);
+    expect(await log("gpt-4.1", "--on-unknown", "resend")).toEqual([0, false, 2]);
+    expect(service.bodies[1]).toEqual(service.bodies[0]);
   });
 
   it("is resent within the run with --on-unknown resend, and not with leave", async (context) => {
