@@ -87,7 +87,7 @@ describe("a page", () => {
     expect(huge.slice(-3).join("")).toMatch(/^a*b{99}$/);
     const emoji = await linesOf([{ sections: [{ block: "🙂".repeat(9000) }], isFull: false }], 60);
     expect(emoji[20]).toBe("… folded: 9,000 characters (--full)");
-    const long = Array.from({ length: 30_000 }, (_, at) => `${at}`);
+    const long = Array.from("abcdefghijkl", (letter) => letter.repeat(20_000));
     expect(await linesOf([{ sections: [{ block: long.join("\n") }], isFull: true }])).toEqual(long);
   });
 
