@@ -146,7 +146,7 @@ describe("an array that is longer than a block", () => {
       return [
         groups.count,
         scan.tally.metrics(),
-        scan.rewardsOfSources,
+        scan.parts.facts.sortedRewards(),
         scan.problems.sorted().map(({ rule, line, column }) => [rule, line, (column ?? 0) - count]),
       ];
     };
