@@ -10,7 +10,7 @@ import { Breaks, sortWithBreaks } from "../system/breaks.ts";
 import type { GroupFacts, GroupReader } from "./answers.ts";
 import * as content from "./group-content.ts";
 
-type Pool = Comparison["changes"][number]["pair"]["a"];
+type Pool = ReturnType<Comparison["readPair"]>["a"];
 
 /** Returns a reader whose groups are the pairs. @throws errors of reading, `input-changed`; the signal's reason */
 export const openRuns = async (
@@ -21,28 +21,30 @@ export const openRuns = async (
   const datasets = await read();
   const { a, b } = datasets;
   const comparison = await compareDatasets(a, b, { pairBy: undefined, pass, tries: [], signal });
-  const { changes, pairing, reward, only_a, only_b, transitions } = comparison;
+  const { changes, readPair, pairing, reward, only_a, only_b, transitions } = comparison;
   const size = ({ means }: (typeof changes)[number]) => (means ? Math.abs(means.difference) : -1);
   const sorted = await sortWithBreaks(changes, (one, other) => size(other) - size(one), new Breaks(signal));
+  const pairOf = (group: number) => sorted[group] && readPair(sorted[group].pair);
   return {
     ...store,
     comparison: { reward, only_a, only_b, transitions, ...(await explain(comparison, datasets)) },
     count: sorted.length,
     groups: sorted.map(({ from, to, means, pair }, group) => {
-      const [rowsOfA, rowsOfB] = [pair.a.rows, pair.b.rows];
+      const { rows: rowsOfA } = readPair(pair).a;
+      const { rows: rowsOfB } = readPair(pair).b;
       const rewards = [...getFacts(a).reward.pick(rowsOfA), ...getFacts(b).reward.pick(rowsOfB)];
       const { a: inA = null, b: inB = null, difference = null } = means ?? {};
       const size = rowsOfA.length + rowsOfB.length;
       return { ...unknownFacts, group, size, rewards, pair: { from, to, a: inA, b: inB, difference } };
     }),
     async readRow(facts) {
-      const { pair } = sorted[facts.group] ?? {};
+      const pair = pairOf(facts.group);
       const { prompt, key } = pair ? readPairPromptAndKey([a, b], pair, groupBy) : { prompt: "", key: null };
       const shownKey = pairing.name === undefined ? key : formatKeyText(pair?.name);
       return { ...facts, ...content.sanitizePrompt({ prompt, key: shownKey }) };
     },
     async readGroup(group) {
-      const { pair } = sorted[group] ?? {};
+      const pair = pairOf(group);
       const sides = pair ? [await readPool(a, pair.a, "a"), await readPool(b, pair.b, "b")] : [];
       const trajectories = sides
         .flatMap((side) => side.trajectories)

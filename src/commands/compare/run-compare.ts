@@ -61,10 +61,10 @@ export const printComparison = async (context: Context, options: CompareOptions)
   // The error shows the problems of one input.
   if (others.length > 0) screen.notice(`${typed.b} has errors, too (${adviseToCheck(selectSide(typed, "b"))})`);
   const problems = results.flatMap((result) => result.problems);
-  const { changed, changes, uncomparedMetrics, overflowingMetrics, pairing, steps, ...rest } = comparison;
+  const { changed, changes, readPair, uncomparedMetrics, overflowingMetrics, pairing, steps, ...rest } = comparison;
   const document: CompareDocument = {
     ...rest,
-    changed: await describePairs(datasets, changed.slice(0, typed.limit), pairing.name, typed.groupBy),
+    changed: await describePairs(datasets, comparison, typed),
     warnings: toWarningDocuments(problems),
     notes: screen.notices,
   };
@@ -201,18 +201,18 @@ const notePairs = ({ screen }: Context, comparison: Comparison, { limit, pairBy 
     screen.notice(`listed the first ${limit} of ${changed.length} prompts whose reward changed`);
 };
 
-/** @param key the key of the pairs; undefined if they are prompts */
 const describePairs = async (
   { a, b }: Datasets,
-  pairs: Comparison["changed"],
-  key: string | undefined,
-  groupBy: CompareOptions["groupBy"],
+  { changed, readPair, pairing }: Comparison,
+  { limit, groupBy }: CompareOptions,
 ) => {
   const described: CompareDocument["changed"][number][] = [];
-  for (const { pair, ...means } of pairs) {
+  for (const { pair: number, means } of changed.slice(0, limit)) {
+    if (!means) continue;
+    const pair = readPair(number);
     const { prompt, key: ofPrompt } = readPairPromptAndKey([a, b], pair, groupBy);
     described.push({
-      key: key === undefined ? ofPrompt : formatKeyText(pair.name),
+      key: pairing.name === undefined ? ofPrompt : formatKeyText(pair.name),
       prompt,
       ...means,
       at_a: await formatPosition(a, pair.a.first),

@@ -18,6 +18,9 @@ const blockMask = blockLength - 1;
 const lengths = [16, 512, blockLength];
 const lengthFor = (position: number) => lengths.find((length) => position < length) ?? blockLength;
 
+/** Always the same type of array, because V8 would compile each sum for each type. */
+let doubles = new Float64Array();
+
 /** A block that contains only defaults takes no memory, and small whole numbers take 1 or 2 bytes. */
 export class NumberColumn {
   readonly #default: number;
@@ -85,13 +88,25 @@ export class NumberColumn {
 
   values(from = 0, to = this.length) {
     const values = this.#allocate(Math.max(0, to - from));
+    this.#copyBlocks(values, from, to);
+    return values;
+  }
+
+  /** Like `values`, in memory that the next call reuses, because new memory takes longer than adding the numbers. */
+  viewDoubles() {
+    if (doubles.length < this.length) doubles = new Float64Array(2 * this.length);
+    const values = doubles.subarray(0, this.length).fill(this.#default);
+    this.#copyBlocks(values, 0, this.length);
+    return values;
+  }
+
+  #copyBlocks(values: NumberArray, from: number, to: number) {
     for (let at = from; at < to; ) {
       const end = Math.min(to, (at | blockMask) + 1);
       const block = this.#blocks[at >>> blockBits];
       if (block) values.set(block.subarray(at & blockMask, (at & blockMask) + end - at), at - from);
       at = end;
     }
-    return values;
   }
 }
 

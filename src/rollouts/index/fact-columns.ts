@@ -29,10 +29,14 @@ export class Names {
 export class TextColumn {
   readonly names = new Names();
   readonly #numbers = new NumberColumn();
+  #last: { readonly text: string; readonly number: number } | undefined;
 
   /** Sets the text of a new row. Undefined sets nothing, so it does not remove a text. */
   set(row: number, text: string | undefined) {
-    if (text !== undefined) this.#numbers.set(row, this.names.numberOf(text));
+    if (text === undefined) return;
+    // Adjacent rows often have the same text.
+    if (this.#last?.text !== text) this.#last = { text, number: this.names.numberOf(text) };
+    this.#numbers.set(row, this.#last.number);
   }
 
   /** Returns a number in `names`; 0 without a text. */

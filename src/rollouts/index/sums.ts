@@ -165,13 +165,13 @@ export const addExactly = (values: ArrayLike<number>, shift = 0, from = 0, end =
 /** For few numbers, an insertion sort in this array is faster than V8's sort. */
 const fewNumbers = new Float64Array(32);
 
-/** Sorts a copy, so that results do not depend on the order. The next call reuses the array. */
-const sortNumbers = (values: ArrayLike<number>) => {
+/** Returns sorted values, so that results do not depend on the order. The next call reuses the array. */
+const sortNumbers = (values: ArrayLike<number>): ArrayLike<number> => {
   const count = values.length;
   if (count > fewNumbers.length) {
-    const copy = new Float64Array(count);
-    copy.set(values);
-    return copy.every((value, at) => at === 0 || value >= (copy[at - 1] ?? 0)) ? copy : copy.sort();
+    let ascending = 1;
+    while (ascending < count && (values[ascending] ?? 0) >= (values[ascending - 1] ?? 0)) ascending++;
+    return ascending === count ? values : Float64Array.from(values).sort();
   }
   for (let next = 0; next < count; next++) {
     const value = values[next] ?? 0;
@@ -185,17 +185,17 @@ const sortNumbers = (values: ArrayLike<number>) => {
 /** Returns the population standard deviation of finite doubles. */
 export const standardDeviation = (values: ArrayLike<number>) => {
   const count = values.length;
-  const shares = sortNumbers(values);
+  const sorted = sortNumbers(values);
   // Halving prevents an overflow of the range.
-  const min = (shares[0] ?? 0) / 2;
-  const range = (shares[count - 1] ?? 0) / 2 - min;
+  const min = (sorted[0] ?? 0) / 2;
+  const range = (sorted[count - 1] ?? 0) / 2 - min;
   if (count === 0 || range === 0) return 0;
   // Division by a power of two is exact.
   const scale = 2 ** Math.floor(Math.log2(range));
   let sum = 0;
-  for (let at = 0; at < count; at++) sum += shares[at] = ((shares[at] ?? 0) / 2 - min) / scale;
+  for (let at = 0; at < count; at++) sum += ((sorted[at] ?? 0) / 2 - min) / scale;
   const mean = sum / count;
   let squares = 0;
-  for (let at = 0; at < count; at++) squares += ((shares[at] ?? 0) - mean) ** 2;
+  for (let at = 0; at < count; at++) squares += (((sorted[at] ?? 0) / 2 - min) / scale - mean) ** 2;
   return Math.sqrt(squares / count) * scale * 2;
 };

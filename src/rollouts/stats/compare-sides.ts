@@ -4,6 +4,7 @@ import type { Breaks } from "../../system/breaks.ts";
 import { readFailedKey, type TrajectoryPosition } from "../dataset/prompt-text.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
 import { groupKeyNames } from "../index/ambiguous-groups.ts";
+import { NumberColumn } from "../index/column.ts";
 import { type Names, TextColumn } from "../index/fact-columns.ts";
 import { type Facts, getFacts } from "./read-facts.ts";
 
@@ -13,14 +14,62 @@ export type Both<Value> = Readonly<Record<"a" | "b", Value>>;
 export interface Pool {
   /** The first such trajectory, or a group without trajectories. */
   readonly first: TrajectoryPosition;
-  readonly rows: number[];
-  exceptions: number;
+  readonly rows: readonly number[];
+  readonly exceptions: number;
+}
+
+/** Pools by the number of their key. The distances between the rows of a pool take little memory. */
+class Pools {
+  readonly #part = new NumberColumn();
+  readonly #trajectory = new NumberColumn();
+  /** Rows are stored plus 1. */
+  readonly #firstRow = new NumberColumn();
+  readonly #lastRow = new NumberColumn();
+  readonly #toNextRow = new NumberColumn();
+  readonly #exceptions = new NumberColumn();
+  /** 1 for the key of a pool. */
+  readonly #isKnown = new NumberColumn();
+
+  /** The numbers of keys are smaller. */
+  get end() {
+    return this.#isKnown.length;
+  }
+
+  /** A row of a pool counts as its first trajectory, unlike a group without trajectories. */
+  add(key: number, { part, trajectory }: TrajectoryPosition, row?: number) {
+    if (this.#firstRow.at(key) === 0 && (row !== undefined || this.#isKnown.at(key) === 0)) {
+      this.#part.set(key, part);
+      this.#trajectory.set(key, trajectory);
+    }
+    this.#isKnown.set(key, 1);
+    this.#isKnown.length = Math.max(this.end, key + 1);
+    if (row === undefined) return;
+    const last = this.#lastRow.at(key);
+    if (last === 0) this.#firstRow.set(key, row + 1);
+    else this.#toNextRow.set(last - 1, row + 1 - last);
+    this.#lastRow.set(key, row + 1);
+  }
+
+  addExceptions(key: number, count: number) {
+    this.#exceptions.set(key, this.#exceptions.at(key) + count);
+  }
+
+  at(key: number): Pool | undefined {
+    if (this.#isKnown.at(key) === 0) return undefined;
+    const rows: number[] = [];
+    for (let row = this.#firstRow.at(key), step = -1; row > 0 && step !== 0; row += step) {
+      rows.push(row - 1);
+      step = this.#toNextRow.at(row - 1);
+    }
+    const first = { part: this.#part.at(key), trajectory: this.#trajectory.at(key) };
+    return { first, rows, exceptions: this.#exceptions.at(key) };
+  }
 }
 
 export interface Side {
   readonly facts: Facts;
   /** By the number of their key in `names`. */
-  readonly pools: readonly (Pool | undefined)[];
+  readonly pools: Pools;
   readonly names: Names;
   readonly counts: Readonly<Record<"groups" | "trajectories" | "exceptions", number>>;
   /** The number of trajectories without a key or prompt. */
@@ -93,22 +142,19 @@ export const openSide = async (dataset: Dataset, { name, columnOf }: Pairing, br
   const facts = getFacts(dataset);
   const { groups } = dataset;
   const column = columnOf(facts) ?? new TextColumn();
-  const pools: (Pool | undefined)[] = [];
+  const pools = new Pools();
   const counts = { groups: 0, trajectories: 0, exceptions: 0 };
   let unknown = 0;
-  /** Returns the pool of the first trajectory with a key. */
+  /** Returns the key of the first trajectory with a key; 0 without one. */
   const addPart = (part: number) => {
     const rows = facts.rowsOf([part]);
-    let own: Pool | undefined;
+    let own = 0;
     for (let trajectory = 0; trajectory < rows.length; trajectory++) {
       const row = rows[trajectory] ?? 0;
       const key = column.numberAt(row);
-      const pool = pools[key];
       if (key === 0) unknown++;
-      // A list that starts with its row takes a tenth of the memory of an empty list that grows.
-      else if (pool && pool.rows.length > 0) pool.rows.push(row);
-      else pools[key] = { first: { part, trajectory }, rows: [row], exceptions: pool?.exceptions ?? 0 };
-      own ??= pools[key];
+      else pools.add(key, { part, trajectory }, row);
+      own ||= key;
     }
     counts.trajectories += rows.length;
     return own;
@@ -118,20 +164,19 @@ export const openSide = async (dataset: Dataset, { name, columnOf }: Pairing, br
     counts.groups++;
     const exceptions = groups.exceptionsOf(group);
     counts.exceptions += exceptions;
-    let own: Pool | undefined;
+    let own = 0;
     for (const part of groups.partsOf(group)) {
-      const pool = addPart(part);
-      own ??= pool;
+      const key = addPart(part);
+      own ||= key;
     }
     // A group without trajectories has no prompt.
     const isFailed = exceptions > 0 && groups.trajectoriesOf(group) === 0;
     const failedKey = isFailed && name !== undefined ? await readFailedKey(dataset, group, name) : undefined;
     if (failedKey !== undefined) {
-      const key = column.names.numberOf(failedKey);
-      own = pools[key] ?? { first: { part: groups.firstOf(group), trajectory: 0 }, rows: [], exceptions: 0 };
-      pools[key] = own;
+      own = column.names.numberOf(failedKey);
+      pools.add(own, { part: groups.firstOf(group), trajectory: 0 });
     }
-    if (own) own.exceptions += exceptions;
+    if (own > 0) pools.addExceptions(own, exceptions);
   }
   return { facts, pools, names: column.names, counts, unknown };
 };

@@ -4,6 +4,7 @@ import { Breaks, sortWithBreaks } from "../../system/breaks.ts";
 import { appendTo } from "../../text/lists.ts";
 import { compareTexts } from "../../text/sentences.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
+import { NumberColumn } from "../index/column.ts";
 import { rewardTolerance } from "../index/metrics.ts";
 import { ExactSum, meanOfFinite, meanOfSum, mergeSum } from "../index/sums.ts";
 import * as causes from "./compare-causes.ts";
@@ -11,13 +12,16 @@ import { type Both, choosePairing, openSide, type Pool, pairByKey, type Side, ty
 import { findDetectable, type Interval, NamedPairs, PairedValues } from "./intervals.ts";
 import { countTries, estimateAll, estimatePass, type StatsOptions, toSum, withExceptions } from "./stats-slice.ts";
 
-/** `name` is the prompt's digest, or the key as JSON. */
-type Pair = Readonly<Both<Pool> & { name: string; isPaired: boolean }>;
+/** The pools of both sides with a key. `name` is the prompt's digest, or the key as JSON. */
+type Pair = Readonly<Both<Pool> & { name: string }>;
 
 /** The keys are those of the document of `rollcall compare`, and others. */
 export type Comparison = Awaited<ReturnType<typeof compareDatasets>>;
 
 type PairedMeans = Both<number> & { readonly difference: number };
+
+/** A pair whose rewards are known, or of which a side failed. */
+type Changed = causes.Change & { readonly pair: number; readonly means: PairedMeans | undefined };
 
 const noDifference = { a: null, b: null, difference: null, ci95: null };
 
@@ -35,43 +39,44 @@ export const compareDatasets = async (a: Dataset, b: Dataset, { pairBy, signal, 
   const sides: Sides = { a: await openSide(a, pairing, breaks), b: await openSide(b, pairing, breaks) };
   const counts = await countPools(sides, options, breaks);
   const rewards = new PairedValues();
-  const rewarded: (PairedMeans & { readonly pair: Pair })[] = [];
-  /** The pairs whose rewards are known, or of which a side failed. */
-  const changes: (causes.Change & { readonly pair: Pair; readonly means: PairedMeans | undefined })[] = [];
+  const changes: Changed[] = [];
   const estimates = options.tries.map((k) => ({ k, pairs: new PairedValues(), all: new PairedValues() }));
   const happened = new causes.PairCauses(sides);
-  for (const pair of counts.common) {
-    if (breaks.isDue(1000 * (pair.a.rows.length + pair.b.rows.length))) await breaks.take();
-    const [a, b] = [readRewards(sides.a, pair.a, options), readRewards(sides.b, pair.b, options)];
-    const means = pair.isPaired ? subtractMeans(a.mean, b.mean) : undefined;
+  let paired = 0;
+  for (let pair = 0; pair < counts.common; pair++) {
+    const pools = counts.readPair(pair);
+    if (breaks.isDue(1000 * (pools.a.rows.length + pools.b.rows.length))) await breaks.take();
+    const [a, b] = [readRewards(sides.a, pools.a, options), readRewards(sides.b, pools.b, options)];
+    const isPaired = counts.isPaired(pools);
+    const means = isPaired ? subtractMeans(a.mean, b.mean) : undefined;
     if (a.state && b.state) changes.push({ from: a.state, to: b.state, pair, means });
-    if (!pair.isPaired) continue;
+    if (!isPaired) continue;
+    paired++;
     for (const { k, pairs, all } of estimates) {
       if (a.tries < k || b.tries < k) continue;
       pairs.add(estimatePass(a, k), estimatePass(b, k));
       all.add(estimateAll(a, k), estimateAll(b, k));
     }
-    happened.add(pair, { a: a.rewards, b: b.rewards }, means !== undefined);
-    if (means) rewarded.push({ ...means, pair });
+    happened.add(pools, { a: a.rewards, b: b.rewards }, means !== undefined);
     rewards.add(a.mean, b.mean);
   }
-  const size = ({ difference }: PairedMeans) => Math.abs(difference);
-  const { metrics, overflowing } = await compareMetrics(sides, counts.pairs, breaks);
+  const size = ({ means }: Changed) => Math.abs(means?.difference ?? 0);
+  const { metrics, overflowing } = await compareMetrics(sides, counts, breaks);
   const compared = new Set([...overflowing, ...(metrics ?? []).map(({ name }) => name)]);
-  const changed = rewarded.filter((pair) => size(pair) > rewardTolerance);
+  const changed = changes.filter((change) => size(change) > rewardTolerance);
   const sorted = await sortWithBreaks(changed, (x, y) => size(y) - size(x), breaks);
   const transitions = await causes.countTransitions(changes, breaks);
   return {
     a: sides.a.counts,
     b: sides.b.counts,
     exceptions: { a: sides.a.counts.exceptions, b: sides.b.counts.exceptions },
-    paired: counts.pairs.length,
+    paired,
     only_a: counts.only_a,
     only_b: counts.only_b,
     failed_a: counts.failed_a,
     failed_b: counts.failed_b,
     without_prompt: sides.a.unknown + sides.b.unknown,
-    reward: compareRewards(rewards, rewarded),
+    reward: compareRewards(rewards, changes),
     reward_of_all: { a: meanOfAll(a, options), b: meanOfAll(b, options) },
     pass: estimates.map(({ k, pairs, all }) => {
       const { pairs: count, ...difference } = pairs.describe() ?? { pairs: 0, ...noDifference };
@@ -79,11 +84,13 @@ export const compareDatasets = async (a: Dataset, b: Dataset, { pairBy, signal, 
       return { k, pairs: count, ...difference, all: { a: allA, b: allB } };
     }),
     ...happened.compute(),
-    divisions: causes.compareDivisions(sides, rewarded),
+    divisions: causes.compareDivisions(sides, changes, counts.readPair),
     settings: causes.findSettings(sides),
     steps: causes.findSteps(sides),
     transitions,
     changes,
+    /** Reads the pair of a change. */
+    readPair: counts.readPair,
     metrics,
     /** The names of the metrics without the pairs whose difference is outside of the range of doubles. */
     overflowingMetrics: overflowing,
@@ -93,7 +100,7 @@ export const compareDatasets = async (a: Dataset, b: Dataset, { pairBy, signal, 
       a: await listUncompared(sides.a, compared, breaks),
       b: await listUncompared(sides.b, compared, breaks),
     },
-    /** All pairs with rewards, by the size of their difference. */
+    /** The pairs with other rewards, by the size of their difference. */
     changed: sorted,
   };
 };
@@ -106,38 +113,47 @@ const meanOfAll = ({ scan: { tally } }: Dataset, { exceptionsAs }: StatsOptions)
   return sum.count === 0 ? null : meanOfSum(sum);
 };
 
-/** A pool whose rollouts all failed has a mean only if exceptions have a reward. */
+const hasFailed = (pool: Pool) => pool.rows.length === 0;
+
+/** Finds the keys of both sides, also those whose rollouts all failed on a side. */
 const countPools = async ({ a, b }: Sides, { exceptionsAs }: StatsOptions, breaks: Breaks) => {
-  const hasFailed = (pool: Pool) => pool.rows.length === 0;
-  const canPair = (pool: Pool) => !hasFailed(pool) || exceptionsAs !== undefined;
-  const common: Pair[] = [];
+  /** For each pair, the numbers of its key. */
+  const keys = { a: new NumberColumn(), b: new NumberColumn() };
   const counts = { only_a: 0, only_b: 0, failed_a: 0, failed_b: 0 };
   /** For each pool of b, 1 if a has its key. */
-  const isCommon = new Uint8Array(b.pools.length);
-  for (const [number, poolA] of a.pools.entries()) {
+  const isCommon = new Uint8Array(b.pools.end);
+  for (let key = 0; key < a.pools.end; key++) {
     if (breaks.isDue()) await breaks.take();
+    const poolA = a.pools.at(key);
     if (!poolA) continue;
-    const name = a.names.at(number) ?? "";
-    const inB = b.names.find(name);
-    const poolB = b.pools[inB];
+    const inB = b.names.find(a.names.at(key) ?? "");
+    const isInB = b.pools.at(inB) !== undefined;
     if (hasFailed(poolA)) counts.failed_a++;
-    else if (!poolB) counts.only_a++;
-    if (!poolB) continue;
+    else if (!isInB) counts.only_a++;
+    if (!isInB) continue;
     isCommon[inB] = 1;
-    common.push({ name, a: poolA, b: poolB, isPaired: canPair(poolA) && canPair(poolB) });
+    keys.a.push(key);
+    keys.b.push(inB);
   }
-  for (const [number, poolB] of b.pools.entries()) {
+  for (let key = 0; key < b.pools.end; key++) {
     if (breaks.isDue()) await breaks.take();
+    const poolB = b.pools.at(key);
     if (poolB && hasFailed(poolB)) counts.failed_b++;
-    else if (poolB && isCommon[number] === 0) counts.only_b++;
+    else if (poolB && isCommon[key] === 0) counts.only_b++;
   }
-  return {
-    /** The keys of both sides, also those whose rollouts all failed on a side. */
-    common,
-    pairs: common.filter(({ isPaired }) => isPaired),
-    ...counts,
+  const readPair = (pair: number): Pair => {
+    const key = keys.a.at(pair);
+    const [poolA, poolB] = [a.pools.at(key), b.pools.at(keys.b.at(pair))];
+    if (!poolA || !poolB) throw new RangeError(`there is no pair ${pair}`);
+    return { name: a.names.at(key) ?? "", a: poolA, b: poolB };
   };
+  /** A pool whose rollouts all failed has a mean only if exceptions have a reward. */
+  const isPaired = ({ a: poolA, b: poolB }: Pair) =>
+    exceptionsAs !== undefined || !(hasFailed(poolA) || hasFailed(poolB));
+  return { common: keys.a.length, readPair, isPaired, ...counts };
 };
+
+type Pairs = Awaited<ReturnType<typeof countPools>>;
 
 /** Without a known reward, the mean is null, and `state` is undefined unless all rollouts failed. */
 const readRewards = ({ facts }: Side, { rows, exceptions }: Pool, { pass, exceptionsAs }: StatsOptions) => {
@@ -152,12 +168,12 @@ const readRewards = ({ facts }: Side, { rows, exceptions }: Pool, { pass, except
 const subtractMeans = (a: number | null, b: number | null): PairedMeans | undefined =>
   a === null || b === null || !Number.isFinite(b - a) ? undefined : { a, b, difference: b - a };
 
-const compareRewards = (values: PairedValues, pairs: readonly PairedMeans[]) => {
+const compareRewards = (values: PairedValues, changes: readonly Changed[]) => {
   const compared = values.describe();
   if (!compared) return null;
   const detectable = findDetectable(compared.pairs, { mean: compared.difference, ci95: compared.ci95 });
-  const better = pairs.filter(({ difference }) => difference > rewardTolerance).length;
-  const worse = pairs.filter(({ difference }) => difference < -rewardTolerance).length;
+  const better = changes.filter(({ means }) => means && means.difference > rewardTolerance).length;
+  const worse = changes.filter(({ means }) => means && means.difference < -rewardTolerance).length;
   return { ...compared, detectable, better, worse, equal: compared.pairs - better - worse };
 };
 
@@ -166,10 +182,12 @@ const listUncompared = async ({ facts }: Side, compared: ReadonlySet<string>, br
   return await sortWithBreaks(names, compareTexts, breaks);
 };
 
-const compareMetrics = async ({ a, b }: Sides, pairs: readonly Pair[], breaks: Breaks) => {
+const compareMetrics = async ({ a, b }: Sides, { common, readPair, isPaired }: Pairs, breaks: Breaks) => {
   const values = new NamedPairs<string>();
   let [names, positions]: [readonly string[], ReadonlyMap<string, number>] = [[], new Map()];
-  for (const pair of pairs) {
+  for (let at = 0; at < common; at++) {
+    const pair = readPair(at);
+    if (!isPaired(pair)) continue;
     const [inA, inB] = [readMetrics(a, pair.a), readMetrics(b, pair.b)];
     if (breaks.isDue(100 * inB.names.length)) await breaks.take();
     // Most trajectories share a list of names.

@@ -78,13 +78,14 @@ export class GroupedValues {
     return this.#values.length;
   }
 
+  /** The next call of any function of this module reuses the array. */
   sorted() {
-    return this.#values.values().sort();
+    return this.#values.viewDoubles().sort();
   }
 
   /** Expects a value. */
   describe() {
-    return describeMean(this.#values.values(), this.#starts.values());
+    return describeMean(this.#values.viewDoubles(), this.#starts);
   }
 }
 
@@ -93,14 +94,18 @@ export class GroupedValues {
  * the standard error clustered by group of Miller (2024), "Adding Error Bars to Evals", with the factor for few groups.
  * Null for fewer than two groups, and for values whose squares are not doubles.
  *
+ * @param values are overwritten
  * @param starts for each group, the number of values before it; default: each value is a group
  */
-const describeMean = (values: ArrayLike<number>, starts?: ArrayLike<number>): Mean => {
+const describeMean = (values: Float64Array, starts?: NumberColumn): Mean => {
   const mean = computeMean(values);
   const groups = (starts ?? values).length;
-  const squares = new Float64Array(groups);
-  for (let group = 0; group < groups; group++) {
-    const [from = group, end = values.length] = starts ? [starts[group], starts[group + 1]] : [group, group + 1];
+  // No group has fewer values than one.
+  const squares = values.subarray(0, groups);
+  for (let group = 0, end = 0; group < groups; group++) {
+    const from = end;
+    end = group + 1;
+    if (starts) end = end < groups ? starts.at(end) : values.length;
     squares[group] = addExactly(values, mean, from, end) ** 2;
     if (!Number.isFinite(squares[group])) return { mean, ci95: null };
   }
@@ -129,10 +134,14 @@ export class PairedValues {
 
   /** The interval is the t interval over the pairs. Undefined without pairs. */
   describe() {
-    const [a, b] = [this.#a.values(), this.#b.values()];
-    if (a.length === 0) return undefined;
-    const { mean: difference, ci95 } = describeMean(Float64Array.from(b, (value, at) => value - (a[at] ?? 0)));
-    return { pairs: a.length, a: computeMean(a), b: computeMean(b), difference, ci95 };
+    const pairs = this.#a.length;
+    if (pairs === 0) return undefined;
+    const a = computeMean(this.#a.viewDoubles());
+    const values = this.#b.viewDoubles();
+    const b = computeMean(values);
+    for (let at = 0; at < pairs; at++) values[at] = (values[at] ?? 0) - this.#a.at(at);
+    const { mean: difference, ci95 } = describeMean(values);
+    return { pairs, a, b, difference, ci95 };
   }
 }
 

@@ -174,11 +174,13 @@ export class StatsSlice {
 
   #computeReward() {
     if (this.#rewards.count === 0) return null;
+    const mean = this.#rewards.describe();
+    const within = this.#deviations.length === 0 ? 0 : averageExactly(this.#deviations.viewDoubles());
     const sorted = this.#rewards.sorted();
     return {
-      ...this.#rewards.describe(),
+      ...mean,
       std_dev: standardDeviation(sorted),
-      within_group_std_dev: this.#deviations.length === 0 ? 0 : averageExactly(this.#deviations.values()),
+      within_group_std_dev: within,
       min: percentile(sorted, 0),
       p10: percentile(sorted, 0.1),
       p50: percentile(sorted, 0.5),
@@ -220,16 +222,17 @@ export class StatsSlice {
 
   #computeLength(fact: number): Length | null {
     const { walked } = this.#facts;
-    const lengths = new Uint32Array(this.#rows.length);
-    let [count, sum] = [0, 0];
+    const lengths = new NumberColumn();
+    let sum = 0;
     for (let at = 0; at < this.#rows.length; at++) {
       const length = walked.countAt(this.#rows.at(at), fact);
       if (length < 0) continue;
-      lengths[count++] = length;
+      lengths.push(length);
       sum += length;
     }
+    const count = lengths.length;
     if (count === 0) return null;
-    const sorted = lengths.subarray(0, count).sort();
+    const sorted = lengths.values().sort();
     const [p50, p95] = [percentile(sorted, 0.5), percentile(sorted, 0.95)];
     return { trajectories: count, mean: sum / count, p50, p95, max: percentile(sorted, 1) };
   }
