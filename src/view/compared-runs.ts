@@ -21,10 +21,9 @@ export const openRuns = async (
   const datasets = await read();
   const { a, b } = datasets;
   const comparison = await compareDatasets(a, b, { pairBy: undefined, pass, tries: [], signal });
-  const { changes, readPair, pairing, reward, only_a, only_b, transitions } = comparison;
+  const { changes, readPair, readKey, pairing, reward, only_a, only_b, transitions } = comparison;
   const size = ({ means }: (typeof changes)[number]) => (means ? Math.abs(means.difference) : -1);
   const sorted = await sortWithBreaks(changes, (one, other) => size(other) - size(one), new Breaks(signal));
-  const pairOf = (group: number) => sorted[group] && readPair(sorted[group].pair);
   return {
     ...store,
     comparison: { reward, only_a, only_b, transitions, ...(await explain(comparison, datasets)) },
@@ -38,13 +37,14 @@ export const openRuns = async (
       return { ...unknownFacts, group, size, rewards, pair: { from, to, a: inA, b: inB, difference } };
     }),
     async readRow(facts) {
-      const pair = pairOf(facts.group);
+      const change = sorted[facts.group];
+      const pair = change && readPair(change.pair);
       const { prompt, key } = pair ? readPairPromptAndKey([a, b], pair, groupBy) : { prompt: "", key: null };
-      const shownKey = pairing.name === undefined ? key : formatKeyText(pair?.name);
+      const shownKey = pairing.name === undefined ? key : formatKeyText(change && readKey(change.pair));
       return { ...facts, ...content.sanitizePrompt({ prompt, key: shownKey }) };
     },
     async readGroup(group) {
-      const pair = pairOf(group);
+      const pair = sorted[group] && readPair(sorted[group].pair);
       const sides = pair ? [await readPool(a, pair.a, "a"), await readPool(b, pair.b, "b")] : [];
       const trajectories = sides
         .flatMap((side) => side.trajectories)

@@ -61,7 +61,8 @@ export const printComparison = async (context: Context, options: CompareOptions)
   // The error shows the problems of one input.
   if (others.length > 0) screen.notice(`${typed.b} has errors, too (${adviseToCheck(selectSide(typed, "b"))})`);
   const problems = results.flatMap((result) => result.problems);
-  const { changed, changes, readPair, uncomparedMetrics, overflowingMetrics, pairing, steps, ...rest } = comparison;
+  const { changed, changes, readPair, readKey, uncomparedMetrics, overflowingMetrics, pairing, steps, ...rest } =
+    comparison;
   const document: CompareDocument = {
     ...rest,
     changed: await describePairs(datasets, comparison, typed),
@@ -203,7 +204,7 @@ const notePairs = ({ screen }: Context, comparison: Comparison, { limit, pairBy 
 
 const describePairs = async (
   { a, b }: Datasets,
-  { changed, readPair, pairing }: Comparison,
+  { changed, readPair, readKey, pairing }: Comparison,
   { limit, groupBy }: CompareOptions,
 ) => {
   const described: CompareDocument["changed"][number][] = [];
@@ -212,7 +213,7 @@ const describePairs = async (
     const pair = readPair(number);
     const { prompt, key: ofPrompt } = readPairPromptAndKey([a, b], pair, groupBy);
     described.push({
-      key: pairing.name === undefined ? ofPrompt : formatKeyText(pair.name),
+      key: pairing.name === undefined ? ofPrompt : formatKeyText(readKey(number)),
       prompt,
       ...means,
       at_a: await formatPosition(a, pair.a.first),

@@ -2,6 +2,7 @@
 import { endOf, type JsonTable, readString, startOf } from "../../json/table.ts";
 import { countNames, type FactRow } from "../facts/facts.ts";
 import { NumberColumn } from "./column.ts";
+import { Digests, DigestTable } from "./digests.ts";
 
 /** Numbers names from 1, in the order of their first use. 0 means no name. */
 export class Names {
@@ -25,11 +26,39 @@ export class Names {
   }
 }
 
+/** Numbers digests in Latin-1 like `Names`, in less memory than strings. */
+class DigestNames {
+  readonly #digests = new Digests();
+  readonly #table = new DigestTable(this.#digests);
+
+  numberOf(digest: string) {
+    const bytes = Buffer.from(digest, "latin1");
+    const known = this.#table.find(bytes);
+    if (known !== undefined) return known + 1;
+    this.#digests.append(bytes);
+    return this.#table.add(this.#digests.count - 1) + 1;
+  }
+
+  find(digest: string) {
+    return (this.#table.find(Buffer.from(digest, "latin1")) ?? -1) + 1;
+  }
+
+  at(number: number) {
+    return number === 0 ? undefined : Buffer.from(this.#digests.at(number - 1)).toString("latin1");
+  }
+}
+
+export type TextNames = Pick<Names | DigestNames, "numberOf" | "find" | "at">;
+
 /** Texts of rows. */
-export class TextColumn {
-  readonly names = new Names();
+export class TextColumn<Texts extends TextNames = Names> {
+  readonly names: Texts;
   readonly #numbers = new NumberColumn();
   #last: { readonly text: string; readonly number: number } | undefined;
+
+  constructor(names: Texts) {
+    this.names = names;
+  }
 
   /** Sets the text of a new row. Undefined sets nothing, so it does not remove a text. */
   set(row: number, text: string | undefined) {
@@ -102,13 +131,13 @@ const useWidth = 4;
 /** Takes 6 bytes for a row, 1 or 2 for each of its counts and texts, and 4 for each of its tools. */
 export class FactColumns {
   /** The value of `--by` as JSON. */
-  readonly by = new TextColumn();
+  readonly by = new TextColumn(new Names());
   /** The name of the step column that `by` has. */
   stepName: string | undefined;
   /** The key of the group as JSON. */
-  readonly key = new TextColumn();
+  readonly key = new TextColumn(new Names());
   /** The digest of the prompt as a value; none if it is unknown. */
-  readonly prompt = new TextColumn();
+  readonly prompt = new TextColumn(new DigestNames());
   /** The values of the recorded keys that all rows have, as JSON. */
   readonly tasks = new Map<string, TextColumn>();
   /** The metadata that has the same JSON in all rows. */
@@ -163,7 +192,7 @@ export class FactColumns {
 
   /** Keeps the recorded keys that all rows have. */
   setTasks(row: number, values: ReadonlyMap<string, string>) {
-    for (const name of row === 0 ? values.keys() : []) this.tasks.set(name, new TextColumn());
+    for (const name of row === 0 ? values.keys() : []) this.tasks.set(name, new TextColumn(new Names()));
     for (const [name, column] of this.tasks)
       if (values.has(name)) column.set(row, values.get(name));
       else this.tasks.delete(name);

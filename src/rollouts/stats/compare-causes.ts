@@ -81,7 +81,9 @@ class PoolSums {
 
   #reset(rows: number) {
     this.rows = rows;
-    for (const sums of [this.shares, this.parts, this.#sums, this.#known]) sums.fill(0);
+    // For so few numbers, a loop is faster than `fill`.
+    for (let cause = 0; cause < causeNames.length; cause++) this.shares[cause] = this.parts[cause] = 0;
+    for (let fact = 0; fact < countNames.length; fact++) this.#sums[fact] = this.#known[fact] = 0;
     for (const tool of this.used) this.uses[tool] = { ...noUse };
     this.used.length = 0;
     this.finishes.clear();

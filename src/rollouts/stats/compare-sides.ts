@@ -5,7 +5,7 @@ import { readFailedKey, type TrajectoryPosition } from "../dataset/prompt-text.t
 import type { Dataset } from "../dataset/read-dataset.ts";
 import { groupKeyNames } from "../index/ambiguous-groups.ts";
 import { NumberColumn } from "../index/column.ts";
-import { type Names, TextColumn } from "../index/fact-columns.ts";
+import { Names, TextColumn, type TextNames } from "../index/fact-columns.ts";
 import { type Facts, getFacts } from "./read-facts.ts";
 
 export type Both<Value> = Readonly<Record<"a" | "b", Value>>;
@@ -70,7 +70,7 @@ export interface Side {
   readonly facts: Facts;
   /** By the number of their key in `names`. */
   readonly pools: Pools;
-  readonly names: Names;
+  readonly names: TextNames;
   readonly counts: Readonly<Record<"groups" | "trajectories" | "exceptions", number>>;
   /** The number of trajectories without a key or prompt. */
   readonly unknown: number;
@@ -81,7 +81,7 @@ export type Sides = Both<Side>;
 /** How pairs are found. Without a name, pairs are prompts. */
 export interface Pairing {
   readonly name: string | undefined;
-  readonly columnOf: (facts: Facts) => TextColumn | undefined;
+  readonly columnOf: (facts: Facts) => TextColumn<TextNames> | undefined;
 }
 
 export const pairByKey = (name: string): Pairing => ({ name, columnOf: ({ walked }) => walked.key });
@@ -141,7 +141,7 @@ const compareKeys = async (
 export const openSide = async (dataset: Dataset, { name, columnOf }: Pairing, breaks: Breaks): Promise<Side> => {
   const facts = getFacts(dataset);
   const { groups } = dataset;
-  const column = columnOf(facts) ?? new TextColumn();
+  const column = columnOf(facts) ?? new TextColumn(new Names());
   const pools = new Pools();
   const counts = { groups: 0, trajectories: 0, exceptions: 0 };
   let unknown = 0;

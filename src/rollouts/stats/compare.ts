@@ -12,8 +12,8 @@ import { type Both, choosePairing, openSide, type Pool, pairByKey, type Side, ty
 import { findDetectable, type Interval, NamedPairs, PairedValues } from "./intervals.ts";
 import { countTries, estimateAll, estimatePass, type StatsOptions, toSum, withExceptions } from "./stats-slice.ts";
 
-/** The pools of both sides with a key. `name` is the prompt's digest, or the key as JSON. */
-type Pair = Readonly<Both<Pool> & { name: string }>;
+/** The pools of both sides with a key. */
+type Pair = Both<Pool>;
 
 /** The keys are those of the document of `rollcall compare`, and others. */
 export type Comparison = Awaited<ReturnType<typeof compareDatasets>>;
@@ -89,8 +89,9 @@ export const compareDatasets = async (a: Dataset, b: Dataset, { pairBy, signal, 
     steps: causes.findSteps(sides),
     transitions,
     changes,
-    /** Reads the pair of a change. */
+    /** Read the pair of a change, and its key. */
     readPair: counts.readPair,
+    readKey: counts.readKey,
     metrics,
     /** The names of the metrics without the pairs whose difference is outside of the range of doubles. */
     overflowingMetrics: overflowing,
@@ -142,15 +143,16 @@ const countPools = async ({ a, b }: Sides, { exceptionsAs }: StatsOptions, break
     else if (poolB && isCommon[key] === 0) counts.only_b++;
   }
   const readPair = (pair: number): Pair => {
-    const key = keys.a.at(pair);
-    const [poolA, poolB] = [a.pools.at(key), b.pools.at(keys.b.at(pair))];
+    const [poolA, poolB] = [a.pools.at(keys.a.at(pair)), b.pools.at(keys.b.at(pair))];
     if (!poolA || !poolB) throw new RangeError(`there is no pair ${pair}`);
-    return { name: a.names.at(key) ?? "", a: poolA, b: poolB };
+    return { a: poolA, b: poolB };
   };
+  /** Returns the digest of the prompt, or the key as JSON. */
+  const readKey = (pair: number) => a.names.at(keys.a.at(pair));
   /** A pool whose rollouts all failed has a mean only if exceptions have a reward. */
   const isPaired = ({ a: poolA, b: poolB }: Pair) =>
     exceptionsAs !== undefined || !(hasFailed(poolA) || hasFailed(poolB));
-  return { common: keys.a.length, readPair, isPaired, ...counts };
+  return { common: keys.a.length, readPair, readKey, isPaired, ...counts };
 };
 
 type Pairs = Awaited<ReturnType<typeof countPools>>;
