@@ -3,7 +3,7 @@
 import { backslash, openBrace } from "../../json/json-bytes.ts";
 import type { JsonObject } from "../../json/object.ts";
 import { cacheReader, nodeSize } from "../../json/reader.ts";
-import { Kind, kindOf, kindsAsFacts, Shape } from "../../json/shape.ts";
+import { Kind, kindOf, Shape } from "../../json/shape.ts";
 import type { JsonTable } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
 import { countIndexes } from "../facts/facts.ts";
@@ -79,6 +79,7 @@ export const openMeasurer = (keys: MeasuredKeys): Measurer => {
   const readBy = keys.by === undefined ? undefined : openKeyReader([keys.by]);
   const readKey = keys.key && openKeyReader(keys.key);
   const readPrompt = openPromptReader();
+  const hasKeys = Object.values(keys).some((wanted) => wanted !== undefined && wanted !== false);
   const taskNames = [...new Set([...groupKeyNames, ...comparedStepNames, ...divisionNames])];
   const taskReaders = new Map(taskNames.map((name) => [name, openKeyReader([name])]));
   const readTasks = (holder: json.JsonValue, node: number, row: number, known: FactColumns["tasks"]) => {
@@ -92,6 +93,7 @@ export const openMeasurer = (keys: MeasuredKeys): Measurer => {
   return {
     addFacts,
     addKeys: (holder, all, into, hasOnePrompt) => {
+      if (!hasKeys) return;
       const first = into.rows - all.length;
       // Adjacent trajectories outside groups often have the same prompt, which `readPrompt` knows.
       const isShared = hasOnePrompt && all.length > 1;
@@ -210,7 +212,11 @@ const countScores = (bytes: Buffer) =>
   });
 
 const flags = ["is_error", "isError"] as const;
-const resultShape = new Shape(["name", "content", "status", "error", ...flags], kindsAsFacts);
+const marks = ["status", "error", ...flags] as const;
+const resultShape = new Shape(["name", "content", ...marks], ({ kinds }) => ({
+  ...kinds,
+  hasMark: marks.some((name) => kinds[name] !== Kind.absent),
+}));
 
 /** Returns the node of the name in a result; 0 without one. */
 const findToolName = (table: JsonTable, message: number) =>
@@ -219,16 +225,22 @@ const findToolName = (table: JsonTable, message: number) =>
 const isErrorResult = (table: JsonTable, message: number) => {
   const kinds = resultShape.read(table, message);
   const { slots } = resultShape;
-  for (const flag of flags) if (isTrue(table, resultShape.at(table, slots[flag]))) return true;
-  const isStated = (kinds.error & (Kind.absent | Kind.null)) === 0;
-  if (isStated && hasError({ error: json.parseNode(table, resultShape.at(table, slots.error)) })) return true;
-  const status = resultShape.at(table, slots.status);
-  if (kinds.status === Kind.string && errorStatus.test(json.readString(table, status))) return true;
+  if (kinds.hasMark && isMarkedAsError(table, kinds)) return true;
   const content = resultShape.at(table, slots.content);
   if (kinds.content === Kind.object) return hasError(json.parseNode(table, content));
   if (kinds.content === Kind.string) return isErrorString(table, content);
   const [first] = kinds.content === Kind.array ? listTexts(table, content) : [];
   return first !== undefined && isErrorString(table, first);
+};
+
+/** Expects that `resultShape` has read the result. */
+const isMarkedAsError = (table: JsonTable, kinds: ReturnType<typeof resultShape.read>) => {
+  const { slots } = resultShape;
+  for (const flag of flags) if (isTrue(table, resultShape.at(table, slots[flag]))) return true;
+  const isStated = (kinds.error & (Kind.absent | Kind.null)) === 0;
+  if (isStated && hasError({ error: json.parseNode(table, resultShape.at(table, slots.error)) })) return true;
+  const status = resultShape.at(table, slots.status);
+  return kinds.status === Kind.string && errorStatus.test(json.readString(table, status));
 };
 
 /** Some writers turn booleans into text. */

@@ -154,6 +154,8 @@ export class FactColumns {
   /** For each tool, its last row in `#uses`. */
   readonly #lastUse: number[] = [];
   #usesLength = 0;
+  /** The first of the uses by the next row. */
+  #usesStart = 0;
   #rows = 0;
 
   get rows() {
@@ -164,13 +166,14 @@ export class FactColumns {
   truncate(rows: number) {
     this.#rows = rows;
     this.#usesLength = this.#usesBefore(rows);
+    this.#usesStart = this.#usesLength;
   }
 
   /** Adds uses of a tool by the next row. @param tool a number in `toolNames` */
   addUse(tool: number, { calls, errors, unanswered }: Readonly<ToolUse>) {
     const uses = this.#uses;
     const known = this.#lastUse[tool] ?? -1;
-    const isNew = known < this.#usesBefore(this.#rows) || known >= this.#usesLength;
+    const isNew = known < this.#usesStart || known >= this.#usesLength;
     const row = isNew ? this.#usesLength++ : known;
     if (isNew) this.#lastUse[tool] = row;
     const at = row * useWidth;
@@ -187,6 +190,7 @@ export class FactColumns {
     this.#finishReason.set(row, this.finishReasons.numberOf(reason));
     this.#hasGreeting.set(row, Number(hasGreeting));
     this.#usesEnd.set(row, this.#usesLength);
+    this.#usesStart = this.#usesLength;
     return row;
   }
 
