@@ -25,8 +25,7 @@ export class PriorOutcomes {
   readonly #options: PriorOptions;
   readonly #facts = new NumberColumn();
   /** The keys of a growing input, or the logged keys that a complete input lacks. */
-  readonly #keys = new Digests();
-  readonly #table = new DigestTable(this.#keys);
+  readonly #table = new DigestTable(new Digests());
   #unknownEntries: Entry[] = [];
   #loggedElsewhereAt = 0;
 
@@ -67,10 +66,7 @@ export class PriorOutcomes {
   };
 
   #addKey(keys: Uint8Array, offset: number) {
-    const key = keys.subarray(offset, offset + dedupKeyBytes);
-    const known = this.#table.find(key);
-    if (known === undefined) this.#keys.append(key);
-    return known ?? this.#table.add(this.#keys.count - 1);
+    return this.#table.findOrAppend(keys.subarray(offset, offset + dedupKeyBytes));
   }
 
   /** Unknown overrides logged, because a later run may have resent the group. */

@@ -224,9 +224,8 @@ const findToolName = (table: JsonTable, message: number) =>
 
 const isErrorResult = (table: JsonTable, message: number) => {
   const kinds = resultShape.read(table, message);
-  const { slots } = resultShape;
   if (kinds.hasMark && isMarkedAsError(table, kinds)) return true;
-  const content = resultShape.at(table, slots.content);
+  const content = resultShape.at(table, resultShape.slots.content);
   if (kinds.content === Kind.object) return hasError(json.parseNode(table, content));
   if (kinds.content === Kind.string) return isErrorString(table, content);
   const [first] = kinds.content === Kind.array ? listTexts(table, content) : [];

@@ -73,18 +73,13 @@ export const reportSplitLeaks = async (dataset: IndexedGroups, other: IndexedGro
 
 /** For each prompt, `parts` has the first part with the prompt. */
 const collectPrompts = async (dataset: IndexedGroups, signal?: AbortSignal) => {
-  const digests = new Digests();
-  const table = new DigestTable(digests);
+  const table = new DigestTable(new Digests());
   const parts = new NumberColumn();
   const window = new ReadWindow();
   for (let part = 0; part < dataset.scan.parts.count; part++) {
     signal?.throwIfAborted();
-    for (const digest of await readPrompts(dataset, part, window)) {
-      if (table.find(digest) !== undefined) continue;
-      digests.append(digest);
-      table.add(parts.length);
-      parts.push(part);
-    }
+    for (const digest of await readPrompts(dataset, part, window))
+      if (table.findOrAppend(digest) === parts.length) parts.push(part);
   }
   return { table, parts };
 };

@@ -77,6 +77,14 @@ export class DigestTable {
     return position;
   }
 
+  /** Returns the position of an equal digest, or appends the digest. */
+  findOrAppend(digest: Uint8Array) {
+    const known = this.find(digest);
+    if (known !== undefined) return known;
+    this.#digests.append(digest);
+    return this.add(this.#digests.count - 1);
+  }
+
   find(digest: Uint8Array) {
     const words = toWords(digest);
     const found = this.#slots[this.#slotOf((word) => words[word] ?? 0)] ?? 0;

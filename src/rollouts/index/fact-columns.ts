@@ -32,11 +32,7 @@ class DigestNames {
   readonly #table = new DigestTable(this.#digests);
 
   numberOf(digest: string) {
-    const bytes = Buffer.from(digest, "latin1");
-    const known = this.#table.find(bytes);
-    if (known !== undefined) return known + 1;
-    this.#digests.append(bytes);
-    return this.#table.add(this.#digests.count - 1) + 1;
+    return this.#table.findOrAppend(Buffer.from(digest, "latin1")) + 1;
   }
 
   find(digest: string) {

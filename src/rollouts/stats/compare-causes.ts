@@ -3,11 +3,11 @@
 import type { Breaks } from "../../system/breaks.ts";
 import { countIndexes, countNames, isCutOff } from "../facts/facts.ts";
 import { divisionNames } from "../index/ambiguous-groups.ts";
-import { type FactColumns, Names, type ToolUse } from "../index/fact-columns.ts";
+import { addUse, type FactColumns, type ToolUse } from "../index/fact-columns.ts";
 import { formatKeyText } from "../index/group-key.ts";
 import { pickFinite } from "../index/sums.ts";
 import { comparedStepNames } from "../rules/step-columns.ts";
-import type { Both, Pool, Side, Sides } from "./compare-sides.ts";
+import type { Both, Pool, Sides } from "./compare-sides.ts";
 import { NamedPairs } from "./intervals.ts";
 import { compareNames } from "./stats-slice.ts";
 
@@ -15,101 +15,53 @@ import { compareNames } from "./stats-slice.ts";
 const causeNames = ["truncated", "tool_errors", "other"] as const;
 const [truncated, withErrors, other] = [0, 1, 2];
 
-const noUse: Readonly<ToolUse> = { calls: 0, errors: 0, unanswered: 0 };
-
-const add = (to: Float64Array, at: number, value: number) => {
+const add = (to: number[], at: number, value: number) => {
   to[at] = (to[at] ?? 0) + value;
 };
 
-/** Sums what happened in one pool after the other, because new objects for each pool take long. */
-class PoolSums {
-  rows = 0;
+/** Sums what happened in a pool. @param rewards of the rows, and then of the exceptions */
+const sumPool = (columns: FactColumns, { rows }: Pool, rewards: ArrayLike<number>) => {
+  // For so few numbers, lists are faster than `Float64Array`.
+  const [sums, known] = [countNames.map(() => 0), countNames.map(() => 0)];
+  const uses = new Map<string | null, ToolUse>();
+  const finishes = new Map<string | null, number>();
   /** By class: the share of the rollouts, and the sum of their rewards divided by the number of all. */
-  readonly shares = new Float64Array(causeNames.length);
-  readonly parts = new Float64Array(causeNames.length);
-  /** By the number of the tool in `toolNames`, and the numbers of the tools that the pool used. */
-  readonly uses: ToolUse[] = [];
-  readonly used: number[] = [];
-  /** The numbers of trajectories, by the number of the finish reason in `finishNames`. */
-  readonly finishes = new Map<number, number>();
-  readonly #columns: FactColumns;
-  readonly #sums = new Float64Array(countNames.length);
-  readonly #known = new Float64Array(countNames.length);
-  /** For the numbers in the columns, those in the names of both sides. */
-  readonly #tools: readonly number[];
-  readonly #reasons: readonly number[];
-
-  constructor(columns: FactColumns, toolNames: Names, finishNames: Names) {
-    this.#columns = columns;
-    this.#tools = listNumbers(columns.toolNames, toolNames);
-    this.#reasons = listNumbers(columns.finishReasons, finishNames);
+  const [shares, parts] = [causeNames.map(() => 0), causeNames.map(() => 0)];
+  const { length: count } = pickFinite(rewards);
+  for (let at = 0; at < rewards.length; at++) {
+    const [row, reward = 0] = [rows[at], rewards[at]];
+    const cause = row === undefined ? other : findCause(columns, row);
+    if (!Number.isFinite(reward)) continue;
+    add(shares, cause, 1 / count);
+    add(parts, cause, reward / count);
   }
-
-  /** @param rewards of the rows, and then of the exceptions */
-  sum({ rows }: Pool, rewards: ArrayLike<number>) {
-    const columns = this.#columns;
-    this.#reset(rows.length);
-    const { length: count } = pickFinite(rewards);
-    for (let at = 0; at < rewards.length; at++) {
-      const [row, reward = 0] = [rows[at], rewards[at]];
-      const cause = row === undefined ? other : findCause(columns, row);
-      if (!Number.isFinite(reward)) continue;
-      add(this.shares, cause, 1 / count);
-      add(this.parts, cause, reward / count);
+  for (const row of rows) {
+    for (let fact = 0; fact < sums.length; fact++) {
+      const value = columns.countAt(row, fact);
+      if (value >= 0) add(sums, fact, value);
+      if (value >= 0) add(known, fact, 1);
     }
-    for (const row of rows) {
-      for (let fact = 0; fact < countNames.length; fact++) {
-        const value = columns.countAt(row, fact);
-        if (value >= 0) add(this.#sums, fact, value);
-        if (value >= 0) add(this.#known, fact, 1);
-      }
-      columns.forEachUse(row, this.#addUse);
-      const reason = this.#reasons[columns.finishReasonOf(row)] ?? 0;
-      this.finishes.set(reason, (this.finishes.get(reason) ?? 0) + 1);
-    }
+    columns.forEachUse(row, (tool, use) => addUse(uses, columns.toolNames.at(tool) ?? null, use));
+    const reason = columns.finishReasons.at(columns.finishReasonOf(row)) ?? null;
+    finishes.set(reason, (finishes.get(reason) ?? 0) + 1);
   }
+  const meanOf = (fact: number) => (known[fact] ? (sums[fact] ?? 0) / known[fact] : null);
+  return { rows: rows.length, shares, parts, meanOf, uses, finishes };
+};
 
-  readonly #addUse = (tool: number, { calls, errors, unanswered }: Readonly<ToolUse>) => {
-    const number = this.#tools[tool] ?? 0;
-    const use = this.uses[number] ?? { ...noUse };
-    this.uses[number] = use;
-    if (isUnused(use)) this.used.push(number);
-    use.calls += calls;
-    use.errors += errors;
-    use.unanswered += unanswered;
-  };
-
-  #reset(rows: number) {
-    this.rows = rows;
-    // For so few numbers, a loop is faster than `fill`.
-    for (let cause = 0; cause < causeNames.length; cause++) this.shares[cause] = this.parts[cause] = 0;
-    for (let fact = 0; fact < countNames.length; fact++) this.#sums[fact] = this.#known[fact] = 0;
-    for (const tool of this.used) this.uses[tool] = { ...noUse };
-    this.used.length = 0;
-    this.finishes.clear();
-  }
-
-  meanOf(fact: number) {
-    const known = this.#known[fact] ?? 0;
-    return known > 0 ? (this.#sums[fact] ?? 0) / known : null;
-  }
-}
-
-/** For each number in `own`, and for 0, returns the number in `all`. */
-const listNumbers = (own: Names, all: Names) => [0, ...own.list.map((name) => all.numberOf(name))];
+type PoolSums = ReturnType<typeof sumPool>;
 
 const findCause = (columns: FactColumns, row: number) => {
   if (isCutOff(columns.finishReasons.at(columns.finishReasonOf(row)))) return truncated;
   return columns.countAt(row, countIndexes.tool_errors) > 0 ? withErrors : other;
 };
 
-/** Over pairs: calls for each trajectory, and shares of errors in the results of pairs with results. */
-const isUnused = ({ calls, errors } = noUse) => calls + errors === 0;
+const noUse: ToolUse = { calls: 0, errors: 0, unanswered: 0 };
 
+/** Over pairs: calls for each trajectory, and shares of errors in the results of pairs with results. */
 const createUseSums = () => ({ calls: 0, errors: 0, pairsWithResults: 0 });
 
-const addPoolUse = (sums: ReturnType<typeof createUseSums>, use: Readonly<ToolUse>, rows: number) => {
-  const { calls, errors, unanswered } = use;
+const addPoolUse = (sums: ReturnType<typeof createUseSums>, { calls, errors, unanswered }: ToolUse, rows: number) => {
   sums.calls += calls / rows;
   const results = calls - unanswered;
   if (results <= 0) return;
@@ -119,28 +71,24 @@ const addPoolUse = (sums: ReturnType<typeof createUseSums>, use: Readonly<ToolUs
 
 /** Sums what happened in the trajectories of each pair. */
 export class PairCauses {
-  readonly #sums: Both<PoolSums>;
-  readonly #toolNames = new Names();
-  readonly #finishNames = new Names();
+  readonly #columns: Both<FactColumns>;
   readonly #shares = new NamedPairs<(typeof causeNames)[number]>();
   readonly #parts = new NamedPairs<(typeof causeNames)[number]>();
   readonly #facts = new NamedPairs<string>();
-  /** The errors for each trajectory, of the pairs with calls, by the number of the tool. */
-  readonly #errors = new NamedPairs<number>();
-  readonly #tools = new Map<number, Both<ReturnType<typeof createUseSums>>>();
-  readonly #finishes = new Map<number, { a: number; b: number }>();
+  /** The errors for each trajectory, of the pairs with calls. */
+  readonly #errors = new NamedPairs<string | null>();
+  readonly #tools = new Map<string | null, Both<ReturnType<typeof createUseSums>>>();
+  readonly #finishes = new Map<string | null, { a: number; b: number }>();
   #pairs = 0;
 
   constructor({ a, b }: Sides) {
-    const openSums = ({ facts }: Side) => new PoolSums(facts.walked, this.#toolNames, this.#finishNames);
-    this.#sums = { a: openSums(a), b: openSums(b) };
+    this.#columns = { a: a.facts.walked, b: b.facts.walked };
   }
 
   /** @param hasMeans true if both sides have a mean reward */
   add(pools: Both<Pool>, rewards: Both<ArrayLike<number>>, hasMeans: boolean) {
-    const { a, b } = this.#sums;
-    a.sum(pools.a, rewards.a);
-    b.sum(pools.b, rewards.b);
+    const a = sumPool(this.#columns.a, pools.a, rewards.a);
+    const b = sumPool(this.#columns.b, pools.b, rewards.b);
     for (const [cause, name] of hasMeans ? causeNames.entries() : []) {
       this.#shares.of(name).add(a.shares[cause] ?? 0, b.shares[cause] ?? 0);
       this.#parts.of(name).add(a.parts[cause] ?? 0, b.parts[cause] ?? 0);
@@ -148,25 +96,24 @@ export class PairCauses {
     for (const [fact, name] of countNames.entries()) this.#facts.of(name).add(a.meanOf(fact), b.meanOf(fact));
     if (a.rows === 0 || b.rows === 0) return;
     this.#pairs++;
-    for (const tool of a.used) this.#addTool(tool);
-    for (const tool of b.used) if (isUnused(a.uses[tool])) this.#addTool(tool);
-    for (const [reason, count] of a.finishes) this.#finishOf(reason).a += count / a.rows;
-    for (const [reason, count] of b.finishes) this.#finishOf(reason).b += count / b.rows;
+    for (const name of a.uses.keys()) this.#addTool(name, { a, b });
+    for (const name of b.uses.keys()) if (!a.uses.has(name)) this.#addTool(name, { a, b });
+    for (const [name, count] of a.finishes) this.#finishOf(name).a += count / a.rows;
+    for (const [name, count] of b.finishes) this.#finishOf(name).b += count / b.rows;
   }
 
-  #addTool(tool: number) {
-    const { a, b } = this.#sums;
-    const known = this.#tools.get(tool) ?? { a: createUseSums(), b: createUseSums() };
-    this.#tools.set(tool, known);
-    const [inA, inB] = [a.uses[tool] ?? noUse, b.uses[tool] ?? noUse];
+  #addTool(name: string | null, { a, b }: Both<PoolSums>) {
+    const known = this.#tools.get(name) ?? { a: createUseSums(), b: createUseSums() };
+    this.#tools.set(name, known);
+    const [inA, inB] = [a.uses.get(name) ?? noUse, b.uses.get(name) ?? noUse];
     addPoolUse(known.a, inA, a.rows);
     addPoolUse(known.b, inB, b.rows);
-    this.#errors.of(tool).add(inA.errors / a.rows, inB.errors / b.rows);
+    this.#errors.of(name).add(inA.errors / a.rows, inB.errors / b.rows);
   }
 
-  #finishOf(reason: number) {
-    const known = this.#finishes.get(reason) ?? { a: 0, b: 0 };
-    this.#finishes.set(reason, known);
+  #finishOf(name: string | null) {
+    const known = this.#finishes.get(name) ?? { a: 0, b: 0 };
+    this.#finishes.set(name, known);
     return known;
   }
 
@@ -210,17 +157,14 @@ export class PairCauses {
       calls: calls / this.#pairs,
       errors: pairsWithResults > 0 ? errors / pairsWithResults : null,
     });
-    return Array.from(this.#tools, ([tool, { a, b }]) => {
-      const name = this.#toolNames.at(tool) ?? null;
-      return { name, a: toMeans(a), b: toMeans(b), ci95: intervals.get(tool) ?? null };
+    return Array.from(this.#tools, ([name, { a, b }]) => {
+      return { name, a: toMeans(a), b: toMeans(b), ci95: intervals.get(name) ?? null };
     }).sort((x, y) => y.a.calls + y.b.calls - (x.a.calls + x.b.calls) || compareNames(x, y));
   }
 
   #compareFinishes() {
     if (this.#finishes.size === 0) return null;
-    const rows = Array.from(this.#finishes, ([reason, { a, b }]) => {
-      return { name: this.#finishNames.at(reason) ?? null, a: a / this.#pairs, b: b / this.#pairs };
-    });
+    const rows = Array.from(this.#finishes, ([name, { a, b }]) => ({ name, a: a / this.#pairs, b: b / this.#pairs }));
     return rows.sort((x, y) => y.a + y.b - x.a - x.b || compareNames(x, y));
   }
 }

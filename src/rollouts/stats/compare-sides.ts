@@ -20,33 +20,29 @@ export interface Pool {
 
 /** Pools by the number of their key. The distances between the rows of a pool take little memory. */
 class Pools {
-  readonly #part = new NumberColumn();
-  readonly #trajectory = new NumberColumn();
-  /** Rows are stored plus 1. */
-  readonly #firstRow = new NumberColumn();
+  /** Parts and rows are stored plus 1; 0 is none. */
+  readonly #firstPart = new NumberColumn();
   readonly #lastRow = new NumberColumn();
-  readonly #toNextRow = new NumberColumn();
+  readonly #toPreviousRow = new NumberColumn();
   readonly #exceptions = new NumberColumn();
-  /** 1 for the key of a pool. */
-  readonly #isKnown = new NumberColumn();
+  readonly #facts: Facts;
+
+  constructor(facts: Facts) {
+    this.#facts = facts;
+  }
 
   /** The numbers of keys are smaller. */
   get end() {
-    return this.#isKnown.length;
+    return this.#firstPart.length;
   }
 
-  /** A row of a pool counts as its first trajectory, unlike a group without trajectories. */
-  add(key: number, { part, trajectory }: TrajectoryPosition, row?: number) {
-    if (this.#firstRow.at(key) === 0 && (row !== undefined || this.#isKnown.at(key) === 0)) {
-      this.#part.set(key, part);
-      this.#trajectory.set(key, trajectory);
-    }
-    this.#isKnown.set(key, 1);
-    this.#isKnown.length = Math.max(this.end, key + 1);
-    if (row === undefined) return;
+  /** @param row undefined for a group without trajectories */
+  add(key: number, part: number, row?: number) {
     const last = this.#lastRow.at(key);
-    if (last === 0) this.#firstRow.set(key, row + 1);
-    else this.#toNextRow.set(last - 1, row + 1 - last);
+    if (this.#firstPart.at(key) === 0 || (row !== undefined && last === 0)) this.#firstPart.set(key, part + 1);
+    this.#firstPart.length = Math.max(this.end, key + 1);
+    if (row === undefined) return;
+    if (last > 0) this.#toPreviousRow.set(row, row + 1 - last);
     this.#lastRow.set(key, row + 1);
   }
 
@@ -55,14 +51,16 @@ class Pools {
   }
 
   at(key: number): Pool | undefined {
-    if (this.#isKnown.at(key) === 0) return undefined;
+    const part = this.#firstPart.at(key) - 1;
+    if (part < 0) return undefined;
     const rows: number[] = [];
-    for (let row = this.#firstRow.at(key), step = -1; row > 0 && step !== 0; row += step) {
-      rows.push(row - 1);
-      step = this.#toNextRow.at(row - 1);
+    for (let row = this.#lastRow.at(key) - 1, step = row < 0 ? 0 : -1; step !== 0; row -= step) {
+      rows.push(row);
+      step = this.#toPreviousRow.at(row);
     }
-    const first = { part: this.#part.at(key), trajectory: this.#trajectory.at(key) };
-    return { first, rows, exceptions: this.#exceptions.at(key) };
+    rows.reverse();
+    const trajectory = Math.max(0, this.#facts.rowsOf([part]).indexOf(rows[0] ?? -1));
+    return { first: { part, trajectory }, rows, exceptions: this.#exceptions.at(key) };
   }
 }
 
@@ -142,18 +140,17 @@ export const openSide = async (dataset: Dataset, { name, columnOf }: Pairing, br
   const facts = getFacts(dataset);
   const { groups } = dataset;
   const column = columnOf(facts) ?? new TextColumn(new Names());
-  const pools = new Pools();
+  const pools = new Pools(facts);
   const counts = { groups: 0, trajectories: 0, exceptions: 0 };
   let unknown = 0;
   /** Returns the key of the first trajectory with a key; 0 without one. */
   const addPart = (part: number) => {
     const rows = facts.rowsOf([part]);
     let own = 0;
-    for (let trajectory = 0; trajectory < rows.length; trajectory++) {
-      const row = rows[trajectory] ?? 0;
+    for (const row of rows) {
       const key = column.numberAt(row);
       if (key === 0) unknown++;
-      else pools.add(key, { part, trajectory }, row);
+      else pools.add(key, part, row);
       own ||= key;
     }
     counts.trajectories += rows.length;
@@ -174,7 +171,7 @@ export const openSide = async (dataset: Dataset, { name, columnOf }: Pairing, br
     const failedKey = isFailed && name !== undefined ? await readFailedKey(dataset, group, name) : undefined;
     if (failedKey !== undefined) {
       own = column.names.numberOf(failedKey);
-      pools.add(own, { part: groups.firstOf(group), trajectory: 0 });
+      pools.add(own, groups.firstOf(group));
     }
     if (own > 0) pools.addExceptions(own, exceptions);
   }
