@@ -276,6 +276,14 @@ describe("a Parquet file of ART", () => {
     );
   });
 
+  it("has a receipt that counts the values of each row's group_json", async () => {
+    const file = parquetOf([0, 1].map((at) => rowOf(0, at, { group_json: '{"metadata":{"id":7}}' })));
+    const receipt = join(mkdtempSync(join(tmpdir(), "art-")), "receipt.json");
+    await runHere(["convert", file, "--receipt", receipt]);
+    const { carried } = JSON.parse(readFileSync(receipt, "utf8"));
+    expect(carried.filter(({ path }: { path: string }) => path.startsWith("group_json"))).toMatchObject([{ count: 2 }]);
+  });
+
   it("gets rewards from the column of --reward-from or the file of --rewards", async () => {
     const rewards = join(mkdtempSync(join(tmpdir(), "art-")), "rewards.jsonl");
     writeFileSync(rewards, '{"id":"0/0","reward":7.0}\n');

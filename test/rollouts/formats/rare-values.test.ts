@@ -1,6 +1,7 @@
 /** Values that few records have, and what they become. */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { runHere } from "../../support/here.ts";
 import { convertHere as convert, folderOf, notesHere, turn, turnsHere, user } from "./converting.ts";
 
 const said = (content: string, more: object = {}) => ({ role: "assistant", content, ...more });
@@ -283,6 +284,10 @@ it("completions of a row have their own values in its lists, and a failed row ha
   expect(await convert({ "a.jsonl": [trl, failed] })).toMatchObject([
     { exceptions: [{ type: "Timeout", message: "late" }] },
   ]);
+  const [prompt, completion] = [[{ role: "tutor", content: "q" }], [said("a")]];
+  const rows = [failed, trl].map((one) => ({ ...one, prompt, completion }));
+  const { stdout } = await runHere(["check", join(folderOf({ r: rows }), "r"), "--lossy", "--json"]);
+  expect(JSON.parse(stdout).problems).toContainEqual(expect.objectContaining({ rule: "unknown-role", line: 2 }));
 });
 
 const atropos = (count: number) => ({
