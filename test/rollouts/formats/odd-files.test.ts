@@ -246,6 +246,8 @@ const seldom = [
       '"content":"a","reasoning_content":"b\\nc"',
     [saying('{"type":"refusal","refusal":"b"}')]: '"content":"a","refusal":"b"',
     [saying('{"type":"output_audio","transcript":"b"}')]: "left out a part of type output_audio",
+    [`"response":{"output":[{"type":"reasoning","generation_token_ids":[1],"generation_log_probs":[-1],"content":[{"text":"b"}]},{"type":"function_call","call_id":"c","name":"f","arguments":"{}"},{"type":"reasoning","content":[{"text":"d"}]},${output.slice(10)}}`]:
+      '"reasoning_content":"d"',
     '"result":{"termination_reason":"x","messages":[{"role":"system","content":"s"}]}': '[{"role":"system"',
     [`"responses_create_params":{"input":[${yes}]},"result":{"termination_reason":"x","messages":[${no}]}`]: `[${yes},${no}]`,
     '"responses_create_params":{"input":[{"role":"user","content":[{"type":"input_file","file_id":"F"},{"type":"x"}]}]}':
@@ -292,6 +294,34 @@ const seldom = [
     '[{"type":"x","arguments":{"k":null}}]',
   ],
   [`[{${trl}}] x`, "other data follows the list of records"],
+  [
+    rated(
+      '"schema_version":"ATIF-v1.6","steps":[{"source":"agent","message":"b","extra":{"is_sidechain":true}},{"source":"agent","message":"a"}]',
+    ),
+    '"additional_histories":[{"messages_and_choices":[{"role":"assistant","content":"b"}]}]',
+  ],
+  ['{"prompt":"q","completion":"a","advantage":1}', "pass --reward-from <path>, or --rewards <file>"],
+  ['{"prompt":"q","completion":"a","error":"None"}', "the reward is missing"],
+  [`{${trl},"images":2}`, '"metadata":{"images":2}'],
+  [
+    '{"input":"q","output":"a","score":1,"step":1}\n{"input":"q","output":"a","overlong_reward":-1,"step":1}',
+    "the reward is missing",
+  ],
+  [`{"example_id":0,"prompt":[${yes}],"info":{},"reward":0,"error":{"type":"E"}}`, '"exceptions":[{"type":"E"}]'],
+  [`{${v1("a")},"timing":{"start":0}}`, '"metadata":{"id":"a","task.key":"t"}}'],
+  [
+    `{${v1("a")}}\n${[2, 3].map((n) => `{${v1("").replace('"id":"",', "").replace("1", `${n}`)}}`).join("\n")}`,
+    '"reward":2',
+  ],
+  ['{"id":"e","env":{},"task":{"key":"t"},"ok":false,"traces":[{"agent":{"trainable":false}}]}', '"exceptions":[{'],
+  [
+    `{"reward":1,"exchanges":{"responses":[{"request":{"input":"q"},"response":{${output},"token_generations":[{"output_indices":[],"output_tokens":[{"token_id":1,"logprob":-1}]}]}}]}}`,
+    '"content":"a"}}]}]}',
+  ],
+  [
+    `{"reward":1,"messages":[${yes},{"role":"assistant"}],"tools":[{"type":"function","function":{"name":"f","parameters":{"anyOf":[{"type":"a","minimum":null}]}}}]}`,
+    '"anyOf":[{"type":"a"}]',
+  ],
   [`{"r":{"score":1},${trl}}`, "pass --reward-from r.score"],
   [`{"id":"e","env":{},"ok":true,"traces":[{${v1("a")}},{"agent":{"name":"y"},${v1("b")}}]}`, "}]}\n{"],
   [

@@ -219,6 +219,13 @@ describe("the turns of a row", () => {
       "a tool_calls",
     ],
     ["a reason of an SDK", [said("a", { finish_reason: "maxTokens" })], "a length"],
+    ["a call of Bedrock", [said("", { content: [{ toolUse: { name: "f" } }] })], "a tool_calls"],
+    ["a call of Gemini", [said("", { content: [{ functionCall: { name: "f" } }] })], "a tool_calls"],
+    [
+      "a call in a function",
+      [{ role: "tool_call", content: JSON.stringify({ function: fn }) }],
+      "a [call_0] tool_calls",
+    ],
     ["a list of reasons", [said("a")], "a abort", { stop_reasons: ["abort"] }],
     ["a stated end", [said("a"), said("b")], "a stop, a length", { status: "truncated" }],
     ["an end of its own", [said("a", { stopping_reason: "max_tokens" })], "a length"],
