@@ -60,6 +60,7 @@ describe("a call without its content", () => {
   it("keeps the spelling of numbers, and null", () => {
     const json = '{"id":"c","output":null,"extra":1.50,"summary":{"usage":{"m":{"n":12345678901234567890}}}}';
     expect(omitContent(parseRawJson(json), "vendor").json).toBe(json);
+    expect(left({ extra: { a: "", b: [1, "2"], c: {} } })).toEqual({ extra: { a: "", b: [1, "2"], c: {} } });
   });
 
   it("counts the omitted bytes, not characters", () => {

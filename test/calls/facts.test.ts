@@ -146,6 +146,7 @@ describe("the cost of a call", () => {
     [{ m: used(1), n: used(1) }, { m: all({}), n: { prompt_tokens_total_cost: null } }, ["n"]],
     [{ m: used(1), n: used(1), o: {} }, { m: all({}), n: all({}) }, ["o"]],
     [{ m: used(1), n: used(0) }, { m: all({}) }, []],
+    [{ m: used(1), n: { ...used(0), completion_tokens: 1 } }, { m: all({}) }, ["n"]],
     [{ m: used(1) }, { "m-2025": all({}) }, []],
   ])("of %j with %j is unknown for %j", (usage, costs, unknown) => {
     const read = readCosts(callOf({ summary: { usage, vendor: { costs } } }), "vendor");

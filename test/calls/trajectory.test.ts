@@ -153,6 +153,10 @@ describe("a call as a trajectory", () => {
     ["its output has an error", { ...done, output: { choices: [{ ...choice, finish_reason: "error" }] } }],
     ["its output is not a message of the assistant", { ...done, output: { choices: [{ message: messages[0] }] } }],
     ["its tools are not a list", { ...done, inputs: { messages, tools: "none" } }],
+    [
+      "the content of its message 2 is neither a text nor a list",
+      { ...done, output: { choices: [{ message: { role: "assistant", content: 7 } }] } },
+    ],
   ])("fails because %s (row %$)", (why, call) => {
     expect(trajectory(call)).toBe(`unfit: ${why}`);
   });
@@ -215,6 +219,7 @@ describe("a call as a trajectory", () => {
     "Search(query='4')",
     "https://example.com/object/4",
     '{"weave":1}',
+    '{"type":"_weave"}',
     "file:///tmp is a folder",
     "s3:/// has no path",
   ])("has the answer %s, which only looks like a reference or a printed object", (content) => {

@@ -33,6 +33,7 @@ describe("the usage of a call", () => {
       [5, 2, none, 3],
     ],
     ["OpenAI's Responses", responses, [100, 80, none, 10]],
+    ["a count that is empty", { ...responses, cache_read_input_tokens: "" }, [100, 80, none, 10]],
     [
       "OpenAI's Responses with written tokens",
       { ...responses, input_tokens_details: { cached_tokens: 80, cache_write_tokens: 5 } },
@@ -393,9 +394,8 @@ describe("the usage of a call", () => {
       config: { speed: 0 },
     };
     expect(unpricedOf({ usage: tokens }, inputs)).toBeUndefined();
-    expect(
-      unpricedOf({ service_tier: "default", usage: tokens }, { extra_body: { service_tier: "flex" } }),
-    ).toBeUndefined();
+    for (const reply of [{ usage: tokens, service_tier: "default" }, { usage: { ...tokens, service_tier: "default" } }])
+      expect(unpricedOf(reply, { extra_body: { service_tier: "flex" } })).toBeUndefined();
   });
 
   it("has prices for a traced function with any arguments", () => {

@@ -314,6 +314,13 @@ describe("the cost of a usage", () => {
     expect(sizes.map((tokens) => find(tiers, "prompt", tokens))).toEqual(["1", "2", "3"]);
     expect(sizes.map((tokens) => find(tiers, "completion", tokens))).toEqual(["5", undefined, "7"]);
     expect(sizes.map((tokens) => find(tiers, "image", tokens))).toEqual(["9", undefined, undefined]);
+    const usage = { ...noUsage, prompt_tokens: 21, images: 1 };
+    expect(computeCost(modelOf({ pricing: tiers }), { usage, needsUnitPrices: false })).toMatchObject({
+      ...{ total: null, at_least: "63", reason: "the price of image is not stated" },
+    });
+    const reasoned = [{ ...tiers[1], internal_reasoning: "5" }, tiers[0]];
+    const answered = { ...noUsage, prompt_tokens: 21, completion_tokens: 1 };
+    expect(computeCost(modelOf({ pricing: reasoned }), { usage: answered, needsUnitPrices: false }).total).toBeNull();
     const withoutBase = [[...tiers.slice(2)], [...tiers, { min_context: 5 }], [...tiers, "free"], []];
     expect(withoutBase.map((one) => find(one, "prompt", 9))).toEqual(withoutBase.map(() => undefined));
   });

@@ -135,6 +135,7 @@ describe("a filter of models", () => {
     check({ feature: ["JSON_mode"], country: ["jp", "EU"], maxPrice: [["currency", "1"]] })();
     checkFilterWords({ feature: ["nothing"] }, []);
     expect(check({ feature: ["tool"] })).toThrow('invalid --feature "tool": expected one of reasoning, tools');
+    expect(() => checkFilterWords({ feature: ["tool"] }, [{ entry: {} }])).toThrow("expected one of tools, json_mode");
     expect(check({ onlyCountry: ["UK"] })).toThrow('invalid --only-country "UK": expected one of DE, FI, us');
     const found = "expected one of completion, currency, prompt, request, such as prompt=0.5";
     expect(check({ maxPrice: [["promt", "1"]] })).toThrow(`invalid --max-price "promt=1": ${found}`);

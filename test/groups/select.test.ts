@@ -11,7 +11,7 @@ const trajectory = (reward: number, more = "") =>
 /** Groups in all three shapes, with spellings that a parser would change. */
 const lines = [
   `{"trajectories":[${trajectory(1, ',"metrics":{"score":2.50}')},${trajectory(0)}],"exceptions":[{"message":"e"}]}`,
-  `{"trajectories":[${trajectory(3, ',"metadata":{"seed":12345678901234567890}')}, ${trajectory(3, ',"logs":["b"]')}]}`,
+  `{"trajectories":[${trajectory(3, ',"metadata":{"seed":12345678901234567890,"seeds":[12345678901234567]}')}, ${trajectory(3, ',"logs":["b"]')}]}`,
   ...[0.25, 0.75].map((reward) => trajectory(reward, ',"group_id":"flat"')),
 ];
 const text = `${lines.join("\n")}\n`;
@@ -173,6 +173,7 @@ describe("a selection of trajectories", () => {
       false,
       "group.exceptions == 1 || reward == 3.0; step == 3 || group.number < 3; solved && reward < 2.0 || step == 3 || reward == 0.75",
     ],
+    [1, true, "metadata.seeds[0] == 12345678901234567"],
     [2, false, "group.size == 2 && reward < 2.0; group.number != 4 && reward < 2.0; step == 2 || group.number < 3"],
     [2, true, "reward < 2.0; !truncated && reward < 2.0; group.reward_mean < 2.0; !has(metadata.seed) && reward < 2.0"],
   ])("keeps %i groups, with the other exceptions said to be filtered out: %s, by %s", async (read, isSaid, wheres) => {

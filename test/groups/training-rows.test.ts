@@ -150,6 +150,7 @@ it.each<[isPair: boolean, first: object, second: object, rewards?: readonly numb
   [false, {}, { content: [{ type: "text", text: "a" }] }],
   [true, { tool_calls: [call] }, { tool_calls: [call, call] }],
   [false, { tool_calls: [call] }, { tool_calls: [{ ...call, id: "d" }] }],
+  [false, {}, { name: "", refusal: [] }],
   [false, { content: null, tool_calls: [call] }, { content: [], tool_calls: [call] }],
   [false, {}, { content: "b" }, [1, 1 + 1e-13]],
   [true, {}, { content: "b" }, [1, 1 + 1e-11]],

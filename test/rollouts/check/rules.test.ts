@@ -205,6 +205,7 @@ describe("unknown-message-key", () => {
     [`"content":"",${turns}`, "toolCalls"],
     [`"content":"Wait.",${turns}`, "toolCalls"],
     ['"content":"4","function_calls":[{"name":"f"}]', "function_calls"],
+    ['"content":"4","text":"4","function_calls":[{"name":"f"}]', "function_calls"],
     ['"content":"4","toolInvocations":[{"toolName":"f"}]', "toolInvocations"],
     ['"content":"4","tool_uses":[]', undefined],
     ['"content":null,"additional_kwargs":{"tool_calls":[{}]}', "additional_kwargs"],
