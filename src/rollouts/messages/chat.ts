@@ -186,10 +186,10 @@ export const isMasked = (run: ConversionNotes, turn: Value) => {
   let isZero = false;
   for (const key of turn.facts(maskKeysOf)) {
     const value = turn.require(key);
-    const isKnown = maskKeys.has(key) && value.canBeMetric;
-    if (!isKnown && !(exclusion.test(key) && value.isBlank))
+    if (exclusion.test(key) && value.isBlank) continue;
+    if (!maskKeys.has(key) || !value.canBeMetric)
       run.note(`\`${key}\` of turns can be a mask for training, which rollcall does not read`);
-    else if (value.number === 0 || (value.canBeMetric && !value.isNumber && !value.isTrue)) isZero = true;
+    else if (value.number === 0 || (!value.isNumber && !value.isTrue)) isZero = true;
   }
   if (isZero)
     run.note("kept turns that are masked for training as messages, such as turns with the weight 0 or loss false");
