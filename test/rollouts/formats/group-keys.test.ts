@@ -288,6 +288,7 @@ describe("rows without a recorded group", () => {
     ["topic", [0, 1, 2, 3, 4, 5].flatMap((one) => [one, one]), group],
     ["correct", halves(true, false), undefined],
     ["persona", ["a"], context],
+    ["persona", [123], undefined],
     ["context", [`${" ".repeat(300_000)}x`], context],
     ["context", [" None "], undefined],
     ["instruction", ["q"], undefined],

@@ -99,6 +99,12 @@ it.each([
   await expect(readRewardsFile(file, testHost())).rejects.toThrow(fault);
 });
 
+it("a file of --rewards without ids is refused, with the command that converts rows of SWE-bench", async () => {
+  const file = join(folderOf({ r: '{"reward":1,"resolved":true}' }), "r");
+  const details = { hint: expect.stringContaining("jq -c '{id: .instance_id") };
+  await expect(readRewardsFile(file, testHost())).rejects.toMatchObject({ details });
+});
+
 describe("the ids of --rewards", () => {
   const findIds = async (file: string, args: readonly string[] = []) => {
     const words = [

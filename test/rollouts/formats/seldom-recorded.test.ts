@@ -144,6 +144,104 @@ it.each([
   expect(await convert({ "a.json": JSON.stringify(record) }, ["--reward-from", "acc"])).toContain(fault);
 });
 
+describe("a conversion of files", () => {
+  const steps = [
+    { source: "user", message: "q" },
+    { source: "agent", message: "a" },
+  ];
+  const atif = (more: object, message = "a") =>
+    JSON.stringify({
+      schema_version: "ATIF-v1.6",
+      session_id: "s",
+      steps: [steps[0], { ...steps[1], message }],
+      ...more,
+    });
+  const scored = { id: 0, prompt: [{ role: "user", content: [{ type: "text", text: "q" }] }], task: "t", reward: 1 };
+  const row = { ...scored, completion: [said("a")] };
+  const content = [[user("q"), said("a"), user("r"), said("b")]];
+  const rated = (k: number) => ({
+    doc_id: k,
+    k,
+    filter: "f",
+    arguments: [["q", {}]],
+    resps: [["a"]],
+    filtered_resps: ["a"],
+    m: 1,
+  });
+  const keyed = [1, 2, 1].map((k) => ({ ...chat, k }));
+
+  it.each<[expected: string, files: Parameters<typeof convert>[0], args?: readonly string[]]>([
+    [
+      '"metrics":{"a":1,"reward":1}',
+      { a: [{ ...chat, metrics: { a: 1 } }] },
+      ["--reward-from", "metrics.a", "--reward-from", "reward"],
+    ],
+    [
+      "finds no number at the path `b`",
+      { a: [{ prompt: "q", completion: "a", a: 1, b: "x" }] },
+      ["--reward-from", "a", "--reward-from", "b"],
+    ],
+    [
+      `${JSON.stringify(turns)},"reward"`,
+      { "a.json": atif({ continued_trajectory_ref: "b.json" }), "b.json": atif({}) },
+      ["--rewards"],
+    ],
+    [
+      JSON.stringify([...turns, turn("b"), turn("c")]),
+      {
+        "a.json": atif({ continued_trajectory_ref: "/x/b.json" }),
+        "b.json": atif({ continued_trajectory_ref: "../c.json" }, "b"),
+        "c.json": atif({}, "c"),
+      },
+      ["--rewards"],
+    ],
+    [
+      '}]},{"trajectories"',
+      {
+        "a.json": atif({
+          steps: [
+            {
+              ...steps[1],
+              observation: { results: [{ subagent_trajectory_ref: [{ trajectory_path: "m.json", session_id: "s" }] }] },
+            },
+          ],
+        }),
+        "b.json": atif({}),
+      },
+      ["--rewards"],
+    ],
+    ['}],"reward":1,"metadata":{"id":0,"task":"t"}},{"messages', { "results.jsonl": [row, { ...row, id: 1 }] }],
+    [
+      JSON.stringify([...turns, user("r"), turn("b")]),
+      { a: [{ content, rewards: [1], idx: 0, generation_logprobs: [[0, -1]], token_ids: [[1, 2]] }] },
+      ["--from", "nemo-rl"],
+    ],
+    ["[ambiguous-group]", { a: [...[1, 2, 1].map(rated), '{"doc'] }, ["--group-by", "k", "--reward-from", "m"]],
+    ["[ambiguous-group]", { a: keyed, b: ['{"mess'] }, ["--group-by", "k"]],
+    [
+      "[ambiguous-group]",
+      { a: [atif({}), atif({ session_id: "t" }), atif({}), '{"schema_ver'] },
+      ["--rewards", "--group-by", "session_id"],
+    ],
+  ])("has %s for %j with %j", async (expected, files, args = []) => {
+    const rewards =
+      args[0] === "--rewards" ? [join(folderOf({ r: ["s", "t"].map((id) => ({ id, reward: 1 })) }), "r")] : [];
+    const converted = await convert(files, [...args.slice(0, 1), ...rewards, ...args.slice(1)]);
+    expect(typeof converted === "string" ? converted : JSON.stringify(converted)).toContain(expected);
+  });
+
+  it("names the record of a copied failure", async () => {
+    const failed = { example_id: 0, ...row, rollout_id: "x", error: "boom" };
+    const file = join(
+      folderOf({
+        a: [{ ...failed, error: null, rollout_id: "y" }, failed, failed].map((one) => JSON.stringify(one)).join("\n"),
+      }),
+      "a",
+    );
+    expect((await runHere(["check", file])).stderr).toContain(`${file}:3`);
+  });
+});
+
 it.each([
   ["m,strict", ["strict"], "1"],
   ["m,strict", ["flexible"], "no row of the file has the filter strict [record-invalid]\nhint: pass --reward-from m\n"],
@@ -330,6 +428,8 @@ it("rows of TRL's next table count if only a part of the rows of their prompt wa
       trajectories: [...said].map((content) => ({ messages_and_choices: [{}, turn(content)] })),
     })),
   );
+  const smaller = [...rows.slice(0, 4), ...rows.slice(2, 4).map((one) => ({ ...one, step: 1 }))];
+  expect(await convert({ "a.jsonl": smaller })).toHaveLength(3);
 });
 
 it("the receipt of a copied trial of Harbor counts each value of its result and its trajectory once", async () => {
