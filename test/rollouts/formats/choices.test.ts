@@ -84,6 +84,8 @@ describe("a row of NeMo RL", () => {
 
   it("has prompts of several texts as messages of the user", async () => {
     const row = rowOf(5, "00010", { generation_logprobs: [[0, 0, 0, -1, 0]] });
+    const recorded = rowOf(4, "", { content: [[system, user("q"), user("r"), said("a")]] });
+    expect(await notesHere([recorded], ["--from", "nemo-rl"])).toEqual([]);
     expect(await notesHere([row], ["--from", "nemo-rl"])).toEqual([
       "derived the roles, which are not recorded: each text of the assistant follows a text of the user",
       "converted prompts of more than two texts to messages of the user, because their roles are unknown",

@@ -265,6 +265,7 @@ const seldom = [
     '"source":"generate","tool_calls":[{"function":{"name":"f"}}]}]': '"function":{"name":"f","arguments":"{}"}',
     '"source":"generate","tool_calls":[{"function":"f","arguments":"{}"}]}]': '{"name":"f","arguments":"{}"}',
     '"source":"generate","reasoning":"why"}]': '"reasoning_content":"why"',
+    '"content":[{"type":"audio","audio":"a.wav"}]}]': '"content":[{"type":"audio","audio":"a.wav"}]',
     [`"source":"generate","content":[{"type":"reasoning","reasoning":"attachment://${attached}"}]}],"attachments":{"${attached}":"why"}`]:
       '"reasoning_content":"why"',
     [`"source":"generate","tool_calls":[{"function":"f","arguments":{"a":"attachment://${attached}","b":["tc://${attached}"]}}]}],"attachments":{"${attached}":"why"}`]: String.raw`"arguments":"{\"a\":\"why\",\"b\":[\"why\"]}"`,
@@ -305,6 +306,17 @@ const seldom = [
       '"schema_version":"ATIF-v1.6","steps":[{"source":"agent","message":"b","extra":{"is_sidechain":true}},{"source":"agent","message":"a"}]',
     ),
     '"additional_histories":[{"messages_and_choices":[{"role":"assistant","content":"b"}]}]',
+  ],
+  ['{"group_index":0,"messages":[{"role":"user","trainable":false}]}', "found version 1, without"],
+  ['{"format_version":1,"group_index":0,"group_json":"{}"}', "found version 1, without"],
+  [
+    `{"reward":1,"exceptions":[],"exchanges":{"chat_completions":[{"request":{"messages":[${yes}]},"response":{"choices":[${own}]}}]}}`,
+    `[${yes},${own}]`,
+  ],
+  ['{"input_prompt":"q","output_response":"a","score":0,"env_extras":{},"stop_reason":"error"}', '"reward":0'],
+  [
+    rated('"doc_id":0,"arguments":[["q",{}]],"filtered_resps":["a"],"resps":[["a"]],"scores_per_repeat":{"r":[0.5]}'),
+    '"reward":0.5',
   ],
   ['{"prompt":"q","completion":"a","advantage":1}', "pass --reward-from <path>, or --rewards <file>"],
   ['{"prompt":"q","completion":"a","error":"None"}', "the reward is missing"],

@@ -217,6 +217,11 @@ describe("a conversion of files", () => {
       ["--from", "nemo-rl"],
     ],
     ["[ambiguous-group]", { a: [...[1, 2, 1].map(rated), '{"doc'] }, ["--group-by", "k", "--reward-from", "m"]],
+    [
+      JSON.stringify(turn("a")),
+      { a: ["x\ny", "x\ny\nz"].map((prompt, at) => ({ prompt, completion: ["", "a"][at], reward: at })) },
+    ],
+    ["so the group is unknown", { "result.json": '{"a":1}' }, ["--from", "harbor"]],
     ["[ambiguous-group]", { a: keyed, b: ['{"mess'] }, ["--group-by", "k"]],
     [
       "[ambiguous-group]",

@@ -91,6 +91,15 @@ describe("results of verifiers v0", () => {
     expect(groups).toMatchObject({ read: 4, logged: 1, already_logged: 3 });
   });
 
+  it("have the model and the environment of metadata.json, unless the row has its own", async () => {
+    const folder = folderOf({
+      "results.jsonl": [{ ...row, model: "own" }],
+      "metadata.json": '{"env_id":"e","model":"m"}',
+    });
+    const { stdout } = await runRollcall(["convert", folder, "-q"]);
+    expect(JSON.parse(stdout).trajectories[0].metadata).toMatchObject({ env_id: "e", model: "own" });
+  });
+
   const failure = { error: "ModelError", error_chain_repr: "ModelError('x')", error_chain_str: "x" };
   const none = Object.fromEntries(Object.keys(failure).map((key) => [key, null]));
 

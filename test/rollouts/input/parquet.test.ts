@@ -77,6 +77,13 @@ describe("the rows of a Parquet file", () => {
     expect([2, 1].map((at) => records.locate(at).label)).toEqual(["a.parquet", "a.parquet#row 2"]);
   });
 
+  it("are JSON if only the newer name of a column's type says so", async () => {
+    const column: SchemaElement = { name: "v", type: "BYTE_ARRAY", repetition_type: "OPTIONAL" };
+    const root: SchemaElement = { name: "root", num_children: 1, repetition_type: "REQUIRED" };
+    const bytes = write([{ name: "v", data: ['{"a":1}'] }], [root, { ...column, logical_type: { type: "JSON" } }]);
+    expect(await readAll(await open(bytes))).toEqual([[["a.parquet#row 1", 1, '{"v":{"a":1}}']]]);
+  });
+
   it.each<[type: ColumnData[number]["type"], values: readonly unknown[], json: readonly string[]]>([
     ["BOOLEAN", [true, false], ["true", "false"]],
     ["INT64", [9007199254740993n, -1n], ["9007199254740993", "-1"]],

@@ -11,6 +11,7 @@ const firstFrame = two.subarray(0, two.indexOf(two.subarray(0, 4), 4));
 const secondFrame = two.subarray(firstFrame.length);
 const skippable = Buffer.from("502a4d1803000000616263", "hex");
 const emptyFrame = Buffer.from("28b52ffd2000010000", "hex");
+const spaces = Buffer.from("28b52ffde0080000000000000043000020", "hex");
 const nothing = Buffer.concat([skippable, emptyFrame]);
 
 const withByte = (bytes: Buffer, at: number, byte: number) =>
@@ -27,6 +28,7 @@ describe("a zstd file", () => {
 
   it.each([
     ["several frames", two],
+    ["a block that repeats a byte, and a size of 8 bytes", Buffer.concat([firstFrame, spaces, secondFrame])],
     ["empty frames between others", Buffer.concat([nothing, firstFrame, nothing, secondFrame, nothing])],
     ...[1, 3, 4, 512].map((length): [string, Buffer] => [
       `${length} bytes of padding`,
