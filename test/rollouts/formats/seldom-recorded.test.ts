@@ -1,4 +1,5 @@
 /** Records with values that most records of their format lack, as whole trajectories. */
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readRewardsFile } from "../../../src/rollouts/formats/convert-opened.ts";
@@ -382,6 +383,17 @@ describe("a continuation of ATIF", () => {
     expect(await convert(files, rewards())).toMatchObject([
       { trajectories: [{ messages_and_choices: [...turns, ...rest] }] },
     ]);
+  });
+
+  it("is rejected with each of its documents once", async () => {
+    const calling = step("agent", "", { tool_calls: [{ tool_call_id: "c", function_name: "f", arguments: {} }] });
+    const parts = [document([calling, ...own], { continued_trajectory_ref: "b.json" }), document(own)];
+    const all = { "a.json": parts[0] ?? "", "b.json": parts[1] ?? "", "c.json": document(own) };
+    const rejects = join(folderOf({}), "rejects");
+    expect(await convert(all, [...rewards(), "--strict", "--on-invalid", "skip", "--rejects", rejects])).toHaveLength(
+      1,
+    );
+    expect(readFileSync(rejects, "utf8")).toBe(`${parts.join("\n")}\n`);
   });
 
   it("and a subagent that two results refer to count once", async () => {

@@ -36,21 +36,25 @@ it.each([
   ]);
 });
 
-it.each([
+it.each<[exit_status: string, turns: string, notes: readonly string[], more?: object]>([
   [
     "exit_cost",
     "u a",
     ["kept the last turn of the assistant as a message, because SWE-agent wrote it when it stopped"],
   ],
   ["submitted", "u A", []],
-])("the text of SWE-agent's exit is its own only with a status such as %s", async (exit_status, turns, expected) => {
-  const content = "Exit due to cost limit";
-  const history = [user("q"), { role: "assistant", content, thought: content }];
-  const file = { r: 1, trajectory: [], history, info: { model_stats: { api_calls: 1 }, exit_status } };
-  expect(await turnsHere({ "a.traj": JSON.stringify(file) }, ["--reward-from", "r"])).toBe(turns);
-  const notes = await notesHere([file], ["--reward-from", "r"]);
-  expect(notes.filter((note) => note.startsWith("kept"))).toEqual(expected);
-});
+  ["exit_cost", "u A", [], { tool_calls: [{ id: "c", type: "function", function: { name: "f", arguments: "{}" } }] }],
+])(
+  "the text of SWE-agent's exit is its own only with a status such as %s",
+  async (exit_status, turns, expected, more) => {
+    const content = "Exit due to cost limit";
+    const history = [user("q"), { role: "assistant", content, thought: content, ...more }];
+    const file = { r: 1, trajectory: [], history, info: { model_stats: { api_calls: 1 }, exit_status } };
+    expect(await turnsHere({ "a.traj": JSON.stringify(file) }, ["--reward-from", "r"])).toBe(turns);
+    const notes = await notesHere([file], ["--reward-from", "r"]);
+    expect(notes.filter((note) => note.startsWith("kept"))).toEqual(expected);
+  },
+);
 
 // Written after SWE-agent/SWE-agent v1.1.0, `sweagent/agent/models.py`.
 it.each([
