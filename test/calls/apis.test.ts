@@ -152,6 +152,21 @@ describe("a call of a model's API", () => {
   it("has the instructions of the reply if the inputs of Responses have none", () => {
     const call = { inputs: { input: "q" }, output: { ...response, instructions: "Be brief." } };
     expect(messagesOf(call)).toEqual([system, { role: "user", content: "q" }, said("Rain.")]);
+    const listed = withInput("q", { instructions: [{ role: "developer", content: "Be kind." }] });
+    expect(messagesOf(listed)).toEqual([
+      ...[{ role: "developer", content: "Be kind." }, { role: "user", content: "q" }, said("Rain.")],
+    ]);
+  });
+
+  it("is shown with a part of Responses that is no text", async () => {
+    const content = [...message.content, { type: "output_audio", transcript: "Sun." }];
+    const output = { ...response, output: [{ ...message, content }] };
+    expect(await page({ ...ended, ...withInput("x"), output })).toMatch(/Rain\.[\s\S]*Sun\./);
+  });
+
+  it("has the other members of a candidate of Gemini in its choice", () => {
+    const output = { candidates: [{ ...candidate, avgLogprobs: -0.5 }] };
+    expect(trajectoryOf({ ...gemini, output })).toMatchObject({ line: expect.stringContaining('"avgLogprobs":-0.5') });
   });
 
   it.each([
