@@ -7,6 +7,7 @@ it.each([
   ["[1,[2]]", 2],
   ['{"a":1}', 0],
   ["1", 0],
+  [`[${"1,".repeat(149)}1]`, 150],
 ])("the elements of %s are those of a list", (json, count) => {
   expect(elementsOf(readRoot(Buffer.from(json)))).toHaveLength(count);
 });

@@ -261,6 +261,15 @@ it.each<[string, object, object]>([
     },
     { messages_and_choices: [user("q"), { message: { reasoning_content: "r" } }] },
   ],
+  [
+    "the reason of an answer after a masked one",
+    {
+      messages: [user("q"), said("a", { weight: 0 }), user("r"), said("b")],
+      stop_reasons: ["length", "stop"],
+      reward: 1,
+    },
+    { messages_and_choices: [user("q"), said("a"), user("r"), { finish_reason: "stop" }] },
+  ],
 ])("a conversion keeps %s", async (_, record, trajectory) => {
   const args = "r" in record ? ["--reward-from", "r"] : [];
   expect(await convert({ "a.jsonl": [record] }, args)).toMatchObject([{ trajectories: [trajectory] }]);
