@@ -49,8 +49,8 @@ export const startLogin = async (given: SettingsSources, ask: Ask, options: Logi
   const settings = await readSettings({ ...sources, canBeNew: true });
   if (settings.local)
     throw conflictingOptions(`the profile ${localProfile}`, "auth login", "the local service makes its own key");
-  if (given.host.terminal.stdin) await askForSettings(sources, settings, only);
   for (const name of otherLoginSettings) settings.get(name);
+  if (given.host.terminal.stdin) await askForSettings(sources, settings, only);
   const logins = findLogins(settings, only);
   if (logins.length === 0) throw settingMissing([findMissingUrl(only)], settings.profile, false);
   await checkTest?.(

@@ -77,10 +77,14 @@ const maxBars = 8;
 
 /** Returns at most eight ranges of sorted rewards, or single rewards, with their numbers of trajectories. */
 export const computeBars = (rewards: Float64Array) => {
-  const values = new Set(rewards);
-  if (values.size <= maxBars) {
-    const areDistinct = new Set(Array.from(values, format)).size === values.size;
-    return Array.from(values, (value) => {
+  const values: number[] = [];
+  for (const reward of rewards) {
+    if (reward !== values.at(-1)) values.push(reward);
+    if (values.length > maxBars) break;
+  }
+  if (values.length <= maxBars) {
+    const areDistinct = new Set(values.map(format)).size === values.length;
+    return values.map((value) => {
       const name = areDistinct ? format(value) : String(value);
       return { name, count: rewards.lastIndexOf(value) - rewards.indexOf(value) + 1 };
     });
@@ -92,9 +96,9 @@ export const computeBars = (rewards: Float64Array) => {
   const start = Math.floor(min / step) * step;
   // Large rewards with small differences need many digits.
   const edge = (at: number) => String(Number((start + at * step).toPrecision(12)));
-  const length = Math.max(1, Math.ceil((max - start) / step - 1e-9));
+  const length = Math.max(1, Math.ceil(max / step - start / step - 1e-9));
   // Rounding errors must not move a value on an edge to the lower bar.
-  const barOf = (value: number) => Math.min(length - 1, Math.floor((value - start) / step + 1e-9));
+  const barOf = (value: number) => Math.min(length - 1, Math.floor(value / step - start / step + 1e-9));
   const counts = new Float64Array(length);
   for (const reward of rewards) counts[barOf(reward)] = (counts[barOf(reward)] ?? 0) + 1;
   return Array.from(counts, (count, at) => ({ name: `${edge(at)} – ${edge(at + 1)}`, count }));

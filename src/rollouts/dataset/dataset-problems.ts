@@ -196,11 +196,12 @@ const outlierFactor = 30;
 
 const maxOutlierShare = 0.1;
 
-/** Expects finite rewards, and changes their order. */
+/** Expects finite rewards, and replaces them by their distances from the median. */
 const findOutlierBound = (rewards: Float64Array) => {
   if (rewards.length < minRewardsForOutliers) return undefined;
   const middle = findMedian(rewards);
-  const distances = rewards.map((reward) => Math.abs(reward - middle));
+  const distances = rewards;
+  for (const [at, reward] of rewards.entries()) distances[at] = Math.abs(reward - middle);
   // If most rewards are equal, the median distance is 0.
   const distance = (findMedian(distances) || findMedian(distances.filter((one) => one > 0))) * outlierFactor;
   const outside = distances.filter((one) => one > distance).length;
@@ -218,7 +219,8 @@ const reportOutliers = async (dataset: IndexedGroups, breaks: Breaks) => {
       if (Number.isFinite(facts.reward.at(row))) ofSource?.push(facts.reward.at(row));
   }
   const bounds = rewards.map((ofSource) => findOutlierBound(new Float64Array(ofSource.values())));
-  for (let part = 0; part < count && bounds.some((bound) => bound); part++) {
+  if (bounds.every((bound) => !bound)) return;
+  for (let part = 0; part < count; part++) {
     if (breaks.isDue()) await breaks.take();
     const [group, bound] = [groups.groupOf(part), bounds[columns.source.at(part)]];
     for (const [at, row] of bound ? facts.rowsOf([part]).entries() : []) {

@@ -114,7 +114,7 @@ export const addUse = <Tool>(to: Map<Tool, ToolUse>, tool: Tool, { calls, errors
 /** What the walk over the messages of a trajectory finds. */
 interface WalkedFacts {
   /** By the index in `countNames`; -1 is unknown. */
-  readonly counts: Int32Array;
+  readonly counts: Float64Array;
   readonly finishReason: string | undefined;
   /** True if a simulated user may have written a part of the prompt. */
   readonly hasGreeting: boolean;
@@ -249,7 +249,7 @@ export class FactColumns {
     for (const [name, json] of this.settings) if (from.settings.get(name) !== json) this.settings.delete(name);
     for (const row of rows) {
       from.forEachUse(row, (tool, use) => this.addUse(this.toolNames.numberOf(from.toolNames.at(tool)), use));
-      const counts = Int32Array.from(countNames, (_, fact) => from.countAt(row, fact));
+      const counts = Float64Array.from(countNames, (_, fact) => from.countAt(row, fact));
       const reason = from.finishReasons.at(from.finishReasonOf(row));
       const added = this.addRow({ counts, finishReason: reason, hasGreeting: from.isGreeted(row) });
       for (const name of ["by", "key", "prompt"] as const) this[name].set(added, from[name].at(row));

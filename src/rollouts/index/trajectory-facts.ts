@@ -41,7 +41,7 @@ export class TrajectoryFacts {
   /** The finish reason of the last choice. */
   finishReason: string | undefined = undefined;
   /** By the index in `countNames`. The walk over messages counts turns and characters. */
-  readonly counts = new Int32Array(countNames.length);
+  readonly counts = new Float64Array(countNames.length);
   /** False if no caller needs `counts`. */
   needsCounts = false;
 }

@@ -188,6 +188,7 @@ const compareMetrics = async ({ a, b }: Sides, { common, readPair, isPaired }: P
   const values = new NamedPairs<string>();
   let [names, positions]: [readonly string[], ReadonlyMap<string, number>] = [[], new Map()];
   for (let at = 0; at < common; at++) {
+    if (breaks.isDue()) await breaks.take();
     const pair = readPair(at);
     if (!isPaired(pair)) continue;
     const [inA, inB] = [readMetrics(a, pair.a), readMetrics(b, pair.b)];

@@ -11,6 +11,7 @@ describe("computeBars", () => {
     expect(bars([1000000.25, 1000000.4])).toEqual(["1000000.25: 1", "1000000.4: 1"]);
     expect(bars([0, 1, 2, 3, 4, 5, 6, 7, 8])).toEqual(["0 – 2: 2", "2 – 4: 2", "4 – 6: 2", "6 – 8: 3"]);
     expect(bars([...Array(13).keys()].map((value) => value / 2))[0]).toBe("0 – 1: 2");
+    expect(bars([-1, 0, 1, 2, 3, 4, 5, 6, 1.7e308])).toHaveLength(5);
     const tenths = [-3, -2, -1, 0, 1, 2, 3, 4, 5].map((value) => value / 10);
     expect(bars(tenths)).toEqual(["-0.4 – -0.2: 1", "-0.2 – 0: 2", "0 – 0.2: 2", "0.2 – 0.4: 2", "0.4 – 0.6: 2"]);
   });

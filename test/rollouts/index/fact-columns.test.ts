@@ -7,7 +7,7 @@ describe("the columns of facts", () => {
   it("forget removed rows, and keep rows beyond a block", () => {
     const columns = new FactColumns();
     const row = (at: number) => ({
-      counts: Int32Array.from(countNames, (_, fact) => at + fact),
+      counts: Float64Array.from(countNames, (_, fact) => at * 2 ** 31 + fact),
       finishReason: `${at}`,
       hasGreeting: at % 2 === 1,
     });
@@ -37,7 +37,7 @@ describe("the columns of facts", () => {
     ] as const) {
       const { finishReason, counts } = columns.at(at);
       expect([finishReason, columns.isGreeted(at)]).toEqual([reason, first % 2 === 1]);
-      expect(Object.values(counts)).toEqual(countNames.map((_, fact) => first + fact));
+      expect(Object.values(counts)).toEqual(countNames.map((_, fact) => first * 2 ** 31 + fact));
     }
   });
 
