@@ -57,6 +57,12 @@ describe("untrusted text", () => {
     },
   );
 
+  it("has single spaces in a cell", async () => {
+    const host = testHost();
+    await printList(screenOn(host), listOf("a  b   c"));
+    expect(host.printed()).toBe("a b c\n");
+  });
+
   it.each(hostile)("keeps %s in JSON, as escapes", async (_, text) => {
     const host = testHost();
     await printList(screenOn(host, { json: true }), listOf(text));

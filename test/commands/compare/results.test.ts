@@ -1,4 +1,3 @@
-import { readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { runHere, runHereOnTerminal } from "../../support/here.ts";
 import { filesOf } from "../../support/inputs.ts";
@@ -93,14 +92,6 @@ describe("the result of a comparison", () => {
   ] as const)("in a report for CI is skipped without an interval: %j and %j", async (a, b, element) => {
     const { stdout } = await runHere(["compare", ...filesOf(toRun(...a), toRun(...b)), "--report", "junit"]);
     expect(/<(skipped|failure)/.exec(stdout)?.[0]).toBe(element);
-  });
-
-  it("is not written over the file of --rewards", async () => {
-    const files = filesOf(toRun("1"), toRun("1"));
-    const rewards = `${files[0]}.rewards`;
-    writeFileSync(rewards, '{"id":"a","reward":1}\n');
-    const { code } = await runHere(["compare", ...files, "--rewards", rewards, "--report", `junit=${rewards}`]);
-    expect([code, readFileSync(rewards, "utf8")]).toEqual([2, '{"id":"a","reward":1}\n']);
   });
 
   it("in a report has the failures, and finish reasons that are not recorded", async () => {

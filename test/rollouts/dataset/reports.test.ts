@@ -70,6 +70,7 @@ describe("a problem of a dataset", () => {
       ["1:1  2:2"],
       "--against",
     ],
+    ["stale-policy", [[group(version(8), version(6)), version(7)]], ["1:2  7,1,8"]],
     ["stale-policy", [[8, 7, 8, 9, 8].map(version), [version(1)]], ["1:2  7,1,8", "1:5  8,4,9"]],
     [
       "mixed-policy-versions",

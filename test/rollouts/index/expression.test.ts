@@ -22,6 +22,13 @@ const evaluate = (where: string, pass?: number) => {
   return trajectories.map((one, at) => ({ true: "+", false: "-", absent: "?" })[`${isTrue(one, at)}`]).join("");
 };
 
+it("takes the mean of a group and the advantage from all its rewards, also those that are not selected", () => {
+  const [one] = trajectories;
+  const group = { group: 0, trajectories: [{ ...one }], allRewards: [1, 4], exceptions: 0, locate: () => "a:1" };
+  const filter = parseFilter("group.reward_mean == 2.5 && group.size == 2 && advantage == -1.5");
+  expect(openGroupFilter(filter, group)({ ...one }, 0)).toBe(true);
+});
+
 const failureOf = (where: string) => {
   try {
     return evaluate(where);
