@@ -9,6 +9,7 @@ import type { SearchQuery } from "../rollouts/dataset/select/filter-groups.ts";
 import { isCutOff } from "../rollouts/facts/facts.ts";
 import { formatKeyText } from "../rollouts/index/group-key.ts";
 import { rewardTolerance } from "../rollouts/index/metrics.ts";
+import { describeSketch } from "../rollouts/index/sketch.ts";
 import { computeMoments, findBounds } from "../rollouts/index/sums.ts";
 import { getFacts, type RolloutFact, readGroupFacts } from "../rollouts/stats/read-facts.ts";
 import { chooseReading } from "../rollouts/stats/reading-list.ts";
@@ -239,20 +240,19 @@ const summarizeDataset = (
     trajectories,
     rules: dataset.scan.problems.counts,
     stepName: getFacts(dataset).walked.stepName ?? "step",
-    scale: findScale(dataset.scan.parts.facts.sortedRewards()),
+    scale: findScale(describeSketch(dataset.scan.rewards)),
     filteredOut: Object.entries(dataset.filteredOut ?? {}).flatMap(([by, counts]) =>
       counts.trajectories + counts.groups === 0 ? [] : [{ by, ...counts }],
     ),
   };
 };
 
-/** Excludes sorted rewards whose distance from the middle range, without 1 % at each end, exceeds its width. */
-const findScale = (rewards: Float64Array): RewardBounds => {
-  const excluded = Math.max(1, Math.floor(rewards.length / 100));
-  const [low = 0, high = low] = [rewards[excluded], rewards.at(-1 - excluded)];
+/** Excludes rewards whose distance from the range `middle` exceeds the width of this range. */
+const findScale = ({ weights, middle: [low, high], min, max }: ReturnType<typeof describeSketch>): RewardBounds => {
   const [from, to] = [low - (high - low), high + (high - low)];
-  const inside = rewards.filter((reward) => low >= high || (reward >= from && reward <= to));
-  return [inside[0] ?? Number.POSITIVE_INFINITY, inside.at(-1) ?? Number.NEGATIVE_INFINITY];
+  const inside = low < high ? weights.filter(({ value }) => value >= from && value <= to) : [];
+  const [first, last] = [inside.at(0)?.value ?? min, inside.at(-1)?.value ?? max];
+  return [min < from ? first : min, max > to ? last : max];
 };
 
 const maxSearches = 4;

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Tally } from "../../src/rollouts/index/metrics.ts";
+import { addToSketch, mergeSketch, Sketch } from "../../src/rollouts/index/sketch.ts";
 import { TrajectoryFacts } from "../../src/rollouts/index/trajectory-facts.ts";
 import { addTrajectory, type MeasuredTrajectory } from "../support/tally.ts";
 
@@ -236,6 +237,20 @@ describe("the metrics", () => {
       }),
       { numRuns: 100 },
     );
+  });
+});
+
+describe("a distribution that is merged of parts", () => {
+  it("has the values of all parts", () => {
+    const sketchOf = (values: readonly number[]): Sketch => {
+      const sketch = new Sketch();
+      for (const value of values) addToSketch(sketch, value);
+      return sketch;
+    };
+    const parts = [[1, 2, 4], [], [10], [-3, 7, 7, 0.5]];
+    const [whole, merged] = [sketchOf(parts.flat()), new Sketch()];
+    for (const part of parts) mergeSketch(merged, sketchOf(part));
+    expect(merged).toEqual(whole);
   });
 });
 

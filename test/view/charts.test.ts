@@ -26,7 +26,7 @@ describe("a chart of the page", () => {
 
   it.each<[what: string, rewards: readonly number[]]>([
     ["whole numbers, at the edges of bars", Array.from({ length: 25 }, (_, at) => at)],
-    ["too many for single values", Array.from({ length: 200 }, (_, at) => Math.sin(at))],
+    ["too many for a sketch to keep", Array.from({ length: 200 }, (_, at) => Math.sin(at))],
     ["as far apart as doubles can be", [...Array.from({ length: 20 }, (_, at) => at * 1e306), -1.7e308, 1.7e308]],
   ])("counts rewards exactly in bars if they are %s", async (_, rewards) => {
     const page = await startView([fileOf("g.jsonl", rewards.map((reward) => groupLine([reward])).join("\n"))]);

@@ -42,8 +42,7 @@ export const printStats = async (context: Context, typed: StatsCommandOptions) =
     const isPage = by === undefined && !screen.fields && (screen.format === "table" || screen.format === "tsv");
     if (copies !== undefined && !isPage) screen.notice(copies);
     noteStats(context, dataset, stats, typed);
-    const { facts } = dataset.scan.parts;
-    if (isPage) await printStatsPage(screen, stats.whole, { rewards: facts.sortedRewards(), copies });
+    if (isPage) await printStatsPage(screen, stats.whole, { rewards: dataset.scan.rewards, copies });
     else await printResult(context, stats, { typed, result });
   }
   noteWarnings(context, dataset, typed);

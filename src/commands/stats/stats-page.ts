@@ -3,7 +3,7 @@ import { printPage } from "../../output/page.ts";
 import type { Screen } from "../../output/screen.ts";
 import type { Line, Section } from "../../output/views.ts";
 import { lengthNames } from "../../rollouts/facts/facts.ts";
-import { findBounds } from "../../rollouts/index/sums.ts";
+import { describeSketch, type Sketch } from "../../rollouts/index/sketch.ts";
 import type { Stats } from "../../rollouts/stats/stats-slice.ts";
 import { formatForDisplay as format } from "../../text/decimal.ts";
 import { pluralize } from "../../text/sentences.ts";
@@ -13,7 +13,7 @@ import { formatPercent } from "../../text/units.ts";
 export const printStatsPage = async (
   screen: Screen,
   whole: Stats,
-  { rewards, copies }: { readonly rewards: Float64Array; readonly copies: string | undefined },
+  { rewards, copies }: { readonly rewards: Sketch; readonly copies: string | undefined },
 ) => {
   const counts = [
     { label: "groups", text: String(whole.groups) },
@@ -65,9 +65,9 @@ const drawBar = (share: number) => {
   return "█".repeat(Math.floor(eighths / 8)) + partial;
 };
 
-const listRanges = (rewards: Float64Array): readonly Line[] => {
-  if (rewards.length === 0) return [];
-  const bars = computeBars(rewards);
+const listRanges = (rewards: Sketch): readonly Line[] => {
+  if (rewards.count === 0) return [];
+  const bars = computeBars(describeSketch(rewards));
   const max = Math.max(...bars.map(({ count }) => count));
   const text = (count: number) => `${String(count).padStart(String(max).length)}  ${drawBar(count / max)}`.trimEnd();
   return bars.map(({ name, count }) => ({ label: name, text: text(count) }));
@@ -75,33 +75,31 @@ const listRanges = (rewards: Float64Array): readonly Line[] => {
 
 const maxBars = 8;
 
-/** Returns at most eight ranges of sorted rewards, or single rewards, with their numbers of trajectories. */
-export const computeBars = (rewards: Float64Array) => {
-  const values: number[] = [];
-  for (const reward of rewards) {
-    if (reward !== values.at(-1)) values.push(reward);
-    if (values.length > maxBars) break;
+/** `rangeStep` is the width of the widest range whose rewards were rounded to one value, or 0. */
+type RewardWeights = Pick<ReturnType<typeof describeSketch>, "min" | "max" | "rangeStep" | "weights">;
+
+/** Returns at most eight ranges of rewards, or single rewards, with their numbers of trajectories. */
+export const computeBars = ({ weights, min, max, rangeStep }: RewardWeights) => {
+  if (weights.length <= maxBars && rangeStep === 0) {
+    const names = weights.map(({ value }) => format(value));
+    const areDistinct = new Set(names).size === names.length;
+    return weights.map(({ value, count }, at) => ({ name: (areDistinct && names[at]) || String(value), count }));
   }
-  if (values.length <= maxBars) {
-    const areDistinct = new Set(values.map(format)).size === values.length;
-    return values.map((value) => {
-      const name = areDistinct ? format(value) : String(value);
-      return { name, count: rewards.lastIndexOf(value) - rewards.indexOf(value) + 1 };
-    });
-  }
-  const { min, max } = findBounds(rewards);
   const minStep = (max - min) / (maxBars - 2);
   const magnitude = 10 ** Math.floor(Math.log10(minStep));
-  const step = ([1, 2, 2.5, 5].find((factor) => factor * magnitude >= minStep) ?? 10) * magnitude;
+  const decimalStep = ([1, 2, 2.5, 5].find((factor) => factor * magnitude >= minStep) ?? 10) * magnitude;
+  // A rounded value represents a range, which an edge between bars must not divide.
+  const step = rangeStep > 0 ? Math.max(2 ** Math.ceil(Math.log2(minStep)), rangeStep) : decimalStep;
   const start = Math.floor(min / step) * step;
   // Large rewards with small differences need many digits.
   const edge = (at: number) => String(Number((start + at * step).toPrecision(12)));
   const length = Math.max(1, Math.ceil(max / step - start / step - 1e-9));
   // Rounding errors must not move a value on an edge to the lower bar.
   const barOf = (value: number) => Math.min(length - 1, Math.floor(value / step - start / step + 1e-9));
-  const counts = new Float64Array(length);
-  for (const reward of rewards) counts[barOf(reward)] = (counts[barOf(reward)] ?? 0) + 1;
-  return Array.from(counts, (count, at) => ({ name: `${edge(at)} – ${edge(at + 1)}`, count }));
+  return Array.from({ length }, (_, at) => {
+    const count = weights.reduce((sum, weight) => sum + (barOf(weight.value) === at ? weight.count : 0), 0);
+    return { name: `${edge(at)} – ${edge(at + 1)}`, count };
+  });
 };
 
 const listSolved = ({ solved }: Stats): readonly Line[] => {

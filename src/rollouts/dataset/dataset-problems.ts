@@ -4,16 +4,16 @@ import { readRoot } from "../../json/table.ts";
 import type { Breaks } from "../../system/breaks.ts";
 import { findPromptOf } from "../check/trajectory-prompt.ts";
 import { findAmbiguousGroups } from "../index/ambiguous-groups.ts";
-import { NumberColumn } from "../index/column.ts";
+import type { NumberColumn } from "../index/column.ts";
 import type { ScatteredPart } from "../index/groups.ts";
-import { findMedian } from "../index/median.ts";
 import { rewardTolerance, trainingBits } from "../index/metrics.ts";
 import type { Parts } from "../index/parts.ts";
+import { countWeights, median, type Sketch, toWeights } from "../index/sketch.ts";
 import { findBounds } from "../index/sums.ts";
 import { type Path, toFileLine } from "../rules/positions.ts";
 import type { ProblemLocation } from "../rules/problems.ts";
 import type { RuleName } from "../rules/rules.ts";
-import { rewardsOf } from "./group-metrics.ts";
+import { parseReward, ReadWindow } from "./group-bytes.ts";
 import * as positions from "./locate.ts";
 import { getPart, type IndexedGroups, reportGroup } from "./locate.ts";
 import { type BrokenRules, reportMissingFeatures } from "./missing-features.ts";
@@ -124,10 +124,10 @@ const reportStaleGroups = async (dataset: IndexedGroups, breaks: Breaks) => {
   }
 };
 
-const hasZeroVariance = (dataset: IndexedGroups, group: number) => {
-  const { groups, scan } = dataset;
-  if (!groups.isBare(group)) return scan.parts.columns.equal.at(groups.firstOf(group)) === 1;
-  const { min, max } = findBounds(rewardsOf(dataset, group));
+const hasZeroVariance = ({ scan: { parts }, groups }: IndexedGroups, group: number) => {
+  const first = groups.firstOf(group);
+  if (parts.kindOf(first) === "group") return parts.columns.equal.at(first) === 1;
+  const { min, max } = findBounds(groups.rewardsOf(group));
   return max - min <= rewardTolerance;
 };
 
@@ -196,38 +196,34 @@ const outlierFactor = 30;
 
 const maxOutlierShare = 0.1;
 
-/** Expects finite rewards, and replaces them by their distances from the median. */
-const findOutlierBound = (rewards: Float64Array) => {
-  if (rewards.length < minRewardsForOutliers) return undefined;
-  const middle = findMedian(rewards);
-  const distances = rewards;
-  for (const [at, reward] of rewards.entries()) distances[at] = Math.abs(reward - middle);
+const findOutlierBound = (rewards: Sketch) => {
+  if (rewards.count < minRewardsForOutliers) return undefined;
+  const weights = toWeights(rewards);
+  const middle = median(weights);
+  const distances = weights.map(({ value, count }) => ({ value: Math.abs(value - middle), count }));
+  distances.sort((a, b) => a.value - b.value);
   // If most rewards are equal, the median distance is 0.
-  const distance = (findMedian(distances) || findMedian(distances.filter((one) => one > 0))) * outlierFactor;
-  const outside = distances.filter((one) => one > distance).length;
-  return outside > 0 && outside <= rewards.length * maxOutlierShare + 1 ? { middle, distance } : undefined;
+  const others = distances.filter(({ value }) => value > 0);
+  const distance = (median(distances) || median(others)) * outlierFactor;
+  const outside = countWeights(others.filter(({ value }) => value > distance));
+  return outside > 0 && outside <= rewards.count * maxOutlierShare + 1 ? { middle, distance } : undefined;
 };
 
 const reportOutliers = async (dataset: IndexedGroups, breaks: Breaks) => {
-  const { groups, scan, sources } = dataset;
-  const { columns, count, facts } = scan.parts;
-  const rewards = sources.map(() => new NumberColumn());
-  for (let part = 0; part < count; part++) {
-    if (breaks.isDue()) await breaks.take();
-    const ofSource = rewards[columns.source.at(part)];
-    for (let row = facts.rowsBefore(part); row < facts.rowsBefore(part + 1); row++)
-      if (Number.isFinite(facts.reward.at(row))) ofSource?.push(facts.reward.at(row));
-  }
-  const bounds = rewards.map((ofSource) => findOutlierBound(new Float64Array(ofSource.values())));
+  const { groups } = dataset;
+  const { parts, rewardsOfSources } = dataset.scan;
+  const bounds = rewardsOfSources.map((rewards) => rewards && findOutlierBound(rewards));
   if (bounds.every((bound) => !bound)) return;
-  for (let part = 0; part < count; part++) {
+  const window = new ReadWindow();
+  for (let part = 0; part < parts.count; part++) {
     if (breaks.isDue()) await breaks.take();
-    const [group, bound] = [groups.groupOf(part), bounds[columns.source.at(part)]];
-    for (const [at, row] of bound ? facts.rowsOf([part]).entries() : []) {
-      const reward = facts.reward.at(row);
-      const isOutlier = bound && Number.isFinite(reward) && Math.abs(reward - bound.middle) > bound.distance;
+    const [group, bound] = [groups.groupOf(part), bounds[parts.columns.source.at(part)]];
+    if (!bound || !groups.isValid(group)) continue;
+    const trajectories = await window.readUnchangedTrajectories(getPart(dataset, part));
+    for (const [at, reward] of trajectories.map(parseReward).entries()) {
+      const isOutlier = Number.isFinite(reward) && Math.abs(reward - bound.middle) > bound.distance;
       if (!isOutlier || !groups.isValid(group)) continue;
-      const path = [...positions.pathInPart(scan.parts, part, at), "reward"];
+      const path = [...positions.pathInPart(parts, part, at), "reward"];
       reportGroup(dataset, "reward-outlier", { data: { reward, median: bound.middle }, group, part, path });
     }
   }

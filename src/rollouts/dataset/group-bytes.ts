@@ -171,6 +171,11 @@ export const readGroupTrajectories = async (dataset: IndexedGroups, group: numbe
   return trajectories;
 };
 
+export const parseReward = (trajectory: JsonValue) => {
+  const { reward } = pickMembers(trajectory, ["reward"]);
+  return typeof reward === "number" ? reward : Number.NaN;
+};
+
 /**
  * Returns `contentBytes` bytes for each group, because the dedup keys of converted groups do not depend on their bytes.
  * Returns no bytes if no group was converted.

@@ -4,7 +4,7 @@ import { inputChanged } from "../rules/failures.ts";
 import { listParts, ReadWindow, recheckBytes } from "./group-bytes.ts";
 import type { IndexedGroups } from "./locate.ts";
 
-/** Returns the rewards of the trajectories in valid parts. */
+/** Expects a valid group, and a dataset with facts or a selection. */
 export const rewardsOf = ({ groups, scan }: IndexedGroups, group: number) =>
   scan.parts.facts.reward.pick(groups.rowsOf(group));
 
@@ -22,9 +22,8 @@ export const subtractFromMetrics = async (dataset: IndexedGroups, refused: reado
   }
 };
 
-const countBareGroup = (dataset: IndexedGroups, group: number, sign: 1 | -1) => {
-  const { scan, groups } = dataset;
-  if (groups.isBare(group)) scan.tally.addGroup({ rewards: rewardsOf(dataset, group), exceptions: 0 }, sign);
+const countBareGroup = ({ scan, groups }: IndexedGroups, group: number, sign: 1 | -1) => {
+  if (groups.isBare(group)) scan.tally.addGroup({ rewards: groups.rewardsOf(group), exceptions: 0 }, sign);
 };
 
 const subtractParts = async (dataset: IndexedGroups, group: number) => {

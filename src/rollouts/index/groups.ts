@@ -118,6 +118,11 @@ export class Groups {
     return this.#sum(group, this.#parts.columns.exceptions);
   }
 
+  /** Expects a bare group. */
+  rewardsOf(group: number): readonly number[] {
+    return this.partsOf(group).map((part) => this.#parts.columns.reward.at(part));
+  }
+
   /** Returns the length of the group in a request, in bytes. */
   bytesOf(group: number) {
     const bytes = this.#sum(group, this.#parts.columns.length);

@@ -24,6 +24,8 @@ class Columns {
   readonly trajectories = new NumberColumn(1);
   /** The number of exceptions of a valid group. */
   readonly exceptions = new NumberColumn();
+  /** The reward of a valid trajectory; 0 for other parts. */
+  readonly reward = new NumberColumn();
   /** The newest policy version; NaN without a version. */
   readonly version = new NumberColumn(Number.NaN);
   /** A sum of `trainingBits`. */

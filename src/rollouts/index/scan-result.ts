@@ -3,6 +3,7 @@ import type { Problems } from "../rules/problems.ts";
 import { type InputShape, Requests } from "./contradictions.ts";
 import { rewardTolerance, Tally } from "./metrics.ts";
 import { kinds, measureSubset, type Part, Parts, type PartsOptions } from "./parts.ts";
+import { addToSketch, mergeSketch, Sketch } from "./sketch.ts";
 import { TrajectoryFacts } from "./trajectory-facts.ts";
 
 export interface NewPart {
@@ -27,6 +28,8 @@ export class ScanResult {
   readonly shapes = new Set<InputShape>();
   /** The `trainingBits` of all valid parts. */
   training = 0;
+  /** Finite rewards of the valid trajectories of each source. */
+  readonly rewardsOfSources: (Sketch | undefined)[] = [];
   #rewardsOfPart = new Float64Array(64);
 
   /** Memory for the facts of the trajectories of a copied part. */
@@ -35,6 +38,13 @@ export class ScanResult {
   constructor(problems: Problems, options = allDigests) {
     this.problems = problems;
     this.parts = new Parts(options);
+  }
+
+  /** Finite rewards of the valid trajectories. */
+  get rewards() {
+    const all = new Sketch();
+    for (const rewards of this.rewardsOfSources) if (rewards) mergeSketch(all, rewards);
+    return all;
   }
 
   /** Adds the shapes and requests of another result. */
@@ -49,7 +59,7 @@ export class ScanResult {
     part: NewPart,
     facts: readonly TrajectoryFacts[],
   ) {
-    const { columns, facts: rows } = this.parts;
+    const { columns, options, facts: rows } = this.parts;
     const { isValid, trajectories } = part;
     columns.source.push(position.source);
     columns.start.push(position.start);
@@ -62,13 +72,13 @@ export class ScanResult {
     columns.key.length++;
     columns.prompt.length++;
     columns.steps.length++;
-    rows.addPart(facts, isValid ? trajectories : 0);
-    if (isValid) return this.#measure(part, facts);
-    for (const column of [columns.equal, columns.version, columns.training]) column.length++;
+    if (options.canCopyParts || rows.walked) rows.addPart(facts, isValid ? trajectories : 0);
+    if (isValid) return this.#measure(part, facts, this.#rewardsOf(position.source));
+    for (const column of [columns.equal, columns.reward, columns.version, columns.training]) column.length++;
     columns.fingerprint.length += trajectories;
   }
 
-  #measure({ kind, trajectories, exceptions }: NewPart, facts: readonly TrajectoryFacts[]) {
+  #measure({ kind, trajectories, exceptions }: NewPart, facts: readonly TrajectoryFacts[], rewards: Sketch) {
     const { parts, tally } = this;
     const { columns } = parts;
     let training = 0;
@@ -84,23 +94,34 @@ export class ScanResult {
       this.#rewardsOfPart[at] = reward;
       if (reward < min) min = reward;
       if (reward > max) max = reward;
+      if (Number.isFinite(reward)) addToSketch(rewards, reward);
       columns.fingerprint.push(trajectory.fingerprint);
       training |= trajectory.training;
       if (Number.isNaN(version) || trajectory.version > version) version = trajectory.version;
     }
-    if (kind === "group") tally.addGroup({ rewards: this.#rewardsOfPart.subarray(0, trajectories), exceptions });
+    const isGroup = kind === "group";
+    if (isGroup) tally.addGroup({ rewards: this.#rewardsOfPart.subarray(0, trajectories), exceptions });
     columns.equal.push(trajectories > 1 && max - min <= rewardTolerance ? 1 : 0);
+    columns.reward.push(isGroup ? 0 : (this.#rewardsOfPart[0] ?? 0));
     columns.version.push(version);
     columns.training.push(training);
     this.training |= training;
   }
 
   merge(later: ScanResult) {
+    for (const [source, rewards] of later.rewardsOfSources.entries())
+      if (rewards) mergeSketch(this.#rewardsOf(source), rewards);
     this.parts.append(later.parts);
     this.tally.merge(later.tally);
     this.problems.merge(later.problems);
     this.addRequests(later);
     this.training |= later.training;
+  }
+
+  #rewardsOf(source: number) {
+    const rewards = this.rewardsOfSources[source] ?? new Sketch();
+    this.rewardsOfSources[source] = rewards;
+    return rewards;
   }
 
   /** Adds a part of another result. The caller adds the problems. */

@@ -20,7 +20,6 @@ export class TrajectoryColumns {
   readonly reward = new NumberColumn();
   readonly walked: FactColumns | undefined;
   readonly #canCopyParts: boolean;
-  readonly #hasMetrics: boolean;
   /** For each part, the number of rows before it. */
   readonly #first = new NumberColumn();
   /** The lists of names of metrics. Trajectories of a shape share a list. */
@@ -36,7 +35,6 @@ export class TrajectoryColumns {
 
   constructor({ canCopyParts, hasFacts = false }: FactsOptions) {
     this.#canCopyParts = canCopyParts;
-    this.#hasMetrics = canCopyParts || hasFacts;
     if (hasFacts) this.walked = new FactColumns();
   }
 
@@ -55,7 +53,6 @@ export class TrajectoryColumns {
 
   #addRow(facts: TrajectoryFacts) {
     this.reward.push(facts.reward);
-    if (!this.#hasMetrics) return;
     const names = facts.metricNames;
     if (names.length > 0 && names !== this.#nameLists.at(-1)) this.#nameLists.push(names);
     this.#nameList.push(names.length > 0 ? this.#nameLists.length - 1 : 0);
@@ -81,20 +78,15 @@ export class TrajectoryColumns {
   rowsOf(parts: readonly number[]): readonly number[] {
     const rows: number[] = [];
     for (const part of parts) {
-      const end = this.rowsBefore(part + 1);
-      for (let row = this.rowsBefore(part); row < end; row++) rows.push(row);
+      const end = part + 1 < this.#first.length ? this.#first.at(part + 1) : this.rows;
+      for (let row = this.#first.at(part); row < end; row++) rows.push(row);
     }
     return rows;
   }
 
-  /** Returns the number of rows of earlier parts. */
-  rowsBefore(part: number) {
-    return part < this.#first.length ? this.#first.at(part) : this.rows;
-  }
-
-  /** Returns the finite rewards, sorted. */
-  sortedRewards() {
-    return new Float64Array(this.reward.values()).filter(Number.isFinite).sort();
+  /** Returns the row of the first trajectory of a part. */
+  firstRowOf(part: number) {
+    return this.#first.at(part);
   }
 
   /** Returns the names of the metrics of a row. */

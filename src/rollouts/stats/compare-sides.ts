@@ -59,7 +59,7 @@ class Pools {
       step = this.#toPreviousRow.at(row);
     }
     rows.reverse();
-    const trajectory = Math.max(0, (rows[0] ?? 0) - this.#facts.rowsBefore(part));
+    const trajectory = Math.max(0, (rows[0] ?? 0) - this.#facts.firstRowOf(part));
     return { first: { part, trajectory }, rows, exceptions: this.#exceptions.at(key) };
   }
 }

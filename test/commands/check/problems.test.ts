@@ -140,12 +140,12 @@ describe("the bars of rollcall stats", () => {
   });
 
   it.each([
-    ["in every bar", (at: number) => at / 1000, Array(5).fill("200")],
-    ["below 0.2, and one of 1", (at: number) => (at === 999 ? 1 : 0.199 + at / 1e6), ["999", "0", "0", "0", "1"]],
-  ])("counts 1,000 different rewards %s within exact edges", async (_, rewardAt, counts) => {
+    ["in every bar", (at: number) => at / 1000, ["250", "250", "250", "250"]],
+    ["below 0.2, and one of 1", (at: number) => (at === 999 ? 1 : 0.199 + at / 1e6), ["999", "0", "0", "1"]],
+  ])("counts 1,000 different rewards %s within accurate edges", async (_, rewardAt, counts) => {
     const files = filesOf(group(...Array.from({ length: 1000 }, (_, at) => trajectory(rewardAt(at)))));
     const bars = await readBars(files);
-    expect(bars.map(([name]) => name)).toEqual(["0 – 0.2", "0.2 – 0.4", "0.4 – 0.6", "0.6 – 0.8", "0.8 – 1"]);
+    expect(bars.map(([name]) => name)).toEqual(["0 – 0.25", "0.25 – 0.5", "0.5 – 0.75", "0.75 – 1"]);
     expect(bars.map(([, count]) => count)).toEqual(counts);
   });
 });

@@ -22,10 +22,7 @@ const foundIn = (bytes: Buffer, groupBy?: readonly string[]) => {
   const { parts, tally, problems } = scan.result;
   const counts = Object.fromEntries(problems.counts.map(({ rule, count }) => [rule, count]));
   return {
-    parts: Array.from({ length: parts.count }, (_, at) => {
-      const [row] = parts.kindOf(at) === "trajectory" ? parts.facts.rowsOf([at]) : [];
-      return { ...parts.at(at), reward: row === undefined ? 0 : parts.facts.reward.at(row) };
-    }),
+    parts: Array.from({ length: parts.count }, (_, at) => ({ ...parts.at(at), reward: parts.columns.reward.at(at) })),
     metrics: tally.metrics("train"),
     problems: problems.sorted(),
     counts,

@@ -146,7 +146,7 @@ describe("an array that is longer than a block", () => {
       return [
         groups.count,
         scan.tally.metrics(),
-        scan.parts.facts.sortedRewards(),
+        scan.rewardsOfSources,
         scan.problems.sorted().map(({ rule, line, column }) => [rule, line, (column ?? 0) - count]),
       ];
     };

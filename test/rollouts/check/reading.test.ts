@@ -677,7 +677,7 @@ describe("a line", () => {
       for (const [at, line] of lines.entries()) {
         const length = Buffer.byteLength(line);
         expect(scan.parts.at(at)).toMatchObject({ start, length, line: at + 1, valid: true });
-        expect(scan.parts.facts.reward.at(at)).toBe(at);
+        expect(scan.parts.columns.reward.at(at)).toBe(at);
         start += length + separator.length;
       }
       expect(scan.parts.count).toBe(lengths.length);
