@@ -52,7 +52,8 @@ export class NumberColumn {
     const at = position & blockMask;
     if (block && at < block.length) {
       block[at] = value;
-      if (Object.is(block[at], value)) return;
+      // For most numbers, the first comparison is enough, and faster.
+      if ((block[at] === value && value !== 0) || Object.is(block[at], value)) return;
     } else if (Object.is(value, this.#default)) return;
     this.#width = Math.max(this.#width, findWidth(value));
     this.#growBlock(position)[at] = value;
