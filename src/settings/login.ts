@@ -73,8 +73,10 @@ export const startLogin = async (given: SettingsSources, ask: Ask, options: Logi
   };
 };
 
+const listUses = (only: CredentialUse | undefined) => (only ? [only] : credentials.credentialUses);
+
 const findLogins = (settings: Settings, only: CredentialUse | undefined): readonly LoginTarget[] =>
-  (only ? [only] : credentials.credentialUses).flatMap((use) => {
+  listUses(only).flatMap((use) => {
     const origin = findOrigin(settings, use);
     return origin ? [{ use, origin }] : [];
   });
@@ -84,7 +86,7 @@ const findMissingUrl = (use: CredentialUse | undefined) => (use === "inference" 
 const askForSettings = async (sources: LoginSources, settings: Settings, only: CredentialUse | undefined) => {
   const canUse = (use: CredentialUse) => findOrigin(settings, use) !== undefined;
   const lacksUrl = (name: values.SettingName) =>
-    (only ? [only] : credentials.credentialUses).some((use) => findMissingUrl(use) === name && !canUse(use));
+    listUses(only).some((use) => findMissingUrl(use) === name && !canUse(use));
   const lacks = (name: (typeof otherLoginSettings)[number]) =>
     (!only || (name === "project" && only === "calls")) && canUse("calls") && !settings.get(name);
   for (const name of ["base_url", "inference_base_url"] as const) {

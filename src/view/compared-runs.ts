@@ -29,8 +29,8 @@ export const openRuns = async (
     comparison: { reward, only_a, only_b, transitions, ...(await explain(comparison, datasets)) },
     count: sorted.length,
     groups: sorted.map(({ from, to, means, pair }, group) => {
-      const { rows: rowsOfA } = readPair(pair).a;
-      const { rows: rowsOfB } = readPair(pair).b;
+      const pools = readPair(pair);
+      const [rowsOfA, rowsOfB] = [pools.a.rows, pools.b.rows];
       const rewards = [...getFacts(a).reward.pick(rowsOfA), ...getFacts(b).reward.pick(rowsOfB)];
       const { a: inA = null, b: inB = null, difference = null } = means ?? {};
       const size = rowsOfA.length + rowsOfB.length;

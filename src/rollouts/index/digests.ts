@@ -44,7 +44,7 @@ export class Digests {
 
   slice(first: number, count: number): Uint8Array {
     const end = Math.min(this.count, first + count);
-    return new Uint8Array(Uint32Array.from(this.#words.values(first * digestWords, end * digestWords)).buffer);
+    return new Uint8Array(new Uint32Array(this.#words.values(first * digestWords, end * digestWords)).buffer);
   }
 
   wordOf(position: number, word: number) {

@@ -50,6 +50,15 @@ class Pools {
     this.#exceptions.set(key, this.#exceptions.at(key) + count);
   }
 
+  has(key: number) {
+    return this.#firstPart.at(key) > 0;
+  }
+
+  /** True if the key has no trajectories. */
+  hasFailed(key: number) {
+    return this.#lastRow.at(key) === 0;
+  }
+
   at(key: number): Pool | undefined {
     const part = this.#firstPart.at(key) - 1;
     if (part < 0) return undefined;

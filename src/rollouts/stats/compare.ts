@@ -125,11 +125,10 @@ const countPools = async ({ a, b }: Sides, { exceptionsAs }: StatsOptions, break
   const isCommon = new Uint8Array(b.pools.end);
   for (let key = 0; key < a.pools.end; key++) {
     if (breaks.isDue()) await breaks.take();
-    const poolA = a.pools.at(key);
-    if (!poolA) continue;
+    if (!a.pools.has(key)) continue;
     const inB = b.names.find(a.names.at(key) ?? "");
-    const isInB = b.pools.at(inB) !== undefined;
-    if (hasFailed(poolA)) counts.failed_a++;
+    const isInB = b.pools.has(inB);
+    if (a.pools.hasFailed(key)) counts.failed_a++;
     else if (!isInB) counts.only_a++;
     if (!isInB) continue;
     isCommon[inB] = 1;
@@ -138,9 +137,9 @@ const countPools = async ({ a, b }: Sides, { exceptionsAs }: StatsOptions, break
   }
   for (let key = 0; key < b.pools.end; key++) {
     if (breaks.isDue()) await breaks.take();
-    const poolB = b.pools.at(key);
-    if (poolB && hasFailed(poolB)) counts.failed_b++;
-    else if (poolB && isCommon[key] === 0) counts.only_b++;
+    if (!b.pools.has(key)) continue;
+    if (b.pools.hasFailed(key)) counts.failed_b++;
+    else if (isCommon[key] === 0) counts.only_b++;
   }
   const readPair = (pair: number): Pair => {
     const [poolA, poolB] = [a.pools.at(keys.a.at(pair)), b.pools.at(keys.b.at(pair))];

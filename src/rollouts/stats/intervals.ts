@@ -78,7 +78,7 @@ export class GroupedValues {
     return this.#values.length;
   }
 
-  /** The next call of any function of this module reuses the array. */
+  /** The next call of `viewDoubles`, also by `describe`, reuses the array. */
   sorted() {
     return this.#values.viewDoubles().sort();
   }
@@ -100,7 +100,7 @@ export class GroupedValues {
 const describeMean = (values: Float64Array, starts?: NumberColumn): Mean => {
   const mean = computeMean(values);
   const groups = (starts ?? values).length;
-  // No group has fewer values than one.
+  // Each group has a value, so the squares take the place of values that were read.
   const squares = values.subarray(0, groups);
   for (let group = 0, end = 0; group < groups; group++) {
     const from = end;
