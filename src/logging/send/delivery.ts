@@ -39,8 +39,12 @@ export class SendResult {
   readonly replies: { status: number; bytes: number; body: Uint8Array | undefined; isLogged: boolean }[] = [];
   replyBytes = 0;
   /** Answers to logged requests that are incomplete, not JSON, or state an error. */
-  readonly doubtfulReplies: { request: string | number; status: number; isCut: boolean; said: string | undefined }[] =
-    [];
+  readonly doubtfulReplies: {
+    request: string | number;
+    status: number;
+    readBytes: number | undefined;
+    said: string | undefined;
+  }[] = [];
   firstCall: string | undefined;
   attempted = 0;
   attemptedBytes = 0;

@@ -198,7 +198,12 @@ const addReply = ({ sent, tools }: Delivery, { lastAttempt, recorded, number }: 
   if (hasCalls) sent.firstCall ??= findFirstCall(lastAttempt.calls);
   const said = isCut ? undefined : findStatedError(body, tools.clean);
   if (isCut || said !== undefined || (!hasCalls && body.length > 0 && findFault(body)))
-    sent.doubtfulReplies.push({ request: recorded.id ?? number, status, isCut, said });
+    sent.doubtfulReplies.push({
+      request: recorded.id ?? number,
+      status,
+      readBytes: isCut ? body.length : undefined,
+      said,
+    });
 };
 
 const countLogged = async ({ progress, runLedger }: Delivery, request: SentRequest, attempt: Attempt) => {

@@ -1,6 +1,7 @@
 /** Defines rules for the whole input, responses, the ledger and growing files. */
 import { pluralize } from "../../text/sentences.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
+import { formatRoundedSize } from "../../text/units.ts";
 import { adviseToResolve, formatLedgerCommand } from "./ledger-advice.ts";
 import {
   error,
@@ -231,13 +232,13 @@ export const runRules = {
     why: "rollcall keeps the original file open, so it sends the bytes that it checked.",
     example: problem(undefined, "step.jsonl"),
   }),
-  "unreadable-response": warning<{ request: string | number; status: number; isCut: boolean }>({
-    message: ({ request, status, isCut }) =>
-      `the service answered ${status} to request ${request}, so the groups of ${request} count as logged, but the answer ${isCut ? "is incomplete or cannot be decompressed" : "is not JSON"}`,
+  "unreadable-response": warning<{ request: string | number; status: number; readBytes: number | undefined }>({
+    message: ({ request, status, readBytes }) =>
+      `the service answered ${status} to request ${request}, so the groups of ${request} count as logged, but ${readBytes === undefined ? "the answer is not JSON" : `rollcall can read only ${formatRoundedSize(readBytes)} of the answer`}`,
     advice:
       "check whether the service has these groups. If not, correct base_url and rerun the command, or, if base_url is correct, log only these groups from a new file with --resend-logged",
     why: "A proxy or a login page may have answered instead of the service.",
-    example: problem({ request: "r7", status: 200, isCut: true }),
+    example: problem({ request: "r7", status: 200, readBytes: 1024 }),
   }),
   "error-in-response": warning<{ request: string | number; status: number; said: string }>({
     message: ({ request, status, said }) =>
