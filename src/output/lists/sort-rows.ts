@@ -84,10 +84,11 @@ export const noteSelection = (
     notice(all.length === 0 ? `the list of ${noun} is empty` : `0 of ${all.length} ${noun} match`);
 };
 
-export const noteDefects = ({ noteInResult }: Screen, { nullCount, partialMark }: ReplyList, list: string) => {
+export const noteDefects = ({ noteInResult }: Screen, { nullCount, partialMark, isUtf8 }: ReplyList, list: string) => {
   if (partialMark !== undefined)
     noteInResult(
       `${list} is incomplete: the service sent only a part of it (${partialMark}), and rollcall cannot request the rest`,
     );
   if (nullCount > 0) noteInResult(`skipped ${pluralize(nullCount, "null entry", "null entries")} of ${list}`);
+  if (!isUtf8) noteInResult(`${list} has bytes that are not UTF-8, which rollcall replaced with \ufffd`);
 };

@@ -1,4 +1,5 @@
 /** Reads replies without checking fields (decision 31). */
+import { isUtf8 } from "node:buffer";
 import { isObject, type JsonObject, parseJson, replaceNonFinite, toBuffer } from "../../json/json-bytes.ts";
 import * as raw from "../../json/raw-json.ts";
 import { findFault } from "../../json/reader.ts";
@@ -25,6 +26,7 @@ export type ReplyList = Readonly<{
   nullCount: number;
   /** The key or header that announces more elements, which the interface cannot request. */
   partialMark: string | undefined;
+  isUtf8: boolean;
 }>;
 
 type Headers = Readonly<Record<string, string>>;
@@ -95,7 +97,7 @@ export const readListReply: ReplyReader<ReplyList> = (bytes, headers = {}) => {
   const document = data === null ? raw.toRawObject(read.members.map(withList)) : read;
   const stated = findMark(reply, list.length) ?? findHeader(headers, list.length);
   const partialMark = stated ?? (hasError(read) ? "error" : undefined);
-  return { value: { document, entries, nullCount: list.length - entries.length, partialMark } };
+  return { value: { document, entries, nullCount: list.length - entries.length, partialMark, isUtf8: isUtf8(bytes) } };
 };
 
 /** True if the reply has a stated `error`, as in `{"data":null,"error":{…}}`. */

@@ -34,6 +34,13 @@ describe("rollcall catalog all", () => {
     expect(await sorted("prompt", "-o", "csv", "--limit", "1")).toBe("id,pricing.prompt\r\na/4,0.000001\r\n");
   });
 
+  it("notes bytes of a catalog that are not UTF-8", async () => {
+    const body = Buffer.from('{"data":[{"id":"caf\xe9"}]}', "latin1");
+    const ran = await runWith({ analysis: { body }, router: catalogOf() }, ["catalog", "all", "--fields", "id"]);
+    const note = "note: the analysis catalog has bytes that are not UTF-8, which rollcall replaced with \ufffd\n";
+    expect(ran).toEqual({ code: 0, stdout: "caf\ufffd\n", stderr: note });
+  });
+
   it("prints nothing if one of the catalogs cannot be read, and exits with the code of that failure", async () => {
     const replies = { analysis: catalogOf({ id: "a" }), router: json({ error: "no such provider" }, 404) };
     const ran = await runWith(replies, ["catalog", "all", "--json"]);
