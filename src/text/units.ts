@@ -23,7 +23,7 @@ const parseMs = (text: string) => {
 };
 
 /** Timers have 31 bits for milliseconds (about 596 hours). */
-const maxTimerMs = 2 ** 31 - 1;
+export const maxTimerMs = 2 ** 31 - 1;
 
 /** Returns the milliseconds of a timer. */
 export const parseDuration = (text: string) => {

@@ -1,6 +1,6 @@
 import { Failure, type FailureDetails } from "../../failure.ts";
 import { cutText, fieldPrefix, inProfile, skipRefusedHint } from "../../text/sentences.ts";
-import { formatMiB, formatSeconds } from "../../text/units.ts";
+import { formatMiB, formatSeconds, maxTimerMs } from "../../text/units.ts";
 import { type Credential, urlSettingName } from "../contract/endpoint.ts";
 import { type ExchangeResult, maxReplyBytes } from "./exchange.ts";
 import { findStatedError, inspectBody, isQuotaUsedUp } from "./reply-message.ts";
@@ -66,6 +66,12 @@ const toStatusFailure = (request: RequestContext, reply: AttemptResult & { statu
     new Failure(code, kind, text, { hint, ...details });
   if (status === 403 && isOfProxy(request, reply, kind))
     return fail("refused", "proxy-refused", `a proxy refused the request to ${url} (403)${said}`, refusingProxyHint);
+  if (status === 407) {
+    const proxy = isForwardedByProxy(request.route) ? request.route.proxy : undefined;
+    const who = proxy ? `the proxy ${hostAndPort(proxy.url)}` : "the service or a proxy";
+    const hint = proxy ? proxyHint(proxy) : `check ${setting}, because no proxy of a proxy variable sent this answer`;
+    return fail("refused", "request-refused", `${who} refused the request (407)${said}`, hint);
+  }
   if (status === 401 || status === 403) return credentialRefused(request, reply.credential, details);
   if (status === 404 && kind === "json") {
     const [, parameter = ""] = /\{(\w+)\}/.exec(endpoint.path) ?? [];
@@ -86,11 +92,14 @@ const toStatusFailure = (request: RequestContext, reply: AttemptResult & { statu
     const code = endpoint.use === "log" ? "unavailable" : "refused";
     return fail(code, "quota-used-up", text, "raise the quota of the account, or wait until it is renewed");
   }
-  const hint =
-    retryAfterMs === undefined
-      ? "try again later, or allow longer retries with --max-wait"
-      : `try again in ${formatTenths(retryAfterMs)}, as the service asks, or increase --max-wait`;
-  return fail("unavailable", "service-unavailable", text, hint);
+  return fail("unavailable", "service-unavailable", text, waitHint(retryAfterMs));
+};
+
+const waitHint = (retryAfterMs: number | undefined) => {
+  if (retryAfterMs === undefined) return "try again later, or allow longer retries with --max-wait";
+  if (retryAfterMs > maxTimerMs)
+    return "try again later, or ask the operator of the service, because its Retry-After is longer than any --max-wait";
+  return `try again in ${formatTenths(retryAfterMs)}, as the service asks, or increase --max-wait`;
 };
 
 /** Statuses that name another location (RFC 9110, 15.4). */
@@ -100,7 +109,8 @@ const unexpectedRedirect = (request: RequestTarget, location: string | undefined
   const { endpoint, url } = request;
   const found = location && URL.canParse(location, url) ? new URL(location, url) : undefined;
   const target = found?.protocol.startsWith("http") ? withoutQuery(found) : "an invalid location";
-  const text = `${url} redirects to ${target} (${details.http?.status}), but rollcall does not follow redirects of a service`;
+  const to = location === undefined ? "without a location" : `to ${target}`;
+  const text = `${url} redirects ${to} (${details.http?.status}), but rollcall does not follow redirects of a service`;
   const hint = redirectHint(request, target) ?? `check ${urlSettings[endpoint.host]}`;
   return new Failure("refused", "unexpected-redirect", text, { hint, ...details });
 };
@@ -152,8 +162,11 @@ const credentialRefused = (
 const refusingProxyHint =
   "ask the operator of the proxy to allow the host of the service, or list the host in NO_PROXY";
 
-const proxyHint = (variable: string) =>
-  `put the proxy's user and password into ${variable}, or list the host of the service in NO_PROXY`;
+const proxyHint = ({ variable = "the proxy variable", authorization }: Partial<NonNullable<Route["proxy"]>> = {}) => {
+  const login =
+    authorization === undefined ? "put the proxy's user and password into" : "check the user and password in";
+  return `${login} ${variable}, or list the host of the service in NO_PROXY`;
+};
 
 /** @param encoding the compression that the service refused */
 export const requestRefused = (
@@ -169,21 +182,19 @@ export const requestRefused = (
     const text = `the service does not accept requests compressed with ${encoding} (${status})${said}`;
     return refused(text, "pass --compress none");
   }
-  const text = `the service${status === 407 ? " or a proxy" : ""} refused the request (${status})`;
-  if (!first) return refused(text + said, refusalHint(status, http?.said));
+  const text = `the service refused the request (${status})`;
+  if (!first) return refused(text + said, refusalHint(http?.said));
   const reason = `: ${fieldPrefix(first)}${first.message} [${first.rule}]`;
   const count = reasons ?? problems.length;
   const why = count === 1 ? reason : `, for ${count} reasons`;
   const hasLine = problems.some(({ line }) => line);
-  return refused(text + why, hasLine ? `fix the reported values, or ${skipRefusedHint}` : refusalHint(status, ""));
+  return refused(text + why, hasLine ? `fix the reported values, or ${skipRefusedHint}` : refusalHint(""));
 };
 
-const refusalHint = (status: number, message: string | undefined) => {
-  if (status === 407) return proxyHint("HTTP_PROXY");
-  return message === undefined
+const refusalHint = (message: string | undefined) =>
+  message === undefined
     ? "run the command with --debug, and show the headers to the operator of the service"
     : "fix the reported cause first, because the service would refuse the same request again";
-};
 
 export const invalidReply = (
   request: RequestTarget,
@@ -289,7 +300,7 @@ const connectionHint = (error: ConnectionError, setting: string, { certificates,
     return `check that ${certificates}, the file in NODE_EXTRA_CA_CERTS, exists and contains the certificate of the authority in PEM format`;
   if (unknownAuthorityCodes.test(code)) return "if your network uses its own CA, set NODE_EXTRA_CA_CERTS=<file.pem>";
   if (code === "PROXY_REFUSED" && status === 403) return refusingProxyHint;
-  if (code === "PROXY_REFUSED" && status === 407) return proxyHint("HTTPS_PROXY");
+  if (code === "PROXY_REFUSED" && status === 407) return proxyHint(proxy);
   if (code === "SILENT" || code === "ENDLESS") return "increase --timeout";
   if (noTlsCodes.test(code) && isOfProxy)
     return `if the proxy uses plain http, begin ${proxy?.variable} with http://, which still protects https requests`;

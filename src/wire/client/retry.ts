@@ -36,9 +36,6 @@ export const openRetryNotices = (onRetry: ClientOptions["onRetry"]) => {
   };
 };
 
-/** The longest wish that rollcall tells apart from an endless one. */
-const maxWishMs = 10 * 365 * 24 * 3600 * 1000;
-
 /** `Retry-After` contains seconds or a date (RFC 9110, 10.2.3). Anything else counts as absent. */
 export const parseRetryAfter = (headers: ReplyHeaders, now: number) => {
   const { "retry-after": text = "", "retry-after-ms": msText = "" } = headers;
@@ -46,7 +43,7 @@ export const parseRetryAfter = (headers: ReplyHeaders, now: number) => {
   const wishes = text.split(/(?<!^\s*[a-z]+|,\s*[a-z]+)\s*,\s*/i).map((wish) => parseWish(wish.trim(), now));
   const longest = wishes.every((wish) => wish !== undefined) ? Math.max(...wishes) : undefined;
   const ms = /^\s*\d+(\.\d+)?\s*$/.test(msText) ? Number(msText) : longest;
-  return { hasRetryAfter: longest !== undefined, retryAfterMs: ms && Math.min(ms, maxWishMs) };
+  return { hasRetryAfter: longest !== undefined, retryAfterMs: ms };
 };
 
 const parseWish = (text: string, now: number) => {

@@ -30,6 +30,8 @@ const undiciCodes: Readonly<Record<string, string>> = {
   UND_ERR_REQ_CONTENT_LENGTH_MISMATCH: "CUT",
   UND_ERR_DESTROYED: "ABORTED",
   ABORT_ERR: "ABORTED",
+  // undici asserts that no 101 without `Upgrade` comes.
+  ERR_ASSERTION: "BAD_HEADERS",
 };
 
 export const toTransportError = (thrown: unknown) => {

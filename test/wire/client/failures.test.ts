@@ -69,6 +69,10 @@ check base_url and the proxy variables, or rerun the same command when the servi
     );
     expect(said({ code: "PROXY_REFUSED", status: 403 }, { route })).toMatch(/\nask the operator of the proxy to allow/);
     expect(said({ code: "PROXY_REFUSED", status: 407 }, { route })).toContain("user and password into HTTPS_PROXY");
+    const withUser = { route: { ...direct, proxy: { ...proxy, authorization: "Basic eDp5" } } };
+    expect(said({ code: "PROXY_REFUSED", status: 407 }, withUser)).toMatch(
+      /\ncheck the user and password in HTTPS_PROXY/,
+    );
     expect(said({ code: "ECONNREFUSED", isOfProxy: true }, { route })).toMatch(/\ncheck HTTPS_PROXY, or list the host/);
     expect(said({ code: "EPROTO", isOfProxy: true }, { route })).toMatch(
       /the proxy does not.*\n.*begin HTTPS_PROXY with/,
@@ -102,6 +106,7 @@ check base_url and the proxy variables, or rerun the same command when the servi
     for (const [undici = "", code] of codes.split(/\s+/).map((pair) => pair.split("=")))
       expect([undici, codeOf({ code: `UND_ERR_${undici}` })]).toEqual([undici, code]);
     expect(codeOf({ code: "ABORT_ERR" })).toBe("ABORTED");
+    expect(codeOf({ code: "ERR_ASSERTION" })).toBe("BAD_HEADERS");
     expect(codeOf({ code: "ECONNRESET", syscall: "read" })).toBe("ECONNRESET");
     expect(codeOf({ code: "ECONNRESET" })).toBe("CUT");
     expect(codeOf({ code: "HPE_INVALID_CONSTANT" }, "HTTPParserError")).toBe("NOT_HTTP");
@@ -130,7 +135,7 @@ describe("the failure of a reply", () => {
       400 | list | text |                     | refused     | request-refused     | fix the reported cause first
       400 | log  | {}   |                     | refused     | request-refused     | run the command with --debug
       415 | log  | {}   |                     | refused     | request-refused     | pass --compress none
-      407 | list |      |                     | refused     | request-refused     | put the proxy's user and password into
+      407 | list |      |                     | refused     | request-refused     | check inference_base_url (the part of the URL before /v1/models), because no proxy of
       403 | list | {}   | x-squid-error: x    | refused     | proxy-refused       | ask the operator of the proxy
       403 | list | {}   | proxy-status: x     | refused     | proxy-refused       | ask the operator of the proxy
       403 | list | page | via: 1.1 a (squid)  | refused     | proxy-refused       | ask the operator of the proxy
@@ -164,6 +169,13 @@ describe("the failure of a reply", () => {
       expect([failure.code, failure.kind, failure.details.hint?.slice(0, hint.length)]).toEqual([code, kind, hint]);
     },
   );
+
+  it("names the proxy that refused a forwarded request", () => {
+    const route = { to: new URL("http://a.example"), proxy: { ...proxy, variable: "http_proxy" } };
+    const { message, details } = toReplyFailure({ ...requestTo(list), route }, { ...emptyReply, status: 407 });
+    expect(message).toBe("the proxy p.example:3128 refused the request (407)");
+    expect(details.hint).toMatch(/^put the proxy's user and password into http_proxy, or list the host/);
+  });
 
   it.each([
     [

@@ -173,7 +173,9 @@ describe("the wait before a retry", () => {
 
   it("does not start if the service asks for endless time", async () => {
     const server = await scriptedServer([{ answer: busy({ "retry-after": "9".repeat(400) }) }]);
-    expect((await listFailureOf(clientAt(server.url))).waits).toEqual([]);
+    const { failure, waits } = await listFailureOf(clientAt(server.url));
+    expect(waits).toEqual([]);
+    expect(failure.details.hint).toMatch(/its Retry-After is longer than any --max-wait$/);
   });
 
   it("does not start if no waiting is allowed", async () => {
