@@ -135,7 +135,7 @@ const toRefusal = (thrown: unknown, onError: AppOptions["onError"]) => {
   onError(thrown);
   return isStoreFailure(thrown)
     ? new HttpRefusal(503, "the store is unavailable, and nothing was stored", { "Retry-After": "5" })
-    : new HttpRefusal(500, "Internal Server Error");
+    : new HttpRefusal(500, thrown instanceof Failure ? thrown.message : "Internal Server Error");
 };
 
 const refuse = (refusal: HttpRefusal, format = detailError) =>

@@ -3,9 +3,13 @@ import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod/mini";
-import { toBuffer } from "../json/json-bytes.ts";
+import { Failure } from "../failure.ts";
+import { bomLength, locateOffset, toBuffer } from "../json/json-bytes.ts";
 import { composeArray, composeMembers, composeObject, parseRawJson, sliceMembers } from "../json/raw-json.ts";
+import { requireFault } from "../json/reader.ts";
 import { trajectoryFields } from "../rollouts/check/trajectory.ts";
+import { getErrorCode } from "../system/files.ts";
+import { describeSystemCode } from "../text/sentences.ts";
 import { readCall } from "../wire/contract/call.ts";
 import { listAnalysisModels, listModels, listRouterModels } from "../wire/contract/models.ts";
 import { readListReply } from "../wire/contract/replies.ts";
@@ -50,7 +54,7 @@ export const callOperation = (store: Store) =>
 
 type CatalogKind = keyof typeof sample;
 
-/** @throws HttpRefusal 404, 500 */
+/** @throws HttpRefusal 404; Failure `unusable-catalog` */
 const readCatalog = async (dataDir: string, kind: CatalogKind, provider: string) => {
   const folder = join(dataDir, "catalog", kind);
   const files = (await readdir(folder).catch(() => [])).filter((file) => file.endsWith(".json")).sort();
@@ -59,9 +63,20 @@ const readCatalog = async (dataDir: string, kind: CatalogKind, provider: string)
     const known = files.map((file) => json(file.slice(0, -".json".length))).join(", ");
     throw new HttpRefusal(404, `unknown provider ${json(provider)}, expected ${known}`);
   }
-  const bytes = await readFile(join(folder, `${provider}.json`)).catch(() => undefined);
-  if (bytes && "value" in (readListReply(bytes) ?? {})) return bytes;
-  throw new HttpRefusal(500, `the file of this provider in catalog/${kind} is not a catalog, expected {"data":[…]}`);
+  const path = join(folder, `${provider}.json`);
+  const fail = (reason: string) => {
+    const message = `catalog/${kind}/${provider}.json in the data folder ${reason}`;
+    const hint = "correct the file, or move it out of the folder";
+    return new Failure("invalid_input", "unusable-catalog", message, { hint, where: { file: path } });
+  };
+  const bytes = await readFile(path).catch((thrown: unknown) => {
+    throw fail(`cannot be read: ${describeSystemCode(getErrorCode(thrown))}`);
+  });
+  const content = bytes.subarray(bomLength(bytes));
+  const list = readListReply(content);
+  if (list && "value" in list) return content;
+  const { line, column } = locateOffset(content, requireFault(content).at);
+  throw fail(list ? 'is not a catalog, expected {"data":[…]}' : `is not JSON (line ${line}, column ${column})`);
 };
 
 /** Facts are from github.com/anomalyco/models.dev, MIT, Copyright (c) 2025 models.dev (test/samples/README.md). */

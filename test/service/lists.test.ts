@@ -64,18 +64,28 @@ describe.each([
     }
   });
 
-  it.each(["not json", "[]", '{"models":[]}', '{"data":[3]}'])(
-    "answers 500 if the provider's file is not a catalog (row %$)",
-    async (text) => {
-      const dataDir = newDataDir();
-      mkdirSync(join(dataDir, "catalog", kind), { recursive: true });
-      writeFileSync(join(dataDir, "catalog", kind, "one.json"), text);
-      const service = await openTestService({ dataDir });
-      const listed = await reply(`${service.url}${path}one/models`);
-      expect(listed.status).toBe(500);
-      expect(listed.body).toEqual({
-        detail: `the file of this provider in catalog/${kind} is not a catalog, expected {"data":[…]}`,
-      });
-    },
-  );
+  it("may begin with a byte order mark", async () => {
+    const dataDir = newDataDir();
+    mkdirSync(join(dataDir, "catalog", kind), { recursive: true });
+    writeFileSync(join(dataDir, "catalog", kind, "one.json"), '\ufeff{"data":[]}');
+    const service = await openTestService({ dataDir });
+    expect((await reply(`${service.url}${path}one/models`)).body).toEqual({ data: [] });
+  });
+
+  const shape = 'is not a catalog, expected {"data":[…]}';
+  it.each([
+    ["not json", "is not JSON (line 1, column 1)"],
+    ['{"data":[],\n"x":tru}', "is not JSON (line 2, column 5)"],
+    ["[]", shape],
+    ['{"models":[]}', shape],
+    ['{"data":[3]}', shape],
+  ])("answers 500 and names the provider's file if the file is not a catalog (row %$)", async (text, reason) => {
+    const dataDir = newDataDir();
+    mkdirSync(join(dataDir, "catalog", kind), { recursive: true });
+    writeFileSync(join(dataDir, "catalog", kind, "one.json"), text);
+    const service = await openTestService({ dataDir });
+    const listed = await reply(`${service.url}${path}one/models`);
+    expect(listed.status).toBe(500);
+    expect(listed.body).toEqual({ detail: `catalog/${kind}/one.json in the data folder ${reason}` });
+  });
 });
