@@ -4,6 +4,7 @@ import { Writable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { version } from "../../package.json" with { type: "json" };
 import { Failure } from "../failure.ts";
+import { isObject } from "../json/json-bytes.ts";
 import { invalidArguments } from "../system/failures.ts";
 import { type Host, waitForAbort } from "../system/host.ts";
 import { cutText } from "../text/sentences.ts";
@@ -112,23 +113,26 @@ const hints = { readOnlyHint: true, destructiveHint: false, idempotentHint: true
 
 const createServer = ({ tools, instructions, sanitize, notice }: ServeOptions, calls: Set<ReturnType<Tool["run"]>>) => {
   const server = new sdk.Server({ name: "rollcall", version }, { capabilities: { tools: {} }, instructions });
-  server.setRequestHandler(sdk.ListToolsRequestSchema, () => ({
-    tools: tools.map(({ name, description, inputSchema, usesService }) => {
-      return { name, description, inputSchema, annotations: { ...hints, openWorldHint: usesService } };
-    }),
-  }));
-  server.setRequestHandler(sdk.CallToolRequestSchema, async ({ params }, { signal }) => {
+  const listed = tools.map(({ name, description, inputSchema, usesService }) => {
+    return { name, description, inputSchema, annotations: { ...hints, openWorldHint: usesService } };
+  });
+  // The SDK would answer a request with other parameters with an internal error.
+  server.fallbackRequestHandler = async ({ method, params = {} }, { signal }) => {
+    if (method === "tools/list") return { tools: listed };
+    if (method !== "tools/call") throw new sdk.McpError(sdk.ErrorCode.MethodNotFound, "unknown method");
     const tool = tools.find(({ name }) => name === params.name);
     if (!tool) {
       const names = tools.map(({ name }) => name).join(", ");
       throw new sdk.McpError(sdk.ErrorCode.InvalidParams, `unknown tool: expected ${names}`);
     }
-    const call = tool.run(params.arguments ?? {}, signal);
+    const sent = params.arguments ?? {};
+    if (!isObject(sent)) throw new sdk.McpError(sdk.ErrorCode.InvalidParams, "arguments must be an object");
+    const call = tool.run(sent, signal);
     calls.add(call);
     const { texts, isError } = await call.finally(() => calls.delete(call));
     // JSON escapes the text inside the message, where `sanitize` could miss a secret.
     return { content: texts.map((text) => ({ type: "text", text: sanitize(text) })), isError };
-  });
+  };
   server.onerror = () => {
     server.onerror = () => undefined;
     notice("skipped a message that does not follow the protocol");

@@ -52,14 +52,19 @@ describe("rollcall mcp", () => {
 
   it.each<[string, unknown, unknown, number]>([
     ["an unknown tool", "log", {}, -32602],
-    ["a name that is a number", 7, {}, -32603],
-    ["parameters that are a list", "models", [1], -32603],
-    ["parameters that are null", "models", null, -32603],
+    ["a name that is a number", 7, {}, -32602],
+    ["parameters that are a list", "models", [1], -32602],
+    ["parameters that are a text", "models", "x", -32602],
   ])("answers %s with a protocol error", async (_, name, args, code) => {
     const { answers } = await runLines([request(1, name, args)], { args: ["--local"] });
     const answer = answers.find(({ id }) => id === 1);
     expect(answer?.error?.code).toBe(code);
     expect(JSON.stringify(answer).length).toBeLessThan(3000);
+  });
+
+  it("takes parameters that are null as absent", async () => {
+    const { answers } = await runLines([request(1, "models", null)], { args: ["--local"] });
+    expect(answers.find(({ id }) => id === 1)).toMatchObject({ result: { isError: false } });
   });
 
   it("refuses arguments that are nested as deeply as a message allows", async () => {

@@ -78,6 +78,12 @@ describe("the tool stats", () => {
     });
   });
 
+  it("omits the ways of a hint that need an option which the tool lacks", async () => {
+    const lines = Array.from({ length: 10_001 }, (_, step) => ({ prompt: `${step}`, step }));
+    const { value } = await callIn(rootWith({ "many.jsonl": lines }), "stats", { file: ["many.jsonl"], by: "step" });
+    expect(value).toMatchObject({ error: { code: "usage", hint: "choose a key with fewer values" } });
+  });
+
   it.each([{ where: "reward > 0.5" }, { each: "trajectory" }, { sort: ["reward"] }, { reward_from: "x" }])(
     "has no parameter that shows a value (row %$)",
     async (option) => {

@@ -209,8 +209,18 @@ const runTool = async (tool: OfferedTool, sent: ToolArguments, signal: AbortSign
   const { offset = 0, limit = 20, max_characters = 2000 } = sent;
   const page = { listKey, offset: Number(offset), limit: Number(limit), maxTextLength: Number(max_characters) };
   const texts = printed === "" ? [] : [formatPage(printed, page)];
-  if (failure) texts.push((await import("../../output/print-failure.ts")).toFailureJson(screen, failure));
+  if (failure) {
+    const advised = failure.withDetails({ hint: adviseAgent(failure.details.hint, names.options) });
+    texts.push((await import("../../output/print-failure.ts")).toFailureJson(screen, advised));
+  }
   return { texts, isError: printed === "" };
+};
+
+/** Omits the ways that need an option which the tool lacks. Commands are for the person whom the agent asks. */
+const adviseAgent = (hint = "", options: readonly string[]) => {
+  const isUsable = (way: string) =>
+    [...way.replace(/`[^`]*`/g, "").matchAll(/--([a-z-]+)/g)].every(([, name = ""]) => options.includes(name));
+  return hint.split(", or ").filter(isUsable).join(", or ") || undefined;
 };
 
 const terminal = { stdin: false, stdout: false, stderr: false, columns: 80, rows: 24, isSizeUnknown: false };
