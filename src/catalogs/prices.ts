@@ -38,9 +38,8 @@ export const priceUnit = (name: string) => (isPerToken(name) ? "$/M" : "$");
 /** Returns US dollars per million tokens, image or request. */
 export const toShownPrice = (name: string, price: Decimal) => shiftDecimal(price, isPerToken(name) ? 6 : 0);
 
-/** A JSON number of 2^53 or more is invalid, because digits may be lost. */
 export const parsePrice = (value: unknown) => {
-  const amount = typeof value === "number" && value > Number.MAX_SAFE_INTEGER ? undefined : parseAmount(value);
+  const amount = parseAmount(value);
   return !amount || amount.digits < 0n ? undefined : amount;
 };
 

@@ -96,9 +96,12 @@ export const getValue = (value: unknown, path: readonly (string | number)[]) =>
   );
 
 /** Replaces NaN and Infinity, which Python writes although they are not JSON. */
-export const replaceNonFinite = (bytes: Buffer, replace: (word: string) => string) => {
+export const replaceNonFinite = (bytes: Buffer, replace: (word: string) => string) =>
+  replaceWords(bytes, /"|NaN|-?Infinity/g, replace);
+
+/** Replaces words outside of strings. @param words matches a quote, too */
+export const replaceWords = (bytes: Buffer, words: RegExp, replace: (word: string) => string) => {
   const text = bytes.toString("latin1");
-  const words = /"|NaN|-?Infinity/g;
   const parts: string[] = [];
   let copied = 0;
   for (let match = words.exec(text); match !== null; match = words.exec(text)) {

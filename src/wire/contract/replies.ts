@@ -1,8 +1,10 @@
 /** Reads replies without checking fields (decision 31). */
 import { isUtf8 } from "node:buffer";
-import { isObject, type JsonObject, parseJson, replaceNonFinite, toBuffer } from "../../json/json-bytes.ts";
+import * as json from "../../json/json-bytes.ts";
+import { isObject, type JsonObject, parseJson, toBuffer } from "../../json/json-bytes.ts";
 import * as raw from "../../json/raw-json.ts";
 import { findFault } from "../../json/reader.ts";
+import { compareDecimals, parseDecimal } from "../../text/decimal.ts";
 
 export const toText = (value: unknown) => (typeof value === "string" ? value : undefined);
 
@@ -75,10 +77,23 @@ const findHeader = (headers: Headers, length: number) => {
   return name && `the header ${name.replace(/\b[a-z]/g, (letter) => letter.toUpperCase())}`;
 };
 
+/** Matches texts with a number that may lose digits as a double. */
+const longNumber = /[-\d.]{17}|\d[eE][-+]?\d{2}/;
+
+/** Makes a text of each number that a double would round. */
+const keepDigits = (bytes: Uint8Array) => {
+  const toExactWord = (word: string) => {
+    const [stated, rounded] = [parseDecimal(word), parseDecimal(String(Number(word)))];
+    return stated && rounded && compareDecimals(stated, rounded) === 0 ? word : JSON.stringify(word);
+  };
+  return json.replaceWords(toBuffer(bytes), /"|-?\d[-+.\deE]*/g, toExactWord).toString("utf8");
+};
+
 /** Reads `{"data":[{…},null,…]}` or `{"data":null}`. */
 export const readListReply: ReplyReader<ReplyList> = (bytes, headers = {}) => {
   const text = toBuffer(bytes).toString("utf8");
-  const parsed = parseJson(text);
+  let parsed = parseJson(text);
+  if (parsed && longNumber.test(text)) parsed = parseJson(keepDigits(bytes));
   if (!parsed) return undefined;
   if (!isObject(parsed.value)) return { invalidPath: "" };
   const { data, ...reply } = parsed.value;
@@ -109,8 +124,8 @@ export const objectReader =
   (member: string): ReplyReader<raw.RawJson> =>
   (bytes) => {
     if (findFault(bytes)) {
-      const json = replaceNonFinite(toBuffer(bytes), JSON.stringify);
-      return json.length > bytes.length ? objectReader(member)(json) : undefined;
+      const finite = json.replaceNonFinite(toBuffer(bytes), JSON.stringify);
+      return finite.length > bytes.length ? objectReader(member)(finite) : undefined;
     }
     const value = raw.parseRawJson(toBuffer(bytes).toString("utf8"));
     const object = raw.findMember(value, member);
