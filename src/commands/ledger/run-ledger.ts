@@ -5,6 +5,7 @@ import { type Entry, type EntryFilter, formatState } from "../../logging/ledger/
 import { openExistingLedger } from "../../logging/ledger/ledger.ts";
 import type { Verification } from "../../logging/send/verify-ledger.ts";
 import { printDocument, printObjects } from "../../output/list.ts";
+import { noteSelection } from "../../output/lists/sort-rows.ts";
 import { requireConfirmation } from "../../output/prompt.ts";
 import type { Screen } from "../../output/screen.ts";
 import type { KeyColumn } from "../../output/views.ts";
@@ -174,6 +175,7 @@ export const listCalls = async (context: Context, typed: CallsOptions) => {
     context.screen.notice(hasLogged ? answer : `the ledger has no matching calls${searched}${all}`);
   }
   const document: documents.CallsDocument = { calls: calls.slice(0, limit) };
+  if (calls.length > 0) noteSelection(context.screen, { all: calls, matching: calls, shown: document.calls }, "calls");
   const columns = allDestinations ? [...callColumns, ...scopeColumns] : callColumns;
   await printObjects(context.screen, document, { member: "calls", columns });
 };
