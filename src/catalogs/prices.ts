@@ -43,9 +43,9 @@ export const parsePrice = (value: unknown) => {
   return !amount || amount.digits < 0n ? undefined : amount;
 };
 
-/** Returns a text such as `0.3 $/M`. An invalid price stays unchanged. */
+/** Returns a text such as `0.3 $/M`. A price that is invalid or unknown stays unchanged. */
 export const formatPrice = (name: string, value: unknown) => {
-  const price = parsePrice(value);
+  const price = isKnownPrice(name) ? parsePrice(value) : undefined;
   return price ? `${formatDecimal(toShownPrice(name, price))} ${priceUnit(name)}` : formatPlain(value);
 };
 

@@ -158,7 +158,7 @@ describe("a field of a model", () => {
     const shown = names.map((name) => formatPrice(name, "0.0000025"));
     expect(shown).toEqual(["2.5 $/M", "2.5 $/M", "0.0000025 $", "0.0000025 $", "2.5 $/M"]);
     const odd = ["free", -1, { a: 1 }].map((price) => formatPrice("prompt", price));
-    expect(odd).toEqual(["free", "-1", '{"a":1}']);
+    expect([...odd, formatPrice("billing", "1")]).toEqual(["free", "-1", '{"a":1}', "1"]);
     const changes = ["3 2", "0.3 0.4", "3 5", "2 2", "1 10", "4 0"].map((pair) => {
       const [from = zero, to = zero] = pair.split(" ").map(parseDecimal);
       return formatPercentChange(from, to);
