@@ -2,7 +2,7 @@
 import { Failure, type Problem, toProblemDocument, toWarningDocuments } from "../../failure.ts";
 import { printReport } from "../../output/ci-report.ts";
 import { printDocument } from "../../output/list.ts";
-import { formatUnreadable, printFacts, toFacts } from "../../output/lists/print-facts.ts";
+import { checkFactFields, formatUnreadable, printFacts, toFacts } from "../../output/lists/print-facts.ts";
 import { type CheckResult, composeCheckResult, computeMetrics } from "../../rollouts/dataset/check-result.ts";
 import { reportSplitLeaks } from "../../rollouts/dataset/prompts.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
@@ -23,6 +23,7 @@ export const check = async (context: Context, typed: CheckOptions) => {
   const { host, screen } = context;
   const { against, report: reports } = typed;
   checkReportFiles(screen, { report: reports, inputs: [...listInputFiles(typed), ...against] });
+  checkFactFields(screen);
   if ((typed.file.length === 0 || typed.file.includes("-")) && against.includes("-")) throw duplicateStdin();
   const settings = await readEffectiveSettings(context, { split: typed.split });
   const printReports = async (problems: readonly Problem[], dataset?: Dataset, result?: MeasuredResult) => {

@@ -1,7 +1,7 @@
 /** Converts rollouts, and writes the result, its receipt and the rejected records. */
 import { Failure, toWarningDocuments } from "../../failure.ts";
 import { printDocument } from "../../output/list.ts";
-import { printFacts, toFacts } from "../../output/lists/print-facts.ts";
+import { checkFactFields, printFacts, toFacts } from "../../output/lists/print-facts.ts";
 import type { Screen } from "../../output/screen.ts";
 import { type CheckResult, composeCheckResult } from "../../rollouts/dataset/check-result.ts";
 import { readGroupLines } from "../../rollouts/dataset/group-bytes.ts";
@@ -30,7 +30,9 @@ const checkOptions = ({ screen, host }: Context, typed: ConvertOptions) => {
   if (out === "-" && host.terminal.stdout)
     throw stdoutIsTerminal(`convert does not print ${what}`, `pass --out ${what}.jsonl, or redirect standard output`);
   checkOutputFiles(typed, ["--out ", out]);
-  if (out !== "-") requireOutputFile(out);
+  if (out === "-") return;
+  checkFactFields(screen);
+  requireOutputFile(out);
 };
 
 /** Warnings about training with rewards, which no row has. */

@@ -40,13 +40,13 @@ const columns: readonly KeyColumn<Fact>[] = [
 ];
 
 /** Checks `--fields` before the first request. @throws Failure `invalid-option-value` */
-export const checkFactFields = ({ fields = [], format, isForProgram }: Screen) => {
-  if (format !== "table" && !isForProgram) for (const name of fields) resolveField(name, columns);
+export const checkFactFields = ({ fields = [], isForProgram }: Screen) => {
+  if (!isForProgram) for (const name of fields) resolveField(name, columns);
 };
 
 export const printFacts = async (screen: Screen, page: ResultPage) => {
   const { facts, metrics = {}, metricsScope, next = [], document } = page;
-  if (screen.format !== "table") {
+  if (screen.format !== "table" || screen.fields) {
     const data = [...(document === undefined ? facts : listMembers(document)), ...next];
     return await printObjects(screen, { data }, { member: "data", columns });
   }
