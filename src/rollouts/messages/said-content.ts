@@ -4,11 +4,19 @@ import { nodeSize } from "../../json/reader.ts";
 import { Kind, kindAt, Shape } from "../../json/shape.ts";
 import * as json from "../../json/table.ts";
 
-/** Members that recorders add to messages. */
-const recorderKey =
-  /^(?:id|uid|uuid|(?:message|msg|turn|event|tool_call|call)_id|source|recorder|cache_control|date|time|created|turn_idx|timestamp|\w+_(?:at|time|timestamp))$/;
+const recordedThings =
+  "call|chat|completion|conversation|event|message|msg|parent|request|response|run|session|span|step|thread|tool_call|trace|turn";
 
-const isRecorders = (key: string, value: unknown) => value === null || recorderKey.test(key);
+/** Members that recorders add to messages, in snake case: ids, times, and what services state about an answer. */
+const recorderKey = new RegExp(
+  `^(?:${[
+    `(?:(?:${recordedThings})_)?(?:uu?)?id|turn(?:_idx|_index)?|source|recorder|cache_control`,
+    "date|created|(?:\\w+_)?(?:at|duration|latency|time|timestamp|ts)(?:_m?s|_seconds)?|\\w+_ms",
+    "extra|(?:response_|usage_)?metadata|usage",
+  ].join("|")})$`,
+);
+
+const isRecorders = (key: string, value?: unknown) => value === null || recorderKey.test(toSnakeCase(key));
 
 /** The ends of keys, in snake case, whose values are neither words nor calls. */
 const silentKey = new RegExp(
@@ -107,7 +115,7 @@ const sortedShape = new Shape([], ({ list }) => {
   const positions = new Map(list().map(({ key }, at) => [key, at]));
   return [...positions]
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, position]) => ({ start: `${JSON.stringify(key)}:`, position, isSaid: !recorderKey.test(key) }));
+    .map(([key, position]) => ({ start: `${JSON.stringify(key)}:`, position, isSaid: !isRecorders(key) }));
 });
 
 type Formatter = (value: json.JsonValue) => string;

@@ -2,7 +2,16 @@ import { expect, it } from "vitest";
 import { formatSaid } from "../../../src/rollouts/messages/said-content.ts";
 
 const keys = `id uid uuid message_id msg_id turn_id event_id tool_call_id call_id source recorder cache_control date time
-  created turn_idx timestamp created_at start_time my_timestamp`;
+  created turn_idx timestamp created_at start_time my_timestamp createdAt messageId parentUuid session_id spanId
+  timestamp_ms ts latency_ms duration metadata response_metadata extra usage`;
+
+it.each(["name", "file_id", "imageId", "language", "tool_calls", "format"])(
+  "what a message says includes %s",
+  (key) => {
+    const said = (value: string) => formatSaid(`{"role":"user","content":"q","${key}":"${value}"}`);
+    expect(said("a")).not.toBe(said("b"));
+  },
+);
 
 it.each(keys.split(/\s+/))("what a message says does not include %s, also in its parts", (key) => {
   const said = [{ role: "user", content: [{ type: "text", text: "q" }, { type: "image" }] }];
