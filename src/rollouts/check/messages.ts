@@ -38,7 +38,6 @@ const messageShape = new Shape(messageKeys, ({ kinds, list, textOf }) => {
   const fits = (kind: number, accepted: number) => (kind & (absentOrNull | accepted)) !== 0;
   if (!fits(kinds.content, Kind.string | Kind.array)) reporters.push(reportType("content-type", slots.content));
   if (kinds.content === Kind.array) reporters.push(checkParts);
-  if (roleIndex === tool && kinds.tool_call_id !== Kind.string) reporters.push(reportMissingId);
   if (roleIndex === tool && kinds.status === Kind.string && kinds.is_error !== Kind.boolean)
     reporters.push(reportStatus);
   if (!fits(kinds.tool_calls, Kind.array)) reporters.push(reportType("tool-calls-type", slots.tool_calls));
@@ -180,6 +179,7 @@ export const inspectMessages = (
     if (roleIndex === tool || roleIndex === olderTool) {
       const idNode = messageShape.at(table, slots.tool_call_id);
       const id = kindOf(table, idNode) === Kind.string ? nonEmptyNode(table, idNode) : 0;
+      if (id === 0 && roleIndex === tool) report("missing-tool-call-id", undefined, message);
       toolCalls.add(message, id, 0, makers.result);
     }
     if (callsKind !== Kind.array && !hasOlderCall) continue;
@@ -197,7 +197,7 @@ export const inspectMessages = (
 };
 
 /** False for null, and for an empty string, list or object. */
-const isFilled = (table: JsonTable, node: number) => {
+export const isFilled = (table: JsonTable, node: number) => {
   const kind = kindOf(table, node);
   if ((kind & (Kind.array | Kind.object)) !== 0) return json.nodeAfter(table, node) > node + nodeSize;
   return kind === Kind.string ? json.detailOf(table, node) > 0 : (kind & absentOrNull) === 0;
@@ -305,8 +305,6 @@ const checkParts: ProblemReporter = (table, _, report) => {
     if (!isKnown) return report("unknown-content-part", undefined, part);
   }
 };
-
-const reportMissingId: ProblemReporter = (_, message, report) => report("missing-tool-call-id", undefined, message);
 
 /** Counts the message that `messageShape` has read. Some services send the reasoning under both names. */
 const countTurn = (table: JsonTable, { hasReasoning }: MessageShape, { counts }: TrajectoryFacts) => {

@@ -102,12 +102,13 @@ const convertLogprobs = (run: FormatRun, step: Value) => {
 /** Results without a call id answer the calls in order if there are as many. */
 const convertResults = (run: FormatRun, step: Value) => {
   const results = step.get("observation")?.requireItems("results") ?? [];
-  const named = new Set(results.map((result) => result.textAt("source_call_id")));
+  const idOf = (result: Value) => (result.textAt("source_call_id") === "" ? undefined : result.get("source_call_id"));
+  const named = new Set(results.map((result) => idOf(result)?.text));
   const openIds = step.items("tool_calls").flatMap((call) => {
     const id = call.textAt("tool_call_id") ?? "";
     return named.has(id) ? [] : id;
   });
-  const isInOrder = results.filter((result) => !result.has("source_call_id")).length === openIds.length;
+  const isInOrder = results.filter((result) => !idOf(result)).length === openIds.length;
   if (openIds.length > 0 && named.has(undefined))
     run.note(
       isInOrder
@@ -116,7 +117,7 @@ const convertResults = (run: FormatRun, step: Value) => {
     );
   const nextIds = openIds.values();
   return results.flatMap((result) => {
-    const [id, output] = [result.get("source_call_id"), result.get("content")];
+    const [id, output] = [idOf(result), result.get("content")];
     const content = output && convertContent(run, output);
     const openId = isInOrder && !id ? nextIds.next().value : undefined;
     const callId = id ?? (openId === undefined ? undefined : addition(openId, orderReason));

@@ -170,7 +170,7 @@ export const trainingRules = {
     ),
   }),
   "missing-tool-call-id": warning({
-    message: "the tool_call_id of the tool message is missing or is not a string",
+    message: "the tool_call_id of the tool message is missing, empty or not a string",
     advice: "set tool_call_id to the id of the call that the message answers",
     example: messages(question, toolCallMessage, '{"role":"tool","content":"found"}', answer),
   }),

@@ -146,6 +146,7 @@ describe("rollcall check", () => {
     ["each without its id", [calling("a", "b"), nameless, nameless, last], []],
     ["one of them missing", [calling("a", "b"), nameless, last], ["messages_and_choices.0.tool_calls.1"]],
     ["one with null", [calling("a"), '{"role":"tool","tool_call_id":null,"content":"x"}', last], []],
+    ["one with an empty id", [calling("a"), '{"role":"tool","tool_call_id":"","content":"x"}', last], []],
     [
       "one without its id after another",
       [calling("a", "b"), '{"role":"tool","tool_call_id":"a","content":"x"}', nameless, last],

@@ -141,6 +141,7 @@ describe("a document of ATIF", () => {
     ["results with and without ids", [agent(results({ source_call_id: "c", content: "r" }, unnamed))], "A t t"],
     ["results without ids", [agent(results(unnamed, unnamed))], "A t t"],
     ["fewer results than calls", [agent(results(unnamed))], "A u"],
+    ["fewer results than calls, with an empty id", [agent(results({ ...unnamed, source_call_id: "" }))], "A u"],
     ["more results than calls", [agent(results(unnamed, unnamed, unnamed))], "A u u u"],
     ["an empty result", [agent({ observation: { results: [{}] } })], "A"],
     ["only calls", [{ source: "agent", tool_calls: calls }], "A"],

@@ -75,6 +75,26 @@ describe("rows of chat messages", () => {
     expect(lines).toHaveLength(1);
   });
 
+  it.each([
+    ["c", "", "c"],
+    ["", "", "call_1_0"],
+    [7, 7, 7],
+  ])("with a call of the id %j and a result for %j have a result for %j", async (id, tool_call_id, expected) => {
+    const tool_calls = [{ id, type: "function", function: { name: "f", arguments: "{}" } }];
+    const calling = { role: "assistant", content: null, tool_calls };
+    const messages = [user("q"), calling, { role: "tool", tool_call_id, content: "r" }];
+    const turns = JSON.parse((await convertRows([{ messages, reward: 1 }])).lines[0] ?? "{}").trajectories[0]
+      .messages_and_choices;
+    expect([turns[1].message.tool_calls[0].id, turns[2].tool_call_id]).toEqual([expected, expected]);
+    const conversations = [
+      { from: "human", value: "q" },
+      { from: "gpt", value: "", tool_calls },
+      { from: "tool", value: "r", tool_call_id },
+    ];
+    const { lines } = await convertRows([{ conversations, reward: 1 }], ["--lossy"]);
+    expect(JSON.parse(lines[0] ?? "{}").trajectories[0].messages_and_choices[2].tool_call_id).toBe(expected);
+  });
+
   it("keep the calls, ids and other members of ShareGPT's turns", async () => {
     const call = { id: "c", type: "function", function: { name: "f", arguments: "{}" } };
     const conversations = [
