@@ -6,7 +6,7 @@ import { nodeSize } from "../../json/reader.ts";
 import { Kind, kindAt } from "../../json/shape.ts";
 import * as json from "../../json/table.ts";
 import { listByKey } from "../../text/lists.ts";
-import { findChoiceMessage, lacksPrompt } from "../check/messages.ts";
+import { findChoiceMessage, isFilled, lacksPrompt } from "../check/messages.ts";
 import { inspectTrajectory } from "../check/trajectory.ts";
 import { formatCanonically, formatContent, openPromptReader } from "../check/trajectory-prompt.ts";
 import { NumberColumn } from "../index/column.ts";
@@ -188,16 +188,17 @@ export const listAnswered = async (dataset: IndexedGroups, group: number) => {
 };
 
 /** The keys that trainers and services know. */
-const keys = ["role", "content", "tool_calls", "tool_call_id", "name", "reasoning_content", "refusal", "weight"];
+const keys = ["role", "tool_calls", "tool_call_id", "name", "reasoning_content", "refusal", "weight"];
 
-/** Readers refuse some nulls, so only `content` can be null. @param omitted gets the keys that no row has */
+/** Readers refuse nulls and an empty list of calls, so only `content` can be empty. @param omitted gets other keys */
 const composeMessage = ({ table, node }: json.JsonValue, omitted: string[]) => {
   const members = [...json.childrenOf({ table, node })];
   const kept = members.filter(([key, value]) => {
-    const isNull = kindAt(table, value.node) === Kind.null;
-    if (keys.includes(String(key))) return key === "content" || !isNull;
-    if (!isNull) omitted.push(shortenName(String(key)));
-    return false;
+    if (key === "content") return true;
+    const isUsed = isFilled(table, value.node);
+    const isKnown = keys.includes(String(key));
+    if (isUsed && !isKnown) omitted.push(shortenName(String(key)));
+    return isUsed && isKnown;
   });
   if (kept.length === members.length) return json.textOf({ table, node });
   const texts = kept.map(([, value]) => {
