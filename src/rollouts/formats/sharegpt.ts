@@ -49,7 +49,7 @@ const shareGptTurns = (run: FormatRun, row: Value) => {
     const value = turn.require("value");
     const knownRole = roles.get(from.text ?? "");
     if (knownRole === undefined) throw from.error(`\`from\` is not one of ${[...roles.keys()].join(", ")}`);
-    const recordedId = chat.findId(turn, "tool_call_id");
+    const recordedId = turn.idAt("tool_call_id");
     const id = knownRole === "tool" ? openIds.take(recordedId) : undefined;
     const role = knownRole === "tool" && (recordedId ?? id) === undefined ? "user" : knownRole;
     if (role !== knownRole) run.note("converted tool results to user messages, because their calls are not recorded");
@@ -63,7 +63,7 @@ const shareGptTurns = (run: FormatRun, row: Value) => {
       return sampledTurn(turn, { role: literal("assistant", from), content: null, tool_calls }, true);
     }
     const { added, ids } = chat.addCallIds(turn, at);
-    const recordedIds = chat.listCalls(turn).flatMap((call) => chat.findId(chat.unwrap(call), "id") ?? []);
+    const recordedIds = chat.listCalls(turn).flatMap((call) => chat.unwrap(call).idAt("id") ?? []);
     for (const callId of ids ?? recordedIds) openIds.add(callId, callId);
     const message = chat.toRowMessage(turn, {
       ...{ from: undefined, value: undefined, role: literal(role, from) },

@@ -110,14 +110,11 @@ export const toTurns = (
   return turns.filter((turn) => turn !== undefined);
 };
 
-/** Some services write empty ids, and some scripts write numbers. */
-export const findId = (holder: Value, key: string) => holder.get(key)?.plain || undefined;
-
 /** Opens the ids of a turn's calls. @param ids default: the recorded ids */
 const openTurnCalls = (calls: readonly Value[], ids: readonly string[]) => {
   const open = new OpenCalls<string>();
   for (const [at, call] of calls.entries()) {
-    const id = ids[at] ?? findId(unwrap(call), "id");
+    const id = ids[at] ?? unwrap(call).idAt("id");
     if (id !== undefined) open.add(id, `id ${id}`, `name ${nameOf(unwrap(call))?.text}`);
   }
   return open;
@@ -125,7 +122,7 @@ const openTurnCalls = (calls: readonly Value[], ids: readonly string[]) => {
 
 /** A result without an id answers the first open call, of the named tool if it has one. */
 const toResultMessage = (run: ConversionNotes, message: Value, openCalls: OpenCalls<string>) => {
-  const recordedId = findId(message, "tool_call_id");
+  const recordedId = message.idAt("tool_call_id");
   const taken = openCalls.take(recordedId === undefined ? `name ${message.textAt("name")}` : `id ${recordedId}`);
   const id = recordedId ?? taken ?? openCalls.take();
   if (id === undefined && message.textAt("role") === "function") return toRowMessage(message);
@@ -147,7 +144,7 @@ type AddedIds = { ids?: readonly string[]; added?: Record<string, Json | undefin
 /** Rows for the templates of transformers have neither ids of calls nor `tool_call_id`. */
 export const addCallIds = (message: Value, at: number): AddedIds => {
   const calls = listCalls(message);
-  if (calls.length === 0 || calls.some((call) => findId(unwrap(call), "id"))) return {};
+  if (calls.length === 0 || calls.some((call) => unwrap(call).idAt("id"))) return {};
   const ids = calls.map((_, index) => `call_${at}_${index}`);
   return {
     ids,
@@ -165,7 +162,7 @@ const resultRoles: ReadonlySet<string> = new Set(["tool", "tool_response", "func
 /** True for a call or a result that is paired by its order. */
 const lacksId = (message: Value) =>
   message.has("function_call") ||
-  (resultRoles.has(message.textAt("role") ?? "") && findId(message, "tool_call_id") === undefined);
+  (resultRoles.has(message.textAt("role") ?? "") && message.idAt("tool_call_id") === undefined);
 
 const joinCalls = (messages: readonly Value[], ids: readonly string[]) => ({
   role: literal("assistant", ...messages.map((message) => message.get("role"))),

@@ -151,6 +151,11 @@ export class Value implements json.JsonValue {
     return this.get(key)?.text;
   }
 
+  /** Some services write empty ids, and some scripts write numbers. */
+  idAt(key: string) {
+    return this.get(key)?.plain || undefined;
+  }
+
   isNullAt(key: string) {
     return this.#member(key)?.isNull ?? false;
   }
