@@ -7,6 +7,7 @@ import { findNearest } from "../../text/nearest.ts";
 import { parenthesize } from "../../text/sentences.ts";
 import { formatSeconds } from "../../text/units.ts";
 import { facts, finishReasons, isCutOff } from "../facts/facts.ts";
+import { cutFlag } from "../messages/cut-flag.ts";
 import { comparedStepNames, stepHolders } from "../rules/step-columns.ts";
 import { isSolved } from "./metrics.ts";
 import { computeMoments } from "./sums.ts";
@@ -226,9 +227,15 @@ export const openGroupFilter = (
 export const listEvaluated = (trajectories: readonly JsonObject[]) =>
   trajectories.length > 0 ? trajectories : [undefined];
 
+/** Returns false if a converted record states only flags of an answer that was not cut off, else null. */
+const readFlags = ({ metadata }: JsonObject) => {
+  const flags = Object.entries(isObject(metadata) ? metadata : {}).filter(([key]) => cutFlag.test(key));
+  return flags.length > 0 && flags.every(([, value]) => value === false || value === 0) ? false : null;
+};
+
 /** Returns the last choice's finish reason. Without a known one, only the trajectory says if it was cut. */
 export const readFinish = (trajectory: JsonObject, isDerived: boolean): JsonObject => {
-  const { messages_and_choices: turns, truncated = null } = trajectory;
+  const { messages_and_choices: turns, truncated = readFlags(trajectory) } = trajectory;
   const last: unknown = Array.isArray(turns) ? turns.findLast(findChoiceMessage) : undefined;
   const finish_reason = isObject(last) && !isDerived ? (last.finish_reason ?? null) : null;
   const isKnown = typeof finish_reason === "string" && finishReasons.has(finish_reason);

@@ -1,4 +1,5 @@
 /** Decides the finish reason of each sampled turn from the statements of its record. */
+import { cutFlag } from "./cut-flag.ts";
 import { addition, type Json, literal } from "./output-json.ts";
 import { isCallKey } from "./said-content.ts";
 import { openKeyFacts, type Value } from "./value.ts";
@@ -83,9 +84,6 @@ const chooseReason = (run: Notes, reasons: readonly Reason[]): Json | undefined 
 
 type Statement = Readonly<{ value: Value; read: (value: Value | undefined, run: Notes) => Reason | undefined }>;
 
-const flagPattern =
-  /^(?:is_?|was_?)?(?:(?:response|completion|output|answer|generation)s?_)?(?:is_|was_)?(?:truncated|Truncated)$/;
-
 /** Objects in which APIs and frameworks state the reason. */
 const holderKeys = ["metadata", "meta_info", "response_metadata", "choices", "response"];
 
@@ -100,7 +98,7 @@ const completePattern = /^(?!(?:task|game|goal|level|episode)_)(?:.*_)?(?:comple
 const statementKeys = openKeyFacts((keys) => {
   const reasons = keys.filter((key) => /^(?:finish_reasons?|finishReason|done_reason)$/.test(key));
   const stops = keys.filter((key) => /^(?:stop_reasons?|stopReason)$/.test(key));
-  const flags = keys.filter((key) => flagPattern.test(key));
+  const flags = keys.filter((key) => cutFlag.test(key));
   const known = new Set([...reasons, ...stops, ...flags, "incomplete_details"]);
   return {
     ...{ reasons, stops, flags },

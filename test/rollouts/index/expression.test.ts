@@ -90,6 +90,16 @@ it("joined expressions must all be true", () => {
   expect([joinWheres("a || b", undefined, "c"), joinWheres(undefined)]).toEqual(["(a || b) && (c)", undefined]);
 });
 
+it.each<[trajectory: object, truncated: boolean | null]>([
+  [{ metadata: { is_truncated: false } }, false],
+  [{ metadata: { a: 1, response_truncated: 0 } }, false],
+  [{ metadata: { truncated: false, is_truncated: 1 } }, null],
+  [{ metadata: { truncated: null, truncated_at: false } }, null],
+  [{ metadata: { truncated: false }, truncated: true }, true],
+])("without a finish reason, flags that are false say that no answer was cut (row %$)", (trajectory, truncated) => {
+  expect(readFinish({ messages_and_choices: [], ...trajectory }, true).truncated).toBe(truncated);
+});
+
 const [cut, stopped, aborted] = ["length", "stop", "abort"].map((finish_reason) => ({ finish_reason, message: {} }));
 
 it.each<[turns: readonly unknown[], isDerived: boolean, finish: string | null, truncated: boolean | null]>([

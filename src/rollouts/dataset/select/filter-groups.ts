@@ -77,6 +77,7 @@ const findNeeds = (where: string) => {
   const steps = listSteps(where);
   if (steps.length > 0) members.push(...steps, "metadata", ...stepHolders);
   if (isNamed("messages") || finish) members.push("messages_and_choices");
+  if (finish) members.push("metadata");
   const [exceptions, whole] = [isNamed("exceptions"), isNamed("trajectory")];
   const facts = countNames.some(isNamed);
   const onlyRewards = members.length === 1 && !exceptions && !facts && !whole;
