@@ -167,8 +167,9 @@ const listValues = (json: Json): readonly Value[] => [
 
 export const locateInRecord = (raw: RawRecord, value: Value, rest: Path = []) => {
   const { document } = value;
-  const path = [...value.path, ...rest];
-  if (document !== undefined) return { file: document, line: 1, path };
+  const inRecord = [...value.path, ...rest];
+  if (document !== undefined) return { file: document, line: 1, path: inRecord };
+  const path = raw.element === undefined ? inRecord : [raw.element, ...inRecord];
   return { file: raw.label, ...(!raw.columns && { line: raw.line }), path };
 };
 

@@ -43,13 +43,13 @@ export const openRecords = async (
 /** If `isOneDocument` is false, the records are lines, elements of arrays, or one object. */
 const openText = ({ name, bytes }: Source, isOneDocument: boolean, signal: AbortSignal): Records => {
   const text = { label: name, within: bytes };
-  const recordRanges: (LineStart & { length: number; fault: string | undefined })[] = [];
+  const recordRanges: (LineStart & { length: number } & Pick<RawRecord, "fault" | "element">)[] = [];
   /** The ranges stay known while the records are read again. */
   let count = 0;
   const remember = function* (batch: Iterable<RawRecord>) {
     for (const record of batch) {
-      const { start, line, fault } = record;
-      recordRanges[count++] = { start, line, length: record.bytes.length, fault };
+      const { start, line, fault, element } = record;
+      recordRanges[count++] = { start, line, length: record.bytes.length, fault, element };
       yield record;
     }
   };
@@ -144,6 +144,7 @@ const findList = async (bytes: Bytes, { start, line }: LineStart) => {
 async function* cutElements(text: RecordText, list: LineStart, signal: AbortSignal): Batches {
   const { label, within } = text;
   const range = { ...list, end: within.size };
+  let count = 0;
   for await (const part of readElements(within, range, { reader: new JsonReader(), isTolerant: true, signal })) {
     const { table, start: base, positions, restAt, isEnd, fault } = part;
     const records = function* () {
@@ -151,7 +152,10 @@ async function* cutElements(text: RecordText, list: LineStart, signal: AbortSign
         const start = startOf(table, root);
         // The first node of invalid JSON has the end 0. The second node has the real end.
         const bytes = trimEnd(table.bytes, start, endOf(table, root) || endOf(table, root + nodeSize));
-        yield { bytes, line: positions.mark(start), start: base + start, label, within };
+        const line = positions.mark(start);
+        const element = line === list.line ? count : undefined;
+        yield { bytes, line, start: base + start, label, within, element };
+        count++;
       }
     };
     yield records();

@@ -204,6 +204,8 @@ export type RawRecord = Readonly<{
   /** The bytes of the file; absent for composed records and members. */
   within?: Bytes;
   member?: string;
+  /** The index in an array that is on one line, where the line does not tell records apart. */
+  element?: number | undefined;
   /** True if the record is a whole file, although the format allows lines. */
   isDocument?: boolean;
   /** The defect of an unreadable record. The record's `bytes` are empty. */

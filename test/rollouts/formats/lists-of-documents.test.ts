@@ -78,6 +78,18 @@ describe("lists of documents", () => {
     expect(stderr).toContain("docs.jsonl:2:81: error: the line is truncated [json-truncated]");
   });
 
+  it("and arrays of rows have positions with indexes if they are on one line", async () => {
+    const rowOf = (reward: number) => ({
+      messages: ["user", "assistant"].map((role) => ({ role, content: "a" })),
+      reward,
+    });
+    const cwd = folderOf({ "a.json": `[${read("tau2.results.json")}]`, "b.json": JSON.stringify([0, 1].map(rowOf)) });
+    const words = ["--each", "trajectory", "--fields", "file", "-o", "tsv", "-q"];
+    const filesOf = async (file: string) => (await runRollcall(["stats", file, ...words], { cwd })).stdout.trim();
+    expect(await filesOf("a.json")).toBe([0, 1, 2].map((at) => `a.json#0.simulations.${at}`).join("\n"));
+    expect(await filesOf("b.json")).toBe("b.json#0\nb.json#1");
+  });
+
   it("refer to other documents of the list by their ids", async () => {
     const steps = (message: string, more: object = {}) => [
       { source: "user", message },

@@ -170,12 +170,13 @@ describe("rows of another tool", () => {
     ["verifiers-v0", [scored, { ...scored, completion: 3 }], "completion"],
     ["trl", [sampled, { ...sampled, reward: "x" }], "reward"],
   ])("have their positions after blank lines if they are rows of %s", async (name, [good, broken], at) => {
-    for (const text of [
-      `${JSON.stringify(good)}\n \t\r\n${JSON.stringify(broken)}\n`,
-      `\n\n[${JSON.stringify(good)},${JSON.stringify(broken)}]\n`,
-    ]) {
+    for (const [text, path] of [
+      [`${JSON.stringify(good)}\n \t\r\n${JSON.stringify(broken)}\n`, at],
+      [`[${JSON.stringify(good)},\n\n${JSON.stringify(broken)}]\n`, at],
+      [`\n\n[${JSON.stringify(good)},${JSON.stringify(broken)}]\n`, `1.${at}`],
+    ] as const) {
       const { stderr } = await runRollcall(["check", "a.jsonl"], { cwd: folderOf({ "a.jsonl": text }) });
-      expect(stderr).toContain(`a.jsonl:3: ${at}: cannot convert this ${name} record`);
+      expect(stderr).toContain(`a.jsonl:3: ${path}: cannot convert this ${name} record`);
     }
   });
 
