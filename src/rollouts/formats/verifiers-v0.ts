@@ -2,6 +2,7 @@
 
 import { hash } from "node:crypto";
 import { toRowTools, toTurns, unwrap } from "../messages/chat.ts";
+import { formatCanonically, formatSaid } from "../messages/said-content.ts";
 import type { Members, Value } from "../messages/value.ts";
 import * as build from "./build-trajectory.ts";
 import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
@@ -83,8 +84,8 @@ const digestExample = (row: Value) => {
   // A prompt whose images were left out can belong to several examples.
   const isEmpty =
     prompt?.isList && prompt.items().every((message) => !message.textAt("content") && !message.get("content", 0));
-  const keys = ["prompt", "answer", "info", ...(isEmpty ? ["id"] : [])];
-  const values = keys.map((key): unknown => row.get(key)?.data);
+  const others = ["answer", "info", ...(isEmpty ? ["id"] : [])].map((key) => unwrap(row.get(key)));
+  const values = [prompt && formatSaid(prompt), ...others.map((value) => value && formatCanonically(value))];
   return hash("sha256", JSON.stringify(values));
 };
 

@@ -22,6 +22,14 @@ describe("results of verifiers v0", () => {
     expect(groups).toMatchObject([{ trajectories: [{ messages_and_choices: [{}, { finish_reason }] }] }]);
   });
 
+  it("of older versions are one group if only the spelling of their prompt and info differs", async () => {
+    const { example_id: _, ...older } = { ...row, id: 0, answer: "4", info: { a: 1, b: [2] } };
+    const sent = { ...user("q"), tool_calls: null, timestamp: 1 };
+    const rows = [older, { ...older, id: 1, prompt: [sent], info: '{"b":[2],"a":1.0}' }, { ...older, info: { a: 2 } }];
+    const groups = await convertHere({ "results.jsonl": rows });
+    expect(groups).toMatchObject([{ trajectories: [{}, {}] }, { trajectories: [{}] }]);
+  });
+
   it("have no groups next to a row that is cut off, until the row is complete", async () => {
     const rows = [0, 0, 0, 1, 1, 1, 2, 2, 2].map((example_id, at) =>
       JSON.stringify({ ...row, example_id, reward: at }),
