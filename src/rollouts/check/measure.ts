@@ -7,7 +7,7 @@ import { Kind, kindOf, Shape } from "../../json/shape.ts";
 import type { JsonTable } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
 import { countIndexes } from "../facts/facts.ts";
-import { errorStatus, hasError, isErrorText, maxExceptionLength } from "../facts/tool-errors.ts";
+import { errorStatus, hasError, isErrorText, isTrue, maxExceptionLength } from "../facts/tool-errors.ts";
 import { divisionNames, groupKeyNames } from "../index/ambiguous-groups.ts";
 import { FactColumns } from "../index/fact-columns.ts";
 import { formatKey, openGroupKeyReader } from "../index/group-key.ts";
@@ -235,18 +235,12 @@ const isErrorResult = (table: JsonTable, message: number) => {
 /** Expects that `resultShape` has read the result. */
 const isMarkedAsError = (table: JsonTable, kinds: ReturnType<typeof resultShape.read>) => {
   const { slots } = resultShape;
-  for (const flag of flags) if (isTrue(table, resultShape.at(table, slots[flag]))) return true;
+  for (const flag of flags)
+    if (kinds[flag] !== Kind.absent && isTrue(json.parseNode(table, resultShape.at(table, slots[flag])))) return true;
   const isStated = (kinds.error & (Kind.absent | Kind.null)) === 0;
   if (isStated && hasError({ error: json.parseNode(table, resultShape.at(table, slots.error)) })) return true;
   const status = resultShape.at(table, slots.status);
   return kinds.status === Kind.string && errorStatus.test(json.readString(table, status));
-};
-
-/** Some writers turn booleans into text. */
-const isTrue = (table: JsonTable, node: number) => {
-  const kind = kindOf(table, node);
-  if (kind === Kind.boolean) return json.firstByteAt(table, node) === letterT;
-  return kind === Kind.string && /^true$/i.test(json.readString(table, node));
 };
 
 const isErrorString = (table: JsonTable, node: number) => {
@@ -279,5 +273,4 @@ const canNameException = (bytes: Buffer, start: number) => {
   return isName || firstBytes.has(bytes[start] ?? 0);
 };
 
-const letterT = 0x74;
 const space = 0x20;

@@ -20,8 +20,11 @@ export const isErrorText = (text: string) =>
 export const hasError = (value: unknown) => {
   if (!isObject(value)) return false;
   const { error, isError, is_error } = value;
-  return isError === true || is_error === true || !isEmpty(error);
+  return isTrue(isError) || isTrue(is_error) || !isEmpty(error);
 };
+
+/** Some writers turn booleans into texts or numbers. */
+export const isTrue = (flag: unknown) => /^(?:true|1)$/i.test(String(flag));
 
 const isEmpty = (error: unknown) =>
   typeof error === "object" ? Object.keys(error ?? {}).length === 0 : isBlankText(String(error ?? ""));

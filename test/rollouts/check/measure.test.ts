@@ -25,7 +25,9 @@ it.each<readonly [errors: number, result: object]>([
     "Traceback (most recent call last):",
     "<tool_use_error>x",
   ),
-  ...contents(1, ' {"error":{"code":1}}', '{"isError":true}', '{"is_error":true}', { error: "x" }),
+  ...contents(1, ' {"error":{"code":1}}', '{"isError":true}', '{"is_error":true}', '{"is_error":"True"}', {
+    error: "x",
+  }),
   ...contents(1, [{ text: "Error: x" }], [{ type: "image_url" }, { text: "Error: x" }]),
   ...contents(0, "found", "Errors: none", "It says Error: x", "java.io.IOException in x", [], null, { errors: 0 }),
   ...contents(0, '{"error":null,"is_error":false}', '{"error":false}', '{"error":""}', '{"a":{"error":"x"}}'),
@@ -34,8 +36,10 @@ it.each<readonly [errors: number, result: object]>([
   ...contents(0, '{"error":"None"}', '{"error":"No error"}', { error: "null" }),
   ...contents(1, '{"error":[""]}', '{"error":{"code":0}}', { error: true }),
   ...[{ status: "failed" }, { status: "Error" }, { is_error: true }].map((result) => [1, result] as const),
-  ...[{ is_error: "True" }, { isError: true }, { error: "x" }].map((result) => [1, result] as const),
-  ...[{ status: "success" }, { is_error: false }, { is_error: "false" }].map((result) => [0, result] as const),
+  ...[{ is_error: "True" }, { is_error: 1 }, { isError: true }, { error: "x" }].map((result) => [1, result] as const),
+  ...[{ status: "success" }, { is_error: false }, { is_error: "false" }, { is_error: 0 }].map(
+    (result) => [0, result] as const,
+  ),
   ...[{ isError: false }, { error: null }, { error: "" }, { status: "timeout" }].map((result) => [0, result] as const),
 ])("counts %i errors for a result (row %$)", (errors, result) => {
   const turns = [choice(calling("a")), { role: "tool", tool_call_id: "a", ...result }, answer];
