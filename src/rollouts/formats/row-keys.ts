@@ -173,8 +173,8 @@ export const listContext = (run: FormatRun, row: Value, prompt: readonly Json[],
 const rolloutWords =
   /^(?!.*group$).*(?:turn|rollout|attempt|trial|repeat|episode|traj|sample_idx|worker|server|rank|node|host|device|shard)/i;
 const groupWords =
-  /(?:group|task|scenario|game|prompt|problem|question|query|case)_?(?:id|idx|index)$|(?:^|_)(?:gid|group|task|scenario|seed)$/i;
-const idWords = /(?:_id|idx|index)$/i;
+  /(?:group|task|scenario|game|prompt|problem|question|query|case)_?(?:id|idx|index)$|(?:^|[_.])(?:gid|group|task|scenario|seed)$/i;
+const idWords = /(?:_id|[a-z]Id|[Ii]dx|[Ii]ndex)$/;
 
 const maxComparedRows = 1024;
 const maxComparedLength = 256;

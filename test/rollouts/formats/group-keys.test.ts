@@ -244,8 +244,10 @@ describe("the system prompt of a column", () => {
 
 describe("rows without a recorded group", () => {
   /** Rows of one prompt with the values of a column. */
-  const rowsOf = (name: string, values: readonly unknown[]) =>
-    values.map((value, at) => chat(`${at}`, { [name]: value }));
+  const rowsOf = (path: string, values: readonly unknown[]) => {
+    const [name = "", holder] = path.split(".").reverse();
+    return values.map((value, at) => chat(`${at}`, holder ? { [holder]: { [name]: value } } : { [name]: value }));
+  };
   const halves = (first: unknown, second: unknown) => [first, first, second, second];
 
   it.each<[string, readonly unknown[]]>([
@@ -283,6 +285,10 @@ describe("rows without a recorded group", () => {
     ["group_index", [0, 1], undefined],
     ["doc_id", [0, 0, 1], undefined],
     ["doc_id", halves(0, 1), group],
+    ["exampleId", halves("a", "b"), group],
+    ["paid", halves("a", "b"), undefined],
+    ["metadata.task", halves("a", "b"), group],
+    ["info.seed", [0, 0, 1], group],
     ["attempt_idx", halves(0, 1), undefined],
     ["calls", halves(1, 2), undefined],
     ["topic", [0, 1, 2, 3, 4, 5].flatMap((one) => [one, one]), group],
