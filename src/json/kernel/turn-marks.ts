@@ -53,15 +53,20 @@ export function findTurnMark(from: usize, end: usize): usize {
 const names: usize = memory.data<u32>([0x746e6174, 0x544e4154, 0x65736e6f, 0x6e6f636c, 0x746f426e, 0x5450476e, 0]);
 /** After a bracket: INST, TOOL, SYST, AVAI, unus. */
 const bracketed: usize = memory.data<u32>([0x54534e49, 0x4c4f4f54, 0x54535953, 0x49415641, 0x73756e75, 0]);
-/** After `<`: star, extr, SPEC, seed, role, begi, long, rese, end_, huma, info, inte, the first bytes of `用户`. */
+/** After `<`: star, extr, SPEC, seed, role, begi, long, rese, end_, huma, info, inte, obs>, obse, resu, docu, outp, 用户. */
 const tags: usize = memory.data<u32>([
   0x72617473, 0x72747865, 0x43455053, 0x64656573, 0x656c6f72, 0x69676562, 0x676e6f6c, 0x65736572, 0x5f646e65,
-  0x616d7568, 0x6f666e69, 0x65746e69, 0xe6a894e7, 0,
+  0x616d7568, 0x6f666e69, 0x65746e69, 0x3e73626f, 0x6573626f, 0x75736572, 0x75636f64, 0x7074756f, 0xe6a894e7, 0,
 ]);
 
 function isIn(words: usize, word: u32): bool {
   for (let at = words; load<u32>(at) !== 0; at += 4) if (load<u32>(at) === word) return true;
   return false;
+}
+
+/** After `erva`, which is 8 bytes before the colon. */
+function isObservation(at: usize, before: u32): bool {
+  return before === 0x6e6f6974 && load<u32>(at - 8) === 0x61767265;
 }
 
 function beginsMark(at: usize): bool {
@@ -71,7 +76,7 @@ function beginsMark(at: usize): bool {
   // ` to=assistant`
   if (first === equalSign) return before >> 8 === 0x6f7420 && load<u32>(at + 1) === 0x69737361;
   // Also after `nAI`.
-  if (first === colon) return isIn(names, before) || before >> 8 === 0x49416e;
+  if (first === colon) return isIn(names, before) || before >> 8 === 0x49416e || isObservation(at, before);
   // `## Return of functions.`: `## R`, and ` of ` after `eturn`. Texts often have a heading `## Return`.
   if (first === hash) return load<u32>(at - 1) === 0x52202323 && load<u32>(at + 8) === 0x20666f20;
   // After tant, TANT and odel.
@@ -85,7 +90,11 @@ function beginsMark(at: usize): bool {
   if (second === bar || (first === lessThan && (second === 0xef || second === backslash))) return true;
   const word = load<u32>(at + 1);
   if (first === openBracket) return isIn(bracketed, word);
-  // `</s>`, and `<tool_res`
+  // `</s>`
   if ((word & 0xffffff) === 0x3e732f) return true;
-  return word === 0x6c6f6f74 ? load<u32>(at + 5) === 0x7365725f : isIn(tags, word);
+  // `_res` or `_out` in `<tool_…`, `<function_…` and `<execution_…`
+  const length: usize = word === 0x6c6f6f74 ? 5 : word === 0x636e7566 || word === 0x63657865 ? 9 : 0;
+  if (length === 0) return isIn(tags, word);
+  const next = load<u32>(at + length + (word === 0x63657865 ? 1 : 0));
+  return next === 0x7365725f || next === 0x74756f5f;
 }

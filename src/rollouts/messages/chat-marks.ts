@@ -57,12 +57,19 @@ export const removeTurnStart = (text: string) => {
   return isStart ? text.slice(first.end).replace(/^\n+/, "") : text;
 };
 
-/** What remains without special tokens: roles in lines of their own, and results of tools (also Search-R1). */
+/** Words of elements that an environment writes after the end of a call (Search-R1, ReTool, ReSearch, SkyRL). */
+const resultWords =
+  "information|interpreter|observations?|obs|(?:tool|function|execution)_(?:response|result|output)s?";
+const resultElement = `</(?:search|python|sql|(?:tool|function)_calls?)>\\s*<(?:${resultWords}|results?|documents?|output)>`;
+
+/** What remains without special tokens: roles in lines of their own, and results of tools. */
 const bareRole =
   /(?:^|\n)(?:user|human|tool|ipython|observation|environment|system)\n(?!\n)|(?<=\S)(?:user|human|tool|ipython)\n\n/gi;
 const bareAnswer = /\n(?:assistant|model)\n(?!\n)|\S(?:assistant|model)\n\n/gi;
-const bareResults =
-  /\n(?:user|tool)\n<tool_response>|<\/tool_call>\s*<tool_response>|<\/(?:search|code|python)>\s*<(?:information|interpreter)>|\bfunctions\.\w+ to=assistant|## Return of functions\.\w+:\d+\n|(?<=\}\])\{"content": ?/;
+const bareResults = new RegExp(
+  `\\n(?:user|tool)\\n<tool_response>|${resultElement}|</(?:code|query)>\\s*<(?:${resultWords})>|\\bfunctions\\.\\w+ to=assistant|## Return of functions\\.\\w+:\\d+\\n|(?<=\\}\\])\\{"content": ?|(?<doubtful></code>\\s*<(?:results?|output)>|\\nObservation:(?<=(?:^|\\n)Action(?: Input)?:[^]{0,500}))`,
+  "g",
+);
 const onlyRoles = /^(?:\s|system|user|human|assistant|model|tool|ipython|observation|environment)*$/i;
 
 /** Templates without tokens, such as Vicuna, Alpaca and Falcon. Only capital letters are unlike other text. */
@@ -171,30 +178,35 @@ export const isCutInTurn = (prompt: string, answer: string) => {
 };
 
 /** Most texts contain none of these, and a search for a fixed text is fast. */
-const bareResultParts = [
-  "<tool_response>",
-  "<information>",
-  "<interpreter>",
-  " to=assistant",
-  "## Return of functions.",
-  "}]{",
-];
+const bareResultParts = ["</", "<tool_response>", "\nObservation:", " to=assistant", "## Return of functions.", "}]{"];
 const bareAnswerParts = ["ssistant\n", "odel\n"];
 const textAnswerParts = ["ssistant:", "SSISTANT:", "### Response:", "Falcon:", "\nBot:", "\nAI:", "\nGPT:", "<bot>:"];
 
 const findBareTurn = (text: string): ForeignTurn | undefined => {
   const includesSome = (parts: readonly string[]) => parts.some((part) => text.includes(part));
-  const result = includesSome(bareResultParts) ? bareResults.exec(text) : null;
-  if (result && !openMentions(text)(result.index)) return { mark: result[0].trim(), isKnown: true };
+  const result = includesSome(bareResultParts) ? findResult(text) : undefined;
+  if (result?.isKnown) return result;
   const bare = includesSome(bareAnswerParts) ? findPair(text, bareRole, bareAnswer) : undefined;
   if (bare) return { mark: bare[0].trim(), isKnown: true };
   const named = includesSome(textAnswerParts) ? findPair(text, textRole, textAnswer) : undefined;
-  return (
-    named && {
-      mark: named[0].trim(),
-      isKnown: /USER|GPT4/.test(named[0]) && !/[ \t]/.test(text[named.index - 1] ?? ""),
-    }
-  );
+  if (!named) return result;
+  return {
+    mark: named[0].trim(),
+    isKnown: /USER|GPT4/.test(named[0]) && !/[ \t]/.test(text[named.index - 1] ?? ""),
+  };
+};
+
+/** Finds a result of a tool. A result in an unknown form can be the model's words. */
+const findResult = (text: string) => {
+  const isMention = openMentions(text);
+  let unknown: ForeignTurn | undefined;
+  for (const { 0: mark, index, groups = {} } of text.matchAll(bareResults)) {
+    if (isMention(index)) continue;
+    const result = { mark: mark.trim(), isKnown: groups.doubtful === undefined };
+    if (result.isKnown) return result;
+    unknown ??= result;
+  }
+  return unknown;
 };
 
 /** Finds a role of others before an answer. */
