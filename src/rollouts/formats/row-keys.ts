@@ -192,7 +192,9 @@ export const openDivisions = (usedKeys: readonly string[]) => {
     const group = groups.get(`${file} ${key}`) ?? { rows: 0, columns: new Map<string, Counts>() };
     groups.set(`${file} ${key}`, group);
     group.rows++;
-    for (const [prefix, holder] of [["", row] as const, ...listHolders(row)])
+    const objects = row.members().filter(([, value]) => value.isObject);
+    const others = objects.map(([key, value]) => [`${key}.`, value] as const);
+    for (const [prefix, holder] of new Map([["", row], ...others, ...listHolders(row)]))
       for (const [name, value] of holder.members()) {
         const isNumberOrText = value.isText || /^-?\d+$/.test(value.isNumber ? value.raw : "");
         if (!isNumberOrText || usedKeys.includes(name) || value.raw.length > maxComparedLength) continue;
@@ -223,7 +225,9 @@ const classifyDivision = (name: string, groups: readonly (readonly number[])[]) 
   const divisions = groups.reduce((sum, { length }) => sum + length - 1, 0);
   if (divisions === 0) return undefined;
   if (canNamePolicy(name)) return "policy";
-  if (rolloutWords.test(name)) return undefined;
+  const [column = "", holder] = name.split(".").reverse();
+  const isRead = holder === undefined || stepHolders.some((one) => one === holder);
+  if (!isRead || rolloutWords.test(name) || rolloutColumns.includes(column)) return undefined;
   const isEven = groups.every(([first = 0, ...more]) => first > 1 && more.length > 0 && more.every((n) => n === first));
   const isRepeated = groups.some((counts) => counts.length > 1 && counts.some((count) => count > 1));
   if (groupWords.test(name)) return isRepeated ? "group" : undefined;
@@ -232,6 +236,7 @@ const classifyDivision = (name: string, groups: readonly (readonly number[])[]) 
 
 const maxNamedColumns = 4;
 const describeDivisions = (names: readonly string[], kind: string) => {
-  const advice = kind === "policy" ? "policy, rename it to policy_version" : `group, pass --group-by ${names[0]}`;
+  const advice =
+    kind === "policy" ? "policy, write it to the column policy_version" : `group, pass --group-by ${names[0]}`;
   return `groups contain rollouts that differ in ${formatList(names, maxNamedColumns)} (if it states the ${advice})`;
 };

@@ -38,12 +38,12 @@ export const isStep = (key: string) => isPolicyColumn(key) || omitPrefix(key) ==
 const policyWords =
   /(?:^|_)(?:step|iter(?:ation)?|updates?|versions?|checkpoint|ckpt|revision|adapter|lora|policy|model|llm)(?:_(?:name|path|id|index|version|hash))?$/;
 /** The length of an episode is not a training step. Beside `head_version`, AReaL writes `tail_version`. */
-const otherName = /(?:num|n|max|min|total|last|final|end|stop|env|agent|episode|turn)_step$|^head_version$/;
+const otherName = /(?:^|_)(?:num|n|max|min|total|last|final|end|stop|env|agent|episode|turn)_step$|^head_version$/;
 
-/** True for a column whose name looks like that of a policy, but is not one that rollcall knows. */
+/** True for a column whose name looks like that of a policy. */
 export const canNamePolicy = (key: string) => {
   const name = omitPrefix(key)
     .replace(/(?<=[a-z])(?=[A-Z])/g, "_")
     .toLowerCase();
-  return policyWords.test(name) && !otherName.test(name) && !isStep(key);
+  return policyWords.test(name) && !otherName.test(name);
 };

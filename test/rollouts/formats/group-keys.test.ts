@@ -268,7 +268,7 @@ describe("rows without a recorded group", () => {
   });
 
   const policy = (name: string) =>
-    `groups contain rollouts that differ in ${name} (if it states the policy, rename it to policy_version)`;
+    `groups contain rollouts that differ in ${name} (if it states the policy, write it to the column policy_version)`;
   const group = (name: string) =>
     `groups contain rollouts that differ in ${name} (if it states the group, pass --group-by ${name})`;
   const context = (name: string, otherwise = ". If not, rename it, because its values divide groups") =>
@@ -278,6 +278,7 @@ describe("rows without a recorded group", () => {
     ["param_version", [1, 2], policy],
     ["trainer/optimizer_step", [1, 2], policy],
     ["loraPath", ["a", "b"], policy],
+    ["generation_step", [1, 2], policy],
     ["last_step", halves(1, 2), undefined],
     ["group_index", halves(0, 1), group],
     ["env_seed", halves("a", "b"), group],
@@ -303,6 +304,13 @@ describe("rows without a recorded group", () => {
     expect(await notesHere(rowsOf(name, values))).toEqual(note ? [note(name)] : []);
     const stated = rowsOf(name, values).map((row) => ({ ...row, group_id: 1 }));
     expect(await notesHere(stated)).toEqual(note === context ? [context(name, "")] : []);
+  });
+
+  it("have a note if an unknown object divides them by a step, but not by other values", async () => {
+    const rows = [1, 2].map((at) => ({ messages: [user("q"), said("a")], reward: 1, extra: { step: at, seed: at } }));
+    expect(await notesHere(rows)).toEqual([policy("extra.step")]);
+    // The other note says that the rows of a session do not continue each other.
+    expect(await notesHere(rowsOf("session_id", halves("a", "b")))).toHaveLength(1);
   });
 
   it.each<[unknown, object, boolean]>([
