@@ -76,8 +76,8 @@ export const findScores = (sample: Value, log: Value | undefined) => {
 };
 
 /**
- * A scorer that leaves a sample unscored returns nothing, or NaN, which is an empty object here. A cancelled sample
- * was not scored.
+ * A scorer that leaves a sample unscored returns nothing, or NaN, which is an empty object here and null in older logs.
+ * A cancelled sample was not scored.
  */
 export const isUnscored = ({ options: { rewardFrom, rewards } }: FormatRun, sample: Value, log: Value | undefined) => {
   if (rewards) return false;
@@ -91,6 +91,7 @@ export const isUnscored = ({ options: { rewardFrom, rewards } }: FormatRun, samp
     const [first, name] = path;
     if (first === "scores" && scorers.includes(`${name}`) && !scores.has(`${name}`)) return true;
     const value = readPath(sample, path);
-    return value?.isObject && value.members().length === 0;
+    if (value) return (value.isObject && value.members().length === 0) || /^nan$/i.test(value.text ?? "");
+    return first === "scores" && readPath(sample, path.slice(0, -1))?.isNullAt(`${path.at(-1)}`);
   });
 };

@@ -357,6 +357,10 @@ it.each([
   [`{${trl},"tools":[{"type":"custom","name":"f","input_schema":{}}]}`, '"function":{"name":"f","parameters":{}}'],
   [`{${asked},"instructions":"a"}}\n{${asked},"instructions":"b"}}`, '"reward":1}]}\n{"trajectories"'],
   [`{"status":"success",${log([said, end])}`, '"finish_reason":"length"'],
+  ...["null", '"NaN"', "NaN"].map((score) => [
+    `{${log([said]).replace('"value":1', `"value":${score}`)}`,
+    "a sample without a score",
+  ]),
   ...["started", "error", "cancelled"].map((status) => [
     `{"status":"${status}",${log([])}`,
     "a sample without a score",
