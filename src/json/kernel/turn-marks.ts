@@ -53,7 +53,9 @@ export function findTurnMark(from: usize, end: usize): usize {
 const names: usize = memory.data<u32>([0x746e6174, 0x544e4154, 0x65736e6f, 0x6e6f636c, 0x746f426e, 0x5450476e, 0]);
 /** After a bracket: INST, TOOL, SYST, AVAI, unus. */
 const bracketed: usize = memory.data<u32>([0x54534e49, 0x4c4f4f54, 0x54535953, 0x49415641, 0x73756e75, 0]);
-/** After `<`: star, extr, SPEC, seed, role, begi, long, rese, end_, huma, info, inte, obs>, obse, resu, docu, outp, 用户. */
+/**
+ * After `<`: star, extr, SPEC, seed, role, begi, long, rese, end_, huma, info, inte, obs>, obse, resu, docu, outp, 用户.
+ */
 const tags: usize = memory.data<u32>([
   0x72617473, 0x72747865, 0x43455053, 0x64656573, 0x656c6f72, 0x69676562, 0x676e6f6c, 0x65736572, 0x5f646e65,
   0x616d7568, 0x6f666e69, 0x65746e69, 0x3e73626f, 0x6573626f, 0x75736572, 0x75636f64, 0x7074756f, 0xe6a894e7, 0,

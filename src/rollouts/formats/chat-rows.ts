@@ -5,6 +5,7 @@ import type { SampledRecord } from "../messages/finish-reason.ts";
 import type { Json } from "../messages/output-json.ts";
 import { isSilentKey } from "../messages/said-content.ts";
 import { checkAnswer } from "../messages/template-turns.ts";
+import { noteRowMasks } from "../messages/training-masks.ts";
 import { type Members, openKeyFacts, Value } from "../messages/value.ts";
 import type { Path } from "../rules/positions.ts";
 import { answerColumns, findRewardColumns, isMediaColumn, pythonMessages } from "../rules/row-columns.ts";
@@ -119,7 +120,7 @@ const convertRow = (run: FormatRun, rows: ChatRows, { record, recordedKey, steps
     readOwn,
     canLackParts: rows.canLackParts === true,
   });
-  chat.noteRowMasks(run, row, rows.usedKeys);
+  noteRowMasks(run, row, rows.usedKeys);
   const turns = [...system.map(keys.toSystem), ...sampleEarlier(run, rows.readTurns(run, row), record)];
   return [buildTrajectory({ reward, turns, ...readMembers(run, row, rows) })];
 };

@@ -4,6 +4,7 @@ import { openFinish } from "../messages/finish-reason.ts";
 import { OpenCalls } from "../messages/open-calls.ts";
 import { addition, type Json, literal } from "../messages/output-json.ts";
 import { requireOwnWords } from "../messages/template-turns.ts";
+import { isMasked } from "../messages/training-masks.ts";
 import type { Value } from "../messages/value.ts";
 import { chatRows, takeBefore } from "./chat-rows.ts";
 import type { FormatRun } from "./format.ts";
@@ -40,7 +41,7 @@ const shareGptTurns = (run: FormatRun, row: Value) => {
   let answers = 0;
   const sampledTurn = (turn: Value, message: Json, callsTools: boolean) => {
     const reason = finish(answers++, { callsTools, message: turn });
-    if (chat.isMasked(run, turn)) return message;
+    if (isMasked(run, turn)) return message;
     if (!callsTools) requireOwnWords(turn.get("value"));
     return chat.choice(message, reason);
   };

@@ -14,7 +14,8 @@ import {
   toText,
 } from "./output-json.ts";
 import { omitTurnMarks, requireOwnWords, textRole, toPromptTurns } from "./template-turns.ts";
-import { openKeyFacts, Value } from "./value.ts";
+import { isMasked } from "./training-masks.ts";
+import { Value } from "./value.ts";
 
 /** Also receives the values that a conversion leaves out. */
 export interface ConversionNotes extends Notes {
@@ -176,46 +177,6 @@ export const toNamedCall = (given: Value, id: Json) => {
     throw given.error("the value is not a call with a function name");
   return toToolCall(given, id);
 };
-
-const maskKeys: ReadonlySet<string> = new Set(
-  "weight loss loss_scale loss_mask loss_weight mask train training trainable train_on_turn".split(" "),
-);
-
-/** True if a trainer must not learn the turn. Notes the keys that look like masks and have another value. */
-export const isMasked = (run: ConversionNotes, turn: Value) => {
-  let isZero = false;
-  for (const key of turn.facts(maskKeysOf)) {
-    const value = turn.require(key);
-    if (exclusion.test(key) && value.isBlank) continue;
-    if (!maskKeys.has(key) || !value.canBeMetric)
-      run.note(`\`${key}\` of turns can be a mask for training, which rollcall does not read`);
-    else if (value.number === 0 || (!value.isNumber && !value.isTrue)) isZero = true;
-  }
-  if (isZero)
-    run.note("kept turns that are masked for training as messages, such as turns with the weight 0 or loss false");
-  return isZero;
-};
-
-/** A mask of one masks nothing, and an exclusion of zero excludes nothing. */
-export const noteRowMasks = (run: ConversionNotes, row: Value, usedKeys: readonly string[]) => {
-  for (const key of row.facts(maskKeysOf)) {
-    const value = row.require(key);
-    const [only = value, ...more] = value.items();
-    const isOne = more.length === 0 && (only.number === 1 || only.isTrue);
-    const isUsual = exclusion.test(key) ? value.isBlank : isOne;
-    if (key !== "loss" && !isUsual && !usedKeys.includes(key))
-      run.note(`\`${key}\` of rows can be a mask for training, which rollcall does not read`);
-  }
-};
-
-/** Training steps and times are not masks. */
-const maskLike =
-  /^(?!.*(?:steps?|iterations?|epoch|version|time)$)(?:.*_)?(?:mask(?:s|ed)?|train(?:able|ing)?|learnable|sampled|loss)(?:_|$)/;
-/** Matches names of masks that are true if a trainer must not learn, such as `remove_sample`. */
-const exclusion =
-  /^(?:is_|to_)?(?:mask(?:ed|_sample|_out)|(?:removed?|excluded?|skip(?:ped)?|filtered|discard(?:ed)?|drop(?:ped)?|ignored?)(?:_(?:sample|rollout|row|turn|out|from_\w+))?)$/;
-const isMaskKey = (key: string) => maskKeys.has(key) || maskLike.test(key) || exclusion.test(key);
-const maskKeysOf = openKeyFacts((keys) => keys.filter(isMaskKey));
 
 /** Omits null `tool_calls` from a message that is not a choice. */
 export const toChatMessage = (message: Value, isSampled: boolean) => {

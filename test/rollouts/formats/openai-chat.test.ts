@@ -339,6 +339,7 @@ describe("rows of chat messages", () => {
       training_iteration: 3,
       masked: false,
       remove_sample: 0,
+      no_loss: false,
       is_masked: "False",
       skip: [],
     };
@@ -348,11 +349,21 @@ describe("rows of chat messages", () => {
       is_masked: 1,
       mask_sample: true,
       remove_sample: true,
+      no_loss: true,
       exclude_from_training: true,
     };
-    const others = { skip: "true", filtered_out: [1], trainable: false };
+    const others = { skip: "true", filtered_out: [1], trainable: false, lossMask: [0], sample_weight: 0 };
     const all = { ...excluded, ...others };
     expect(await notesHere([said(1, all)])).toEqual(Object.keys(all).map(note));
+    const turn = { Weight: 0, lossMask: "0", noGrad: true, is_demo: true, in_context: true, few_shot: false, learn: 0 };
+    const notes = await notesHere([{ messages: [user("q"), { role: "assistant", content: "a", ...turn }], reward: 1 }]);
+    const named = "lossMask noGrad is_demo in_context learn"
+      .split(" ")
+      .map((key) => note(key).replace("rows", "turns"));
+    expect(notes.slice(0, 6)).toEqual([
+      ...named,
+      "kept turns that are masked for training as messages, such as turns with the weight 0 or loss false",
+    ]);
   });
 
   it("are read back as the same trajectory after they were logged", async () => {
