@@ -86,8 +86,12 @@ const readReport = (text: string, file: string) => {
   return rewards;
 };
 
-/** Results of SWE-bench: a line for each instance. */
+/** Results of SWE-bench: an object for each instance, in lines, in a list, or by the id of the instance. */
+const toRewards = `
+  if type == "array" then .[] elif has("instance_id") then . else to_entries[] | {instance_id: .key} + .value end
+  | {id: .instance_id, reward: (if .resolved then 1 else 0 end)}`;
+
 const findCommand = (text: string, file: string) =>
-  /"resolved"\s*:/.test(text)
-    ? `convert it: \`${formatCommandLine(["jq", "-c", "{id: .instance_id, reward: (if .resolved then 1 else 0 end)}", file])} > rewards.jsonl\``
+  /"resolved"\s*:\s*(?:true|false)/.test(text)
+    ? `convert it: \`${formatCommandLine(["jq", "-c", toRewards.trim().replaceAll(/\n */g, " "), file])} > rewards.jsonl\``
     : undefined;

@@ -99,9 +99,13 @@ it.each([
   await expect(readRewardsFile(file, testHost())).rejects.toThrow(fault);
 });
 
-it("a file of --rewards without ids is refused, with the command that converts rows of SWE-bench", async () => {
-  const file = join(folderOf({ r: '{"reward":1,"resolved":true}' }), "r");
-  const details = { hint: expect.stringContaining("jq -c '{id: .instance_id") };
+it.each([
+  ['{"reward":1,"resolved":true}', expect.stringContaining("jq -c 'if type")],
+  ['{"a":{\n"resolved" : false}}', expect.stringContaining("to_entries[] | {instance_id: .key}")],
+  ['{"resolved":["a"]}', undefined],
+])("a file of --rewards without ids is refused, with the command for results of SWE-bench: %s", async (r, hint) => {
+  const file = join(folderOf({ r }), "r");
+  const details = hint === undefined ? {} : { hint };
   await expect(readRewardsFile(file, testHost())).rejects.toMatchObject({ details });
 });
 
