@@ -21,6 +21,8 @@ const claudeTypes = /^(?:user|assistant|system|attachment|summary|progress|file-
 /** The keys of an episode without trajectories, which a group of rollcall does not have. */
 const episodeKeys = ["episode_id", "task_hash", "termination_reason", "eval_idx"];
 
+const promptColumns = ["prompt", "prompts", "question", "query", "messages", "conversations"];
+
 /** Maps the plural name with the reason to a test for one of the records. */
 const unknownFormats: Readonly<Record<string, (record: Value) => boolean | undefined>> = {
   "dumps of ROLL's agentic pipeline, because their messages and rewards are JSON texts in columns": (record) =>
@@ -29,7 +31,8 @@ const unknownFormats: Readonly<Record<string, (record: Value) => boolean | undef
     (record) => {
       const [first, ...more] = record.members().map(([, value]) => value.items().length);
       // The lists of an episode have an element for each step.
-      const hasPrompts = ["prompt", "messages"].some((key) => record.get(key, 0)?.isText);
+      const prompts = promptColumns.map((key) => record.get(key, 0));
+      const hasPrompts = prompts.some((prompt) => prompt?.isText || prompt?.isList);
       return hasPrompts && more.length > 0 && more.every((length) => length === first);
     },
   "rows of Alpaca, because a template joins `instruction` and `input` (write prompts, as rows of TRL or of messages)": (

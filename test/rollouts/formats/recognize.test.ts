@@ -178,6 +178,8 @@ describe("a file of an unknown format", () => {
     ["OpenHands", [{ id: "u", timestamp: "t", source: "agent", kind: "MessageEvent" }]],
     ["OpenHands", [{ id: 1, timestamp: "t", source: "agent", observation: "run" }]],
     ["demonstrations of SWE-agent", [{ history: [{ role: "user", content: "q", message_type: "demonstration" }] }]],
+    ["lines of columns", [{ questions: 1 }, { question: ["q", "r"], answer: ["a", "b"] }]],
+    ["lines of columns", [{ messages: [[], []], reward: [0, 1] }]],
     ["LangSmith", [{ id: "r", run_type: "llm", inputs: {}, outputs: {}, trace_id: "t" }]],
     ...["trace_id", "dotted_order", "inputs", "outputs", "child_runs"].flatMap((key): [string, object[]][] =>
       ["runs", "traces", "data"].map((list) => ["LangSmith", [{ [list]: [{ id: "r", run_type: "llm", [key]: {} }] }]]),
