@@ -8,8 +8,9 @@ export type SecretSpan = Span & Readonly<{ kind: string }>;
 /**
  * The forms of keys, by their first three characters. gitleaks 8.30 (MIT, github.com/gitleaks/gitleaks,
  * config/gitleaks.toml) has those of Anthropic, OpenAI, Stripe, AWS, Google, GitHub, GitLab, Slack, Hugging Face, npm,
- * PyPI, JSON Web Tokens, SendGrid, Perplexity and Databricks. Public code has the form of E2B and the prefixes of
- * LangSmith, Tavily, NVIDIA, Together, Prime Intellect, Cerebras, Fireworks and Modal. The others are unchecked.
+ * PyPI, JSON Web Tokens, SendGrid, Perplexity, Databricks, DigitalOcean, Vault, Grafana, Sentry, Postman, Shopify,
+ * PlanetScale and Notion. Public code has the form of E2B and the prefixes of LangSmith, Tavily, NVIDIA, Together, Prime
+ * Intellect, Cerebras, Fireworks and Modal. The others are unchecked.
  * A form that is a part of ordinary words begins with `^`, and matches only at the start of a word.
  */
 const keyFormats: readonly (readonly [kind: string, pattern: RegExp])[] = [
@@ -17,7 +18,7 @@ const keyFormats: readonly (readonly [kind: string, pattern: RegExp])[] = [
   ["an API key of OpenRouter", /sk-or-[\w-]{20,}/],
   ["an API key of OpenAI", /^sk-[\w-]{20,}/],
   ["an API key of ElevenLabs", /sk_[a-f0-9]{48}(?![A-Za-z0-9])/],
-  ["a secret key of Stripe", /[sr]k_live_[A-Za-z0-9]{16,}/],
+  ["a secret key of Stripe", /[sr]k_(?:live|test|prod)_[A-Za-z0-9]{16,}/],
   ["an access key of AWS", /^A[KS]IA[A-Z0-9]{16}(?![A-Z0-9])/],
   ["an API key of Google", /AIza[\w-]{35}/],
   ["a token of GitHub", /gh[pousr]_[A-Za-z0-9]{36,}/],
@@ -44,6 +45,19 @@ const keyFormats: readonly (readonly [kind: string, pattern: RegExp])[] = [
   ["an API key of Perplexity", /pplx-[A-Za-z0-9]{48}/],
   ["an API key of Fireworks", /^fw_[A-Za-z0-9]{20,}/],
   ["a token of Databricks", /^dapi[a-f0-9]{32}(?:-\d)?/],
+  ["a token of Slack", /xapp-\d-[A-Z0-9]+-\d+-[a-z0-9]{20,}/],
+  ["a token of DigitalOcean", /dop_v1_[a-f0-9]{64}/],
+  ["a token of Vault", /hvs\.[\w-]{90,}/],
+  ["a token of Grafana", /glsa_[A-Za-z0-9]{32}_[A-Fa-f0-9]{8}/],
+  ["a token of Sentry", /sntry[su]_[\w+/=]{40,}/],
+  ["an API key of Postman", /PMAK-[a-f0-9]{24}-[a-f0-9]{34}/],
+  ["a token of Shopify", /shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}/],
+  ["a password of PlanetScale", /pscale_(?:tkn|pw|oauth)_[\w=.-]{32,}/],
+  ["a token of Notion", /ntn_[A-Za-z0-9]{40,}/],
+  ["a token of Docker", /dckr_pat_[\w-]{27}/],
+  ["a client secret of Google", /GOCSPX-[\w-]{28}/],
+  ["an API key of Pinecone", /pcsk_\w{50,}/],
+  ["an API key of Jina", /jina_[A-Za-z0-9]{50,}/],
   ["a token of Modal", /^a[ks]-[A-Za-z0-9]{22}(?![A-Za-z0-9])/],
 ];
 
@@ -52,6 +66,7 @@ const separators = "(?:\\\\[nrt]|[fru]?[\\\\\"'`]|[: =>\\]]){1,12}";
 const namedValues: readonly (readonly [kind: string, pattern: RegExp])[] = [
   ["an API key of Weights & Biases", new RegExp(`(?<=wandb_api_key${separators})[0-9a-f]{40}(?![\\w.-])`)],
   ["an API key of Exa", new RegExp(`(?<=exa_api_key${separators})[0-9a-f-]{36}(?![\\w.-])`)],
+  ["a secret key of AWS", new RegExp(`(?<=secret_access_key${separators})[A-Za-z0-9/+]{40}(?![\\w/+.-])`)],
   ["an API key in a header", new RegExp(`(?<=(?:x_api_|api-)key${separators})[\\w.-]{20,}`)],
   [
     "a token in a header",
@@ -61,6 +76,7 @@ const namedValues: readonly (readonly [kind: string, pattern: RegExp])[] = [
     "the URL of a Slack webhook",
     /(?<=hooks\.slack\.com\\{0,4}\/services\\{0,4}\/T\w{1,16}\\{0,4}\/B\w{6,14}\\{0,4}\/)[A-Za-z0-9]{20,}/,
   ],
+  ["an API key", new RegExp(`(?<=api_?key${separators})[A-Za-z0-9]{32,}(?![\\w.-])`)],
   ["a password in a URL", /(?<=:(?:\\{0,4}\/){2}[^\s:@/"'\\]{0,100}:)[^\s@/"'\\]{8,200}(?=@)/],
 ];
 

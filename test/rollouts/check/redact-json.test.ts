@@ -196,7 +196,14 @@ const named = `an API key of Anthropic: sk-ant-#; an API key of OpenRouter: sk-o
   an API key of Exa: exa_api_key: #36; an API key in a header: x-api-key: #; an API key in a header: X_API_KEY = #;
   an API key in a header: api-key: #; a token in a header: Authorization: Bearer #; a token in a header: authorization=token #;
   a token in a header: authorization: Basic #; the URL of a Slack webhook: https://hooks.slack.com/services/T0/B000000/#;
-  a password in a URL: https://user:#20@host`.split(/;\s+/);
+  a password in a URL: https://user:#20@host; a secret key of Stripe: sk_test_#; a token of Slack: xapp-1-A0-12-#;
+  a token of DigitalOcean: dop_v1_#64; a token of Vault: hvs.##64; a token of Grafana: glsa_#32_#8;
+  a token of Sentry: sntrys_#; an API key of Postman: PMAK-#24-#34; a token of Shopify: shpat_#32;
+  a password of PlanetScale: pscale_pw_#; a token of Notion: ntn_#; a token of Docker: dckr_pat_#27;
+  a client secret of Google: GOCSPX-#28; an API key of Pinecone: pcsk_#64; an API key of Jina: jina_#64;
+  an API key: COHERE_API_KEY=#; an API key: {"apikey": "#32"}; a secret key of AWS: aws_secret_access_key = #40`.split(
+  /;\s+/,
+);
 
 describe("a known secret", () => {
   it.each(named)("has its name (row %$)", async (row) => {
