@@ -17,7 +17,7 @@ export const countNames = {
   total: ["totaltokens"],
   // These cached tokens are always part of the prompt.
   includedCached: [
-    ...["input.cachedtokens", "input.cacheread", "cachedtokens", "numcachedtokens"],
+    ...["input.cachedtokens", "input.cacheread", "input.cachereadtokens", "cachedtokens", "numcachedtokens"],
     ...["cachedcontenttokens", "cachedinputtokens", "prompttokenscached", "promptcachehittokens"],
   ],
   cached: ["cachereadinputtokens", "cachereadtokens"],
@@ -33,7 +33,13 @@ export const countNames = {
 
 /** Parts of counted tokens, at the same price. */
 export const partNames: ReadonlySet<string> = new Set([
-  ...["input.texttokens", "output.texttokens", "cachedtokensdetails.texttokens", "promptcachemisstokens"],
+  ...[
+    "input.texttokens",
+    "output.texttokens",
+    "cachedtokensdetails.texttokens",
+    "promptcachemisstokens",
+    "input.nocachetokens",
+  ],
   ...["output.acceptedpredictiontokens", "output.rejectedpredictiontokens"],
   ...["cachecreation.ephemeral5minputtokens", "input.ephemeral5minputtokens"],
   ...["tokens.inputtokens", "tokens.outputtokens"],

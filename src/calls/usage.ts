@@ -263,7 +263,10 @@ const toUsage = (read: UsageReading, model: string | undefined): readonly CallUs
   const written = within(writtenToCache, prompt && prompt - (cached ?? 0n));
   const hasBoth = prompt !== undefined && completion !== undefined;
   const isOtherTotal = hasBoth && statedTotal !== undefined && statedTotal !== sum;
-  const isInconsistent = read.isContradictory || isOtherTotal || cached !== readFromCache || written !== writtenToCache;
+  const reasoning = findCount(counts, "reasoning");
+  const isMore =
+    cached !== readFromCache || written !== writtenToCache || within(reasoning, completion ?? reasoning) !== reasoning;
+  const isInconsistent = read.isContradictory || isOtherTotal || isMore;
   const requests = findCount(counts, "requests");
   const doubt = invalid ?? (isInconsistent ? "the counts of the call's usage contradict each other" : undefined);
   const unpriced = others.length > 0 ? `the call has ${nameOthers(others)}, which can have another price` : undefined;

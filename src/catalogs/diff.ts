@@ -156,9 +156,10 @@ const kindOf = ({ path, to }: Fact, { now }: DiffPolicy): FactKind => {
 
 const formatPath = (path: readonly string[]) => (path[0] === "datacenters" ? fields.countryField : path.join("."));
 
-/** Assumed: null and "" mean "not stated", and so does a limit of 0. */
+/** Assumed: null and "" mean "not stated", and so do a limit of 0 and OpenRouter's quantization `unknown`. */
 const toStated = (kind: FactKind, value: unknown) => {
   const isLimit = kind === "context" || kind === "output";
+  if (kind === "quantization" && value === "unknown") return undefined;
   return value === null || value === "" || (isLimit && fields.parseAmount(value)?.digits === 0n) ? undefined : value;
 };
 

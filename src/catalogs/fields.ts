@@ -36,20 +36,20 @@ export const readDay = (date: unknown) => {
 };
 
 /** Matches names of members that are false for a model that has ended. */
-export const readyKey = /^(?:is_)?(?:ready|active|available|enabled|public|visible|listed)$/;
+export const readyKey = /^(?:is_?)?(?:ready|active|available|enabled|public|visible|listed)$/i;
 
 /** Matches names of members that are true, and statuses, of a model that has ended. */
 export const endWord =
-  /^(?:is_)?(?:deprecated|retired|removed|disabled|unavailable|inactive|hidden|archived|paused|suspended|sunset|end[ _-]of[ _-]life|eol)$/i;
+  /^(?:is_?)?(?:deprecated|retired|removed|disabled|unavailable|inactive|hidden|archived|paused|suspended|sunset|discontinued|obsolete|legacy|offline|end[ _-]?of[ _-]?life|eol)$/i;
 
 /** Matches names of members with the date of the end. */
 export const endKey =
-  /(?:^|_)(?:deprecat(?:ed|ion)|expir(?:es|ed|ation|y)|retire(?:d|ment)|sunset|shutdown|end_of_life)(?:_(?:date|at|on|time|day))?$/;
+  /(?:^|_)(?:deprecat(?:ed|ion)|expir(?:es|ed|ation|y)|retire(?:d|ment)|sunset|shutdown|end_?of_?life)(?:_?(?:date|at|on|time|day))?$/i;
 
 /** True for a model that has ended, whatever its dates are. A private model has not. */
 export const isEnded = (entry: CatalogModel) =>
   Object.entries(entry).some(([key, value]) => {
-    if (/public|visible|listed|hidden/.test(key)) return false;
+    if (/public|visible|listed|hidden/i.test(key)) return false;
     if (readyKey.test(key)) return value === false;
     if (/^(?:status|state|stage|lifecycle\w*)$/.test(key)) return endWord.test(toText(value) ?? "");
     return value === true && endWord.test(key);

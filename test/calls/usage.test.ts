@@ -59,6 +59,11 @@ describe("the usage of a call", () => {
       { input_tokens: 100, output_tokens: 10, total_tokens: 110, input_token_details: { cache_read: 80 } },
       [100, 80, none, 10],
     ],
+    [
+      "the AI SDK",
+      { inputTokens: 100, inputTokenDetails: { noCacheTokens: 20, cacheReadTokens: 80 }, outputTokens: 10 },
+      [100, 80, none, 10],
+    ],
     ["Gemini", gemini, [1200, 1000, none, 530]],
     ["Gemini over HTTP", { promptTokenCount: 12, candidatesTokenCount: 3, thoughtsTokenCount: 5 }, [12, none, none, 8]],
     [
@@ -171,6 +176,11 @@ describe("the usage of a call", () => {
     [{ prompt_tokens: 5 }, [none, none, none]],
     [{ total_tokens: 7 }, [7, 7, none]],
     [{ prompt_tokens: 5, prompt_tokens_details: { cached_tokens: 5 } }, [none, none, none]],
+    [
+      { prompt_tokens: 5, completion_tokens: 3, total_tokens: 8, output_tokens_details: { reasoning_tokens: 4 } },
+      [8, 8, 3],
+      contradiction,
+    ],
     [{ prompt_tokens: 5, cached_tokens: 6 }, [none, none, none], contradiction],
     [{ prompt_tokens: 5, prompt_tokens_details: { cached_tokens: 4, cache_write_tokens: 1 } }, [none, none, none]],
     [

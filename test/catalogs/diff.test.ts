@@ -217,19 +217,19 @@ describe("the difference of two catalogs", () => {
 
   it("knows the words and keys that end a model, and the keys of limits", () => {
     const keys = `is_deprecated retired removed disabled unavailable inactive hidden archived paused suspended eol
-      end_of_life end-of-life`.split(/\s+/);
+      end_of_life end-of-life endOfLife isDeprecated legacy obsolete discontinued offline`.split(/\s+/);
     for (const key of keys) {
       expect([key, ...worse({}, { [key]: true })]).toEqual([key, key]);
-      expect([key, ...worse({}, { state: key.replace("is_", "") })]).toEqual([key, "state"]);
+      expect([key, ...worse({}, { state: key.replace(/is_|is(?=D)/, "") })]).toEqual([key, "state"]);
     }
     const dates =
       `deprecated deprecation_date expires expired_at expiration expiry_time retired_on retirement_day sunset
-      shutdown_date end_of_life my_sunset day_of_peace`.split(/\s+/);
+      shutdown_date end_of_life deprecationDate expiresAt my_sunset day_of_peace`.split(/\s+/);
     for (const key of dates) expect([key, ...worse({}, { [key]: "2026-11-30" })]).toEqual([key, key]);
     const plain = "created updated_on release_day launched start_day since date_added knowledge_cutoff".split(" ");
     for (const key of plain) expect([key, ...worse({}, { [key]: "2026-11-30" })]).toEqual([key]);
     for (const key of ["knowledge", "lastModified"]) expect(worse({}, { [key]: "2026-10-31" })).toEqual([]);
-    for (const key of "ready is_active available enabled public visible is_listed".split(" "))
+    for (const key of "ready is_active available enabled public visible is_listed isReady".split(" "))
       expect([key, ...worse({}, { [key]: false })]).toEqual([key, key]);
     for (const key of "length tokens a_limit max_x context_x quota x_per_day rpm tps rps_x".split(" "))
       expect([key, ...worse({ [key]: 9 }, { [key]: 8 })]).toEqual([key, key]);
@@ -344,6 +344,7 @@ describe("the difference of two catalogs", () => {
     [false, { deprecation_date: "2026-01-01" }, {}],
     [false, {}, { context_length: 9 }],
     [false, { quantization: "fp8" }, { quantization: "fp16" }],
+    [true, { quantization: "fp8" }, { quantization: "unknown" }],
   ])("says if a fact is no longer known: %j for %j and %j", (isUnknown, from, to) => {
     expect(diff([{ id: "a", ...from }], [{ id: "a", ...to }]).changes.map((change) => change.isUnknown)).toEqual([
       isUnknown,
