@@ -31,7 +31,8 @@ export const toTrajectory = (call: raw.RawJson, from: RewardSource): ConversionR
   if (typeof items === "string") return { why: items };
   const isLogged = findOperation(call) === "rollcall.log";
   const tools = isLogged ? raw.findValue(call, "inputs", "tools") : readTools(call);
-  if (tools && tools.kind !== "list") return { why: "its tools are not a list" };
+  if (tools && (tools.kind !== "list" || tools.items.some(({ kind }) => kind !== "object")))
+    return { why: "its tools are not a list of objects" };
   const reward = "text" in from ? from.text : readReward(call, from.path);
   if (typeof reward !== "string") return reward;
   const members = raw.composeMembers([
@@ -221,7 +222,7 @@ const isPlaceholder = (value: raw.RawJson) =>
 
 const isPlaceholderText = ({ kind, text }: raw.RawJson) => {
   if (kind !== "text") return false;
-  if (text.trim() === "<EXCEEDS_LIMITS>") return true;
+  if (/^\s*(?:<EXCEEDS_LIMITS>|[<[]?REDACTED[>\]]?)\s*$/.test(text)) return true;
   const parsed = /"(?:_weave|CustomWeaveType)"/.test(text) ? raw.tryParseRawJson(text) : undefined;
   return parsed !== undefined && isPlaceholder(parsed);
 };
@@ -229,11 +230,15 @@ const isPlaceholderText = ({ kind, text }: raw.RawJson) => {
 /** Assumed: a reference is a URI without a host, or a token between `@@@`. */
 const isReference = (text: string) => /^(?:[a-z][a-z\d+.-]*:\/\/\/\S+|@@@\w+:[^@\s]+@@@)$/i.test(text);
 
+/** Names of members and values that only answers of models have. */
+const answerMember = /\brole(?:=|': )["']assistant["']|\b(?:finish_reason|stop_reason|choices|tool_calls)(?:=|': )/;
+
 /** True for what Python and JavaScript print, such as `<a.Stream object at 0x7f1b>` and `Message(role='assistant')`. */
 const isPrinted = (text: string) =>
   /^<[^\n]* at 0x[\da-f]+>+$/i.test(text) ||
+  /^<(?:(?:class|module|enum) '|bound method |Response \[)[^\n]*>$/.test(text) ||
   /^\[object \w+\]$/.test(text) ||
-  (/^[A-Z]\w*\(\w+=.*\)$/s.test(text) && /\b(?:role=["']assistant["']|finish_reason=)/.test(text));
+  (/^(?:[A-Z]\w*\(\w+=.*\)|\[?\{'\w+': .*\}\]?)$/s.test(text) && answerMember.test(text));
 
 /** Lists the messages with a text that contains a reference, and the first reference of each. */
 const listReferences = (items: readonly raw.RawJson[]) =>
