@@ -150,7 +150,7 @@ const evaluateOrNull = (run: () => unknown) => {
 const unknownName = (text: string, summary: string) => {
   const [name = ""] = /[\w.]+$/.exec(summary) ?? [];
   const near = findNearest(name, [...knownNames]);
-  const hint = `did you mean ${near === undefined ? "" : `${near} or `}metadata.${name}?`;
+  const hint = `did you mean ${near === undefined ? "" : `${near}, `}metadata.${name} or metrics.${name}?`;
   return invalidFilter(text, summary, undefined, hint);
 };
 

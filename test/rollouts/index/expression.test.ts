@@ -73,9 +73,9 @@ describe("an expression", () => {
 
   it.each([
     ["reward >", "Unexpected token: EOF", "use a CEL expression"],
-    ["rewrd > 1.0", "Unknown variable: rewrd", "did you mean reward or metadata.rewrd?"],
+    ["rewrd > 1.0", "Unknown variable: rewrd", "did you mean reward, metadata.rewrd or metrics.rewrd?"],
     ["1 + 'a' == 2", "no such overload: int + string", "use a CEL expression"],
-    ["difficulty == 2", "Unknown variable: difficulty", "did you mean metadata.difficulty?"],
+    ["difficulty == 2", "Unknown variable: difficulty", "did you mean metadata.difficulty or metrics.difficulty?"],
     ["reward", "the result is neither true nor false", "compare the value: 'reward > 0.5'", ", at a:5"],
     ["metadata.k > 0", "no such overload: dyn<string> > int", "test that a value exists", ", at a:5"],
   ])("fails with a hint if it cannot be parsed or evaluated: %s", (where, fault, hint, position = "") => {
