@@ -59,6 +59,9 @@ type TrajectoryParts = Readonly<{
 export const buildTrajectory = (parts: TrajectoryParts) => {
   const { reward, turns, tools, media = [], histories = [], policy, startTime, identity = "" } = parts;
   const { metrics, metadata } = reward.parts ? moveRewardParts(parts, reward.parts) : parts;
+  // With `--reward-from metrics.reward`, this member is no metric.
+  const isReward = ([name, value]: output.Member) =>
+    name === "reward" && !reward.parts && isSource(value, reward.reward);
   const trajectory = {
     messages_and_choices: turns,
     tools,
@@ -67,12 +70,15 @@ export const buildTrajectory = (parts: TrajectoryParts) => {
     reward: reward.reward,
     initial_policy_version: policy?.start,
     final_policy_version: policy?.end,
-    metrics: output.nonEmptyMap(metrics),
+    metrics: output.nonEmptyMap([...metrics].filter((one) => !isReward(one))),
     metadata: output.nonEmptyMap(metadata),
     start_time: startTime,
   };
   return { identity: `${reward.identity ?? ""}${identity}`, trajectory };
 };
+
+const isSource = (value: output.Json | undefined, of: output.Json) =>
+  value instanceof Value && output.sourcesOf(of).some(({ id }) => id === value.id);
 
 /** The parts of a sum become metrics instead of metadata. */
 const moveRewardParts = ({ metrics, metadata }: TrajectoryParts, rewardParts: readonly output.Member[]) => {

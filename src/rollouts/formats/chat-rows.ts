@@ -145,7 +145,7 @@ const readMembers = (run: FormatRun, row: Value, rows: ChatRows, completionMembe
         chat.unwrap(["tools", "tool_definitions", "functions"].map((key) => row.get(key)).find((value) => value)),
       )
     : undefined;
-  const metrics = findMetrics(row).filter(([key]) => !usedKeys.includes(key));
+  const metrics = findMetrics(row);
   const metricIds = new Set(metrics.map(([, { id }]) => id));
   const media = isDataset ? listMedia(row) : [];
   // Arrow writes null for each key that only other rows have, and Parquet has no keys without a value.

@@ -248,6 +248,14 @@ describe("rows of chat messages", () => {
     expect(lines.join()).toContain('"metrics":{"reward.total":0.5,"reward.format":1,"reward.length":7}');
   });
 
+  it.each<[args: readonly string[], converted: string]>([
+    [[], '"reward":1,"metrics":{"reward":0.5,"tools":2}'],
+    [["--reward-from", "metrics.reward"], '"reward":0.5,"metrics":{"tools":2}'],
+  ])("keep metrics that are named like columns (%j)", async (args, converted) => {
+    const { lines } = await convertRows([said(1, { metrics: { reward: 0.5, tools: 2 } })], args);
+    expect(lines.join()).toContain(converted);
+  });
+
   it("belong to the group of the step before if they are truncated before their own step", async () => {
     const row = (content: string, reward: number) => ({
       messages: [user("q"), { role: "assistant", content }],
