@@ -1,4 +1,5 @@
 /** Lists names of group keys, and finds ambiguous groups. */
+import { comparedStepNames, stepHolders } from "../rules/step-columns.ts";
 
 /** The likeliest group key is first. */
 export const groupKeyNames: readonly string[] =
@@ -8,10 +9,12 @@ export const groupKeyNames: readonly string[] =
 export const divisionNames: readonly string[] =
   "environment env env_id env_name domain dataset data_source source task_type category difficulty split".split(" ");
 
+/** A step can be in the same objects as in expressions, where its name has no path. */
 export const toKeyPaths = (name: string): readonly (readonly string[])[] => {
+  const holders = comparedStepNames.includes(name) ? stepHolders : (["metadata"] as const);
   const steps = name.split(".");
   const dotted = steps.length > 1 ? [steps, ["metadata", ...steps]] : [];
-  return [[name], ["metadata", name], ...dotted];
+  return [[name], ...holders.map((holder) => [holder, name]), ...dotted];
 };
 
 interface Membership {

@@ -176,9 +176,8 @@ const findChoiceMessage = (turn: unknown) =>
 
 const findStep = (trajectory: JsonObject, name: string) => {
   const holders = [trajectory, ...stepHolders.map((key) => trajectory[key])];
-  return (
-    holders.map((holder) => (isObject(holder) ? holder[name] : undefined)).find((value) => value !== undefined) ?? null
-  );
+  const steps = holders.map((holder) => (isObject(holder) ? holder[name] : undefined));
+  return steps.find((step) => step !== undefined && step !== null) ?? null;
 };
 
 type FilteredGroup = Readonly<{

@@ -438,6 +438,7 @@ it("the trajectories of --group-by are from several files only if the files are 
 
 it.each([
   ["tags.0", { tags: ["x", "y"] }, { tags: ["x", "z"] }, 1],
+  ["step", { info: { step: 1 } }, { step: null, extra_info: { step: 2 } }, 2],
   ["n", '{"n":12345678901234567890', '{"n":12345678901234567891', 2],
 ])("--group-by %s compares this value of two rows", async (key, a, b, groups) => {
   const rows = [a, b].map((own) => `${typeof own === "string" ? own : JSON.stringify(own).slice(0, -1)},${trl}}`);

@@ -7,11 +7,19 @@ const turns = [
   { role: "tool", message: { content: "of a message" }, content: "t" },
 ];
 const infinite = Number.POSITIVE_INFINITY;
+const late = { iteration: null, info: { iteration: 5 } };
 const trajectories = [
   { reward: 1, messages_and_choices: turns, metadata: { k: 1 }, step: 1, tools: [{}], group_id: "g", logs: ["l"] },
   { reward: 2, messages_and_choices: [], metadata: { k: "x", step: 9 }, info: { step: 2 }, metrics: { m: 0.5 } },
   { reward: 6, messages_and_choices: [], metadata: { k: null }, initial_policy_version: 3, truncated: true },
-  { reward: infinite, messages_and_choices: [], step: null, additional_histories: [[]], final_policy_version: 4 },
+  {
+    reward: infinite,
+    messages_and_choices: [],
+    step: null,
+    additional_histories: [[]],
+    final_policy_version: 4,
+    ...late,
+  },
 ];
 const facts = [7, null, 5, 5].map((tokens, at) => ({ turns: at === 0 ? 1 : 0, tokens }));
 
@@ -64,6 +72,7 @@ describe("an expression", () => {
     ["??++", "initial_policy_version == 3 || final_policy_version == 4"],
     ["+?--", "tokens != 5; tokens > 5"],
     ["--++", "step == 8"],
+    ["???+", "iteration == 5"],
     ["?+??", "trajectory.info.step == 2"],
   ])("matches, does not match, or lacks a value: %s by %s", (results, wheres) => {
     for (const where of wheres.split("; ")) expect([where, evaluate(where)]).toEqual([where, results]);
