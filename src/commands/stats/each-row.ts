@@ -11,7 +11,7 @@ import { facts, groupFacts } from "../../rollouts/facts/facts.ts";
 import * as stats from "../../rollouts/stats/fact-rows.ts";
 import type { Context } from "../../session/context.ts";
 import { canSelectWithoutPass, listInputArgs, listPassArgs } from "../../session/options/input-options.ts";
-import { toFileArg } from "../../text/sentences.ts";
+import { pluralize, toFileArg } from "../../text/sentences.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
 import type { StatsCommandOptions } from "./command.ts";
 import { numbers } from "./slice-columns.ts";
@@ -46,10 +46,20 @@ export const printRows = async (
   const order = parseOrder(sort, [...columns, ...keyColumns]);
   const data = (await sortRows(all, order, signal)).slice(0, limit);
   noteSelection(screen, { all, matching: all, shown: data }, isByGroup ? "groups" : "trajectories");
+  if (!isByGroup) noteExceptions(screen, dataset, exceptionsAs);
   if (screen.format === "table") noteNext(screen, typed);
   const document = toRawJson({ data, warnings: toWarningDocuments(problems), notes: screen.notices });
   const json = { document, member: "data" };
   await printList(screen, { columns: rankColumns(columns, order), rows: data, json });
+};
+
+/** An exception has no facts of its own. */
+const noteExceptions = (screen: Screen, { groups }: Dataset, exceptionsAs: number | undefined) => {
+  let exceptions = 0;
+  for (const group of groups.valid()) exceptions += groups.exceptionsOf(group);
+  if (exceptions === 0) return;
+  const ofAdvantages = exceptionsAs === undefined ? "" : ", and advantages do not count them";
+  screen.notice(`${pluralize(exceptions, "exception")} without a row${ofAdvantages}: --each group counts exceptions`);
 };
 
 /** Names the commands that show and keep such rows. */

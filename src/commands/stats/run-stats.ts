@@ -11,6 +11,7 @@ import { openRowReader } from "../../rollouts/dataset/prompt-text.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { parseKeyText } from "../../rollouts/index/group-key.ts";
 import { isSolved } from "../../rollouts/index/metrics.ts";
+import { addToSketch } from "../../rollouts/index/sketch.ts";
 import { comparedStepNames } from "../../rollouts/rules/step-columns.ts";
 import { computeStats, type DatasetStats } from "../../rollouts/stats/stats-slices.ts";
 import type { Context } from "../../session/context.ts";
@@ -42,7 +43,9 @@ export const printStats = async (context: Context, typed: StatsCommandOptions) =
     const isPage = by === undefined && !screen.fields && (screen.format === "table" || screen.format === "tsv");
     if (copies !== undefined && !isPage) screen.notice(copies);
     noteStats(context, dataset, stats, typed);
-    if (isPage) await printStatsPage(screen, stats.whole, { rewards: dataset.scan.rewards, copies });
+    const { rewards } = dataset.scan;
+    if (exceptionsAs !== undefined) addToSketch(rewards, exceptionsAs, stats.whole.exceptions);
+    if (isPage) await printStatsPage(screen, stats.whole, { rewards, copies });
     else await printResult(context, stats, { typed, result });
   }
   noteWarnings(context, dataset, typed);

@@ -13,12 +13,13 @@ export class Sketch {
 }
 
 /** Adds a finite number. -0 counts as 0. */
-export const addToSketch = (sketch: Sketch, given: number) => {
+export const addToSketch = (sketch: Sketch, given: number, count = 1) => {
+  if (count === 0) return;
   const value = given + 0;
-  sketch.count++;
+  sketch.count += count;
   if (value < sketch.min) sketch.min = value;
   if (value > sketch.max) sketch.max = value;
-  addCount(sketch, value, 1);
+  addCount(sketch, value, count);
 };
 
 const addCount = (sketch: Sketch, value: number, count: number) => {
