@@ -15,8 +15,11 @@ type Measures = Pick<CompareDocument, "reward" | "pass" | "metrics">;
 export const listMeasures = ({ reward, pass, metrics }: Measures): readonly Measure[] => [
   ...(reward ? [{ name: "reward", ...reward }] : []),
   ...pass.map(({ k, all: _, ...compared }) => ({ name: `pass@${k}`, ...compared })),
-  ...(metrics ?? []),
+  ...(metrics ?? []).map((metric) => ({ ...metric, name: nameMetric(metric.name) })),
 ];
+
+/** Metrics are never named `reward`, but can be named like another row. */
+const nameMetric = (name: string) => (/^(?:exceptions|pass@\d+)$/.test(name) ? `metrics.${name}` : name);
 
 /** The exceptions of all groups, paired or not. */
 export const toExceptionMeasure = ({ exceptions: { a, b } }: CompareDocument): Measure => ({

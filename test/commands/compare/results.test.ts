@@ -94,6 +94,25 @@ describe("the result of a comparison", () => {
     expect(/<(skipped|failure)/.exec(stdout)?.[0]).toBe(element);
   });
 
+  it.each([
+    ["github", [], "::error file="],
+    ["github", ["--on-invalid", "skip"], "::warning file="],
+    ["junit", [], '<failure type="wrong-type"'],
+    ["junit", ["--on-invalid", "skip"], "warning: reward must be a number"],
+  ])("in a report for %s has invalid groups as failures only if they are one: %j", async (form, skip, element) => {
+    const files = filesOf(toRun("1", "0"), toRun("1", "0", '"x"'));
+    const { stdout } = await runHere(["compare", ...files, "--report", form, ...skip]);
+    const listed = /::(?:error|warning) file=|<failure type="wrong-type"|warning: reward must be a number/.exec(stdout);
+    expect([listed?.[0], stdout.includes('"is valid"')]).toEqual([element, false]);
+  });
+
+  it("in rows calls a metric by its path if its name is that of another row", async () => {
+    const run = toGroup("q", "1", ',"metrics":{"pass@1":3,"reward":2,"exceptions":4,"m":5}');
+    const args = ["compare", ...filesOf(run, run), "--k", "1", "--fields", "name,a", "-o", "csv"];
+    const names = "reward,1 pass@1,1 metrics.exceptions,4 m,5 metrics.pass@1,3 exceptions,0";
+    expect((await runHere(args)).stdout.split(/\r?\n/).slice(1, -1).join(" ")).toBe(names);
+  });
+
   it("in a report has the failures, and finish reasons that are not recorded", async () => {
     const files = filesOf(...failing);
     const { stdout } = await runHere(["compare", ...files, "--report", "markdown"]);
