@@ -31,7 +31,10 @@ export const printComparisonReports = async (screen: Screen, comparison: Reporte
   const errors = problems.filter(({ severity }) => severity === "error");
   const inputs = [...new Set(errors.flatMap(({ file }) => file ?? []))];
   const mode = combineModes([...datasets.flatMap(({ sources }) => sources), { name: typed.a }, { name: typed.b }]);
-  const facts = { title: "rollcall compare", inputs, problems: errors, result: toResult(comparison) };
+  // Without a failure, the groups with errors were skipped.
+  const shown = failure ? errors : errors.map((problem) => ({ ...problem, severity: "warning" as const }));
+  const invalid = new Set(inputs);
+  const facts = { title: "rollcall compare", inputs, invalid, problems: shown, result: toResult(comparison) };
   const listBlocks = (quote: Quote) => listComparisonBlocks(comparison, quote);
   for (const target of typed.report) await printReport(screen, { ...target, mode, ...facts, listBlocks });
 };
