@@ -12,7 +12,7 @@ import type { RuleCount } from "../rollouts/rules/problems.ts";
 import { getRuleSubject } from "../rollouts/rules/rules.ts";
 import { formatInputName, pluralize, toFileArg, toOptionArgs } from "../text/sentences.ts";
 import { formatCommandLine } from "../text/shell-words.ts";
-import { formatPercent } from "../text/units.ts";
+import { formatShare } from "../text/units.ts";
 import type { Context } from "./context.ts";
 import { canSelectWithoutPass, type InputOptions, listInputArgs } from "./options/input-options.ts";
 
@@ -60,7 +60,7 @@ const manyCopies = 0.1;
 export const describeCopies = ({ scan }: Dataset, trajectories: number) => {
   const count = scan.problems.counts.find(({ rule }) => rule === "duplicate-trajectory")?.count ?? 0;
   if (count <= manyCopies * trajectories) return undefined;
-  const share = formatPercent(count, trajectories, Math.round);
+  const share = formatShare(count / trajectories);
   return `${count} of ${trajectories} trajectories (${share}) are copies of others, and count each time`;
 };
 

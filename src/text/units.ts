@@ -146,8 +146,14 @@ export const parsePercent = (text: string) => {
 };
 
 /** Returns `100%` only for the whole. An empty whole is complete. */
-export const formatPercent = (part: number, of: number, round = Math.floor) =>
-  `${of === 0 ? 100 : round((part / of) * 100)}%`;
+export const formatPercent = (part: number, of: number) => `${of === 0 ? 100 : Math.floor((part / of) * 100)}%`;
 
-/** Returns a text such as `17%`, rounded to the nearest. */
-export const formatShare = (share: number) => formatPercent(share, 1, Math.round);
+/** Means of shares have rounding errors. */
+const shareTolerance = 1e-9;
+
+/** Returns a text such as `17%`. `0%` is only for nothing, and `100%` only for the whole. */
+export const formatShare = (share: number) => {
+  const percent = Math.round(share * 100);
+  if (percent === 0 && share > shareTolerance) return "<1%";
+  return percent === 100 && share < 1 - shareTolerance ? ">99%" : `${percent}%`;
+};

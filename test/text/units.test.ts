@@ -92,11 +92,7 @@ describe("formatRest", () => {
 
 describe("formatPercent", () => {
   it("prints 100% for an empty whole, and otherwise only for all of it", () => {
-    expect([formatPercent(999, 1000), formatPercent(2, 3, Math.round), formatPercent(0, 0)]).toEqual([
-      "99%",
-      "67%",
-      "100%",
-    ]);
+    expect([formatPercent(999, 1000), formatPercent(2, 3), formatPercent(0, 0)]).toEqual(["99%", "66%", "100%"]);
   });
 });
 
@@ -140,7 +136,8 @@ it("an amount is printed in the unit of its kind", () => {
   expect([1e6, 99_940_000, 1e8, 1.5e9].map(formatMB)).toEqual(["1.0 MB", "99.9 MB", "100 MB", "1500 MB"]);
   expect([2 ** 20, 2 ** 20 + 1].map(formatMiB)).toEqual(["1 MiB", "2 MiB"]);
   expect([formatSeconds(1499), formatSeconds(2540, Math.round, 10)]).toEqual(["1 s", "2.5 s"]);
-  expect([0.005, 0.174, 0.996].map(formatShare)).toEqual(["1%", "17%", "100%"]);
+  const shares = [0, 1e-12, 0.004, 0.005, 0.174, 0.994, 0.996, 1 - 1e-12, 1, 1.5];
+  expect(shares.map(formatShare).join(" ")).toBe("0% 0% <1% 1% 17% 99% >99% 100% 100% 150%");
   expect([946_684_800, 253_402_300_799].map(formatUnixDay)).toEqual(["2000-01-01", "9999-12-31"]);
   expect([946_684_799, 253_402_300_800, "946684800"].map(formatUnixDay)).toEqual(Array(3).fill(undefined));
 });

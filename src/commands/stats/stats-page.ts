@@ -7,7 +7,7 @@ import { describeSketch, type Sketch } from "../../rollouts/index/sketch.ts";
 import type { Stats } from "../../rollouts/stats/stats-slice.ts";
 import { formatForDisplay as format } from "../../text/decimal.ts";
 import { pluralize } from "../../text/sentences.ts";
-import { formatPercent } from "../../text/units.ts";
+import { formatShare } from "../../text/units.ts";
 
 /** @param copies describes copies of trajectories, if they are many */
 export const printStatsPage = async (
@@ -107,7 +107,7 @@ const listSolved = ({ solved }: Stats): readonly Line[] => {
   const { always, sometimes, never, pass } = solved;
   const of = always + sometimes + never;
   const counts = Object.entries({ always, sometimes, never }).map(([label, count]) => {
-    const share = formatPercent(count, of, Math.round).padStart(4);
+    const share = formatShare(count / of).padStart(4);
     return { label, text: `${String(count).padStart(String(of).length)} ${share}  ${drawBar(count / of)}`.trimEnd() };
   });
   const passes = pass.flatMap(({ k, groups, value, all }) => {
@@ -122,7 +122,7 @@ const listFinishes = ({ finish_reasons, trajectories: of }: Stats): readonly Lin
   (finish_reasons ?? []).flatMap(({ name, trajectories, reward }) => {
     if (trajectories === 0) return [];
     const mean = reward === null ? "" : `, mean reward ${format(reward)}`;
-    const share = formatPercent(trajectories, of, Math.round);
+    const share = formatShare(trajectories / of);
     return { label: name ?? "not recorded", text: `${trajectories} (${share})${mean}` };
   });
 
@@ -137,7 +137,7 @@ const listLengths = (stats: Stats): readonly Line[] =>
 
 const listTools = ({ tools }: Stats): readonly Line[] =>
   tools.map(({ name, calls, errors, unanswered }) => {
-    const share = calls > 0 ? ` (${formatPercent(errors, calls, Math.round)})` : "";
+    const share = calls > 0 ? ` (${formatShare(errors / calls)})` : "";
     const failed = errors > 0 ? `, ${pluralize(errors, "error")}${share}` : "";
     const open = unanswered > 0 ? `, ${unanswered} unanswered` : "";
     const tone = failed || open ? "warning" : undefined;

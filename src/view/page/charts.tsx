@@ -1,6 +1,6 @@
 /** Draws charts with links that filter the table: rewards, groups, and the means of steps or files. */
 import type { ComponentChildren } from "preact";
-import { formatPercent } from "../../text/units.ts";
+import { formatShare } from "../../text/units.ts";
 import { relativePosition } from "../answer-queries.ts";
 import type { Charts, Query, Range, RewardBounds, Slice } from "../answers.ts";
 import { moveFocus, useFilter, usePage } from "./navigation.tsx";
@@ -83,7 +83,7 @@ const maxLabels = 8;
 const maxCountCharacters = 40;
 
 /** A count above a gray bar would seem to be that of the gray bar. */
-const formatShare = (count: number, of: number) =>
+const formatPart = (count: number, of: number) =>
   count < of ? `${formatCount(count)} of ${formatCount(of)}` : formatCount(of);
 
 export const RewardChart = ({ bars }: { bars: Charts["rewards"] }) => {
@@ -92,7 +92,7 @@ export const RewardChart = ({ bars }: { bars: Charts["rewards"] }) => {
   const highest = Math.max(1, ...bars.map(({ of }) => of));
   const slotWidth = 100 / Math.max(1, bars.length);
   const width = Math.min(slotWidth * 0.84, 12);
-  const isCounted = bars.map(({ count, of }) => formatShare(count, of)).join("").length <= maxCountCharacters;
+  const isCounted = bars.map(({ count, of }) => formatPart(count, of)).join("").length <= maxCountCharacters;
   const isLabeled = bars.length <= maxLabels;
   const { start, end } = findEnds([...bars.flatMap(({ range: [from, to] }) => [from, to]), ...scale], scale);
   return (
@@ -124,7 +124,7 @@ export const RewardChart = ({ bars }: { bars: Charts["rewards"] }) => {
             {bar("bar", heightOf(count))}
             {isCounted && count > 0 && (
               <text x={`${middle}%`} y={`${98 - heightOf(of)}%`}>
-                {formatShare(count, of)}
+                {formatPart(count, of)}
               </text>
             )}
             {isLabeled && (
@@ -168,7 +168,7 @@ export const SpreadChart = ({ dots }: { dots: Charts["dots"] }) => {
             {groups > 0 && <circle class="dot" style={style} cx={x} cy={y} r={radiusOf(groups)} />}
             {dots.length <= maxLabels && groups > 0 && (
               <text x={x} y={y} dy={-radiusOf(of) - 3}>
-                {formatShare(groups, of)}
+                {formatPart(groups, of)}
               </text>
             )}
           </FilterLink>
@@ -277,7 +277,7 @@ const drawShares = (values: Series["values"], kinds: readonly ShareKind[]) => {
       }),
     ),
   );
-  return { top: formatPercent(highest, 1, Math.round), children };
+  return { top: formatShare(highest), children };
 };
 
 const describe = ({ mean, ci95, trainable, groups, truncated, failures }: Slice) => {
