@@ -149,8 +149,8 @@ const kindOf = ({ path, to }: Fact, { now }: DiffPolicy): FactKind => {
   if (root === "pricing" || prices.besideKey.test(root)) return "price";
   const day = typeof to === "string" ? fields.readDay(to) : undefined;
   const canBeEnd = day !== undefined && day >= utcDay(now) && !otherDate.test(key);
-  const ends = [fields.readyKey, fields.endKey, fields.endWord];
-  if (canBeEnd || ends.some((end) => end.test(key)) || fields.endWord.test(toText(to) ?? "")) return "deprecation";
+  const isEnd = fields.isEndKey(key) || [fields.readyKey, fields.endWord].some((end) => end.test(key));
+  if (canBeEnd || isEnd || fields.endWord.test(toText(to) ?? "")) return "deprecation";
   return kindsByKey.get(key) ?? "other";
 };
 
@@ -211,7 +211,7 @@ const countBits = (quantization: unknown) => Number(/\d{1,3}/.exec(toText(quanti
 /** True for a date that cannot be read, or that is past or near. */
 const isEnding = (key: string, value: unknown, { now, withinMs }: DiffPolicy) => {
   if (fields.readyKey.test(key)) return value === false;
-  if (value === undefined || value === false) return false;
+  if (value === undefined || fields.statesNoEnd(value)) return false;
   const day = fields.readDay(value);
   return day === undefined || day <= utcDay(now + withinMs);
 };

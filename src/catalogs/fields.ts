@@ -43,8 +43,19 @@ export const endWord =
   /^(?:is_?)?(?:deprecated|retired|removed|disabled|unavailable|inactive|hidden|archived|paused|suspended|sunset|discontinued|obsolete|legacy|offline|end[ _-]?of[ _-]?life|eol)$/i;
 
 /** Matches names of members with the date of the end. */
-export const endKey =
+const endKey =
   /(?:^|_)(?:deprecat(?:ed|ion)|expir(?:es|ed|ation|y)|retire(?:d|ment)|sunset|shutdown|end_?of_?life)(?:_?(?:date|at|on|time|day))?$/i;
+
+/** What ends without the model. */
+const otherEndKey =
+  /(?:^|_)(?:cache|context|session|token|key|url|link|file|batch|trial|promo(?:tion)?|discount|offer)_/;
+
+/** True for the name of a member with the date of the model's end. */
+export const isEndKey = (key: string) => endKey.test(key) && !otherEndKey.test(key);
+
+/** Assumed: services write these values for a model without an end. */
+export const statesNoEnd = (value: unknown) =>
+  value === null || value === false || /^(?:never|none|no|false|n\/a|null|)$/i.test(toText(value) ?? "-");
 
 /** True for a model that has ended, whatever its dates are. A private model has not. */
 export const isEnded = (entry: CatalogModel) =>
@@ -57,9 +68,7 @@ export const isEnded = (entry: CatalogModel) =>
 
 /** Returns the first end of a model, null for a missing date, and undefined for an unreadable date. */
 export const deprecationDay = (entry: CatalogModel) => {
-  const stated = Object.entries(entry).flatMap(([key, date]) =>
-    endKey.test(key) && date !== null && date !== "" && date !== false ? [date] : [],
-  );
+  const stated = Object.entries(entry).flatMap(([key, date]) => (isEndKey(key) && !statesNoEnd(date) ? [date] : []));
   const days = stated.flatMap((date) => readDay(date) ?? []).sort();
   return stated.length === 0 ? null : days[0];
 };

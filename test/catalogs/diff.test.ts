@@ -294,6 +294,8 @@ describe("the difference of two catalogs", () => {
     ["a larger limit", { context_length: 9 }, { context_length: 10 }],
     ["a later date", {}, { deprecation_date: "2027-01-31" }],
     ["a date that is no longer stated", { deprecation_date: "2026-11-02" }, {}],
+    ["a model that never ends", { expires: "2026-12-01" }, { expires: "never" }],
+    ["another end of its cache", { cache_expiry: "5m" }, { cache_expiry: "1h" }],
     ["a model that is ready now", { is_ready: false }, { is_ready: true }],
     ["a model that ends no more", { deprecated: true }, { deprecated: false }],
     ["another description", { description: "a" }, { description: "b" }],

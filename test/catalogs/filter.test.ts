@@ -89,7 +89,9 @@ describe("a filter of models", () => {
       { is_active: true },
       { status: "ready" },
       { end_of_life: null, public: false },
+      { cache_expiry: "1h", expires: "never", sunset_on: "N/A" },
     ];
+    const unknown = [{ expires: "soon" }, { planned_retirement: "Q3" }];
     const free = { prompt: "0", completion: "0" };
     const pricings = [
       { ...free, currency: "USD" },
@@ -97,12 +99,12 @@ describe("a filter of models", () => {
       { ...free, currency: "EUR" },
     ];
     const listed = modelsOf(
-      [...ends, ...others, ...pricings.map((pricing) => ({ pricing }))].map((one, id) => ({ ...one, id })),
+      [...ends, ...others, ...unknown, ...pricings.map((pricing) => ({ pricing }))].map((one, id) => ({ ...one, id })),
     );
     const select = (filter: Filter) => listed.filter(compileFilter(filter, now).matches).map(({ id }) => id);
     expect(select({ deprecated: true })).toEqual([0, 1, 2, 3]);
-    expect(select({ notDeprecated: true })).toEqual([4, 5, 6, 7, 8, 9, 10]);
-    expect(select({ free: true })).toEqual([8, 9]);
+    expect(select({ notDeprecated: true })).toEqual([4, 5, 6, 7, 8, 11, 12, 13]);
+    expect(select({ free: true })).toEqual([11, 12]);
   });
 
   it("selects a model by --max-price only if its prices under all conditions are known and at most the limit", () => {
