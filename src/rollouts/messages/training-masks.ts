@@ -35,9 +35,9 @@ export const noteRowMasks = (run: Notes, row: Value, usedKeys: readonly string[]
   }
 };
 
-/** Training steps and times are not masks. */
+/** Names whose words are all known. Others, such as `sampled_at`, `mask_ratio` and `policy_loss`, are not masks. */
 const maskLike =
-  /^(?!.*(?:steps?|iterations?|epoch|version|time)$)(?:.*_)?(?:mask(?:s|ed)?|train(?:able|ing)?|learn(?:able)?|grad|sampled|loss|(?:sample|token|turn)_weight)(?:_|$)/;
+  /^(?:(?!attention_)(?:\w+_)?masks?|mask_(?:prompt|user|inputs?|tokens?|turns?|history|truncated)|masked_(?:tokens?|turns?|positions?)|(?:sample|token|turn)_weights?|(?:(?:is|to|do|for|should|can|use_for|in|no|has|was|compute|requires)_)?(?:train(?:able|ing)?|learn(?:able)?|grad|sampled|loss)(?:_(?:masks?|flags?|weights?|scales?|turns?|tokens?|on(?:_\w+)?))?)$/;
 /** Matches names of masks that are true if a trainer must not learn, such as `remove_sample`. */
 const exclusion =
   /^(?:is_|to_)?(?:mask(?:ed|_sample|_out)|no_(?:loss|train(?:ing)?|grad)|demo|few_shot|in_context|copied(?:_context)?|(?:removed?|excluded?|skip(?:ped)?|filtered|discard(?:ed)?|drop(?:ped)?|ignored?)(?:_(?:sample|rollout|row|turn|out|from_\w+))?)$/;

@@ -345,6 +345,7 @@ describe("rows of chat messages", () => {
     const ordinary = {
       loss: 0.5,
       training_iteration: 3,
+      ...{ sampled_at: "t", mask_ratio: 0.5, train_loss: 0.5, training_set: "a", attention_mask: [0] },
       masked: false,
       remove_sample: 0,
       no_loss: false,
@@ -360,7 +361,10 @@ describe("rows of chat messages", () => {
       no_loss: true,
       exclude_from_training: true,
     };
-    const others = { skip: "true", filtered_out: [1], trainable: false, lossMask: [0], sample_weight: 0 };
+    const others = {
+      ...{ skip: "true", filtered_out: [1], trainable: false, lossMask: [0], sample_weight: 0 },
+      ...{ is_sampled: false, train_on_inputs: false },
+    };
     const all = { ...excluded, ...others };
     expect(await notesHere([said(1, all)])).toEqual(Object.keys(all).map(note));
     const turn = { Weight: 0, lossMask: "0", noGrad: true, is_demo: true, in_context: true, few_shot: false, learn: 0 };
