@@ -101,10 +101,9 @@ const convertRow = (run: FormatRun, rows: ChatRows, { record, recordedKey, steps
   const rollouts = rows.readGroup?.(run, record);
   if (rollouts) return rollouts;
   const system = rows.isDataset ? keys.findSystem(row, prompt[0]) : [];
-  const media = listMedia(row).map(([, value]) => value);
   // Rollouts of different contexts are never one group.
   const context = keys.listContext(run, row, prompt, record.group === undefined);
-  record.group ??= findPromptKey(steps, [...system, ...prompt, ...context], media);
+  record.group ??= findPromptKey(steps, [...system, ...prompt, ...context], listMedia(row));
   const { rewards, rewardFrom = [{ path: [rows.rewardKey] }] } = run.options;
   const isFailed = !rewards && rewardFrom.every(({ path }) => readPath(row, path) === undefined);
   if (isFailed && rewardFrom.every(({ path }) => isEmpty(row, path))) return run.skip(row, "a row without a score");

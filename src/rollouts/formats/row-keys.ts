@@ -106,14 +106,27 @@ const placeholder = /<(?:image|video|audio)>|<\|(?:image|video|audio|vision)_|"t
 /** Ignores white space, escapes and ids. Most rows repeat the prompt of the last one. */
 export const openPromptKeys = (run: FormatRun) => {
   let last = { steps: "", raw: "", key: "" };
-  return (steps: string, prompt: readonly Json[], media: readonly Value[]) => {
-    const values = [...prompt, ...media];
+  /** For each prompt with media, the key of its first row. */
+  const firstKeys = new Map<string, string>();
+  const noteDivision = (prompt: string, media: Members) => {
+    const known = firstKeys.get(prompt);
+    if (known === undefined) firstKeys.set(prompt, last.key);
+    if (known === undefined || known === last.key) return;
+    const names = formatList(media.map(([name]) => `\`${name}\``));
+    run.note(
+      `rows with the same prompt and another ${names} are different groups (if the model did not see it, rename it)`,
+    );
+  };
+  return (steps: string, prompt: readonly Json[], media: Members) => {
+    const values = [...prompt, ...media.map(([, value]) => value)];
     const raw = values.map(rawOf).join(",");
     if (last.key === "" || raw !== last.raw || steps !== last.steps) {
       if (media.length === 0 && placeholder.test(raw))
         run.note("found no media for the placeholders of prompts, so groups can contain different questions");
       const said = values.map((value) => formatSaid(value instanceof Value ? value : rawOf(value)));
-      last = { steps, raw, key: `${steps} prompt ${hash("sha256", said.join(","))}` };
+      const digest = (texts: readonly string[]) => `${steps} prompt ${hash("sha256", texts.join(","))}`;
+      last = { steps, raw, key: digest(said) };
+      if (media.length > 0) noteDivision(digest(said.slice(0, prompt.length)), media);
     }
     return last.key;
   };

@@ -274,7 +274,13 @@ describe("rows without a recorded group", () => {
   const context = (name: string, otherwise = ". If not, rename it, because its values divide groups") =>
     `left \`${name}\` out of the prompts, although it can be a part of them (if the model saw it, write it there${otherwise})`;
 
+  const media = (name: string) =>
+    `rows with the same prompt and another \`${name}\` are different groups (if the model did not see it, rename it)`;
+
   it.each<[string, readonly unknown[], ((name: string) => string) | undefined]>([
+    ["images", halves(["a"], ["b"]), media],
+    ["screenshot_path", ["a", "b"], media],
+    ["image_url", ["a"], undefined],
     ["param_version", [1, 2], policy],
     ["trainer/optimizer_step", [1, 2], policy],
     ["loraPath", ["a", "b"], policy],
