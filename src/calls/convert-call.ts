@@ -151,7 +151,11 @@ const findUnreadAnswer = (message: raw.RawJson | undefined) => {
 
 /** A stream that breaks off can state an error next to the text that was sent before. */
 const isFailed = (reply: raw.RawJson) =>
-  raw.textAt(reply, "finish_reason") === "error" || raw.findValue(reply, "error") !== undefined;
+  raw.textAt(reply, "finish_reason") === "error" || statesError(raw.findValue(reply, "error"));
+
+/** An error can state nothing, as `{"message": null}` does. */
+const statesError = (error: raw.RawJson | undefined) =>
+  hasContent(error) && (error?.kind !== "object" || error.members.some(({ value }) => hasContent(value)));
 
 const readAnswer = (
   output: raw.RawJson,

@@ -166,6 +166,7 @@ describe("a call as a trajectory", () => {
     const inputs = { messages, developer_id: "d", chat_history: "none", personalization: "on", historyVersion: "v" };
     const output = { role: "assistant", content: "", service_tier: "default", finish_status: "stop", phase: "final" };
     expect(trajectory({ ...done, inputs, output })).not.toContain("unfit");
+    expect(trajectory({ ...done, inputs, output: { ...output, error: { message: null } } })).not.toContain("unfit");
   });
 
   const uri = "weave:///team/project/object/Answer:d1gEst";

@@ -26,5 +26,10 @@ export const hasError = (value: unknown) => {
 /** Some writers turn booleans into texts or numbers. */
 export const isTrue = (flag: unknown) => /^(?:true|1)$/i.test(String(flag));
 
+/** An object can state nothing, as `{"message": null}` does. */
 const isEmpty = (error: unknown) =>
-  typeof error === "object" ? Object.keys(error ?? {}).length === 0 : isBlankText(String(error ?? ""));
+  isObject(error)
+    ? Object.values(error).every((value) => value === null || value === "")
+    : Array.isArray(error)
+      ? error.length === 0
+      : isBlankText(String(error ?? ""));

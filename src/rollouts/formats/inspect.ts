@@ -278,7 +278,8 @@ const convertLogprobs = (sampledChoice: Value | undefined) => {
 const toMessage = (run: FormatRun, message: Value, attachments: Attachments) => {
   const { resolved } = attachments;
   const { content, reasoning } = convertContent(attachments, message);
-  const fault = message.textAt("role") === "tool" ? (message.get("error") ?? message.get("tool_error")) : undefined;
+  const stated = message.textAt("role") === "tool" ? (message.get("error") ?? message.get("tool_error")) : undefined;
+  const fault = stated?.isBlank === true ? undefined : stated;
   const isEmpty = content === undefined || message.textAt("content") === "";
   const error = isEmpty ? (fault?.get("message") ?? message.get("tool_error")) : undefined;
   if (error) run.note("used a failed tool's error as the content of the tool message");

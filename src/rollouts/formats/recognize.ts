@@ -170,8 +170,10 @@ const recognizeInput = async (
   const data = error?.rule === "not-json" ? error.data : undefined;
   const reject = (reason: Partial<RuleData<"not-json">> | undefined) =>
     data && new UnusableInput("not-json", { ...data, ...reason });
-  if (given && container && !given.records[container])
-    return { source, formats: [], fault: reject(given === ownFormat ? {} : { instead: "correct or omit --from" }) };
+  if (given && container && !given.records[container]) {
+    const canOmit = given !== ownFormat || container === "parquet";
+    return { source, formats: [], fault: reject(canOmit ? { instead: "correct or omit --from" } : {}) };
+  }
   // The given format applies to each argument, but not to each file of a folder.
   if (given && !folders.has(source.name)) return { source, formats: [given] };
   if (!container && !given && beginsWithOwnRecord(source.bytes)) return { source, formats: [ownFormat] };

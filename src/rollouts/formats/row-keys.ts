@@ -2,6 +2,7 @@
 
 import { hash } from "node:crypto";
 import { formatList } from "../../text/sentences.ts";
+import { formatCommandLine } from "../../text/shell-words.ts";
 import { groupKeyNames } from "../index/ambiguous-groups.ts";
 import { unwrap } from "../messages/chat.ts";
 import { type Json, rawOf } from "../messages/output-json.ts";
@@ -249,7 +250,9 @@ const classifyDivision = (name: string, groups: readonly (readonly number[])[]) 
 
 const maxNamedColumns = 4;
 const describeDivisions = (names: readonly string[], kind: string) => {
-  const advice =
-    kind === "policy" ? "policy, write it to the column policy_version" : `group, pass --group-by ${names[0]}`;
+  // `--group-by` separates keys by commas.
+  const key = names.find((name) => !name.includes(","));
+  const ofGroup = key === undefined ? "rename it to group_id" : `pass --group-by ${formatCommandLine([key])}`;
+  const advice = kind === "policy" ? "policy, write it to the column policy_version" : `group, ${ofGroup}`;
   return `groups contain rollouts that differ in ${formatList(names, maxNamedColumns)} (if it states the ${advice})`;
 };

@@ -33,6 +33,7 @@ it.each<readonly [errors: number, result: object]>([
   ...contents(0, '{"error":null,"is_error":false}', '{"error":false}', '{"error":""}', '{"a":{"error":"x"}}'),
   ...contents(0, `${"a.".repeat(98)}IOError: x`, '{"error":"x"', [{ text: "found" }, { text: "Error: x" }]),
   ...contents(0, '{"error":0}', '{"error":[],"result":{"a":1}}', '{"error":{}}', { error: {} }),
+  ...contents(0, '{"error":{"message":null,"code":null}}', { error: { message: "" } }),
   ...contents(0, '{"error":"None"}', '{"error":"No error"}', { error: "null" }),
   ...contents(1, '{"error":[""]}', '{"error":{"code":0}}', { error: true }),
   ...[{ status: "failed" }, { status: "Error" }, { is_error: true }].map((result) => [1, result] as const),

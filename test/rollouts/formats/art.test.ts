@@ -430,7 +430,7 @@ describe("a Parquet file of ART", () => {
 
   it("is refused with --from rollcall, as is a Parquet file of another tool", async () => {
     const { stderr } = await runRollcall(["check", sample, "--from", "rollcall"]);
-    expect(stderr).toContain("expected JSON lines, found a Parquet file");
+    expect(stderr).toMatch(/expected JSON lines, found a Parquet file.*\nhint: correct or omit --from\n/);
     const other = parquetOf([{ metrics: "{}" }]);
     expect((await runRollcall(["check", other])).stderr).toContain("a Parquet file: its columns match no format");
   });

@@ -296,6 +296,8 @@ describe("rows without a recorded group", () => {
     ["paid", halves("a", "b"), undefined],
     ["metadata.task", halves("a", "b"), group],
     ["info.seed", [0, 0, 1], group],
+    ["my case_id", halves(0, 1), (name) => group(name).replace(`by ${name}`, `by '${name}'`)],
+    ["a,case_id", halves(0, 1), (name) => group(name).replace(/pass.*\)/, "rename it to group_id)")],
     ["attempt_idx", halves(0, 1), undefined],
     ["calls", halves(1, 2), undefined],
     ["topic", [0, 1, 2, 3, 4, 5].flatMap((one) => [one, one]), group],
