@@ -46,8 +46,9 @@ const unknownFormats: Readonly<Record<string, (record: Value) => boolean | undef
   [`sessions of Codex, ${nothingSampled}`]: (record) =>
     (codexTypes.test(record.textAt("type") ?? "") && record.get("payload")?.isObject) ||
     (isText(record, "id", "timestamp") &&
-      record.hasAny("instructions", "git") &&
-      !record.hasAny("messages", "input", "output")),
+      record.get("git")?.isObject &&
+      !record.hasAny("messages", "input", "output")) ||
+    record.textAt("record_type") === "state",
   [`sessions of Claude Code, ${nothingSampled}`]: (record) =>
     claudeTypes.test(record.textAt("type") ?? "") &&
     (record.hasAny("sessionId", "session_id", "leafUuid", "snapshot", "parentUuid") || record.has("uuid")),

@@ -168,7 +168,7 @@ describe("a file of an unknown format", () => {
       "rLLM",
       [{ trajectories: [], [key]: "k" }],
     ]),
-    ["Codex", [{ id: "s", timestamp: "t", instructions: "i" }]],
+    ["Codex", [{ id: "s", timestamp: "t", instructions: "i" }, { record_type: "state" }]],
     ["Codex", [{ id: "s", timestamp: "t", git: {} }]],
     ["Claude Code", [{ type: "summary", summary: "s", leafUuid: "u" }]],
     ["Claude Code", [{ parentUuid: null, sessionId: "s", type: "user", message: user("q"), uuid: "u" }]],
@@ -215,6 +215,7 @@ describe("a file of an unknown format", () => {
   });
 
   it.each<[string, object]>([
+    ["a row with some members of a Codex session", { id: "s", timestamp: "t", instructions: "i" }],
     ["a conversation with the members of a Codex session", { id: "s", timestamp: "t", git: {}, messages: {} }],
     ["steps with a version", { schema_version: "1", steps: [] }],
     ["lists of several lengths", { rows: [1, 2], more: [1] }],
