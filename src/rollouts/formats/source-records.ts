@@ -108,7 +108,10 @@ export const convertRecord = (converter: Converter, record: SourceRecord): reado
     const isInvalid = rollouts?.every(({ error }) => error instanceof NonFiniteError);
     return isInvalid ? keepFirstOfGroups(rollouts ?? []) : rollouts;
   } catch (thrown) {
-    if (thrown instanceof ConversionError) return [toRollout({ error: thrown })];
+    // Only a value that is nested too deeply can exceed the stack.
+    const isTooDeep = thrown instanceof RangeError && /stack/.test(thrown.message);
+    const error = isTooDeep ? value.error("the record is nested too deeply (remove the nested value)") : thrown;
+    if (error instanceof ConversionError) return [toRollout({ error })];
     throw thrown;
   }
 };

@@ -445,6 +445,23 @@ it.each([
   expect((await convertRows(rows, ["--group-by", key])).lines).toHaveLength(groups);
 });
 
+it.each([
+  [
+    "an example that has no id",
+    `{"id":1,"task":"t","prompt":[${yes}],"completion":"a","answer":@,"reward":1}`,
+    '"reward":1',
+  ],
+  [
+    "a sample of Inspect",
+    `{"eval":{"task":"t","run_id":"r"},"samples":[{"id":1,"epoch":1,"scores":{},"messages":[{"role":"user","content":@}]}]}`,
+    "the record is nested too deeply",
+  ],
+])("%s can be nested as deeply as the stack allows", async (_, record, expected) => {
+  const levels = 50_000;
+  const { lines, stderr } = await convertRows([record.replace("@", "[".repeat(levels) + "]".repeat(levels))]);
+  expect([...lines, stderr].join("\n")).toContain(expected);
+});
+
 it("a single part of the reward has its weight", async () => {
   expect((await convertRows([chat(3)], ["--reward-from", "reward*0.5"])).lines.join()).toContain('"reward":1.5');
 });
