@@ -81,9 +81,13 @@ export const parseFilter = (text: string): TrajectoryFilter => {
 /** A double can be equal to several integers of so many digits. */
 const longInteger = /\d{16}/;
 
-/** Returns the parser for values of an expression. CEL has integers of 64 bits, but not with doubles. */
+/** Two values of a trajectory that are compared. */
+const comparedValues = /(?:[a-z_]\w*|[\])])\s*(?:[=!<>]=|[<>]|\bin\b)\s*(?!(?:true|false|null)\b)[a-z_]/i;
+const arithmetic = /[+*/%]|\s-\s/;
+
+/** Returns the parser for values of an expression. CEL compares integers of 64 bits, but adds no doubles to them. */
 export const openValueParser = (where: string): ((json: string) => unknown) =>
-  longInteger.test(where)
+  longInteger.test(where) || (comparedValues.test(where) && !arithmetic.test(where))
     ? (json) => (longInteger.test(json) ? toExactValue(parseRawJson(json), maxExactLevels) : JSON.parse(json))
     : JSON.parse;
 

@@ -108,10 +108,13 @@ describe("rollcall stats", () => {
     ["trajectory.metadata.run >= 7301234567890123457", 2],
     ["step == 9007199254740993", 1],
     ["reward > 0.5 && metadata.run != 1000000000000000", 2],
+    ["metadata.run == metadata.other", 1],
+    ["metadata.run > metadata['other']", 1],
+    ["metadata.run * 0.5 > reward", 2],
   ])("compares whole numbers of any size with all digits: %s", async (where, trajectories) => {
     const lines = [7301234567890123457n, 7301234567890123458n].map(
       (run, at) =>
-        `{"messages_and_choices":[],"reward":1,"metadata":{"run":${run},"s":"1000000000000000"},"step":900719925474099${2 + at}}`,
+        `{"messages_and_choices":[],"reward":1,"metadata":{"run":${run},"other":7301234567890123457,"s":"1000000000000000"},"step":900719925474099${2 + at}}`,
     );
     expect(await readStats(...filesOf(lines.join("\n")), "--where", where)).toMatchObject({ trajectories });
   });
