@@ -185,6 +185,8 @@ export class RunLedger {
   /** This run knows the outcome, so a replaced ledger stops only the next request. */
   async recordOutcome({ id }: RecordedRequest, outcome: RecordedOutcome) {
     if (id === undefined || this.#replaced) return;
+    // `ledger resolve` can change an unknown outcome, as of another run.
+    if (outcome.state === "unknown") this.#ownRequests.delete(id);
     await this.#ledger?.recordOutcome(parseId(id), outcome).catch((thrown: unknown) => {
       if (!isFailure(thrown, "ledger-replaced")) throw thrown;
       this.#replaced = thrown;

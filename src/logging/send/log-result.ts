@@ -87,9 +87,10 @@ const withUnwrittenRejects = ({ dataset, sent }: Delivery, failure?: Failure, ca
 };
 
 const findFailure = (delivery: Delivery, groups: OutcomeCounts, stop: Failure | undefined) => {
-  const { dataset, policy, sent, runLedger } = delivery;
+  const { dataset, policy, sent, runLedger, outcomes } = delivery;
   const { resendLogged, ledgerArgs } = policy;
-  const { unknown } = sent;
+  const isUnresolved = sent.unknown?.groups.some((group) => outcomes.outcomeOf(group) === "unknown");
+  const unknown = isUnresolved ? sent.unknown : undefined;
   const { logged, already_logged, not_sent, rejected } = groups;
   const hasLedger = runLedger.resultFacts !== null;
   const requests = sent.attempted + delivery.queue.length;
