@@ -156,6 +156,11 @@ export const defect = (text: string, details: FailureDetails = {}) =>
 export const toFailure = (thrown: unknown) => {
   if (thrown instanceof Failure) return thrown;
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+  if ("code" in error && (error.code === "EMFILE" || error.code === "ENFILE"))
+    return new Failure("storage", "too-many-open-files", "cannot open a file: too many files are open", {
+      hint: "raise the limit of open files (ulimit -n), and run the command again",
+      cause: error,
+    });
   if (!("syscall" in error) || error.syscall !== "uv_cwd")
     return defect(error.message, { stack: error.stack, cause: error });
   const message = "cannot find files by relative paths, because the current folder was deleted";

@@ -91,6 +91,8 @@ const systemCodeTexts: Readonly<Record<string, string>> = {
   EEXIST: "a part of the path is a file",
   EFBIG: "it is too large",
   EISDIR: "it is a folder",
+  EMFILE: "too many files are open (raise the limit with ulimit -n)",
+  ENAMETOOLONG: "a name in the path is too long",
   ENOENT: "it does not exist",
   ENOSPC: "the disk is full",
   ENOTDIR: "a part of the path is a file",

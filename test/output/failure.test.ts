@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import stringWidth from "string-width-current";
 import { describe, expect, it } from "vitest";
-import { type Excerpt, Failure, type FailureDetails, type Problem } from "../../src/failure.ts";
+import { type Excerpt, Failure, type FailureDetails, type Problem, toFailure } from "../../src/failure.ts";
 import { printFailure } from "../../src/output/print-failure.ts";
 import { problemsIn, readRules, told } from "../project/docs/rule-page.ts";
 import { testHost } from "../support/host.ts";
@@ -27,6 +27,15 @@ const drawn = async (columns: number): Promise<string> => {
   for (const problem of problems) frames.push(await told(problem, columns));
   return `${frames.join("\n\n")}\n`;
 };
+
+describe("an unexpected error", () => {
+  it.each(["EMFILE", "ENFILE"])("is no defect of rollcall if its code is %s", (code) => {
+    expect(toFailure(Object.assign(new Error("open"), { code }))).toMatchObject({
+      code: "storage",
+      message: "cannot open a file: too many files are open",
+    });
+  });
+});
 
 describe("the frame of a problem", () => {
   it.each([60, 100])("shows the line in %i columns", async (columns) => {

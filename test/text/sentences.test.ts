@@ -53,6 +53,8 @@ describe("the text of a code of the system", () => {
     ["ENOSPC", "the disk is full"],
     ["EDQUOT", "the disk quota is exceeded"],
     ["EFBIG", "it is too large"],
+    ["EMFILE", "too many files are open (raise the limit with ulimit -n)"],
+    ["ENAMETOOLONG", "a name in the path is too long"],
     ["ENOENT", "it does not exist"],
     ["EISDIR", "it is a folder"],
     ["EEXIST", "a part of the path is a file"],
