@@ -24,7 +24,7 @@ interface BrokenRecord extends Omit<RuleData<"record-invalid">, "format" | "faul
 
 /** What this file reads and changes in the conversion of a format. */
 interface OpenConversion {
-  readonly run: { readonly problems: Problems };
+  readonly run: { readonly problems: Problems; readonly hasOtherFormats: boolean };
   readonly format: Format;
   readonly converter: Converter;
   readonly name: string;
@@ -63,7 +63,7 @@ export const openBrokenGroups = () => {
 };
 
 export const breakGroup = (
-  { run: { problems }, format, name, output, broken: { reports, ungrouped, faults } }: OpenConversion,
+  { run: { problems, hasOtherFormats }, format, name, output, broken: { reports, ungrouped, faults } }: OpenConversion,
   rollout: Rollout,
   at: records.RolloutPosition,
   { location, keys, fault, mayLackGroup = false, ...misfit }: BrokenRecord,
@@ -78,7 +78,8 @@ export const breakGroup = (
     if (typeof fault !== "string") reportSyntaxFault(fault, (rule, data) => problems.report(rule, data, shown));
     else
       faults.push((areOthersConverted) => {
-        problems.report("record-invalid", { format: format.name, fault, areOthersConverted, ...misfit }, shown);
+        const others = { areOthersConverted, hasOtherFormats };
+        problems.report("record-invalid", { format: format.name, fault, ...others, ...misfit }, shown);
       });
   };
   if (rollout.id === undefined) report();

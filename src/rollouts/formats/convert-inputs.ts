@@ -54,7 +54,7 @@ export const convertInputs = async (options: FormatOptions, inputs: OpenedInputs
     return { sources: ownSources, skipped: listSkipped() };
   }
   const names = formats.map(({ format }) => format.name);
-  const run = openRun(options, inputs, formats.length + ownSources.length > 1);
+  const run = openRun(options, inputs, [formats.length, ownSources.length]);
   const results: Awaited<ReturnType<typeof convertFiles>>[] = [];
   for (const { format, files } of formats) results.push(await convertFiles(files, format, run));
   reportUnusedRewards(run);
@@ -97,10 +97,12 @@ const reportUnusedRewards = ({ options, usedRewards, notes, problems }: Conversi
 
 type ConversionRun = ReturnType<typeof openRun>;
 
-const openRun = (options: FormatOptions, { sources }: OpenedInputs, hasSeveralFormats: boolean) => ({
+const openRun = (options: FormatOptions, { sources }: OpenedInputs, [formats, own]: readonly [number, number]) => ({
   counter: new Receipt(options.hasReceipt),
   options,
-  hasSeveralFormats,
+  hasSeveralFormats: formats + own > 1,
+  /** Files in rollcall's format ignore the options of conversions. */
+  hasOtherFormats: formats > 1,
   documents: openDocuments(sources),
   usedRewards: new Set<string>(),
   kinds: new Set<string>(),

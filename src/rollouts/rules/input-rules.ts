@@ -56,17 +56,21 @@ export const inputRules = {
     /** The formats of the record, if the file has records of several formats. */
     otherFormats?: readonly string[];
     areOthersConverted?: boolean;
+    /** True if files of other formats would have the same option. */
+    hasOtherFormats?: boolean;
   }>({
     message: ({ format, fault, otherFormats = [] }) => {
       const other = `, and the record has the format ${otherFormats.join(" or ")}, so the file has two formats`;
       return `cannot convert this ${format} record: ${splitFix(fault).fault}${otherFormats.length > 0 ? other : ""}`;
     },
     redactedMessage: "cannot convert this record",
-    advice: ({ fault, contradictsGivenFormat, otherFormats, areOthersConverted }) => {
+    advice: ({ format, fault, contradictsGivenFormat, otherFormats, areOthersConverted, hasOtherFormats }) => {
       if (otherFormats) return "write the records of each format to a separate file, or fix the record";
       const { fix } = splitFix(fault, contradictsGivenFormat ? "correct or omit --from, or fix the record" : undefined);
-      const isOption = areOthersConverted && /^pass --/.test(fix);
-      return isOption ? `fix the record, or write such records to a separate file, and for that file ${fix}` : fix;
+      if (!/^pass --/.test(fix)) return fix;
+      if (areOthersConverted)
+        return `fix the record, or write such records to a separate file, and for that file ${fix}`;
+      return hasOtherFormats ? `run the command for the files of ${format} alone, and ${fix}` : fix;
     },
     why: "The record does not match its tool's format, or it has no reward. Name the reward with `--reward-from` or `--rewards`.",
     example: problem({ format: "verifiers-v0", fault: "completion is missing" }, "results.jsonl", 7),

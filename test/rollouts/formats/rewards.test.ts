@@ -70,3 +70,10 @@ it("an option for the reward is proposed for a separate file if it would change 
   ])
     expect(await hintOf(...rows)).toContain(separate);
 });
+
+it("an option for the reward is proposed for the files of one format if others have another format", async () => {
+  const unrated = JSON.stringify({ messages: [user("q"), said("a")], score: 1 });
+  const folder = folderOf({ "a.jsonl": unrated, "b.jsonl": '{"prompt":"q","completion":"a","reward":1}' });
+  const { stderr } = await runHere(["check", ...["a", "b"].map((name) => join(folder, `${name}.jsonl`)), "-q"]);
+  expect(stderr).toContain("hint: run the command for the files of openai-chat alone, and pass --reward-from score");
+});
