@@ -201,6 +201,8 @@ const readNemoTurns = (run: FormatRun, row: Value) => {
   const promptTurns = countPromptTurns(row, turns);
   if (turns.some(({ isText }) => isText))
     run.note("derived the roles, which are not recorded: each text of the assistant follows a text of the user");
+  if (promptTurns === 2 && turns[0]?.isText)
+    run.note("read the first of two texts of a prompt as a system prompt, because their roles are unknown");
   if (promptTurns > 2 && turns[0]?.isText)
     run.note("converted prompts of more than two texts to messages of the user, because their roles are unknown");
   const isAnswer = (turn: Value, at: number) => {
