@@ -63,7 +63,8 @@ describe("rows of messages", () => {
 
 const said = (...contents: readonly unknown[]) => contents.map((content) => ({ content }));
 const partsOf = (types: string) => said(...types.split(" ").map((type) => [{ type, text: "a" }]));
-const call = { id: "c", type: "function", function: { name: "f", arguments: "{}" } };
+const calling = (args: string) => ({ id: "c", type: "function", function: { name: "f", arguments: args } });
+const call = calling("{}");
 
 it.each<[isAnswer: boolean, messages: readonly object[]]>([
   [true, said("a", [{ text: "a" }], [{ type: "refusal", refusal: "no" }])],
@@ -150,6 +151,9 @@ it.each<[isPair: boolean, first: object, second: object, rewards?: readonly numb
   [false, {}, { content: [{ type: "text", text: "a" }] }],
   [true, { tool_calls: [call] }, { tool_calls: [call, call] }],
   [false, { tool_calls: [call] }, { tool_calls: [{ ...call, id: "d" }] }],
+  [false, { tool_calls: [calling('{"a":1,"b":2}')] }, { tool_calls: [calling('{ "b": 2, "a": 1.0 }')] }],
+  [true, { tool_calls: [calling('{"a":1}')] }, { tool_calls: [calling('{"a":2}')] }],
+  [true, { tool_calls: [calling("a")] }, { tool_calls: [calling("a ")] }],
   [false, {}, { name: "", refusal: [] }],
   [false, { content: null, tool_calls: [call] }, { content: [], tool_calls: [call] }],
   [false, {}, { content: "b" }, [1, 1 + 1e-13]],

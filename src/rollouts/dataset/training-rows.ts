@@ -259,8 +259,19 @@ const toAnswer = ({ messages, prompt }: Rollout) =>
 
 const answerKeys = ["role", "content", "name", "reasoning_content", "refusal"];
 
+/** Arguments are JSON in a text, so white space and the order of keys do not count. */
 const formatCalls = (message: json.JsonValue) =>
-  json.elementsOf(json.memberAt(message, "tool_calls")).map((call) => formatMembers(call, ["type", "function"]));
+  json.elementsOf(json.memberAt(message, "tool_calls")).map((call) => {
+    const called = json.memberAt(call, "function") ?? call;
+    const text = readText(called, "arguments");
+    const args = text === undefined ? undefined : json.readRoot(Buffer.from(text));
+    const names = args ? ["name"] : ["name", "arguments"];
+    return [
+      ...formatMembers(call, ["type", "custom"]),
+      ...formatMembers(called, names),
+      args && formatCanonically(args),
+    ];
+  });
 
 /** Absent, null and empty are equal. */
 const formatMembers = (object: json.JsonValue, names: readonly string[]) =>

@@ -150,7 +150,13 @@ const readMembers = (run: FormatRun, row: Value, rows: ChatRows, completionMembe
   // Arrow writes null for each key that only other rows have, and Parquet has no keys without a value.
   const isMetadata = ([key, { isScalar, id }]: Members[number]) =>
     isScalar && !media.some(([name]) => name === key) && !metricIds.has(id);
-  const others = [...keys.listInnerSteps(row), ...top, ...completionMembers, ...row.members("metadata")];
+  const others = [
+    ...keys.listInnerSteps(row),
+    ...keys.listUsage(row),
+    ...top,
+    ...completionMembers,
+    ...row.members("metadata"),
+  ];
   return { tools, media, metrics, metadata: others.filter(isMetadata) };
 };
 

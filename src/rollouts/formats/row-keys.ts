@@ -41,6 +41,12 @@ export const listInnerSteps = (row: Value): Members =>
     }),
   );
 
+/** Returns the number of sampled tokens in the usage of a row, which becomes metadata. */
+export const listUsage = (row: Value): Members =>
+  ["usage", "token_usage"].flatMap((name) =>
+    row.members(name).filter(([key, { isNumber }]) => isNumber && /^(?:completion|output)_tokens$/.test(key)),
+  );
+
 /** Returns the part of a group key that keeps rollouts of different policies apart. */
 export const formatSteps = (steps: ReadonlyMap<string, string>) => {
   let text = "";

@@ -6,7 +6,7 @@ import { formatCanonically, formatSaid } from "../messages/said-content.ts";
 import type { Members, Value } from "../messages/value.ts";
 import * as build from "./build-trajectory.ts";
 import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
-import { formatSteps, listInnerSteps, openDivisions, readSteps } from "./row-keys.ts";
+import { formatSteps, listInnerSteps, listUsage, openDivisions, readSteps } from "./row-keys.ts";
 import { crossFileMark } from "./written-rollout.ts";
 
 export const verifiersV0: Format = {
@@ -124,5 +124,6 @@ const convertMetadata = (row: Value, metrics: Members, settings: Value | undefin
     isNull || (isFlat && !usedKeys.includes(key) && !metricNames.has(key));
   const missing = ["env_id", "model"].filter((key) => !row.has(key));
   const ofRun = missing.map((key) => [key, settings?.get(key)] as const);
-  return [...listInnerSteps(row), ...row.members().filter(([key, value]) => isMetadata(key, value)), ...ofRun];
+  const own = row.members().filter(([key, value]) => isMetadata(key, value));
+  return [...listInnerSteps(row), ...listUsage(row), ...own, ...ofRun];
 };

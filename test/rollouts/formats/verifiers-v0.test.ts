@@ -30,6 +30,17 @@ describe("results of verifiers v0", () => {
     expect(groups).toMatchObject([{ trajectories: [{}, {}] }, { trajectories: [{}] }]);
   });
 
+  it.each([
+    ["results of verifiers v0", { ...row, token_usage: { input_tokens: 8, output_tokens: 2 } }, { output_tokens: 2 }],
+    [
+      "rows of chat messages",
+      { messages: [user("q"), ...row.completion], reward: 1, usage: { prompt_tokens: 8, completion_tokens: 2 } },
+      { completion_tokens: 2 },
+    ],
+  ])("and other rows have the number of sampled tokens of their usage: %s", async (_, one, metadata) => {
+    expect(await convertHere({ "results.jsonl": [one] })).toMatchObject([{ trajectories: [{ metadata }] }]);
+  });
+
   it("have no groups next to a row that is cut off, until the row is complete", async () => {
     const rows = [0, 0, 0, 1, 1, 1, 2, 2, 2].map((example_id, at) =>
       JSON.stringify({ ...row, example_id, reward: at }),
