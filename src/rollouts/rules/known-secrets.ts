@@ -9,8 +9,8 @@ export type SecretSpan = Span & Readonly<{ kind: string }>;
  * The forms of keys, by their first three characters. gitleaks 8.30 (MIT, github.com/gitleaks/gitleaks,
  * config/gitleaks.toml) has those of Anthropic, OpenAI, Stripe, AWS, Google, GitHub, GitLab, Slack, Hugging Face, npm,
  * PyPI, JSON Web Tokens, SendGrid, Perplexity, Databricks, DigitalOcean, Vault, Grafana, Sentry, Postman, Shopify,
- * PlanetScale and Notion. Public code has the form of E2B and the prefixes of LangSmith, Tavily, NVIDIA, Together, Prime
- * Intellect, Cerebras, Fireworks and Modal. The others are unchecked.
+ * PlanetScale and Notion. Public code has the form of E2B and the prefixes of LangSmith, Tavily, NVIDIA, Together,
+ * Prime Intellect, Cerebras, Fireworks and Modal. The others are unchecked.
  * A form that is a part of ordinary words begins with `^`, and matches only at the start of a word.
  */
 const keyFormats: readonly (readonly [kind: string, pattern: RegExp])[] = [
