@@ -1,25 +1,9 @@
 import { availableParallelism } from "node:os";
-import { defineConfig, type Plugin } from "vitest/config";
-import { kernel } from "./build/kernel.ts";
-
-/** Gives each load of the page, such as `main.tsx?load=2`, its own modules of the page, as browsers do. */
-const pageLoads: Plugin = {
-  name: "page-loads",
-  enforce: "pre",
-  async resolveId(source, importer = "") {
-    const [, own, load] = /^(.*\/src\/view\/page\/.*)(\?load=\d+)$/.exec(importer) ?? [];
-    const found = own !== undefined && source.startsWith("./") ? await this.resolve(source, own) : undefined;
-    return found && `${found.id}${load}`;
-  },
-};
+import { defineConfig } from "vitest/config";
+import { testSources } from "./build/test-sources.ts";
 
 export default defineConfig({
-  // The script of `view` is drawn by a browser only, from the built program.
-  plugins: [
-    kernel(),
-    pageLoads,
-    { name: "page", load: (id) => (id.endsWith("?page") ? 'export default "";' : undefined) },
-  ],
+  plugins: [testSources()],
   test: {
     // Tests wait for programs and timers, so one process more than cores keeps the cores busy. Each loads all sources.
     maxWorkers: availableParallelism() + 1,

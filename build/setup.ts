@@ -4,12 +4,14 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { postgresAt } from "../bench/postgres.js";
+import { compileTestSources, testPage } from "./test-sources.ts";
 
-const sources = ["src", "build", "package.json", "package-lock.json", "rolldown.config.ts"];
+const sources = ["src", "build", "completions", "package.json", "package-lock.json", "rolldown.config.ts"];
 
 /** Vitest's global setup. The returned function removes everything in `os.tmpdir()` after the tests. */
-export const setup = (): (() => void) => {
-  buildIfStale();
+export const setup = async (): Promise<() => void> => {
+  if (isStale("dist/main.cjs")) build();
+  if (isStale(testPage)) await compileTestSources();
   const temporary = mkdtempSync(join(realpathSync(tmpdir()), "rollcall-test-"));
   process.env.TMPDIR = temporary;
   const { stdout: tree } = spawnSync("git", ["rev-parse", "HEAD^{tree}"], { encoding: "utf8" });
@@ -21,9 +23,11 @@ export const setup = (): (() => void) => {
   };
 };
 
-const buildIfStale = (): void => {
-  const built = existsSync("dist/main.cjs") ? statSync("dist/main.cjs").mtimeMs : 0;
-  if (Math.max(...sources.map(lastChangeMs)) <= built) return;
+/** True if a source is newer than the file. */
+const isStale = (built: string): boolean =>
+  !existsSync(built) || Math.max(...sources.map(lastChangeMs)) > statSync(built).mtimeMs;
+
+const build = (): void => {
   const rolldown = "node_modules/rolldown/bin/cli.mjs";
   execFileSync(process.execPath, [rolldown, "-c"], { stdio: ["ignore", "ignore", "inherit"] });
 };

@@ -3,7 +3,9 @@ import { setMaxListeners } from "node:events";
 import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { expect, vi } from "vitest";
+import { testPage } from "../../../build/test-sources.ts";
 import { runHere } from "../../support/here.ts";
 
 /** The HTML of the page for these arguments of `view`. */
@@ -128,7 +130,7 @@ export const openPage = async (html: string, { query, hash, width: innerWidth = 
     Object.assign(options, { requestAnimationFrame });
     vi.unstubAllGlobals();
   };
-  await load(`/src/view/page/main.tsx?load=${++loads}`);
+  await load(`${pathToFileURL(testPage)}?load=${++loads}`);
   await settle();
   const find = (selector: string) => {
     const element: PageElement | null = document.querySelector(selector);
