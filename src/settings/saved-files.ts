@@ -204,7 +204,7 @@ const readVariableFiles = (env: Host["env"]) =>
 /** Ignores what rollcall can read only once: pipes, and files that a shell opened, such as `/dev/stdin`. */
 const readSecretFile = (file: string) => {
   const facts = fs.statSync(file);
-  const canReadTwice = facts.isFile() && !file.startsWith("/dev/");
+  const canReadTwice = facts.isFile() && !/^\/dev\/(?:stdin$|fd\/)/.test(file);
   return canReadTwice && facts.size <= maxSecretBytes ? fs.readFileSync(file, "utf8") : undefined;
 };
 
