@@ -1,6 +1,6 @@
 /** Prepares a test run: builds rollcall if needed, makes a temporary folder, and chooses random inputs. */
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
+import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { postgresAt } from "../bench/postgres.js";
@@ -12,20 +12,39 @@ const sources = ["src", "build", "completions", "package.json", "package-lock.js
 export const setup = async (): Promise<() => void> => {
   if (isStale("dist/main.cjs")) build();
   if (isStale(testPage)) await compileTestSources();
-  const temporary = mkdtempSync(join(realpathSync(tmpdir()), "rollcall-test-"));
+  const temporary = fs.mkdtempSync(join(hasMemory() ? memory : fs.realpathSync(tmpdir()), "rollcall-test-"));
   process.env.TMPDIR = temporary;
   const { stdout: tree } = spawnSync("git", ["rev-parse", "HEAD^{tree}"], { encoding: "utf8" });
   if (tree) process.env.PROPERTY_SEED ??= String(Number.parseInt(tree.slice(0, 7), 16));
   return () => {
     const postgres = join(temporary, "postgres", "place.json");
-    if (existsSync(postgres)) postgresAt(JSON.parse(readFileSync(postgres, "utf8"))).stop();
-    rmSync(temporary, { recursive: true, force: true, maxRetries: 3 });
+    if (fs.existsSync(postgres)) postgresAt(JSON.parse(fs.readFileSync(postgres, "utf8"))).stop();
+    fs.rmSync(temporary, { recursive: true, force: true, maxRetries: 3 });
   };
+};
+
+/** A folder in memory, because runs wait for the disk after each write to a ledger. */
+const memory = "/dev/shm";
+
+/** True if the folder has room for the files of all tests and can have programs, and `TMPDIR` names no other folder. */
+const hasMemory = (): boolean => {
+  if (process.env.TMPDIR !== undefined || !fs.existsSync(memory)) return false;
+  const { bavail, bsize } = fs.statfsSync(memory);
+  const folder = fs.mkdtempSync(join(memory, "rollcall-test-"));
+  try {
+    fs.writeFileSync(join(folder, "program"), "", { mode: 0o755 });
+    fs.accessSync(join(folder, "program"), fs.constants.X_OK);
+    return bavail * bsize >= 2 ** 33;
+  } catch {
+    return false;
+  } finally {
+    fs.rmSync(folder, { recursive: true });
+  }
 };
 
 /** True if a source is newer than the file. */
 const isStale = (built: string): boolean =>
-  !existsSync(built) || Math.max(...sources.map(lastChangeMs)) > statSync(built).mtimeMs;
+  !fs.existsSync(built) || Math.max(...sources.map(lastChangeMs)) > fs.statSync(built).mtimeMs;
 
 const build = (): void => {
   const rolldown = "node_modules/rolldown/bin/cli.mjs";
@@ -34,7 +53,7 @@ const build = (): void => {
 
 /** Returns the time of the last change of a file, or in a folder. */
 const lastChangeMs = (path: string): number => {
-  const { mtimeMs } = statSync(path);
-  if (!statSync(path).isDirectory()) return mtimeMs;
-  return Math.max(mtimeMs, ...readdirSync(path).map((name) => lastChangeMs(join(path, name))));
+  const { mtimeMs } = fs.statSync(path);
+  if (!fs.statSync(path).isDirectory()) return mtimeMs;
+  return Math.max(mtimeMs, ...fs.readdirSync(path).map((name) => lastChangeMs(join(path, name))));
 };
