@@ -198,7 +198,9 @@ describe.skipIf(chromium === undefined)("a page in a file", { tags: "browser" },
     await page.getByRole("searchbox", { name: "search text" }).fill("other");
     await expect.poll(count).toBe("1 of 4 groups");
     await search("nothing > 1");
-    await expect.poll(count).toBe("no groups: Unknown variable: nothing (did you mean metadata.nothing or metrics.nothing?)");
+    await expect
+      .poll(count)
+      .toBe("no groups: Unknown variable: nothing (did you mean metadata.nothing or metrics.nothing?)");
     await search("reward");
     await expect
       .poll(count)

@@ -190,12 +190,12 @@ export const listAnswered = async (dataset: IndexedGroups, group: number) => {
 /** The keys that trainers and services know. */
 const keys = ["role", "tool_calls", "tool_call_id", "name", "reasoning_content", "refusal", "weight"];
 
-/** Readers refuse nulls and an empty list of calls, so only `content` can be empty. @param omitted gets other keys */
+/** Readers refuse nulls and an empty list of calls, which only `content` can be. @param omitted gets other keys */
 const composeMessage = ({ table, node }: json.JsonValue, omitted: string[]) => {
   const members = [...json.childrenOf({ table, node })];
   const kept = members.filter(([key, value]) => {
     if (key === "content") return true;
-    const isUsed = isFilled(table, value.node);
+    const isUsed = kindAt(table, value.node) === Kind.string || isFilled(table, value.node);
     const isKnown = keys.includes(String(key));
     if (isUsed && !isKnown) omitted.push(shortenName(String(key)));
     return isUsed && isKnown;

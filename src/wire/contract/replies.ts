@@ -84,7 +84,7 @@ const longNumber = /[-\d.]{17}|\d[eE][-+]?\d{2}/;
 const keepDigits = (bytes: Uint8Array) => {
   const toExactWord = (word: string) => {
     const [stated, rounded] = [parseDecimal(word), parseDecimal(String(Number(word)))];
-    return stated && rounded && compareDecimals(stated, rounded) === 0 ? word : JSON.stringify(word);
+    return stated && rounded && compareDecimals(stated, rounded) !== 0 ? JSON.stringify(word) : word;
   };
   return json.replaceWords(toBuffer(bytes), /"|-?\d[-+.\deE]*/g, toExactWord).toString("utf8");
 };

@@ -139,7 +139,9 @@ describe("the table and charts of the page", () => {
       ["no group matches the filters and the search"],
     ]);
     await page.type("where", "setp == 10");
-    expect(page.textsOf(".count")[0]).toBe("no groups: Unknown variable: setp (did you mean step or metadata.setp?)");
+    expect(page.textsOf(".count")[0]).toBe(
+      "no groups: Unknown variable: setp (did you mean step, metadata.setp or metrics.setp?)",
+    );
     await page.type("where", "");
     expect([page.query(), page.textsOf(".snippet")]).toEqual([{ trainable: true, text: "4 2" }, ["trajectory 3: 4 2"]]);
     await page.press("Escape");
