@@ -235,12 +235,12 @@ const isPlaceholderText = ({ kind, text }: raw.RawJson) => {
 const isReference = (text: string) => /^(?:[a-z][a-z\d+.-]*:\/\/\/\S+|@@@\w+:[^@\s]+@@@)$/i.test(text);
 
 /** Names of members and values that only answers of models have. */
-const answerMember = /\brole(?:=|': )["']assistant["']|\b(?:finish_reason|stop_reason|choices|tool_calls)(?:=|': )/;
+const answerMember = /\brole(?:=|': )["']assistant["']|\b(?:finish_reason|stop_reason|tool_calls)(?:=|': )/;
 
 /** True for what Python and JavaScript print, such as `<a.Stream object at 0x7f1b>` and `Message(role='assistant')`. */
 const isPrinted = (text: string) =>
   /^<[^\n]* at 0x[\da-f]+>+$/i.test(text) ||
-  /^<(?:(?:class|module|enum) '|bound method |Response \[)[^\n]*>$/.test(text) ||
+  /^<(?:(?:class|module|enum) '\w+\.|bound method |Response \[)[^\n]*>$/.test(text) ||
   /^\[object \w+\]$/.test(text) ||
   (/^(?:[A-Z]\w*\(\w+=.*\)|\[?\{'\w+': .*\}\]?)$/s.test(text) && answerMember.test(text));
 

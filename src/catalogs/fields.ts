@@ -40,7 +40,7 @@ export const readyKey = /^(?:is_?)?(?:ready|active|available|enabled|public|visi
 
 /** Matches names of members that are true, and statuses, of a model that has ended. */
 export const endWord =
-  /^(?:is_?)?(?:deprecated|retired|removed|disabled|unavailable|inactive|hidden|archived|paused|suspended|sunset|discontinued|obsolete|legacy|offline|end[ _-]?of[ _-]?life|eol)$/i;
+  /^(?:is_?)?(?:deprecated|retired|removed|disabled|unavailable|inactive|hidden|archived|paused|suspended|sunset|discontinued|obsolete|end[ _-]?of[ _-]?life|eol)$/i;
 
 /** Matches names of members with the date of the end. */
 const endKey =

@@ -217,7 +217,7 @@ describe("the difference of two catalogs", () => {
 
   it("knows the words and keys that end a model, and the keys of limits", () => {
     const keys = `is_deprecated retired removed disabled unavailable inactive hidden archived paused suspended eol
-      end_of_life end-of-life endOfLife isDeprecated legacy obsolete discontinued offline`.split(/\s+/);
+      end_of_life end-of-life endOfLife isDeprecated obsolete discontinued`.split(/\s+/);
     for (const key of keys) {
       expect([key, ...worse({}, { [key]: true })]).toEqual([key, key]);
       expect([key, ...worse({}, { state: key.replace(/is_|is(?=D)/, "") })]).toEqual([key, "state"]);

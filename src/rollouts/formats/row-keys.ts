@@ -196,6 +196,9 @@ const groupWords =
   /(?:group|task|scenario|game|prompt|problem|question|query|case)_?(?:id|idx|index)$|(?:^|[_.])(?:gid|group|task|scenario|seed)$/i;
 const idWords = /(?:_id|[a-z]Id|[Ii]dx|[Ii]ndex)$/;
 
+/** Objects of unknown names, such as `env_state`, seldom state the policy. */
+const policyHolder = /^(?:extra|meta|config|model|sampling|policy|train(?:er|ing))(?:_|$)/;
+
 const maxComparedRows = 1024;
 const maxComparedLength = 256;
 /** Fewer divisions by a column that names no group can be chance. */
@@ -244,9 +247,9 @@ export const openDivisions = (usedKeys: readonly string[]) => {
 const classifyDivision = (name: string, groups: readonly (readonly number[])[]) => {
   const divisions = groups.reduce((sum, { length }) => sum + length - 1, 0);
   if (divisions === 0) return undefined;
-  if (canNamePolicy(name)) return "policy";
   const [column = "", holder] = name.split(".").reverse();
   const isRead = holder === undefined || stepHolders.some((one) => one === holder);
+  if (canNamePolicy(name) && (isRead || policyHolder.test(holder))) return "policy";
   if (!isRead || rolloutWords.test(name) || rolloutColumns.includes(column)) return undefined;
   const isEven = groups.every(([first = 0, ...more]) => first > 1 && more.length > 0 && more.every((n) => n === first));
   const isRepeated = groups.some((counts) => counts.length > 1 && counts.some((count) => count > 1));

@@ -7,12 +7,11 @@ import * as json from "../../json/table.ts";
 const recordedThings =
   "call|chat|completion|conversation|event|message|msg|parent|request|response|run|session|span|step|thread|tool_call|trace|turn";
 
-/** Members that recorders add to messages, in snake case: ids, times, and what services state about an answer. */
+/** Members that recorders add to messages, in snake case: ids and times. */
 const recorderKey = new RegExp(
   `^(?:${[
     `(?:(?:${recordedThings})_)?(?:uu?)?id|turn(?:_idx|_index)?|source|recorder|cache_control`,
-    "date|created|(?:\\w+_)?(?:at|duration|latency|time|timestamp|ts)(?:_m?s|_seconds)?|\\w+_ms",
-    "extra|(?:response_|usage_)?metadata|usage",
+    "date|created|time|timestamp(?:_ms)?|ts|latency_ms|\\w+_(?:at|time|timestamp)",
   ].join("|")})$`,
 );
 
@@ -110,12 +109,17 @@ export const formatCanonically = (value: json.JsonValue, depth = 0): string => {
   return formatScalar(text);
 };
 
+/** The `source` of an image is an object. */
+const isSaid = (key: string, kind: number | undefined) =>
+  !isRecorders(key) || (key === "source" && kind === Kind.object);
+
 /** The keys in their order, each with the position of its last member. */
 const sortedShape = new Shape([], ({ list }) => {
   const positions = new Map(list().map(({ key }, at) => [key, at]));
+  const kinds = list().map(({ kind }) => kind);
   return [...positions]
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, position]) => ({ start: `${JSON.stringify(key)}:`, position, isSaid: !isRecorders(key) }));
+    .map(([key, position]) => ({ start: `${JSON.stringify(key)}:`, position, isSaid: isSaid(key, kinds[position]) }));
 });
 
 type Formatter = (value: json.JsonValue) => string;

@@ -51,13 +51,13 @@ const keyFormats: readonly (readonly [kind: string, pattern: RegExp])[] = [
   ["a token of Grafana", /glsa_[A-Za-z0-9]{32}_[A-Fa-f0-9]{8}/],
   ["a token of Sentry", /sntry[su]_[\w+/=]{40,}/],
   ["an API key of Postman", /PMAK-[a-f0-9]{24}-[a-f0-9]{34}/],
-  ["a token of Shopify", /shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}/],
+  ["a token of Shopify", /^shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}/],
   ["a password of PlanetScale", /pscale_(?:tkn|pw|oauth)_[\w=.-]{32,}/],
-  ["a token of Notion", /ntn_[A-Za-z0-9]{40,}/],
+  ["a token of Notion", /^ntn_[A-Za-z0-9]{40,}/],
   ["a token of Docker", /dckr_pat_[\w-]{27}/],
   ["a client secret of Google", /GOCSPX-[\w-]{28}/],
-  ["an API key of Pinecone", /pcsk_\w{50,}/],
-  ["an API key of Jina", /jina_[A-Za-z0-9]{50,}/],
+  ["an API key of Pinecone", /^pcsk_\w{50,}/],
+  ["an API key of Jina", /^jina_[A-Za-z0-9]{50,}/],
   ["a token of Modal", /^a[ks]-[A-Za-z0-9]{22}(?![A-Za-z0-9])/],
 ];
 

@@ -92,6 +92,7 @@ const unknownMarks = {
   Alpaca: ["a\n\n### Instruction:\nb\n\n### Response:\nc", "### Instruction:"],
   "Vicuna on one line": ["a USER: b ASSISTANT: c", "USER:"],
   "an output of code": ["<code>1</code>\n<output>4</output>", "</code>\n<output>"],
+  "an output in HTML": ["<search>\n</search>\n<output>1</output>", "</search>\n<output>"],
   ReAct: ["Action: f\nAction Input: {\n}\nObservation: 4\nThought: c", "Observation:"],
   "a dialog on one line": ["a. User: b Assistant: c", "User:"],
   Falcon: ["a\nUser: b\nFalcon: c", "User:"],

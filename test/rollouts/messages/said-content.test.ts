@@ -3,15 +3,20 @@ import { formatSaid } from "../../../src/rollouts/messages/said-content.ts";
 
 const keys = `id uid uuid message_id msg_id turn_id event_id tool_call_id call_id source recorder cache_control date time
   created turn_idx timestamp created_at start_time my_timestamp createdAt messageId parentUuid session_id spanId
-  timestamp_ms ts latency_ms duration metadata response_metadata extra usage`;
+  timestamp_ms ts latency_ms`;
 
-it.each(["name", "file_id", "imageId", "language", "tool_calls", "format"])(
+it.each(["name", "file_id", "imageId", "language", "tool_calls", "format", "extra", "metadata", "video_duration"])(
   "what a message says includes %s",
   (key) => {
     const said = (value: string) => formatSaid(`{"role":"user","content":"q","${key}":"${value}"}`);
     expect(said("a")).not.toBe(said("b"));
   },
 );
+
+it("what a message says includes the source of an image", () => {
+  const said = (data: string) => formatSaid(JSON.stringify({ content: [{ type: "image", source: { data } }] }));
+  expect(said("a")).not.toBe(said("b"));
+});
 
 it.each(keys.split(/\s+/))("what a message says does not include %s, also in its parts", (key) => {
   const said = [{ role: "user", content: [{ type: "text", text: "q" }, { type: "image" }] }];
