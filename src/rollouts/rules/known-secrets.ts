@@ -84,10 +84,12 @@ const namedValues: readonly (readonly [kind: string, pattern: RegExp])[] = [
 const wordStart = /(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt]|\\u[\da-fA-F]{4}))/.source;
 const combine = (formats: typeof keyFormats, flags: string) =>
   new RegExp(formats.map(([, { source }]) => `(${source.replace(/^\^/, () => wordStart)})`).join("|"), flags);
-const searches = [
-  { formats: keyFormats, pattern: combine(keyFormats, "g") },
-  { formats: namedValues, pattern: combine(namedValues, "gi") },
-];
+const openSearch = (formats: typeof keyFormats, flags: string) => ({
+  formats,
+  all: combine(formats, `g${flags}`),
+  here: combine(formats, `y${flags}`),
+});
+const [keySearch, valueSearch] = [openSearch(keyFormats, ""), openSearch(namedValues, "i")];
 
 const minSecretBytes = 20;
 /** The longest name of `namedValues`, or user and password of a URL. */
@@ -125,7 +127,7 @@ export const findSecrets = (bytes: Buffer, { start, end }: Span, reader: SecretR
   for (let at = reader.findRun(start, end, minSecretBytes); at < end; at = reader.findRun(at, end, minSecretBytes)) {
     const from = at;
     while (at < end && isKeyByte[bytes[at] ?? 0]) at++;
-    found.push(...matchSecrets(bytes, { start: from, end: at }, Math.min(end, at + maxBytesAfter)));
+    found.push(...findInRun(bytes, { start: from, end: at }, Math.min(end, at + maxBytesAfter)));
   }
   const plain = isSpelled && depth < maxDepth ? decode(bytes.subarray(start, end)) : undefined;
   if (plain)
@@ -133,7 +135,7 @@ export const findSecrets = (bytes: Buffer, { start, end }: Span, reader: SecretR
       const [first, last] = [plain.toOriginal(secret.start), plain.toOriginal(secret.end - 1)];
       found.push({ start: start + first.start, end: start + last.end, kind: secret.kind });
     }
-  return found.length > 1 ? dropOverlaps(found) : found;
+  return found.length > 1 ? joinOverlaps(found) : found;
 };
 
 const withSecretReader = cacheReader({ runPrefixes: secretPrefixes });
@@ -147,15 +149,15 @@ export const findInBytes = (bytes: Buffer, depth = 0): readonly SecretSpan[] =>
 /** Bounds the depth of JSON in strings. */
 const maxDepth = 8;
 
-const dropOverlaps = (found: SecretSpan[]) => {
-  let last = 0;
-  return found
-    .sort((a, b) => a.start - b.start || b.end - a.end)
-    .filter(({ start, end }) => {
-      const isFree = start >= last;
-      if (isFree) last = end;
-      return isFree;
-    });
+/** Joins spans that share bytes. */
+const joinOverlaps = (found: SecretSpan[]) => {
+  const joined: SecretSpan[] = [];
+  for (const span of found.sort((a, b) => a.start - b.start || b.end - a.end)) {
+    const last = joined.at(-1);
+    if (!last || span.start >= last.end) joined.push(span);
+    else if (span.end > last.end) joined[joined.length - 1] = { ...last, end: span.end };
+  }
+  return joined;
 };
 
 /** Finds the secrets that begin in `span`. They end before `end`. */
@@ -168,12 +170,35 @@ const matchSecrets = (bytes: Buffer, span: Span, end: number) => {
   });
 };
 
+/** Finds the keys in a run, and the value of a name before it, without a search in all other bytes. */
+const findInRun = (bytes: Buffer, run: Span, end: number) => {
+  const from = Math.max(0, run.start - maxBytesBefore);
+  const text = bytes.toString("latin1", from, end);
+  const found: SecretSpan[] = [];
+  /** Returns the end of a match, or the next byte. */
+  const matchAt = ({ formats, here }: typeof keySearch, start: number) => {
+    here.lastIndex = start - from;
+    const match = here.exec(text);
+    if (!match) return start + 1;
+    const key = { start, end: start + match[0].length, kind: kindOf(formats, match) };
+    if (!isPlaceholder(match[0]) && !isInEscape(bytes, start)) found.push(key);
+    return key.end;
+  };
+  for (let at = run.start; at + 3 <= run.end; )
+    at = secretPrefixes.has(bytes.readUIntLE(at, 3)) ? matchAt(keySearch, at) : at + 1;
+  // The letter of an escape, such as `\n`, can begin the run.
+  for (const start of [run.start, run.start + 1]) matchAt(valueSearch, start);
+  return found;
+};
+
+const kindOf = (formats: typeof keyFormats, [, ...groups]: readonly (string | undefined)[]) =>
+  formats[groups.findIndex((group) => group !== undefined)]?.[0] ?? "";
+
 const listKeys = (text: string, isWanted: (key: string) => boolean): SecretSpan[] =>
-  searches.flatMap(({ formats, pattern }) =>
-    Array.from(text.matchAll(pattern)).flatMap((match) => {
-      const [key, ...groups] = match;
-      const [kind = ""] = formats[groups.findIndex((group) => group !== undefined)] ?? [];
-      return isWanted(key) ? { start: match.index, end: match.index + key.length, kind } : [];
+  [keySearch, valueSearch].flatMap(({ formats, all }) =>
+    Array.from(text.matchAll(all)).flatMap((match) => {
+      const [key] = match;
+      return isWanted(key) ? { start: match.index, end: match.index + key.length, kind: kindOf(formats, match) } : [];
     }),
   );
 
@@ -273,7 +298,7 @@ const listSecrets = (text: string) => {
     start: index,
     end: index + key.length,
   }));
-  return dropOverlaps([...keys, ...listKeys(text, () => true)].map((span) => ({ kind: "", ...span })));
+  return joinOverlaps([...keys, ...listKeys(text, () => true)].map((span) => ({ kind: "", ...span })));
 };
 
 export const redactText = (text: string) => redactSecrets({ text, from: 0, to: 0 }).text;

@@ -151,6 +151,12 @@ describe("the redaction of JSON", () => {
     ["in a header of another name", `{'X-API-Key': '${random}'}`, random],
     ["in code that sets a header", `headers["x-goog-api-key"] = "${random}"`, random],
     ["in a formatted string of Python", `"Authorization": f"Bearer ${random}"`, random],
+    ["on the line after its header", `x-api-key:\n${random}`, random],
+    [
+      "with the form of another key in a header",
+      `X-API-Key: a_sntrys_${random}+${random}=`,
+      `a_sntrys_${random}+${random}=`,
+    ],
     ["with a user in a header", `Authorization: Basic ${random}`, random],
     ["in the URL of a database", `postgres://admin:${random}@db:5432/app`, random],
     ["in the URL of a webhook", `https://hooks.slack.com/services/T01ABCDEF/B01ABCDEFGH/${random}`, random],
