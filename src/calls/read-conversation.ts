@@ -5,8 +5,8 @@ import { type ConversionNotes, toTools } from "../rollouts/messages/chat.ts";
 import { findIn, GeminiConverter } from "../rollouts/messages/gemini.ts";
 import { type Json, JsonWriter } from "../rollouts/messages/output-json.ts";
 import { convertInput, convertOutput } from "../rollouts/messages/responses.ts";
-import { toSnakeCase } from "../rollouts/messages/said-content.ts";
 import { ConversionError, Value } from "../rollouts/messages/value.ts";
+import { toSnakeCase } from "../text/nearest.ts";
 import { findOperation } from "./call-facts.ts";
 import { composeMessage, findMessage, hasMessage } from "./conversation.ts";
 

@@ -1,4 +1,7 @@
-/** Finds the name that the user probably meant. */
+/** Compares names: in snake case, and with the name that the user probably meant. */
+
+/** For example, `maxTokens` becomes `max_tokens`. */
+export const toSnakeCase = (name: string) => name.replace(/(?<=[a-z\d])[A-Z]/g, "_$&").toLowerCase();
 
 export const findNearest = (word: string, candidates: Iterable<string>): string | undefined => {
   const typed = word.toLowerCase();

@@ -3,6 +3,7 @@ import { hash } from "node:crypto";
 import { getValue, isObject, parseJson } from "../../json/json-bytes.ts";
 import { readRoot } from "../../json/table.ts";
 import type { Breaks } from "../../system/breaks.ts";
+import { toSnakeCase } from "../../text/nearest.ts";
 import { findPromptOf, openPromptReader } from "../check/trajectory-prompt.ts";
 import { findGroupKeys, rankGroupKey } from "../index/group-key.ts";
 import { stepHolders } from "../rules/step-columns.ts";
@@ -92,7 +93,7 @@ export const tryReadTrajectories = (groupPart: GroupPart) => {
 /** A column with one of these words states what sampled the trajectory. */
 const samplerWords =
   /(?:^|_)(?:run|model|experiment|job|policy|checkpoint|version|agent|epoch|iteration|step)s?(?:_|$)/;
-const isSamplerName = (name: string) => samplerWords.test(name.replace(/(?<=[a-z])(?=[A-Z])/g, "_").toLowerCase());
+const isSamplerName = (name: string) => samplerWords.test(toSnakeCase(name));
 
 const maxColumnValues = 1000;
 

@@ -190,7 +190,7 @@ export const listAnswered = async (dataset: IndexedGroups, group: number) => {
 /** The keys that trainers and services know. */
 const keys = ["role", "tool_calls", "tool_call_id", "name", "reasoning_content", "refusal", "weight"];
 
-/** Readers refuse nulls and an empty list of calls, which only `content` can be. @param omitted gets other keys */
+/** Readers refuse nulls, except of `content`, and an empty list of calls. @param omitted gets the keys of no row */
 const composeMessage = ({ table, node }: json.JsonValue, omitted: string[]) => {
   const members = [...json.childrenOf({ table, node })];
   const kept = members.filter(([key, value]) => {

@@ -117,7 +117,7 @@ export const openPromptKeys = (run: FormatRun) => {
   const firstKeys = new Map<string, string>();
   const noteDivision = (prompt: string, media: Members) => {
     const known = firstKeys.get(prompt);
-    if (known === undefined) firstKeys.set(prompt, last.key);
+    if (known === undefined && firstKeys.size < maxComparedRows) firstKeys.set(prompt, last.key);
     if (known === undefined || known === last.key) return;
     const names = formatList(media.map(([name]) => `\`${name}\``));
     run.note(

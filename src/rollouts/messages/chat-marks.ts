@@ -61,8 +61,12 @@ export const removeTurnStart = (text: string) => {
 const resultWords =
   "information|interpreter|observations?|obs|(?:tool|function|execution)_(?:response|result|output)s?";
 /** A call and its result as these environments write them. Models write other pairs, too, such as in HTML. */
-const resultElement =
-  "</search>\\s*<(?:information|result)>|</(?:code|python)>\\s*<(?:information|interpreter|execution_results?)>|</sql>\\s*<observation>|</(?:tool|function)_calls?>\\s*<(?:obs|(?:tool|function)_(?:response|result|output)s?)>";
+const resultElements = [
+  "</search>\\s*<(?:information|result)>",
+  "</(?:code|python)>\\s*<(?:information|interpreter|execution_results?)>",
+  "</sql>\\s*<observation>",
+  "</(?:tool|function)_calls?>\\s*<(?:obs|(?:tool|function)_(?:response|result|output)s?)>",
+];
 const otherElement = `</(?:search|python|sql|query|code|(?:tool|function)_calls?)>\\s*<(?:${resultWords}|results?|documents?|output)>`;
 
 /** What remains without special tokens: roles in lines of their own, and results of tools. */
@@ -70,7 +74,14 @@ const bareRole =
   /(?:^|\n)(?:user|human|tool|ipython|observation|environment|system)\n(?!\n)|(?<=\S)(?:user|human|tool|ipython)\n\n/gi;
 const bareAnswer = /\n(?:assistant|model)\n(?!\n)|\S(?:assistant|model)\n\n/gi;
 const bareResults = new RegExp(
-  `\\n(?:user|tool)\\n<tool_response>|${resultElement}|\\bfunctions\\.\\w+ to=assistant|## Return of functions\\.\\w+:\\d+\\n|(?<=\\}\\])\\{"content": ?|(?<doubtful>${otherElement}|\\nObservation:(?<=(?:^|\\n)Action(?: Input)?:[^]{0,500}))`,
+  [
+    "\\n(?:user|tool)\\n<tool_response>",
+    ...resultElements,
+    "\\bfunctions\\.\\w+ to=assistant",
+    "## Return of functions\\.\\w+:\\d+\\n",
+    '(?<=\\}\\])\\{"content": ?',
+    `(?<doubtful>${otherElement}|\\nObservation:(?<=(?:^|\\n)Action(?: Input)?:[^]{0,500}))`,
+  ].join("|"),
   "g",
 );
 const onlyRoles = /^(?:\s|system|user|human|assistant|model|tool|ipython|observation|environment)*$/i;

@@ -3,6 +3,7 @@ import { isObject } from "../../json/json-bytes.ts";
 import { nodeSize } from "../../json/reader.ts";
 import { Kind, kindAt, Shape } from "../../json/shape.ts";
 import * as json from "../../json/table.ts";
+import { toSnakeCase } from "../../text/nearest.ts";
 
 const recordedThings =
   "call|chat|completion|conversation|event|message|msg|parent|request|response|run|session|span|step|thread|tool_call|trace|turn";
@@ -27,7 +28,6 @@ const silentKey = new RegExp(
     "tier|time|timestamp|tokens|type|ur[il]|usage|uuid|version|videos?|weight",
   ].join("|")})$`,
 );
-export const toSnakeCase = (key: string) => key.replace(/(?<=[a-z\d])[A-Z]/g, "_$&").toLowerCase();
 
 export const isCallKey = (key: string) =>
   /(?:^|_)(?:tool|function)_(?:calls?|invocations?|uses?)$/.test(toSnakeCase(key));

@@ -1,6 +1,6 @@
 /** Finds the turns that a trainer must not learn. */
+import { toSnakeCase } from "../../text/nearest.ts";
 import type { Notes } from "./finish-reason.ts";
-import { toSnakeCase } from "./said-content.ts";
 import { openKeyFacts, type Value } from "./value.ts";
 
 const maskKeys: ReadonlySet<string> = new Set(
@@ -36,10 +36,26 @@ export const noteRowMasks = (run: Notes, row: Value, usedKeys: readonly string[]
 };
 
 /** Names whose words are all known. Others, such as `sampled_at`, `mask_ratio` and `policy_loss`, are not masks. */
-const maskLike =
-  /^(?:(?!attention_)(?:\w+_)?masks?|mask_(?:prompt|user|inputs?|tokens?|turns?|history|truncated)|masked_(?:tokens?|turns?|positions?)|(?:sample|token|turn)_weights?|(?:(?:is|to|do|for|should|can|use_for|in|no|has|was|compute|requires)_)?(?:train(?:able|ing)?|learn(?:able)?|grad|sampled|loss)(?:_(?:masks?|flags?|weights?|scales?|turns?|tokens?|on(?:_\w+)?))?)$/;
+const maskLike = new RegExp(
+  `^(?:${[
+    "(?!attention_)(?:\\w+_)?masks?",
+    "mask_(?:prompt|user|inputs?|tokens?|turns?|history|truncated)",
+    "masked_(?:tokens?|turns?|positions?)",
+    "(?:sample|token|turn)_weights?",
+    "(?:(?:is|to|do|for|should|can|use_for|in|no|has|was|compute|requires)_)?" +
+      "(?:train(?:able|ing)?|learn(?:able)?|grad|sampled|loss)" +
+      "(?:_(?:masks?|flags?|weights?|scales?|turns?|tokens?|on(?:_\\w+)?))?",
+  ].join("|")})$`,
+);
 /** Matches names of masks that are true if a trainer must not learn, such as `remove_sample`. */
-const exclusion =
-  /^(?:is_|to_)?(?:mask(?:ed|_sample|_out)|no_(?:loss|train(?:ing)?|grad)|demo|few_shot|in_context|copied(?:_context)?|(?:removed?|excluded?|skip(?:ped)?|filtered|discard(?:ed)?|drop(?:ped)?|ignored?)(?:_(?:sample|rollout|row|turn|out|from_\w+))?)$/;
+const exclusion = new RegExp(
+  `^(?:is_|to_)?(?:${[
+    "mask(?:ed|_sample|_out)",
+    "no_(?:loss|train(?:ing)?|grad)",
+    "demo|few_shot|in_context|copied(?:_context)?",
+    "(?:removed?|excluded?|skip(?:ped)?|filtered|discard(?:ed)?|drop(?:ped)?|ignored?)" +
+      "(?:_(?:sample|rollout|row|turn|out|from_\\w+))?",
+  ].join("|")})$`,
+);
 const isMaskKey = (name: string) => maskKeys.has(name) || maskLike.test(name) || exclusion.test(name);
 const maskKeysOf = openKeyFacts((keys) => keys.filter((key) => isMaskKey(toSnakeCase(key))));

@@ -1,4 +1,5 @@
 /** Lists the columns that state the training step, or the version of the policy, of a rollout. */
+import { toSnakeCase } from "../../text/nearest.ts";
 
 /**
  * A column with another name is not a step, so `--group-by` must name it. Writers also use camel case. `gen_step` is
@@ -42,8 +43,6 @@ const otherName = /(?:^|_)(?:num|n|max|min|total|last|final|end|stop|env|agent|e
 
 /** True for a column whose name looks like that of a policy. */
 export const canNamePolicy = (key: string) => {
-  const name = omitPrefix(key)
-    .replace(/(?<=[a-z])(?=[A-Z])/g, "_")
-    .toLowerCase();
+  const name = toSnakeCase(omitPrefix(key));
   return policyWords.test(name) && !otherName.test(name);
 };

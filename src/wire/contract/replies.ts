@@ -1,7 +1,13 @@
 /** Reads replies without checking fields (decision 31). */
 import { isUtf8 } from "node:buffer";
-import * as json from "../../json/json-bytes.ts";
-import { isObject, type JsonObject, parseJson, toBuffer } from "../../json/json-bytes.ts";
+import {
+  isObject,
+  type JsonObject,
+  parseJson,
+  replaceNonFinite,
+  replaceWords,
+  toBuffer,
+} from "../../json/json-bytes.ts";
 import * as raw from "../../json/raw-json.ts";
 import { findFault } from "../../json/reader.ts";
 import { compareDecimals, parseDecimal } from "../../text/decimal.ts";
@@ -80,13 +86,13 @@ const findHeader = (headers: Headers, length: number) => {
 /** Matches texts with a number that may lose digits as a double. */
 const longNumber = /[-\d.]{17}|\d[eE][-+]?\d{2}/;
 
-/** Makes a text of each number that a double would round. */
+/** Makes a text of each number that a double would round, unless its exponent is too large for a decimal. */
 const keepDigits = (bytes: Uint8Array) => {
   const toExactWord = (word: string) => {
     const [stated, rounded] = [parseDecimal(word), parseDecimal(String(Number(word)))];
     return stated && rounded && compareDecimals(stated, rounded) !== 0 ? JSON.stringify(word) : word;
   };
-  return json.replaceWords(toBuffer(bytes), /"|-?\d[-+.\deE]*/g, toExactWord).toString("utf8");
+  return replaceWords(toBuffer(bytes), /"|-?\d[-+.\deE]*/g, toExactWord).toString("utf8");
 };
 
 /** Reads `{"data":[{…},null,…]}` or `{"data":null}`. */
@@ -124,7 +130,7 @@ export const objectReader =
   (member: string): ReplyReader<raw.RawJson> =>
   (bytes) => {
     if (findFault(bytes)) {
-      const finite = json.replaceNonFinite(toBuffer(bytes), JSON.stringify);
+      const finite = replaceNonFinite(toBuffer(bytes), JSON.stringify);
       return finite.length > bytes.length ? objectReader(member)(finite) : undefined;
     }
     const value = raw.parseRawJson(toBuffer(bytes).toString("utf8"));
