@@ -128,9 +128,22 @@ const findFailure = (row: Value) => {
   const output = row.items("response", "output");
   const [first] = output;
   if (type?.isText && !first) return build.buildException(row.get("exception_message"), type);
+  const ungraded = findMissingGrade(row);
+  if (ungraded) return ungraded;
   if (!first || !output.every(isPlaceholder)) return findLostReward(row, output);
   const text = first.get("content", 0, "text");
   return build.buildException(text?.text ? text : undefined, "no_turns");
+};
+
+/** PinchBench, longmt_eval, rolemrc, aalcr and gdpval write the reward 0 if nothing was graded. */
+const findMissingGrade = (row: Value) => {
+  const [status, notes, error] = ["status", "grading_notes", "segale_error"].map((key) => row.get(key));
+  if (row.textAt("grading_type") === "unknown" && status?.isText && status.text !== "success")
+    return build.buildException(notes?.isBlank ? undefined : notes, status);
+  if (error?.isText) return build.buildException(error, "unscored");
+  const marks = row.textAt("verdict") === undefined ? ["judge_skipped", "invalid_judge_response"] : [];
+  const mark = marks.find((name) => row.get(name)?.isTrue);
+  return mark && build.buildException(literal(`${mark} is true`, row), "unscored");
 };
 
 /** The agents for Harbor, mini-swe-agent and finance write the reward 0 after an error. */

@@ -356,6 +356,13 @@ const seldom = [
 it.each([
   [`{${gym},"mask_sample":true}`, '{"type":"masked"'],
   [`{${gym},"instance_config":{"mask_sample":true}}`, '{"type":"masked"'],
+  [`{${gym},"grading_type":"unknown","grading_notes":"","status":"missing_task"}`, '{"type":"missing_task"'],
+  [`{${gym},"grading_type":"unknown","grading_notes":"run failed","status":"error"}`, '"message":"run failed"'],
+  [`{${gym},"grading_type":"unknown","status":"success"}`, '"reward":'],
+  [`{${gym},"segale_error":"actor_unavailable"}`, '"message":"actor_unavailable"'],
+  [`{${gym},"judge_skipped":true}`, '"message":"judge_skipped is true"'],
+  [`{${gym},"invalid_judge_response":true}`, '"message":"invalid_judge_response is true"'],
+  [`{${gym},"invalid_judge_response":true,"verdict":"YES"}`, '"reward":'],
   [`{${gym},"result":{"termination_reason":"x","messages":[${no}],"agent_messages":[${yes}]}}`, `${yes}],"reward"`],
   [`{${scored},"messages":[${yes},{"role":"tool","tool_messages":[{"role":"tool","id":"c",${result}]}]}`, result],
   [`{${trl},"tools":[{"type":"custom","name":"f","input_schema":{}}]}`, '"function":{"name":"f","parameters":{}}'],
