@@ -88,7 +88,7 @@ export const filesOf = ({ name, originals }: Pick<Source, "name" | "originals">)
 /** Gives other users a right if every file gives this right. @param otherMode the mode of pipes and URLs */
 export const combineModes = (sources: readonly Pick<Source, "name" | "originals">[], otherMode = 0o666) =>
   sources.flatMap(filesOf).reduce((mode, file) => {
-    const facts = tryStat(file);
+    const facts = file === "-" ? undefined : tryStat(file);
     return mode & (0o600 | (facts?.isFile() ? Number(facts.mode) : otherMode));
   }, 0o666);
 
