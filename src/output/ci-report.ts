@@ -173,14 +173,14 @@ const listProblemBlocks = (report: BuildReport, quote: TextCleaner) => {
   const { title, inputs, problems, values = [] } = report;
   const shown = inputs.slice(0, maxInputs).map(quote).join(", ");
   const hidden = inputs.length > maxInputs ? ` and ${inputs.length - maxInputs} more` : "";
-  const rules = Array.from(countByRule(report), ([rule, count]) => ({
-    count,
-    first: problems.find((problem) => problem.rule === rule),
-  })).sort((a, b) => Number(b.first && isError(b.first)) - Number(a.first && isError(a.first)));
-  const rows = rules.flatMap(({ count, first }) => {
-    if (!first) return [];
-    return [[quote(first.message), first.severity, quote(first.rule), String(count), quote(formatPosition(first))]];
-  });
+  const counts = countByRule(report);
+  const rules = [...counts.keys()].flatMap((name) => problems.find(({ rule }) => rule === name) ?? []);
+  const rows = rules
+    .sort((a, b) => Number(isError(b)) - Number(isError(a)))
+    .map((first) => {
+      const { message, severity, rule } = first;
+      return [quote(message), severity, quote(rule), String(counts.get(rule)), quote(formatPosition(first))];
+    });
   const results = values.map(({ name, value }) => [quote(name), quote(String(value))]);
   return [
     `### ${title}: ${shown}${hidden}`,

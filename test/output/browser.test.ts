@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { openBrowser } from "../../src/output/browser.ts";
 import type { Host } from "../../src/system/host.ts";
 import { testHost } from "../support/host.ts";
@@ -27,5 +27,13 @@ describe("openBrowser", () => {
     await openBrowser({ ...host, platform }, "http://127.0.0.1:1/")?.failed;
     const [, started] = /^(.*) \S*view\.html\n$/.exec(readFileSync(opened, "utf8")) ?? [];
     expect(started).toBe(opener && join(folder, opener));
+  });
+
+  it("fails without a folder for temporary files", async () => {
+    vi.stubEnv("TMPDIR", join(tmpdir(), "missing"));
+    const opened = openBrowser(testHost({ env: { DISPLAY: ":0" } }), "http://127.0.0.1:1/");
+    vi.unstubAllEnvs();
+    expect(await opened?.failed.then(() => "failed")).toBe("failed");
+    opened?.close();
   });
 });

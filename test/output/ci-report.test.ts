@@ -90,6 +90,11 @@ describe("a report", () => {
     );
   });
 
+  it("has, for JUnit, the text of a result that passed", async () => {
+    const lines = await reportOf("junit", { result: { ...result, status: "passed" } });
+    expect(lines.join("\n")).toContain("<system-out>too few &lt;pairs&gt;\nof prompts</system-out>");
+  });
+
   it("has, for JUnit, no valid input if an error concerns all inputs", async () => {
     const other = { severity: "warning", rule: "v", message: "odd" } as const;
     const problems = [{ ...other, severity: "error", rule: "e" } as const, other, warning("a", 4)];
@@ -116,6 +121,9 @@ describe("a report", () => {
 | \`odd\` | warning | \`w\` | 2 | \`a:4\` |`);
     const first = { problems: [warning("a", 4)], counts: [{ rule: "w", count: 9 }] };
     expect((await reportOf("markdown", first)).at(-1)).toBe("| `odd` | warning | `w` | 9 | `a:4` |");
+    const counts = ["w", "dropped", "e"].map((rule) => ({ rule, count: 1 }));
+    const rows = await reportOf("markdown", { problems: [warning("a", 4), error], counts });
+    expect(rows.slice(-2).map((row) => /error|warning/.exec(row)?.[0])).toEqual(["error", "warning"]);
     const ofFive = await reportOf("markdown", { inputs: "abcde".split(""), counts: [{ rule: "w", count: 9 }] });
     expect(ofFive.join("\n")).toBe("### rollcall check: `a`, `b`, `c`, `d`, `e`\n\nNo problem.");
   });

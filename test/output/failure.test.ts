@@ -1,7 +1,15 @@
 import fc from "fast-check";
 import stringWidth from "string-width-current";
 import { describe, expect, it } from "vitest";
-import { type Excerpt, Failure, type FailureDetails, type Problem, toFailure } from "../../src/failure.ts";
+import {
+  type Excerpt,
+  Failure,
+  type FailureCode,
+  type FailureDetails,
+  type Problem,
+  toExitCode,
+  toFailure,
+} from "../../src/failure.ts";
 import { printFailure } from "../../src/output/print-failure.ts";
 import { problemsIn, readRules, told } from "../project/docs/rule-page.ts";
 import { testHost } from "../support/host.ts";
@@ -33,6 +41,42 @@ describe("an unexpected error", () => {
     expect(toFailure(Object.assign(new Error("open"), { code }))).toMatchObject({
       code: "storage",
       message: "cannot open a file: too many files are open",
+    });
+  });
+
+  it("names the current folder if it was deleted, and is otherwise a defect with its text", () => {
+    const inFolder = (syscall: string) => toFailure(Object.assign(new Error("gone"), { code: "ENOENT", syscall }));
+    const hint = "change to a folder that exists, and run the command again";
+    expect(inFolder("uv_cwd")).toMatchObject({ code: "usage", kind: "current-folder-deleted", details: { hint } });
+    for (const failure of [inFolder("open"), toFailure("gone")])
+      expect(failure).toMatchObject({
+        code: "internal",
+        message: "internal error: gone",
+        details: { stack: expect.any(String) },
+      });
+    expect(toFailure(inFolder("uv_cwd"))).toMatchObject({ code: "usage" });
+  });
+});
+
+describe("a failure", () => {
+  const fail = (code: FailureCode, details: FailureDetails = {}) => new Failure(code, "k", "m", details);
+
+  it.each<[exit: number, retryable: boolean, failure: Failure]>([
+    [1, false, fail("internal")],
+    [5, true, fail("unavailable")],
+    [5, false, fail("unavailable", { retryable: false })],
+    [6, true, fail("refused", { retryable: true })],
+    [143, true, fail("interrupted")],
+    [130, true, fail("interrupted", { signal: "SIGINT" })],
+    [129, true, fail("interrupted", { signal: "SIGHUP" })],
+  ])("has the exit code %d and says if a rerun can help: %s (row %$)", (exit, retryable, failure) => {
+    expect([toExitCode(failure), failure.retryable]).toEqual([exit, retryable]);
+    const changed = failure.withDetails({ hint: "h" });
+    expect(changed).toMatchObject({
+      code: failure.code,
+      kind: "k",
+      message: "m",
+      details: { ...failure.details, hint: "h" },
     });
   });
 });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatBar, type MeterFormat, openMeter } from "../../src/output/progress.ts";
+import { formatBar, type MeterFormat, openMeter, openSpinner } from "../../src/output/progress.ts";
 import { testHost } from "../support/host.ts";
 import { screenOn } from "./printed-text.ts";
 
@@ -14,6 +14,7 @@ describe("the progress bar", () => {
     [50, "sending 50% 2 s left 25.0 MB of 50.0 MB 16.7 MB/s"],
     [37, "sending ████████░░░░░░░░ 50% 2 s left"],
     [7, "sending"],
+    [6, "sending"],
   ])("shows the complete parts that fit %i columns", (columns, text) => {
     expect(formatBar(half, { ms: 1500, columns })).toBe(text);
   });
@@ -74,6 +75,26 @@ describe("the progress bar", () => {
   it("writes one group in the singular", () => {
     expect(formatBar({ ...half, groups: 1 }, { ms: 0, columns: 80 })).toContain(" 1 group");
     expect(formatBar({ ...half, groups: 1 }, { ms: 0, columns: 80 })).not.toContain("groups");
+  });
+});
+
+describe("a spinner", () => {
+  it("shows the last label after a delay, and later labels", async () => {
+    const host = testHost();
+    const spinner = openSpinner("reading", { host, color: false, clean: (text) => text.replace("\n", " ") });
+    spinner.update("reading\n1%");
+    await expect.poll(host.said, { interval: 5 }).toMatch(/\S reading 1%/);
+    spinner.update("reading\n2%");
+    await expect.poll(host.said, { interval: 5 }).toContain("reading 2%");
+    spinner.stop();
+  });
+
+  it("shows nothing if it is stopped before its delay", async () => {
+    const host = testHost();
+    openSpinner("reading", { host, color: false, clean: String }).stop();
+    await import("ora");
+    await new Promise((resolve) => setTimeout(resolve));
+    expect(host.said()).toBe("");
   });
 });
 

@@ -33,6 +33,11 @@ describe("askForLines", () => {
     expect(await askForLines(typing("one\ntwo"), "key: ", true)).toEqual(["one", "two"]);
   });
 
+  it("is interrupted by Ctrl-C in a hidden answer", async () => {
+    const stopped = { code: "interrupted", details: { signal: "SIGINT" } };
+    await expect(askForLines(typing("one\u0003"), "key: ", true)).rejects.toMatchObject(stopped);
+  });
+
   it.each([
     [17, "one two (three)? "],
     [12, "one two\n(three)? "],

@@ -174,6 +174,18 @@ describe("a screen", () => {
     expect([spinners, host.said()]).toEqual([display === "bar" ? 2 : 0, display === "lines" ? "sending\n" : ""]);
   });
 
+  it.each([
+    [24, "sending 0 kB 1 group"],
+    [23, "sending 0 kB"],
+  ])("shows a bar next to its spinner in %d columns", async (columns, text) => {
+    const host = testHost({ terminal: { stderr: true, columns } });
+    const meter = screenOn(host, { color: "never" }).startMeter("bar");
+    meter.show({ phase: "sending", bytes: 0, ofBytes: undefined, groups: 1 });
+    await expect.poll(host.said, { interval: 5 }).toContain("sending");
+    meter.stop();
+    expect(/sending.*/.exec(host.said())?.[0]).toBe(text);
+  });
+
   it("prints text as it is in a pipe, and without harmful characters on a terminal", async () => {
     const hosts = [false, true].map((stdout) => testHost({ terminal: { stdout } }));
     for (const host of hosts) await screenOn(host).printText("a\u001b[2Jb\r\n");

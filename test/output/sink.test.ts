@@ -1,6 +1,6 @@
 import { Writable } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { joinPieces, Sink, writePieces } from "../../src/output/sink.ts";
+import { joinPieces, outputFailed, Sink, writePieces } from "../../src/output/sink.ts";
 
 /** Opens a stream that fails at a write, from 0, and the lengths of its writes. */
 const openStream = (code?: string, failsAt = 0) => {
@@ -46,7 +46,35 @@ describe("a sink", () => {
     expect(await writePieces(new Sink(openStream().stream), ["a"])).toBe(true);
     const failing = openStream("ENOSPC");
     failing.stream.on("error", () => undefined);
-    await expect(new Sink(failing.stream).write("a")).rejects.toMatchObject({ kind: "output-failed" });
+    const failed = new Sink(failing.stream);
+    await expect(failed.write("a")).rejects.toMatchObject({ kind: "output-failed" });
+    expect(failed.isReaderGone).toBe(false);
+  });
+
+  it("takes errors that a stream throws like those that it reports", async () => {
+    const open = (code: string) => {
+      const write = () => {
+        throw Object.assign(new Error(), { code });
+      };
+      return new Sink(Object.assign(openStream().stream, { write }));
+    };
+    const gone = open("EPIPE");
+    await gone.write("a");
+    expect(gone.isReaderGone).toBe(true);
+    await expect(open("EBADF").write("a")).rejects.toMatchObject({ details: { systemCode: "EBADF" } });
+  });
+
+  it.each([
+    ["ENOSPC", undefined, "the disk is full", "free disk space, or write to another disk"],
+    [
+      "EFBIG",
+      { logged: 0, already_logged: 2, not_sent: 3 },
+      "it is too large; 0 groups logged, 2 already logged, 3 not logged",
+      "write to another file or device",
+    ],
+  ])("fails for %s with the groups of the run and a hint", (code, groups, message, hint) => {
+    const failure = { message: `cannot write standard output: ${message}`, details: { hint } };
+    expect(outputFailed(code, groups)).toMatchObject(failure);
   });
 
   it("stops at a signal, also during a write, unless it ignores signals", async () => {

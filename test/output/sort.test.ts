@@ -16,6 +16,13 @@ describe("the order of rows", () => {
     expect(await sorted("left")).toBe("2,10,-1,9,9007199254740992,9007199254740993,A,b,,");
   });
 
+  it("compares numbers with exponents that no decimal has", async () => {
+    const columns: readonly Column<unknown>[] = [{ name: "v", rank: 0, value: (row) => row }];
+    const order = parseOrder(["v"], columns);
+    const numbers = [2e300, -1, 3e-300, 1e300];
+    expect(await sortRows(numbers, order, new AbortController().signal)).toEqual([-1, 3e-300, 1e300, 2e300]);
+  });
+
   it("keeps its columns on a narrow terminal, after those of filters", () => {
     const columns = ["id", "name", "price", "size"].map((name, rank): Column<unknown> => ({ name, rank: rank * 2 }));
     const ranked = rankColumns(columns, parseOrder(["-price", "id"], columns), ["size"]);

@@ -69,6 +69,19 @@ describe("a table", () => {
     ]);
   });
 
+  it("shows 24 columns of names, because people type names", async () => {
+    const columns = [columnAt(0, { hasNames: true }), columnAt(1, { rank: 0 })];
+    const lines = await drawn(columns, [["x".repeat(30), "y".repeat(40)]], { width: 38 });
+    expect(lines[1]).toBe(`${"x".repeat(23)}…  ${"y".repeat(11)}…`);
+  });
+
+  it("omits no column of --fields", async () => {
+    const columns = [0, 1, 2].map((at) => columnAt(at));
+    const rows = [["a".repeat(20), "b".repeat(20), "c".repeat(20)]];
+    const lines = await drawn(columns, rows, { width: 50, fields: "c0,c1,c2" });
+    expect(lines[1]).toBe(`${"a".repeat(20)}  ${"b".repeat(12)}…  ${"c".repeat(12)}…`);
+  });
+
   it("moves the tags of an omitted column to the first column", async () => {
     const tag = (row: Row) =>
       row[1] === "2020" ? ({ text: "past", textElsewhere: "deprecated", tone: "bad" } as const) : undefined;
