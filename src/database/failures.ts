@@ -16,7 +16,7 @@ type FileError = DescribedFile & { code: string };
 const formatFile = ({ noun, path }: DescribedFile) => `the ${noun} ${path}`;
 /** With a new ledger, a rerun would log groups again. */
 const elsewhereHint = ({ moveWith, noun, path }: DescribedFile) =>
-  isDatabaseUrl(path) || ignoreErrors(() => hasContent(path))
+  ignoreErrors(() => hasContent(path))
     ? `move the ${noun} elsewhere and name it with ${moveWith}`
     : `choose another location with ${moveWith}`;
 

@@ -43,7 +43,7 @@ const splitWord = (line: string, start: number, { windows }: ShellRules) => {
       at++;
     } else {
       text += char;
-      isEscaping = char === "\\" && next === "" && open.quote === "" && !windows;
+      isEscaping = char === "\\" && open.quote === "" && !windows;
     }
   }
   return { raw: line.slice(start, at), text, open, isEscaping };

@@ -21,7 +21,7 @@ const modelColumn = (name: string, display: Display): Column<CatalogRow> => {
 };
 
 /** Values are Unix seconds. Services send 0 for an unknown time, which is not a day of 1970. */
-const spellTime = (value: unknown, spelled: SpelledValue) => (value === 0 ? "0" : (formatUnixDay(value) ?? spelled()));
+const spellTime = (value: unknown, spelled: SpelledValue) => formatUnixDay(value) ?? spelled();
 
 const modelColumns = [
   modelColumn("id", { rank: 0 }),

@@ -8,7 +8,6 @@ import { checkAnswer } from "../messages/template-turns.ts";
 import type { Value } from "../messages/value.ts";
 import { buildTrajectory, findReward } from "./build-trajectory.ts";
 import type { Converter, Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
-import { parseListedName } from "./source-records.ts";
 
 export const lmEval: Format = {
   name: "lm-eval",
@@ -42,8 +41,6 @@ const openSamples = (run: FormatRun): Converter => {
   };
 };
 
-const findFile = ({ file }: SourceRecord) => parseListedName(file)?.file ?? file;
-
 /** Before version 0.4.7, rows do not name their filters, so the rows of a sample are numbered. */
 class Filters {
   readonly #names = new Map<string, Set<string>>();
@@ -53,7 +50,6 @@ class Filters {
 
   add(record: SourceRecord) {
     const { value: row, file, position } = record;
-    const source = findFile(record);
     if (position === 0) this.#counts.clear();
     if (!row.has("filter")) {
       const sample = hash("sha256", ["doc_id", "doc_hash", "resps"].map((key) => row.get(key)?.raw).join());
@@ -61,15 +57,15 @@ class Filters {
       this.#counts.set(sample, number);
       if (number > 1) this.#numbers.set(`${file} ${position}`, String(number));
     }
-    this.#names.set(source, (this.#names.get(source) ?? new Set()).add(this.find(record)));
+    this.#names.set(file, (this.#names.get(file) ?? new Set()).add(this.find(record)));
   }
 
   find({ value, file, position }: SourceRecord) {
     return value.textAt("filter") ?? this.#numbers.get(`${file} ${position}`) ?? "1";
   }
 
-  list(record: SourceRecord) {
-    return [...(this.#names.get(findFile(record)) ?? [])];
+  list({ file }: SourceRecord) {
+    return [...(this.#names.get(file) ?? [])];
   }
 }
 

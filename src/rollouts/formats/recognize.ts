@@ -300,7 +300,7 @@ const defaultRewards = Buffer.from('{"reward":0,"score":0,');
 
 /** True if `--from` can name the format of a record that the format does not recognize. */
 const canConvert = (format: Format, { value, ...at }: SourceRecord, options: FormatOptions) => {
-  if (format === ownFormat) return value.isObject && hasOwnList(value);
+  if (format === ownFormat) return hasOwnList(value);
   const { bytes, span } = value;
   const record = value.isObject
     ? Value.parse(Buffer.concat([defaultRewards, bytes.subarray(span.start + 1, span.end)]))

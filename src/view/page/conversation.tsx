@@ -237,7 +237,7 @@ const splitThoughts = (part: ContentPart): readonly ContentPart[] => {
   const parts: ContentPart[] = [];
   let end = 0;
   const addText = (said: string) => {
-    if (said.trim() === "" && text.trim() !== "") return;
+    if (said.trim() === "") return;
     parts.push({ kind: "said", value: raw.parseRawJson(JSON.stringify(said)) });
   };
   for (const { 0: whole, 2: inside, 3: before = "", index } of text.matchAll(thought)) {

@@ -125,7 +125,7 @@ export class ServiceClient {
   async #attemptWithCredential(context: failures.RequestContext, content: RequestContent) {
     const credential = await findCredential(this.#options, context);
     const tried = await this.#attemptOnce(context, { ...content, credential });
-    if (tried.status !== 401 || !credential || content.signal.aborted) return tried;
+    if (tried.status !== 401 || content.signal.aborted) return tried;
     const another = await findCredential(this.#options, context, credential);
     return another ? await this.#attemptOnce(context, { ...content, credential: another }) : tried;
   }
