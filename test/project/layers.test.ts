@@ -41,7 +41,7 @@ const modules: Readonly<Record<string, Module>> = {
     imports: "calls rollouts/dataset rollouts/facts rollouts/index rollouts/rules rollouts/stats service/http-server",
     packages: "hono preact",
     uses: "files",
-    open: "answers charts group-content html-export page/differences viewer",
+    open: "answer-queries answers charts group-content html-export page/differences viewer",
   },
   service: {
     imports: "database rollouts/check rollouts/index rollouts/input service/http-server wire/contract",

@@ -22,6 +22,8 @@ describe("a chart of the page", () => {
       const { selected } = rowsOf((await page.ask("/api/rows", { mean, spread })).body);
       expect(selected).toBe(groups);
     }
+    const solved: Charts = JSON.parse((await page.ask("/api/charts", { mean: [1, 1] })).body);
+    expect(solved.dots).toEqual(dots.map((dot) => ({ ...dot, groups: dot.mean[0] === 1 ? dot.of : 0 })));
   });
 
   it.each<[what: string, rewards: readonly number[]]>([

@@ -61,6 +61,15 @@ describe("rollcall view --html", () => {
     expect([code, stderr]).toEqual([11, expect.stringMatching(/^rollcall: cannot write .*: it is a folder$/m)]);
   });
 
+  it("warns of files that it skips alone", async () => {
+    const folder = dirname(fileOf("groups.jsonl", groupLine([0])));
+    writeFileSync(`${folder}/notes.json`, "[]");
+    const args = ["view", folder, "--html", newPageFile()];
+    expect((await runRollcall(args)).stderr.match(/\[[\w-]+\]/g)).toEqual(["[skipped-file]"]);
+    const { warnings } = JSON.parse((await runRollcall([...args, "--json"])).stdout);
+    expect(warnings).toMatchObject([{ rule: "skipped-file", file: `${folder}/notes.json` }]);
+  });
+
   it("exits with 3 if a group is invalid, and keeps an existing page if no group is valid", async () => {
     const bad = groupLine([0, 1]).replace('"reward":1', '"reward":"no"');
     const input = fileOf("bad.jsonl", `${groupLine([0, 1])}\n${bad}\n`);

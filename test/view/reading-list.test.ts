@@ -40,6 +40,11 @@ const readLists = async (...files: readonly string[]): Promise<Record<string, re
   const page = await startView(files);
   await whenRead(page);
   const lists: readonly ReadingList[] = JSON.parse((await page.ask("/api/reading")).body);
+  const worse = lists.filter(({ reason }) => /lowest rewards|the reward 0/.test(reason));
+  expect(lists.map(({ topic }) => topic)).toEqual([
+    ...worse.map(() => "what got worse"),
+    ...lists.slice(worse.length).map(() => "what else to read"),
+  ]);
   return Object.fromEntries(
     lists.map(({ reason, selectedBy, trajectories }) => [
       reason,

@@ -121,9 +121,11 @@ describe("the server of the page", () => {
     const page = await startView([groups]);
     const led = { "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate" };
     const own = { ...led, Authorization: `Bearer ${page.token}` };
-    const to = async (path: string, dest: string) =>
-      (await asked(page.url, path, { headers: { ...own, "Sec-Fetch-Dest": dest } })).status;
-    expect(await to("/", "document")).toBe(200);
+    const to = async (path: string, dest: string, mode = "navigate") => {
+      const headers = { ...own, "Sec-Fetch-Dest": dest, "Sec-Fetch-Mode": mode };
+      return (await asked(page.url, path, { headers })).status;
+    };
+    expect([await to("/", "document"), await to("/", "document", "cors")]).toEqual([200, 403]);
     expect([await to("/", "iframe"), await to("/page.js", "document"), await to("/api/state", "document")]).toEqual([
       403, 403, 403,
     ]);
@@ -138,9 +140,12 @@ describe("the server of the page", () => {
         "referrer-policy": "no-referrer",
         "cache-control": "no-store",
         "cross-origin-resource-policy": "same-origin",
+        "cross-origin-opener-policy": "same-origin",
+        "x-frame-options": "DENY",
       });
-      expect(headers["content-security-policy"]).toMatch(/^default-src 'none'; script-src 'self'; style-src 'self'; /);
-      expect(headers["content-security-policy"]).not.toContain("unsafe");
+      expect(headers["content-security-policy"]).toBe(
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; connect-src 'self'; frame-ancestors 'none'",
+      );
     }
   });
 

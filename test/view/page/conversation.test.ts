@@ -66,11 +66,15 @@ describe("a conversation on the page", () => {
   });
 
   it("has Markdown with quotes, emphasis and indents of at most 16 columns", async () => {
-    const content = `> said\n> more\n\n_em_ **b**\n\n${" ".repeat(20)}- deep\r\n- end`;
+    const spans = "_em_ **b *e* `*c*`**\n\na | b\nc-d | e\n\nf | g\n---\n\nh | i\n: | :";
+    const content = `> said\n> more\n\n${spans}\n\n${" ".repeat(20)}- deep\r\n- end`;
     const page = await openGroup(toGroup([choice({ content })], []), { trajectory: 1 });
     await page.press("m");
     expect(formatHtml(page.find(".entry:last-child .markdown").outerHTML).split("\n")).toEqual([
-      ...['<div class="markdown"><blockquote>said', "more", '<p style="margin-left:0ch"><em>em</em> <b>b</b>'],
+      ...['<div class="markdown"><blockquote>said', "more"],
+      '<p style="margin-left:0ch"><em>em</em> <b>b <em>e</em> <code>*c*</code></b>',
+      ...['<p style="margin-left:0ch">a | b', "c-d | e", '<p style="margin-left:0ch">f | g', "---"],
+      ...['<p style="margin-left:0ch">h | i', ": | :"],
       ...['<p style="margin-left:16ch">• deep', '<p style="margin-left:0ch">• end'],
     ]);
   });
@@ -236,6 +240,12 @@ describe("a conversation on the page", () => {
     expect(page.textsOf(".call .who")).toEqual(["calls f"]);
     expect(page.textsOf("h3 .trouble, .outline .trouble")).toEqual(["4 tool error: Error: unmatched", "error"]);
     expect(page.textsOf(".entry pre").at(-1)).toBe("file: a.pdf");
+  });
+
+  it("folds the fields of a choice that it does not show elsewhere", async () => {
+    const line = toGroup([choice({ content: "a" }, { stop_reason: "end", logprobs: null })], []);
+    const page = await openGroup(line, { trajectory: 1 });
+    expect(page.textsOf(".entry details")).toEqual(["other fieldsstop_reason: end"]);
   });
 
   it("says that it tints nothing if the tokens are ids", async () => {

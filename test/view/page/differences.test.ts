@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Turn } from "../../../src/calls/conversation.ts";
 import { alignTurns, findDifferences } from "../../../src/view/page/differences.ts";
 import { itHolds } from "../../support/property.ts";
@@ -23,6 +23,15 @@ describe("the differences of two trajectories", () => {
       expect(shared).toHaveLength(countShared(own, others));
     }),
   );
+
+  it("mark, in long texts and conversations, what the other lacks anywhere", () => {
+    const numbers = Array.from({ length: 1000 }, (_, at) => `${at}`);
+    const pieces = findDifferences(`same one ${numbers.join(" ")} two`, `same ${numbers.toReversed().join(" ")}`);
+    expect(pieces.flatMap(({ text, isNew }) => (isNew ? [text] : []))).toEqual(["one ", "two"]);
+    const [mine, theirs] = ["one", "two"].map((name) => [name, ...numbers].map((each) => toTurn(["user", each], 0)));
+    const pairs = alignTurns(mine ?? [], theirs ?? [], identify);
+    expect(pairs.map((other) => other?.name)).toEqual(["two", ...numbers]);
+  });
 
   const turns = fc.array(fc.tuple(fc.constantFrom("user", "tool"), fc.constantFrom("x", "y", "z")), { maxLength: 6 });
   const toTurn = ([role, name]: readonly [string, string], at: number): Turn => {

@@ -26,12 +26,12 @@ describe("the keys of the page", () => {
     const page = await openPage(html);
     page.find(".charts svg").focus();
     const focused: (string | undefined)[] = [];
-    const arrows = ["Left", "Left", "Left", "Down", "Right", "Right", "Left", "Up", "Up"];
-    for (const key of arrows.map((side) => `Arrow${side}`)) {
+    const arrows = ["Left", "Left", "", "Left", "Down", "Right", "Right", "Left", "Up", "Up"];
+    for (const key of arrows.map((side) => (side === "" ? "Home" : `Arrow${side}`))) {
       await page.press(key);
       focused.push(/reward of (\S+)$/.exec(page.state.focused()?.getAttribute("aria-label") ?? "")?.[1]);
     }
-    expect(focused).toEqual(["1", "0.5", "0", "0.5", "1", "1", "0.5", "0", "0"]);
+    expect(focused).toEqual(["1", "0.5", "0.5", "0", "0.5", "1", "1", "0.5", "0", "0"]);
   });
 
   it("go to the next and previous group and trajectory, and up to the parent view", async () => {

@@ -148,6 +148,11 @@ export const openPage = async (html: string, { query, hash, width: innerWidth = 
     element.dispatchEvent(event);
     return event;
   };
+  const write = (name: string, value: string) => {
+    const field = Object.assign(find(`input[aria-label^="${name}"]`), { value });
+    send(field, "input");
+    return field;
+  };
   return {
     state,
     find,
@@ -176,14 +181,15 @@ export const openPage = async (html: string, { query, hash, width: innerWidth = 
         await settle();
       }
     },
+    /** Types without Enter. */
+    write,
     /** @param next what the user types before the search is drawn */
     async type(name: string, text: string, next?: string) {
-      const field = find(`input[aria-label^="${name}"]`);
-      const write = (value: string) => send(Object.assign(field, { value }), "input");
-      write(text);
+      const field = write(name, text);
       await settle();
-      send(field, "submit");
-      if (next !== undefined) write(next);
+      // The browser would send the form and load the page again.
+      expect(send(field, "submit")).toMatchObject({ defaultPrevented: true });
+      if (next !== undefined) write(name, next);
       await settle();
     },
     dispatch,

@@ -32,6 +32,7 @@ describe("the table and charts of the page", () => {
       "3 of all",
       "1 of 1 group all: 4 of 5 groups",
     ]);
+    expect(page.textsOf(".rules li").at(-1)).toBe("of all");
     await expect(formatHtml(page.find(".charts").outerHTML)).toMatchFileSnapshot("golden/steps.txt");
   });
 
@@ -152,6 +153,16 @@ describe("the table and charts of the page", () => {
       { value: "step == 10 && solved" },
     ]);
     expect(page.textsOf("form span")).toEqual(["press Enter"]);
+  });
+
+  it("search for a text while it is typed, and select solved groups by the reward of --pass", async () => {
+    const lines = [groupLine([0.25]), groupLine([0.75], { prompt: "other" })].join("\n");
+    const page = await openPage(await writePage([fileOf("g.jsonl", lines), "--pass", "0.5"]));
+    await page.type("where", "solved");
+    expect(page.textsOf("tbody td:first-child")).toEqual(["2"]);
+    await page.type("where", "");
+    page.write("search text", "oth");
+    await expect.poll(() => page.query(), { interval: 20 }).toEqual({ text: "oth" });
   });
 
   it("number groups and trajectories, and select groups by expressions, as before the selection", async () => {
