@@ -79,8 +79,9 @@ describe("a new database in a file", () => {
   it("replaces an empty file", async () => {
     const path = newPath();
     mkdirSync(join(path, ".."));
-    writeFileSync(path, "");
+    writeFileSync(path, "", { mode: 0o644 });
     expect(await notes(await open(path))).toEqual([]);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
   describe("in which another process creates tables after this one found none", () => {
@@ -296,13 +297,14 @@ describe("a lock that another holder has", () => {
     const host = {
       ...testHost(),
       elapsed: () => elapsed,
+      random: () => 0.25,
       sleep: async (ms: number) => {
         elapsed += ms;
         if (elapsed > 500) holder?.release();
       },
     };
     const lock = await waitForLock({ ...file, host, maxWaitMs: 1000, onWait: () => told++ });
-    expect([lock?.isHeld(), told]).toEqual([true, 1]);
+    expect([lock?.isHeld(), told, elapsed]).toEqual([true, 1, 525]);
     lock?.release();
   });
 });
@@ -320,6 +322,17 @@ describe("a write that fails", () => {
     holder.exec("COMMIT");
     await addNote(other, "now");
     expect(await notes(other)).toEqual(["now"]);
+    holder.close();
+  });
+
+  it("waits for the lock of another connection", async () => {
+    const path = newPath();
+    const other = await open(path);
+    const holder = new Connection(path);
+    holder.exec("BEGIN IMMEDIATE");
+    setTimeout(() => holder.exec("COMMIT"), 10);
+    await addNote(other, "later");
+    expect(await notes(other)).toEqual(["later"]);
     holder.close();
   });
 

@@ -4,7 +4,9 @@ import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
+import { tryLock } from "../../src/database/own-file.ts";
 import { isAuthorized } from "../../src/service/http-server.ts";
+import { testHost } from "../support/host.ts";
 import { basic, newDataDir, openTestService, reply, request, trajectory } from "./open.ts";
 
 const log = "/v1/preview/models/m/log";
@@ -93,6 +95,19 @@ describe("the service's key", () => {
     expect((await service.log(request(trajectory(1)))).status).toBe(200);
   });
 
+  it("cannot be made while another process makes it, which a start reports after a wait", async () => {
+    const dataDir = newDataDir();
+    const path = join(dataDir, "local.key");
+    const lock = await tryLock({ path: `${path}.lock`, noun: "lock", moveWith: "-" });
+    let slept = 0;
+    const sleep = async () => {
+      slept += 10_000;
+    };
+    const starting = openTestService({ dataDir, host: { ...testHost(), elapsed: () => slept, sleep } });
+    await expect(starting).rejects.toMatchObject({ kind: "database-locked", details: { where: { file: path } } });
+    lock?.release();
+  });
+
   it.each(["local.key", "local.db"])("causes a warning with a fix if other users can read %s", async (name) => {
     const { dataDir, service } = await openTestService();
     await service.close();
@@ -145,6 +160,15 @@ const ask = (url: string, headers: Record<string, string>): Promise<{ status: nu
 
 const catalog = "/inference/analysis/local/models";
 
+it("the service answers 404 at another path, and 405 with the methods of a path", async () => {
+  const { url } = await openTestService();
+  expect(await reply(`${url}/v2/models`)).toMatchObject({ status: 404, body: { detail: "Not Found" } });
+  for (const [path, method, allowed] of [["/v1/models", "POST", "GET, HEAD"] as const, [log, "GET", "POST"] as const]) {
+    const { status, headers } = await reply(`${url}${path}`, { method });
+    expect([status, headers.get("allow")]).toEqual([405, allowed]);
+  }
+});
+
 describe("the service's check of web pages", () => {
   it.each<[what: string, headers: (port: string) => Record<string, string>]>([
     ["with another host name that resolves to this machine", (port) => ({ Host: `evil.example:${port}` })],
@@ -162,13 +186,13 @@ describe("the service's check of web pages", () => {
     const { url } = await openTestService();
     const refused = await ask(`${url}${catalog}`, headers(new URL(url).port));
     expect(refused.status).toBe(403);
-    expect(refused.body).toEqual({ detail: expect.stringMatching(/refused|unknown host/) });
+    expect(refused.body).toEqual({ detail: expect.stringMatching(/refused|unknown host.*with --allow-host/) });
   });
 
   it("refuses with an error in the format of the operation", async () => {
     const { url } = await openTestService();
     const { body } = await ask(`${url}/v1/models`, { Host: "evil.example" });
-    expect(body).toMatchObject({ error: { message: expect.stringContaining("unknown host") } });
+    expect(body).toMatchObject({ error: { message: expect.stringContaining("unknown host"), code: null } });
   });
 
   it.each<[what: string, headers: (port: string) => Record<string, string>]>([

@@ -1,9 +1,10 @@
+import { once } from "node:events";
 import { Agent, request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
-import { setTimeout as wait } from "node:timers/promises";
+import { setImmediate, setTimeout as wait } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { openTestService, reply, request, trajectory } from "./open.ts";
 
 const log = "/v1/preview/models/m/log";
@@ -396,5 +397,43 @@ describe("an unusual HTTP request", () => {
   ])("gets an answer: %s", async (_what, text, start) => {
     const { url } = await openTestService();
     expect(await speak(url, text)).toMatch(start);
+  });
+});
+
+describe("closing the service", () => {
+  /** Starts a request whose body comes later. */
+  const openRequest = async () => {
+    const { url, key, service } = await openTestService();
+    const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json", Expect: "100-continue" };
+    const outgoing = httpRequest(`${url}${log}`, { method: "POST", headers, agent: new Agent({ keepAlive: true }) });
+    const answered = new Promise<unknown>((resolve) => {
+      outgoing.on("response", ({ statusCode, headers: { connection } }) => resolve(`${statusCode} ${connection}`));
+      outgoing.on("error", () => resolve("aborted"));
+    });
+    outgoing.flushHeaders();
+    await once(outgoing, "continue");
+    return { url, service, outgoing, answered };
+  };
+
+  it("answers requests in flight, and refuses new requests", async () => {
+    const { url, service, outgoing, answered } = await openRequest();
+    const closing = service.close();
+    const refused = await fetch(`${url}/inference/router/x/models`);
+    expect([refused.status, refused.headers.get("connection"), refused.headers.get("retry-after")]).toEqual([
+      ...[503, "close", "1"],
+    ]);
+    outgoing.end(JSON.stringify(request(trajectory(1))));
+    expect([await answered, await closing]).toEqual(["200 close", true]);
+  });
+
+  it("aborts requests that take more than 10 s", async () => {
+    const { service, answered } = await openRequest();
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const closing = service.close();
+    vi.advanceTimersByTime(9_999);
+    expect(await Promise.race([answered, setImmediate("open")])).toBe("open");
+    vi.advanceTimersByTime(1);
+    expect([await answered, await closing]).toEqual(["aborted", false]);
   });
 });

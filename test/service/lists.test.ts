@@ -20,6 +20,7 @@ describe("the list of models (interface 4.2)", () => {
     const refused: unknown = await openai.models.list().catch((thrown: unknown) => thrown);
     expect(refused).toBeInstanceOf(OpenAI.AuthenticationError);
     expect(String(refused)).toContain("Invalid or missing credentials");
+    expect(refused).toMatchObject({ type: "invalid_request_error", code: "invalid_api_key", param: null });
   });
 });
 

@@ -47,6 +47,11 @@ describe("the service's log operation (interface 4.1)", () => {
     const ids = idsOf(await service.log(request(...Array.from({ length: 5000 }, () => trajectory(0)))));
     expect(new Set(ids).size).toBe(5000);
     expect(ids.toSorted()).toEqual(ids);
+    for (const trajectory of [4095, 4096, 4999])
+      expect((await service.read(ids[trajectory] ?? "")).body.call).toMatchObject({ attributes: { trajectory } });
+    // The clock stands still, but a later request has greater ids.
+    const next = [await service.log(request(trajectory(1))), await service.log(request(trajectory(1)))].flatMap(idsOf);
+    expect([...ids, ...next].toSorted()).toEqual([...ids, ...next]);
   });
 
   it("keeps acknowledged calls after a restart", async () => {

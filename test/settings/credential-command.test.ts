@@ -53,6 +53,13 @@ describe("a credential command", () => {
     expect(await credentialOf("log", withCommand(line))).toMatchObject({ secret: "key-1" });
   });
 
+  it.each([["log", "key-1"] as const, ["inference", "key-1"] as const, ["calls", "key-1 "] as const])(
+    "can print a space at the end, which only a password has: %s",
+    async (use, secret) => {
+      expect(await credentialOf(use, withCommand(shell('printf "key-1 \\n"')))).toMatchObject({ secret });
+    },
+  );
+
   it("gets the locations of the ledger and the store, unless they are URLs of databases", async () => {
     const line = shell('echo "$ROLLCALL_LEDGER,$ROLLCALL_STORE"');
     const url = "postgres://u:pw@db.example/d";

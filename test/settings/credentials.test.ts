@@ -185,8 +185,10 @@ describe("the location of the ledger", () => {
     async (path) => {
       expect(await locate(` ${path} `)).toEqual({ path });
       expect(await locate(path, { env: { PGPASSWORD: "pw" } })).toEqual({ path, password: "pw" });
-      const asking = { profiles: { default: { credential_command: "printf key" } } };
-      expect(await locate(path, asking)).toEqual({ path, passwordCommand: expect.any(Function) });
+      const asking = { profiles: { default: { credential_command: "printenv ROLLCALL_USE ROLLCALL_ORIGIN" } } };
+      const asked = { profiles: { default: { credential_command: "printenv ROLLCALL_ORIGIN" } } };
+      expect(await (await locate(path, asking))?.passwordCommand?.()).toBe("ledger");
+      expect(await (await locate(path, asked))?.passwordCommand?.()).toBe(path);
       expect(await locate(path, { ...asking, env: { PGPASSWORD: "pw" } })).toEqual({ path, password: "pw" });
     },
   );
@@ -251,8 +253,21 @@ describe("a saved credential", () => {
       expect(await credentialOf("calls", { logins, env: { ROLLCALL_USERNAME: name } })).toMatchObject({ username });
   });
 
+  it.each([
+    ["anna", { username: "bert" }, ["ROLLCALL_USERNAME is not used, because the profile work has its own values"]],
+    ["bert", { username: "bert" }, []],
+    ["anna", {}, []],
+  ])("overrides ROLLCALL_USERNAME=%s in a named profile if it has another user name (row %$)", async (...row) => {
+    const [variable, saved, notices] = row;
+    const own = { work: { calls: { key: "key-1234", origin, ...saved } } };
+    const named = openHome({ profiles, logins: own, env: { ROLLCALL_USERNAME: variable }, flags: { profile: "work" } });
+    expect((await named.read()).profile).toBe("work");
+    expect(named.notices).toEqual(notices);
+  });
+
   it("leaves the environment's key to a named profile without one, without a notice", async () => {
-    const named = openHome({ profiles, env: { ROLLCALL_API_KEY: "env-key" }, flags: { profile: "work" } });
+    const env = { ROLLCALL_API_KEY: "env-key", ROLLCALL_CREDENTIAL_COMMAND: "false" };
+    const named = openHome({ profiles, env, flags: { profile: "work" } });
     expect(await (await named.read()).credential("log", asked)).toMatchObject({ secret: "env-key" });
     expect(named.notices).toEqual([]);
   });
@@ -283,6 +298,7 @@ describe("a saved credential", () => {
     const failure = await failureOf(() => credentialOf(use, { logins: { default: { [use]: { ...login, origin } } } }));
     expect(failure.message).toContain(message);
     expect(failure.message).not.toContain("key-1234");
+    expect(failure.where).toEqual(use === "log" ? { setting: "log" } : {});
   });
 
   it("is sent only to the origin of its use at login", async () => {

@@ -38,14 +38,50 @@ describe("logins", () => {
     expect(asked).toEqual([["key for https://a.example (log): ", true]]);
   });
 
+  it("ask for one URL at least, and for the project and the providers if the URL is of calls", async () => {
+    const home = openHome();
+    const stdin = Object.assign(Readable.from([]), { setRawMode: () => undefined });
+    const host = { ...home.sources.host, stdin, terminal: { ...home.sources.host.terminal, stdin: true } };
+    const logIn = async (...answers: readonly string[]) => {
+      const asked: string[] = [];
+      const left = [...answers, "key-1234"];
+      const ask = async (question: string) => {
+        asked.push(question.replace(/ \(.*?(; Enter skips)?\): $/, "$1"));
+        return [left.shift() ?? ""];
+      };
+      await startLogin({ ...home.sources, host, flags: {} }, ask, {
+        only: undefined,
+        username: undefined,
+        withToken: false,
+      });
+      return asked;
+    };
+    const skips = (...names: readonly string[]) => names.map((name) => `${name}; Enter skips`);
+    const [first, second] = ["https://a.example", "https://b.example"];
+    const others = skips("project", "analysis_provider", "router_provider");
+    expect(await logIn(first, "", "", "", "")).toEqual([
+      ...[...skips("base_url", "inference_base_url"), ...others, `key for ${first}`],
+    ]);
+    expect(await logIn("", second)).toEqual([...skips("base_url"), "inference_base_url", `key for ${second}`]);
+  });
+
   it("save nothing if the key was also the answer to another question", async () => {
     const home = openHome({ flags: { base_url: "https://a.example", router_provider: "key-1234" } });
     const { message } = await failureOf(() => startTestLogin(home, { key: "key-1234" }));
     expect(message).toBe("cannot use the key from this login: it is also the value of a setting");
   });
 
+  it("save a new profile, also if its URL comes from the environment", async () => {
+    const home = openHome({ flags: { profile: "work" }, env: { ROLLCALL_BASE_URL: "https://a.example" } });
+    await (await startTestLogin(home, { key: "key-1234" })).save();
+    expect(readSaved(home, "settings.json")).toEqual({ profiles: { work: {} } });
+  });
+
   it("save a password with the white space around it", async () => {
     const home = openHome({ flags: { base_url: "https://a.example" } });
+    expect((await failureOf(() => startTestLogin(home, { only: "calls", key: "  \n" }))).kind).toBe(
+      "login-key-missing",
+    );
     await (await startTestLogin(home, { only: "calls", key: " pass \n" })).save();
     expect(readSaved(home, "credentials.json")).toMatchObject({ profiles: { default: { calls: { key: " pass " } } } });
   });

@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { listSettings } from "../../src/settings/changes.ts";
 import { readSavedTexts } from "../../src/settings/layers.ts";
@@ -62,6 +63,25 @@ describe("a profile", () => {
     expect(settings.get("split")).toBe(profiles.work.split);
   });
 
+  it.each([
+    [{ local: true }, "--local"],
+    [{ profile: "local" }, "the profile local"],
+  ])("has no URL of the command line if it is the local service: %j", async (flags, named) => {
+    const { kind, message } = await failureOf(
+      openHome({ flags: { ...flags, log_base_url: "https://a.example" } }).read,
+    );
+    const text = `cannot combine ${named} and --log-base-url: the local service has its own URL`;
+    expect([kind, message]).toEqual(["conflicting-options", text]);
+  });
+
+  it("overrides an equal variable without a notice", async () => {
+    const own = { work: { split: "train", batch: "b2" } };
+    const env = { ROLLCALL_SPLIT: "train", ROLLCALL_BATCH: "b1" };
+    const home = openHome({ flags: { profile: "work" }, env, profiles: own });
+    expect((await home.read()).get("split")).toBe("train");
+    expect(home.notices).toEqual(["ROLLCALL_BATCH is not used, because the profile work has its own values"]);
+  });
+
   it("logs to the environment's log URL if it has no URL", async () => {
     const settings = await openHome({ flags: { profile: "bare" }, env, profiles: { bare: { split: "s" } } }).read();
     expect([settings.serviceUrl("base"), settings.serviceUrl("log")]).toEqual([
@@ -124,6 +144,26 @@ describe("a profile", () => {
       expect((await failureOf(openHome({ flags: { profile } }).read)).kind).toBe("unknown-profile");
     },
   );
+
+  it("fails at its option, its variable or its position in the settings file if it does not exist", async () => {
+    const home = openHome();
+    writeFileSync(home.file("settings.json"), '{"profile":"gone"}', { mode: 0o600 });
+    const whereOf = async (own: ReturnType<typeof openHome>) => {
+      const { kind, where } = await failureOf(own.read);
+      return [kind, where];
+    };
+    expect(await whereOf(home)).toEqual(["unknown-profile", { file: home.file("settings.json"), line: 1, column: 12 }]);
+    const variable = { environment: "ROLLCALL_PROFILE" };
+    expect(await whereOf(openHome({ env: { ROLLCALL_PROFILE: "gone" } }))).toEqual(["unknown-profile", variable]);
+    expect(await whereOf(openHome({ flags: { profile: "gone" } }))).toEqual([
+      ...["unknown-profile", { option: "--profile" }],
+    ]);
+  });
+
+  it("has texts of other types in no completion", () => {
+    const odd = { default: { split: "train" }, work: { split: 7 } };
+    expect(readSavedTexts(openHome({ profiles: odd }).sources.host, "split")).toEqual(["train"]);
+  });
 
   it("appears in completion if its name in the settings file is valid", () => {
     const names = (home: ReturnType<typeof openHome>) => readSavedTexts(home.sources.host, "profile");

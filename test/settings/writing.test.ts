@@ -17,7 +17,9 @@ import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { tryLock } from "../../src/database/own-file.ts";
 import { setSetting, unsetSettings } from "../../src/settings/changes.ts";
+import { readIds, readSavedSecrets, saveIds } from "../../src/settings/saved-files.ts";
 import { settingNames } from "../../src/settings/values.ts";
+import { testHost } from "../support/host.ts";
 import { newHome } from "../support/run.ts";
 import { failureOf, logIn, openHome, readSaved, set } from "./open.ts";
 
@@ -78,6 +80,12 @@ describe("saved settings", () => {
     expect(readdirSync(home.folder)).toEqual(["settings.json"]);
   });
 
+  it("have true and false in one spelling", async () => {
+    const home = openHome();
+    await set(home, "insecure_http", "Yes");
+    expect(readSaved(home)).toEqual({ profiles: { default: { insecure_http: true } } });
+  });
+
   it("read back unchanged, for any text", async () => {
     const home = openHome();
     // fast-check's own unit "binary" takes a second to build.
@@ -118,6 +126,7 @@ describe("a settings file", () => {
     ["it is not JSON", '{"profiles": {\n  "default": {"split": "a",}\n}}', { line: 2, column: 28 }],
     ["it is not JSON", '{"profiles": {"default": {"split": "a"', { line: 1, column: 39 }],
     ["it is empty", "", { line: 1, column: 1 }],
+    ["it is empty", " \n", { line: 2, column: 1 }],
     ["it is not a JSON object", "[]", {}],
     ["it is not UTF-8", Buffer.from([0x7b, 0xff, 0x7d]), {}],
     ["`profiles` is not an object", '{"profiles":\n[]}', { line: 2, column: 1 }],
@@ -234,6 +243,7 @@ describe("a failed write", () => {
       kind: "inaccessible-file",
       code: "storage",
       message: `cannot write ${join(file, "below", "settings.json")}: a part of the path is a file`,
+      where: { file: join(file, "below", "settings.json") },
     };
     expect(await failureOf(() => set(below, "split", "train"))).toMatchObject(failure);
     expect(await failureOf(() => logIn(below, "key-1234"))).toMatchObject(failure);
@@ -332,4 +342,30 @@ describe("a failed write", () => {
     });
     expect(readSaved(home)).toEqual({ profiles: { default: { split: "a" } } });
   });
+});
+
+describe("saved lists of ids, for completion", () => {
+  const hostWith = (folder: string) => testHost({ env: { ROLLCALL_DATA_DIR: folder } });
+
+  it("have only texts that are one word, in a file that only the user can read", () => {
+    const folder = mkdtempSync(join(tmpdir(), "ids-"));
+    saveIds(hostWith(folder), "models", ["a/b", 7, null, "c d", "e\u001b[0m", "", "f\u202e", "é:g"]);
+    expect(readIds(hostWith(folder), "models")).toEqual(["a/b", "é:g"]);
+    expect(readIds(hostWith(folder), "router")).toEqual([]);
+    expect(statSync(join(folder, "models.json")).mode & 0o777).toBe(0o600);
+  });
+
+  it("are not saved in a missing folder, or in one that other users can write to", () => {
+    const folder = mkdtempSync(join(tmpdir(), "ids-"));
+    chmodSync(folder, 0o777);
+    for (const each of [folder, join(folder, "missing")]) saveIds(hostWith(each), "models", ["a"]);
+    saveIds(testHost(), "models", ["a"]);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+});
+
+it("the keys of all profiles are known as secrets", () => {
+  const login = (key: string) => ({ key, origin: "https://a.example", username: "anna" });
+  const logins = { default: { log: login("key-1"), calls: login("key-2") }, work: { log: login("key-3") } };
+  expect(readSavedSecrets(openHome({ logins }).sources.host).keys).toEqual(["key-1", "key-2", "key-3"]);
 });

@@ -1,5 +1,8 @@
+import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import * as files from "../../src/system/files.ts";
 import { testHost } from "../support/host.ts";
@@ -47,9 +50,37 @@ describe("requireSafeOwnership", () => {
       },
     });
     expect(refusedAt(0o757)).toMatchObject([open, join(open, "new/file"), join(link, "file")].map(refused));
+    fs.symlinkSync("loop", join(folder, "loop"));
+    expect(failureOf(() => files.requireSafeOwnership(join(folder, "loop")))).toBe(undefined);
     // A group with the id of the owner has no other member.
     const { uid, gid } = fs.statSync(open);
     expect(refusedAt(0o775).every((failure) => failure === undefined)).toBe(uid === gid);
+  });
+});
+
+describe.skipIf(process.getuid?.() !== 0)("a file of another user, for root", () => {
+  it("is not used, nor a file in a folder of another user or its group", () => {
+    const folder = fs.realpathSync(newFolder());
+    const path = join(folder, "file");
+    const refusal = (uid: number, gid: number, of: string) => {
+      fs.chownSync(folder, uid, gid);
+      return failureOf(() => files.requireSafeOwnership(of));
+    };
+    const message = `${folder} belongs to another user (uid 4242)`;
+    const hint = expect.stringMatching(/^run rollcall as user 4242, or choose/);
+    expect(refusal(4242, 4242, folder)).toMatchObject({ message, details: { hint } });
+    const inside = `${message}, so rollcall does not use ${path}`;
+    expect(refusal(4242, 4242, path)).toMatchObject({ message: inside, details: { hint } });
+    fs.chmodSync(folder, 0o720);
+    expect(refusal(0, 4242, path)).toMatchObject({ kind: "unsafe-ownership" });
+    expect(refusal(0, 0, path)).toBe(undefined);
+  });
+
+  it("stays the file of its owner when root replaces it", () => {
+    const path = newFile("before");
+    fs.chownSync(path, 4242, 4243);
+    files.writeFileAtomically(path, ["after"]);
+    expect(fs.statSync(path)).toMatchObject({ uid: 4242, gid: 4243 });
   });
 });
 
@@ -136,6 +167,22 @@ describe("an output file", () => {
       ...{ ...unwritable, message: `cannot write ${folder}: it is a folder` },
       details: { hint: "choose another file" },
     });
+  });
+
+  it("can be a pipe, which waits for a reader until a signal", async () => {
+    const file = newFile();
+    execFileSync("mkfifo", [file]);
+    const output = { file, pieces: ["a", "b"], mode: 0o600 };
+    let reader: Promise<string> | undefined;
+    const sleep = async () => {
+      reader ??= text(fs.createReadStream(file));
+      await setImmediate();
+    };
+    await files.saveOutput(output, { ...testHost(), sleep });
+    expect(await reader).toBe("ab");
+    const stop = new AbortController();
+    const host = { signal: stop.signal, sleep: async () => stop.abort(new Error("stop")) };
+    await expect(files.saveOutput(output, host)).rejects.toThrow("stop");
   });
 
   it("is found to be creatable without a change", () => {

@@ -22,6 +22,19 @@ describe("rollcall auth status", () => {
     );
   });
 
+  it("tests no key that is missing or belongs to another URL", async () => {
+    const { auth } = await openHome();
+    const urls = "--inference-base-url http://127.0.0.1:1 --log-base-url http://127.0.0.1:2";
+    await auth("login --with-token --no-check --for log --base-url http://127.0.0.1:1 --project a/b", { stdin: key });
+    const { code, stdout } = await auth(`status --check ${urls} -o tsv --fields use,state,from,check`);
+    const rows = [
+      "log\telsewhere\tthe login of the profile default\t\n",
+      "inference\tmissing\t\t\n",
+      "calls\tmissing\t\t\n",
+    ];
+    expect([code, stdout]).toEqual([4, rows.join("")]);
+  });
+
   it("exits with 4 with --check if the service refuses one key and accepts a later one", async () => {
     const refused = { status: 401, body: "{}" };
     const { auth, site } = await openHome([

@@ -77,7 +77,9 @@ describe("rollcall doctor", () => {
     expect(of("ledger")).toMatchObject([
       { status: "ok", facts: { version: 3, counts: { logged: { requests: 1, groups: 1 } }, writers: 0 } },
     ]);
-    expect(of("local store")).toMatchObject([{ status: "ok", facts: { calls: 1 } }]);
+    expect(of("local store")).toMatchObject([
+      { status: "ok", facts: { calls: 1, version: 3, bytes: expect.any(Number) } },
+    ]);
     expect(lookOf(home.HOME)).toEqual(before);
     const bare = newHome();
     await doctor(["--local"], { env: bare });

@@ -14,7 +14,7 @@ describe("rollcall doctor about settings", () => {
     ["is not JSON", "\u0000", "it is not JSON"],
   ])("reports a settings file that %s, and continues with the other checks", async (_, content, saying) => {
     const home = newHome();
-    const { config } = foldersOf(home);
+    const { config, data } = foldersOf(home);
     writeFileSync(join(config, "settings.json"), content, { mode: 0o600 });
     const { code, stderr, of } = await doctor([], { env: home });
     expect(code).toBe(2);
@@ -22,7 +22,7 @@ describe("rollcall doctor about settings", () => {
       { status: "error", code: "usage", message: expect.stringContaining(saying) },
     ]);
     expect(of("credentials")).toMatchObject([{ status: "skipped" }]);
-    expect(of("ledger")).toMatchObject([{ status: "ok" }]);
+    expect(of("ledger")).toMatchObject([{ status: "ok", facts: { path: join(data, "ledger.db") } }]);
     expect(JSON.parse(stderr)).toMatchObject({
       error: { code: "usage", exit_code: 2, message: "doctor found 1 error in settings" },
     });

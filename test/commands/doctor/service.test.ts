@@ -11,7 +11,7 @@ import { doctor, foldersOf, isTo, key, serviceWith } from "./findings.ts";
 describe("rollcall doctor about credentials", () => {
   it("exits with 4 if the service refuses a credential", async () => {
     const refuse = json({ error: `not ${key}` }, 401);
-    const { env } = await serviceWith([
+    const { env, server } = await serviceWith([
       { when: isTo("HEAD", "/"), answer: { status: 404 } },
       { when: isTo("GET", "/v1/models"), answer: refuse },
       { when: isTo("POST", "/call/read"), answer: refuse },
@@ -23,7 +23,7 @@ describe("rollcall doctor about credentials", () => {
         status: "error",
         code: "auth",
         message: expect.stringContaining(": [text omitted: it contains a credential]"),
-        facts: { accepted: false },
+        facts: { accepted: false, state: "ready", origin: server.url, from: "ROLLCALL_API_KEY" },
       },
     ]);
     expect(JSON.parse(stderr)).toMatchObject({
@@ -67,7 +67,15 @@ describe("rollcall doctor about credentials", () => {
     expect(of("credential inference")).toMatchObject([
       { status: "error", code: "refused", message: expect.stringContaining("HTML") },
     ]);
-    expect(of("credential calls")).toMatchObject([{ status: "ok", facts: { accepted: null } }]);
+    const unknown = { accepted: null, from: "ROLLCALL_API_KEY", username: "api" };
+    expect(of("credential calls")).toMatchObject([{ status: "ok", facts: unknown }]);
+    const missing = await serviceWith([
+      { when: isTo("HEAD", "/"), answer: { status: 200 } },
+      { when: isTo("GET", "/v1/models"), answer: json({ detail: "no list" }, 404) },
+      { when: isTo("POST", "/call/read"), answer: json({ call: null }) },
+    ]);
+    const untested = { status: "warning", message: expect.stringMatching(/^the key from \S+ could not be tested: /) };
+    expect((await doctor([], { env: missing.env })).of("credential inference")).toMatchObject([untested]);
   });
 });
 
@@ -122,12 +130,15 @@ describe("rollcall doctor about URLs", () => {
       { when: isTo("GET", "/v1/models"), answer: { status: 503 } },
       { when: isTo("POST", "/call/read"), answer: json({ reason: "busy" }, 503) },
     ]);
-    const found = await doctor([], { env: { ...site.env, ROLLCALL_LOG_BASE_URL: "http://127.0.0.1:1" } });
+    const profiles = JSON.stringify({ profiles: { work: {} } });
+    writeFileSync(join(foldersOf(site.env).config, "settings.json"), profiles, { mode: 0o600 });
+    const env = { ...site.env, ROLLCALL_PROFILE: "work", ROLLCALL_LOG_BASE_URL: "http://127.0.0.1:1" };
+    const found = await doctor([], { env });
     // An unavailable service is less serious.
     expect(found.code).toBe(6);
     const [address] = found.of("address base");
     expect(address).toMatchObject({ status: "error", message: expect.stringContaining("a web page") });
-    expect(address?.fix).toContain("rollcall config set base_url");
+    expect(address?.fix).toContain("rollcall config set base_url https://… --profile work");
     const service = await serviceWith([
       page,
       { when: isTo("GET", "/v1/models"), answer: json({ data: [] }) },

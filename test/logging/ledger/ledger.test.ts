@@ -473,6 +473,7 @@ describe("the verification of a group", () => {
         ["trying", 27, 1],
         ["logged", 28, 2],
         ["logged", 29, 1],
+        ["refused", 28, 1],
         ["not_sent", 5, 1],
         ["released", 6, 1],
       ] as const

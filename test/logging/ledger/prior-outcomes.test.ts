@@ -69,7 +69,9 @@ describe("the prior outcome of a group", () => {
   });
 
   it("tells whether the last request that logged the group had another content", async () => {
-    const { prior, add } = openPrior({ hasOtherContent: (group, earlier) => earlier[0] !== group });
+    const { prior, add } = openPrior({
+      hasOtherContent: (group, earlier) => `${earlier}` !== `${Buffer.alloc(contentBytes, group)}`,
+    });
     const contents = (...first: readonly number[]) => ({
       contents: Buffer.concat(first.map((byte) => Buffer.alloc(contentBytes, byte))),
     });
@@ -77,7 +79,7 @@ describe("the prior outcome of a group", () => {
       entry("r1", "logged", "ab", contents(0, 9)),
       entry("r2", "logged", "ac", contents(9, 2)),
       entry("r3", "unknown", "c", contents(9)),
-      entry("r4", "logged", "b", contents(1)),
+      entry("r4", "logged", "cb", contents(2, 1)),
       entry("r5", "unknown", "a"),
     );
     expect([0, 1, 2].map(prior.wasLoggedDifferently)).toEqual([false, false, false]);

@@ -1,6 +1,8 @@
 import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { dirname, join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { RunLedger } from "../../../src/logging/ledger/run-ledger.ts";
 import { followFile } from "../../../src/logging/send/follow/follow.ts";
 import type { FollowEvents, FollowPolicy } from "../../../src/logging/send/follow/followed-files.ts";
 import { interrupted } from "../../../src/system/failures.ts";
@@ -29,7 +31,7 @@ type FollowRunOptions = DeliverOptions & FollowPolicy & FollowEvents;
 
 /** Follows a file with a clock that only waits advance. Each wait does the next step. The last step is Ctrl-C. */
 const follow = async (
-  steps: readonly ((file: string) => void)[],
+  steps: readonly ((file: string) => void | Promise<void>)[],
   { answer, ...more }: Partial<FollowRunOptions> & { readonly answer?: (body: Buffer, at: number) => Attempt } = {},
 ) => {
   const folder = newFolder();
@@ -42,11 +44,12 @@ const follow = async (
     ...testHost(),
     signal: stop.signal,
     elapsed: () => elapsed,
-    sleep: async (ms: number) => {
+    sleep: async (ms: number, signal?: AbortSignal) => {
       elapsed += ms;
       const step = left.shift();
-      step?.(file);
+      await step?.(file);
       if (step === undefined) stop.abort(interrupted({ signal: "SIGINT" }));
+      signal?.throwIfAborted();
     },
   };
   const keeping = openRecordingClient((body, at) => {
@@ -93,6 +96,15 @@ const append =
 const moveTo = (text: string) => (file: string) => {
   renameSync(file, `${file}.old`);
   writeFileSync(file, text);
+};
+/** Makes another run hold the ledger of the follower. */
+const holdLedger = async (file: string) => {
+  const options = { ...usualDelivery(), ledger: { path: join(dirname(file), "ledger.db"), require: false } };
+  const other = new RunLedger({ ...options, input: "b.jsonl" });
+  await other.open(await options.destination());
+  await other.acquire();
+  onTestFinished(async () => await other.close());
+  return other;
 };
 const wait = (looks: number) => Array.from({ length: looks }, () => () => undefined);
 
@@ -159,6 +171,8 @@ describe("following a file", () => {
       said: ["0: waiting"],
       end: ["not_sent", "input-changed", 1, 0, 0, 0, 0, 1],
     });
+    const after = [append(groupLine(3)), moveTo(bare(1, 1)), ...wait(5), rewrite, ...wait(9)];
+    expect((await follow(after, late)).end).toEqual(["not_sent", "input-changed", 2, 0, 0, 0, 0, 2]);
     const next = moveTo(groupLine('"x"'));
     const steps = [append(groupLine(3)), next, ...wait(9), rewrite, ...wait(9)];
     expect(await follow(steps, { ...late, onInvalid: "skip" })).toMatchObject({
@@ -196,6 +210,62 @@ describe("following a file", () => {
     ];
     expect(await endOf({ onUnknown: "leave" })).toEqual(later);
     expect(await endOf({})).toEqual([["1250: 1"], ["unknown", "log-unknown", 1, 0, 0, 0, 1, 0]]);
+  });
+
+  it("waits for the ledger of another run, and after a signal for up to 5 s more", async () => {
+    let held: RunLedger | undefined;
+    const hold = async (file: string) => {
+      held = await holdLedger(file);
+    };
+    const steps = [hold, append(groupLine(1)), ...wait(9)];
+    const unsent = { said: ["0: waiting"], end: ["not_sent", "interrupted", 2, 0, 0, 0, 0, 2] };
+    expect(await follow([...steps, append(groupLine(2))], { maxWaitMs: 60_000 })).toMatchObject(unsent);
+    let waits = 0;
+    const onWait = () => {
+      if (++waits === 2) held?.release();
+    };
+    const { end } = await follow(steps, { maxWaitMs: 60_000, onWait });
+    expect(end).toEqual(["logged", undefined, 1, 1, 0, 0, 0, 0]);
+    const busy = ["not_sent", "ledger-busy", 1, 0, 0, 0, 0, 1];
+    expect((await follow([...steps, ...wait(9)], { maxWaitMs: 500 })).end).toEqual(busy);
+  });
+
+  it.each([
+    ["it is not a file", "/dev/null"],
+    ["it is compressed", gzipSync(groupLine(1))],
+    ["it is one JSON document, not lines", "{\n"],
+    ["it is not a file", "https://a.example/a.jsonl"],
+  ])("cannot begin with something that does not grow by lines: %s", async (why, content) => {
+    const folder = newFolder();
+    const isPath = typeof content === "string" && content.length > 2;
+    const file = isPath ? content : join(folder, "a.jsonl");
+    if (!isPath) writeFileSync(file, content);
+    const hint = "run without --follow, or name the file that the training run writes";
+    const failure = { kind: "file-not-followable", message: `cannot follow ${file}: ${why}`, details: { hint } };
+    const ended = follow([], { file }).then(({ end }) => end[1]);
+    if (isPath) await expect(ended).rejects.toMatchObject(failure);
+    else expect(await ended).toBe("file-not-followable");
+  });
+
+  it("reports unknown requests only if they have groups of the file", async () => {
+    const ledger = { path: join(newFolder(), "ledger.db"), require: false };
+    const lost: Attempt = { kind: "broken", isBodySent: true, code: "ECONNRESET", failure: connectionReset };
+    const endOf = async (reward: number, answer?: () => Attempt) => {
+      const run = { ledger, ...(answer && { answer }) };
+      const { end, warnings } = await follow([append(groupLine(reward)), ...wait(5)], run);
+      return [...end.slice(0, 2), ...warnings];
+    };
+    expect(await endOf(1, () => lost)).toEqual(["unknown", "log-unknown", "unresolved-requests"]);
+    expect(await endOf(2)).toEqual(["logged", undefined]);
+    expect(await endOf(1)).toEqual(["unknown", "log-unresolved", "unresolved-requests"]);
+  });
+
+  it("ends with the reason if the file cannot be read", async () => {
+    const problems = [
+      { rule: "file-unreadable", file: "/dev/null/a.jsonl", message: expect.stringMatching(/a part of the path/) },
+    ];
+    const failure = { kind: "invalid-input", details: { problems } };
+    await expect(follow([], { file: "/dev/null/a.jsonl" })).rejects.toMatchObject(failure);
   });
 
   it("completes a group by its size or after --group-idle, and reports groups that grow afterwards", async () => {

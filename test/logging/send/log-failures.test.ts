@@ -24,11 +24,15 @@ describe("the hint of a run that logged a part", () => {
     [{}, stop({ hint: "h", problems: [problem] }, "input-changed"), `fix it. Then ${rerun}`],
     [{}, stop({ hint: "h", problems: [problem] }, "invalid-input"), `h. Then ${rerun}`],
     [{}, stop({ hint: "h", problems: [] }, "invalid-input"), `fix the reported problems, or h. Then ${rerun}`],
+    [{}, stop({ problems: [] }, "invalid-input"), `fix the reported problems. Then ${rerun}`],
+    [{ not_sent: 1, rejected: 3 }, stop({ hint: "h" }), `h. Then ${rerun}`],
+    [{ ...noLedger, not_sent: 1 }, stop({ hint: "h" }), `h. Then ${copy("remaining")}`],
     [{ not_sent: 0 }, stop({ hint: "h" }), "h. Then rerun the same command, which skips logged groups"],
     [noLedger, stop({ hint: "h" }), `h. Then ${copy("remaining")}`],
     [{ ...noLedger, not_sent: 0 }, stop({ hint: "h" }), `fix the reported problems. Then ${copy("rejected")}`],
   ])("depends on the ledger, on the rest and on what ended the run (row %$)", (change, ended, hint) => {
-    const message = `2 groups logged, 1 already logged, ${change.not_sent ?? 2} not logged: no`;
+    const rejected = change.rejected ? " 3 rejected," : "";
+    const message = `2 groups logged, 1 already logged,${rejected} ${change.not_sent ?? 2} not logged: no`;
     expect(textOf(failures.logPartial({ ...counts, ...change }, ended, {}))).toEqual([message, hint]);
   });
 });
@@ -78,6 +82,12 @@ describe("a run with an unknown request", () => {
       {},
       ': a web page ("oops") arrived with the status 500, so a gateway may have answered instead of the service',
     ],
+    [
+      { unknownFailure: stop({ http: { ...http, said: undefined } }, "html-reply") },
+      {},
+      ": a web page arrived with the status 500, so a gateway may have answered instead of the service",
+    ],
+    [{ unknownFailure: stop({ http: { ...http, said: undefined } }) }, {}, ": the service answered 500"],
     [
       { unknownFailure: stop({ http: { ...http, said: "o".repeat(201) } }, "html-reply") },
       {},
@@ -131,9 +141,10 @@ describe("a run with an unknown request", () => {
     const { message: begin } = failures.logUnrecorded({ ...facts, ...more, unrecorded: [unsent] }, {});
     expect(begin).toMatch(/^this run did not send r9, but the ledger /);
     const all = { ...more, unrecorded: [answered], unknownIds: new Set(["r7"]) };
-    expect(failures.logUnrecorded({ ...facts, ...all }, {}).details.hint).toMatch(
-      /`rollcall ledger resolve r7 [^`]*`$/,
-    );
+    const [said, resolve] = textOf(failures.logUnrecorded({ ...facts, ...all }, {}));
+    expect([said, resolve]).toEqual([
+      ...[expect.stringMatching(/: no\. Groups: /), expect.stringMatching(/`rollcall ledger resolve r7 [^`]*`$/)],
+    ]);
   });
 });
 

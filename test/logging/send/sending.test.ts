@@ -2,6 +2,7 @@ import {
   appendFileSync,
   closeSync,
   existsSync,
+  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
@@ -16,7 +17,7 @@ import { setImmediate, setTimeout } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import pg from "pg";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { isFailure } from "../../../src/failure.ts";
 import { RunLedger } from "../../../src/logging/ledger/run-ledger.ts";
 import { canResend } from "../../../src/logging/send/earlier-requests.ts";
@@ -25,6 +26,7 @@ import type { LogResult } from "../../../src/logging/send/log-result.ts";
 import { createEnvelope, planRequests } from "../../../src/logging/send/plan.ts";
 import { openRejects } from "../../../src/logging/send/rejects.ts";
 import type { Dataset } from "../../../src/rollouts/dataset/read-dataset.ts";
+import { inputUnreadable } from "../../../src/rollouts/input/failures.ts";
 import { openDescriptorBytes } from "../../../src/rollouts/input/source.ts";
 import { warningRules } from "../../../src/rollouts/rules/rules.ts";
 import { interrupted } from "../../../src/system/failures.ts";
@@ -67,7 +69,6 @@ const send = async (
   }: {
     limit?: number;
     answer?: Parameters<typeof openRecordingClient>[0];
-    host?: ReturnType<typeof testHost>;
   } & Partial<DeliverOptions> = {},
 ): Promise<SendResult> => {
   const client = openRecordingClient(answer);
@@ -236,11 +237,71 @@ describe("a plan", () => {
 });
 
 describe("an unknown request", () => {
+  const day = 86_400_000;
+  it.each<[isResent: boolean, age: number, more: { keys?: boolean; honors?: boolean; echoed?: boolean; key?: string }]>(
+    [
+      [true, 0, {}],
+      [true, 0, { honors: false, echoed: true }],
+      [false, 0, { honors: false }],
+      [false, 0, { keys: false, echoed: true }],
+      [false, 0, { key: "", echoed: true }],
+      [true, day - 1, {}],
+      [false, day, {}],
+      // The clock was set back.
+      [false, -1, {}],
+    ],
+  )("is resent without an option, or not, for a day if the service honors its key (row %$)", (isResent, age, more) => {
+    const { keys = true, honors = true, echoed = false, key = "k" } = more;
+    const options = { ...usualDelivery(), hasIdempotencyKeys: keys, honorsKeys: honors, input: "a.jsonl" };
+    const request = { id: "r1", key, firstTried: testHost().now() - age };
+    expect(new RunLedger(options).isKeyHonored(request, echoed)).toBe(isResent);
+  });
+
   it("is not resent with resendLogged, even if the service is known to honor its key", () => {
     const request = { id: "r1", key: "k", firstTried: testHost().now() };
     const isSent = (resendLogged: boolean) =>
       canResend(request, { onUnknown: "leave", resendLogged }, { isKeyHonored: () => true });
     expect([false, true].map(isSent)).toEqual([true, false]);
+  });
+});
+
+describe("an unknown request in a ledger", () => {
+  const lost: Attempt = { kind: "broken", code: "ECONNRESET", failure: connectionReset, isBodySent: true };
+  const failed = makeAnswer(400, { failure: requestRefused(400, {}) });
+
+  /** Sends two groups in two requests with a ledger, and returns the failure. */
+  const failureAfter = async (more: Partial<DeliverOptions>, ...answers: readonly Attempt[]) => {
+    const ledger = { path: join(newFolder(), "ledger.db"), require: false };
+    const answer = (_: Buffer, at: number) => answers[at - 1] ?? makeAnswer(200);
+    const dataset = await read(filesOf(`${group(1)}\n${group(2)}`));
+    const { result } = await send(dataset, { ledger, answer, limit: 120, ...more });
+    return [result.failure?.kind, result.failure?.retryable, result.groups.not_sent];
+  };
+
+  it("can be resolved by a rerun if the service honors keys, unless it refused the retry", async () => {
+    const final = { honorsKeys: true, maxWaitMs: -1 };
+    expect(await failureAfter(final, lost)).toEqual(["log-resolvable", true, 1]);
+    expect(await failureAfter({ honorsKeys: true }, lost, failed)).toEqual(["log-unknown", true, 1]);
+    expect(await failureAfter({}, lost)).toEqual(["log-unknown", true, 1]);
+  });
+
+  it("leaves a rerun of the rest with --resend-logged only if this run logged nothing", async () => {
+    expect(await failureAfter({ resendLogged: true }, lost)).toEqual(["log-unknown", true, 1]);
+    expect(await failureAfter({ resendLogged: true }, makeAnswer(200), lost)).toEqual(["log-unknown", false, 0]);
+    expect(await failureAfter({}, makeAnswer(200), lost)).toEqual(["log-unknown", false, 0]);
+  });
+
+  it("is announced when a rerun resends it, unless an option asked for it", async () => {
+    const ledger = { path: join(newFolder(), "ledger.db"), require: false };
+    const told: number[] = [];
+    const run = async (more: Partial<DeliverOptions>, answer: Attempt) => {
+      const onResend = (requests: number) => void told.push(requests);
+      const options = { ledger, maxWaitMs: -1, onResend, ...more, answer: () => answer };
+      return (await send(await read(filesOf(group(1))), options)).result.status;
+    };
+    expect(await run({}, lost)).toBe("unknown");
+    expect([await run({ onUnknown: "resend" }, lost), told]).toEqual(["unknown", []]);
+    expect([await run({ honorsKeys: true }, makeAnswer(200)), told]).toEqual(["logged", [1]]);
   });
 });
 
@@ -344,6 +405,8 @@ describe("an outcome", () => {
       [makeAnswer(413, { failure }), ["partial", "partial", "refused", 2]],
       [makeAnswer(400, { failure }), ["partial", "partial", "refused", 2]],
       [makeAnswer(302, { failure }), ["partial", "partial", "refused", 2]],
+      [makeAnswer(304, { failure, isBodySent: false }), ["partial", "partial", "refused", 2]],
+      [makeAnswer(409, { failure, isBodySent: false }), ["unknown", "unknown_outcome", "refused", 2]],
       [broken(true), ["unknown", "unknown_outcome", "unavailable", 2]],
       ...[300, 303, 304, 305, 306, 409, 500, 501, 503].map((status): readonly [Attempt, readonly unknown[]] => [
         makeAnswer(status, { failure }),
@@ -372,8 +435,20 @@ describe("an outcome", () => {
     expect(result).toMatchObject({
       groups: { read: 3, logged: 1, unknown: 1, not_sent: 1 },
       trajectories: { read: 4, logged: 1, unknown: 2, not_sent: 1 },
-      failure: { message: expect.stringMatching(/^request 2 of 3 \(.*:2\) may or may not have been logged/) },
+      failure: { message: expect.stringMatching(/^request 2 of 3 \(\S*:2\) may or may not have been logged/) },
     });
+    expect(result.warnings.map(({ rule, advice }) => `${rule}: ${advice?.slice(0, 24)}`)).toEqual([
+      ...["group-over-limit: raise --max-request-size", "split-requests: raise --max-request-size"],
+    ]);
+    const together = await send(dataset, { answer: () => broken(true) });
+    expect(together.result.failure?.message).toMatch(/^request 1 of 1 \(\S*:1 to \S*:3\) may or may not/);
+  });
+
+  it("depends on no rejects file if the run rejects nothing", async () => {
+    const [path = ""] = filesOf(group(1));
+    writeFileSync(`${path}.rejected`, "mine");
+    expect((await send(await read([path]))).result.status).toBe("logged");
+    await expect(send(await read([path]), { onRefused: "skip" })).rejects.toMatchObject({ kind: "rejects-exist" });
   });
 
   it("keeps the file that another program or run wrote to the path of the rejects in the meantime", async () => {
@@ -401,8 +476,22 @@ describe("an outcome", () => {
       return makeAnswer(at > 4 ? 200 : 429, { failure });
     };
     const host = { ...testHost(), elapsed: () => elapsedMs };
-    const { result, bodies } = await send(await read(filesOf(group(1))), { answer, host, maxWaitMs: 1000 });
-    expect([result.status, bodies.length]).toEqual(["not_sent", 3]);
+    const client = openRecordingClient(answer);
+    const waited: unknown[] = [];
+    const attempt: typeof client.attempt = async (endpoint, asked) => {
+      waited.push(asked.sinceFirstAttemptMs);
+      return await client.attempt(endpoint, asked);
+    };
+    const run = { host, maxWaitMs: 1000, client: async () => ({ ...client, attempt }) };
+    const { result } = await send(await read(filesOf(group(1))), run);
+    expect([result.status, ...waited]).toEqual(["not_sent", 0, 0, 600]);
+  });
+
+  it("is final for a 429 if the quota is used up", async () => {
+    const bytes = Buffer.from('{"error":{"code":"insufficient_quota"}}');
+    const answer = (_: Buffer, at: number) => makeAnswer(at === 1 ? 429 : 200, { failure, bytes });
+    const { result, bodies } = await send(await read(filesOf(group(1))), { answer });
+    expect([result.status, bodies.length]).toEqual(["not_sent", 1]);
   });
 
   it("is final if connecting took longer than --max-wait, or if another request ended the run", async () => {
@@ -465,6 +554,26 @@ describe("an outcome", () => {
     ]);
   });
 
+  it("has no new metrics, but a result, if the input is truncated or unreadable when a group was refused", async () => {
+    const bare = (id: number, reward: number) => trajectory(reward, `,"group_id":${id}`);
+    for (const kind of ["input-changed", "input-unreadable"]) {
+      const [path = ""] = filesOf([bare(1, 0), bare(1, 1), bare(2, 9)].join("\n"));
+      const dataset = await read([path]);
+      const sources = dataset.sources.map((source) => ({ ...source, bytes: { ...source.bytes } }));
+      const answer = () => {
+        if (kind === "input-changed") truncateSync(path, 10);
+        for (const { bytes, name } of kind === "input-changed" ? [] : sources)
+          bytes.read = () => {
+            throw inputUnreadable(name, "EIO", {});
+          };
+        return makeAnswer(400, { failure });
+      };
+      const { result } = await send({ ...dataset, sources }, { answer, onRefused: "skip", limit: 1 });
+      expect(result).toMatchObject({ groups: { rejected: 1, not_sent: 1 }, metrics: { "train/reward": 10 / 3 } });
+      expect(result.failure).toMatchObject({ kind: "log-partial", details: { stoppedBy: "invalid_input" } });
+    }
+  });
+
   it("is reported without positions of a 422 if the input is truncated in the meantime", async () => {
     for (const left of [0, 40]) {
       const [path = ""] = filesOf([group(1, 2), group(3, 4)].join("\n"));
@@ -500,6 +609,13 @@ describe("an outcome", () => {
       const groups = { logged: Number(isLogged) };
       expect(result).toMatchObject({ status: isLogged ? "partial" : "not_sent", failure, groups });
     }
+    const last = new AbortController();
+    const answer = (_: Buffer, at: number) => {
+      if (at === 2) last.abort(signal);
+      return makeAnswer(200);
+    };
+    const atEnd = await send(await read(files), { limit: 120, host: { ...testHost(), signal: last.signal }, answer });
+    expect(atEnd.result).toMatchObject({ status: "logged", failure: undefined });
     const during = await send(await read(files), { limit: 120, answer: () => broken(true) });
     expect(during.result).toMatchObject({ status: "unknown", failure: { code: "unknown_outcome" } });
   });
@@ -517,6 +633,16 @@ describe("an outcome", () => {
     expect(result).toMatchObject({ status: "unknown", groups: { logged: 1, unknown: 1, not_sent: 1 } });
   });
 
+  it("has the answers unless they have more than 64 KiB together", async () => {
+    const kept = async (bytes: number) => {
+      const answer = () => makeAnswer(200, { bytes: Buffer.alloc(bytes, " ") });
+      const { result } = await send(await read(filesOf(`${group(1)}\n${group(2)}`)), { limit: 120, answer });
+      return result.sent.replies.map(({ body }) => body?.length);
+    };
+    expect(await kept(32_768)).toEqual([32_768, 32_768]);
+    expect(await kept(32_769)).toEqual([undefined, undefined]);
+  });
+
   it("has a warning for a reply that cannot be read", async () => {
     const rules = async (attempt: Attempt) =>
       (await send(await read(filesOf(group(1))), { answer: () => attempt })).result.warnings.map(({ rule }) => rule);
@@ -524,6 +650,13 @@ describe("an outcome", () => {
     expect(await rules(makeAnswer(200, { isCut: true }))).toEqual(["unreadable-response"]);
     expect(await rules(makeAnswer(200, { bytes: Buffer.from("") }))).toEqual([]);
     expect(await rules(makeAnswer(200, { bytes: Buffer.from("null") }))).toEqual([]);
+    const cut = await send(await read(filesOf(group(1))), { answer: () => makeAnswer(200, { isCut: true }) });
+    expect(cut.result.warnings[0]?.message).toMatch(
+      /^the service answered 200 to request 1, .* rollcall can read only 2 bytes of the answer$/,
+    );
+    const otherIds = makeAnswer(200, { bytes: Buffer.from('{"call_ids":[7]}') });
+    const { result } = await send(await read(filesOf(group(1))), { answer: () => otherIds });
+    expect(result).toMatchObject({ status: "logged", warnings: [] });
     const strictness = { strict: false, allowed: new Set(warningRules) };
     const allowed = await send(await read(filesOf(group(1)), { strictness }), {
       answer: () => makeAnswer(200, { isCut: true }),
@@ -551,6 +684,26 @@ describe("an outcome", () => {
 });
 
 describe("the requests after a 413", () => {
+  it("do not exist with --one-request, whose groups are not sent", async () => {
+    const dataset = await read(filesOf(`${group(1)}\n${group(2)}`));
+    const { result, bodies } = await send(dataset, {
+      ...{ oneRequest: true, onRefused: "skip", answer: () => makeAnswer(413) },
+    });
+    expect([bodies.length, result.failure?.kind, result.groups.not_sent]).toEqual([1, "request-too-large", 2]);
+  });
+
+  it("are in the ledger next to the refused request, whose groups are not sent", async () => {
+    const options = { ...usualDelivery(), ledger: { path: join(newFolder(), "ledger.db"), require: false } };
+    const answer = (_: Buffer, at: number) => makeAnswer(at === 1 ? 413 : 200);
+    await send(await read(filesOf(`${group(1)}\n${group(2)}`)), { answer, ledger: options.ledger });
+    const next = new RunLedger({ ...options, input: "1.jsonl" });
+    onTestFinished(async () => await next.close());
+    await next.open(await options.destination());
+    const states: string[] = [];
+    for await (const { id, state } of next.entries()) states.push(`${id} ${state}`);
+    expect(states).toEqual(["r1 not_sent", "r2 logged", "r3 logged"]);
+  });
+
   it("have a lower limit in the next run if one group alone was too large", async () => {
     const options = { ...usualDelivery(), ledger: { path: join(newFolder(), "ledger.db"), require: false } };
     const { bodies } = await send(await read(filesOf(group(1))), {
@@ -571,6 +724,7 @@ describe("the requests after a 413", () => {
     const answer = (_: Buffer, at: number) => makeAnswer(at === 1 ? 413 : 200);
     const { result, bodies } = await send(await read(filesOf([first, group(2), group(3)].join("\n"))), { answer });
     expect([result.status, ...bodies.slice(1).map(groupsIn)]).toEqual(["logged", first, `${group(2)},${group(3)}`]);
+    expect(result.warnings.map(({ rule }) => rule)).toEqual(["split-requests"]);
   });
 
   it("have up to the largest size that the service accepted, also in the next run", async () => {
@@ -624,13 +778,27 @@ describe("the requests after a 413", () => {
     const rewards = Array.from({ length: 20 }, (_, at) => at);
     const file = filesOf(rewards.map((reward) => group(reward)).join("\n"));
     const answer = (body: Buffer) => makeAnswer(body.length > 300 ? 413 : 200);
-    const { result, bodies } = await send(await read(file), { answer, limit: 500 });
+    let last: readonly number[] = [];
+    const onProgress: DeliverOptions["onProgress"] = ({ requests, of, groups }) => {
+      last = [requests, of, groups];
+    };
+    const { result, bodies } = await send(await read(file), { answer, limit: 500, onProgress });
     expect(result).toMatchObject({ status: "logged", groups: { logged: 20 } });
+    expect(last).toEqual([bodies.length, bodies.length, 20]);
     expect(bodies.filter((body) => body.length > 300)).toHaveLength(1);
     const taken = bodies.filter((body) => body.length <= 300);
     expect(taken.map(groupsIn).join(",")).toBe(rewards.map((reward) => group(reward)).join(","));
     // The plan had several requests, and one warning about them.
     expect(result.warnings.filter(({ rule }) => rule === "split-requests")).toHaveLength(1);
+  });
+
+  it("have one group if the group is larger than the new limit", async () => {
+    const lines = [...[1, 2, 3, 4].map((reward) => group(reward)), group(`5,"logs":["${"x".repeat(300)}"]`)];
+    const answer = (body: Buffer) => makeAnswer(body.includes(group(1)) && body.includes(group(4)) ? 413 : 200);
+    const { result, bodies } = await send(await read(filesOf(lines.join("\n"))), { answer, limit: 300 });
+    expect([result.status, ...bodies.slice(1).map((body) => JSON.parse(body).trajectory_groups.length)]).toEqual([
+      ...["logged", 2, 2, 1],
+    ]);
   });
 
   it("keep the lower limit if the service then refuses a larger request that was in flight", async () => {
@@ -668,6 +836,31 @@ describe("the requests after a 413", () => {
     expect(sizes.join(" ")).toBe("6,413 3,200 3,422 2,200 2,200 2,200 2,200");
     expect(result).toMatchObject({ groups: { logged: 11, rejected: 1, not_sent: 0 }, rejectsFile: rejects });
     expect(readFileSync(rejects, "utf8")).toBe(`${group(4)}\n`);
+  });
+});
+
+describe("the limit that a 413 sets", () => {
+  it("is half of the smallest refused size of a day, unless the service accepted more", async () => {
+    let now = testHost().now();
+    const run = new RunLedger({ ...usualDelivery(), host: { ...testHost(), now: () => now }, input: "a.jsonl" });
+    const limits: unknown[] = [];
+    const limitAfter = async (step: () => Promise<void>) => {
+      await step();
+      limits.push(run.sizeLimit?.bytes);
+    };
+    for (const bytes of [151, 200, 100]) await limitAfter(() => run.recordRefusedSize(bytes));
+    for (const bytes of [40, 70, 99]) await limitAfter(() => run.recordPassedSize(bytes));
+    expect(limits.splice(0)).toEqual([76, 76, 50, 50, 70, 99]);
+    const passTime = async (ms: number) => {
+      now += ms;
+    };
+    for (const ms of [86_399_999, 1]) await limitAfter(() => passTime(ms));
+    await limitAfter(() => run.recordRefusedSize(300));
+    await limitAfter(() => run.recordPassedSize(300));
+    // After the clock was set back, the refusal is in the future.
+    await limitAfter(() => run.recordRefusedSize(400));
+    await limitAfter(() => passTime(-1));
+    expect(limits).toEqual([99, undefined, 150, undefined, 300, undefined]);
   });
 });
 
@@ -713,6 +906,27 @@ describe("a run of several requests", () => {
     await expect(strict(120)).rejects.toMatchObject({ kind: "invalid-input" });
   });
 
+  it("aborts the request in flight 5 s after a signal", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const stop = new AbortController();
+    const client = openRecordingClient();
+    const aborted: unknown[] = [];
+    const attempt: typeof client.attempt = async (endpoint, asked) => {
+      const isAbortedAfter = (ms: number) => {
+        vi.advanceTimersByTime(ms);
+        aborted.push(asked.signal?.aborted);
+      };
+      isAbortedAfter(60_000);
+      stop.abort(interrupted({ signal: "SIGTERM" }));
+      for (const ms of [4999, 1]) isAbortedAfter(ms);
+      return await client.attempt(endpoint, asked);
+    };
+    const host = { ...testHost(), signal: stop.signal };
+    await send(await read(filesOf(group(1))), { host, client: async () => ({ ...client, attempt }) });
+    expect(aborted).toEqual([false, false, true]);
+  });
+
   it("aborts the request in flight only at the second signal", async () => {
     const [stop, urgent] = [new AbortController(), new AbortController()];
     const host = { ...testHost(), signal: stop.signal, urgent: urgent.signal };
@@ -732,6 +946,38 @@ describe("a run of several requests", () => {
       { logged: 1, not_sent: 1 },
       [false, true],
     ]);
+  });
+});
+
+describe("a ledger that another run uses", () => {
+  it("makes the run wait until a signal, after which nothing was sent", async () => {
+    const options = { ...usualDelivery(), ledger: { path: join(newFolder(), "ledger.db"), require: false } };
+    const other = new RunLedger({ ...options, input: "a.jsonl" });
+    onTestFinished(async () => await other.close());
+    await other.open(await options.destination());
+    await other.acquire();
+    const stop = new AbortController();
+    const sleep = async () => {
+      stop.abort(interrupted({ signal: "SIGINT" }));
+      throw stop.signal.reason;
+    };
+    const host = { ...testHost(), signal: stop.signal, sleep };
+    const { bodies, result } = await send(await read(filesOf(group(1))), { ledger: options.ledger, host });
+    expect(bodies).toEqual([]);
+    expect(result).toMatchObject({ status: "not_sent", failure: { kind: "interrupted" }, groups: { not_sent: 1 } });
+  });
+});
+
+describe("a new ledger", () => {
+  it("causes a warning in CI, where the next job may not have it", async () => {
+    const ledger = { path: join(newFolder(), "ledger.db"), require: false };
+    const strictness = { strict: false, allowed: new Set(warningRules.filter((rule) => rule !== "new-ledger")) };
+    const warnings = async (env: Record<string, string>) => {
+      const dataset = await read(filesOf(group(1)), { strictness });
+      return (await send(dataset, { ledger, host: testHost({ env }) })).result.warnings.map(({ message }) => message);
+    };
+    expect(await warnings({ CI: "1" })).toEqual([expect.stringContaining(ledger.path)]);
+    expect(await warnings({ CI: "1" })).toEqual([]);
   });
 });
 
@@ -765,6 +1011,9 @@ describe("a file that changes while it is sent", () => {
       stopped,
     );
     expect(await sendChanging((path) => truncateSync(path, 10))).toEqual(stopped);
+    // The first group was sent before.
+    const other = (path: string) => writeFileSync(path, readFileSync(path, "utf8").replace('"reward":1', '"reward":3'));
+    expect(await sendChanging(other)).toEqual(stopped);
   });
 
   it("can grow without a change of the outcome", async () => {
@@ -815,6 +1064,22 @@ describe("a file that changes while it is sent", () => {
     writeFileSync(path, group(2));
     const { result } = await send(dataset);
     expect(result.failure !== undefined && isFailure(result.failure, "input-changed")).toBe(true);
+  });
+
+  it("has the reasons in the failure if the rejects file cannot be written after the answers", async () => {
+    const [path = ""] = filesOf([group(1), group('"x"'), group(2)].join("\n"));
+    const answer = (body: Buffer) => {
+      if (body.includes(group(1))) return makeAnswer(200);
+      mkdirSync(`${path}.rejected`);
+      return makeAnswer(400, { failure });
+    };
+    const { result } = await send(await read([path]), { answer, limit: 120, onInvalid: "skip", onRefused: "skip" });
+    expect(result.rejectsFile).toBe(undefined);
+    expect(result.failure).toMatchObject({ kind: "log-partial", details: { stoppedBy: "storage" } });
+    expect(result.failure?.details.problems?.map(({ rule, line }) => [rule, line])).toEqual([
+      ["wrong-type", 2],
+      ["group-refused", 3],
+    ]);
   });
 
   it("leaves no rejects file that differs from the rejected groups", async () => {

@@ -150,7 +150,7 @@ describe("a log request", () => {
         throw new Error("the file changed");
       },
     };
-    await expect(attemptAt(server.url, body)).rejects.toThrow("the file changed");
+    await expect(attemptAt(server.url, body)).rejects.toMatchObject({ message: "the file changed" });
   });
 
   it.each([

@@ -167,6 +167,7 @@ describe("the failure of a reply", () => {
       const facts = { status: Number(status), headers: { [name]: value }, isWebPage: body === page };
       const failure = toReplyFailure(requestTo(endpoint), { ...emptyReply, ...facts, bytes: Buffer.from(body) });
       expect([failure.code, failure.kind, failure.details.hint?.slice(0, hint.length)]).toEqual([code, kind, hint]);
+      expect(failure.retryable).toBe(code === "unavailable" && kind !== "quota-used-up");
     },
   );
 
@@ -183,6 +184,7 @@ describe("the failure of a reply", () => {
       '{"errors":{"split":["no such"]},"trace":12345678901234567890}',
     ],
     [`{"ids":["${"x".repeat(300)}"]}`, `{"ids":["${"x".repeat(191)} …`],
+    [`{"ids":["${"x".repeat(188)}"]}`, `{"ids":["${"x".repeat(188)}"]}`],
     ['{"detail":[],"error":{"code":null}}', undefined],
     [`${"[".repeat(50_000)}${"]".repeat(50_000)}`, `${"[".repeat(200)} …`],
   ])("repeats the start of a refusal whose JSON has no known message (row %$)", (body, said) => {

@@ -228,6 +228,7 @@ describe("NO_PROXY", () => {
     ["x y service.invalid", "http://service.invalid"],
     ["service.invalid:8080", "http://service.invalid:8080"],
     ["service.invalid:443", "https://service.invalid"],
+    ["service.invalid:80", "http://service.invalid"],
     // Addresses of this machine that do not count as loopback.
     ["0.0.0.0", "http://0.0.0.0:1"],
     ["::ffff:7f00:1", "http://[::ffff:7f00:1]:1"],

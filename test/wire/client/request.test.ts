@@ -166,6 +166,12 @@ describe("a credential", () => {
     expect(asked).toEqual([]);
   });
 
+  it("does not keep a request without one from plain http", async () => {
+    const { client } = clientAt(`http://${"a".repeat(64)}.invalid`, { maxWaitMs: 0 });
+    const catalog = { parameters: { analysis_provider: "a" }, body: undefined };
+    expect(await failureOf(client.send(listAnalysisModels, catalog))).toMatchObject({ code: "unavailable" });
+  });
+
   it("travels over plain http to another machine if that is allowed", async () => {
     // A part of a name has at most 63 characters, so no resolver gets this name.
     const { client } = clientAt(`http://${"a".repeat(64)}.invalid`, { insecureHttp: true, maxWaitMs: 0 });

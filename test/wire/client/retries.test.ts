@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { parseRetryAfter } from "../../../src/wire/client/retry.ts";
 import { readCall } from "../../../src/wire/contract/call.ts";
 import { listModels } from "../../../src/wire/contract/models.ts";
 import { type Answer, findClosedPort, json, scriptedServer } from "../../support/server.ts";
@@ -67,6 +68,14 @@ describe("a read", () => {
     expect([failure.message, waits]).toEqual(["the service answered 503 on attempt 2: busy", [250]]);
   });
 
+  it("fails with the error of a local service that answered a failure", async () => {
+    const own = new Error("the store is full");
+    const server = await scriptedServer([{ answer: busy() }, { answer: models }]);
+    const { client } = clientAt(server.url, { serviceError: () => own });
+    await expect(client.send(listModels, list)).rejects.toBe(own);
+    expect((await client.send(listModels, list)).entries).toHaveLength(0);
+  });
+
   it("ends after one attempt if its endpoint is not repeatable", async () => {
     const server = await scriptedServer([{ answer: busy() }]);
     const once = { ...listModels, repeatable: false };
@@ -127,6 +136,7 @@ describe("the wait before a retry", () => {
     ["parts of a second", { "retry-after": "0.5" }, 500],
     ["less than the random wait", { "retry-after": "0" }, 250],
     ["a date", { "retry-after": "Thu, 01 Jan 2026 00:00:20 GMT" }, 20_000],
+    ["a date in capitals", { "retry-after": "THU, 01 JAN 2026 00:00:20 GMT" }, 20_000],
     ["two dates", { "retry-after": "Thu, 01 Jan 2026 00:00:09 GMT, Thu, 01 Jan 2026 00:00:20 GMT" }, 20_000],
     ["a number and a date", { "retry-after": "7, Thu, 01 Jan 2026 00:00:20 GMT" }, 20_000],
     ["a date of C", { "retry-after": "Thu Jan  1 00:00:20 2026" }, 20_000],
@@ -135,9 +145,12 @@ describe("the wait before a retry", () => {
     ["a date that has passed", { "retry-after": "Thu, 01 Jan 2026 00:00:00 GMT" }, 250],
     ["milliseconds", { "retry-after-ms": "1250" }, 1250],
     ["milliseconds next to seconds", { "retry-after-ms": "1250", "retry-after": "2" }, 1250],
+    ["seconds next to a word", { "retry-after-ms": "1s", "retry-after": "2" }, 2000],
   ])("lasts as long as the service asks in %s", async (_, headers, ms) => {
     const now = Date.UTC(2026, 0, 1, 0, 0, 0);
     expect(await waitsFor([busy(headers, 429)], { now })).toEqual([ms]);
+    // Only `Retry-After` says that a request with 503 was not processed.
+    expect(parseRetryAfter(headers, now).hasRetryAfter).toBe("retry-after" in headers);
   });
 
   it.each(["Pacific/Kiritimati", "Pacific/Pago_Pago"])("lasts until a date in the time zone %s", async (zone) => {
@@ -151,9 +164,11 @@ describe("the wait before a retry", () => {
     ...["soon", "-1", "", "NaN", "0x10", "1000abc", "1e3", "2, soon", "soon, 2", "01/02/2026"],
     ...["Tue, 31 Feb 2026 00:00:20 GMT", "Tuesday, 31-Feb-26 00:00:20 GMT", "Tue Feb 31 00:00:20 2026"],
     ...["2026-02-31T00:00:20Z", "2026-01-01T24:00:20Z", "2026-01-01T00:00:20", "Wed, 31 Dec 2025 24:00:00 GMT"],
+    ...["Sun Jan  1 00:00:61 2026", "Sun Jan  1 00:00:20 GMT 2026", "Thu Jan  1 00:00:20 2026 GMT"],
     ...["Mon, 01 Jan 2026 00:00:20 GMT", "Thu, 00 Jan 2026 00:00:20 GMT", "Thu, 01 Foo 2026 00:00:20 GMT"],
   ])("ignores an invalid Retry-After (row %$)", async (asked) => {
     expect(await waitsFor([busy({ "retry-after": asked })])).toEqual([250]);
+    expect(parseRetryAfter({ "retry-after": asked }, 0)).toEqual({ hasRetryAfter: false, retryAfterMs: undefined });
   });
 
   it("does not start if the service asks for more time than is left, and the failure says how much", async () => {

@@ -23,6 +23,7 @@ describe("a list", () => {
     [{ next: { offset: 500 } }, "next"],
     [{ error: "one region does not answer" }, "error"],
     [{ page: 1, total_pages: 3 }, "total_pages"],
+    [{ total_pages: 2 }, "total_pages"],
   ])("is a part of a list if a member says that more follows: $1", (rest, mark) => {
     expect(markOf(rest)).toBe(mark);
   });
