@@ -245,6 +245,7 @@ describe("a call as a trajectory", () => {
     for (const role of ["tool", "user"])
       expect(trajectory({ ...done, inputs: asked("<a.B object at 0x7f>", role) })).toMatch(/^\{/);
     expect(trajectory({ ...done, inputs: asked("file:///tmp/report.txt", "tool") })).toMatch(/^\{/);
+    expect(trajectory({ ...done, inputs: asked("REDACTED") })).toMatch(/^\{/);
   });
 
   it.each([

@@ -45,13 +45,17 @@ describe("the parts of a message", () => {
     ],
     [{ type: "document", source: { type: "text", data: "abc" }, title: "t" }, ['"abc"', { other: "title" }]],
     [{ type: "document", source: { type: "content", content: [{ type: "text", text: "d" }] } }, ['"d"']],
+    [{ type: "document", source: { type: "text" } }, ['{"type":"document","source":{"type":"text"}}']],
     [
       { type: "document", source: { type: "base64", media_type: "application/pdf", data: "AA" }, title: "t" },
       [media("document", { data: "AA", format: "application/pdf" }), { other: "title" }],
     ],
     [{ type: "image", source: { type: "url", url: "u" } }, [media("image", { url: "u" })]],
     [{ type: "image_url", image_url: "u", detail: 1 }, [media("image", { url: "u" }), { other: "detail" }]],
-    [{ type: "image_url", image_url: { url: "u" } }, [media("image", { url: "u" })]],
+    [
+      { type: "image_url", image_url: { url: "u", detail: "low" } },
+      [media("image", { url: "u" }), { other: "detail" }],
+    ],
     [
       { type: "input_audio", input_audio: { data: "AA", format: "wav" } },
       [media("audio", { data: "AA", format: "wav" })],
@@ -128,6 +132,7 @@ describe("turns", () => {
       [0, { name: undefined, at: undefined }],
       [1, '"A"'],
     ]);
+    expect(shown([{ a: 1 }])).toEqual([[0, '{"a":1}']]);
   });
 
   it("begin at an item, and the calls before it have no answers", () => {
@@ -135,5 +140,6 @@ describe("turns", () => {
       [1, '"A"'],
       [2, { name: "f", at: 3 }],
     ]);
+    expect(shown([tool("0"), asks(call("a")), tool("A", "a")], 1)).toEqual([[1, { name: "f", at: 2 }]]);
   });
 });

@@ -82,6 +82,11 @@ describe("the usage of a call", () => {
       [5, none, none, 7],
     ],
     [
+      "an API that counts cached tokens in prompt_tokens, next to the names of Anthropic",
+      { prompt_tokens: 100, completion_tokens: 10, cache_read_input_tokens: 80 },
+      [100, 80, none, 10],
+    ],
+    [
       "more cached tokens than prompt tokens",
       { prompt_tokens: 5, completion_tokens: 3, cached_tokens: 9 },
       [5, 5, none, 3],
@@ -148,6 +153,13 @@ describe("the usage of a call", () => {
     const summary = { usage: { m: { prompt_tokens: count, completion_tokens: 3 } } };
     const [read] = readUsages(parseRawJson(JSON.stringify({ output: { usage }, summary })));
     expect([read?.unpriced, read?.doubt]).toEqual(why);
+  });
+
+  it("has no exact price for written tokens that only the output counts", () => {
+    const usage = { input_tokens: 9, output_tokens: 3, cache_creation_input_tokens: 4 };
+    const call = { output: { usage }, summary: { usage: { m: { prompt_tokens: 200, completion_tokens: 3 } } } };
+    const [read] = readUsages(parseRawJson(JSON.stringify(call)));
+    expect(read?.unpriced).toBe("the call has 4 cache-write tokens, which can have another price");
   });
 
   it.each<[usage: object, totals: readonly unknown[], doubt?: string]>([
@@ -263,6 +275,11 @@ describe("the usage of a call", () => {
       [100, 80, none, 10],
       [1, undefined, undefined, 1],
     ]);
+    const alike = { m: responses, n: { input_tokens: 100, output_tokens: 10 } };
+    expect(countsOf({ output: { model: "m", usage: responses }, summary: { usage: alike } })).toEqual([
+      [100, 80, none, 10],
+      [100, undefined, undefined, 10],
+    ]);
   });
 
   it.each([{}, { output: "text" }, { summary: null, output: null }, { summary: { usage: [] } }, { summary: 5 }])(
@@ -293,6 +310,7 @@ describe("the usage of a call", () => {
       { promptTokenCount: 7, candidatesTokenCount: 2, thoughtsTokenCount: -1 },
       [7n, undefined],
     ],
+    ["prompt_tokens is a text", { prompt_tokens: "as many as the words of it" }, [undefined, undefined]],
     ["requests is -1", { prompt_tokens: 7, completion_tokens: 2, requests: -1 }, [7n, 2n]],
   ])("is unknown if %s", (count, usage, counts) => {
     const [read] = readUsages(parseRawJson(JSON.stringify({ output: { usage } })));
@@ -332,6 +350,10 @@ describe("the usage of a call", () => {
     ["audio_duration 30", { audio_duration: 30 }],
     ["prompt_tokens_details.queue_time 3", { prompt_tokens_details: { queue_time: 3 } }],
     ["details.text.tier hd", { details: [{ modality: "text", tokenCount: 9, tier: "hd" }] }],
+    ["cost -1", { cost: -1 }],
+    ["billed_items 5", { billed_items: [5] }],
+    ["a.b.c.d.e.f.g.h.i", { a: { b: { c: { d: { e: { f: { g: { h: { i: 1 } } } } } } } } }],
+    [`speed ${"x".repeat(40)}`, { speed: "x".repeat(41) }],
     ["details.5m.storage_hours 9", { details: [{ ttl: "5m", storage_hours: 9 }] }],
   ])("has no prices for %s", (named, members) => {
     expect(unpricedOf({ usage: { ...tokens, ...members } })).toBe(doubt(named));
@@ -387,6 +409,7 @@ describe("the usage of a call", () => {
     ["search_parameters, batch", { model: "m", messages: [], search_parameters: { mode: "on" }, batch: true }],
     ["mode", { kwargs: { modelId: "m", prompt: "p", mode: "batch" } }],
     ["X-Vertex-AI-LLM-Shared-Request-Type priority", { "X-Vertex-AI-LLM-Shared-Request-Type": "priority" }],
+    ["speed fast", { a: { b: { c: { d: { speed: "fast" } } } } }],
     ["X-Vertex-AI-LLM-Request-Type shared", { headers: { "X-Vertex-AI-LLM-Request-Type": "shared" } }],
   ])("has no prices for %s of the inputs", (named, inputs) => {
     expect(unpricedOf({ usage: tokens }, inputs)).toBe(doubt(named));

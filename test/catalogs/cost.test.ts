@@ -132,6 +132,8 @@ describe("the cost of a usage", () => {
     expect(counted).toMatchObject({ total: "100.5", not_stated: [] });
     const asked = computeCost(modelOf({ pricing }), { usage: used, needsUnitPrices: true });
     expect(asked).toMatchObject({ total: null, at_least: "100.5", not_stated: ["image"] });
+    const free = computeCost(modelOf({ pricing: { ...pricing, image: "0" } }), { usage: used, needsUnitPrices: false });
+    expect(free.items).toContainEqual({ price: "image", count: 2, unit_price: "0", cost: "0" });
   });
 
   it.each([
@@ -200,6 +202,20 @@ describe("the cost of a usage", () => {
       "the price of request depends on utc_start and utc_end",
     ],
     ["reasoning has a price at a time", { overrides: [{ utc_start: 8, internal_reasoning: "5" }] }, {}, ofReasoning],
+    ["an unknown price cannot be read", { schedule: "night" }, {}, 'its prices have the unknown term "schedule night"'],
+    ["an override is a word", { overrides: ["night"] }, {}, "its prices have the unknown condition night"],
+    [
+      "a price with another name cannot be read",
+      { input_cache_reads: "some" },
+      { usage: { ...noUsage, prompt_tokens: 11, cached_tokens: 1 } },
+      'the price of input_cache_reads is unreadable: "some"',
+    ],
+    [
+      "a price of reasoning or images is not stated",
+      { internal_reasoning: "", image_token: null },
+      { media: ["image_url"] },
+      null,
+    ],
     ["an unknown price is 1", { x: "1" }, {}, 'its prices have the unknown price "x 1"'],
     [
       "only reasoning has a price",
@@ -332,6 +348,9 @@ describe("the cost of a usage", () => {
       return computeCost(modelOf({ pricing }), { usage, needsUnitPrices: false }).total;
     });
     expect(totals).toEqual(["22", null]);
+    const always = { prompt: "1", overrides: [{ prompt: "2" }] };
+    const usage = { ...noUsage, prompt_tokens: 11, requests: 2 };
+    expect(computeCost(modelOf({ pricing: always }), { usage, needsUnitPrices: false }).total).toBe("22");
   });
 
   it.each(["0", "2"])("is exact if the price of reasoning is %s", (internal_reasoning) => {

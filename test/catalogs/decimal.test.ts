@@ -69,6 +69,6 @@ it("a number for people has at most 6 significant digits, unless its whole part 
   const numbers = "0.1234565 0.1234564 -0.1234565 1234567 1234567.5 12345.67 0.00000123456789 9.999999 0.1230";
   const shown = numbers.split(" ").map((text) => formatRounded(parseDecimal(text) ?? zero));
   expect(shown.join(" ")).toBe("0.123457 0.123456 -0.123457 1234567 1234568 12345.7 0.00000123457 10 0.123");
-  const displayed = [1234567, 1234567.5, 0.1 + 0.2, -0.00012345678].map(formatForDisplay);
-  expect(displayed.join(" ")).toBe("1234567 1234568 0.3 -0.000123457");
+  const displayed = [1234567, 1234567.5, 999_999, -0, 0.1 + 0.2, -0.00012345678].map(formatForDisplay);
+  expect(displayed.join(" ")).toBe("1234567 1234568 999999 0 0.3 -0.000123457");
 });

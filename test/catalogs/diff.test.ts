@@ -104,6 +104,7 @@ describe("the difference of two catalogs", () => {
     ],
     ["other values for not stated", { max_output_length: 0, deprecation_date: "" }, { max_output_length: null }],
     ["another name", { name: "One" }, { name: "Uno" }],
+    ["a limit as text", { max_output_length: 8192 }, { max_output_length: "8192" }],
   ])("ignores %s", (_, from, to) => {
     expect(diff([{ id: "a", ...from }], [{ id: "a", ...to }]).changes).toEqual([]);
   });
@@ -122,6 +123,26 @@ describe("the difference of two catalogs", () => {
       { quantization: { bits: 4 } },
       ["quantization", "quantization", "fp8", { bits: 4 }],
     ],
+    [
+      "another member of a data center",
+      { datacenters: [{ country_code: "FI", tier: 1 }] },
+      { datacenters: [{ country_code: "FI", tier: 2 }] },
+      ["other", "datacenters' other members", [{ tier: 1 }], [{ tier: 2 }]],
+    ],
+    [
+      "members down to the eighth level",
+      { a: { b: { c: { d: { e: { f: { g: { h: { i: 1 } } } } } } } } },
+      { a: { b: { c: { d: { e: { f: { g: { h: { i: 2 } } } } } } } } },
+      ["other", "a.b.c.d.e.f.g.h", { i: 1 }, { i: 2 }],
+    ],
+    ["a version that only looks like a number", { v: "1.1" }, { v: "1.10" }, ["other", "v", "1.1", "1.10"]],
+    [
+      "a date of today, which can be the end",
+      {},
+      { until: "1970-01-01" },
+      ["deprecation", "until", null, "1970-01-01"],
+    ],
+    ["a date of the past under another name", {}, { until: "1969-12-31" }, ["other", "until", null, "1969-12-31"]],
     ["a new member that objects inherit", {}, { constructor: "x" }, ["other", "constructor", null, "x"]],
   ])("contains %s", (_, from, to, [change, field, was, is]) => {
     const { changes } = diff([{ id: "a", ...from }], [{ id: "a", ...to }]);
@@ -325,6 +346,7 @@ describe("the difference of two catalogs", () => {
     expect(namesOf({ name: "old" }, { name: "new" })).toEqual(["new"]);
     expect(namesOf({ name: "old" }, {})).toEqual(["old"]);
     expect(namesOf({}, {})).toEqual([null]);
+    expect(diff([{ id: "a", name: "A" }], []).changes).toMatchObject([{ name: "A", change: "gone", field: null }]);
   });
 
   it("allows a rise up to a percentage, and dates after a time", () => {
@@ -337,6 +359,7 @@ describe("the difference of two catalogs", () => {
   it.each<[isUnknown: boolean, from: object, to: object]>([
     [true, { context_length: 128_000 }, { context_length: "64k" }],
     [true, { max_tokens: 9 }, { max_tokens: { max: 5 } }],
+    [false, { context_length: "long" }, { context_length: 5 }],
     [false, { context_length: "64k" }, { context_length: "32k" }],
     [true, prices({}), { pricing: null }],
     [true, { context_length: 9 }, { context_length: 0 }],

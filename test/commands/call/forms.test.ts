@@ -54,6 +54,19 @@ describe("the values at a path", () => {
   });
 });
 
+it.each([
+  ["--storage-size", "deleted_at,storage_size_bytes"],
+  ["--total-storage-size", "deleted_at,total_storage_size_bytes"],
+])("call read has the columns of sizes only with their options: %s", async (option, columns) => {
+  const { env, server } = await service([found("a"), found("a")]);
+  const endOf = async (...args: readonly string[]) =>
+    /,(deleted_at.*)/.exec((await runHere(["call", "read", "a", "-o", "csv", ...args], { env })).stdout)?.[1]?.trim();
+  expect([await endOf(), await endOf(option)]).toEqual(["deleted_at", columns]);
+  const sent = server.received.map(({ body }) => JSON.parse(body.toString()));
+  const name = `include_${option.slice(2).replaceAll("-", "_")}`;
+  expect(sent.map((request) => request[name] === true)).toEqual([false, true]);
+});
+
 describe("rollcall call read --list", () => {
   it("shows the last line of an exception, and no time of a call that ended before it started", async () => {
     const [before, after] = ["2025-01-01T00:00:00Z", "2025-01-01T00:00:01.5Z"];
@@ -71,7 +84,22 @@ describe("rollcall call read --list", () => {
   });
 });
 
+it("call read --path prints an empty list if a filter leaves no call", async () => {
+  const { env } = await service([found("a"), found("b")]);
+  const { code, stdout } = await runHere(["call", "read", "a", "b", "--failed", "--path", "id", "--json"], { env });
+  expect([code, stdout]).toEqual([0, "[]\n"]);
+});
+
 describe("rollcall call read --as trajectory", () => {
+  it.each([
+    [["a"], "hint: examine the call: `rollcall call read a"],
+    [["a", "b"], "hint: examine one of these calls: `rollcall call read a"],
+  ])("proposes to examine a call that cannot be converted, of %j", async (ids, hint) => {
+    const { env } = await service(ids.map((id) => found(id)));
+    const { code, stderr } = await runHere(["call", "read", ...ids, "--as", "trajectory"], { env });
+    expect([code, stderr]).toEqual([3, expect.stringContaining(hint)]);
+  });
+
   it("prints lines that log accepts, with the service's spelling", async () => {
     const sent: string[] = [];
     const { server, env } = await service([

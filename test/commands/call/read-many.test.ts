@@ -1,6 +1,9 @@
 import { createServer } from "node:http";
+import { Readable } from "node:stream";
 import { describe, expect, it } from "vitest";
+import { runCommandLine } from "../../../src/run.ts";
 import { runHere } from "../../support/here.ts";
+import { testHost } from "../../support/host.ts";
 import { endOf, newHome, peakOf, runRollcall, startRollcall } from "../../support/run.ts";
 import { type Exchange, json, listenOnLoopback } from "../../support/server.ts";
 import { runOnTerminal } from "../../support/terminal.ts";
@@ -108,6 +111,18 @@ describe("rollcall call read", () => {
       expect(/filtered out (.*)/.exec(stderr)?.[1]).toBe(count);
     },
   );
+
+  it("names the problem if it cannot read standard input", async () => {
+    const { env } = await service([]);
+    const stdin = new Readable({ read: () => stdin.destroy(Object.assign(new Error("x"), { code: "EISDIR" })) });
+    const host = testHost({ env });
+    const code = await runCommandLine({ ...host, stdin, argv: ["call", "read", "-"] });
+    expect([code, host.said()]).toEqual([
+      3,
+      "rollcall: cannot read call ids from standard input: it is a folder\n" +
+        "hint: pass the ids as arguments, or run `rollcall call read - < ids.txt`\n",
+    ]);
+  });
 
   it("fails with the most serious failure, and names each call once", async () => {
     const answers = { b: json({ call: null }), r: json({ reason: "odd" }, 422), f: json({ reason: "no" }, 403) };

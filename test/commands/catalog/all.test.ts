@@ -34,6 +34,32 @@ describe("rollcall catalog all", () => {
     expect(await sorted("prompt", "-o", "csv", "--limit", "1")).toBe("id,pricing.prompt\r\na/4,0.000001\r\n");
   });
 
+  it.each([
+    ["catalog analysis", "id,name,context_length,", ",created"],
+    ["catalog all", "id,catalog,name,context_length,", ",created"],
+    [
+      "models --with-prices",
+      "id,catalog,name,context_length,",
+      ",created,model.created,model.owned_by,model.root,model.object",
+    ],
+  ])("prints every column of `%s` as CSV", async (line, start, end) => {
+    const entries = catalogOf({ id: "a", created: 0 });
+    const others = line === "catalog analysis" ? {} : { router: entries };
+    const replies = line.startsWith("models") ? { ...others, models: entries } : others;
+    const { stdout } = await runWith({ ...replies, analysis: entries }, [...line.split(" "), "-o", "csv"]);
+    const [head = ""] = stdout.split("\r\n");
+    expect([head.slice(0, start.length), head.slice(-end.length)]).toEqual([start, end]);
+  });
+
+  it("shows no day for the time 0, and the day of an end that is not in its column", async () => {
+    const ends = [{ retirement_date: "2025-11-10" }, { deprecation_date: "2020-01-01", shutdown_on: "2025-11-01" }];
+    const analysis = catalogOf(...ends.map((end, at) => ({ id: `a/${at}`, created: 0, ...end })));
+    const args = ["catalog", "analysis", "--fields", "id,created,deprecation_date", "-o", "table"];
+    expect((await runWith({ analysis }, args)).stdout).toBe(
+      "id   created  deprecation\na/0  0         soon (ends 2025-11-10)\na/1  0        2020-01-01 past\n",
+    );
+  });
+
   it("notes bytes of a catalog that are not UTF-8", async () => {
     const body = Buffer.from('{"data":[{"id":"caf\xe9"}]}', "latin1");
     const ran = await runWith({ analysis: { body }, router: catalogOf() }, ["catalog", "all", "--fields", "id"]);
@@ -54,6 +80,9 @@ describe("rollcall catalog all", () => {
     expect((await runWith(both, [...args, "w4a16-awq"])).stdout).toBe("meta-llama/Llama-4-Scout-17B-16E-Instruct\n");
     expect((await runWith(both, [...args, "nf3-experimental"])).stdout).toBe("google/gemma-3-27b-it\n");
     expect((await runWith(both, [...args, "nf3"])).code).toBe(2);
+    expect((await runWith(both, ["catalog", "all", "--country", "U1"])).code).toBe(2);
+    const price = await runWith(both, ["catalog", "all", "--max-price", "promt=0.5"]);
+    expect([price.code, price.stderr]).toEqual([2, expect.stringContaining("hint: did you mean prompt=0.5?")]);
   });
 
   it("needs no home folder", async () => {

@@ -125,6 +125,11 @@ describe("rollcall catalog cost", () => {
       0,
       "usage of the call: 1000 prompt tokens (0 cached), 7 completion tokens, 1 request",
     ],
+    [
+      { output: { usage: { input_tokens: 5, output_tokens: 2, cache_creation_input_tokens: 3 } } },
+      0,
+      "usage of the call: 8 prompt tokens (0 cached, 3 written to a cache), 2 completion tokens, 1 request",
+    ],
     [{ summary: { usage: two } }, 0, "usage of the call: 6 prompt tokens (0 cached), 9 completion tokens, 3 requests"],
     [
       { output: { usage: { prompt_tokens: 5, completion_tokens: 2, requests: -1 } } },
@@ -142,6 +147,7 @@ describe("rollcall catalog cost", () => {
     const run = await asking(read, ...(code === 0 ? catalogs : []));
     const ran = await run(["--from-call", "c", "--fields", "id,total"]);
     expect([ran.code, ran.stderr.split("\n")[0]]).toEqual([code, `${code === 0 ? "note" : "rollcall"}: ${said}`]);
+    expect(ran.stderr.includes("hint: pass --prompt-tokens and --completion-tokens instead\n")).toBe(code === 3);
   });
 
   it("reports a service that cannot read the call, without calling the call missing", async () => {

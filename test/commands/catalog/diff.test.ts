@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type HereOptions, runHere } from "../../support/here.ts";
+import { catalogOf, runWith } from "./catalogs.ts";
 
 const entry = (id: string, more: object = {}) => ({
   id,
@@ -58,6 +59,15 @@ describe("rollcall catalog diff", () => {
     const fields = ["--fields", "field,difference"];
     expect((await diff([older, "--with", newer, ...fields])).stdout).toBe("\t\nprompt\t\n");
     expect((await diff([newer, "--with", older, ...fields])).stdout).toBe("\t\nprompt\t-100%\n");
+    writeFileSync(older, toList(5, "1"));
+    writeFileSync(newer, toList(5, "-1"));
+    const sides = ["--fields", "from,to,difference"];
+    expect((await diff([older, "--with", newer, ...sides])).stdout).toBe("1000000 $/M\t-1\t\n");
+    writeFileSync(
+      newer,
+      JSON.stringify({ data: [{ id: "a", context_length: 5, pricing: { prompt: "1", image: "2" } }] }),
+    );
+    expect((await diff([older, "--with", newer, ...sides])).stdout).toBe("\t2 $\t\n");
   });
 
   it("compares the models that match one of several patterns, also if only one list has a match", async () => {
@@ -160,6 +170,25 @@ describe("rollcall catalog diff", () => {
     const ran = await diff([older, "--with", path]);
     expect(ran).toMatchObject({ code: 3, stdout: "" });
     expect(ran.stderr).toContain(words);
+  });
+
+  it("needs --catalog for a saved list of one catalog only if several catalogs have a provider", async () => {
+    const saved = join(files().folder, "one.json");
+    writeFileSync(saved, catalogOf({ id: "a" }));
+    const several = await runWith({}, ["catalog", "diff", saved]);
+    expect(several).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("requires --catalog analysis or router"),
+    });
+    const analysis = catalogOf({ id: "a" }, { id: "b" });
+    const one = await runWith({ analysis }, ["catalog", "diff", saved, "-o", "csv"], {
+      ROLLCALL_ROUTER_PROVIDER: undefined,
+    });
+    expect(one.stdout).toBe("id,change,field,from,to,difference\r\nb,added,,,,\r\n");
+    const replies = { analysis, router: catalogOf({ id: "a" }) };
+    writeFileSync(saved, (await runWith(replies, ["catalog", "all", "--json"])).stdout);
+    const both = await runWith({ ...replies, analysis: replies.router }, ["catalog", "diff", saved, "-o", "csv"]);
+    expect(both.stdout).toBe("id,change,field,from,to,difference,catalog\r\nb,gone,,,,,analysis\r\n");
   });
 
   it("proposes the command that writes the list, with the options for its source", async () => {

@@ -66,6 +66,14 @@ describe("rollcall catalog show", () => {
     });
   });
 
+  it("names the only catalog that lacks the model, and prints rows of a model as CSV", async () => {
+    const env = { ROLLCALL_ROUTER_PROVIDER: undefined };
+    const show = async (id: string, ...args: readonly string[]) =>
+      await runWith({ analysis: catalogOf({ id: "a" }) }, ["catalog", "show", id, ...args], env);
+    expect((await show("zzz")).stderr).toContain("unknown model zzz: not in the analysis catalog");
+    expect((await show("a", "-o", "csv")).stdout).toMatch(/^id,catalog,name,.*\r\na,analysis,/);
+  });
+
   it("suggests nothing for a blank id", async () => {
     const { code, stderr } = await runWith({ analysis: catalogOf({}, { id: "" }, { id: "a" }), router }, [
       ...["catalog", "show", " "],

@@ -45,6 +45,14 @@ describe("rollcall convert", () => {
     expect((await runHere(["convert", ...filesOf(group + long)])).stdout).toBe(group + long);
   });
 
+  it("counts what it wrote, without what it rejected", async () => {
+    const [out, rejects] = [join(newFolder(), "out"), join(newFolder(), "rejects")];
+    const files = filesOf(group + group.replace('"reward":1', '"reward":"x"'));
+    const skipping = ["--on-invalid", "skip", "--rejects", rejects, "--allow", "duplicate-rollout"];
+    const { code, stdout } = await runHere(["convert", ...files, "--out", out, ...skipping]);
+    expect([code, stdout]).toEqual([7, expect.stringContaining("groups\t1\ntrajectories\t2\nrejected\t1 group\n")]);
+  });
+
   it("notes that rows lack the additional histories", async () => {
     const { stdout, stderr } = await runHere(["convert", ...filesOf(group), "--to", "messages"]);
     expect(stdout.trim().split("\n")).toHaveLength(2);

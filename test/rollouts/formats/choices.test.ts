@@ -41,6 +41,8 @@ describe("a row of NeMo RL", () => {
     [3, "", { generation_logprobs: [[0, -0.5, 0]] }, "u A u"],
     [3, "", { generation_logprobs: [[0, 0, -0.5]] }, "u A u"],
     [2, "", { content: [[system, user("q"), said("a"), { role: "environment", content: "e" }]] }, "s u A u"],
+    [4, "", { generation_logprobs: [[0, -1, 0, -1]] }, "u A u A"],
+    [2, "", { content: [["", ""]] }, "all texts are empty"],
     [2, "", { content: [["a"]] }, "content is not a list of at least two turns"],
     [2, "", { content: [["a", 1]] }, "content contains a value that is neither a text nor a message"],
     [2, "", { rewards: [[1, 2]] }, "the reward is not a list of one number"],
@@ -54,6 +56,14 @@ describe("a row of NeMo RL", () => {
   ])("whose loss has the mask %d has the notes %j", async (mask, expected) => {
     const notes = await notesHere([rowOf(3, "010", { sample_loss_mask: [mask] })], ["--from", "nemo-rl"]);
     expect(notes.filter((note) => note.includes("mask"))).toEqual(expected);
+  });
+
+  it("has the reward of the filtered batch, with a note", async () => {
+    const rows = [rowOf(2, "01", { filtered_rewards: [0.25] })];
+    const [group] = await convertHere({ "a.jsonl": rows }, ["--from", "nemo-rl"]);
+    expect(group.trajectories[0].reward).toBe(0.25);
+    const note = "used `filtered_rewards` as the reward, because `rewards` belongs to other rows";
+    expect(await notesHere(rows, ["--from", "nemo-rl"])).toContain(note);
   });
 
   it("whose answer fills the sequence has the group, the logprobs and the turns of a whole one, and is cut", async () => {
@@ -128,6 +138,20 @@ describe("a simulation of tau2-bench", () => {
   });
 });
 
+it("turns of tau2-bench that its task scripted are messages, with a note", async () => {
+  const [asked, scripted, again, sampled] = [user("q"), said("b"), user("r"), said("a")];
+  const simulation = { task_id: 1, termination_reason: "user_stop", reward_info: { reward: 1 } };
+  const results = {
+    info: { agent_info: {} },
+    tasks: [{ id: "1", initial_state: { message_history: [asked, scripted] } }],
+    simulations: [{ ...simulation, messages: [asked, scripted, again, sampled] }],
+  };
+  expect(await turnsHere({ "results.json": JSON.stringify(results) })).toBe("u a u A");
+  expect(await notesHere(JSON.stringify(results))).toContain(
+    "kept the turns of the task's message_history as messages, because no model sampled them",
+  );
+});
+
 describe("a document of ATIF", () => {
   const agent = (more: object = {}) => ({ source: "agent", message: "a", ...more });
   const calls = ["c", "d"].map((tool_call_id) => ({ tool_call_id, function_name: "f", arguments: {} }));
@@ -168,6 +192,7 @@ describe("a document of ATIF", () => {
     ["1,999 characters", { source: "system", message: "summarized history".padEnd(1999) }, true],
     ["2,000 characters", { source: "system", message: "summarized history".padEnd(2000) }, false],
     ["an edit", { source: "agent", message: "a", extra: { context_management: {} } }, true],
+    ["a model that only its turns name", agent({ model_name: "n" }), false],
     ["an edit in a result", agent({ observation: { results: [{ context_management: {} }] } }), true],
   ])("with %s notes only an edited context", async (_, step, isNoted) => {
     const steps = [step, { source: "user", message: "q" }, agent()];
@@ -246,6 +271,19 @@ describe("a document of ATIF that Harbor wrote", () => {
     ]);
   });
 
+  it.each<[string, number[], number[], object]>([
+    ["no log probabilities of no token", [], [], {}],
+    ["the log probabilities of its tokens", [1], [-0.5], { logprobs: { content: [{ logprob: -0.5 }] } }],
+  ])("has %s", async (_, completion_token_ids, logprobs, more) => {
+    const steps = [step("agent", "a", { metrics: { completion_token_ids, logprobs } })];
+    const [turn] = await turnsOf("terminus-2", steps);
+    expect([Object.keys(turn), turn]).toEqual([
+      ["finish_reason", "index", "message", ...Object.keys(more)],
+      expect.objectContaining({ finish_reason: "stop" }),
+    ]);
+    expect(turn).toMatchObject(more);
+  });
+
   const logprobs = { metrics: { completion_token_ids: [1], logprobs: [-0.5] } };
   const parsed = asked("bash_command", "o", logprobs);
   it.each<[name: string, text: string, steps: readonly object[], isNoted: boolean]>([
@@ -285,6 +323,8 @@ describe("a document of ATIF that Harbor wrote", () => {
       ["converted the turns of several models to choices, because none of them is the model of the agent"],
     ],
     ["several calls as choices", [{ llm_call_count: 4 }], "A", [severalCalls]],
+    ["text parts as choices", [{ message: [{ type: "text", text: "b" }] }], "A", []],
+    ["no call as messages", [{ llm_call_count: 0 }, {}], "a A", []],
     [
       "other parts as they are",
       [{ message: [{ type: "audio", source: {} }] }],
@@ -325,6 +365,7 @@ describe("a document of ATIF that Harbor wrote", () => {
     ["text of another request", { llm_call_count: 1 }, {}],
     ["call with its own tokens", {}, { metrics: { completion_tokens: 1 } }],
     ["result of the text", { observation: { results: [] } }, {}],
+    ["step without a text", { message: "" }, {}],
   ])("keeps a text and the next call as two choices if there is a %s", async (_, text, more) => {
     expect(await conversationsOf("a", [step("agent", "b", text), step("agent", "", asked("c", "r", more))])).toBe(
       "A A t",
@@ -369,11 +410,55 @@ describe("a trajectory of SWE-agent", () => {
     ["a demonstration", { history }, "s u a u A"],
     ["calls of the model", { history, info: { model_stats: { api_calls: 1 } } }, "s u a u A"],
     ["no call of the model", { history, info: { model_stats: { api_calls: 0 } } }, "s u a u a"],
+    ...[
+      ["Exit due to context window", "exit_context", "u a"],
+      ["Exit due to context window", "submitted", "u A"],
+      ["I give up", "exit_context", "u A"],
+    ].map(([text = "", exit_status, turns = ""]): [string, object, string] => [
+      `the status ${exit_status} and the last turn ${text}`,
+      { history: [user("q"), said(text, { thought: text })], info: { exit_status } },
+      turns,
+    ]),
     ["a result", { history: [user("q"), { role: "tool", content: "r", tool_call_ids: ["c"] }] }, "u t"],
   ])("with %s has the turns in their order", async (_, more, turns) => {
     const text = JSON.stringify({ trajectory: [], info: {}, instance_id: "s", ...more });
     expect(await turnsHere({ "a.traj": text }, rewarded())).toBe(turns);
   });
+});
+
+it.each([
+  ["`api_calls` is 0", { info: { model_stats: { api_calls: 0 } } }],
+  ["the model in `replay_config` is a person or a script", { replay_config: '{"agent":{"model":{"name":"human"}}}' }],
+])("turns of SWE-agent are messages if %s, with a note", async (why, more) => {
+  const file = JSON.stringify({ trajectory: [], instance_id: "s", history: [user("q"), said("a")], ...more });
+  expect(await turnsHere({ "s.traj": file }, rewarded())).toBe("u a");
+  const note = `kept all turns as messages, because ${why}, so no model sampled them`;
+  expect(await notesHere(file, rewarded())).toContain(note);
+});
+
+describe("bare messages of an older mini-swe-agent", () => {
+  const prompt = user("Finish with: echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT");
+
+  it.each<[string, readonly unknown[], string]>([
+    ["the agent's turns", [system, prompt, said("a"), user("r"), said("b")], "s u A u A"],
+    ["only two messages", [prompt, said("a")], "u A"],
+    ["the end of the agent", [prompt, said("a"), { role: "exit", content: "Submitted" }], "u A"],
+    ["a text as a message", [system, prompt, "a"], "is not an object"],
+  ])("with %s are converted by their roles", async (_, messages, turns) => {
+    const args = ["--from", "mini-swe-agent-messages", ...rewarded()];
+    expect(await turnsHere({ "s.traj.json": JSON.stringify(messages) }, args)).toContain(turns);
+  });
+});
+
+it.each<[string, object, boolean | undefined]>([
+  ["a call's output", { type: "function_call_output", call_id: "c", output: "" }, true],
+  ["a tool's message", { role: "tool", tool_call_id: "c", content: "" }, true],
+  ["a user's message", { role: "user", content: "" }, undefined],
+])("%s of mini-swe-agent is an error only of a tool that could not run", async (_, result, is_error) => {
+  const messages = [user("q"), said("a", { tool_calls: [call("c")] }), { ...result, extra: { exception_info: "no" } }];
+  const file = { r: 1, info: {}, trajectory_format: "mini-swe-agent-1.1", messages };
+  const [group] = await convertHere({ "s.traj.json": JSON.stringify(file) }, ["--reward-from", "r"]);
+  expect(group.trajectories[0].messages_and_choices[2].is_error).toBe(is_error);
 });
 
 describe("a sample of Inspect", () => {
@@ -412,6 +497,23 @@ describe("a trial that Harbor exported", () => {
     ["asyncio.TimeoutError", { trajectories: [], exceptions: [{ type: "asyncio.TimeoutError" }] }],
   ])("with the result %s has a reward or an exception", async (result, group) => {
     expect(await convertTrial({ result })).toMatchObject([group]);
+  });
+
+  it("has its last history, with a note if no row has all of its turns", async () => {
+    const trial = { trial_name: "t", run_id: "r", task: "k", result: "1" };
+    const rowsOf = (...histories: readonly (readonly object[])[]) =>
+      histories.map((conversations, at) => ({ ...trial, episode: `episode-${at}`, conversations }));
+    const first = [user("q"), said("a")];
+    const noted = async (second: readonly object[]) =>
+      (await notesHere(rowsOf(first, second))).some((note) => note.startsWith("converted only the last history of a"));
+    expect([await noted([user("r"), said("b")]), await noted([...first, user("r"), said("b")])]).toEqual([true, false]);
+  });
+
+  it("without a result is left out", async () => {
+    const { result: _, ...unrated } = { trial_name: "t", run_id: "r", task: "k", episode: "episode-0", result: "" };
+    const conversations = [user("q"), said("a")];
+    const rows = [{ ...unrated, result: "1" }, unrated].map((row) => ({ ...row, conversations }));
+    expect(await notesHere(rows)).toContain("left out a row without a score");
   });
 
   it.each(["None", "NaN", "timeout", "ERROR"])("with the result %s is refused", async (result) => {

@@ -125,6 +125,65 @@ describe("traces of verifiers v1", () => {
   });
 });
 
+describe("rows of verifiers", () => {
+  const row = (answer: string, more: object) => {
+    return { prompt: [user("q")], completion: [said(answer)], reward: 1, task: "t", answer: "4", ...more };
+  };
+
+  it.each<[string, string, readonly object[]]>([
+    ["of an environment are not in the group of a row without one", "a b", [{ task: "e" }, { task: undefined }]],
+    [
+      "of another example with an empty prompt are another group",
+      "a b",
+      [0, 1].map((id) => ({ id, prompt: [user("")] })),
+    ],
+    ["of the same prompt are one group, whatever their numbers are", "ab", [{ id: 0 }, { id: 1 }]],
+  ])("%s", async (_, groups, more) => {
+    const rows = more.map((one, at) => row("ab"[at] ?? "", "id" in one ? one : { example_id: 1, ...one }));
+    expect(await answersOf({ "a.jsonl": rows }, ["--from", "verifiers-v0"])).toBe(groups);
+  });
+
+  it("that are truncated break only their own group", async () => {
+    const rows = ["a", "b", "c"].map((answer, at) => row(answer, { group_id: at === 0 ? "g" : "h", example_id: 1 }));
+    const cut = `${JSON.stringify({ group_id: "h", example_id: 1, ...row("d", {}) }).slice(0, -30)}`;
+    const skipping = ["--on-invalid", "skip", "--rejects", join(folderOf({}), "rejects.jsonl")];
+    expect(await answersOf({ "a.jsonl": [...rows, cut] }, ["--from", "verifiers-v0", ...skipping])).toBe("a");
+  });
+
+  it("with the id of one rollout count as the row that was read last", async () => {
+    const rows = ["y", "z", "a", "b"].map((answer, at) => {
+      return row(answer, { group_id: "gh"[at % 3] ?? "h", example_id: 1, rollout_id: at < 2 ? answer : "x" });
+    });
+    expect(await answersOf({ "a.jsonl": [rows[0], rows[1], rows[2], rows[3]].flatMap((one) => one ?? []) })).toBe(
+      "ybz",
+    );
+  });
+});
+
+describe("rows that are turns of one rollout", () => {
+  const [first, second] = [
+    [user("q"), said("a")],
+    [user("r"), said("b")],
+  ];
+  const verl = (input: string, output: string) => ({ input, output, score: 1, step: 1, gts: "g", rollout_id: "x" });
+  const prompt = "user\nq\nassistant\n";
+  it.each<[string, readonly object[]]>([
+    ["chat messages", [first, [...first, ...second]].map((messages) => ({ messages, reward: 1, rollout_id: "x" }))],
+    ["decoded texts", [verl(prompt, "a"), verl(`${prompt}a\nuser\nr\nassistant\n`, "b")]],
+  ])("count as the longest one, in any order: %s", async (_, rows) => {
+    expect(await answersOf({ "a.jsonl": rows })).toBe("b");
+    expect(await answersOf({ "a.jsonl": rows.toReversed() })).toBe("b");
+  });
+});
+
+it("a row without a step is not in the group of the step before, unless its end is missing", async () => {
+  expect(await answersOf({ "a.jsonl": [chat("a", { step: 3 }), chat("b"), chat("c", { step: 3 })] })).toBe("ac b");
+  const rejects = join(folderOf({}), "rejects.jsonl");
+  const cut = JSON.stringify(chat("b", { step: 3 })).slice(0, -9);
+  const skipping = ["--on-invalid", "skip", "--rejects", rejects];
+  expect(await answersOf({ "a.jsonl": [chat("a", { step: 3 }), cut] }, skipping)).toContain("[json-truncated]");
+});
+
 describe("rollouts of different models are never one group", () => {
   it.each("model model_name model_id metadata.model info.model_name extra_info.model_id".split(" "))(
     "if rows state the model in %s",
@@ -151,12 +210,15 @@ describe("rollouts of different models are never one group", () => {
     config: { agent: { name, model_name } },
   });
 
-  it.each<[string, object, string]>([
+  it.each<[string, object, string, object?]>([
     ["the same agent and model", {}, "ab"],
     ["another agent", { agent_info: { name: "b", model_info: { name: "m", provider: "p" } } }, "a b"],
     ["another model", { agent_info: { name: "a", model_info: { name: "n", provider: "p" } } }, "a b"],
     ["another agent of the configuration", configured("b", "m"), "a b"],
-  ])("if trials of Harbor have %s", async (_, more, groups) => {
+    ["the same agent of the configuration", configured("a", "m"), "ab", configured("a", "m")],
+    ["two agents of the configuration", configured("b", "m"), "a b", configured("a", "m")],
+    ["two models of the configuration", configured("a", "n"), "a b", configured("a", "m")],
+  ])("if trials of Harbor have %s", async (_, more, groups, first = {}) => {
     const atif = (answer: string) => {
       const steps = [
         ["user", "q"],
@@ -165,7 +227,7 @@ describe("rollouts of different models are never one group", () => {
       return JSON.stringify({ schema_version: "ATIF-v1.6", steps });
     };
     const files = Object.fromEntries(
-      [trial("a", {}), trial("b", more)].flatMap((result) => [
+      [trial("a", first), trial("b", more)].flatMap((result) => [
         [`job/${result.trial_name}/result.json`, JSON.stringify(result)],
         [`job/${result.trial_name}/agent/trajectory.json`, atif(result.trial_name)],
       ]),
@@ -232,6 +294,11 @@ describe("the system prompt of a column", () => {
       "is omitted if the prompt contains it",
       { ...trl, system: " be brief\n", prompt: "(be brief) q" },
       "(be brief) q a",
+    ],
+    [
+      "is omitted if the first message has the role system",
+      { ...trl, system: "s", prompt: [{ role: "system", content: "t" }, user("q")], completion: [said("a")] },
+      "t q a",
     ],
     ["is omitted if the first turn has the role system", { ...shared, system: "s" }, "t q a"],
   ])("%s", async (_, row, texts) => {

@@ -67,6 +67,9 @@ describe("an archive of Inspect", () => {
     ]);
     const begun = await convertFile(evalFile(archiveOf([{ ...start, method: "zstd" }, member(1)])), byMatch);
     expect(idsOf(begun.lines)).toEqual([[1, 1, "start"]]);
+    expect(begun.notes).toContainEqual(
+      expect.stringContaining("the log has no header.json, so the evaluation may have"),
+    );
   });
 
   it("counts once with its scored copy if its samples have no uuid, and takes the reward of its file name", async () => {

@@ -23,6 +23,89 @@ it.each([
   expect(group.trajectories[0].messages_and_choices[1]).toMatchObject({ finish_reason });
 });
 
+it.each<[object, string]>([
+  [{ finish_reason: "length", stop_reason: 7 }, "length"],
+  [{ finish_reason: { type: "length", length: 32 } }, "length"],
+  [{ truncated: true }, "length"],
+  [{ truncated: 1 }, "length"],
+  [{ truncated: false }, "stop"],
+  [{ truncated: "no" }, "stop"],
+])("a row with %j has the finish reason %s", async (more, finish_reason) => {
+  const [group] = await convert({ "a.jsonl": [{ ...chat, ...more }] });
+  expect(group.trajectories[0].messages_and_choices[1]).toMatchObject({ finish_reason });
+});
+
+it("a prompt with the marks of its chat template is split, with a note", async () => {
+  const prompt = "<|im_start|>system\ns<|im_end|>\n<|im_start|>user\nq<|im_end|>\n<|im_start|>assistant\n";
+  const rows = [{ prompt, completion: "a", reward: 1 }];
+  expect(await turnsHere({ "a.jsonl": rows })).toBe("s u A");
+  expect(await notesHere(rows)).toContain("split the prompts at the marks of their chat template");
+});
+
+it.each<[string, readonly object[]]>([
+  ["converted the rewards true and false to 1 and 0", [{ ...chat, reward: true }]],
+  [
+    `read rollouts of the kinds train and eval (--where 'metadata["info.kind"] == "train"' selects)`,
+    ["train", "eval"].map((kind) => ({
+      ...{ id: kind, task: { key: "k" }, rewards: { x: 1 }, info: { kind } },
+      nodes: [{ message: user("q") }, { parent: 0, sampled: true, message: said("a") }],
+    })),
+  ],
+  [
+    "left out the values of each token in an annotation",
+    [
+      { trace_id: "t", info: {}, branches: [{}] },
+      {
+        id: "t",
+        task: { key: "k" },
+        rewards: { x: 1 },
+        nodes: [{ message: user("q") }, { parent: 0, sampled: true, message: said("a") }],
+      },
+    ],
+  ],
+  [
+    "matched tool results without tool_call_id to the calls by name or order",
+    [
+      {
+        reward: 1,
+        conversations: [
+          { from: "human", value: "q" },
+          { from: "function_call", value: '{"name":"f","arguments":{}}' },
+          { from: "observation", value: "r" },
+          { from: "gpt", value: "a" },
+        ],
+      },
+    ],
+  ],
+])("a conversion notes: %s", async (note, rows) => {
+  expect(await notesHere(rows)).toContain(note);
+});
+
+describe("a trial of Harbor", () => {
+  const trial = {
+    ...{ trial_name: "t", task_name: "n", agent_info: { name: "a" }, started_at: "2026-01-02T00:00:00Z" },
+    verifier_result: { rewards: { reward: 1, style: 0.5 } },
+  };
+  const steps = [
+    { source: "user", message: "q", timestamp: "2026-01-01T00:00:00Z" },
+    { source: "agent", message: "a" },
+  ];
+  const filesOf = (result: object) => ({
+    "j/t/result.json": JSON.stringify(result),
+    "j/t/agent/trajectory.json": JSON.stringify({ schema_version: "ATIF-v1.6", steps }),
+  });
+
+  it("has its own start, and its other rewards as metrics", async () => {
+    const [group] = await convert(filesOf(trial));
+    expect(group.trajectories).toMatchObject([{ reward: 1, start_time: trial.started_at }]);
+    expect(group.trajectories[0].metrics).toEqual({ style: 0.5 });
+  });
+
+  it("is refused if it has a step", async () => {
+    expect(await convert(filesOf({ ...trial, step_results: [{}] }))).toContain("trials of several steps are not supp");
+  });
+});
+
 describe("the reward of a row", () => {
   it.each("id idx uid example_id instance_id trajectory_id session_id".split(" "))(
     "is that of its %s in the file of --rewards, at the top level or in metadata",
@@ -49,11 +132,33 @@ describe("the reward of a row", () => {
     ]);
   });
 
+  it("is the sum of the paths that a row of TRL has, of which at least one row has each", async () => {
+    const paths = ["--reward-from", "a", "--reward-from", "b"];
+    const row = { prompt: "q", completion: "a", a: 1 };
+    const notes = await notesHere([row, { ...row, b: 2 }], paths);
+    expect(notes).toContain("added only the recorded parts of the reward, as TRL does");
+    expect(await convert({ "a.jsonl": [row] }, paths)).toContain("[reward-part-missing]");
+    expect(await convert({ "a.jsonl": [row] }, ["--reward-from", "b"])).toContain("finds nothing at the path `b`");
+  });
+
   it("is missing without an id for --rewards", async () => {
     const simulated = { task_id: 1, termination_reason: "stop", reward_info: { reward: 1 }, messages: chat.messages };
     expect(await convert({ "a.jsonl": [simulated] }, rewardsOf({ x: 1 }))).toContain(
       "the record has no id for --rewards",
     );
+  });
+
+  it("is that of its id in the file of --rewards before that of other keys", async () => {
+    const rows = ["x", "t"].map((id) => ({ ...chat, id, uid: "s" }));
+    const groups = await convert({ "a.jsonl": rows }, rewardsOf({ s: 0.25, t: 0.75 }));
+    const rewards = [groups].flat().flatMap(({ trajectories }) => trajectories);
+    expect(rewards).toMatchObject([{ reward: 0.25 }, { reward: 0.75 }]);
+  });
+
+  it.each([[["a"]], [{ a: 1 }]])("of SkyRL cannot be %j", async (score) => {
+    const row = { input_prompt: "q", output_response: "a", score: 1, stop_reason: "stop" };
+    const rows = [row, { ...row, score }];
+    expect(await convert({ "a.jsonl": rows }, ["--from", "skyrl"])).toContain("neither a number nor a list of numbers");
   });
 
   it.each(["advantage", "advantages"])("is the sum of the columns of TRL if the row has an %s", async (key) => {
@@ -100,6 +205,58 @@ describe("a sample of Inspect", () => {
       expect(notes.filter((note) => note.includes("another model answered"))).toHaveLength(count);
     },
   );
+
+  it("has its limit, the message of its error, and no member that is null", async () => {
+    const odd = { ...scored, limit: { type: "token" }, error: { message: "late", traceback: "T" } };
+    const messages = [{ ...user("q"), name: null }, said("a", { source: "generate" })];
+    const [group] = await convert({ "a.json": logOf([{ ...odd, messages }]) });
+    expect(group.trajectories[0].metadata).toMatchObject({ limit: "token", error: "late" });
+    expect(group.trajectories[0].messages_and_choices[0]).toEqual(user("q"));
+  });
+
+  it("has its reasoning, its text and the tools of its model", async () => {
+    const thinking = [
+      { type: "reasoning", reasoning: "r" },
+      { type: "reasoning", reasoning: "encrypted", redacted: true, summary: "s" },
+      { type: "reasoning", redacted: true },
+      { type: "text", text: "a" },
+    ];
+    const message = { role: "assistant", id: "x", source: "generate", content: thinking };
+    const older = { role: "assistant", source: "generate", content: [{ type: "text", text: "b" }], reasoning: "s" };
+    const output = { choices: [{ message, stop_reason: "stop" }] };
+    const events = [{ event: "model", output, tools: [{ name: "f", description: "d", parameters: {} }] }];
+    const [group] = await convert({ "a.json": logOf([{ ...scored, messages: [message, older], events }]) });
+    expect(group.trajectories[0]).toMatchObject({
+      messages_and_choices: [
+        { message: { content: "a", reasoning_content: "r\ns" } },
+        { message: { content: "b", reasoning_content: "s" } },
+      ],
+      tools: [{ type: "function", function: { name: "f", description: "d", parameters: {} } }],
+    });
+  });
+
+  it("with an error and no score is an exception, also with --rewards", async () => {
+    const files = { "a.json": logOf([{ ...sample, error: { message: "late", traceback: "T" } }]) };
+    expect(await convert(files, rewardsOf({ "7_epoch_1": 1 }))).toMatchObject([
+      { trajectories: [], exceptions: [{ message: "late", traceback: "T" }] },
+    ]);
+  });
+
+  it("needs --reward-from if the samples of a log have other scorers", async () => {
+    const file = { "a.json": logOf([scored, { ...sample, id: 8, scores: { n: { value: 1 } } }]) };
+    expect(await convert(file)).toContain("pass --reward-from with one of scores.m.value, scores.n.value");
+  });
+
+  it.each([
+    ["m", []],
+    ["other", []],
+  ])("of one model has no note if the model of its log is %s", async (model, expected) => {
+    const output = { model: "m", choices: [{ message: said("a", { id: "x" }), stop_reason: "stop" }] };
+    const messages = [user("q"), said("a", { id: "x", source: "generate" })];
+    const one = { ...scored, messages, events: [{ event: "model", output, model: "m" }] };
+    const notes = await notesHere(logOf([one], { eval: { task: "t", model } }));
+    expect(notes.filter((note) => note.includes("model"))).toEqual(expected);
+  });
 
   it("without a uuid is a copy in another log of its task, also of another run", async () => {
     const of = (task_id: string, run_id: string) => logOf([scored], { eval: { task: "t", task_id, run_id } });
@@ -175,6 +332,34 @@ describe("a document of ATIF", () => {
     expect(await histories(files)).toBe("3+2 4");
   });
 
+  it("has no history of a subagent whose id only a file above its folder has", async () => {
+    const results = [{ subagent_trajectory_ref: { trajectory_id: "c" } }];
+    const steps = [...own, step("agent", "b", { observation: { results } })];
+    expect(await histories({ "x/a.json": document({ steps }), "c.json": document({ trajectory_id: "c" }) })).toBe(
+      "3 2",
+    );
+  });
+
+  it("has the tools of its first part", async () => {
+    const tool_definitions = [{ type: "function", function: { name: "f" } }];
+    const files = {
+      "a.json": document({ agent: { tool_definitions }, continued_trajectory_ref: "b.json" }),
+      "b.json": document({ steps: [step("user", "r"), step("agent", "b")] }),
+    };
+    expect(await convert(files, rewardsOf({ a: 1 }))).toMatchObject([
+      { trajectories: [{ messages_and_choices: [{}, {}, {}, {}], tools: tool_definitions }] },
+    ]);
+  });
+
+  it("has no history of a subagent whose id several files have", async () => {
+    const results = [{ subagent_trajectory_ref: { trajectory_id: "c" } }];
+    const [steps, other] = [
+      [...own, step("agent", "b", { observation: { results } })],
+      document({ trajectory_id: "c" }),
+    ];
+    expect(await histories({ "a.json": document({ steps }), "x/c.json": other, "y/c.json": other })).toBe("3 2 2");
+  });
+
   it("keeps parts that are no images", async () => {
     const parts = [
       { type: "audio", source: { path: "p" } },
@@ -190,6 +375,49 @@ describe("a document of ATIF", () => {
       },
     ]);
   });
+});
+
+it.each([
+  ["an error that is recorded", { info: { error: "boom" }, termination_reason: "infrastructure_error" }, "boom"],
+  ["no error", { termination_reason: "infrastructure_error" }, "the infrastructure failed"],
+  ["no reward", { termination_reason: "max_steps", reward_info: null }, "the simulation has no reward_info"],
+])("a failed simulation of tau2-bench with %s is an exception", async (_, more, message) => {
+  const simulation = { task_id: 1, reward_info: { reward: 0 }, messages: chat.messages, ...more };
+  expect(await convert({ "a.json": JSON.stringify(simulation) })).toMatchObject([
+    { trajectories: [], exceptions: [{ type: more.termination_reason, message }] },
+  ]);
+});
+
+it("several responses of lm-evaluation-harness have their own scores of each repeat", async () => {
+  const row = { doc_id: 0, arguments: [["q", {}]], resps: [["a", "b"]], filtered_resps: ["a"], m: 0.5 };
+  const files = { "a.jsonl": [{ ...row, scores_per_repeat: { m: [1, 0] } }] };
+  expect(await convert(files, ["--reward-from", "m"])).toMatchObject([
+    {
+      trajectories: [
+        { reward: 1, metrics: { m: 1 } },
+        { reward: 0, metrics: { m: 0 } },
+      ],
+    },
+  ]);
+});
+
+it("several responses of lm-evaluation-harness have their own finish reasons, and no metric in their metadata", async () => {
+  const [row, ...others] = await convert(
+    {
+      "a.jsonl": [
+        {
+          ...{ doc_id: 0, arguments: [["q", {}]], resps: [["a", "b"]], filtered_resps: ["a", "b"], m: [1, 0], x: 2 },
+          finish_reason: ["stop", "length"],
+        },
+      ],
+    },
+    ["--reward-from", "m"],
+  );
+  expect(others).toEqual([]);
+  expect(row.trajectories).toMatchObject([
+    { messages_and_choices: [user("q"), turn("a")], reward: 1 },
+    { messages_and_choices: [user("q"), turn("b", "length")], reward: 0 },
+  ]);
 });
 
 const trl = { prompt: "q", completion: "a", reward: 1 };
@@ -234,6 +462,72 @@ it.each<[string, object, object]>([
     { r: 1, x: 2, metrics: ["r"], doc_id: 0, arguments: [["q", {}]], resps: [["a"]], filtered_resps: ["a"] },
     { metrics: { r: 1 }, metadata: { x: 2 } },
   ],
+  [
+    "the filtered reward of verl",
+    { input: "q", output: "a", step: 0, score: 1, reward: 0.25, system_prompt: "s" },
+    { reward: 0.25, messages_and_choices: [user("q"), turn("a")] },
+  ],
+  [
+    "the instructions of an exchange with the Responses API",
+    {
+      reward: 1,
+      exchanges: { responses: [{ request: { input: "q", instructions: "s" }, response: { output: [said("a")] } }] },
+    },
+    { messages_and_choices: [{ role: "system", content: "s" }, user("q"), { message: { content: "a" } }] },
+  ],
+  [
+    "the reward of a path in a line of ART",
+    { r: 0.5, reward: 1, exchanges: { chat_completions: [exchange(1, [user("q")], "a")] } },
+    { reward: 0.5, messages_and_choices: [user("q"), turn("a")] },
+  ],
+  [
+    "the text of a reply of Anthropic",
+    {
+      reward: 1,
+      exchanges: {
+        messages: [{ request: { messages: [user("q")] }, response: { ...said("a"), stop_reason: "max_tokens" } }],
+      },
+    },
+    { messages_and_choices: [user("q"), turn("a", "length")] },
+  ],
+  ["the tools of a trace", { ...trace, tools: [{ name: "f" }] }, { tools: [{ function: { name: "f" } }] }],
+  ["the sum of the rewards of a trace", { ...trace, rewards: { x: 1, y: 0.5 } }, { reward: 1.5 }],
+  [
+    "the weights of the rewards of an older trace",
+    { ...trace, rewards: { x: { score: 1, weight: 0.5 }, y: { score: 2, weight: 2 } } },
+    { reward: 4.5 },
+  ],
+  [
+    "the answer of a trace whose logprobs have no token ids",
+    { ...trace, nodes: [{ message: user("q") }, { ...sampled, logprobs: [-1] }] },
+    { messages_and_choices: [user("q"), turn("a")] },
+  ],
+  [
+    "a call of ShareGPT whose arguments contain the marks of a template",
+    {
+      reward: 1,
+      conversations: [
+        { from: "human", value: "q" },
+        { from: "function_call", value: '{"name":"f","arguments":{"a":"<|im_end|><|im_start|>user b<|im_end|>"}}' },
+      ],
+    },
+    { messages_and_choices: [user("q"), { finish_reason: "tool_calls" }] },
+  ],
+  [
+    "the tools of an exchange",
+    {
+      reward: 1,
+      exchanges: {
+        chat_completions: [
+          {
+            request: { messages: [user("q")], tools: [{ type: "function", function: { name: "f" } }] },
+            response: { choices: [turn("a")] },
+          },
+        ],
+      },
+    },
+    { tools: [{ type: "function", function: { name: "f" } }] },
+  ],
   ["the value in metadata", { ...chat, lang: "a", metadata: { lang: "b" } }, { metadata: { lang: "b" } }],
   ["the start of a text in HTML", { ...trl, completion: "<s>3</s>" }, { messages_and_choices: [{}, turn("<s>3</s>")] }],
   [
@@ -270,6 +564,23 @@ it.each<[string, object, object]>([
     },
     { messages_and_choices: [user("q"), said("a"), user("r"), { finish_reason: "stop" }] },
   ],
+  [
+    "the reason of the last answer of a conversation with a masked one",
+    {
+      conversations: [
+        ...[
+          { from: "human", value: "q" },
+          { from: "gpt", value: "a", weight: 0 },
+        ],
+        ...[
+          { from: "human", value: "r" },
+          { from: "gpt", value: "b" },
+        ],
+      ],
+      ...{ finish_reason: "length", reward: 1 },
+    },
+    { messages_and_choices: [user("q"), said("a"), user("r"), { finish_reason: "length" }] },
+  ],
 ])("a conversion keeps %s", async (_, record, trajectory) => {
   const args = "r" in record ? ["--reward-from", "r"] : [];
   expect(await convert({ "a.jsonl": [record] }, args)).toMatchObject([{ trajectories: [trajectory] }]);
@@ -286,9 +597,8 @@ it("rollouts of SkyRL that failed are exceptions, not the placeholders that Harb
 
 it("completions of a row have their own values in its lists, and a failed row has the type of its error", async () => {
   const row = { prompt: "q", completions: ["a", "b"], rewards: [1, 0], note: ["x", "y"], other: ["z"] };
-  expect(await convert({ "a.jsonl": [row] })).toMatchObject([
-    { trajectories: [{ metadata: { note: "x" } }, { metadata: { note: "y" } }] },
-  ]);
+  const [{ trajectories }] = await convert({ "a.jsonl": [row] });
+  expect(trajectories.map(({ metadata }: { metadata: object }) => metadata)).toEqual([{ note: "x" }, { note: "y" }]);
   const failed = { ...trl, reward: undefined, error: { type: "Timeout", message: "late" } };
   expect(await convert({ "a.jsonl": [trl, failed] })).toMatchObject([
     { exceptions: [{ type: "Timeout", message: "late" }] },

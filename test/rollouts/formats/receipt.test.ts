@@ -162,6 +162,16 @@ describe("a receipt", () => {
     }
   });
 
+  it("leaves out log probabilities of ATIF only without the ids of their tokens", async () => {
+    const metrics = [{ logprobs: [-1] }, { logprobs: [-1], completion_token_ids: [1] }];
+    const steps = metrics.map((own) => ({ source: "agent", message: "a", metrics: own }));
+    const document = JSON.stringify({ schema_version: "ATIF-v1.7", session_id: "s", steps });
+    const folder = folderOf({ "a.json": document, r: '{"id":"s","reward":1}' });
+    const { receipt } = await converted(join(folder, "a.json"), ["--rewards", join(folder, "r")]);
+    const left = receipt.left_out.filter(({ path }: { path: string }) => path.includes("logprobs"));
+    expect(left).toMatchObject([{ count: 1, reason: "completion_token_ids are missing" }]);
+  });
+
   it("counts a document once that is part of several trajectories", async () => {
     const folder = mkdtempSync(join(tmpdir(), "receipt-"));
     const write = (name: string, message: string, more: object = {}) => {

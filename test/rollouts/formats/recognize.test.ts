@@ -224,6 +224,8 @@ describe("a file of an unknown format", () => {
     ["a type without a payload", { type: "event_msg" }],
     ["a message without a session", { type: "user" }],
     ["an output without an instruction", { output: "a", reward: 1 }],
+    ["a time and a source", { timestamp: "t", source: "web" }],
+    ["an issue without a history", { issue: {}, metadata: "k" }],
     ["an id and a repository without a time", { id: "s", git: {} }],
     ["a history without results", { instance_id: "i", history: [] }],
     ["a history and metrics without an instance", { history: [], metrics: {} }],

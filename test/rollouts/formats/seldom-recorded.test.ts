@@ -107,6 +107,12 @@ it.each<[string, object, readonly object[], object]>([
     {},
   ],
   [
+    "a metric of lm-evaluation-harness once",
+    { r: 1, x: 2, metrics: ["r"], doc_id: 0, arguments: [["q", {}]], resps: [["a"]], filtered_resps: ["a"] },
+    turns,
+    { metrics: { r: 1 }, metadata: { x: 2, doc_id: 0 } },
+  ],
+  [
     "the name of the scorer in an older log of Inspect",
     { eval: { task: "t" }, results: { scores: [{ name: "acc" }] }, samples: [{ ...sample, score: { value: "C" } }] },
     [user("q"), sampled(generated)],
@@ -223,6 +229,16 @@ describe("a conversion of files", () => {
       { a: ["x\ny", "x\ny\nz"].map((prompt, at) => ({ prompt, completion: ["", "a"][at], reward: at })) },
     ],
     ["so the group is unknown", { "result.json": '{"a":1}' }, ["--from", "harbor"]],
+    ["a message of traj has no role", { a: [{ task_id: 0, trial: 0, info: {}, reward: 1, traj: [{ content: "q" }] }] }],
+    [
+      "several filters rate the sample",
+      { "a.json": JSON.stringify(["f", "g"].map((filter) => ({ ...rated(1), filter }))) },
+      ["--reward-from", "m"],
+    ],
+    [
+      '}]},{"trajectories":[{"messages_and_choices"',
+      { a: [chat], b: [{ trajectories: [{ messages_and_choices: turns, reward: 0 }] }] },
+    ],
     ["[ambiguous-group]", { a: keyed, b: ['{"mess'] }, ["--group-by", "k"]],
     [
       "[ambiguous-group]",
@@ -318,6 +334,12 @@ describe("an exchange of ART", () => {
     ["continues", "null", { content: "q", name: null }, { content: "q" }],
     ["continues", "an empty text", { content: "q", refusal: "" }, { content: "q" }],
     ["continues", "an empty list", { content: "q", tool_calls: [] }, { content: "q" }],
+    [
+      "continues",
+      "the order of members of a part",
+      { content: [first, second] },
+      { content: [{ text: "first", type: "text" }, second] },
+    ],
     ["continues", "the order of members", { content: [first] }, { content: [{ text: "first", type: "text" }] }],
     ["does not continue", "its text", { content: "q" }, { content: "r" }],
     ["does not continue", "a member", { content: "q", name: "n" }, { content: "q" }],
