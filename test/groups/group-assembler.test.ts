@@ -34,6 +34,8 @@ interface GatherOptions {
   readonly idle?: number;
   /** Dedup keys of groups that earlier runs sent, in hex. */
   readonly sent?: ReadonlySet<string>;
+  /** Called after a block is taken. */
+  readonly onTaken?: (block: number) => void;
 }
 
 const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
@@ -53,7 +55,7 @@ const takeLines = (scan: Scanner, lines: readonly Line[]): void =>
 /** Gathers blocks of lines. */
 const gather = (
   all: readonly (readonly Line[])[],
-  { isGroupedByKey = false, size, idle, sent = new Set() }: GatherOptions = {},
+  { isGroupedByKey = false, size, idle, sent = new Set(), onTaken }: GatherOptions = {},
 ) => {
   const scan = openScanner(isGroupedByKey);
   const groups = new Groups(scan.result.parts);
@@ -78,7 +80,7 @@ const gather = (
     const first = scan.result.parts.count;
     takeLines(scan, lines);
     growing.take(first);
-    // No other run has sent more groups.
+    onTaken?.(at);
     growing.completeSent();
     if (idle !== undefined) growing.completeIdle(now - idle);
   }
@@ -103,6 +105,15 @@ const digestsOf = (groups: Groups): readonly string[] =>
 const blocks = fc.array(fc.array(anyLine, { maxLength: 8 }), { maxLength: 8 });
 
 describe("the groups of a growing file", () => {
+  it("are complete when another run has sent them", () => {
+    const lines = [[{ id: "a", reward: 0 }], [{ id: "b", reward: 1 }], [{ id: "c", reward: 2 }]];
+    const [, second] = gather(lines, { isGroupedByKey: true }).complete;
+    const sent = new Set<string>();
+    const onTaken = (block: number) => void (block === 2 && sent.add(second?.key ?? ""));
+    const { complete, open } = gather(lines, { isGroupedByKey: true, sent, onTaken });
+    expect([complete.map(({ group }) => group), open]).toEqual([[1, 0, 2], 2]);
+  });
+
   it("equal the groups of the whole file, grouped by key, for any growth", { tags: "slow" }, () => {
     fc.assert(
       fc.property(blocks, (lines) => {

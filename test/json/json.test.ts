@@ -1,7 +1,8 @@
 import { crc32 } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
-import { locateOffset, parseJson, skipWhite } from "../../src/json/json-bytes.ts";
+import { locateOffset, parseJson, replaceLineEnds, skipWhite, walkItems } from "../../src/json/json-bytes.ts";
+import * as raw from "../../src/json/raw-json.ts";
 import { formatIndented, formatInline, listSpellings, tryParseRawJson } from "../../src/json/raw-json.ts";
 import { findFault, JsonReader, nodeSize, readTable } from "../../src/json/reader.ts";
 import * as table from "../../src/json/table.ts";
@@ -54,6 +55,62 @@ describe("findAt", () => {
     expect(found && table.parseValue(found)).toBe(5);
     for (const path of [["b"], ["a", 2], ["a", "b"], ["a", 0, "b"]]) expect(table.findAt(root, path)).toBeUndefined();
   });
+});
+
+describe("readNumber", () => {
+  const spellings = "0 -0 7 -12.5 0.1 -0.001 123456789012345 12345678901234567890 -1.25e-7 1E3 1e400 -1e400 4.35";
+  it.each(spellings.split(" "))("reads %s like JSON.parse", (json) => {
+    const root = table.readRoot(bytesOf(` ${json} `));
+    expect(root && table.readNumber(root.table, root.node)).toBe(JSON.parse(json));
+  });
+});
+
+describe("findInnermost", () => {
+  const json = '{"é":1,"list":[0,[true],{"b":"x"}]}';
+  it.each([
+    ["1", ["é"]],
+    ['"list"', []],
+    ["0", ["list", 0]],
+    [",[", ["list"]],
+    ["true", ["list", 1, 0]],
+    ['{"b"', ["list", 2]],
+    ['"x"', ["list", 2, "b"]],
+  ])("gives the path of the value at %s", (text, path) => {
+    const root = table.readRoot(bytesOf(json));
+    const byte = Buffer.from(json).indexOf(text);
+    expect(root && table.findInnermost(root.table, { from: 0, byte }).path).toEqual(path);
+  });
+});
+
+describe("expandLeaf", () => {
+  it.each(['{"b":[1,{"c":2}]}', '[{"b":1}]', "[1,2]", "{}", "[]", '"text"', "12.5", "[true]"])(
+    "reads the content of %s, which a reader left out",
+    (json) => {
+      const root = table.openRootReader(["leaf"])(bytesOf(`{"a":[0,1],"leaf":${json},"z":3}`));
+      const leaf = table.memberAt(root, "leaf");
+      const whole = leaf && table.expandLeaf(leaf);
+      const children = whole
+        ? Array.from(table.childrenOf(whole), ([key, value]) => [key, table.parseValue(value)])
+        : [];
+      const value = JSON.parse(json);
+      const expected = Object.entries(typeof value === "object" ? value : {});
+      expect(Object.fromEntries(children)).toEqual(Object.fromEntries(expected));
+    },
+  );
+});
+
+it("replaces each newline with a space, and keeps all other bytes", () => {
+  expect(String(replaceLineEnds(Buffer.from('\n[1,\n\n\r\n"\v"]\n')))).toBe(' [1,  \r "\v"] ');
+});
+
+it.each([
+  ['[1, "a,]b" ,[2,{"c":3}],{"d":[4]} ]', ["1", '"a,]b"', '[2,{"c":3}]', '{"d":[4]}']],
+  [" [ ]", []],
+  ["[[],[]]x", ["[]", "[]"]],
+  ["[1,", ["1"]],
+])("the items of %s are spans without white space", (text, items) => {
+  const [bytes, start] = [bytesOf(text), text.indexOf("[")];
+  expect(Array.from(walkItems(bytes, start), (item) => text.slice(item.start, item.end))).toEqual(items);
 });
 
 describe("locateOffset", () => {
@@ -354,6 +411,56 @@ describe("raw JSON", () => {
     ["JavaScript, in JSON of pandas", '"</a>', '\\\\\\"<\\/a>'],
   ])("has the spelling of %s", (_, text, spelled) => {
     expect(listSpellings(text)).toContain(spelled);
+  });
+
+  it.each([
+    [null, "word", "null"],
+    [true, "word", "true"],
+    [2n ** 70n, "number", "1180591620717411303424"],
+    [1.5, "number", "1.5"],
+    ["a\n", "text", '"a\\n"'],
+    [[1, [undefined, "x"]], "list", '[1,[null,"x"]]'],
+    [
+      { a: raw.parseRawJson(" [1.0, 2]"), b: undefined, c: () => 1, d: { e: null } },
+      "object",
+      '{"a":[1.0,2],"d":{"e":null}}',
+    ],
+  ])("of a value of the program has a kind, and JSON without white space (row %$)", (value, kind, json) => {
+    const made = raw.toRawJson(value);
+    expect([made.kind, made.json, raw.toRawJson(made)]).toEqual([kind, json, made]);
+    const read = raw.parseRawJson(json);
+    expect([
+      made.text,
+      made.items.length,
+      made.members.map(({ key, value }) => [key, raw.toCompactJson(value)]),
+    ]).toEqual([read.text, read.items.length, read.members.map(({ key, value }) => [key, value.json])]);
+  });
+
+  it("has no value for null, a missing member and a value of another kind", () => {
+    const value = raw.parseRawJson('\r\n{"a":null,\r"b":\t{"c":"x","c":"y"} ,"d":1e2\n}');
+    expect(["a", "e"].map((key) => raw.findValue(value, key))).toEqual([undefined, undefined]);
+    expect([raw.textAt(value, "b", "c"), raw.textAt(value, "d"), raw.digitsAt(value, "d")]).toEqual([
+      "y",
+      undefined,
+      "1e2",
+    ]);
+    expect([raw.digitsAt(value, "b", "c"), raw.findValue(value, "a", "b")]).toEqual([undefined, undefined]);
+  });
+
+  it("has its deepest levels on one line, without white space", () => {
+    const deep = (levels: number, inner: string) => `${"[".repeat(levels)}${inner}${"]".repeat(levels)}`;
+    const lines = formatIndented(raw.parseRawJson(deep(raw.maxIndentedLevels, '{ "a": 1 }'))).split("\n");
+    expect([lines.length, lines[raw.maxIndentedLevels]?.trim()]).toEqual([2 * raw.maxIndentedLevels + 1, '{"a":1}']);
+    const value = { a: [{ b: [1, { c: " " }] }], d: raw.parseRawJson("[ 1.0 ]") };
+    expect([...raw.formatJsonPieces(raw.toRawJson(value), "")].join("")).toBe('{"a":[{"b":[1,{"c":" "}]}],"d":[1.0]}');
+    expect(formatInline(raw.toRawJson(value))).toBe('{"a": [{"b": [1, {"c": " "}]}], "d": [1.0]}');
+  });
+
+  it.each([
+    ['\r\n{"a b" :\t[ 1 , "\\" x"] }\n', '{"a b":[1,"\\" x"]}'],
+    ['["x"]', '["x"]'],
+  ])("loses only white space outside of texts: %j", (json, compact) => {
+    expect(raw.compactJson(json)).toBe(compact);
   });
 
   it("keeps its digits, its order and its repeated keys", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { JsonReader } from "../../src/json/reader.ts";
-import { Kind, kindNames, Shape } from "../../src/json/shape.ts";
+import { describeValue, Kind, kindNames, Shape } from "../../src/json/shape.ts";
 import { elementsOf, readRoot } from "../../src/json/table.ts";
 
 it.each([
@@ -10,6 +10,19 @@ it.each([
   [`[${"1,".repeat(149)}1]`, 150],
 ])("the elements of %s are those of a list", (json, count) => {
   expect(elementsOf(readRoot(Buffer.from(json)))).toHaveLength(count);
+});
+
+it.each([
+  ["null", "null"],
+  ["true", "true"],
+  ["-2.50", "the number -2.5"],
+  ["1e400", "a number"],
+  ['"x"', "a string"],
+  ["[]", "an array"],
+  ["{}", "an object"],
+])("%s is described as %s", (json, description) => {
+  const root = readRoot(Buffer.from(json));
+  expect(root && describeValue(root.table, root.node)).toBe(description);
 });
 
 describe("Shape", () => {

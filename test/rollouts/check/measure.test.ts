@@ -86,6 +86,32 @@ it("adds the calls and errors of each tool, of results without a call by the nam
   ]);
 });
 
+const numbers = [...Array(80).keys()];
+const reversed = numbers.toReversed();
+it.each<[what: string, order: readonly number[], ids: (at: number) => object]>([
+  ["in their order", numbers, (at) => ({ id: `c${at}` })],
+  ["in another order", reversed, (at) => ({ id: `c${at}` })],
+  ["with escaped ids", reversed, (at) => ({ id: `"${at}` })],
+  ["with equal ids", numbers, () => ({ id: "c" })],
+  ["without ids", numbers, () => ({})],
+])("pairs 80 calls of a turn with their results %s", async (_, order, idOf) => {
+  const calls = numbers.map((at) => ({ ...idOf(at), function: { name: `t${at}`, arguments: "" } }));
+  const results = order.slice(0, 78).map((at) => {
+    const [id] = Object.values(idOf(at));
+    return { role: "tool", ...(id && { tool_call_id: id }), content: at % 3 === 0 ? "Error: x" : "ok" };
+  });
+  const turns = [choice({ role: "assistant", tool_calls: calls }), ...results, choice(answer)];
+  const stdin = JSON.stringify({ messages_and_choices: turns, reward: 1 });
+  const { stdout } = await runHere(["stats", "--json", "--fields", "tools"], { stdin });
+  const found = JSON.parse(stdout).tools.map(({ name, calls, errors, unanswered }: Record<string, unknown>) =>
+    [name, calls, errors, unanswered].join(" "),
+  );
+  const answered = order.slice(0, 78);
+  const toRow = (at: number) =>
+    [`t${at}`, 1, Number(answered.includes(at) && at % 3 === 0), Number(!answered.includes(at))].join(" ");
+  expect(found.toSorted()).toEqual(numbers.map(toRow).toSorted());
+});
+
 it.each<[more: object, characters: number]>([
   [{ reasoning_content: "wé" }, 6],
   [{ reasoning: "wé", reasoning_content: "wé𝄞" }, 7],

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { redactSecrets } from "../../../src/rollouts/rules/known-secrets.ts";
 import { Redactor } from "../../../src/rollouts/rules/redact-json.ts";
 import { runHere } from "../../support/here.ts";
 import { itHolds } from "../../support/property.ts";
@@ -94,6 +95,14 @@ describe("the redaction of JSON", () => {
       ["a[]", 2],
       ["b", 1],
       ["c", 1],
+    ]);
+  });
+
+  it("keeps a name that only looks like a token, and replaces a token of random letters", () => {
+    const name = '"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"';
+    expect([redact(name), redact('"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"')]).toEqual([
+      name,
+      expect.stringMatching(/^"\[redacted: /),
     ]);
   });
 
@@ -218,5 +227,36 @@ describe("a known secret", () => {
     const line = JSON.stringify({ messages_and_choices: [{ role: "user", content }], reward: 1 });
     const { stdout } = await runHere(["check", "--json", "--fields", "warnings"], { stdin: line });
     expect(stdout).toContain(`this text looks like ${kind}"`);
+  });
+});
+
+describe("a redacted text", () => {
+  const key = "ghp_0aZ3bY4cX5dW6eV7fU8gT9hS0iR1jQ2kP3lO";
+  const privateKey = "-----BEGIN PRIVATE KEY-----\nm5Lq8Zt2Xw7Rv4Kc9Jd1Hg6Fs3\n-----END PRIVATE KEY-----";
+  const [one, two] = [`α ${key} β`, `α ${privateKey} β ${key} γ`];
+  it.each([
+    [one, "[α] *** β"],
+    [one, "α *** [β]"],
+    [one, "[α *** β]"],
+    [two, "α *** [β] *** γ"],
+    [two, "α *** β *** [γ]"],
+    [two, "[α *** β] *** γ"],
+    [two, "α *** [β *** γ]"],
+    ["α", "[α]"],
+  ])("has the range of the text, moved by the secrets before it (row %$)", (text, marked) => {
+    const plain = marked.replace(/[[\]]/g, "");
+    const [first, last] = [marked.indexOf("["), marked.indexOf("]") - 1];
+    const [from, to] = [first, last - 1].map((at) => text.indexOf(plain[at] ?? ""));
+    expect(redactSecrets({ text, from: from ?? 0, to: (to ?? 0) + 1 })).toEqual({ text: plain, from: first, to: last });
+  });
+
+  it.each([
+    [4, 9, 2, 5],
+    [2, 42, 2, 5],
+    [9, 44, 2, 7],
+    [0, 5, 0, 5],
+    [43, 44, 6, 7],
+  ])("has the whole redaction if its range, from %i to %i, begins or ends in a secret", (from, to, first, last) => {
+    expect(redactSecrets({ text: `a ${key} b`, from, to })).toEqual({ text: "a *** b", from: first, to: last });
   });
 });

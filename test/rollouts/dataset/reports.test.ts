@@ -2,7 +2,7 @@ import { dirname } from "node:path";
 import { describe, expect, it } from "vitest";
 import { defaultStrictness } from "../../../src/rollouts/rules/rules.ts";
 import { runHere } from "../../support/here.ts";
-import { filesOf, read } from "../../support/inputs.ts";
+import { filesOf, problemsOf, read } from "../../support/inputs.ts";
 
 type Files = readonly (readonly unknown[])[];
 type Report = Readonly<{ rule: string; file: string; line: number; path: readonly unknown[]; message: string }>;
@@ -78,6 +78,11 @@ describe("a problem of a dataset", () => {
       ["1:1  1,3"],
     ],
     [
+      "mixed-policy-versions",
+      [[group(version(8), version(6)), group(rollout(0), version(6), version(8)), group(version(7), rollout(1))]],
+      ["1:1  6,8", "1:2  6,8"],
+    ],
+    [
       "duplicate-trajectory",
       [[rollout(0), group(rollout(1), rollout(0))], [rollout(0)]],
       ["1:2 trajectories.1 1:1", "2:1  1:1"],
@@ -105,6 +110,7 @@ describe("a problem of a dataset", () => {
       "--group-by",
       "logprobs.id",
     ],
+    ["group-scattered", [[rollout(0, a), rollout("x", b), rollout(1, a)]], ["1:3 group_id 1"]],
     ["group-scattered", [[a, b, a, b, a].map((id, at) => rollout(at, id)), [rollout(5, a)]], ["1:3 group_id 1,2"]],
     [
       "no-sampled-turns",
@@ -180,7 +186,7 @@ it.each([
   [chat({ task: 1, metadata: { uid: "u" } }), "pass --group-by task or uid, or a path such as info.prompt_id"],
 ])("a key that no trajectory has gets the nearest and the other keys as advice (row %$)", async (row, advice) => {
   const { problems } = await check([[row]], "--group-by", "tuskx");
-  expect(problems).toMatchObject([{ rule: "group-key-missing", severity: "error", advice }]);
+  expect(problems).toMatchObject([{ rule: "group-key-missing", severity: "error", advice, file: "1" }]);
 });
 
 it("a key that no trajectory has gets up to eight keys as advice, and rejects only what needs the key", async () => {
@@ -300,4 +306,16 @@ it("a request of selected groups has the split and the other keys of the input",
   );
   const { stdout } = await runHere(["log", "m", file, "--dry-run", "--body", "1", "--where", "reward > 0.0"]);
   expect(JSON.parse(stdout)).toEqual({ split: "val", trajectory_groups: [group(rollout(1))], run: [1] });
+});
+
+it("each later file has its first problem of a rule, also after 1,000 of an earlier file", async () => {
+  const { scan } = await read(filesOf("7\n".repeat(1002), "7\n7", JSON.stringify({ trajectories: [rollout(0)] })), {});
+  const files = scan.problems.sorted().map(({ file = "" }) => file.replace(/.*\//, ""));
+  expect([scan.problems.errors, files.length, files.at(-1)]).toEqual([1004, 1001, "2.jsonl"]);
+});
+
+it("a request must have the split of the run", async () => {
+  const request = JSON.stringify({ trajectory_groups: [group(rollout(0), rollout(1))], split: "val" });
+  const found = await Promise.all(["val", "train"].map((split) => problemsOf(filesOf(request), { split })));
+  expect(found).toEqual([[], [expect.stringMatching(/^split-mismatch 1:\d+ split$/)]]);
 });

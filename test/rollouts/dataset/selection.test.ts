@@ -71,6 +71,11 @@ describe("a selection", () => {
     expect(problems.find(({ rule }: Problem) => rule === "empty-selection").message).toBe(message);
   });
 
+  it("of an input without groups is not empty because of its options", async () => {
+    const { problems } = await check([[[]]], "--where", "reward>9.0");
+    expect(listRules(problems)).toEqual(["input-empty 1:"]);
+  });
+
   it("keeps the trajectories with the highest rewards, of equal rewards the first, in the order of the input", async () => {
     const [file = ""] = filesOf(
       JSON.stringify({ trajectories: [1, 3, 2, 3, 3].map((reward, at) => rollout(reward, { logs: [`${at}`] })) }),

@@ -1,6 +1,8 @@
+import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { countWhile, NumberColumn } from "../../../src/rollouts/index/column.ts";
+import { Digests, DigestTable, digestBytes } from "../../../src/rollouts/index/digests.ts";
 import {
   addToSketch,
   describeSketch,
@@ -16,7 +18,7 @@ import { itHolds } from "../../support/property.ts";
 /** In the first block of a column, which grows in steps, and in later blocks of 16,384 numbers. */
 const position = fc.constantFrom(0, 15, 16, 511, 512, 16_383, 16_384, 32_767, 40_000);
 /** Each needs another type of array. */
-const value = fc.constantFrom(0, 1, 300, 70_000, 0.5, -0, Number.NaN);
+const value = fc.constantFrom(0, 1, 255, 256, 300, 65_535, 65_536, 70_000, 2 ** 32 - 1, 2 ** 32, 0.5, -0, Number.NaN);
 const changes = fc.array(fc.tuple(fc.option(position), value), { maxLength: 9 });
 
 itHolds(
@@ -43,6 +45,38 @@ itHolds(
   }),
   { quick: 5, slow: 120 },
 );
+
+it("a table has each digest once, and finds its position", () => {
+  // Many digests share their first word, by which a table finds them.
+  const digestOf = (at: number) => new Uint8Array(new Uint32Array([at % 5, at, 3, at % 2]).buffer);
+  const [digests, other] = [new Digests(), new Digests()];
+  const table = new DigestTable(digests);
+  for (let at = 0; at < 40; at++) {
+    expect(table.find(digestOf(at))).toBeUndefined();
+    expect([table.findOrAppend(digestOf(at)), table.findOrAppend(digestOf(Math.floor(at / 2)))]).toEqual([at, at >> 1]);
+  }
+  expect(Array.from({ length: 40 }, (_, at) => table.find(digestOf(at)))).toEqual([...Array(40).keys()]);
+  expect([digests.count, table.find(digestOf(40))]).toEqual([40, undefined]);
+  expect([digests.at(7), digests.slice(7, 2), digests.slice(39, 5)]).toEqual([
+    digestOf(7),
+    Uint8Array.of(...digestOf(7), ...digestOf(8)),
+    digestOf(39),
+  ]);
+  other.set(1, digestOf(9));
+  other.set(0, digestOf(8));
+  other.append(Uint8Array.of(0, ...digestOf(7)).subarray(1));
+  other.appendHash(Buffer.from("a"));
+  const hash = createHash("sha256").update("a").digest().subarray(0, digestBytes);
+  expect([0, 1, 2, 3].map((at) => other.at(at))).toEqual([
+    digestOf(8),
+    digestOf(9),
+    digestOf(7),
+    Uint8Array.from(hash),
+  ]);
+  const again = new DigestTable(other);
+  other.set(3, digestOf(8));
+  expect([0, 1, 2, 3].map((at) => again.add(at))).toEqual([0, 1, 2, 0]);
+});
 
 it.each([0, 1, 2, 7])("the leading numbers below a limit are counted: %i of 7", (count) => {
   expect(countWhile(7, (at) => at < count)).toBe(count);

@@ -34,7 +34,7 @@ it.each<[splits: readonly (string | undefined)[], shapes: string, split: string 
   [["x", undefined], "requests", undefined, ""],
   [[undefined], "requests", undefined, ""],
   [["x", "y"], "requests", undefined, ""],
-  [["x"], "groups requests trajectories", undefined, "groups and trajectories"],
+  [["x"], "groups requests trajectories", undefined, "contains groups and trajectories that"],
   [[], "groups", undefined, ""],
 ])("requests have a common split if the input has nothing else (row %$)", (splits, names, split, others) => {
   const [requests, problems] = [new Requests(), new Problems()];

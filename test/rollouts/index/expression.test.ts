@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { joinWheres, openGroupFilter, parseFilter, readFinish } from "../../../src/rollouts/index/expression.ts";
+import {
+  joinWheres,
+  openGroupFilter,
+  openValueParser,
+  parseFilter,
+  readFinish,
+} from "../../../src/rollouts/index/expression.ts";
 
 const turns = [
   { role: "user", content: "q", name: null },
@@ -35,6 +41,38 @@ it("takes the mean of a group and the advantage from all its rewards, also those
   const group = { group: 0, trajectories: [{ ...one }], allRewards: [1, 4], exceptions: 0, locate: () => "a:1" };
   const filter = parseFilter("group.reward_mean == 2.5 && group.size == 2 && advantage == -1.5");
   expect(openGroupFilter(filter, group)({ ...one }, 0)).toBe(true);
+});
+
+it("takes whole numbers of more digits than a double has as they are, and others as doubles", () => {
+  const parse = openValueParser("metadata.seed == 12345678901234567");
+  const deep = "[[[[[[[[[12345678901234567]]]]]]]]]";
+  const value = parse(
+    `{"reward":12345678901234568,"a":[12345678901234567,{"b":1.5}],"c":"12345678901234567","d":${deep}}`,
+  );
+  const doubles = JSON.parse(deep);
+  expect(value).toEqual({
+    ...{ reward: 12345678901234568n, a: [12345678901234567n, { b: 1.5 }], c: "12345678901234567" },
+    d: doubles,
+  });
+  expect(openValueParser("reward > 1.0")("12345678901234567")).toBe(JSON.parse("12345678901234567"));
+  expect(openValueParser("metadata.a == metadata.b")("12345678901234567")).toBe(12345678901234567n);
+  const options = { group: 0, trajectories: [{ reward: 2n }, { reward: "3" }], exceptions: 0, locate: () => "a:1" };
+  const isTrue = openGroupFilter(parseFilter("solved && group.reward_mean == 2.0"), options);
+  expect(options.trajectories.map((one, at) => isTrue(one, at))).toEqual([true, false]);
+});
+
+it("evaluates a group without trajectories by its own values and steps alone", () => {
+  const options = {
+    group: 1,
+    trajectories: [],
+    exceptions: 3,
+    holder: { step: 8, info: { global_step: 2 } },
+    locate: () => "a:2",
+  };
+  const wheres =
+    "group.size == 0 && group.exceptions == 3; step == 8; global_step == 2 && step != 8; reward > 0.0; group.reward_mean > 0.0; iteration == 1";
+  const results = wheres.split("; ").map((where) => openGroupFilter(parseFilter(where), options)(undefined, 0));
+  expect(results).toEqual([true, true, false, "absent", "absent", "absent"]);
 });
 
 const failureOf = (where: string) => {

@@ -41,6 +41,24 @@ describe("the columns of facts", () => {
     }
   });
 
+  it("add up the uses of each tool by a row", () => {
+    const columns = new FactColumns();
+    const row = { counts: new Float64Array(countNames.length), finishReason: undefined, hasGreeting: false };
+    const rows = [[1, 2, 1, 0], [], [2, 2], [1]];
+    for (const tools of rows) {
+      for (const [at, tool] of tools.entries()) columns.addUse(tool, { calls: 1, errors: at, unanswered: 10 * at });
+      columns.addRow(row);
+    }
+    const found = rows.map((_, at) => {
+      const uses: unknown[] = [];
+      columns.forEachUse(at, (tool, { calls, errors, unanswered }) =>
+        uses.push([tool, calls, errors, unanswered].join(" ")),
+      );
+      return uses;
+    });
+    expect(found).toEqual([["1 2 2 20", "2 1 1 10", "0 1 3 30"], [], ["2 2 1 10"], ["1 1 0 0"]]);
+  });
+
   it("number the names of tools by their text, although some spellings share a slot", () => {
     const names = Array.from({ length: 300 }, (_, at) => `tool-${at % 150}${at % 3 === 0 ? "\n" : ""}`);
     const list = readRoot(Buffer.from(JSON.stringify(names)));

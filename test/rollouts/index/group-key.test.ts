@@ -36,6 +36,7 @@ it.each<[names: string | undefined, json: string, key: string | undefined, missi
   ["a", '{"a":1.0}', "1"],
   ["a", '{"a":9007199254740993}', "9007199254740993"],
   ["a", '{"a":0.50}', "0.5"],
+  ["a", '{"another":"key","a":0.50,"b":[]}', "0.5"],
   ["a", '{"a":1e-05}', "0.00001"],
   ["a", '{"a":-1.2345678901234}', "-1.2345678901234"],
   ["a", '{"a":0.1000000000000000}', "0.1000000000000000"],
@@ -46,6 +47,10 @@ it.each<[names: string | undefined, json: string, key: string | undefined, missi
   ["a,b,c", '{"b":2}', undefined, "a,c"],
 ])("the group key by %s is the value, its digits or its digest (row %$)", (names, json, key, missing) => {
   expect(read(json, names?.split(","))).toEqual(missing === undefined ? [key] : [key, { key: missing }]);
+});
+
+it("a missing group key has no value and no text", () => {
+  expect([parseKeyText(undefined), formatKeyText(undefined)]).toEqual([null, null]);
 });
 
 it.each([

@@ -1,5 +1,6 @@
 import fc from "fast-check";
-import { describe, expect } from "vitest";
+import { describe, expect, it } from "vitest";
+import * as sums from "../../../src/rollouts/index/sums.ts";
 import { addExactly, addToSum, ExactSum, meanOfSum } from "../../../src/rollouts/index/sums.ts";
 import { itHolds } from "../../support/property.ts";
 
@@ -20,4 +21,58 @@ describe("addExactly", () => {
     }),
     { quick: 200, slow: 20_000 },
   );
+});
+
+/** A multiple of 2^-200 below 2^200, as a big integer of these units. */
+const toUnits = (value: number) => {
+  const exponent = value === 0 ? 0 : Math.floor(Math.log2(Math.abs(value))) - 52;
+  return BigInt(value * 2 ** -exponent) << BigInt(exponent + 200);
+};
+const scaled = fc
+  .tuple(fc.integer({ min: -(2 ** 31), max: 2 ** 31 }), fc.integer({ min: -140, max: 120 }))
+  .map(([digits, exponent]) => digits * 2 ** exponent);
+
+describe("ExactSum", () => {
+  itHolds(
+    "has the sum of big integers, rounded once, also merged of parts and after a removal",
+    fc.property(
+      fc.array(fc.oneof(scaled, fc.constantFrom(0.1, -0.1, 1 / 3, 2 ** 53, 1)), { maxLength: 20 }),
+      (values) => {
+        const [sum, rest] = [new ExactSum(), new ExactSum()];
+        for (const [at, value] of values.entries()) addToSum(at % 2 === 0 ? sum : rest, value);
+        sums.mergeSum(sum, rest, 3);
+        addToSum(sum, 0.7);
+        addToSum(sum, 0.7, -1);
+        const exact = values.reduce((total, value, at) => total + toUnits(value) * (at % 2 === 0 ? 1n : 3n), 0n);
+        const odd = Math.floor(values.length / 2);
+        expect([meanOfSum(sum, 1), sum.count]).toEqual([Number(exact) * 2 ** -200, values.length + 2 * odd]);
+      },
+    ),
+    { quick: 60, slow: 2000 },
+  );
+});
+
+it.each([
+  ["", null, 0],
+  ["NaN", null, 0],
+  ["3", 3, 0],
+  ["-0.1 -0.1 -0.1", -0.1, 0],
+  ["1 Infinity 2 NaN", 1.5, 0.5],
+  ["-1 1", 0, 1],
+  ["1.7e308 1.7e308 -1.7e308", 1.7e308 / 3, 1.6027753706895e308],
+  ["5e-324 0", 0, 0],
+])("the mean and the deviation of the finite values of %j", (text, mean, deviation) => {
+  const values = text.split(" ").filter(Boolean).map(Number);
+  expect(sums.meanOfFinite(values)).toBe(mean);
+  const moments = sums.computeMoments(sums.pickFinite(values));
+  expect([moments.mean, moments.deviation / (deviation || 1)]).toEqual([mean ?? 0, expect.closeTo(deviation && 1, 12)]);
+});
+
+it.each([1, 33, 100])("the deviation of %i values does not depend on their order", (count) => {
+  const rising = Array.from({ length: count }, (_, at) => (at * 37) % 101);
+  const expected = sums.standardDeviation([...rising].sort((a, b) => a - b));
+  expect(sums.standardDeviation(rising)).toBe(expected);
+  const mean = rising.reduce((sum, value) => sum + value, 0) / count;
+  const squares = rising.map((value) => (value - mean) ** 2);
+  expect(expected).toBeCloseTo(Math.sqrt(squares.reduce((sum, value) => sum + value, 0) / count), 10);
 });

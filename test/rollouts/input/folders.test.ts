@@ -3,7 +3,7 @@ import { linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "n
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { skipByName } from "../../../src/rollouts/input/list-folder.ts";
+import { listFolder, skipByName } from "../../../src/rollouts/input/list-folder.ts";
 import { expandGlob } from "../../../src/rollouts/input/open-inputs.ts";
 import { warningRules } from "../../../src/rollouts/rules/rules.ts";
 import { newFolder, read } from "../../support/inputs.ts";
@@ -232,6 +232,44 @@ describe("a folder as input", () => {
     const expected = [...others, "rows.txt", "gone.jsonl", "outside", "up", "pipe.jsonl", "x\ufffd.jsonl"];
     expect([code, skippedIn(stdout)]).toEqual([0, expected.map((name) => `r/${name}`).sort()]);
     expect(JSON.parse(stdout).groups.read).toBe(4);
+  });
+
+  it("is listed in the order of paths, with a reason for each skipped entry", () => {
+    const texts = [
+      "b/z.json",
+      "b/a.traj",
+      "a.jsonl",
+      ".hidden/c.json",
+      ".d.json",
+      "n.txt",
+      "x.bin",
+      "x.md",
+      "y.json.xz",
+    ];
+    const folder = folderOf(named("r", Object.fromEntries(texts.map((name) => [name, group]))));
+    writeFileSync(join(folder, "outside.json"), group);
+    const links = [
+      "l2 gone",
+      "l1.json b/z.json",
+      "l3 ..",
+      "l4.bin b",
+      "l5.json .hidden/c.json",
+      "l6.json .hidden/c.json",
+    ];
+    for (const link of [...links, "l7.json ../outside.json", "l8.bin n.txt", "l9.log .d.json", "l0 /dev/null"]) {
+      const [name = "", target = ""] = link.split(" ");
+      symlinkSync(target, join(folder, "r", name));
+    }
+    const plain = (path: string) => path.replace(`${folder}/r/`, "");
+    const listed = listFolder(join(folder, "r"));
+    expect(listed?.files.map(plain)).toEqual(["a.jsonl", "b/a.traj", "b/z.json", "l5.json"]);
+    expect(listed?.unreadable.map(({ file, code }) => [plain(file), code])).toEqual([["l7.json", "outside-folder"]]);
+    const reasons = listed?.skipped.map(({ file, reason }) => `${plain(file)} ${reason}`).sort();
+    const byLink = ["l0 special", "l2 dangling", "l3 outside", "l8.bin name", "l9.log name"];
+    expect(reasons).toEqual([...byLink, "n.txt name", "x.bin name", "y.json.xz compression"]);
+    expect([listFolder("-"), listFolder(join(folder, "outside.json")), listFolder(join(folder, "none"))]).toEqual(
+      Array(3),
+    );
   });
 
   it.each([

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { JsonReader, nodeSize } from "../../../src/json/reader.ts";
 import { endOf, nodeAfter, startOf } from "../../../src/json/table.ts";
-import { blockBytes, readBlocks, readElements } from "../../../src/rollouts/input/frames.ts";
+import { blockBytes, readBlocks, readElements, readFrames } from "../../../src/rollouts/input/frames.ts";
 import { openMemoryBytes } from "../../../src/rollouts/input/source.ts";
 
 /** Reads the text after an array's bracket in pieces of these lengths. A piece without the end of an element grows. */
@@ -131,4 +131,34 @@ describe("the blocks of a source", () => {
       }
     },
   );
+});
+
+describe("the frames of a source", () => {
+  it.each([
+    ["lines", '{"a":1}\n{"b":2}\n'],
+    ["lines", '\n \n[1]\n{"b":2}'],
+    ["document", '{\n"a":1}'],
+    ["document", '\n\n  [{"a":1},\n{"a":2}]\n'],
+    ["document", '{"a":[1,\n2]'],
+    ["document", '{"a":{\n'],
+    ["document", `{"a":"${"x".repeat(80)}","b":[\n`],
+    ["document", `[${" ".repeat(80)}[\n[1]]`],
+    ["lines", '{"a":1\n{"b":2}\n'],
+    ["lines", '{"a":"x\n{"b":2}\n'],
+    ["lines", '{"a":1'],
+    ["lines", '[{"a":1}\n\n'],
+    ["lines", "[[1]\n[2]\n"],
+    ["lines", "[1,[2]\n3\n4]"],
+    ["document", '"a":1,\n"b":[2]}'],
+    ["document", '"a":1,\n"b":[2'],
+    ["lines", '"a":1,\nb'],
+    ["lines", '"a" 1\n"b"'],
+    ["lines", "2\n3\n"],
+  ])("are %s: %j", async (kind, text) => {
+    const source = openMemoryBytes(Buffer.from(`\n${text}`));
+    const frames: unknown[] = [];
+    for await (const { kind, isLast, start, ...frame } of readFrames(source, { start: 1 }))
+      frames.push([kind, isLast, start, "end" in frame ? frame.end : start + frame.bytes.length]);
+    expect(frames).toEqual([[kind, true, 1, source.size]]);
+  });
 });

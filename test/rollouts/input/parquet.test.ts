@@ -96,4 +96,43 @@ describe("the rows of a Parquet file", () => {
     const records = await open(write([{ name: "v", data: [...values], ...(type && { type }) }]));
     expect(await readAll(records)).toEqual([json.map((one, at) => [`a.parquet#row ${at + 1}`, 1, `{"v":${one}}`])]);
   });
+
+  it.each([
+    ["page with more values", "5c150a1500", "5c157e1500", /a page of the column id claims more values than .* \(5\)/],
+    ["page with less than no nulls", "5c150a1500", "5c150a1501", /a page of the column id claims more values/],
+    [
+      "run of levels with more values",
+      "031b1410",
+      "fe7f1410",
+      /a run of a page claims 8191 values, but the page has 5/,
+    ],
+    ["page of a negative size", "152c5c150a1500", "152b5c150a1500", /a page of the column id claims more values/],
+  ])("are refused if a column has a %s than it says", async (_, part, forged, fault) => {
+    const texts = { name: "text", data: ["a", "b", null, "a", "b"] };
+    const root: SchemaElement = { name: "root", num_children: 2, repetition_type: "REQUIRED" };
+    const data = { columnData: [...columnData.slice(0, 1), texts], schema: [root, ...schema.slice(1, 3)] };
+    const hex = Buffer.from(parquetWriteBuffer(data)).toString("hex");
+    expect(hex.split(part)).toHaveLength(2);
+    const records = await open(Buffer.from(hex.replace(part, forged), "hex"));
+    expect(await readAll(records)).toEqual([[["a.parquet", 1, expect.stringMatching(fault)]]]);
+  });
+
+  it.each([
+    ["UTF8", [Uint8Array.of(255)], "v"],
+    ["UTF8", [Uint8Array.of(65)], undefined],
+    ["UTF8", [Buffer.from(long)], undefined],
+    [undefined, [Uint8Array.of(255)], undefined],
+  ] as const)("name a column that is declared as text and is not UTF-8 (row %$)", async (type, data, name) => {
+    const root: SchemaElement = { name: "root", num_children: 1, repetition_type: "REQUIRED" };
+    const text = { type: "BYTE_ARRAY", repetition_type: "REQUIRED", ...(type && { converted_type: type }) } as const;
+    const list = schema.slice(3, 5).map((element) => ({ ...element, name: "v" }));
+    for (const [values, elements] of [
+      [[...data], [{ ...text, name: "v" }]],
+      [[[...data]], [...list, { ...text, name: "element" }]],
+    ] as const) {
+      const columns: ColumnData = [{ name: "v", data: [...values] }];
+      const record = await (await open(write(columns, [root, ...elements]))).readFirst?.();
+      expect([record?.invalidText, record?.fault]).toEqual([name, undefined]);
+    }
+  });
 });

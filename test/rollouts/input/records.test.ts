@@ -1,6 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { openRecords } from "../../../src/rollouts/input/records.ts";
-import { openMemoryBytes } from "../../../src/rollouts/input/source.ts";
+import {
+  documentTooLong,
+  maxDocumentBytes,
+  openMemoryBytes,
+  type RawRecord,
+} from "../../../src/rollouts/input/source.ts";
 
 const open = async (
   text: string,
@@ -63,4 +68,55 @@ it.each<[text: string, records: string]>([
   for await (const batch of batches()) for (const { line, bytes } of batch) found.push(`${line} ${bytes}`);
   expect([found.join(" | "), isList]).toEqual([is, is.includes(" | ")]);
   for (const [at, one] of found.entries()) expect(`${locate(at).line} ${(await reread(at))?.bytes}`).toBe(one);
+});
+
+const text = '{"a":"é"}';
+it.each<[text: string, records: string]>([
+  [`${text}\n\n ${text} \n`, `1:0 ${text} | 2:12 ${text}`.replace("2:12", "3:13")],
+  [`[${text},${text}]`, `1:1#0 ${text} | 1:12#1 ${text}`],
+  [`\n[\n${text}, ${text},\n${text}]`, `3:3 ${text} | 3:15 ${text} | 4:27 ${text}`],
+  [`[${text}, {'b': 1} ,${text}]\n`, `1:1#0 ${text} | 1:13#1 {'b': 1} | 1:23#2 ${text}`],
+  [`[${text}][${text}]`, `1:1#0 ${text} | 1:13#0 ${text}`],
+  [`[${text}] x`, `1:1#0 ${text} | 1:13 fault`],
+  [`[${text},\n`, `1:1#0 ${text} | 2:13 fault`],
+  [`[${text},\n]\n`, `1:1#0 ${text}`],
+  ["[ ]", "1:0 [ ]"],
+  ["[1,2]", "1:0 [1,2]"],
+  ['{\n"a":1}\n', '1:0 {\n"a":1} whole'],
+])(
+  "records of lines and arrays have their line, byte and element, also if they are read again (row %$)",
+  async (...row) => {
+    const [text, expected] = row;
+    const records = await open(text);
+    const found: RawRecord[] = [];
+    const show = ({ line, start, element, bytes, fault, isDocument }: RawRecord) => {
+      const number = element === undefined ? "" : `#${element}`;
+      return `${line}:${start}${number} ${fault ? "fault" : bytes}${isDocument ? " whole" : ""}`;
+    };
+    for (const _ of [1, 2]) {
+      found.length = 0;
+      for await (const batch of records.batches())
+        for (const record of batch) found.push({ ...record, bytes: Buffer.from(record.bytes) });
+      expect(found.map(show).join(" | ")).toBe(expected);
+    }
+    for (const [at, { isDocument: _, ...record }] of found.entries()) {
+      expect(await records.reread(at)).toMatchObject(record);
+      expect([record.label, record.within, records.locate(at).line]).toEqual(["rows.jsonl", records.text, record.line]);
+      expect(records.readNow?.(at)).toEqual(record.bytes);
+    }
+    expect([records.readNow?.(found.length), await records.reread(found.length)]).toEqual([undefined, undefined]);
+  },
+);
+
+it("documents on lines can be longer than a read, and a document over the limit is unreadable", async () => {
+  const lines = [`{"a":"${"x".repeat(2 ** 20)}"}`, record];
+  const { isList, batches } = await open(lines.join("\n"), { kind: "documents" });
+  const found: number[] = [];
+  for await (const batch of batches()) for (const { bytes } of batch) found.push(bytes.length);
+  expect([isList, found]).toEqual([true, lines.map(({ length }) => length)]);
+  const huge = { ...openMemoryBytes(Buffer.from(record)), size: maxDocumentBytes + 1 };
+  const limits = { maxUnpackedBytes: 2 ** 30, signal: new AbortController().signal };
+  const long = await openRecords({ name: "a", bytes: huge }, { records: { text: "document" } }, limits);
+  for await (const batch of long.batches())
+    expect([...batch]).toMatchObject([{ fault: documentTooLong, start: 0, line: 1, label: "a" }]);
 });

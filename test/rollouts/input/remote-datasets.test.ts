@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { openHub } from "../../../src/rollouts/input/remote.ts";
+import { openHub, Remotes } from "../../../src/rollouts/input/remote.ts";
 import type { Host } from "../../../src/system/host.ts";
 import type { DownloadReply, Downloads } from "../../../src/wire/client/download.ts";
 import { fileServer } from "../../support/file-server.ts";
@@ -286,4 +286,33 @@ describe("a bucket URL", () => {
     expect([code, error.code, error.message]).toEqual([2, "usage", expect.stringContaining(name)]);
     expect(error.hint).toContain(pipe);
   });
+});
+
+it("URLs have a name of their own without secrets, which are hidden", async () => {
+  const hidden: string[] = [];
+  const remotes = new Remotes({ ...hubAccess(testHost()), hide: (secret) => hidden.push(secret) });
+  const [url, other] = ["https://x.invalid/a.jsonl", "https://x.invalid/b.jsonl"];
+  const queries = [
+    "?token=hush&page=2",
+    "?page=3",
+    "?token=hush&page=2",
+    "",
+    `?q=${"h".repeat(25)}&r=${"a.".repeat(20)}`,
+  ];
+  const names: string[] = [];
+  for (const query of queries) names.push(await remotes.assignName(`${url}${query}`));
+  names.push(await remotes.assignName(other));
+  remotes.close();
+  expect(names).toEqual([url, `${url}#2`, url, `${url}#3`, `${url}#4`, other]);
+  expect(hidden.filter(Boolean)).toEqual(["hush", "h".repeat(25)]);
+  const refused = [
+    "http://x.invalid/a",
+    "https://me:pass@x.invalid/a",
+    "ftp://x.invalid/a",
+    "s3://bucket/a",
+    "https://[/a",
+  ];
+  for (const wrong of refused)
+    await expect(remotes.assignName(wrong)).rejects.toHaveProperty("kind", "invalid-remote-url");
+  expect(hidden.at(-1)).toBe("pass");
 });

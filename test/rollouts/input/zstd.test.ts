@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { Failure } from "../../../src/failure.ts";
+import { unzstd } from "../../../src/rollouts/input/zstd.ts";
 import { testHost } from "../../support/host.ts";
 import { filesOf, read, readFailure } from "../../support/inputs.ts";
 import { hasZstd, useZstd } from "../../support/zstd.ts";
@@ -12,6 +13,12 @@ const secondFrame = two.subarray(firstFrame.length);
 const skippable = Buffer.from("502a4d1803000000616263", "hex");
 const emptyFrame = Buffer.from("28b52ffd2000010000", "hex");
 const spaces = Buffer.from("28b52ffde0080000000000000043000020", "hex");
+/** 256 spaces. A size of two bytes is the size minus 256. */
+const sizeOf2 = Buffer.from("28b52ffd60000003080020", "hex");
+const sizeOf4 = Buffer.from("28b52ffda00001000003080020", "hex");
+/** 256 spaces without a size, with a window of 2^10 or 2^28 bytes. */
+const withoutSize = Buffer.from("28b52ffd000003080020", "hex");
+const wide = Buffer.from("28b52ffd009003080020", "hex");
 const nothing = Buffer.concat([skippable, emptyFrame]);
 
 const withByte = (bytes: Buffer, at: number, byte: number) =>
@@ -29,6 +36,7 @@ describe("a zstd file", () => {
   it.each([
     ["several frames", two],
     ["a block that repeats a byte, and a size of 8 bytes", Buffer.concat([firstFrame, spaces, secondFrame])],
+    ["sizes of 2 and 4 bytes", Buffer.concat([firstFrame, sizeOf2, sizeOf4, secondFrame])],
     ["empty frames between others", Buffer.concat([nothing, firstFrame, nothing, secondFrame, nothing])],
     ...[1, 3, 4, 512].map((length): [string, Buffer] => [
       `${length} bytes of padding`,
@@ -74,6 +82,35 @@ describe("a zstd file", () => {
       const rules = (await problemsOf(whole.subarray(0, length))).map(({ rule }) => rule);
       expect([length, rules]).toEqual([length, ends.includes(length) ? [] : ["zstd-corrupt"]]);
     }
+  });
+});
+
+describe("a zstd part of an archive", () => {
+  useZstd();
+
+  it.each([
+    ["a size of 2 bytes", sizeOf2],
+    ["a size of 4 bytes", Buffer.concat([skippable, sizeOf4])],
+    ["a window and no size", withoutSize],
+  ])("is decompressed if it has %s", (_, bytes) => {
+    expect(String(unzstd(bytes, 256))).toBe(" ".repeat(256));
+  });
+
+  it.each([
+    ["more bytes than declared", sizeOf2, 255, /256 bytes, more than its declared 255/],
+    ["more bytes than declared, in two frames", Buffer.concat([sizeOf2, sizeOf2]), 300, /512 bytes, more than/],
+    ["more bytes than declared, without a size", withoutSize, 255, /more than its declared 255|larger than 256/],
+    ["a window over the limit", wide, 256, /window of 268435456 bytes, over the limit of 134217728/],
+  ])("is unreadable with %s", (_, bytes, length, message) => {
+    expect(() => unzstd(bytes, length)).toThrow(message);
+  });
+
+  it.each([
+    ["ends in a frame", sizeOf2.subarray(0, -1), "cut"],
+    ["ends in a skippable frame", skippable.subarray(0, -1), "cut"],
+    ["has other bytes after a frame", Buffer.concat([sizeOf2, Buffer.from("more")]), "more"],
+  ])("is corrupt if it %s", (_, bytes, wrong) => {
+    expect(() => unzstd(bytes, 256)).toThrow(expect.objectContaining({ rule: "zstd-corrupt", data: { wrong } }));
   });
 });
 

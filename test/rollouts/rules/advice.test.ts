@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isNotTrajectory, suggestForMissingField } from "../../../src/rollouts/rules/hints.ts";
+import { isNotTrajectory, suggestForMissingField, suggestForWrongType } from "../../../src/rollouts/rules/hints.ts";
 import { columnAdvice, findRewardCandidates, findRewardColumns } from "../../../src/rollouts/rules/row-columns.ts";
 
 const turns = [
@@ -95,6 +95,33 @@ it("names of columns that mean messages or rewards are known, in any spelling", 
   const possible = "a_rewards a_score a_rating reward.a scores.b rating.c evals.d".split(" ");
   const ids = "id idx index step prediction metadata.a own_id".split(" ").map((name) => `scores.${name}`);
   expect(findRewardColumns([...possible, ...ids, "a"])).toEqual(possible);
+});
+
+it.each<[found: unknown, wanted: string, advice: string | undefined, field?: string]>([
+  ["1.50", "a number", "write 1.5 without quotes"],
+  ["-2", "a finite number", "write -2 without quotes"],
+  [" ", "a number", undefined],
+  ["1e999", "a number", undefined],
+  ["high", "a number", undefined],
+  ["2", "an object", undefined],
+  [' {"a":1}', "an object", "write the JSON without quotes around it, because it was encoded twice"],
+  ["[1]", "an array", "write the JSON without quotes around it, because it was encoded twice"],
+  ["a [1]", "an array", undefined],
+  [[{ a: 1 }], "an object", "remove one pair of brackets"],
+  [[1, 2], "an object", 'write a key for each value: "metrics": {"<name>": …}'],
+  [[1], "a string", undefined],
+  [7, "a string", undefined],
+])("a value of another type gets advice if it is only written in another way (row %$)", (found, wanted, advice) => {
+  expect(suggestForWrongType(found, { field: "metrics", wanted, isElement: false })).toBe(advice);
+  if (Array.isArray(found) && wanted === "an object")
+    expect(suggestForWrongType(found, { field: "metrics", wanted, isElement: true })).toBe(
+      "remove one pair of brackets",
+    );
+});
+
+it("a text is no conversation, and its column is no reward", () => {
+  const row = { question: "a long question", a_score: "high", b_score: "0.5", log: turns };
+  expect(columnAdvice(row, false)).toContain("pass --messages-from log --reward-from b_score, or");
 });
 
 it.each([

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Problems } from "../../../src/rollouts/rules/problems.ts";
-import type { Strictness } from "../../../src/rollouts/rules/rules.ts";
+import { parseStrictness, type Strictness } from "../../../src/rollouts/rules/rules.ts";
 
 const strictness = (more: Partial<Strictness> = {}): Strictness => ({ strict: false, allowed: new Set(), ...more });
 const warn = (problems: Problems, file = "a", line = 1, column = 1) =>
@@ -119,10 +119,20 @@ describe("the problems of a run", () => {
     problems.report("input-empty", { isEmpty: true });
     expect(problems.isInputBroken).toBe(true);
     await problems.relocate(async ({ rule }) => (rule === "unknown-role" ? { file: "c", offset: 7 } : undefined));
-    expect(problems.sorted().map(({ file, line }) => `${file}:${line}`)).toEqual([
-      "undefined:undefined",
-      "a:1",
-      "c:undefined",
+    expect(problems.sorted().map(({ file, line, rule, severity }) => `${file}:${line} ${severity} ${rule}`)).toEqual([
+      "undefined:undefined error input-empty",
+      "a:1 error json-comment",
+      "c:undefined warning unknown-role",
     ]);
   });
+});
+
+it.each([
+  [["unknown-role", "log-type"], undefined],
+  [["unknown-role", "wrong-type"], "wrong-type"],
+  [["unknown-rule"], "unknown-rule"],
+])("--allow silences only warnings: %j", (allow, wrong) => {
+  const parse = () => parseStrictness({ strict: true, allow });
+  if (wrong === undefined) expect(parse()).toEqual({ strict: true, allowed: new Set(allow) });
+  else expect(parse).toThrow(wrong);
 });

@@ -1,0 +1,30 @@
+import { expect, it } from "vitest";
+import { findFault } from "../../../src/json/reader.ts";
+import { reportSyntaxFault } from "../../../src/rollouts/rules/syntax-faults.ts";
+
+it.each<[json: string, rule: string, data?: object]>([
+  ['{"a":[1', "json-truncated", { last: false, isDocument: false }],
+  ["{} {}", "json-trailing-data", { isDocument: false, isFormatGiven: false }],
+  ["{'a':1}", "json-single-quotes"],
+  ["[1 // a", "json-comment"],
+  ['{"a": NaN}', "json-nan", { word: "NaN", key: "a" }],
+  ['{"a":[nan]}', "json-nan", { word: "nan", key: undefined }],
+  ['{"b":1,"a": -Infinity}', "json-infinity", { word: "-Infinity", key: "a" }],
+  ["[inf]", "json-infinity", { word: "inf", key: undefined }],
+  ["[True]", "json-python", { word: "True" }],
+  ["[none]", "json-syntax", { fault: "word", word: "none", character: "n" }],
+  ["[\u{1f600}]", "json-syntax", { fault: "character", word: "", character: "\u{1f600}" }],
+  ["[\u00a0]", "json-syntax", { fault: "character", word: "", character: "U+00A0" }],
+  ['["a\tb"]', "json-syntax", { fault: "control", word: "", character: "U+0009" }],
+  ['{"a":}', "json-syntax", { fault: "comma", word: "", character: "}" }],
+  ["[01]", "json-syntax", { fault: "number", word: "01", character: "0" }],
+])("a fault of JSON is reported with its word, its key or its character: %s", (json, rule, data) => {
+  const bytes = Buffer.from(json);
+  const fault = findFault(bytes);
+  const found: unknown[] = [];
+  if (fault) reportSyntaxFault({ bytes, fault }, (...report) => found.push(report));
+  expect(found).toEqual([[rule, data]]);
+  const given: unknown[] = [];
+  if (fault) reportSyntaxFault({ bytes, fault, key: "k" }, (_, data) => given.push(data));
+  expect(given).toEqual([data && ("key" in data ? { ...data, key: "k" } : data)]);
+});
