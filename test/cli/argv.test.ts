@@ -38,6 +38,8 @@ describe("a command line", () => {
     ["catalog router --deprecated --not-deprecated", "no model matches both"],
     ["models --sorts id", "did you mean --sort?"],
     ["models --free=yes", "--free takes no value"],
+    ["models --nonsense=yes", "unknown option '--nonsense'"],
+    ["stats --k 1000001", 'invalid --k "1000001": expected whole numbers such as 1,2,4,8 (at most 1000000)'],
     ["catlog", "did you mean catalog?"],
     ["chek groups.jsonl stats", "did you mean check?"],
     ["show", "did you mean catalog show?"],

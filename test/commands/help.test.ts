@@ -5,6 +5,7 @@ import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { command, listCommands, loadTree } from "../../src/cli/command.ts";
 import { formatShortHelp } from "../../src/cli/help.ts";
+import { flag } from "../../src/cli/kinds.ts";
 import { program } from "../../src/commands/program.ts";
 import { commandPaths } from "../project/docs/commands.ts";
 import { runHere, runHereOnTerminal } from "../support/here.ts";
@@ -46,6 +47,29 @@ const wordsOf = (text: string): string => text.split(/\s+/).join(" ");
 const reference = wordsOf(readFileSync("docs/commands.md", "utf8"));
 
 describe("the help", () => {
+  it.each([
+    [39, "  --abc  text"],
+    [38, "  --abc\n      text"],
+  ])("has a description next to its term in %d columns if it has 30 columns of its own", (columns, lines) => {
+    const options = { abc: flag("text") };
+    expect(formatShortHelp(command({ words: "x", about: "a", options }), columns)).toContain(`\n${lines}\n`);
+  });
+
+  it.each([
+    [["first", "second", "third22"], "x first|second|third22"],
+    [["first", "second", "third333"], "x first|second|…"],
+  ])("lists at most 20 letters of verbs next to their noun: %j", (verbs, term) => {
+    const subcommands = verbs.map((verb) => command({ words: `x ${verb}`, about: "a" }));
+    const noun = command({ words: "x", about: "b", subcommands });
+    expect(formatShortHelp(command({ words: "", about: "a", subcommands: [noun] }))).toContain(`\n  ${term}  b\n`);
+  });
+
+  it("for log -h has its usual arguments and options with short descriptions", async () => {
+    const help = wordsOf(await helpOf(["log"]));
+    for (const text of await findUsualTexts(["log"])) expect(help).toContain(wordsOf(text));
+    expect(help).toContain("--dry-run");
+  });
+
   it.each([
     [17, true],
     [18, false],

@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { findNearest } from "../../src/text/nearest.ts";
+import { findNearest, toSnakeCase } from "../../src/text/nearest.ts";
+
+it.each([
+  ["maxTokens", "max_tokens"],
+  ["top2K", "top2_k"],
+  ["max_tokens", "max_tokens"],
+  ["ID", "id"],
+  ["userID", "user_id"],
+])("toSnakeCase writes %s as %s", (name, snakeCase) => expect(toSnakeCase(name)).toBe(snakeCase));
 
 describe("findNearest", () => {
   it.each<[typed: string, candidates: string, nearest: string | undefined]>([

@@ -32,6 +32,32 @@ describe("a part of a sentence", () => {
     expect(sentences.toOptionArgs(options).join(" ")).toBe("--where a --best 3 --strict --group-by a --group-by b");
   });
 
+  it("is blank if it means nothing or no, and short if it has at most four words and 300 letters", () => {
+    const blank = ["", " ", "f", "False", "n", "no", "no error", "No Errors", "0", "null", "NONE", "nan", "n/a "];
+    const others = ["00", "not", "t", "errors", "false alarm", "no errors found", "nil"];
+    expect([...blank, ...others].filter(sentences.isBlankText)).toEqual(blank);
+    const short = ["", "a", "a b c d", "x".repeat(300)];
+    const long = ["a b c d e", "a  b", "a\nb", " a", "x".repeat(301)];
+    expect([...short, ...long].filter(sentences.isShortText)).toEqual(short);
+  });
+
+  it("cannot be read as an option, ends a comment before its parenthesis, and has a hint if one is known", () => {
+    expect(["-", "-a", "a-b", "--"].map(sentences.toFileArg)).toEqual(["-", "./-a", "a-b", "./--"]);
+    expect(["a", "a // b"].map(sentences.parenthesize)).toEqual(["(a)", "(a // b\n)"]);
+    expect([0, 1, 2].map((count) => sentences.pluralize(count, "group"))).toEqual(["0 groups", "1 group", "2 groups"]);
+    expect(sentences.pluralize(2, "entry", "entries")).toBe("2 entries");
+    const suggestions = [sentences.formatSuggestion("a", "b"), sentences.formatSuggestion(undefined, "b")];
+    expect([...suggestions, sentences.formatSuggestion(undefined)]).toStrictEqual([
+      { hint: "did you mean a?" },
+      { hint: "b" },
+      {},
+    ]);
+    expect(["default", "work"].map((name) => sentences.inProfile("log", name))).toEqual(["log", "log --profile work"]);
+    expect(sentences.formatLogged({ logged: 1, already_logged: 0 })).toBe("1 group logged");
+    expect(sentences.formatLogged({ logged: 2, already_logged: 1 })).toBe("2 groups logged, 1 already logged");
+    expect(sentences.countCharacters("a😀\ud83d")).toBe(3);
+  });
+
   it("never has half of a character", () => {
     expect([2, 3, 4].map((units) => sentences.cutText("ab😀c", units))).toEqual(["ab", "ab", "ab😀"]);
   });

@@ -114,7 +114,9 @@ it("an amount is parsed between its limits, and rounded to what it can be", () =
   expect(["1.9", "1KiB", "0", "0.5"].map(parseSize)).toEqual([1, 1024, small, small]);
   expect(["8191TiB", "8192TiB"].map(parseSize)).toEqual([8191 * 2 ** 40, reject("a size below 8192TiB")]);
   expect(["0", "1.5", "1.5k"].map(parseCount)).toEqual([0, reject("a number such as 131072, 128k or 1M"), 1500]);
-  expect(["596h", "597h", "1.4ms"].map(parseDuration)).toEqual([596 * 3.6e6, reject("a duration of at most 596h"), 1]);
+  expect(["596h", "1.4ms", "2147483647ms"].map(parseDuration)).toEqual([596 * 3.6e6, 1, 2 ** 31 - 1]);
+  const tooLong = reject("a duration of at most 596h");
+  expect(["597h", "2147483648ms"].map(parseDuration)).toEqual([tooLong, tooLong]);
   const tooOld = reject("a duration such as 30m, 12h or 7d");
   expect(["597h", "1000000w", "1000001w"].map(parseAge)).toEqual([597 * 3.6e6, 1e6 * 7 * dayMs, tooOld]);
   const percents = [{ digits: 10n }, { digits: 25n, places: 1 }, { digits: 0n }];
@@ -133,11 +135,12 @@ it("a deadline is a time from now, or a date", () => {
 
 it("an amount is printed in the unit of its kind", () => {
   expect([499, 500, 999_499].map(formatMB)).toEqual(["0 kB", "1 kB", "999 kB"]);
-  expect([1e6, 99_940_000, 1e8, 1.5e9].map(formatMB)).toEqual(["1.0 MB", "99.9 MB", "100 MB", "1500 MB"]);
+  expect([1e6, 1_050_000, 99_940_000, 1e8].map(formatMB)).toEqual(["1.0 MB", "1.1 MB", "99.9 MB", "100 MB"]);
   expect([2 ** 20, 2 ** 20 + 1].map(formatMiB)).toEqual(["1 MiB", "2 MiB"]);
-  expect([formatSeconds(1499), formatSeconds(2540, Math.round, 10)]).toEqual(["1 s", "2.5 s"]);
+  expect([1499, 1500].map((ms) => formatSeconds(ms))).toEqual(["1 s", "2 s"]);
+  expect(formatSeconds(2540, Math.round, 10)).toBe("2.5 s");
   const shares = [0, 1e-12, 0.004, 0.005, 0.174, 0.994, 0.996, 1 - 1e-12, 1, 1.5];
   expect(shares.map(formatShare).join(" ")).toBe("0% 0% <1% 1% 17% 99% >99% 100% 100% 150%");
-  expect([946_684_800, 253_402_300_799].map(formatUnixDay)).toEqual(["2000-01-01", "9999-12-31"]);
+  expect([946_684_800, 253_402_300_799.999].map(formatUnixDay)).toEqual(["2000-01-01", "9999-12-31"]);
   expect([946_684_799, 253_402_300_800, "946684800"].map(formatUnixDay)).toEqual(Array(3).fill(undefined));
 });

@@ -134,6 +134,68 @@ describe("the causes of a comparison", () => {
     ]);
   });
 
+  it("divides the difference of the rewards exactly, by shares and rewards of what happened", async () => {
+    const group = (prompt: number, ...own: readonly Answer[]) =>
+      JSON.stringify({ trajectories: own.map((one) => toTrajectory(prompt, one)) });
+    const [cut, failed] = [{ finish: "length" }, { toolResult: "Error: no" }];
+    const a = [
+      group(1, { reward: 0, ...cut }, { reward: 0.5, ...failed }, { reward: 1 }, { reward: 1 }),
+      group(2, { reward: 0.5, ...failed }, { reward: 1 }),
+    ];
+    const b = [group(1, { reward: 1, ...failed }, { reward: 1 }), group(2, { reward: 0, ...failed }, { reward: 0.5 })];
+    const { stdout } = await runHere(["compare", ...filesOf(a.join("\n"), b.join("\n")), "--json"]);
+    const { causes, reward, reward_of_all, facts, transitions, changed, pass } = JSON.parse(stdout);
+    const half = 0.0625 * 12.7062047362;
+    const near = (value: number) => expect.closeTo(value, 9);
+    // The shares of a are 1/8, 3/8 and 1/2, those of b are 0, 1/2 and 1/2. The means are 11/16 and 5/8.
+    const middle = (0.6875 + 0.625) / 2;
+    expect(causes).toEqual([
+      {
+        name: "truncated",
+        a: { share: 0.125, reward: 0 },
+        b: { share: 0, reward: 0 },
+        ...{ by_share: near(middle / 8), by_reward: 0 },
+        ci95: [near(-0.125 - 2 * half), near(-0.125 + 2 * half)],
+      },
+      {
+        name: "tool_errors",
+        a: { share: 0.375, reward: 0.5 },
+        b: { share: 0.5, reward: 0.5 },
+        by_share: near((0.5 - middle) / 8),
+        by_reward: 0,
+        ci95: [near(0.125 - 2 * half), near(0.125 + 2 * half)],
+      },
+      {
+        name: "other",
+        a: { share: 0.5, reward: 1 },
+        b: { share: 0.5, reward: 0.75 },
+        by_share: 0,
+        by_reward: -0.125,
+        ci95: [0, 0],
+      },
+    ]);
+    const sum = causes.reduce(
+      (all: number, cause: Record<string, number>) => all + (cause.by_share ?? 0) + (cause.by_reward ?? 0),
+      0,
+    );
+    expect([reward.a, reward.b, reward.difference, sum]).toEqual([0.6875, 0.625, -0.0625, near(-0.0625)]);
+    const interval = 0.4375 * 12.7062047362;
+    expect(reward.ci95).toEqual([near(-0.0625 - interval), near(-0.0625 + interval)]);
+    expect(reward.detectable).toBeCloseTo(interval * (1 + 0.8416212335729143 / 12.7062047362), 8);
+    expect([reward.better, reward.worse, reward.equal, reward_of_all]).toEqual([1, 1, 0, { a: near(4 / 6), b: 0.625 }]);
+    expect(pass[0]).toMatchObject({ k: 1, a: 0.5, b: 0.5, pairs: 2 });
+    expect(transitions).toEqual([
+      { from: "sometimes", to: "always", prompts: 1 },
+      { from: "sometimes", to: "never", prompts: 1 },
+    ]);
+    expect(changed.map((one: Record<string, unknown>) => [one.a, one.b])).toEqual([
+      [0.75, 0.25],
+      [0.625, 1],
+    ]);
+    const errors = { name: "tool_errors", a: 0.375, b: 0.5, ci95: [near(0.125 - 2 * half), near(0.125 + 2 * half)] };
+    expect(facts.find(({ name }: Record<string, unknown>) => name === "tool_errors")).toEqual(errors);
+  });
+
   it("lists tools, finish reasons and metrics that no pair has by name if they are equal otherwise", async () => {
     const rollouts = (metrics: object, prompt = 1) =>
       JSON.stringify({

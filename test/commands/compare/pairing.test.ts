@@ -49,6 +49,18 @@ it.each<[title: string, a: readonly Row[], b: readonly Row[], note: string]>([
   expect((await compare(a, b)).notes).toContain(note);
 });
 
+it("a comparison pairs the trajectories of a group by their own prompts", async () => {
+  const lines = toLines([
+    ["q", {}],
+    ["r", {}],
+    ["q", {}],
+  ]);
+  const group = `{"trajectories":[${lines.replaceAll("\n", ",")}]}`;
+  const { stdout } = await runHere(["compare", ...filesOf(group, lines), "--json", "--fields", "paired,reward"]);
+  const { paired, reward } = JSON.parse(stdout);
+  expect([paired, reward.a, reward.b, reward.difference]).toEqual([2, 1, 1, 0]);
+});
+
 it("a comparison by the key of --pair-by does not name this key again", async () => {
   const files = filesOf(toLines(ids({ uid: 1 })), toLines(ids({ uid: 1 })));
   const { stdout } = await runHere(["compare", ...files, "--pair-by", "uid", "--json", "--fields", "paired,notes"]);

@@ -1,6 +1,8 @@
+import { chmodSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runHere, runHereOnTerminal } from "../../support/here.ts";
-import { filesOf } from "../../support/inputs.ts";
+import { filesOf, newFolder } from "../../support/inputs.ts";
 
 /** A group of one trajectory. */
 const toGroup = (prompt: string, reward: string, rest = "") =>
@@ -113,6 +115,12 @@ describe("the result of a comparison", () => {
     expect((await runHere(args)).stdout.split(/\r?\n/).slice(1, -1).join(" ")).toBe(names);
   });
 
+  it("in a report has no interval of a single pair", async () => {
+    const args = ["compare", ...filesOf(toRun("0"), toRun("1")), "--k", "1", "--report", "markdown"];
+    const rows = (await runHere(args)).stdout.split("\n").filter((line) => line.startsWith("| `"));
+    expect(rows.slice(0, 2)).toEqual(["| `reward` | 0 | 1 | +1 |  | 1 |", "| `pass@1` | 0 | 1 | +1 |  | 1 |"]);
+  });
+
   it("in a report has the failures, and finish reasons that are not recorded", async () => {
     const files = filesOf(...failing);
     const { stdout } = await runHere(["compare", ...files, "--report", "markdown"]);
@@ -167,10 +175,43 @@ describe("the result of a comparison", () => {
     expect([reward, changed.length]).toMatchObject([{ better: 1, worse: 1, equal: 2 }, 2]);
   });
 
-  it("shows the line of an error in b on a terminal", async () => {
-    const files = filesOf(toRun("0", "0"), toRun('"x"'));
+  it.each(["a", "b"])("shows the line of an error in %s on a terminal", async (side) => {
+    const [valid, invalid] = [toRun("0", "0"), toRun('"x"')];
+    const files = filesOf(...(side === "a" ? [invalid, valid] : [valid, invalid]));
     const { written } = await runHereOnTerminal(["compare", ...files, "--no-color"], { columns: 200 });
     expect(written).toContain('"reward":"x"');
+  });
+
+  it("counts the failures of both inputs, also if they are equally many", async () => {
+    const failed = (task: string) => `{"trajectories":[],"exceptions":["killed"],"task_id":"${task}"}`;
+    const done = (task: string) => toGroup(task, "1", `,"metadata":{"task_id":"${task}"}`);
+    const toLines = (...lines: readonly string[]) => [done("both"), ...lines].join("\n");
+    const files = filesOf(toLines(failed("t"), done("u")), toLines(done("t"), failed("u")));
+    const { written } = await runHereOnTerminal(["compare", ...files, "--no-color"], { columns: 300 });
+    const text = written.replaceAll(/\s+/g, " ");
+    for (const part of [
+      "1 exception in a and 1 in b have no reward",
+      "all rollouts of 1 task failed in a note: all rollouts of 1 task failed in b",
+      "failures a 1 of 3 rollouts (33%), b 1 of 3 rollouts (33%), all of 1 task in a and 1 in b",
+      "pairs 1, 0 only in a, 0 only in b, 1 failed in a, 1 failed in b",
+    ])
+      expect(text).toContain(part);
+  });
+
+  it("is not written over the file with the rewards", async () => {
+    const [a = "", b = "", rewards = ""] = filesOf(toRun("1"), toRun("1"), '{"id":"a","reward":1}');
+    const args = ["compare", a, b, "--rewards", rewards, "--report", `markdown=${rewards}`];
+    const { code, stderr } = await runHere(args);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("both are the same file")]);
+  });
+
+  it.each([0o600, 0o644])("is in a report as private as both inputs, also if it cannot read them: %i", async (mode) => {
+    const files = filesOf("{", "{");
+    chmodSync(files[0] ?? "", 0o644);
+    chmodSync(files[1] ?? "", mode);
+    const report = join(newFolder(), "report.md");
+    expect((await runHere(["compare", ...files, "--report", `markdown=${report}`])).code).toBe(3);
+    expect(statSync(report).mode & 0o777).toBe(mode);
   });
 
   it("has an unknown interval if the squares of the rewards are too large", async () => {

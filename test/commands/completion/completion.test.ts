@@ -78,6 +78,11 @@ describe("the completions of a command", () => {
     },
   );
 
+  it("contain a given option only if it can be repeated", async () => {
+    const offered = await asked(["check", "--against", "a.jsonl", "--strict"], "--");
+    expect(offered.filter((name) => /^--(?:against|strict|where)$/.test(name))).toEqual(["--against", "--where"]);
+  });
+
   it("contain the ids of the last list of models, if there is a data folder", async () => {
     const { url } = await scriptedServer([
       { answer: json({ object: "list", data: [{ id: "qwen3-8b" }, { id: "a\nb" }, { id: "\u001b[2J" }] }) },
@@ -225,7 +230,11 @@ describe("rollcall __complete", () => {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const profiles = Object.fromEntries(names.map((batch, at) => [`p${at}`, { batch }]));
     writeFileSync(`${folder}/settings.json`, JSON.stringify({ profiles }), { mode: 0o600 });
-    expect(await asked(["log", "--batch"], "", home)).toEqual(["words", "plain"]);
+    for (const before of [
+      ["log", "--batch"],
+      ["config", "set", "batch"],
+    ])
+      expect(await asked(before, "", home)).toEqual(["words", "plain"]);
   });
 
   it.each([
@@ -312,6 +321,30 @@ describe("rollcall __complete", () => {
   it("reads words in base64 for PowerShell", async () => {
     const words = Buffer.from([":'js", "models", "it''s \"x\" $(y)", "--output"].join("\0")).toString("base64");
     expect((await runRollcall(["__complete", "powershell", words])).stdout).toBe("words\njson\t\njsonl\t\n");
+  });
+
+  it.each([
+    [" ho", "ho", "hold\\ out"],
+    [" h\\ol", "h\\ol", "hold\\ out"],
+    [' "ho', '"ho', '"hold out'],
+    ["='ho", "'ho", "'hold out"],
+    [' "hold o', "o", "out"],
+    [" prod:", "", "eu"],
+    [' "prod:', "", "eu"],
+    [" it", "it", "it\\'s"],
+    [' "it', '"it', "\"it's"],
+    [" 'it", "'it", "'it'\\''s"],
+    [' "x', '"x', '"x\\$(touch pwned)'],
+    [' tr"a', 'tr"a', '"train'],
+    [" te", "x", "test"],
+    [' "no', '"no', undefined],
+  ])("replaces the last part of `--split%s` for bash as bash reads it (row %$)", async (typed, replaced, word) => {
+    const home = newHome();
+    mkdirSync(`${home.XDG_CONFIG_HOME}/rollcall`, { recursive: true, mode: 0o700 });
+    const profiles = { ...settings.profiles, other: { split: "now!" } };
+    writeFileSync(`${home.XDG_CONFIG_HOME}/rollcall/settings.json`, JSON.stringify({ profiles }), { mode: 0o600 });
+    const args = ["__complete", "bash", "--", `rollcall log m --split${typed}`, replaced];
+    expect((await runHere(args, { env: home })).stdout).toBe(word === undefined ? "words\n" : `words\n${word}\n`);
   });
 });
 

@@ -85,6 +85,7 @@ describe("the notes of rollcall stats", () => {
     ],
     ["", [1, 3, 1].map((step, at) => pair({ step }, 0, at + 1))],
     ["--by step", [1, 2].map((step) => pair({ step }, 0, step))],
+    ["--by step", [pair({ step: 1 }, 0, 1)]],
     ["--by turn", [pair({ step: 1 }, 0, 1)], "no trajectory has the key turn"],
     ["--by turn", [pair({ turn: 1 }, 0, 1), pair({}, 0, 2)]],
   ])("say what the numbers do not show: %s (row %$)", async (options, groups, note) => {
@@ -171,6 +172,29 @@ it("rollcall stats names no command for more than eight inputs", async () => {
     expect(stderr).toContain(`${count} zero-variance-group`);
     expect(stderr).toContain(advice);
   }
+});
+
+it.each([
+  [17, "2 of 19 trajectories (11%) are copies of others, and count each time"],
+  [18, undefined],
+])("rollcall stats notes 2 copies next to %d other trajectories: %s", async (others, note) => {
+  const messages = (prompt: string) => [
+    { role: "user", content: prompt },
+    { role: "assistant", content: "a" },
+  ];
+  const toLine = (at: number) =>
+    JSON.stringify({ messages_and_choices: messages(`prompt ${Math.max(0, at)}`), reward: 1 });
+  const lines = Array.from({ length: others + 2 }, (_, at) => toLine(at - 2));
+  const { stdout } = await runHere(["stats", "--json", "--fields", "notes"], { stdin: lines.join("\n") });
+  expect(JSON.parse(stdout).notes.find((text: string) => text.includes("copies"))).toBe(note);
+});
+
+it.each([
+  [[], "the input", ""],
+  [["-"], "standard input", " -"],
+])("rollcall stats %j names %s and the command that lists its warnings", async (args, name, file) => {
+  const { stderr } = await runHere(["stats", ...args], { stdin: toGroup({}, { reward: 1 }) });
+  expect(stderr).toMatch(new RegExp(`^note: ${name} has warnings: .* \\(see \`[^\`]* check${file}\`\\)$`, "m"));
 });
 
 it("the page of rollcall stats has no mean of a finish reason whose rewards are not finite", async () => {

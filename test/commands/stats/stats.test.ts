@@ -71,6 +71,23 @@ describe("rollcall stats", () => {
     ]);
   });
 
+  it("lists finish reasons by their number, then by name, and an unknown one last", async () => {
+    const reasons = ["stop", null, "length", "abort", "stop", null, null, "length", "tool_calls"];
+    const trajectories = reasons.map((finish_reason, reward) => {
+      const message = { role: "assistant", content: "a" };
+      const turn = finish_reason === null ? message : { finish_reason, index: 0, message };
+      return { messages_and_choices: [{ role: "user", content: "q" }, turn], reward };
+    });
+    const { finish_reasons } = await readStats(...filesOf(JSON.stringify({ trajectories })));
+    expect(finish_reasons).toEqual([
+      { name: "length", trajectories: 2, reward: 4.5 },
+      { name: "stop", trajectories: 2, reward: 2 },
+      { name: "abort", trajectories: 1, reward: 3 },
+      { name: "tool_calls", trajectories: 1, reward: 8 },
+      { name: null, trajectories: 3, reward: 4 },
+    ]);
+  });
+
   it("counts a reward on the edge of two ranges in the upper one, also if their quotient is rounded down", async () => {
     const [file = ""] = filesOf(toLines([Array.from({ length: 13 }, (_, at) => ({ reward: at / 10 }))]));
     const { stdout } = await runHere(["stats", file, "-o", "table"]);
