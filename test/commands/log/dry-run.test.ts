@@ -8,6 +8,11 @@ import { json, scriptedServer } from "../../support/server.ts";
 import { account, group, two } from "./logging.ts";
 
 describe("rollcall log --dry-run", () => {
+  it("needs a split, as a run does", async () => {
+    const { code, stderr } = await runHere(["log", "m", two(), "--dry-run"]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("missing --split")]);
+  });
+
   it("writes the receipt of converted records", async () => {
     const messages = [
       { role: "user", content: "q" },

@@ -202,6 +202,11 @@ describe("rollcall stats", () => {
     { quick: 5, slow: 40 },
   );
 
+  it("has pass@k once for each number, in ascending order", async () => {
+    const { solved } = await readStats(...filesOf(toLine([{ reward: 1 }])), "--k", "16,2,16");
+    expect(solved.pass.map(({ k }: { k: number }) => k)).toEqual([2, 16]);
+  });
+
   itHolds(
     "estimates pass@k as the share of the sets of k trajectories with a solved one",
     fc.asyncProperty(fc.array(fc.boolean(), { minLength: 1, maxLength: 7 }), async (tries) => {

@@ -27,6 +27,7 @@ it.each<[object, string]>([
   [{ finish_reason: "length", stop_reason: 7 }, "length"],
   [{ finish_reason: { type: "length", length: 32 } }, "length"],
   [{ truncated: true }, "length"],
+  [{ finish_reason: "tool_calls", truncated: true }, "length"],
   [{ truncated: 1 }, "length"],
   [{ truncated: false }, "stop"],
   [{ truncated: "no" }, "stop"],

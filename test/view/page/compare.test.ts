@@ -36,6 +36,13 @@ describe("the comparison on the page", () => {
     expect(page.query()).toEqual({});
   });
 
+  it("has a row and a column in the matrix for a state that prompts have only in b", async () => {
+    const [a = "", b = ""] = [0, 1].map((reward) => fileOf(`${reward}.jsonl`, groupLine([reward])));
+    const page = await openPage(await writePage([a, b]));
+    await page.show({ compare: true });
+    expect(page.textsOf(".matrix th").slice(1)).toEqual(["always", "never", "always", "never"]);
+  });
+
   it("shows the exceptions of a run in which all rollouts of a task failed", async () => {
     const [done = "", other = ""] = ["t", "u"].map((task) => groupLine([1]).replace("{", `{"task_id":"${task}",`));
     const failed = (text: string) => `{"task_id":"t","trajectories":[],"exceptions":["${text}"]}`;
