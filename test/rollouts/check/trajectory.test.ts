@@ -1,121 +1,294 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { sliceText } from "../../../src/json/json-bytes.ts";
 import { JsonReader } from "../../../src/json/reader.ts";
-import { textOf } from "../../../src/json/table.ts";
+import { findInnermost, startOf } from "../../../src/json/table.ts";
 import { keyUses } from "../../../src/rollouts/check/checker.ts";
 import { inspectTrajectory } from "../../../src/rollouts/check/trajectory.ts";
 import { findPrompt } from "../../../src/rollouts/check/trajectory-prompt.ts";
-import { countNames } from "../../../src/rollouts/facts/facts.ts";
+import { countIndexes } from "../../../src/rollouts/facts/facts.ts";
 import { TrajectoryFacts } from "../../../src/rollouts/index/trajectory-facts.ts";
 
+const trainingNames = ["choice", "message", "scored", "unscored", "tools", "untooled", "offset", "local"];
+/** All trajectories share these facts, so the facts of an earlier trajectory must not remain. */
 const facts = new TrajectoryFacts();
 
-/** Inspects a trajectory with facts that another trajectory has filled. */
+/** Returns the facts of a trajectory, and its problems as rules with paths. */
 const inspect = (json: string) => {
   const reader = new JsonReader(keyUses);
   const bytes = Buffer.from(json);
-  if (!reader.read(bytes, { skipsLeaves: true })) throw new Error(json);
+  expect(reader.read(bytes, { skipsLeaves: true })).toBe(true);
   const table = reader.copyTable(bytes);
   const problems: string[] = [];
-  const report = (rule: string, _: unknown, node: number, ...steps: readonly (string | number)[]) =>
-    void problems.push([rule, ...steps, textOf({ table, node }).slice(0, 24)].join(" "));
-  const fits = inspectTrajectory(table, 0, facts, report, reader, true);
-  if (!fits) return problems;
-  const { choices, choicesWithLogprobs: scored, finishReason, version, reward, metricNames, metrics, training } = facts;
+  const report = (rule: string, _: unknown, node: number, ...steps: readonly (string | number)[]) => {
+    const { path } = findInnermost(table, { from: 0, byte: startOf(table, node) });
+    problems.push(`${rule} ${[...path, ...steps].join(".")}`);
+  };
+  if (!inspectTrajectory(table, 0, facts, report, reader, true)) return { problems };
+  const { choices, choicesWithLogprobs, finishReason, reward, version, callsTools, hasGreeting } = facts;
   const prompt = findPrompt(table, facts);
-  const counts = Array.from(facts.counts.slice(0, 2), (count, at) => `${countNames[at]} ${count}`);
-  const named = metricNames.map((name, at) => `${name}=${metrics[at]}`);
-  const bits = ["choice", "message", "scored", "unscored", "tools", "untooled", "offset", "local"];
-  return [
-    `${choices} choices, ${scored} scored, ${counts.join(", ")}, ${finishReason}`,
-    ...(prompt ? [`prompt ${sliceText(table.bytes, prompt)}${facts.hasGreeting ? " greeted" : ""}`] : []),
-    `reward ${reward} version ${version} steps ${facts.steps > 0} calls ${facts.callsTools} ${named.join()}`.trim(),
-    bits.filter((_, at) => (training & (1 << at)) !== 0).join(" "),
-    ...problems,
-  ];
+  return {
+    ...{ choices, choicesWithLogprobs, finishReason, reward, version, callsTools, hasGreeting, problems },
+    turns: facts.counts[countIndexes.turns],
+    characters: facts.counts[countIndexes.characters],
+    prompt: prompt && JSON.parse(`[${sliceText(table.bytes, prompt)}]`),
+    hasSteps: facts.steps > 0,
+    metrics: Object.fromEntries(facts.metricNames.map((name, at) => [name, facts.metrics[at]])),
+    training: trainingNames.filter((_, at) => (facts.training & (1 << at)) !== 0).join(" "),
+  };
 };
 
-/** Has each fact that a later trajectory may lack. */
-const dirty =
-  '{"messages_and_choices":[A,U,L,{"finish_reason":"length","index":0,"message":{"role":"assistant","tool_calls":[T]}}],"reward":9,"metrics":{"z":9},"final_policy_version":9,"step":9}';
-
-/** Each trajectory is above its facts and problems. */
-const rows = String.raw`
-  {"messages_and_choices":[U,C],"reward":1}
-  = 1 choices, 0 scored, turns 1, characters 5, stop | prompt {"role":"user","content":"q"} | reward 1 version NaN steps false calls false | choice unscored
-  {"messages_and_choices":[U,A],"reward":-0.5,"step":1,"final_policy_version":3}
-  = 0 choices, 0 scored, turns 1, characters 4, undefined | prompt {"role":"user","content":"q"} | reward -0.5 version 3 steps true calls false | message
-  {"messages_and_choices":[A,U,C,U,C],"reward":1,"initial_policy_version":4,"final_policy_version":4,"tools":[]}
-  = 2 choices, 0 scored, turns 2, characters 10, stop | prompt {"role":"assistant","content":"four"},{"role":"user","content":"q"} greeted | reward 1 version 4 steps false calls false | choice unscored tools
-  {"messages_and_choices":[A,U,A],"reward":1,"initial_policy_version":4,"final_policy_version":3}
-  = 0 choices, 0 scored, turns 2, characters 8, undefined | reward 1 version 3 steps false calls false | message | no-prompt [{"role":"assistant","co | policy-versions-reversed 3
-  {"messages_and_choices":[U,U],"reward":1,"start_time":"2024-05-15T15:00:00Z","info":{"step":2}}
-  = 0 choices, 0 scored, turns 0, characters 0, undefined | prompt {"role":"user","content":"q"},{"role":"user","content":"q"} | reward 1 version NaN steps true calls false | offset | no-assistant-turn [{"role":"user","content
-  {"messages_and_choices":[{"role":"user","content":""},C],"reward":1e999,"start_time":"2024-05-15T15:00:00"}
-  = 1 choices, 0 scored, turns 1, characters 5, stop | reward Infinity version NaN steps false calls false | choice unscored local | reward-not-finite 1e999 | no-prompt [{"role":"user","content
-  {"messages_and_choices":[{"role":"system","content":"s"},C],"reward":1,"metrics":{"a":2,"b":true,"c":false}}
-  = 1 choices, 0 scored, turns 1, characters 5, stop | reward 1 version NaN steps false calls false a=2,b=1,c=0 | choice unscored
-  {"messages_and_choices":[C],"reward":1,"metrics":{"a":2,"a":3,"reward":1,"b":"x","c":1e999,"d":null},"exception":"e"}
-  = 1 choices, 0 scored, turns 1, characters 5, stop | reward 1 version NaN steps false calls false a=3 | choice unscored | exception-in-trajectory "e" | no-prompt [{"finish_reason":"stop" | metric-name 1 | metric-type "x" | metric-not-finite 1e999 | metric-type null
-  {"messages_and_choices":[],"reward":1,"logs":["a",1],"metadata":{"a":{},"b":1},"exception":"","exceptions":[]}
-  = 0 choices, 0 scored, turns 0, characters 0, undefined | reward 1 version NaN steps false calls false |  | no-assistant-turn [] | metadata-nested {} | log-type 1 ["a",1]
-  {"messages_and_choices":[1,2],"reward":1,"tools":null,"extra_info":{"model":"x"}}
-  = 0 choices, 0 scored, turns 0, characters 0, undefined | reward 1 version NaN steps true calls false |  | null-field null | message-type 0 [1,2] | message-type 1 [1,2] | no-assistant-turn [1,2]
-  {"messages_and_choices":[U,7,"x",C],"reward":1}
-  = 1 choices, 0 scored, turns 1, characters 5, stop | prompt {"role":"user","content":"q"},7,"x" | reward 1 version NaN steps false calls false | choice unscored | message-type 1 [{"role":"user","content | message-type 2 [{"role":"user","content
-  {"messages_and_choices":[U,{"finish_reason":"length","index":0,"message":{"role":"assistant","content":null,"tool_calls":[T]}}],"reward":1}
-  = 1 choices, 0 scored, turns 1, characters 7, length | prompt {"role":"user","content":"q"} | reward 1 version NaN steps false calls true | choice unscored untooled | truncated-trajectory "length"
-  {"messages_and_choices":[U,{"finish_reason":"length","index":0,"message":M},C],"reward":1}
-  = 2 choices, 0 scored, turns 2, characters 8, stop | prompt {"role":"user","content":"q"} | reward 1 version NaN steps false calls false | choice unscored
-  {"messages_and_choices":[U,{"finish_reason":"abort","index":0,"message":M},{"finish_reason":null,"message":M}],"reward":1}
-  = 2 choices, 0 scored, turns 2, characters 6, undefined | prompt {"role":"user","content":"q"} | reward 1 version NaN steps false calls false | choice unscored | unknown-finish-reason "abort"
-  {"messages_and_choices":[U,{"finish_reason":7,"message":{"role":"user","content":"a"}},{"message":{"content":"a"}}],"reward":1}
-  = 2 choices, 0 scored, turns 2, characters 2, undefined | prompt {"role":"user","content":"q"} | reward 1 version NaN steps false calls false | choice unscored | unknown-finish-reason 7 | choice-role "user" | missing-role {"content":"a"}
-  {"messages_and_choices":[U,{"role":"assistant","message":M,"content":"b"}],"reward":1}
-  = 0 choices, 0 scored, turns 1, characters 1, undefined | prompt {"role":"user","content":"q"} | reward 1 version NaN steps false calls false | message
-  {"messages_and_choices":[U,L,L,C],"reward":1}
-  = 3 choices, 2 scored, turns 3, characters 11, stop | prompt {"role":"user","content":"q"} | reward 1 version NaN steps false calls false | choice scored unscored
-  {"messages_and_choices":[U,{"role":"assistant","content":"a","logprobs":{"content":[{"token":"a"}]}}],"reward":1}
-  = 0 choices, 0 scored, turns 1, characters 1, undefined | prompt {"role":"user","content":"q"} | reward 1 version NaN steps false calls false | message
-  {"messages_and_choices":[U,{"role":"assistant","content":5,"tool_calls":{}},{"role":"tool","content":"r","status":"odd"}],"reward":1}
-  = 0 choices, 0 scored, turns 1, characters 0, undefined | prompt {"role":"user","content":"q"} | reward 1 version NaN steps false calls false | message | content-type 5 | tool-calls-type {} | unknown-tool-status "odd" | missing-tool-call-id {"role":"tool","content"
-  {"messages_and_choices":[{"role":"user","content":"q","status":"odd"},{"role":"assistant","content":"a","tool_calls":null},{"role":"human","content":"b"}],"reward":1}
-  = 0 choices, 0 scored, turns 1, characters 1, undefined | prompt {"role":"user","content":"q","status":"odd"} | reward 1 version NaN steps false calls false | message | tool-calls-null null | unknown-role "human"
-  {"messages_and_choices":[U,{"role":"assistant","tool_calls":[T,{"id":"d","custom":{"name":"f","input":"abc"}},{"id":"e"},{"id":"f","function":{"arguments":"a"}},{"id":"g","function":{"name":"h"}},1]},{"role":"tool","tool_call_id":"c","content":"r","status":"odd","is_error":true}],"reward":1}
-  = 0 choices, 0 scored, turns 1, characters 11, undefined | prompt {"role":"user","content":"q"} | reward 1 version NaN steps false calls true | message untooled | tool-calls-type {"id":"e"} | tool-calls-type {"id":"f","function":{"a | tool-calls-type {"id":"g","function":{"n | tool-calls-type 5 [{"id":"c","function":{" | missing-tool-result {"id":"d","custom":{"nam | missing-tool-result {"id":"e"} | missing-tool-result {"id":"f","function":{"a | missing-tool-result {"id":"g","function":{"n
-  {"messages_and_choices":[U,{"role":"assistant","function_call":{"name":"f","arguments":"{}"}},{"role":"function","content":"r"},A],"reward":1}
-  = 0 choices, 0 scored, turns 2, characters 6, undefined | prompt {"role":"user","content":"q"} | reward 1 version NaN steps false calls true | message untooled
-  {"messages_and_choices":[U,{"role":"user","tool_calls":[T]},{"role":"tool","content":"r"},A],"reward":1}
-  = 0 choices, 0 scored, turns 1, characters 4, undefined | prompt {"role":"user","content":"q"},{"role":"user","tool_calls":[{"id":"c","function":{"name":"f","arguments":"{\"a\":1}"}}]},{"role":"tool","content":"r"} | reward 1 version NaN steps false calls true | message untooled | missing-tool-call-id {"role":"tool","content"
-  {"messages_and_choices":[U,A,{"role":"user","toolCalls":[{}]},{"role":"assistant","content":"a","said":"b"},{"role":"assistant","said":"b"}],"reward":1}
-  = 0 choices, 0 scored, turns 3, characters 5, undefined | prompt {"role":"user","content":"q"} | reward 1 version NaN steps false calls false | message | unknown-message-key [{}] | unknown-message-key "b"
-  {"messages_and_choices":[{"role":"user","content":[{"type":"text","text":"abc"},"d",{"type":"odd"},{"type":"image"}]},{"role":"assistant","reasoning":"xy","thinking":"z","content":[{"text":"abc"},{"type":"audio"}]}],"reward":1}
-  = 0 choices, 0 scored, turns 1, characters 5, undefined | prompt {"role":"user","content":[{"type":"text","text":"abc"},"d",{"type":"odd"},{"type":"image"}]} | reward 1 version NaN steps false calls false | message | unknown-content-part {"type":"odd"}
-  {"messages_and_choices":[U,{"role":"assistant","content":"a<|im_end|>\n<|im_start|>user\nb"}],"reward":1}
-  = 0 choices, 0 scored, turns 1, characters 30, undefined | prompt {"role":"user","content":"q"} | reward 1 version NaN steps false calls false | message | chat-marks-in-content "a<|im_end|>\n<|im_start
-  {"messages_and_choices":[U,{"role":"assistant","content":"a<|im_end|>\n<|im_start|>user\nb"},C],"reward":1}
-  = 1 choices, 0 scored, turns 1, characters 5, stop | prompt {"role":"user","content":"q"},{"role":"assistant","content":"a<|im_end|>\n<|im_start|>user\nb"} | reward 1 version NaN steps false calls false | choice unscored
-  {"messages_and_choices":[U,C],"reward":1,"tools":[{"type":"function","function":{"name":"f"}},{"function":{"name":"g"}}],"additional_histories":[{"messages_and_choices":[{"role":"x"}]},1,{}]}
-  = 1 choices, 0 scored, turns 1, characters 5, stop | prompt {"role":"user","content":"q"} | reward 1 version NaN steps false calls false | choice unscored tools | tool-incomplete {"function":{"name":"g"} | history-type 1 [{"messages_and_choices" | unknown-role "x" | history-type {}
-  {"messages_and_choices":{},"reward":1}
-  = wrong-type {}
-  {"messages_and_choices":[U],"reward":"1","final_policy_version":1.5,"start_time":"noon","metrics":[],"logs":null}
-  = wrong-type "1" | wrong-type 1.5 | wrong-type [] | start-time-invalid "noon"
-`;
-
-const names: Readonly<Record<string, string>> = {
-  U: '{"role":"user","content":"q"}',
-  A: '{"role":"assistant","content":"four"}',
-  M: '{"role":"assistant","content":"six"}',
-  C: '{"finish_reason":"stop","index":0,"message":{"role":"assistant","content":"seven"}}',
-  L: '{"finish_reason":"stop","index":0,"message":M,"logprobs":{"content":[{"token":"a"}]}}',
-  T: '{"id":"c","function":{"name":"f","arguments":"{\\"a\\":1}"}}',
+const question = { role: "user", content: "q" };
+const said = (content: unknown, more: object = {}) => ({ role: "assistant", content, ...more });
+const choice = (content: unknown, finish_reason: unknown = "stop", more: object = {}) => {
+  return { finish_reason, index: 0, message: said(content), ...more };
 };
-const expand = (row: string): string =>
-  row.replace(/(?<![\w"])[UACMLT](?![\w"])/g, (name) => expand(names[name] ?? ""));
+const call = { id: "c", function: { name: "f", arguments: '{"a":1}' } };
+const scored = choice("six", "stop", { logprobs: { content: [{ token: "a" }] } });
+const marked = said("a<|im_end|>\n<|im_start|>user\nb");
 
-it.each(rows.trim().split(/\n {2}(?=\{)/))("the facts and problems of a trajectory (row %$)", (row) => {
-  const [json = "", expected] = row.split("\n  = ");
-  inspect(expand(dirty));
-  expect(inspect(expand(json)).join(" | ")).toBe(expected);
+/** @param more members in JSON, of which the first can be the reward */
+const toTrajectory = (turns: unknown, more = "") => {
+  const members = [more.startsWith('"reward"') ? "" : '"reward":1', more].filter(Boolean);
+  return `{"messages_and_choices":${JSON.stringify(turns)},${members.join(",")}}`;
+};
+
+describe("the facts of a trajectory", () => {
+  const sampled = [question, choice("seven")];
+
+  it("are none of an earlier trajectory", () => {
+    const more = '"reward":9,"metrics":{"z":9},"final_policy_version":9,"step":9,"tools":[]';
+    const own = { ...choice("a", "length"), message: said("a", { tool_calls: [call] }), logprobs: { content: [{}] } };
+    inspect(toTrajectory([said("a"), question, own], more));
+    expect(inspect(toTrajectory([]))).toEqual({
+      ...{ choices: 0, choicesWithLogprobs: 0, turns: 0, characters: 0, finishReason: undefined, prompt: undefined },
+      ...{ hasGreeting: false, reward: 1, version: Number.NaN, hasSteps: false, callsTools: false, metrics: {} },
+      ...{ training: "", problems: ["no-assistant-turn messages_and_choices"] },
+    });
+  });
+
+  it.each<[claim: string, turns: readonly unknown[], expected: object, more?: string]>([
+    [
+      "count choices",
+      sampled,
+      { choices: 1, turns: 1, characters: 5, finishReason: "stop", training: "choice unscored" },
+    ],
+    ["count turns without choices", [question, said("four")], { choices: 0, turns: 1, characters: 4 }],
+    ["do not count a message before a choice", [question, said("four"), choice("b")], { turns: 1, characters: 1 }],
+    ["tell messages from choices", [question, said("four")], { training: "message" }],
+    [
+      "do not take a message with a role as a choice",
+      [question, { ...said("b"), message: said("six") }],
+      { choices: 0, characters: 1 },
+    ],
+    ["count the texts of parts", [question, said([{ text: "abc" }, { type: "audio" }])], { characters: 3 }],
+    [
+      "count only the longest reasoning",
+      [question, said("abc", { reasoning: "xy", thinking: "z" })],
+      { characters: 5 },
+    ],
+    ["have the last finish reason", [question, choice("a", "length"), choice("b")], { finishReason: "stop" }],
+    ["have no finish reason of a null", [question, choice("a"), choice("b", null)], { finishReason: undefined }],
+    [
+      "count choices with log probabilities",
+      [question, scored, scored, choice("a")],
+      { choices: 3, choicesWithLogprobs: 2, training: "choice scored unscored" },
+    ],
+    [
+      "do not count log probabilities of a message",
+      [question, said("a", { logprobs: { content: [{ token: "a" }] } })],
+      { choicesWithLogprobs: 0, training: "message" },
+    ],
+    ["have the messages before the first choice as the prompt", sampled, { prompt: [question], hasGreeting: false }],
+    [
+      "have all messages as the prompt if the model gave nothing",
+      [question, question],
+      { prompt: [question, question], turns: 0, problems: ["no-assistant-turn messages_and_choices"] },
+    ],
+    [
+      "have a prompt with other values than messages",
+      [question, 7, choice("a")],
+      { prompt: [question, 7], problems: ["message-type messages_and_choices.1"] },
+    ],
+    [
+      "have no prompt of a greeting without a choice",
+      [said("hi"), question, said("a")],
+      { prompt: undefined, problems: ["no-prompt messages_and_choices"] },
+    ],
+    [
+      "have a prompt with a greeting",
+      [said("hi"), question, choice("a"), question, choice("b")],
+      { prompt: [said("hi"), question], hasGreeting: true, turns: 2 },
+    ],
+    ["have no prompt without a question", [{ role: "system", content: "s" }, choice("a")], { prompt: undefined }],
+    ["have a message with marks in the prompt", [question, marked, choice("a")], { prompt: [question, marked] }],
+    [
+      "have the calls of a choice, and count their arguments",
+      [question, { ...choice(""), message: said("", { tool_calls: [call] }) }, { role: "tool", tool_call_id: "c" }],
+      { callsTools: true, characters: 7, training: "choice unscored untooled" },
+    ],
+    [
+      "have the calls of a user, but do not count their arguments",
+      [question, { role: "user", tool_calls: [call] }, { role: "tool", tool_call_id: "c" }, said("four")],
+      { callsTools: true, characters: 4, training: "message untooled" },
+    ],
+    [
+      "have older calls, and count their arguments",
+      [
+        question,
+        said(null, { function_call: { name: "f", arguments: "{}" } }),
+        { role: "function", content: "r" },
+        said("a"),
+      ],
+      { callsTools: true, characters: 3, training: "message untooled" },
+    ],
+    ["have tools", sampled, { training: "choice unscored tools" }, '"tools":[]'],
+    [
+      "have a time with an offset",
+      sampled,
+      { training: "choice unscored offset" },
+      '"start_time":"2024-05-15T15:00:00Z"',
+    ],
+    [
+      "have a time without an offset",
+      sampled,
+      { training: "choice unscored local" },
+      '"start_time":"2024-05-15T15:00:00"',
+    ],
+    ["have the reward", sampled, { reward: -0.5 }, '"reward":-0.5'],
+    ["have the first policy version without a last one", sampled, { version: 4 }, '"initial_policy_version":4'],
+    ["have the last policy version", sampled, { version: 5 }, '"initial_policy_version":4,"final_policy_version":5'],
+    ["have the step", sampled, { hasSteps: true }, '"step":1'],
+    ["have the step in info", sampled, { hasSteps: true }, '"info":{"step":2}'],
+    ["have the model in extra_info", sampled, { hasSteps: true }, '"extra_info":{"model":"x"}'],
+    ["have no step by default", sampled, { hasSteps: false }],
+    [
+      "have a reward that is not finite",
+      sampled,
+      { reward: Infinity, problems: ["reward-not-finite reward"] },
+      '"reward":1e999',
+    ],
+    ["have the last of equal metrics", sampled, { metrics: { a: 3 } }, '"metrics":{"a":2,"a":3}'],
+    [
+      "lack invalid metrics",
+      sampled,
+      { metrics: { a: 2 }, problems: ["metric-type metrics.b", "metric-name metrics.reward"] },
+      '"metrics":{"b":"x","reward":1,"a":2}',
+    ],
+    ["have metrics", sampled, { metrics: { a: 2, b: 1, c: 0 } }, '"metrics":{"a":2,"b":true,"c":false}'],
+  ])("%s", (_, turns, expected, more) => {
+    expect(inspect(toTrajectory(turns, more))).toMatchObject({ problems: [], ...expected });
+  });
+});
+
+describe("the problems of a trajectory", () => {
+  const turn = "messages_and_choices";
+  it.each<[what: string, turns: unknown, problems: readonly string[], more?: string]>([
+    ["turns that are not a list", {}, [`wrong-type ${turn}`]],
+    [
+      "fields of other types",
+      [question],
+      ["wrong-type reward", "wrong-type final_policy_version", "wrong-type metrics", "start-time-invalid start_time"],
+      '"reward":"1","final_policy_version":1.5,"start_time":"noon","metrics":[],"logs":null',
+    ],
+    ["no messages", [], [`no-assistant-turn ${turn}`]],
+    ["an empty question", [{ role: "user", content: "" }, choice("a")], [`no-prompt ${turn}`]],
+    ["no question before a choice", [choice("a")], [`no-prompt ${turn}`]],
+    [
+      "other values than messages",
+      [question, 7, "x", choice("a")],
+      [`message-type ${turn}.1`, `message-type ${turn}.2`],
+    ],
+    [
+      "policy versions that fall",
+      [question, choice("a")],
+      ["policy-versions-reversed final_policy_version"],
+      '"initial_policy_version":4,"final_policy_version":3',
+    ],
+    ["a null", [question, choice("a")], ["null-field tools"], '"tools":null'],
+    ["an exception", [question, choice("a")], ["exception-in-trajectory exception"], '"exception":"e"'],
+    [
+      "invalid metrics",
+      [question, choice("a")],
+      ["metric-name metrics.reward", "metric-type metrics.b", "metric-not-finite metrics.c", "metric-type metrics.d"],
+      '"metrics":{"a":2,"a":3,"reward":1,"b":"x","c":1e999,"d":null}',
+    ],
+    ["nested metadata", [question, choice("a")], ["metadata-nested metadata.a"], '"metadata":{"a":{},"b":1}'],
+    ["logs that are not texts", [question, choice("a")], ["log-type logs.1"], '"logs":["a",1]'],
+    ["a last choice that is cut", [question, choice("a", "length")], [`truncated-trajectory ${turn}.1.finish_reason`]],
+    [
+      "other finish reasons",
+      [question, choice("a", "abort"), choice("b", 7), choice("c", null)],
+      [1, 2].map((at) => `unknown-finish-reason ${turn}.${at}.finish_reason`),
+    ],
+    [
+      "choices of other roles",
+      [question, { message: { role: "user", content: "a" } }, { message: { content: "a" } }],
+      [`choice-role ${turn}.1.message.role`, `missing-role ${turn}.2.message`],
+    ],
+    ["another role", [question, said("a"), { role: "human", content: "b" }], [`unknown-role ${turn}.2.role`]],
+    ["content of another type", [question, said(5)], [`content-type ${turn}.1.content`]],
+    [
+      "parts of another type",
+      [{ role: "user", content: [{ type: "text", text: "a" }, "d", { type: "odd" }, { type: "image" }] }, said("a")],
+      [`unknown-content-part ${turn}.0.content.2`],
+    ],
+    ["marks in a message", [question, marked], [`chat-marks-in-content ${turn}.1.content`]],
+    [
+      "other keys of messages",
+      [question, { role: "user", toolCalls: [{}] }, said("a", { other: "b" }), { role: "assistant", other: "b" }],
+      [`unknown-message-key ${turn}.1.toolCalls`, `unknown-message-key ${turn}.3.other`],
+    ],
+    [
+      "results of tools without an id",
+      [question, said("a"), { role: "tool", content: "r", status: "odd" }, { role: "function", content: "r" }],
+      [`unknown-tool-status ${turn}.2.status`, `missing-tool-call-id ${turn}.2`],
+    ],
+    [
+      "calls of another type",
+      [question, said("a", { tool_calls: {} }), said("b", { tool_calls: null })],
+      [`tool-calls-type ${turn}.1.tool_calls`, `tool-calls-null ${turn}.2.tool_calls`],
+    ],
+    [
+      "calls without a name, arguments or a result",
+      [
+        question,
+        said("a", {
+          tool_calls: [call, { id: "d", function: { arguments: "" } }, { id: "e", function: { name: "h" } }, 1],
+        }),
+        { role: "tool", tool_call_id: "c", content: "r", status: "odd", is_error: true },
+      ],
+      [
+        ...[1, 2, 3].map((at) => `tool-calls-type ${turn}.1.tool_calls.${at}`),
+        ...[1, 2].map((at) => `missing-tool-result ${turn}.1.tool_calls.${at}`),
+      ],
+    ],
+    [
+      "a custom call without a result",
+      [question, said("a", { tool_calls: [{ id: "d", custom: { name: "f", input: "abc" } }] }), question],
+      [`missing-tool-result ${turn}.1.tool_calls.0`],
+    ],
+    [
+      "tools without a type",
+      [question, choice("a")],
+      ["tool-incomplete tools.0"],
+      '"tools":[{"function":{"name":"g"}},{"type":"function","function":{"name":"f"}}]',
+    ],
+    [
+      "invalid histories",
+      [question, choice("a")],
+      ["history-type additional_histories.1", `unknown-role additional_histories.0.${turn}.0.role`].concat(
+        "history-type additional_histories.2",
+      ),
+      `"additional_histories":[{"${turn}":[{"role":"x"}]},1,{}]`,
+    ],
+  ])("of %s are reported at their paths", (_, turns, problems, more) => {
+    expect(inspect(toTrajectory(turns, more)).problems).toEqual(problems);
+  });
+  it.each<[what: string, turns: readonly unknown[], more?: string]>([
+    ["empty exceptions", [question, choice("a")], '"exception":"","exceptions":[]'],
+    ["a status of a user", [{ ...question, status: "odd" }, said("a")]],
+    ["marks in a message before a choice", [question, marked, choice("a")]],
+  ])("do not contain %s", (_, turns, more) => {
+    expect(inspect(toTrajectory(turns, more)).problems).toEqual([]);
+  });
 });
