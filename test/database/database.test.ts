@@ -31,8 +31,8 @@ const part = (file: Partial<FileSchema> = {}): DatabaseSchema => ({
 
 const { elapsed, sleep, random } = openHost(process);
 
-const openNotes = async (path: string, file: Partial<FileSchema> = {}, maxWaitMs = 30_000) => {
-  const waiting = { host: { ...testHost(), elapsed, sleep, random }, maxWaitMs, onUnavailable: () => undefined };
+const openNotes = async (path: string, file: Partial<FileSchema> = {}, maxWaitMs = 30_000, wait = sleep) => {
+  const waiting = { host: { ...testHost(), elapsed, sleep: wait, random }, maxWaitMs, onUnavailable: () => undefined };
   return await openDatabase(part(file), { ...waiting, path, canCreate: true });
 };
 
@@ -327,10 +327,10 @@ describe("a write that fails", () => {
 
   it("waits for the lock of another connection", async () => {
     const path = newPath();
-    const other = await open(path);
+    // A second wait would fail, because it has no transaction to end.
+    const other = await open(path, {}, 30_000, async () => void holder.exec("COMMIT"));
     const holder = new Connection(path);
     holder.exec("BEGIN IMMEDIATE");
-    setTimeout(() => holder.exec("COMMIT"), 10);
     await addNote(other, "later");
     expect(await notes(other)).toEqual(["later"]);
     holder.close();

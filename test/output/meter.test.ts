@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { formatBar, type MeterFormat, openMeter, openSpinner } from "../../src/output/progress.ts";
 import { testHost } from "../support/host.ts";
 import { screenOn } from "./printed-text.ts";
@@ -79,13 +79,17 @@ describe("the progress bar", () => {
 });
 
 describe("a spinner", () => {
-  it("shows the last label after a delay, and later labels", async () => {
+  it("shows the last label after a delay of 150 ms, and later labels in the next frame", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval"] });
+    onTestFinished(() => void vi.useRealTimers());
     const host = testHost();
     const spinner = openSpinner("reading", { host, color: false, clean: (text) => text.replace("\n", " ") });
     spinner.update("reading\n1%");
     await expect.poll(host.said, { interval: 5 }).toMatch(/\S reading 1%/);
+    expect(host.elapsed()).toBe(150);
     spinner.update("reading\n2%");
-    await expect.poll(host.said, { interval: 5 }).toContain("reading 2%");
+    vi.advanceTimersByTime(100);
+    expect(host.said()).toContain("reading 2%");
     spinner.stop();
   });
 
