@@ -46,10 +46,11 @@ itHolds(
   { quick: 5, slow: 120 },
 );
 
+/** Many digests share their first word, by which a table finds them. */
+const digestOf = (at: number) => new Uint8Array(new Uint32Array([at % 5, at, 3, at % 2]).buffer);
+
 it("a table has each digest once, and finds its position", () => {
-  // Many digests share their first word, by which a table finds them.
-  const digestOf = (at: number) => new Uint8Array(new Uint32Array([at % 5, at, 3, at % 2]).buffer);
-  const [digests, other] = [new Digests(), new Digests()];
+  const digests = new Digests();
   const table = new DigestTable(digests);
   for (let at = 0; at < 40; at++) {
     expect(table.find(digestOf(at))).toBeUndefined();
@@ -57,25 +58,26 @@ it("a table has each digest once, and finds its position", () => {
   }
   expect(Array.from({ length: 40 }, (_, at) => table.find(digestOf(at)))).toEqual([...Array(40).keys()]);
   expect([digests.count, table.find(digestOf(40))]).toEqual([40, undefined]);
-  expect([digests.at(7), digests.slice(7, 2), digests.slice(39, 5)]).toEqual([
-    digestOf(7),
-    Uint8Array.of(...digestOf(7), ...digestOf(8)),
-    digestOf(39),
-  ]);
-  other.set(1, digestOf(9));
-  other.set(0, digestOf(8));
-  other.append(Uint8Array.of(0, ...digestOf(7)).subarray(1));
-  other.appendHash(Buffer.from("a"));
-  const hash = createHash("sha256").update("a").digest().subarray(0, digestBytes);
-  expect([0, 1, 2, 3].map((at) => other.at(at))).toEqual([
-    digestOf(8),
-    digestOf(9),
-    digestOf(7),
-    Uint8Array.from(hash),
-  ]);
-  const again = new DigestTable(other);
-  other.set(3, digestOf(8));
-  expect([0, 1, 2, 3].map((at) => again.add(at))).toEqual([0, 1, 2, 0]);
+});
+
+it("a list of digests has digests that are set, appended or computed, and ranges of them", () => {
+  const digests = new Digests();
+  digests.set(1, digestOf(9));
+  digests.set(0, digestOf(8));
+  // The bytes of a part of a buffer are not aligned to words.
+  digests.append(Uint8Array.of(0, ...digestOf(7)).subarray(1));
+  digests.appendHash(Buffer.from("a"));
+  const hash = Uint8Array.from(createHash("sha256").update("a").digest().subarray(0, digestBytes));
+  expect([0, 1, 2, 3].map((at) => digests.at(at))).toEqual([digestOf(8), digestOf(9), digestOf(7), hash]);
+  expect(digests.slice(1, 2)).toEqual(Uint8Array.of(...digestOf(9), ...digestOf(7)));
+  expect(digests.slice(3, 5)).toEqual(hash);
+});
+
+it("a table that indexes an existing list finds the first position of each digest", () => {
+  const digests = new Digests();
+  for (const at of [8, 9, 7, 8]) digests.append(digestOf(at));
+  const table = new DigestTable(digests);
+  expect([0, 1, 2, 3].map((at) => table.add(at))).toEqual([0, 1, 2, 0]);
 });
 
 it.each([0, 1, 2, 7])("the leading numbers below a limit are counted: %i of 7", (count) => {

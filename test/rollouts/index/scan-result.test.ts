@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { crc32 } from "node:zlib";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { openMeasurer } from "../../../src/rollouts/check/measure.ts";
 import { Scanner } from "../../../src/rollouts/dataset/scan.ts";
+import { trainingBits } from "../../../src/rollouts/index/metrics.ts";
 import { ScanResult } from "../../../src/rollouts/index/scan-result.ts";
 import { TrajectoryFacts } from "../../../src/rollouts/index/trajectory-facts.ts";
 import { openMemoryBytes } from "../../../src/rollouts/input/source.ts";
@@ -82,35 +83,48 @@ it.each([0, 1, 2, 3, 5, 6])("a result that is merged after %i lines is that of a
   expect(listAll(merged)).toEqual(whole);
 });
 
-it("the index of a part has its bytes, and what its trajectories have", () => {
+describe("the index of parts", () => {
   const { parts, shapes } = scan(0, lines.length);
-  expect([...shapes]).toEqual(["trajectories", "groups", "requests"]);
-  const { columns, facts } = parts;
-  const text = lines.join("\n");
-  const found = Array.from({ length: parts.count }, (_, at) => {
-    const { start, length, line, kind, valid, trajectories } = parts.at(at);
-    const bytes = text.slice(start, start + length);
-    const rows = facts.rowsOf([at]).map((row) => {
-      const span = facts.spanOf(row);
-      return JSON.parse(bytes.slice(span.start, span.end)).reward;
-    });
-    const own = ["exceptions", "equal", "warned", "reward", "version", "training"] as const;
-    const numbers = own.map((name) => columns[name].at(at));
-    expect([lines[line - 1]?.includes(bytes), columns.checksum.at(at)]).toEqual([true, crc32(bytes)]);
-    const digest = createHash("sha256").update(bytes).digest().subarray(0, 16);
-    expect(Buffer.from(parts.digests.at(at))).toEqual(digest);
-    const hasPrompt = columns.prompt.at(at) > 0 ? "prompt" : "";
-    return [`${line} ${kind} ${valid}`, trajectories, rows.join(), ...numbers, hasPrompt].join(" ").trim();
+  const positions = Array.from({ length: parts.count }, (_, at) => at);
+
+  it("has the shapes, and the line and the kind of each part", () => {
+    expect([...shapes]).toEqual(["trajectories", "groups", "requests"]);
+    const found = positions.map((at) => parts.at(at));
+    expect(found.map(({ line, kind, valid }) => `${line} ${kind}${valid ? "" : " invalid"}`)).toEqual([
+      ...["1 trajectory", "2 group", "3 trajectory", "4 trajectory", "5 group invalid", "6 trajectory"],
+      ...["7 group", "8 group"],
+    ]);
   });
-  // The last numbers: exceptions, equal rewards, a warning, the reward of a line, the version, and what is trained.
-  expect(found).toEqual([
-    "1 trajectory true 1 0 0 0 0 0 0 41 prompt",
-    "2 group true 3 0.5,1,2.5 1 0 1 0 5 41",
-    "3 trajectory true 1 1.5 0 0 1 1.5 3 41",
-    "4 trajectory true 1 1 0 0 1 1 NaN 0",
-    "5 group false 1  0 0 0 0 NaN 0",
-    "6 trajectory true 1 2 0 0 0 2 4 41 prompt",
-    "7 group true 1 3 0 0 0 0 6 41",
-    "8 group true 2 3.5,3.5 0 1 1 0 7 41",
-  ]);
+
+  it("has the range, the checksum and the digest of the bytes of each part, and the ranges of its trajectories", () => {
+    // The part of a request is its group.
+    const texts = lines.with(6, JSON.stringify({ trajectories: [rollout(6, "f")] }));
+    const rewards = texts.map((text, at) => {
+      const { start, length } = parts.at(at);
+      expect(lines.join("\n").slice(start, start + length)).toBe(text);
+      expect(parts.columns.checksum.at(at)).toBe(crc32(text));
+      expect(Buffer.from(parts.digests.at(at))).toEqual(createHash("sha256").update(text).digest().subarray(0, 16));
+      const spans = parts.facts.rowsOf([at]).map((row) => parts.facts.spanOf(row));
+      return spans.map((span) => JSON.parse(text.slice(span.start, span.end)).reward);
+    });
+    expect(rewards).toEqual([[0], [0.5, 1, 2.5], [1.5], [1], [], [2], [3], [3.5, 3.5]]);
+  });
+
+  const trained = trainingBits.choice | (2 * trainingBits.logprobs) | (2 * trainingBits.tools);
+  it.each<[column: keyof typeof parts.columns, values: readonly number[]]>([
+    ["trajectories", [1, 3, 1, 1, 1, 1, 1, 2]],
+    ["exceptions", [0, 1, 0, 0, 0, 0, 0, 0]],
+    ["equal", [0, 0, 0, 0, 0, 0, 0, 1]],
+    ["warned", [0, 1, 1, 1, 0, 0, 0, 1]],
+    ["reward", [0, 0, 1.5, 1, 0, 2, 0, 0]],
+    ["version", [0, 5, 3, Number.NaN, Number.NaN, 4, 6, 7]],
+    ["training", [trained, trained, trained, 0, 0, trained, trained, trained]],
+  ])("has the column %s", (column, values) => {
+    expect(positions.map((at) => parts.columns[column].at(at))).toEqual(values);
+  });
+
+  it("has the prompts of trajectories with a group key, unless they begin with a greeting", () => {
+    const lineNumbers = positions.flatMap((at) => (parts.columns.prompt.at(at) > 0 ? parts.at(at).line : []));
+    expect(lineNumbers).toEqual([1, 6]);
+  });
 });
