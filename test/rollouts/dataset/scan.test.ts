@@ -1,23 +1,33 @@
 import { expect, it } from "vitest";
 import { Scanner } from "../../../src/rollouts/dataset/scan.ts";
 import { ScanResult } from "../../../src/rollouts/index/scan-result.ts";
+import { blockBytes } from "../../../src/rollouts/input/frames.ts";
 import { Problems } from "../../../src/rollouts/rules/problems.ts";
 
 it.each([
   ["long", { rule: "line-too-long", line: 2, column: 1 }],
   ["document", { rule: "document-too-long" }],
-] as const)("a %s text over the limit of a string is one unreadable part, and is not read", async (kind, problem) => {
-  const size = 2 ** 29;
-  const bytes = { size, read: (into: Buffer) => into.fill("1").length, close: async () => undefined };
-  const result = new ScanResult(new Problems());
-  const scanner = new Scanner({ name: "a", bytes }, { index: 0, groupBy: undefined, result });
-  scanner.scanLines({ kind: "lines", bytes: Buffer.from("\n"), start: 0, isLast: false });
-  await scanner.scanFrame({ kind, start: 1, end: size, isLast: true });
-  scanner.scanLines({ kind: "lines", bytes: Buffer.from("7"), start: size, isLast: true });
-  expect(result.problems.sorted()).toMatchObject([problem, { rule: "not-an-object", line: 3 }]);
-  const parts = [0, 1].map((at) => result.parts.at(at));
-  expect(parts).toMatchObject([
-    { kind: "unreadable", valid: false, start: 1, length: 0, line: 2 },
-    { start: size, length: 1, line: 3 },
-  ]);
-});
+] as const)(
+  "a %s text over the limit of a string is one unreadable part, of which at most a block is read",
+  async (kind, problem) => {
+    const size = 2 ** 29;
+    let length = 0;
+    const read = (into: Buffer) => {
+      length += into.length;
+      return into.fill("1").length;
+    };
+    const bytes = { size, read, close: async () => undefined };
+    const result = new ScanResult(new Problems());
+    const scanner = new Scanner({ name: "a", bytes }, { index: 0, groupBy: undefined, result });
+    scanner.scanLines({ kind: "lines", bytes: Buffer.from("\n"), start: 0, isLast: false });
+    await scanner.scanFrame({ kind, start: 1, end: size, isLast: true });
+    scanner.scanLines({ kind: "lines", bytes: Buffer.from("7"), start: size, isLast: true });
+    expect(result.problems.sorted()).toMatchObject([problem, { rule: "not-an-object", line: 3 }]);
+    expect(length).toBeLessThanOrEqual(blockBytes);
+    const parts = [0, 1].map((at) => result.parts.at(at));
+    expect(parts).toMatchObject([
+      { kind: "unreadable", valid: false, start: 1, length: 0, line: 2 },
+      { start: size, length: 1, line: 3 },
+    ]);
+  },
+);

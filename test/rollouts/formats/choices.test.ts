@@ -272,8 +272,8 @@ describe("a document of ATIF that Harbor wrote", () => {
   });
 
   it.each<[string, number[], number[], object]>([
-    ["no log probabilities of no token", [], [], {}],
-    ["the log probabilities of its tokens", [1], [-0.5], { logprobs: { content: [{ logprob: -0.5 }] } }],
+    ["an answer without tokens and log probabilities", [], [], {}],
+    ["an answer with the log probabilities of its tokens", [1], [-0.5], { logprobs: { content: [{ logprob: -0.5 }] } }],
   ])("has %s", async (_, completion_token_ids, logprobs, more) => {
     const steps = [step("agent", "a", { metrics: { completion_token_ids, logprobs } })];
     const [turn] = await turnsOf("terminus-2", steps);
@@ -438,15 +438,19 @@ it.each([
 
 describe("bare messages of an older mini-swe-agent", () => {
   const prompt = user("Finish with: echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT");
+  const args = () => ["--from", "mini-swe-agent-messages", ...rewarded()];
 
   it.each<[string, readonly unknown[], string]>([
     ["the agent's turns", [system, prompt, said("a"), user("r"), said("b")], "s u A u A"],
     ["only two messages", [prompt, said("a")], "u A"],
     ["the end of the agent", [prompt, said("a"), { role: "exit", content: "Submitted" }], "u A"],
-    ["a text as a message", [system, prompt, "a"], "is not an object"],
   ])("with %s are converted by their roles", async (_, messages, turns) => {
-    const args = ["--from", "mini-swe-agent-messages", ...rewarded()];
-    expect(await turnsHere({ "s.traj.json": JSON.stringify(messages) }, args)).toContain(turns);
+    expect(await turnsHere({ "s.traj.json": JSON.stringify(messages) }, args())).toBe(turns);
+  });
+
+  it("are refused if one is a text", async () => {
+    const messages = JSON.stringify([system, prompt, "a"]);
+    expect(await turnsHere({ "s.traj.json": messages }, args())).toContain("is not an object");
   });
 });
 
@@ -509,10 +513,13 @@ describe("a trial that Harbor exported", () => {
     expect([await noted([user("r"), said("b")]), await noted([...first, user("r"), said("b")])]).toEqual([true, false]);
   });
 
-  it("without a result is left out", async () => {
-    const { result: _, ...unrated } = { trial_name: "t", run_id: "r", task: "k", episode: "episode-0", result: "" };
+  it("without a result is noted", async () => {
+    const trial = { trial_name: "t", run_id: "r", task: "k", episode: "episode-0" };
     const conversations = [user("q"), said("a")];
-    const rows = [{ ...unrated, result: "1" }, unrated].map((row) => ({ ...row, conversations }));
+    const rows = [
+      { ...trial, result: "1", conversations },
+      { ...trial, conversations },
+    ];
     expect(await notesHere(rows)).toContain("left out a row without a score");
   });
 

@@ -145,18 +145,16 @@ describe("rows of verifiers", () => {
 
   it("that are truncated break only their own group", async () => {
     const rows = ["a", "b", "c"].map((answer, at) => row(answer, { group_id: at === 0 ? "g" : "h", example_id: 1 }));
-    const cut = `${JSON.stringify({ group_id: "h", example_id: 1, ...row("d", {}) }).slice(0, -30)}`;
+    const cut = JSON.stringify({ group_id: "h", example_id: 1, ...row("d", {}) }).slice(0, -30);
     const skipping = ["--on-invalid", "skip", "--rejects", join(folderOf({}), "rejects.jsonl")];
     expect(await answersOf({ "a.jsonl": [...rows, cut] }, ["--from", "verifiers-v0", ...skipping])).toBe("a");
   });
 
   it("with the id of one rollout count as the row that was read last", async () => {
-    const rows = ["y", "z", "a", "b"].map((answer, at) => {
-      return row(answer, { group_id: "gh"[at % 3] ?? "h", example_id: 1, rollout_id: at < 2 ? answer : "x" });
-    });
-    expect(await answersOf({ "a.jsonl": [rows[0], rows[1], rows[2], rows[3]].flatMap((one) => one ?? []) })).toBe(
-      "ybz",
-    );
+    const rowOf = (answer: string, group_id: string, rollout_id: string) =>
+      row(answer, { group_id, rollout_id, example_id: 1 });
+    const rows = [rowOf("y", "g", "1"), rowOf("z", "h", "2"), rowOf("a", "h", "x"), rowOf("b", "g", "x")];
+    expect(await answersOf({ "a.jsonl": rows })).toBe("ybz");
   });
 });
 

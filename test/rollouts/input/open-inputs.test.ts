@@ -70,41 +70,38 @@ it.each<[name: string, touched: boolean, replaced: boolean, change: (file: strin
   ["longer", false, false, (file) => appendFileSync(file, "more")],
   ["shorter", true, false, (file) => truncateSync(file, 1)],
   ["rewritten with the same length", true, false, (file) => utimesSync(file, 1, 1)],
-  ["replaced", true, true, (file, other) => renameSync(other, file)],
+  ["replaced", false, true, (file, other) => renameSync(other, file)],
   ["deleted", false, false, (file) => rmSync(file)],
-])("an opened file that is %s may have been rewritten, or is another file", async (_, touched, replaced, change) => {
+])("an opened file that is %s is rewritten: %s, and replaced: %s", async (_, touched, replaced, change) => {
   const { folder, other } = openFiles();
   const file = join(folder, "a.jsonl");
   const { sources } = await openInputs({ host: testHost(), files: [file], maxUnpackedBytes: 2 ** 30 });
   const [source] = sources;
   change(file, other);
-  const { ino } = statSync(other, { throwIfNoEntry: false }) ?? {};
-  expect([await source?.touched?.(), source?.isReplaced?.(), await source?.touched?.()]).toEqual([
-    touched && ino !== undefined,
-    replaced,
-    false,
-  ]);
+  expect([await source?.touched?.(), source?.isReplaced?.()]).toEqual([touched, replaced]);
+  // A change is reported once.
+  expect(await source?.touched?.()).toBe(false);
   await source?.bytes.close();
 });
 
-it("others can read what is made of files that they can all read", () => {
-  const { folder, other } = openFiles();
-  const [a, b] = ["a.jsonl", "b.jsonl"].map((name) => ({ name: join(folder, name) }));
-  chmodSync(a?.name ?? "", 0o640);
-  for (const name of [b?.name ?? "", other]) chmodSync(name, 0o644);
-  const modes = [[a], [b], [b, a], [b, { name: "https://x.invalid/a" }], [{ name: folder }], []].map((files) =>
-    [undefined, 0o600].map((mode) =>
-      combineModes(
-        files.flatMap((file) => file ?? []),
-        mode,
-      ).toString(8),
-    ),
-  );
-  const pipes = ["644", "600"];
-  expect(modes).toEqual([["640", "640"], ["644", "644"], ["640", "640"], pipes, ["666", "600"], ["666", "666"]]);
+it.each([
+  ["of the group", "a.jsonl", "640", "640"],
+  ["of all", "b.jsonl", "644", "644"],
+  ["that each of them has", "b.jsonl a.jsonl", "640", "640"],
+  ["that a URL is given", "b.jsonl https://x.invalid/a", "644", "600"],
+  ["that a folder is given", ".", "666", "600"],
+  ["of a new file without inputs", "", "666", "666"],
+])("an output of inputs has the rights %s: %s", (_, names, byDefault, withPrivatePipes) => {
+  const { folder } = openFiles();
+  chmodSync(join(folder, "a.jsonl"), 0o640);
+  chmodSync(join(folder, "b.jsonl"), 0o644);
+  const toPath = (name: string) => (name.includes(":") ? name : join(folder, name));
+  const sources = names.split(" ").flatMap((name) => (name ? { name: toPath(name) } : []));
+  const modes = [combineModes(sources), combineModes(sources, 0o600)];
+  expect(modes.map((mode) => mode.toString(8))).toEqual([byDefault, withPrivatePipes]);
 });
 
-it("a file with the name - has nothing to do with standard input", async () => {
+it("the rights of a file that is named - do not change an output of standard input", async () => {
   const { folder } = openFiles();
   writeFileSync(join(folder, "-"), "", { mode: 0o600 });
   const group = '{"trajectories":[{"messages_and_choices":[{"role":"user","content":"q"}],"reward":1}]}';
