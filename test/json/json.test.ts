@@ -84,7 +84,7 @@ describe("findInnermost", () => {
 
 describe("expandLeaf", () => {
   it.each(['{"b":[1,{"c":2}]}', '[{"b":1}]', "[1,2]", "{}", "[]", '"text"', "12.5", "[true]"])(
-    "reads the content of %s, which a reader left out",
+    "reads the content of %s, which the reader skipped",
     (json) => {
       const root = table.openRootReader(["leaf"])(bytesOf(`{"a":[0,1],"leaf":${json},"z":3}`));
       const leaf = table.memberAt(root, "leaf");

@@ -41,20 +41,32 @@ describe("a part of a sentence", () => {
     expect([...short, ...long].filter(sentences.isShortText)).toEqual(short);
   });
 
-  it("cannot be read as an option, ends a comment before its parenthesis, and has a hint if one is known", () => {
+  it("is a path that is not an option", () => {
     expect(["-", "-a", "a-b", "--"].map(sentences.toFileArg)).toEqual(["-", "./-a", "a-b", "./--"]);
+  });
+
+  it("has a parenthesis after the end of a comment", () => {
     expect(["a", "a // b"].map(sentences.parenthesize)).toEqual(["(a)", "(a // b\n)"]);
+  });
+
+  it("has the number of a noun, and of logged groups", () => {
     expect([0, 1, 2].map((count) => sentences.pluralize(count, "group"))).toEqual(["0 groups", "1 group", "2 groups"]);
     expect(sentences.pluralize(2, "entry", "entries")).toBe("2 entries");
+    expect(sentences.formatLogged({ logged: 1, already_logged: 0 })).toBe("1 group logged");
+    expect(sentences.formatLogged({ logged: 2, already_logged: 1 })).toBe("2 groups logged, 1 already logged");
+  });
+
+  it("suggests the nearest name, or another hint if there is one", () => {
     const suggestions = [sentences.formatSuggestion("a", "b"), sentences.formatSuggestion(undefined, "b")];
     expect([...suggestions, sentences.formatSuggestion(undefined)]).toStrictEqual([
       { hint: "did you mean a?" },
       { hint: "b" },
       {},
     ]);
+  });
+
+  it("names the profile of a command unless it is the default, and counts whole characters", () => {
     expect(["default", "work"].map((name) => sentences.inProfile("log", name))).toEqual(["log", "log --profile work"]);
-    expect(sentences.formatLogged({ logged: 1, already_logged: 0 })).toBe("1 group logged");
-    expect(sentences.formatLogged({ logged: 2, already_logged: 1 })).toBe("2 groups logged, 1 already logged");
     expect(sentences.countCharacters("a😀\ud83d")).toBe(3);
   });
 

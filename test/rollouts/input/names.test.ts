@@ -11,10 +11,13 @@ it.each([
   expect([isRemote(url), plainUrl(url)]).toEqual([true, plain]);
 });
 
-it("a path is no URL, and only some names are those of rollouts", () => {
+it("a path, and a URL of another scheme, is not a remote input", () => {
   const paths = ["a.jsonl", "c://a", "C:\\a", "a:b", "./https://x", "-", "https:/x"];
   expect(paths.filter(isRemote)).toEqual([]);
   expect(["ftp://x", "s3://b/a", "hf://a", "git+ssh://x"].filter((url) => !isRemote(url))).toEqual([]);
+});
+
+it("a file may have rollouts if its name has the ending of a known format", () => {
   const rollouts = "a.jsonl a.NDJSON a.json.gz a.eval a.traj a.parquet.zst b/.json".split(" ");
   const others = "a.jsonl.bz2 a.txt jsonl a.jsonl.1 a.gz a.jsonl/b a.json.gz.zst".split(" ");
   expect([...rollouts, ...others].filter(isRolloutName)).toEqual(rollouts);

@@ -13,15 +13,15 @@ it.each([
   expect(decompressionLimit(compressed, setting)).toBe(limit);
 });
 
-const packed = gzipSync("abc");
+const compressed = gzipSync("abc");
 const join = (...parts: readonly (Buffer | string)[]) => Buffer.concat(parts.map((part) => Buffer.from(part)));
 it.each<[what: string, bytes: Buffer, text: string]>([
   ["nothing", Buffer.alloc(0), ""],
   ["plain text", Buffer.from("abc"), "abc"],
   ["long JSON", Buffer.from(`[${"1,".repeat(400)}1]`), `[${"1,".repeat(400)}1]`],
-  ["gzip", packed, "abc"],
-  ["two gzip members", join(packed, packed), "abcabc"],
-  ["padded gzip", join(packed, Buffer.alloc(20)), "abc"],
+  ["gzip", compressed, "abc"],
+  ["two gzip members", join(compressed, compressed), "abcabc"],
+  ["padded gzip", join(compressed, Buffer.alloc(20)), "abc"],
   ["the head of a format that is not read", join("BZh", "x".repeat(600)), `BZh${"x".repeat(509)}`],
 ])("the bytes of a stream are stored: %s", async (_, bytes, text) => {
   expect(`${await decompressBytes(bytes, 2 ** 20)}`).toBe(text);
@@ -32,11 +32,15 @@ it.each<[what: string, bytes: Buffer, text: string]>([
 });
 
 it.each<[what: string, bytes: Buffer, fault: object, limit?: number]>([
-  ["cut", packed.subarray(0, -1), { rule: "gzip-corrupt", data: { wrong: "cut" } }],
-  ["corrupt", join(packed.subarray(0, 10), "xxxxxxxxxxxx"), { rule: "gzip-corrupt", data: { wrong: "corrupt" } }],
-  ["followed by what is no gzip", join(packed, "more"), { rule: "gzip-corrupt", data: { wrong: "corrupt" } }],
-  ["followed by padding and more", join(packed, "\0\0more"), { rule: "gzip-corrupt", data: { wrong: "more" } }],
-  ["too large", packed, { rule: "decompressed-too-large", data: { limit: 2, kind: "stream", isSetting: true } }, 2],
+  ["cut", compressed.subarray(0, -1), { rule: "gzip-corrupt", data: { wrong: "cut" } }],
+  ["corrupt", join(compressed.subarray(0, 10), "xxxxxxxxxxxx"), { rule: "gzip-corrupt", data: { wrong: "corrupt" } }],
+  [
+    "followed by bytes that are not gzip",
+    join(compressed, "more"),
+    { rule: "gzip-corrupt", data: { wrong: "corrupt" } },
+  ],
+  ["followed by padding and more", join(compressed, "\0\0more"), { rule: "gzip-corrupt", data: { wrong: "more" } }],
+  ["too large", compressed, { rule: "decompressed-too-large", data: { limit: 2, kind: "stream", isSetting: true } }, 2],
 ])("a gzip stream is refused if it is %s", async (_, bytes, fault, limit = 3) => {
   await expect(decompressBytes(bytes, limit)).rejects.toMatchObject(fault);
   const spooled = spoolStream(Readable.from([bytes]), { host: testHost(), maxUnpackedBytes: limit });

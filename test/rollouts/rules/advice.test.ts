@@ -97,7 +97,7 @@ it("names of columns that mean messages or rewards are known, in any spelling", 
   expect(findRewardColumns([...possible, ...ids, "a"])).toEqual(possible);
 });
 
-it.each<[found: unknown, wanted: string, advice: string | undefined, field?: string]>([
+it.each<[found: unknown, wanted: string, advice: string | undefined, isElement?: boolean]>([
   ["1.50", "a number", "write 1.5 without quotes"],
   ["-2", "a finite number", "write -2 without quotes"],
   [" ", "a number", undefined],
@@ -108,18 +108,17 @@ it.each<[found: unknown, wanted: string, advice: string | undefined, field?: str
   ["[1]", "an array", "write the JSON without quotes around it, because it was encoded twice"],
   ["a [1]", "an array", undefined],
   [[{ a: 1 }], "an object", "remove one pair of brackets"],
+  [[{ a: 1 }], "an object", "remove one pair of brackets", true],
+  [[1, 2], "an object", "remove one pair of brackets", true],
   [[1, 2], "an object", 'write a key for each value: "metrics": {"<name>": …}'],
   [[1], "a string", undefined],
   [7, "a string", undefined],
-])("a value of another type gets advice if it is only written in another way (row %$)", (found, wanted, advice) => {
-  expect(suggestForWrongType(found, { field: "metrics", wanted, isElement: false })).toBe(advice);
-  if (Array.isArray(found) && wanted === "an object")
-    expect(suggestForWrongType(found, { field: "metrics", wanted, isElement: true })).toBe(
-      "remove one pair of brackets",
-    );
+])("a value of another type gets advice if it is only written in another way (row %$)", (...row) => {
+  const [found, wanted, advice, isElement = false] = row;
+  expect(suggestForWrongType(found, { field: "metrics", wanted, isElement })).toBe(advice);
 });
 
-it("a text is no conversation, and its column is no reward", () => {
+it("the advice for a row proposes a list of turns and a number, but no other text, as messages and reward", () => {
   const row = { question: "a long question", a_score: "high", b_score: "0.5", log: turns };
   expect(columnAdvice(row, false)).toContain("pass --messages-from log --reward-from b_score, or");
 });
