@@ -436,7 +436,7 @@ describe("raw JSON", () => {
     ]).toEqual([read.text, read.items.length, read.members.map(({ key, value }) => [key, value.json])]);
   });
 
-  it("has no value for null, a missing member and a value of another kind", () => {
+  it("is undefined at null, at a missing member and for a value of another kind", () => {
     const value = raw.parseRawJson('\r\n{"a":null,\r"b":\t{"c":"x","c":"y"} ,"d":1e2\n}');
     expect(["a", "e"].map((key) => raw.findValue(value, key))).toEqual([undefined, undefined]);
     expect([raw.textAt(value, "b", "c"), raw.textAt(value, "d"), raw.digitsAt(value, "d")]).toEqual([

@@ -75,7 +75,7 @@ describe("a table", () => {
     expect(lines[1]).toBe(`${"x".repeat(23)}…  ${"y".repeat(11)}…`);
   });
 
-  it("omits no column of --fields", async () => {
+  it("shows each column of --fields, also if it does not fit", async () => {
     const columns = [0, 1, 2].map((at) => columnAt(at));
     const rows = [["a".repeat(20), "b".repeat(20), "c".repeat(20)]];
     const lines = await drawn(columns, rows, { width: 50, fields: "c0,c1,c2" });

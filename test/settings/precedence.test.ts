@@ -160,7 +160,7 @@ describe("a profile", () => {
     ]);
   });
 
-  it("has texts of other types in no completion", () => {
+  it("does not offer values of other types in completion", () => {
     const odd = { default: { split: "train" }, work: { split: 7 } };
     expect(readSavedTexts(openHome({ profiles: odd }).sources.host, "split")).toEqual(["train"]);
   });

@@ -22,7 +22,7 @@ describe("rollcall auth status", () => {
     );
   });
 
-  it("tests no key that is missing or belongs to another URL", async () => {
+  it("does not test a key that is missing or belongs to another URL", async () => {
     const { auth } = await openHome();
     const urls = "--inference-base-url http://127.0.0.1:1 --log-base-url http://127.0.0.1:2";
     await auth("login --with-token --no-check --for log --base-url http://127.0.0.1:1 --project a/b", { stdin: key });

@@ -51,7 +51,7 @@ describe("rollcall catalog all", () => {
     expect([head.slice(0, start.length), head.slice(-end.length)]).toEqual([start, end]);
   });
 
-  it("shows no day for the time 0, and the day of an end that is not in its column", async () => {
+  it("shows the time 0 as a number, and the day of an end that is under another name", async () => {
     const ends = [{ retirement_date: "2025-11-10" }, { deprecation_date: "2020-01-01", shutdown_on: "2025-11-01" }];
     const analysis = catalogOf(...ends.map((end, at) => ({ id: `a/${at}`, created: 0, ...end })));
     const args = ["catalog", "analysis", "--fields", "id,created,deprecation_date", "-o", "table"];

@@ -133,8 +133,15 @@ describe("the causes of a comparison", () => {
       { name: "length", a: 0.25, b: 0 },
     ]);
   });
+});
 
-  it("divides the difference of the rewards exactly, by shares and rewards of what happened", async () => {
+describe("a comparison of two prompts whose rollouts were cut off, had tool errors or neither", () => {
+  const near = (value: number) => expect.closeTo(value, 9);
+  /** The t of one degree of freedom. */
+  const t = 12.7062047362;
+  /** A mean over the two prompts with the interval of their standard error. */
+  const around = (mean: number, error: number) => [near(mean - error * t), near(mean + error * t)];
+  const compared = async () => {
     const group = (prompt: number, ...own: readonly Answer[]) =>
       JSON.stringify({ trajectories: own.map((one) => toTrajectory(prompt, one)) });
     const [cut, failed] = [{ finish: "length" }, { toolResult: "Error: no" }];
@@ -144,9 +151,11 @@ describe("the causes of a comparison", () => {
     ];
     const b = [group(1, { reward: 1, ...failed }, { reward: 1 }), group(2, { reward: 0, ...failed }, { reward: 0.5 })];
     const { stdout } = await runHere(["compare", ...filesOf(a.join("\n"), b.join("\n")), "--json"]);
-    const { causes, reward, reward_of_all, facts, transitions, changed, pass } = JSON.parse(stdout);
-    const half = 0.0625 * 12.7062047362;
-    const near = (value: number) => expect.closeTo(value, 9);
+    return JSON.parse(stdout);
+  };
+
+  it("divides the difference of the rewards by the share and the reward of each cause", async () => {
+    const { causes } = await compared();
     // The shares of a are 1/8, 3/8 and 1/2, those of b are 0, 1/2 and 1/2. The means are 11/16 and 5/8.
     const middle = (0.6875 + 0.625) / 2;
     expect(causes).toEqual([
@@ -155,7 +164,7 @@ describe("the causes of a comparison", () => {
         a: { share: 0.125, reward: 0 },
         b: { share: 0, reward: 0 },
         ...{ by_share: near(middle / 8), by_reward: 0 },
-        ci95: [near(-0.125 - 2 * half), near(-0.125 + 2 * half)],
+        ci95: around(-0.125, 0.125),
       },
       {
         name: "tool_errors",
@@ -163,7 +172,7 @@ describe("the causes of a comparison", () => {
         b: { share: 0.5, reward: 0.5 },
         by_share: near((0.5 - middle) / 8),
         by_reward: 0,
-        ci95: [near(0.125 - 2 * half), near(0.125 + 2 * half)],
+        ci95: around(0.125, 0.125),
       },
       {
         name: "other",
@@ -178,11 +187,19 @@ describe("the causes of a comparison", () => {
       (all: number, cause: Record<string, number>) => all + (cause.by_share ?? 0) + (cause.by_reward ?? 0),
       0,
     );
-    expect([reward.a, reward.b, reward.difference, sum]).toEqual([0.6875, 0.625, -0.0625, near(-0.0625)]);
-    const interval = 0.4375 * 12.7062047362;
-    expect(reward.ci95).toEqual([near(-0.0625 - interval), near(-0.0625 + interval)]);
-    expect(reward.detectable).toBeCloseTo(interval * (1 + 0.8416212335729143 / 12.7062047362), 8);
-    expect([reward.better, reward.worse, reward.equal, reward_of_all]).toEqual([1, 1, 0, { a: near(4 / 6), b: 0.625 }]);
+    expect(sum).toEqual(near(0.625 - 0.6875));
+  });
+
+  it("has the mean reward of the prompts with its interval, and that of all rollouts", async () => {
+    const { reward, reward_of_all } = await compared();
+    expect(reward).toMatchObject({ a: 0.6875, b: 0.625, difference: -0.0625, ci95: around(-0.0625, 0.4375) });
+    expect(reward.detectable).toBeCloseTo(0.4375 * (t + 0.8416212335729143), 8);
+    expect(reward).toMatchObject({ better: 1, worse: 1, equal: 0 });
+    expect(reward_of_all).toEqual({ a: near(4 / 6), b: 0.625 });
+  });
+
+  it("has the prompts that are solved differently, and the interval of a fact", async () => {
+    const { facts, transitions, changed, pass } = await compared();
     expect(pass[0]).toMatchObject({ k: 1, a: 0.5, b: 0.5, pairs: 2 });
     expect(transitions).toEqual([
       { from: "sometimes", to: "always", prompts: 1 },
@@ -192,10 +209,11 @@ describe("the causes of a comparison", () => {
       [0.75, 0.25],
       [0.625, 1],
     ]);
-    const errors = { name: "tool_errors", a: 0.375, b: 0.5, ci95: [near(0.125 - 2 * half), near(0.125 + 2 * half)] };
-    expect(facts.find(({ name }: Record<string, unknown>) => name === "tool_errors")).toEqual(errors);
+    expect(facts).toContainEqual({ name: "tool_errors", a: 0.375, b: 0.5, ci95: around(0.125, 0.125) });
   });
+});
 
+describe("the values of a comparison", () => {
   it("lists tools, finish reasons and metrics that no pair has by name if they are equal otherwise", async () => {
     const rollouts = (metrics: object, prompt = 1) =>
       JSON.stringify({

@@ -115,7 +115,7 @@ describe("the result of a comparison", () => {
     expect((await runHere(args)).stdout.split(/\r?\n/).slice(1, -1).join(" ")).toBe(names);
   });
 
-  it("in a report has no interval of a single pair", async () => {
+  it("in a report lacks the interval of a single pair", async () => {
     const args = ["compare", ...filesOf(toRun("0"), toRun("1")), "--k", "1", "--report", "markdown"];
     const rows = (await runHere(args)).stdout.split("\n").filter((line) => line.startsWith("| `"));
     expect(rows.slice(0, 2)).toEqual(["| `reward` | 0 | 1 | +1 |  | 1 |", "| `pass@1` | 0 | 1 | +1 |  | 1 |"]);

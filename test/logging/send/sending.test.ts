@@ -250,12 +250,15 @@ describe("an unknown request", () => {
       // The clock was set back.
       [false, -1, {}],
     ],
-  )("is resent without an option, or not, for a day if the service honors its key (row %$)", (isResent, age, more) => {
-    const { keys = true, honors = true, echoed = false, key = "k" } = more;
-    const options = { ...usualDelivery(), hasIdempotencyKeys: keys, honorsKeys: honors, input: "a.jsonl" };
-    const request = { id: "r1", key, firstTried: testHost().now() - age };
-    expect(new RunLedger(options).isKeyHonored(request, echoed)).toBe(isResent);
-  });
+  )(
+    "is resent without an option (%s) only within a day, with a key that the service honors (row %$)",
+    (isResent, age, more) => {
+      const { keys = true, honors = true, echoed = false, key = "k" } = more;
+      const options = { ...usualDelivery(), hasIdempotencyKeys: keys, honorsKeys: honors, input: "a.jsonl" };
+      const request = { id: "r1", key, firstTried: testHost().now() - age };
+      expect(new RunLedger(options).isKeyHonored(request, echoed)).toBe(isResent);
+    },
+  );
 
   it("is not resent with resendLogged, even if the service is known to honor its key", () => {
     const request = { id: "r1", key: "k", firstTried: testHost().now() };
@@ -444,7 +447,7 @@ describe("an outcome", () => {
     expect(together.result.failure?.message).toMatch(/^request 1 of 1 \(\S*:1 to \S*:3\) may or may not/);
   });
 
-  it("depends on no rejects file if the run rejects nothing", async () => {
+  it("does not depend on an existing rejects file if the run cannot reject a group", async () => {
     const [path = ""] = filesOf(group(1));
     writeFileSync(`${path}.rejected`, "mine");
     expect((await send(await read([path]))).result.status).toBe("logged");
@@ -554,7 +557,7 @@ describe("an outcome", () => {
     ]);
   });
 
-  it("has no new metrics, but a result, if the input is truncated or unreadable when a group was refused", async () => {
+  it("keeps the metrics of all groups if the input is truncated or unreadable after a group was refused", async () => {
     const bare = (id: number, reward: number) => trajectory(reward, `,"group_id":${id}`);
     for (const kind of ["input-changed", "input-unreadable"]) {
       const [path = ""] = filesOf([bare(1, 0), bare(1, 1), bare(2, 9)].join("\n"));
@@ -634,13 +637,13 @@ describe("an outcome", () => {
   });
 
   it("has the answers unless they have more than 64 KiB together", async () => {
-    const kept = async (bytes: number) => {
+    const lengthsAfter = async (bytes: number) => {
       const answer = () => makeAnswer(200, { bytes: Buffer.alloc(bytes, " ") });
       const { result } = await send(await read(filesOf(`${group(1)}\n${group(2)}`)), { limit: 120, answer });
       return result.sent.replies.map(({ body }) => body?.length);
     };
-    expect(await kept(32_768)).toEqual([32_768, 32_768]);
-    expect(await kept(32_769)).toEqual([undefined, undefined]);
+    expect(await lengthsAfter(32_768)).toEqual([32_768, 32_768]);
+    expect(await lengthsAfter(32_769)).toEqual([undefined, undefined]);
   });
 
   it("has a warning for a reply that cannot be read", async () => {

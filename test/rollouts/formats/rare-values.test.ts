@@ -207,7 +207,7 @@ describe("a sample of Inspect", () => {
     },
   );
 
-  it("has its limit, the message of its error, and no member that is null", async () => {
+  it("has its limit and the message of its error, and lacks members that are null", async () => {
     const odd = { ...scored, limit: { type: "token" }, error: { message: "late", traceback: "T" } };
     const messages = [{ ...user("q"), name: null }, said("a", { source: "generate" })];
     const [group] = await convert({ "a.json": logOf([{ ...odd, messages }]) });
@@ -236,7 +236,7 @@ describe("a sample of Inspect", () => {
     });
   });
 
-  it("with an error and no score is an exception, also with --rewards", async () => {
+  it("with an error and without a score is an exception, also with --rewards", async () => {
     const files = { "a.json": logOf([{ ...sample, error: { message: "late", traceback: "T" } }]) };
     expect(await convert(files, rewardsOf({ "7_epoch_1": 1 }))).toMatchObject([
       { trajectories: [], exceptions: [{ message: "late", traceback: "T" }] },
@@ -330,7 +330,7 @@ describe("a document of ATIF", () => {
     expect(await histories(files)).toBe("3+2 4");
   });
 
-  it("has no history of a subagent whose id only a file above its folder has", async () => {
+  it("lacks the history of a subagent whose id only a file above its folder has", async () => {
     const results = [{ subagent_trajectory_ref: { trajectory_id: "c" } }];
     const steps = [...own, step("agent", "b", { observation: { results } })];
     expect(await histories({ "x/a.json": document({ steps }), "c.json": document({ trajectory_id: "c" }) })).toBe(
@@ -349,7 +349,7 @@ describe("a document of ATIF", () => {
     ]);
   });
 
-  it("has no history of a subagent whose id several files have", async () => {
+  it("lacks the history of a subagent whose id several files have", async () => {
     const results = [{ subagent_trajectory_ref: { trajectory_id: "c" } }];
     const [steps, other] = [
       [...own, step("agent", "b", { observation: { results } })],
@@ -399,7 +399,7 @@ it("several responses of lm-evaluation-harness have their own scores of each rep
   ]);
 });
 
-it("several responses of lm-evaluation-harness have their own finish reasons, and no metric in their metadata", async () => {
+it("several responses of lm-evaluation-harness have their own finish reasons", async () => {
   const [row, ...others] = await convert(
     {
       "a.jsonl": [

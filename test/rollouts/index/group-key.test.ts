@@ -49,7 +49,7 @@ it.each<[names: string | undefined, json: string, key: string | undefined, missi
   expect(read(json, names?.split(","))).toEqual(missing === undefined ? [key] : [key, { key: missing }]);
 });
 
-it("a missing group key has no value and no text", () => {
+it("the value and the text of a missing group key are null", () => {
   expect([parseKeyText(undefined), formatKeyText(undefined)]).toEqual([null, null]);
 });
 

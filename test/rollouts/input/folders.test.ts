@@ -235,41 +235,30 @@ describe("a folder as input", () => {
   });
 
   it("is listed in the order of paths, with a reason for each skipped entry", () => {
-    const texts = [
-      "b/z.json",
-      "b/a.traj",
-      "a.jsonl",
-      ".hidden/c.json",
-      ".d.json",
-      "n.txt",
-      "x.bin",
-      "x.md",
-      "y.json.xz",
-    ];
-    const folder = folderOf(named("r", Object.fromEntries(texts.map((name) => [name, group]))));
+    const names = "b/z.json b/a.traj a.jsonl .hidden/c.json .d.json n.txt x.bin x.md y.json.xz".split(" ");
+    const folder = folderOf(named("r", Object.fromEntries(names.map((name) => [name, group]))));
     writeFileSync(join(folder, "outside.json"), group);
-    const links = [
-      "l2 gone",
-      "l1.json b/z.json",
-      "l3 ..",
-      "l4.bin b",
-      "l5.json .hidden/c.json",
-      "l6.json .hidden/c.json",
-    ];
-    for (const link of [...links, "l7.json ../outside.json", "l8.bin n.txt", "l9.log .d.json", "l0 /dev/null"]) {
-      const [name = "", target = ""] = link.split(" ");
-      symlinkSync(target, join(folder, "r", name));
-    }
+    const links = {
+      ...{ "to-listed.json": "b/z.json", "to-folder.bin": "b", "to-hidden.json": ".hidden/c.json" },
+      ...{ "to-hidden-again.json": ".hidden/c.json", "to-outside.json": "../outside.json", "to-device": "/dev/null" },
+      ...{ "to-nothing": "gone", "to-parent": "..", "to-text.bin": "n.txt", "to-hidden.log": ".d.json" },
+    };
+    for (const [name, target] of Object.entries(links)) symlinkSync(target, join(folder, "r", name));
     const plain = (path: string) => path.replace(`${folder}/r/`, "");
     const listed = listFolder(join(folder, "r"));
-    expect(listed?.files.map(plain)).toEqual(["a.jsonl", "b/a.traj", "b/z.json", "l5.json"]);
-    expect(listed?.unreadable.map(({ file, code }) => [plain(file), code])).toEqual([["l7.json", "outside-folder"]]);
-    const reasons = listed?.skipped.map(({ file, reason }) => `${plain(file)} ${reason}`).sort();
-    const byLink = ["l0 special", "l2 dangling", "l3 outside", "l8.bin name", "l9.log name"];
-    expect(reasons).toEqual([...byLink, "n.txt name", "x.bin name", "y.json.xz compression"]);
-    expect([listFolder("-"), listFolder(join(folder, "outside.json")), listFolder(join(folder, "none"))]).toEqual(
-      Array(3),
-    );
+    expect(listed?.files.map(plain)).toEqual(["a.jsonl", "b/a.traj", "b/z.json", "to-hidden-again.json"]);
+    expect(listed?.unreadable.map(({ file, code }) => `${plain(file)} ${code}`)).toEqual([
+      "to-outside.json outside-folder",
+    ]);
+    expect(listed?.skipped.map(({ file, reason }) => `${plain(file)} ${reason}`).sort()).toEqual([
+      ...["n.txt name", "to-device special", "to-hidden.log name", "to-nothing dangling", "to-parent outside"],
+      ...["to-text.bin name", "x.bin name", "y.json.xz compression"],
+    ]);
+  });
+
+  it.each(["-", "outside.json", "none"])("is not what %s names", (name) => {
+    const folder = folderOf({ "outside.json": group });
+    expect(listFolder(name === "-" ? name : join(folder, name))).toBe(undefined);
   });
 
   it.each([
