@@ -87,7 +87,11 @@ describe("the facts of a trajectory", () => {
       { characters: 5 },
     ],
     ["have the last finish reason", [question, choice("a", "length"), choice("b")], { finishReason: "stop" }],
-    ["have no finish reason of a null", [question, choice("a"), choice("b", null)], { finishReason: undefined }],
+    [
+      "lack a finish reason if that of the last choice is null",
+      [question, choice("a"), choice("b", null)],
+      { finishReason: undefined },
+    ],
     [
       "count choices with log probabilities",
       [question, scored, scored, choice("a")],
@@ -110,7 +114,7 @@ describe("the facts of a trajectory", () => {
       { prompt: [question, 7], problems: ["message-type messages_and_choices.1"] },
     ],
     [
-      "have no prompt of a greeting without a choice",
+      "lack a prompt after a greeting without a choice",
       [said("hi"), question, said("a")],
       { prompt: undefined, problems: ["no-prompt messages_and_choices"] },
     ],
@@ -119,7 +123,7 @@ describe("the facts of a trajectory", () => {
       [said("hi"), question, choice("a"), question, choice("b")],
       { prompt: [said("hi"), question], hasGreeting: true, turns: 2 },
     ],
-    ["have no prompt without a question", [{ role: "system", content: "s" }, choice("a")], { prompt: undefined }],
+    ["lack a prompt without a question", [{ role: "system", content: "s" }, choice("a")], { prompt: undefined }],
     ["have a message with marks in the prompt", [question, marked, choice("a")], { prompt: [question, marked] }],
     [
       "have the calls of a choice, and count their arguments",
@@ -160,7 +164,7 @@ describe("the facts of a trajectory", () => {
     ["have the step", sampled, { hasSteps: true }, '"step":1'],
     ["have the step in info", sampled, { hasSteps: true }, '"info":{"step":2}'],
     ["have the model in extra_info", sampled, { hasSteps: true }, '"extra_info":{"model":"x"}'],
-    ["have no step by default", sampled, { hasSteps: false }],
+    ["lack a step by default", sampled, { hasSteps: false }],
     [
       "have a reward that is not finite",
       sampled,
