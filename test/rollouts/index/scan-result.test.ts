@@ -84,10 +84,13 @@ it.each([0, 1, 2, 3, 5, 6])("a result that is merged after %i lines is that of a
 });
 
 describe("the index of parts", () => {
-  const { parts, shapes } = scan(0, lines.length);
-  const positions = Array.from({ length: parts.count }, (_, at) => at);
+  const scanAll = () => {
+    const { parts, shapes } = scan(0, lines.length);
+    return { parts, shapes, positions: Array.from({ length: parts.count }, (_, at) => at) };
+  };
 
   it("has the shapes, and the line and the kind of each part", () => {
+    const { parts, shapes, positions } = scanAll();
     expect([...shapes]).toEqual(["trajectories", "groups", "requests"]);
     const found = positions.map((at) => parts.at(at));
     expect(found.map(({ line, kind, valid }) => `${line} ${kind}${valid ? "" : " invalid"}`)).toEqual([
@@ -97,6 +100,7 @@ describe("the index of parts", () => {
   });
 
   it("has the range, the checksum and the digest of the bytes of each part, and the ranges of its trajectories", () => {
+    const { parts } = scanAll();
     // The part of a request is its group.
     const texts = lines.with(6, JSON.stringify({ trajectories: [rollout(6, "f")] }));
     const rewards = texts.map((text, at) => {
@@ -111,7 +115,7 @@ describe("the index of parts", () => {
   });
 
   const trained = trainingBits.choice | (2 * trainingBits.logprobs) | (2 * trainingBits.tools);
-  it.each<[column: keyof typeof parts.columns, values: readonly number[]]>([
+  it.each<[column: keyof ScanResult["parts"]["columns"], values: readonly number[]]>([
     ["trajectories", [1, 3, 1, 1, 1, 1, 1, 2]],
     ["exceptions", [0, 1, 0, 0, 0, 0, 0, 0]],
     ["equal", [0, 0, 0, 0, 0, 0, 0, 1]],
@@ -120,10 +124,12 @@ describe("the index of parts", () => {
     ["version", [0, 5, 3, Number.NaN, Number.NaN, 4, 6, 7]],
     ["training", [trained, trained, trained, 0, 0, trained, trained, trained]],
   ])("has the column %s", (column, values) => {
+    const { parts, positions } = scanAll();
     expect(positions.map((at) => parts.columns[column].at(at))).toEqual(values);
   });
 
   it("has the prompts of trajectories with a group key, unless they begin with a greeting", () => {
+    const { parts, positions } = scanAll();
     const lineNumbers = positions.flatMap((at) => (parts.columns.prompt.at(at) > 0 ? parts.at(at).line : []));
     expect(lineNumbers).toEqual([1, 6]);
   });
