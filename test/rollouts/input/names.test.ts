@@ -11,7 +11,7 @@ it.each([
   expect([isRemote(url), plainUrl(url)]).toEqual([true, plain]);
 });
 
-it("a path, and a URL of another scheme, is not a remote input", () => {
+it("a path is not a remote input, but a URL of any scheme is", () => {
   const paths = ["a.jsonl", "c://a", "C:\\a", "a:b", "./https://x", "-", "https:/x"];
   expect(paths.filter(isRemote)).toEqual([]);
   expect(["ftp://x", "s3://b/a", "hf://a", "git+ssh://x"].filter((url) => !isRemote(url))).toEqual([]);
