@@ -119,6 +119,10 @@ const addCriteria = (filter: Filter, now: number, add: AddCriterion) => {
     });
   }
   if (filter.free) add(["pricing.prompt", "pricing.completion"], isFree);
+  addEndCriteria(filter, now, add);
+};
+
+const addEndCriteria = (filter: Filter, now: number, add: AddCriterion) => {
   for (const [ms, wantsPast] of [
     [filter.deprecated ? now : undefined, true],
     [filter.notDeprecated ? now : undefined, false],

@@ -117,6 +117,8 @@ interface Import {
   /** A file's path from the top of the project, a package's name, or `node:` and a module. */
   readonly to: string;
   readonly isType: boolean;
+  /** True for an import at the first use. */
+  readonly isLazy: boolean;
 }
 
 const importsOf = (path: string, text: string): readonly Import[] =>
@@ -130,6 +132,7 @@ const importsOf = (path: string, text: string): readonly Import[] =>
       return {
         to: isPath ? join(dirname(path), to.replace(/\?.*$/, "")) : to.startsWith("node:") ? to : packageOf(to),
         isType: groups.type !== undefined || groups.typeof !== undefined,
+        isLazy: groups.lazy !== undefined && groups.typeof === undefined,
       };
     },
   );
@@ -229,6 +232,20 @@ describe("the imports of src/", () => {
 
   it("follow the table of modules, packages and names", () => {
     expect(findFaults(projectFiles())).toEqual([]);
+  });
+
+  it("have no circle", () => {
+    const importing = Array.from(projectFiles(), ([path, text]) => ({
+      path,
+      imported: importsOf(path, text).flatMap(({ to, isLazy }) => (isLazy ? [] : [to])),
+    })).filter(({ path }) => path.startsWith("src/"));
+    // Files that import none of the others are in no circle.
+    let rest = new Map(importing.map(({ path, imported }) => [path, imported]));
+    for (let before = 0; before !== rest.size; ) {
+      before = rest.size;
+      rest = new Map([...rest].filter(([, imported]) => imported.some((to) => rest.has(to))));
+    }
+    expect([...rest.keys()]).toEqual([]);
   });
 });
 

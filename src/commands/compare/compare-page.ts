@@ -5,14 +5,10 @@ import type { Line, Section } from "../../output/views.ts";
 import { formatForDisplay } from "../../text/decimal.ts";
 import { pluralize } from "../../text/sentences.ts";
 import { formatShare } from "../../text/units.ts";
-import type { CompareOptions } from "./command.ts";
 import { type ChangedMeasure, formatSigned, listChanges } from "./measures.ts";
 import type { CompareDocument } from "./output.ts";
 import { findSign, judgeReward } from "./verdict.ts";
-import { listNext, listSources, listWarnings, nameSources } from "./where-from.ts";
-
-/** The options with both inputs, of which b can be a, and the texts about their copies. */
-export type ComparedRuns = CompareOptions & Readonly<{ b: string; copies?: readonly string[] }>;
+import { type ComparedRuns, listNext, listSources, listWarnings, nameSources } from "./where-from.ts";
 
 export const printComparePage = async (screen: Screen, document: CompareDocument, files: ComparedRuns) => {
   const { pass, metrics, finish_reasons, changed } = document;

@@ -9,11 +9,11 @@ import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { combineModes } from "../../rollouts/input/source.ts";
 import { formatForDisplay } from "../../text/decimal.ts";
 import { formatShare } from "../../text/units.ts";
-import { type ComparedRuns, formatChange, formatPositions, formatPrompt, listCounts } from "./compare-page.ts";
+import { formatChange, formatPositions, formatPrompt, listCounts } from "./compare-page.ts";
 import { formatSigned, listChanges } from "./measures.ts";
 import type { CompareDocument } from "./output.ts";
 import { isRegression, judgeReward } from "./verdict.ts";
-import { listNext, listSources, listWarnings } from "./where-from.ts";
+import { type ComparedRuns, listNext, listSources, listWarnings } from "./where-from.ts";
 
 export interface ReportedComparison {
   readonly typed: ComparedRuns;

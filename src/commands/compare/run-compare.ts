@@ -27,12 +27,12 @@ import { formatForDisplay } from "../../text/decimal.ts";
 import { formatList, pluralize } from "../../text/sentences.ts";
 import type { ComparisonTexts } from "../../view/answers.ts";
 import type { CompareOptions } from "./command.ts";
-import { type ComparedRuns, printComparePage } from "./compare-page.ts";
+import { printComparePage } from "./compare-page.ts";
 import type { ReportedComparison } from "./compare-report.ts";
 import { listMeasures, measureColumns, toExceptionMeasure } from "./measures.ts";
 import type { CompareDocument } from "./output.ts";
 import { explainOverflow, isRegression, judgeReward } from "./verdict.ts";
-import { listSources, listWarnings, nameSources } from "./where-from.ts";
+import { type ComparedRuns, listSources, listWarnings, nameSources } from "./where-from.ts";
 
 export const printComparison = async (context: Context, options: CompareOptions) => {
   const { screen } = context;

@@ -8,7 +8,7 @@ import { formatOwnCommand } from "../../system/program.ts";
 import { formatForDisplay } from "../../text/decimal.ts";
 import { pluralize, toFileArg, toOptionArgs } from "../../text/sentences.ts";
 import { formatShare } from "../../text/units.ts";
-import type { ComparedRuns } from "./compare-page.ts";
+import type { CompareOptions } from "./command.ts";
 import { formatSigned } from "./measures.ts";
 import type { CompareDocument } from "./output.ts";
 import { findSign, isSure, measureDistance, minPairs } from "./verdict.ts";
@@ -23,6 +23,9 @@ const clearWidths = 2;
 
 /** Fewer pairs can have equal differences by chance, and then an interval without width. */
 const minEqualPairs = 5;
+
+/** The options with both inputs, of which b can be a, and the texts about their copies. */
+export type ComparedRuns = CompareOptions & Readonly<{ b: string; copies?: readonly string[] }>;
 
 /** What the page of `rollcall view` also has. */
 type Compared = Omit<CompareDocument, "changed" | "warnings" | "notes">;

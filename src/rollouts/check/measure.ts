@@ -80,16 +80,7 @@ export const openMeasurer = (keys: MeasuredKeys): Measurer => {
   const readKey = keys.key && openKeyReader(keys.key);
   const readPrompt = openPromptReader();
   const hasKeys = Object.values(keys).some((wanted) => wanted !== undefined && wanted !== false);
-  const taskNames = [...new Set([...groupKeyNames, ...comparedStepNames, ...divisionNames])];
-  const taskReaders = new Map(taskNames.map((name) => [name, openKeyReader([name])]));
-  const readTasks = (holder: json.JsonValue, node: number, row: number, known: FactColumns["tasks"]) => {
-    const values = new Map<string, string>();
-    for (const name of row === 0 ? taskNames : known.keys()) {
-      const value = taskReaders.get(name)?.(holder, node);
-      if (value !== undefined) values.set(name, value);
-    }
-    return values;
-  };
+  const readTasks = openTaskReader();
   return {
     addFacts,
     addKeys: (holder, all, into, hasOnePrompt) => {
@@ -114,6 +105,19 @@ export const openMeasurer = (keys: MeasuredKeys): Measurer => {
         keepSettings({ table: holder.table, node }, into, row);
       }
     },
+  };
+};
+
+const openTaskReader = () => {
+  const names = [...new Set([...groupKeyNames, ...comparedStepNames, ...divisionNames])];
+  const readers = new Map(names.map((name) => [name, openKeyReader([name])]));
+  return (holder: json.JsonValue, node: number, row: number, known: FactColumns["tasks"]) => {
+    const values = new Map<string, string>();
+    for (const name of row === 0 ? names : known.keys()) {
+      const value = readers.get(name)?.(holder, node);
+      if (value !== undefined) values.set(name, value);
+    }
+    return values;
   };
 };
 
