@@ -17,7 +17,17 @@ export const noUsage = {
 export type Usage = Readonly<typeof noUsage>;
 
 /** Amounts are in US dollars. */
-export type Cost = ReturnType<typeof computeCost>;
+export interface Cost {
+  readonly items: readonly CostItem[];
+  /** Null if a price is unknown. */
+  readonly total: string | null;
+  readonly at_least: string;
+  readonly not_stated: readonly string[];
+  /** Why the total is unknown. */
+  readonly reason: string | null;
+}
+
+type CostItem = Readonly<{ price: string; count: number; unit_price: string | null; cost: string | null }>;
 
 type CostOptions = Readonly<{
   usage: Usage;
@@ -31,9 +41,9 @@ type CostOptions = Readonly<{
  * If `needsUnitPrices` is false, unknown prices of images and requests count as 0.
  * @param doubt the reason why the usage is not exact
  */
-export const computeCost = (entry: CatalogModel, options: CostOptions) => {
+export const computeCost = (entry: CatalogModel, options: CostOptions): Cost => {
   const { usage, doubt } = options;
-  const items: { price: string; count: number; unit_price: string | null; cost: string | null }[] = [];
+  const items: CostItem[] = [];
   let knownSum = decimals.zero;
   const read = prices.readPrices(entry);
   const { unknown } = read;

@@ -78,7 +78,15 @@ export const isUsualTerm = (name: string, value: unknown) => {
   return usualTerm.test(text) || /^(?:\[\]|\{\})$/.test(text) || (text === "1" && factorKey.test(name));
 };
 
-export type Prices = ReturnType<typeof parsePrices>;
+export interface Prices {
+  /** The members of `pricing`, which can be invalid. */
+  readonly stated: ReadonlyMap<string, unknown>;
+  readonly overrides: ReturnType<typeof readOverrides>;
+  /** Members that rollcall does not know. */
+  readonly unknown: ReturnType<typeof listUnknownMembers>;
+  /** True if an unknown member changes the meaning of all prices. */
+  readonly hasTerms: boolean;
+}
 
 const known = new WeakMap<CatalogModel, Prices>();
 
@@ -91,18 +99,11 @@ export const readPrices = (entry: CatalogModel): Prices => {
   return parsed;
 };
 
-const parsePrices = (entry: CatalogModel) => {
+const parsePrices = (entry: CatalogModel): Prices => {
   const stated = listStatedPrices(entry.pricing);
   const unknown = listUnknownMembers(entry, stated);
-  return {
-    /** The members of `pricing`, which can be invalid. */
-    stated,
-    overrides: readOverrides(stated.get("overrides")),
-    /** Members that rollcall does not know. */
-    unknown,
-    /** True if an unknown member changes the meaning of all prices. */
-    hasTerms: unknown.some(({ changesAll }) => changesAll),
-  };
+  const hasTerms = unknown.some(({ changesAll }) => changesAll);
+  return { stated, overrides: readOverrides(stated.get("overrides")), unknown, hasTerms };
 };
 
 /** Leaves out members without a value. A list of tiers with `min_context` becomes `overrides`. */

@@ -55,10 +55,16 @@ export interface DatabaseOptions extends DatabaseLocation, DatabaseWaitOptions {
   isForReading?: boolean;
 }
 
-export type Row = ReturnType<typeof toRow>;
+/** Reads columns by name. The functions throw Failure `database-corrupt`. */
+export interface Row {
+  readonly text: (name: string) => string;
+  readonly integer: (name: string) => number;
+  readonly bytes: (name: string) => Uint8Array;
+  readonly isNull: (name: string) => boolean;
+}
 
-/** Reads the columns of a driver's row. The functions throw Failure `database-corrupt`. */
-export const toRow = (row: unknown, about: DescribedFile) => {
+/** Reads the columns of a driver's row. */
+export const toRow = (row: unknown, about: DescribedFile): Row => {
   const damage = () => databaseCorrupt(about);
   if (typeof row !== "object" || row === null) throw damage();
   const column = <Kind>(name: string, parse: (value: unknown) => Kind | undefined): Kind => {
@@ -67,11 +73,11 @@ export const toRow = (row: unknown, about: DescribedFile) => {
     return value;
   };
   return {
-    text: (name: string) => column(name, (value) => (typeof value === "string" ? value : undefined)),
-    integer: (name: string) => column(name, (value) => (typeof value === "number" ? value : undefined)),
+    text: (name) => column(name, (value) => (typeof value === "string" ? value : undefined)),
+    integer: (name) => column(name, (value) => (typeof value === "number" ? value : undefined)),
     // libsql returns an `ArrayBuffer`, and pg returns a `Buffer`.
-    bytes: (name: string) =>
+    bytes: (name) =>
       column(name, (value) => (isArrayBuffer(value) ? new Uint8Array(value) : isUint8Array(value) ? value : undefined)),
-    isNull: (name: string) => Reflect.get(row, name) === null,
+    isNull: (name) => Reflect.get(row, name) === null,
   };
 };

@@ -111,9 +111,28 @@ export const toScopeValues = ({ destination, account, model, split, batch }: Led
 ];
 
 /** Times are milliseconds since 1970. */
-export type Entry = Readonly<ReturnType<typeof toEntry>>;
+export interface Entry {
+  readonly id: string;
+  readonly state: EntryState;
+  readonly scope: LedgerScope;
+  readonly input: string;
+  readonly groups: number;
+  readonly bytes: number;
+  readonly key: string;
+  readonly firstTried: number;
+  readonly lastTried: number;
+  readonly attempts: number;
+  readonly status: number | null;
+  readonly cause: string | null;
+  readonly calls: readonly string[];
+  /** One key of `dedupKeyBytes` bytes for each group of the request. */
+  readonly dedupKeys: Uint8Array;
+  readonly envelopeDigest: string;
+  /** The result of `collectContents`; empty if unknown. */
+  readonly contents: Uint8Array;
+}
 
-const toEntry = (row: Row) => ({
+const toEntry = (row: Row): Entry => ({
   id: formatId(row.integer("id")),
   // An unexpected state counts as `unknown`, so that rollcall sends nothing twice.
   state: ledgerStates.find((state) => state === row.text("state")) ?? "unknown",
@@ -128,10 +147,8 @@ const toEntry = (row: Row) => ({
   status: row.isNull("status") ? null : row.integer("status"),
   cause: row.isNull("cause") ? null : row.text("cause"),
   calls: parseCalls(row.text("calls")),
-  /** One key of `dedupKeyBytes` bytes for each group of the request. */
   dedupKeys: row.bytes("marks"),
   envelopeDigest: row.text("frame"),
-  /** The result of `collectContents`; empty if unknown. */
   contents: row.isNull("contents") ? new Uint8Array() : row.bytes("contents"),
 });
 

@@ -81,7 +81,19 @@ export const cutPart = (whole: Buffer, { subset }: Pick<Part, "subset">): Buffer
   return Buffer.concat([opening, ...joinWithCommas(kept), whole.subarray(spans.at(-1)?.end)]);
 };
 
-export type Part = Readonly<ReturnType<Parts["at"]>>;
+/** A group, a trajectory outside of groups, or an unreadable line. */
+export interface Part {
+  readonly source: number;
+  readonly start: number;
+  readonly length: number;
+  readonly line: number;
+  /** Undefined if the parts have no checksums. */
+  readonly checksum: number | undefined;
+  readonly kind: (typeof kinds)[number];
+  readonly valid: boolean;
+  readonly trajectories: number;
+  readonly subset: Subset | undefined;
+}
 
 export class Parts {
   readonly columns = new Columns();
@@ -142,14 +154,13 @@ export class Parts {
     return this.columns.kind.values().includes(kinds.indexOf(kind));
   }
 
-  at(position: number) {
+  at(position: number): Part {
     const { columns } = this;
     return {
       source: columns.source.at(position),
       start: columns.start.at(position),
       length: columns.length.at(position),
       line: columns.line.at(position),
-      /** Undefined if the parts have no checksums. */
       checksum: this.options.hasChecksums ? columns.checksum.at(position) : undefined,
       kind: this.kindOf(position),
       valid: this.isValid(position),
