@@ -5,30 +5,39 @@ import { openSecrets } from "./secrets.ts";
 
 export type TextCleaner = (text: string) => string;
 
-export type Cleaner = ReturnType<typeof openCleaner>;
+export interface Cleaner {
+  readonly addSecret: (secret: string) => void;
+  /** For rollcall's own text. */
+  readonly text: TextCleaner;
+  /** For a text from outside. */
+  readonly outside: TextCleaner;
+  /** For a text from outside on one line. */
+  readonly line: TextCleaner;
+  readonly json: TextCleaner;
+  readonly redact: TextCleaner;
+  /** For lines whose texts are clean. */
+  readonly redactLines: TextCleaner;
+  /** The text must consist of complete lines, because a command begins a line. */
+  readonly breakCommands: TextCleaner;
+}
 
-export const openCleaner = (env: Host["env"]) => {
+export const openCleaner = (env: Host["env"]): Cleaner => {
   const { add, omit, redact, omitInJson } = openSecrets();
   const isInBuild = isBuildSystem(env);
   const redactLines = (text: string) => (omit(text) === text ? text : text.split("\n").map(redact).join("\n"));
   return {
     addSecret: add,
-    /** For rollcall's own text. */
-    text: (text: string) => redact(sanitizeText(text)),
-    /** For a text from outside. */
-    outside: (text: string) => omit(sanitizeText(text)),
-    /** For a text from outside on one line. */
-    line: (text: string) => sanitizeLine(omit(sanitizeText(text))),
-    json: (json: string) => {
+    text: (text) => redact(sanitizeText(text)),
+    outside: (text) => omit(sanitizeText(text)),
+    line: (text) => sanitizeLine(omit(sanitizeText(text))),
+    json: (json) => {
       const safe = omitInJson(sanitizeJson(json));
       // A string in JSON never begins a line, so `::` is harmless.
       return isInBuild ? safe.replace(commandPrefixes, "\\u0023") : safe;
     },
     redact,
-    /** For lines whose texts are clean. */
     redactLines,
-    /** The text must consist of complete lines, because a command begins a line. */
-    breakCommands: (text: string) => redactLines(isInBuild ? text.replace(workflowCommands, "$& ") : text),
+    breakCommands: (text) => redactLines(isInBuild ? text.replace(workflowCommands, "$& ") : text),
   };
 };
 

@@ -80,10 +80,18 @@ export const checkFileMode = (path: string, wanted: "600" | "700"): Problem | un
   };
 };
 
-export type Draft = ReturnType<typeof openDraft>;
+/** New content of a file. Methods throw errors of `node:fs`. */
+export interface Draft {
+  readonly path: string;
+  readonly write: (piece: string | Uint8Array) => void;
+  /** Replaces the file with the draft. */
+  readonly commit: () => void;
+  /** Deletes the draft, unless it has replaced the file. */
+  readonly discard: () => void;
+}
 
-/** `commit` replaces the file with the draft. Pipes and devices have no draft. @throws errors of `node:fs` */
-export const openDraft = (path: string, mode = 0o600) => {
+/** Pipes and devices have no draft. @throws errors of `node:fs` */
+export const openDraft = (path: string, mode = 0o600): Draft => {
   const before = fs.statSync(path, { throwIfNoEntry: false });
   const hasDraft = before?.isFile() !== false;
   const target = before && hasDraft ? fs.realpathSync(path) : (readBrokenLink(path) ?? path);
@@ -110,7 +118,7 @@ export const openDraft = (path: string, mode = 0o600) => {
   };
   return {
     path: draft,
-    write: (piece: string | Uint8Array) => fs.writeFileSync(file, piece),
+    write: (piece) => fs.writeFileSync(file, piece),
     commit: () => {
       if (hasDraft) replace();
       close();

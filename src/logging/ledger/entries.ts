@@ -6,7 +6,14 @@ import { parseJson } from "../../json/json-bytes.ts";
 import { dedupKeyBytes } from "../../rollouts/index/dedup-keys.ts";
 
 /** rollcall logs a group once in each scope (guarantees.md). */
-export type LedgerScope = Readonly<ReturnType<typeof toScope>>;
+export interface LedgerScope {
+  /** The log URL, or the path of the local store. */
+  readonly destination: string;
+  readonly account: string;
+  readonly model: string;
+  readonly split: string;
+  readonly batch: string | null;
+}
 
 export const hashScope = ({ destination, account, model, split, batch }: LedgerScope, nonce = "") =>
   hash("sha256", JSON.stringify([destination, account, model, split, batch, nonce]));
@@ -94,8 +101,7 @@ export async function* selectEntries(database: Database, filter: EntryFilter) {
 
 export const scopeColumns = "destination, account, model, split, batch, has_batch";
 
-export const toScope = (row: Row) => ({
-  /** The log URL, or the path of the local store. */
+export const toScope = (row: Row): LedgerScope => ({
   destination: row.text("destination"),
   account: row.text("account"),
   model: row.text("model"),
