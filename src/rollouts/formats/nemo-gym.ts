@@ -137,6 +137,7 @@ const findFailure = (row: Value) => {
 
 /** PinchBench, longmt_eval, rolemrc, aalcr and gdpval write the reward 0 if nothing was graded. */
 const findMissingGrade = (row: Value) => {
+  if ((row.get("reward")?.number ?? 0) !== 0) return undefined;
   const [status, notes, error] = ["status", "grading_notes", "segale_error"].map((key) => row.get(key));
   if (row.textAt("grading_type") === "unknown" && status?.isText && status.text !== "success")
     return build.buildException(notes?.isBlank ? undefined : notes, status);

@@ -193,6 +193,7 @@ describe("rows of another tool", () => {
 });
 
 const gym = '"_ng_task_index":0,"reward":1,"responses_create_params":{"input":"q"},"response":{"output":[]}';
+const ungraded = gym.replace('"reward":1', '"reward":0');
 const trl = '"prompt":"q","completion":"a","reward":1';
 const [no, yes, result] = ['{"role":"user","content":"no"}', '{"role":"user","content":"yes"}', '"content":"1"}'];
 const blocks =
@@ -356,13 +357,14 @@ const seldom = [
 it.each([
   [`{${gym},"mask_sample":true}`, '{"type":"masked"'],
   [`{${gym},"instance_config":{"mask_sample":true}}`, '{"type":"masked"'],
-  [`{${gym},"grading_type":"unknown","grading_notes":"","status":"missing_task"}`, '{"type":"missing_task"'],
-  [`{${gym},"grading_type":"unknown","grading_notes":"run failed","status":"error"}`, '"message":"run failed"'],
-  [`{${gym},"grading_type":"unknown","status":"success"}`, '"reward":'],
-  [`{${gym},"segale_error":"actor_unavailable"}`, '"message":"actor_unavailable"'],
-  [`{${gym},"judge_skipped":true}`, '"message":"judge_skipped is true"'],
-  [`{${gym},"invalid_judge_response":true}`, '"message":"invalid_judge_response is true"'],
-  [`{${gym},"invalid_judge_response":true,"verdict":"YES"}`, '"reward":'],
+  [`{${ungraded},"grading_type":"unknown","grading_notes":"","status":"missing_task"}`, '{"type":"missing_task"'],
+  [`{${ungraded},"grading_type":"unknown","grading_notes":"run failed","status":"error"}`, '"message":"run failed"'],
+  [`{${ungraded},"grading_type":"unknown","status":"success"}`, '"reward":0'],
+  [`{${ungraded},"segale_error":"actor_unavailable"}`, '"message":"actor_unavailable"'],
+  [`{${ungraded},"judge_skipped":true}`, '"message":"judge_skipped is true"'],
+  [`{${ungraded},"invalid_judge_response":true}`, '"message":"invalid_judge_response is true"'],
+  [`{${ungraded},"invalid_judge_response":true,"verdict":"NO"}`, '"reward":0'],
+  [`{${gym},"invalid_judge_response":true}`, '"reward":1'],
   [`{${gym},"result":{"termination_reason":"x","messages":[${no}],"agent_messages":[${yes}]}}`, `${yes}],"reward"`],
   [`{${scored},"messages":[${yes},{"role":"tool","tool_messages":[{"role":"tool","id":"c",${result}]}]}`, result],
   [`{${trl},"tools":[{"type":"custom","name":"f","input_schema":{}}]}`, '"function":{"name":"f","parameters":{}}'],
