@@ -57,6 +57,6 @@ export const zero: Decimal = { digits: 0n, places: 0 };
 
 export const formatForDisplay = (value: number) => String(roundForDisplay(value));
 
-/** Does not round whole numbers, because a whole number may be a count. Below a million, it has six digits. */
+/** Keeps whole numbers, because they may be counts. Those below a million have at most six digits. */
 export const roundForDisplay = (value: number) =>
   Math.abs(value) >= 1e6 ? Math.round(value) : Number(value.toPrecision(6));
