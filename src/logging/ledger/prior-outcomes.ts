@@ -36,6 +36,10 @@ export class PriorOutcomes {
   outcomeOf = (group: number) => this.#outcomeAt(this.numberOf(group));
   /** Expects a growing input, whose groups may lack the key. */
   wasSent = (key: Uint8Array) => this.#outcomeAt(this.#table.find(key) ?? -1) !== "not_sent";
+  /** Expects a complete input. True if the input lacks a logged group. */
+  get hasAbsentGroups() {
+    return this.#table.count > 0;
+  }
   /** Expects a complete input. True for the key of a logged group that the input does not have. */
   wasLoggedWithoutGroup = (key: Uint8Array) => this.#table.find(key) !== undefined;
   wasLoggedElsewhere = (group: number) =>

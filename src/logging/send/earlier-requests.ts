@@ -78,7 +78,8 @@ export const reportOtherAccounts = async (delivery: Delivery) => {
 export const reportGrownGroups = async ({ dataset, outcomes, priorOutcomes, policy, tools }: Delivery) => {
   const breaks = new Breaks(tools.host.signal);
   let grown = 0;
-  for (const group of policy.resendLogged ? [] : outcomes.groupsWith("not_sent"))
+  const canHaveGrown = !policy.resendLogged && priorOutcomes.hasAbsentGroups;
+  for (const group of canHaveGrown ? outcomes.groupsWith("not_sent") : [])
     for (const digest of dataset.groups.firstDigestsOf(group)) {
       if (breaks.isDue()) await breaks.take();
       if (!priorOutcomes.wasLoggedWithoutGroup(digest)) continue;

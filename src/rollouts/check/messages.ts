@@ -165,7 +165,7 @@ export const inspectMessages = (
       // With a choice, messages of the assistant are not sampled.
       if (facts.choices++ === 0 && facts.needsCounts) forgetTurns(facts);
       facts.lastChoice = entry;
-      if (hasTokens({ table, node: score })) facts.choicesWithLogprobs++;
+      if (score > 0 && hasTokens({ table, node: score })) facts.choicesWithLogprobs++;
     }
     const isSampled = facts.needsCounts && (isChoice || (roleIndex === assistant && facts.choices === 0));
     if (isSampled) countTurn(table, shape, facts);

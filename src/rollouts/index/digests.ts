@@ -8,7 +8,6 @@ const digestWords = digestBytes / 4;
 
 /** Memory that all hashes share, because allocating memory takes as long as hashing 1 kB. */
 const hashed = Buffer.alloc(digestBytes);
-const hashedWords = new Uint32Array(hashed.buffer, hashed.byteOffset, digestWords);
 
 export class Digests {
   readonly #words: NumberColumn;
@@ -22,24 +21,25 @@ export class Digests {
   }
 
   append(digests: Uint8Array) {
-    this.#words.append(toWords(digests));
+    for (let word = 0; 4 * word < digests.length; word++) this.#words.push(readWord(digests, word));
   }
 
   /** Appends the first half of the SHA-256 digest. */
   appendHash(bytes: Uint8Array) {
     hashed.write(hash("sha256", bytes, "hex"), "hex");
-    this.#words.append(hashedWords);
+    this.append(hashed);
   }
 
   set(position: number, digest: Uint8Array) {
     this.#words.length = Math.max(this.#words.length, (position + 1) * digestWords);
-    for (const [word, value] of toWords(digest).entries()) this.#words.set(position * digestWords + word, value);
+    for (let word = 0; word < digestWords; word++)
+      this.#words.set(position * digestWords + word, readWord(digest, word));
   }
 
   at(position: number): Uint8Array {
-    const words = new Uint32Array(digestWords);
-    for (let word = 0; word < digestWords; word++) words[word] = this.wordOf(position, word);
-    return new Uint8Array(words.buffer);
+    const digest = new Uint8Array(digestBytes);
+    for (let at = 0; at < digestBytes; at++) digest[at] = this.wordOf(position, at >>> 2) >>> (8 * (at & 3));
+    return digest;
   }
 
   slice(first: number, count: number): Uint8Array {
@@ -52,9 +52,11 @@ export class Digests {
   }
 }
 
-const toWords = (bytes: Uint8Array) => {
-  const { buffer, byteOffset, length } = bytes.byteOffset % 4 === 0 ? bytes : Uint8Array.from(bytes);
-  return new Uint32Array(buffer, byteOffset, length / 4);
+/** Reads a little-endian word. A view of words would take memory outside the heap of V8, which is slow. */
+const readWord = (bytes: Uint8Array, word: number) => {
+  let value = 0;
+  for (let at = 4 * word + 3; at >= 4 * word; at--) value = (value << 8) | (bytes[at] ?? 0);
+  return value >>> 0;
 };
 
 export class DigestTable {
@@ -64,6 +66,10 @@ export class DigestTable {
 
   constructor(digests: Digests) {
     this.#digests = digests;
+  }
+
+  get count() {
+    return this.#count;
   }
 
   /** If the table contains an equal digest, returns the position of that digest. */
@@ -86,8 +92,7 @@ export class DigestTable {
   }
 
   find(digest: Uint8Array) {
-    const words = toWords(digest);
-    const found = this.#slots[this.#slotOf((word) => words[word] ?? 0)] ?? 0;
+    const found = this.#slots[this.#slotOf((word) => readWord(digest, word))] ?? 0;
     return found === 0 ? undefined : found - 1;
   }
 

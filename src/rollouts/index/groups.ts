@@ -150,8 +150,9 @@ export class Groups {
 
   /** Yields the digests of a bare group with its first trajectory, with its first two, and so on. */
   *firstDigestsOf(group: number) {
+    if (!this.isBare(group)) return;
     const digest = openGroupDigest();
-    for (const part of this.isBare(group) ? this.partsOf(group).slice(0, -1) : [])
+    for (const part of this.partsOf(group).slice(0, -1))
       yield digest.update(this.#parts.digests.at(part)).copy().digest().subarray(0, digestBytes);
   }
 }

@@ -174,11 +174,13 @@ export const countUnitsBefore = (source: Bytes, { line, start }: LineStart) => {
 };
 
 const findLineStart = (source: Bytes, at: number) => {
-  for (let from = at; from > 0; ) {
-    const length = Math.min(bytesPerRead, from);
-    const end = readRangeNow(source, { start: from - length, length }).lastIndexOf(json.newline);
-    if (end >= 0) return from - length + end + 1;
-    from -= length;
+  let end = at;
+  // Most values are near the start of a line.
+  for (let length = 64; end > 0; length = Math.min(2 * length, bytesPerRead)) {
+    const start = Math.max(0, end - length);
+    const newline = readRangeNow(source, { start, length: end - start }).lastIndexOf(json.newline);
+    if (newline >= 0) return start + newline + 1;
+    end = start;
   }
   return at < json.maxBomLength ? 0 : json.bomLength(readRangeNow(source, { start: 0, length: json.maxBomLength }));
 };

@@ -15,41 +15,63 @@ import { compareNames } from "./stats-slice.ts";
 const causeNames = ["truncated", "tool_errors", "other"] as const;
 const [truncated, withErrors, other] = [0, 1, 2];
 
-const add = (to: number[], at: number, value: number) => {
-  to[at] = (to[at] ?? 0) + value;
-};
-
-/** Sums what happened in a pool. @param rewards of the rows, and then of the exceptions */
-const sumPool = (columns: FactColumns, { rows }: Pool, rewards: ArrayLike<number>) => {
-  // For so few numbers, lists are faster than `Float64Array`.
-  const [sums, known] = [countNames.map(() => 0), countNames.map(() => 0)];
-  const uses = new Map<string | null, ToolUse>();
-  const finishes = new Map<string | null, number>();
+/** What happened in a pool. One object serves all pools, because new memory takes longer than the sums. */
+class PoolSums {
+  rows = 0;
   /** By class: the share of the rollouts, and the sum of their rewards divided by the number of all. */
-  const [shares, parts] = [causeNames.map(() => 0), causeNames.map(() => 0)];
-  const { length: count } = pickFinite(rewards);
-  for (let at = 0; at < rewards.length; at++) {
-    const [row, reward = 0] = [rows[at], rewards[at]];
-    const cause = row === undefined ? other : findCause(columns, row);
-    if (!Number.isFinite(reward)) continue;
-    add(shares, cause, 1 / count);
-    add(parts, cause, reward / count);
-  }
-  for (const row of rows) {
-    for (let fact = 0; fact < sums.length; fact++) {
-      const value = columns.countAt(row, fact);
-      if (value >= 0) add(sums, fact, value);
-      if (value >= 0) add(known, fact, 1);
-    }
-    columns.forEachUse(row, (tool, use) => addUse(uses, columns.toolNames.at(tool) ?? null, use));
-    const reason = columns.finishReasons.at(columns.finishReasonOf(row)) ?? null;
-    finishes.set(reason, (finishes.get(reason) ?? 0) + 1);
-  }
-  const meanOf = (fact: number) => (known[fact] ? (sums[fact] ?? 0) / known[fact] : null);
-  return { rows: rows.length, shares, parts, meanOf, uses, finishes };
-};
+  readonly shares = new Float64Array(causeNames.length);
+  readonly parts = new Float64Array(causeNames.length);
+  readonly uses = new Map<string | null, ToolUse>();
+  readonly finishes = new Map<string | null, number>();
+  readonly #sums = new Float64Array(countNames.length);
+  readonly #known = new Float64Array(countNames.length);
 
-type PoolSums = ReturnType<typeof sumPool>;
+  /** @param rewards of the rows, and then of the exceptions */
+  read(columns: FactColumns, { rows }: Pool, rewards: ArrayLike<number>) {
+    this.rows = rows.length;
+    this.#divide(columns, rows, rewards);
+    for (let fact = 0; fact < countNames.length; fact++) this.#addFact(columns, rows, fact);
+    this.uses.clear();
+    this.finishes.clear();
+    for (let at = 0; at < rows.length; at++) {
+      const row = rows[at] ?? 0;
+      columns.forEachUse(row, (tool, use) => addUse(this.uses, columns.toolNames.at(tool) ?? null, use));
+      const reason = columns.finishReasons.at(columns.finishReasonOf(row)) ?? null;
+      this.finishes.set(reason, (this.finishes.get(reason) ?? 0) + 1);
+    }
+  }
+
+  #divide(columns: FactColumns, rows: readonly number[], rewards: ArrayLike<number>) {
+    const { shares, parts } = this;
+    shares.fill(0);
+    parts.fill(0);
+    const { length: count } = pickFinite(rewards);
+    for (let at = 0; at < rewards.length; at++) {
+      const [row, reward = 0] = [rows[at], rewards[at]];
+      if (!Number.isFinite(reward)) continue;
+      const cause = row === undefined ? other : findCause(columns, row);
+      shares[cause] = (shares[cause] ?? 0) + 1 / count;
+      parts[cause] = (parts[cause] ?? 0) + reward / count;
+    }
+  }
+
+  #addFact(columns: FactColumns, rows: readonly number[], fact: number) {
+    let [sum, known] = [0, 0];
+    for (let at = 0; at < rows.length; at++) {
+      const value = columns.countAt(rows[at] ?? 0, fact);
+      if (value < 0) continue;
+      sum += value;
+      known++;
+    }
+    this.#sums[fact] = sum;
+    this.#known[fact] = known;
+  }
+
+  meanOf(fact: number) {
+    const known = this.#known[fact] ?? 0;
+    return known === 0 ? null : (this.#sums[fact] ?? 0) / known;
+  }
+}
 
 const findCause = (columns: FactColumns, row: number) => {
   if (isCutOff(columns.finishReasons.at(columns.finishReasonOf(row)))) return truncated;
@@ -79,6 +101,7 @@ export class PairCauses {
   readonly #errors = new NamedPairs<string | null>();
   readonly #tools = new Map<string | null, Both<ReturnType<typeof createUseSums>>>();
   readonly #finishes = new Map<string | null, { a: number; b: number }>();
+  readonly #sums = { a: new PoolSums(), b: new PoolSums() };
   #pairs = 0;
 
   constructor({ a, b }: Sides) {
@@ -87,8 +110,9 @@ export class PairCauses {
 
   /** @param hasMeans true if both sides have a mean reward */
   add(pools: Both<Pool>, rewards: Both<ArrayLike<number>>, hasMeans: boolean) {
-    const a = sumPool(this.#columns.a, pools.a, rewards.a);
-    const b = sumPool(this.#columns.b, pools.b, rewards.b);
+    const { a, b } = this.#sums;
+    a.read(this.#columns.a, pools.a, rewards.a);
+    b.read(this.#columns.b, pools.b, rewards.b);
     for (const [cause, name] of hasMeans ? causeNames.entries() : []) {
       this.#shares.of(name).add(a.shares[cause] ?? 0, b.shares[cause] ?? 0);
       this.#parts.of(name).add(a.parts[cause] ?? 0, b.parts[cause] ?? 0);
