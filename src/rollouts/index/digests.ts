@@ -30,6 +30,10 @@ export class Digests {
     this.append(hashed);
   }
 
+  removeLast() {
+    this.#words.length -= digestWords;
+  }
+
   set(position: number, digest: Uint8Array) {
     this.#words.length = Math.max(this.#words.length, (position + 1) * digestWords);
     for (let word = 0; word < digestWords; word++)
@@ -38,7 +42,10 @@ export class Digests {
 
   at(position: number): Uint8Array {
     const digest = new Uint8Array(digestBytes);
-    for (let at = 0; at < digestBytes; at++) digest[at] = this.wordOf(position, at >>> 2) >>> (8 * (at & 3));
+    for (let word = 0; word < digestWords; word++) {
+      const value = this.wordOf(position, word);
+      for (let byte = 0; byte < 4; byte++) digest[4 * word + byte] = value >>> (8 * byte);
+    }
     return digest;
   }
 
@@ -85,10 +92,11 @@ export class DigestTable {
 
   /** Returns the position of an equal digest, or appends the digest. */
   findOrAppend(digest: Uint8Array) {
-    const known = this.find(digest);
-    if (known !== undefined) return known;
+    const last = this.#digests.count;
     this.#digests.append(digest);
-    return this.add(this.#digests.count - 1);
+    const position = this.add(last);
+    if (position !== last) this.#digests.removeLast();
+    return position;
   }
 
   find(digest: Uint8Array) {
