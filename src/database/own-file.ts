@@ -142,10 +142,11 @@ const listMounts = () => {
 
 const toByte = (octal: string) => String.fromCharCode(Number.parseInt(octal, 8));
 
-export type Lock = NonNullable<Awaited<ReturnType<typeof tryLock>>>;
+/** `isHeld` returns false if another process can have the lock. */
+export type Lock = Readonly<{ isHeld: () => boolean; release: () => void }>;
 
 /** Locks a file until `release` or the end of the process. Undefined if another process has the lock. */
-export const tryLock = async (about: failures.DescribedFile) => {
+export const tryLock = async (about: failures.DescribedFile): Promise<Lock | undefined> => {
   const { path } = about;
   const open = await loadSqlite(about);
   ensurePrivateFile(about);

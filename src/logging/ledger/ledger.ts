@@ -64,14 +64,32 @@ const ledgerSchema: DatabaseSchema = {
 };
 
 /** The methods throw the failures of `Database`. */
-export type Ledger = NonNullable<Awaited<ReturnType<typeof openLedger>>>;
+export interface Ledger extends Writer, Pick<Database, "path" | "isShared"> {
+  readonly created: boolean;
+  readonly isIntact: Database["isFileInPlace"];
+  /** Returns the database's time in ms since 1970. Undefined for a file. */
+  readonly now: (() => number) | undefined;
+  /** Counts by state, and the runs that write to the ledger. */
+  readonly countRequests: () => Promise<{ counts: ReturnType<typeof entries.toCounts>; writers: number }>;
+  readonly resolve: (id: string, state: ResolvedState) => Promise<boolean>;
+  /** Does not delete requests that are in flight or unknown. Returns the number of deleted requests. */
+  readonly forget: (filter: entries.EntryFilter) => Promise<number>;
+  readonly close: () => Promise<void>;
+  readonly entries: (filter: entries.EntryFilter) => AsyncIterable<entries.Entry>;
+  readonly scopeEntries: (scope: entries.LedgerScope, firstRow?: number) => AsyncIterable<entries.Entry>;
+  readonly entriesOfOtherAccounts: (scope: entries.LedgerScope) => AsyncIterable<entries.Entry>;
+  /** Returns the row of the scope. */
+  readonly makeScope: (scope: entries.LedgerScope) => Promise<number>;
+  readonly saveFacts: (scope: entries.LedgerScope, facts: DestinationFacts) => Promise<void>;
+  readonly readFacts: (scope: entries.LedgerScope) => Promise<DestinationFacts>;
+}
 
 type LedgerOptions = Omit<DatabaseOptions, keyof DatabaseLocation> &
   // Sets requests of dead runs to `unknown`.
   Readonly<{ recovers?: boolean }>;
 
 /** Returns undefined if the ledger does not exist. @throws as `openDatabase` */
-export const openLedger = async (location: DatabaseLocation, options: LedgerOptions) => {
+export const openLedger = async (location: DatabaseLocation, options: LedgerOptions): Promise<Ledger | undefined> => {
   const opened = await openDatabase(ledgerSchema, { ...options, ...location });
   if (!opened) return undefined;
   const { database, isNew: created, isCopy } = opened;
@@ -80,7 +98,6 @@ export const openLedger = async (location: DatabaseLocation, options: LedgerOpti
   try {
     // In a shared ledger, the claims of dead runs block other runs.
     if (!isCopy && (options.recovers || isShared)) await recover(writer, options.isForReading);
-    // Returns the database's time in ms since 1970; undefined for a file.
     const now = await readClock(writer, options.host);
     return {
       path,
@@ -95,9 +112,8 @@ export const openLedger = async (location: DatabaseLocation, options: LedgerOpti
         counts: entries.toCounts(await database.query(entries.countsSql)),
         writers: (await writer.countRuns?.()) ?? 0,
       }),
-      resolve: async (id: string, state: ResolvedState) => await writer.recordResolution(entries.parseId(id), state),
-      /** Does not delete requests that are in flight or unknown. */
-      forget: async (filter: entries.EntryFilter) => {
+      resolve: async (id, state) => await writer.recordResolution(entries.parseId(id), state),
+      forget: async (filter) => {
         const deletion = await toDeletion(database, filter);
         return deletion ? await writer.deleteRequests(deletion) : 0;
       },
@@ -121,19 +137,21 @@ const readClock = async (writer: Writer, { elapsed }: DatabaseWaitOptions["host"
   return clockMs === undefined ? undefined : () => clockMs + elapsed() - startMs;
 };
 
-const openEntries = (database: Database) => ({
-  entries: (filter: entries.EntryFilter) => entries.selectEntries(database, filter),
-  scopeEntries: (scope: entries.LedgerScope, from = 0) => {
-    const values = [...entries.toScopeValues(scope), from];
+const openEntries = (
+  database: Database,
+): Pick<Ledger, "entries" | "scopeEntries" | "entriesOfOtherAccounts" | "makeScope"> => ({
+  entries: (filter) => entries.selectEntries(database, filter),
+  scopeEntries: (scope, firstRow = 0) => {
+    const values = [...entries.toScopeValues(scope), firstRow];
     const sql = `${entries.isScopeSql} AND request.id >= ?`;
     return entries.readEntries(database, { sql, values });
   },
-  entriesOfOtherAccounts: (scope: entries.LedgerScope) => {
+  entriesOfOtherAccounts: (scope) => {
     const [destination, account, ...values] = entries.toScopeValues(scope);
     const sql = "(destination, model, split, batch, has_batch) = (?, ?, ?, ?, ?) AND account <> ?";
     return entries.readEntries(database, { sql, values: [destination ?? "", ...values, account ?? ""] });
   },
-  async makeScope(scope: entries.LedgerScope) {
+  async makeScope(scope) {
     const values = entries.toScopeValues(scope);
     const make = `INSERT INTO rollcall.scope (${entries.scopeColumns}) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`;
     const find = `SELECT id FROM rollcall.scope WHERE ${entries.isScopeSql}`;
@@ -168,12 +186,12 @@ export type DestinationFacts = Readonly<{
   echoesKey: boolean;
 }>;
 
-const openFacts = (database: Database) => ({
-  async saveFacts({ destination, account }: entries.LedgerScope, { passed, refused, echoesKey }: DestinationFacts) {
+const openFacts = (database: Database): Pick<Ledger, "saveFacts" | "readFacts"> => ({
+  async saveFacts({ destination, account }, { passed, refused, echoesKey }) {
     const sizes = [passed ?? null, refused?.bytes ?? null, refused?.at ?? null];
     await database.query(saveFactsSql, [destination, account, ...sizes, echoesKey ? 1 : 0]);
   },
-  async readFacts({ destination, account }: entries.LedgerScope): Promise<DestinationFacts> {
+  async readFacts({ destination, account }) {
     const sql = `SELECT max_bytes, refused_bytes, refused_at, echoes_key FROM rollcall.address
       WHERE destination = ? AND account = ?`;
     const [row] = await database.query(sql, [destination, account]);

@@ -22,7 +22,17 @@ export const nameRejects = (firstInput: string) => `${firstInput}.rejected`;
 
 export type RejectedGroup = { group: number; problems: readonly Problem[] };
 
-export type RejectsFile = ReturnType<typeof openRejects>;
+export interface RejectsFile {
+  readonly path: string;
+  readonly isWritten: () => boolean;
+  readonly countLines: () => number;
+  /** True if the lines of a group are one group, but others are trajectories. */
+  readonly hasJoined: () => boolean;
+  /** @throws Failure `rejects-exist`, or `rejects-unwritable` if `isNeeded` */
+  readonly requireWritable: (isNeeded: boolean, rejected?: readonly RejectedGroup[]) => Promise<void>;
+  /** @throws Failure `rejects-exist`, `rejects-unwritable` */
+  readonly append: (rejected: readonly RejectedGroup[]) => Promise<void>;
+}
 
 interface RejectsOptions {
   path: string;
@@ -33,7 +43,7 @@ interface RejectsOptions {
 
 const minAbandonedAgeMs = 2000;
 
-export const openRejects = (dataset: Dataset, { path, findLedger, redact }: RejectsOptions) => {
+export const openRejects = (dataset: Dataset, { path, findLedger, redact }: RejectsOptions): RejectsFile => {
   /** The checksum of the lines that this run wrote. */
   let written: number | undefined;
   const reasonsPath = `${path}.reasons`;
@@ -71,8 +81,7 @@ export const openRejects = (dataset: Dataset, { path, findLedger, redact }: Reje
     isWritten: () => written !== undefined,
     countLines: reader.countLines,
     hasJoined: reader.hasJoined,
-    /** @throws Failure `rejects-exist`, or `rejects-unwritable` if `isNeeded` */
-    async requireWritable(isNeeded: boolean, rejected: readonly RejectedGroup[] = []) {
+    async requireWritable(isNeeded, rejected = []) {
       try {
         await requireReplaceable(async () => await writePieces(openRejectedLines(dataset).read(rejected, [])));
         await access(dirname(path), constants.W_OK);
@@ -81,8 +90,7 @@ export const openRejects = (dataset: Dataset, { path, findLedger, redact }: Reje
         if (isNeeded || !isFailure(failure, "rejects-unwritable")) throw failure;
       }
     },
-    /** @throws Failure `rejects-exist`, `rejects-unwritable` */
-    async append(rejected: readonly RejectedGroup[]) {
+    async append(rejected) {
       if (rejected.length === 0) return;
       const reasons: string[] = [];
       const drafts: Draft[] = [];
@@ -170,7 +178,6 @@ const openRejectedLines = (dataset: Dataset) => {
   let hasJoined = false;
   return {
     countLines: () => lineCount,
-    /** True if the lines of a group are one group, but others are trajectories. */
     hasJoined: () => hasJoined,
     async *read(rejected: readonly RejectedGroup[], reasons: string[]) {
       const errors = indexErrorsByLine(dataset);

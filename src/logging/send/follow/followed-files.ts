@@ -41,8 +41,17 @@ export type FollowEvents = LogEvents &
 
 export type FollowSetup = Readonly<{ policy: FollowPolicy; tools: LogTools; events: FollowEvents }>;
 
-/** `changedAt` is a time of `host.elapsed`. A file is finished if it no longer grows and a later one exists. */
-export type FollowedFile = Awaited<ReturnType<FollowedFiles["openNext"]>>;
+export interface FollowedFile {
+  readonly index: number;
+  readonly tail: Tail;
+  readonly assembler: GroupAssembler;
+  readonly scanner: Scanner;
+  /** A time of `host.elapsed`. */
+  changedAt: number;
+  /** True if the file no longer grows and a later one exists. */
+  isFinished: boolean;
+  isRewritten: boolean;
+}
 
 export class FollowedFiles {
   readonly all: FollowedFile[] = [];
@@ -96,7 +105,7 @@ export class FollowedFiles {
     events.onEvent(before.isRewritten ? "rewritten" : "moved");
   }
 
-  async openNext() {
+  async openNext(): Promise<FollowedFile> {
     const { file, groupBy, groupSize: size } = this.#setup.policy;
     const { scan, groups } = this.dataset;
     const { problems } = scan;
@@ -109,7 +118,7 @@ export class FollowedFiles {
     // Opening a pipe would wait for a writer.
     if (!facts.isFile()) throw fileNotFollowable(file, "not-a-file");
     const index = this.#sources.length;
-    const tail: Tail = await openTail(file, index > 0 ? `${file} (version ${index + 1})` : file);
+    const tail = await openTail(file, index > 0 ? `${file} (version ${index + 1})` : file);
     this.#sources.push(tail.source);
     problems.inputs = this.#sources.map(({ name }) => name);
     const isGroupedByKey = groupBy !== undefined;
