@@ -13,7 +13,15 @@ import { noticeUnusedVariables, setCommand } from "./read.ts";
 import { changeSaved, createAddition, readSaved } from "./saved-files.ts";
 import * as values from "./values.ts";
 
-export type SettingRow = ReturnType<typeof toSettingRow>;
+export interface SettingRow {
+  readonly name: values.SettingName;
+  /** Null if not set. A default that depends on the command is text such as `30s (log: 5m)`. */
+  readonly value: string | null;
+  readonly source: layer.SettingSource | null;
+  /** The option, variable or file. Null for a default. */
+  readonly from: string | null;
+  readonly problem: Problem | null;
+}
 
 export const listSettings = (sources: layer.SettingsSources) => {
   const layers = layer.findLayers(sources);
@@ -32,10 +40,10 @@ export const showSetting = (sources: layer.SettingsSources, typed: string) => {
   return { row: toSettingRow(layers, name), profile: layers.profile };
 };
 
-const toSettingRow = (layers: layer.Layers, name: values.SettingName) => {
+const toSettingRow = (layers: layer.Layers, name: values.SettingName): SettingRow => {
   const resolved = layer.resolveSetting(layers, name);
   const { commandDefaults: value = null } = values.settings[name];
-  const stated = value === null ? null : ("default" as const);
+  const stated = value === null ? null : "default";
   if (!resolved) return { name, value, source: stated, from: null, problem: null };
   const { text, source, where } = resolved;
   const invalid = findSettingFailure(name, text, layers);

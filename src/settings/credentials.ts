@@ -55,12 +55,19 @@ export type SettingsContext = SettingsSources &
 
 type Target = Readonly<{ use: CredentialUse; origin: string }>;
 
-export const openCredentials = (context: SettingsContext) => {
+export interface Credentials {
+  /** If the service refuses the key from a command, reruns the command once for each use and origin. */
+  readonly credential: (use: CredentialUse, at: { origin: string; refused: boolean }) => Promise<Credential>;
+  /** Requires that a command's program exists, but does not run it. @throws Failure `auth`, `usage` */
+  readonly requireCredential: (use: CredentialUse, origin: string) => Promise<void>;
+  readonly credentialSource: (use: CredentialUse, origin: string) => Promise<CredentialSource>;
+}
+
+export const openCredentials = (context: SettingsContext): Credentials => {
   const resolved = new Map<string, Promise<Credential>>();
   const rerunIds = new Set<string>();
   return {
-    /** If the service refuses the key from a command, reruns the command once for each use and origin. */
-    async credential(use: CredentialUse, { origin, refused }: { origin: string; refused: boolean }) {
+    async credential(use, { origin, refused }) {
       const id = `${use} ${origin}`;
       const isRerun =
         refused && !rerunIds.has(id) && (await findCredential(context, { use, origin })).state === "command";
@@ -69,13 +76,12 @@ export const openCredentials = (context: SettingsContext) => {
       resolved.set(id, resolving);
       return await resolving;
     },
-    /** Requires that a command's program exists, but does not run it. @throws Failure `auth`, `usage` */
-    async requireCredential(use: CredentialUse, origin: string) {
+    async requireCredential(use, origin) {
       const { state, failure } = await findCredential(context, { use, origin });
       if (failure) throw failure;
       if (state === "command") requireProgram(readValue(context.layers, "credential_command") ?? "", context.host);
     },
-    credentialSource: async (use: CredentialUse, origin: string) => await findCredential(context, { use, origin }),
+    credentialSource: async (use, origin) => await findCredential(context, { use, origin }),
   };
 };
 

@@ -1,5 +1,5 @@
 /** Finds a setting on the command line, in the environment, a profile or the defaults, in this order. */
-import type { FailureLocation, Problem } from "../failure.ts";
+import type { Failure, FailureLocation, Problem } from "../failure.ts";
 import type { JsonObject } from "../json/json-bytes.ts";
 import { conflictingOptions } from "../system/failures.ts";
 import { ignoreErrors } from "../system/files.ts";
@@ -14,7 +14,7 @@ export type SettingFlags = { local?: boolean | undefined } & {
   readonly [Name in "profile" | "data_dir" | "store"]?: string | undefined;
 } & { readonly [Name in values.SettingName]?: string | boolean | undefined };
 
-type SettingSource = "command line" | "environment" | "profile" | "default";
+export type SettingSource = "command line" | "environment" | "profile" | "default";
 
 export type SettingsSources = Readonly<{
   host: Host;
@@ -63,9 +63,21 @@ export const findProfileName = ({ local, profile }: SettingFlags, env: Host["env
   return typeof used === "string" ? toProfile(used, saved.where(["profile"])) : toProfile(defaultProfile, {});
 };
 
-export type Layers = ReturnType<typeof findLayers>;
+export interface Layers extends Pick<SettingsSources, "flags"> {
+  readonly env: Host["env"];
+  readonly saved: JsonObject;
+  readonly profile: string;
+  /** True if an option names the profile. What is saved in the profile then overrides the environment. */
+  readonly isProfileNamed: boolean;
+  readonly local: boolean;
+  readonly isNew: boolean;
+  readonly toUnknownFailure: () => Failure;
+  readonly windows: boolean;
+  /** Returns the location of a saved setting. */
+  readonly where: (name: string) => ReturnType<SavedFile["where"]>;
+}
 
-export const findLayers = (sources: SettingsSources) => {
+export const findLayers = (sources: SettingsSources): Layers => {
   const { host, flags, screen, canBeNew = false } = sources;
   const file = readSaved(host, "settings", screen.warn);
   const { profile, where } = findProfileName(flags, host.env, file);
@@ -86,13 +98,12 @@ export const findLayers = (sources: SettingsSources) => {
     env: host.env,
     saved: saved ?? {},
     profile,
-    /** True if an option names the profile. What is saved in the profile then overrides the environment. */
     isProfileNamed: where.option !== undefined,
     local,
     isNew,
     toUnknownFailure: () => unknownProfile(profile, { known, where, hint: "create it with --create" }),
     windows: host.platform === "win32",
-    where: (name: string) => file.where(["profiles", profile, name]),
+    where: (name) => file.where(["profiles", profile, name]),
   };
 };
 

@@ -36,10 +36,17 @@ type WritableFlags = { -readonly [Name in keyof SettingFlags]: SettingFlags[Name
 type LoginSources = SettingsSources & Readonly<{ ask: Ask; flags: WritableFlags }>;
 type LoginTarget = Readonly<{ use: CredentialUse; origin: string }>;
 
-export type Login = Awaited<ReturnType<typeof startLogin>>;
+export interface Login {
+  /** Their credential is the new key. */
+  readonly settings: Settings;
+  readonly logins: readonly LoginTarget[];
+  /** The origin of a saved key that the new key replaces. */
+  readonly replacedOrigin: string | undefined;
+  readonly save: () => Promise<string>;
+}
 
 /** Asks for missing settings, and then for the key. */
-export const startLogin = async (given: SettingsSources, ask: Ask, options: LoginOptions) => {
+export const startLogin = async (given: SettingsSources, ask: Ask, options: LoginOptions): Promise<Login> => {
   const { only, username, withToken, checkTest } = options;
   if (username !== undefined && only && only !== "calls")
     throw conflictingOptions("--username", `--for ${only}`, "only calls need a user name");

@@ -8,16 +8,37 @@ import { inProfile, toOptionName } from "../text/sentences.ts";
 import { type EndpointHost, urlSettingName } from "../wire/contract/endpoint.ts";
 import * as credentials from "./credentials.ts";
 import { folderUnknown, storeNotAFile } from "./failures.ts";
-import type { Layers, SettingsSources } from "./layers.ts";
+import type { Layers, SettingSource, SettingsSources } from "./layers.ts";
 import { findLayers, listOverriddenVariables, readValue, resolveSetting } from "./layers.ts";
 import { type FolderHost, findDataFolder } from "./saved-files.ts";
 import * as values from "./values.ts";
 
 /** Reading an invalid value throws `setting-invalid`. */
-export type Settings = Awaited<ReturnType<typeof readSettings>>;
-export type ServiceSettings = Awaited<ReturnType<Settings["service"]>>;
+export interface Settings extends EffectiveValues, credentials.Credentials {
+  /** Returns undefined for the file in the data folder. @throws Failure `store-not-a-file` */
+  readonly storeFile: () => string | undefined;
+  /** @param typed a path or URL of the command line. @throws Failure `invalid-database-url` */
+  readonly ledgerLocation: (typed?: string) => Promise<DatabaseLocation | undefined>;
+  readonly service: () => Promise<ServiceSettings>;
+}
 
-export const readSettings = async (given: SettingsSources) => {
+interface EffectiveValues extends Pick<Layers, "profile" | "local"> {
+  readonly get: <Name extends values.SettingName>(name: Name) => values.SettingValues[Name] | undefined;
+  readonly source: (name: values.SettingName) => SettingSource | undefined;
+  /** @throws Failure `setting-missing` */
+  readonly require: <Name extends values.SettingName>(name: Name) => values.SettingValues[Name];
+  /** One error names all missing settings of the effective service. @throws Failure `setting-missing` */
+  readonly requireAll: (names: readonly values.SettingName[]) => void;
+  /** Returns the URL without a final `/v1` or slash. @throws Failure `setting-missing` */
+  readonly serviceUrl: (of: EndpointHost) => string;
+}
+
+/** Of the local service. Without `store`, its store is in `dataDir`. Without `key`, it has its own key. */
+export type ServiceSettings = Readonly<
+  Record<"dataDir" | "project", string> & Record<"store" | "key", string | undefined> & { maxBodyBytes: number }
+>;
+
+export const readSettings = async (given: SettingsSources): Promise<Settings> => {
   const { hideSecret, notice: tell, warn } = given.screen;
   const notice = tellOnce(tell);
   const sources = { ...given, screen: { hideSecret, notice, warn: tellOnce(warn) } };
@@ -40,20 +61,18 @@ const requireSetting = <Name extends values.SettingName>(layers: Layers, name: N
   return value;
 };
 
-const openValues = ({ layers, screen: { notice } }: credentials.SettingsContext) => ({
+const openValues = ({ layers, screen: { notice } }: credentials.SettingsContext): EffectiveValues => ({
   profile: layers.profile,
   local: layers.local,
-  get: <Name extends values.SettingName>(name: Name) => readValue(layers, name),
-  source: (name: values.SettingName) => resolveSetting(layers, name)?.source,
-  require: <Name extends values.SettingName>(name: Name) => requireSetting(layers, name),
-  /** One error names all missing settings of the effective service. @throws Failure `setting-missing` */
-  requireAll(names: readonly values.SettingName[]) {
+  get: (name) => readValue(layers, name),
+  source: (name) => resolveSetting(layers, name)?.source,
+  require: (name) => requireSetting(layers, name),
+  requireAll(names) {
     const needed = layers.local ? names.filter((name) => !values.settings[name].isOfService) : names;
     const missing = needed.filter((name) => readValue(layers, name) === undefined);
     if (missing.length > 0) throw settingMissing(missing, layers.profile);
   },
-  /** Returns the URL without a final `/v1` or slash. @throws Failure `setting-missing` */
-  serviceUrl(of: EndpointHost) {
+  serviceUrl(of) {
     const name = urlSettingName(of);
     const url = requireSetting(layers, name);
     noteUrlSource(layers, name, notice);
@@ -108,10 +127,10 @@ export const findLedgerFile = (host: FolderHost) => {
   return folder && join(folder, "ledger.db");
 };
 
-/** The returned functions throw failures such as `invalid-database-url`. */
-const openLocations = (context: credentials.SettingsContext) => {
+type Locations = Pick<Settings, "storeFile" | "ledgerLocation" | "service">;
+
+const openLocations = (context: credentials.SettingsContext): Locations => {
   const { host, flags, layers } = context;
-  /** Returns undefined for the file in the data folder. */
   const storeFile = () => {
     const file = flags.store ?? (host.env.ROLLCALL_STORE || undefined);
     if (file !== undefined && urlPattern.test(file.trim())) throw storeNotAFile();
@@ -119,7 +138,7 @@ const openLocations = (context: credentials.SettingsContext) => {
   };
   return {
     storeFile,
-    ledgerLocation: async (typed?: string) => await findLedgerLocation(context, typed),
+    ledgerLocation: async (typed) => await findLedgerLocation(context, typed),
     async service() {
       const dataDir = flags.data_dir === undefined ? findDataFolder(host) : resolve(flags.data_dir);
       if (!dataDir) throw folderUnknown("data");

@@ -137,7 +137,7 @@ const definitions = {
 export type SettingName = keyof typeof definitions;
 
 /** Durations are in milliseconds, and sizes are in bytes. */
-type SettingValues = {
+export type SettingValues = {
   readonly [Name in SettingName]: Exclude<ReturnType<(typeof definitions)[Name]["parse"]>, InvalidText>;
 };
 
