@@ -21,14 +21,29 @@ import { isCompanion, openFormatFinder, ownFormat, recognizeInputs } from "./rec
 import * as records from "./source-records.ts";
 import { areTurns, joinTurns, turnsNote } from "./turn-rows.ts";
 
-export type ConvertedInputs = Awaited<ReturnType<typeof convertInputs>>;
+/** Without a file of another tool, there is no conversion. */
+export interface ConvertedInputs extends Pick<OpenedInputs, "sources" | "skipped"> {
+  readonly conversion?: Conversion;
+}
 
-export type Conversion = NonNullable<ConvertedInputs["conversion"]>;
+export interface Conversion extends Readonly<Pick<FormatRun, "kinds">> {
+  readonly formats: readonly Readonly<{ format: Format; files: number }>[];
+  /** Text such as `from --rewards`; undefined for the own rewards of the formats. */
+  readonly rewardFrom: string | undefined;
+  /** Sentences, and how often each applies. */
+  readonly notes: ReadonlyMap<string, number>;
+  readonly recordProblems: Problems;
+  /** The number of records that are not JSON and have no known group. */
+  readonly unreadableRecords: number;
+  /** The values that no trajectory has, by path. */
+  readonly lost: ReturnType<Receipt["listLost"]>;
+  readonly receipt: Readonly<{ data: () => ReturnType<Receipt["data"]>; records: () => Iterable<object> }> | undefined;
+}
 
 const maxNamedIds = 3;
 
 /** @throws Failure `spool-failed`; the signal's reason; read errors */
-export const convertInputs = async (options: FormatOptions, inputs: OpenedInputs) => {
+export const convertInputs = async (options: FormatOptions, inputs: OpenedInputs): Promise<ConvertedInputs> => {
   const { sources, folders } = inputs;
   const { rewards, from, messagesFrom } = options;
   const { byFormat, skipped, advice, isPart } = await recognizeInputs(inputs, options);
@@ -70,9 +85,7 @@ export const convertInputs = async (options: FormatOptions, inputs: OpenedInputs
       notes: run.notes,
       kinds: run.kinds,
       recordProblems: run.problems,
-      /** The number of records that are not JSON and have no known group. */
       unreadableRecords: results.reduce((sum, { unreadable }) => sum + unreadable, 0),
-      /** The values that no trajectory has, by path. */
       lost: run.counter.listLost(),
       receipt: options.hasReceipt
         ? { data: () => run.counter.data(names), records: () => lines.listRecordMappings(results) }

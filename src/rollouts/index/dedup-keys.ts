@@ -37,18 +37,23 @@ export class DedupKeys {
   }
 }
 
-export type InputKeys = ReturnType<typeof openInputKeys>;
+export interface InputKeys {
+  readonly table: DigestTable;
+  /** Returns the key of the next group with the digest. */
+  readonly next: (digest: Uint8Array) => Uint8Array;
+  readonly add: (group: number, digest: Uint8Array) => void;
+}
 
-const openInputKeys = (keys: Digests) => {
+const openInputKeys = (keys: Digests): InputKeys => {
   const table = new DigestTable(keys);
   const repeats = new Map<number, number>();
   return {
     table,
-    next(digest: Uint8Array): Uint8Array {
+    next(digest) {
       const first = table.find(digest);
       return first === undefined ? digest : nthDedupKey(digest, (repeats.get(first) ?? 0) + 1);
     },
-    add(group: number, digest: Uint8Array) {
+    add(group, digest) {
       keys.set(group, digest);
       for (let first = table.add(group); first !== group; first = table.add(group)) {
         const occurrence = (repeats.get(first) ?? 0) + 1;

@@ -24,7 +24,15 @@ export interface OpenOptions extends SpoolOptions {
   readonly remote?: RemoteAccess | undefined;
 }
 
-export type OpenedInputs = Awaited<ReturnType<typeof openInputs>>;
+export interface OpenedInputs {
+  readonly sources: readonly sourceFiles.Source[];
+  readonly problems: Problems;
+  /** Maps files to folders. */
+  readonly folders: ReadonlyMap<string, string>;
+  readonly skipped: readonly SkippedFile[];
+  /** Further names of opened files. */
+  readonly repeated: readonly string[];
+}
 
 /** With more inputs, rollcall opens a file for each read, because descriptors are limited. */
 const maxOpenFiles = 64;
@@ -33,10 +41,10 @@ const maxOpenFiles = 64;
 export const bytesPerFile = 2 ** 17;
 
 /**
- * The caller closes the sources. `folders` maps files to folders. `repeated` contains further names of opened files.
+ * The caller closes the sources.
  * @throws Failure `input-missing`, `duplicate-stdin`, `spool-failed`, `remote-…`
  */
-export const openInputs = async ({ files, remote, ...options }: OpenOptions) => {
+export const openInputs = async ({ files, remote, ...options }: OpenOptions): Promise<OpenedInputs> => {
   const { host } = options;
   if (files.length === 0 && host.terminal.stdin) throw inputMissing();
   if (files.filter((name) => name === "-").length > 1) throw duplicateStdin();

@@ -78,7 +78,12 @@ async function* decodeChunks(chunks: AsyncIterable<Uint8Array>, maxUnpackedBytes
   }
 }
 
-export type Spool = ReturnType<typeof fileSpool>;
+export interface Spool {
+  readonly write: (chunk: Uint8Array) => Promise<void>;
+  /** The caller closes the bytes. */
+  readonly bytes: () => Bytes;
+  readonly discard: () => Promise<void>;
+}
 
 export const openSpool = async (host: Host): Promise<Spool> => {
   const folder = tmpdir();
@@ -95,7 +100,7 @@ export const openSpool = async (host: Host): Promise<Spool> => {
 
 const writeTo = promisify(write);
 
-const fileSpool = (descriptor: number, folder: string) => {
+const fileSpool = (descriptor: number, folder: string): Spool => {
   let size = 0;
   let writing: Promise<{ bytesWritten: number }> | undefined;
   const close = createCloser(descriptor);
@@ -105,7 +110,7 @@ const fileSpool = (descriptor: number, folder: string) => {
     await close();
   };
   return {
-    async write(chunk: Uint8Array) {
+    async write(chunk) {
       for (let written = 0; written < chunk.length; ) {
         writing = writeTo(descriptor, chunk, written, chunk.length - written, size);
         const { bytesWritten } = await writing.catch((error: unknown) => {
@@ -115,8 +120,7 @@ const fileSpool = (descriptor: number, folder: string) => {
         size += bytesWritten;
       }
     },
-    /** The caller closes the bytes. */
-    bytes: (): Bytes => ({ ...openDescriptorBytes({ descriptor, name: folder, size }), close: discard }),
+    bytes: () => ({ ...openDescriptorBytes({ descriptor, name: folder, size }), close: discard }),
     discard,
   };
 };
