@@ -12,7 +12,7 @@ import { readFacts } from "../rollouts/facts/facts.ts";
 import { formatKeyText } from "../rollouts/index/group-key.ts";
 import { toFilePath } from "../rollouts/rules/positions.ts";
 import type { Comparison } from "../rollouts/stats/compare.ts";
-import { readGroupFacts } from "../rollouts/stats/read-facts.ts";
+import { type RolloutFact, readGroupFacts } from "../rollouts/stats/read-facts.ts";
 import { Breaks } from "../system/breaks.ts";
 import { formatOwnCommand } from "../system/program.ts";
 import { sanitizeText } from "../text/sanitize.ts";
@@ -99,10 +99,8 @@ export const sanitizePrompt = ({ prompt, key }: Readonly<{ prompt: string; key: 
   key: key && sanitizeText(key),
 });
 
-type Fact = ReturnType<typeof readGroupFacts>[number];
-
 /** The page knows no `--pass`. */
-const toPageFacts = (fact: Fact) => {
+const toPageFacts = (fact: RolloutFact) => {
   const { solved: _, ...others } = readFacts(fact);
   return others;
 };
@@ -133,7 +131,7 @@ export const readRest = (dataset: Dataset, group: number) => {
 
 const isNumber = (value: unknown): value is number => Number.isFinite(value);
 
-const parseTrajectory = ({ bytes, position }: SourceTrajectory, at: number, fact?: Fact): ReadTrajectory => {
+const parseTrajectory = ({ bytes, position }: SourceTrajectory, at: number, fact?: RolloutFact): ReadTrajectory => {
   const root = table.readRoot(bytes);
   const [reward, metrics] = ["reward", "metrics"].map((key) => {
     const value = table.memberAt(root, key);

@@ -8,11 +8,12 @@ import { formatKeyText } from "../index/group-key.ts";
 import { pickFinite } from "../index/sums.ts";
 import { comparedStepNames } from "../rules/step-columns.ts";
 import type { Both, Pool, Sides } from "./compare-sides.ts";
-import { NamedPairs } from "./intervals.ts";
-import { compareNames } from "./stats-slice.ts";
+import { type Interval, NamedPairs } from "./intervals.ts";
+import { compareNames, type Named } from "./stats-slice.ts";
 
 /** A trajectory belongs to the first of these classes that fits. */
 const causeNames = ["truncated", "tool_errors", "other"] as const;
+type CauseName = (typeof causeNames)[number];
 const [truncated, withErrors, other] = [0, 1, 2];
 
 /** What happened in a pool. One object serves all pools, because new memory takes longer than the sums. */
@@ -91,11 +92,25 @@ const addPoolUse = (sums: ReturnType<typeof createUseSums>, { calls, errors, una
   sums.pairsWithResults++;
 };
 
+type WithInterval = { readonly ci95: Interval | null };
+type ClassMean = Readonly<{ share: number; reward: number | null }>;
+type ToolMeans = Readonly<{ calls: number; errors: number | null }>;
+
+/** The keys are those of the document of `rollcall compare`. Null without pairs. */
+export interface CauseLists {
+  readonly causes:
+    | readonly (Both<ClassMean> & Readonly<{ name: CauseName; by_share: number; by_reward: number }> & WithInterval)[]
+    | null;
+  readonly facts: readonly (Both<number> & { readonly name: string } & WithInterval)[];
+  readonly tools: readonly (Both<ToolMeans> & Named & WithInterval)[];
+  readonly finish_reasons: readonly (Both<number> & Named)[] | null;
+}
+
 /** Sums what happened in the trajectories of each pair. */
 export class PairCauses {
   readonly #columns: Both<FactColumns>;
-  readonly #shares = new NamedPairs<(typeof causeNames)[number]>();
-  readonly #parts = new NamedPairs<(typeof causeNames)[number]>();
+  readonly #shares = new NamedPairs<CauseName>();
+  readonly #parts = new NamedPairs<CauseName>();
   readonly #facts = new NamedPairs<string>();
   /** The errors for each trajectory, of the pairs with calls. */
   readonly #errors = new NamedPairs<string | null>();
@@ -141,7 +156,7 @@ export class PairCauses {
     return known;
   }
 
-  compute() {
+  compute(): CauseLists {
     return {
       causes: this.#divideDifference(),
       facts: Array.from(this.#facts.describe(), ({ name, a, b, ci95 }) => ({ name, a, b, ci95 })),

@@ -7,6 +7,7 @@ import { groupKeyNames } from "../index/ambiguous-groups.ts";
 import { NumberColumn } from "../index/column.ts";
 import { Names, TextColumn, type TextNames } from "../index/fact-columns.ts";
 import { type Facts, getFacts } from "./read-facts.ts";
+import type { RolloutCounts } from "./stats-slice.ts";
 
 export type Both<Value> = Readonly<Record<"a" | "b", Value>>;
 
@@ -78,7 +79,7 @@ export interface Side {
   /** By the number of their key in `names`. */
   readonly pools: Pools;
   readonly names: TextNames;
-  readonly counts: Readonly<Record<"groups" | "trajectories" | "exceptions", number>>;
+  readonly counts: RolloutCounts;
   /** The number of trajectories without a key or prompt. */
   readonly unknown: number;
 }

@@ -9,16 +9,46 @@ import { rewardTolerance } from "../index/metrics.ts";
 import { ExactSum, meanOfFinite, meanOfSum, mergeSum } from "../index/sums.ts";
 import * as causes from "./compare-causes.ts";
 import { type Both, choosePairing, openSide, type Pool, pairByKey, type Side, type Sides } from "./compare-sides.ts";
-import { findDetectable, type Interval, NamedPairs, PairedValues } from "./intervals.ts";
+import { findDetectable, NamedPairs, type PairedDifference, PairedValues } from "./intervals.ts";
 import { countTries, estimateAll, estimatePass, type StatsOptions, toSum, withExceptions } from "./stats-slice.ts";
 
 /** The pools of both sides with a key. */
 type Pair = Both<Pool>;
 
-/** The keys are those of the document of `rollcall compare`, and others. */
-export type Comparison = Awaited<ReturnType<typeof compareDatasets>>;
+type Count = "paired" | "only_a" | "only_b" | "failed_a" | "failed_b" | "without_prompt";
 
-type PairedMeans = Both<number> & { readonly difference: number };
+/** The keys are those of the document of `rollcall compare`, and others. */
+export interface Comparison extends Both<Side["counts"]>, causes.CauseLists, Readonly<Record<Count, number>> {
+  readonly exceptions: Both<number>;
+  readonly reward: RewardDifference | null;
+  readonly reward_of_all: Both<number | null>;
+  readonly pass: readonly PassDifference[];
+  readonly divisions: readonly (NamedDifference & { readonly value: string })[];
+  readonly settings: readonly (Both<string> & { readonly name: string })[];
+  readonly steps: readonly Readonly<{ side: "a" | "b"; name: string; values: readonly string[] }>[];
+  readonly transitions: readonly (causes.Change & { readonly prompts: number })[];
+  readonly changes: readonly Changed[];
+  /** The pairs with other rewards, by the size of their difference. */
+  readonly changed: readonly Changed[];
+  readonly readPair: (pair: number) => Pair;
+  /** Returns the digest of the prompt, or the key as JSON. */
+  readonly readKey: (pair: number) => string | undefined;
+  readonly metrics: readonly NamedDifference[] | null;
+  /** The names of the metrics without the pairs whose difference is outside of the range of doubles. */
+  readonly overflowingMetrics: readonly string[];
+  readonly pairing: Readonly<Record<"name" | "candidate", string | undefined>>;
+  /** The names of the metrics that no pair has on both sides. */
+  readonly uncomparedMetrics: Both<readonly string[]>;
+}
+
+type NamedDifference = PairedDifference & { readonly name: string };
+type RewardDifference = PairedDifference &
+  Readonly<Record<"better" | "worse" | "equal", number> & { detectable: number | null }>;
+/** `all` is pass^k. */
+type PassDifference = Readonly<Record<"k" | "pairs", number> & { all: Both<number | null> }> &
+  (Omit<PairedDifference, "pairs"> | typeof noDifference);
+
+type PairedMeans = Pick<PairedDifference, "a" | "b" | "difference">;
 
 /** A pair whose rewards are known, or of which a side failed. */
 type Changed = causes.Change & { readonly pair: number; readonly means: PairedMeans | undefined };
@@ -32,7 +62,8 @@ interface CompareOptions extends StatsOptions {
 }
 
 /** Expects datasets with the facts that `pairBy` names. @throws the signal's reason */
-export const compareDatasets = async (a: Dataset, b: Dataset, { pairBy, signal, ...options }: CompareOptions) => {
+export const compareDatasets = async (a: Dataset, b: Dataset, given: CompareOptions): Promise<Comparison> => {
+  const { pairBy, signal, ...options } = given;
   const breaks = new Breaks(signal);
   const { pairing, candidate } =
     pairBy === undefined ? await choosePairing(a, b, breaks) : { pairing: pairByKey(pairBy), candidate: undefined };
@@ -89,19 +120,15 @@ export const compareDatasets = async (a: Dataset, b: Dataset, { pairBy, signal, 
     steps: causes.findSteps(sides),
     transitions,
     changes,
-    /** Read the pair of a change, and its key. */
     readPair: counts.readPair,
     readKey: counts.readKey,
     metrics,
-    /** The names of the metrics without the pairs whose difference is outside of the range of doubles. */
     overflowingMetrics: overflowing,
     pairing: { name: pairing.name, candidate },
-    /** The names of the metrics that no pair has on both sides. */
     uncomparedMetrics: {
       a: await listUncompared(sides.a, compared, breaks),
       b: await listUncompared(sides.b, compared, breaks),
     },
-    /** The pairs with other rewards, by the size of their difference. */
     changed: sorted,
   };
 };
@@ -146,7 +173,6 @@ const countPools = async ({ a, b }: Sides, { exceptionsAs }: StatsOptions, break
     if (!poolA || !poolB) throw new RangeError(`there is no pair ${pair}`);
     return { a: poolA, b: poolB };
   };
-  /** Returns the digest of the prompt, or the key as JSON. */
   const readKey = (pair: number) => a.names.at(keys.a.at(pair));
   /** A pool whose rollouts all failed has a mean only if exceptions have a reward. */
   const isPaired = ({ a: poolA, b: poolB }: Pair) =>
@@ -169,7 +195,7 @@ const readRewards = ({ facts }: Side, { rows, exceptions }: Pool, { pass, except
 const subtractMeans = (a: number | null, b: number | null): PairedMeans | undefined =>
   a === null || b === null || !Number.isFinite(b - a) ? undefined : { a, b, difference: b - a };
 
-const compareRewards = (values: PairedValues, changes: readonly Changed[]) => {
+const compareRewards = (values: PairedValues, changes: readonly Changed[]): RewardDifference | null => {
   const compared = values.describe();
   if (!compared) return null;
   const detectable = findDetectable(compared.pairs, { mean: compared.difference, ci95: compared.ci95 });
@@ -201,7 +227,7 @@ const compareMetrics = async ({ a, b }: Sides, { common, readPair, isPaired }: P
       if (inOther !== undefined) values.of(name).add(inA.meanOf(at), inB.meanOf(inOther));
     }
   }
-  const compared: (PairedMeans & Readonly<{ name: string; pairs: number; ci95: Interval | null }>)[] = [];
+  const compared: NamedDifference[] = [];
   for (const difference of values.describe(await sortWithBreaks(values.names, compareTexts, breaks))) {
     if (breaks.isDue()) await breaks.take();
     compared.push(difference);

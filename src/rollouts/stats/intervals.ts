@@ -5,7 +5,10 @@ import { addExactly, averageExactly, computeMean } from "../index/sums.ts";
 
 /** The low and the high end of a 95 % interval. */
 export type Interval = readonly number[];
-type Mean = Readonly<{ mean: number; ci95: Interval | null }>;
+export type Mean = Readonly<{ mean: number; ci95: Interval | null }>;
+
+/** The means of the sides, and b − a with its interval. */
+export type PairedDifference = Readonly<Record<"pairs" | "a" | "b" | "difference", number> & { ci95: Interval | null }>;
 
 const coverage = 0.95;
 /** The quantile of the normal distribution for four of five cases. */
@@ -133,7 +136,7 @@ export class PairedValues {
   }
 
   /** The interval is the t interval over the pairs. Undefined without pairs. */
-  describe() {
+  describe(): PairedDifference | undefined {
     const pairs = this.#a.length;
     if (pairs === 0) return undefined;
     const a = computeMean(this.#a.viewDoubles());

@@ -17,14 +17,16 @@ export const getFacts = ({ scan: { parts } }: Dataset): Facts => {
   return parts.facts;
 };
 
-/** A row with the value of `--by` as JSON. */
-export type RolloutFact = ReturnType<ReturnType<typeof openFactReader>>;
+export interface RolloutFact extends FactRow {
+  /** The value of `--by` as JSON. */
+  readonly by: string | undefined;
+}
 
 /** Returns a function that reads the facts of a trajectory of the group. @param pass default: 1 */
 export const openFactReader = (dataset: Dataset, group: number, pass?: number) => {
   const facts = getFacts(dataset);
   const mean = meanOfGroup(dataset, group);
-  return (row: number): FactRow & { readonly by: string | undefined } => {
+  return (row: number): RolloutFact => {
     const reward = facts.reward.at(row);
     return { reward, mean, isSolved: isSolved(reward, pass), by: facts.walked.by.at(row), ...facts.walked.at(row) };
   };

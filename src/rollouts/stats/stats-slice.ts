@@ -2,7 +2,7 @@
 
 import { type Breaks, sortWithBreaks } from "../../system/breaks.ts";
 import { compareTexts } from "../../text/sentences.ts";
-import { countIndexes, lengthNames, mapLengths } from "../facts/facts.ts";
+import { countIndexes, type LengthName, lengthNames, mapLengths } from "../facts/facts.ts";
 import { NumberColumn } from "../index/column.ts";
 import { addUse, type ToolUse } from "../index/fact-columns.ts";
 import { isSolved } from "../index/metrics.ts";
@@ -16,7 +16,7 @@ import {
   standardDeviation,
 } from "../index/sums.ts";
 import { noMetrics } from "../index/trajectory-facts.ts";
-import { GroupedValues, percentile } from "./intervals.ts";
+import { GroupedValues, type Mean, percentile } from "./intervals.ts";
 import type { Facts } from "./read-facts.ts";
 
 export interface StatsOptions {
@@ -28,8 +28,24 @@ export interface StatsOptions {
   readonly exceptionsAs?: number | undefined;
 }
 
-/** The keys are those of the document of `rollcall stats`. */
-export type Stats = Awaited<ReturnType<StatsSlice["compute"]>>;
+/** The keys are those of the document of `rollcall stats`. Null without a known value. */
+export interface Stats extends RolloutCounts, Readonly<Record<LengthName, Length | null>> {
+  readonly reward: RewardStats | null;
+  readonly solved: SolvedGroups | null;
+  readonly finish_reasons: readonly (Named & Readonly<{ trajectories: number; reward: number | null }>)[] | null;
+  readonly tools: readonly (Named & Readonly<ToolUse>)[];
+  readonly metrics: Readonly<Record<string, Mean & Pick<RolloutCounts, "trajectories">>> | null;
+}
+
+export type RolloutCounts = Readonly<Record<"groups" | "trajectories" | "exceptions", number>>;
+
+type RewardStats = Mean &
+  Readonly<Record<"std_dev" | "within_group_std_dev" | "min" | "p10" | "p50" | "p90" | "max", number>>;
+
+/** `at` is the reward from which a trajectory is solved. */
+type SolvedGroups = Readonly<Record<"at" | "always" | "sometimes" | "never", number> & { pass: readonly PassMean[] }>;
+/** The means of pass@k and of pass^k over the groups of at least k trajectories. Null without such a group. */
+type PassMean = Readonly<Record<"k" | "groups", number> & Record<"value" | "all", number | null>>;
 
 type Length = Readonly<Record<"trajectories" | "mean" | "p50" | "p95" | "max", number>>;
 
@@ -148,7 +164,7 @@ export class StatsSlice {
   }
 
   /** @throws the signal's reason */
-  async compute(breaks: Breaks) {
+  async compute(breaks: Breaks): Promise<Stats> {
     // Each part reads a number of each trajectory several times.
     const pause = async () => void (breaks.isDue(100 * this.#rows.length) && (await breaks.take()));
     const reward = this.#computeReward();
@@ -248,7 +264,7 @@ export class StatsSlice {
   }
 
   async #computeMetrics(breaks: Breaks) {
-    const described: [string, Described][] = [];
+    const described: [string, NonNullable<Stats["metrics"]>[string]][] = [];
     for (const [name, values] of await sortWithBreaks([...this.#metrics], ([a], [b]) => compareTexts(a, b), breaks)) {
       if (breaks.isDue(100 * values.count)) await breaks.take();
       if (values.count > 0) described.push([name, { trajectories: values.count, ...values.describe() }]);
@@ -257,7 +273,5 @@ export class StatsSlice {
   }
 }
 
-type Named = { readonly name: string | null };
+export type Named = { readonly name: string | null };
 export const compareNames = (a: Named, b: Named) => compareTexts(a.name ?? "", b.name ?? "");
-
-type Described = Readonly<{ trajectories: number } & ReturnType<GroupedValues["describe"]>>;

@@ -12,7 +12,13 @@ import { tooManyValues } from "./failures.ts";
 import { getFacts } from "./read-facts.ts";
 import { type Stats, type StatsOptions, StatsSlice } from "./stats-slice.ts";
 
-export type DatasetStats = Awaited<ReturnType<typeof computeStats>>;
+export interface DatasetStats {
+  readonly whole: Stats;
+  /** In natural order. The value is JSON; undefined for trajectories without the key. */
+  readonly byValue: readonly Readonly<{ value: string | undefined; stats: Stats }>[];
+  /** Exceptions without the key in groups with several values. */
+  readonly exceptionsWithoutValue: number;
+}
 
 /** The statistics of each value take about 2 kB, and a list of more values is not readable. */
 const maxValues = 10_000;
@@ -23,11 +29,9 @@ interface SplitOptions extends StatsOptions {
   readonly signal: AbortSignal;
 }
 
-/**
- * Expects a dataset with facts. `byValue` is in natural order. Its value for trajectories without the key is undefined.
- * @throws Failure `too-many-values`; the signal's reason
- */
-export const computeStats = async (dataset: Dataset, { by, signal, ...options }: SplitOptions) => {
+/** Expects a dataset with facts. @throws Failure `too-many-values`; the signal's reason */
+export const computeStats = async (dataset: Dataset, given: SplitOptions): Promise<DatasetStats> => {
+  const { by, signal, ...options } = given;
   const facts = getFacts(dataset);
   const breaks = new Breaks(signal);
   const whole = new StatsSlice(facts, options);
@@ -48,7 +52,7 @@ export const computeStats = async (dataset: Dataset, { by, signal, ...options }:
     }
   }
   // One value after the other, because a slice takes much memory.
-  const byValue: { value: string | undefined; stats: Stats }[] = [];
+  const byValue: DatasetStats["byValue"][number][] = [];
   for (const number of values?.byNumber.keys() ?? []) {
     const slice = new StatsSlice(facts, options);
     await addGroups(slice, values?.list(number) ?? [], breaks);
@@ -82,7 +86,6 @@ const addGroups = async (slice: StatsSlice, groups: Iterable<GroupRows>, breaks:
 class DividedGroups {
   /** For each number of a value, the indexes of its groups. */
   readonly byNumber = new Map<number, number[]>();
-  /** The number of exceptions without the key in groups with several values. */
   withoutValue = 0;
   readonly #exceptions = new NumberColumn();
   readonly #by: string;
