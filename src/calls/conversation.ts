@@ -23,8 +23,10 @@ export type ContentPart = Readonly<
   | { kind: "other"; members: readonly raw.RawMember[] }
 >;
 
-/** `format` is text such as `image/png` or `wav`. */
-export type Media = NonNullable<ReturnType<typeof toMedia>>;
+/** `category` is text such as `image`, and `format` is text such as `image/png` or `wav`. */
+export type Media = Readonly<
+  { kind: "media"; category: string } & Record<"url" | "data" | "name" | "format", string | undefined>
+>;
 
 export const hasMessage = (item: raw.RawJson) => findMessage(item) !== undefined;
 
@@ -156,7 +158,7 @@ const toOthers = (part: raw.RawJson, shown: readonly string[]): readonly Content
 /** What the line of an image or another file shows. */
 const mediaKeys = ["url", "data", "file_data", "filename", "file_id", "media_type", "format"];
 
-const toMedia = (body: raw.RawJson, type: string) => {
+const toMedia = (body: raw.RawJson, type: string): Media | undefined => {
   const category = /image|audio|video|file|document/.exec(type)?.[0];
   if (category === undefined) return undefined;
   const file = raw.textAt(body, "file_data");
@@ -166,5 +168,5 @@ const toMedia = (body: raw.RawJson, type: string) => {
   const name = raw.textAt(body, "filename") ?? raw.textAt(body, "file_id");
   if (url === undefined && data === undefined && name === undefined) return undefined;
   const format = raw.textAt(body, "media_type") ?? raw.textAt(body, "format");
-  return { kind: "media" as const, category, url, data, name, format };
+  return { kind: "media", category, url, data, name, format };
 };

@@ -7,8 +7,12 @@ import { compareTexts } from "../text/sentences.ts";
 import * as facts from "./call-facts.ts";
 import { readUsages, sumTokens, tokenKinds } from "./usage.ts";
 
-export type CallSummary = ReturnType<typeof summarize>;
-export type CallCounts = ReturnType<typeof sumCalls>;
+/** In `seconds`, `tokens` and `cost`, `calls` is the number of calls with this value. Null is an unknown value. */
+export interface CallCounts extends Readonly<Record<"calls" | facts.CallState, number>> {
+  readonly seconds: Readonly<{ calls: number; p50: number | null; p95: number | null }>;
+  readonly tokens: Readonly<{ calls: number } & Record<(typeof tokenKinds)[number], bigint | null>>;
+  readonly cost: Readonly<{ calls: number; usd: string | null }>;
+}
 
 export const openSummary = (prefix: string) => {
   const calls: SummarizedCall[] = [];
@@ -102,11 +106,8 @@ const readFacts = (call: RawJson, whole: RawJson, prefix: string) => {
 
 const modelOf = ({ model = "" }: { readonly model: string | undefined }) => model;
 
-/**
- * Adds the amounts of one model or of all models. Part of a cost is not the cost of the call. In `seconds`, `tokens`
- * and `cost`, `calls` is the number of calls with this value.
- */
-const sumCalls = (calls: readonly SummarizedCall[], model?: string) => {
+/** Adds the amounts of one model or of all models. Part of a cost is not the cost of the call. */
+const sumCalls = (calls: readonly SummarizedCall[], model?: string): CallCounts => {
   const states: Record<facts.CallState, number> = { ok: 0, failed: 0, running: 0, deleted: 0, unknown: 0 };
   let sum: Amounts = {};
   let callsWithTokens = 0;

@@ -11,7 +11,11 @@ import * as commands from "./command.ts";
 import type { GlobalValues } from "./globals.ts";
 import { camelCase, type OptionKind, type OptionKinds } from "./kinds.ts";
 
-export type ParsedArgv = Awaited<ReturnType<typeof parseArgv>>;
+interface ParsedArgv extends LastParser, Pick<ParseState, "given" | "invalidValues"> {
+  readonly root: Command;
+  readonly globals: GlobalValues;
+  readonly help: "full" | "short" | undefined;
+}
 
 /** Writes `--sort -column` as one word, because commander would read `-column` as options. */
 const joinSortWords = (argv: readonly string[]) =>
@@ -21,7 +25,7 @@ const joinSortWords = (argv: readonly string[]) =>
     return word === "--sort" && /^-\w/.test(value) ? [`--sort=${value}`] : [word];
   });
 
-export const parseArgv = async (program: Program, words: readonly string[]) => {
+export const parseArgv = async (program: Program, words: readonly string[]): Promise<ParsedArgv> => {
   const argv = joinSortWords(words);
   const root = await loadTreeFor(program, argv);
   const state: ParseState = { given: new Map(), invalidValues: [], hasHelpWord: argv.includes("help") };

@@ -48,7 +48,10 @@ type MeterState = Readonly<{
   waiting?: string | undefined;
 }>;
 
-export type Meter = ReturnType<typeof openMeter>;
+export interface Meter extends Pick<Progress, "stop"> {
+  readonly show: (state: MeterState) => void;
+  readonly report: (event: Readonly<{ event: string; text: string; facts: object }>) => void;
+}
 
 type MeterOptions = Readonly<{
   format: MeterFormat;
@@ -60,7 +63,7 @@ type MeterOptions = Readonly<{
 
 const minEventIntervalMs = 1000;
 
-export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOptions) => {
+export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOptions): Meter => {
   let running: Progress | undefined;
   let phase = "";
   /** A bar stores the start of the phase plus all waits. JSON stores the time of the last event. */
@@ -86,7 +89,7 @@ export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOpti
   };
   return {
     show,
-    report: ({ event, text, facts }: Readonly<{ event: string; text: string; facts: object }>) => {
+    report: ({ event, text, facts }) => {
       if (format === "lines") line(text);
       else if (format === "json") line(JSON.stringify({ event, ...facts }));
     },

@@ -35,10 +35,20 @@ const describeError = (thrown: unknown): Problem => {
   return { rule, severity: "warning", message: `cannot answer a request (${status}): ${message}` };
 };
 
-export type Service = Awaited<ReturnType<typeof openService>>;
+export interface Service {
+  readonly url: string;
+  /** The id of the store. */
+  readonly store: string;
+  readonly key: string;
+  /** Undefined if `ServiceOptions` has the key. */
+  readonly keyFile: string | undefined;
+  readonly lastError: () => unknown;
+  /** Returns false if the service aborted requests. */
+  readonly close: () => Promise<boolean>;
+}
 
 /** @throws Failure `usage`, `storage` */
-export const openService = async (options: ServiceOptions) => {
+export const openService = async (options: ServiceOptions): Promise<Service> => {
   const { host, dataDir, project, maxBodyBytes, warn } = options;
   checkAddress(options);
   const { key, path: keyFile } =

@@ -15,7 +15,7 @@ import { listAnalysisModels, listModels, listRouterModels } from "../wire/contra
 import { readListReply } from "../wire/contract/replies.ts";
 import { defineOperation, detailError, HttpRefusal, openAiError, parseBody, reasonError } from "./operation.ts";
 import sample from "./sample-catalog.json";
-import type { Store } from "./store/store.ts";
+import type { Store, StoredCall } from "./store/store.ts";
 
 /** Interface 4.2. Ignores the project header, because that header tracks usage. */
 export const modelsOperation = (store: Store) =>
@@ -88,8 +88,6 @@ const formatSample = (kind: CatalogKind) => {
 
 const operationName = "rollcall.log";
 const opDigest = createHash("sha256").update(`${operationName} 1`).digest("base64url");
-
-type StoredCall = NonNullable<Awaited<ReturnType<Store["findCall"]>>>;
 
 const json = JSON.stringify;
 

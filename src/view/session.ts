@@ -26,10 +26,14 @@ const maxFiles = 200;
 /** Reading the prompt and the key of a row costs as much as reading this many more bytes. */
 const bytesPerRow = 2 ** 19;
 
-export type ViewSession = Awaited<ReturnType<typeof openSession>>;
+export interface ViewSession {
+  readonly answer: ReturnType<typeof openAnswers>;
+  readonly store: GroupReader<GroupFacts>;
+  readonly close: () => Promise<void>;
+}
 
 /** @throws the signal's reason */
-export const openSession = async (input: ViewInput, signal: AbortSignal) => {
+export const openSession = async (input: ViewInput, signal: AbortSignal): Promise<ViewSession> => {
   const { dataset, notes, pass } = input;
   const { count } = (dataset.unselected ?? dataset).groups;
   const groups = await listGroupFacts(dataset, signal);

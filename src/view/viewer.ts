@@ -22,10 +22,14 @@ const openingProgress: answers.ReadProgress = { phase: "opening", done: 0, of: 0
 
 export type ViewerOptions = Pick<ListenOptions, "port" | "trace"> & { readonly host: Host };
 
-export type Viewer = Awaited<ReturnType<typeof openViewer>>;
+export interface Viewer extends Pick<ShownInput, "showProgress" | "showInput" | "firstRequest"> {
+  /** Browsers do not send the part after `#`, so traces do not contain the token. */
+  readonly url: string;
+  readonly close: () => Promise<void>;
+}
 
 /** @throws Failure `cannot-listen` */
-export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
+export const openViewer = async ({ host, port, trace }: ViewerOptions): Promise<Viewer> => {
   const token = randomBytes(24).toString("base64url");
   const shown = openShownInput(host);
   const options = { app: createApp(token, shown), port, maxHeaderBytes, trace, elapsed: host.elapsed };
@@ -35,7 +39,6 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
     showProgress,
     showInput,
     firstRequest,
-    /** Browsers do not send the part after `#`, so traces do not contain the token. */
     url: `${server.url}/#token=${token}`,
     async close() {
       shown.end();

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type CallSummary, openSummary } from "../../src/calls/summary.ts";
+import { openSummary } from "../../src/calls/summary.ts";
 import { parseRawJson } from "../../src/json/raw-json.ts";
 
-const summaryOf = (calls: readonly (object | string)[], prefix = "vendor"): CallSummary => {
+const summaryOf = (calls: readonly (object | string)[], prefix = "vendor") => {
   const summary = openSummary(prefix);
   for (const call of calls) {
     summary.add(parseRawJson(typeof call === "string" ? call : JSON.stringify(call)));

@@ -1,7 +1,6 @@
 /** Lists the words of options and arguments. Loads the catalogs and columns only to complete their words. */
 
-import type { ParsedArgv } from "../../cli/argv.ts";
-import { listOutputs, type Program } from "../../cli/command.ts";
+import { type Command, listOutputs, type Program } from "../../cli/command.ts";
 import type { CompletionSource, OptionKind } from "../../cli/kinds.ts";
 import { reportForms } from "../../output/ci-report.ts";
 import type { Context } from "../../session/context.ts";
@@ -14,7 +13,7 @@ export type ValueRequest = Readonly<{
   program: Program;
   /** The arguments before the cursor. */
   operands: readonly string[];
-  command: ParsedArgv["command"];
+  command: Command;
   /** The values of the options on the command line. */
   options: Readonly<Record<string, unknown>>;
   /** An option or argument, such as `--sort` or `catalog show <id>`. */

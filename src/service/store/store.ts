@@ -38,9 +38,24 @@ type StoreHost = DatabaseWaitOptions["host"];
 const maxWaitMs = 30_000;
 
 /** If the store cannot be used, methods throw a Failure. After `saveRequest`, the request is on disk. */
-export type Store = Awaited<ReturnType<typeof openStore>>;
+export interface Store {
+  readonly id: string;
+  /** Returns the saved request, or the earlier request with the idempotency key. */
+  readonly saveRequest: (request: NewRequest) => Promise<LoggedRequest>;
+  readonly findCall: (project: string, id: string) => Promise<StoredCall | undefined>;
+  readonly listModels: () => Promise<readonly Readonly<{ id: string; owner: string; created: number }>[]>;
+  readonly close: () => Promise<void>;
+}
 
-export const openStore = async (location: StoreLocation, host: StoreHost) => {
+/** `callIds` is a JSON list. Without an idempotency key, `digest` is undefined. */
+type LoggedRequest = Readonly<{ digest: Uint8Array | undefined; metrics: string; callIds: string }>;
+
+/** The indexes of a trajectory in its request and group, and its bytes. The other keys are JSON objects. */
+export type StoredCall = Pick<NewRequest, "model" | "split" | "loggedAt"> &
+  Readonly<Record<"id" | "otherRequestKeys" | "otherGroupKeys", string>> &
+  Readonly<Record<"group" | "position", number> & { bytes: Uint8Array }>;
+
+export const openStore = async (location: StoreLocation, host: StoreHost): Promise<Store> => {
   const path = storePath(location);
   const opened = await openFile(storeSchema, { path, host, maxWaitMs, canCreate: true });
   if (!opened) throw new Error("openFile did not create the store");
@@ -51,7 +66,7 @@ export const openStore = async (location: StoreLocation, host: StoreHost) => {
     return {
       id: (await readIdentity(database)) ?? "",
       saveRequest: openRequestWriter(database, { path, ...storeSchema.file }, newestMs),
-      findCall: async (project: string, id: string) => await findCall(database, project, id),
+      findCall: async (project, id) => await findCall(database, project, id),
       listModels: async () => await listModels(database),
       close: () => database.close(),
     };
@@ -122,7 +137,7 @@ const selectLogged = (condition: string, ...values: readonly SqlValue[]) => {
   return { sql: `SELECT id, digest, metrics, calls FROM rollcall.logged WHERE ${condition}`, values };
 };
 
-const toLoggedRequest = (row: Row) => ({
+const toLoggedRequest = (row: Row): LoggedRequest => ({
   digest: row.isNull("digest") ? undefined : row.bytes("digest"),
   metrics: row.text("metrics"),
   callIds: JSON.stringify(ids.formatIds(row.bytes("id"), row.integer("calls"))),
@@ -175,7 +190,7 @@ const findCallSql = `
   WHERE substring(id, ${ids.idTailOffset + 1}) = ? AND project = ?
     AND ? BETWEEN first_ms AND first_ms + calls / ${ids.idsPerMs}`;
 
-const findCall = async (database: Database, project: string, id: string) => {
+const findCall = async (database: Database, project: string, id: string): Promise<StoredCall | undefined> => {
   const uuid = ids.parseId(id);
   if (!uuid) return undefined;
   const ms = ids.idTimeMs(uuid);

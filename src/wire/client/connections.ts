@@ -16,7 +16,7 @@ const parserBudget = 1_000_000_000;
 /** Most servers keep idle connections for a longer time. */
 const maxIdleMs = 1000;
 
-export type Connection = Awaited<ReturnType<Connections["open"]>>;
+export type Connection = Pick<Agent, "dispatch"> & Readonly<Record<"release" | "destroy", () => void>>;
 
 export class Connections {
   readonly #closing = new AbortController();
@@ -36,7 +36,7 @@ export class Connections {
     setMaxListeners(0, this.#closing.signal);
   }
 
-  async open(route: Route, canReuse: boolean) {
+  async open(route: Route, canReuse: boolean): Promise<Connection> {
     const { origin } = route.to;
     const agents = this.#released.get(origin) ?? [];
     this.#released.set(origin, agents);

@@ -73,7 +73,12 @@ const firstWaitMs = 500;
 const maxSingleWaitMs = 30_000;
 const minWaitMs = 50;
 
-export type RetryBudget = ReturnType<typeof openRetryBudget>;
+export interface RetryBudget {
+  /** Returns false if the budget is too small. @param next the attempt after the wait */
+  readonly wait: (minMs: number | undefined, next: NextAttempt) => Promise<boolean>;
+}
+
+type NextAttempt = Pick<Retry, "attempt"> & { readonly onWait: (retry: Retry) => void };
 
 type WaitOptions = Pick<ClientOptions, "host" | "maxWaitMs" | "retries">;
 
@@ -89,18 +94,17 @@ export const openReadBudget = (options: WaitOptions & Pick<ClientOptions, "isMax
   return {
     /** A slow answer is not a failure, so `--max-wait` limits only the time to connect. */
     limits: () => ({ connectMs: endMs - host.elapsed(), totalMs: replyTimeoutFactor * silenceMs }),
-    wait: async (minMs: number | undefined, next: Parameters<typeof wait>[1]) =>
+    wait: async (minMs: number | undefined, next: NextAttempt) =>
       next.attempt <= maxAttempts && host.elapsed() <= endMs && (await wait(minMs, next)),
   };
 };
 
 /** Requests can wait at the same time, which counts once. */
-export const openRetryBudget = ({ host, maxWaitMs, retries = true }: WaitOptions) => {
+export const openRetryBudget = ({ host, maxWaitMs, retries = true }: WaitOptions): RetryBudget => {
   let restMs = retries ? maxWaitMs : 0;
   let lastEndMs = 0;
   return {
-    /** @param attempt the number of the next attempt */
-    async wait(minMs = 0, { attempt, onWait }: { attempt: number; onWait: (retry: Retry) => void }) {
+    async wait(minMs = 0, { attempt, onWait }) {
       const now = host.elapsed();
       const sharedMs = Math.max(0, lastEndMs - now);
       const maxMs = restMs + sharedMs;
