@@ -9,7 +9,7 @@ if (major < 20 || (major === 20 && minor < 19)) {
   process.exit(2);
 }
 
-const { readFileSync } = require("node:fs");
+const { openSync, readSync } = require("node:fs");
 const Module = require("node:module");
 const { basename, dirname, join } = require("node:path");
 const { Script } = require("node:vm");
@@ -21,14 +21,19 @@ const dist = join(dirname(__dirname), "dist");
  * compiling. Another version of V8 refuses these bytes, and compiles.
  */
 const loadCompiled = () => {
-  const bytes = readFileSync(join(dist, "compiled.bin"));
-  const start = 4 + bytes.readUInt32LE();
-  const places = JSON.parse(bytes.toString("utf8", 4, start));
+  const file = openSync(join(dist, "compiled.bin"));
+  const read = (from, to) => {
+    const bytes = Buffer.allocUnsafe(to - from);
+    readSync(file, bytes, 0, bytes.length, from);
+    return bytes;
+  };
+  const start = 4 + read(0, 4).readUInt32LE();
+  const places = JSON.parse(read(4, start).toString());
   const compile = Module.prototype._compile;
   Module.prototype._compile = function (code, filename, ...more) {
     const place = dirname(filename) === dist && places[basename(filename)];
     if (!place) return compile.call(this, code, filename, ...more);
-    const cachedData = bytes.subarray(start + place.from, start + place.to);
+    const cachedData = read(start + place.from, start + place.to);
     const run = new Script(Module.wrap(code), { filename, cachedData }).runInThisContext();
     return run.call(this.exports, this.exports, Module.createRequire(filename), this, filename, dist);
   };
