@@ -39,23 +39,31 @@ const addFacts = (table: JsonTable, facts: TrajectoryFacts, into: FactColumns) =
   into.addRow(facts);
 };
 
+/** What one event adds to the uses of a tool. */
+const [answeredCall, unansweredCall, failure] = [
+  { calls: 1, errors: 0, unanswered: 0 },
+  { calls: 1, errors: 0, unanswered: 1 },
+  { calls: 0, errors: 1, unanswered: 0 },
+];
+
 const addToolUses = (table: JsonTable, { counts, choices }: TrajectoryFacts, into: FactColumns) => {
   const { count, countBeforeLast } = toolCalls;
   const sampled = choices > 0 ? makers.choice : makers.assistant;
   const numberOf = (node: number) => (node > 0 ? into.toolNames.numberAt(table, node) : 0);
   let [calls, errors, allUnanswered] = [0, 0, 0];
   for (let event = 0; event < count; event++) {
-    const [maker, partner] = [toolCalls.at(event, fields.maker), toolCalls.at(event, fields.partner)];
+    const maker = toolCalls.at(event, fields.maker);
+    const partner = toolCalls.at(event, fields.partner);
     if (maker === sampled) {
-      const unanswered = partner < 0 && event < countBeforeLast ? 1 : 0;
-      into.addUse(numberOf(toolCalls.at(event, fields.name)), { calls: 1, errors: 0, unanswered });
+      const use = partner < 0 && event < countBeforeLast ? unansweredCall : answeredCall;
+      into.addUse(numberOf(toolCalls.at(event, fields.name)), use);
       calls++;
-      allUnanswered += unanswered;
+      allUnanswered += use.unanswered;
     } else if (maker === makers.result && (partner < 0 || toolCalls.at(partner, fields.maker) === sampled)) {
       const result = toolCalls.at(event, fields.node);
       if (!isErrorResult(table, result)) continue;
       const name = partner < 0 ? findToolName(table, result) : toolCalls.at(partner, fields.name);
-      into.addUse(numberOf(name), { calls: 0, errors: 1, unanswered: 0 });
+      into.addUse(numberOf(name), failure);
       errors++;
     }
   }

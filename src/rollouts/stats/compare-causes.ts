@@ -24,25 +24,33 @@ class PoolSums {
   readonly parts = new Float64Array(causeNames.length);
   readonly uses = new Map<string | null, ToolUse>();
   readonly finishes = new Map<string | null, number>();
+  readonly #columns: FactColumns;
   readonly #sums = new Float64Array(countNames.length);
   readonly #known = new Float64Array(countNames.length);
 
+  constructor(columns: FactColumns) {
+    this.#columns = columns;
+  }
+
   /** @param rewards of the rows, and then of the exceptions */
-  read(columns: FactColumns, { rows }: Pool, rewards: ArrayLike<number>) {
+  read({ rows }: Pool, rewards: ArrayLike<number>) {
+    const columns = this.#columns;
     this.rows = rows.length;
-    this.#divide(columns, rows, rewards);
-    for (let fact = 0; fact < countNames.length; fact++) this.#addFact(columns, rows, fact);
+    this.#divide(rows, rewards);
+    for (let fact = 0; fact < countNames.length; fact++) this.#addFact(rows, fact);
     this.uses.clear();
     this.finishes.clear();
     for (let at = 0; at < rows.length; at++) {
       const row = rows[at] ?? 0;
-      columns.forEachUse(row, (tool, use) => addUse(this.uses, columns.toolNames.at(tool) ?? null, use));
+      columns.forEachUse(row, this.#addUse);
       const reason = columns.finishReasons.at(columns.finishReasonOf(row)) ?? null;
       this.finishes.set(reason, (this.finishes.get(reason) ?? 0) + 1);
     }
   }
 
-  #divide(columns: FactColumns, rows: readonly number[], rewards: ArrayLike<number>) {
+  readonly #addUse = (tool: number, use: ToolUse) => addUse(this.uses, this.#columns.toolNames.at(tool) ?? null, use);
+
+  #divide(rows: readonly number[], rewards: ArrayLike<number>) {
     const { shares, parts } = this;
     shares.fill(0);
     parts.fill(0);
@@ -50,16 +58,16 @@ class PoolSums {
     for (let at = 0; at < rewards.length; at++) {
       const [row, reward = 0] = [rows[at], rewards[at]];
       if (!Number.isFinite(reward)) continue;
-      const cause = row === undefined ? other : findCause(columns, row);
+      const cause = row === undefined ? other : findCause(this.#columns, row);
       shares[cause] = (shares[cause] ?? 0) + 1 / count;
       parts[cause] = (parts[cause] ?? 0) + reward / count;
     }
   }
 
-  #addFact(columns: FactColumns, rows: readonly number[], fact: number) {
+  #addFact(rows: readonly number[], fact: number) {
     let [sum, known] = [0, 0];
     for (let at = 0; at < rows.length; at++) {
-      const value = columns.countAt(rows[at] ?? 0, fact);
+      const value = this.#columns.countAt(rows[at] ?? 0, fact);
       if (value < 0) continue;
       sum += value;
       known++;
@@ -108,7 +116,7 @@ export interface CauseLists {
 
 /** Sums what happened in the trajectories of each pair. */
 export class PairCauses {
-  readonly #columns: Both<FactColumns>;
+  readonly #sums: Both<PoolSums>;
   readonly #shares = new NamedPairs<CauseName>();
   readonly #parts = new NamedPairs<CauseName>();
   readonly #facts = new NamedPairs<string>();
@@ -116,18 +124,17 @@ export class PairCauses {
   readonly #errors = new NamedPairs<string | null>();
   readonly #tools = new Map<string | null, Both<ReturnType<typeof createUseSums>>>();
   readonly #finishes = new Map<string | null, { a: number; b: number }>();
-  readonly #sums = { a: new PoolSums(), b: new PoolSums() };
   #pairs = 0;
 
   constructor({ a, b }: Sides) {
-    this.#columns = { a: a.facts.walked, b: b.facts.walked };
+    this.#sums = { a: new PoolSums(a.facts.walked), b: new PoolSums(b.facts.walked) };
   }
 
   /** @param hasMeans true if both sides have a mean reward */
   add(pools: Both<Pool>, rewards: Both<ArrayLike<number>>, hasMeans: boolean) {
     const { a, b } = this.#sums;
-    a.read(this.#columns.a, pools.a, rewards.a);
-    b.read(this.#columns.b, pools.b, rewards.b);
+    a.read(pools.a, rewards.a);
+    b.read(pools.b, rewards.b);
     for (const [cause, name] of hasMeans ? causeNames.entries() : []) {
       this.#shares.of(name).add(a.shares[cause] ?? 0, b.shares[cause] ?? 0);
       this.#parts.of(name).add(a.parts[cause] ?? 0, b.parts[cause] ?? 0);
