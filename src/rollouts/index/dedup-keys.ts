@@ -7,8 +7,13 @@ import type { Groups } from "./groups.ts";
 export const dedupKeyBytes = digestBytes;
 
 export class DedupKeys {
-  readonly #keys = new Digests();
+  readonly #keys: Digests;
   readonly #inputs: InputKeys[] = [];
+
+  /** @param digests become the keys of the groups that the caller adds */
+  constructor(digests = new Digests()) {
+    this.#keys = digests;
+  }
 
   get count(): number {
     return this.#keys.count;
@@ -41,7 +46,8 @@ export interface InputKeys {
   readonly table: DigestTable;
   /** Returns the key of the next group with the digest. */
   readonly next: (digest: Uint8Array) => Uint8Array;
-  readonly add: (group: number, digest: Uint8Array) => void;
+  /** @param digest default: the digest of the group is set */
+  readonly add: (group: number, digest?: Uint8Array) => void;
 }
 
 const openInputKeys = (keys: Digests): InputKeys => {
@@ -54,7 +60,7 @@ const openInputKeys = (keys: Digests): InputKeys => {
       return first === undefined ? digest : nthDedupKey(digest, (repeats.get(first) ?? 0) + 1);
     },
     add(group, digest) {
-      keys.set(group, digest);
+      if (digest) keys.set(group, digest);
       for (let first = table.add(group); first !== group; first = table.add(group)) {
         const occurrence = (repeats.get(first) ?? 0) + 1;
         repeats.set(first, occurrence);
@@ -70,11 +76,13 @@ const nthDedupKey = (digest: Uint8Array, occurrence: number) =>
 /** @throws the signal's reason */
 export const assignDedupKeys = async (groups: Groups, signal?: AbortSignal) => {
   const breaks = new Breaks(signal);
-  const keys = new DedupKeys();
+  const digests = new Digests();
+  const keys = new DedupKeys(digests);
   const input = keys.addInput();
   for (let group = 0; group < groups.count; group++) {
     if (breaks.isDue()) await breaks.take();
-    input.add(group, groups.digestOf(group));
+    groups.copyDigest(group, digests);
+    input.add(group);
   }
   return keys;
 };

@@ -40,6 +40,12 @@ export class Digests {
       this.#words.set(position * digestWords + word, readWord(digest, word));
   }
 
+  copy(position: number, from: Digests, at: number) {
+    this.#words.length = Math.max(this.#words.length, (position + 1) * digestWords);
+    for (let word = 0; word < digestWords; word++)
+      this.#words.set(position * digestWords + word, from.wordOf(at, word));
+  }
+
   at(position: number): Uint8Array {
     const digest = new Uint8Array(digestBytes);
     for (let word = 0; word < digestWords; word++) {

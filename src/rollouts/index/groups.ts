@@ -1,7 +1,7 @@
 /** Puts parts into groups. */
 import { createHash } from "node:crypto";
 import { NumberColumn } from "./column.ts";
-import { digestBytes } from "./digests.ts";
+import { type Digests, digestBytes } from "./digests.ts";
 import type { Parts } from "./parts.ts";
 
 export const groupOpening = Buffer.from('{"trajectories":[');
@@ -146,6 +146,12 @@ export class Groups {
     const digest = openGroupDigest();
     for (const part of this.partsOf(group)) digest.update(digests.at(part));
     return digest.digest().subarray(0, digestBytes);
+  }
+
+  /** Most groups are one part, whose digest is copied without new memory. */
+  copyDigest(group: number, into: Digests) {
+    if (this.isBare(group)) into.set(group, this.digestOf(group));
+    else into.copy(group, this.#parts.digests, this.firstOf(group));
   }
 
   /** Yields the digests of a bare group with its first trajectory, with its first two, and so on. */
