@@ -238,7 +238,7 @@ export const runRules = {
   }),
   "unreadable-response": warning<{ request: string | number; status: number; readBytes: number | undefined }>({
     message: ({ request, status, readBytes }) =>
-      `the service answered ${status} to request ${request}, so the groups of ${request} count as logged, but ${readBytes === undefined ? "the answer is not JSON" : `rollcall can read only ${formatRoundedSize(readBytes)} of the answer`}`,
+      `the service answered ${status} to request ${request}, so its groups count as logged, but ${readBytes === undefined ? "the answer is not JSON" : `rollcall can read only ${formatRoundedSize(readBytes)} of the answer`}`,
     advice:
       "check whether the service has these groups. If not, correct base_url and rerun the command, or, if base_url is correct, log only these groups from a new file with --resend-logged",
     why: "A proxy or a login page may have answered instead of the service.",
@@ -246,7 +246,7 @@ export const runRules = {
   }),
   "error-in-response": warning<{ request: string | number; status: number; said: string }>({
     message: ({ request, status, said }) =>
-      `the service answered ${status} to request ${request}, so the groups of ${request} count as logged, but the answer states an error: ${said}`,
+      `the service answered ${status} to request ${request}, so its groups count as logged, but the answer states an error: ${said}`,
     advice:
       "check whether the service has these groups. If not, fix the stated cause, and log only these groups from a new file with --resend-logged",
     why: "Some services report errors with a success status. The status decides the outcome.",

@@ -96,9 +96,9 @@ const texts = `
   group-over-limit {"bytes":9,"limit":8,"tooLarge":true} | make the group smaller, or ask
   input-changed {"isFollowed":true} | append to the file
   input-changed {"isFollowed":false} | wait until no program
-  unreadable-response {"request":"r1","status":200,"readBytes":67108864} answered 200 to request r1, so the groups of r1 count as logged, but rollcall can read only 64 MiB of the answer
+  unreadable-response {"request":"r1","status":200,"readBytes":67108864} answered 200 to request r1, so its groups count as logged, but rollcall can read only 64 MiB of the answer
   unreadable-response {"request":"r1","status":200} the answer is not JSON |
-  error-in-response {"request":"r1","status":200,"said":"no"} answered 200 to request r1, so the groups of r1 count as logged, but the answer states an error: no | check
+  error-in-response {"request":"r1","status":200,"said":"no"} answered 200 to request r1, so its groups count as logged, but the answer states an error: no | check
   group-refused {"text":"no"} the service refused this group: no | fix or omit the group
   group-refused {} refused a request with this group | log the group again
   group-too-large {"bytes":9} the service refused its request of 9 bytes |
