@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { redactSecrets } from "../../../src/rollouts/rules/known-secrets.ts";
+import { redactSecrets, redactText } from "../../../src/rollouts/rules/known-secrets.ts";
 import { Redactor } from "../../../src/rollouts/rules/redact-json.ts";
 import { runHere } from "../../support/here.ts";
 import { itHolds } from "../../support/property.ts";
@@ -227,10 +227,15 @@ describe("a known secret", () => {
     const line = JSON.stringify({ messages_and_choices: [{ role: "user", content }], reward: 1 });
     const { stdout } = await runHere(["check", "--json", "--fields", "warnings"], { stdin: line });
     expect(stdout).toContain(`this text looks like ${kind}"`);
+    expect(redactText(content)).toContain("***");
   });
 });
 
 describe("a redacted text", () => {
+  it.each(["amqp://a:", "amqp:\\/\\/a:"])("has no short password in a URL that begins with %s", (start) => {
+    expect(redactText(`${start}9f8e7d6c@b`)).toBe(`${start}***@b`);
+  });
+
   const key = "ghp_0aZ3bY4cX5dW6eV7fU8gT9hS0iR1jQ2kP3lO";
   const privateKey = "-----BEGIN PRIVATE KEY-----\nm5Lq8Zt2Xw7Rv4Kc9Jd1Hg6Fs3\n-----END PRIVATE KEY-----";
   const [one, two] = [`α ${key} β`, `α ${privateKey} β ${key} γ`];
