@@ -46,12 +46,9 @@ export class Digests {
       this.#words.set(position * digestWords + word, from.wordOf(at, word));
   }
 
-  at(position: number): Uint8Array {
-    const digest = new Uint8Array(digestBytes);
-    for (let word = 0; word < digestWords; word++) {
-      const value = this.wordOf(position, word);
-      for (let byte = 0; byte < 4; byte++) digest[4 * word + byte] = value >>> (8 * byte);
-    }
+  at(position: number): Buffer {
+    const digest = Buffer.allocUnsafe(digestBytes);
+    for (let word = 0; word < digestWords; word++) digest.writeUInt32LE(this.wordOf(position, word), 4 * word);
     return digest;
   }
 

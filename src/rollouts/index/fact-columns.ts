@@ -40,7 +40,7 @@ class DigestNames {
   }
 
   at(number: number) {
-    return number === 0 ? undefined : Buffer.from(this.#digests.at(number - 1)).toString("latin1");
+    return number === 0 ? undefined : this.#digests.at(number - 1).toString("latin1");
   }
 }
 
