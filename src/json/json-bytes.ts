@@ -1,4 +1,6 @@
 /** Walks bytes of JSON, and reads parsed values. */
+import { compareDecimals, parseDecimal } from "../text/decimal.ts";
+import { parseJson } from "./object.ts";
 
 export { isObject, type JsonObject, parseJson } from "./object.ts";
 
@@ -113,4 +115,18 @@ export const replaceWords = (bytes: Buffer, words: RegExp, replace: (word: strin
     }
   }
   return Buffer.from(parts.join("") + text.slice(copied), "latin1");
+};
+
+/** Matches texts with a number that may lose digits as a double. */
+const longNumber = /[-\d.]{16}|\d[eE][-+]?\d{2}/;
+
+/** Parses JSON. A number that a double would round becomes a text, unless its exponent is too large for a decimal. */
+export const parseWithDigits = (text: string) => {
+  const parsed = parseJson(text);
+  if (!parsed || !longNumber.test(text)) return parsed;
+  const toExactWord = (word: string) => {
+    const [stated, rounded] = [parseDecimal(word), parseDecimal(String(Number(word)))];
+    return stated && rounded && compareDecimals(stated, rounded) !== 0 ? JSON.stringify(word) : word;
+  };
+  return parseJson(replaceWords(Buffer.from(text), /"|-?\d[-+.\deE]*/g, toExactWord).toString("utf8"));
 };

@@ -1,6 +1,6 @@
 /** Reads the text of a group's prompt, and its key. */
 
-import { isObject } from "../../json/json-bytes.ts";
+import { isObject, parseWithDigits } from "../../json/json-bytes.ts";
 import { requireFault } from "../../json/reader.ts";
 import * as table from "../../json/table.ts";
 import { cutText } from "../../text/sentences.ts";
@@ -92,7 +92,7 @@ export const readExceptionKeys = async (dataset: IndexedGroups, group: number, n
 const parseSmallMembers = (value: table.JsonValue | undefined) => {
   const members = value ? [...table.childrenOf(value)] : [];
   const small = members.filter(([, member]) => table.spanOf(member).end - table.spanOf(member).start <= maxMemberBytes);
-  return Object.fromEntries(small.map(([name, member]) => [name, table.parseValue(member)]));
+  return Object.fromEntries(small.map(([name, member]) => [name, parseWithDigits(table.textOf(member))?.value]));
 };
 
 /** The JSON depth of a message: group, `trajectories`, trajectory, `messages_and_choices`. */

@@ -35,7 +35,7 @@ export const findGroupKeys = (value: unknown): readonly { name: string; text: st
 
 /** @param names keys of `--group-by` */
 export const findGroupKey = (trajectory: unknown, names: readonly string[] = []) => {
-  const values = names.flatMap((name) => readKeyValue(trajectory, name) ?? []);
+  const values = names.map((name) => readKeyValue(trajectory, name)).filter((value) => value !== undefined);
   const isCertain = ({ name }: { name: string }) => groupKeyNames.includes(name.split(".").at(-1) ?? "");
   const isKnown = values.length > 0 && values.length === names.length;
   const value: unknown = values.length === 1 ? values[0] : values;
@@ -100,8 +100,11 @@ export const formatKey = (key: json.JsonValue) => {
 export const parseKeyText = (key: string | undefined): string | number | boolean | null => {
   if (key === undefined || key.startsWith("sha256:")) return key ?? null;
   const value: unknown = JSON.parse(key);
-  // Another integer can have the same double.
-  if (Number.isInteger(value) && !Number.isSafeInteger(value)) return key;
+  // Another number can have the same double.
+  if (
+    Number.isInteger(value) ? !Number.isSafeInteger(value) : typeof value === "number" && JSON.stringify(value) !== key
+  )
+    return key;
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? value : key;
 };
 

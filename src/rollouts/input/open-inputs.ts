@@ -3,6 +3,7 @@ import { closeSync, createReadStream, fstatSync, openSync, readdirSync, statSync
 import { resolve } from "node:path";
 import type { Readable } from "node:stream";
 import { Failure } from "../../failure.ts";
+import { bomLength, skipWhite } from "../../json/json-bytes.ts";
 import { Breaks } from "../../system/breaks.ts";
 import { getErrorCode, identifyFile, ignoreErrors, unblockOnAbort } from "../../system/files.ts";
 import type { Host } from "../../system/host.ts";
@@ -155,7 +156,9 @@ const openStream = async (name: string, stream: Readable, options: SpoolOptions)
 };
 
 const checkHead = (name: string, head: Buffer) => {
-  if (head.length === 0) throw new UnusableInput("input-empty", { isEmpty: true });
+  const isWhole = head.length < sniffedBytes;
+  if (isWhole && skipWhite(head, bomLength(head)) === head.length)
+    throw new UnusableInput("input-empty", { isEmpty: head.length === 0 });
   const error = findContainer(head) ? undefined : findFormatError(head, name);
   if (error) throw error;
 };

@@ -4,13 +4,12 @@ import {
   isObject,
   type JsonObject,
   parseJson,
+  parseWithDigits,
   replaceNonFinite,
-  replaceWords,
   toBuffer,
 } from "../../json/json-bytes.ts";
 import * as raw from "../../json/raw-json.ts";
 import { findFault } from "../../json/reader.ts";
-import { compareDecimals, parseDecimal } from "../../text/decimal.ts";
 
 export const toText = (value: unknown) => (typeof value === "string" ? value : undefined);
 
@@ -83,23 +82,10 @@ const findHeader = (headers: Headers, length: number) => {
   return name && `the header ${name.replace(/\b[a-z]/g, (letter) => letter.toUpperCase())}`;
 };
 
-/** Matches texts with a number that may lose digits as a double. */
-const longNumber = /[-\d.]{17}|\d[eE][-+]?\d{2}/;
-
-/** Makes a text of each number that a double would round, unless its exponent is too large for a decimal. */
-const keepDigits = (bytes: Uint8Array) => {
-  const toExactWord = (word: string) => {
-    const [stated, rounded] = [parseDecimal(word), parseDecimal(String(Number(word)))];
-    return stated && rounded && compareDecimals(stated, rounded) !== 0 ? JSON.stringify(word) : word;
-  };
-  return replaceWords(toBuffer(bytes), /"|-?\d[-+.\deE]*/g, toExactWord).toString("utf8");
-};
-
 /** Reads `{"data":[{…},null,…]}` or `{"data":null}`. */
 export const readListReply: ReplyReader<ReplyList> = (bytes, headers = {}) => {
   const text = toBuffer(bytes).toString("utf8");
-  let parsed = parseJson(text);
-  if (parsed && longNumber.test(text)) parsed = parseJson(keepDigits(bytes));
+  const parsed = parseWithDigits(text);
   if (!parsed) return undefined;
   if (!isObject(parsed.value)) return { invalidPath: "" };
   const { data, ...reply } = parsed.value;

@@ -296,6 +296,29 @@ describe("rollcall stats", () => {
     expect(JSON.parse(stdout).data).toMatchObject(counted.map(([characters]) => ({ characters, turns: 1 })));
   });
 
+  const withKey = (key: string) =>
+    `{"messages_and_choices":[{"role":"user","content":"q"},{"role":"assistant","content":"a"}],"reward":1,"k":${key}}`;
+
+  it.each([
+    ["9007199254740993", "9007199254740993"],
+    ["0.10000000000000000001", "0.10000000000000000001"],
+    ["0.10", "0.1"],
+    ["[1]", "[1]"],
+    ['["1"]', '["1"]'],
+  ])("shows the digits and the type of the key %s of a rollout", async (key, shown) => {
+    const args = ["--group-by", "k", "--each", "trajectory", "--json"];
+    const { stdout } = await runHere(["stats", ...filesOf(withKey(key)), ...args]);
+    expect(JSON.parse(stdout).data).toMatchObject([{ key: shown }]);
+  });
+
+  it.each(["9007199254740992", "-1e400", "0.10000000000000000001"])(
+    "shows the value %s of --by as text, because other values have the same double",
+    async (value) => {
+      const { stdout } = await runHere(["stats", ...filesOf(withKey(value)), "--by", "k", "--json"]);
+      expect(JSON.parse(stdout).by).toMatchObject([{ value }]);
+    },
+  );
+
   const chat = {
     messages: [
       { role: "user", content: "q" },

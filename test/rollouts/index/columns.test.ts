@@ -68,7 +68,12 @@ it("a list of digests has digests that are set, appended or computed, and ranges
   digests.append(Uint8Array.of(0, ...digestOf(7)).subarray(1));
   digests.appendHash(Buffer.from("a"));
   const hash = Uint8Array.from(createHash("sha256").update("a").digest().subarray(0, digestBytes));
-  expect([0, 1, 2, 3].map((at) => digests.at(at))).toEqual([digestOf(8), digestOf(9), digestOf(7), hash]);
+  expect([0, 1, 2, 3].map((at) => Uint8Array.from(digests.at(at)))).toEqual([
+    digestOf(8),
+    digestOf(9),
+    digestOf(7),
+    hash,
+  ]);
   expect(digests.slice(1, 2)).toEqual(Uint8Array.of(...digestOf(9), ...digestOf(7)));
   expect(digests.slice(3, 5)).toEqual(hash);
 });

@@ -171,10 +171,11 @@ describe("a folder as input", () => {
       "r/groups.jsonl": group,
       "r/a.jsonl.gz": gzipSync('{"loss":1}\n'),
       "r/empty.jsonl": "",
+      "r/blank.jsonl": "\ufeff \n\n",
       "r/metadata.json": "{}",
     });
     const env = newHome();
-    const skipped = ["r/a.jsonl.gz", "r/empty.jsonl", "r/metadata.json"];
+    const skipped = ["r/a.jsonl.gz", "r/blank.jsonl", "r/empty.jsonl", "r/metadata.json"];
     const logged = await runRollcall(["log", "m", "r", "--local", "--split", "train", "--json"], { cwd, env });
     expect([logged.code, skippedIn(logged.stdout)]).toEqual([0, skipped]);
     const verified = await runRollcall(["ledger", "verify", "r", "--local", "--json"], { cwd, env });
