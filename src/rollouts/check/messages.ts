@@ -170,7 +170,7 @@ export const inspectMessages = (
     const isSampled = facts.needsCounts && (isChoice || (roleIndex === assistant && facts.choices === 0));
     if (isSampled) countTurn(table, shape, facts);
     if (isSampled && hasLogprobs) scores.push(score);
-    if (reader && (isChoice || roleIndex === assistant)) findMark(table, reader, isChoice);
+    if (reader && (isChoice || roleIndex === assistant)) findMarks(table, reader, shape, isChoice);
     if (roleIndex === assistant) facts.hasAssistantTurn = true;
     else if (roleIndex === user && !hasTask && hasContent(table, message, shape)) {
       hasTask = true;
@@ -235,16 +235,19 @@ export const lacksPrompt = (table: JsonTable, list: number, { firstTurn }: Traje
 /** Shorter content has no mark between two texts. */
 const minMarkedBytes = 12;
 
-/** The content of turns of the walked messages that may have marks. */
+/** The content and reasoning of turns of the walked messages that may have marks. */
 const marked: { readonly content: number; readonly isChoice: boolean }[] = [];
 
-/** Keeps the content of the message that `messageShape` has read if it may have a mark. */
-const findMark = (table: JsonTable, reader: MarkReader, isChoice: boolean) => {
-  const content = messageShape.at(table, slots.content);
-  const start = json.startOf(table, content);
-  const stop = json.endOf(table, content);
-  if (content > 0 && stop - start >= minMarkedBytes && reader.findTurnMark(start, stop) < stop)
-    marked.push({ content, isChoice });
+/** Keeps the content and reasoning of the message that `messageShape` has read if they may have a mark. */
+const findMarks = (table: JsonTable, reader: MarkReader, { hasReasoning }: MessageShape, isChoice: boolean) => {
+  const count = hasReasoning ? saidSlots.length : 1;
+  for (let at = 0; at < count; at++) {
+    const content = messageShape.at(table, saidSlots[at] ?? 0);
+    const start = json.startOf(table, content);
+    const stop = json.endOf(table, content);
+    if (content > 0 && stop - start >= minMarkedBytes && reader.findTurnMark(start, stop) < stop)
+      marked.push({ content, isChoice });
+  }
 };
 
 const reportMarks = (table: JsonTable, { choices }: TrajectoryFacts, report: RuleReporter) => {

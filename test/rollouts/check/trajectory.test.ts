@@ -238,6 +238,15 @@ describe("the problems of a trajectory", () => {
     ],
     ["marks in a message", [question, marked], [`chat-marks-in-content ${turn}.1.content`]],
     [
+      "marks in reasoning",
+      [
+        question,
+        said("a", { reasoning: marked.content }),
+        said("b", { reasoning_details: [{ text: marked.content }] }),
+      ],
+      [`chat-marks-in-content ${turn}.1.reasoning`, `chat-marks-in-content ${turn}.2.reasoning_details`],
+    ],
+    [
       "other keys of messages",
       [question, { role: "user", toolCalls: [{}] }, said("a", { other: "b" }), { role: "assistant", other: "b" }],
       [`unknown-message-key ${turn}.1.toolCalls`, `unknown-message-key ${turn}.3.other`],
