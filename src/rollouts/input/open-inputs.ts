@@ -62,7 +62,11 @@ export const openInputs = async ({ files, remote, ...options }: OpenOptions): Pr
     for (const name of names) {
       if (breaks.isDue(bytesPerFile)) await breaks.take();
       try {
-        sources.push(await openInput(name, { ...options, remotes, isReopened }));
+        const source = await openInput(name, { ...options, remotes, isReopened });
+        if (folders.has(name) && isBlank(source)) {
+          emptyFiles.push(name);
+          await source.bytes.close();
+        } else sources.push(source);
       } catch (thrown) {
         if (!(thrown instanceof UnusableInput)) throw thrown;
         if (thrown.rule === "input-empty" && folders.has(name)) emptyFiles.push(name);
@@ -144,6 +148,11 @@ const openFile = (name: string, { isReopened }: OpenInputOptions) => {
   }
 };
 
+const isBlank = ({ bytes }: Pick<sourceFiles.Source, "bytes">) => {
+  const head = sourceFiles.readHead(bytes, sniffedBytes);
+  return head.length === bytes.size && skipWhite(head, bomLength(head)) === head.length;
+};
+
 const openStream = async (name: string, stream: Readable, options: SpoolOptions) => {
   const bytes = await spoolStream(stream, options);
   try {
@@ -156,9 +165,7 @@ const openStream = async (name: string, stream: Readable, options: SpoolOptions)
 };
 
 const checkHead = (name: string, head: Buffer) => {
-  const isWhole = head.length < sniffedBytes;
-  if (isWhole && skipWhite(head, bomLength(head)) === head.length)
-    throw new UnusableInput("input-empty", { isEmpty: head.length === 0 });
+  if (head.length === 0) throw new UnusableInput("input-empty", { isEmpty: true });
   const error = findContainer(head) ? undefined : findFormatError(head, name);
   if (error) throw error;
 };
