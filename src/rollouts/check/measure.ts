@@ -40,7 +40,7 @@ const addFacts = (table: JsonTable, facts: TrajectoryFacts, into: FactColumns) =
 };
 
 /** What one event adds to the uses of a tool. */
-const [answeredCall, unansweredCall, failure] = [
+const [answeredCall, unansweredCall, errorResult] = [
   { calls: 1, errors: 0, unanswered: 0 },
   { calls: 1, errors: 0, unanswered: 1 },
   { calls: 0, errors: 1, unanswered: 0 },
@@ -63,7 +63,7 @@ const addToolUses = (table: JsonTable, { counts, choices }: TrajectoryFacts, int
       const result = toolCalls.at(event, fields.node);
       if (!isErrorResult(table, result)) continue;
       const name = partner < 0 ? findToolName(table, result) : toolCalls.at(partner, fields.name);
-      into.addUse(numberOf(name), failure);
+      into.addUse(numberOf(name), errorResult);
       errors++;
     }
   }

@@ -101,11 +101,9 @@ export const parseKeyText = (key: string | undefined): string | number | boolean
   if (key === undefined || key.startsWith("sha256:")) return key ?? null;
   const value: unknown = JSON.parse(key);
   // Another number can have the same double.
-  if (
-    Number.isInteger(value) ? !Number.isSafeInteger(value) : typeof value === "number" && JSON.stringify(value) !== key
-  )
-    return key;
-  return typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? value : key;
+  const isExact = Number.isSafeInteger(value) || (!Number.isInteger(value) && JSON.stringify(value) === key);
+  if (typeof value === "number") return isExact ? value : key;
+  return typeof value === "string" || typeof value === "boolean" ? value : key;
 };
 
 /** Returns the text of a key that the reader returned; null without a key. */
