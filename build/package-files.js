@@ -78,7 +78,7 @@ const manPage = async ({ version, commands, more, related }) => {
 const bodyOf = ({ about, sections }) => [
   roff(about),
   ...sections
-    .filter(({ title }) => title !== "Global options")
+    .filter(({ title }) => !title.startsWith("Global options"))
     .flatMap(({ title, lines, items }) => [
       `.SS ${quoted(title)}`,
       ...(title === "Examples" ? [".EX", ...lines.map(roff), ".EE"] : items.flatMap(item)),

@@ -138,7 +138,12 @@ export const formatFullHelp = (command: Command, root: Command, columns: number)
       section(name === "" ? "Options" : capitalize(name), options.map(toOptionItem)),
     ),
     formatExamples(command),
-    command === root ? "" : section("Global options", Object.entries(root.options).map(toOptionItem)),
+    command === root ? "" : wrap(`Global options (rollcall --help): ${nameOptions(root)}`, width),
   ];
   return `${parts.filter(Boolean).join("\n\n")}\n`;
 };
+
+const nameOptions = ({ options }: Command) =>
+  Object.keys(options)
+    .map((name) => `--${name}`)
+    .join(", ");

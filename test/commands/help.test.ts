@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -43,8 +43,6 @@ const wholeHelp = async (path: readonly string[], columns: number): Promise<stri
 
 /** The words of a text with single spaces, which do not depend on the layout. */
 const wordsOf = (text: string): string => text.split(/\s+/).join(" ");
-
-const reference = wordsOf(readFileSync("docs/commands.md", "utf8"));
 
 describe("the help", () => {
   it.each([
@@ -101,8 +99,9 @@ describe("the help", () => {
   );
 
   it.each(commands.map((path) => [nameOf(path), path] as const))(
-    "contains only texts of docs/commands.md for %s -h",
+    "contains only texts of %s --help in its -h",
     async (_, path) => {
+      const reference = wordsOf((await wholeHelp(path, 80)) + (await wholeHelp([], 80)));
       const usual = await findUsualTexts(path);
       const items = (await helpOf(path)).matchAll(/^ {2}(\S.*?) {2,}(\S.*(?:\n {3,}\S.*)*)$/gm);
       const texts = Array.from(items, ([, term = "", text = ""]) => {

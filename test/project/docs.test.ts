@@ -9,7 +9,6 @@ import { runHereOnTerminal } from "../support/here.ts";
 import { runRollcall } from "../support/run.ts";
 import { hasShell } from "../support/shell.ts";
 import { withRealOutput } from "./docs/blocks.ts";
-import { commandsPage } from "./docs/commands.ts";
 import { metricsPage } from "./docs/facts.ts";
 import { formatsPage } from "./docs/formats.ts";
 import { drawTerminal } from "./docs/picture.ts";
@@ -63,12 +62,6 @@ describe("docs/view/stats.svg", () => {
     const { written } = await runHereOnTerminal(args, { columns: 80 });
     const drawn = drawTerminal("rollcall stats test/samples/airline.groups.jsonl", written);
     await expect(drawn).toMatchFileSnapshot("../../docs/view/stats.svg");
-  });
-});
-
-describe("docs/commands.md", () => {
-  it("contains the help of every command, with each option once", async () => {
-    await expect(await commandsPage()).toMatchFileSnapshot("../../docs/commands.md");
   });
 });
 
@@ -128,7 +121,7 @@ describe("docs/contribute/decisions/", () => {
 });
 
 describe("the pages that are not generated", () => {
-  const generated = /^docs\/(commands|contribute\/decisions\/.*|reference\/(rules|formats|settings|exit-codes))\.md$/;
+  const generated = /^docs\/(contribute\/decisions\/.*|reference\/(rules|formats|settings|exit-codes))\.md$/;
 
   it("have at most 20,000 words", () => {
     const texts = [...pages, "test/README.md"].filter((page) => !generated.test(page.replaceAll("\\", "/")));
