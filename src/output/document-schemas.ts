@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import { exitCodes } from "../failure.ts";
 
-export { array, looseObject, nullable, nullish, optional, strictObject as object, union, unknown } from "zod/mini";
+export { array, looseObject, nullable, optional, strictObject as object, union, unknown } from "zod/mini";
 
 export type Schema = z.ZodMiniType;
 export type Infer<Of extends Schema> = z.infer<Of>;

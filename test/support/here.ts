@@ -14,9 +14,6 @@ export interface HereOptions {
   readonly damaged?: boolean;
 }
 
-/** The time of every run in this process. */
-export const nowHere = testHost().now();
-
 /**
  * Runs a command line that does not need its own working directory, signal or process.
  * @throws if its JSON does not match the schema
