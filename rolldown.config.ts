@@ -37,7 +37,7 @@ const groups = [
   // Each is too small for a file, and completion and help need all.
   {
     name: "nouns",
-    test: /\/src\/commands\/(serve|(auth|commands|completion|config|doctor|explain|ledger|mcp|profile|schema)\/command)\.ts$/,
+    test: /\/src\/commands\/(serve|(auth|commands|completion|config|doctor|explain|ledger|profile|schema)\/command)\.ts$/,
   },
   // `schema`, `commands` and completion need all.
   // Otherwise they are in the group of the documents, which loads zod.
@@ -58,12 +58,6 @@ const requireGroups = {
     const empty = groups.flatMap(({ name, test }) => (modulesOf(name).some((id) => test.test(id)) ? [] : name));
     if (empty.length > 0) throw new Error(`no module is in the groups ${empty.join(", ")}`);
   },
-};
-
-/** The SDK of MCP is a separate bundle: it contains validators that every command with a reply would load otherwise. */
-const separateMcpSdk = {
-  name: "separate-mcp-sdk",
-  resolveId: (source: string) => (source === "./sdk.ts" ? { id: "./mcp-sdk.cjs", external: true } : undefined),
 };
 
 /** rollcall uses HTTP/1.1, and loading Node's HTTP/2 takes 4 ms. undici also runs on a Node that has no HTTP/2. */
@@ -154,7 +148,6 @@ export const program = {
   input: "src/main.ts",
   platform: "node",
   plugins: [
-    separateMcpSdk,
     withoutHttp2,
     loadLate,
     bundleLibsql,
@@ -188,13 +181,4 @@ export const program = {
   },
 } satisfies RolldownOptions;
 
-const mcpSdk = {
-  input: { "mcp-sdk": "src/mcp/sdk.ts" },
-  platform: "node",
-  plugins: [listed],
-  logLevel: "warn",
-  output: { ...program.output, codeSplitting: false },
-} satisfies RolldownOptions;
-
-// The first empties the folder. The program writes the list of licenses for both.
-export default [mcpSdk, { ...program, output: { ...program.output, cleanDir: false } }];
+export default program;

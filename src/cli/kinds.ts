@@ -41,8 +41,6 @@ export interface OptionKind<Value, Initial = Value> {
   /** Heading in the help. */
   readonly group?: string;
   readonly completion?: CompletionSource;
-  /** True if agents may use the option: it names no file, reveals no content, writes nothing and never waits. */
-  readonly forAgents?: boolean;
   /** Name of an option that this option requires. */
   readonly needs?: string;
   /** Maps each conflicting option to the reason of the conflict. */
@@ -63,7 +61,7 @@ export type Values<Of extends OptionKinds> = {
 };
 
 /** A `default` here is only stated, because settings or the input can override it. */
-export type OptionFacts = Pick<OptionKind<unknown>, "default" | "completion" | "forAgents">;
+export type OptionFacts = Pick<OptionKind<unknown>, "default" | "completion">;
 
 export const flag = (about: string, facts: OptionFacts = {}): OptionKind<boolean> => {
   return { about, initial: false, parse: () => true, ...facts };
@@ -154,7 +152,6 @@ export const commaList = <Item>(about: string, placeholder: string, parse: TextP
 };
 
 export const inGroup = <Of extends OptionKinds>(group: string, kinds: Of): Of => extendKinds(kinds, { group });
-export const forAgents = <Of extends OptionKinds>(kinds: Of): Of => extendKinds(kinds, { forAgents: true });
 export const needing = <Of extends OptionKinds>(needs: string, kinds: Of): Of => extendKinds(kinds, { needs });
 
 const extendKinds = <Of extends OptionKinds>(kinds: Of, extra: Partial<OptionKind<unknown>>): Of =>

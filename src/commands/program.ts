@@ -26,7 +26,6 @@ export const program: Program = {
     config: async () => (await import("./config/command.ts")).config,
     serve: async () => (await import("./serve.ts")).serve,
     profile: async () => (await import("./profile/command.ts")).profile,
-    mcp: async () => (await import("./mcp/command.ts")).mcp,
     doctor: async () => (await import("./doctor/command.ts")).doctor,
     commands: async () => (await import("./commands/command.ts")).commands,
     explain: async () => (await import("./explain/command.ts")).explain,

@@ -55,7 +55,7 @@ const foldText = (text: string, { layout }: TextStyle) =>
   layout ? layout.foldSentence(text, layout.columns).join("\n") : text;
 
 /** Users rely on the order of the keys (output.md). */
-export const toFailureJson = ({ cleaner }: Screen, failure: Failure) => {
+const toFailureJson = ({ cleaner }: Screen, failure: Failure) => {
   const { hint, stoppedBy, where, http, problems, next } = failure.details;
   const shorten = (text: string) => truncateText(cleaner.text(text));
   const error = {

@@ -8,7 +8,6 @@ import { printList } from "../../src/output/list.ts";
 import { printPage } from "../../src/output/page.ts";
 import { printFailure } from "../../src/output/print-failure.ts";
 import { sanitizeText } from "../../src/text/sanitize.ts";
-import { openAgent } from "../mcp/agent.ts";
 import { testHost } from "../support/host.ts";
 import { newHome, runRollcall } from "../support/run.ts";
 import { type Answer, json, scriptedServer } from "../support/server.ts";
@@ -253,32 +252,6 @@ describe("a run of the built program", () => {
       expect(written).not.toMatch(new RegExp(harmful.source.replace("\\u001f", "\\u000c\\u000e-\\u001f")));
     },
   );
-
-  const cutCall = (most: number) => ({ call: { ...call, attributes: { lines, texts: atCut(most) } } });
-
-  it.each<[tool: string, given: Readonly<Record<string, unknown>>, answer: Answer | undefined]>([
-    ["call_read", { call_id: ["c"] }, json(callReply)],
-    ["call_read", { call_id: ["c"], include_content: true }, json(callReply)],
-    ...[100, 101, 250, 2000].map((most): [string, Readonly<Record<string, unknown>>, Answer] => [
-      "call_read",
-      { call_id: ["c"], include_content: true, max_characters: most },
-      json(cutCall(most)),
-    ]),
-    ["models", {}, json(listReply)],
-    ["models", {}, errorReply(400, text)],
-    ["catalog", { catalog: "router" }, json({ data: models })],
-    ["check", { file: ["t.jsonl"] }, undefined],
-  ])("gives an agent no secret with the tool %s (row %$)", async (tool, given, answer) => {
-    writeFileSync(file("t.jsonl"), `${JSON.stringify(trajectory)}\n`);
-    const server = await scriptedServer(answer === undefined ? [] : [{ answer }]);
-    const agent = await openAgent({ args: ["--content", "--root", folder], env: secretEnv(server.url) });
-    const { text: told, isError } = await agent.call(tool, given);
-    expect(isError).toBe(JSON.stringify(answer)?.includes('"status":400') ?? false);
-    // Other tools give no content of a call and no values of a file.
-    if (tool !== "check" && (tool !== "call_read" || given.include_content === true))
-      expect(told).toMatch(/\*{3}|text omitted/);
-    expect(toldIn(`${told}\n${agent.said()}`)).toEqual([]);
-  });
 
   const expectNoSecretOnTerminal = async ([args, answer]: Run, columns: number): Promise<void> => {
     writeFileSync(file("t.jsonl"), `${JSON.stringify(trajectory)}\n`);

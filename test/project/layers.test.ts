@@ -23,7 +23,7 @@ const modules: Readonly<Record<string, Module>> = {
   run: { imports: "cli commands output session settings" },
   commands: {
     imports:
-      "calls catalogs cli logging/ledger logging/send mcp output rollouts/dataset rollouts/facts rollouts/formats rollouts/index rollouts/input rollouts/rules rollouts/stats service session session/options settings view wire/client wire/contract",
+      "calls catalogs cli logging/ledger logging/send output rollouts/dataset rollouts/facts rollouts/formats rollouts/index rollouts/input rollouts/rules rollouts/stats service session session/options settings view wire/client wire/contract",
   },
   session: {
     imports:
@@ -36,7 +36,6 @@ const modules: Readonly<Record<string, Module>> = {
     packages: "chalk cli-table3 ora string-width zod",
     uses: "files processes",
   },
-  mcp: { imports: "rollouts/rules", packages: "@modelcontextprotocol/sdk zod", uses: "files" },
   view: {
     imports: "calls rollouts/dataset rollouts/facts rollouts/index rollouts/rules rollouts/stats service/http-server",
     packages: "hono preact",

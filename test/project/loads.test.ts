@@ -41,7 +41,6 @@ const loads: Readonly<Record<string, string>> = {
   "config set split train":
     "ajv ajv-formats atomically commander conf debounce-fn dot-prop fast-deep-equal fast-uri json-schema-traverse libsql mimic-function node:crypto semver stubborn-fs stubborn-utils uint8array-extras when-exit",
   "profile list": "commander",
-  mcp: "@modelcontextprotocol/sdk commander",
   "doctor --offline": "commander libsql",
   doctor: "commander libsql undici",
   commands: "commander zod",
@@ -103,7 +102,6 @@ describe("a command", { tags: "slow" }, () => {
   });
 
   const listParts = (file: string): readonly string[] => {
-    if (file === "mcp-sdk.cjs") return ["@modelcontextprotocol/sdk"];
     const chunk = chunks.get(file);
     if (chunk === undefined) throw new Error(`${file} is not in the build`);
     const paths = Object.keys(chunk.modules).filter((path) => (chunk.modules[path]?.renderedLength ?? 0) > 0);

@@ -11,7 +11,7 @@ import { json, scriptedServer } from "../support/server.ts";
 import { commandPaths } from "./docs/commands.ts";
 
 /** Commands without a document for --json. They print nothing, or text for another program. */
-const withoutDocument = ["config set", "config unset", "serve", "mcp", "completion"];
+const withoutDocument = ["config set", "config unset", "serve", "completion"];
 
 const leaves = commandPaths()
   .map((path) => path.slice(1).join(" "))

@@ -30,7 +30,7 @@ export const findOutputFaults = (printed: RunOutput): readonly string[] => {
 };
 
 /** Commands that print text for another program, whatever `--output` is. */
-const unstructured: ReadonlySet<string> = new Set(["completion", "__complete", "serve", "mcp"]);
+const unstructured: ReadonlySet<string> = new Set(["completion", "__complete", "serve"]);
 
 const formOf = (args: readonly string[]): "json" | "jsonl" | undefined => {
   const words = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;

@@ -40,21 +40,17 @@ const options = {
     "path",
     "as",
   ),
-  ...cli.forAgents(
-    cli.inGroup("filters", {
-      failed: cli.flag("only failed calls (with --running, failed and running calls)"),
-      running: cli.flag("only running calls"),
-      op: cli.text("only calls of this operation, such as agent.*", "glob"),
-      model: cli.text("only calls that used this model", "glob"),
-    }),
-  ),
-  ...cli.forAgents(
-    cli.inGroup("more data", {
-      costs: cli.flag("cost of each call, by model"),
-      "storage-size": cli.flag("stored size of each call"),
-      "total-storage-size": cli.flag("stored size of the whole trace of each call"),
-    }),
-  ),
+  ...cli.inGroup("filters", {
+    failed: cli.flag("only failed calls (with --running, failed and running calls)"),
+    running: cli.flag("only running calls"),
+    op: cli.text("only calls of this operation, such as agent.*", "glob"),
+    model: cli.text("only calls that used this model", "glob"),
+  }),
+  ...cli.inGroup("more data", {
+    costs: cli.flag("cost of each call, by model"),
+    "storage-size": cli.flag("stored size of each call"),
+    "total-storage-size": cli.flag("stored size of the whole trace of each call"),
+  }),
   ...cli.inGroup("show", {
     full: cli.flag("do not fold long texts on a terminal"),
     "no-content": cli.flag("omit inputs, outputs and other texts"),

@@ -4,7 +4,7 @@ import * as inputs from "../../session/options/input-options.ts";
 
 const args = { file: inputs.trajectoryFiles };
 const options = {
-  split: text("data split, such as train", "name", { completion: "splits", forAgents: true }),
+  split: text("data split, such as train", "name", { completion: "splits" }),
   "group-by": inputs.groupByOption,
   against: repeated("warn about prompts that also appear in this file of another split", "file"),
   report: inputs.reportOption,

@@ -9,7 +9,7 @@ const args = {
 };
 const options = {
   "group-by": inputs.groupByOption,
-  "pair-by": text("pair by this key instead of by the prompts", "key", { forAgents: true }),
+  "pair-by": text("pair by this key instead of by the prompts", "key"),
   ...inGroup("exit code", {
     "exit-code": flag("exit with 10 if the mean reward of the second run is lower"),
     ...needing("exit-code", {

@@ -9,7 +9,7 @@ export const models = command({
   about: "list the models that can be called",
   args: { pattern: text("text in the id, or a glob such as 'qwen*'", "text", { completion: "models" }) },
   options: {
-    "with-prices": flag("add prices, limits and deprecation dates from the catalogs", { forAgents: true }),
+    "with-prices": flag("add prices, limits and deprecation dates from the catalogs"),
     ...needing("with-prices", { ...sourceOptions, ...filterOptions }),
     ...orderOptions,
   },

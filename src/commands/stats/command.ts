@@ -6,9 +6,11 @@ import { orderOptions } from "../../session/options/list-options.ts";
 const args = { file: inputs.trajectoryFiles };
 const options = {
   "group-by": inputs.groupByOption,
-  by: text("also one result for each value of this key of the trajectories, or for each file with --by file", "key", {
-    forAgents: true,
-  }),
+  by: text(
+    "also one result for each value of this key of the trajectories, or for each file with --by file",
+    "key",
+    {},
+  ),
   ...inputs.solvedOptions,
   ...inputs.statisticsOptions,
   each: {

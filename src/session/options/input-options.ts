@@ -27,7 +27,6 @@ export const formatOptions = cli.inGroup("formats", {
   from: cli.text("format of the files: rollcall, inspect, trl, …", "format", {
     default: "auto",
     completion: "formats",
-    forAgents: true,
   }),
   "reward-from": cli.repeated(
     "path of the reward in a record, such as scores.correct.value, or of each part of a sum (path*0.5 weighs a part)",
@@ -38,18 +37,14 @@ export const formatOptions = cli.inGroup("formats", {
     "path",
   ),
   rewards: cli.text('file with the rewards of the records: lines of {"id", "reward"}', "file"),
-  lossy: cli.flag("accept formats that lack some tokens or turns", { forAgents: true }),
-  histories: cli.flag("if the agent shortened its context, keep the earlier conversation (as additional_histories)", {
-    forAgents: true,
-  }),
+  lossy: cli.flag("accept formats that lack some tokens or turns"),
+  histories: cli.flag("if the agent shortened its context, keep the earlier conversation (as additional_histories)"),
 });
 
-export const strictnessOptions = cli.forAgents(
-  cli.inGroup("checks", {
-    strict: cli.flag("treat warnings as errors"),
-    allow: cli.repeated("silence this rule", "rule", { completion: "rules" }),
-  }),
-);
+export const strictnessOptions = cli.inGroup("checks", {
+  strict: cli.flag("treat warnings as errors"),
+  allow: cli.repeated("silence this rule", "rule", { completion: "rules" }),
+});
 
 /** The value is undefined if the option is not given. */
 export const groupByOption = {
@@ -57,7 +52,6 @@ export const groupByOption = {
     "group trajectories at any position by these keys, such as prompt_id or step,prompt_id",
     "keys",
     cli.splitAtCommas,
-    { forAgents: true },
   ),
   repeatable: true,
 };
@@ -139,21 +133,18 @@ const defaultPass = 1;
 
 export const solvedOptions = cli.inGroup("solved", {
   pass: cli.withDefault(
-    cli.custom("reward from which a trajectory is solved", "reward", parseNumber, { forAgents: true }),
+    cli.custom("reward from which a trajectory is solved", "reward", parseNumber),
     String(defaultPass),
   ),
   k: cli.commaList("numbers of tries of pass@k", "numbers", parseTries, {
     default: String(defaultTries),
-    forAgents: true,
   }),
 });
 
 /** Options of commands that compute statistics. */
 export const statisticsOptions = {
   ...cli.inGroup("exceptions", {
-    "exceptions-as": cli.custom("count each exception as a trajectory with this reward", "reward", parseNumber, {
-      forAgents: true,
-    }),
+    "exceptions-as": cli.custom("count each exception as a trajectory with this reward", "reward", parseNumber),
   }),
   "on-invalid": cli.withDefault(
     cli.choice("with skip, exit with 0 if some groups are invalid", ["stop", "skip"]),
