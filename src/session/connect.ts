@@ -69,7 +69,7 @@ export const checkRequest = async <Path extends string>(
   toRequestOptions(context, settings);
   if (settings.local) return void (await settings.service());
   const client = await openServiceClient(context, settings);
-  const { url } = client.describeRequest(endpoint, { parameters });
+  const { url } = client.describeRequest(endpoint, parameters);
   if (isSent && endpoint.use) await settings.requireCredential(endpoint.use, new URL(url).origin);
 };
 

@@ -122,7 +122,6 @@ const definitions = {
     fallback: "5m",
   },
   idempotency: choiceOf("idempotency keys in log requests", "auto", "never"),
-  compress: choiceOf("compression of log requests", "none", "gzip", "zstd"),
   insecure_http: {
     about: "allow plain http for credentials and input files",
     choices: ["true", "false"],

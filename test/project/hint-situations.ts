@@ -122,13 +122,6 @@ export const situations: Readonly<Record<string, Situation>> = {
       ["rollcall config set split train --profile local && rollcall log m good.jsonl --local", isLogged],
     ],
   },
-  "one-request-too-large": {
-    fails: `${log} --one-request --max-request-size 120`,
-    helps: [
-      [`${log} --one-request --max-request-size 100000`, isLogged],
-      [`${log} --max-request-size 200`, isLogged],
-    ],
-  },
   "ledger-filter-missing": {
     before: log,
     fails: "rollcall ledger forget --local",

@@ -171,7 +171,6 @@ describe("a setting with text", () => {
     ["router_provider", ".."],
     ["analysis_provider", "."],
     ["idempotency", "always"],
-    ["compress", "lz4"],
     ["insecure_http", "maybe"],
     ["credential_command", "pass 'show"],
     ["credential_command", "   "],

@@ -1,21 +1,18 @@
-/** Gives Node a zstd coder if it has none, so that tests of zstd run with every Node. */
+/** Gives Node a zstd decoder if it has none, so that tests of zstd run with every Node. */
 import { Transform } from "node:stream";
 import * as zlib from "node:zlib";
 import { Decompress } from "fzstd";
 import { afterAll, beforeAll } from "vitest";
-import { zstdFrame } from "../rollouts/formats/archive.ts";
 
 /** True if Node itself has zstd. Only its own decoder compares checksums. */
 export const hasZstd = typeof Reflect.get(zlib, "createZstdDecompress") === "function";
 
-/** Gives the tests of a block a coder of zstd. */
+/** Gives the tests of a block a decoder of zstd. */
 export const useZstd = (): void => {
   if (hasZstd) return;
   const builtin = process.getBuiltinModule("node:zlib");
-  beforeAll(() => void Object.assign(builtin, { createZstdDecompress, createZstdCompress }));
-  afterAll(() => {
-    for (const name of ["createZstdDecompress", "createZstdCompress"]) Reflect.deleteProperty(builtin, name);
-  });
+  beforeAll(() => void Object.assign(builtin, { createZstdDecompress }));
+  afterAll(() => void Reflect.deleteProperty(builtin, "createZstdDecompress"));
 };
 
 /** Decompresses a frame. Errors have the codes of Node's decoder. */
@@ -34,18 +31,4 @@ const createZstdDecompress = (): Transform => {
   });
   const frame = new Decompress((bytes) => decoder.push(bytes));
   return decoder;
-};
-
-/** Writes one frame with uncompressed bytes. */
-const createZstdCompress = (): Transform => {
-  const pieces: Buffer[] = [];
-  return new Transform({
-    transform: (bytes, _, done) => {
-      pieces.push(bytes);
-      done();
-    },
-    flush(done) {
-      done(null, zstdFrame(Buffer.concat(pieces)));
-    },
-  });
 };

@@ -31,18 +31,11 @@ const options = {
   ),
   "group-by": inputs.groupByOption,
   "dry-run": cli.flag("check and plan requests, but send nothing"),
-  ...cli.needing("dry-run", {
-    body: cli.count("write the n-th request body of a dry run to standard output", { max: 1_000_000 }),
-  }),
   ...cli.inGroup("requests", {
     "max-request-size": cli.text("maximum size of a request; a larger group gets its own request", "size", {
       default: "32MiB",
     }),
-    "one-request": cli.flag("fail if the input does not fit into one request"),
     concurrency: cli.withDefault(cli.count("requests in flight", { max: 64 }), "1"),
-    compress: cli.choice("compression of requests: gzip, zstd or none", ["none", "gzip", "zstd"], "form", {
-      default: "none",
-    }),
     progress: cli.choice("progress display: bar, lines, json or none", meterFormats, "form", {
       default: "bar on a terminal, lines in a build system, none elsewhere",
     }),
@@ -88,7 +81,6 @@ const options = {
       ...cli.flag("keep reading a growing file until Ctrl-C (rollcall's format only)"),
       conflicts: {
         "dry-run": "a dry run needs a complete file",
-        "one-request": "a growing file needs many requests",
         ...Object.fromEntries(wholeFileOptions.map((name) => [name, `--${name} needs a complete file`])),
       },
     },

@@ -16,7 +16,7 @@ const plan = s.object({
   headers: s.describe("without the credential", s.named(s.text)),
   requests: s.objects({
     groups: s.count,
-    bytes: s.describe("before compression", s.count),
+    bytes: s.count,
     idempotency_key: s.describe("null without a key, or if it differs in every run", s.nullable(s.text)),
   }),
 });

@@ -19,7 +19,7 @@ import { conflictingOptions, invalidOptionValue } from "../../system/failures.ts
 import { checkDatabaseMode, hasContent, ignoreErrors } from "../../system/files.ts";
 import { describeSystemCode, pluralize, toOptionArgs } from "../../text/sentences.ts";
 import { logTrajectories } from "../../wire/contract/log.ts";
-import { ledgerLocationMissing, stdoutIsTerminal } from "../failures.ts";
+import { ledgerLocationMissing } from "../failures.ts";
 import type { LogOptions } from "./command.ts";
 import * as logReport from "./log-report.ts";
 
@@ -29,9 +29,8 @@ export const log = async (context: Context, typed: LogOptions) => {
 };
 
 const openRun = async (context: Context, typed: LogOptions): Promise<logReport.LogRun> => {
-  const { split, batch, maxRequestSize, compress, progress } = typed;
-  const typedSettings = { split, batch, max_request_size: maxRequestSize, compress };
-  const settings = await connect.readEffectiveSettings(context, typedSettings);
+  const { split, batch, maxRequestSize, progress } = typed;
+  const settings = await connect.readEffectiveSettings(context, { split, batch, max_request_size: maxRequestSize });
   const follow = parseFollowOptions(typed);
   const policy = await readPolicy(context, typed, settings);
   await checkBeforeInput(context, typed, { settings, policy });
@@ -40,7 +39,6 @@ const openRun = async (context: Context, typed: LogOptions): Promise<logReport.L
 
 const readPolicy = async ({ flags }: Context, typed: LogOptions, settings: Settings): Promise<logReport.RunPolicy> => {
   const ledger = await selectLedger(typed, settings);
-  const compress = settings.require("compress");
   return {
     ...typed,
     ledger,
@@ -50,7 +48,6 @@ const readPolicy = async ({ flags }: Context, typed: LogOptions, settings: Setti
     batch: settings.get("batch"),
     maxRequestBytes: settings.require("max_request_size"),
     maxWaitMs: settings.require("max_wait"),
-    compression: compress === "none" ? undefined : compress,
     honorsKeys: settings.local,
     ledgerArgs: [
       ...(ledger ? toOptionArgs({ ledger: typed.ledger }) : ["--no-ledger"]),
@@ -66,7 +63,7 @@ const checkBeforeInput = async (
   { settings, policy }: Pick<logReport.LogRun, "settings" | "policy">,
 ) => {
   const { modelId } = typed;
-  const { ledger, compression, maxWaitMs } = policy;
+  const { ledger, maxWaitMs } = policy;
   if (["", ".", ".."].includes(modelId)) throw invalidOptionValue("<model-id>", modelId, "a model id");
   if (typed.file.length === 0 && isRolloutFile(modelId))
     throw invalidOptionValue("<model-id>", modelId, "a model id, found a file (write the model id before the files)");
@@ -77,11 +74,7 @@ const checkBeforeInput = async (
     const options = { host: context.host, maxWaitMs, isWritten: !typed.dryRun, onUnavailable: () => undefined };
     await requireLedger(ledger, options);
   }
-  // Fails if this version of Node lacks the compression.
-  if (compression) (await import("../../logging/send/request-body.ts")).openCompressor(compression).destroy();
   checkFactFields(context.screen);
-  if (typed.body !== undefined && context.host.terminal.stdout)
-    throw stdoutIsTerminal("--body does not print", "redirect standard output with > body.json");
   if (!(typed.dryRun && connect.hasNoLogUrl(settings))) {
     const parameters = { model_id: modelId };
     await connect.checkRequest(context, settings, logTrajectories, { parameters, isSent: !typed.dryRun });
@@ -150,14 +143,11 @@ const logFollowed = async (run: logReport.LogRun, follow: NonNullable<logReport.
 };
 
 const finishRun = async (run: logReport.LogRun, dataset: Dataset, result: LogResult) => {
-  const { context, typed } = run;
-  await printWarnings(context, dataset, result.warnings);
-  if (typed.body === undefined) {
-    await printOutcome(run, result).catch((thrown: unknown) => {
-      if (!isFailure(thrown, "output-failed")) throw thrown;
-      if (!result.failure) throw outputFailed(thrown.details.systemCode ?? "", result.groups);
-    });
-  }
+  await printWarnings(run.context, dataset, result.warnings);
+  await printOutcome(run, result).catch((thrown: unknown) => {
+    if (!isFailure(thrown, "output-failed")) throw thrown;
+    if (!result.failure) throw outputFailed(thrown.details.systemCode ?? "", result.groups);
+  });
   const failure = logReport.toRunFailure(run, result);
   if (failure) throw failure;
 };
@@ -175,11 +165,10 @@ const printOutcome = async (run: logReport.LogRun, result: LogResult) => {
 
 const findPlanTarget = async (run: logReport.LogRun): Promise<logReport.PlanTarget | undefined> => {
   const { context, settings, policy } = run;
-  const { modelId, compression, hasIdempotencyKeys: hasKeys } = policy;
+  const { modelId, hasIdempotencyKeys: hasKeys } = policy;
   if (connect.hasNoLogUrl(settings)) return undefined;
   const client = await connect.openServiceClient(context, settings);
-  const headers = compression === undefined ? {} : { "Content-Encoding": compression };
-  const target = client.describeRequest(logTrajectories, { parameters: { model_id: modelId }, headers });
+  const target = client.describeRequest(logTrajectories, { model_id: modelId });
   return { ...target, hasKeys, url: settings.local ? "the local service" : target.url };
 };
 
@@ -206,7 +195,6 @@ const toLogEvents = (run: logReport.LogRun): LogEvents => {
   const { context, follow, meter } = run;
   const { screen } = context;
   return {
-    onBody: screen.printBytes,
     onResend: (requests) => {
       const which = `resending ${pluralize(requests, "request")} of unknown outcome`;
       screen.notice(`${which}. The service honors Idempotency-Key, so it logs nothing twice`);

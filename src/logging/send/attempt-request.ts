@@ -2,25 +2,22 @@
 
 import { getValue, parseJson } from "../../json/json-bytes.ts";
 import type { Attempt } from "../../wire/client/client.ts";
-import type { StreamedBody } from "../../wire/client/exchange.ts";
 import { isQuotaUsedUp } from "../../wire/client/failures.ts";
 import type { Retry } from "../../wire/client/request-options.ts";
 import { logTrajectories } from "../../wire/contract/log.ts";
 import type { RecordedRequest } from "../ledger/run-ledger.ts";
 import { type Delivery, reportAttempt, reportProgress, type SentRequest } from "./delivery.ts";
 import { classifyAttempt, isFinal, joinOutcomes, outcomeFacts } from "./outcome.ts";
-import type { PlannedRequest } from "./plan.ts";
-import { composeBody, compress } from "./request-body.ts";
+import { composeBody } from "./request-body.ts";
 
 /** Returns the last attempt. */
 export const attemptUntilFinal = async (delivery: Delivery, request: SentRequest) => {
   const { policy, runLedger, tools } = delivery;
   const { host } = tools;
-  const body = await openBody(delivery, request);
   let firstEndMs: number | undefined;
   for (let next = 2; ; next++) {
     const waitedMs = firstEndMs === undefined ? 0 : host.elapsed() - firstEndMs;
-    const attempt = await attemptOnce(delivery, request, { ...body, waitedMs });
+    const attempt = await attemptOnce(delivery, request, waitedMs);
     const outcome = applyAttempt(delivery, request, attempt);
     if (isFinal(outcome)) return attempt;
     const { recorded, lastAttempt } = request;
@@ -37,15 +34,6 @@ export const attemptUntilFinal = async (delivery: Delivery, request: SentRequest
     if (!(await delivery.retryBudget.wait(minMs, { attempt: next, onWait }))) return attempt;
     if (!(await runLedger.recordRetry(recorded))) return attempt;
   }
-};
-
-const openBody = async (delivery: Delivery, request: PlannedRequest): Promise<StreamedBody> => {
-  const { dataset, policy } = delivery;
-  const envelope = delivery.envelope();
-  const chunks = () => composeBody(dataset, { envelope, request });
-  if (!policy.compression) return { length: request.bytes, chunks };
-  const pieces = await compress(chunks(), policy.compression);
-  return { length: pieces.reduce((sum, piece) => sum + piece.length, 0), chunks: () => pieces };
 };
 
 /** Updates the request. Returns the outcome of this attempt alone. */
@@ -69,35 +57,28 @@ const canRetry = ({ policy, runLedger }: Delivery, recorded: RecordedRequest, at
   return classifyAttempt(attempt) !== "unknown" || policy.onUnknown === "resend" || runLedger.isKeyHonored(recorded);
 };
 
-const attemptOnce = async (
-  delivery: Delivery,
-  { recorded, bytes }: SentRequest,
-  { length, chunks, waitedMs }: StreamedBody & { waitedMs: number },
-) => {
-  const { policy, runLedger } = delivery;
-  const { hasIdempotencyKeys, compression, modelId } = policy;
+const attemptOnce = async (delivery: Delivery, request: SentRequest, waitedMs: number) => {
+  const { dataset, policy, runLedger } = delivery;
+  const { hasIdempotencyKeys, modelId } = policy;
+  const { recorded, bytes: length } = request;
+  const envelope = delivery.envelope();
   const client = await delivery.client();
   const { urgent } = delivery.tools.host;
   let handedOver = 0;
   const countChunks = async function* () {
-    for await (const chunk of chunks()) {
+    for await (const chunk of composeBody(dataset, { envelope, request })) {
       runLedger.requireLease();
       yield chunk;
-      // Progress counts uncompressed bytes.
-      const sentBytes = Math.floor((chunk.length * bytes) / length);
-      handedOver += sentBytes;
-      delivery.inFlightBytes += sentBytes;
-      if (sentBytes > 0) reportProgress(delivery);
+      handedOver += chunk.length;
+      delivery.inFlightBytes += chunk.length;
+      reportProgress(delivery);
     }
   };
   try {
     return await client.attempt(logTrajectories, {
       parameters: { model_id: modelId },
       body: { length, chunks: countChunks },
-      headers: {
-        ...(compression && { "Content-Encoding": compression }),
-        ...(hasIdempotencyKeys && recorded.key !== "" && { "Idempotency-Key": recorded.key }),
-      },
+      headers: hasIdempotencyKeys && recorded.key !== "" ? { "Idempotency-Key": recorded.key } : {},
       sinceFirstAttemptMs: waitedMs,
       signal: delivery.isAfterSignal ? urgent : AbortSignal.any([urgent, delivery.lateSignal]),
     });

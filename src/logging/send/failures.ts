@@ -3,11 +3,6 @@ import { explainUnwritable, getErrorCode } from "../../system/files.ts";
 import { skipRefusedHint } from "../../text/sentences.ts";
 import { formatRoundedSize } from "../../text/units.ts";
 
-export const compressionUnsupported = (compression: string) =>
-  new Failure("usage", "compression-unsupported", `this version of Node cannot compress with ${compression}`, {
-    hint: "use --compress gzip, or run rollcall with Node 22.15, 23.8 or newer",
-  });
-
 export const fileNotFollowable = (file: string, found: "not-a-file" | "compressed" | "document") => {
   const why = {
     compressed: "it is compressed",
@@ -18,22 +13,9 @@ export const fileNotFollowable = (file: string, found: "not-a-file" | "compresse
   return new Failure("usage", "file-not-followable", `cannot follow ${file}: ${why}`, { hint });
 };
 
-export const oneRequestTooLarge = (size: { bytes: number; limit: number; requests: number; tooLarge: boolean }) => {
-  const { bytes, limit, requests, tooLarge } = size;
-  const message = `--one-request: the input needs a request of ${bytes} bytes, but the limit is ${limit} bytes`;
-  return new Failure("usage", "one-request-too-large", message, {
-    hint: tooLarge
-      ? `omit --one-request to send ${requests} requests, because the service refused an earlier request as too large (413)`
-      : `set --max-request-size ${bytes}, or omit --one-request to send ${requests} requests`,
-  });
-};
-
-export const requestTooLarge = (bytes: number, groups: number, details: FailureDetails) => {
-  const [content, hint] =
-    groups === 1
-      ? [" with one group", `make the group smaller, ask the operator for a larger limit, or ${skipRefusedHint}`]
-      : ["", "omit --one-request to send several requests, or ask the operator for a larger limit"];
-  const message = `the service refused a request of ${formatRoundedSize(bytes)}${content} as too large (413)`;
+export const requestTooLarge = (bytes: number, details: FailureDetails) => {
+  const hint = `make the group smaller, ask the operator for a larger limit, or ${skipRefusedHint}`;
+  const message = `the service refused a request of ${formatRoundedSize(bytes)} with one group as too large (413)`;
   return new Failure("refused", "request-too-large", message, { hint, ...details });
 };
 

@@ -19,8 +19,7 @@ import { findHalfBytes, type PlannedRequest } from "./plan.ts";
 /** Cuts a request of several groups into halves, or at the ledger's limit if that is larger. */
 export const handleTooLarge = (delivery: Delivery, { groups, bytes }: PlannedRequest, answer: Answer) => {
   const { dataset, policy, runLedger } = delivery;
-  const isAlone = groups.length === 1;
-  if (!isAlone && !policy.oneRequest) {
+  if (groups.length > 1) {
     const knownLimit = runLedger.sizeLimit?.bytes ?? 0;
     const halfBytes = findHalfBytes(dataset, { envelope: delivery.envelope(), groups });
     const limit = Math.max(halfBytes, knownLimit < bytes ? knownLimit : 0);
@@ -28,10 +27,10 @@ export const handleTooLarge = (delivery: Delivery, { groups, bytes }: PlannedReq
     return cutGroups(delivery, groups, { limit });
   }
   const [group = 0] = groups;
-  const where = isAlone ? locateGroup(dataset, group) : undefined;
-  if (isAlone && policy.onRefused === "skip")
+  const where = locateGroup(dataset, group);
+  if (policy.onRefused === "skip")
     rejectGroup(delivery, { group, problems: [createProblem("group-too-large", { bytes }, where)] });
-  else stopAfterRequest(delivery, requestTooLarge(bytes, groups.length, { http: answer.failure?.details.http, where }));
+  else stopAfterRequest(delivery, requestTooLarge(bytes, { http: answer.failure?.details.http, where }));
   return [];
 };
 
@@ -51,7 +50,7 @@ export const handleRefusal = async (delivery: Delivery, request: PlannedRequest,
   if (positions.size === 0) {
     const problems = await locateProblems(dataset, { request, items });
     const details = { ...failure?.details, problems };
-    stopAfterRequest(delivery, problems.length === 0 ? failure : requestRefused(status, details, { reasons: count }));
+    stopAfterRequest(delivery, problems.length === 0 ? failure : requestRefused(status, details, count));
     return [];
   }
   const itemsByPosition = listByKey(items, ({ position }) => position);

@@ -7,7 +7,6 @@ import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { assignDedupKeys } from "../../rollouts/index/dedup-keys.ts";
 import { invalidInput } from "../../rollouts/rules/failures.ts";
 import { Breaks } from "../../system/breaks.ts";
-import { invalidOptionValue } from "../../system/failures.ts";
 import { ledgerBusy } from "../ledger/failures.ts";
 import { cutGroups, type Delivery, findBodyLimit, findStop, openDelivery } from "./delivery.ts";
 import * as earlier from "./earlier-requests.ts";
@@ -17,7 +16,6 @@ import { composeLogResult, type LogResult } from "./log-result.ts";
 import { type PlannedRequest, planRequests } from "./plan.ts";
 import type { LogSetup, LogTools } from "./policy.ts";
 import { nameRejects, openRejects, type RejectedGroup } from "./rejects.ts";
-import { composeBody, compress } from "./request-body.ts";
 import { sendRequests } from "./send-requests.ts";
 
 export const logDataset = async (dataset: Dataset, setup: LogSetup): Promise<LogResult> => {
@@ -90,20 +88,12 @@ const applyPriorOutcomes = (delivery: Delivery) => {
 };
 
 const planUnsent = (delivery: Delivery) => {
-  const { dataset, policy, outcomes } = delivery;
-  const { oneRequest, maxRequestBytes } = policy;
-  return planRequests(dataset, {
-    envelope: delivery.envelope(),
-    groups: outcomes.groupsWith("not_sent"),
-    // `--one-request` ignores an earlier 413, because the service may now accept the size.
-    limit: { ...findBodyLimit(delivery), ...(oneRequest ? { bytes: maxRequestBytes, isDiscovered: false } : {}) },
-    oneRequest,
-  });
+  const groups = delivery.outcomes.groupsWith("not_sent");
+  return planRequests(delivery.dataset, { envelope: delivery.envelope(), groups, limit: findBodyLimit(delivery) });
 };
 
 const describePlan = async (delivery: Delivery, requests: readonly PlannedRequest[]) => {
-  const { policy, runLedger, dedupKeys, tools } = delivery;
-  if (policy.body !== undefined) await writeBody(delivery, requests, policy.body);
+  const { runLedger, dedupKeys, tools } = delivery;
   const breaks = new Breaks(tools.host.signal);
   const planned: { groups: number; bytes: number; key: string | null }[] = [];
   for (const { groups, bytes, recorded } of requests) {
@@ -112,21 +102,6 @@ const describePlan = async (delivery: Delivery, requests: readonly PlannedReques
     planned.push({ groups: groups.length, bytes, key });
   }
   return await composeLogResult(delivery, { planned });
-};
-
-const writeBody = async (delivery: Delivery, requests: readonly PlannedRequest[], number: number) => {
-  const { dataset, policy, events } = delivery;
-  const request = requests[number - 1];
-  if (!request) {
-    const wanted =
-      requests.length === 0
-        ? "no --body, because no request is planned"
-        : `at most ${requests.length}, the number of planned requests`;
-    throw invalidOptionValue("--body", String(number), wanted);
-  }
-  const chunks = composeBody(dataset, { envelope: delivery.envelope(), request });
-  const pieces = policy.compression ? await compress(chunks, policy.compression) : chunks;
-  for await (const piece of pieces) await events.onBody?.(piece);
 };
 
 const sendAndReport = async (delivery: Delivery, requests: readonly PlannedRequest[]) => {

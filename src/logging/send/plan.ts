@@ -4,7 +4,6 @@ import { locateGroup } from "../../rollouts/dataset/locate.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { countWhile } from "../../rollouts/index/column.ts";
 import type { RecordedRequest } from "../ledger/run-ledger.ts";
-import { oneRequestTooLarge } from "./failures.ts";
 
 /** A request with `recorded` repeats the bytes and the key of an earlier request. */
 export type PlannedRequest = Readonly<{ groups: Uint32Array; bytes: number; recorded?: RecordedRequest }>;
@@ -27,15 +26,11 @@ const compareSize = (bytes: number, limit: BodyLimit) => {
 
 type EnvelopedGroups = { envelope: RequestEnvelope; groups: Uint32Array };
 
-/** A group over the limit gets its own request. @throws Failure `one-request-too-large` */
-export const planRequests = (
-  dataset: Dataset,
-  { limit, oneRequest, ...enveloped }: EnvelopedGroups & { limit: BodyLimit; oneRequest: boolean },
-) => {
+/** A group over the limit gets its own request. */
+export const planRequests = (dataset: Dataset, { limit, ...enveloped }: EnvelopedGroups & { limit: BodyLimit }) => {
   const requests = cutRequests(dataset, { ...enveloped, limit: limit.bytes });
   if (requests.length > 1) {
     const size = { ...compareSize(planRequest(dataset, enveloped).bytes, limit), requests: requests.length };
-    if (oneRequest) throw oneRequestTooLarge(size);
     dataset.scan.problems.report("split-requests", size);
   }
   reportOversizedRequests(dataset, { requests, limit });

@@ -6,13 +6,11 @@ import type { Client } from "../../wire/client/client.ts";
 import type { Retry } from "../../wire/client/request-options.ts";
 import type { LedgerEvents, LedgerPolicy } from "../ledger/run-ledger.ts";
 import type { Outcome } from "./outcome.ts";
-import type { Compression } from "./request-body.ts";
 
 /** The options and settings of a run. */
 export type LogPolicy = LedgerPolicy &
   Readonly<{
     maxRequestBytes: number;
-    oneRequest: boolean;
     concurrency: number;
     onInvalid: "stop" | "skip";
     onRefused: "stop" | "skip";
@@ -21,9 +19,6 @@ export type LogPolicy = LedgerPolicy &
     rejects: string | undefined;
     /** The options of `rollcall ledger` that select this run's ledger and service. */
     ledgerArgs: readonly string[];
-    compression: Compression | undefined;
-    /** The number, from 1, of the request whose body a dry run writes. */
-    body?: number | undefined;
   }>;
 
 export type LogTools = Readonly<{
@@ -40,8 +35,6 @@ export type LogEvents = LedgerEvents &
   Readonly<{
     onProgress: (progress: SendProgress) => void;
     onResend: (requests: number) => void;
-    /** A piece is valid until the promise resolves. */
-    onBody?: (piece: Uint8Array) => Promise<void>;
   }>;
 
 export type LogSetup = Readonly<{ policy: LogPolicy; tools: LogTools; events: LogEvents }>;

@@ -1,16 +1,12 @@
-/** Reads, checks and compresses the body of a request. */
+/** Reads and checks the body of a request. */
 
-import { Transform } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { setImmediate } from "node:timers/promises";
-import * as zlib from "node:zlib";
+import { crc32 } from "node:zlib";
 import { ReadWindow, windowBytes } from "../../rollouts/dataset/group-bytes.ts";
 import { type GroupPart, getPart } from "../../rollouts/dataset/locate.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { groupClosing, groupOpening } from "../../rollouts/index/groups.ts";
 import { inputChanged } from "../../rollouts/rules/failures.ts";
-import { findZlibFunction } from "../../system/host.ts";
-import { compressionUnsupported } from "./failures.ts";
 import type { PlannedRequest, RequestEnvelope } from "./plan.ts";
 
 /** Chunks of this size need few writes and fit in the processor's cache. */
@@ -61,7 +57,7 @@ async function* readLargePart({ source, part }: GroupPart, window: ReadWindow, m
   for (let from = part.start; from < end; from += maxBytes) {
     const wanted = Math.min(maxBytes, end - from);
     const bytes = await window.read(source, from, wanted);
-    checksum = zlib.crc32(bytes, checksum);
+    checksum = crc32(bytes, checksum);
     const isLast = from + wanted === end;
     if (bytes.length < wanted || (isLast && checksum !== part.checksum)) throw inputChanged(source.name);
     yield bytes;
@@ -88,29 +84,3 @@ function* listPieces(groups: Dataset["groups"], { envelope, request }: BodyConte
   }
   yield envelope.closing;
 }
-
-export type Compression = "gzip" | "zstd";
-
-const compressorNames = { gzip: "createGzip", zstd: "createZstdCompress" } as const;
-const maxPieceBytes = 2 ** 18;
-
-export const openCompressor = (compression: Compression) => {
-  // The types of the oldest supported Node lack zstd.
-  const make = findZlibFunction(compressorNames[compression]);
-  const compressor: unknown = typeof make === "function" ? make({ chunkSize: maxPieceBytes }) : undefined;
-  if (!(compressor instanceof Transform)) throw compressionUnsupported(compression);
-  return compressor;
-};
-
-/** Compresses in memory, so that the length is known and all attempts send the same bytes. */
-export const compress = async (chunks: AsyncIterable<Uint8Array>, compression: Compression) => {
-  // `composeBody` reuses the memory of each chunk.
-  const copies = async function* () {
-    for await (const chunk of chunks) yield Buffer.from(chunk);
-  };
-  const pieces: Buffer[] = [];
-  await pipeline(copies, openCompressor(compression), async (compressed: AsyncIterable<Buffer>) => {
-    for await (const piece of compressed) pieces.push(piece);
-  });
-  return pieces;
-};

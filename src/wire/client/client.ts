@@ -56,13 +56,10 @@ export class ServiceClient {
     this.#announceRetry = retries.openRetryNotices(options.onRetry);
   }
 
-  describeRequest<Path extends string>(
-    endpoint: Endpoint<Path>,
-    { parameters, headers: own }: Pick<StreamedRequest<Path>, "parameters" | "headers">,
-  ) {
+  describeRequest<Path extends string>(endpoint: Endpoint<Path>, parameters: PathValues<Path>) {
     const { url } = findTarget(this.#options, endpoint, parameters);
     const credential = endpoint.use && { secret: "-", from: "" };
-    const headers = buildHeaders(this.#options, endpoint, { credential, own });
+    const headers = buildHeaders(this.#options, endpoint, { credential });
     return { method: endpoint.method, url, headers: toShownHeaders(headers, this.#options.project?.header) };
   }
 
@@ -104,8 +101,7 @@ export class ServiceClient {
   async attempt<Path extends string>(endpoint: Endpoint<Path>, request: StreamedRequest<Path>): Promise<Attempt> {
     const { host, maxWaitMs, timeoutMs: silenceMs = logSilenceMs } = this.#options;
     const { body, headers = {}, sinceFirstAttemptMs = 0, signal = host.signal } = request;
-    const encoding = headers["Content-Encoding"];
-    const context = { ...findTarget(this.#options, endpoint, request.parameters), silenceMs, attempts: 1, encoding };
+    const context = { ...findTarget(this.#options, endpoint, request.parameters), silenceMs, attempts: 1 };
     const limits = { totalMs: retries.replyTimeoutFactor * silenceMs, connectMs: maxWaitMs - sinceFirstAttemptMs };
     const content = { body, headers, ...limits, maxReplyLength: maxLogReplyBytes, signal };
     const tried = await this.#attemptWithCredential(context, content);

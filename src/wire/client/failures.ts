@@ -19,7 +19,7 @@ export interface AttemptResult extends ExchangeResult {
   credential: Credential | undefined;
 }
 
-export type RequestContext = RequestTarget & { silenceMs: number; attempts: number; encoding?: string | undefined };
+export type RequestContext = RequestTarget & { silenceMs: number; attempts: number };
 
 const urlSettings = {
   base: "base_url (the part of the URL before /call/read or /inference/…)",
@@ -55,7 +55,7 @@ export const toReplyFailure = (request: RequestContext, reply: AttemptResult) =>
 };
 
 const toStatusFailure = (request: RequestContext, reply: AttemptResult & { status: number }) => {
-  const { endpoint, url, attempts, encoding } = request;
+  const { endpoint, url, attempts } = request;
   const { status, retryAfterMs } = reply;
   const { kind, message } = inspectBody({ ...reply, isRefusal: true }, request.clean);
   const isQuotaUsed = isQuotaUsedUp(status, reply.bytes);
@@ -86,7 +86,7 @@ const toStatusFailure = (request: RequestContext, reply: AttemptResult & { statu
   if (redirects.has(status) || (status < 400 && reply.headers.location !== undefined))
     return unexpectedRedirect(request, reply.headers.location, details);
   const isTransient = isTransientStatus(status) || (status >= 500 && endpoint.use === "log");
-  if (!isTransient) return requestRefused(status, details, { encoding: status === 415 ? encoding : undefined });
+  if (!isTransient) return requestRefused(status, details);
   const text = `the service answered ${status}${formatAttempt(attempts)}${said}`;
   if (isQuotaUsed) {
     const code = endpoint.use === "log" ? "unavailable" : "refused";
@@ -168,22 +168,12 @@ const proxyHint = ({ variable = "the proxy variable", authorization }: Partial<N
   return `${login} ${variable}, or list the host of the service in NO_PROXY`;
 };
 
-/** @param encoding the compression that the service refused */
-export const requestRefused = (
-  status: number,
-  details: FailureDetails,
-  { encoding, reasons }: { readonly encoding?: string | undefined; readonly reasons?: number } = {},
-) => {
+export const requestRefused = (status: number, details: FailureDetails, reasons?: number) => {
   const { problems = [], http } = details;
   const [first] = problems;
-  const said = formatSaid(http?.said);
   const refused = (text: string, hint: string) => new Failure("refused", "request-refused", text, { ...details, hint });
-  if (encoding) {
-    const text = `the service does not accept requests compressed with ${encoding} (${status})${said}`;
-    return refused(text, "pass --compress none");
-  }
   const text = `the service refused the request (${status})`;
-  if (!first) return refused(text + said, refusalHint(http?.said));
+  if (!first) return refused(text + formatSaid(http?.said), refusalHint(http?.said));
   const reason = `: ${fieldPrefix(first)}${first.message} [${first.rule}]`;
   const count = reasons ?? problems.length;
   const why = count === 1 ? reason : `, for ${count} reasons`;

@@ -264,7 +264,6 @@ describe("rollcall __complete", () => {
     expect(await asked(["schema"], "")).toEqual(expect.arrayContaining(["models", "catalog", "error"]));
     expect(await asked(["schema", "catalog"], "")).toContain("router");
     expect(await asked(["schema", "models"], "")).toEqual(["words"]);
-    expect(await asked(["config", "set", "compress"], "")).toEqual(["words", "none", "gzip", "zstd"]);
     expect(await asked(["config", "set", "idempotency"], "")).toEqual(["words", "auto", "never"]);
     expect(await asked(["config", "set", "insecure_http"], "")).toEqual(["words", "true", "false"]);
     expect(await asked(["ledger", "status", "--fields"], "")).toEqual(expect.arrayContaining(["state", "last_tried"]));

@@ -21,7 +21,6 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { isFailure } from "../../../src/failure.ts";
 import { RunLedger } from "../../../src/logging/ledger/run-ledger.ts";
 import { canResend } from "../../../src/logging/send/earlier-requests.ts";
-import { oneRequestTooLarge } from "../../../src/logging/send/failures.ts";
 import type { LogResult } from "../../../src/logging/send/log-result.ts";
 import { createEnvelope, planRequests } from "../../../src/logging/send/plan.ts";
 import { openRejects } from "../../../src/logging/send/rejects.ts";
@@ -192,14 +191,11 @@ const madeOf = (own: readonly string[], position: number): string =>
   `{"trajectories":[${own.map((_, at) => withId(own, at, position)).join(",")}]}`;
 
 describe("a plan", () => {
-  const plan = (dataset: Dataset, { limit, oneRequest }: { readonly limit: number; readonly oneRequest: boolean }) => {
-    const groups = Uint32Array.from({ length: dataset.groups.count }, (_, group) => group);
-    const envelope = createEnvelope(dataset, "train");
-    return planRequests(dataset, { envelope, groups, limit: { bytes: limit, isDiscovered: false }, oneRequest });
-  };
   const planOf = async (rewards: readonly string[], limit: number) => {
     const dataset = await read(filesOf(rewards.map((digits) => group(digits)).join("\n")));
-    const requests = plan(dataset, { limit, oneRequest: false });
+    const groups = Uint32Array.from({ length: dataset.groups.count }, (_, group) => group);
+    const envelope = createEnvelope(dataset, "train");
+    const requests = planRequests(dataset, { envelope, groups, limit: { bytes: limit, isDiscovered: false } });
     const warnings = dataset.scan.problems.counts.map(({ rule, count }) => `${rule} ${count}`);
     return {
       sizes: requests.map((request) => request.groups.length),
@@ -226,13 +222,6 @@ describe("a plan", () => {
       sizes: [1, 1, 2],
       warnings: ["split-requests 1", "group-over-limit 1"],
     });
-  });
-
-  it("is refused for more than one request if oneRequest is set", async () => {
-    const dataset = await read(filesOf(`${group(1)}\n${group(2)}`));
-    expect(() => plan(dataset, { limit: 120, oneRequest: true })).toThrow(
-      oneRequestTooLarge({ bytes: 155, limit: 120, requests: 2, tooLarge: false }),
-    );
   });
 });
 
@@ -305,25 +294,6 @@ describe("an unknown request in a ledger", () => {
     expect(await run({}, lost)).toBe("unknown");
     expect([await run({ onUnknown: "resend" }, lost), told]).toEqual(["unknown", []]);
     expect([await run({ honorsKeys: true }, makeAnswer(200)), told]).toEqual(["logged", [1]]);
-  });
-});
-
-describe("one request", () => {
-  it("is sent even if the service refused a smaller request, which halves other requests", async () => {
-    const options = { ...usualDelivery(), ledger: { path: join(newFolder(), "ledger.db"), require: false } };
-    const run = new RunLedger({ ...options, input: "a.jsonl" });
-    await run.open(await options.destination());
-    await run.acquire();
-    await run.recordRefusedSize(150);
-    await run.close();
-    const requests = async (rewards: readonly number[], oneRequest: boolean) => {
-      const dataset = await read(filesOf(rewards.map((reward) => group(reward)).join("\n")));
-      return (await send(dataset, { ledger: options.ledger, oneRequest, resendLogged: true })).bodies.length;
-    };
-    expect(await requests([1, 2], false)).toBe(2);
-    expect(await requests([1, 2], true)).toBe(1);
-    // The service accepted more than it refused before.
-    expect(await requests([1, 2, 3], false)).toBe(1);
   });
 });
 
@@ -687,14 +657,6 @@ describe("an outcome", () => {
 });
 
 describe("the requests after a 413", () => {
-  it("do not exist with --one-request, whose groups are not sent", async () => {
-    const dataset = await read(filesOf(`${group(1)}\n${group(2)}`));
-    const { result, bodies } = await send(dataset, {
-      ...{ oneRequest: true, onRefused: "skip", answer: () => makeAnswer(413) },
-    });
-    expect([bodies.length, result.failure?.kind, result.groups.not_sent]).toEqual([1, "request-too-large", 2]);
-  });
-
   it("are in the ledger next to the refused request, whose groups are not sent", async () => {
     const options = { ...usualDelivery(), ledger: { path: join(newFolder(), "ledger.db"), require: false } };
     const answer = (_: Buffer, at: number) => makeAnswer(at === 1 ? 413 : 200);
@@ -767,14 +729,6 @@ describe("the requests after a 413", () => {
         advice: "ask the operator for a larger limit, because the service refused a larger request (413)",
       },
     ]);
-    await expect(deliverGroups(await read(file), { ...again, oneRequest: true })).rejects.toMatchObject({
-      kind: "one-request-too-large",
-      details: {
-        hint: expect.stringMatching(
-          /^omit --one-request to send \d requests, because the service refused an earlier request as too large \(413\)$/,
-        ),
-      },
-    });
   });
 
   it("are split to the new limit before they are sent", async () => {

@@ -300,14 +300,6 @@ it("each line of a long file can begin with a byte order mark", async () => {
   expect([status, trajectories.read]).toEqual(["valid", 1500]);
 });
 
-it("a request of selected groups has the split and the other keys of the input", async () => {
-  const [file = ""] = filesOf(
-    JSON.stringify({ run: [1], split: "val", trajectory_groups: [group(rollout(0), rollout(1))] }),
-  );
-  const { stdout } = await runHere(["log", "m", file, "--dry-run", "--body", "1", "--where", "reward > 0.0"]);
-  expect(JSON.parse(stdout)).toEqual({ split: "val", trajectory_groups: [group(rollout(1))], run: [1] });
-});
-
 it("each later file has its first problem of a rule, also after 1,000 of an earlier file", async () => {
   const { scan } = await read(filesOf("7\n".repeat(1002), "7\n7", JSON.stringify({ trajectories: [rollout(0)] })), {});
   const files = scan.problems.sorted().map(({ file = "" }) => file.replace(/.*\//, ""));

@@ -134,7 +134,6 @@ describe("the failure of a reply", () => {
       400 | list | {}   |                     | refused     | request-refused     | run the command with --debug
       400 | list | text |                     | refused     | request-refused     | fix the reported cause first
       400 | log  | {}   |                     | refused     | request-refused     | run the command with --debug
-      415 | log  | {}   |                     | refused     | request-refused     | pass --compress none
       407 | list |      |                     | refused     | request-refused     | check inference_base_url (the part of the URL before /v1/models), because no proxy of
       403 | list | {}   | x-squid-error: x    | refused     | proxy-refused       | ask the operator of the proxy
       403 | list | {}   | proxy-status: x     | refused     | proxy-refused       | ask the operator of the proxy
