@@ -13,7 +13,6 @@ export type CompletionSource =
   | "price-names"
   | "profiles"
   | "projects"
-  | "report-forms"
   | "rules"
   | "schemas"
   | "setting-values"
@@ -122,7 +121,7 @@ export const choice = <const Word extends string>(
 const parseChoice = <Word extends string>(word: string, choices: readonly Word[]) => {
   const found = choices.find((each) => each === word);
   if (found !== undefined) return found;
-  const wanted = `${choices.slice(0, -1).join(", ")} or ${choices.at(-1)}`;
+  const wanted = [choices.slice(0, -1).join(", "), choices.at(-1)].filter(Boolean).join(" or ");
   return reject(wanted, findNearest(word, choices));
 };
 

@@ -1,6 +1,6 @@
 /** Checks the files that a run will write, and writes receipts. */
 
-import { requireReportFile } from "../output/ci-report.ts";
+import { requireSummaryFile } from "../output/ci-report.ts";
 import type { Screen } from "../output/screen.ts";
 import { listParts } from "../rollouts/dataset/group-bytes.ts";
 import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
@@ -9,20 +9,13 @@ import { combineModes, locateLine } from "../rollouts/input/source.ts";
 import { conflictingOptions, rejectsPathMissing } from "../system/failures.ts";
 import { identifyFile, requireOutputFile, requireWritableFolder, saveOutput } from "../system/files.ts";
 import type { Context } from "./context.ts";
-import type { InputOptions, ReportRequest } from "./options/input-options.ts";
+import type { InputOptions } from "./options/input-options.ts";
 
-/** @throws Failure `conflicting-options`, `output-exists`, `output-unwritable` */
-export const checkReportFiles = (
-  screen: Screen,
-  { report: reports, inputs }: { report: readonly ReportRequest[]; inputs: readonly string[] },
-) => {
-  const printed = reports.filter(({ file }) => file === undefined).map(({ form }) => `--report ${form}`);
-  const [first, second = screen.isForProgram ? "--json" : undefined] = printed;
-  if (first !== undefined && second !== undefined)
-    throw conflictingOptions(first, second, "both go to standard output");
-  const uses = reports.map(({ form, file }): FileUse => [`--report ${form}=`, file]);
-  requireSeparateFiles(uses, inputs);
-  for (const { file } of reports) if (file !== undefined) requireReportFile(file, screen);
+/** @throws Failure `conflicting-options`, `output-unwritable` */
+export const checkReport = (screen: Screen, report: "github" | undefined) => {
+  if (report === undefined) return;
+  if (screen.isForProgram) throw conflictingOptions("--report github", "--json", "both go to standard output");
+  requireSummaryFile(screen);
 };
 
 type FileUse = readonly [text: string, file: string | undefined];

@@ -101,7 +101,7 @@ describe("a command that reads standard input", () => {
     ["convert - --on-invalid skip --out x", {}, 2, "--rejects"],
     [`convert - --out ${folder}/none/x`, {}, 11, "its folder does not exist"],
     ["check --report nonsense", {}, 2, "--report"],
-    [`check --report junit=${folder}/none/x`, {}, 11, "its folder does not exist"],
+    ["check --report github", { GITHUB_STEP_SUMMARY: `${folder}/none/x` }, 11, "its folder does not exist"],
   ])("checks what needs no input before it (row %$)", async (line, env, code, text) => {
     const { said, ...result } = await run(line, env);
     expect(result, said).toEqual({ code, reads: 0 });

@@ -9,6 +9,7 @@ import { printPage } from "../../src/output/page.ts";
 import { printFailure } from "../../src/output/print-failure.ts";
 import { sanitizeText } from "../../src/text/sanitize.ts";
 import { testHost } from "../support/host.ts";
+import { newFolder } from "../support/inputs.ts";
 import { newHome, runRollcall } from "../support/run.ts";
 import { type Answer, json, scriptedServer } from "../support/server.ts";
 import { runOnTerminal } from "../support/terminal.ts";
@@ -130,14 +131,16 @@ describe("the output for a build system", () => {
     expect(host.printed()).toBe('{"data":[{"id":"\\u0023#vso[task]x \\u0023#[y]"}]}\n');
   });
 
-  it("breaks up workflow commands in the attributes of a JUnit report", async () => {
-    const host = testHost({ env: { CI: "true" } });
+  it("breaks up workflow commands in annotations and in the summary", async () => {
+    const summary = join(newFolder(), "summary.md");
+    const host = testHost({ env: { CI: "true", GITHUB_STEP_SUMMARY: summary } });
     const text = "##vso[task]x \u202ey";
     const problems = [{ rule: "odd", severity: "error" as const, message: text, file: text, line: 1 }];
-    const report = { file: undefined, mode: 0o600, title: "check", inputs: [text], problems };
-    await printReport(screenOn(host), { form: "junit", ...report });
-    expect(host.printed()).toContain('message="# #vso[task]x y"');
-    expect(host.printed()).not.toMatch(/##vso|\u202e/);
+    await printReport(screenOn(host), { title: "check", inputs: [text], problems });
+    for (const written of [host.printed(), readFileSync(summary, "utf8")]) {
+      expect(written).toContain("# #vso[task]x y");
+      expect(written).not.toMatch(/##vso|\u202e/);
+    }
   });
 
   it.each(["False", "0", ""])("keeps workflow commands if CI is false or empty (row %$)", async (value) => {
@@ -226,12 +229,7 @@ describe("a run of the built program", () => {
     [["catalog", "router", "-o", "csv"], json({ data: models })],
     [["check", file("t.jsonl")], undefined],
     [["check", file("t.jsonl"), "--json"], undefined],
-    [["check", file("t.jsonl"), "--report", "junit"], undefined],
-    [
-      ["check", file("t.jsonl"), "--report", `junit=${file("j.xml")}`, "--report", `github=${file("g.txt")}`],
-      undefined,
-      [file("j.xml"), file("g.txt")],
-    ],
+    [["check", file("t.jsonl"), "--report", "github"], undefined, [file("summary.md")]],
     [["explain", secret], undefined],
   ];
 
@@ -240,14 +238,13 @@ describe("a run of the built program", () => {
     async ([args, answer, files = []]) => {
       writeFileSync(file("t.jsonl"), `${JSON.stringify(trajectory)}\n`);
       const server = await scriptedServer(answer === undefined ? [] : [{ answer }]);
-      const env = { ...secretEnv(server.url), CI: "true" };
+      const env = { ...secretEnv(server.url), CI: "true", GITHUB_STEP_SUMMARY: file("summary.md") };
       const { stdout, stderr } = await runRollcall(args, { env, damaged: true });
       const written = [stdout, stderr, ...files.map((name) => readFileSync(name, "utf8"))].join("\n");
       expect(written).toMatch(/\*{3}|text omitted/);
       expect(toldIn(written)).toEqual([]);
-      const log = args.includes("--html") ? stdout + stderr : written;
-      expect(log).not.toMatch(
-        /^\s*::(?!error file|error title|warning file|warning title|debug::rollcall: checksum)|##\[|##vso\[|##teamcity\[/im,
+      expect(written).not.toMatch(
+        /^\s*::(?!error file|error title|warning file|warning title)|##\[|##vso\[|##teamcity\[/im,
       );
       expect(written).not.toMatch(new RegExp(harmful.source.replace("\\u001f", "\\u000c\\u000e-\\u001f")));
     },

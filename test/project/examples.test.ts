@@ -207,7 +207,7 @@ describe.skipIf(!hasShell("bash"))("action.yml", { tags: "slow" }, () => {
 
   const split = (args: string) => {
     const folder = newFolder();
-    const program = `#!${process.execPath}\nconsole.log(JSON.stringify(process.argv.slice(2, -4)))`;
+    const program = `#!${process.execPath}\nconsole.log(JSON.stringify(process.argv.slice(2, -2)))`;
     writeFileSync(join(folder, "rollcall"), program, { mode: 0o755 });
     const PATH = [folder, process.env.PATH].join(delimiter);
     const [, step = {}] = action.runs.steps;

@@ -142,13 +142,10 @@ export const situations: Readonly<Record<string, Situation>> = {
     helps: [["rollcall convert results.jsonl --out all.jsonl --on-invalid skip", "test $(wc -l < all.jsonl) = 1"]],
   },
   "output-exists": {
-    before: "echo mine > report.xml",
-    fails: "rollcall check good.jsonl --report junit=report.xml",
+    before: "echo mine > page.html",
+    fails: "rollcall view good.jsonl --html page.html",
     helps: [
-      [
-        "rollcall check good.jsonl --report junit=other.xml",
-        "grep -q '<testsuites' other.xml && test $(cat report.xml) = mine",
-      ],
+      ["rollcall view good.jsonl --html other.html", "grep -q '<html' other.html && test $(cat page.html) = mine"],
     ],
   },
   "not-confirmed": {

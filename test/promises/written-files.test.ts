@@ -47,14 +47,11 @@ describe.concurrent("files made of inputs", () => {
         place.write(name, linesOf(...[1, "bad"].map(rollout).map((one) => JSON.stringify(one))));
       chmodSync(place.path("b.jsonl"), mode);
       mkdirSync(place.path(folder));
-      const paths = ["out", "receipt", "rejects", "rejects.reasons", "html", "report"].map(
-        (name) => `${folder}/${name}`,
-      );
-      const [out = "", receipt = "", rejects = "", , html = "", report = ""] = paths;
+      const paths = ["out", "receipt", "rejects", "rejects.reasons", "html"].map((name) => `${folder}/${name}`);
+      const [out = "", receipt = "", rejects = "", , html = ""] = paths;
       const skipping = ["--on-invalid", "skip", "--rejects", rejects];
       await place.run(["convert", ...files, "--out", out, "--receipt", receipt, ...skipping]);
       await place.run(["view", ...files, "--html", html]);
-      await place.run(["check", ...files, "--report", `junit=${report}`]);
       return new Set(paths.map((name) => statSync(place.path(name)).mode & 0o777));
     };
     expect(await modesAfter(0o600, "private")).toEqual(new Set([0o600]));

@@ -7,10 +7,9 @@ import { type CheckResult, composeCheckResult, computeMetrics } from "../../roll
 import { reportSplitLeaks } from "../../rollouts/dataset/prompts.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { duplicateStdin } from "../../rollouts/input/failures.ts";
-import { combineModes, locateLine } from "../../rollouts/input/source.ts";
 import { readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
-import { checkReportFiles, listInputFiles } from "../../session/output-files.ts";
+import { checkReport } from "../../session/output-files.ts";
 import { printWarnings } from "../../session/print-problems.ts";
 import { openRollouts, readRollouts } from "../../session/read-rollouts.ts";
 import { roundForDisplay } from "../../text/decimal.ts";
@@ -21,18 +20,18 @@ type MeasuredResult = CheckResult & Readonly<{ metrics: Awaited<ReturnType<typeo
 
 export const check = async (context: Context, typed: CheckOptions) => {
   const { host, screen } = context;
-  const { against, report: reports } = typed;
-  checkReportFiles(screen, { report: reports, inputs: [...listInputFiles(typed), ...against] });
+  const { against, report } = typed;
+  checkReport(screen, report);
   checkFactFields(screen);
   if ((typed.file.length === 0 || typed.file.includes("-")) && against.includes("-")) throw duplicateStdin();
   const settings = await readEffectiveSettings(context, { split: typed.split });
-  const printReports = async (problems: readonly Problem[], dataset?: Dataset, result?: MeasuredResult) => {
-    if (reports.length === 0) return;
-    const facts = { ...listReported(problems, dataset), values: result && listValues(result) };
-    for (const report of reports) await printReport(screen, { ...report, ...facts });
+  const printProblems = async (problems: readonly Problem[], dataset?: Dataset, result?: MeasuredResult) => {
+    if (report === undefined) return;
+    await printReport(screen, { ...listReported(problems, dataset), values: result && listValues(result) });
   };
   const reportFailure = async (thrown: unknown) => {
-    if (thrown instanceof Failure && thrown.code === "invalid_input") await printReports(thrown.details.problems ?? []);
+    if (thrown instanceof Failure && thrown.code === "invalid_input")
+      await printProblems(thrown.details.problems ?? []);
     throw thrown;
   };
   const needs = { settings, label: "checking", skipsDigests: true };
@@ -46,9 +45,8 @@ export const check = async (context: Context, typed: CheckOptions) => {
   const metrics = await computeMetrics(dataset, dataset.split, host.signal);
   const result = { ...composeCheckResult(dataset), metrics };
   await printWarnings(context, dataset, result.problems);
-  await printReports(result.problems, dataset, result);
-  const shouldPrint = reports.every(({ file }) => file !== undefined);
-  if (shouldPrint && dataset.scan.parts.count > 0) await printResult(context, result);
+  await printProblems(result.problems, dataset, result);
+  if (report === undefined && dataset.scan.parts.count > 0) await printResult(context, result);
   if (result.failure) throw result.failure;
 };
 
@@ -60,21 +58,7 @@ const listReported = (problems: readonly Problem[], dataset: Dataset | undefined
     ...problems.flatMap(({ file }) => file ?? []),
   ];
   const inputs = [...new Set(names)];
-  const mode = combineModes([...sources, ...inputs.map((name) => ({ name }))]);
-  const invalid = dataset && listInvalidFiles(dataset);
-  return { title: "rollcall check", inputs, problems, invalid, counts: dataset?.scan.problems.counts, mode };
-};
-
-/** A group of several files is invalid in each of them. */
-const listInvalidFiles = (dataset: Dataset) => {
-  const { sources, scan, groups } = dataset;
-  const invalid = new Set<string>();
-  for (let at = 0; at < scan.parts.count; at++) {
-    const source = sources[scan.parts.columns.source.at(at)];
-    if (source && !groups.isValid(groups.groupOf(at)))
-      invalid.add(locateLine(source, scan.parts.columns.line.at(at)).file);
-  }
-  return invalid;
+  return { title: "rollcall check", inputs, problems, counts: dataset?.scan.problems.counts };
 };
 
 const printResult = async ({ screen }: Context, result: MeasuredResult) => {

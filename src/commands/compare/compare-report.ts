@@ -1,12 +1,10 @@
-/** Reports a comparison to a build system, or as Markdown. */
+/** Reports a comparison to GitHub Actions. */
 
 import type { Failure, Problem } from "../../failure.ts";
 import { printReport } from "../../output/ci-report.ts";
 import { formatTable } from "../../output/markdown.ts";
 import type { Screen } from "../../output/screen.ts";
 import type { Line } from "../../output/views.ts";
-import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
-import { combineModes } from "../../rollouts/input/source.ts";
 import { formatForDisplay } from "../../text/decimal.ts";
 import { formatShare } from "../../text/units.ts";
 import { formatChange, formatPositions, formatPrompt, listCounts } from "./compare-page.ts";
@@ -21,36 +19,30 @@ export interface ReportedComparison {
   readonly failure: Failure | undefined;
   /** Undefined if an input is unreadable. */
   readonly document?: CompareDocument;
-  readonly datasets?: readonly Dataset[];
   readonly problems?: readonly Problem[];
 }
 
-/** @throws Failure `report-exists`, `output-unwritable` */
-export const printComparisonReports = async (screen: Screen, comparison: ReportedComparison) => {
-  const { typed, failure, datasets = [], problems = failure?.details.problems ?? [] } = comparison;
+/** @throws Failure `output-unwritable` */
+export const printComparisonReport = async (screen: Screen, comparison: ReportedComparison) => {
+  const { failure, problems = failure?.details.problems ?? [] } = comparison;
   const errors = problems.filter(({ severity }) => severity === "error");
-  const inputs = [...new Set(errors.flatMap(({ file }) => file ?? []))];
-  const mode = combineModes([...datasets.flatMap(({ sources }) => sources), { name: typed.a }, { name: typed.b }]);
   // Without a failure, the groups with errors were skipped.
   const shown = failure ? errors : errors.map((problem) => ({ ...problem, severity: "warning" as const }));
-  const invalid = new Set(inputs);
-  const facts = { title: "rollcall compare", inputs, invalid, problems: shown, result: toResult(comparison) };
   const listBlocks = (quote: Quote) => listComparisonBlocks(comparison, quote);
-  for (const target of typed.report) await printReport(screen, { ...target, mode, ...facts, listBlocks });
+  const report = { title: "rollcall compare", problems: shown, result: toResult(comparison), listBlocks };
+  await printReport(screen, report);
 };
 
 const toResult = ({ typed, document, failure }: ReportedComparison) => {
-  const name = "mean reward";
-  if (!document) return { name, status: "failed", text: failure?.message ?? "" } as const;
+  if (!document) return { isFailure: true, text: failure?.message ?? "" };
   const { reward, changed } = document;
-  const status = isRegression(reward, typed.minEffect ?? 0) ? "failed" : reward?.ci95 ? "passed" : "skipped";
   const text = [
     judgeReward(document, typed.minEffect),
     ...listWarnings(document, typed).map(({ label, text }) => `${label}: ${text}`),
     ...listChanges(document).map((change) => `${change.name}: ${formatChange(change)}`),
     ...changed.map((pair) => `${formatSigned(pair.difference)}: ${formatPositions(pair)}`),
   ].join("\n");
-  return { name, status, text } as const;
+  return { isFailure: isRegression(reward, typed.minEffect ?? 0), text };
 };
 
 type Quote = (text: string) => string;

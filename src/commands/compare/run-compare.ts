@@ -13,7 +13,7 @@ import { type Comparison, compareDatasets } from "../../rollouts/stats/compare.t
 import { readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import { readTries } from "../../session/options/input-options.ts";
-import { checkReportFiles, listInputFiles } from "../../session/output-files.ts";
+import { checkReport } from "../../session/output-files.ts";
 import {
   adviseToCheck,
   describeCopies,
@@ -39,11 +39,10 @@ export const printComparison = async (context: Context, options: CompareOptions)
   const files = { ...options, b: findB(options) };
   if (files.a === "-" && files.b === "-")
     throw conflictingOptions("<a> -", "<b> -", "standard input is a single input");
-  const inputs = listInputFiles({ file: [files.a, files.b], rewards: files.rewards });
-  checkReportFiles(screen, { report: files.report, inputs });
+  checkReport(screen, files.report);
   const datasets = await readBoth(context, files).catch(async (thrown: unknown) => {
     if (thrown instanceof Failure && thrown.code === "invalid_input")
-      await printReports(screen, { typed: files, failure: thrown });
+      await reportComparison(screen, { typed: files, failure: thrown });
     throw thrown;
   });
   const measured = { ...options, tries: readTries(options.k), signal: context.host.signal };
@@ -69,9 +68,9 @@ export const printComparison = async (context: Context, options: CompareOptions)
     warnings: toWarningDocuments(problems),
     notes: screen.notices,
   };
-  if (typed.report.every(({ file }) => file !== undefined)) await printResult(screen, document, typed);
+  if (typed.report === undefined) await printResult(screen, document, typed);
   for (const side of sides) noteWarnings(context, datasets[side], selectSide(typed, side));
-  await printReports(screen, { typed, failure, document, datasets: [datasets.a, datasets.b], problems });
+  await reportComparison(screen, { typed, failure, document, problems });
   if (failure) {
     explainWithExcerpts(context, results[0]?.failure ? datasets.a : datasets.b);
     throw failure;
@@ -124,10 +123,10 @@ const printResult = async (screen: Screen, document: CompareDocument, typed: Com
   }
 };
 
-const printReports = async (screen: Screen, comparison: ReportedComparison) => {
-  if (comparison.typed.report.length === 0) return;
-  const { printComparisonReports } = await import("./compare-report.ts");
-  await printComparisonReports(screen, comparison);
+const reportComparison = async (screen: Screen, comparison: ReportedComparison) => {
+  if (comparison.typed.report === undefined) return;
+  const { printComparisonReport } = await import("./compare-report.ts");
+  await printComparisonReport(screen, comparison);
 };
 
 const noteExceptions = ({ screen }: Context, { a, b, failed_a, failed_b }: Comparison, typed: CompareOptions) => {

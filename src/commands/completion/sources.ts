@@ -2,7 +2,6 @@
 
 import { type Command, listOutputs, type Program } from "../../cli/command.ts";
 import type { CompletionSource, OptionKind } from "../../cli/kinds.ts";
-import { reportForms } from "../../output/ci-report.ts";
 import type { Context } from "../../session/context.ts";
 import { readSavedTexts } from "../../settings/layers.ts";
 import { readIds } from "../../settings/saved-files.ts";
@@ -43,7 +42,6 @@ export const sources: Readonly<Record<CompletionSource, Source>> = {
   },
   profiles: ({ context }) => readSavedTexts(context.host, "profile"),
   projects: savedOr("project"),
-  "report-forms": reportForms,
   rules: async () => (await import("../../rollouts/rules/rules.ts")).warningRules,
   /** The next word of the names of documents, such as `router` after `catalog`. */
   schemas: async ({ program, operands }) => {

@@ -1,9 +1,8 @@
 /** Defines the options of commands that read trajectories. */
 
 import * as cli from "../../cli/kinds.ts";
-import { type ReportForm, reportForms } from "../../output/ci-report.ts";
 import { toOptionArgs } from "../../text/sentences.ts";
-import { type InvalidText, reject } from "../../text/units.ts";
+import { reject } from "../../text/units.ts";
 
 const parseShard = (word: string) => {
   const [, part = 0, of = 0] = (/^([1-9]\d{0,5})\/([1-9]\d{0,5})$/.exec(word) ?? []).map(Number);
@@ -77,8 +76,6 @@ export const listPassArgs = (pass: number) => toOptionArgs({ pass: pass === defa
 export const canSelectWithoutPass = ({ where = "", pass }: { where: string | undefined; pass: number }) =>
   !/\bsolved\b/.test(where) || pass === defaultPass;
 
-export type ReportRequest = Readonly<{ form: ReportForm; file: string | undefined }>;
-
 export const outputFile = (about: string, facts?: cli.OptionFacts) => cli.custom(about, "file", parseOutputFile, facts);
 
 const parseOutputFile = (word: string) => {
@@ -100,19 +97,7 @@ export const ledgerOption = cli.text("file or database (postgres://…) that rec
   default: "ledger.db in the data folder",
 });
 
-const parseReport = (word: string): readonly ReportRequest[] | InvalidText => {
-  const [, name = "", file] = /^([^=]*)(?:=(.*))?$/s.exec(word) ?? [];
-  const form = reportForms.find((one) => one === name);
-  if (form !== undefined && file !== "" && file !== "-") return [{ form, file }];
-  return reject("github, junit or markdown, optionally with a file: junit=report.xml");
-};
-
-export const reportOption = cli.list(
-  "report: github, junit or markdown, or markdown=report.md to write a file",
-  "form",
-  parseReport,
-  { completion: "report-forms" },
-);
+export const reportOption = cli.choice("annotations for GitHub Actions, and the summary of the job", ["github"]);
 
 const parseNumber = (word: string) => {
   const reward = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(word) ? Number(word) : Number.NaN;

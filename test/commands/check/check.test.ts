@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { filesOf, newFolder } from "../../support/inputs.ts";
@@ -15,30 +15,6 @@ describe("rollcall check", () => {
   it.each([[["-", "--against", "-"]], [["--against", "-"]]])("%j reads standard input only once", async (args) => {
     const { code, stderr } = await check(args);
     expect([code, stderr]).toEqual([2, expect.stringContaining("standard input can be read only once")]);
-  });
-
-  it("writes every report, but never over an input or a file of another program", async () => {
-    const folder = newFolder();
-    const [junit, github, own] = ["r.xml", "r.txt", "own.xml"].map((name) => join(folder, name));
-    const [bad = "", against = ""] = filesOf(line('"x"'), line(1));
-    const asked = ["--report", `junit=${junit}`, "--report", `github=${github}`];
-    for (const round of [1, 2])
-      expect({ round, code: (await check([bad, ...asked])).code }).toEqual({ round, code: 3 });
-    expect(readFileSync(junit ?? "", "utf8")).toContain("<failure");
-    expect(readFileSync(github ?? "", "utf8")).toContain("::error ");
-    writeFileSync(own ?? "", "<mine/>");
-    for (const [file, why] of [
-      [own, "own.xml already exists"],
-      [bad, "both are the same file"],
-      [against, "both are the same file"],
-    ] as const) {
-      const before = readFileSync(file ?? "", "utf8");
-      const { code, stderr } = await check([bad, "--against", against, "--report", `junit=${file}`]);
-      expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(why) });
-      expect(readFileSync(file ?? "", "utf8")).toBe(before);
-    }
-    expect(readdirSync(folder).toSorted()).toEqual(["own.xml", "r.txt", "r.xml"]);
-    expect((await check([bad, "--report", "junit", "--report", "github"])).code).toBe(2);
   });
 
   it.each([

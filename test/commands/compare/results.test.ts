@@ -1,4 +1,4 @@
-import { chmodSync, statSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runHere, runHereOnTerminal } from "../../support/here.ts";
@@ -17,10 +17,18 @@ const failing = [
 ] as const;
 const failures = "a 1 of 2 rollouts (50%), b 0 of 2 rollouts (0%), all of 1 task in a and 0 in b";
 
+/** Returns the annotations, and the summary of the job. */
+const runReport = async (args: readonly string[], stdin = "") => {
+  const summary = join(newFolder(), "summary.md");
+  const env = { GITHUB_STEP_SUMMARY: summary };
+  const result = await runHere(["compare", ...args, "--report", "github"], { stdin, env });
+  return { ...result, summary: readFileSync(summary, "utf8") };
+};
+
 it("a report of a comparison names copies, and one input can be standard input", async () => {
   const [copied = ""] = filesOf(`${toRun("1", "0")}\n${toRun("1")}`);
-  const { stdout } = await runHere(["compare", "-", copied, "--report", "markdown"], { stdin: toRun("1", "0") });
-  expect(stdout).toContain("**Copies:** `in b, 1 of 3 trajectories");
+  const { summary } = await runReport(["-", copied], toRun("1", "0"));
+  expect(summary).toContain("**Copies:** `in b, 1 of 3 trajectories");
   const { stderr } = await runHere(["compare", "-", "-"]);
   expect(stderr).toContain("standard input is a single input");
 });
@@ -87,25 +95,11 @@ describe("the result of a comparison", () => {
   });
 
   it.each([
-    [["1"], ["1"], "<skipped"],
-    [["1", "0"], ["1", "0"], undefined],
-    [["1", "1", "1"], ["0", "0", "0"], "<failure"],
-    [["1e300", "-1e300"], ["0", "0"], "<skipped"],
-  ] as const)("in a report for CI is skipped without an interval: %j and %j", async (a, b, element) => {
-    const { stdout } = await runHere(["compare", ...filesOf(toRun(...a), toRun(...b)), "--report", "junit"]);
-    expect(/<(skipped|failure)/.exec(stdout)?.[0]).toBe(element);
-  });
-
-  it.each([
-    ["github", [], "::error file="],
-    ["github", ["--on-invalid", "skip"], "::warning file="],
-    ["junit", [], '<failure type="wrong-type"'],
-    ["junit", ["--on-invalid", "skip"], "warning: reward must be a number"],
-  ])("in a report for %s has invalid groups as failures only if they are one: %j", async (form, skip, element) => {
-    const files = filesOf(toRun("1", "0"), toRun("1", "0", '"x"'));
-    const { stdout } = await runHere(["compare", ...files, "--report", form, ...skip]);
-    const listed = /::(?:error|warning) file=|<failure type="wrong-type"|warning: reward must be a number/.exec(stdout);
-    expect([listed?.[0], stdout.includes('"is valid"')]).toEqual([element, false]);
+    [[], "::error file="],
+    [["--on-invalid", "skip"], "::warning file="],
+  ])("in a report has invalid groups as failures only if they are one: %j", async (skip, annotation) => {
+    const { stdout } = await runReport([...filesOf(toRun("1", "0"), toRun("1", "0", '"x"')), ...skip]);
+    expect(/::(?:error|warning) file=/.exec(stdout)?.[0]).toBe(annotation);
   });
 
   it("in rows calls a metric by its path if its name is that of another row", async () => {
@@ -116,18 +110,17 @@ describe("the result of a comparison", () => {
   });
 
   it("in a report lacks the interval of a single pair", async () => {
-    const args = ["compare", ...filesOf(toRun("0"), toRun("1")), "--k", "1", "--report", "markdown"];
-    const rows = (await runHere(args)).stdout.split("\n").filter((line) => line.startsWith("| `"));
+    const { summary } = await runReport([...filesOf(toRun("0"), toRun("1")), "--k", "1"]);
+    const rows = summary.split("\n").filter((line) => line.startsWith("| `"));
     expect(rows.slice(0, 2)).toEqual(["| `reward` | 0 | 1 | +1 |  | 1 |", "| `pass@1` | 0 | 1 | +1 |  | 1 |"]);
   });
 
   it("in a report has the failures, and finish reasons that are not recorded", async () => {
     const files = filesOf(...failing);
-    const { stdout } = await runHere(["compare", ...files, "--report", "markdown"]);
-    expect(stdout).toContain(`**Failures:** \`${failures}\``);
-    const { stdout: github } = await runHere(["compare", ...files, "--report", "github"]);
-    expect(github).toContain(`%0Afailures: ${failures.replaceAll("%", "%25")}%0A`);
-    expect(stdout).toContain("| not recorded | 100% | 100% |");
+    const { stdout, summary } = await runReport(files);
+    expect(summary).toContain(`**Failures:** \`${failures}\``);
+    expect(stdout).toContain(`%0Afailures: ${failures.replaceAll("%", "%25")}%0A`);
+    expect(summary).toContain("| not recorded | 100% | 100% |");
     const { stdout: json } = await runHere(["compare", ...files, "--json", "--fields", "failed_a,transitions"]);
     const transitions = ["always", "failed"].map((from) => ({ from, to: "always", prompts: 1 }));
     expect(JSON.parse(json)).toEqual({ failed_a: 1, transitions });
@@ -140,12 +133,12 @@ describe("the result of a comparison", () => {
 
   it("has no difference of rewards if it is too large for a number", async () => {
     const files = filesOf(toRun("1e308"), toRun("-1e308", "0"));
-    const { code, stdout, stderr } = await runHere(["compare", ...files, "--report", "markdown", "--exit-code"]);
+    const { code, summary, stderr } = await runReport([...files, "--exit-code"]);
     const fault = "the difference of the rewards of 1 pair is outside of the range of 64-bit floats";
-    expect(stdout).toContain(`**Nothing is compared, because ${fault}.**\n`);
+    expect(summary).toContain(`**Nothing is compared, because ${fault}.**\n`);
     expect([code, stderr]).toEqual([3, expect.stringContaining(`rollcall: ${fault}\nhint: scale the`)]);
     expect(stderr).toContain(`note: ${fault}, so no reward is compared\n`);
-    expect(stdout).toContain("of all prompts is 1e+308 → -5e+307`\n");
+    expect(summary).toContain("of all prompts is 1e+308 → -5e+307`\n");
     const { stdout: json } = await runHere(["compare", ...files, "--json", "--fields", "causes,changed"]);
     expect(JSON.parse(json)).toEqual({ causes: null, changed: [] });
   });
@@ -196,22 +189,6 @@ describe("the result of a comparison", () => {
       "pairs 1, 0 only in a, 0 only in b, 1 failed in a, 1 failed in b",
     ])
       expect(text).toContain(part);
-  });
-
-  it("is not written over the file with the rewards", async () => {
-    const [a = "", b = "", rewards = ""] = filesOf(toRun("1"), toRun("1"), '{"id":"a","reward":1}');
-    const args = ["compare", a, b, "--rewards", rewards, "--report", `markdown=${rewards}`];
-    const { code, stderr } = await runHere(args);
-    expect([code, stderr]).toEqual([2, expect.stringContaining("both are the same file")]);
-  });
-
-  it.each([0o600, 0o644])("is in a report as private as both inputs, also if it cannot read them: %i", async (mode) => {
-    const files = filesOf("{", "{");
-    chmodSync(files[0] ?? "", 0o644);
-    chmodSync(files[1] ?? "", mode);
-    const report = join(newFolder(), "report.md");
-    expect((await runHere(["compare", ...files, "--report", `markdown=${report}`])).code).toBe(3);
-    expect(statSync(report).mode & 0o777).toBe(mode);
   });
 
   it("has an unknown interval if the squares of the rewards are too large", async () => {

@@ -94,7 +94,6 @@ describe("a failing run of rollcall log", () => {
   });
 
   it.each([
-    ["check --report", (pipe: string) => ["check", "-", "--report", `junit=${pipe}`]],
     ["convert --out", (pipe: string) => ["convert", "-", "--out", pipe]],
     ["convert --receipt", (pipe: string) => ["convert", "-", "--out", `${pipe}.jsonl`, "--receipt", pipe]],
     ["log --receipt", (pipe: string) => ["log", "m", "-", "--split", "t", "--dry-run", "--receipt", pipe]],
