@@ -37,7 +37,7 @@ const groups = [
   // Each is too small for a file, and completion and help need all.
   {
     name: "nouns",
-    test: /\/src\/commands\/(serve|(auth|commands|completion|config|doctor|explain|ledger|profile|schema)\/command)\.ts$/,
+    test: /\/src\/commands\/(serve|(auth|commands|completion|config|doctor|ledger|profile|schema)\/command)\.ts$/,
   },
   // `schema`, `commands` and completion need all.
   // Otherwise they are in the group of the documents, which loads zod.

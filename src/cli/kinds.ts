@@ -18,8 +18,7 @@ export type CompletionSource =
   | "setting-values"
   | "settings"
   | "sort-columns"
-  | "splits"
-  | "topics";
+  | "splits";
 
 type TextParser<Value> = (word: string) => Value | InvalidText;
 

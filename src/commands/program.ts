@@ -28,7 +28,6 @@ export const program: Program = {
     profile: async () => (await import("./profile/command.ts")).profile,
     doctor: async () => (await import("./doctor/command.ts")).doctor,
     commands: async () => (await import("./commands/command.ts")).commands,
-    explain: async () => (await import("./explain/command.ts")).explain,
     schema: async () => (await import("./schema/command.ts")).schema,
     completion: async () => (await import("./completion/command.ts")).completion,
   },

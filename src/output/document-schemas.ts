@@ -63,7 +63,7 @@ export const positionKeys = {
 };
 
 export const problemKeys = {
-  rule: describe("name of the rule, for --allow and explain", text),
+  rule: describe("name of the rule, for --allow", text),
   severity: oneOf("error", "warning"),
   message: text,
   ...positionKeys,

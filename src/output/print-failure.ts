@@ -4,7 +4,7 @@ import type { Host } from "../system/host.ts";
 import { nameProgram } from "../system/program.ts";
 import { cutText, formatInputName, formatPosition, pluralize, positionPrefix } from "../text/sentences.ts";
 import { type Cleaner, toOneLine } from "./cleaner.ts";
-import { type Paint, plainPaint, type Tone } from "./views.ts";
+import type { Paint, Tone } from "./views.ts";
 
 /** output.md promises this number. */
 export const maxProblems = 20;
@@ -32,19 +32,9 @@ export const printFailure = async (screen: Screen, failure: Failure) => {
 export const formatWarning = async (screen: Screen, problem: Problem, paint: Paint) =>
   `${formatProblem(problem, await createStyle(screen, paint)).join("\n")}\n`;
 
-export const renderProblem = async ({ host, cleaner }: Screen, problem: Problem, indent = 0) => {
-  const columns = host.terminal.columns - indent;
-  const style = await createStyle({ cleaner, host, isStderrForPeople: true }, plainPaint, columns);
-  return formatProblem(problem, style).join("\n");
-};
-
 /** Without `layout`, text is not folded and problems have no excerpts. */
-const createStyle = async (
-  { host, cleaner, isStderrForPeople }: Pick<Screen, "host" | "cleaner" | "isStderrForPeople">,
-  paint: Paint,
-  columns = host.terminal.columns,
-) => {
-  const layout = isStderrForPeople ? { columns, ...(await import("./width.ts")) } : undefined;
+const createStyle = async ({ host, cleaner, isStderrForPeople }: Screen, paint: Paint) => {
+  const layout = isStderrForPeople ? { columns: host.terminal.columns, ...(await import("./width.ts")) } : undefined;
   return { clean: cleaner.text, cleanOutside: cleaner.outside, paint, layout };
 };
 

@@ -230,7 +230,6 @@ describe("a run of the built program", () => {
     [["check", file("t.jsonl")], undefined],
     [["check", file("t.jsonl"), "--json"], undefined],
     [["check", file("t.jsonl"), "--report", "github"], undefined, [file("summary.md")]],
-    [["explain", secret], undefined],
   ];
 
   it.for(runs)(

@@ -11,8 +11,8 @@ import {
   toFailure,
 } from "../../src/failure.ts";
 import { printFailure } from "../../src/output/print-failure.ts";
-import { problemsIn, readRules, told } from "../project/docs/rule-page.ts";
 import { testHost } from "../support/host.ts";
+import { problemsIn, told } from "../support/problems.ts";
 import { itHolds } from "../support/property.ts";
 import { screenOn } from "./printed-text.ts";
 
@@ -30,7 +30,7 @@ const odd = [
 ].join("\n");
 
 const drawn = async (columns: number): Promise<string> => {
-  const problems = await problemsIn({ files: { "step.jsonl": odd } });
+  const problems = await problemsIn({ "step.jsonl": odd });
   const frames: string[] = [];
   for (const problem of problems) frames.push(await told(problem, columns));
   return `${frames.join("\n\n")}\n`;
@@ -94,7 +94,7 @@ describe("the frame of a problem", () => {
       null,
       2,
     );
-    const problems = await problemsIn({ files: { "group.json": document } });
+    const problems = await problemsIn({ "group.json": document });
     const problem = problems.find(({ rule }) => rule === "unknown-role");
     expect(problem && (await told(problem)).split("\n").slice(1, 4)).toEqual([
       ' 6 │           "role": "usr",',
@@ -104,7 +104,7 @@ describe("the frame of a problem", () => {
   });
 
   it("is replaced by one line in a pipe", async () => {
-    const [problem] = await problemsIn({ files: { "step.jsonl": long("", "asistant") } });
+    const [problem] = await problemsIn({ "step.jsonl": long("", "asistant") });
     const host = testHost();
     const screen = screenOn(host);
     if (problem !== undefined) screen.warn(problem);
@@ -192,7 +192,7 @@ describe("the frame of a problem", () => {
     const key = ["sk", "ant", "Ab3dEfGh1JkLmN0pQrStUvWxYz0123"].join("-");
     const line = (role: string) =>
       `{"messages_and_choices":[{"role":"${role}","content":"use ${key} now"},{"role":"assistant","content":"ok"}],"reward":1}`;
-    for (const problem of await problemsIn({ files: { "step.jsonl": `${line("usr")}\n${line("user")}` } })) {
+    for (const problem of await problemsIn({ "step.jsonl": `${line("usr")}\n${line("user")}` })) {
       const said = await told(problem, 140);
       expect(said).not.toContain("Ab3dEfGh");
     }
@@ -206,24 +206,10 @@ describe("the frame of a problem", () => {
   ])("%s 40 hexadecimal digits after %s", async (_, before, isKey) => {
     const digits = "f3a90c71d2b84e6655aa0c1d9e8f7b6a5c4d3e2f";
     const text = `{"messages_and_choices":[{"role":"usr","content":"${before}${digits} now"},{"role":"assistant","content":"ok"}],"reward":1}`;
-    const problems = await problemsIn({ files: { "step.jsonl": text } });
+    const problems = await problemsIn({ "step.jsonl": text });
     const problem = problems.find(({ rule }) => rule === "unknown-role");
     const said = problem === undefined ? "" : await told(problem, 200);
     expect([said.includes(digits), said.includes("now")]).toEqual([!isKey, true]);
-  });
-});
-
-describe("the problem of each rule's example", () => {
-  it("has a frame if the rule is about a value of a line", async () => {
-    for (const { name, example } of readRules) {
-      const problem = (await problemsIn(example)).find(({ rule }) => rule === name);
-      const isInLine = problem?.column !== undefined;
-      const isWhole =
-        /^((zero-variance|single-trajectory|ambiguous)-group|no-assistant-turn|no-sampled-turns|missing-(logprobs|tools)|stale-policy|mixed-steps|no-prompt|empty-group|duplicate-trajectory|split-leak|mixed-prompts)/.test(
-          name,
-        );
-      expect([name, problem?.excerpt !== undefined]).toEqual([name, isInLine && !isWhole]);
-    }
   });
 });
 

@@ -211,7 +211,6 @@ describe("--fields in JSON", () => {
     ["compare good good --fields tools.name,reward.difference", 0, '{"tools":[],"reward":{"difference":0}}'],
     ["stats bad --on-invalid skip --fields reward.mean,by.value,metrics.x.mean,pass@1", 3, '{"by":[],"pass@1":null}'],
     ["ledger status --fields cause", 0, '{"groups":null,"entries":[]}'],
-    ["explain usage --fields name,code", 0, '{"topics":[{"name":"usage","code":"usage"}]}'],
   ])("accepts each key of the schema, also if the document lacks it: %s", async (line, code, document) => {
     const [good = "", bad = ""] = filesOf(goodGroup, '{"trajectories":[{"messages_and_choices":[]}]}\n');
     const args = line.split(" ").map((word) => ({ good, bad })[word] ?? word);

@@ -92,7 +92,7 @@ describe("docs/reference/exit-codes.md", () => {
 
 describe("docs/reference/rules.md", () => {
   it("contains every rule", async () => {
-    await expect(await rulesPage()).toMatchFileSnapshot("../../docs/reference/rules.md");
+    await expect(rulesPage()).toMatchFileSnapshot("../../docs/reference/rules.md");
   });
 });
 

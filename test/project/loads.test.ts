@@ -44,7 +44,6 @@ const loads: Readonly<Record<string, string>> = {
   "doctor --offline": "commander libsql",
   doctor: "commander libsql undici",
   commands: "commander zod",
-  explain: "commander",
   schema: "commander zod",
   "completion bash": "commander",
   "__complete zsh -- : log m file --split": "commander",

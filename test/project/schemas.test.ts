@@ -89,7 +89,6 @@ const runs: readonly string[] = [
   "profile delete work --yes --json",
   "commands -o jsonl",
   "doctor --local -o jsonl",
-  "explain usage -o jsonl",
   "schema --json",
   "schema -o jsonl",
 ];

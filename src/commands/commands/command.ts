@@ -1,7 +1,7 @@
 import { version } from "../../../package.json" with { type: "json" };
 import * as cli from "../../cli/command.ts";
 import { printObjects } from "../../output/list.ts";
-import { codeTopics } from "../explain/code-topics.ts";
+import { codeTopics } from "./exit-codes.ts";
 import type { CommandsDocument } from "./output.ts";
 
 export const commands = cli.command({

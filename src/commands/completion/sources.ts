@@ -58,8 +58,6 @@ export const sources: Readonly<Record<CompletionSource, Source>> = {
     return suggestNext(names, request);
   },
   splits: savedOr("split", "train", "val", "test"),
-  topics: async () =>
-    (await import("../explain/topics.ts")).topics.map(({ name, about = "" }) => ({ text: name, about })),
 };
 
 const suggestNext = (names: readonly string[], { typed }: ValueRequest) => {

@@ -3,17 +3,7 @@ import { pluralize } from "../../text/sentences.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
 import { formatRoundedSize } from "../../text/units.ts";
 import { adviseToResolve, formatLedgerCommand } from "./ledger-advice.ts";
-import {
-  error,
-  errorOfInput,
-  errorOfWhole,
-  fileExample,
-  goodGroup,
-  problem,
-  trajectory,
-  warning,
-  warningOfWhole,
-} from "./rule.ts";
+import { error, errorOfInput, errorOfWhole, warning, warningOfWhole } from "./rule.ts";
 
 /** Splits the text `fault (fix)`. */
 export const splitFix = (whole: string, defaultFix = "fix the record") => {
@@ -63,7 +53,6 @@ export const inputRules = {
       const other = `, and the record has the format ${otherFormats.join(" or ")}, so the file has two formats`;
       return `cannot convert this ${format} record: ${splitFix(fault).fault}${otherFormats.length > 0 ? other : ""}`;
     },
-    redactedMessage: "cannot convert this record",
     advice: ({ format, fault, contradictsGivenFormat, otherFormats, areOthersConverted, hasOtherFormats }) => {
       if (otherFormats) return "write the records of each format to a separate file, or fix the record";
       const { fix } = splitFix(fault, contradictsGivenFormat ? "correct or omit --from, or fix the record" : undefined);
@@ -72,20 +61,17 @@ export const inputRules = {
         return `fix the record, or write such records to a separate file, and for that file ${fix}`;
       return hasOtherFormats ? `run the command for the files of ${format} alone, and ${fix}` : fix;
     },
-    why: "The record does not match its tool's format, or it has no reward. Name the reward with `--reward-from` or `--rewards`.",
-    example: problem({ format: "verifiers-v0", fault: "completion is missing" }, "results.jsonl", 7),
+    about: "The record does not match its tool's format, or it has no reward.",
   }),
   "reward-part-missing": errorOfInput<{ part: string }>({
     message: ({ part }) => `--reward-from ${part} finds nothing in any record`,
     advice: "correct the path, or omit the option",
-    why: "The reward is the sum of all parts. A misspelled part would change all rewards without an error.",
-    example: problem({ part: "format_rewrad" }),
+    about: "The reward is the sum of all parts. A misspelled part would change all rewards without an error.",
   }),
   "ambiguous-format": errorOfInput<{ formats: readonly string[] }>({
     message: ({ formats }) => `the format of the input may be ${formats.join(" or ")}`,
     advice: ({ formats }) => `choose the format, for example with --from ${formats[0] ?? "rollcall"}`,
-    why: "Formats store groups and rewards differently. A wrong guess would log wrong groups or rewards without an error.",
-    example: problem({ formats: ["verifiers-v0", "trl"] }, "results.jsonl"),
+    about: "Formats store groups and rewards differently, so a guess could log wrong rewards.",
   }),
   "unknown-format": errorOfInput<{
     name: string | undefined;
@@ -96,19 +82,16 @@ export const inputRules = {
       name === undefined
         ? `unknown format: no format that rollcall reads has records with ${keys.length === 1 ? "only the key" : "the keys"} ${keys.join(", ")}`
         : `unknown format: rollcall does not read ${name}`,
-    redactedMessage: "unknown format: no format that rollcall reads has such records",
     advice: ({ name, formats }) =>
       name === undefined
         ? `name the format with --from (${formats.join(", ")}), or write the rollouts in one of these formats (docs/guide/input-formats.md)`
         : "write the rollouts in another format, as docs/guide/input-formats.md describes",
-    why: "The records have neither the keys of rollcall's format nor those of another format that it reads. `docs/reference/formats.md` lists the formats, and the files that rollcall refuses.",
-    example: problem({ name: undefined, keys: ["question", "reply"], formats: ["trl", "rollcall"] }, "rows.jsonl"),
+    about: "The records have the keys of no format in [formats.md](formats.md).",
   }),
   "lossy-format": errorOfInput<{ format: string }>({
     message: ({ format }) => `files in the format ${format} lack some tokens or turns`,
     advice: "pass --lossy to convert the files although tokens or turns are missing",
-    why: "Files of this format contain decoded text. Special tokens and sometimes turns are missing, so a trainer does not see what the model sampled.",
-    example: problem({ format: "verl" }, "1.jsonl"),
+    about: "Decoded text lacks special tokens and sometimes turns, so a trainer does not see what the model sampled.",
   }),
   "group-scattered": error<{
     id: string;
@@ -121,26 +104,22 @@ export const inputRules = {
       const more = others > 0 ? `, and so do the group_ids of ${pluralize(others, "other line")}` : "";
       return `group_id ${id} appears again after its group ended (the group began on line ${line})${more}`;
     },
-    redactedMessage: "a group_id appears again after its group ended",
     advice: ({ scope }) => {
       if (scope === "input") return "sort the lines by group_id, or pass --group-by group_id";
       return scope === "file"
         ? "run the command for each file alone with --group-by group_id, or sort the lines of each file by group_id"
         : "give each group its own group_id, or pass --group-by group_id if all lines with one group_id are one group";
     },
-    why: "Lines of one group must be adjacent, so that a group is complete when the next begins.",
-    example: ["a", "b", "a"].map((id, at) => trajectory(at, `,"group_id":"${id}"`)).join("\n"),
+    about: "Lines of one group must be adjacent, so that a group is complete when the next begins.",
   }),
   "ambiguous-group": errorOfWhole<{ position: string; isJson?: boolean }>({
     message: ({ position, isJson }) =>
       isJson === true
         ? `${position} has an unknown group and may belong to this group`
         : `${position} is unreadable and may belong to this group`,
-    redactedMessage: "a line of unknown group may belong to this group",
     advice: ({ position }) =>
       `fix or delete ${position} before you log the group, because rollcall logs a changed group again`,
-    why: "A line whose group is unknown may belong to an adjacent group or, if groups are scattered over the input, to any group. `--on-invalid skip` rejects all groups that the line may belong to.",
-    example: [trajectory(0, ',"group_id":"a"'), trajectory(1, ',"group_id":"a"'), '{"messages_and'].join("\n"),
+    about: "An unreadable line may belong to this group. `--on-invalid skip` rejects all groups that it may belong to.",
   }),
   /** `others` is set if no trajectory has the key. The problem is then an error. */
   "group-key-missing": warning<{ key: string; others?: readonly string[] }>({
@@ -148,48 +127,36 @@ export const inputRules = {
       others
         ? `no trajectory has a value for the group key \`${key}\` at the top level or in metadata`
         : `the group key \`${key}\` is missing or null, so the trajectory is a group of its own`,
-    redactedMessage: "the group key is missing or null",
     advice: ({ others }) => {
       if (!others) return "give the key a value in every trajectory, or choose another key with --group-by";
       return others.length === 0
         ? "add a group key to every trajectory, or omit --group-by"
         : `pass --group-by ${others.map((name) => formatCommandLine([name])).join(" or ")}, or a path such as info.prompt_id`;
     },
-    why: "`--group-by` needs a value of the key in every trajectory. A trajectory without a value is alone in its group, so its reward cannot be compared with others. If no trajectory has a value, this is an error.",
-    example: fileExample(`${trajectory(0, ',"prompt_id":"a"')}\n${trajectory(1)}`, { groupBy: ["prompt_id"] }),
+    about: "A trajectory without the group key is a group of its own. If all lack it, this is an error.",
   }),
   "split-mismatch": errorOfInput<{ own: string; given: string }>({
     message: ({ own, given }) => `the request in the input has the split ${own}, not ${given}`,
-    redactedMessage: "the request in the input has another split",
     advice: ({ own }) => `pass --split ${formatCommandLine([own])}, and log groups of other splits in another run`,
-    why: "The input contains a request with its own split, which rollcall does not change.",
-    example: fileExample(`{"split":"val","trajectory_groups":[${goodGroup}]}`, { split: "train" }),
+    about: "The input has a request with its own split, which rollcall does not change.",
   }),
   "request-key-mismatch": errorOfInput<{ key: string; other: string; isRequest: boolean }>({
     message: ({ key, other, isRequest }) =>
       isRequest
         ? `this request and ${other} differ in the key \`${key}\`, so rollcall cannot send them together`
         : `this request has the key \`${key}\`, but the input also contains ${other} that are not in a request`,
-    redactedMessage: "a key of a request does not apply to all groups of the input",
     advice: "put each request into its own file, and run `rollcall log` for one file at a time",
-    why: "rollcall copies the keys next to trajectory_groups into every request, so their values must be equal in all files.",
-    example: {
-      files: {
-        "a.json": `{"split":"train","run":"a","trajectory_groups":[${goodGroup}]}`,
-        "b.json": `{"split":"train","run":"b","trajectory_groups":[]}`,
-      },
-    },
+    about: "rollcall copies the keys next to `trajectory_groups` into every request, so they must agree.",
   }),
   "skipped-file": warning<{ reason: SkipReason | undefined }>({
     message: ({ reason = "content" }) => `${skipReasons[reason][0]}, so rollcall skipped it`,
     advice: ({ reason }) => `${adviseSkipped(reason)}, or pass --allow skipped-file if it has no rollouts`,
-    why: "rollcall reads every JSON, JSONL and Parquet file of a folder. If another file should have rollouts, they are missing from the result. Hidden files, documents, images, code, settings, and files that a format writes next to its rollouts, such as metadata.json of verifiers, give no warning.",
-    example: problem({ reason: undefined }, "runs/summary.jsonl"),
+    about: "Rollouts in a file of a folder that rollcall does not read are missing from the result.",
   }),
   "mixed-shapes": warning<{ shapes: readonly string[] }>({
     message: ({ shapes }) => `the input mixes ${shapes.join(" and ")}`,
     advice: "check or log each kind of input separately, or pass --allow mixed-shapes",
-    example: `${goodGroup}\n${trajectory(1)}`,
+    about: "An input usually has only requests, only groups or only trajectories.",
   }),
   "split-requests": warning<{ requests: number; tooLarge?: boolean }>({
     message: ({ requests }) =>
@@ -198,8 +165,7 @@ export const inputRules = {
       tooLarge === true
         ? "ask the operator for a larger limit, because the service refused a larger request (413)"
         : "raise --max-request-size if the service accepts larger requests (the local service: up to max_body_size, 64 MiB by default)",
-    why: "The input needs several requests, and the service computes metrics for each request separately.",
-    example: problem({ requests: 3 }),
+    about: "The service computes metrics for each request separately.",
   }),
   "group-over-limit": warningOfWhole<{ bytes: number; limit: number; tooLarge?: boolean }>({
     message: ({ bytes, limit }) =>
@@ -208,8 +174,7 @@ export const inputRules = {
       tooLarge === true
         ? "make the group smaller, or ask the operator for a larger limit, because the service refused an earlier request (413)"
         : "raise --max-request-size, or make the group smaller",
-    why: "rollcall never splits a group. A group over `--max-request-size` gets its own request.",
-    example: problem({ bytes: 40_000_000, limit: 33_554_432 }, "step.jsonl", 7),
+    about: "rollcall never splits a group. A group over `--max-request-size` gets its own request.",
   }),
 };
 
@@ -220,68 +185,59 @@ export const runRules = {
       isFollowed
         ? "append to the file without changing its existing bytes, or replace it with a new file"
         : "wait until no program writes to the file",
-    why: "rollcall sends only the bytes that it checked. A file can grow during a run, but its existing bytes must not change.",
-    example: problem({ isFollowed: false }, "step.jsonl"),
+    about: "rollcall sends only the bytes that it checked. A file can grow, but its bytes must not change.",
   }),
   "baseline-changed": warning<{ groups: number }>({
     message: ({ groups }) =>
       `${pluralize(groups, "group loses", "groups lose")} some trajectories, which changes the mean reward`,
     advice: "filter whole groups, for example with --where 'group.size >= 4', or pass --allow baseline-changed",
-    why: "Most trainers compare each reward with the mean of its group. Removing trajectories changes that mean.",
-    example: problem({ groups: 3 }, "step.jsonl", 3),
+    about: "Most trainers compare each reward with the mean of its group. Removing trajectories changes that mean.",
   }),
   "input-replaced": warning({
     message: "the file was replaced during the run, so rollcall sent only the original file",
     advice: "run the command again to log the new file (with a ledger, this logs no group twice)",
-    why: "rollcall keeps the original file open, so it sends the bytes that it checked.",
-    example: problem(undefined, "step.jsonl"),
+    about: "rollcall keeps the original file open, so it sends the bytes that it checked.",
   }),
   "unreadable-response": warning<{ request: string | number; status: number; readBytes: number | undefined }>({
     message: ({ request, status, readBytes }) =>
       `the service answered ${status} to request ${request}, so its groups count as logged, but ${readBytes === undefined ? "the answer is not JSON" : `rollcall can read only ${formatRoundedSize(readBytes)} of the answer`}`,
     advice:
       "check whether the service has these groups. If not, correct base_url and rerun the command, or, if base_url is correct, log only these groups from a new file with --resend-logged",
-    why: "A proxy or a login page may have answered instead of the service.",
-    example: problem({ request: "r7", status: 200, readBytes: 1024 }),
+    about: "A proxy or a login page may have answered instead of the service.",
   }),
   "error-in-response": warning<{ request: string | number; status: number; said: string }>({
     message: ({ request, status, said }) =>
       `the service answered ${status} to request ${request}, so its groups count as logged, but the answer states an error: ${said}`,
     advice:
       "check whether the service has these groups. If not, fix the stated cause, and log only these groups from a new file with --resend-logged",
-    why: "Some services report errors with a success status. The status decides the outcome.",
-    example: problem({ request: "r7", status: 200, said: "the metrics could not be calculated" }),
+    about: "Some services report errors with a success status. The status decides the outcome.",
   }),
   "refused-by-service": error<{ text: string }>({
     message: ({ text }) => text,
     advice: "change the value as the service asks, and log the group again",
-    why: "The service refused the request because of this value.",
-    example: problem({ text: "Input should be a valid string" }, "step.jsonl", 3),
+    about: "The service refused the request because of this value.",
   }),
   "group-refused": error<{ text: string | undefined }>({
     message: ({ text }) =>
       text === undefined ? "the service refused a request with this group" : `the service refused this group: ${text}`,
     advice: ({ text }) => (text === undefined ? "log the group again to see the reason" : "fix or omit the group"),
-    why: "The service refused the request because of this group. `--on-refused skip` sends the other groups.",
-    example: problem({ text: "Input should be a valid string" }, "step.jsonl", 3),
+    about: "The service refused the request because of this group.",
   }),
   "group-too-large": error<{ bytes: number }>({
     message: ({ bytes }) => `this group is too large: the service refused its request of ${bytes} bytes`,
     advice: "make the group smaller, or ask the operator for a larger limit",
-    why: "The service refused a request that contained only this group, because the request was too large.",
-    example: problem({ bytes: 70_000_000 }, "step.jsonl", 3),
+    about: "The service refused a request that contained only this group, because of its size.",
   }),
   "duplicate-group": error<{ statusArgs: readonly string[] }>({
     message: "this group was logged more than once",
     advice: ({ statusArgs }) => `list its requests with ${formatLedgerCommand("status", statusArgs)}`,
-    why: "The group was logged more than once, which is intended for several models, splits or batches. Otherwise the service has the group twice, and rollcall cannot remove it.",
-    example: problem({ statusArgs: ["step.jsonl"] }, "step.jsonl", 3),
+    about: "This is intended for several models, splits or batches. Otherwise the service has the group twice.",
   }),
   "unresolved-group": error<{ ledgerArgs: readonly string[] }>({
     message: "this group may or may not have been logged, because its request has an unknown outcome",
     advice: ({ ledgerArgs }) =>
       `check whether the service has the group, and resolve its request with ${formatLedgerCommand("resolve <id>", ledgerArgs)}`,
-    example: problem({ ledgerArgs: [] }, "step.jsonl", 3),
+    about: "The outcome of the group's request is unknown.",
   }),
   "group-not-logged": error<{ isInvalid: boolean }>({
     message: "this group was not logged",
@@ -289,13 +245,13 @@ export const runRules = {
       isInvalid
         ? "fix the errors that `rollcall check` reports, then run `rollcall log` with the file"
         : "log the file, or verify it with the options of your `rollcall log` command",
-    example: problem({ isInvalid: false }, "step.jsonl", 3),
+    about: "The ledger has no logged request with this group.",
   }),
   "group-rejected": error({
     message: "this group has errors that rollcall counted but did not list",
     advice: "fix the listed errors, and check again",
-    why: "rollcall lists only the first errors of each rule. It counted the errors of this group, but did not list them.",
-    example: problem(undefined, "step.jsonl", 3),
+    about:
+      "rollcall lists only the first errors of each rule. It counted the errors of this group, but did not list them.",
   }),
   "logged-before": warning<LoggedBefore>({
     message: (facts) => {
@@ -314,62 +270,54 @@ export const runRules = {
         ? `${isSame} it has the groups twice, and each profile and machine needs the same \`account\`. Otherwise pass --allow logged-before`
         : `${isSame} set \`account\` to ${account} in every profile, or ROLLCALL_ACCOUNT=${formatCommandLine([account])} on every machine`;
     },
-    why: "An earlier run whose first file had another name logged these groups, so rollcall does not log them again. Or a run under another account logged them to the same URL; rollcall logs them again, because the account (by default the name of the profile) is a part of a group's identity.",
-    example: problem({ groups: 20, at: "2025-11-01T09:30:00.000Z" }),
+    about:
+      "A run with another first file logged the groups, or a run under another account logged them to the same URL.",
   }),
   "logged-differently": warning<{ groups: number }>({
     message: ({ groups }) =>
       `the bytes of ${pluralize(groups, "logged group")} differ from the bytes that rollcall would send now (such as another reward or finish reason), so the service keeps the earlier values`,
     advice:
       "pass --batch <name> with a new name to log the groups for another step, or --resend-logged to log all groups of the input again (the service then has both versions)",
-    why: "The records of a converted group are the same as before, but their conversion differs, for example after an update of rollcall or with other options.",
-    example: problem({ groups: 20 }),
+    about: "The service has the groups with other bytes, such as another reward.",
   }),
   "logged-in-part": warning<{ groups: number }>({
     message: ({ groups }) =>
       `${pluralize(groups, "group begins", "groups begin")} with trajectories that an earlier run logged as a group, so these trajectories are logged again`,
     advice: "log a growing file with --follow, or log each group only when it is complete",
-    why: "A group with more trajectories has other bytes, so it is another group, and rollcall sends all of it.",
-    example: problem({ groups: 2 }),
+    about: "A group with more trajectories is another group, and rollcall sends all of it.",
   }),
   "unresolved-requests": warning<{ requests: number; groups: number; ledgerArgs: readonly string[] }>({
     message: ({ requests, groups }) =>
       `${pluralize(groups, "group")} in ${pluralize(requests, "earlier request")} may or may not have been logged, and will not be sent again`,
     advice: ({ ledgerArgs }) => adviseToResolve(ledgerArgs),
-    why: "Groups in an earlier request may or may not have been logged, so rollcall does not send them again.",
-    example: problem({ requests: 1, groups: 8, ledgerArgs: [] }),
+    about: "Groups of a request with an unknown outcome wait until you resolve it.",
   }),
   "resend-impossible": warning<{ id: string; ledgerArgs: readonly string[] }>({
     message: ({ id }) => `cannot resend request ${id}: the input differs from the first attempt`,
     advice: ({ id, ledgerArgs }) =>
       `pass the unchanged files of the first attempt, or run ${formatLedgerCommand(`resolve ${id}`, ledgerArgs)} with --assume-logged (if the service has the groups) or --resend (if it does not)`,
-    why: "rollcall resends a request with an unknown outcome only with the same bytes.",
-    example: problem({ id: "r7", ledgerArgs: [] }),
+    about: "rollcall resends a request with an unknown outcome only with the same bytes.",
   }),
   "new-ledger": warning<{ path: string }>({
     message: ({ path }) => `created a new ledger at ${path}, which has no record of earlier runs`,
     advice: ({ path }) =>
       `keep ${path} (and ${path}-journal, if it exists) between runs, for example in a CI cache, and pass --ledger <file> --require-ledger`,
-    why: "Without the ledger of earlier runs, rollcall logs the same groups again.",
-    example: problem({ path: "~/.local/share/rollcall/ledger.db" }),
+    about: "Without the ledger of earlier runs, rollcall logs the same groups again.",
   }),
   "group-changed": warning<{ id: string; line: number }>({
     message: ({ id, line }) =>
       `the group ${id} (from line ${line}) was already complete, so this line starts another group`,
     advice: "increase --group-size or --group-idle so that groups stay open longer",
-    why: "`--follow` cannot change a group that it has logged.",
-    example: problem({ id: '"a"', line: 12 }),
+    about: "`--follow` cannot change a group that it has logged.",
   }),
   "incomplete-group": warning<{ groups: number }>({
     message: ({ groups }) => `${pluralize(groups, "group is", "groups are")} incomplete and not sent`,
     advice: "run the command again to continue, or send incomplete groups with --group-idle 0s",
-    why: "With `--follow`, a group with a group key is complete when it has `--group-size` trajectories or gets no new ones within `--group-idle`.",
-    example: problem({ groups: 2 }),
+    about: "With `--follow`, a group waits for `--group-size` trajectories or for `--group-idle`.",
   }),
   "incomplete-line": warning<{ bytes: number }>({
     message: ({ bytes }) => `the last line has no newline, so rollcall did not send its ${bytes} bytes`,
     advice: "run the command again when the line is complete, or add the newline if only that is missing",
-    why: "With `--follow`, a line without a newline is incomplete, because a program may still be writing it.",
-    example: problem({ bytes: 512 }),
+    about: "With `--follow`, a program may still be writing a line without a newline.",
   }),
 };

@@ -20,10 +20,7 @@ const isRuleName = (name: string): name is RuleName => Object.hasOwn(rules, name
 export const ruleNames: readonly RuleName[] = Object.keys(rules).filter(isRuleName);
 export const warningRules: readonly string[] = ruleNames.filter((name) => rules[name].severity === "warning");
 
-export const getRuleSubject = (name: string) => (isRuleName(name) ? rules[name].about : undefined);
-
-export const redactMessage = ({ rule, message }: { rule: string; message: string }) =>
-  (isRuleName(rule) ? rules[rule].redactedMessage : undefined) ?? message;
+export const getRuleSubject = (name: string) => (isRuleName(name) ? rules[name].subject : undefined);
 
 export interface Strictness {
   strict: boolean;

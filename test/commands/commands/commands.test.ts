@@ -93,7 +93,6 @@ const lists = [
   "config list",
   "auth status",
   "profile list",
-  "explain",
   "commands",
   "schema",
 ];

@@ -1,24 +1,19 @@
-/** The page of the rules, generated from `rollcall explain`. */
-import type { Topic } from "../../../src/commands/explain/code-topics.ts";
-import { describeTopic, topics } from "../../../src/commands/explain/topics.ts";
+/** The table of the rules, generated from their records. */
+import { ruleNames, rules } from "../../../src/rollouts/rules/rules.ts";
 
-/** Returns the page, with the rules in the order of `rollcall explain`. */
-export const rulesPage = async (): Promise<string> => {
-  const rows = await Promise.all(topics.filter(({ kind }) => kind === "rule").map(rowOf));
-  return `${[intro, "", "| rule | severity | why it matters | fix |", "|---|---|---|---|", ...rows].join("\n")}\n`;
-};
+/** Returns the page, with the rules in the order of their files. */
+export const rulesPage = (): string =>
+  `${[intro, "", "| rule | severity | about |", "|---|---|---|", ...ruleNames.map(rowOf)].join("\n")}\n`;
 
 const intro = `# Rules
 
-rollcall checks trajectories and settings for these rules. A group with an error cannot be logged.
-\`--strict\` treats a warning as an error, and \`--allow <rule>\` silences it. \`rollcall explain <rule>\` explains a
-rule, mostly with an example. The fix in this table is the fix of that example, so its
-names and numbers are examples too.`;
+A group with an error cannot be logged. \`--strict\` treats a warning as an error, and \`--allow <rule>\` silences it. Each
+problem ends with the name of its rule and a fix. Other warnings are about settings and keys: \`insecure-permissions\`,
+\`setting-invalid\`, \`key-not-verified\` and \`exposed-address\`.`;
 
-const rowOf = async (topic: Topic): Promise<string> => {
-  const problem = await topic.example?.();
-  const cells = [`\`${topic.name}\``, topic.severity ?? "", await describeTopic(topic), problem?.advice ?? ""];
-  return `| ${cells.map(cell).join(" | ")} |`.replace("|  |", "| |");
+const rowOf = (name: (typeof ruleNames)[number]): string => {
+  const { severity, about } = rules[name];
+  return `| \`${name}\` | ${severity} | ${cell(about)} |`;
 };
 
 /** Escapes a text for a cell. In code, only `|` needs it. */

@@ -1,5 +1,5 @@
 /** The tables of the settings and of the exit codes, generated from their records. */
-import { codeTopics } from "../../../src/commands/explain/code-topics.ts";
+import { codeTopics } from "../../../src/commands/commands/exit-codes.ts";
 import { settingNames, settings, toVariableName } from "../../../src/settings/values.ts";
 
 const defaultOf = ({

@@ -1,18 +1,7 @@
 /** Lists the error codes and exit codes. */
-import { exitCodes, type FailureCode, type Problem, type Severity } from "../../failure.ts";
+import { exitCodes, type FailureCode } from "../../failure.ts";
 
-/** JSON omits `example`, because it is a function. */
-export type Topic = Readonly<{
-  name: string;
-  kind: "code" | "rule";
-  about: string | undefined;
-  code: FailureCode | null;
-  exit_codes: readonly number[];
-  severity: Severity | null;
-  example?: (() => Problem | Promise<Problem>) | undefined;
-}>;
-
-const codeMeanings: Readonly<Record<FailureCode | "success", string>> = {
+const meanings: Readonly<Record<FailureCode | "success", string>> = {
   success: "Everything is done, or nothing was left to do.",
   internal: "A defect of rollcall. The hint says how to report it.",
   usage: "Wrong arguments, a missing or invalid setting, or a question that you did not confirm. Nothing was sent.",
@@ -23,17 +12,15 @@ const codeMeanings: Readonly<Record<FailureCode | "success", string>> = {
   partial: "Some or all groups were not logged or converted, because they were rejected or not sent.",
   unknown_outcome: "A request may or may not have been logged. The hint of the error says how to resolve it.",
   not_found: "The service answered 404 with JSON, or a named call, model, catalog, request or key does not exist.",
-  differs:
-    "`catalog diff --exit-code` or `ledger verify` found a difference, or `compare --exit-code` found a lower reward.",
+  differs: "`ledger verify` found a difference, or `compare --exit-code` found a lower reward.",
   storage: "rollcall cannot use a file or folder, such as a locked ledger or a full disk, or cannot write its output.",
   interrupted: "A signal (SIGHUP, SIGINT or SIGTERM) ended the run. Run the same command again to continue.",
 };
 
 const isCode = (name: string): name is FailureCode => Object.hasOwn(exitCodes, name);
 
-export const codeTopics = Object.entries(codeMeanings).map(([name, about]): Topic & { readonly about: string } => {
+export const codeTopics = Object.entries(meanings).map(([name, about]) => {
   const code = isCode(name) ? name : null;
   const exit = code === null ? 0 : exitCodes[code];
-  const exit_codes = typeof exit === "number" ? [exit] : Object.values(exit);
-  return { name, kind: "code", about, code, exit_codes, severity: null };
+  return { about, code, exit_codes: typeof exit === "number" ? [exit] : Object.values(exit) };
 });
