@@ -8,6 +8,14 @@ import { checkoutToWriteIn, pathWithRollcall } from "./docs/blocks.ts";
 const readme = readFileSync("README.md", "utf8");
 
 describe("README.md", { tags: "slow" }, () => {
+  const environment = () => ({ ...newHome(), PATH: pathWithRollcall() });
+
+  it("logs its first sample without a warning", () => {
+    const [, line = ""] = /^\$ npm ci && (.* log .* --local)$/m.exec(readme) ?? [];
+    const ran = spawnSync("sh", ["-c", line], { cwd: checkoutToWriteIn(), env: environment(), encoding: "utf8" });
+    expect(ran).toMatchObject({ status: 0, stderr: expect.not.stringContaining("warning") });
+  });
+
   /** Needs a browser and runs until Ctrl-C; test/view/ runs it. */
   const withBrowser = "rollcall view rollouts.jsonl";
 
@@ -17,7 +25,7 @@ describe("README.md", { tags: "slow" }, () => {
     expect(commands.length).toBeGreaterThan(5);
     expect(commands).toContain(withBrowser);
     const cwd = checkoutToWriteIn();
-    const env = { ...newHome(), PATH: pathWithRollcall(), ROLLCALL_PROFILE: "local" };
+    const env = { ...environment(), ROLLCALL_PROFILE: "local" };
     for (const command of commands.filter((each) => each !== withBrowser)) {
       const { status, stderr } = spawnSync("sh", ["-c", command], { cwd, env, encoding: "utf8" });
       expect({ command, status }, stderr).toEqual({ command, status: 0 });

@@ -5,13 +5,11 @@ import { describe, expect, it } from "vitest";
 import { describeCommands } from "../../src/commands/commands/command.ts";
 import { program } from "../../src/commands/program.ts";
 import { facts } from "../../src/rollouts/facts/facts.ts";
-import { runHereOnTerminal } from "../support/here.ts";
 import { runRollcall } from "../support/run.ts";
 import { hasShell } from "../support/shell.ts";
 import { withRealOutput } from "./docs/blocks.ts";
 import { metricsPage } from "./docs/facts.ts";
 import { formatsPage } from "./docs/formats.ts";
-import { drawTerminal } from "./docs/picture.ts";
 import { rulesPage } from "./docs/rules.ts";
 import { exitCodesPage, settingsPage } from "./docs/settings.ts";
 
@@ -53,15 +51,6 @@ describe("the command lines of the pages, and of examples/", () => {
     for (const block of blocks("sh")) {
       expect(spawnSync("bash", ["-n"], { input: block, encoding: "utf8" })).toMatchObject({ status: 0, stderr: "" });
     }
-  });
-});
-
-describe("docs/view/stats.svg", () => {
-  it("shows the real output on a terminal", async () => {
-    const args = ["stats", "test/samples/airline.groups.jsonl", "--quiet"];
-    const { written } = await runHereOnTerminal(args, { columns: 80 });
-    const drawn = drawTerminal("rollcall stats test/samples/airline.groups.jsonl", written);
-    await expect(drawn).toMatchFileSnapshot("../../docs/view/stats.svg");
   });
 });
 

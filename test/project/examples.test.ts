@@ -7,7 +7,7 @@ import { takeAndReset } from "../promises/place.ts";
 import { newFolder } from "../support/inputs.ts";
 import { faultyService, type RequestHandler, refuse } from "../support/raw-server.ts";
 import { newHome } from "../support/run.ts";
-import { hasShell } from "../support/shell.ts";
+import { hasJq, hasShell } from "../support/shell.ts";
 import { pathWithRollcall } from "./docs/blocks.ts";
 
 const hasPython = spawnSync("python3", ["--version"], { stdio: "ignore" }).status === 0;
@@ -286,6 +286,55 @@ describe("examples/pipe.sh", { tags: "slow" }, () => {
       expect(await pipe(fails, env, ...options)).toEqual(["", 5, ""]);
       expect(readdirSync(env.ROLLCALL_DATA_DIR)).toEqual([]);
     }
+  });
+});
+
+describe.skipIf(!hasJq)("examples/catalog-guard.sh (skipped without jq 1.7)", { tags: "slow" }, () => {
+  const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+  const pricing = { prompt: "0.0000001", completion: "0.0000004", other: "on request" };
+  const model = { id: "m", name: "m", pricing, deprecation_date: inDays(32) };
+
+  /** Guards the model `m` of a saved list against a current one. */
+  const guard = (saved: object, current: object) => {
+    const folder = newFolder();
+    mkdirSync(join(folder, "catalog/router"), { recursive: true });
+    writeFileSync(join(folder, "catalog/router/local.json"), JSON.stringify({ data: [current, { id: "n" }] }));
+    writeFileSync(join(folder, "saved.json"), JSON.stringify({ data: [saved] }));
+    const { status, stdout, stderr } = runIn(folder, ["sh", resolve("examples/catalog-guard.sh"), "saved.json", "m"], {
+      ROLLCALL_DATA_DIR: folder,
+    });
+    return { status, text: stdout + stderr };
+  };
+
+  it.each([
+    ["nothing changed", model],
+    ["prices rose by less than 10 %", { ...model, pricing: { ...pricing, prompt: "0.000000109" } }],
+    ["prices fell", { ...model, pricing: { ...pricing, completion: "0" } }],
+  ])("succeeds if %s", (_, current) => {
+    expect(guard(model, current)).toEqual({ status: 0, text: "" });
+  });
+
+  it.each([
+    ["the model is gone", { id: "n" }, "m is gone"],
+    ["the model ends within 30 days", { ...model, deprecation_date: inDays(29) }, `m ends on ${inDays(29)}`],
+    ["the date cannot be read", { ...model, deprecation_date: "soon" }, "m ends on soon"],
+    [
+      "a price rose by 10 %",
+      { ...model, pricing: { ...pricing, prompt: "0.00000011" } },
+      "m has the price prompt 0.00000011, and had 0.0000001",
+    ],
+    [
+      "a price was added",
+      { ...model, pricing: { ...pricing, request: "1" } },
+      "m has the price request 1, and had null",
+    ],
+    ["the prices are gone", { id: "m" }, "m has the price completion null, and had 0.0000004"],
+  ])("fails if %s", (_, current, reason) => {
+    expect(guard(model, current)).toMatchObject({ status: 1, text: expect.stringContaining(`${reason}\n`) });
+  });
+
+  it("fails if the saved list lacks the model", () => {
+    expect(guard({ id: "n" }, model)).toEqual({ status: 1, text: "m is not in the saved list\n" });
   });
 });
 

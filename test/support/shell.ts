@@ -12,6 +12,12 @@ export type Shell = "bash" | "zsh" | "fish";
 
 export const hasShell = (shell: Shell): boolean => spawnSync(shell, ["--version"], { stdio: "ignore" }).status === 0;
 
+const [, jqMajor = 0, jqMinor = 0] =
+  /^jq-(\d+)\.(\d+)/.exec(spawnSync("jq", ["--version"], { encoding: "utf8" }).stdout ?? "") ?? [];
+
+/** True if jq is on the path and keeps the digits of large integers, as jq does since 1.7. */
+export const hasJq = Number(jqMajor) > 1 || Number(jqMinor) >= 7;
+
 export interface DeskOptions {
   /** The typed command that loads the completion. */
   readonly load: string;
