@@ -28,12 +28,8 @@ const groups = [
   },
   { name: "options", test: /\/src\/session\/options\/[a-z-]+\.ts$/ },
   { name: "settings", test: /\/src\/(settings\/read|session\/connect)\.ts$/ },
-  // `catalog cost` reads a call, and prints none.
-  { name: "call-page", test: /\/src\/commands\/call\/forms\.ts$/ },
   // Failures are made without loading the module that they are about.
   { name: "failures", test: /\/src\/(wire\/client|settings|catalogs|database|commands)\/failures\.ts$/ },
-  // `catalog cost` reads a call.
-  { name: "call-contract", test: /\/src\/wire\/contract\/call\.ts$/ },
   // Each is too small for a file, and completion and help need all.
   {
     name: "nouns",

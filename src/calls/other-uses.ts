@@ -139,17 +139,6 @@ export const findOtherUses = (call: RawJson): readonly string[] => {
   return [...new Set([...conditions, ...ofAnswers, ...options, ...messages.flatMap(listOtherParts), ...media])];
 };
 
-/** Lists parts of the inputs that are not text, such as `image_url`. Counts of prompt tokens include them. */
-export const listInputMedia = (call: RawJson): readonly string[] => {
-  const inputs = findValue(call, "inputs");
-  const messages = ["messages", "input"].flatMap((key) => itemsOf(findValue(inputs, key)));
-  // Gemini's SDK also takes one content, and parts in place of contents.
-  const given = findValue(inputs, "contents");
-  const contents = given?.kind === "list" ? given.items : given ? [given] : [];
-  const parts = contents.filter((content) => !findValue(content, "parts"));
-  return [...new Set([...[...messages, ...contents].flatMap(listOtherParts), ...listOtherKeys(parts)])];
-};
-
 /** False for a missing value, null, and an empty text, list or object. */
 export const hasContent = (value: RawJson | undefined) =>
   !isAbsent(value) && !/^(?:""|\{\s*\}|\[\s*\])$/.test(value.json);

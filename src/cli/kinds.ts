@@ -5,12 +5,9 @@ import { type InvalidText, isInvalid, reject } from "../text/units.ts";
 /** Where the completion of a value comes from. Values named `file`, `dir` or `folder` need none. */
 export type CompletionSource =
   | "batches"
-  | "catalog-models"
   | "columns"
-  | "filter-words"
   | "formats"
   | "models"
-  | "price-names"
   | "profiles"
   | "projects"
   | "rules"
@@ -136,7 +133,12 @@ export const repeated = (about: string, placeholder = "", facts: OptionFacts = {
 
 export const splitAtCommas = (word: string) => word.split(",").map((each) => each.trim());
 
-export const commaList = <Item>(about: string, placeholder: string, parse: TextParser<Item>, facts: OptionFacts) => {
+export const commaList = <Item>(
+  about: string,
+  placeholder: string,
+  parse: TextParser<Item>,
+  facts: OptionFacts = {},
+) => {
   const parseItems = (word: string) => {
     const items: Item[] = [];
     for (const part of splitAtCommas(word)) {

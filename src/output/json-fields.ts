@@ -73,13 +73,13 @@ export const pickFields = (value: raw.RawJson, names: readonly string[]): raw.Ra
   return raw.toRawObject(members);
 };
 
-export type NamedColumn = Pick<Column<never>, "name" | "heading" | "path">;
+export type NamedColumn = Pick<Column<never>, "name" | "heading">;
 
 export const findColumn = <One extends NamedColumn>(typed: string, columns: readonly One[]) => {
   const normalize = (name: string) => name.replaceAll(/[\s_-]+/g, "_").toLowerCase();
   const isTyped = (name = "") => normalize(name) === normalize(typed);
   return (
-    columns.find(({ name, path }) => isTyped(name) || isTyped(path ?? name)) ??
+    columns.find(({ name }) => isTyped(name)) ??
     columns.find(({ name, heading = name }) => isTyped(heading)) ??
     columns.find(({ name }) => isTyped(name.slice(name.lastIndexOf(".") + 1))) ??
     columns.find(({ name, heading = name }) => isTyped(heading.split("\n", 1)[0]))
@@ -90,13 +90,10 @@ type PrintedKeys = Readonly<{ rows?: readonly raw.RawJson[]; isKey?: ((name: str
 
 /** Returns the path in JSON. @throws Failure `invalid-option-value` */
 export const resolveField = (name: string, columns: readonly NamedColumn[], { rows, isKey }: PrintedKeys = {}) => {
-  const named = columns.find((one) => name === one.name || name.startsWith(`${one.name}.`));
-  if (named) return (named.path ?? named.name) + name.slice(named.name.length);
-  const below = columns.find((one) => one.name.startsWith(`${name}.`));
-  if (below) return (below.path ?? below.name).slice(0, name.length - below.name.length);
-  if (isKey?.(name) || rows?.some((row) => findValues(row, name))) return name;
+  const isInColumn = columns.some((one) => `${name}.`.startsWith(`${one.name}.`) || one.name.startsWith(`${name}.`));
+  if (isInColumn || isKey?.(name) || rows?.some((row) => findValues(row, name))) return name;
   const meant = findColumn(name, columns);
-  if (meant) return meant.path ?? meant.name;
+  if (meant) return meant.name;
   const keys = columns.length === 0 && rows?.flatMap((row) => row.members.map(({ key }) => key));
   throw unknownField(name, keys ? "keys" : "columns", [...new Set(keys || columns.map((column) => column.name))]);
 };

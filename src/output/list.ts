@@ -32,13 +32,13 @@ const selectColumns = <Row>(
     return values && (isFreeForm ? jsonFields.formatValuesAsJson(values) : jsonFields.formatValues(values, separator));
   };
   const toShown = (column: views.Column<Row>): views.ShownColumn<Row> => {
-    const { name, heading = name, path = name, isFreeForm } = column;
+    const { name, heading = name, isFreeForm } = column;
     const text = (row: Row, at: number, separator?: string) => {
-      const found = spell(at, path, separator, isFreeForm);
+      const found = spell(at, name, separator, isFreeForm);
       if (found !== undefined) return found;
       // At `a` of `a.b`, a damaged reply can have a number. An object there has the value under another name.
       const value = formatPlainValue(readValue(column, row));
-      const above = spell(at, path.replace(/\.?[^.]*$/, "")) ?? "";
+      const above = spell(at, name.replace(/\.?[^.]*$/, "")) ?? "";
       return value && (above.startsWith("{") ? value : above || value);
     };
     const cell = (row: Row, at: number) => formatCell(column, row, (separator) => text(row, at, separator));
@@ -47,7 +47,7 @@ const selectColumns = <Row>(
   if (!fields) return columns.map(toShown);
   return fields.map((name) => {
     const field = jsonFields.resolveField(name, columns, { rows, isKey });
-    const column = columns.find(({ name: key, path = key }) => path === field);
+    const column = columns.find((one) => one.name === field);
     if (column) return { ...toShown(column), rank: 0 };
     const text = (_: Row, at: number) => spell(at, field) ?? "";
     return { name, heading: name, rank: 0, cell: text, text };

@@ -25,8 +25,6 @@ export const spellCell = (_: unknown, spelled: SpelledValue) => spelled(", ");
 export type Column<Row> = Readonly<{
   /** The name in options and CSV, such as `pricing.prompt`. */
   name: string;
-  /** The path in JSON, such as `entry.pricing.prompt`. Default: `name`. */
-  path?: string;
   /** The heading with the unit, on one or more lines. Default: `name`. */
   heading?: string;
   align?: "left" | "right" | "decimal";
@@ -71,7 +69,7 @@ export type ListView<Row> = Readonly<{
   fields?: readonly string[] | undefined;
 }>;
 
-export type ShownColumn<Row> = Omit<Column<Row>, "path" | "heading" | "value" | "cell" | "isFreeForm"> &
+export type ShownColumn<Row> = Omit<Column<Row>, "heading" | "value" | "cell" | "isFreeForm"> &
   Readonly<{
     heading: string;
     cell: (row: Row, position: number) => string;

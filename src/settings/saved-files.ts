@@ -43,7 +43,7 @@ const findFolder = ({ env, platform }: FolderHost, kind: keyof typeof folders) =
 export const findDataFolder = (host: FolderHost) => findFolder(host, "data");
 
 /** Lists of ids in the data folder, for shell completion. */
-type IdList = "models" | "analysis" | "router";
+type IdList = "models";
 
 const maxSavedIds = 10_000;
 

@@ -1,5 +1,4 @@
 /** Parses and formats sizes, counts, durations, times and percentages. */
-import { parseDecimal } from "./decimal.ts";
 import { pluralize } from "./sentences.ts";
 
 /** The result of a parser for a text that it refuses. `part` is the refused part. Default: the text. */
@@ -44,7 +43,7 @@ export const parseAge = (text: string) => {
 /** Maps the current time to another time, both in ms since 1970. */
 export type TimeResolver = (now: number) => number;
 
-export const parseTime = (text: string, wantedSpan = "an age such as 12h or 30d"): TimeResolver | InvalidText => {
+export const parseTime = (text: string): TimeResolver | InvalidText => {
   const age = parseAge(text);
   if (!isInvalid(age)) return (now) => now - age;
   const daysAgo = ["today", "yesterday"].indexOf(text);
@@ -53,13 +52,7 @@ export const parseTime = (text: string, wantedSpan = "an age such as 12h or 30d"
     /^(\d{4}-\d\d-\d\d)(?:(T[\d:.]+)(Z|[+-]\d\d:\d\d)?)?$/.exec(text) ?? [];
   const date = `${day}${time}${offset}`;
   if (isDateTime(date)) return () => Date.parse(date);
-  return reject(`today, yesterday, ${wantedSpan}, or a date such as 2026-01-31 (UTC)`);
-};
-
-/** Returns a time in the future for a duration. */
-export const parseDeadline = (text: string): TimeResolver | InvalidText => {
-  const ms = parseAge(text);
-  return isInvalid(ms) ? parseTime(text, "a time from now such as 30d") : (now) => now + ms;
+  return reject("today, yesterday, an age such as 12h or 30d, or a date such as 2026-01-31 (UTC)");
 };
 
 const daysInMonth = (year: number, month: number) => new Date(Date.UTC(year, month, 0)).getUTCDate();
@@ -138,12 +131,6 @@ export const formatMB = (bytes: number) => {
 
 /** Returns a limit, such as `256 MiB`. */
 export const formatMiB = (bytes: number) => `${Math.ceil(bytes / 2 ** 20)} MiB`;
-
-/** Returns a decimal of at least 0. */
-export const parsePercent = (text: string) => {
-  const percent = parseDecimal(text.replace(/\s*%$/, ""));
-  return percent && percent.digits >= 0n ? percent : reject("a percentage such as 10%");
-};
 
 /** Returns `100%` only for the whole. An empty whole is complete. */
 export const formatPercent = (part: number, of: number) => `${of === 0 ? 100 : Math.floor((part / of) * 100)}%`;

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { listInputMedia } from "../../src/calls/other-uses.ts";
 import { countCompletion, readUsages, sumTokens } from "../../src/calls/usage.ts";
 import { parseRawJson } from "../../src/json/raw-json.ts";
 
@@ -694,34 +693,6 @@ describe("the usage of a call", () => {
     const usage = { ...tokens, searches: 2 };
     const call = { output: { usage }, summary: { usage: { m: usage } } };
     expect(readUsages(parseRawJson(JSON.stringify(call)))[0]?.unpriced).toBe(doubt("searches 2"));
-  });
-
-  it("names the parts of the inputs that are not text", () => {
-    const messages = [{ role: "user", content: [{ type: "text" }, { type: "image_url" }] }];
-    const contents = [{ role: "user", parts: [{ text: "Hi" }, { inlineData: {} }] }];
-    const result = { type: "tool_result", content: [{ type: "text" }, { type: "document" }] };
-    const input = [{ role: "user", content: [{ type: "input_text" }, { type: "input_file" }, result] }];
-    expect(listInputMedia(parseRawJson(JSON.stringify({ inputs: { messages, contents, input } })))).toEqual([
-      ...["image_url", "input_file", "document", "inlineData"],
-    ]);
-  });
-
-  it.each([
-    [
-      "one content of Gemini",
-      { contents: { role: "user", parts: [{ inlineData: {} }, { text: "Hi" }] } },
-      "inlineData",
-    ],
-    ["parts of Gemini", { contents: ["Hi", { text: "Hi" }, { inline_data: {} }] }, "inline_data"],
-    ["a text of Gemini", { contents: "Hi" }],
-    [
-      "Bedrock",
-      { messages: [{ content: [{ image: {} }, { text: "Hi" }, { toolUse: {} }, { cachePoint: {} }] }] },
-      "image",
-    ],
-    ["a result of Bedrock", { messages: [{ content: [{ toolResult: { content: [{ document: {} }] } }] }] }, "document"],
-  ])("names the parts without a type that are not text: %s", (_title, inputs, ...parts) => {
-    expect(listInputMedia(parseRawJson(JSON.stringify({ inputs })))).toEqual(parts);
   });
 
   it.each([

@@ -36,7 +36,6 @@ export const entry = fc.record(
           image: maybe(priceText),
           request: maybe(priceText),
           input_cache_read: maybe(priceText),
-          input_cache_reads: maybe(priceText),
         },
         { requiredKeys: [] },
       ),

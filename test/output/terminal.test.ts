@@ -56,7 +56,7 @@ describe("rollcall on a terminal", () => {
 
   it.each([
     ["a note", "catalog router --local", /^note: /, 0],
-    ["a hint", "catalog show zzz --local", /^hint: /, 9],
+    ["a hint", "catalog router --feature toolz --local", /^hint: /, 2],
     ["an error", "catalog router --feature tooling --local", /^rollcall: /, 2],
     ["a check", "doctor --offline", /^skipped credential/, 0],
     ["the help", "log -h", /^All options/, 0],

@@ -23,7 +23,6 @@ const says = (text: string): string => `grep -qF -- '${text}' .out`;
 
 /** Exits with 0 if both groups of the file are logged once. */
 const isLogged = "rollcall ledger verify good.jsonl --model m --split train --local";
-const holdsModels = says("openai/gpt-oss-120b");
 
 /** Every reason whose hint names a command, an option or a variable, if one user on one machine can cause it. */
 export const situations: Readonly<Record<string, Situation>> = {
@@ -222,35 +221,6 @@ export const situations: Readonly<Record<string, Situation>> = {
     fails: "rollcall log m good.jsonl.gz --follow --split train --local",
     drops: ["--follow"],
     helps: [["rollcall log m good.jsonl.gz --split train --local", isLogged]],
-  },
-  "usage-missing": {
-    fails: "rollcall catalog cost --local",
-    helps: [["rollcall catalog cost --local --prompt-tokens 10k --completion-tokens 2k", holdsModels]],
-    // Calls of the local service have no usage. test/commands/catalog/cost.test.ts has a call with usage.
-    drops: ["--from-call"],
-  },
-  "usage-unrecorded": {
-    before: "rollcall log m good.jsonl --split train --local",
-    fails: `rollcall catalog cost --local --from-call ${call}`,
-    helps: [["rollcall catalog cost --local --prompt-tokens 1 --completion-tokens 1", holdsModels]],
-  },
-  "models-missing": {
-    fails: "rollcall catalog cost openai/gpt-oss-120 --prompt-tokens 1 --local",
-    helps: [["rollcall catalog cost openai/gpt-oss-120b --prompt-tokens 1 --local", holdsModels]],
-  },
-  "model-not-listed": {
-    fails: "rollcall catalog show zzz --local",
-    helps: [["rollcall catalog all kimi --local", "grep -qi kimi .out"]],
-  },
-  "catalog-file-unreadable": {
-    fails: "rollcall catalog diff none.json --with none.json",
-    helps: [["rollcall catalog all --local --json > one.json", "rollcall catalog diff one.json --with one.json"]],
-  },
-  "catalogs-differ": {
-    before: "rollcall catalog router --local --json > one.json; rollcall catalog analysis --local --json > two.json",
-    fails: "rollcall catalog diff one.json --with two.json --exit-code",
-    helps: [["rollcall catalog diff one.json --with two.json", "test -s .out"]],
-    drops: ["--exit-code"],
   },
   "calls-missing": {
     before: log,

@@ -89,7 +89,7 @@ const modules: Readonly<Record<string, Module>> = {
   "rollouts/rules": {},
   calls: { imports: "rollouts/messages" },
   "rollouts/messages": {},
-  catalogs: { imports: "wire/contract", packages: "zod", uses: "files" },
+  catalogs: { imports: "wire/contract" },
   // Saved secrets are redacted before the settings are read.
   settings: { imports: "database wire/contract", packages: "conf", uses: "files processes" },
   "wire/client": {

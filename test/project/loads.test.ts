@@ -32,10 +32,8 @@ const loads: Readonly<Record<string, string>> = {
   "models -o table":
     "@colors/colors ansi-regex catalogs cli-table3 commander get-east-asian-width string-width-current strip-ansi undici",
   "models --local": "@hono/node-server catalogs commander hono libsql undici zod",
-  "call read id --json": "commander undici",
+  "call read id --json": "catalogs commander undici",
   "catalog router": "catalogs commander undici",
-  [`catalog diff ${routerFile} --with ${routerFile}`]: "catalogs commander",
-  "catalog cost --prompt-tokens 1": "catalogs commander undici",
   "auth status": "commander",
   "config list": "commander",
   "config set split train":

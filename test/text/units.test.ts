@@ -12,9 +12,7 @@ import {
   isInvalid,
   parseAge,
   parseCount,
-  parseDeadline,
   parseDuration,
-  parsePercent,
   parseSize,
   parseTime,
   reject,
@@ -119,18 +117,6 @@ it("an amount is parsed between its limits, and rounded to what it can be", () =
   expect(["597h", "2147483648ms"].map(parseDuration)).toEqual([tooLong, tooLong]);
   const tooOld = reject("a duration such as 30m, 12h or 7d");
   expect(["597h", "1000000w", "1000001w"].map(parseAge)).toEqual([597 * 3.6e6, 1e6 * 7 * dayMs, tooOld]);
-  const percents = [{ digits: 10n }, { digits: 25n, places: 1 }, { digits: 0n }];
-  expect(["10%", "2.5 %", "0"].map(parsePercent)).toMatchObject(percents);
-  expect(["-1", "x"].map(parsePercent)).toEqual(Array(2).fill(reject("a percentage such as 10%")));
-});
-
-it("a deadline is a time from now, or a date", () => {
-  const read = (text: string) => {
-    const time = parseDeadline(text);
-    return isInvalid(time) ? time.wanted : time(5 * dayMs);
-  };
-  expect(["2d", "today", "1970-01-02"].map(read)).toEqual([7 * dayMs, 5 * dayMs, dayMs]);
-  expect(read("soon")).toMatch("today, yesterday, a time from now such as 30d, or a date such as 2026-01-31 (UTC)");
 });
 
 it("an amount is printed in the unit of its kind", () => {

@@ -10,7 +10,7 @@ import {
 import { type ConversionResult, toMessages, toTrajectory } from "../../calls/convert-call.ts";
 import { type CallPath, findPath, formatPath, type MissingStep, parsePath } from "../../calls/path.ts";
 import { type CallCounts, openSummary } from "../../calls/summary.ts";
-import { compileGlob } from "../../catalogs/fields.ts";
+import { compileGlob } from "../../catalogs/filter.ts";
 import { Failure } from "../../failure.ts";
 import { findValue, parseRawJson, type RawJson, textAt, toRawJson } from "../../json/raw-json.ts";
 import type { NamedColumn } from "../../output/json-fields.ts";

@@ -1,4 +1,4 @@
-/** Lists the words of options and arguments. Loads the catalogs and columns only to complete their words. */
+/** Lists the words of options and arguments. Loads the columns only to complete their names. */
 
 import { type Command, listOutputs, type Program } from "../../cli/command.ts";
 import type { CompletionSource, OptionKind } from "../../cli/kinds.ts";
@@ -15,7 +15,7 @@ export type ValueRequest = Readonly<{
   command: Command;
   /** The values of the options on the command line. */
   options: Readonly<Record<string, unknown>>;
-  /** An option or argument, such as `--sort` or `catalog show <id>`. */
+  /** An option or argument, such as `--sort`. */
   name: string;
   kind: OptionKind<unknown>;
   typed: string;
@@ -31,15 +31,9 @@ const savedOr =
 
 export const sources: Readonly<Record<CompletionSource, Source>> = {
   batches: savedOr("batch"),
-  "catalog-models": ({ context: { host } }) => [...new Set([...readIds(host, "analysis"), ...readIds(host, "router")])],
   columns: async (request) => suggestNext(await listColumnNames(request), request),
-  "filter-words": async (request) => suggestNext(await listFilterWords(request), request),
   formats: async () => ["auto", "rollcall", ...(await import("../../rollouts/formats/recognize.ts")).formatNames],
   models: ({ context }) => readIds(context.host, "models"),
-  "price-names": async (request) => {
-    const names = (await listFilterWords(request)).map((word) => `${word}=`);
-    return suggestNext(names, request);
-  },
   profiles: ({ context }) => readSavedTexts(context.host, "profile"),
   projects: savedOr("project"),
   rules: async () => (await import("../../rollouts/rules/rules.ts")).warningRules,
@@ -65,8 +59,6 @@ const suggestNext = (names: readonly string[], { typed }: ValueRequest) => {
   const taken = list.split(",");
   return names.filter((name) => !taken.includes(name)).map((name) => list + name);
 };
-
-const listFilterWords = async ({ name }: ValueRequest) => (await import("../../catalogs/filter.ts")).knownWords(name);
 
 const listColumnNames = async ({ command: { words, loadColumns }, options, program }: ValueRequest) => {
   if (loadColumns) return (await loadColumns(options)).map(({ name }) => name);

@@ -81,12 +81,8 @@ describe("the command tree", () => {
 /** Commands that print lists, from the local service. */
 const lists = [
   "models --local",
-  "models --with-prices --local",
   "catalog analysis --local",
   "catalog router --local",
-  "catalog all --local",
-  "catalog diff SAVED --catalog router --local",
-  "catalog cost --prompt-tokens 10k --local",
   "call read CALL --summary --costs --local",
   "ledger status --local",
   "ledger calls --local",

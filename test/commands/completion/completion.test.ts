@@ -56,8 +56,6 @@ const optionsOf = ({ options }: CommandDescription) => options;
 
 /** Options that others need. */
 const neededBy: ReadonlyMap<string, readonly string[]> = new Map([
-  ["models", ["--with-prices"]],
-  ["catalog cost", ["--prompt-tokens", "1"]],
   ["stats", ["test/samples/airline.groups.jsonl", "--each", "trajectory"]],
 ]);
 
@@ -146,21 +144,13 @@ describe("the completions of a command", () => {
     const call = json({ call: { id: "c", op_name: "chat" } });
     const { url } = await scriptedServer(Array.from({ length: 3 }, () => ({ answer: call })));
     const home = newHome();
-    const folder = newHome().HOME;
-    const saved = `${folder}/models.json`;
     const groups = "test/samples/airline.groups.jsonl";
-    writeFileSync(saved, (await runHere(["catalog", "all", "--json", "--local"], { env: home })).stdout);
     const env = { ...home, ROLLCALL_API_KEY: "key-1234", ROLLCALL_PROJECT: "team/project" };
     const toService = ["--base-url", url, "--insecure-http"];
     const lines: readonly (readonly [words: readonly string[], ...others: readonly string[]])[] = [
       [["models"], "--local"],
-      [["models", "--with-prices"], "--local"],
       [["catalog", "analysis"], "--local"],
       [["catalog", "router"], "--local"],
-      [["catalog", "all"], "--local"],
-      [["catalog", "show", "openai/gpt-oss-120b"], "--local"],
-      [["catalog", "diff", saved], "--local"],
-      [["catalog", "cost", "--prompt-tokens", "1"], "--local"],
       [["call", "read", "c"], ...toService],
       [["call", "read", "c", "--list"], ...toService],
       [["call", "read", "c", "--summary"], ...toService],
@@ -251,10 +241,8 @@ describe("rollcall __complete", () => {
   });
 
   it("prints columns for --fields and --sort, also with --json", async () => {
-    const fields = await asked(["models", "--with-prices", "--json", "--fields"], "id,");
-    expect(fields).toContain("id,model.owned_by");
-    expect(fields).toContain("id,pricing.prompt");
-    expect(await asked(["catalog", "all", "--json", "--sort"], "")).toContain("pricing.prompt");
+    expect(await asked(["models", "--json", "--fields"], "id,")).toContain("id,owned_by");
+    expect(await asked(["catalog", "router", "--json", "--sort"], "")).toContain("pricing.prompt");
     expect(await asked(["stats", "--fields"], "")).toContain("reward.mean");
     expect(await asked(["stats", "--each", "group", "--fields"], "")).toContain("std_dev");
     expect(await asked(["compare", "--fields"], "")).toContain("difference");
@@ -270,15 +258,6 @@ describe("rollcall __complete", () => {
     expect(await asked(["profile", "list", "--fields"], "name,")).toContain("name,base_url");
     expect(await asked(["models"], "--vers")).toContain("--version");
     expect(await asked(["ledger", "status"], "-")).toContain("-V");
-  });
-
-  it("prints the ids of the last catalogs for catalog show", async () => {
-    const reply = json({ data: [{ id: "acme/one" }, { id: 7 }] });
-    const { url } = await scriptedServer([{ answer: reply }]);
-    const folder = newHome().HOME;
-    const env = { ROLLCALL_DATA_DIR: folder, ROLLCALL_BASE_URL: url };
-    expect((await runRollcall(["catalog", "router", "--router-provider", "r"], { env })).code).toBe(0);
-    expect(await asked(["catalog", "show"], "", { ROLLCALL_DATA_DIR: folder })).toEqual(["words", "acme/one"]);
   });
 
   it("omits options that the line already has", async () => {
@@ -392,12 +371,6 @@ const lines: readonly (readonly [keys: string, line: string])[] = [
   ["rollcall log m ot", "rollcall log m other.jsonl "],
   ["rollcall log m runs", "rollcall log m runs\\ one.jsonl "],
   ["rollcall log m < ot", "rollcall log m < other.jsonl "],
-  ["rollcall catalog router --max-price prom", "rollcall catalog router --max-price prompt="],
-  [
-    "rollcall catalog router --max-price prompt=1,completion",
-    "rollcall catalog router --max-price prompt=1,completion=",
-  ],
-  ["rollcall catalog all --feature tools,jso", "rollcall catalog all --feature tools,json_mode "],
   ["rollcall models ot", "rollcall models ot"],
   ["rollcall log m --rejects=ot", "rollcall log m --rejects=other.jsonl "],
   ["rollcall serve --data-dir stor", "rollcall serve --data-dir store/"],
