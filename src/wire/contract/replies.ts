@@ -1,4 +1,4 @@
-/** Reads replies without checking fields (decision 31). */
+/** Reads replies without checking fields (decision 8). */
 import { isUtf8 } from "node:buffer";
 import {
   isObject,
