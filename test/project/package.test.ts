@@ -54,7 +54,7 @@ const runs: readonly (readonly [args: readonly string[], stdin: string])[] = [
 
 /** Files that only other tools' formats, the selection of trajectories, and remote files need. */
 const readers =
-  /^(?:art|atif|chat-rows|select|convert|download|expression|format|harbor|hub|inspect|messages|mini-swe-agent|nemo|parquet|remote|responses|sharegpt|tau2|verifiers|zip|zstd)[\w-]*\.cjs$/;
+  /^(?:art|atif|chat-rows|select|convert|download|expression|format|harbor|hub|inspect|messages|mini-swe-agent|nemo|parquet|remote|responses|tau2|verifiers|zip|zstd)[\w-]*\.cjs$/;
 
 describe("the package", () => {
   let unpacked: string;

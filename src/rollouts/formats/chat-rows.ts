@@ -36,8 +36,6 @@ export interface ChatRows extends Omit<Format, "keys" | "records" | "recognizes"
   openIds?(): (record: SourceRecord) => Rollout["id"];
   /** Returns the recorded group. */
   findGroup?(row: Value): string | undefined;
-  /** Returns the error of a row that is not a rollout, whatever its reward is. */
-  findError?(row: Value): Value | undefined;
   recognizes(row: Value): boolean | undefined;
   readPrompt(row: Value): readonly Json[];
   readTurns(run: FormatRun, row: Value): readonly Json[];
@@ -92,7 +90,6 @@ interface ReadRow {
 
 const convertRow = (run: FormatRun, rows: ChatRows, { record, recordedKey, steps, findPromptKey }: ReadRow) => {
   const { value: row } = record;
-  if (keys.isSubagent(row)) return run.skip(row, "a row of a subagent");
   // The policy changes at each step, so only a group that the file states can have several steps.
   const key = recordedKey?.startsWith("group_id ") ? recordedKey : recordedKey && `${steps} ${recordedKey}`;
   if (key !== undefined) record.group = key;
@@ -107,9 +104,7 @@ const convertRow = (run: FormatRun, rows: ChatRows, { record, recordedKey, steps
   const { rewards, rewardFrom = [{ path: [rows.rewardKey] }] } = run.options;
   const isFailed = !rewards && rewardFrom.every(({ path }) => readPath(row, path) === undefined);
   if (isFailed && rewardFrom.every(({ path }) => isEmpty(row, path))) return run.skip(row, "a row without a score");
-  const result = rewards || !row.has("trial_name") ? undefined : readPath(row, rewardFrom[0]?.path ?? []);
-  if (result && keys.isException(result)) return [{ exception: buildException(undefined, result) }];
-  const error = rows.findError?.(row) ?? (isFailed ? row.get("error") : undefined);
+  const error = isFailed ? row.get("error") : undefined;
   if (error && !error.isBlank && (error.isObject || error.text))
     return [{ exception: buildException(error.get("message") ?? error, error.get("type")) }];
   const readOwn = () => (rows.readReward ? rows.readReward(run, row) : requireReward(row, rows.rewardKey));
@@ -126,7 +121,6 @@ const convertRow = (run: FormatRun, rows: ChatRows, { record, recordedKey, steps
 
 /** True if the object with the reward is empty, as evalscope writes it if the judge failed. */
 const isEmpty = (row: Value, path: Path) => {
-  if (row.has("trial_name") && path[0] === "result") return true;
   const holder = path.length > 1 ? readPath(row, path.slice(0, -1)) : undefined;
   return holder?.isObject === true && holder.members().every(([, { isNull }]) => isNull);
 };
@@ -162,7 +156,7 @@ const readMembers = (run: FormatRun, row: Value, rows: ChatRows, completionMembe
 
 const canBeTurns = (value: Value | undefined) => value?.isText || value?.isList;
 
-export const takeBefore = (messages: readonly Value[], isAnswer: (message: Value) => boolean) => {
+const takeBefore = (messages: readonly Value[], isAnswer: (message: Value) => boolean) => {
   const first = messages.findIndex(isAnswer);
   return first < 0 ? messages : messages.slice(0, first);
 };
@@ -224,10 +218,7 @@ export const messageRows = (path: Path): Format => {
       const messages = chat.unwrap(readPath(row, path));
       return chat.haveTexts(messages, "role") && !isOtherRow(row, messages);
     },
-    findGroup: keys.findTask,
-    findEpisode: keys.findEpisode,
-    listTurns: (row) =>
-      keys.isSubagent(row) ? undefined : { sampled: chat.unwrap(readPath(row, path))?.items() ?? [] },
+    listTurns: (row) => ({ sampled: chat.unwrap(readPath(row, path))?.items() ?? [] }),
     readPrompt: (row) => takeBefore(requireMessages(row).items(), isAnswer),
     readTurns: (run, row) => {
       const messages = requireMessages(row);
@@ -238,35 +229,6 @@ export const messageRows = (path: Path): Format => {
 };
 
 export const openaiChat = messageRows(["messages"]);
-
-const traceRows = messageRows(["conversations"]);
-
-export const harborTraces: Format = {
-  ...traceRows,
-  name: "harbor-traces",
-  title: "traces that Harbor exported",
-  keys: { ...traceRows.keys, group: "the trials with the same run_id, task, agent and model", reward: "`result`" },
-  recognizes: (record) => keys.findEpisode(record.value) !== undefined && traceRows.recognizes(record),
-  open: (run) => {
-    const { rewards, rewardFrom = rewards ? undefined : [{ path: ["result"], name: "result" }] } = run.options;
-    return traceRows.open({ ...run, options: { ...run.options, rewardFrom } });
-  },
-};
-
-export const tauBench = chatRows({
-  name: "tau-bench",
-  title: "results of tau-bench 1",
-  rewardKey: "reward",
-  usedKeys: ["traj", "reward"],
-  keys: { group: "the trials of one file with the same task_id", sampled: "all turns of the assistant" },
-  isDataset: false,
-  listMembers: (row) => [...row.members(), ...row.flatMembers("info")],
-  findGroup: (row) => row.get("task_id")?.raw,
-  findError: (row) => (row.items("traj").length === 0 ? row.get("info", "error") : undefined),
-  recognizes: (row) => row.hasAny("task_id") && row.has("trial") && row.has("info") && row.get("traj")?.isList,
-  readPrompt: (row) => [row.require("traj")],
-  readTurns: (run, row) => chat.toTurns(run, row.require("traj"), { name: "traj", sampled: { record: row } }),
-});
 
 const readCompletion = (run: FormatRun, sampled: SampledRecord, [name, value]: readonly [string, Value]) => {
   const prompt = sampled.record.require("prompt");

@@ -163,8 +163,6 @@ export type Format = Readonly<{
   listTurns?(row: Value): RowTurns | undefined;
   /** True if a row has answers of earlier turns in its prompt. */
   hasPrompts?: boolean;
-  /** Returns the position of a row in its rollout if all rows with the rollout's id are one rollout. */
-  findEpisode?(row: Value): number | undefined;
   /** Returns the id of a rollout whose rows must all continue each other. */
   findOutputs?(record: SourceRecord): string | undefined;
   recognizes(first: SourceRecord): boolean | undefined;

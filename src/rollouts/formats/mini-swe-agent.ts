@@ -1,6 +1,6 @@
 /** Converts trajectories of mini-swe-agent. */
 
-import { decidedChoice, haveTexts, toToolCalls } from "../messages/chat.ts";
+import { decidedChoice, toToolCalls } from "../messages/chat.ts";
 import { literal, replaceMembers } from "../messages/output-json.ts";
 import { convertItem, convertOutput } from "../messages/responses.ts";
 import type { Value } from "../messages/value.ts";
@@ -27,24 +27,6 @@ export const miniSweAgent: Format = {
   open: (run) => ({ convert: (record) => [convertRollout(run, record)] }),
 };
 
-/** The prompts of mini-swe-agent contain one of these commands. */
-const promptPattern = /MINI_SWE_AGENT_FINAL_OUTPUT|COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT/;
-
-export const miniSweAgentMessages: Format = {
-  ...miniSweAgent,
-  name: "mini-swe-agent-messages",
-  title: "bare messages of an older mini-swe-agent",
-  keys: { group: "one file", reward: "missing (pass --rewards)", sampled: "all messages of the assistant" },
-  records: { text: "document" },
-  isLossy: true,
-  hasGroupPerRecord: true,
-  recognizes: ({ value }) => {
-    const first = [0, 1].flatMap((at) => value.get(at) ?? []);
-    const isPrompt = (message: Value) => promptPattern.test(message.get("content")?.raw ?? "");
-    return first.length > 1 && first.some(isPrompt) && haveTexts(value, "role");
-  },
-};
-
 const convertRollout = (run: FormatRun, record: SourceRecord) => {
   const { value, file } = record;
   const instance = value.get("instance_id");
@@ -54,7 +36,7 @@ const convertRollout = (run: FormatRun, record: SourceRecord) => {
   const version = value.get("trajectory_format");
   if (version && !/^mini-swe-agent-1(?:\.\d+)?$/.test(version.text ?? ""))
     throw version.error("trajectory_format is not mini-swe-agent-1 or mini-swe-agent-1.<n>");
-  const messages = value.isList ? value.items() : value.requireItems("messages");
+  const messages = value.requireItems("messages");
   const typed = listTyped(value, messages);
   if (typed.length > 0) run.note("kept commands that a person typed as messages");
   return buildTrajectory({

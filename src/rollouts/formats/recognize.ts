@@ -10,7 +10,6 @@ import { Value } from "../messages/value.ts";
 import { suggestForMissingField } from "../rules/hints.ts";
 import { splitFix } from "../rules/input-rules.ts";
 import { shortenName } from "../rules/positions.ts";
-import { createProblem } from "../rules/problems.ts";
 import { columnAdvice } from "../rules/row-columns.ts";
 import type { RuleData } from "../rules/rules.ts";
 import { type FirstRecord, maxFirstLines, parseStart, readFirstRecords, readRawRecords } from "./first-records.ts";
@@ -18,30 +17,20 @@ import type { Format, FormatOptions, FormatRun, SourceRecord } from "./format.ts
 import { convertRecord } from "./source-records.ts";
 
 const loadRows = async () => await import("./chat-rows.ts");
-const loadDecodedRows = async () => await import("./decoded-rows.ts");
 
 const formats: Readonly<Record<string, () => Promise<Format>>> = {
   atif: async () => (await import("./atif.ts")).atif,
   harbor: async () => (await import("./harbor.ts")).harbor,
   "mini-swe-agent": async () => (await import("./mini-swe-agent.ts")).miniSweAgent,
-  "mini-swe-agent-messages": async () => (await import("./mini-swe-agent.ts")).miniSweAgentMessages,
   "verifiers-v0": async () => (await import("./verifiers-v0.ts")).verifiersV0,
   art: async () => (await import("./art.ts")).art,
   "verifiers-v1": async () => (await import("./verifiers-v1.ts")).verifiersV1,
   "nemo-gym": async () => (await import("./nemo-gym.ts")).nemoGym,
   "openai-chat": async () => (await loadRows()).openaiChat,
-  "harbor-traces": async () => (await loadRows()).harborTraces,
   trl: async () => (await loadRows()).trl,
-  sharegpt: async () => (await import("./sharegpt.ts")).shareGpt,
-  openrlhf: async () => (await loadDecodedRows()).openrlhf,
-  verl: async () => (await loadDecodedRows()).verl,
-  skyrl: async () => (await loadDecodedRows()).skyrl,
-  "nemo-rl": async () => (await loadDecodedRows()).nemoRl,
+  verl: async () => (await import("./verl.ts")).verl,
   inspect: async () => (await import("./inspect.ts")).inspect,
-  "tau-bench": async () => (await loadRows()).tauBench,
   tau2: async () => (await import("./tau2.ts")).tau2,
-  "swe-agent": async () => (await import("./swe-agent.ts")).sweAgent,
-  atropos: async () => (await import("./atropos.ts")).atropos,
   "lm-eval": async () => (await import("./lm-eval.ts")).lmEval,
 };
 
@@ -90,7 +79,7 @@ export const beginsWithOwnRecord = (bytes: Bytes) =>
   });
 
 /** Rows of these formats have only common keys, so any other format that fits has a higher score. */
-const scoresOfCommonRows: Readonly<Record<string, number>> = { "openai-chat": 1, sharegpt: 1, trl: 2, openrlhf: 2 };
+const scoresOfCommonRows: Readonly<Record<string, number>> = { "openai-chat": 1, trl: 2 };
 
 /**
  * The score of a format is its specificity and, below 1, the share of the first records that it recognizes.
@@ -188,7 +177,7 @@ const recognizeInput = async (
   const { fault, fix } = splitFix(unreadable ?? "", "write or copy the file again");
   const reason = unreadable === undefined ? columns : { unreadable: fault, instead: fix };
   const damagedKind = unreadable === undefined ? undefined : (container ?? "text");
-  const described = given ? undefined : await describeUnknown(records, container);
+  const described = given ? undefined : describeUnknown(records, container);
   const rejection = described ? undefined : reject(reason);
   return { source, formats: [], damagedKind, ...described, fault: unusable ?? described?.fault ?? rejection };
 };
@@ -196,23 +185,21 @@ const recognizeInput = async (
 const maxNamedKeys = 8;
 
 /** Describes records that no format recognizes, or returns rollcall's format, which reports their faults. */
-const describeUnknown = async (
+const describeUnknown = (
   records: readonly Value[],
   container: Container | undefined,
-): Promise<Partial<RecognizedInput> | undefined> => {
+): Partial<RecognizedInput> | undefined => {
+  if (container) return undefined;
   const objects = records.filter(({ isObject }) => isObject);
   const [first] = objects;
-  const name = first && (await import("./unknown-formats.ts")).findUnknownFormat(records);
-  if (container && name === undefined) return undefined;
   if (!first) return {};
-  if (name === undefined && objects.some(hasOwnList)) return { formats: [ownFormat] };
-  if (name === undefined && objects.some(hasOnlyOwnKeys)) return {};
-  const keys = first.members().map(([key]) => shortenName(key));
-  const unknown = { name, keys: keys.slice(0, maxNamedKeys), formats: [...formatNames, ownFormat.name] };
-  const fault = new UnusableInput("unknown-format", unknown);
-  if (name !== undefined) return { fault, advice: createProblem("unknown-format", unknown).message };
+  if (objects.some(hasOwnList)) return { formats: [ownFormat] };
+  if (objects.some(hasOnlyOwnKeys)) return {};
   const advice = suggestForMissingField("messages_and_choices", first.data);
-  return advice ? { advice } : { fault };
+  if (advice) return { advice };
+  const keys = first.members().map(([key]) => shortenName(key));
+  const unknown = { keys: keys.slice(0, maxNamedKeys), formats: [...formatNames, ownFormat.name] };
+  return { fault: new UnusableInput("unknown-format", unknown) };
 };
 
 const ownLists = ["messages_and_choices", "trajectories", "trajectory_groups"];

@@ -139,23 +139,6 @@ export const openPromptKeys = (run: FormatRun) => {
   };
 };
 
-/** Returns the number of the episode; undefined for a row of another writer. */
-export const findEpisode = (row: Value) => {
-  const [, number] = /^episode-(\d+)$/.exec(row.textAt("episode") ?? "") ?? [];
-  const isNamed = row.has("trial_name") && row.textAt("trial_name") !== "unknown-trial";
-  return number === undefined || !isNamed ? undefined : Number(number);
-};
-
-/** A subagent's row, such as that of a summary, has the result of its trial. */
-export const isSubagent = (row: Value) => (row.textAt("trace_source") ?? "main") !== "main" && row.has("trial_name");
-
-export const findTask = (row: Value) =>
-  findEpisode(row) === undefined ? undefined : ["run_id", "task", "agent"].map((key) => row.get(key)?.raw).join(" ");
-
-/** Instead of a reward, a failed trial has the name of its exception. */
-export const isException = (result: Value | undefined) =>
-  /^(?:\w+\.)*(?!(?:True|False|None|NaN)$)[A-Z]\w*[a-z]\w*$/.test(result?.text ?? "");
-
 export const systemKeys = ["system", "system_prompt", "system_message"];
 
 /** Returns the system prompt that a row states outside of its prompt, as rows of ms-swift do. */
@@ -164,7 +147,7 @@ export const findSystem = (row: Value, start: Json | undefined): readonly Value[
   const prompt = start instanceof Value ? unwrap(start) : undefined;
   const first = prompt?.get(0) ?? prompt;
   const content = systemKeys.map((key) => row.get(key)).find((value) => value?.text?.trim());
-  const isStated = (first?.textAt("role") ?? first?.textAt("from")) === "system";
+  const isStated = first?.textAt("role") === "system";
   return !content || isStated || prompt?.text?.includes(content.text?.trim() ?? "") ? [] : [content];
 };
 

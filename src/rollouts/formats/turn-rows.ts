@@ -24,8 +24,6 @@ const turnFault =
   "a row of the input continues another row, so rows are turns of one rollout (add a column with the rollout's id, such as rollout_id, also if a short rollout only begins like a longer one)";
 const separateNote =
   "counted a row as a rollout of its own, although another row has the same rollout id, because neither continues the other";
-const historyNote =
-  "converted only the last history of a trial, because no row has all of its turns (the trial's folder has all histories)";
 const lateIdFault =
   "the row has a rollout's id and earlier answers, but the first row of its file has no rollout id, so the row that sampled these answers is unknown (give each row of the file the id of its rollout)";
 const outputsFault =
@@ -39,12 +37,10 @@ type TurnRow = Omit<RecordFault, "fault"> &
 class TurnRows {
   readonly #starts = new Set<number>();
   readonly #rows: TurnRow[] = [];
-  /** Ids of rollouts whose last row counts, whether it continues the others or not. */
-  readonly #trials = new Set<string>();
   /** The digests of whole rows that another row continues. Defined after the last row. */
   #continued: ReadonlySet<number> | undefined;
 
-  add(record: SourceRecord, { rolloutId, hasOutputs, turns, episode }: DigestedRow) {
+  add(record: SourceRecord, { rolloutId, hasOutputs, turns }: DigestedRow) {
     if (!turns) return;
     const { digests, starts } = turns;
     const { file, position, group = "", identity } = record;
@@ -53,14 +49,12 @@ class TurnRows {
       this.#rows.push({ file, position, group, digests, starts, rolloutId, hasOutputs });
     }
     if (rolloutId === undefined) return;
-    if (episode !== undefined) this.#trials.add(rolloutId);
     const findId = () => {
       const first = this.#findTurn(digests);
       if (first !== undefined) return `${turnsMark}${rolloutId} ${first}`;
       return resolveId(identity?.id) ?? `row ${position} ${file}`;
     };
-    const id = episode === undefined ? findId : `${turnsMark}${rolloutId}`;
-    record.identity = { id, changedAt: episode ?? turns.size };
+    record.identity = { id: findId, changedAt: turns.size };
   }
 
   /** Yields undefined for a row without a fault, so that the caller can take breaks. */
@@ -73,12 +67,10 @@ class TurnRows {
       const output = this.#findTurn(digests) ?? digests.at(-1);
       outputs.set(rolloutId, (outputs.get(rolloutId) ?? new Set()).add(output));
     }
-    for (const id of this.#trials) if (outputs.get(id)?.size !== 1) note(historyNote);
     for (const row of this.#rows) {
       const { digests, rolloutId, hasOutputs } = row;
       const isTurn = this.#findTurn(digests) !== undefined;
-      const isTrial = rolloutId !== undefined && this.#trials.has(rolloutId);
-      const hasSeveral = rolloutId !== undefined && !isTrial && (outputs.get(rolloutId)?.size ?? 0) > 1;
+      const hasSeveral = rolloutId !== undefined && (outputs.get(rolloutId)?.size ?? 0) > 1;
       if (hasSeveral && !hasOutputs && !isTurn) note(separateNote);
       if (rolloutId === undefined && isTurn) yield { ...row, fault: turnFault };
       else yield hasSeveral && hasOutputs ? { ...row, fault: outputsFault } : undefined;
@@ -110,7 +102,6 @@ const digestRow = (record: SourceRecord, format: Format) => {
     rolloutId,
     hasOutputs: outputs !== undefined,
     turns: turns && digestTurns(turns, rolloutId),
-    episode: format.findEpisode?.(record.value),
   };
 };
 

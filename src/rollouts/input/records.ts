@@ -75,11 +75,7 @@ const openText = ({ name, bytes }: Source, isOneDocument: boolean, signal: Abort
 /** True for an array of objects, or if the second line that is not blank also begins with an object. */
 const hasSeveralDocuments = async (bytes: Bytes, signal: AbortSignal) => {
   const start = findTextStart(bytes);
-  // An array of messages is one document of mini-swe-agent.
-  const isArrayOfMessages = /^\s*\[\s*\{\s*"(?:role|content)"/.test(
-    readHead(bytes, sniffedBytes).toString("latin1", start),
-  );
-  if (!isArrayOfMessages && (await findList(bytes, { start, line: 1 }))) return true;
+  if (await findList(bytes, { start, line: 1 })) return true;
   let isAfterFirst = false;
   for await (const block of readFrames(bytes, { start, signal })) {
     if (block.kind === "document") return false;

@@ -58,7 +58,7 @@ export const textChoice = (run: ConversionNotes, content: Value, sampled: Sample
 
 export const orderReason = "a tool result has no id, so rollcall matched it to a call by name or order";
 
-export const orderNote = "matched tool results without tool_call_id to the calls by name or order";
+const orderNote = "matched tool results without tool_call_id to the calls by name or order";
 
 export const haveTexts = (list: Value | undefined, key: string) => {
   const items = list?.items() ?? [];
@@ -143,7 +143,7 @@ export const listCalls = (message: Value) => {
 type AddedIds = { ids?: readonly string[]; added?: Record<string, Json | undefined> };
 
 /** Rows for the templates of transformers have neither ids of calls nor `tool_call_id`. */
-export const addCallIds = (message: Value, at: number): AddedIds => {
+const addCallIds = (message: Value, at: number): AddedIds => {
   const calls = listCalls(message);
   if (calls.length === 0 || calls.some((call) => unwrap(call).idAt("id"))) return {};
   const ids = calls.map((_, index) => `call_${at}_${index}`);
@@ -172,7 +172,7 @@ const joinCalls = (messages: readonly Value[], ids: readonly string[]) => ({
 });
 
 /** @throws ConversionError for a value that is not a call */
-export const toNamedCall = (given: Value, id: Json) => {
+const toNamedCall = (given: Value, id: Json) => {
   if (!unwrap(given).has("name") && !unwrap(given).has("function"))
     throw given.error("the value is not a call with a function name");
   return toToolCall(given, id);
@@ -187,7 +187,7 @@ export const toChatMessage = (message: Value, isSampled: boolean) => {
 };
 
 /** Completes the tool calls of a message in a row, and removes null members. */
-export const toRowMessage = (message: Value, added?: AddedIds["added"]): Json => {
+const toRowMessage = (message: Value, added?: AddedIds["added"]): Json => {
   const complete = removeNulls(message);
   const calls = toToolCalls(message);
   const changes = calls && !(calls instanceof Value) ? { tool_calls: calls, ...added } : added;

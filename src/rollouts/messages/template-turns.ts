@@ -49,13 +49,13 @@ export const omitTurnMarks = (run: Notes, content: Value): Json => {
   return literal(own, content);
 };
 
-/** Returns the turns of a prompt, which is one of the user if no template formatted it. Default of `given`: all */
-export const toPromptTurns = (run: Notes, prompt: Value, given?: string): readonly Json[] => {
-  const text = given ?? prompt.text ?? "";
+/** Returns the turns of a prompt, which is one of the user if no template formatted it. */
+export const toPromptTurns = (run: Notes, prompt: Value): readonly Json[] => {
+  const { text = "" } = prompt;
   const turns = marks.splitTemplate(text);
   if (marks.hasUnknownMark(text, turns !== undefined))
     run.note("kept marks of a chat template in the prompts, because rollcall does not know the template");
-  if (!turns) return [{ role: textRole("user"), content: given === undefined ? prompt : literal(given, prompt) }];
+  if (!turns) return [{ role: textRole("user"), content: prompt }];
   run.note("split the prompts at the marks of their chat template");
   return turns.map(({ role, text }) => {
     if (role === "tool") run.note("converted tool results to user messages, because their calls are not recorded");

@@ -76,13 +76,11 @@ const hasTurns = (holder: JsonObject, key: string) => typeof holder[key] === "st
 const suggestForRow = (holder: JsonObject, { mayBeMixed = false }: RowPlace = {}) => {
   // An option holds for all records.
   const start = mayBeMixed ? "for a file that has only such records, pass" : "pass";
-  const { input, output, conversations } = holder;
+  const { input, output } = holder;
   const hasCompletion = hasTurns(holder, "completion") || Array.isArray(holder.completions);
   if (hasTurns(holder, "prompt") && hasCompletion) return `${start} --from trl`;
-  if (typeof input === "string" && typeof output === "string")
-    return `${start} --from ${hasAny(holder, "score") ? "verl" : "openrlhf"} --lossy`;
-  if (areObjects(conversations) && conversations.every(({ from }) => typeof from === "string"))
-    return `${start} --from sharegpt --lossy`;
+  if (typeof input === "string" && typeof output === "string" && hasAny(holder, "score"))
+    return `${start} --from verl --lossy`;
   const isPython = (value: unknown) => typeof value === "string" && pythonMessages.test(value);
   const python = Object.keys(holder).find((name) => isPython(holder[name]));
   if (python !== undefined)

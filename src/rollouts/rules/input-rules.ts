@@ -73,19 +73,11 @@ export const inputRules = {
     advice: ({ formats }) => `choose the format, for example with --from ${formats[0] ?? "rollcall"}`,
     about: "Formats store groups and rewards differently, so a guess could log wrong rewards.",
   }),
-  "unknown-format": errorOfInput<{
-    name: string | undefined;
-    keys: readonly string[];
-    formats: readonly string[];
-  }>({
-    message: ({ name, keys }) =>
-      name === undefined
-        ? `unknown format: no format that rollcall reads has records with ${keys.length === 1 ? "only the key" : "the keys"} ${keys.join(", ")}`
-        : `unknown format: rollcall does not read ${name}`,
-    advice: ({ name, formats }) =>
-      name === undefined
-        ? `name the format with --from (${formats.join(", ")}), or write the rollouts in one of these formats (docs/guide/input-formats.md)`
-        : "write the rollouts in another format, as docs/guide/input-formats.md describes",
+  "unknown-format": errorOfInput<{ keys: readonly string[]; formats: readonly string[] }>({
+    message: ({ keys }) =>
+      `unknown format: no format that rollcall reads has records with ${keys.length === 1 ? "only the key" : "the keys"} ${keys.join(", ")}`,
+    advice: ({ formats }) =>
+      `name the format with --from (${formats.join(", ")}), or write the rollouts in one of these formats (docs/guide/input-formats.md)`,
     about: "The records have the keys of no format in [formats.md](formats.md).",
   }),
   "lossy-format": errorOfInput<{ format: string }>({

@@ -226,11 +226,9 @@ describe("rollcall stats", () => {
 
   it.each([
     ["ART", "art-v2.airline.parquet"],
-    ["Atropos", "atropos-0.4.groups.jsonl"],
     ["Harbor", "harbor-2026-02"],
     ["NeMo Gym", "nemo-gym-0.5.0.rollouts.jsonl"],
     ["prime-rl", "prime-rl-0.8.0.step_12.traces.jsonl"],
-    ["SkyRL", "skyrl-0.3.0.dumped_evals.jsonl"],
     ["tau2-bench", "tau2.results.json"],
     ["verifiers", "verifiers-v1-0.3.0.traces.jsonl"],
     ["verl", "verl-0.9.0.12.jsonl"],

@@ -1,7 +1,6 @@
 /** The table of the formats of other tools, generated from the formats. */
 import type { Format } from "../../../src/rollouts/formats/format.ts";
 import { loadFormats } from "../../../src/rollouts/formats/recognize.ts";
-import { unknownFormatNames } from "../../../src/rollouts/formats/unknown-formats.ts";
 
 /** Returns the page, with the formats in the order in which they are recognized. */
 export const formatsPage = async (): Promise<string> => {
@@ -15,10 +14,6 @@ As in all row formats, a group is ${rowGroup}.
 | \`--from\` | written by | a record is | group | reward | sampled turns |
 |---|---|---|---|---|---|
 ${formats.map((format) => rowOf(format).replace(rowGroup, "as in all row formats")).join("\n")}
-
-rollcall refuses these files by name:
-
-${unknownFormatNames.map((name) => `- ${name}`).join("\n")}
 `;
 };
 

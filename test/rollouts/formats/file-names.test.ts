@@ -2,18 +2,14 @@
 import { expect, it } from "vitest";
 import { isCompanion, loadFormats } from "../../../src/rollouts/formats/recognize.ts";
 
-const miniSweAgent = "mini-swe-agent mini-swe-agent-messages";
-
 it("files next to rollouts are known by their names, in any case and compression, and other files are not", async () => {
   const companions = {
     "a/Config.JSON.gz harbor": "config.json x/config.json config.json.zst",
-    [`r/preds.json ${miniSweAgent} swe-agent`]: "preds.json",
-    "r/x.pred swe-agent": "all_preds.jsonl r/all_preds.jsonl.gz",
+    "r/preds.json mini-swe-agent": "preds.json",
     "r/metadata.json verifiers-v0": "a.metadata.json metadata.json",
     "o/configs/a.json verifiers-v1":
       "o/monitors/a/b.json traces/live/a/1.jsonl stream.index.jsonl o/annotations/a.index.jsonl metrics.jsonl o/stream/1.jsonl.zst.tmp",
     "r_aggregate_metrics.json nemo-gym": "r_agent_metrics.json",
-    "r/aggregated_results.jsonl skyrl": "aggregated_results.jsonl",
     "r/eval-set.json inspect": "logs.json r/listing.json",
     "r/results.json lm-eval": "r/results_2026.json",
     none: "myconfig.json config.json.bz2 r/apreds.json x.preds ametadata.json configs/a/b.json o/live/1.jsonl o/stream/1.jsonl r_metrics.json logs.jsonl r/results-1.json results_1/a.json",
@@ -30,14 +26,12 @@ it("files with rollouts are known by their names if their content is not", async
   const files = {
     atif: "trajectory.json a/trajectory.cont-1.json",
     harbor: "t/result.json",
-    [miniSweAgent]: "a/x.traj.json",
+    "mini-swe-agent": "a/x.traj.json",
     "verifiers-v0": "r/results.jsonl a.results.jsonl",
     "verifiers-v1": "r/traces.jsonl a.traces.jsonl o/traces/stream/1.jsonl o/traces/annotations/a/1.jsonl",
     tau2: "r/results.json simulations/a.json",
-    "swe-agent": "a/x.traj",
     inspect: "a.eval",
     "lm-eval": "r/samples_x_2026.jsonl samples_x.jsonl",
-    "nemo-rl": "r/train_data_step1.jsonl a.val_data_step20.jsonl",
     "": "a/trajectory/a.json atrajectory.json results.json.jsonl o/stream/1.jsonl o/traces/live/1.jsonl a.traj.jsonl data_step1.jsonl samples.jsonl",
   };
   const formats = await loadFormats();

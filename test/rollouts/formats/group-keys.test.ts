@@ -66,26 +66,16 @@ it("rows of one step and task share a group, however their numbers and keys are 
   expect(await answersOf(files)).toBe("abc de f g");
 });
 
-describe("rows whose prompts are equal without their images", () => {
-  const verl = (output: string, gts: unknown) => ({
+it("rows of verl whose prompts are equal without their images are one group only with the same ground truth", async () => {
+  const row = (output: string, gts: unknown) => ({
     input: "user\nFind x.\nassistant\n",
     output,
     gts,
     score: 1,
     step: 12,
   });
-  const skyrl = (output_response: string, ground_truth: unknown) => ({
-    ...{ input_prompt: "Find x.", output_response, score: 1, stop_reason: "stop", env_class: "geometry3k" },
-    env_extras: { reward_spec: { method: "rule", ground_truth } },
-  });
-
-  it.each([
-    ["verl", verl],
-    ["SkyRL", skyrl],
-  ])("are one group of %s only if they have the same ground truth", async (_, rowOf) => {
-    const rows = [rowOf("a", "3"), rowOf("b", "7"), rowOf("c", "3"), rowOf("d", { tests: [1] }), rowOf("e", null)];
-    expect(await answersOf({ "a.jsonl": [...rows, rowOf("f", { tests: [1] }), rowOf("g", null)] })).toBe("ac b df eg");
-  });
+  const rows = [row("a", "3"), row("b", "7"), row("c", "3"), row("d", { tests: [1] }), row("e", null)];
+  expect(await answersOf({ "a.jsonl": [...rows, row("f", { tests: [1] }), row("g", null)] })).toBe("ac b df eg");
 });
 
 describe("traces of verifiers v1", () => {
@@ -239,20 +229,6 @@ describe("rollouts of different models are never one group", () => {
     expect(found.join(" ")).toBe(groups);
   });
 
-  it.each<[string, object, string]>([
-    ["the same agent and model", {}, "ab"],
-    ["another agent", { agent: "s" }, "a b"],
-    ["another model", { model: "n" }, "a b"],
-    ["another task", { task: "j" }, "a b"],
-    ["another run", { run_id: "s" }, "a b"],
-  ])("if exported traces of Harbor have %s", async (_, more, groups) => {
-    const row = (answer: string) => ({
-      ...{ conversations: [user("q"), said(answer)], agent: "t", model: "m", task: "k", episode: "episode-0" },
-      ...{ run_id: "r", trial_name: `k__${answer}`, result: "1.0", trace_source: "main" },
-    });
-    expect(await answersOf({ "a.jsonl": [row("a"), { ...row("b"), ...more }] })).toBe(groups);
-  });
-
   it.each([
     ["m", "ab"],
     ["n", "a b"],
@@ -278,14 +254,6 @@ it("a uid names a group only if rows of the same file share it", async () => {
 
 describe("the system prompt of a column", () => {
   const trl = { prompt: "q", completion: "a", reward: 1 };
-  const shared = {
-    conversations: [
-      { from: "system", value: "t" },
-      { from: "human", value: "q" },
-      { from: "gpt", value: "a" },
-    ],
-    reward: 1,
-  };
   it.each<[string, object, string]>([
     ["is the first one with a text", { ...trl, system: " ", system_prompt: "s", system_message: "r" }, "s q a"],
     [
@@ -298,7 +266,6 @@ describe("the system prompt of a column", () => {
       { ...trl, system: "s", prompt: [{ role: "system", content: "t" }, user("q")], completion: [said("a")] },
       "t q a",
     ],
-    ["is omitted if the first turn has the role system", { ...shared, system: "s" }, "t q a"],
   ])("%s", async (_, row, texts) => {
     const [group] = await convert({ "a.jsonl": [row] });
     const turns: readonly { content?: string; message?: { content: string } }[] =

@@ -8,7 +8,6 @@ import { folderOf } from "./converting.ts";
 import { samples } from "./samples.ts";
 
 const read = (name: string) => JSON.stringify(JSON.parse(readFileSync(`${samples}/${name}`, "utf8")));
-const withId = (name: string, instance_id: string) => JSON.stringify({ ...JSON.parse(read(name)), instance_id });
 const harbor = "harbor-2026-02/2026-02-10__10-00-00";
 
 const formats: readonly (readonly [name: string, documents: readonly string[], args: readonly string[]])[] = [
@@ -18,11 +17,6 @@ const formats: readonly (readonly [name: string, documents: readonly string[], a
   [
     "mini-swe-agent",
     ["mini-swe-2.4.6.acme__readme-1.traj.json", "mini-swe-1.17.5.acme__readme-1.traj.json"].map(read),
-    ["--rewards", "rewards"],
-  ],
-  [
-    "SWE-agent",
-    [withId("swe-agent-v1.marshmallow.traj", "a"), withId("swe-agent-v0.networking_1.traj", "b")],
     ["--rewards", "rewards"],
   ],
   [

@@ -21,9 +21,7 @@ export const recordsOf = (name: string): readonly Json[] => {
       .split("\n")
       .filter((line) => line.trim() !== "")
       .map((line): Json => JSON.parse(line));
-  const document: Json = JSON.parse(text);
-  // The elements of this array are records.
-  return name.startsWith("tau-bench") && Array.isArray(document) ? document : [document];
+  return [JSON.parse(text)];
 };
 
 export const wordsOf = (name: string): readonly string[] => [
@@ -33,8 +31,8 @@ export const wordsOf = (name: string): readonly string[] => [
   ...(name === "prime-rl-0.9.1" ? ["--where", 'metadata["info.kind"] == "train"'] : []),
   ...(name.startsWith("roll") ? ["--from", "trl"] : []),
   ...(name.startsWith("trl") ? ["--reward-from", "exact_reward", "--reward-from", "format_reward"] : []),
-  ...(/^(?:atif|mini-swe|swe-agent|inspect.log_tool)/.test(name) ? ["--rewards", rewardsOf(name)] : []),
-  ...(/^(?:llama-factory|mini-swe|nemo-rl|openrlhf|skyrl|verl)/.test(name) ? ["--lossy"] : []),
+  ...(/^(?:atif|mini-swe|inspect.log_tool)/.test(name) ? ["--rewards", rewardsOf(name)] : []),
+  ...(name.startsWith("verl") ? ["--lossy"] : []),
 ];
 
 const rewardsOf = (name: string): string => {

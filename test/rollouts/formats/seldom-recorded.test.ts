@@ -16,9 +16,6 @@ const chat = { messages: [user("q"), said("a")], reward: 1 };
 const turns = [user("q"), turn("a")];
 const generated = said("a", { source: "generate" });
 const sample = { id: 1, epoch: 1, messages: [user("q"), generated] };
-const calling = said("", {
-  tool_calls: [{ id: "c", type: "function", function: { name: "f", arguments: "{}" } }],
-});
 const result = { type: "function_call_output", call_id: "c", output: "", extra: { exception_info: "" } };
 const trace = { id: "t", task: { key: "k" }, rewards: { x: 1 } };
 const ofTrace = { metrics: { "rewards.x": 1 }, metadata: { id: "t", "task.key": "k" } };
@@ -101,12 +98,6 @@ it.each<[string, object, readonly object[], object]>([
     { metadata: { r: 1, trajectory_format: "mini-swe-agent-1" } },
   ],
   [
-    "a call in a turn of Atropos",
-    { tokens: [[1]], masks: [[1]], scores: [1], messages: [[calling]] },
-    [sampled(calling, "tool_calls")],
-    {},
-  ],
-  [
     "a metric of lm-evaluation-harness once",
     { r: 1, x: 2, metrics: ["r"], doc_id: 0, arguments: [["q", {}]], resps: [["a"]], filtered_resps: ["a"] },
     turns,
@@ -165,7 +156,6 @@ describe("a conversion of files", () => {
     });
   const scored = { id: 0, prompt: [{ role: "user", content: [{ type: "text", text: "q" }] }], task: "t", reward: 1 };
   const row = { ...scored, completion: [said("a")] };
-  const content = [[user("q"), said("a"), user("r"), said("b")]];
   const rated = (k: number) => ({
     doc_id: k,
     k,
@@ -218,18 +208,12 @@ describe("a conversion of files", () => {
       ["--rewards"],
     ],
     ['}],"reward":1,"metadata":{"id":0,"task":"t"}},{"messages', { "results.jsonl": [row, { ...row, id: 1 }] }],
-    [
-      JSON.stringify([...turns, user("r"), turn("b")]),
-      { a: [{ content, rewards: [1], idx: 0, generation_logprobs: [[0, -1]], token_ids: [[1, 2]] }] },
-      ["--from", "nemo-rl"],
-    ],
     ["[ambiguous-group]", { a: [...[1, 2, 1].map(rated), '{"doc'] }, ["--group-by", "k", "--reward-from", "m"]],
     [
       JSON.stringify(turn("a")),
       { a: ["x\ny", "x\ny\nz"].map((prompt, at) => ({ prompt, completion: ["", "a"][at], reward: at })) },
     ],
     ["so the group is unknown", { "result.json": '{"a":1}' }, ["--from", "harbor"]],
-    ["a message of traj has no role", { a: [{ task_id: 0, trial: 0, info: {}, reward: 1, traj: [{ content: "q" }] }] }],
     [
       "several filters rate the sample",
       { "a.json": JSON.stringify(["f", "g"].map((filter) => ({ ...rated(1), filter }))) },

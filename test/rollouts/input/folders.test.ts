@@ -131,8 +131,6 @@ describe("a folder as input", () => {
   });
 
   it.each([
-    ["swe-agent-v1.marshmallow.traj", "a/b.traj", "a/preds.json a/all_preds.jsonl a/b.pred"],
-    ["mini-swe.local.traj.json", "a/b.traj.json", "preds.json"],
     [
       "harbor-2026-02/2026-02-10__10-00-00/hello-world__aaaaaaa/result.json",
       "job/t/result.json",
@@ -146,7 +144,6 @@ describe("a folder as input", () => {
       "configs/eval.json metrics.jsonl monitors/a/b.json traces/live/a.jsonl stream.index.jsonl stream/1.jsonl.zst.tmp annotations/a.index.jsonl",
     ],
     ["inspect-0.3.260.json", "a.json", "eval-set.json logs.json listing.json"],
-    ["skyrl-0.3.0.dumped_evals.jsonl", "step_5/add.jsonl", "step_5/aggregated_results.jsonl"],
     ["nemo-gym-0.5.0.rollouts.jsonl", "a.jsonl", "a_aggregate_metrics.json a_agent_metrics.json"],
   ])("warns of no file that the writer of %s puts next to it", async (sample, file, companions) => {
     const text = readFileSync(join("test/samples/formats", sample), "utf8");

@@ -59,8 +59,6 @@ it.each<[text: string, records: string]>([
   [`\n${record}\nx\n`, `1 \n${record}\nx\n`],
   [list, '1 {"id":1} | 2 {"id":2}'],
   [`\n ${list} `, '2 {"id":1} | 3 {"id":2}'],
-  ['[{"role":"user"},{"role":"assistant"}]', '1 [{"role":"user"},{"role":"assistant"}]'],
-  ['[{"content":"x"},{"role":"assistant"}]', '1 [{"content":"x"},{"role":"assistant"}]'],
   ["[1, 2]", "1 [1, 2]"],
 ])("a file of documents is a document, lines of documents or an array of documents (row %$)", async (text, is) => {
   const { batches, isList, reread, locate } = await open(text, { kind: "documents" });

@@ -26,11 +26,9 @@ describe("the advice for a value without messages_and_choices", () => {
     [{ prompt: "q", answer: "a", score: 1 }, "pass --from trl --reward-from score", true],
     [{ completion: "a", reward: 1 }, undefined],
     [{ prompt: "q", reward: 1 }, undefined],
-    [{ input: "q", output: "a" }, "pass --from openrlhf --lossy", true],
+    [{ input: "q", output: "a" }, undefined],
     [{ input: "q", output: "a", score: 0 }, "pass --from verl --lossy", true],
     [{ input: "q", output: 1 }, undefined],
-    [{ conversations: [{ from: "human" }] }, "pass --from sharegpt --lossy", true],
-    [{ conversations: [{ from: "human" }, { role: "user" }] }, undefined],
     [{ chat: [turns[0]] }, "rename chat to messages_and_choices"],
     [{ chat: [turns[0]], response: "a" }, undefined],
     [{ chat: [] }, undefined],
@@ -49,8 +47,6 @@ describe("the advice for a value without messages_and_choices", () => {
     const start = "for a file that has only such records, pass";
     expect(suggest({ messages: turns, reward: 1 })).toBe(`${start} --from openai-chat`);
     expect(suggest({ prompt: "q", completion: "a" })).toBe(`${start} --from trl`);
-    expect(suggest({ input: "q", output: "a" })).toBe(`${start} --from openrlhf --lossy`);
-    expect(suggest({ conversations: [{ from: "human" }] })).toBe(`${start} --from sharegpt --lossy`);
   });
 
   it("renames a key of an element of an array, which is not a row of another tool, but no other short key", () => {

@@ -71,7 +71,6 @@ const texts = `
   record-invalid {"format":"trl","fault":"a","contradictsGivenFormat":true} : a | correct or omit --from, or fix
   record-invalid {"format":"trl","fault":"a","otherFormats":["b","c"]} : a, and the record has the format b or c, so the file has two formats | write
   ambiguous-format {"formats":["a","b"]} may be a or b | choose the format, for example with --from a
-  unknown-format {"name":"X","keys":[],"formats":[]} unknown format: rollcall does not read X | write the rollouts in another
   unknown-format {"keys":["a"],"formats":["trl","b"]} with only the key a | name the format with --from (trl, b)
   unknown-format {"keys":["a","b"],"formats":[]} has records with the keys a, b |
   group-scattered {"id":"a","line":2} group_id a appears again after its group ended (the group began on line 2) |

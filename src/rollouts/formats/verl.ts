@@ -1,0 +1,71 @@
+/** Converts the rows that verl writes to `rollout_data_dir`, which have decoded text. */
+import { textChoice } from "../messages/chat.ts";
+import { literal } from "../messages/output-json.ts";
+import { checkAnswer, toPromptTurns } from "../messages/template-turns.ts";
+import type { Value } from "../messages/value.ts";
+import { isUuid, requireReward } from "./build-trajectory.ts";
+import { chatRows } from "./chat-rows.ts";
+import type { FormatRun } from "./format.ts";
+
+const requireText = (row: Value, key: string) => {
+  const value = row.require(key);
+  if (!value.isText) throw value.error(`${key} is not a string`);
+  return value;
+};
+
+const requirePrompt = (row: Value) => {
+  const instruction = row.get("instruction");
+  if (instruction?.isText) throw instruction.error("the prompt is in two columns, instruction and input");
+  return requireText(row, "input");
+};
+
+/** Writers copy what the reward function returned over the row, also its own `score`, which has no penalties. */
+const readReward = (run: FormatRun, row: Value) => {
+  const [score, total] = [requireReward(row, "score"), row.get("reward")];
+  const penalty = row.get("overlong_reward");
+  if (total?.canBeMetric && total.number !== score?.number) {
+    run.note("used `reward` instead of `score`, because `score` is only a part of it");
+    return total;
+  }
+  if (total || penalty?.number === undefined || score?.number === undefined) return score;
+  run.note("used the sum of `score` and `overlong_reward` as the reward");
+  return literal(score.number + penalty.number, score);
+};
+
+const rolloutNumbers = /_\d+_\d+(?="$)/;
+
+export const verl = chatRows({
+  name: "verl",
+  title: "rollouts of verl",
+  rewardKey: "score",
+  usedKeys: ["input", "output", "score"],
+  keys: {
+    group:
+      "the rows with the same `step` and the same `uid` (without the numbers of the rollout and the output), or else the same prompt and `gts`",
+    sampled: "the texts in `output`",
+  },
+  isDataset: false,
+  isLossy: true,
+  recognizes: (row) =>
+    row.get("input")?.isText && row.get("output")?.isText && row.get("score")?.canBeMetric && row.hasAny("step", "gts"),
+  listTurns: (row) => ({ prompt: row.textAt("input") ?? "", sampled: row.textAt("output") ?? "" }),
+  hasPrompts: true,
+  // The expected answer tells prompts with unrecorded images apart.
+  readPrompt: (row) => [requirePrompt(row), row.get("gts") ?? null],
+  readTurns: (run, row) => {
+    const [prompt, answer] = [requirePrompt(row), requireText(row, "output")];
+    checkAnswer(run, prompt.text ?? "", answer);
+    return [...toPromptTurns(run, prompt), textChoice(run, answer, { record: row })];
+  },
+  readReward,
+  // In 0.8.0 and newer, a uid is `{prompt}_{rollout}_{output}`. Other rollouts of a prompt have the same uid.
+  findGroup: (row) => row.get("uid")?.raw.replace(rolloutNumbers, ""),
+  findOutputs: ({ value, file }) => {
+    const { raw = "" } = value.get("uid") ?? {};
+    return rolloutNumbers.test(raw) ? `${file} ${value.get("step")?.raw} ${raw.replace(/_\d+"$/, "")}` : undefined;
+  },
+  openIds: () => (record) => {
+    const { raw = "", text = "" } = record.value.get("uid") ?? {};
+    return rolloutNumbers.test(raw) && isUuid(text.replace(/_\d+_\d+$/, "")) ? raw : undefined;
+  },
+});
