@@ -4,7 +4,6 @@ import { command } from "../cli/command.ts";
 import { port, repeated, text, type Values, withDefault } from "../cli/kinds.ts";
 import { isFailure, type Problem } from "../failure.ts";
 import type { Service } from "../service/open-service.ts";
-import { withoutNotices } from "../session/connect.ts";
 import type { Context } from "../session/context.ts";
 import { readSettings, type ServiceSettings } from "../settings/read.ts";
 import { interrupted, invalidOptionValue } from "../system/failures.ts";
@@ -34,7 +33,9 @@ const runService = async (context: Context, typed: Values<typeof options>) => {
   let printProblem = (problem: Problem): void => void earlyProblems.push(problem);
   const warn = (problem: Problem) => printProblem(problem);
   const flags = { ...context.flags, local: true, data_dir: dataDir, store, max_body_size: maxBodySize };
-  const settings = await (await readSettings({ ...withoutNotices(context, warn), flags })).service();
+  const settings = await (
+    await readSettings({ host, flags, screen: { hideSecret: screen.hideSecret, notice: screen.notice, warn } })
+  ).service();
   const trace = context.flags.debug ? screen.trace : undefined;
   const { openService } = await import("../service/open-service.ts");
   const service = await openService({ ...settings, host, address, port, allowHosts, trace, warn });

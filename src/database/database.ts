@@ -37,8 +37,6 @@ export type DatabaseSchema = FileSchema & Readonly<{ postgres: { version: number
 export type DatabaseLocation = Readonly<{
   path: string;
   password?: string | undefined;
-  /** Called if the database refuses access and `password` is undefined. */
-  passwordCommand?: (() => Promise<string>) | undefined;
 }>;
 
 export type DatabaseWaitOptions = Readonly<{

@@ -155,10 +155,8 @@ const poolOptions = {
 
 type Pool = ReturnType<typeof openPool>;
 
-/** `passwordCommand` may prompt, so it runs only after a refusal. */
-const openPool = ({ path, password: givenPassword, passwordCommand }: DatabaseOptions) => {
+const openPool = ({ path, password = "" }: DatabaseOptions) => {
   const sockets = new Set<Socket>();
-  let password = Promise.resolve(givenPassword ?? "");
   const pool = new pg.Pool({
     ...toPoolOptions(path),
     // Without this function, the driver searches for a password, and warns on standard error.
@@ -173,22 +171,7 @@ const openPool = ({ path, password: givenPassword, passwordCommand }: DatabaseOp
   pool.on("error", () => undefined);
   return {
     isClosing: false,
-    async connect() {
-      const usedPassword = password;
-      try {
-        return await pool.connect();
-      } catch (thrown) {
-        const isRefused = thrown instanceof pg.DatabaseError ? /^28/.test(thrown.code ?? "") : isSaslError(thrown);
-        if (!isRefused || !passwordCommand || givenPassword !== undefined) throw thrown;
-        // Another connection may have a new password.
-        if (password === usedPassword) password = passwordCommand();
-        await password.catch((failed: unknown) => {
-          password = usedPassword;
-          throw failed;
-        });
-        return await pool.connect();
-      }
-    },
+    connect: () => pool.connect(),
     async close() {
       void pool.end();
       for (const socket of sockets) socket.destroySoon();

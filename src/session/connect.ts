@@ -1,6 +1,5 @@
 /** Reads a command's settings, and opens a client of the service. */
 
-import type { Problem } from "../failure.ts";
 import type { Service } from "../service/open-service.ts";
 import type { SettingFlags } from "../settings/layers.ts";
 import { readSettings, type Settings } from "../settings/read.ts";
@@ -15,9 +14,9 @@ import type { Context, GlobalFlags } from "./context.ts";
 export const readEffectiveSettings = (context: Context, flags: SettingFlags = {}) =>
   readSettings({ ...context, flags: { ...context.flags, ...flags } });
 
-export const withoutNotices = (context: Context, warn: (problem: Problem) => void = () => undefined) => ({
+export const withoutNotices = (context: Context) => ({
   ...context,
-  screen: { hideSecret: context.screen.hideSecret, notice: () => undefined, warn },
+  screen: { hideSecret: context.screen.hideSecret, notice: () => undefined, warn: () => undefined },
 });
 
 export const toRequestOptions = ({ host, screen, flags }: Context, settings: Settings) => ({
@@ -46,8 +45,8 @@ export const openServiceClient = async (context: Context, settings: Settings, re
       ...toRequestOptions(context, settings),
       retries,
       baseUrl: (host) => local?.url ?? settings.serviceUrl(host),
-      credential: async (use, about) =>
-        local ? { secret: local.key, from: "the local service" } : await settings.credential(use, about),
+      credential: async (use, origin) =>
+        local ? { secret: local.key, from: "the local service" } : await settings.credential(use, origin),
       project: project ? { header: settings.require("project_header"), value: project } : undefined,
       // A retry would not repair a service in this process.
       ...(local ? { maxWaitMs: Number.POSITIVE_INFINITY, retries: false, serviceError: local.lastError } : {}),
@@ -57,7 +56,7 @@ export const openServiceClient = async (context: Context, settings: Settings, re
 
 /**
  * Checks all of a request that depends on neither input nor network, so that a failure costs no input: settings, URL,
- * plain http, proxy, path, project and, if the request will be sent, its credential. Runs no command.
+ * plain http, proxy, path, project and, if the request will be sent, its credential.
  */
 export const checkRequest = async <Path extends string>(
   context: Context,
@@ -70,7 +69,7 @@ export const checkRequest = async <Path extends string>(
   if (settings.local) return void (await settings.service());
   const client = await openServiceClient(context, settings);
   const { url } = client.describeRequest(endpoint, parameters);
-  if (isSent && endpoint.use) await settings.requireCredential(endpoint.use, new URL(url).origin);
+  if (isSent && endpoint.use) await settings.credential(endpoint.use, new URL(url).origin);
 };
 
 const localServices = new WeakMap<Context, Promise<Service>>();

@@ -9,7 +9,7 @@ import type { CredentialUse } from "../wire/contract/endpoint.ts";
 import { findSavedUses, findSecretVariables } from "./credentials.ts";
 import * as failures from "./failures.ts";
 import * as layer from "./layers.ts";
-import { noticeUnusedVariables, setCommand } from "./read.ts";
+import { setCommand } from "./read.ts";
 import { changeSaved, createAddition, readSaved } from "./saved-files.ts";
 import * as values from "./values.ts";
 
@@ -25,19 +25,9 @@ export interface SettingRow {
 
 export const listSettings = (sources: layer.SettingsSources) => {
   const layers = layer.findLayers(sources);
-  noticeUnusedVariables(sources, layers);
   const rows = values.settingNames.map((name) => toSettingRow(layers, name));
   const unknown = Object.keys(layers.saved).filter((name) => !values.isSettingName(name));
-  return { profile: layers.profile, rows, unknown, unknownVariables: values.listUnknownVariables(layers.env) };
-};
-
-export const showSetting = (sources: layer.SettingsSources, typed: string) => {
-  const layers = layer.findLayers(sources);
-  const name = parseSettingName(typed, layers.profile);
-  if (layers.local && values.settings[name].isOfService) throw builtInSetting(name);
-  layer.readValue(layers, name);
-  noticeUnusedVariables(sources, layers);
-  return { row: toSettingRow(layers, name), profile: layers.profile };
+  return { profile: layers.profile, rows, unknown };
 };
 
 const toSettingRow = (layers: layer.Layers, name: values.SettingName): SettingRow => {
@@ -83,15 +73,11 @@ const builtInSetting = (name: string) => {
   return new Failure("usage", "built-in-setting", `the local service has its own ${name}`, details);
 };
 
-const findSettingFailure = (
-  name: values.SettingName,
-  text: string,
-  layers: Pick<layer.Layers, "local" | "windows">,
-) => {
+const findSettingFailure = (name: values.SettingName, text: string, { local }: layer.Layers) => {
   const { isOfService, parse } = values.settings[name];
-  if (layers.local && isOfService) return builtInSetting(name);
+  if (local && isOfService) return builtInSetting(name);
   const where = { setting: name };
-  const parsed = parse(text, layers);
+  const parsed = parse(text);
   if (!isInvalid(parsed)) return undefined;
   return failures.invalidSetting({ ...parsed, setting: name, value: values.redactSetting(name, text), where });
 };
@@ -108,7 +94,7 @@ export const setSetting = async (
   const name = parseSettingName(typed.name, profile);
   const problem = findSettingFailure(name, typed.value, layers);
   if (problem) throw problem;
-  const parsed = values.settings[name].parse(typed.value, layers);
+  const parsed = values.settings[name].parse(typed.value);
   const added = { [name]: typeof parsed === "boolean" ? parsed : typed.value };
   const file = await changeSaved(sources.host, "settings", createAddition(profile, added));
   const { source } = layer.resolveSetting({ ...layers, saved: added, flags: {} }, name) ?? {};
@@ -132,7 +118,7 @@ export const unsetSettings = async (sources: layer.SettingsSources, typed: reado
 
 export const listProfiles = ({ host, flags, screen: { warn } }: layer.SettingsSources) => {
   const [file, credentials] = [readSaved(host, "settings", warn), readSaved(host, "credentials", warn)];
-  const { profile } = layer.findProfileName(flags, host.env, file);
+  const { profile } = layer.findProfileName(flags, host.env);
   return layer.listKnownProfiles(file, credentials).map((name) => {
     const saved = file.profiles.get(name) ?? {};
     const url = typeof saved.base_url === "string" ? values.redactSetting("base_url", saved.base_url) : null;
@@ -149,22 +135,10 @@ export const findProfile = (sources: layer.SettingsSources, profile: string) => 
   throw failures.unknownProfile(profile, { known, where: {}, hint: "choose one of these profiles" });
 };
 
-export const useProfile = async (sources: layer.SettingsSources, name: string) => {
-  findProfile(sources, name);
-  const profile = name === layer.defaultProfile ? undefined : name;
-  await changeSaved(sources.host, "settings", (_, otherMembers) => Object.assign(otherMembers, { profile }));
-};
-
 export const deleteProfile = async (sources: layer.SettingsSources, name: string) => {
   const { keys } = findProfile(sources, name);
   if (keys.length > 0) await changeSaved(sources.host, "credentials", (profiles) => profiles.delete(name));
-  let wasInUse = false;
-  await changeSaved(sources.host, "settings", (profiles, otherMembers) => {
-    profiles.delete(name);
-    wasInUse = otherMembers.profile === name;
-    if (wasInUse) delete otherMembers.profile;
-  });
-  return { wasInUse };
+  await changeSaved(sources.host, "settings", (profiles) => profiles.delete(name));
 };
 
 /** `left` lists the variables that still contain credentials. */

@@ -1,18 +1,14 @@
 /** Finds the credential of a request. */
-import { type ChildProcess, spawn } from "node:child_process";
-import { accessSync, constants, existsSync, statSync } from "node:fs";
-import { delimiter, resolve } from "node:path";
 import { Failure, type FailureLocation } from "../failure.ts";
 import { isObject, type JsonObject } from "../json/json-bytes.ts";
-import { getErrorCode, ignoreErrors, readUpTo } from "../system/files.ts";
-import { type Host, removeSecrets } from "../system/host.ts";
-import { describeSystemCode, toOptionName } from "../text/sentences.ts";
-import { splitCommandLine } from "../text/shell-words.ts";
+import { readUpTo } from "../system/files.ts";
+import type { Host } from "../system/host.ts";
+import { toOptionName } from "../text/sentences.ts";
 import { type Credential, type CredentialUse, urlSettingName } from "../wire/contract/endpoint.ts";
 import * as failures from "./failures.ts";
 import { findUrlSource, type Layers, readValue, resolveSetting, type SettingsSources } from "./layers.ts";
 import { maxSecretBytes, readSaved } from "./saved-files.ts";
-import { toVariableName, urlSettingNames, useTargets } from "./values.ts";
+import { urlSettingNames, useTargets } from "./values.ts";
 
 export const credentialUses: readonly CredentialUse[] = ["log", "inference", "calls"];
 
@@ -21,33 +17,14 @@ export const findSecretVariables = ({ env }: Host, uses = credentialUses) => {
   return [...variables].flatMap((name) => [name, `${name}_FILE`]).filter((name) => env[name]);
 };
 
-/** Lists the variables that the profile overrides, with the uses if other uses read them. */
-export const listOverriddenCredentials = ({ host, screen }: SettingsSources, layers: Layers) => {
-  const { local, isProfileNamed, profile } = layers;
-  const all = findSecretVariables(host);
-  const { ROLLCALL_USERNAME: username } = host.env;
-  if (local || !isProfileNamed || (all.length === 0 && !username)) return local ? all : [];
-  const logins = readSaved(host, "credentials", screen.warn).profiles.get(profile);
-  const own = isCommandOfProfile(layers) ? credentialUses : findSavedUses(logins);
-  const usesOf = (name: string, uses: readonly CredentialUse[]) =>
-    uses.filter((use) => findSecretVariables(host, [use]).includes(name));
-  const otherUses = credentialUses.filter((use) => !own.includes(use));
-  const unused = findSecretVariables(host, own).map((name) =>
-    usesOf(name, otherUses).length === 0 ? name : `${name} (for ${usesOf(name, own).join(" and ")})`,
-  );
-  const { calls } = logins ?? {};
-  const isOtherUser = username && isObject(calls) && calls.username !== undefined && calls.username !== username;
-  return [...unused, ...(isOtherUser ? ["ROLLCALL_USERNAME"] : [])];
-};
-
 type CredentialSource = Readonly<{
   /** `elsewhere` means that the saved credential is for another origin. */
-  state: "ready" | "command" | "elsewhere" | "missing";
+  state: "ready" | "elsewhere" | "missing";
   from?: string;
   profile?: string | undefined;
   username?: string | undefined;
   failure?: Failure;
-  secret?: () => string | Promise<string>;
+  secret?: string;
 }>;
 
 export type SettingsContext = SettingsSources &
@@ -56,30 +33,19 @@ export type SettingsContext = SettingsSources &
 type Target = Readonly<{ use: CredentialUse; origin: string }>;
 
 export interface Credentials {
-  /** If the service refuses the key from a command, reruns the command once for each use and origin. */
-  readonly credential: (use: CredentialUse, at: { origin: string; refused: boolean }) => Promise<Credential>;
-  /** Requires that a command's program exists, but does not run it. @throws Failure `auth`, `usage` */
-  readonly requireCredential: (use: CredentialUse, origin: string) => Promise<void>;
+  /** Returns the same credential for the whole run. @throws Failure `auth`, `usage` */
+  readonly credential: (use: CredentialUse, origin: string) => Promise<Credential>;
   readonly credentialSource: (use: CredentialUse, origin: string) => Promise<CredentialSource>;
 }
 
 export const openCredentials = (context: SettingsContext): Credentials => {
   const resolved = new Map<string, Promise<Credential>>();
-  const rerunIds = new Set<string>();
   return {
-    async credential(use, { origin, refused }) {
+    async credential(use, origin) {
       const id = `${use} ${origin}`;
-      const isRerun =
-        refused && !rerunIds.has(id) && (await findCredential(context, { use, origin })).state === "command";
-      const resolving = (isRerun ? undefined : resolved.get(id)) ?? resolveCredential(context, { use, origin });
-      if (isRerun) rerunIds.add(id);
+      const resolving = resolved.get(id) ?? resolveCredential(context, { use, origin });
       resolved.set(id, resolving);
       return await resolving;
-    },
-    async requireCredential(use, origin) {
-      const { state, failure } = await findCredential(context, { use, origin });
-      if (failure) throw failure;
-      if (state === "command") requireProgram(readValue(context.layers, "credential_command") ?? "", context.host);
     },
     credentialSource: async (use, origin) => await findCredential(context, { use, origin }),
   };
@@ -87,22 +53,15 @@ export const openCredentials = (context: SettingsContext): Credentials => {
 
 const resolveCredential = async (context: SettingsContext, target: Target): Promise<Credential> => {
   const { secret, from = "", profile, username, failure } = await findCredential(context, target);
-  if (!secret) throw failure;
-  return { secret: await secret(), from, profile, username };
+  if (secret === undefined) throw failure;
+  return { secret, from, profile, username };
 };
-
-const commandVariable = toVariableName("credential_command");
-
-const isCommandOfProfile = (layers: Layers) => resolveSetting(layers, "credential_command")?.source === "profile";
 
 const findCredential = async (context: SettingsContext, target: Target): Promise<CredentialSource> => {
   const { layers } = context;
   const { profile, isProfileNamed } = layers;
-  const fromCommand = () => findInCommand(context, target);
-  const ofProfile =
-    isProfileNamed && (findInLogin(context, target) ?? (isCommandOfProfile(layers) ? fromCommand() : undefined));
-  if (ofProfile) return ofProfile;
-  const found = (await findInEnvironment(context, target)) ?? findInLogin(context, target) ?? fromCommand();
+  const ofProfile = isProfileNamed ? findInLogin(context, target) : undefined;
+  const found = ofProfile ?? (await findInEnvironment(context, target)) ?? findInLogin(context, target);
   if (found) return found;
   const login = adviseLogin(layers, target, true);
   return { state: "missing", failure: failures.credentialMissing({ ...target, profile, login }) };
@@ -115,7 +74,7 @@ const findInEnvironment = async (context: SettingsContext, { use }: Target): Pro
     if (!found) continue;
     context.screen.hideSecret(found.text);
     checkSecret(found, [use]);
-    return { state: "ready", from: found.from, username, secret: () => found.text };
+    return { state: "ready", from: found.from, username, secret: found.text };
   }
   return undefined;
 };
@@ -136,25 +95,13 @@ const findInLogin = (context: SettingsContext, { use, origin }: Target): Credent
   const username = findUsername(context, use, typeof saved.username === "string" ? saved.username : undefined);
   screen.hideSecret(key);
   checkSecret({ text: key, from, where: { setting: use } }, [use]);
-  if (boundOrigin === origin) return { state: "ready", from, profile, username, secret: () => key };
+  if (boundOrigin === origin) return { state: "ready", from, profile, username, secret: key };
   const login = adviseLogin(layers, { use, origin }, false);
   const { name } = findUrlSource(layers, urlSettingName(useTargets[use].host));
   const { option, environment } = resolveSetting(layers, name)?.where ?? {};
   const urlFrom = option ?? environment ?? name;
   const failure = failures.credentialWrongOrigin({ use, profile, origin, login }, { boundOrigin, urlFrom });
   return { state: "elsewhere", from, failure };
-};
-
-const findInCommand = (context: SettingsContext, target: Target): CredentialSource | undefined => {
-  const { layers, host, screen } = context;
-  const { profile } = layers;
-  const line = readValue(layers, "credential_command");
-  if (!line) return undefined;
-  const owner = isCommandOfProfile(layers)
-    ? { from: `credential_command of the profile ${profile}`, profile }
-    : { from: commandVariable };
-  const secret = () => runCredentialCommand(line, { host, hide: screen.hideSecret, ...target });
-  return { state: "command", ...owner, username: findUsername(context, target.use), secret };
 };
 
 const findUsername = ({ host, layers }: SettingsContext, use: CredentialUse, saved?: string) => {
@@ -246,85 +193,3 @@ const findSecretFault = (text: string, uses: readonly string[]) => {
   if (placeholder.test(text)) return "placeholder";
   return /[^\x21-\x7e]/.test(text) ? "characters" : undefined;
 };
-
-/** One minute lets a person touch a security key. */
-const maxCommandMs = 60_000;
-/** After the command ends, another program may keep the pipe open. */
-const outputGraceMs = 1000;
-
-type CommandTarget = Readonly<{
-  host: Host;
-  hide: (secret: string) => void;
-  use: CredentialUse | "ledger";
-  origin: string;
-}>;
-
-/** @throws Failure `credential-command-failed` */
-const requireProgram = (line: string, { platform, env }: Host) => {
-  const windows = platform === "win32";
-  const [program = ""] = splitCommandLine(line, { windows }) ?? [];
-  // Without PATH, the system chooses the folders.
-  if (!/[/\\]/.test(program) && !env.PATH) return;
-  const folders = /[/\\]/.test(program) ? [""] : (env.PATH ?? "").split(delimiter);
-  const suffixes = windows ? ["", ".exe", ".com"] : [""];
-  const files = folders.flatMap((folder) => suffixes.map((suffix) => resolve(folder, program + suffix)));
-  const canStart = (file: string) => {
-    accessSync(file, constants.X_OK);
-    return statSync(file).isFile();
-  };
-  if (files.some((file) => ignoreErrors(() => canStart(file)))) return;
-  const code = files.some((file) => existsSync(file)) ? "EACCES" : "ENOENT";
-  throw failures.credentialCommandFailed(program, `it cannot be started (${describeSystemCode(code)})`);
-};
-
-/** Runs the command without a shell. */
-export const runCredentialCommand = async (commandLine: string, { host, hide, use, origin }: CommandTarget) => {
-  const [program = "", ...args] = splitCommandLine(commandLine, { windows: host.platform === "win32" }) ?? [];
-  host.signal.throwIfAborted();
-  const ended = new AbortController();
-  const child = spawn(program, args, {
-    // Standard input may contain trajectories. Standard error may contain secrets.
-    stdio: ["ignore", "pipe", "ignore"],
-    env: { ...removeSecrets(host.env), ROLLCALL_USE: use, ROLLCALL_ORIGIN: origin },
-    windowsHide: true,
-    signal: AbortSignal.any([host.signal, ended.signal]),
-    killSignal: "SIGKILL",
-  });
-  let output = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    if (output.length < maxSecretBytes) output += text;
-  });
-  try {
-    const expired = host.sleep(maxCommandMs, ended.signal).then(() => "it took more than 60 seconds");
-    const grace = async () => {
-      if (!output.includes("\n")) await host.sleep(outputGraceMs);
-    };
-    const problem = await Promise.race([waitForEnd(child, grace), expired]);
-    host.signal.throwIfAborted();
-    const [line = ""] = output.split(/\r?\n/, 1);
-    const key = trimSecret(line, use !== "log" && use !== "inference");
-    hide(key);
-    const fault = findSecretFault(key, [use]);
-    if (!problem && !fault) return key;
-    const why = `its output is not a key, because ${failures.secretFaults[fault ?? "empty"]}`;
-    throw failures.credentialCommandFailed(program, problem ?? why);
-  } finally {
-    ended.abort();
-    child.stdout.destroy();
-  }
-};
-
-/** Returns the problem of a command that failed. @param grace waits for late output after the exit */
-const waitForEnd = (child: ChildProcess, grace: () => Promise<void>) =>
-  new Promise<string | undefined>((resolve) => {
-    const end = (status: number | null, signal: string | null) => {
-      const fault = signal === null ? `it ended with exit status ${status}` : `it was ended by ${signal}`;
-      resolve(status === 0 ? undefined : fault);
-    };
-    child.once("error", (cause) => resolve(`it cannot be started (${describeSystemCode(getErrorCode(cause))})`));
-    child.once("close", end);
-    child.once("exit", async (status, signal) => {
-      await grace();
-      end(status, signal);
-    });
-  });

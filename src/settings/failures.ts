@@ -74,11 +74,6 @@ export const unreadableCredentialFile = (
   return new Failure("usage", "unreadable-credential-file", message, { hint, where, cause });
 };
 
-export const credentialCommandFailed = (program: string, why: string) =>
-  new Failure("auth", "credential-command-failed", `credential_command (${program}) returned no key: ${why}`, {
-    hint: "run the command in a terminal to see its output, which rollcall never shows",
-  });
-
 type LoginAdvice = Readonly<Record<"profile" | "origin" | "login", string> & { use: CredentialUse }>;
 
 export const credentialMissing = ({ use, origin, profile, login }: LoginAdvice) => {

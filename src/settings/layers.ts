@@ -52,15 +52,14 @@ export const readSavedTexts = (host: FolderHost, name: values.SettingName | "pro
 };
 
 /** Returns a name even if no profile has it. @throws Failure `conflicting-options`, `setting-invalid` */
-export const findProfileName = ({ local, profile }: SettingFlags, env: Host["env"], saved: SavedFile) => {
+export const findProfileName = ({ local, profile }: SettingFlags, env: Host["env"]) => {
   if (local && profile !== undefined && profile !== localProfile)
     throw conflictingOptions("--local", `--profile ${profile}`, `--local selects the profile ${localProfile}`);
   const toProfile = (name: string, where: FailureLocation) => ({ profile: checkProfileName(name, where), where });
   if (local) return toProfile(localProfile, { option: "--local" });
   if (profile !== undefined) return toProfile(profile, { option: "--profile" });
   if (env.ROLLCALL_PROFILE) return toProfile(env.ROLLCALL_PROFILE, { environment: "ROLLCALL_PROFILE" });
-  const used = saved.members.profile;
-  return typeof used === "string" ? toProfile(used, saved.where(["profile"])) : toProfile(defaultProfile, {});
+  return toProfile(defaultProfile, {});
 };
 
 export interface Layers extends Pick<SettingsSources, "flags"> {
@@ -72,7 +71,6 @@ export interface Layers extends Pick<SettingsSources, "flags"> {
   readonly local: boolean;
   readonly isNew: boolean;
   readonly toUnknownFailure: () => Failure;
-  readonly windows: boolean;
   /** Returns the location of a saved setting. */
   readonly where: (name: string) => ReturnType<SavedFile["where"]>;
 }
@@ -80,7 +78,7 @@ export interface Layers extends Pick<SettingsSources, "flags"> {
 export const findLayers = (sources: SettingsSources): Layers => {
   const { host, flags, screen, canBeNew = false } = sources;
   const file = readSaved(host, "settings", screen.warn);
-  const { profile, where } = findProfileName(flags, host.env, file);
+  const { profile, where } = findProfileName(flags, host.env);
   const local = profile === localProfile;
   const urlName = local && values.urlSettingNames.find((name) => flags[name] !== undefined);
   if (urlName) {
@@ -102,7 +100,6 @@ export const findLayers = (sources: SettingsSources): Layers => {
     local,
     isNew,
     toUnknownFailure: () => unknownProfile(profile, { known, where, hint: "create it with --create" }),
-    windows: host.platform === "win32",
     where: (name) => file.where(["profiles", profile, name]),
   };
 };
@@ -117,17 +114,6 @@ const overridesEnvironment = ({ local, isProfileNamed, saved }: Layers, name: va
   // The base URL of a named profile overrides the environment's log URL.
   const isSaved = isSet(saved[name]) || (derivedFrom !== undefined && isSet(saved[derivedFrom]));
   return (isProfileNamed && isSaved) || (local && isOfService === true);
-};
-
-/** Lists the variables of settings that the profile overrides with other values. */
-export const listOverriddenVariables = (layers: Layers) => {
-  const { env, flags, saved } = layers;
-  const names = values.settingNames.filter((name) => flags[name] === undefined && overridesEnvironment(layers, name));
-  const isOther = (name: values.SettingName) => String(saved[name]) !== env[values.toVariableName(name)];
-  return names
-    .filter(isOther)
-    .map(values.toVariableName)
-    .filter((variable) => env[variable]);
 };
 
 export const resolveSetting = (layers: Layers, name: values.SettingName): ResolvedSetting | undefined => {
@@ -166,7 +152,7 @@ export const readValue = <Name extends values.SettingName>(layers: Layers, name:
   const { derivedFrom, parse } = values.settings[name];
   // If the setting in `derivedFrom` is invalid, the failure must name that setting.
   if (source === "default" && derivedFrom) readValue(layers, derivedFrom);
-  const parsed = parse(text, layers);
+  const parsed = parse(text);
   if (!isInvalid(parsed)) return parsed;
   const profile = source === "profile" ? layers.profile : undefined;
   throw invalidSetting({ ...parsed, setting: name, value: values.redactSetting(name, text), where, profile });

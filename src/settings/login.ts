@@ -124,14 +124,14 @@ const saveSettings = async ({ host, flags }: LoginSources, profile: string) => {
 };
 
 /** Messages omit the answer, because the answer may be a key. */
-const promptForSetting = async ({ host, ask }: LoginSources, name: values.SettingName, isRequired: boolean) => {
+const promptForSetting = async ({ ask }: LoginSources, name: values.SettingName, isRequired: boolean) => {
   const { about, example, parse } = values.settings[name];
   const form = example ? `, such as ${example}` : "";
   for (let notice = ""; ; ) {
     const lines = await ask(`${notice}${name} (${about}${form}${isRequired ? "" : "; Enter skips"}): `, false);
     const answer = lines?.[0]?.trim();
     if (answer === undefined || (answer === "" && !isRequired)) return undefined;
-    const parsed = parse(answer, { windows: host.platform === "win32" });
+    const parsed = parse(answer);
     if (!isInvalid(parsed)) return answer;
     notice = `expected ${parsed.wanted}\n`;
   }

@@ -9,7 +9,7 @@ import { type EndpointHost, urlSettingName } from "../wire/contract/endpoint.ts"
 import * as credentials from "./credentials.ts";
 import { folderUnknown, storeNotAFile } from "./failures.ts";
 import type { Layers, SettingSource, SettingsSources } from "./layers.ts";
-import { findLayers, listOverriddenVariables, readValue, resolveSetting } from "./layers.ts";
+import { findLayers, readValue, resolveSetting } from "./layers.ts";
 import { type FolderHost, findDataFolder } from "./saved-files.ts";
 import * as values from "./values.ts";
 
@@ -43,16 +43,8 @@ export const readSettings = async (given: SettingsSources): Promise<Settings> =>
   const notice = tellOnce(tell);
   const sources = { ...given, screen: { hideSecret, notice, warn: tellOnce(warn) } };
   const layers = findLayers(sources);
-  noticeUnusedVariables(sources, layers);
   const context = { ...sources, layers, readVariable: credentials.openVariables(sources.host) };
   return { ...openValues(context), ...credentials.openCredentials(context), ...openLocations(context) };
-};
-
-export const noticeUnusedVariables = (sources: SettingsSources, layers: Layers) => {
-  const unused = [...listOverriddenVariables(layers), ...credentials.listOverriddenCredentials(sources, layers)];
-  const why = layers.local ? " with the local service" : `, because the profile ${layers.profile} has its own values`;
-  const are = unused.length === 1 ? "is" : "are";
-  if (unused.length > 0) sources.screen.notice(`${unused.join(", ")} ${are} not used${why}`);
 };
 
 const requireSetting = <Name extends values.SettingName>(layers: Layers, name: Name) => {
@@ -152,7 +144,7 @@ const openLocations = (context: credentials.SettingsContext): Locations => {
 };
 
 const findLedgerLocation = async (
-  { host, layers, screen: { hideSecret: hide }, readVariable }: credentials.SettingsContext,
+  { host, screen: { hideSecret: hide }, readVariable }: credentials.SettingsContext,
   typed: string | undefined,
 ): Promise<DatabaseLocation | undefined> => {
   const readText = async () => (await readVariable("ROLLCALL_LEDGER"))?.text.trim();
@@ -179,11 +171,7 @@ const findLedgerLocation = async (
   }
   const password = (fromEnvironment?.url.href === path ? fromEnvironment.secret : "") || host.env.PGPASSWORD;
   hide(password ?? "");
-  if (password) return { path, password };
-  // A credential of the local service is not the password of a database.
-  const line = readValue({ ...layers, local: false }, "credential_command");
-  const run = { host, hide, use: "ledger", origin: path } as const;
-  return line ? { path, passwordCommand: () => credentials.runCredentialCommand(line, run) } : { path };
+  return password ? { path, password } : { path };
 };
 
 /** Also matches incomplete URLs and connection strings. All other texts are paths. */

@@ -129,11 +129,7 @@ const lockFile = { noun: "lock of the settings", moveWith: "ROLLCALL_CONFIG_DIR"
 const maxWaitMs = 20_000;
 
 /** Changes a file under a lock, and returns its path. A failure leaves the file unchanged. */
-export const changeSaved = async (
-  host: Host,
-  kind: SavedKind,
-  change: (profiles: Map<string, JsonObject>, otherMembers: Record<string, unknown>) => void,
-) => {
+export const changeSaved = async (host: Host, kind: SavedKind, change: (profiles: Map<string, JsonObject>) => void) => {
   const file = findSettingsFile(host, kind);
   const { waitForLock } = await import("../database/own-file.ts");
   try {
@@ -147,7 +143,7 @@ export const changeSaved = async (
       const { members, profiles } = readSaved(host, kind);
       const { profiles: _, ...otherMembers } = members;
       const changed = new Map(profiles);
-      change(changed, otherMembers);
+      change(changed);
       // Empty profiles stay in the settings, but not in the credentials.
       const kept = [...changed].filter(([, saved]) => kind === "settings" || Object.keys(saved).length > 0);
       const target = findTarget(file);

@@ -1,10 +1,6 @@
 /** Defines each setting (configuration.md). */
 
-import { findNearest } from "../text/nearest.ts";
-import { splitCommandLine } from "../text/shell-words.ts";
 import { type InvalidText, parseDuration, parseSize, reject } from "../text/units.ts";
-
-type TextParser<Value> = (text: string, machine: { windows: boolean }) => Value | InvalidText;
 
 const parseUrl = (text: string) => {
   if (/[\s\p{Cc}\\]/u.test(text)) return reject("a URL without white space, control characters and backslashes");
@@ -52,15 +48,9 @@ const choiceOf = <const Words extends readonly [string, ...string[]]>(title: str
   return { about: `${title}: ${wanted}`, choices: words, parse, fallback: words[0] };
 };
 
-const parseCommand: TextParser<string> = (text, machine) => {
-  const words = text.includes("\0") ? undefined : splitCommandLine(text, machine);
-  if (!words) return reject("a command line whose quotes are closed");
-  return words[0] ? text : reject("a command line: a program and its arguments");
-};
-
 type Setting<Value> = Readonly<{
   about: string;
-  parse: TextParser<Value>;
+  parse: (text: string) => Value | InvalidText;
   redact?: (text: string) => string;
   derivedFrom?: "base_url" | "vendor_prefix";
   /** The default. `text` is the value of `derivedFrom`. */
@@ -128,7 +118,6 @@ const definitions = {
     parse: parseBoolean,
     fallback: "false",
   },
-  credential_command: { about: "command that prints a key", parse: parseCommand, isOfService: true },
   max_body_size: { about: "largest body that the local service accepts", parse: parseSize, fallback: "64MiB" },
   max_unpacked_size: { about: "largest content of a compressed input", parse: parseSize, fallback: "64GiB" },
 } as const satisfies Readonly<Record<string, Setting<unknown>>>;
@@ -152,24 +141,5 @@ export const useTargets = {
   inference: { host: "inference", command: "`rollcall models`", variables: ["ROLLCALL_API_KEY"] },
   calls: { host: "base", command: "`rollcall call read`", variables: ["ROLLCALL_PASSWORD", "ROLLCALL_API_KEY"] },
 } as const;
-
-/** The variables that are not settings. Those that contain secrets can also name a file. */
-const secretVariables = ["API_KEY", "TOKEN", "PASSWORD", "LEDGER", "STORE"];
-const otherVariables = ["CONFIG_DIR", "DATA_DIR", "LOCAL_KEY", "PROFILE", "USERNAME", "USE", "ORIGIN"];
-const knownVariables: readonly string[] = [
-  ...settingNames.map(toVariableName),
-  ...[...otherVariables, ...secretVariables.flatMap((name) => [name, `${name}_FILE`])].map(
-    (name) => `ROLLCALL_${name}`,
-  ),
-];
-
-/** Returns a sentence for each variable that looks like one of rollcall's, but is not. */
-export const listUnknownVariables = (env: Readonly<Record<string, string | undefined>>) => {
-  const unknown = Object.keys(env).filter((name) => /^ROLLCALL_/i.test(name) && !knownVariables.includes(name));
-  return unknown.map((name) => {
-    const near = findNearest(name, knownVariables);
-    return `unknown variable ${name}${near === undefined ? "" : `, did you mean ${near}?`}`;
-  });
-};
 
 export const redactSetting = (name: SettingName, text: string) => settings[name].redact?.(text) ?? text;

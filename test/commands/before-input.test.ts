@@ -45,9 +45,6 @@ describe("a command that reads standard input", () => {
     [log, noKey, 4, "needs a key"],
     [log, { ROLLCALL_API_KEY: "<your key>" }, 2, "ROLLCALL_API_KEY"],
     [log, { ...noKey, ROLLCALL_API_KEY_FILE: at("none") }, 2, "ROLLCALL_API_KEY_FILE"],
-    [log, { ...noKey, ROLLCALL_CREDENTIAL_COMMAND: "no-such-program x" }, 4, "cannot be started"],
-    [log, { ...noKey, ROLLCALL_CREDENTIAL_COMMAND: "not-a-program" }, 4, "cannot be started"],
-    [log, { ...noKey, ROLLCALL_CREDENTIAL_COMMAND: `${folder}/none` }, 4, "cannot be started"],
     [log, { ROLLCALL_BASE_URL: "http://service.invalid" }, 2, "plain http"],
     [log, { ROLLCALL_BASE_URL: "" }, 2, "base_url is not set"],
     [log, { ROLLCALL_LOG_BASE_URL: "ftp://x" }, 2, "log_base_url"],
@@ -94,7 +91,6 @@ describe("a command that reads standard input", () => {
     [`${log} --dry-run`, { ROLLCALL_BASE_URL: "http://service.invalid" }, 2, "plain http"],
     ["call read -", noKey, 4, "needs a key"],
     ["call read -", { ROLLCALL_PROJECT: "" }, 2, "project"],
-    ["call read -", { ...noKey, ROLLCALL_CREDENTIAL_COMMAND: "no-such-program" }, 4, "cannot be started"],
     ["call read -", { ROLLCALL_BASE_URL: "http://service.invalid" }, 2, "plain http"],
     ["auth login --with-token --profile p --base-url http://service.invalid", {}, 2, "plain http"],
     ["auth login --with-token --profile p --base-url https://service.invalid --username a:b", {}, 2, "username"],
@@ -106,12 +102,5 @@ describe("a command that reads standard input", () => {
     const { said, ...result } = await run(line, env);
     expect(result, said).toEqual({ code, reads: 0 });
     expect(said).toContain(text);
-  });
-
-  it("does not run a credential command before it", async () => {
-    writeFileSync(at("key-program"), `#!/bin/sh\n: > ${at("ran")}`, { mode: 0o700 });
-    const { code, said } = await run(log, { ...noKey, ROLLCALL_CREDENTIAL_COMMAND: "key-program" });
-    expect([code, said.includes("input")], said).toEqual([3, true]);
-    expect(() => writeFileSync(at("ran"), "", { flag: "wx" })).not.toThrow();
   });
 });

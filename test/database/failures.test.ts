@@ -37,7 +37,7 @@ storage database-version - | the ledger postgres://db/own has version 2, but thi
 unavailable database-unavailable - | cannot reach the ledger postgres://db/own: connection refused | run the same command again, or wait longer with --max-wait
 unavailable database-unavailable - | cannot reach the ledger postgres://db/own (tried for 1 s): connection refused | run the same command again, or wait longer with --max-wait
 auth database-refused - | authentication failed for the notes postgres://db/own (28000) | check the password in the URL
-auth database-refused - | authentication failed for the ledger postgres://db/own (28P01) | check the password in ROLLCALL_LEDGER, PGPASSWORD or credential_command
+auth database-refused - | authentication failed for the ledger postgres://db/own (28P01) | check the password in ROLLCALL_LEDGER or PGPASSWORD
 auth database-refused - | the database user cannot create or write the tables of the ledger postgres://db/own (42501) | grant the database user the rights to create the schema \`rollcall\` and to write its tables
 storage database-failed - | cannot use the ledger postgres://db/own: it is read-only (25006) | use the URL of the server that accepts writes
 storage database-failed - | cannot use the ledger postgres://db/own: CERT_HAS_EXPIRED | if the server has its own CA, set NODE_EXTRA_CA_CERTS=<file.pem>

@@ -39,7 +39,7 @@ export const situations: Readonly<Record<string, Situation>> = {
     helps: [
       ["rollcall doctor --base-url $URL --offline", says("base_url (command line)")],
       ["ROLLCALL_BASE_URL=$URL rollcall doctor --offline", says("base_url (environment)")],
-      ["rollcall config set base_url $URL", 'test "$(rollcall config get base_url)" = "$URL"'],
+      ["rollcall config set base_url $URL", 'rollcall config list | grep -qF "$URL"'],
       [`${log}; rollcall call read ${call} --local`, says("rollcall.log")],
     ],
     env: { ROLLCALL_API_KEY: "$KEY" },

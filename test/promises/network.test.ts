@@ -1,4 +1,3 @@
-import { chmodSync, writeFileSync } from "node:fs";
 import { createServer as createTlsServer } from "node:tls";
 import { describe, expect, it, type TestContext } from "vitest";
 import { accept, faultyService, type RequestHandler, refuse } from "../support/raw-server.ts";
@@ -228,37 +227,13 @@ describe.concurrent("a request that is retried", () => {
     expect([code, error?.code, service.requests()]).toEqual([6, "refused", 2]);
   });
 
-  it("uses a new key from credential_command after a 401", async (context) => {
-    const { service, place } = await openPlace(context, {}, { ROLLCALL_CREDENTIAL_COMMAND: "" });
-    const program = place.path("key.sh");
-    writeFileSync(
-      program,
-      `#!/bin/sh\necho asked >> "${place.path("asked")}"\nwc -l < "${place.path("asked")}" | tr -d ' '\n`,
-    );
-    chmodSync(program, 0o755);
+  it("stops after a 401, and names the variable of the key", async (context) => {
+    const { service, place } = await openPlace(context, { otherwise: refuse(401) });
     const { ROLLCALL_TOKEN: _, ...env } = place.env;
-    const other = placeAt(context, service.url, { ...env, ROLLCALL_TOKEN: "", ROLLCALL_CREDENTIAL_COMMAND: program });
-    const keys: (string | undefined)[] = [];
-    const keyed =
-      (wanted: string): RequestHandler =>
-      async (asked) => {
-        const key = /^authorization: Bearer (.*)\r$/im.exec(await asked.head())?.[1];
-        keys.push(key);
-        if (key === wanted) await accept(asked);
-        else await refuse(401)(asked);
-      };
-    service.next(keyed("1"));
-    service.mend(keyed("2"));
-    const { code, document } = await other.log([place.write("a.jsonl", three), ...oneEach]);
-    expect([code, document?.groups.logged, keys]).toEqual([0, 3, ["1", "1", "2", "2"]]);
-    service.mend(keyed("never"));
-    const second = await other.log([place.write("b.jsonl", linesOf(groupOf(4), groupOf(5))), ...oneEach]);
-    expect([second.code, second.error?.code, keys.slice(4)]).toEqual([4, "auth", ["3", "4"]]);
-    expect(second.error?.hint).toContain("save another key with `rollcall auth login`");
     // The file of a key overrides a saved key, like the key itself.
-    const secret = place.write("key", "5");
-    const third = placeAt(context, service.url, { ...env, ROLLCALL_TOKEN: "", ROLLCALL_TOKEN_FILE: secret });
-    const { error } = await third.log([place.write("c.jsonl", linesOf(groupOf(6), groupOf(7))), ...oneEach]);
+    const own = { ...env, ROLLCALL_TOKEN: "", ROLLCALL_TOKEN_FILE: place.write("key", "5") };
+    const { code, error } = await placeAt(context, service.url, own).log([place.write("a.jsonl", three), ...oneEach]);
+    expect([code, error?.code, service.requests()]).toEqual([4, "auth", 1]);
     expect(error?.hint).toContain("check the key in ROLLCALL_TOKEN_FILE");
   });
 });

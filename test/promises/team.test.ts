@@ -118,7 +118,7 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
       expect((await first.log(["a.jsonl", ...oneEach])).document?.groups).toMatchObject({ already_logged: 3 });
     });
 
-    it("takes a password from ROLLCALL_LEDGER, a command or a file, but not from --ledger", async (context) => {
+    it("takes a password from ROLLCALL_LEDGER or a file, but not from --ledger", async (context) => {
       const service = await faultyService(context);
       const address = await newDatabase("guarded");
       const wrong = placeAt(context, service.url, { ROLLCALL_LEDGER: withPassword(address, "wrong-secret") });
@@ -128,13 +128,6 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
       expect(refused.stderr).not.toContain("wrong-secret");
       const typed = await wrong.log([file, "--ledger", withPassword(address, "typed-secret")]);
       expect([typed.code, typed.stderr.includes("typed-secret")]).toEqual([2, false]);
-      const said = wrong.write("secret", "secret");
-      const asked = wrong.path("asked");
-      const script = `require("node:fs").appendFileSync(${JSON.stringify(asked)}, process.env.ROLLCALL_USE + " " + process.env.ROLLCALL_ORIGIN); console.log(require("node:fs").readFileSync(${JSON.stringify(said)}, "utf8"))`;
-      const command = `node ${wrong.write("key.cjs", script)}`;
-      const asking = placeAt(context, service.url, { ROLLCALL_LEDGER: address, ROLLCALL_CREDENTIAL_COMMAND: command });
-      expect((await asking.log([asking.write("b.jsonl", many(2))])).code).toBe(0);
-      expect(readFileSync(asked, "utf8")).toBe(`ledger ${address}`);
       const named = wrong.write("address", `${withPassword(address, "secret")}\n`);
       const right = placeAt(context, service.url, { ROLLCALL_LEDGER_FILE: named });
       const logged = await right.log([right.write("a.jsonl", many(3))]);

@@ -4,7 +4,7 @@ import { chmodSync, closeSync, constants, mkdtempSync, openSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import { asked, credentialOf, failureOf, type HomeOptions, openHome, origin } from "./open.ts";
+import { credentialOf, failureOf, type HomeOptions, openHome, origin } from "./open.ts";
 
 /** Writes a file into a new temporary folder. */
 const fileOf = (bytes: string | Uint8Array): string => {
@@ -65,7 +65,7 @@ describe("a credential from the environment", () => {
     const env = { ROLLCALL_API_KEY_FILE: fileOf(text) };
     const home = openHome({ env });
     const settings = await home.read();
-    const failure = await failureOf(() => settings.credential("log", asked));
+    const failure = await failureOf(() => settings.credential("log", origin));
     expect(failure).toMatchObject({
       kind: "invalid-credential",
       code: "usage",
@@ -133,8 +133,8 @@ describe("a credential from the environment", () => {
     const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
     await once(writer.stdout, "data");
     const [log, inference] = await Promise.all([
-      settings.credential("log", asked),
-      settings.credential("inference", asked),
+      settings.credential("log", origin),
+      settings.credential("inference", origin),
     ]);
     closeSync(reader);
     expect([log, inference]).toEqual([
@@ -153,7 +153,7 @@ describe("a credential from the environment", () => {
     const writer = until === "opens it" ? undefined : openSync(pipe, constants.O_RDWR);
     const stop = new AbortController();
     const settings = await openHome({ env: { [variable]: pipe }, signal: stop.signal }).read();
-    const asking = variable.includes("LEDGER") ? settings.ledgerLocation() : settings.credential("log", asked);
+    const asking = variable.includes("LEDGER") ? settings.ledgerLocation() : settings.credential("log", origin);
     setTimeout(() => stop.abort(new Error("stopped")), 20);
     await expect(asking).rejects.toThrow("stopped");
     if (writer !== undefined) closeSync(writer);
@@ -185,11 +185,6 @@ describe("the location of the ledger", () => {
     async (path) => {
       expect(await locate(` ${path} `)).toEqual({ path });
       expect(await locate(path, { env: { PGPASSWORD: "pw" } })).toEqual({ path, password: "pw" });
-      const asking = { profiles: { default: { credential_command: "printenv ROLLCALL_USE ROLLCALL_ORIGIN" } } };
-      const asked = { profiles: { default: { credential_command: "printenv ROLLCALL_ORIGIN" } } };
-      expect(await (await locate(path, asking))?.passwordCommand?.()).toBe("ledger");
-      expect(await (await locate(path, asked))?.passwordCommand?.()).toBe(path);
-      expect(await locate(path, { ...asking, env: { PGPASSWORD: "pw" } })).toEqual({ path, password: "pw" });
     },
   );
 
@@ -226,25 +221,16 @@ describe("the password of a database", () => {
   });
 });
 
-describe("a credential that is not from a command", () => {
-  it("does not change if the service refuses the credential", async () => {
-    const settings = await openHome({ env: { ROLLCALL_API_KEY: "env-key" } }).read();
-    const before = await settings.credential("log", asked);
-    expect(await settings.credential("log", { origin, refused: true })).toBe(before);
-  });
-});
-
 describe("a saved credential", () => {
   const logins = { default: everywhere("saved"), work: everywhere("work") };
   const profiles = { work: {} };
 
-  it("is used after the environment and before a command", async () => {
-    const env = { ROLLCALL_CREDENTIAL_COMMAND: "false" };
-    expect(await credentialOf("log", { logins, env })).toMatchObject({
+  it("is used after the environment", async () => {
+    expect(await credentialOf("log", { logins })).toMatchObject({
       secret: "saved-log",
       from: "the login of the profile default",
     });
-    expect(await credentialOf("log", { logins, env: { ...env, ROLLCALL_API_KEY: "env-key" } })).toMatchObject({
+    expect(await credentialOf("log", { logins, env: { ROLLCALL_API_KEY: "env-key" } })).toMatchObject({
       secret: "env-key",
     });
     expect(await credentialOf("calls", { logins })).toMatchObject({ username: "anna", secret: "saved-calls" });
@@ -254,38 +240,28 @@ describe("a saved credential", () => {
   });
 
   it.each([
-    ["anna", { username: "bert" }, ["ROLLCALL_USERNAME is not used, because the profile work has its own values"]],
-    ["bert", { username: "bert" }, []],
-    ["anna", {}, []],
-  ])("overrides ROLLCALL_USERNAME=%s in a named profile if it has another user name (row %$)", async (...row) => {
-    const [variable, saved, notices] = row;
+    ["anna", { username: "bert" }, "bert"],
+    ["anna", {}, "anna"],
+  ])("overrides ROLLCALL_USERNAME=%s in a named profile if it has a user name (row %$)", async (...row) => {
+    const [variable, saved, username] = row;
     const own = { work: { calls: { key: "key-1234", origin, ...saved } } };
-    const named = openHome({ profiles, logins: own, env: { ROLLCALL_USERNAME: variable }, flags: { profile: "work" } });
-    expect((await named.read()).profile).toBe("work");
-    expect(named.notices).toEqual(notices);
+    const named = { profiles, logins: own, env: { ROLLCALL_USERNAME: variable }, flags: { profile: "work" } };
+    expect(await credentialOf("calls", named)).toMatchObject({ username });
   });
 
-  it("leaves the environment's key to a named profile without one, without a notice", async () => {
-    const env = { ROLLCALL_API_KEY: "env-key", ROLLCALL_CREDENTIAL_COMMAND: "false" };
-    const named = openHome({ profiles, env, flags: { profile: "work" } });
-    expect(await (await named.read()).credential("log", asked)).toMatchObject({ secret: "env-key" });
-    expect(named.notices).toEqual([]);
+  it("leaves the environment's key to a named profile without one", async () => {
+    const env = { ROLLCALL_API_KEY: "env-key" };
+    const named = { profiles, env, flags: { profile: "work" } };
+    expect(await credentialOf("log", named)).toMatchObject({ secret: "env-key" });
   });
 
-  it.each([
-    [["log", "calls"], "ROLLCALL_TOKEN, ROLLCALL_API_KEY (for log and calls) are"],
-    [["inference"], "ROLLCALL_API_KEY (for inference) is"],
-    [["log", "inference", "calls"], "ROLLCALL_TOKEN, ROLLCALL_API_KEY are"],
-  ] as const)(
-    "sets the environment's keys aside if its profile is named, and says for which uses: %j",
-    async (uses, are) => {
-      const saved = { work: Object.fromEntries(uses.map((use) => [use, { key: "key-1234", origin }])) };
-      const env = { ROLLCALL_API_KEY: "env-key", ROLLCALL_TOKEN: "env-token" };
-      const named = openHome({ profiles, logins: saved, env, flags: { profile: "work" } });
-      await named.read();
-      expect(named.notices).toEqual([`${are} not used, because the profile work has its own values`]);
-    },
-  );
+  it("overrides the environment's key for its use alone if its profile is named", async () => {
+    const saved = { work: { log: { key: "key-1234", origin } } };
+    const env = { ROLLCALL_API_KEY: "env-key", ROLLCALL_TOKEN: "env-token" };
+    const named = { profiles, logins: saved, env, flags: { profile: "work" } };
+    expect(await credentialOf("log", named)).toMatchObject({ secret: "key-1234" });
+    expect(await credentialOf("inference", named)).toMatchObject({ secret: "env-key" });
+  });
 
   it.each([
     [
@@ -318,7 +294,7 @@ describe("a saved credential", () => {
 
   it("fails with its position, without its content, if the file is broken", async () => {
     const home = openHome({ logins: { default: { log: { key: 17, origin } } } });
-    const failure = await failureOf(async () => (await home.read()).credential("log", asked));
+    const failure = await failureOf(async () => (await home.read()).credential("log", origin));
     expect(failure).toMatchObject({
       kind: "invalid-settings-file",
       code: "usage",
@@ -326,7 +302,7 @@ describe("a saved credential", () => {
     });
     const spoiled = openHome();
     writeFileSync(spoiled.file("credentials.json"), '{"profiles": {"default": secret-key-1234', { mode: 0o600 });
-    const broken = await failureOf(async () => (await spoiled.read()).credential("log", asked));
+    const broken = await failureOf(async () => (await spoiled.read()).credential("log", origin));
     expect(broken).toMatchObject({ kind: "invalid-settings-file", where: { line: 1, column: 26 } });
     expect(JSON.stringify(broken)).not.toContain("1234");
   });
@@ -335,8 +311,8 @@ describe("a saved credential", () => {
     const home = openHome({ logins });
     chmodSync(home.file("credentials.json"), 0o644);
     const settings = await home.read();
-    await settings.credential("log", asked);
-    await settings.credential("inference", asked);
+    await settings.credential("log", origin);
+    await settings.credential("inference", origin);
     expect(home.warnings).toEqual([
       {
         file: home.file("credentials.json"),
@@ -355,21 +331,19 @@ describe("redaction", () => {
       env: { ROLLCALL_API_KEY: "key/1234+", ROLLCALL_PASSWORD: "pass-5678", ROLLCALL_USERNAME: "anna" },
     });
     const settings = await home.read();
-    await settings.credential("calls", asked);
-    await settings.credential("inference", asked);
+    await settings.credential("calls", origin);
+    await settings.credential("inference", origin);
     for (const secret of ["key/1234+", "pass-5678"]) expect(home.hidden).toContain(secret);
   });
 
-  it("covers the secrets of files, logins and commands", async () => {
+  it("covers the secrets of files and logins", async () => {
     const home = openHome({
       env: { ROLLCALL_TOKEN_FILE: fileOf("file-1234") },
       logins: { default: { inference: { key: "saved-1234", origin: "https://b.example" } } },
-      profiles: { default: { credential_command: "echo command-1234" } },
     });
     const settings = await home.read();
-    await settings.credential("log", asked);
-    await settings.credential("calls", asked);
+    await settings.credential("log", origin);
     await settings.credentialSource("inference", origin);
-    for (const secret of ["file-1234", "saved-1234", "command-1234"]) expect(home.hidden).toContain(secret);
+    for (const secret of ["file-1234", "saved-1234"]) expect(home.hidden).toContain(secret);
   });
 });

@@ -111,8 +111,5 @@ export const logIn = async (home: Home, key: string): Promise<string> =>
 /** The origin of the URLs in these tests. */
 export const origin = "https://a.example";
 
-/** A request for a credential that was not refused before. */
-export const asked = { origin, refused: false };
-
 export const credentialOf = async (use: CredentialUse, options: HomeOptions, at = origin): Promise<Credential> =>
-  await (await openHome(options).read()).credential(use, { origin: at, refused: false });
+  await (await openHome(options).read()).credential(use, at);

@@ -1,4 +1,3 @@
-import { writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { listSettings } from "../../src/settings/changes.ts";
 import { readSavedTexts } from "../../src/settings/layers.ts";
@@ -51,15 +50,12 @@ describe("a profile", () => {
     ROLLCALL_SPLIT: "env",
   };
 
-  it("overrides the environment with one notice if the command line names it", async () => {
+  it("overrides the environment if the command line names it", async () => {
     const home = openHome({ flags: { profile: "work" }, env, profiles });
     const settings = await home.read();
     expect([settings.serviceUrl("base"), settings.serviceUrl("log"), settings.serviceUrl("log")]).toEqual(
       Array(3).fill("https://work.example"),
     );
-    expect(home.notices).toEqual([
-      "ROLLCALL_BASE_URL, ROLLCALL_LOG_BASE_URL, ROLLCALL_SPLIT are not used, because the profile work has its own values",
-    ]);
     expect(settings.get("split")).toBe(profiles.work.split);
   });
 
@@ -72,14 +68,6 @@ describe("a profile", () => {
     );
     const text = `cannot combine ${named} and --log-base-url: the local service has its own URL`;
     expect([kind, message]).toEqual(["conflicting-options", text]);
-  });
-
-  it("overrides an equal variable without a notice", async () => {
-    const own = { work: { split: "train", batch: "b2" } };
-    const env = { ROLLCALL_SPLIT: "train", ROLLCALL_BATCH: "b1" };
-    const home = openHome({ flags: { profile: "work" }, env, profiles: own });
-    expect((await home.read()).get("split")).toBe("train");
-    expect(home.notices).toEqual(["ROLLCALL_BATCH is not used, because the profile work has its own values"]);
   });
 
   it("logs to the environment's log URL if it has no URL", async () => {
@@ -145,14 +133,11 @@ describe("a profile", () => {
     },
   );
 
-  it("fails at its option, its variable or its position in the settings file if it does not exist", async () => {
-    const home = openHome();
-    writeFileSync(home.file("settings.json"), '{"profile":"gone"}', { mode: 0o600 });
+  it("fails at its option or its variable if it does not exist", async () => {
     const whereOf = async (own: ReturnType<typeof openHome>) => {
       const { kind, where } = await failureOf(own.read);
       return [kind, where];
     };
-    expect(await whereOf(home)).toEqual(["unknown-profile", { file: home.file("settings.json"), line: 1, column: 12 }]);
     const variable = { environment: "ROLLCALL_PROFILE" };
     expect(await whereOf(openHome({ env: { ROLLCALL_PROFILE: "gone" } }))).toEqual(["unknown-profile", variable]);
     expect(await whereOf(openHome({ flags: { profile: "gone" } }))).toEqual([
@@ -179,7 +164,6 @@ describe("the profile local", () => {
     ROLLCALL_BASE_URL: "https://env.example",
     ROLLCALL_API_KEY: "key-from-env",
     ROLLCALL_TOKEN_FILE: "/nowhere",
-    ROLLCALL_CREDENTIAL_COMMAND: "false",
     ROLLCALL_DATA_DIR: "/data",
   };
 
@@ -191,11 +175,7 @@ describe("the profile local", () => {
     const home = openHome({ flags, env: { ...env, ...more } });
     const settings = await home.read();
     expect([settings.local, settings.profile]).toEqual([true, "local"]);
-    expect([settings.get("base_url"), settings.get("log_base_url"), settings.get("credential_command")]).toEqual([
-      undefined,
-      undefined,
-      undefined,
-    ]);
+    expect([settings.get("base_url"), settings.get("log_base_url")]).toEqual([undefined, undefined]);
     expect([settings.get("project"), settings.get("router_provider"), settings.get("account")]).toEqual([
       "local/local",
       "local",
@@ -206,9 +186,6 @@ describe("the profile local", () => {
       project: "local/local",
       maxBodyBytes: 64 * 1024 * 1024,
     });
-    expect(home.notices).toEqual([
-      "ROLLCALL_BASE_URL, ROLLCALL_CREDENTIAL_COMMAND, ROLLCALL_TOKEN_FILE, ROLLCALL_API_KEY are not used with the local service",
-    ]);
   });
 
   it.each([
@@ -231,7 +208,7 @@ describe("a run without a home folder", () => {
     const host = testHost({ env: { ROLLCALL_BASE_URL: "https://env.example", ROLLCALL_API_KEY: "env-key" } });
     const settings = await readSettings({ ...sources, host });
     expect(settings.serviceUrl("log")).toBe("https://env.example");
-    expect(await settings.credential("log", { origin: "https://env.example", refused: false })).toMatchObject({
+    expect(await settings.credential("log", "https://env.example")).toMatchObject({
       secret: "env-key",
     });
     expect(await failureOf(() => settings.service())).toMatchObject({

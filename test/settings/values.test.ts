@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { checkProfileName } from "../../src/settings/layers.ts";
-import { listUnknownVariables, type SettingName } from "../../src/settings/values.ts";
+import type { SettingName } from "../../src/settings/values.ts";
 import { failureOf, openHome } from "./open.ts";
 
 const read = async (name: SettingName, text: string): Promise<unknown> =>
@@ -172,9 +172,6 @@ describe("a setting with text", () => {
     ["analysis_provider", "."],
     ["idempotency", "always"],
     ["insecure_http", "maybe"],
-    ["credential_command", "pass 'show"],
-    ["credential_command", "   "],
-    ["credential_command", "pass\u0000"],
   ])("refuses an invalid value: %s (row %$)", async (name, text) => {
     await refusalOf(name, text);
   });
@@ -187,18 +184,4 @@ describe("a boolean setting", () => {
   ])("reads each usual word as true or false (row %$)", async (text, meant) => {
     expect(await read("insecure_http", text)).toBe(meant);
   });
-});
-
-it("a variable is known by its exact name, and a similar name gets a suggestion", () => {
-  const unknownOf = (...names: readonly string[]) =>
-    listUnknownVariables(Object.fromEntries(names.map((name) => [`ROLLCALL_${name}`, "x"])));
-  const places = ["CONFIG_DIR", "DATA_DIR", "PROFILE", "USERNAME", "USE", "ORIGIN", "LOCAL_KEY", "BASE_URL", "TIMEOUT"];
-  const secrets = ["API_KEY", "TOKEN", "PASSWORD", "LEDGER", "STORE"].flatMap((name) => [name, `${name}_FILE`]);
-  expect(unknownOf(...places, ...secrets)).toEqual([]);
-  expect(unknownOf("SPLITS", "TOKEN_FIL", "PROFILE_FILE")).toEqual([
-    "unknown variable ROLLCALL_SPLITS, did you mean ROLLCALL_SPLIT?",
-    "unknown variable ROLLCALL_TOKEN_FIL, did you mean ROLLCALL_TOKEN_FILE?",
-    "unknown variable ROLLCALL_PROFILE_FILE",
-  ]);
-  expect(listUnknownVariables({ rollcall_split: "x", MY_ROLLCALL_X: "x", PATH: "x" })).toHaveLength(1);
 });

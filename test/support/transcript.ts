@@ -235,7 +235,7 @@ const openStage = (folder: string, service: Service) => {
       elapsed: () => movedMs,
       async sleep(ms, signal) {
         await setImmediate();
-        if (ms === limitOfCommandMs || columns !== undefined) await neverUnless(signal);
+        if (columns !== undefined) await neverUnless(signal);
         signal?.throwIfAborted();
         movedMs += ms;
         const line = lines?.shift();
@@ -380,9 +380,6 @@ const openNames = () => {
     real: (line: string): string => line.replaceAll(/id#(\d+)/g, (own, at: string) => seen[Number(at) - 1] ?? own),
   };
 };
-
-/** Time limit of `credential_command`, which runs in real time although the clock of a transcript is stopped. */
-const limitOfCommandMs = 60_000;
 
 const neverUnless = async (signal: AbortSignal | undefined): Promise<void> => {
   await new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));

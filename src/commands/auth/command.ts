@@ -222,7 +222,7 @@ const checkColumn: KeyColumn<Credential> = { name: "check", rank: 0, cell: ({ ch
 
 const unusableStates: Readonly<Record<string, string>> = { missing: "no key", elsewhere: "key of another URL" };
 
-const isUsable = ({ state }: { state: string }) => state === "ready" || state === "command";
+const isUsable = ({ state }: { state: string }) => state === "ready";
 
 type CredentialRow = Omit<Credential, "check"> & { readonly failure?: Failure | undefined };
 

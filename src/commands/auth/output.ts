@@ -15,7 +15,7 @@ export type LogoutDocument = s.Infer<typeof logout>;
 const credential = s.object({
   use: s.use,
   origin: s.describe("null without a URL", s.nullable(s.text)),
-  state: s.oneOf("ready", "command", "elsewhere", "missing", "no URL"),
+  state: s.oneOf("ready", "elsewhere", "missing", "no URL"),
   from: s.describe("source of the credential", s.nullable(s.text)),
   username: s.nullable(s.text),
   check: s.describe(

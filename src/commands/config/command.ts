@@ -1,11 +1,8 @@
 import { command } from "../../cli/command.ts";
 import { flag, repeated, required, text } from "../../cli/kinds.ts";
-import { printDocument, printObjects } from "../../output/list.ts";
+import { printObjects } from "../../output/list.ts";
 import { requireConfirmation } from "../../output/prompt.ts";
-import type { Context } from "../../session/context.ts";
-import { listSettings, type SettingRow, setSetting, showSetting, unsetSettings } from "../../settings/changes.ts";
-import { setCommand, settingMissing } from "../../settings/read.ts";
-import { findSettingsFile } from "../../settings/saved-files.ts";
+import { listSettings, type SettingRow, setSetting, unsetSettings } from "../../settings/changes.ts";
 import type { SettingDocument } from "./output.ts";
 
 const toDocument = ({ problem, ...row }: SettingRow): SettingDocument => {
@@ -18,10 +15,9 @@ const list = command({
   examples: ["rollcall config list", "rollcall config list --json --fields name,value"],
   run: async (context) => {
     const { screen } = context;
-    const { profile, rows, unknown, unknownVariables } = listSettings(context);
+    const { profile, rows, unknown } = listSettings(context);
     for (const { problem } of rows) if (problem !== null) screen.warn(problem);
     if (unknown.length > 0) screen.noteInResult(`settings unknown to this version, but kept: ${unknown.join(", ")}`);
-    for (const sentence of unknownVariables) screen.noteInResult(sentence);
     const document = { profile, settings: rows.map(toDocument) };
     await printObjects(screen, document, {
       member: "settings",
@@ -36,22 +32,6 @@ const list = command({
         { name: "from", rank: 3 },
       ],
     });
-  },
-});
-
-const printValue = async ({ screen }: Context, document: unknown, line: string) =>
-  screen.isForProgram ? await printDocument(screen, document) : await screen.printText(`${line}\n`);
-
-const get = command({
-  words: "config get",
-  about: "print the value of one setting",
-  args: { name: required(text("setting, such as base_url", "setting", { completion: "settings" })) },
-  examples: ["rollcall config get max_request_size"],
-  run: async (context, { name }) => {
-    const { row, profile } = showSetting(context, name);
-    const hint = `run \`${setCommand(row.name, profile)}\``;
-    if (row.value === null) throw settingMissing([row.name], profile).withDetails({ hint });
-    await printValue(context, toDocument(row), row.value);
   },
 });
 
@@ -75,8 +55,6 @@ const set = command({
     });
     screen.notice(`saved ${name} in the ${isNew ? "new " : ""}profile ${profile} (${file})`);
     if (overriding !== undefined) screen.notice(`environment variables override the saved settings: ${overriding}`);
-    if (name === "credential_command")
-      screen.notice("when a request needs a key, rollcall runs credential_command as your user");
   },
 });
 
@@ -93,20 +71,10 @@ const unset = command({
   },
 });
 
-const path = command({
-  words: "config path",
-  about: "print the path of the settings file",
-  examples: ["rollcall config path"],
-  run: async (context) => {
-    const settings = findSettingsFile(context.host);
-    await printValue(context, { settings }, settings);
-  },
-});
-
 export const config = command({
   words: "config",
   loadOutputs: () => import("./output.ts"),
   about: "read and change the settings of a profile",
   examples: ["rollcall config list", `rollcall config set base_url ${exampleUrl}`],
-  subcommands: [list, get, set, unset, path],
+  subcommands: [list, set, unset],
 });

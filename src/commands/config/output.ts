@@ -9,11 +9,9 @@ const setting = s.object({
   problem: s.nullable(s.text),
 });
 export type SettingDocument = s.Infer<typeof setting>;
-const notes = s.optionalAbout("notices about unknown settings and variables", s.list(s.text));
+const notes = s.optionalAbout("notices about unknown settings", s.list(s.text));
 const list = s.object({ profile: s.text, settings: s.list(setting), notes });
 
 export const outputs: s.Outputs = {
   "config list": ["the settings with their sources", list, setting],
-  "config get": ["one setting", setting],
-  "config path": ["the path of the settings file", s.object({ settings: s.text })],
 };

@@ -74,7 +74,7 @@ const runChecks = async (context: Context, isOffline: boolean) => {
     "local store": checkStore(checkContext),
   };
   const results = Object.entries(running).map(async ([check, findings]) => {
-    // A database or a credential_command may never answer. Requests time out earlier.
+    // A database may never answer. Requests time out earlier.
     const timeOut = async () => {
       await host.sleep(silenceMs + 1000, host.signal);
       throw new Failure("unavailable", "doctor-timeout", `no answer within ${Math.round(silenceMs / 100) / 10} s`, {
@@ -139,13 +139,9 @@ const checkInstallation = async ({ nodeVersion, nodePath }: Host) => {
 };
 
 const checkSettings = async ({ context }: CheckContext) => {
-  const { profile, rows, unknown, unknownVariables } = listSettings(withoutNotices(context));
+  const { profile, rows, unknown } = listSettings(withoutNotices(context));
   const set = rows.filter(({ source }) => source !== null && source !== "default");
-  const settings = set.map(({ name, value, source, from }) => {
-    // The arguments of the command may contain secrets.
-    const shown = name === "credential_command" ? `${value?.split(/\s/, 1)[0]} …` : value;
-    return [name, { value: shown, source, from }];
-  });
+  const settings = set.map(({ name, value, source, from }) => [name, { value, source, from }]);
   const names = set.map(({ name, source }) => `${name} (${source})`).join(", ") || "no settings";
   const facts = { profile, settings: Object.fromEntries(settings) };
   const found = [ok(`profile ${profile}: ${names}`, facts)];
@@ -153,7 +149,6 @@ const checkSettings = async ({ context }: CheckContext) => {
   for (const { problem, from } of set)
     if (problem !== null) found.push(error("usage", `${problem.message} (${from})`, problem.advice ?? ""));
   const fix = `delete it with \`${inProfile("rollcall config unset <name>", profile)}\`, unless a newer rollcall wrote it`;
-  for (const sentence of unknownVariables) found.push(warning(sentence, "correct the name, or unset the variable"));
   for (const name of unknown) found.push(warning(`unknown setting ${name} in the profile ${profile}`, fix));
   for (const kind of ["settings", "credentials"] as const) {
     const check = `${kind} file`;

@@ -3,7 +3,7 @@ import { flag, required, text } from "../../cli/kinds.ts";
 import { Failure } from "../../failure.ts";
 import { printDocument, printObjects } from "../../output/list.ts";
 import { requireConfirmation } from "../../output/prompt.ts";
-import { deleteProfile, findProfile, listProfiles, useProfile } from "../../settings/changes.ts";
+import { deleteProfile, findProfile, listProfiles } from "../../settings/changes.ts";
 import { localProfile } from "../../settings/layers.ts";
 import { pluralize } from "../../text/sentences.ts";
 import type { ProfileDeleteDocument, ProfileListDocument } from "./output.ts";
@@ -28,21 +28,6 @@ const list = command({
   },
 });
 
-const use = command({
-  words: "profile use",
-  about: "make a profile the default",
-  args: { name: required(text("a profile (`profile list` shows all)", "profile", { completion: "profiles" })) },
-  examples: ["rollcall profile use work", "rollcall profile use default"],
-  run: async (context, { name }) => {
-    const { screen, host } = context;
-    await useProfile(context, name);
-    screen.notice(`commands now use the profile ${name}`);
-    const { ROLLCALL_PROFILE: overriding } = host.env;
-    if (overriding) screen.notice(`while ROLLCALL_PROFILE is set, commands use the profile ${overriding}`);
-    if (screen.isForProgram) await printDocument(screen, { profile: name });
-  },
-});
-
 const remove = command({
   words: "profile delete",
   about: "delete the settings and the keys of a profile",
@@ -61,9 +46,8 @@ const remove = command({
       names.length === 0 ? `no ${noun}s` : `${pluralize(names.length, noun)} (${names.join(", ")})`;
     const action = `delete the profile "${name}" with ${count(settings, "setting")} and ${count(keys, "key")}`;
     await requireConfirmation(context, { action, option: "--yes", yes });
-    const { wasInUse } = await deleteProfile(context, name);
+    await deleteProfile(context, name);
     screen.notice(`deleted the profile ${name}`);
-    if (wasInUse) screen.notice("commands now use the profile default");
     if (screen.isForProgram) await printDocument<ProfileDeleteDocument>(screen, { deleted: name, settings, keys });
   },
 });
@@ -72,7 +56,7 @@ export const profile = command({
   words: "profile",
   loadOutputs: () => import("./output.ts"),
   group: "more",
-  about: "list, choose and delete saved profiles",
-  examples: ["rollcall profile list", "rollcall profile use work"],
-  subcommands: [list, use, remove],
+  about: "list and delete saved profiles",
+  examples: ["rollcall profile list", "rollcall profile delete work --yes"],
+  subcommands: [list, remove],
 });

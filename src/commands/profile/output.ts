@@ -14,6 +14,5 @@ export type ProfileDeleteDocument = s.Infer<typeof deleted>;
 
 export const outputs: s.Outputs = {
   "profile list": ["the saved profiles", list, profile],
-  "profile use": ["the default profile", s.object({ profile: s.text })],
   "profile delete": ["the deleted profile, and its deleted settings and keys", deleted],
 };

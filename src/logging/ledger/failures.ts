@@ -9,7 +9,7 @@ export const ledgerFile = {
     ofNew: " (a rerun then logs all groups again)",
     ofBackup: " (a rerun then logs again what the backup does not contain)",
     ofPackage: ", or log without a ledger with --no-ledger",
-    passwords: "ROLLCALL_LEDGER, PGPASSWORD or credential_command",
+    passwords: "ROLLCALL_LEDGER or PGPASSWORD",
   },
 };
 

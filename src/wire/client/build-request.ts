@@ -67,19 +67,6 @@ const buildAuthorization = (use: Endpoint["use"], { secret, username = "api" }: 
 
 const isHeaderValue = (value: string) => /^[\x21-\x7e]([\t\x20-\x7e]*[\x21-\x7e])?$/.test(value);
 
-export const findCredential = async (
-  options: Pick<ClientOptions, "credential">,
-  { endpoint: { use }, route: { to } }: RequestTarget,
-  refusedOne?: Credential,
-) => {
-  if (!use) return undefined;
-  for (const refused of [false, true]) {
-    const found = await options.credential(use, { origin: to.origin, refused });
-    if (found.secret !== refusedOne?.secret || found.username !== refusedOne.username) return found;
-  }
-  return undefined;
-};
-
 const shownHeaderNames = new Set(
   `accept-encoding cf-ray content-encoding content-length content-range content-type date etag idempotency-key
   last-modified request-id retry-after retry-after-ms server transfer-encoding user-agent via x-ratelimit-limit

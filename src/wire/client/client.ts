@@ -2,8 +2,8 @@
 
 import type { Failure } from "../../failure.ts";
 import { bomLength } from "../../json/json-bytes.ts";
-import type { Credential, Endpoint, PathValues } from "../contract/endpoint.ts";
-import { buildHeaders, findCredential, findTarget, toShownHeaders, traceRequest } from "./build-request.ts";
+import type { Endpoint, PathValues } from "../contract/endpoint.ts";
+import { buildHeaders, findTarget, toShownHeaders, traceRequest } from "./build-request.ts";
 import type { Connections } from "./connections.ts";
 import * as exchanges from "./exchange.ts";
 import * as failures from "./failures.ts";
@@ -83,7 +83,7 @@ export class ServiceClient {
     for (let attempts = 1; ; attempts++) {
       const context = { ...target, silenceMs, attempts };
       const content = { body, ...budget.limits(), maxReplyLength: exchanges.maxReplyBytes, signal: host.signal };
-      const tried = await this.#attemptWithCredential(context, content);
+      const tried = await this.#attemptOnce(context, content);
       host.signal.throwIfAborted();
       if (retries.isSuccess(tried.status) && !tried.error)
         return readReply(endpoint, context, { ...tried, status: tried.status });
@@ -104,7 +104,7 @@ export class ServiceClient {
     const context = { ...findTarget(this.#options, endpoint, request.parameters), silenceMs, attempts: 1 };
     const limits = { totalMs: retries.replyTimeoutFactor * silenceMs, connectMs: maxWaitMs - sinceFirstAttemptMs };
     const content = { body, headers, ...limits, maxReplyLength: maxLogReplyBytes, signal };
-    const tried = await this.#attemptWithCredential(context, content);
+    const tried = await this.#attemptOnce(context, content);
     const { credential: _, error, ...reply } = tried;
     const { status, isBodySent, isWebPage } = reply;
     const bytes = reply.bytes.subarray(bomLength(reply.bytes));
@@ -118,20 +118,13 @@ export class ServiceClient {
     return { kind: "broken", isBodySent, code: error?.code ?? "CUT", failure };
   }
 
-  async #attemptWithCredential(context: failures.RequestContext, content: RequestContent) {
-    const credential = await findCredential(this.#options, context);
-    const tried = await this.#attemptOnce(context, { ...content, credential });
-    if (tried.status !== 401 || content.signal.aborted) return tried;
-    const another = await findCredential(this.#options, context, credential);
-    return another ? await this.#attemptOnce(context, { ...content, credential: another }) : tried;
-  }
-
   async #attemptOnce(
     { endpoint, path, url, route, silenceMs }: failures.RequestContext,
-    { headers: own, credential, ...content }: RequestContent & { credential: Credential | undefined },
+    { headers: own, ...content }: RequestContent,
   ): Promise<failures.AttemptResult> {
     const options = this.#options;
-    const { method } = endpoint;
+    const { method, use } = endpoint;
+    const credential = use && (await options.credential(use, route.to.origin));
     const headers = buildHeaders(options, endpoint, { credential, own });
     const traceReply = traceRequest(options, { method, url, headers, projectHeader: options.project?.header });
     this.#connections ??= import("./connections.ts").then(({ Connections }) => new Connections());

@@ -147,8 +147,7 @@ const credentialRefused = (
   }
   const { from, profile } = credential;
   const key = profile === undefined ? `the key from ${from}` : `the key of the profile ${profile}`;
-  // ROLLCALL_CREDENTIAL_COMMAND does not override a saved key.
-  const [variable] = /ROLLCALL_(?!CREDENTIAL_COMMAND$)\w+$/.exec(from) ?? [];
+  const [variable] = /ROLLCALL_\w+$/.exec(from) ?? [];
   const login = `\`${inProfile("rollcall auth login", profile ?? "default")}\``;
   const save = variable ? [] : [`save another key with ${login} (--for ${endpoint.use} if each use has its own)`];
   const ways = (what: string) => [`check ${what}${variable ? ` in ${variable}` : ""}`, ...save];

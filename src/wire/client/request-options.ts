@@ -7,8 +7,7 @@ export type ClientOptions = Readonly<{
   host: Host;
   /** @throws Failure if the URL is not set */
   baseUrl: (host: EndpointHost) => string;
-  /** `refused` is true after a 401. */
-  credential: (use: CredentialUse, context: { origin: string; refused: boolean }) => Promise<Credential>;
+  credential: (use: CredentialUse, origin: string) => Promise<Credential>;
   project: { header: string; value: string } | undefined;
   /** The longest time without data. Default: 30 s for a read, 5 min for a log. */
   timeoutMs: number | undefined;

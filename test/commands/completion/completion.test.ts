@@ -330,7 +330,7 @@ const hostile = "$(touch pwned)";
 const names = ["hold out", "prod:eu", "it's", "`touch pwned`", `x${hostile}`, "a;touch pwned", "line\nend"];
 const settings = {
   profiles: {
-    default: { credential_command: "touch pwned", base_url: "http://127.0.0.1:1" },
+    default: { base_url: "http://127.0.0.1:1" },
     "staging.eu": {},
     ...Object.fromEntries(names.map((split, at) => [`p${at}`, { split }])),
   },
@@ -367,7 +367,7 @@ const lines: readonly (readonly [keys: string, line: string])[] = [
   ['rollcall --profile "$(touch pwned)" mod', 'rollcall --profile "$(touch pwned)" models '],
   ["rollcall --profile=$(touch pwned)", "rollcall --profile=$(touch pwned)"],
   ["rollcall $(touch pwned", "rollcall $(touch pwned"],
-  ["rollcall config get proj", "rollcall config get project"],
+  ["rollcall config set proj", "rollcall config set project"],
   ["rollcall log m ot", "rollcall log m other.jsonl "],
   ["rollcall log m runs", "rollcall log m runs\\ one.jsonl "],
   ["rollcall log m < ot", "rollcall log m < other.jsonl "],

@@ -18,29 +18,6 @@ describe("rollcall doctor", () => {
     expect(records[1]).toEqual(["settings", "ok", "profile local: no settings", ""]);
   });
 
-  it("shows only the program of a credential command, and where each setting comes from", async () => {
-    const set = { ROLLCALL_CREDENTIAL_COMMAND: "get-key --password x", ROLLCALL_SPLIT: "train" };
-    const { stdout } = await runHere(["doctor", "--offline", "--json"], { env: { ...newHome(), ...set } });
-    const [, { message, facts }] = JSON.parse(stdout).findings;
-    expect(message).toBe("profile default: split (environment), credential_command (environment)");
-    expect(facts.settings).toEqual({
-      split: { value: "train", source: "environment", from: "ROLLCALL_SPLIT" },
-      credential_command: { value: "get-key …", source: "environment", from: "ROLLCALL_CREDENTIAL_COMMAND" },
-    });
-  });
-
-  it("warns about a variable that no version knows", async () => {
-    const { of } = await doctor(["--offline"], { env: { ROLLCALL_SPLITT: "train" } });
-    expect(of("settings")).toMatchObject([
-      { status: "ok" },
-      {
-        status: "warning",
-        message: expect.stringContaining("ROLLCALL_SPLITT"),
-        fix: "correct the name, or unset the variable",
-      },
-    ]);
-  });
-
   it("names the program in a fix as the user started it", async () => {
     nameProgramAfter("/a/bin/rollcall.js", "/a");
     const { stdout } = await runHere(["doctor", "--offline", "--json"], { env: newHome() }).finally(() =>
