@@ -27,10 +27,10 @@ export const printReport = async (screen: Screen, report: BuildReport) => {
   const { cleaner } = screen;
   // No text from outside becomes a command of the build system.
   const clean = (part: string) => cleaner.breakCommands(cleaner.text(part));
-  const annotations = cleaner.redactLines(formatAnnotations(report, clean));
+  const annotations = cleaner.redact(formatAnnotations(report, clean));
   await screen.printUnpaged([annotations], "redact-only");
   const file = findSummary(screen);
-  const summary = cleaner.redactLines(formatSummary(report, clean));
+  const summary = cleaner.redact(formatSummary(report, clean));
   // Other commands of the job add to the file, too.
   if (file !== undefined) writeUserFile(file, () => appendFileSync(file, summary));
 };

@@ -15,8 +15,6 @@ export interface Cleaner {
   readonly line: TextCleaner;
   readonly json: TextCleaner;
   readonly redact: TextCleaner;
-  /** For lines whose texts are clean. */
-  readonly redactLines: TextCleaner;
   /** The text must consist of complete lines, because a command begins a line. */
   readonly breakCommands: TextCleaner;
 }
@@ -24,7 +22,6 @@ export interface Cleaner {
 export const openCleaner = (env: Host["env"]): Cleaner => {
   const { add, omit, redact, omitInJson } = openSecrets();
   const isInBuild = isBuildSystem(env);
-  const redactLines = (text: string) => (omit(text) === text ? text : text.split("\n").map(redact).join("\n"));
   return {
     addSecret: add,
     text: (text) => redact(sanitizeText(text)),
@@ -36,8 +33,7 @@ export const openCleaner = (env: Host["env"]): Cleaner => {
       return isInBuild ? safe.replace(commandPrefixes, "\\u0023") : safe;
     },
     redact,
-    redactLines,
-    breakCommands: (text) => redactLines(isInBuild ? text.replace(workflowCommands, "$& ") : text),
+    breakCommands: (text) => redact(isInBuild ? text.replace(workflowCommands, "$& ") : text),
   };
 };
 

@@ -199,8 +199,8 @@ export class Screen {
   };
 
   print = async (pieces: Pieces, kind: OutputKind, isPaged = this.canPage) => {
-    const { breakCommands, json, redactLines } = this.cleaner;
-    const clean = { lines: breakCommands, json, "redact-only": redactLines }[kind];
+    const { breakCommands, json, redact } = this.cleaner;
+    const clean = { lines: breakCommands, json, "redact-only": redact }[kind];
     const cleanPieces = this.#cleanPieces(pieces, clean);
     if (!isPaged) return void (await writePieces(this.#stdout, cleanPieces));
     const { printPaged } = await import("./pager.ts");

@@ -1,4 +1,4 @@
-/** Finds secrets in any spelling. Redacts rollcall's own texts, and omits texts from outside. */
+/** Redacts secrets in rollcall's own texts, and omits texts from outside that contain a secret. */
 
 import { endOfString } from "../json/raw-json.ts";
 import { decodePercent } from "../system/host.ts";
@@ -10,224 +10,76 @@ const omitted = "[text omitted: it contains a credential]";
 const minLength = 4;
 /** A shorter secret can equal a JSON key such as `data`. */
 const minLengthInNames = 8;
-/** Fewer letters and digits would match other text by chance. */
-const minLetters = 6;
-/** Fewer letters before a cut would match other text by chance. */
-const minCutLetters = 4;
+/** Shorter base64 would match other text by chance. */
+const minBase64Length = 6;
 
 export const openSecrets = () => {
-  // The longest secrets come first, because a secret may contain another secret.
-  let known: readonly string[] = [];
-  let [all, inNames] = [createFinder(known), createFinder(known)];
-  const omit = (text: string) => (all.isIn(text) ? omitted : text);
+  const known = new Set<string>();
+  let exact: readonly string[] = [];
+  let base64: readonly string[] = [];
+  let inNames: readonly string[] = [];
+  const isIn = (text: string, spellings: readonly string[]) => spellings.some((spelling) => text.includes(spelling));
+  const hasSecret = (text: string) => isIn(text, exact) || isIn(text, base64);
   return {
     add(secret: string) {
-      if (known.includes(secret)) return;
       const texts = [secret, ...secret.split(/[\r\n]+/)].map((line) => line.trim());
-      const added = texts.filter((text) => text.length >= minLength);
-      known = [...new Set([...known, ...added])].sort((a, b) => b.length - a.length);
-      all = createFinder(known);
-      inNames = createFinder(known.filter((text) => text.length >= minLengthInNames));
+      const added = texts.filter((text) => text.length >= minLength && !known.has(text));
+      if (added.length === 0) return;
+      for (const text of added) known.add(text);
+      // The longest comes first, because a secret can contain another secret.
+      const secrets = [...known].sort((a, b) => b.length - a.length);
+      exact = secrets.flatMap(listSpellings);
+      base64 = secrets.flatMap(listBase64);
+      const long = secrets.filter((text) => text.length >= minLengthInNames);
+      inNames = [...long.flatMap(listSpellings), ...long.flatMap(listBase64)];
     },
     /** For a text from outside. */
-    omit,
-    /** For rollcall's own text. Redacts words with a secret that no white space divides. */
+    omit: (text: string) => (hasSecret(text) ? omitted : text),
+    /** For rollcall's own text. */
     redact(text: string) {
-      if (!all.isIn(text)) return text;
-      const plain = known.reduce((rest, secret) => rest.replaceAll(secret, redacted), text);
-      return omit(plain.replace(/\S+/g, (word) => (all.isIn(word) ? redacted : word)));
+      if (!hasSecret(text)) return text;
+      // The letters next to the found base64 depend on the secret, too.
+      const rest = text.replace(/\S+/g, (word) => (isIn(word, base64) ? redacted : word));
+      return exact.reduce((left, spelling) => left.replaceAll(spelling, redacted), rest);
     },
     omitInJson: (json: string) =>
-      all.canContain(json) ? omitStrings(json, (text, isName) => (isName ? inNames : all).isIn(text)) : json,
+      known.size > 0 && (json.includes("\\") || hasSecret(json))
+        ? omitStrings(json, (text, isName) => (isName ? isIn(decodeString(text), inNames) : hasSecret(decodeString(text))))
+        : json,
   };
 };
 
-/** Finds the letters and digits of secrets, of their hex and of their base64. Finds others exactly. */
-const createFinder = (secrets: readonly string[]) => {
-  const toHex = (text: string) => Buffer.from(text).toString("hex");
-  // A secret can contain letters that look like an escape.
-  const spellings = secrets.flatMap((secret) => [...listReadings(secret), toHex(secret), ...listBase64(secret)]);
-  const sequences = [...new Set(spellings.map(reduce))].filter((letters) => letters.length >= minLetters);
-  const others = secrets.filter((secret) => reduce(secret).length < minLetters);
-  const inJson = others.map((text) => JSON.stringify(text).slice(1, -1));
-  const ofBytes = others.map((text) => Buffer.from(text).toString("latin1"));
-  const exact = [...others, ...inJson, ...ofBytes].map((text) => text.toLowerCase());
-  const isExact = (lower: string) => exact.some((text) => lower.includes(text));
-  const isInReading = (text: string) =>
-    hasSequence(reduce(text), sequences) || (exact.length > 0 && isExact(text.toLowerCase()));
-  const canContain = others.length > 0 ? () => true : createFilter(sequences);
-  const isInWindow = (window: string) => canContain(window) && listReadings(window).some(isInReading);
-  const isIn = (text: string) =>
-    text.length <= windowLength ? isInWindow(text) : canContain(text) && listWindows(text).some(isInWindow);
-  return { canContain, isIn };
-};
+const listSpellings = (secret: string) => [
+  ...new Set([secret, JSON.stringify(secret).slice(1, -1), ...listPercentEncodings(secret)]),
+];
 
-/** The first letters of five sequences are the bits of a number. */
-const filterLetters = 6;
-const filterSequences = 5;
-
-/** Returns false if no reading of a text can contain a sequence, because readings take much time. */
-const createFilter = (sequences: readonly string[]) => {
-  const count = Math.ceil(sequences.length / filterSequences);
-  const starts = Array.from({ length: count }, (_, at) =>
-    toMasks(sequences.slice(at * filterSequences, (at + 1) * filterSequences)),
-  );
-  return (text: string) =>
-    count > 0 && (text.includes("…") || hexEscape.test(text) || starts.some((masks) => canFollow(text, masks)));
-};
-
-/** Each letter has the bits of its positions. The letter 0 has those of all first letters. */
-const toMasks = (sequences: readonly string[]) => {
-  const masks = new Int32Array(128);
-  const add = (code: number, at: number) => {
-    masks[code] = (masks[code] ?? 0) | (1 << at);
-  };
-  for (const [at, sequence] of sequences.entries()) {
-    add(0, at * filterLetters);
-    for (let own = 0; own < filterLetters; own++) add(sequence.charCodeAt(own), at * filterLetters + own);
-  }
-  return masks;
-};
-
-/** Follows the starts of sequences through a text, with and without what a reading can leave out. */
-const canFollow = (text: string, masks: Int32Array) => {
-  const [first = 0] = masks;
-  const last = first << (filterLetters - 1);
-  let [state, beforeTag, beforeEscape, escapeEnd] = [0, 0, 0, -1];
-  for (let at = 0; at < text.length; at++) {
-    const letter = kept[text.charCodeAt(at)] ?? 0;
-    if (letter > special) {
-      state = ((state << 1) | first) & (masks[letter] ?? 0);
-      if ((state & last) !== 0) return true;
-      if (at === escapeEnd) state |= beforeEscape;
-    } else if (letter === special) {
-      if (text[at] === "<") beforeTag = state;
-      else if (text[at] === ">") state |= beforeTag;
-      else {
-        simpleEscape.lastIndex = at;
-        otherEscape.lastIndex = at;
-        if (simpleEscape.test(text)) [beforeEscape, escapeEnd] = [state, simpleEscape.lastIndex - 1];
-        else if (otherEscape.test(text)) return true;
-      }
-    }
-  }
-  return false;
-};
-
-/** An escape of one character that is not a letter, a digit or a form of one, and that begins no other escape. */
-const simpleEscape = /\\(?:[bfnrtv]|u(?!00[0-7]|017f|20[27-9a-f]|21|24|d835|ff[1-5])[\da-f]{4})/iy;
-const gap = String.raw`\s|\\(?:[bfnrtv]|u[\da-f]{4})|<[^<>]*>`;
-/** Anything else that can be an escape, or a form of a letter. */
-const otherEscape = new RegExp(
-  String.raw`\\(?:[x\d\s<]|u[\da-f\s{<\\])|[%=](?:${gap})*(?:u|[\da-f](?:${gap})*[\da-f])|&(?:(?:${gap})*#|(?:\w|${gap})+;)|[^\\%=&]`,
-  "iy",
-);
-const hexEscape = /0(?:<[^<>]*>)*x/i;
-
-/** A text is read in windows, because each reading is a copy. They overlap by more than a spelled secret. */
-const windowLength = 64 * 1024;
-const overlap = 16 * 1024;
-
-const listWindows = (text: string) =>
-  Array.from(
-    { length: Math.ceil(text.length / (windowLength - overlap)) },
-    (_, at) => at * (windowLength - overlap),
-  ).map((start) => text.slice(start, start + windowLength));
-
-const cutMark = "-";
-
-/** Finds a sequence, or its start before a cut. Nested patterns of long sequences would exceed V8's memory. */
-const hasSequence = (text: string, sequences: readonly string[]) => {
-  const beforeCuts = text.split(cutMark).slice(0, -1);
-  return sequences.some(
-    (letters) => text.includes(letters) || beforeCuts.some((piece) => endsWithStart(piece, letters)),
-  );
-};
-
-const endsWithStart = (piece: string, letters: string) => {
-  const start = letters.slice(0, minCutLetters);
-  const end = piece.slice(1 - letters.length);
-  for (let at = end.indexOf(start); at >= 0; at = end.indexOf(start, at + 1))
-    if (letters.startsWith(end.slice(at))) return true;
-  return false;
-};
+/** With hex digits in capitals and in lower case. Some encoders leave more characters as they are than others. */
+const listPercentEncodings = (text: string) =>
+  [/[^\w.~-]/g, /[^\w.~!'()*-]/g].flatMap((encoded) => {
+    const encode = (byte: string) => `%${byte.charCodeAt(0).toString(16).padStart(2, "0")}`;
+    const spelled = Buffer.from(text).toString("latin1").replace(encoded, encode);
+    return [spelled, spelled.replace(/%../g, (one) => one.toUpperCase())];
+  });
 
 /** Includes base64 that begins with other bytes, such as the user name in `Authorization: Basic`. */
 const listBase64 = (text: string) =>
-  [0, 1, 2].map((before) => {
+  [0, 1, 2].flatMap((before) => {
     const padded = Buffer.concat([Buffer.alloc(before), Buffer.from(text)]);
     // These letters depend only on the text.
-    return padded.toString("base64").slice(Math.ceil((before * 8) / 6), Math.floor((padded.length * 8) / 6));
+    const [start, end] = [Math.ceil((before * 8) / 6), Math.floor((padded.length * 8) / 6)];
+    const forms = [padded.toString("base64"), padded.toString("base64url")].map((form) => form.slice(start, end));
+    return forms.filter(({ length }) => length >= minBase64Length);
   });
 
-/** Other forms of letters and digits, such as those of full width. */
-const letterForms = /[\u017f\u2070-\u214f\u2460-\u24ff\uff10-\uff5a]|\ud835[\udc00-\udfff]/g;
-
-/** Marks characters that can begin an escape or a tag, or that are forms of letters. */
-const special = 1;
-
-/** Maps letters and digits to lower case, the mark of a cut to one byte, and others to 0 or `special`. */
-const kept = new Uint8Array(0x10000);
-for (const letter of "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
-  kept[letter.charCodeAt(0)] = letter.charCodeAt(0) | 0x20;
-for (const mark of "\\%=&<>\u001b\u017f\ud835") kept[mark.charCodeAt(0)] = special;
-for (const [from, to] of [
-  [0x2070, 0x214f],
-  [0x2460, 0x24ff],
-  [0xff10, 0xff5a],
-] as const)
-  for (let code = from; code <= to; code++)
-    if (/[a-z\d]/i.test(String.fromCharCode(code).normalize("NFKC"))) kept[code] = special;
-kept[0x2026] = cutMark.charCodeAt(0);
-
-/** A loop is faster than `replace`. */
-const reduce = (text: string) => {
-  const plain = text.replace(letterForms, (letter) => letter.normalize("NFKC"));
-  const letters = Buffer.allocUnsafe(plain.length);
-  let length = 0;
-  for (let at = 0; at < plain.length; at++) {
-    const letter = kept[plain.charCodeAt(at)] ?? 0;
-    if (letter > special) letters[length++] = letter;
+/** Returns the text between the quotes of a JSON string, and what it means. */
+const decodeString = (text: string) => {
+  if (!text.includes("\\")) return text;
+  try {
+    return `${text} ${JSON.parse(`"${text}"`)}`;
+  } catch {
+    return text;
   }
-  return letters.toString("latin1", 0, length);
 };
-
-/** JSON in strings and URLs in URLs are escaped several times. */
-const maxDecodings = 4;
-
-/** Returns the text, and the texts that its escapes can mean. */
-const listReadings = (text: string) => {
-  if (!/[<\\%&=\u001b]|0x/i.test(text)) return [text];
-  const join = (reading: string) => reading.replace(breaks, "");
-  const follow = (reading: string, change: (text: string) => string, count = 0): readonly string[] => {
-    const changed = change(reading);
-    return changed === reading || count === maxDecodings ? [reading] : [reading, ...follow(changed, change, count + 1)];
-  };
-  // A sequence such as `=ab` or `0xab` is an escape, or a part of a value.
-  const [escapesOnly, joined] = [follow(text, (one) => decode(one, /^(?:=|0x)/i)), join(text)];
-  const quotedPrintable = follow(joined, (one) => join(decode(one, /^0x/i)));
-  const hasHex = quotedPrintable.some((one) => /0x[\da-f]/i.test(one));
-  return [...escapesOnly, ...quotedPrintable, ...(hasHex ? follow(joined, (one) => join(decode(one))) : [])];
-};
-
-/** White space inside of an escape, tags and colors. */
-const breaks = /\s(?<=[\\%&=][#ux\da-f\s]{0,12}\s)|<[^<>]*>|\u001b\[[\d;]*m/gi;
-
-/** Escapes of programming languages, URLs, quoted-printable and HTML, and the start of one that was cut. */
-const escapes =
-  /(?<!\\)\\+(?:u(?:0000(?=00[2-7]))?([\da-f]{4})|u\{([\da-f]{1,6})\}|x([\da-f]{2})|([0-7]{3})|[bfnrtv])|%u([\da-f]{4})|(?:0x|[%=](?:25)*)([\da-f]{2})|&(?:amp;)*(?:#x0*([\da-f]{1,6});?|#0*(\d{1,7});?|([a-z\d]{2,31});)|[\\%&=]#?x?[\da-f]{0,6}(?=\s?…)/gi;
-const radixes = [16, 16, 16, 8, 16, 16, 16, 10];
-
-const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
-
-const decode = (text: string, literal?: RegExp) =>
-  text.replace(escapes, (spelled, ...parts: (string | undefined)[]) => {
-    if (literal?.test(spelled)) return spelled;
-    const at = parts.slice(0, radixes.length).findIndex((part) => part !== undefined);
-    if (at < 0) return entities[parts[radixes.length]?.toLowerCase() ?? ""] ?? " ";
-    const code = Number.parseInt(parts[at] ?? "", radixes[at]);
-    return code <= 0x10ffff ? String.fromCodePoint(code) : " ";
-  });
 
 const omitStrings = (json: string, isOmitted: (text: string, isName: boolean) => boolean) => {
   let [result, copied] = ["", 0];

@@ -159,8 +159,7 @@ describe("a run of the built program", () => {
   const controls = ["\u001b]0;owned\u0007", "\u009b31m", "a\u202eb\u2066c", "x\u0085y\u2028z"];
   const lines = [...spelled.map((one) => `begin ${one} end`), ...commands, ...controls];
   const text = lines.join("\n");
-  const atCut = (length: number): readonly string[] =>
-    [0, 3, 11, 16].flatMap((at) => (spelled[at] === undefined ? [] : [`${"x".repeat(length - 8)} ${spelled[at]} end`]));
+  const atCut = (length: number): readonly string[] => spelled.map((one) => `${"x".repeat(length - 8)} ${one} end`);
   const folder = mkdtempSync(join(tmpdir(), "secret-"));
   const file = (name: string): string => join(folder, name);
   const call = {
@@ -187,7 +186,7 @@ describe("a run of the built program", () => {
   const listReply = { object: "list", data: models };
   const errorReply = (status: number, message: string): Answer => json({ message }, status);
   const metadata = Object.fromEntries(lines.map((key) => [key, { nested: key }]));
-  const trajectory = { messages_and_choices: [{ role: text, content: text }], reward: 1, [text]: 1, metadata };
+  const trajectory = { messages_and_choices: [{ role: spelled[0], content: text }], reward: 1, [text]: 1, metadata };
 
   const toldIn = (written: string): readonly string[] => {
     const seen = written.replaceAll(/\u001b\[[0-9;?]*[a-zA-Z]|\s|\\n|&#10;|│/g, "").toLowerCase();
