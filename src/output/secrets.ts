@@ -44,7 +44,9 @@ export const openSecrets = () => {
     },
     omitInJson: (json: string) =>
       known.size > 0 && (json.includes("\\") || hasSecret(json))
-        ? omitStrings(json, (text, isName) => (isName ? isIn(decodeString(text), inNames) : hasSecret(decodeString(text))))
+        ? omitStrings(json, (text, isName) =>
+            isName ? isIn(decodeString(text), inNames) : hasSecret(decodeString(text)),
+          )
         : json,
   };
 };

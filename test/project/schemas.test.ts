@@ -177,7 +177,7 @@ describe("rollcall", () => {
       "with rejected groups",
       7,
       `m ${mixed} --split train --on-invalid skip --rejects ${folder}/a`,
-      ["checking", "warning", "notice", "request_logged"],
+      ["checking", "warning", "request_logged"],
     ],
     [
       "with a document",
@@ -194,7 +194,6 @@ describe("rollcall", () => {
       ["checking", "sending", "request_logged", "debug"],
     ],
   ])("prints only events and a last error document for a log %s", async (_, code, words, events) => {
-    // The command line overrides these variables, which causes a notice.
     const env = { ROLLCALL_BASE_URL: "http://127.0.0.1:1", ROLLCALL_API_KEY: "key-1234" };
     const ran = await runRollcall(["log", "--local", "--progress", "json", ...words.split(" ")], { env });
     const lines = ran.stderr.split("\n").slice(0, -1);
