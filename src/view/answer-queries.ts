@@ -3,26 +3,6 @@ import { listSpellings } from "../json/raw-json.ts";
 import { sanitizeText } from "../text/sanitize.ts";
 import * as answers from "./answers.ts";
 
-const maxFindings = 500;
-const maxFindingsOfEachRule = 20;
-
-export const openAnswers = <Facts extends answers.GroupFacts>(store: answers.GroupReader<Facts>): answers.Answer => {
-  const own = answerFromStore(store);
-  let runs: Promise<Answers> | undefined;
-  return async (name, query) => {
-    if (!query.compare || !store.compareRuns) return await own[name](query);
-    // The groups of a comparison of runs are pairs, and have a store of their own.
-    runs ??= store.compareRuns().then(answerFromStore);
-    // Their order is fixed, and the filters are of the groups.
-    const { page, group, trajectory, from, to } = query;
-    return await (await runs)[name]({ ...answers.allGroups, page, group, trajectory, from, to });
-  };
-};
-
-type Answers = {
-  readonly [Name in answers.AnswerName]: (query: answers.Query) => Promise<answers.AnswerTypes[Name] | undefined>;
-};
-
 /** Returns a function that selects and sorts groups. */
 const openSelection = <Facts extends answers.GroupFacts>({
   groups,
@@ -53,13 +33,12 @@ const openRowReader = <Facts extends answers.GroupFacts>(store: answers.GroupRea
   };
 };
 
-const answerFromStore = <Facts extends answers.GroupFacts>(store: answers.GroupReader<Facts>): Answers => {
+export const openAnswers = <Facts extends answers.GroupFacts>(store: answers.GroupReader<Facts>): answers.Answer => {
   const { groups } = store;
   const select = openSelection(store);
   const readRow = openRowReader(store);
   const findFacts = (query: answers.Query) => groups.find(({ group }) => group + 1 === query.group);
-  return {
-    compare: async () => store.comparison,
+  const own: Answers = {
     state: async () => store.state(),
     async charts(query) {
       const isFiltered = answers.formatQuery(answers.filtersOf(query)) !== "{}";
@@ -69,8 +48,6 @@ const answerFromStore = <Facts extends answers.GroupFacts>(store: answers.GroupR
       // While a search runs, the plots would change with each answer.
       return { ...(await store.charts(searched < 1 ? undefined : selected)), searched };
     },
-    reading: async () => await store.reading(),
-    problems: async ({ problems = "any" }) => listFindings(store.findings, problems),
     async rows(query) {
       const { searched, selected } = await select(query);
       const rows: answers.GroupRow[] = [];
@@ -93,18 +70,16 @@ const answerFromStore = <Facts extends answers.GroupFacts>(store: answers.GroupR
       return data?.trajectories[data.content.members.findIndex(({ at }) => at + 1 === query.trajectory)];
     },
   };
+  return async (name, query) => await own[name](query);
+};
+
+type Answers = {
+  readonly [Name in answers.AnswerName]: (query: answers.Query) => Promise<answers.AnswerTypes[Name] | undefined>;
 };
 
 const findNeighbors = (list: readonly answers.GroupFacts[], facts: answers.GroupFacts) => {
   const at = list.indexOf(facts);
   return { before: list[at - 1]?.group ?? null, after: list[at + 1]?.group ?? null };
-};
-
-const listFindings = ({ findings, counts }: answers.Findings, rule: string) => {
-  const ofRules = counts.filter((each) => rule === "any" || each.rule === rule);
-  const max = rule === "any" ? maxFindingsOfEachRule : maxFindings;
-  const ofRule = (wanted: string) => findings.filter((finding) => finding.rule === wanted).slice(0, max);
-  return { findings: [...new Set(ofRules.map((each) => each.rule))].flatMap(ofRule), counts: ofRules };
 };
 
 const sortValue = (facts: answers.GroupFacts, key: Exclude<answers.SortKey, "step">) => {
@@ -128,23 +103,16 @@ export const compareNumbers = (a: number, b: number, isDescending: boolean) => {
   return isDescending ? b - a : a - b;
 };
 
-const isSelected = (
-  facts: answers.GroupFacts,
-  { reward, mean, spread, trainable, truncated, rule, file, step, from, to }: answers.Query,
-) =>
+const isSelected = (facts: answers.GroupFacts, { reward, trainable, truncated, rule, file, step }: answers.Query) =>
   (reward === undefined || facts.rewards.some((each) => isWithin(each, reward))) &&
-  (mean === undefined || isWithin(facts.mean, mean)) &&
-  (spread === undefined || isWithin(facts.spread, spread)) &&
   (trainable === undefined || (facts.untrainable === null) === trainable) &&
   (truncated === undefined || facts.truncated > 0) &&
   (rule === undefined || facts.rules.some((each) => rule === "any" || each === rule)) &&
   (file === undefined || facts.file === file) &&
-  (from === undefined || facts.pair?.from === from) &&
-  (to === undefined || facts.pair?.to === to) &&
   (step === undefined || (facts.parts ?? [facts]).some((part) => part.step === step));
 
-const isWithin = (value: number | null, [from, to, below]: answers.Range) =>
-  value !== null && value >= from && (below === undefined ? value <= to : value < to);
+const isWithin = (value: number, [from, to, below]: answers.Range) =>
+  value >= from && (below === undefined ? value <= to : value < to);
 
 export const relativePosition = (value: number, from: number, to: number) => {
   // The difference of two large numbers can overflow a double.

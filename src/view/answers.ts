@@ -32,8 +32,6 @@ const members = {
   descending: isFlag,
   page: isOrdinal,
   reward: isRange,
-  mean: isRange,
-  spread: isRange,
   trainable: isFlag,
   /** Selects groups with a trajectory whose last finish reason is `length`. */
   truncated: isTrue,
@@ -45,15 +43,6 @@ const members = {
   text: isText,
   /** A CEL expression, as for `--where`. */
   where: isText,
-  /** The rule whose problems the page shows, or `any`. */
-  problems: isText,
-  /** Shows the reading list. */
-  reading: isTrue,
-  /** Shows two runs, whose groups are the trajectories of a prompt in both. */
-  compare: isTrue,
-  /** The states of a prompt in both runs. */
-  from: isText,
-  to: isText,
   group: isOrdinal,
   trajectory: isOrdinal,
 };
@@ -83,13 +72,11 @@ export const parseQuery = (json: string): Query | undefined => {
   return isQuery(query) ? query : undefined;
 };
 
-const innerViews = ["trajectory", "group", "problems", "reading", "compare"] as const;
-
-export const selectView = (query: Query): (typeof innerViews)[number] | "groups" =>
-  innerViews.find((view) => query[view] !== undefined) ?? "groups";
+export const selectView = ({ group, trajectory }: Query) =>
+  trajectory !== undefined ? "trajectory" : group !== undefined ? "group" : "groups";
 
 /** Returns the filters and the search alone. */
-export const filtersOf = ({ compare, problems, reading, group, trajectory, ...filters }: Query): Query => ({
+export const filtersOf = ({ group, trajectory, ...filters }: Query): Query => ({
   ...filters,
   ...allGroups,
 });
@@ -97,7 +84,6 @@ export const filtersOf = ({ compare, problems, reading, group, trajectory, ...fi
 /** The parent of a filtered table is the table of all groups. */
 export const parentQuery = (query: Query): Query => {
   const view = selectView(query);
-  if (view === "compare") return { ...query, compare: undefined, from: undefined, to: undefined, page: 1 };
   if (view !== "groups") return { ...query, [view]: undefined };
   const { sort, descending, page } = query;
   return { sort, descending, page: formatQuery(filtersOf(query)) === "{}" ? page : 1 };
@@ -106,9 +92,6 @@ export const parentQuery = (query: Query): Query => {
 export type AnswerTypes = Readonly<{
   state: PageState;
   charts: Charts & Pick<GroupRows, "searched">;
-  problems: Findings;
-  reading: readonly ReadingList[];
-  compare: RunComparison;
   rows: GroupRows;
   group: GroupDetail;
   trajectory: string;
@@ -128,36 +111,14 @@ export interface GroupReader<Facts extends GroupFacts> {
   /** The number of groups in the input before the selection. */
   readonly count: number;
   readonly groups: readonly Facts[];
-  readonly findings: Findings;
   state(): PageState;
   /** Default: all groups. */
   charts(selected?: readonly Facts[]): Promise<Charts>;
-  reading(): Promise<readonly ReadingList[]>;
   /** Returns the groups found so far. @throws Failure `invalid-filter`, `input-changed` */
   search(query: Query): Promise<{ found: ReadonlySet<number>; share: number }>;
   readRow(facts: Facts): Promise<GroupRow>;
   readGroup(group: number): Promise<GroupData>;
-  /** Only of two inputs: their pairs, by the size of the difference. @throws errors of reading */
-  compareRuns?: (() => Promise<GroupReader<GroupFacts>>) | undefined;
-  /** Only of pairs. */
-  readonly comparison?: RunComparison | undefined;
 }
-
-/** Most keys are those of the document of `rollcall compare`. */
-export type RunComparison = Readonly<{
-  reward: Readonly<Record<"better" | "worse" | "equal", number>> | null;
-  only_a: number;
-  only_b: number;
-  transitions: readonly { from: string; to: string; prompts: number }[];
-}> &
-  ComparisonTexts;
-
-/** As `rollcall compare` prints them. */
-export type ComparisonTexts = Readonly<{
-  verdict: string;
-  title: string;
-  lines: readonly { label: string; text: string }[];
-}>;
 
 /** `done` and `of` count bytes in the phase `reading`, and groups when the input is read. */
 export type ReadProgress = Readonly<{
@@ -181,11 +142,12 @@ export type Summary = Readonly<{
   groupFiles: number;
   groups: { read: number; rejected: number };
   trajectories: { read: number; rejected: number };
-  rules: Findings["counts"];
+  /** The counts include problems beyond the first of each rule. */
+  rules: readonly { rule: string; severity: "error" | "warning"; count: number }[];
+  /** The first problems that concern no group. */
+  findings: readonly Finding[];
   all: Slice;
   series: readonly SeriesKey[];
-  /** The names of two inputs, which can be compared. */
-  runs: readonly string[];
   /** The column of the steps. */
   stepName: string;
   /** The reward from which a trajectory is solved. */
@@ -211,7 +173,6 @@ export type Charts = Readonly<{
   /** Null if no group is filtered out. */
   selected: Slice | null;
   rewards: readonly { range: Range; count: number; of: number }[];
-  dots: readonly { mean: Range; spread: Range; groups: number; of: number }[];
   /** Only with several values, of which `of` can count more. */
   series: readonly {
     by: SeriesKey;
@@ -259,8 +220,6 @@ export type GroupFacts = {
   truncated: number;
   /** Null if the trajectories use no tools. */
   toolErrors: number | null;
-  /** The states and mean rewards of a prompt in two runs. A side that failed has no mean. */
-  pair?: Readonly<Record<"from" | "to", string> & Record<"a" | "b" | "difference", number | null>>;
 };
 
 export type GroupRow = GroupFacts &
@@ -281,37 +240,14 @@ export type SearchMatch = Readonly<{
 
 export type SourcePosition = { readonly file: string; readonly line: number };
 
-export type Findings = Readonly<{
-  findings: readonly Finding[];
-  /** The counts include problems that are not in `findings`. */
-  counts: readonly { rule: string; severity: "error" | "warning"; count: number }[];
-}>;
-
 /** `message_at` is the index in `messages_and_choices`, from 0. */
 export type Finding = Pick<Problem, "rule" | "severity" | "message" | "advice"> &
   FailureLocation &
   Readonly<Record<"group" | "trajectory" | "message_at", number | null>>;
 
-/** Trajectories to read, and by what they are selected. */
-export type ReadingList = Readonly<{
-  topic: string;
-  reason: string;
-  selectedBy: string;
-  trajectories: readonly Readonly<{
-    /** Indexes in the input and in the group, before the selection. */
-    group: number;
-    trajectory: number;
-    reward: number;
-    why: string;
-    prompt: string;
-  }>[];
-}>;
-
 export type TrajectorySummary = Readonly<{
-  /** Index in its group before the selection, or in a pair. */
+  /** Index in its group before the selection. */
   at: number;
-  name: string;
-  run?: "a" | "b";
   position: SourcePosition;
   bytes: number;
   /** Also known in invalid groups. */
@@ -337,7 +273,6 @@ export type GroupContent = Readonly<{
   /** The number of equal messages at the start of all trajectories. */
   common: number;
   findings: readonly Finding[];
-  command: string | null;
 }>;
 
 export type GroupDetail = GroupRow &
@@ -356,10 +291,7 @@ export type PageData = Readonly<{
   count: number;
   state: PageState;
   charts: Charts;
-  findings: Findings;
-  reading: readonly ReadingList[];
   rows: readonly GroupRow[];
-  compared?: { comparison: RunComparison | undefined; rows: readonly GroupRow[] } | undefined;
 }>;
 
 export type GroupData = Readonly<{

@@ -2,24 +2,23 @@
 import { findBounds, standardDeviation } from "../rollouts/index/sums.ts";
 import { GroupedValues } from "../rollouts/stats/intervals.ts";
 import { appendTo } from "../text/lists.ts";
-import { compareNaturally, relativePosition } from "./answer-queries.ts";
+import { compareNaturally } from "./answer-queries.ts";
 import type { Charts, GroupFacts, GroupPart, Range, RewardBounds, SeriesKey, Slice } from "./answers.ts";
 
 const rangeBarCount = 24;
 const maxValueBars = 16;
-const cellsPerAxis = { mean: 36, spread: 16 };
 const maxValues = 1000;
 
 /** The part of `Breaks` that browsers have, too. */
 type Pauses = Readonly<{ isDue: (bytes?: number) => boolean; take: () => Promise<void> }>;
 
-/** Returns a function that counts selected groups in the bars, dots and values of all groups. Default: all groups. */
+/** Returns a function that counts selected groups in the bars and values of all groups. Default: all groups. */
 export const openCharts = async (groups: readonly GroupFacts[], scale: RewardBounds, breaks: Pauses) => {
   const rewards = groups.flatMap((group) => group.rewards);
-  const axes = { ranges: findRanges(rewards, scale), keyOf: openCells(groups, scale) };
+  const ranges = findRanges(rewards, scale);
   const series = listSeries(groups);
   await breaks.take();
-  const all = await countGroups(groups, axes, breaks);
+  const all = await countRewards(groups, ranges, breaks);
   const describe = async (counted: readonly GroupFacts[]) => {
     const described = new Map<SeriesKey, Awaited<ReturnType<typeof describeValues>>>();
     for (const by of series) described.set(by, await describeValues(counted, by, breaks));
@@ -28,12 +27,11 @@ export const openCharts = async (groups: readonly GroupFacts[], scale: RewardBou
   const valuesOfAll = await describe(groups);
   return async (selected: readonly GroupFacts[] = groups): Promise<Charts> => {
     const isWhole = selected === groups;
-    const own = isWhole ? all : await countGroups(selected, axes, breaks);
+    const own = isWhole ? all : await countRewards(selected, ranges, breaks);
     const ownValues = isWhole ? valuesOfAll : await describe(selected);
     return {
       selected: isWhole ? null : await describeParts(selected, breaks),
-      rewards: axes.ranges.map((range, at) => ({ range, count: own.bars[at] ?? 0, of: all.bars[at] ?? 0 })),
-      dots: Array.from(all.dots, ([key, dot]) => ({ ...dot, groups: own.dots.get(key)?.of ?? 0 })),
+      rewards: ranges.map((range, at) => ({ range, count: own[at] ?? 0, of: all[at] ?? 0 })),
       series: Array.from(valuesOfAll, ([by, described]) => {
         const values = Array.from(described, ([value, all]) => {
           return { value, all, selected: ownValues.get(by)?.get(value) ?? null };
@@ -44,41 +42,16 @@ export const openCharts = async (groups: readonly GroupFacts[], scale: RewardBou
   };
 };
 
-type Axes = Readonly<{ ranges: readonly Range[]; keyOf: (mean: number, spread: number) => string }>;
-
-/** Counts rewards by the bars of `ranges`, and groups by the dots of `keyOf`. */
-const countGroups = async (groups: readonly GroupFacts[], { ranges, keyOf }: Axes, breaks: Pauses) => {
+const countRewards = async (groups: readonly GroupFacts[], ranges: readonly Range[], breaks: Pauses) => {
   const bars = ranges.map(() => 0);
-  const dots = new Map<string, { mean: Range; spread: Range; of: number }>();
-  for (const { rewards, mean: x, spread: y } of groups) {
+  for (const { rewards } of groups) {
     if (breaks.isDue(1000 * rewards.length)) await breaks.take();
     for (const reward of rewards) {
       const at = ranges.findLastIndex(([from]) => reward >= from);
       bars[at] = (bars[at] ?? 0) + 1;
     }
-    if (x === null || y === null) continue;
-    const { mean, spread, of } = dots.get(keyOf(x, y)) ?? { mean: [x, x], spread: [y, y], of: 0 };
-    dots.set(keyOf(x, y), {
-      mean: [Math.min(mean[0], x), Math.max(mean[1], x)],
-      spread: [Math.min(spread[0], y), Math.max(spread[1], y)],
-      of: of + 1,
-    });
   }
-  return { bars, dots };
-};
-
-/** Returns a function that names the cell of a dot. */
-const openCells = (groups: readonly GroupFacts[], [from, to]: RewardBounds): Axes["keyOf"] => {
-  const means = findBounds(groups.flatMap(({ mean }) => mean ?? []));
-  const spreads = findBounds(groups.flatMap(({ spread }) => spread ?? []));
-  const axes = {
-    mean: [Math.max(means.min, from), Math.min(means.max, to)],
-    spread: [spreads.min, Math.min(spreads.max, to / 2 - from / 2)],
-  } as const;
-  const cellOf = (value: number, axis: keyof typeof cellsPerAxis) =>
-    Math.min(cellsPerAxis[axis] - 1, Math.floor(relativePosition(value, ...axes[axis]) * cellsPerAxis[axis]));
-  // Zero-variance groups have separate dots, because these dots are hollow.
-  return (x, y) => `${cellOf(x, "mean")} ${cellOf(y, "spread")} ${y === 0}`;
+  return bars;
 };
 
 /** The numbers are those of `rollcall stats`. */

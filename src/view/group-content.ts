@@ -1,4 +1,4 @@
-/** Reads a group, and formats the command that logs it. */
+/** Reads a group. */
 
 import { type Turn, toTurns } from "../calls/conversation.ts";
 import { isObject, sliceText } from "../json/json-bytes.ts";
@@ -11,48 +11,27 @@ import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
 import { readFacts } from "../rollouts/facts/facts.ts";
 import { formatKeyText } from "../rollouts/index/group-key.ts";
 import { toFilePath } from "../rollouts/rules/positions.ts";
-import type { Comparison } from "../rollouts/stats/compare.ts";
 import { type RolloutFact, readGroupFacts } from "../rollouts/stats/read-facts.ts";
 import { Breaks } from "../system/breaks.ts";
-import { formatOwnCommand } from "../system/program.ts";
 import { sanitizeText } from "../text/sanitize.ts";
-import { parenthesize, toFileArg } from "../text/sentences.ts";
-import type { ComparisonTexts, GroupContent, GroupData, TrajectorySummary } from "./answers.ts";
+import type { GroupContent, GroupData, TrajectorySummary } from "./answers.ts";
 
 export type ViewInput = Readonly<{
   dataset: Dataset;
   notes: readonly string[];
   /** The reward from which a trajectory is solved. */
   pass: number;
-  /** The arguments of the `log` command that the page shows. */
-  inputOptions: Readonly<{
-    files: readonly string[];
-    options: readonly string[];
-    where?: string | undefined;
-    groupBy?: readonly string[] | undefined;
-    /** False if `log` would select other trajectories. */
-    canLog: boolean;
-  }>;
-  /** Two inputs that can be compared. */
-  runs?: ComparableRuns | undefined;
+  groupBy: readonly string[] | undefined;
   hasChanged: () => boolean;
-}>;
-
-type ComparedDatasets = Readonly<Record<"a" | "b", Dataset>>;
-
-export type ComparableRuns = Readonly<{
-  names: readonly string[];
-  read: () => Promise<ComparedDatasets>;
-  explain: (comparison: Comparison, datasets: ComparedDatasets) => Promise<ComparisonTexts>;
 }>;
 
 export type ReadInput = () => Promise<ViewInput>;
 
 /** A trajectory of a group. `messages` are JSON. */
-export type ReadTrajectory = Readonly<{ json: string; messages: readonly string[]; member: TrajectorySummary }>;
+type ReadTrajectory = Readonly<{ json: string; messages: readonly string[]; member: TrajectorySummary }>;
 
 /** @throws Failure `input-changed` */
-export const readTrajectories = async (dataset: Dataset, group: number) => {
+const readTrajectories = async (dataset: Dataset, group: number) => {
   const breaks = new Breaks();
   const facts = readGroupFacts(dataset, group);
   const selected = dataset.originalOf?.(group).selected;
@@ -65,34 +44,29 @@ export const readTrajectories = async (dataset: Dataset, group: number) => {
 };
 
 /** @throws Failure `input-changed` */
-export const readGroup = async (input: ViewInput, group: number, findings: GroupContent["findings"]) => {
-  const { dataset } = input;
+export const readGroup = async (
+  dataset: Dataset,
+  group: number,
+  findings: GroupContent["findings"],
+): Promise<GroupData> => {
   const { unselected = dataset, originalOf } = dataset;
   const { group: original, selected } = originalOf?.(group) ?? { group };
   const { exceptions, rest } = readRest(dataset, group);
-  return await composeGroup(await readTrajectories(dataset, group), rest, {
-    position: await locateContent(dataset, group),
-    allRewards: selected ? [...rewardsOf(unselected, original)] : null,
-    isReadable: dataset.scan.parts.kindOf(dataset.groups.firstOf(group)) !== "unreadable",
-    exceptions,
-    findings,
-    command: formatCommand(input, group),
-  });
+  const trajectories = await readTrajectories(dataset, group);
+  return {
+    content: {
+      position: await locateContent(dataset, group),
+      allRewards: selected ? [...rewardsOf(unselected, original)] : null,
+      isReadable: dataset.scan.parts.kindOf(dataset.groups.firstOf(group)) !== "unreadable",
+      exceptions,
+      findings,
+      members: trajectories.map(({ member }) => member),
+      common: await countCommonMessages(trajectories),
+    },
+    trajectories: trajectories.map(({ json }) => json),
+    rest,
+  };
 };
-
-export const composeGroup = async (
-  trajectories: readonly ReadTrajectory[],
-  rest: string,
-  content: Omit<GroupContent, "members" | "common">,
-): Promise<GroupData> => ({
-  content: {
-    ...content,
-    members: trajectories.map(({ member }) => member),
-    common: await countCommonMessages(trajectories),
-  },
-  trajectories: trajectories.map(({ json }) => json),
-  rest,
-});
 
 export const sanitizePrompt = ({ prompt, key }: Readonly<{ prompt: string; key: string | null }>) => ({
   prompt: sanitizeText(prompt),
@@ -111,7 +85,7 @@ const locateContent = async (dataset: Dataset, group: number) => {
   return { file: toFilePath(file, path), line };
 };
 
-export const readRest = (dataset: Dataset, group: number) => {
+const readRest = (dataset: Dataset, group: number) => {
   const { groups, scan } = dataset;
   if (scan.parts.kindOf(groups.firstOf(group)) !== "group") return { exceptions: [], rest: "" };
   const bytes = readPartStart(getPart(dataset, groups.firstOf(group)));
@@ -146,7 +120,6 @@ const parseTrajectory = ({ bytes, position }: SourceTrajectory, at: number, fact
     messages: messages.map((message) => sliceText(bytes, table.spanOf(message))),
     member: {
       at,
-      name: `trajectory ${at + 1}`,
       position,
       bytes: bytes.length,
       reward: isNumber(reward) ? reward : null,
@@ -184,20 +157,4 @@ const endBeforeOpenCall = (turns: readonly Turn[], end: number): number => {
     at < end && parts.some((part) => part.kind === "call" && (part.result?.at ?? 0) >= end);
   const open = turns.find(isOpen);
   return open ? endBeforeOpenCall(turns, open.at) : end;
-};
-
-const formatCommand = ({ dataset, inputOptions }: ViewInput, group: number) => {
-  const { files, options, where, canLog } = inputOptions;
-  if (files.includes("-") || !dataset.groups.isValid(group) || !canLog) return null;
-  // A split selects a kind of rollouts, and the numbers of groups change.
-  if (dataset.split === undefined && (dataset.conversion?.kinds.size ?? 0) > 1) return null;
-  const groupFilter = `group.number == ${(dataset.originalOf?.(group).group ?? group) + 1}`;
-  const filter = where === undefined ? groupFilter : `${groupFilter} && ${parenthesize(where)}`;
-  const log = ["log", "my-model", "--split", dataset.split ?? "my-split", ...options, "--where", filter];
-  // Without `--on-invalid skip`, invalid groups would stop the command.
-  return formatOwnCommand([
-    ...log,
-    ...(dataset.scan.problems.errors > 0 ? ["--on-invalid", "skip"] : []),
-    ...files.map(toFileArg),
-  ]);
 };

@@ -34,7 +34,7 @@ export const formatPolicy = (script: string, style: string, extra: readonly stri
 };
 
 /** A browser opens pages beyond these limits slowly. */
-export const exportLimits = { groups: 2000, bytes: 20_000_000, findings: 2000 };
+export const exportLimits = { groups: 2000, bytes: 20_000_000 };
 
 const pageStart = "<!doctype html>\n<!-- a page by rollcall view -->\n";
 
@@ -46,28 +46,20 @@ export const exportPage = async (input: ViewInput, { now, signal }: Host, redact
     `<script type="application/json" id="${id}">${redactJson(JSON.stringify(value)).replaceAll("<", "\\u003c")}</script>\n`;
   const blocks: string[] = [];
   let bytes = 0;
-  const addGroups = async (from: typeof store, name: string) => {
-    const rows: GroupRow[] = [];
-    for (const facts of from.groups) {
-      signal.throwIfAborted();
-      const { group } = facts;
-      if (rows.length === exportLimits.groups) break;
-      const data = await from.readGroup(group);
-      const size = data.trajectories.reduce((sum, { length }) => sum + length, data.rest.length);
-      if (bytes + size > exportLimits.bytes) continue;
-      bytes += size;
-      rows.push(await from.readRow(facts));
-      blocks.push(formatBlock(`${name}-${group}`, data));
-    }
-    return rows;
-  };
-  const rows = await addGroups(store, "group");
-  const runs = await store.compareRuns?.();
-  const compared = runs && { comparison: runs.comparison, rows: await addGroups(runs, "pair") };
+  const rows: GroupRow[] = [];
+  for (const facts of store.groups) {
+    signal.throwIfAborted();
+    const { group } = facts;
+    if (rows.length === exportLimits.groups) break;
+    const data = await store.readGroup(group);
+    const size = data.trajectories.reduce((sum, { length }) => sum + length, data.rest.length);
+    if (bytes + size > exportLimits.bytes) continue;
+    bytes += size;
+    rows.push(await store.readRow(facts));
+    blocks.push(formatBlock(`group-${group}`, data));
+  }
   const state = { ...store.state(), written: { at: new Date(now()).toISOString(), groups: rows.length } };
-  const findings = { ...store.findings, findings: store.findings.findings.slice(0, exportLimits.findings) };
-  const [charts, reading] = [await store.charts(), await store.reading()];
-  const data = { count: store.count, state, charts, findings, reading, rows, compared };
+  const data = { count: store.count, state, charts: await store.charts(), rows };
   const script = pageScript.replaceAll(/<(?=\/script|!--)/gi, "\\x3c");
   const policy = formatPolicy(digestOf(script), digestOf(pageStyle));
   const head = `<meta http-equiv="Content-Security-Policy" content="${policy}">

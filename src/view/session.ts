@@ -12,17 +12,16 @@ import { rewardTolerance } from "../rollouts/index/metrics.ts";
 import { describeSketch } from "../rollouts/index/sketch.ts";
 import { computeMoments, findBounds } from "../rollouts/index/sums.ts";
 import { getFacts, type RolloutFact, readGroupFacts } from "../rollouts/stats/read-facts.ts";
-import { chooseReading } from "../rollouts/stats/reading-list.ts";
 import { Breaks } from "../system/breaks.ts";
 import { appendTo } from "../text/lists.ts";
 import { sanitizeText } from "../text/sanitize.ts";
 import { openAnswers } from "./answer-queries.ts";
-import type { Finding, GroupFacts, GroupPart, GroupReader, ReadingList, RewardBounds, Summary } from "./answers.ts";
+import type { Finding, GroupFacts, GroupPart, GroupReader, RewardBounds, Summary } from "./answers.ts";
 import { describeParts, listSeries, openCharts } from "./charts.ts";
-import { openRuns } from "./compared-runs.ts";
 import { readGroup, sanitizePrompt, type ViewInput } from "./group-content.ts";
 
 const maxFiles = 200;
+const maxFindings = 20;
 /** Reading the prompt and the key of a row costs as much as reading this many more bytes. */
 const bytesPerRow = 2 ** 19;
 
@@ -41,7 +40,6 @@ export const openSession = async (input: ViewInput, signal: AbortSignal): Promis
   const searches = openSearches(dataset, pass);
   const facts = summarizeDataset(dataset, groups);
   let charts: ReturnType<typeof openCharts> | undefined;
-  const { runs } = input;
   const breaks = new Breaks(signal);
   await breaks.take();
   const all = await describeParts(groups, breaks);
@@ -49,33 +47,26 @@ export const openSession = async (input: ViewInput, signal: AbortSignal): Promis
     ...facts,
     pass,
     notes: notes.map(sanitizeText),
-    runs: runs?.names ?? [],
+    findings: findings.filter(({ group }) => group === null).slice(0, maxFindings),
     series: listSeries(groups),
     all,
   };
-  let reading: readonly ReadingList[] | undefined;
   const readPrompt = openPrompts(input, breaks);
   const store: GroupReader<GroupFacts> = {
     count,
     groups,
-    findings: { findings, counts: dataset.scan.problems.counts },
     state: () => ({ progress: { phase: "read", done: groups.length, of: groups.length }, summary }),
     charts: async (selected) => {
       charts ??= openCharts(groups, facts.scale, breaks);
       return await (await charts)(selected);
-    },
-    reading: async () => {
-      reading ??= await listReading(input, readPrompt, signal);
-      return reading;
     },
     search: searches.search,
     readRow: async (facts) => ({ ...facts, ...(await readPrompt(groups.indexOf(facts))) }),
     readGroup: async (group) => {
       const own = findings.filter((finding) => finding.group === group);
       const at = groups.findIndex((facts) => facts.group === group);
-      return await readGroup(input, at, own);
+      return await readGroup(dataset, at, own);
     },
-    compareRuns: runs && (async () => await openRuns(input, { store, runs }, signal)),
   };
   return {
     answer: openAnswers(store),
@@ -103,7 +94,7 @@ const listFindings = (dataset: Dataset, groups: readonly GroupFacts[]) => {
 };
 
 /** Reads each group once, because it can be large. */
-const openPrompts = ({ dataset, inputOptions: { groupBy } }: ViewInput, breaks: Breaks) => {
+const openPrompts = ({ dataset, groupBy }: ViewInput, breaks: Breaks) => {
   const readRow = openRowReader(dataset, { groupBy });
   const prompts = new Map<number, ReturnType<typeof sanitizePrompt>>();
   return async (group: number) => {
@@ -113,25 +104,6 @@ const openPrompts = ({ dataset, inputOptions: { groupBy } }: ViewInput, breaks: 
     prompts.set(group, read);
     return read;
   };
-};
-
-/** Adds the prompt of each trajectory to the reading list. */
-const listReading = async (
-  { dataset, pass }: ViewInput,
-  readPrompt: ReturnType<typeof openPrompts>,
-  signal: AbortSignal,
-) => {
-  const lists: ReadingList[] = [];
-  for (const { trajectories, ...list } of await chooseReading(dataset, pass, signal)) {
-    const read: ReadingList["trajectories"][number][] = [];
-    for (const { group: at, trajectory, ...one } of trajectories) {
-      const { group, selected } = dataset.originalOf?.(at) ?? { group: at };
-      const { prompt } = await readPrompt(at);
-      read.push({ ...one, group, trajectory: selected?.[trajectory] ?? trajectory, prompt });
-    }
-    lists.push({ ...list, trajectories: read });
-  }
-  return lists;
 };
 
 const listGroupFacts = async (dataset: Dataset, signal: AbortSignal) => {
@@ -231,7 +203,7 @@ const findUntrainableReason = (dataset: Dataset, group: number, finite: readonly
 const summarizeDataset = (
   dataset: Dataset,
   facts: readonly GroupFacts[],
-): Omit<Summary, "pass" | "notes" | "runs" | "series" | "all"> => {
+): Omit<Summary, "pass" | "notes" | "findings" | "series" | "all"> => {
   const { groups, trajectories } = composeCheckResult(dataset);
   const inputNames = dataset.sources.map(({ name, originals }) => originals?.files[0] ?? name);
   const groupFiles = [...new Set(facts.map(({ file }) => file))];

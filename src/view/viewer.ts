@@ -116,7 +116,7 @@ const headers = {
 const styleLink = '<link rel="stylesheet" href="page.css">';
 const html = `<!doctype html>\n${formatDocument(styleLink, ['<script src="page.js" defer></script>']).join("")}`;
 
-const answerNames = ["state", "charts", "problems", "reading", "compare", "rows", "group", "trajectory"] as const;
+const answerNames = ["state", "charts", "rows", "group", "trajectory"] as const;
 
 const createApp = (token: string, { answer, countReads, onPageLoad }: ShownInput) => {
   const app = new Hono<Bindings>();

@@ -40,7 +40,7 @@ const modules: Readonly<Record<string, Module>> = {
     imports: "calls rollouts/dataset rollouts/facts rollouts/index rollouts/rules rollouts/stats service/http-server",
     packages: "hono preact",
     uses: "files",
-    open: "answer-queries answers charts group-content html-export page/differences viewer",
+    open: "answer-queries answers charts group-content html-export viewer",
   },
   service: {
     imports: "database rollouts/check rollouts/index rollouts/input service/http-server wire/contract",
@@ -50,7 +50,7 @@ const modules: Readonly<Record<string, Module>> = {
   },
   "rollouts/stats": {
     imports: "rollouts/dataset rollouts/facts rollouts/index rollouts/rules",
-    open: "compare fact-rows intervals read-facts reading-list stats-slice stats-slices",
+    open: "compare fact-rows intervals read-facts stats-slice stats-slices",
   },
   "service/http-server": { packages: "@hono/node-server", uses: "network" },
   "logging/send": {

@@ -13,7 +13,6 @@ import { assignDedupKeys } from "../../src/rollouts/index/dedup-keys.ts";
 import { compareDatasets } from "../../src/rollouts/stats/compare.ts";
 import { listGroupRows, listTrajectoryRows } from "../../src/rollouts/stats/fact-rows.ts";
 import { getFacts } from "../../src/rollouts/stats/read-facts.ts";
-import { chooseReading } from "../../src/rollouts/stats/reading-list.ts";
 import { computeStats } from "../../src/rollouts/stats/stats-slices.ts";
 import { runCommandLine } from "../../src/run.ts";
 import { Breaks, sortWithBreaks } from "../../src/system/breaks.ts";
@@ -59,7 +58,6 @@ describe("a long loop", () => {
     ["dedup keys", async ({ groups }, signal) => await assignDedupKeys(groups, signal)],
     ["statistics", async (dataset, signal) => await computeStats(dataset, { ...statsOptions, by: undefined, signal })],
     ["a comparison", async (a, signal) => await compareDatasets(a, a, { ...statsOptions, pairBy: undefined, signal })],
-    ["a reading list", async (dataset, signal) => await chooseReading(dataset, 1, signal)],
   ])("of %s ends with the reason of a signal", async (_, work) => {
     const lines = Array.from({ length: 3000 }, (_, at) => {
       const said = `[{"role":"user","content":"${at}"},{"role":"assistant","content":"a"}]`;

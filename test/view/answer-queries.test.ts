@@ -14,8 +14,8 @@ const openGroups = (...facts: readonly Partial<GroupFacts>[]) => {
     throw new Error("unused");
   };
   const store: GroupReader<GroupRow> = {
-    ...{ count: groups.length, groups, findings: { findings: [], counts: [] } },
-    ...{ state: unused, charts: unused, reading: unused, search: unused, readGroup: unused },
+    ...{ count: groups.length, groups },
+    ...{ state: unused, charts: unused, search: unused, readGroup: unused },
     readRow: async (row) => row,
   };
   return async (query: Partial<Query>) => {
@@ -41,20 +41,18 @@ describe("the rows of a query", () => {
 
   it.each<[query: Partial<Query>, groups: string]>([
     [{ file: "b" }, "2"],
-    [{ mean: [0, 0.5] }, "12"],
-    [{ mean: [0, 0.5, "below"] }, "1"],
-    [{ spread: [0.25, 0.25] }, "2"],
     [{ reward: [2, 3] }, "2"],
+    [{ reward: [0, 2, "below"] }, "12"],
     [{ rule: "any" }, "13"],
     [{ rule: "y" }, "3"],
     [{ step: "7" }, "2"],
     [{ truncated: true, rule: "x" }, "1"],
-    [{ trainable: true, mean: [0, 9] }, "1"],
+    [{ trainable: true, reward: [0, 9] }, "1"],
     [{ page: 2 }, ""],
   ])("are those of groups with each fact of %j", async (query, groups) => {
     const ask = openGroups(
-      { mean: 0, rules: ["x"], truncated: 1 },
-      { file: "b", mean: 0.5, spread: 0.25, rewards: [1, 2], step: "7", untrainable: "equal rewards", truncated: 2 },
+      { rewards: [0], rules: ["x"], truncated: 1 },
+      { file: "b", rewards: [1, 2], step: "7", untrainable: "equal rewards", truncated: 2 },
       { rules: ["y"] },
     );
     expect(await ask(query)).toEqual([query.page ? 3 : groups.length, groups]);

@@ -8,11 +8,9 @@ describe("a query of the page", () => {
   it.each([
     {},
     { sort: "size", descending: true, page: 2 },
-    { reward: [0, 1], mean: [-1.5, 2, "below"], spread: [0, 0] },
+    { reward: [-1.5, 2, "below"] },
     { trainable: false, truncated: true, rule: "any", file: "a", step: "1", text: "t", where: "w" },
-    { problems: "any", group: 1, trajectory: 2 },
-    { compare: true, from: "never", to: "always" },
-    { reading: true },
+    { group: 1, trajectory: 2 },
     ...["group", "size", "mean", "spread", "step", "tool errors", "trainable", "problems"].map((sort) => ({ sort })),
   ])("has only known members that are not the default (row %$)", (members) => {
     const { sort, ...others } = members as { sort?: string };
@@ -25,8 +23,8 @@ describe("a query of the page", () => {
     { descending: "true" },
     ...[{ page: 0 }, { page: 1.5 }, { group: 0 }, { trajectory: "1" }],
     ...[[1], [0, "1"], [0, 1, "above"], [0, 1, "below", 2], [null, 1], 1].map((reward) => ({ reward })),
-    ...[{ trainable: 1 }, { truncated: false }, { reading: false }, { compare: false }],
-    ...["rule", "file", "step", "text", "where", "problems", "from", "to"].map((name) => ({ [name]: 1 })),
+    ...[{ trainable: 1 }, { truncated: false }],
+    ...["rule", "file", "step", "text", "where"].map((name) => ({ [name]: 1 })),
   ])("is refused with %j", (members) => {
     expect(parseQuery(JSON.stringify(members))).toBeUndefined();
   });
@@ -35,13 +33,8 @@ describe("a query of the page", () => {
     ["groups", {}, {}],
     ["groups", { sort: "mean", descending: true, page: 3 }, { sort: "mean", descending: true, page: 3 }],
     ["groups", { sort: "mean", text: "a", where: "w", page: 3 }, { sort: "mean" }],
-    ["problems", { problems: "any", page: 2 }, { page: 2 }],
-    ["reading", { reading: true }, {}],
-    ["compare", { compare: true, from: "never", to: "always", sort: "size", page: 2 }, { sort: "size" }],
     ["group", { group: 2, reward: [0, 1], page: 2 }, { reward: [0, 1], page: 2 }],
-    ["group", { problems: "any", group: 2 }, { problems: "any" }],
-    ["group", { compare: true, from: "never", group: 2 }, { compare: true, from: "never" }],
-    ["trajectory", { reading: true, group: 2, trajectory: 1 }, { reading: true, group: 2 }],
+    ["trajectory", { group: 2, trajectory: 1 }, { group: 2 }],
   ])("shows the view %s of %j, below the view of %j", (view, members, parent) => {
     const query = toQuery(members);
     expect([selectView(query), format(parentQuery(query))]).toEqual([view, parent]);

@@ -4,27 +4,8 @@ import { describe, expect, it } from "vitest";
 import type { Charts, GroupRows } from "../../src/view/answers.ts";
 import { fileOf, groupLine, startView, whenRead } from "./viewing.ts";
 
-const airline = "test/samples/airline.groups.jsonl";
-
 describe("a chart of the page", () => {
   const rowsOf = (body: string): GroupRows => JSON.parse(body);
-
-  it("counts the groups of a filter in its bars and dots", async () => {
-    const page = await startView([airline]);
-    await whenRead(page);
-    const { rewards, dots }: Charts = JSON.parse((await page.ask("/api/charts")).body);
-    expect(rewards).toEqual([
-      { range: [0, 0], count: 60, of: 60 },
-      { range: [1, 1], count: 20, of: 20 },
-    ]);
-    expect(dots.reduce((sum, { groups }) => sum + groups, 0)).toBe(20);
-    for (const { mean, spread, groups } of dots) {
-      const { selected } = rowsOf((await page.ask("/api/rows", { mean, spread })).body);
-      expect(selected).toBe(groups);
-    }
-    const solved: Charts = JSON.parse((await page.ask("/api/charts", { mean: [1, 1] })).body);
-    expect(solved.dots).toEqual(dots.map((dot) => ({ ...dot, groups: dot.mean[0] === 1 ? dot.of : 0 })));
-  });
 
   it.each<[what: string, rewards: readonly number[]]>([
     ["whole numbers, at the edges of bars", Array.from({ length: 25 }, (_, at) => at)],
@@ -47,19 +28,6 @@ describe("a chart of the page", () => {
     const lines = lists.map((rewards) => groupLine(rewards.map((reward) => sign * reward)));
     const { summary } = await whenRead(await startView([fileOf("g.jsonl", lines.join("\n"))]));
     expect(summary?.scale.map(Math.abs).sort()).toEqual([0, 1.9]);
-  });
-
-  it("separates dots of equal rewards, and scales by rewards that are not outliers", async () => {
-    const lines = Array.from({ length: 40 }, (_, at) => groupLine(at % 2 === 0 ? [1, 1] : [0.999, 1 - at / 1e4]));
-    const page = await startView([fileOf("g.jsonl", [groupLine([-1e6, 1]), ...lines].join("\n"))]);
-    const { summary } = await whenRead(page);
-    expect(summary?.scale).toEqual([0.9961, 1]);
-    const { dots, rewards }: Charts = JSON.parse((await page.ask("/api/charts")).body);
-    expect(dots.filter(({ spread }) => spread[0] === 0)).toEqual([
-      { mean: [1, 1], spread: [0, 0], groups: 20, of: 20 },
-    ]);
-    expect(rewards[0]?.range[0]).toBe(-1e6);
-    expect(rewards.filter(({ count }) => count > 0).length).toBeGreaterThan(10);
   });
 
   it.each([

@@ -1,11 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Findings, GroupDetail, GroupRows, ReadingList } from "../../src/view/answers.ts";
+import type { GroupDetail, GroupRows } from "../../src/view/answers.ts";
 import { runRollcall } from "../support/run.ts";
 import { fileOf, groupLine, startView, type ViewProcess, whenRead } from "./viewing.ts";
-
-/** Splits a command line like a shell that knows only single quotes. */
-const shellWords = (line: string): readonly string[] =>
-  Array.from(line.matchAll(/(?:'[^']*'|[^\s'])+/g), ([word]) => word.replaceAll("'", ""));
 
 const airline = "test/samples/airline.groups.jsonl";
 
@@ -68,17 +64,9 @@ describe("the API of the page for groups", () => {
     const { members, of, allRewards, group }: GroupDetail = JSON.parse(
       (await page.ask("/api/group", { group: 2 })).body,
     );
-    expect([group, of, allRewards, members.map(({ at, name }) => [at, name])]).toEqual([
-      ...[1, 3, [0, 0, 1, 0.75]],
-      [2, 3].map((at) => [at, `trajectory ${at + 1}`]),
-    ]);
+    expect([group, of, allRewards, members.map(({ at }) => at)]).toEqual([1, 3, [0, 0, 1, 0.75], [2, 3]]);
     expect(JSON.parse((await page.ask("/api/trajectory", { group: 2, trajectory: 3 })).body).reward).toBe(1);
     expect((await page.ask("/api/trajectory", { group: 2, trajectory: 1 })).status).toBe(404);
-    const lists: readonly ReadingList[] = JSON.parse((await page.ask("/api/reading")).body);
-    expect(lists[0]?.trajectories.map((read) => [read.group, read.trajectory])).toEqual([
-      [1, 3],
-      [1, 2],
-    ]);
     for (const [query, groups] of [
       [{ where: "advantage > 0.5" }, [1]],
       [{ where: "group.size == 3 && group.reward_min == 0.0" }, [2]],
@@ -237,19 +225,6 @@ describe("the API of the page for groups", () => {
         { position: { file, line: 2 }, reward: 1, facts: { advantage: 0.5 }, metrics: { turns: 1 }, messages: 2 },
       ],
     });
-    const quoted = file.replace("'", "'\\''");
-    expect(group.command).toBe(`rollcall log my-model --split my-split --where 'group.number == 2' '${quoted}'`);
-  });
-
-  it.each([
-    [["--where", "solved"], "'group.number == 1 && (solved)'"],
-    [["--where", "solved", "--pass", "0.5"], undefined],
-    [["--where", "reward > 0 // good"], "$'group.number == 1 && (reward > 0 // good\\n)'"],
-  ])("gives a command that selects the same trajectories with %j, or none", async (args, where) => {
-    const page = await startView([fileOf("a.jsonl", `${groupLine([1, 0])}\n`), "--no-open", ...args]);
-    await whenRead(page);
-    const { command }: GroupDetail = JSON.parse((await page.ask("/api/group", { group: 1 })).body);
-    expect(/--where (\$?'[^']*')/.exec(command ?? "")?.[1]).toBe(where);
   });
 
   it("gives the facts that stats lists for each trajectory", async () => {
@@ -337,14 +312,12 @@ describe("the API of the page for groups", () => {
     await whenRead(page);
     const group: GroupDetail = JSON.parse((await page.ask("/api/group", { group: 2 })).body);
     expect(group.members.map(({ position }) => position?.line)).toEqual(group.members.map((_, at) => 2 + at * 5));
-    expect(group.command).toContain("--group-by prompt_id --where 'group.number == 2 && (group.number > 1)' ");
     const broken = `${groupLine([0, 1])}\n{"trajectories":[{"messages_and_choices":[{"role":"user","content":7}],"reward":1},{"messages_and_choices":[],"reward":"x"}]}\n`;
     const other = await startView([fileOf("broken.jsonl", broken)]);
     await whenRead(other);
-    const { findings }: Findings = JSON.parse((await other.ask("/api/problems", { problems: "wrong-type" })).body);
-    expect(findings).toEqual([expect.objectContaining({ group: 1, trajectory: 1, message_at: null })]);
-    const all: Findings = JSON.parse((await other.ask("/api/problems", { problems: "any" })).body);
-    expect(all.findings).toContainEqual(expect.objectContaining({ group: 1, trajectory: 0, message_at: 0 }));
+    const { findings }: GroupDetail = JSON.parse((await other.ask("/api/group", { group: 2 })).body);
+    expect(findings.filter(({ rule }) => rule === "wrong-type")).toMatchObject([{ trajectory: 1, message_at: null }]);
+    expect(findings).toContainEqual(expect.objectContaining({ trajectory: 0, message_at: 0 }));
   });
 
   it("gives the problems of gathered lines and other tools' files at their messages", async () => {
@@ -369,45 +342,13 @@ describe("the API of the page for groups", () => {
     ] as const) {
       const page = await startView(words);
       await whenRead(page);
-      const { findings }: Findings = JSON.parse((await page.ask("/api/problems", { problems: "unknown-role" })).body);
-      expect(findings.map(({ group, trajectory, message_at }) => [group, trajectory, message_at])).toEqual(
-        expected.map((trajectory) => [0, trajectory, 2]),
+      const { findings }: GroupDetail = JSON.parse((await page.ask("/api/group", { group: 1 })).body);
+      const roles = findings.filter(({ rule }) => rule === "unknown-role");
+      expect(roles.map(({ trajectory, message_at }) => [trajectory, message_at])).toEqual(
+        expected.map((trajectory) => [trajectory, 2]),
       );
     }
   });
-
-  const logLastGroup = async (words: readonly string[]): Promise<void> => {
-    const page = await startView(words);
-    await whenRead(page);
-    const last = (rowsOf((await page.ask("/api/rows")).body).rows.at(-1)?.group ?? 0) + 1;
-    const { command, members }: GroupDetail = JSON.parse((await page.ask("/api/group", { group: last })).body);
-    const [, ...log] = shellWords(command ?? "");
-    const ran = await runRollcall([...log, "--dry-run", "--json", "--no-ledger"]);
-    const document = JSON.parse(ran.stdout);
-    expect([command, document.groups.not_sent, document.trajectories.read]).toEqual([command, 1, members.length]);
-    const rewards = members.map(({ reward }) => reward ?? 0);
-    expect(document.metrics["my-split/reward"]).toBeCloseTo(
-      rewards.reduce((sum, one) => sum + one, 0) / rewards.length,
-    );
-  };
-
-  it("gives a command that logs a single group, also if other groups of its file are invalid", async () => {
-    await logLastGroup([fileOf("g.jsonl", `{"a": bad\n${groupLine([0, 1])}\n`)]);
-    await logLastGroup(["test/samples/formats/verifiers-v0.wordle.results.jsonl", "--from", "verifiers-v0"]);
-  });
-
-  it("gives no command for a stream of several kinds, of which the split of log selects one", async () => {
-    const page = await startView(["test/samples/formats/prime-rl-0.9.1"]);
-    await whenRead(page);
-    const group: GroupDetail = JSON.parse((await page.ask("/api/group", { group: 1 })).body);
-    expect(group).toMatchObject({ isReadable: true, command: null });
-  });
-
-  it.each([
-    ["a file of another tool", ["test/samples/formats/tau2.results.json"]],
-    ["the selected trajectories", [airline, "--where", "reward > 0.5", "--best", "1"]],
-    ["a sample", [airline, "--sample", "5"]],
-  ])("gives a command that logs a single group of %s", { tags: "slow" }, async (_, words) => await logLastGroup(words));
 
   it("stops a search that other searches have replaced", { tags: "slow" }, async () => {
     const lines = Array.from({ length: 5_000 }, (_, at) => groupLine([at % 2, 1]));

@@ -19,8 +19,6 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       expect.stringContaining("monospace"),
     ]);
     expect(await page.getByText(`${airline}:2`).count()).toBe(1);
-    await page.getByText("log this group").click();
-    expect(await page.getByText("rollcall log").innerText()).toContain("--split my-split --where 'group.number == 2'");
     await pressKeys(page, "r");
     const { body } = await served.ask("/api/trajectory", { group: 2, trajectory: 2 });
     const raw = await page.locator(".raw").innerText();
@@ -181,9 +179,9 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     }));
     const file = fileOf("<b>&.jsonl", JSON.stringify({ trajectories }));
     for (const { page } of [await openPage([file]), await openedFile((await writtenPage([file])).file)]) {
-      for (const view of [{}, { group: 1 }, { group: 1, trajectory: 1 }, { problems: "any" }]) {
+      for (const view of [{}, { group: 1 }, { group: 1, trajectory: 1 }]) {
         await page.evaluate(`location.hash = "${addressOf(view)}"`);
-        const found = "group" in view ? ".entry" : "problems" in view ? ".problem" : ".rows td.words a";
+        const found = "group" in view ? ".entry" : ".rows td.words a";
         await page.locator(found).first().waitFor({ state: "attached" });
         const loading = "document.querySelectorAll('img, iframe, main style, main svg svg').length";
         expect(await page.evaluate(loading)).toBe(0);

@@ -63,11 +63,6 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       fileOf("wide.jsonl", `${groupLine([-1e308, 1e308])}\n${groupLine([1e308])}`),
     ]);
     await wide.getByRole("link", { name: "2 trajectories with a reward of 1e+308" }).waitFor();
-    await expect.poll(async () => await wide.locator("circle").count()).toBe(2);
-    const places: readonly string[] = await wide.evaluate(
-      "[...document.querySelectorAll('circle')].flatMap((one) => [one.getAttribute('cx'), one.getAttribute('cy')])",
-    );
-    expect(places.map((place) => Number(place.replace("%", ""))).every((at) => at >= 0 && at <= 100)).toBe(true);
   });
 
   it("draws the rewards of each group in one scale of colors, with axes, counts and a legend", async () => {
@@ -84,8 +79,6 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(bars).toEqual([drawn[0], drawn[0], drawn[0], drawn[1]]);
     expect(drawn[0]).not.toBe(drawn[1]);
     expect(await chart.locator("figcaption").innerText()).toMatch(/0\s+1$/);
-    const spread = page.locator("figure", { has: page.getByRole("group", { name: "groups by mean and spread" }) });
-    expect(await spread.locator(".axis").allInnerTexts()).toEqual(["0.5\nspread\n0", "0\nmean\n1"]);
   });
 
   it("shows all digits of each number in the table, without a second scroll bar", async () => {
@@ -111,7 +104,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     }
   });
 
-  it("draws charts without outliers, marks their ends, and keeps equal rewards hollow", async () => {
+  it("draws charts without outliers, and marks their ends", async () => {
     const lines = Array.from({ length: 200 }, (_, at) => groupLine([at / 200, at / 200 + 0.001 * (at % 2)]));
     const { page } = await openPage([fileOf("g.jsonl", [groupLine([-1e6, 0]), ...lines].join("\n"))]);
     const chart = page.locator("figure", { has: page.getByRole("group", { name: "trajectories by reward" }) });
@@ -120,11 +113,6 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       .toEqual(["≤ 0", "reward", "0.996"]);
     expect(await chart.locator("figcaption").innerText()).toMatch(/≤ 0\s+0.996$/);
     expect(await chart.locator("rect.bar").count()).toBe(24);
-    const dots = await page.evaluate<[string, string][]>(
-      "[...document.querySelectorAll('circle')].map((one) => [one.closest('a').getAttribute('aria-label'), one.style.fill])",
-    );
-    expect(dots.filter(([name]) => / spread of 0$/.test(name)).every(([, fill]) => fill === "transparent")).toBe(true);
-    expect(dots.filter(([name]) => !/ spread of 0$/.test(name)).every(([, fill]) => fill === "")).toBe(true);
   });
 
   it("has one tab stop per chart, with arrow keys, and keeps the focus after the removal of a filter", async () => {
@@ -185,8 +173,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       { role: "user", content: "book a flight" },
       { ...message("ok"), reasoning: "Newark?" },
     ];
-    const logprobs = { content: ["New", "ark", "!"].map((token) => ({ token, logprob: -1 })) };
-    const choice = { finish_reason: "stop", index: 0, message: message("Newark!"), logprobs };
+    const choice = { finish_reason: "stop", index: 0, message: message("Newark!") };
     const all = [start, [...start, message(long)], [...start, choice], start, start, start];
     const trajectories = all.map((messages, reward) => ({ messages_and_choices: messages, reward }));
     const file = fileOf("g.jsonl", `${groupLine([0, 1])}\n${JSON.stringify({ trajectories })}\n`);
@@ -209,9 +196,8 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.goto(`${served.url}/${addressOf({ group: 2, text: "Newark" })}`);
     await page.locator(".common[open] mark").first().waitFor();
     await page.goto(`${served.url}/${addressOf({ group: 2, trajectory: 3, text: "Newark" })}`);
-    await page.locator(".tokens mark").waitFor();
+    await page.locator("details[open] mark").waitFor();
     expect(await page.locator("details[open] mark").allTextContents()).toEqual(["Newark"]);
-    expect(await page.locator(".tokens mark").allTextContents()).toEqual(["Newark"]);
   });
 
   it("reaches all views and returns with the keyboard", async () => {
@@ -239,60 +225,6 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.getByText("group 2 of 20").waitFor();
     await pressKeys(page, "Escape");
     await page.locator(".rows").waitFor();
-    await expect.poll(async () => await hash(page)).toBe("#/");
-  });
-
-  it("returns to the scroll position and the focused link of each view, by Escape and by the browser", async () => {
-    const lines = Array.from({ length: 80 }, () => groupLine([0, 1], { answer: "word\n".repeat(30) }));
-    const robots = lines.map((line) => line.replaceAll('"user"', '"robot"'));
-    const { page, viewing: served } = await openPage([fileOf("g.jsonl", robots.join("\n"))]);
-    const place = async () =>
-      await page.evaluate<number[]>(
-        "[[...document.querySelectorAll('main a')].indexOf(document.activeElement), Math.round(scrollY)]",
-      );
-    await page.goto(`${served.url}/${addressOf({ problems: "any" })}`);
-    await page.getByText("140 more of this rule").waitFor();
-    for (const [view, link] of [
-      [addressOf({ problems: "unknown-role" }), addressOf({ problems: "unknown-role", group: 70, trajectory: 2 })],
-      [addressOf({ group: 3 }), addressOf({ group: 3, trajectory: 1 })],
-    ] as const) {
-      await page.goto(`${served.url}/${view}`);
-      const last = page.locator(`main a[href="${link}"]`).last();
-      await last.focus();
-      await page.locator("section > .problem, .column .entry").last().waitFor();
-      await page.evaluate("scrollTo(0, scrollY + 40)");
-      const left = await place();
-      expect(Math.min(...left)).toBeGreaterThan(0);
-      expect(left[1]).toBeGreaterThan(30);
-      for (const back of [async () => await page.goBack(), async () => await pressKeys(page, "Escape")]) {
-        await pressKeys(page, "Enter");
-        await page.locator(".talk .entry").first().waitFor();
-        expect(await place()).toEqual([-1, 0]);
-        await back();
-        // The group is between the trajectory and the problems.
-        if ((await hash(page)) !== view) {
-          await page.getByText("group 70 of 80").waitFor();
-          await pressKeys(page, "Escape");
-        }
-        await expect.poll(place).toEqual(left);
-      }
-    }
-  });
-
-  it("opens the reading list and its trajectories with the keyboard, and returns to it", async () => {
-    const { page } = await openPage([airline]);
-    await page.getByRole("link", { name: "reading list" }).press("Enter");
-    await page.getByRole("heading", { name: "the highest rewards with a tool error" }).waitFor();
-    const second = await page.locator(".selected a").nth(1).innerText();
-    const [trajectory, group] = second.split(" of ");
-    await pressKeys(page, "j", "j", "Enter");
-    await page.getByRole("heading", { name: `${trajectory} of 4 reward` }).waitFor();
-    await pressKeys(page, "Escape");
-    await page.getByText(`${group} of 20`).waitFor();
-    await page.getByRole("link", { name: "reading list" }).waitFor();
-    await pressKeys(page, "Escape");
-    await expect.poll(async () => await page.evaluate("document.activeElement.textContent")).toBe(second);
-    await pressKeys(page, "Escape");
     await expect.poll(async () => await hash(page)).toBe("#/");
   });
 
@@ -429,7 +361,6 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     for (const [view, there] of [
       [addressOf({ group: 2 }), ".column .entry"],
       [addressOf({ group: 2, trajectory: 2 }), "article .entry"],
-      [addressOf({ problems: "any" }), ".problem"],
       [addressOf({ text: "flight" }), ".rows td.words a"],
       [addressOf({ where: "reward > 0.5" }), ".rows td.words a"],
       [addressOf({ group: 3 }), ".column .entry"],
@@ -454,20 +385,9 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     ]) {
       await page.goto(`${served.url}/${view}`);
       await page.locator("main h1").waitFor();
-      await page
-        .locator(".column .entry, .talk .entry, section > .problem, .rows td.words a, .selected a")
-        .first()
-        .waitFor();
+      await page.locator(".column .entry, .talk .entry, .rows td.words a").first().waitFor();
       expect([view, await page.evaluate(lowContrasts)]).toEqual([view, []]);
     }
-    const content = Array.from({ length: 6 }, (_, at) => ({ token: `t${at}`, logprob: -at }));
-    const message = { role: "assistant", content: content.map(({ token }) => token).join("") };
-    const choice = { finish_reason: "stop", index: 0, message, logprobs: { content } };
-    const group = { trajectories: [0, 1].map((reward) => ({ messages_and_choices: [choice], reward })) };
-    const { page: tinted, viewing: other } = await openPage([fileOf("t.jsonl", JSON.stringify(group))], { dark });
-    await tinted.goto(`${other.url}/${addressOf({ group: 1, trajectory: 1 })}`);
-    await tinted.locator(".tokens .p5").waitFor();
-    expect(await tinted.evaluate(lowContrasts)).toEqual([]);
   });
 
   it("has an accessible name for every control and region", async () => {

@@ -22,9 +22,6 @@ describe("the server of the page", () => {
     expect(group.position?.file).toBe("test/samples/formats/verifiers-v0.wordle.results.jsonl");
     const piped = await startView([], readFileSync(airline, "utf8"));
     expect((await whenRead(piped)).summary?.groups.read).toBe(20);
-    // Standard input cannot be read again.
-    const fromInput: GroupDetail = JSON.parse((await piped.ask("/api/group", { group: 1 })).body);
-    expect(fromInput).toMatchObject({ command: null });
     const chosen = await startView([airline, "--where", "reward == 1.0"]);
     expect((await whenRead(chosen)).summary?.trajectories.read).toBe(20);
   });

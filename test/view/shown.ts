@@ -49,9 +49,7 @@ export const addressOf = (query: object = {}): string => {
   return `#/${json === "{}" ? "" : encodeURIComponent(json)}`;
 };
 
-export const views = [{}, { group: 2 }, { group: 2, trajectory: 2 }, { problems: "any" }, { reading: true }].map(
-  addressOf,
-);
+export const views = [{}, { group: 2 }, { group: 2, trajectory: 2 }].map(addressOf);
 
 export const hash = async (page: Page): Promise<string> => await page.evaluate("location.hash");
 

@@ -25,14 +25,13 @@ import { readRollouts } from "../../session/read-rollouts.ts";
 import { conflictingOptions } from "../../system/failures.ts";
 import { formatForDisplay } from "../../text/decimal.ts";
 import { formatList, pluralize } from "../../text/sentences.ts";
-import type { ComparisonTexts } from "../../view/answers.ts";
 import type { CompareOptions } from "./command.ts";
 import { printComparePage } from "./compare-page.ts";
 import type { ReportedComparison } from "./compare-report.ts";
 import { listMeasures, measureColumns, toExceptionMeasure } from "./measures.ts";
 import type { CompareDocument } from "./output.ts";
-import { explainOverflow, isRegression, judgeReward } from "./verdict.ts";
-import { type ComparedRuns, listSources, listWarnings, nameSources } from "./where-from.ts";
+import { explainOverflow, isRegression } from "./verdict.ts";
+import type { ComparedRuns } from "./where-from.ts";
 
 export const printComparison = async (context: Context, options: CompareOptions) => {
   const { screen } = context;
@@ -137,17 +136,6 @@ const noteExceptions = ({ screen }: Context, { a, b, failed_a, failed_b }: Compa
     screen.notice(`means and pass@k count ${counts} with the reward ${typed.exceptionsAs}`);
   for (const [side, failed] of Object.entries({ a: failed_a, b: failed_b }))
     if (failed > 0) screen.notice(`all rollouts of ${pluralize(failed, "task")} failed in ${side}`);
-};
-
-/** Returns the texts for the page of `rollcall view`. */
-export const explainComparison = (comparison: Comparison, datasets: Datasets): ComparisonTexts => {
-  const copies = listCopies(datasets, comparison);
-  const steps = listSteps(comparison, { a: "a", b: "b" }).map(({ text }) => ({ label: "steps", text }));
-  return {
-    verdict: judgeReward(comparison),
-    title: nameSources(comparison),
-    lines: [...listWarnings(comparison, { copies }), ...steps, ...listSources(comparison)],
-  };
 };
 
 const listCopies = (datasets: Datasets, comparison: Comparison) =>

@@ -7,7 +7,6 @@ import { createChangeDetector } from "../../rollouts/input/open-inputs.ts";
 import { combineModes } from "../../rollouts/input/source.ts";
 import { readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
-import { canSelectWithoutPass, listInputArgs } from "../../session/options/input-options.ts";
 import { listInputFiles, requireSeparateFiles } from "../../session/output-files.ts";
 import { listSkippedFiles, printWarnings } from "../../session/print-problems.ts";
 import { attachDataset, openRollouts, printInputNotes } from "../../session/read-rollouts.ts";
@@ -66,7 +65,7 @@ const writePage = async (context: Context, typed: ViewOptions, file: string) => 
   if (failure) throw failure;
 };
 
-const measures = { hasSteps: true, hasPrompts: true };
+const measures = { hasSteps: true };
 
 /** `view` prints the URL after this time, so that an unreadable input can fail first. */
 const openDelayMs = 200;
@@ -119,7 +118,6 @@ type OnRead = Viewer["showProgress"];
 const createReader = async (context: Context, typed: ViewOptions, onRead: OnRead): Promise<ReadInput> => {
   const { file: files } = typed;
   const settings = await readEffectiveSettings(context);
-  const runs = openRuns(context, typed);
   return async () => {
     // The detector starts before reading, so that it finds changes during reading.
     const hasChanged = createChangeDetector(files, context.host);
@@ -129,7 +127,7 @@ const createReader = async (context: Context, typed: ViewOptions, onRead: OnRead
     const notes = printInputNotes(context, dataset, typed);
     await printWarnings(context, dataset, listSkippedFiles(dataset));
     if (typed.html === undefined) printUnreadableFiles(context, dataset);
-    return { dataset, notes, pass: typed.pass, runs, inputOptions: toShownOptions(typed), hasChanged };
+    return { dataset, notes, pass: typed.pass, groupBy: typed.groupBy, hasChanged };
   };
 };
 
@@ -137,28 +135,4 @@ const createReader = async (context: Context, typed: ViewOptions, onRead: OnRead
 const printUnreadableFiles = ({ screen }: Context, { scan }: ViewInput["dataset"]) => {
   const ofFiles = scan.problems.sorted().filter(({ severity, line }) => severity === "error" && line === undefined);
   if (!screen.isForProgram) for (const problem of ofFiles) screen.warn(problem);
-};
-
-/** The page compares two inputs, if the reader asks for that. */
-const openRuns = (context: Context, typed: ViewOptions): ViewInput["runs"] => {
-  const [a, b, ...others] = typed.file;
-  if (a === undefined || b === undefined || others.length > 0 || typed.file.includes("-")) return undefined;
-  const read = async (file: string) => {
-    // Each input would be sampled and divided without the other, which would break pairs.
-    const one = { ...typed, file: [file], sample: undefined, shard: undefined };
-    const needs = { subject: file, measures: { hasPrompts: true, hasTasks: true }, continuesAfterErrors: true };
-    return context.closeAtEnd(await openRollouts(context, one, needs));
-  };
-  return {
-    names: [a, b],
-    read: async () => ({ a: await read(a), b: await read(b) }),
-    explain: async (...compared) => (await import("../compare/run-compare.ts")).explainComparison(...compared),
-  };
-};
-
-/** The `log` command on the page selects a group by number, without `--sample`. */
-const toShownOptions = (typed: ViewOptions): ViewInput["inputOptions"] => {
-  const { file: files, where, groupBy, pass } = typed;
-  const canLog = canSelectWithoutPass({ where, pass });
-  return { files: files.length === 0 ? ["-"] : files, options: listInputArgs(typed), where, groupBy, canLog };
 };

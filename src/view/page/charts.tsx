@@ -1,4 +1,4 @@
-/** Draws charts with links that filter the table: rewards, groups, and the means of steps or files. */
+/** Draws charts with links that filter the table: rewards, and the means of steps or files. */
 import type { ComponentChildren } from "preact";
 import { formatShare } from "../../text/units.ts";
 import { relativePosition } from "../answer-queries.ts";
@@ -130,45 +130,6 @@ export const RewardChart = ({ bars }: { bars: Charts["rewards"] }) => {
             {isLabeled && (
               <text x={`${middle}%`} y="100%" dy="1.3em">
                 {formatRange(range)}
-              </text>
-            )}
-          </FilterLink>
-        );
-      })}
-    </Chart>
-  );
-};
-
-export const SpreadChart = ({ dots }: { dots: Charts["dots"] }) => {
-  const styleOf = useRewardStyle();
-  const { scale } = usePage();
-  const means = findEnds(
-    dots.flatMap(({ mean: [from, to] }) => [from, to]),
-    scale,
-  );
-  const spreads = findEnds([0, ...dots.map(({ spread }) => spread[1])], [0, scale[1] / 2 - scale[0] / 2]);
-  const sorted = dots.toSorted((a, b) => b.of - a.of);
-  const largest = sorted[0]?.of ?? 1;
-  return (
-    <Chart
-      name="groups by mean and spread"
-      caption="groups"
-      x={[means.start, "mean", means.end]}
-      y={["spread", spreads.end, "0"]}
-      legend="larger: more groups, hollow: equal rewards"
-    >
-      {sorted.map(({ mean, spread, groups, of }) => {
-        const range = `a mean of ${formatRange(mean)} and a spread of ${formatRange(spread)}`;
-        const [x, y] = [toX(middleOf(mean), means.min, means.max), toY(middleOf(spread), 0, spreads.max || 1)];
-        const radiusOf = (count: number) => 2.5 + 6 * Math.sqrt(count / largest);
-        const style = { ...styleOf(middleOf(mean)), ...(spread[1] === 0 && { fill: "transparent" }) };
-        return (
-          <FilterLink key={range} name={`${pluralizeCount(groups, "group")} with ${range}`} filter={{ mean, spread }}>
-            {groups < of && <circle class="rest" cx={x} cy={y} r={radiusOf(of)} />}
-            {groups > 0 && <circle class="dot" style={style} cx={x} cy={y} r={radiusOf(groups)} />}
-            {dots.length <= maxLabels && groups > 0 && (
-              <text x={x} y={y} dy={-radiusOf(of) - 3}>
-                {formatPart(groups, of)}
               </text>
             )}
           </FilterLink>

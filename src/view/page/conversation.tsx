@@ -1,4 +1,4 @@
-/** Draws conversations, folds long texts, and tints tokens by probability. */
+/** Draws conversations, and folds long texts. */
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { type ContentPart, type Media, type Turn, toTurns } from "../../calls/conversation.ts";
@@ -7,9 +7,7 @@ import * as raw from "../../json/raw-json.ts";
 import * as toolErrors from "../../rollouts/facts/tool-errors.ts";
 import { countCharacters, cutText } from "../../text/sentences.ts";
 import type { Finding } from "../answers.ts";
-import { alignTurns, findDifferences } from "./differences.ts";
-import { Markdown, MarkedText } from "./markdown.tsx";
-import { usePage, useSearchedText } from "./navigation.tsx";
+import { useSearchedText } from "./navigation.tsx";
 import { formatCount } from "./numbers.tsx";
 import { ProblemList } from "./problems.tsx";
 
@@ -36,33 +34,21 @@ const cutLines = (text: string, lines: number) => {
 
 interface LongTextProps {
   text: string;
-  tokens?: readonly Token[];
   kind?: "prose" | "raw";
   lines?: number | undefined;
-  other?: string | undefined;
 }
 
-export const LongText = ({ text, tokens = [], kind, lines = linesBeforeFold.text, other }: LongTextProps) => {
+export const LongText = ({ text, kind, lines = linesBeforeFold.text }: LongTextProps) => {
   const sought = useSearchedText();
-  const isRendered = usePage().isMarkdownOn && kind === "prose";
   const start = cutLines(text, lines);
   const [isWhole, setWhole] = useState(!start.includes(sought) && text.includes(sought));
   const shown = isWhole ? text : start;
-  const render = () => {
-    // A match can span several pieces or tokens.
-    if (sought !== "" && shown.includes(sought)) return <MarkedText text={shown} />;
-    return other === undefined ? renderTints(shown, tokens) : <ComparedText text={shown} other={other} />;
-  };
   return (
     <>
-      {isRendered ? (
-        <Markdown text={shown} />
-      ) : (
-        <pre class={`${kind ?? ""}${tokens.length > 0 ? " tokens" : ""}`}>
-          {render()}
-          {shown !== text && " …"}
-        </pre>
-      )}
+      <pre class={kind}>
+        {kind === "prose" ? <Prose text={shown} /> : <MarkedText text={shown} />}
+        {shown !== text && " …"}
+      </pre>
       {start !== text && (
         <button type="button" class="more" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
           {isWhole ? "show less" : `show all ${formatCount(countCharacters(text))} characters`}
@@ -72,12 +58,31 @@ export const LongText = ({ text, tokens = [], kind, lines = linesBeforeFold.text
   );
 };
 
-const ComparedText = ({ text, other }: { text: string; other: string }) => {
-  const pieces = useMemo(() => findDifferences(text, other), [text, other]);
-  return pieces.map(({ isNew, text: piece }, at) => {
-    const words = piece.trimEnd();
-    return isNew ? [<ins key={at}>{words}</ins>, piece.slice(words.length)] : piece;
+/** A code fence with its code, or the lines of a table. */
+const aligned = /(^ {0,3}(`{3,}|~{3,})[\s\S]*?(?:^ {0,3}\2[`~]*[ \t]*$|(?![\s\S]))|(?:^ *[|+].*[|+] *(?:\n|$))+)/m;
+
+/** Code and tables need a fixed-width font. */
+const Prose = ({ text }: { text: string }) => {
+  const sought = useSearchedText();
+  const pieces = text.split(aligned);
+  // A match can span several pieces.
+  if (!pieces.some((piece) => piece?.includes(sought))) return <MarkedText text={text} />;
+  return pieces.map((piece, at) => {
+    if (at % 3 === 2) return null;
+    const marked = <MarkedText key={at} text={piece} />;
+    return at % 3 === 1 ? <code key={at}>{marked}</code> : marked;
   });
+};
+
+const MarkedText = ({ text }: { text: string }) => {
+  const sought = useSearchedText();
+  const [first, ...others] = sought === "" ? [text] : text.split(sought);
+  return (
+    <>
+      {first}
+      {others.map((other, at) => [<mark key={at}>{sought}</mark>, other])}
+    </>
+  );
 };
 
 type FoldProps = { title: string; text: string; class?: string; children: ComponentChildren };
@@ -156,21 +161,15 @@ export const hasError = (turn: Turn) =>
 interface ConversationProps {
   turns: readonly Turn[];
   findings?: readonly Finding[];
-  isTinted?: boolean;
-  compared?: { turns: readonly Turn[]; name: string } | undefined;
 }
 
-export const Conversation = ({ turns, compared, ...shown }: ConversationProps) => {
-  const others = compared?.turns;
-  const pairs = useMemo(() => others && alignTurns(turns, others, identifyTurn), [turns, others]);
-  const messages = turns.map((turn, position) => (
-    <Message key={turn.at} {...shown} turn={turn} other={pairs?.[position]} otherName={compared?.name} />
-  ));
-  return <ol class="conversation">{messages}</ol>;
-};
-
-const identifyTurn = ({ role, parts }: Turn) =>
-  JSON.stringify([role, ...parts.map((part) => [part.kind, textOfPart(part), part.kind === "media" && part.data])]);
+export const Conversation = ({ turns, findings = [] }: ConversationProps) => (
+  <ol class="conversation">
+    {turns.map((turn) => (
+      <Message key={turn.at} turn={turn} findings={findings} />
+    ))}
+  </ol>
+);
 
 const toggleFolds = ({ key, target, currentTarget: entry }: KeyboardEvent & { currentTarget: HTMLElement }) => {
   if (key !== "Enter" || target !== entry) return;
@@ -179,17 +178,9 @@ const toggleFolds = ({ key, target, currentTarget: entry }: KeyboardEvent & { cu
   for (const fold of closed.length > 0 ? closed : find("summary, .more")) fold.click();
 };
 
-interface MessageProps extends Omit<ConversationProps, "turns" | "compared"> {
-  turn: Turn;
-  other: Turn | undefined;
-  otherName: string | undefined;
-}
-
-const Message = ({ turn, findings = [], isTinted = false, other, otherName }: MessageProps) => {
+const Message = ({ turn, findings }: { turn: Turn; findings: readonly Finding[] }) => {
   const { at: position, role = "?", name, isSampled, parts, choiceMembers } = turn;
   const positions = [position, ...parts.flatMap((part) => (part.kind === "call" ? (part.result?.at ?? []) : []))];
-  const isEqual = other !== undefined && identifyTurn(other) === identifyTurn(turn);
-  const isAlone = otherName !== undefined && other === undefined;
   const finish = choiceMembers.find(({ key }) => key === "finish_reason")?.value;
   const members = choiceMembers.filter(({ key }) => !["finish_reason", "index", "logprobs"].includes(key));
   const isPrompt = role === "system" || role === "developer";
@@ -198,7 +189,7 @@ const Message = ({ turn, findings = [], isTinted = false, other, otherName }: Me
     <li
       tabIndex={-1}
       onKeyDown={toggleFolds}
-      class={`entry${isEqual ? " equal" : isAlone ? " alone" : ""}`}
+      class="entry"
       data-role={role}
       aria-label={`message ${position + 1}, ${role}`}
     >
@@ -207,16 +198,9 @@ const Message = ({ turn, findings = [], isTinted = false, other, otherName }: Me
         {name !== undefined && <span>{name}</span>}
         {isFailedResult(turn) && <b class="trouble">error</b>}
         {isSampled && <span>sampled{finish !== undefined && ` · ${raw.formatIndented(finish)}`}</span>}
-        {isEqual && <span class="same">equal to {otherName}</span>}
-        {isAlone && <span class="same">no counterpart in {otherName}</span>}
         <span class="at">{position + 1}</span>
       </h3>
-      <Parts
-        parts={parts}
-        tokens={isTinted ? tokensOf(turn) : []}
-        lines={lines}
-        others={isEqual ? undefined : other?.parts}
-      />
+      <Parts parts={parts} lines={lines} isMessage />
       {textOfParts(parts) === "" && <p class="quiet">empty</p>}
       {members.length > 0 && <Parts parts={[{ kind: "other", members }]} />}
       <ProblemList findings={findings.filter(({ message_at: at }) => positions.includes(at ?? -1))} />
@@ -252,50 +236,41 @@ const splitThoughts = (part: ContentPart): readonly ContentPart[] => {
 
 interface PartsProps {
   parts: readonly ContentPart[];
-  tokens?: readonly Token[];
   lines?: number | undefined;
-  others?: readonly ContentPart[] | undefined;
+  /** True if the parts are those of a message, and not of a call or result. */
+  isMessage?: boolean;
 }
 
-const noPart: ContentPart = { kind: "thought", text: "" };
-
-/** Pairs parts by kind, and parts of one kind by order. */
-const Parts = ({ parts, others, ...shown }: PartsProps) =>
-  parts.map((part, at) => {
-    const isSameKind = ({ kind }: ContentPart) => kind === part.kind;
-    const nth = parts.slice(0, at).filter(isSameKind).length;
-    const other = others && (others.filter(isSameKind)[nth] ?? noPart);
-    return <PartView key={at} {...shown} part={part} other={other} />;
-  });
+const Parts = ({ parts, ...shown }: PartsProps) =>
+  parts.map((part, at) => <PartView key={at} {...shown} part={part} />);
 
 const indentJson = (text: string) => {
   const json = /^\s*[{[]/.test(text) ? raw.tryParseRawJson(text) : undefined;
   return json && raw.formatIndented(json);
 };
 
-type PartProps = Omit<PartsProps, "parts" | "others"> & { part: ContentPart; other: ContentPart | undefined };
+type PartProps = Omit<PartsProps, "parts"> & { part: ContentPart };
 
-const PartView = ({ part, tokens: all, lines, other }: PartProps) => {
+const PartView = ({ part, lines, isMessage = false }: PartProps) => {
   const text = textOfPart(part);
   const sought = useSearchedText();
-  const tokens = alignTokens(all ?? [], part);
-  const shown = { text, lines, other: other && textOfPart(other) };
+  const shown = { text, lines };
   switch (part.kind) {
     case "call":
-      return <CallPart part={part} other={other} />;
+      return <CallPart part={part} />;
     case "result":
       return (
         <div class={part.isError || isError(part.parts) ? "result failed" : "result"}>
           <p class="who">{part.isError || isError(part.parts) ? <b class="trouble">error</b> : "result"}</p>
-          <Parts parts={part.parts} lines={linesBeforeFold.result} others={other && contentOf(other)} />
+          <Parts parts={part.parts} lines={linesBeforeFold.result} />
         </div>
       );
     case "said": {
       // The text of a message is shown as it was said. A match can be missing in indented JSON.
-      const indented = all === undefined ? indentJson(text) : undefined;
+      const indented = isMessage ? undefined : indentJson(text);
       if (indented !== undefined && (indented.includes(sought) || !text.includes(sought)))
-        return <LongText {...shown} text={indented} other={shown.other && (indentJson(shown.other) ?? shown.other)} />;
-      return <LongText {...shown} tokens={tokens} {...(part.value.kind === "text" && { kind: "prose" })} />;
+        return <LongText {...shown} text={indented} />;
+      return <LongText {...shown} {...(part.value.kind === "text" && { kind: "prose" })} />;
     }
     case "other":
       return <FoldedText {...shown} title="other fields" />;
@@ -316,69 +291,18 @@ const PartView = ({ part, tokens: all, lines, other }: PartProps) => {
   }
 };
 
-type CallProps = { part: Extract<ContentPart, { kind: "call" }>; other: ContentPart | undefined };
-
-const CallPart = ({ part, other }: CallProps) => {
-  const name = part.name ?? "?";
-  const isNew = other !== undefined && (other.kind !== "call" || other.name !== part.name);
-  return (
-    <div class="call">
-      <p class="who">
-        calls <b>{isNew ? <ins>{name}</ins> : name}</b>
-      </p>
-      <Parts parts={contentOf(part)} others={other && contentOf(other)} />
-      {part.result === undefined && <p class="who">no result</p>}
-    </div>
-  );
-};
+const CallPart = ({ part }: { part: Extract<ContentPart, { kind: "call" }> }) => (
+  <div class="call">
+    <p class="who">
+      calls <b>{part.name ?? "?"}</b>
+    </p>
+    <Parts parts={contentOf(part)} />
+    {part.result === undefined && <p class="who">no result</p>}
+  </div>
+);
 
 /** The page loads no images from the network. */
 const imageSource = ({ url, data, format }: Media) => {
   const source = url ?? `data:${format};base64,${data}`;
   return /^data:image\/(?:png|jpe?g|gif|webp|avif|bmp)(?:;charset=[\w-]+)?;base64,/i.test(source) ? source : undefined;
-};
-
-type Token = { text: string; logprob: number };
-
-/** A character belongs to the token with the character's last byte. */
-export const tokensOf = ({ choiceMembers }: Turn): readonly Token[] => {
-  const logprobs = choiceMembers.find(({ key }) => key === "logprobs")?.value;
-  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-  return raw.itemsOf(raw.findValue(logprobs, "content")).flatMap((token) => {
-    const bytes = Uint8Array.from(raw.itemsOf(raw.findValue(token, "bytes")), (byte) => Number(byte.text));
-    const text = bytes.length > 0 ? decoder.decode(bytes, { stream: true }) : raw.textAt(token, "token");
-    const logprob = raw.digitsAt(token, "logprob");
-    return !text || logprob === undefined ? [] : [{ text, logprob: Number(logprob) }];
-  });
-};
-
-/** False if the log probabilities have ids instead of texts. */
-export const hasTints = (turn: Turn) => turn.parts.some((part) => alignTokens(tokensOf(turn), part).length > 0);
-
-/** Returns the tokens of the last text that is that of the part. */
-const alignTokens = (tokens: readonly Token[], part: ContentPart) => {
-  if (part.kind !== "said") return [];
-  const text = tokens.map((token) => token.text).join("");
-  const start = text.lastIndexOf(textOfPart(part));
-  let [first, end] = [0, 0];
-  while (end < start) end += tokens[first++]?.text.length ?? 0;
-  return end === start ? tokens.slice(first) : [];
-};
-
-const renderTints = (text: string, tokens: readonly Token[]) => {
-  let end = 0;
-  const spans = [];
-  for (const { text: tokenText, logprob } of tokens) {
-    if (end + tokenText.length > text.length) break;
-    // Depth 0 means a probability above 61%, and depth 5 means at most 1.1%.
-    const depth = Math.min(5, Math.max(0, Math.round(-logprob)));
-    const title = `${(Math.exp(logprob) * 100).toFixed(1)}%`;
-    spans.push(
-      <span key={end} class={`p${depth}`} style={{ "--depth": `${depth}` }} title={title}>
-        {tokenText}
-      </span>,
-    );
-    end += tokenText.length;
-  }
-  return [spans, text.slice(end)];
 };

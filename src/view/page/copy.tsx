@@ -1,6 +1,6 @@
 /** Draws texts with a copy button. */
 import { useState } from "preact/hooks";
-import type { GroupDetail, SourcePosition } from "../answers.ts";
+import type { SourcePosition } from "../answers.ts";
 
 export const CopyButton = ({ text, name }: { text: string; name: string }) => {
   const [result, setResult] = useState("");
@@ -16,21 +16,12 @@ export const CopyButton = ({ text, name }: { text: string; name: string }) => {
   );
 };
 
-const CopyableText = ({ text, name }: { text: string; name: string }) => (
-  <span class="copied">
-    <code>{text}</code>
-    <CopyButton text={text} name={name} />
-  </span>
-);
-
-export const CopyablePosition = ({ position: { file, line } }: { position: SourcePosition }) => (
-  <CopyableText text={`${file}:${line}`} name="the file and line" />
-);
-
-export const Command = ({ command }: GroupDetail) =>
-  command !== null && (
-    <details>
-      <summary>log this group</summary>
-      <CopyableText text={command} name="the command" />
-    </details>
+export const CopyablePosition = ({ position: { file, line } }: { position: SourcePosition }) => {
+  const text = `${file}:${line}`;
+  return (
+    <span class="copied">
+      <code>{text}</code>
+      <CopyButton text={text} name="the file and line" />
+    </span>
   );
+};

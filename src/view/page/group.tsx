@@ -4,10 +4,9 @@ import { formatRoundedSize } from "../../text/units.ts";
 import { compareNaturally, compareNumbers } from "../answer-queries.ts";
 import { type GroupDetail, rowsPerPage, type TrajectorySummary } from "../answers.ts";
 import { Conversation, Fold, LongText, textOfParts, useTrajectory } from "./conversation.tsx";
-import { Command, CopyablePosition } from "./copy.tsx";
+import { CopyablePosition } from "./copy.tsx";
 import { commonFolder, Snippet } from "./groups.tsx";
-import { MarkdownButton } from "./markdown.tsx";
-import { NavigationBar, nameOfGroup, nameOfList, useLink, usePage } from "./navigation.tsx";
+import { NavigationBar, useLink, usePage } from "./navigation.tsx";
 import * as numbers from "./numbers.tsx";
 import { listFindings, PendingAnswer, ProblemList } from "./problems.tsx";
 import { type PageColumn, Table } from "./sortable-table.tsx";
@@ -17,13 +16,6 @@ const maxInitiallyShown = 4;
 
 /** The order that the reader has chosen also applies to the next group. */
 let chosenOrder: { by: string; isDescending: boolean } | undefined;
-
-/** Puts the best trajectory of a run next to that of the other run, and so on. */
-const rankByRun = (members: readonly TrajectorySummary[]) => {
-  const runs = [...new Set(members.map(({ run }) => run))];
-  const ranked = runs.map((run) => rankTrajectories(members.filter((member) => member.run === run)));
-  return members.flatMap((_, rank) => ranked.flatMap((ofRun) => ofRun[rank] ?? []));
-};
 
 /** Sorts by reward, but puts the worst trajectory second. */
 const rankTrajectories = (members: readonly TrajectorySummary[]) => {
@@ -46,7 +38,7 @@ const GroupView = ({ detail }: GroupProps) => {
   const { query } = usePage();
   const link = useLink();
   const sorted = useSortedTrajectories(detail);
-  const shown = sorted.isChosen ? sorted.rows : rankByRun(members);
+  const shown = sorted.isChosen ? sorted.rows : rankTrajectories(members);
   const neighbor = (to: number | null, by: 1 | -1) => {
     const page = detail.at === null ? query.page : Math.floor((detail.at + by) / rowsPerPage) + 1;
     return to === null ? undefined : { ...query, page, group: to + 1 };
@@ -60,8 +52,8 @@ const GroupView = ({ detail }: GroupProps) => {
     <article>
       <NavigationBar before={neighbor(detail.before, -1)} after={neighbor(detail.after, 1)}>
         <p class="way">
-          <a href={link({ group: undefined })}>{nameOfList(query)}</a> ›{" "}
-          <b>{`${nameOfGroup(query)} of ${numbers.formatCount(detail.of)}`}</b>
+          <a href={link({ group: undefined })}>groups</a> ›{" "}
+          <b>{`group ${query.group} of ${numbers.formatCount(detail.of)}`}</b>
         </p>
         <numbers.RewardStrip rewards={members.flatMap(({ reward }) => reward ?? [])} />
         {detail.mean !== null && (
@@ -75,8 +67,6 @@ const GroupView = ({ detail }: GroupProps) => {
       </h1>
       <div class="tools">
         <CopyablePosition {...detail} />
-        <Command {...detail} />
-        <MarkdownButton />
       </div>
       {match && (
         <p class="way">
@@ -94,14 +84,13 @@ const GroupView = ({ detail }: GroupProps) => {
         </div>
       )}
       {detail.common > 0 && <CommonMessages detail={detail} member={shown[0]} />}
-      <section class={query.compare ? "beside runs" : "beside"} aria-label="trajectories side by side">
+      <section class="beside" aria-label="trajectories side by side">
         {shown.map((member, position) => (
           <TrajectoryColumn
             key={member.at}
             detail={detail}
             member={member}
             isShown={position < maxInitiallyShown || member.at === match?.trajectory}
-            other={shown[position === 0 ? 1 : 0]}
           />
         ))}
       </section>
@@ -135,7 +124,7 @@ const useSortedTrajectories = ({ members, findings }: GroupDetail) => {
   };
   const advantageOf = (member: TrajectorySummary) => member.facts?.advantage;
   const problemsOf = ({ at }: TrajectorySummary) => listFindings({ findings }, at).length;
-  const linkTo = ({ at, name }: TrajectorySummary) => <a href={link({ trajectory: at + 1 })}>{name}</a>;
+  const linkTo = ({ at }: TrajectorySummary) => <a href={link({ trajectory: at + 1 })}>trajectory {at + 1}</a>;
   const factColumn = (name: string): TrajectoryColumn => ({
     ...column(name, (member) => numbers.listFacts(member)[name]),
     ...(name === "finish reason" && finishCell),
@@ -189,22 +178,18 @@ const CommonMessages = ({ detail, member }: GroupProps & { member: TrajectorySum
   );
 };
 
-type ColumnProps = GroupProps & { member: TrajectorySummary; isShown: boolean; other: TrajectorySummary | undefined };
+type ColumnProps = GroupProps & { member: TrajectorySummary; isShown: boolean };
 
-const TrajectoryColumn = ({ detail, member, isShown, other }: ColumnProps) => {
+const TrajectoryColumn = ({ detail, member, isShown }: ColumnProps) => {
   const { common, isReadable } = detail;
   const { at, reward, facts, messages } = member;
-  const name = isReadable ? member.name : "the line";
+  const name = isReadable ? `trajectory ${at + 1}` : "the line";
   const link = useLink();
   const findings = listFindings(detail, at);
-  const { isMarkdownOn } = usePage();
   const [isRequested, setRequested] = useState(isShown);
   useEffect(() => setRequested(isRequested || isShown), [isShown]);
   const { value, error, parsed } = useRankedTrajectory(isRequested ? member : undefined);
-  const others = useRankedTrajectory(isRequested ? other : undefined).parsed;
   const turns = useMemo(() => parsed?.turns(common), [parsed]);
-  const otherTurns = useMemo(() => others?.turns(common), [others]);
-  const compared = other && otherTurns && { turns: otherTurns, name: other.name };
   return (
     <section class="column" aria-label={name} tabIndex={-1}>
       <h2>
@@ -217,12 +202,7 @@ const TrajectoryColumn = ({ detail, member, isShown, other }: ColumnProps) => {
       {isRequested && value === undefined && <PendingAnswer error={error} />}
       {value !== undefined && turns === undefined && <LongText text={value} kind="raw" />}
       {turns && common > 0 && common === messages && <p class="parts">ends here</p>}
-      {turns && common < messages && other && (
-        <p class="parts" style={{ visibility: compared && !isMarkdownOn ? "visible" : "hidden" }}>
-          <ins>marked</ins> words differ from {other.name}
-        </p>
-      )}
-      {turns && <Conversation turns={turns} findings={findings} compared={compared} />}
+      {turns && <Conversation turns={turns} findings={findings} />}
     </section>
   );
 };

@@ -3,9 +3,10 @@ import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { formatPercent } from "../../text/units.ts";
 import * as answers from "../answers.ts";
-import { RewardChart, SeriesChart, SpreadChart } from "./charts.tsx";
+import { RewardChart, SeriesChart } from "./charts.tsx";
 import { linkTo, parseHash, replaceQuery, useFilter, useKeys, useLink, usePage } from "./navigation.tsx";
 import * as numbers from "./numbers.tsx";
+import { ProblemList } from "./problems.tsx";
 import { Facts, type PageColumn, Table } from "./sortable-table.tsx";
 import { useAnswer } from "./use-answer.ts";
 
@@ -26,7 +27,6 @@ export const Groups = ({ state, summary }: GroupsProps) => {
           {trajectories.read > trajectories.rejected && (
             <div class="charts" style={{ visibility: charts ? "visible" : "hidden" }}>
               <RewardChart bars={charts?.rewards ?? []} />
-              <SpreadChart dots={charts?.dots ?? []} />
               {summary.series.map((by) => {
                 const { values = [], of = 0 } = charts?.series.find((series) => series.by === by) ?? {};
                 const shown = { by, values, of, stepName, isFiltered: Boolean(charts?.selected) };
@@ -115,15 +115,6 @@ const columnsOf = (
     <span title={file}>{file.startsWith(folder) ? file.slice(folder.length) : file}</span>
   );
   const prompts: GroupColumn = { name: "prompt", class: "words", cell: promptCell };
-  if (query.compare) {
-    const measure = { class: "n", width: 6.2 };
-    return [
-      { ...measure, name: "difference", cell: ({ pair }) => numbers.formatAdvantage(pair?.difference) },
-      prompts,
-      { ...measure, name: "a", cell: ({ pair }) => <numbers.Reward value={pair?.a} /> },
-      { ...measure, name: "b", cell: ({ pair }) => <numbers.Reward value={pair?.b} /> },
-    ];
-  }
   const stepWidth = Math.max(3.8, 1.2 + 0.62 * stepName.length);
   const steps: GroupColumn = { ...sorting("step", stepWidth), title: stepName, class: "n why", cell: stepCell };
   return [
@@ -161,16 +152,15 @@ export const GroupTable = ({ state }: { state: answers.PageState }) => {
   const box = useRef<HTMLDivElement>(null);
   const pages = Math.max(1, Math.ceil(selected / answers.rowsPerPage));
   const { page, sort, descending } = query;
-  const noun = query.compare ? "prompt" : "group";
   const link = useLink();
   const { shown, hidden } = fitColumns(columnsOf(query, rows, state.summary), { by: sort, width: useWidth(box) });
-  useLayoutEffect(() => box.current?.scrollTo({ top: 0 }), [answers.formatQuery(query)]);
+  useListPosition(box, rows);
   return (
     <section aria-label="groups">
       <div class="tools">
         <p class="count" role="status">
-          {answer && `${numbers.formatCount(selected)} of ${numbers.pluralizeCount(of, noun)}`}
-          {!answer && (error === undefined ? "reading…" : `no ${noun}s:`)}
+          {answer && `${numbers.formatCount(selected)} of ${numbers.pluralizeCount(of, "group")}`}
+          {!answer && (error === undefined ? "reading…" : "no groups:")}
           {searched < 1 && ` · searched ${formatPercent(searched, 1)}`}
           {error && <b class="trouble"> {error}</b>}
         </p>
@@ -199,9 +189,7 @@ export const GroupTable = ({ state }: { state: answers.PageState }) => {
           by={sort}
           isDescending={descending}
         />
-        {answer && selected === 0 && searched === 1 && (
-          <p class="quiet">no {noun} matches the filters and the search</p>
-        )}
+        {answer && selected === 0 && searched === 1 && <p class="quiet">no group matches the filters and the search</p>}
       </div>
       {pages > 1 && (
         <nav class="pages" aria-label="pages">
@@ -214,11 +202,35 @@ export const GroupTable = ({ state }: { state: answers.PageState }) => {
   );
 };
 
+/** The positions of the list that the reader left, and of its page. */
+let left = { list: "", rowsTop: 0, top: 0 };
+
+/** The list keeps its position, and the row of the opened group, when the reader comes back. */
+const useListPosition = (box: RefObject<HTMLElement | null>, rows: readonly answers.GroupRow[]) => {
+  const { query, openedGroup } = usePage();
+  const list = answers.formatQuery(query);
+  const opened = useRef(openedGroup);
+  useLayoutEffect(() => {
+    const { current } = box;
+    const isBack = left.list === list && opened.current !== undefined;
+    current?.scrollTo({ top: isBack ? left.rowsTop : 0 });
+    if (isBack) scrollTo(0, left.top);
+    return () => {
+      left = { list, rowsTop: current?.scrollTop ?? 0, top: scrollY };
+    };
+  }, [list]);
+  useEffect(() => {
+    if (rows.length === 0 || opened.current === undefined) return;
+    const href = linkTo({ ...query, group: opened.current });
+    box.current?.querySelector<HTMLElement>(`a[href="${CSS.escape(href)}"]`)?.focus();
+    opened.current = undefined;
+  }, [rows]);
+};
+
 const isSearched = ({ searched }: Pick<answers.GroupRows, "searched">) => searched === 1;
 
 const SummaryFacts = ({ summary, selected }: { summary: answers.Summary; selected: answers.Slice | null }) => {
-  const link = useLink();
-  const { files, fileCount, notes, runs, groups, trajectories, rules, all } = summary;
+  const { files, fileCount, notes, findings, groups, trajectories, rules, all } = summary;
   const show = (cell: (slice: answers.Slice) => ComponentChildren) => [
     cell(selected ?? all),
     " ",
@@ -245,8 +257,7 @@ const SummaryFacts = ({ summary, selected }: { summary: answers.Summary; selecte
           exceptions:
             all.failures > 0 &&
             show(({ failures }) => <span class={failures > 0 ? "trouble" : ""}>{numbers.formatCount(failures)}</span>),
-          problems:
-            problems === 0 ? "none" : [<a href={link({ problems: "any" })}>{numbers.formatCount(problems)}</a>, ofAll],
+          problems: problems === 0 ? "none" : [numbers.formatCount(problems), ofAll],
           trainable:
             groups.read > 0 &&
             show((slice) => {
@@ -254,8 +265,6 @@ const SummaryFacts = ({ summary, selected }: { summary: answers.Summary; selecte
               return `${numbers.formatCount(slice.trainable)} of ${numbers.pluralizeCount(of, "group")}`;
             }),
           trajectories: show((slice) => numbers.formatCount(slice === all ? trajectories.read : slice.trajectories)),
-          compare: runs.length > 0 && <a href={link({ compare: true, page: 1 })}>a with b</a>,
-          "read first": trajectories.read > trajectories.rejected && <a href={link({ reading: true })}>reading list</a>,
         }}
       />
       {notes.length > 0 && (
@@ -271,12 +280,13 @@ const SummaryFacts = ({ summary, selected }: { summary: answers.Summary; selecte
         <ul class="rules">
           {rules.map(({ rule, severity, count }) => (
             <li key={rule} class={severity}>
-              <a href={link({ problems: rule })}>{rule}</a> {numbers.formatCount(count)}
+              <Filter name={rule} filter={{ rule }} /> {numbers.formatCount(count)}
             </li>
           ))}
           {ofAll && <li>{ofAll}</li>}
         </ul>
       )}
+      <ProblemList findings={findings} />
     </section>
   );
 };
@@ -300,7 +310,7 @@ const Filter = ({ name, filter }: { name: string; filter: Partial<answers.Query>
 );
 
 const Filters = ({ stepName }: { stepName: string }) => {
-  const { reward, mean, spread, file, step } = usePage().query;
+  const { reward, file, step } = usePage().query;
   return (
     <nav class="filters" aria-label="filters" tabIndex={-1}>
       <Filter name="trainable" filter={{ trainable: true }} />
@@ -312,12 +322,6 @@ const Filters = ({ stepName }: { stepName: string }) => {
       {file !== undefined && <Filter name={`${file.split("/").at(-1)} ×`} filter={{ file }} />}
       {step !== undefined && <Filter name={`${stepName} ${step} ×`} filter={{ step }} />}
       {reward !== undefined && <Filter name={`a reward of ${numbers.formatRange(reward)} ×`} filter={{ reward }} />}
-      {mean !== undefined && spread !== undefined && (
-        <Filter
-          name={`mean ${numbers.formatRange(mean)}, spread ${numbers.formatRange(spread)} ×`}
-          filter={{ mean, spread }}
-        />
-      )}
     </nav>
   );
 };

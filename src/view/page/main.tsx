@@ -3,12 +3,9 @@ import { render } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { formatPercent } from "../../text/units.ts";
 import { allGroups, formatQuery, type PageState, parentQuery, selectView } from "../answers.ts";
-import { CompareView } from "./compare.tsx";
 import { Group } from "./group.tsx";
 import { Groups } from "./groups.tsx";
-import { linkTo, nameOfGroup, PageProvider, parseHash, restorePosition, useKeys, useQuery } from "./navigation.tsx";
-import { ProblemsView } from "./problems.tsx";
-import { ReadingView } from "./reading.tsx";
+import { linkTo, PageProvider, parseHash, useKeys, useQuery } from "./navigation.tsx";
 import { Facts } from "./sortable-table.tsx";
 import { Trajectory } from "./trajectory.tsx";
 import { serverEndedEvent, storeToken, useAnswer } from "./use-answer.ts";
@@ -19,10 +16,9 @@ const keys = {
   "j k": "next or previous row or message",
   Enter: "open, or unfold the message",
   "n p": "next or previous group or trajectory",
-  "← →": "next or previous bar or dot (Tab leads to a plot)",
+  "← →": "next or previous bar or point (Tab leads to a plot)",
   "/": "search",
   Escape: "back to the parent view, or remove all filters",
-  m: "render Markdown",
   r: "show the JSON",
   "?": "show the keys",
 };
@@ -37,25 +33,22 @@ const App = () => {
     : error;
   useEffect(() => addEventListener(serverEndedEvent, () => setEnded(true)), []);
   const [isHelpOpen, setHelpOpen] = useState(false);
-  const [isMarkdownOn, setMarkdownOn] = useState(false);
   const toggleHelp = () => setHelpOpen(!isHelpOpen);
-  const toggleMarkdown = () => setMarkdownOn(!isMarkdownOn);
+  const openedGroup = useRef(query.group);
+  if (query.group !== undefined) openedGroup.current = query.group;
   // A second key can come before the next view.
   const goUp = () => location.assign(linkTo(parentQuery(parseHash(location.hash))));
   const main = useRef<HTMLElement>(null);
-  useKeys({ "?": toggleHelp, m: toggleMarkdown, Escape: isHelpOpen ? toggleHelp : goUp });
+  useKeys({ "?": toggleHelp, Escape: isHelpOpen ? toggleHelp : goUp });
   const title = {
     groups: "groups",
-    problems: "problems",
-    reading: "reading list",
-    compare: "comparison",
-    group: nameOfGroup(query),
-    trajectory: `trajectory ${query.trajectory} of ${nameOfGroup(query)}`,
+    group: `group ${query.group}`,
+    trajectory: `trajectory ${query.trajectory} of group ${query.group}`,
   }[view];
   useLayoutEffect(() => {
     document.title = view === "groups" ? "rollcall view" : `${title} · rollcall view`;
     main.current?.focus({ preventScroll: true });
-    return main.current ? restorePosition(main.current) : undefined;
+    if (view !== "groups") scrollTo(0, 0);
   }, [title]);
   useLayoutEffect(() => {
     // The focused filter may have disappeared.
@@ -85,11 +78,8 @@ const App = () => {
         )}
         {fault === undefined && state?.summary === undefined && <p class="quiet">reading…</p>}
         {state?.summary !== undefined && (
-          <PageProvider value={{ query, scale: state.summary.scale, isMarkdownOn, toggleMarkdown }}>
+          <PageProvider value={{ query, scale: state.summary.scale, openedGroup: openedGroup.current }}>
             {view === "groups" && <Groups state={state} summary={state.summary} />}
-            {view === "problems" && <ProblemsView />}
-            {view === "reading" && <ReadingView />}
-            {view === "compare" && <CompareView state={state} summary={state.summary} />}
             {view === "group" && <Group />}
             {view === "trajectory" && <Trajectory />}
           </PageProvider>

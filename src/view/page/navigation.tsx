@@ -1,11 +1,16 @@
-/** Reads and changes the query in the URL, handles keys, and restores scroll positions. */
+/** Reads and changes the query in the URL, and handles keys. */
 import { type ComponentChildren, createContext, type RefObject } from "preact";
 import { useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { allGroups, formatQuery, parseQuery, type Query, type RewardBounds, selectView } from "../answers.ts";
+import { allGroups, formatQuery, parseQuery, type Query, type RewardBounds } from "../answers.ts";
 
-const scale: RewardBounds = [0, 1];
+interface PageContext {
+  query: Query;
+  scale: RewardBounds;
+  /** The group that the reader opened last. */
+  openedGroup: number | undefined;
+}
 
-const Context = createContext({ query: allGroups, scale, isMarkdownOn: false, toggleMarkdown: (): void => undefined });
+const Context = createContext<PageContext>({ query: allGroups, scale: [0, 1], openedGroup: undefined });
 
 export const PageProvider = Context.Provider;
 
@@ -17,13 +22,6 @@ export const useLink = () => {
   const { query } = usePage();
   return (changes: Partial<Query>) => linkTo({ ...query, ...changes });
 };
-
-/** The name of the view above a group. */
-export const nameOfList = ({ problems, reading, compare }: Query) =>
-  problems === undefined ? (reading ? "reading list" : compare ? "comparison" : "groups") : "problems";
-
-/** A group of two runs is a prompt. */
-export const nameOfGroup = ({ compare, group }: Query) => `${compare ? "prompt" : "group"} ${group}`;
 
 export const useFilter = (filter: Partial<Query>) => {
   const { query } = usePage();
@@ -129,49 +127,4 @@ export const NavigationBar = ({ children, before, after }: NavigationBarProps) =
   );
 };
 
-/** `nth` is the index of the focused link among the links to `href`. */
-type ViewPosition = Readonly<{ top: number; rowsTop: number; href: string; nth: number }>;
-
-const positions = new Map<string, ViewPosition>();
-let shownQuery = parseHash(location.hash);
-let leftQuery = shownQuery;
 history.scrollRestoration = "manual";
-
-const keyOf = (query: Query) => formatQuery({ ...query, page: 1 });
-const linksTo = (href: string) => [...document.querySelectorAll<HTMLElement>(`main a[href="${CSS.escape(href)}"]`)];
-
-// This listener runs first, so the page still shows the previous view.
-addEventListener("hashchange", () => {
-  const href = document.activeElement?.getAttribute("href") ?? "";
-  const nth = linksTo(href).findIndex((link) => link.matches(":focus"));
-  const rowsTop = document.querySelector(".rows")?.scrollTop ?? 0;
-  positions.set(keyOf(shownQuery), { top: scrollY, rowsTop, href, nth });
-  [leftQuery, shownQuery] = [shownQuery, parseHash(location.hash)];
-});
-
-/** If the reader returns from a group to the table, the link to this group gets the focus. */
-const findPosition = (query: Query) => {
-  const position = positions.get(keyOf(query));
-  const isFromGroup = selectView(query) === "groups" && leftQuery.group !== undefined;
-  if (!position || !isFromGroup) return position;
-  return { ...position, href: linkTo({ ...leftQuery, trajectory: undefined }), nth: 0 };
-};
-
-/** Tries again at each change of the page's size, until the reader acts or the position is reached. */
-export const restorePosition = (main: HTMLElement) => {
-  const { top = 0, rowsTop = 0, href = "", nth = -1 }: Partial<ViewPosition> = findPosition(shownQuery) ?? {};
-  const observer = new ResizeObserver(() => move());
-  const end = () => observer.disconnect();
-  const move = () => {
-    const link = linksTo(href)[nth];
-    link?.focus();
-    main.querySelector(".rows")?.scrollTo(0, rowsTop);
-    link?.scrollIntoView({ block: "nearest" });
-    scrollTo(0, top);
-    if (scrollY > top - 1 && linksTo(href).length > nth) end();
-  };
-  for (const element of [main, ...main.querySelectorAll("tbody")]) observer.observe(element);
-  move();
-  for (const input of ["wheel", "keydown", "pointerdown"]) addEventListener(input, end, { once: true });
-  return end;
-};

@@ -4,9 +4,8 @@ import type { Turn } from "../../calls/conversation.ts";
 import { formatIndented, type RawMember } from "../../json/raw-json.ts";
 import type { GroupDetail, TrajectorySummary } from "../answers.ts";
 import * as conversation from "./conversation.tsx";
-import { Command, CopyablePosition, CopyButton } from "./copy.tsx";
-import { MarkdownButton } from "./markdown.tsx";
-import { NavigationBar, nameOfGroup, nameOfList, useKeys, useLink, useListKeys, usePage } from "./navigation.tsx";
+import { CopyablePosition, CopyButton } from "./copy.tsx";
+import { NavigationBar, useKeys, useLink, useListKeys, usePage } from "./navigation.tsx";
 import { formatAdvantage, formatFact, formatMeasure, isTruncated, listFacts, Reward, Truncated } from "./numbers.tsx";
 import { listFindings, PendingAnswer, ProblemList } from "./problems.tsx";
 import { Facts } from "./sortable-table.tsx";
@@ -44,12 +43,9 @@ const TrajectoryView = ({ detail, json }: ViewProps) => {
       <div class="reader">
         <Outline turns={turns} show={show} />
         <div class="talk" ref={talk}>
-          <div class="tools">
-            {member !== undefined && <CopyablePosition {...member} />}
-            <Command {...detail} />
-          </div>
+          <div class="tools">{member !== undefined && <CopyablePosition {...member} />}</div>
           <Facts class="metrics" facts={Object.fromEntries([...facts.known, ...facts.metrics])} />
-          <Tools json={json} turns={turns} isRaw={isRaw} toggleRaw={toggleRaw} />
+          <Tools json={json} isRaw={isRaw} toggleRaw={toggleRaw} />
           <ProblemList findings={findings.filter((finding) => finding.message_at === null)} />
           {isRaw || !parsed ? (
             <section aria-label="raw JSON" tabIndex={-1}>
@@ -57,7 +53,7 @@ const TrajectoryView = ({ detail, json }: ViewProps) => {
             </section>
           ) : (
             <>
-              <conversation.Conversation turns={turns} findings={findings} isTinted />
+              <conversation.Conversation turns={turns} findings={findings} />
               {parsed.others.filter(isUnlisted).map(({ key, value }) => (
                 <conversation.FoldedText key={key} title={key} text={formatIndented(value)} />
               ))}
@@ -114,14 +110,14 @@ const Position = ({ detail, index }: { detail: GroupDetail; index: number }) => 
   return (
     <NavigationBar before={neighbor(index - 1)} after={neighbor(index + 1)}>
       <p class="way">
-        <a href={link({ group: undefined, trajectory: undefined })}>{nameOfList(query)}</a> ›{" "}
+        <a href={link({ group: undefined, trajectory: undefined })}>groups</a> ›{" "}
         <a href={link({ trajectory: undefined })} title={prompt}>
-          {nameOfGroup(query)}
+          group {query.group}
         </a>{" "}
         ›
       </p>
       <h1>
-        {member?.name} of {(allRewards ?? members).length}{" "}
+        trajectory {query.trajectory} of {(allRewards ?? members).length}{" "}
         <span>
           <span class="quiet">reward</span> <Reward value={member?.reward} />
         </span>{" "}
@@ -134,22 +130,14 @@ const Position = ({ detail, index }: { detail: GroupDetail; index: number }) => 
   );
 };
 
-type ToolsProps = { json: string; turns: readonly Turn[]; isRaw: boolean; toggleRaw: () => void };
+type ToolsProps = { json: string; isRaw: boolean; toggleRaw: () => void };
 
-const Tools = ({ json, turns, isRaw, toggleRaw }: ToolsProps) => (
+const Tools = ({ json, isRaw, toggleRaw }: ToolsProps) => (
   <p class="tools">
-    <MarkdownButton />
     <button type="button" aria-pressed={isRaw} onClick={toggleRaw}>
       raw JSON <kbd>r</kbd>
     </button>
     <CopyButton text={json} name="the JSON" />
-    {!usePage().isMarkdownOn && turns.some((turn) => conversation.tokensOf(turn).length > 0) && (
-      <span class="quiet">
-        {turns.some(conversation.hasTints)
-          ? "tinted: unlikely tokens"
-          : "not tinted: the recorded tokens are not the text"}
-      </span>
-    )}
   </p>
 );
 

@@ -16,22 +16,20 @@ import { openCharts } from "../charts.ts";
 
 const parseElement = (id: string) => JSON.parse(document.getElementById(id)?.textContent ?? "null");
 
-const readGroup = (group: number, name = "group"): answers.GroupData => parseElement(`${name}-${group}`);
+const readGroup = (group: number): answers.GroupData => parseElement(`group-${group}`);
 
-const openEmbeddedAnswers = ({ count, state, charts, findings, reading, rows, compared }: answers.PageData) => {
+const openEmbeddedAnswers = ({ count, state, charts, rows }: answers.PageData) => {
   const neverDue = { isDue: () => false, take: async () => undefined };
   // A part of the groups cannot change the numbers and plots of all.
   const isWhole = state.summary?.groups.read === rows.length;
   const openedCharts = state.summary && isWhole ? openCharts(rows, state.summary.scale, neverDue) : undefined;
   const { stepName = "step", pass = 1 } = state.summary ?? {};
   let last: { key: string; found: Promise<ReadonlySet<number>> } | undefined;
-  const store: answers.GroupReader<answers.GroupRow> = {
+  return openAnswers({
     count,
     groups: rows,
-    findings,
     state: () => state,
     charts: async (selected) => (selected && (await (await openedCharts)?.(selected))) ?? charts,
-    reading: async () => reading,
     async search({ text, where }) {
       const key = JSON.stringify([text, where]);
       if (last?.key !== key) last = { key, found: searchRows(rows, { text, where, stepName, pass }) };
@@ -39,17 +37,7 @@ const openEmbeddedAnswers = ({ count, state, charts, findings, reading, rows, co
     },
     readRow: async (row) => row,
     readGroup: async (group) => readGroup(group),
-    compareRuns:
-      compared &&
-      (async () => ({
-        ...store,
-        comparison: compared.comparison,
-        count: compared.rows.length,
-        groups: compared.rows,
-        readGroup: async (group) => readGroup(group, "pair"),
-      })),
-  };
-  return openAnswers(store);
+  });
 };
 
 const maxUnitsAtOnce = 2 ** 20;

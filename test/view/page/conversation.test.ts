@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { fileOf, groupLine } from "../viewing.ts";
-import { closePage, formatHtml, openPage, writePage } from "./open-page.ts";
+import { closePage, openPage, writePage } from "./open-page.ts";
 
 afterEach(closePage);
 
@@ -23,60 +23,20 @@ const openGroup = async (line: string, query: object = {}, width = 1600) =>
   await openPage(await writePage([fileOf("g.jsonl", line)]), { query: { group: 1, ...query }, width });
 
 describe("a conversation on the page", () => {
-  it("is rendered as Markdown on request, without links", async () => {
-    const text = [
-      "# Title\nfirst *em* and **strong** `co*de*` snake_case_name",
-      "- one\n  2. two\n10) ten\n> quote\n> more",
-      "| a | b \\| c |\n|---|:-:|\n| 1 | [l](http://x) |",
-      "a | b\nno table",
-      "```js\n# code\n\n*x*\n```",
-      "~~~\n+ no item\n~~~\n* star\n+ plus",
-      "```42```\nis inline",
-      "````\n```\ninner\n``` and more\n````",
-      "![i](http://x/y.png) __b__ 2*3*4",
-    ].join("\n\n");
-    const page = await openGroup(toGroup([choice({ content: text })], [choice({ content: "b" })]), { trajectory: 1 });
-    expect(page.attributesOf("button[aria-pressed]", "aria-pressed")).toEqual(["false", "false"]);
-    await page.press("m");
-    expect(page.attributesOf("button[aria-pressed]", "aria-pressed")).toEqual(["true", "false"]);
-    expect(formatHtml(page.find(".entry:last-child .markdown").outerHTML).split("\n")).toEqual([
-      '<div class="markdown">',
-      "<h3>Title",
-      '<p style="margin-left:0ch">first <em>em</em> and <b>strong</b> <code>co*de*</code> snake_case_name',
-      '<p style="margin-left:0ch">• one',
-      '<p style="margin-left:2ch">2. two',
-      '<p style="margin-left:0ch">10) ten',
-      "&gt; quote",
-      "&gt; more",
-      "<table>",
-      "<tr><th>a<th>b | c",
-      "<tr><td>1<td>[l](http://x)",
-      '<p style="margin-left:0ch">a | b',
-      "no table",
-      '<pre><span class="quiet">js',
-      "# code",
-      "*x*",
-      "<pre>+ no item",
-      ...["• star", "• plus"].map((item) => `<p style="margin-left:0ch">${item}`),
-      '<p style="margin-left:0ch"><code>42</code>',
-      "is inline",
-      ...["<pre>```", "inner", "``` and more"],
-      '<p style="margin-left:0ch">![i](http://x/y.png) <b>b</b> 2*3*4',
-    ]);
-  });
-
-  it("has Markdown with quotes, emphasis and indents of at most 16 columns", async () => {
-    const spans = "_em_ **b *e* `*c*`**\n\na | b\nc-d | e\n\nf | g\n---\n\nh | i\n: | :";
-    const content = `> said\n> more\n\n${spans}\n\n${" ".repeat(20)}- deep\r\n- end`;
+  it("has code and tables in a fixed-width font, and marks matches in them", async () => {
+    const table = "| a | b |\n|---|---|\n| 1 | 2 |\n";
+    const fences = ["```js\ncode | x\n```", "~~~\nmore", "````\n```\ninner\n````"];
+    const content = `Say |this|\n${table}or\n${fences[0]}\nand \`42\`\n${fences[2]}\nend\n${fences[1]}`;
     const page = await openGroup(toGroup([choice({ content })], []), { trajectory: 1 });
-    await page.press("m");
-    expect(formatHtml(page.find(".entry:last-child .markdown").outerHTML).split("\n")).toEqual([
-      ...['<div class="markdown"><blockquote>said', "more"],
-      '<p style="margin-left:0ch"><em>em</em> <b>b <em>e</em> <code>*c*</code></b>',
-      ...['<p style="margin-left:0ch">a | b', "c-d | e", '<p style="margin-left:0ch">f | g', "---"],
-      ...['<p style="margin-left:0ch">h | i', ": | :"],
-      ...['<p style="margin-left:16ch">• deep', '<p style="margin-left:0ch">• end'],
-    ]);
+    const codes = () => page.textsOf(".entry:last-child pre > code");
+    const expected = [table, ...[0, 2, 1].map((at) => fences[at] ?? "")].map((text) =>
+      text.replaceAll(/\s+/g, " ").trim(),
+    );
+    expect([page.find(".entry:last-child pre").textContent, codes()]).toEqual([content, expected]);
+    await page.show({ group: 1, trajectory: 1, text: "inner" });
+    expect([page.textsOf("code mark"), codes()]).toEqual([["inner"], expected]);
+    await page.show({ group: 1, trajectory: 1, text: "or\n```js" });
+    expect([page.textsOf("mark"), codes()]).toEqual([["or ```js"], []]);
   });
 
   it("folds long prompts to 3 lines, results to 10 and other texts to 40, and shows all on request", async () => {
@@ -105,7 +65,7 @@ describe("a conversation on the page", () => {
     );
   });
 
-  it("folds reasoning in tags and fields, and compares parts of one kind by their order", async () => {
+  it("folds reasoning in tags and fields", async () => {
     const answers = [
       { content: "<think>two ways</think>\n\nfour" },
       { reasoning: "one way", content: "say <reasoning>x</reasoning> five <think>cut" },
@@ -113,35 +73,10 @@ describe("a conversation on the page", () => {
     ].map((message) => [choice(message)]);
     const page = await openGroup(toGroup(...answers));
     expect(page.textsOf(".column")).toEqual([
-      "trajectory 3 2+1 marked words differ from trajectory 1assistantsampled · stop2reasoning, 7 charactersearlierreasoning, 1 charactersxtwo",
-      "trajectory 1 0−1 marked words differ from trajectory 3assistantsampled · stop2reasoning, 8 characterstwo waysfour",
-      "trajectory 2 10 marked words differ from trajectory 3assistantsampled · stop2reasoning, 7 charactersone waysay reasoning, 1 charactersx five reasoning, 3 characterscut",
+      "trajectory 3 2+1 assistantsampled · stop2reasoning, 7 charactersearlierreasoning, 1 charactersxtwo",
+      "trajectory 1 0−1 assistantsampled · stop2reasoning, 8 characterstwo waysfour",
+      "trajectory 2 10 assistantsampled · stop2reasoning, 7 charactersone waysay reasoning, 1 charactersx five reasoning, 3 characterscut",
     ]);
-    expect(page.textsOf(".column ins")).toEqual(["marked", "two", "marked", "four", "marked", "say", "five"]);
-  });
-
-  it("marks the tools, arguments and results of another trajectory, and messages without a counterpart", async () => {
-    const call = (name: string, args: object, content: string, at = "1") => [
-      choice({ content: null, tool_calls: [{ id: at, function: { name, arguments: JSON.stringify(args) } }] }),
-      { role: "tool", tool_call_id: at, content },
-    ];
-    const page = await openGroup(
-      toGroup(
-        [...call("look", { a: 1 }, "Error: none found"), choice({ content: "same" })],
-        [...call("see", { a: 2 }, "Error: one found"), choice({ content: "same" }), { role: "user", content: "end" }],
-      ),
-    );
-    expect(page.textsOf("ins")).toEqual(["marked", "see", "2", "one", "marked", "look", "1", "none"]);
-    expect(page.textsOf(".same")).toEqual([
-      "equal to trajectory 1",
-      "no counterpart in trajectory 1",
-      "equal to trajectory 2",
-    ]);
-    const classes = ["", "", " equal", " alone", "", " equal"].map((name) => `entry${name}`);
-    expect(page.attributesOf(".entry", "class")).toEqual(classes);
-    expect(page.textsOf(".failed > .who")).toEqual(["error", "error"]);
-    await page.press("m");
-    expect(page.attributesOf(".column > .parts", "style")).toEqual(Array(2).fill("visibility:hidden"));
   });
 
   it("lists problems at their messages, and those of a result at the message with its call", async () => {
@@ -178,34 +113,6 @@ describe("a conversation on the page", () => {
     const page = await openGroup(toGroup(said, [...said, choice({ content: "b" })]));
     expect(page.textsOf(".common summary")).toEqual(["3 messages at the start of all trajectories"]);
     expect(page.textsOf(".common .problem .quiet")).toEqual(["[unknown-role]"]);
-  });
-
-  it("tints the tokens of the text by their probability, also if a token ends within a character", async () => {
-    const bytes = [...new TextEncoder().encode("é")];
-    const content = [
-      { token: "<t>", logprob: -9 },
-      { token: "a", logprob: -0.4 },
-      { token: "?", logprob: -1, bytes: bytes.slice(0, 1) },
-      { token: "?", logprob: -2.6, bytes: bytes.slice(1) },
-      { token: "z", logprob: -7 },
-    ];
-    const page = await openGroup(toGroup([choice({ content: "aéz" }, { logprobs: { content } })], []), {
-      trajectory: 1,
-    });
-    const spans = page
-      .textsOf(".tokens span")
-      .map((text, at) => [text, page.attributesOf(".tokens span", "title")[at]]);
-    expect(spans).toEqual([
-      ["a", "67.0%"],
-      ["é", "7.4%"],
-      ["z", "0.1%"],
-    ]);
-    expect(page.attributesOf(".tokens span", "class")).toEqual(["p0", "p3", "p5"]);
-    expect(page.textsOf(".tools .quiet")).toEqual(["tinted: unlikely tokens"]);
-    await page.press("r");
-    expect(page.attributesOf("button[aria-pressed]", "aria-pressed")).toEqual(["false", "true"]);
-    expect(page.textsOf("section pre")[0]).toMatch(/^\{ "messages_and_choices": \[.*"reward": 0 \}$/);
-    expect(page.textsOf(".entry")).toEqual([]);
   });
 
   it("shows JSON in a message as it was said, and indents JSON of calls and results unless a match would disappear", async () => {
@@ -248,13 +155,6 @@ describe("a conversation on the page", () => {
     expect(page.textsOf(".entry details")).toEqual(["other fieldsstop_reason: end"]);
   });
 
-  it("says that it tints nothing if the tokens are ids", async () => {
-    const logprobs = { content: [11, 12].map((id) => ({ token: `token_id:${id}`, logprob: -5 })) };
-    const page = await openGroup(toGroup([choice({ content: "hello world" }, { logprobs })], []), { trajectory: 1 });
-    expect(page.textsOf(".tools .quiet")).toEqual(["not tinted: the recorded tokens are not the text"]);
-    expect(page.textsOf(".tokens")).toEqual([]);
-  });
-
   it("shows images of the file alone, other media by their name, empty messages, and errors in the outline", async () => {
     const png = "data:image/png;base64,AAAA";
     const media = (url: string) => ({ type: "image_url", image_url: { url } });
@@ -291,18 +191,13 @@ describe("a conversation on the page", () => {
     const shown = [...urls.filter((url) => !url.includes("svg")), "data:image/gif;base64,CCCC"];
     expect(page.attributesOf(".column:first-child img", "src")).toEqual(shown);
     expect(page.textsOf(".column:first-child .entry pre")).toEqual([`image: ${urls[7]}`, "audio: wav", "file: a.pdf"]);
-    // The last images differ.
-    expect(page.textsOf(".same")).toEqual([]);
   });
 
-  it("folds a long line, and tints no token behind the fold", async () => {
+  it("folds a long line", async () => {
     const said = ["system", "tool", "user"].map((role) => ({ role, content: "x".repeat(5000) }));
-    const content = Array.from({ length: 60 }, () => ({ token: "line\n", logprob: -1 }));
-    const answer = choice({ content: "line\n".repeat(60) }, { logprobs: { content } });
-    const page = await openGroup(toGroup([...said, answer], []), { trajectory: 1 });
+    const page = await openGroup(toGroup(said, []), { trajectory: 1 });
     const lengths = page.textsOf(".entry pre").map(({ length }) => length);
     expect(lengths.slice(1, 4)).toEqual([3, 10, 40].map((lines) => lines * 95 + 2));
-    expect(page.textsOf(".tokens span")).toEqual(Array(39).fill("line"));
     expect(page.textsOf(".outline button")[1]).toBe(`2 system ${"x".repeat(200)}`);
   });
 

@@ -1,7 +1,5 @@
-import { writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { fileOf, groupLine } from "../viewing.ts";
+import { fileOf } from "../viewing.ts";
 import { addressOf, closePage, openPage, writePage } from "./open-page.ts";
 
 afterEach(closePage);
@@ -85,21 +83,6 @@ describe("a group on the page", () => {
     expect(tied.textsOf(".column .parts")).toEqual([]);
   });
 
-  it("has a command that logs it with the split of the input", async () => {
-    const page = await openGroup(`{"split":"eval","trajectory_groups":[${toLine([{ reward: 1 }])}]}`);
-    expect(page.textsOf("details code")[0]).toMatch(/^rollcall log my-model --split eval --where 'group.number == 1' /);
-  });
-
-  it("names the files of trajectories from several files of a comparison, below their common folder", async () => {
-    const a = fileOf("a.jsonl", groupLine([1, 0]));
-    const b = join(dirname(a), "b.jsonl");
-    writeFileSync(b, groupLine([0]));
-    const page = await openPage(await writePage([a, b]), { query: { compare: true, group: 1 } });
-    expect(page.textsOf("td[data-name=file]")).toEqual(["a.jsonl", "a.jsonl", "b.jsonl"]);
-    await page.click("file", "th .sort");
-    expect(page.textsOf("td[data-name=file]")).toEqual(["b.jsonl", "a.jsonl", "a.jsonl"]);
-  });
-
   it("marks results with an error: by its text, by an error, and by a status", async () => {
     const results = [
       { content: "Error: no file" },
@@ -160,17 +143,15 @@ describe("a group on the page", () => {
     const longer = [...one, { role: "user", content: "more" }];
     const page = await openGroup(toLine([longer, one, longer].map((messages, at) => ({ reward: 3 - at, messages }))));
     const seen = () => [page.textsOf(".common summary"), page.textsOf(".column .parts"), page.textsOf(".column pre")];
-    const ofTwo = ["marked words differ from trajectory 3", "marked words differ from trajectory 1", "ends here"];
-    expect(seen()).toEqual([["2 messages at the start of all trajectories"], ofTwo, ["more", "more"]]);
+    const common = "2 messages at the start of all trajectories";
+    expect(seen()).toEqual([[common], ["ends here"], ["more", "more"]]);
     const other = await openGroup(toLine([longer, longer, two].map((messages, at) => ({ reward: 3 - at, messages }))));
     expect(other.textsOf(".common summary")).toEqual(["1 message at the start of all trajectories"]);
   });
 
-  it("has, for a trajectory, the metrics that are not numbers in a fold, and tints only the last equal text", async () => {
-    const [content, tokens] = ["<think>a</think>a", ["<think>", "a", "</think>", "a"]];
-    const logprobs = { content: tokens.map((token, at) => ({ token, logprob: -at })) };
-    const messages = [{ finish_reason: "stop", index: 0, message: { role: "assistant", content }, logprobs }];
+  it("has, for a trajectory, the metrics that are not numbers in a fold", async () => {
     const others = { logs: ["x"], metrics: { turns: 1, note: "slow" } };
+    const messages = answer("stop");
     const members = [
       { reward: 1, messages, ...others },
       { reward: 0, messages, metrics: { turns: 1 } },
@@ -178,7 +159,6 @@ describe("a group on the page", () => {
     const page = await openGroup(toLine(members), { trajectory: 1 });
     const folds = () => page.textsOf(".talk > details");
     expect(folds()).toEqual(['logs[ "x" ]', 'metrics{ "turns": 1, "note": "slow" }']);
-    expect(page.attributesOf(".tokens span", "title")).toEqual(["5.0%"]);
     await page.press("n");
     expect([page.textsOf(".metrics dt").at(-1), folds()]).toEqual(["metrics.turns", []]);
   });

@@ -101,15 +101,11 @@ describe("the keys of the page", () => {
     ]);
   });
 
-  it("copy the file and line, the command and the JSON", async () => {
+  it("copy the file and line and the JSON", async () => {
     const page = await openPage(html, { query: { group: 2, trajectory: 1 } });
     await page.click("copy the file and line");
     expect(page.state.copied).toMatch(/g\.jsonl:2$/);
-    expect(page.textsOf(".copied button")).toEqual(["copied", "copy the command"]);
-    await page.click("copy the command");
-    expect(page.state.copied).toMatch(
-      /^rollcall log my-model --split my-split --where 'group.number == 2' \S+g\.jsonl$/,
-    );
+    expect(page.textsOf(".copied button")).toEqual(["copied"]);
     await page.click("copy the JSON");
     expect(JSON.parse(page.state.copied)).toMatchObject({ reward: 1, metrics: { turns: 0 } });
   });
@@ -141,18 +137,9 @@ describe("the keys of the page", () => {
       ...["group 2", "trajectory 1 of group 2"].map((name) => `${name} · rollcall view`),
       "prompt 2",
     ]);
-    await page.show({ reading: true, group: 1 });
-    expect(page.textsOf(".way a")).toEqual(["reading list"]);
+    await page.show({ group: 1 });
     await page.click("next", "button");
     expect(page.focusedText()).toMatch(/^next/);
-    for (const [query, name] of [
-      [{ problems: "any" }, "problems"],
-      [{ reading: true }, "reading list"],
-      [{ compare: true }, "comparison"],
-    ] as const) {
-      await page.show(query);
-      expect(page.title()).toBe(`${name} · rollcall view`);
-    }
   });
 
   it.each(["#/%7B", "#/[]", "#/%7B%22group%22%3A0%7D"])("ignore the invalid address %s", async (hash) => {
@@ -172,7 +159,7 @@ describe("a served page", () => {
         groupFiles: 1,
         rules: [],
         series: [],
-        runs: [],
+        findings: [],
         filteredOut: [],
       },
       ...{ stepName: "step", pass: 1, scale: [0, 1] },
@@ -194,11 +181,12 @@ describe("a served page", () => {
     const respond = async (path: string, { headers }: { headers: Record<string, string> }) => {
       asked.push(`${decodeURIComponent(path)} ${headers.Authorization}`);
       if (path.startsWith("api/charts")) {
-        const charts = { selected: null, rewards: [], dots: [], series: [], searched: 1 };
+        const charts = { selected: null, rewards: [], series: [], searched: 1 };
         return Response.json(charts, { headers: { "Rollcall-Read": "1" } });
       }
       if (path.startsWith("api/state")) return Response.json(state, { headers: { "Rollcall-Read": "1" } });
-      if (path.startsWith("api/problems")) return Response.json({}, { headers: { "Rollcall-Read": "2" } });
+      if (path.includes("%22group%22%3A3")) return Response.json({}, { headers: { "Rollcall-Read": "2" } });
+      if (path.includes("%22group%22%3A4")) throw new Error("ended");
       if (path.startsWith("api/group")) return Response.json({ detail: "g.jsonl changed" }, { status: 409 });
       throw new Error("ended");
     };
@@ -214,9 +202,9 @@ describe("a served page", () => {
       ["g.jsonl changedall groups"],
       'api/group?query={"group":2} Bearer a-b_c',
     ]);
-    await page.show({ problems: "any" });
+    await page.show({ group: 3 });
     expect(page.textsOf("[role=alert]")[0]).toMatch(/^the input has changed and was read again. Reload the page/);
-    await page.show({ reading: true });
+    await page.show({ group: 4 });
     expect(page.textsOf("[role=alert]")[0]).toMatch(/^rollcall view has ended, so the page shows its last data/);
     page.state.hash = "#token=later";
     page.dispatch("hashchange");

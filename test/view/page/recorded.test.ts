@@ -66,8 +66,6 @@ describe("the page of rollcall view", () => {
       [{ group: 1, trainable: true }, "main"],
       [{ group: 6 }, "main"],
       [{ group: 1, trajectory: 1 }, "main"],
-      [{ problems: "unknown-role" }, "main"],
-      [{ reading: true }, "main"],
     ] as const) {
       await page.show(query);
       record(JSON.stringify(query).replaceAll(folder, "run"), part);

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { fileOf, groupLine } from "../viewing.ts";
-import { addressOf, closePage, formatHtml, openPage, settle, writePage } from "./open-page.ts";
+import { closePage, formatHtml, openPage, settle, writePage } from "./open-page.ts";
 
 afterEach(closePage);
 
@@ -47,20 +47,11 @@ describe("the table and charts of the page", () => {
     expect(page.textsOf(".count")).toEqual(["1 of 5 groups"]);
   });
 
-  it("draw the dot of selected groups in the dot of all groups with that mean and spread", async () => {
-    const lines = [1, 2, 3, 4].map((step) => atStep(1e10 + step, [0, 1])).join("\n");
-    const page = await openPage(await writePage([fileOf("dots.jsonl", lines)]), { query: { step: "10000000001" } });
-    expect(page.textsOf(".axis.x span").slice(-2)).toEqual(["10000000001", "10000000004"]);
-    const radii = ["rest", "dot"].map((name) => page.find(`.charts circle.${name}`).getAttribute("r"));
-    expect(radii).toEqual(["8.5", "5.5"]);
-  });
-
-  it("filter by bars, dots, steps and words, and remove a filter by the same link", async () => {
+  it("filter by bars, steps and words, and remove a filter by the same link", async () => {
     const page = await openPage(html);
     const count = () => page.textsOf(".count")[0];
     for (const [name, filter, groups, chip = name] of [
       ["3 trajectories with a reward of 0.5", { reward: [0.5, 0.5] }, 3, "a reward of 0.5 ×"],
-      ["1 group with a mean of 1 and", { mean: [1, 1], spread: [0, 0] }, 1, "mean 1, spread 0 ×"],
       ["step 10: a mean of 0.625 (", { step: "10" }, 2, "step 10 ×"],
       ["trainable", { trainable: true }, 4],
       ["not trainable", { trainable: false }, 1],
@@ -271,21 +262,17 @@ describe("the table and charts of the page", () => {
     expect(best.textsOf(".facts + p")).toEqual(["--best filtered out 2 trajectories"]);
   });
 
-  it("label at most eight bars and dots, and draw dots by the root of the number of their groups", async () => {
-    const ofPairs = [0, 2, 4, 6].map((reward) => groupLine([reward, reward + 1]));
-    const drawn = async (lines: readonly string[]) => {
-      const page = await openPage(await writePage([fileOf("a.jsonl", lines.join("\n"))]));
-      return [page.textsOf("figure:first-child text").join(), page.attributesOf(".dot", "r").join()];
+  it("label at most eight bars, and draw few rewards of many", async () => {
+    const drawn = async (...groups: readonly (readonly number[])[]) => {
+      const lines = groups.map((rewards) => groupLine(rewards));
+      return await openPage(await writePage([fileOf("a.jsonl", lines.join("\n"))]));
     };
-    expect(await drawn([...ofPairs, ...Array(3).fill(groupLine([6, 7]))])).toEqual([
-      ...["1,0,1,1,1,2,1,3,1,4,1,5,4,6,4,7", "8.5,5.5,5.5,5.5"],
-    ]);
-    expect(await drawn([...ofPairs, groupLine([8])])).toEqual(["1,1,1,1,1,1,1,1,1", Array(5).fill("8.5").join()]);
-    expect(await drawn([groupLine([...Array(480).keys()])])).toEqual(["", "8.5"]);
-    const rare = [...Array(99).fill(groupLine([0])), groupLine([1])].join("\n");
-    const page = await openPage(await writePage([fileOf("a.jsonl", rare)]));
-    expect(page.attributesOf(".bar", "height")).toEqual(["84%", "1.5%"]);
-    expect(page.attributesOf(".dot", "cy")).toEqual(["90%", "90%"]);
+    const labels = (page: Awaited<ReturnType<typeof drawn>>) => page.textsOf("figure:first-child text").join();
+    expect(labels(await drawn([...Array(8).keys()]))).toBe("1,0,1,1,1,2,1,3,1,4,1,5,1,6,1,7");
+    expect(labels(await drawn([...Array(9).keys()]))).toBe(Array(9).fill(1).join());
+    expect(labels(await drawn([...Array(480).keys()]))).toBe("");
+    const rare = await drawn(...Array(99).fill([0]), [1]);
+    expect(rare.attributesOf(".bar", "height")).toEqual(["84%", "1.5%"]);
   });
 
   it("hide columns that do not fit, but not the column that sorts", async () => {
@@ -333,7 +320,6 @@ describe("the table and charts of the page", () => {
     ]);
     const width = (100 / 24) * 0.84;
     expect([...new Set(page.attributesOf(".bar", "width"))]).toEqual([`${width}%`]);
-    expect(page.textsOf(".axis.y")[1]).toBe("≥ 0.497spread0");
     await page.click("trainable", ".filters a");
     expect(page.query()).toEqual({ trainable: true });
     for (const act of [() => page.type("search text", "4 1"), () => page.click("size", "th .sort")]) {
@@ -352,7 +338,7 @@ describe("the table and charts of the page", () => {
     expect(pages).toEqual([{ page: 2, group: 101 }, { group: 100 }]);
     await page.show({});
     expect(page.textsOf(".pages")).toEqual(["page 1 of 3next ›"]);
-    expect(page.textsOf(".axis.x").slice(0, 2)).toEqual(["0reward≥ 0.995", "0mean≥ 0.995"]);
+    expect(page.textsOf(".axis.x")[0]).toBe("0reward≥ 0.995");
     expect(page.attributesOf(".charts figure:first-child a", "href")).toHaveLength(24);
     await page.click("mean", "th .sort");
     expect(page.textsOf("tbody .mean, tbody .reward")[0]).toBe("500,000");
@@ -383,28 +369,21 @@ describe("the table and charts of the page", () => {
     expect(page.textsOf(".axis.x")[0]).toBe("≤ 0reward98");
   });
 
-  it("name the problems of each rule, at most 20 of a rule, and those of one rule with their advice", async () => {
-    const broken = Array.from({ length: 22 }, (_, at) => groupLine([at, -1], { answer: `${at}` }));
-    const lines = [...broken.map((line) => line.replace('"user"', '"robot"')), '{"trajectories":7}'];
-    const page = await openPage(await writePage([fileOf("z.jsonl", lines.join("\n"))]), { query: { problems: "any" } });
-    const problems = () => page.textsOf(".position, h1, h2, li:first-child, li:last-child, .problem > p");
-    const wrong = "group 23 z.jsonl:23:17 trajectories must be an array, not the number 7";
-    const unknown = (line: number) => `group ${line} z.jsonl:${line}:51 unknown role \`robot\``;
-    const advice = "use developer, system, user, assistant, tool or function";
-    expect(problems()).toEqual([
-      ...["groups", "23 problems", "error wrong-type 1", `${wrong}write a group as {"trajectories": [{…}, {…}]}`],
-      ...["warning unknown-role 22", unknown(1), `${unknown(20)}${advice}`, "2 more of this rule"],
+  it("filter by the counts of rules, and name the problems that concern no group", async () => {
+    const lines = [groupLine([0, 1]).replace('"user"', '"robot"'), '{"trajectories":7}', groupLine([1])];
+    const [file, flat] = [lines.join("\n"), '{"messages_and_choices":[],"reward":1}'].map((text) =>
+      fileOf("z.jsonl", text),
+    );
+    const page = await openPage(await writePage([file ?? "", flat ?? ""]), { query: { sort: "size" } });
+    expect(page.textsOf(".rules li")).toContain("unknown-role 1");
+    expect(page.textsOf(".facts .problem .quiet")).toEqual(["[mixed-shapes]"]);
+    await page.click("unknown-role", ".rules a");
+    expect([page.query(), page.textsOf("tbody td:first-child"), page.textsOf(".rules [aria-current]")]).toEqual([
+      { sort: "size", rule: "unknown-role" },
+      ["1"],
+      ["unknown-role"],
     ]);
-    expect(page.attributesOf("li:first-child a", "href")).toEqual([
-      addressOf({ problems: "any", group: 23 }),
-      addressOf({ problems: "any", group: 1, trajectory: 1 }),
-    ]);
-    await page.click("of this rule");
-    expect(page.query()).toEqual({ problems: "unknown-role" });
-    const title = ["groupsall rules", "problems of the rule unknown-role", "warning unknown-role 22"];
-    expect(problems()).toEqual([...title, unknown(1), `${unknown(22)}${advice}`]);
-    expect(page.attributesOf("li:nth-child(2) a", "href")).toEqual([
-      addressOf({ problems: "unknown-role", group: 2, trajectory: 1 }),
-    ]);
+    await page.click("unknown-role", ".rules a");
+    expect(page.query()).toEqual({ sort: "size" });
   });
 });
