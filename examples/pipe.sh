@@ -15,7 +15,7 @@ node - "$folder/result" <<'SCRIPT' || :
   const text = require("fs").readFileSync(process.argv[2], "utf8");
   for (const { body, body_bytes } of (text && JSON.parse(text).responses) || []) {
     if (Array.isArray(body?.call_ids)) for (const id of body.call_ids) console.log(id);
-    if (body_bytes) console.error("The answers are too long. If they have call ids, rollcall ledger calls lists them.");
+    if (body_bytes) console.error("The answers are too long, so the ids are not here.");
   }
 SCRIPT
 exit "$code"
