@@ -30,9 +30,6 @@ export type Media = Readonly<
 
 export const hasMessage = (item: raw.RawJson) => findMessage(item) !== undefined;
 
-export const composeMessage = (role: string, content: raw.RawJson) =>
-  raw.parseRawJson(`{"role":"${role}","content":${content.json}}`);
-
 /** Assumed: a choice has a `message` and no `role`. */
 export const findMessage = (item: raw.RawJson | undefined) =>
   [item, raw.findValue(item, "message")].find((value) => raw.textAt(value, "role") !== undefined);
@@ -82,7 +79,7 @@ const findAnswers = (items: readonly raw.RawJson[], from: number): ReadonlyMap<r
   return answers;
 };
 
-export const thoughtKeys = ["reasoning_content", "reasoning", "thinking"];
+const thoughtKeys = ["reasoning_content", "reasoning", "thinking"];
 
 const shownTexts = ["role", "refusal", "name", "tool_call_id", ...thoughtKeys];
 

@@ -19,7 +19,7 @@ export const toCallId = (text: string) => {
 };
 
 /** @throws Failure `call-ids-missing`, `invalid-call-id` */
-export async function* parseCallIds(chunks: AsyncIterable<Uint8Array>, canBeEmpty = false): AsyncIterable<string> {
+export async function* parseCallIds(chunks: AsyncIterable<Uint8Array>): AsyncIterable<string> {
   let isEmpty = true;
   for await (const { text, line } of splitLines(chunks)) {
     for (const id of text === "" ? [] : parseLine(text, line)) {
@@ -27,7 +27,7 @@ export async function* parseCallIds(chunks: AsyncIterable<Uint8Array>, canBeEmpt
       yield id;
     }
   }
-  if (isEmpty && !canBeEmpty) {
+  if (isEmpty) {
     const hint = "write one id on each line, or the ids as arguments";
     throw new Failure("invalid_input", "call-ids-missing", "no call ids on standard input", { hint });
   }

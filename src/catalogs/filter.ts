@@ -103,12 +103,6 @@ const compilePattern = (pattern = "") => {
   };
 };
 
-/** Matches the whole text. */
-export const compileGlob = (glob: string) => {
-  const pattern = glob.toLowerCase();
-  return (text = "") => matchesGlob(Array.from(text.toLowerCase()), pattern);
-};
-
 /** A regular expression could backtrack for a long time. */
 const matchesGlob = (text: readonly string[], glob: string) => {
   const all = [...text.keys(), text.length];

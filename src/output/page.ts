@@ -139,7 +139,7 @@ function* formatBlock(
   const tail = isHuge ? toLines(clean(text.slice(-maxPortion).toWellFormed())) : head;
   const lineCount = groupDigits(String(text.split("\n").length));
   const lines = lineCount === "1" ? "" : ` on ${lineCount} lines`;
-  const note = `… folded: ${groupDigits(String(countCharacters(text)))} characters${lines} (--full)`;
+  const note = `… folded: ${groupDigits(String(countCharacters(text)))} characters${lines} (a pipe shows all)`;
   const noteLines = fold(note, indent.length, "sentence").map((line) => indent + paint("faint", line));
   yield [...head.slice(0, maxBlockLines - tailLines), ...noteLines, ...tail.slice(-tailLines)];
 }

@@ -1,4 +1,4 @@
-/** Calculates with exact decimals, because doubles would round prices and costs. */
+/** Calculates with exact decimals, because doubles would round prices. */
 
 /** The number `digits` × 10^-`places`. `places` is at least 0. */
 export type Decimal = Readonly<{ digits: bigint; places: number }>;
@@ -39,21 +39,9 @@ export const compareDecimals = (a: Decimal, b: Decimal) => {
   return Number(left > right) - Number(left < right);
 };
 
-export const addDecimals = (a: Decimal, b: Decimal): Decimal => ({
-  digits: shiftDecimal(a, b.places).digits + shiftDecimal(b, a.places).digits,
-  places: Math.max(a.places, b.places),
-});
-
-export const multiplyDecimals = (a: Decimal, b: Decimal): Decimal => ({
-  digits: a.digits * b.digits,
-  places: a.places + b.places,
-});
-
 /** Multiplies the number by 10^`power`. */
 export const shiftDecimal = ({ digits, places }: Decimal, power: number): Decimal =>
   places < power ? { digits: digits * 10n ** BigInt(power - places), places: 0 } : { digits, places: places - power };
-
-export const zero: Decimal = { digits: 0n, places: 0 };
 
 export const formatForDisplay = (value: number) => String(roundForDisplay(value));
 

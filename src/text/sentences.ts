@@ -14,9 +14,6 @@ export const compareTexts = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 
 export const cutText = (text: string, maxUnits: number) =>
   text.slice(0, /[\ud800-\udbff]/.test(text.charAt(maxUnits - 1)) ? maxUnits - 1 : maxUnits);
 
-/** True for names, ids and numbers. A longer text can be content. */
-export const isShortText = (text: string) => text.length <= 300 && /^(\S+( \S+){0,3})?$/.test(text);
-
 /** True for spellings of nothing or no. */
 export const isBlankText = (text: string) => /^(?:f|false|no?|no errors?|0|null|none|nan|n\/a)?$/i.test(text.trim());
 

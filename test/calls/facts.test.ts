@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { findDurationMicros, findModels, findState, readCosts } from "../../src/calls/call-facts.ts";
+import { findDurationMicros, findModels, findState } from "../../src/calls/call-facts.ts";
 import { parseRawJson } from "../../src/json/raw-json.ts";
-import { formatDecimal } from "../../src/text/decimal.ts";
 
 const callOf = (call: object) => parseRawJson(JSON.stringify(call));
 
@@ -40,7 +39,6 @@ describe("the state of a call", () => {
     ["running", { ...ended, ...status("running") }],
     ["running", status("success")],
     ["failed", { exception: "boom" }],
-    ["failed", { ...ended, omitted_bytes: { exception: 7 } }],
     ["failed", status("error")],
     ["failed", { ...ended, summary: { status: "error" } }],
     ["failed", { ...ended, summary: { vendor: { status: "error" }, status: "success" } }],
@@ -65,7 +63,7 @@ describe("the state of a call", () => {
 
   it("is ok after each status of an end", () => {
     const ends = "success succeeded OK completed complete done finished descendant_error incomplete".split(" ");
-    expect(ends.filter((text) => findState(callOf({ ...ended, ...status(text) })) !== "ok")).toEqual([]);
+    expect(ends.filter((text) => findState(callOf({ ...ended, ...status(text) }), "vendor") !== "ok")).toEqual([]);
   });
 });
 
@@ -75,82 +73,10 @@ describe("the models of a call", () => {
     [{ summary: { usage }, inputs: { model: "x" } }, ["a", "b"]],
     [{ summary: { usage, vendor: { costs: { b: {}, c: {} } } } }, ["a", "b", "c"]],
     [{ summary: { usage: {} }, inputs: { model: "x" }, output: { model: "y" } }, ["y"]],
-    [{ inputs: { model: "x" }, output: { model_version: "y" } }, ["x"]],
-    [{ inputs: {}, output: { modelVersion: "y" } }, ["y"]],
-    [{ inputs: {}, output: { model_version: "z", modelVersion: "y" } }, ["z"]],
+    [{ inputs: { model: "x" }, output: {} }, ["x"]],
     [{ inputs: { model: "" } }, []],
     [{}, []],
   ])("are those with a usage or a cost, otherwise the named model (row %$)", (call, models) => {
     expect(findModels(callOf(call), "vendor")).toEqual(models);
-  });
-});
-
-describe("the cost of a call", () => {
-  const all = (amounts: object) => ({
-    ...{ prompt_tokens_total_cost: 0.5, completion_tokens_total_cost: 0.25 },
-    ...{ cache_read_input_tokens_total_cost: 0, cache_creation_input_tokens_total_cost: 0, ...amounts },
-  });
-  const costOf = (amounts: object, output: object = {}) => {
-    const call = callOf({ output, summary: { vendor: { costs: { m: amounts } } } });
-    return readCosts(call, "vendor").map(({ model, unit, total, known, reason }) => {
-      return [model, unit, total && formatDecimal(total), formatDecimal(known), reason];
-    });
-  };
-  const unclear = (named: string) => {
-    return ["m", "USD", undefined, "0", `its costs have ${named}, which rollcall does not know`];
-  };
-  const origin = {
-    ...{ prompt_tokens: 3, completion_tokens: 2, requests: 1, total_tokens: 5, prompt_token_cost: 1e-6 },
-    ...{ completion_token_cost: 1e-6, cache_read_input_token_cost: 1e-7, effective_date: "2025", created_at: "2025" },
-    ...{ created_by: "a", provider_id: "p", pricing_level: "default", pricing_level_id: "default" },
-  };
-  const unstated = (name: string) => `the service did not state ${name}_tokens_total_cost`;
-  it.each([
-    [all({}), ["m", "USD", "0.75", "0.75", undefined]],
-    [all({ prompt_token_cost_unit: "usd" }), ["m", "USD", "0.75", "0.75", undefined]],
-    [all({ a_cost_unit: "eur", b_cost_unit: "EUR", c_cost_unit: "" }), ["m", "EUR", "0.75", "0.75", undefined]],
-    [
-      all({ a_cost_unit: "USD", b_cost_unit: "EUR" }),
-      ["m", "USD", undefined, "0", "its costs are in several currencies"],
-    ],
-    [all({ a_cost_unit: "one unit" }), ["m", "USD", undefined, "0", "its costs are in an unknown currency"]],
-    [all({ reasoning_tokens_total_cost: "1e-3" }), unclear("reasoning_tokens_total_cost 1e-3")],
-    [all({ request_cost: 0.5, currency: "EUR" }), unclear("request_cost 0.5, currency EUR")],
-    [all({ discount: 0.5 }), unclear("discount 0.5")],
-    [all({ image_tokens_total_cost: null, audio_tokens_total_cost: "0.0" }), ["m", "USD", "0.75", "0.75", undefined]],
-    [all({ total_tokens_total_cost: 0.75, total_cost: 0.75 }), ["m", "USD", "0.75", "0.75", undefined]],
-    [all({ total_cost: 0.9 }), ["m", "USD", undefined, "0.75", "the service stated another cost (0.9 $)"]],
-    [all(origin), ["m", "USD", "0.75", "0.75", undefined]],
-    [all({ prompt_tokens_total_cost: "x" }), ["m", "USD", undefined, "0.25", "an amount is invalid"]],
-    [all({ prompt_tokens_total_cost: -1 }), ["m", "USD", undefined, "0.25", "an amount is invalid"]],
-    [all({ completion_tokens_total_cost: undefined }), ["m", "USD", undefined, "0.5", unstated("completion")]],
-    [all({ cache_read_input_tokens_total_cost: null }), ["m", "USD", "0.75", "0.75", undefined]],
-  ])("is the sum of its parts, if all are known (row %$)", (amounts, cost) => {
-    expect(costOf(amounts)).toEqual([cost]);
-  });
-
-  it("is absent without amounts, and doubtful if the model's service stated another cost in dollars", () => {
-    expect([costOf({}), costOf({ a_cost_unit: "USD", requests: 3 }), costOf({ x_tokens_total_cost: null })]).toEqual([
-      ...[[], [], []],
-    ]);
-    const usage = { prompt_tokens: 3, completion_tokens: 2, cost: 0.8 };
-    const other = "the service stated another cost (0.8 $)";
-    expect(costOf(all({}), { usage })).toEqual([["m", "USD", undefined, "0.75", other]]);
-    expect(costOf(all({}), { usage: { ...usage, cost: 0.75 } })).toEqual([["m", "USD", "0.75", "0.75", undefined]]);
-    expect(costOf(all({ a_cost_unit: "EUR" }), { usage })).toEqual([["m", "EUR", "0.75", "0.75", undefined]]);
-  });
-
-  const used = (count: number) => ({ prompt_tokens: count, completion_tokens: 0 });
-  it.each<[summed: object, stated: object, unknown: readonly string[]]>([
-    [{ m: used(1), n: used(1) }, { m: all({}) }, ["n"]],
-    [{ m: used(1), n: used(1) }, { m: all({}), n: { prompt_tokens_total_cost: null } }, ["n"]],
-    [{ m: used(1), n: used(1), o: {} }, { m: all({}), n: all({}) }, ["o"]],
-    [{ m: used(1), n: used(0) }, { m: all({}) }, []],
-    [{ m: used(1), n: { ...used(0), completion_tokens: 1 } }, { m: all({}) }, ["n"]],
-    [{ m: used(1) }, { "m-2025": all({}) }, []],
-  ])("of %j with %j is unknown for %j", (usage, costs, unknown) => {
-    const read = readCosts(callOf({ summary: { usage, vendor: { costs } } }), "vendor");
-    const unstatedCosts = read.filter(({ reason }) => reason === "the service did not state its cost");
-    expect(unstatedCosts.map(({ model, total }) => [model, total])).toEqual(unknown.map((model) => [model, undefined]));
   });
 });

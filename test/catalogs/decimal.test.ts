@@ -1,16 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
-  addDecimals,
   compareDecimals,
   type Decimal,
   formatDecimal,
   formatForDisplay,
   formatRounded,
-  multiplyDecimals,
   parseDecimal,
   shiftDecimal,
-  zero,
 } from "../../src/text/decimal.ts";
 
 const decimal: fc.Arbitrary<Decimal> = fc.record({
@@ -31,12 +28,10 @@ describe("a decimal", () => {
     );
   });
 
-  it("adds, compares, multiplies and shifts exactly", () => {
+  it("is compared and shifted exactly", () => {
     fc.assert(
       fc.property(decimal, decimal, fc.integer({ min: -20, max: 20 }), (a, b, power) => {
-        expect(scaled(addDecimals(a, b))).toBe(scaled(a) + scaled(b));
         expect(Math.sign(compareDecimals(a, b))).toBe(scaled(a) < scaled(b) ? -1 : scaled(a) > scaled(b) ? 1 : 0);
-        expect(scaled(multiplyDecimals(a, b)) * 10n ** 60n).toBe(scaled(a) * scaled(b));
         const [factor, moved] = [10n ** BigInt(Math.abs(power)), shiftDecimal(a, power)];
         expect(moved.places).toBeGreaterThanOrEqual(0);
         expect(power < 0 ? moved.digits * factor * 10n ** BigInt(60 - moved.places) : scaled(moved)).toBe(
@@ -67,7 +62,7 @@ describe("a decimal", () => {
 
 it("a number for people has at most 6 significant digits, unless its whole part has more", () => {
   const numbers = "0.1234565 0.1234564 -0.1234565 1234567 1234567.5 12345.67 0.00000123456789 9.999999 0.1230";
-  const shown = numbers.split(" ").map((text) => formatRounded(parseDecimal(text) ?? zero));
+  const shown = numbers.split(" ").map((text) => formatRounded(parseDecimal(text) ?? { digits: 0n, places: 0 }));
   expect(shown.join(" ")).toBe("0.123457 0.123456 -0.123457 1234567 1234568 12345.7 0.00000123457 10 0.123");
   const displayed = [1234567, 1234567.5, 999_999, -0, 0.1 + 0.2, -0.00012345678].map(formatForDisplay);
   expect(displayed.join(" ")).toBe("1234567 1234568 999999 0 0.3 -0.000123457");

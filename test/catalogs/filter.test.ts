@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { readDay } from "../../src/catalogs/fields.ts";
 import { checkFilterWords, type Filter, filterModels } from "../../src/catalogs/filter.ts";
-import { parseDecimal, zero } from "../../src/text/decimal.ts";
+import { parseDecimal } from "../../src/text/decimal.ts";
 import { modelsOf } from "./models.ts";
 
 const rowsOf = (data: readonly unknown[]) => modelsOf(data).map((value) => ({ value }));
@@ -21,7 +21,7 @@ const models = rowsOf([
   { id: "four", pricing: [{ prompt: "0" }], context_length: 0 },
 ]);
 
-const limit = (name: string, text: string) => [[name, parseDecimal(text) ?? zero]] as const;
+const limit = (name: string, text: string) => [[name, parseDecimal(text) ?? { digits: 0n, places: 0 }]] as const;
 
 const select = (rows: typeof models, filter: Filter) => {
   const { matching, unreadable } = filterModels(rows, filter);

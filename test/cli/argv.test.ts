@@ -29,7 +29,6 @@ describe("a command line", () => {
 
   it.each([
     ["models --limit 0", 'invalid --limit "0": expected a whole number of at least 1'],
-    ["call read a --concurrency 65", 'invalid --concurrency "65": expected a whole number from 1 to 64'],
     ["serve --port 65536", 'invalid --port "65536": expected a whole number from 0 to 65535'],
     ["models --color red", 'invalid --color "red": expected auto, always or never'],
     ["models -o cvs", "did you mean csv?"],

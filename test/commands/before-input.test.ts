@@ -87,7 +87,6 @@ describe("a command that reads standard input", () => {
     ["stats - --fields pass@1,pass@3 --json", {}, 2, '--fields \\"pass@3\\"'],
     ["stats - --fields prompt --json", {}, 2, '--fields \\"prompt\\"'],
     ["stats - --each group --fields reward.mean -o jsonl", {}, 2, '--fields \\"reward.mean\\"'],
-    ["call read - --summary --fields tokens.zz -o jsonl", {}, 2, '--fields \\"tokens.zz\\"'],
     [`${log} --dry-run`, { ROLLCALL_BASE_URL: "http://service.invalid" }, 2, "plain http"],
     ["call read -", noKey, 4, "needs a key"],
     ["call read -", { ROLLCALL_PROJECT: "" }, 2, "project"],

@@ -1,7 +1,7 @@
 /** Prints calls in the process of the test, and finds parts of the output. */
 import { readFileSync } from "node:fs";
 import type { CallViewOptions } from "../../src/commands/call/call-page.ts";
-import { printCalls } from "../../src/commands/call/forms.ts";
+import { selectPrinter } from "../../src/commands/call/print-calls.ts";
 import { parseRawJson } from "../../src/json/raw-json.ts";
 import { testHost } from "../support/host.ts";
 import { type ScreenFlags, screenOn } from "./printed-text.ts";
@@ -10,12 +10,11 @@ export const nothing: CallViewOptions = {
   costs: false,
   storageSize: false,
   totalStorageSize: false,
-  full: false,
   vendorPrefix: "vendor",
 };
 
 export async function* repliesWith(calls: readonly string[]) {
-  for (const call of calls) yield { call: parseRawJson(call), reply: parseRawJson(`{"call":${call}}`) };
+  for (const call of calls) yield { id: "", call: parseRawJson(call), reply: parseRawJson(`{"call":${call}}`) };
 }
 
 export const everything: CallViewOptions = { ...nothing, costs: true, storageSize: true, totalStorageSize: true };
@@ -27,8 +26,7 @@ export const printCall = async (
 ): Promise<string> => {
   const host = testHost();
   const screen = screenOn(host, typed);
-  const totals = () => ({ hasSeveral: calls.length > 1, canBeEmpty: false });
-  await printCalls(screen, { calls: repliesWith(calls), totals }, asked);
+  await selectPrinter(screen, undefined)({ calls: repliesWith(calls), requested: () => calls.length }, asked);
   return host.printed();
 };
 

@@ -215,8 +215,6 @@ describe("a run of the built program", () => {
     [["call", "read", "c", "--json"], json(callReply)],
     [["call", "read", "c", "-o", "jsonl"], json(callReply)],
     [["call", "read", "c", "-o", "csv"], json(callReply)],
-    [["call", "read", "c", "--as", "messages"], json({ call: { ...call, exception: null, ended_at: "2026" } })],
-    [["call", "read", "c", "--summary", "--json"], json(callReply)],
     [["models"], json(listReply)],
     [["models", "--json"], json(listReply)],
     [["models", "-o", "csv"], json(listReply)],

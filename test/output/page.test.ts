@@ -78,15 +78,19 @@ describe("a page", () => {
     const shown = async (isFull: boolean, columns?: number) =>
       await linesOf([{ sections: [{ block }], isFull }], columns);
     const all = block.split("\n");
-    const note = "… folded: 4,057 characters on 1,033 lines (--full)";
+    const note = "… folded: 4,057 characters on 1,033 lines (a pipe shows all)";
     expect(await shown(false, 60)).toEqual([...all.slice(0, 20), note, ...all.slice(-4)]);
     expect([await shown(true, 60), await shown(true), await shown(false)]).toEqual([all, all, all]);
     const sections = [{ block: `${"a".repeat(2 ** 17)}${"b".repeat(99)}` }];
     const huge = await linesOf([{ sections, isFull: false }], 60);
-    expect([huge.length, huge[19], huge[20]]).toEqual([25, "a".repeat(60), "… folded: 131,171 characters (--full)"]);
+    expect([huge.length, huge[19], huge[20]]).toEqual([
+      25,
+      "a".repeat(60),
+      "… folded: 131,171 characters (a pipe shows all)",
+    ]);
     expect(huge.slice(-3).join("")).toMatch(/^a*b{99}$/);
     const emoji = await linesOf([{ sections: [{ block: "🙂".repeat(9000) }], isFull: false }], 60);
-    expect(emoji[20]).toBe("… folded: 9,000 characters (--full)");
+    expect(emoji[20]).toBe("… folded: 9,000 characters (a pipe shows all)");
     const long = Array.from("abcdefghijkl", (letter) => letter.repeat(20_000));
     expect(await linesOf([{ sections: [{ block: long.join("\n") }], isFull: true }])).toEqual(long);
   });

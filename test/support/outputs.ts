@@ -21,7 +21,7 @@ export const findOutputFaults = (printed: RunOutput): readonly string[] => {
   const said = code === 0 ? undefined : stderr.trimEnd().split("\n").at(-1);
   const faults = said === undefined || said === "" ? [] : faultsIn({ text: said, name: "error" });
   // Selected keys and other formats have no schema, and help is not a document.
-  if (stdout === "" || ["--fields", "--path", "--as", "--help", "-h", "help"].some((word) => args.includes(word)))
+  if (stdout === "" || ["--fields", "--path", "--help", "-h", "help"].some((word) => args.includes(word)))
     return faults;
   const name = commandIn(args);
   if (name === undefined || unstructured.has(name)) return faults;

@@ -3,24 +3,23 @@
 import * as callFacts from "../../calls/call-facts.ts";
 import { type ContentPart, type Media, type Turn, toTurns } from "../../calls/conversation.ts";
 import { readConversation } from "../../calls/read-conversation.ts";
-import { readUsages, tokenKinds } from "../../calls/usage.ts";
 import * as raw from "../../json/raw-json.ts";
 import { groupDigits } from "../../output/page.ts";
 import type { Section } from "../../output/views.ts";
-import { addDecimals, formatRounded, roundForDisplay, zero } from "../../text/decimal.ts";
+import { roundForDisplay } from "../../text/decimal.ts";
 import { formatRoundedSize } from "../../text/units.ts";
 
 /** `vendorPrefix` replaces `vendor` in keys such as `vendor_user_id` (interface 2.4). */
 export type CallViewOptions = Readonly<
-  Record<"costs" | "storageSize" | "totalStorageSize" | "full", boolean> & { vendorPrefix: string }
+  Record<"costs" | "storageSize" | "totalStorageSize", boolean> & { vendorPrefix: string }
 >;
 
-/** The texts of the sections are not safe to print. `whole` has the content that `call` can lack. */
-export function* callSections(call: raw.RawJson, options: CallViewOptions, whole = call) {
+/** The texts of the sections are not safe to print. */
+export function* callSections(call: raw.RawJson, options: CallViewOptions) {
   const prefix = options.vendorPrefix;
   const { inputs, output } = readConversation(call);
   const name = raw.textAt(call, "display_name") || callFacts.findOperation(call);
-  yield { title: `Call ${name ?? "without a name"}`, lines: listFacts(call, options, whole) };
+  yield { title: `Call ${name ?? "without a name"}`, lines: listFacts(call, options) };
   yield* toTreeSection("Exception", raw.findValue(call, "exception"), { maxBlockLines: maxExceptionLines });
   for (const [title, { items, rest }] of [["Inputs", inputs] as const, ["Output", output] as const]) {
     yield* items ? [{ title }] : toTreeSection(title, rest);
@@ -44,27 +43,24 @@ const toTreeSection = (title: string, value: raw.RawJson | undefined, options: S
 
 const tones = { ok: "good", failed: "bad", running: "warning", deleted: "faint", unknown: "warning" } as const;
 
-const listFacts = (call: raw.RawJson, options: CallViewOptions, whole: raw.RawJson) => {
+const listFacts = (call: raw.RawJson, options: CallViewOptions) => {
   const { vendorPrefix: prefix, costs, storageSize, totalStorageSize } = options;
   const state = callFacts.findState(call, prefix);
   const status = callFacts.readStatus(call, prefix);
   const isUsual = status === undefined || ["success", "error", "running"].includes(status);
-  const reward = raw.findValue(whole, "attributes", "reward");
+  const reward = raw.findValue(call, "attributes", "reward");
   const hasReward = reward?.kind === "number" || reward?.kind === "word";
   const facts: Readonly<Record<string, readonly string[]>> = {
     reward: hasReward ? [roundFraction(raw.formatInline(reward))] : [],
     duration: formatDuration(callFacts.findDurationMicros(call)),
-    model: [callFacts.findModels(whole, prefix).join(", ")].filter(Boolean),
-    tokens: formatTokens(whole),
-    cost: costs ? formatCosts(callFacts.readCosts(whole, prefix)) : [],
+    model: [callFacts.findModels(call, prefix).join(", ")].filter(Boolean),
+    costs: costs && !callFacts.findCosts(call, prefix) ? [notProvided] : [],
     size: storageSize ? [formatStorageSize(call, "storage_size_bytes")] : [],
     "total size": totalStorageSize ? [formatStorageSize(call, "total_storage_size_bytes")] : [],
   };
   return [
     { label: "status", text: isUsual ? state : `${state} (${status})`, tone: tones[state] },
-    ...Object.entries(facts).flatMap(([label, texts]) =>
-      texts.map((text, at) => ({ label: at === 0 ? label : "", text })),
-    ),
+    ...Object.entries(facts).flatMap(([label, texts]) => texts.map((text) => ({ label, text }))),
     ...listFields(call, { id: "id", parent_id: "parent", thread_id: "thread", turn_id: "turn" }, prefix),
   ];
 };
@@ -77,37 +73,7 @@ const formatDuration = (micros: number | undefined) => {
   return [micros < 1e6 ? `${micros / 1000} ms` : `${micros / 1e6} s`];
 };
 
-const formatTokens = (call: raw.RawJson) =>
-  readUsages(call).map(({ model, cached = 0n, written = 0n, ...usage }) => {
-    const group = (count: bigint | undefined) => groupDigits(String(count));
-    const parts = [
-      ...(cached > 0n ? [`${group(cached)} cached`] : []),
-      ...(written > 0n ? [`${group(written)} written to a cache`] : []),
-    ].join(", ");
-    const stated = tokenKinds.filter((kind) => usage[kind] !== undefined);
-    const counts = stated
-      .map((kind) => `${group(usage[kind])} ${kind}${kind === "prompt" && parts !== "" ? ` (${parts})` : ""}`)
-      .join(", ");
-    const text = usage.doubt === undefined ? counts : `${counts || "unknown"} (${usage.doubt})`;
-    return model === undefined ? text : `${text}  ${model}`;
-  });
-
-const formatCosts = (costs: readonly callFacts.CallCost[]) => {
-  if (costs.length === 0) return [notProvided];
-  const lines = costs.map((cost) => `${formatCost(cost)}  ${cost.model}`);
-  const dollars = costs.flatMap((cost) => callFacts.readDollars(cost) ?? []);
-  if (costs.length === 1 || dollars.length < costs.length) return lines;
-  return [...lines, `$${formatRounded(dollars.reduce(addDecimals, zero))} total`];
-};
-
 const notProvided = "not provided by the service";
-
-const formatCost = ({ unit, total, known, reason }: callFacts.CallCost) => {
-  const amount = formatRounded(total ?? known);
-  const money = unit === "USD" ? `$${amount}` : `${amount} ${unit}`;
-  if (total) return money;
-  return `unknown (${known.digits === 0n ? "" : `at least ${money}, because `}${reason})`;
-};
 
 const formatStorageSize = (call: raw.RawJson, field: string) => {
   const size = raw.findValue(call, field);

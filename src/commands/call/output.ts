@@ -22,32 +22,9 @@ const call = s.describe(
   }),
 );
 
-const counts = {
-  ...s.sameKeys(s.count, "calls", "ok", "failed", "running", "deleted"),
-  unknown: s.describe("calls that ended with an unknown status", s.count),
-  seconds: s.objectAbout(
-    "percentiles of known durations, by nearest rank; calls: the number of calls with a known duration",
-    { calls: s.count, ...s.sameKeys(s.nullable(s.number), "p50", "p95") },
-  ),
-  tokens: s.objectAbout("sums of known tokens; calls: the number of calls that have them", {
-    calls: s.count,
-    ...s.sameKeys(s.nullable(s.count), "prompt", "completion", "total"),
-  }),
-};
-const cost = s.optionalAbout(
-  "sum of known costs; calls: the number of calls with a known cost",
-  s.object({ calls: s.count, usd: s.nullable(s.number) }),
-);
-const group = s.object({ ...s.sameKeys(s.nullable(s.text), "op", "model"), ...counts, cost });
-const summary = s.object({
-  summary: s.object({ ...counts, missing: s.describe("number of ids without a call", s.count), cost }),
-  groups: s.describe("by operation and model; a call of several models counts for each", s.list(group)),
-  notes: s.optionalAbout("notices about counts that are not exact", s.list(s.text)),
-});
 const read = s.union([
   s.describe("the answer, with its other keys", s.looseObject({ call })),
   s.object({ calls: s.list(call) }),
-  s.describe("with --summary", summary),
   s.describe("with --path: the value, or the list of the values of several calls", s.unknown()),
 ]);
 
@@ -55,7 +32,7 @@ export const outputs: s.Outputs = {
   "call read": [
     "one call, or a list of calls",
     read,
-    s.union([call, s.describe("with --summary", group), s.describe("with --path", s.unknown())]),
-    ({ summary: isSummary }) => (isSummary ? group : call),
+    s.union([call, s.describe("with --path", s.unknown())]),
+    () => call,
   ],
 };

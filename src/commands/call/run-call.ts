@@ -1,10 +1,9 @@
 /** Runs `rollcall call read` (interface 4.3). */
 
 import { addAbortSignal, Readable } from "node:stream";
-import { findModels, omitContent } from "../../calls/call-facts.ts";
 import { parseCallIds, toCallId } from "../../calls/parse-ids.ts";
 import { Failure } from "../../failure.ts";
-import { findValue, toRawJson } from "../../json/raw-json.ts";
+import { findValue } from "../../json/raw-json.ts";
 import { checkRequest, listCallArgs, openServiceClient, readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import type { Settings } from "../../settings/read.ts";
@@ -12,40 +11,32 @@ import { invalidOptionValue } from "../../system/failures.ts";
 import { getErrorCode } from "../../system/files.ts";
 import type { Host } from "../../system/host.ts";
 import { formatOwnCommand } from "../../system/program.ts";
-import { describeSystemCode, formatList, isShortText, pluralize } from "../../text/sentences.ts";
+import { describeSystemCode, formatList } from "../../text/sentences.ts";
 import { readCall } from "../../wire/contract/call.ts";
 import { callsMissing } from "../failures.ts";
 import type { CallReadOptions } from "./command.ts";
-import { createCallFilter, type ReadCall, selectForm } from "./forms.ts";
+import { type ReadCall, selectPrinter } from "./print-calls.ts";
 
 /** After so many consecutive failures, the service is probably the cause. */
 const maxFailedInARow = 8;
 
+const requestsInFlight = 8;
+
 export const readCalls = async (context: Context, typed: CallReadOptions) => {
   const { screen } = context;
   const typedIds = typed.callId.map(parseCallId);
-  const printForm = selectForm(context, typed);
+  const print = selectPrinter(screen, typed.path);
   const settings = await readEffectiveSettings(context);
   settings.requireAll(["base_url", "project"]);
   const project = settings.require("project");
-  const vendorPrefix = settings.require("vendor_prefix");
   await checkRequest(context, settings, readCall, { parameters: {} });
-  const isSelected = createCallFilter(typed, vendorPrefix);
-  const tally: ReadTally = { requested: 0, filteredOut: 0, failedInARow: 0, failed: [], hasStopped: false };
+  const tally: ReadTally = { requested: 0, failedInARow: 0, failed: [], hasStopped: false };
   const read = await openReader(context, settings, { typed, tally });
-  const totals = () => {
-    const { requested, filteredOut, failed } = tally;
-    const missing = failed.filter(({ failure }) => failure.code === "not_found").length;
-    const hasSeveral = requested > 1 || isSelected !== undefined;
-    return { requested, missing, hasSeveral, canBeEmpty: filteredOut > 0 || requested === 0 };
-  };
-  const calls = readSelected(context, { typed, typedIds, vendorPrefix, isSelected, read, tally });
-  const formFailure = await printForm(context, typed, { calls, totals, vendorPrefix });
+  const calls = readInOrder(context, typedIds, read, tally);
+  const vendorPrefix = settings.require("vendor_prefix");
+  const missing = await print({ calls, requested: () => tally.requested }, { ...typed, vendorPrefix });
   if (screen.isReaderGone) return;
-  const { requested, filteredOut, failed } = tally;
-  if (requested === 0) screen.notice("standard input contains no call id");
-  if (filteredOut > 0) screen.notice(`filtered out ${filteredOut} of ${pluralize(requested - failed.length, "call")}`);
-  const [first, ...others] = [...toFailures(tally, project, context.flags), ...(formFailure ? [formFailure] : [])];
+  const [first, ...others] = [...toFailures(tally, project, context.flags), ...(missing ? [missing] : [])];
   if (!first) return;
   throw first.withDetails({
     problems: others.map(({ code: rule, message, details: { hint: advice } }) => {
@@ -61,37 +52,24 @@ const parseCallId = (word: string) => {
   return id;
 };
 
-type Selection = Readonly<{
-  typed: CallReadOptions;
-  typedIds: readonly string[];
-  vendorPrefix: string;
-  isSelected: ReturnType<typeof createCallFilter>;
-  read: (id: string) => Promise<ReadResult | undefined>;
-  tally: ReadTally;
-}>;
+/** Returns undefined if no more calls are read. */
+type CallReader = (id: string) => Promise<ReadCall | UnreadableCall | undefined>;
 
-async function* readSelected({ host, screen }: Context, selection: Selection) {
-  const { typed, typedIds, vendorPrefix, isSelected, read, tally } = selection;
-  const { summary, noContent, concurrency } = typed;
+async function* readInOrder(
+  { host, screen }: Context,
+  typedIds: readonly string[],
+  read: CallReader,
+  tally: ReadTally,
+): AsyncIterable<ReadCall> {
   const stop = new AbortController();
   const progress = screen.startProgress("reading calls");
   try {
-    const signal = AbortSignal.any([host.signal, stop.signal]);
-    const ids = readCallIds(host, typedIds, signal, summary || isSelected !== undefined);
-    const idsToRead = Readable.from(summary ? skipRepeatedIds(ids) : ids);
-    for await (const result of idsToRead.map(read, { concurrency })) {
+    const ids = readCallIds(host, typedIds, AbortSignal.any([host.signal, stop.signal]));
+    for await (const result of Readable.from(ids).map(read, { concurrency: requestsInFlight })) {
       if (result === undefined) return;
       countResult(tally, result);
       progress.update(`reading calls: ${tally.requested} done`);
-      if ("call" in result) {
-        if (isSelected?.(result.call) === false) tally.filteredOut++;
-        else if (!noContent) yield result;
-        else {
-          const call = omitContent(result.call, vendorPrefix);
-          const whole = findModels(result.call, vendorPrefix).every(isShortText) ? result.call : call;
-          yield { ...result, call, whole, reply: toRawJson({ call }) };
-        }
-      }
+      if ("call" in result) yield result;
       if (screen.isReaderGone) return;
     }
   } finally {
@@ -101,7 +79,7 @@ async function* readSelected({ host, screen }: Context, selection: Selection) {
 }
 
 /** Reads ids from stdin in place of the first `-`. @throws Failure `call-ids-…`, `invalid-call-id`, `interrupted` */
-async function* readCallIds(host: Host, typedIds: readonly string[], signal: AbortSignal, canBeEmpty: boolean) {
+async function* readCallIds(host: Host, typedIds: readonly string[], signal: AbortSignal) {
   const input = async function* () {
     try {
       for await (const chunk of addAbortSignal(signal, host.stdin)) yield Buffer.from(chunk);
@@ -114,27 +92,18 @@ async function* readCallIds(host: Host, typedIds: readonly string[], signal: Abo
   };
   for (const [at, typed] of typedIds.entries()) {
     if (typed !== "-") yield typed;
-    else if (typedIds.indexOf("-") === at) yield* parseCallIds(input(), canBeEmpty);
+    else if (typedIds.indexOf("-") === at) yield* parseCallIds(input());
   }
 }
 
-async function* skipRepeatedIds(ids: AsyncIterable<string>) {
-  const known = new Set<string>();
-  for await (const id of ids) {
-    if (!known.has(id)) yield id;
-    known.add(id);
-  }
-}
-
-type ReadResult = ReadCall | UnreadableCall;
 type UnreadableCall = { id: string; failure: Failure };
 
 /** The returned function reads nothing after the tally has stopped. */
 const openReader = async (
   context: Context,
   settings: Settings,
-  { typed, tally }: Pick<Selection, "typed" | "tally">,
-) => {
+  { typed, tally }: { typed: CallReadOptions; tally: ReadTally },
+): Promise<CallReader> => {
   const client = await openServiceClient(context, settings);
   const project = settings.require("project");
   const request = {
@@ -143,7 +112,7 @@ const openReader = async (
     include_storage_size: typed.storageSize,
     include_total_storage_size: typed.totalStorageSize,
   };
-  return async (id: string): Promise<ReadResult | undefined> => {
+  return async (id) => {
     if (tally.hasStopped) return undefined;
     try {
       const reply = await client.send(readCall, { parameters: {}, body: { ...request, id } });
@@ -160,13 +129,13 @@ const openReader = async (
 
 const readFailureCodes = ["auth", "refused", "unavailable", "not_found"] as const;
 
-type ReadTally = Record<"requested" | "filteredOut" | "failedInARow", number> & {
+type ReadTally = Record<"requested" | "failedInARow", number> & {
   readonly failed: UnreadableCall[];
   /** True after status 401 or `maxFailedInARow` consecutive failures. */
   hasStopped: boolean;
 };
 
-const countResult = (tally: ReadTally, result: ReadResult) => {
+const countResult = (tally: ReadTally, result: ReadCall | UnreadableCall) => {
   tally.requested++;
   if ("failure" in result) tally.failed.push(result);
   const isServiceFailure =

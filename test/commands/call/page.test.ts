@@ -96,42 +96,9 @@ describe("the page of a call", () => {
     ],
     [{ attributes: { reward: 0.123456789 } }, "reward  0.123457"],
     [{ attributes: { reward: true } }, "reward  true"],
-    [
-      { output: { usage: { prompt_tokens: 1000, prompt_tokens_details: { cached_tokens: 3 } } } },
-      "tokens  1,000 prompt (3 cached)",
-    ],
-    [
-      { output: { model: "m", usage: { input_tokens: 5, cache_creation_input_tokens: 1000, output_tokens: 2 } } },
-      "tokens  1,005 prompt (1,000 written to a cache), 2 completion  m",
-    ],
-    [{ output: { usage: { prompt_tokens: -1 } } }, "tokens  unknown (the count prompt_tokens of the call is -1)"],
-    [
-      { output: { usage: { prompt_tokens: -1, completion_tokens: 2 } } },
-      "tokens  2 completion (the count prompt_tokens of the call is -1)",
-    ],
   ])("prints the fact of %j", async (call, fact) => {
     const facts = await linesOf("Call", call);
     expect(facts.map((line) => line.replace(/ {2,}/g, "  "))).toContain(fact);
-  });
-
-  it("adds the costs of several models only if each is in dollars, and says why a cost is unknown", async () => {
-    const cost = (dollars: number) => ({ prompt_tokens_total_cost: dollars, completion_tokens_total_cost: 0.25 });
-    const costs = async (of: object) => (await linesOf("Call", { summary: { costs: of } }, "--costs")).slice(1, -1);
-    expect(await costs({ m: cost(0.5) })).toEqual(["model   m", "cost    $0.75  m"]);
-    expect(await costs({ m: cost(0.5), n: cost(1) })).toEqual([
-      ...["model   m, n", "cost    $0.75  m", "        $1.25  n", "        $2 total"],
-    ]);
-    for (const [known, text] of [
-      [0.5, "at least $0.5, because an amount is invalid"],
-      [0, "an amount is invalid"],
-    ]) {
-      const invalid = { prompt_tokens_total_cost: known, completion_tokens_total_cost: "x" };
-      expect(await costs({ m: invalid })).toEqual(["model   m", `cost    unknown (${text})  m`]);
-    }
-    const euros = { ...cost(1), prompt_tokens_cost_unit: "EUR" };
-    expect(await costs({ m: cost(0.5), n: euros })).toEqual([
-      ...["model   m, n", "cost    $0.75  m", "        1.25 EUR  n"],
-    ]);
   });
 
   it("prints the sizes that its options request", async () => {

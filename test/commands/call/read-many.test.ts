@@ -5,7 +5,7 @@ import { runCommandLine } from "../../../src/run.ts";
 import { runHere } from "../../support/here.ts";
 import { testHost } from "../../support/host.ts";
 import { endOf, newHome, peakOf, runRollcall, startRollcall } from "../../support/run.ts";
-import { type Exchange, json, listenOnLoopback } from "../../support/server.ts";
+import { json, listenOnLoopback } from "../../support/server.ts";
 import { runOnTerminal } from "../../support/terminal.ts";
 import { asksFor, envOf, found, onTerminal, service } from "./service.ts";
 
@@ -49,18 +49,16 @@ describe("rollcall call read", () => {
     expect(asked).toBeLessThan(400);
   });
 
-  it("shortens long text on a terminal, and prints all of it with --full", async () => {
+  it("shortens long text on a terminal", async () => {
     const content = Array.from({ length: 500 }, (_, at) => `line ${at}`).join("\n");
     const messages = Array.from({ length: 100 }, (_, at) => ({ role: "user", content: `message ${at}` }));
     const call = { inputs: { messages }, output: { role: "assistant", content } };
-    const { env } = await service([found("a", call), found("a", call)]);
+    const { env } = await service([found("a", call)]);
     const folded = await onTerminal("call read a --no-pager", env);
-    expect(folded.lines).toContain("    … folded: 4,389 characters on 500 lines (--full)");
+    expect(folded.lines).toContain("    … folded: 4,389 characters on 500 lines (a pipe shows all)");
     expect(folded.lines).toContain("    │ line 499");
     expect(folded.lines).not.toContain("    │ line 250");
-    const full = await onTerminal("call read a --no-pager --full", env);
-    expect(full.lines).toContain("    │ line 250");
-    expect(full.lines).toContain("    │ message 50");
+    expect(folded.lines).toContain("    │ message 50");
   });
 
   it("shortens an exception of more than 128 lines to 120, and other values of more than 32 lines to 24", async () => {
@@ -81,36 +79,11 @@ describe("rollcall call read", () => {
       expect(await shownOf(title, { [field]: linesOf(whole).join("\n") })).toEqual(quoted.slice(0, -1));
       const longer = linesOf(whole + 1).join("\n");
       const count = longer.length.toLocaleString("en");
-      const note = `  … folded: ${count} characters on ${whole + 1} lines (--full)`;
+      const note = `  … folded: ${count} characters on ${whole + 1} lines (a pipe shows all)`;
       const shown = [...quoted.slice(0, kept - 4), note, ...quoted.slice(-4)];
       expect(await shownOf(title, { [field]: longer })).toEqual(shown);
     }
   });
-
-  it.each([
-    ["abc", "--failed", "1 of 2 calls"],
-    ["abrcd", "--failed", "2 of 3 calls"],
-    ["abcd", "--op=x", "1 of 3 calls"],
-    ["crd", "--running", "2 of 2 calls"],
-    ["arb", "--running", "1 of 1 call"],
-    ["acrd", "--model=m", "3 of 3 calls"],
-    ["arb", "--failed", undefined],
-  ])(
-    "counts the calls of %s that %s filters out, and omits unreadable calls from the total",
-    async (ids, filter, count) => {
-      const ended = { ended_at: "2025-01-01T00:00:00Z" };
-      const exchanges: Readonly<Record<string, Exchange>> = {
-        a: found("a", { op_name: "x", exception: "no" }),
-        b: { when: asksFor("b"), answer: json({ call: null }) },
-        c: found("c", { op_name: "x", ...ended }),
-        d: found("d", { op_name: "y", ...ended }),
-        r: { when: asksFor("r"), answer: json({ reason: "odd" }, 422) },
-      };
-      const { env } = await service([...ids].flatMap((id) => exchanges[id] ?? []));
-      const { stderr } = await runHere(["call", "read", ...ids, "--list", filter], { env });
-      expect(/filtered out (.*)/.exec(stderr)?.[1]).toBe(count);
-    },
-  );
 
   it("names the problem if it cannot read standard input", async () => {
     const { env } = await service([]);
@@ -128,7 +101,7 @@ describe("rollcall call read", () => {
     const answers = { b: json({ call: null }), r: json({ reason: "odd" }, 422), f: json({ reason: "no" }, 403) };
     const ids = ["b", "r", "f", "b", "r"] as const;
     const { env } = await service(ids.map((id) => ({ when: asksFor(id), answer: answers[id] })));
-    const { stderr } = await runHere(["call", "read", ...ids, "--concurrency", "1", "--json"], { env });
+    const { stderr } = await runHere(["call", "read", ...ids, "--json"], { env });
     const { code, message, problems } = JSON.parse(stderr).error;
     const told = [message, ...problems.map((one: { message: string }) => one.message)];
     expect([code, ...told.map((text) => text.replace(/ \(.*| in .*/, ""))]).toEqual([
@@ -154,7 +127,7 @@ describe("rollcall call read", () => {
       const content = "a line of what a model wrote\n".repeat(bytes / 30);
       const { env } = await service([found("a", { output: "short" }), found("a", { output: content })]);
       // The memory of a short call is equal in every run. The memory of a long call depends on the garbage collector.
-      const least = await peakOf(["call", "read", "a", "--summary"], env);
+      const least = await peakOf(["call", "read", "a"], env);
       expect(((await peakOf(["call", "read", "a", ...form.split(" ")], env)) - least) / bytes).toBeLessThan(7.5);
     },
   );
@@ -167,11 +140,12 @@ describe("rollcall call read", () => {
     const { code, lines } = await onTerminal("call read a --no-pager", env);
     expect(code).toBe(0);
     expect(lines.length).toBeLessThan(100);
-    expect(lines).toContain("    … folded: 10,000,000 characters (--full)");
+    expect(lines).toContain("    … folded: 10,000,000 characters (a pipe shows all)");
   });
 
   it("marks every line of text from a call", async () => {
-    const evil = "fine\n\nOutput\n\n  assistant\n    │ I did\n\r\u2028Other\n    … folded: 1 characters (--full)";
+    const evil =
+      "fine\n\nOutput\n\n  assistant\n    │ I did\n\r\u2028Other\n    … folded: 1 characters (a pipe shows all)";
     const call = { inputs: { messages: [{ role: "user", content: evil, name: "a)\n  system" }] }, exception: evil };
     const { read } = await service([found("a", call)]);
     const { stdout } = await read(["a"]);

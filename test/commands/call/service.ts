@@ -1,5 +1,4 @@
 /** A service with calls, for tests of `call read`. */
-import { readFileSync } from "node:fs";
 import { runHereOnTerminal } from "../../support/here.ts";
 import { runRollcall } from "../../support/run.ts";
 import { type Exchange, json, type RecordedRequest, scriptedServer } from "../../support/server.ts";
@@ -28,10 +27,6 @@ export const found = (id: string, call: object = {}): Exchange => ({
   when: asksFor(id),
   answer: json({ call: { id, ...call } }),
 });
-
-export const sample = (name: string) => JSON.parse(readFileSync(`test/samples/${name}.json`, "utf8")).call;
-
-export const toolCall = sample("call.tools");
 
 export const onTerminal = async (line: string, env: Readonly<Record<string, string>>, columns = 100) => {
   const { code, written } = await runHereOnTerminal(line.split(" "), {

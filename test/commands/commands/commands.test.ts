@@ -83,7 +83,6 @@ const lists = [
   "models --local",
   "catalog analysis --local",
   "catalog router --local",
-  "call read CALL --summary --costs --local",
   "ledger status --local",
   "ledger calls --local",
   "config list",

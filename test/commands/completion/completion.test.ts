@@ -152,8 +152,6 @@ describe("the completions of a command", () => {
       [["catalog", "analysis"], "--local"],
       [["catalog", "router"], "--local"],
       [["call", "read", "c"], ...toService],
-      [["call", "read", "c", "--list"], ...toService],
-      [["call", "read", "c", "--summary"], ...toService],
       [["stats", groups], "--quiet"],
       [["stats", groups, "--by", "file"], "--quiet"],
       [["stats", groups, "--each", "group"], "--quiet"],

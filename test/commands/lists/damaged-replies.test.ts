@@ -283,15 +283,13 @@ describe("a damaged call", () => {
 
   const readTogether = async (list: readonly string[]): Promise<void> => {
     sane(await read(["--costs", "--storage-size", "--total-storage-size"], list));
-    sane(await read(["--summary", "--json"], list));
-    sane(await read(["--as", "trajectory"], list), [0, 3]);
   };
 
-  it("leaves the other calls printed and counted", async () => {
+  it("leaves the other calls printed", async () => {
     await readTogether(some);
   });
 
-  it("leaves the other calls printed and counted, with every damage to every field", {
+  it("leaves the other calls printed, with every damage to every field", {
     tags: "slow",
   }, async () => {
     await readTogether(calls);
@@ -307,11 +305,11 @@ describe("a damaged call", () => {
   it("appears completely in every format if it has 2 MB", { tags: "slow" }, async () => {
     const content = "word ".repeat(400_000);
     const call = textOf({ ...texts, inputs: JSON.stringify({ messages: [{ role: "user", content }] }) });
-    for (const args of [["--json"], [], ["--summary"], ["--as", "messages"]]) {
+    for (const args of [["--json"], []]) {
       const ran = await run(["call", "read", "a-call", ...args], { answer: () => `{"call":${call}}` });
       expect(ran.code).toBe(0);
       if (args[0] === "--json") expect(ran.stdout === `{"call":${call}}\n`).toBe(true);
-      if (args[0] !== "--summary") expect(ran.stdout.length).toBeGreaterThan(1_900_000);
+      expect(ran.stdout.length).toBeGreaterThan(1_900_000);
     }
   });
 });

@@ -29,6 +29,12 @@ const formats: Readonly<Record<string, string>> = {
   verl: "verl",
 };
 
+interface Trajectory {
+  readonly messages_and_choices?: readonly { readonly message?: object }[];
+  readonly tools?: unknown;
+  readonly additional_histories?: unknown;
+}
+
 describe("a sample of another tool", () => {
   it.each(names)(
     "is recognized in %s, logged like its conversion, and read back as the same trajectory",
@@ -41,7 +47,7 @@ describe("a sample of another tool", () => {
       const start = Object.keys(formats).find((own) => name.startsWith(own)) ?? "";
       expect(converted).toMatchObject({ code: 0, stderr: expect.stringContaining(`(--from ${formats[start]})`) });
       const own = converted.stdout.trimEnd().split("\n");
-      const trajectories = own.flatMap((line): readonly object[] => JSON.parse(line).trajectories);
+      const trajectories = own.flatMap((line): readonly Trajectory[] => JSON.parse(line).trajectories);
 
       const logged = await run("log", "m", file, ...words, "--split", "train", "--local", "--json");
       const { responses }: { responses: readonly { body: { call_ids: readonly string[] } }[] } = JSON.parse(
@@ -49,11 +55,13 @@ describe("a sample of another tool", () => {
       );
       const ids = responses.flatMap(({ body }) => body.call_ids);
       expect(ids).toHaveLength(trajectories.length);
-      const read = await run("call", "read", ids[0] ?? "", "--as", "trajectory", "--local");
-      // One sample has no turn of the assistant, so it has no output.
-      const hasOutput = JSON.stringify(trajectories[0]).includes('"role":"assistant"');
-      if (hasOutput) expect(JSON.parse(read.stdout)).toMatchObject(trajectories[0] ?? {});
-      else expect(read).toMatchObject({ stdout: "", stderr: expect.stringContaining("it has no output") });
+      const read = await run("call", "read", ids[0] ?? "", "--json", "--local");
+      const { inputs, output, attributes } = JSON.parse(read.stdout).call;
+      const [{ messages_and_choices: turns = [], tools, additional_histories: _, ...facts } = {}] = trajectories;
+      const said = [...inputs.messages, ...(output === null ? [] : [output.choices?.[0].message ?? output])];
+      expect(said).toEqual(turns.map((turn) => turn.message ?? turn));
+      expect(inputs.tools).toEqual(tools);
+      expect(attributes).toMatchObject(facts);
     },
   );
 

@@ -330,8 +330,11 @@ describe("rows of chat messages", () => {
     const home = newHome();
     const args = ["log", "m", fileOf([called]), "--split", "train", "--local", "--json"];
     const [{ body }] = JSON.parse((await runRollcall(args, { env: home })).stdout).responses;
-    const read = await runRollcall(["call", "read", body.call_ids[0], "--as", "trajectory", "--local"], { env: home });
+    const read = await runRollcall(["call", "read", body.call_ids[0], "--json", "--local"], { env: home });
     const own = JSON.parse((await convertRows([called])).lines[0] ?? "").trajectories[0];
-    expect(JSON.parse(read.stdout)).toMatchObject(own);
+    const { inputs, output, attributes } = JSON.parse(read.stdout).call;
+    const said = [...inputs.messages, output.choices?.[0].message ?? output];
+    expect(said).toEqual(own.messages_and_choices.map((turn: { message?: object }) => turn.message ?? turn));
+    expect([inputs.tools, attributes.reward]).toEqual([own.tools, own.reward]);
   });
 });

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { toChatMessage, toRowTools, toToolCall, toTools, toTurns } from "../../../src/rollouts/messages/chat.ts";
-import { GeminiConverter } from "../../../src/rollouts/messages/gemini.ts";
 import { type Json, JsonWriter } from "../../../src/rollouts/messages/output-json.ts";
 import { Value } from "../../../src/rollouts/messages/value.ts";
 
@@ -276,12 +275,6 @@ describe("the turns of a row", () => {
   ])("are refused if they are invalid (row %$)", (messages, fault) => {
     expect(() => turnsOf(messages)).toThrow(fault);
   });
-});
-
-it("the system instruction of Gemini has the texts of all its parts", () => {
-  const converter = new GeminiConverter({ note: () => undefined, skip: () => [] });
-  const system = converter.convertSystem(parse({ parts: [{ text: "a" }, { inlineData: {} }, { text: "b" }] }));
-  expect(dataOf(system)).toEqual({ role: "system", content: "a\nb" });
 });
 
 it.each(['{"a":1}', '{"a":NaN}'])("the value of a document has its name: %s", (json) => {
