@@ -26,12 +26,11 @@ for (const [name, { finding, lineBytes }] of Object.entries(found)) {
 }
 const env = environment(folder);
 
-const check = (file, { code = 0, selection = [] } = {}) =>
-  run([process.execPath, "bin/rollcall.js", "check", file, "--split", "train", ...selection], { env, code });
+const check = (file, { code = 0 } = {}) =>
+  run([process.execPath, "bin/rollcall.js", "check", file, "--split", "train"], { env, code });
 const parse = (file) => run([process.execPath, "bench/rivals.js", "parse", file], { env });
 const programs = {
   "rollcall check": () => check(input),
-  "rollcall check --shard 1/1": () => check(input, { selection: ["--shard", "1/1"] }),
   "rollcall stats": () => run([process.execPath, "bin/rollcall.js", "stats", input], { env }),
   "rollcall compare": () => run([process.execPath, "bin/rollcall.js", "compare", input, input], { env }),
   "only JSON.parse": () => parse(input),
@@ -64,8 +63,6 @@ const claims = [
 for (const [name, min] of claims) {
   if (name in programs) report(`${name} over rollcall check`, ratio(name, "rollcall check"), { min });
 }
-// A shard needs the digests of all groups, which take a fifth of the time of `check`.
-report("--shard 1/1 over no selection", ratio("rollcall check --shard 1/1", "rollcall check"), { max: 1.5 });
 // stats walks over all messages, and aggregates; compare finds the digests of all prompts of two inputs.
 report("stats over check", ratio("rollcall stats", "rollcall check"), { max: 1.7 });
 report("compare of two inputs over check", ratio("rollcall compare", "rollcall check"), { max: 3.4 });

@@ -114,7 +114,7 @@ class ApiTest(Case):
 
     def test_passes_options(self) -> None:
         rules = ["single-trajectory-group", "missing-logprobs"]
-        self.assertEqual(rollcall.check([group(0)], strict=True, allow=rules, where=None)["status"], "valid")
+        self.assertEqual(rollcall.check([group(0)], strict=True, allow=rules, split=None)["status"], "valid")
         error = self.catch([group(0), group(1, "1")], on_invalid="skip", rejects=self.home / "rejects", strict=False)
         self.assertEqual((error.code, (error.result or {})["groups"]["rejected"]), ("partial", 1))
 

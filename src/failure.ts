@@ -126,7 +126,6 @@ type DecidingKind =
   | "input-changed"
   | "input-unreadable"
   | "interrupted"
-  | "invalid-filter"
   | "invalid-input"
   | "ledger-busy"
   | "ledger-replaced"

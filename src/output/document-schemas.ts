@@ -77,19 +77,8 @@ const sharedProblem = withNotes(problem, { id: "problem" });
 export const problems = list(sharedProblem);
 export const limitedProblems = z.readonly(z.array(sharedProblem).check(z.maxLength(20)));
 
-const filteredOut = z.strictObject({
-  trajectories: count,
-  groups: describe("groups that lost all their trajectories", count),
-});
-
 /** Keys of each document about inputs. */
-export const inputKeys = {
-  unreadable_lines: optionalAbout("each counts as a rejected group", count),
-  not_chosen: optionalAbout(
-    "filtered out, by option",
-    z.strictObject(sameKeys(z.optional(filteredOut), "where", "best", "sample", "shard")),
-  ),
-};
+export const inputKeys = { unreadable_lines: optionalAbout("each counts as a rejected group", count) };
 
 export const metrics = describe("means over all valid groups", named(number));
 export const notes = describe("notices, as a person sees them", list(text));

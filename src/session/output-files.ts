@@ -78,9 +78,9 @@ const unconvertedData = {
   carried: [],
 };
 
-function* listRecords({ unselected, conversion, ...dataset }: Dataset) {
+function* listRecords({ conversion, ...dataset }: Dataset) {
   yield* conversion?.receipt?.records() ?? [];
-  const { groups, scan, sources } = unselected ?? dataset;
+  const { groups, scan, sources } = dataset;
   for (let group = 0; group < groups.count; group++) {
     for (const [at, { source, part }] of listParts({ groups, scan, sources }, group).entries()) {
       const trajectory = part.kind === "trajectory" ? at + 1 : null;

@@ -10,11 +10,11 @@ import { findText, readRange, type Source } from "../rollouts/input/source.ts";
 import { redactSecrets } from "../rollouts/rules/known-secrets.ts";
 import type { RuleCount } from "../rollouts/rules/problems.ts";
 import { getRuleSubject } from "../rollouts/rules/rules.ts";
-import { formatInputName, pluralize, toFileArg, toOptionArgs } from "../text/sentences.ts";
+import { formatInputName, pluralize, toFileArg } from "../text/sentences.ts";
 import { formatCommandLine } from "../text/shell-words.ts";
 import { formatShare } from "../text/units.ts";
 import type { Context } from "./context.ts";
-import { canSelectWithoutPass, type InputOptions, listInputArgs } from "./options/input-options.ts";
+import { type InputOptions, listInputArgs } from "./options/input-options.ts";
 
 const maxPositions = 6;
 
@@ -46,10 +46,9 @@ const nameInput = ({ file: [first, ...others] }: InputOptions) =>
 /** A longer command would hide the note. */
 const maxFiles = 8;
 
-export const adviseToCheck = ({ pass = 1, where, ...typed }: InputOptions) => {
+export const adviseToCheck = (typed: InputOptions) => {
   if (typed.file.length > maxFiles) return "check the same input to see them";
-  const selection = canSelectWithoutPass({ where, pass }) ? toOptionArgs({ where }) : [];
-  const words = ["rollcall", "check", ...typed.file.map(toFileArg), ...selection, ...listInputArgs(typed)];
+  const words = ["rollcall", "check", ...typed.file.map(toFileArg), ...listInputArgs(typed)];
   return `see \`${formatCommandLine(words)}\``;
 };
 

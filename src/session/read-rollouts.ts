@@ -24,11 +24,8 @@ type ReadNeeds = Partial<
     "split" | "isSplitRequired" | "skipsDigests" | "measures" | "continuesAfterErrors" | "hasReceipt" | "onProgress"
   >
 > &
-  Pick<rollouts.Selection, "needsAnswer" | "whereOption"> &
   Readonly<{
     settings?: Settings;
-    /** Undefined for the whole input. Default: the selection of the options. */
-    selection?: undefined;
     /** The text of the progress. Default: the caller shows the progress. */
     label?: string;
     /** The input that notices name, if a command has several. */
@@ -48,7 +45,7 @@ export const readRollouts = async (context: Context, typed: InputOptions, needs:
 export const openRollouts = async (
   context: Context,
   typed: InputOptions,
-  { settings: given, label, subject, needsAnswer, whereOption, onFetched, ...needs }: ReadNeeds,
+  { settings: given, label, subject, onFetched, ...needs }: ReadNeeds,
 ) => {
   const { host, screen } = context;
   const settings = given ?? (await readEffectiveSettings(context));
@@ -57,7 +54,6 @@ export const openRollouts = async (
   const read = async () => {
     const maxUnpackedBytes = settings.require("max_unpacked_size");
     const options: rollouts.ReadOptions = {
-      selection: await parseSelection(typed, { needsAnswer, whereOption }),
       ...(await parseFormatOptions(typed, host, maxUnpackedBytes)),
       files: typed.file,
       strictness: readStrictness(typed),
@@ -76,50 +72,9 @@ export const openRollouts = async (
     const files = pluralize(repeated.length, "repeated file");
     if (repeated.length > 0)
       openNotices(context, subject)(`read ${files} only once: ${formatList(repeated, maxNames)}`);
-    return await applySelection(context, dataset, { ...options, subject });
+    return dataset;
   };
   return await read().finally(progress?.stop);
-};
-
-/** @throws Failure `invalid-filter` */
-const parseSelection = async (typed: InputOptions, needs: Partial<rollouts.Selection>) => {
-  const { where, best, sample, shard, pass, seed } = typed;
-  if (where !== undefined) await (await import("../rollouts/index/expression.ts")).parseFilter(where);
-  const isWhole = [where, best, sample, shard].every((value) => value === undefined);
-  return isWhole ? undefined : { where, best, sample, shard, pass, seed, ...needs };
-};
-
-/** Prints the counts of filtered-out trajectories. @throws Failure `invalid-filter`, `input-changed` */
-const applySelection = async (
-  context: Context,
-  dataset: rollouts.Dataset,
-  { selection, subject, ...options }: rollouts.SourceOptions & { readonly subject?: string | undefined },
-) => {
-  if (!selection) return dataset;
-  const notice = openNotices(context, subject);
-  try {
-    const { nameOption, selectDataset } = await import("../rollouts/dataset/select/selected-dataset.ts");
-    const filtered = await selectDataset(dataset, selection, options);
-    const where = nameOption(selection, "where");
-    for (const [option, { trajectories, groups }] of Object.entries(filtered.filteredOut ?? {})) {
-      if (trajectories + groups === 0) continue;
-      const completeGroups = groups === 0 ? "" : `, including ${pluralize(groups, "whole group")}`;
-      const filteredOut = pluralize(trajectories, "trajectory", "trajectories");
-      notice(`${nameOption(selection, option)} filtered out ${filteredOut}${completeGroups}`);
-    }
-    const { trajectories: lacking = 0, groups = 0 } = filtered.lacking ?? {};
-    const trajectories = pluralize(lacking, "trajectory lacks", "trajectories lack");
-    if (lacking > 0) notice(`${trajectories} a value that ${where} compares, which counts as no match`);
-    const failed = pluralize(groups, "group");
-    if (groups > 0) notice(`${where} filtered out the exceptions of ${failed} without a trajectory to compare`);
-    const { keptExceptions = 0 } = filtered;
-    const kept = pluralize(keptExceptions, "exception stays", "exceptions stay");
-    if (keptExceptions > 0) notice(`${kept} in the groups, because ${where} compares only trajectories`);
-    return filtered;
-  } catch (thrown) {
-    await dataset.close();
-    throw thrown;
-  }
 };
 
 export const readStrictness = ({ strict = false, allow = [], onInvalid }: InputOptions) => {

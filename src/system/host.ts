@@ -74,9 +74,6 @@ export const withSignal = (host: Host, signal: AbortSignal): Host => {
   return { ...host, signal: either };
 };
 
-/** While a script with `breakOnSigint` runs, Node does not call the listeners of SIGINT. */
-export const repeatInterrupt = () => void globalThis.process.emit("SIGINT");
-
 /** True if `nohup` or the parent ignores SIGHUP. Node itself resets an inherited disposition. */
 const isHangupIgnored = ({ env, ppid, getBuiltinModule }: NodeJS.Process) => {
   if (env._?.endsWith("/nohup")) return true;

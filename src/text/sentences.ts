@@ -24,7 +24,7 @@ export const countCharacters = (text: string) =>
 /** Accepts camel case and snake case. */
 export const toOptionName = (name: string) => `--${name.replaceAll(/_|(?=[A-Z])/g, "-").toLowerCase()}`;
 
-/** Returns arguments such as `--best 3`. */
+/** Returns arguments such as `--limit 3`. */
 export const toOptionArgs = (options: Readonly<Record<string, unknown>>) =>
   Object.entries(options).flatMap(([name, value]) => {
     if (value === undefined || value === false) return [];
@@ -34,9 +34,6 @@ export const toOptionArgs = (options: Readonly<Record<string, unknown>>) =>
 
 /** An argument that begins with `-` would be an option. */
 export const toFileArg = (file: string) => (/^-./.test(file) ? `./${file}` : file);
-
-/** Puts a CEL expression in parentheses. A comment in the expression ends with its line. */
-export const parenthesize = (where: string) => `(${where}${where.includes("//") ? "\n" : ""})`;
 
 /** Returns the start of a message, such as `a.jsonl:3:14: `. */
 export const positionPrefix = (location: FailureLocation) => (location.file ? `${formatPosition(location)}: ` : "");

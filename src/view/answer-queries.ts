@@ -11,8 +11,7 @@ const openSelection = <Facts extends answers.GroupFacts>({
   const names = [...new Set(groups.flatMap(({ step }) => step ?? []))].sort(compareNaturally);
   const steps = new Map<string | null, number>(names.map((step, at) => [step, at]));
   return async (query: answers.Query) => {
-    const isSearch = query.text !== undefined || query.where !== undefined;
-    const search = isSearch ? await searchGroups(query) : undefined;
+    const search = query.text === undefined ? undefined : await searchGroups(query.text);
     const selected = groups.filter((facts) => search?.found.has(facts.group) !== false && isSelected(facts, query));
     const { sort } = query;
     const value = (facts: Facts) => (sort === "step" ? (steps.get(facts.step) ?? Number.NaN) : sortValue(facts, sort));
@@ -42,7 +41,7 @@ export const openAnswers = <Facts extends answers.GroupFacts>(store: answers.Gro
     state: async () => store.state(),
     async charts(query) {
       const isFiltered = answers.formatQuery(answers.filtersOf(query)) !== "{}";
-      // The list of groups reports an invalid expression.
+      // The list of groups reports a changed input.
       const found = isFiltered ? await select(query).catch(() => undefined) : undefined;
       const { searched = 1, selected } = found ?? {};
       // While a search runs, the plots would change with each answer.
@@ -67,7 +66,7 @@ export const openAnswers = <Facts extends answers.GroupFacts>(store: answers.Gro
     async trajectory(query) {
       const facts = findFacts(query);
       const data = facts && (await store.readGroup(facts.group));
-      return data?.trajectories[data.content.members.findIndex(({ at }) => at + 1 === query.trajectory)];
+      return data?.trajectories[(query.trajectory ?? 0) - 1];
     },
   };
   return async (name, query) => await own[name](query);
@@ -122,13 +121,9 @@ export const relativePosition = (value: number, from: number, to: number) => {
 
 const maxContext = { before: 40, after: 120 };
 
-export const findMatch = (
-  { trajectories, content: { members } }: answers.GroupData,
-  text: string,
-): answers.SearchMatch | null => {
+export const findMatch = ({ trajectories }: answers.GroupData, text: string): answers.SearchMatch | null => {
   const spellings = listSpellings(text);
-  for (const [index, json] of trajectories.entries()) {
-    const trajectory = members[index]?.at ?? index;
+  for (const [trajectory, json] of trajectories.entries()) {
     // A later spelling can contain an earlier spelling.
     const spelled = spellings.findLast((spelling) => json.includes(spelling));
     if (spelled === undefined) continue;

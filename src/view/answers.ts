@@ -1,5 +1,5 @@
 /** The query in the page's URL, and the types of answers. In a query, `page`, `group` and `trajectory` count from 1. */
-import type { Failure, FailureLocation, Problem } from "../failure.ts";
+import type { FailureLocation, Problem } from "../failure.ts";
 import { isObject, type JsonObject, parseJson } from "../json/object.ts";
 import type { FactValues } from "../rollouts/facts/facts.ts";
 
@@ -8,7 +8,7 @@ export const rowsPerPage = 100;
 /** Another tab can load the page, so that the server reads a changed input again. */
 export const readHeader = "Rollcall-Read";
 
-/** The limit of `text` and `where`, in UTF-16 units. */
+/** The limit of `text`, in UTF-16 units. */
 export const maxSearchLength = 20_000;
 
 const sortKeys = ["group", "size", "mean", "spread", "step", "tool errors", "trainable", "problems"] as const;
@@ -41,8 +41,6 @@ const members = {
   /** A value of the step column. */
   step: isText,
   text: isText,
-  /** A CEL expression, as for `--where`. */
-  where: isText,
   group: isOrdinal,
   trajectory: isOrdinal,
 };
@@ -97,10 +95,6 @@ export type AnswerTypes = Readonly<{
   trajectory: string;
 }>;
 
-/** Expects a failure of `search`. */
-export const formatRefusedFilter = ({ message, details: { subject = message, hint } }: Failure) =>
-  hint === undefined ? subject : `${subject} (${hint})`;
-
 export type AnswerName = keyof AnswerTypes;
 
 /** Returns undefined for a missing group or trajectory. */
@@ -108,14 +102,14 @@ export type Answer = <Name extends AnswerName>(name: Name, query: Query) => Prom
 
 /** The input of the server, or the data of an exported page. */
 export interface GroupReader<Facts extends GroupFacts> {
-  /** The number of groups in the input before the selection. */
+  /** The number of groups in the input. */
   readonly count: number;
   readonly groups: readonly Facts[];
   state(): PageState;
   /** Default: all groups. */
   charts(selected?: readonly Facts[]): Promise<Charts>;
-  /** Returns the groups found so far. @throws Failure `invalid-filter`, `input-changed` */
-  search(query: Query): Promise<{ found: ReadonlySet<number>; share: number }>;
+  /** Returns the groups found so far. @throws Failure `input-changed` */
+  search(text: string): Promise<{ found: ReadonlySet<number>; share: number }>;
   readRow(facts: Facts): Promise<GroupRow>;
   readGroup(group: number): Promise<GroupData>;
 }
@@ -154,7 +148,6 @@ export type Summary = Readonly<{
   pass: number;
   /** Excludes outliers of the rewards. */
   scale: RewardBounds;
-  filteredOut: readonly { by: string; trajectories: number; groups: number }[];
 }>;
 
 export type RewardBounds = readonly [from: number, to: number];
@@ -196,7 +189,7 @@ export type GroupPart = Pick<GroupFacts, "step" | "size" | "failures" | "untrain
 
 /** An invalid group has no rewards. Null is an unknown value. */
 export type GroupFacts = {
-  /** Index in the input before the selection, from 0. */
+  /** Index in the input, from 0. */
   group: number;
   file: string;
   size: number;
@@ -246,7 +239,7 @@ export type Finding = Pick<Problem, "rule" | "severity" | "message" | "advice"> 
   Readonly<Record<"group" | "trajectory" | "message_at", number | null>>;
 
 export type TrajectorySummary = Readonly<{
-  /** Index in its group before the selection. */
+  /** Index in its group. */
   at: number;
   position: SourcePosition;
   bytes: number;
@@ -259,7 +252,7 @@ export type TrajectorySummary = Readonly<{
   facts: TrajectoryFacts | null;
 }>;
 
-/** The facts with their names in expressions (metrics.md). */
+/** The facts with their names (metrics.md). */
 export type TrajectoryFacts = Omit<FactValues, "solved">;
 
 export type GroupContent = Readonly<{
@@ -267,8 +260,6 @@ export type GroupContent = Readonly<{
   /** True if the group is JSON. */
   isReadable: boolean;
   members: readonly TrajectorySummary[];
-  /** The rewards before a selection that removed some; else null. An infinite reward is null. */
-  allRewards: readonly (number | null)[] | null;
   exceptions: readonly string[];
   /** The number of equal messages at the start of all trajectories. */
   common: number;

@@ -5,7 +5,6 @@ import { isObject, sliceText } from "../json/json-bytes.ts";
 import { formatIndented, parseRawJson } from "../json/raw-json.ts";
 import * as table from "../json/table.ts";
 import { readGroupTrajectories, type SourceTrajectory } from "../rollouts/dataset/group-bytes.ts";
-import { rewardsOf } from "../rollouts/dataset/group-metrics.ts";
 import { getPart, locateTrajectory, readPartStart } from "../rollouts/dataset/locate.ts";
 import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
 import { readFacts } from "../rollouts/facts/facts.ts";
@@ -34,11 +33,10 @@ type ReadTrajectory = Readonly<{ json: string; messages: readonly string[]; memb
 const readTrajectories = async (dataset: Dataset, group: number) => {
   const breaks = new Breaks();
   const facts = readGroupFacts(dataset, group);
-  const selected = dataset.originalOf?.(group).selected;
   const trajectories: ReadTrajectory[] = [];
   for (const [at, trajectory] of (await readGroupTrajectories(dataset, group)).entries()) {
     if (breaks.isDue(trajectory.bytes.length)) await breaks.take();
-    trajectories.push(parseTrajectory(trajectory, selected?.[at] ?? at, facts[at]));
+    trajectories.push(parseTrajectory(trajectory, at, facts[at]));
   }
   return trajectories;
 };
@@ -49,14 +47,11 @@ export const readGroup = async (
   group: number,
   findings: GroupContent["findings"],
 ): Promise<GroupData> => {
-  const { unselected = dataset, originalOf } = dataset;
-  const { group: original, selected } = originalOf?.(group) ?? { group };
   const { exceptions, rest } = readRest(dataset, group);
   const trajectories = await readTrajectories(dataset, group);
   return {
     content: {
       position: await locateContent(dataset, group),
-      allRewards: selected ? [...rewardsOf(unselected, original)] : null,
       isReadable: dataset.scan.parts.kindOf(dataset.groups.firstOf(group)) !== "unreadable",
       exceptions,
       findings,

@@ -5,7 +5,7 @@ import { hasNoSampledTurn } from "../rollouts/dataset/dataset-problems.ts";
 import { findFileOfGroup, openSubjects } from "../rollouts/dataset/locate.ts";
 import { openRowReader, readExceptionKeys } from "../rollouts/dataset/prompt-text.ts";
 import type { Dataset } from "../rollouts/dataset/read-dataset.ts";
-import type { SearchQuery } from "../rollouts/dataset/select/filter-groups.ts";
+import { searchGroups } from "../rollouts/dataset/search-groups.ts";
 import { isCutOff } from "../rollouts/facts/facts.ts";
 import { formatKeyText } from "../rollouts/index/group-key.ts";
 import { rewardTolerance } from "../rollouts/index/metrics.ts";
@@ -34,10 +34,9 @@ export interface ViewSession {
 /** @throws the signal's reason */
 export const openSession = async (input: ViewInput, signal: AbortSignal): Promise<ViewSession> => {
   const { dataset, notes, pass } = input;
-  const { count } = (dataset.unselected ?? dataset).groups;
   const groups = await listGroupFacts(dataset, signal);
   const findings = listFindings(dataset, groups);
-  const searches = openSearches(dataset, pass);
+  const searches = openSearches(dataset);
   const facts = summarizeDataset(dataset, groups);
   let charts: ReturnType<typeof openCharts> | undefined;
   const breaks = new Breaks(signal);
@@ -53,7 +52,7 @@ export const openSession = async (input: ViewInput, signal: AbortSignal): Promis
   };
   const readPrompt = openPrompts(input, breaks);
   const store: GroupReader<GroupFacts> = {
-    count,
+    count: groups.length,
     groups,
     state: () => ({ progress: { phase: "read", done: groups.length, of: groups.length }, summary }),
     charts: async (selected) => {
@@ -61,11 +60,10 @@ export const openSession = async (input: ViewInput, signal: AbortSignal): Promis
       return await (await charts)(selected);
     },
     search: searches.search,
-    readRow: async (facts) => ({ ...facts, ...(await readPrompt(groups.indexOf(facts))) }),
+    readRow: async (facts) => ({ ...facts, ...(await readPrompt(facts.group)) }),
     readGroup: async (group) => {
       const own = findings.filter((finding) => finding.group === group);
-      const at = groups.findIndex((facts) => facts.group === group);
-      return await readGroup(dataset, at, own);
+      return await readGroup(dataset, group, own);
     },
   };
   return {
@@ -130,7 +128,7 @@ const describeGroup = (dataset: Dataset, group: number, failedSteps: Steps): Gro
   const sumOf = (name: string) => rows.reduce((sum, { counts }) => sum + (counts[name] ?? 0), 0);
   const toolErrors = sumOf("tool_errors");
   return {
-    group: dataset.originalOf?.(group).group ?? group,
+    group,
     file: findFileOfGroup(dataset, group),
     size: dataset.groups.trajectoriesOf(group),
     untrainable,
@@ -217,9 +215,6 @@ const summarizeDataset = (
     rules: dataset.scan.problems.counts,
     stepName: getFacts(dataset).walked.stepName ?? "step",
     scale: findScale(describeSketch(dataset.scan.rewards)),
-    filteredOut: Object.entries(dataset.filteredOut ?? {}).flatMap(([by, counts]) =>
-      counts.trajectories + counts.groups === 0 ? [] : [{ by, ...counts }],
-    ),
   };
 };
 
@@ -233,15 +228,13 @@ const findScale = ({ weights, middle: [low, high], min, max }: ReturnType<typeof
 
 const maxSearches = 4;
 
-const openSearches = (dataset: Dataset, pass: number) => {
+const openSearches = (dataset: Dataset) => {
   const searches = new Map<string, ReturnType<typeof startSearch>>();
   return {
-    async search({ text, where }: SearchQuery) {
-      if (where !== undefined) await (await import("../rollouts/index/expression.ts")).parseFilter(where);
-      const key = JSON.stringify([text, where]);
-      const search = searches.get(key) ?? startSearch(dataset, { text, where, pass });
-      searches.delete(key);
-      searches.set(key, search);
+    async search(text: string) {
+      const search = searches.get(text) ?? startSearch(dataset, text);
+      searches.delete(text);
+      searches.set(text, search);
       const [oldest = ""] = searches.keys();
       if (searches.size > maxSearches) {
         searches.get(oldest)?.end();
@@ -255,7 +248,7 @@ const openSearches = (dataset: Dataset, pass: number) => {
   };
 };
 
-const startSearch = (dataset: Dataset, { pass, ...sought }: SearchQuery & Pick<Summary, "pass">) => {
+const startSearch = (dataset: Dataset, text: string) => {
   const ending = new AbortController();
   const found = new Set<number>();
   let share = 0;
@@ -265,8 +258,7 @@ const startSearch = (dataset: Dataset, { pass, ...sought }: SearchQuery & Pick<S
     share = searched;
   };
   const search = async () => {
-    const { searchGroups } = await import("../rollouts/dataset/select/filter-groups.ts");
-    await searchGroups(dataset, sought, { signal: ending.signal, onFound, onProgress, pass });
+    await searchGroups(dataset, text, { signal: ending.signal, onFound, onProgress });
     share = 1;
   };
   search().catch((thrown: unknown) => {

@@ -15,8 +15,8 @@ import type { ReadInput, ViewInput } from "./group-content.ts";
 import { formatDocument, formatPolicy, pageScript, pageStyle } from "./html-export.ts";
 import { openSession, type ViewSession } from "./session.ts";
 
-/** A URL can contain two texts. Each UTF-16 unit takes up to 9 characters, such as `%E2%82%AC`. */
-const maxHeaderBytes = 2 * 9 * answers.maxSearchLength + 2 ** 16;
+/** A URL can contain the searched text. Each UTF-16 unit takes up to 9 characters, such as `%E2%82%AC`. */
+const maxHeaderBytes = 9 * answers.maxSearchLength + 2 ** 16;
 
 const openingProgress: answers.ReadProgress = { phase: "opening", done: 0, of: 0 };
 
@@ -171,7 +171,6 @@ const refuseFailure = (thrown: unknown) => {
   if (isFailure(thrown, "input-changed")) {
     return refuse(409, `${thrown.details.subject} changed since it was read. Reload the page`);
   }
-  if (isFailure(thrown, "invalid-filter")) return refuse(400, answers.formatRefusedFilter(thrown));
   const { code, kind, message } = toFailure(thrown);
   return refuse(500, code === "invalid_input" ? message : `cannot read the input (${kind})`);
 };

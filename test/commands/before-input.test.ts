@@ -71,7 +71,6 @@ describe("a command that reads standard input", () => {
     [`${log} --ledger /proc/x/l.db`, {}, 11, "cannot create the ledger at /proc/x/l.db"],
     [`${log} --ledger /proc/l.db`, {}, 11, "cannot create the ledger at /proc/l.db"],
     [`${log} --ledger ${folder}/none.db --require-ledger`, {}, 11, "--require-ledger"],
-    [`${log} --where reward>`, {}, 2, "reward>"],
     [`${log} --from nonsense`, {}, 2, "--from"],
     ["ledger resolve - --assume-logged --resend", {}, 2, "a request was either logged or not"],
     [`${log} --allow nonsense`, {}, 2, "nonsense"],

@@ -200,7 +200,7 @@ describe.skipIf(!hasShell("bash"))("action.yml", { tags: "slow" }, () => {
 
   it("passes quoted options, and runs no command in them", () => {
     const folder = folderWith("a.jsonl");
-    const ran = runAction(folder, { files: "a.jsonl", args: "--where 'reward > 0' --split $(>ran)" });
+    const ran = runAction(folder, { files: "a.jsonl", args: "--allow 'mixed-shapes' --split $(>ran)" });
     expect([ran.status, ran.stderr, existsSync(join(folder, "ran"))]).toEqual([0, expect.anything(), false]);
     expect(ran.summary).toContain("| `split` | `$(>ran)` |");
   });
@@ -216,8 +216,8 @@ describe.skipIf(!hasShell("bash"))("action.yml", { tags: "slow" }, () => {
 
   it.each<[args: string, words: readonly string[]]>([
     ["", []],
-    [" --strict\n--where  'reward > 0'\r\n", ["--strict", "--where", "reward > 0"]],
-    [String.raw`--where "name == \"it's\"" --x=a\ b\"c`, ["--where", `name == "it's"`, `--x=a b"c`]],
+    [" --strict\n--group-by  'a b'\r\n", ["--strict", "--group-by", "a b"]],
+    [String.raw`--group-by "name == \"it's\"" --x=a\ b\"c`, ["--group-by", `name == "it's"`, `--x=a b"c`]],
     [String.raw`'a\b' "a\b\\c\$d" '' ""e`, [String.raw`a\b`, String.raw`a\b\c$d`, "", "e"]],
     ["--a \\\n  --b\\\nc \"d\\\ne\" 'f\ng'", ["--a", "--bc", "de", "f\ng"]],
     ["* ~ $HOME `id` a;b >c # {d,e}", ["*", "~", "$HOME", "`id`", "a;b", ">c", "#", "{d,e}"]],
@@ -225,7 +225,7 @@ describe.skipIf(!hasShell("bash"))("action.yml", { tags: "slow" }, () => {
     expect(JSON.parse(split(args).stdout)).toEqual(["check", ...words]);
   });
 
-  it.each(["--where 'a", '"a\\"', "a b\\"])("refuses args with an open quote or escape (row %$)", (args) => {
+  it.each(["--allow 'a", '"a\\"', "a b\\"])("refuses args with an open quote or escape (row %$)", (args) => {
     expect(split(args)).toMatchObject({ status: 2, stdout: "", stderr: expect.stringContaining("has no end") });
   });
 

@@ -131,10 +131,6 @@ export const situations: Readonly<Record<string, Situation>> = {
       ["rollcall ledger forget --local --before 30d --yes", isLogged],
     ],
   },
-  "invalid-filter": {
-    fails: "rollcall check good.jsonl --where 'rewrd > 1'",
-    helps: [["rollcall check good.jsonl --where 'reward >= 1.5 && group.size >= 1'", "grep -qx 'groups.read	1' .out"]],
-  },
   "convert-rejected": {
     before: `echo '{"example_id":1,"prompt":"a","completion":"b","answer":"b","reward":1}' > results.jsonl; cp results.jsonl part.jsonl; echo '{"example_id":2,"reward":1}' >> part.jsonl`,
     fails: "rollcall convert part.jsonl --out groups.jsonl --on-invalid skip",
@@ -182,10 +178,6 @@ export const situations: Readonly<Record<string, Situation>> = {
       [
         "rollcall log m rows.jsonl --split train --local --group-by key",
         "rollcall ledger verify rows.jsonl --model m --local --split train --group-by key",
-      ],
-      [
-        `${log} --where 'reward > 1'`,
-        "rollcall ledger verify good.jsonl --profile local --where 'reward > 1' --from rollcall",
       ],
       [log, "rollcall ledger verify good.jsonl --base-url $URL --all-destinations"],
     ],

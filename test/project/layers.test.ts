@@ -83,7 +83,6 @@ const modules: Readonly<Record<string, Module>> = {
   },
   "rollouts/index": {
     imports: "rollouts/facts rollouts/messages rollouts/rules",
-    packages: "@marcbachmann/cel-js",
   },
   "rollouts/facts": {},
   "rollouts/rules": {},

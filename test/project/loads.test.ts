@@ -23,7 +23,6 @@ const loads: Readonly<Record<string, string>> = {
   [`log m ${groups} --split train --local --json`]: "@hono/node-server commander hono libsql undici zod",
   [`check ${groups}`]: "commander",
   [`check ${groups} --json`]: "commander",
-  [`check ${groups} --json --where reward>0`]: "@marcbachmann/cel-js commander",
   [`convert ${groups} --out out.jsonl --json`]: "commander",
   [`view ${groups} --html page.html --json`]: "commander",
   "ledger status": "commander libsql",

@@ -41,27 +41,6 @@ describe("equal groups", () => {
     ]);
   });
 
-  it("are recognized by the bytes that --where and --best leave", async (context) => {
-    const { service, place } = await openPlace(context);
-    const group = (...rewards: readonly number[]) =>
-      linesOf(`{"trajectories":[${rewards.map((reward) => trajectoryOf(reward)).join()}]}`);
-    const flat = (...rewards: readonly number[]) =>
-      linesOf(...rewards.map((reward) => trajectoryOf(reward, ',"group_id":"g"')));
-    const trajectoryOf = (reward: number, more = "") => `{"messages_and_choices":[],"reward":${reward}${more}}`;
-    const log = async (content: string, ...args: readonly string[]) =>
-      (await place.log([place.write("a.jsonl", content), ...args])).document?.groups.logged;
-    const positive = ["--where", "reward > 0"];
-    expect(await log(group(2, 0, 1), ...positive)).toBe(1);
-    expect(await log(group(2, 0, 1, -1), ...positive)).toBe(0);
-    expect(await log(group(2, 0, 1), "--best", "2")).toBe(0);
-    expect(await log(group(2, 1))).toBe(0);
-    expect(await log(group(1, 2))).toBe(1);
-    expect(await log(flat(3, 0), ...positive)).toBe(1);
-    expect(await log(flat(-1, 3, 0), ...positive)).toBe(0);
-    expect(await log(flat(3))).toBe(0);
-    expect(service.requests()).toBe(3);
-  });
-
   it("are named if trajectories were added since they were logged, because all of them are sent", async (context) => {
     const { service, place } = await openPlace(context);
     const lines = (key: string, ...rewards: readonly number[]) =>

@@ -106,17 +106,6 @@ describe.concurrent("a signal", () => {
     expect((await place.log([file])).code).toBe(0);
   });
 
-  it("ends an evaluation of --where", async (context) => {
-    const { place } = await openPlace(context, {});
-    const slow = `{"messages_and_choices":[{"role":"user","content":"${"a".repeat(60)}!"}],"reward":1}`;
-    // Each trajectory adds a millisecond to the time limit, which a slow machine must not reach before the signal.
-    const group = linesOf(`{"trajectories":[${Array.from({ length: 10_000 }, () => slow).join(",")}]}`);
-    const args = [place.write("a.jsonl", group), "--where", "messages[0].content.matches('^(a+)+$')"];
-    // A signal that comes before the run listens ends the process without a document.
-    const ran = await interruptWaiting(() => place.start(args), { firstAge: 1200 });
-    expect(documentsOf(ran)).toMatchObject({ code: 130, error: { code: "interrupted" } });
-  });
-
   it("ends a check of standard input, which can be repeated", async () => {
     const ran = await interruptWaiting(() => startRollcall(["check", "-", "--json"]), {
       until: ({ stderr }) => stderr !== "",

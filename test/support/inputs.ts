@@ -42,8 +42,6 @@ export interface ReadOptions {
   readonly onProgress?: () => void;
   /** Measures the facts of trajectories. */
   readonly measures?: Parameters<typeof readDataset>[0]["measures"];
-  /** What the test selects after reading. */
-  readonly selection?: Parameters<typeof readDataset>[0]["selection"];
 }
 
 /** Warnings about the form of the input. Warnings about the training signal have separate tests. */
@@ -88,7 +86,6 @@ export const read = async (files: readonly string[], asked: ReadOptions = {}): P
     onOpened: asked.onOpened ?? (() => undefined),
     onProgress: asked.onProgress,
     measures: asked.measures,
-    selection: asked.selection,
   });
   onTestFinished(() => reading.close());
   return reading;

@@ -28,8 +28,8 @@ describe("a part of a sentence", () => {
 
   it("names options in any spelling, with the values that are given", () => {
     expect(["maxPrice", "max_price"].map(sentences.toOptionName)).toEqual(["--max-price", "--max-price"]);
-    const options = { where: "a", best: 3, sample: undefined, strict: true, lossy: false, groupBy: ["a", "b"] };
-    expect(sentences.toOptionArgs(options).join(" ")).toBe("--where a --best 3 --strict --group-by a --group-by b");
+    const options = { split: "a", limit: 3, batch: undefined, strict: true, lossy: false, groupBy: ["a", "b"] };
+    expect(sentences.toOptionArgs(options).join(" ")).toBe("--split a --limit 3 --strict --group-by a --group-by b");
   });
 
   it("is blank if it means nothing or no", () => {
@@ -40,10 +40,6 @@ describe("a part of a sentence", () => {
 
   it("is a path that is not an option", () => {
     expect(["-", "-a", "a-b", "--"].map(sentences.toFileArg)).toEqual(["-", "./-a", "a-b", "./--"]);
-  });
-
-  it("has a parenthesis after the end of a comment", () => {
-    expect(["a", "a // b"].map(sentences.parenthesize)).toEqual(["(a)", "(a // b\n)"]);
   });
 
   it("has the number of a noun, and of logged groups", () => {

@@ -1,84 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { GroupDetail, GroupRows } from "../../src/view/answers.ts";
 import { runRollcall } from "../support/run.ts";
-import { fileOf, groupLine, startView, type ViewProcess, whenRead } from "./viewing.ts";
+import { fileOf, groupLine, startView, whenRead } from "./viewing.ts";
 
 const airline = "test/samples/airline.groups.jsonl";
-
-describe("an expression of the page", () => {
-  const selectedBy = async (page: ViewProcess, where: string): Promise<readonly number[]> => {
-    for (;;) {
-      const { status, body } = await page.ask("/api/rows", { where });
-      if (status !== 200) throw new Error(body);
-      const { rows, searched }: GroupRows = JSON.parse(body);
-      if (searched === 1) return rows.map(({ group }) => group);
-    }
-  };
-
-  it("selects equal groups on the page and on the command line", async () => {
-    const flat = (reward: number) => ({
-      messages_and_choices: [{ role: "user", content: "flat" }],
-      ...{ reward, group_id: "f", start_time: "2026-01-02T03:04:05Z", metadata: { env: { name: "a" } } },
-    });
-    const lines = [
-      groupLine([0, 1]),
-      groupLine([1, 1]).replace(/}$/, ',"exceptions":[{"type":"E","message":"m"}]}'),
-      JSON.stringify(flat(0.25)),
-      JSON.stringify(flat(0.5)),
-      groupLine([0]).replace('"reward":0', '"reward":0,"reward":3'),
-      '{"trajectories":[],"exceptions":[{"type":"E"}],"step":3}',
-    ];
-    const page = await startView([fileOf("g.jsonl", lines.join("\n"))]);
-    await whenRead(page);
-    const found: Record<string, readonly number[]> = {
-      "reward == 1.0": [0, 1],
-      "reward == 3.0": [3],
-      "group.size == 2 && group.reward_mean < 0.4": [2],
-      "group.number == 2 || group.reward_max > 2.0": [1, 3],
-      "group.exceptions > 0": [1, 4],
-      'group["exceptions"] > 0': [1, 4],
-      "group.number == 5 && step == 3": [4],
-      "has(metrics.turns) && metrics.turns > 0.5": [0, 1],
-      'has(metadata.env) && metadata.env.name == "a"': [2],
-      "start_time != null": [2],
-      'messages.exists(m, m.content == "4 1")': [0, 1],
-      'reward > 2.0 && messages.size() == 2 || reward == 0.5 && messages[0].content == "flat"': [2, 3],
-    };
-    for (const [where, groups] of Object.entries(found)) {
-      expect([where, await selectedBy(page, where)]).toEqual([where, groups]);
-    }
-  });
-});
 
 describe("the API of the page for groups", () => {
   const lines = [groupLine([0, 1, 0.5]), groupLine([1, 1], { prompt: "say hi" }), groupLine([3])];
   const rowsOf = (body: string): GroupRows => JSON.parse(body);
-
-  it("numbers groups and trajectories, and evaluates expressions, as before the selection", async () => {
-    const file = fileOf("g.jsonl", [groupLine([0, 0]), groupLine([0, 0, 1, 0.75]), groupLine([1, 0, 1])].join("\n"));
-    const selection = ["--where", "reward > 0.5"];
-    const page = await startView([file, ...selection]);
-    await whenRead(page);
-    const { stdout } = await runRollcall(["stats", file, "--each", "trajectory", ...selection, "--json"]);
-    expect(JSON.parse(stdout).data.map((row: { trajectory: number }) => row.trajectory)).toEqual([3, 4, 1, 3]);
-    const { members, of, allRewards, group }: GroupDetail = JSON.parse(
-      (await page.ask("/api/group", { group: 2 })).body,
-    );
-    expect([group, of, allRewards, members.map(({ at }) => at)]).toEqual([1, 3, [0, 0, 1, 0.75], [2, 3]]);
-    expect(JSON.parse((await page.ask("/api/trajectory", { group: 2, trajectory: 3 })).body).reward).toBe(1);
-    expect((await page.ask("/api/trajectory", { group: 2, trajectory: 1 })).status).toBe(404);
-    for (const [query, groups] of [
-      [{ where: "advantage > 0.5" }, [1]],
-      [{ where: "group.size == 3 && group.reward_min == 0.0" }, [2]],
-      [{ where: "group.number == 3" }, [2]],
-      [{ where: "reward == 0.0" }, []],
-      [{ text: "4 2" }, [1, 2]],
-    ] as const) {
-      const listRows = async () =>
-        rowsOf((await page.ask("/api/rows", query)).body).rows.map((row) => [row.group, row.match?.trajectory]);
-      await expect.poll(listRows).toEqual(groups.map((at) => [at, "text" in query ? 2 : undefined]));
-    }
-  });
 
   it("gives the reason for an untrainable group: no trajectories, or no sampled turn", async () => {
     const spoken = groupLine([0, 1]).replaceAll(
@@ -154,13 +83,6 @@ describe("the API of the page for groups", () => {
       await found({ text });
       expect(await matchOf(text)).toEqual({ trajectory, before, text, after });
     }
-    expect(await found({ where: "reward == 0.5" })).toEqual([0]);
-    expect(await found({ where: "group.size == 2", text: "2 + 2?" })).toEqual([5]);
-    expect(await found({ where: "group.size == 2", descending: true, reward: [0, 0] })).toEqual([5, 4, 3]);
-    expect((await page.ask("/api/rows", { text: "ü".repeat(20_000), where: " ".repeat(20_000) })).status).toBe(400);
-    expect((await page.ask("/api/rows", { where: "reward >" })).status).toBe(400);
-    const wrong = JSON.parse((await page.ask("/api/rows", { where: "nothing > 1" })).body);
-    expect(wrong.detail).toContain("nothing");
   });
 
   it("reads the prompt and the key of a group of more than a megabyte from its start", async () => {
@@ -307,8 +229,7 @@ describe("the API of the page for groups", () => {
   });
 
   it("gives the lines of trajectories that --group-by gathers, and the message of each problem", async () => {
-    const words = "--group-by prompt_id --where".split(" ");
-    const page = await startView(["test/samples/wordle.trajectories.jsonl", ...words, "group.number > 1"]);
+    const page = await startView(["test/samples/wordle.trajectories.jsonl", "--group-by", "prompt_id"]);
     await whenRead(page);
     const group: GroupDetail = JSON.parse((await page.ask("/api/group", { group: 2 })).body);
     expect(group.members.map(({ position }) => position?.line)).toEqual(group.members.map((_, at) => 2 + at * 5));
@@ -333,20 +254,15 @@ describe("the API of the page for groups", () => {
     const results = linesOf((completion) => ({ prompt, completion, example_id: 0, task: "t" }));
     const lines = linesOf((completion) => ({ messages_and_choices: [...prompt, ...completion], group_id: "a" }));
     const other = [fileOf("results.jsonl", results), "--from", "verifiers-v0"];
-    const where = ["--where", "reward > 0.5"];
-    for (const [words, expected] of [
-      [other, [0, 1]],
-      [[...other, ...where], [1]],
-      [[fileOf("lines.jsonl", lines)], [0, 1]],
-      [[fileOf("lines.jsonl", lines), ...where], [1]],
-    ] as const) {
+    for (const words of [other, [fileOf("lines.jsonl", lines)]]) {
       const page = await startView(words);
       await whenRead(page);
       const { findings }: GroupDetail = JSON.parse((await page.ask("/api/group", { group: 1 })).body);
       const roles = findings.filter(({ rule }) => rule === "unknown-role");
-      expect(roles.map(({ trajectory, message_at }) => [trajectory, message_at])).toEqual(
-        expected.map((trajectory) => [trajectory, 2]),
-      );
+      expect(roles.map(({ trajectory, message_at }) => [trajectory, message_at])).toEqual([
+        [0, 2],
+        [1, 2],
+      ]);
     }
   });
 
@@ -356,7 +272,7 @@ describe("the API of the page for groups", () => {
     await whenRead(page);
     const share = async (query: object): Promise<number> =>
       rowsOf((await page.ask("/api/rows", query)).body).searched ?? -1;
-    const asked = { where: "messages.exists(m, m.content == 'nobody says this')" };
+    const asked = { text: "nobody says this" };
     const shares = [await share(asked)];
     while (shares.at(-1) === 0) shares.push(await share(asked));
     expect(shares[0]).toBe(0);

@@ -13,15 +13,14 @@ describe("rollcall view --html", () => {
     const { file, said } = await writtenPage([airline]);
     expect(said).toMatch(/wrote 20 of 20 groups to .*page\.html \(1\.\d MB\)/);
 
-    const ran = await runRollcall(["view", airline, "--best", "2", "--html", file, "--json"]);
+    const ran = await runRollcall(["view", airline, "--html", file, "--json"]);
     expect(ran).toMatchObject({ code: 0, stderr: "" });
     expect(JSON.parse(ran.stdout)).toEqual({
       status: "written",
       file,
       bytes: statSync(file).size,
       groups: { read: 20, written: 20, rejected: 0 },
-      trajectories: { read: 40, written: 40, rejected: 0 },
-      not_chosen: { best: { trajectories: 40, groups: 0 } },
+      trajectories: { read: 80, written: 80, rejected: 0 },
       warnings: [],
     });
   });
@@ -159,49 +158,13 @@ describe.skipIf(chromium === undefined)("a page in a file", { tags: "browser" },
     await expect.poll(count).toBe("2 of 2 groups");
   });
 
-  it("selects the groups of an expression as --where does, and reports an invalid expression", async () => {
-    const cut = groupLine([0, 1]).replaceAll('"finish_reason":"stop"', '"finish_reason":"length"');
-    const invalid = groupLine([5]).replace('"reward":5', '"reward":"5"');
-    const failed = '{"trajectories":[],"exceptions":[{"type":"E","message":"m"}]}';
-    const lines = [cut, groupLine([0.5, 0.25], { prompt: "other" }), invalid, failed];
-    const file = newPageFile();
-    await runRollcall(["view", fileOf("g.jsonl", lines.join("\n")), "--html", file], { cwd: "." });
-    const { page } = await openedFile(file);
-    const count = async () => await page.locator(".count").innerText();
-    const search = async (expression: string) => {
-      await page.getByRole("searchbox", { name: "where" }).fill(expression);
-      await page.keyboard.press("Enter");
-    };
-    for (const [expression, groups] of [
-      ["truncated", 1],
-      ["turns == 1 && characters == 3 && tokens == null && advantage > 0.1", 2],
-      ['messages.exists(m, m.content.matches("4 [01]")) && metrics.turns > 0', 2],
-      ["group.number == 2 && group.reward_max == 0.5 && trajectory.reward < group.reward_mean", 1],
-      ["group.size == 2", 2],
-      ["true", 3],
-    ] as const) {
-      await search(expression);
-      await expect.poll(count).toBe(`${groups} of 4 groups`);
-    }
-    await page.getByRole("searchbox", { name: "search text" }).fill("other");
-    await expect.poll(count).toBe("1 of 4 groups");
-    await search("nothing > 1");
-    await expect
-      .poll(count)
-      .toBe("no groups: Unknown variable: nothing (did you mean metadata.nothing or metrics.nothing?)");
-    await search("reward");
-    await expect
-      .poll(count)
-      .toMatch(/^no groups: the result is neither true nor false, at .*g\.jsonl:2 \(compare the value: .*\)$/);
-  });
-
   it("reads a URL that is not escaped", async () => {
     const lines = [groupLine([0, 1], { prompt: "a + b && c" }), groupLine([0, 1], { prompt: "a b" })];
     const { page } = await openedFile((await writtenPage([fileOf("g.jsonl", lines.join("\n"))])).file);
     const count = async () => await page.locator(".count").innerText();
     await page.evaluate(`location.hash = '#/{"text":"a + b && c"}'`);
     await expect.poll(count).toBe("1 of 2 groups");
-    await page.evaluate(`location.hash = '#/{"where":"group.number == 2"}'`);
+    await page.evaluate(`location.hash = '#/{"text":"a b"}'`);
     await expect.poll(count).toBe("1 of 2 groups");
   });
 

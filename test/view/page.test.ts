@@ -362,7 +362,6 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       [addressOf({ group: 2 }), ".column .entry"],
       [addressOf({ group: 2, trajectory: 2 }), "article .entry"],
       [addressOf({ text: "flight" }), ".rows td.words a"],
-      [addressOf({ where: "reward > 0.5" }), ".rows td.words a"],
       [addressOf({ group: 3 }), ".column .entry"],
     ] as const) {
       await page.evaluate(`location.hash = ${JSON.stringify(view)}`);
@@ -484,16 +483,15 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
   });
 
-  it("takes an expression in any script up to a maximum length, and prints that length", async () => {
+  it("takes a text in any script up to a maximum length, and prints that length", async () => {
     const { page } = await openPage([airline]);
     const count = page.locator(".count");
-    const where = page.getByRole("searchbox", { name: "where" });
-    const long = (length: number) => `reward > 1.5 || "${"木".repeat(length - 24)}" == ""`;
-    await where.fill(long(20_000));
-    await where.press("Enter");
+    const field = page.getByRole("searchbox", { name: "search text" });
+    await field.fill("木".repeat(20_000));
+    await field.press("Enter");
     await expect.poll(async () => await count.innerText()).toBe("0 of 20 groups");
-    await where.fill(long(20_001));
-    await where.press("Enter");
+    await field.fill("木".repeat(20_001));
+    await field.press("Enter");
     const said = await page.evaluate("document.querySelector('input:invalid').validationMessage");
     expect(said).toBe("at most 20,000 characters, found 20,001");
     expect(await count.innerText()).toBe("0 of 20 groups");

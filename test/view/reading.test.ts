@@ -22,8 +22,6 @@ describe("the server of the page", () => {
     expect(group.position?.file).toBe("test/samples/formats/verifiers-v0.wordle.results.jsonl");
     const piped = await startView([], readFileSync(airline, "utf8"));
     expect((await whenRead(piped)).summary?.groups.read).toBe(20);
-    const chosen = await startView([airline, "--where", "reward == 1.0"]);
-    expect((await whenRead(chosen)).summary?.trajectories.read).toBe(20);
   });
 
   it("answers 409 if the file has changed", async () => {
@@ -35,24 +33,6 @@ describe("the server of the page", () => {
     writeFileSync(file, `${groupLine([1, 0])}\n`);
     const { status, body } = await page.ask("/api/group", { group: 1 });
     expect([status, JSON.parse(body).detail]).toEqual([409, expect.stringContaining("Reload the page")]);
-  });
-
-  it("answers an expression about rewards from memory, and reads the file for others", async () => {
-    const file = fileOf("groups.jsonl", [groupLine([0, 1]), groupLine([0, 0, 1])].join("\n"));
-    const page = await startView([file]);
-    await whenRead(page);
-    const search = async (where: string) => {
-      for (;;) {
-        const { status, body } = await page.ask("/api/rows", { where });
-        if (status !== 200) return status;
-        const { rows, searched } = rowsOf(body);
-        if (searched === 1) return rows.map(({ group }) => group);
-      }
-    };
-    expect(await search("reward == 1.0 && group.size > 2 && group.reward_mean < 0.5")).toEqual([1]);
-    writeFileSync(file, "");
-    expect(await search("reward == 1.0 && group.reward_mean > 0.5")).toEqual([]);
-    expect(await search("reward == 1.0 && metrics.turns > 2.0")).toBe(409);
   });
 
   it("reads again on reload if a file has grown, was rewritten, or is new in a folder", async () => {
@@ -112,12 +92,10 @@ describe("the server of the page", () => {
     expect(await reloaded(packed)).toBe(2);
   });
 
-  it("serves the other files if one does not exist, which it reports also for a comparison", async () => {
+  it("serves the other files if one does not exist", async () => {
     const page = await startView([fileOf("groups.jsonl", `${groupLine([0, 1])}\n`), "typo.jsonl"]);
     await whenRead(page);
     expect(page.said()).toMatch(/^typo\.jsonl: error: the file does not exist \[file-not-found\]$/m);
-    const { status, body } = await page.ask("/api/rows", { compare: true });
-    expect([status, JSON.parse(body).detail]).toEqual([500, "typo.jsonl: the file does not exist [file-not-found]"]);
   });
 
   it("reports progress before a slow input has ended", async () => {

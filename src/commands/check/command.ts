@@ -8,7 +8,6 @@ const options = {
   "group-by": inputs.groupByOption,
   against: repeated("warn about prompts that also appear in this file of another split", "file"),
   report: inputs.reportOption,
-  ...inputs.selectionOptions,
   ...inputs.formatOptions,
   ...inputs.strictnessOptions,
 };

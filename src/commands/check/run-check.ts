@@ -38,8 +38,7 @@ export const check = async (context: Context, typed: CheckOptions) => {
   const own = { ...needs, split: settings.get("split"), continuesAfterErrors: true };
   const dataset = await readRollouts(context, typed, own).catch(reportFailure);
   if (against.length > 0) {
-    const whole = { ...needs, selection: undefined };
-    const otherSplit = await openRollouts(context, { ...typed, file: against }, whole).catch(reportFailure);
+    const otherSplit = await openRollouts(context, { ...typed, file: against }, needs).catch(reportFailure);
     await reportSplitLeaks(dataset, otherSplit, host.signal).finally(otherSplit.close);
   }
   const metrics = await computeMetrics(dataset, dataset.split, host.signal);
@@ -63,7 +62,7 @@ const listReported = (problems: readonly Problem[], dataset: Dataset | undefined
 
 const printResult = async ({ screen }: Context, result: MeasuredResult) => {
   const { status, split = null, groups, trajectories, metrics, problems, unreadable } = result;
-  const { filteredOut: not_chosen, omittedProblemCount } = result;
+  const { omittedProblemCount } = result;
   const document: CheckDocument = {
     status,
     split,
@@ -72,7 +71,6 @@ const printResult = async ({ screen }: Context, result: MeasuredResult) => {
     metrics,
     problems: problems.map(toProblemDocument),
     unreadable_lines: unreadable || undefined,
-    not_chosen,
     problems_left_out: omittedProblemCount || undefined,
     warnings: toWarningDocuments(problems),
     notes: screen.notices,

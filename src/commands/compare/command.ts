@@ -5,7 +5,7 @@ import { limitOption } from "../../session/options/list-options.ts";
 
 const args = {
   a: required(text("file, folder or URL of the first run", "file")),
-  b: text("the run that is compared with the first (default with --where-a or --where-b: the first)", "file"),
+  b: required(text("file, folder or URL of the run that is compared with the first", "file")),
 };
 const options = {
   "group-by": inputs.groupByOption,
@@ -20,10 +20,6 @@ const options = {
   ...inputs.statisticsOptions,
   limit: withDefault(limitOption, "10"),
   report: inputs.reportOption,
-  where: inputs.selectionOptions.where,
-  "where-a": text("keep trajectories of <a> that match: 'step == 2'", "expression"),
-  "where-b": text("keep trajectories of <b> that match: 'step == 3'", "expression"),
-  best: inputs.selectionOptions.best,
   ...inputs.formatOptions,
   ...inputs.strictnessOptions,
 };
@@ -38,7 +34,6 @@ export const compare = command({
   options,
   examples: [
     "rollcall compare step-100.jsonl step-200.jsonl",
-    "rollcall compare run.jsonl --where-a 'step == 2' --where-b 'step == 3'",
     "rollcall compare main.jsonl branch.jsonl --exit-code --min-effect 0.02",
   ],
   loadColumns: async () => (await import("./measures.ts")).measureColumns,

@@ -36,7 +36,7 @@ export const printComparePage = async (screen: Screen, document: CompareDocument
         text: `${formatShare(a)} → ${formatShare(b)}`,
       })),
     },
-    { title: "Next", lines: listNext(document, files).map((text) => ({ label: "", text, kind: "command" })) },
+    { title: "Next", lines: listNext(files).map((text) => ({ label: "", text, kind: "command" })) },
   ];
   await printPage(screen, { sections });
 };
@@ -52,13 +52,11 @@ export const listCounts = (
   const unpaired = pluralize(without_prompt, "trajectory", "trajectories");
   const unknown = without_prompt > 0 ? `, ${unpaired} without a known prompt or key` : "";
   return [
-    { label: "a", text: `${files.a}${nameWhere(files.whereA)}: ${count(a)}` },
-    { label: "b", text: `${files.b}${nameWhere(files.whereB)}: ${count(b)}` },
+    { label: "a", text: `${files.a}: ${count(a)}` },
+    { label: "b", text: `${files.b}: ${count(b)}` },
     { label: "pairs", text: `${paired}, ${only_a} only in a, ${only_b} only in b${failed}${unknown}` },
   ];
 };
-
-const nameWhere = (where: string | undefined) => (where === undefined ? "" : ` where ${where}`);
 
 type Change = Omit<ChangedMeasure, "name" | "pairs">;
 

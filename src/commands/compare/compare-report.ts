@@ -89,7 +89,7 @@ const formatDocument = (document: CompareDocument, typed: ComparedRuns, quote: Q
       ]),
     ),
     formatFacts([...listCounts(document, typed), ...noteFacts], quote),
-    `Next: ${listNext(document, typed).map(quote).join(", ")}`,
+    `Next: ${listNext(typed).map(quote).join(", ")}`,
   ];
 };
 

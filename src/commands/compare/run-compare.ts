@@ -6,7 +6,6 @@ import { composeCheckResult } from "../../rollouts/dataset/check-result.ts";
 import { locateTrajectory } from "../../rollouts/dataset/locate.ts";
 import { readPairPromptAndKey, type TrajectoryPosition } from "../../rollouts/dataset/prompt-text.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
-import { joinWheres } from "../../rollouts/index/expression.ts";
 import { formatKeyText } from "../../rollouts/index/group-key.ts";
 import { toFileLine, toFilePath } from "../../rollouts/rules/positions.ts";
 import { type Comparison, compareDatasets } from "../../rollouts/stats/compare.ts";
@@ -33,9 +32,8 @@ import type { CompareDocument } from "./output.ts";
 import { explainOverflow, isRegression } from "./verdict.ts";
 import type { ComparedRuns } from "./where-from.ts";
 
-export const printComparison = async (context: Context, options: CompareOptions) => {
+export const printComparison = async (context: Context, files: CompareOptions) => {
   const { screen } = context;
-  const files = { ...options, b: findB(options) };
   if (files.a === "-" && files.b === "-")
     throw conflictingOptions("<a> -", "<b> -", "standard input is a single input");
   checkReport(screen, files.report);
@@ -44,14 +42,14 @@ export const printComparison = async (context: Context, options: CompareOptions)
       await reportComparison(screen, { typed: files, failure: thrown });
     throw thrown;
   });
-  const measured = { ...options, tries: readTries(options.k), signal: context.host.signal };
+  const measured = { ...files, tries: readTries(files.k), signal: context.host.signal };
   const comparison = await compareDatasets(datasets.a, datasets.b, measured);
   const typed = { ...files, copies: listCopies(datasets, comparison) };
   // A terminal shows them next to the verdict.
   if (screen.format !== "table") for (const text of typed.copies) screen.notice(text);
   noteExceptions(context, comparison, typed);
   notePairs(context, comparison, typed);
-  for (const { text, advice } of listSteps(comparison, typed)) screen.notice(`${text}. ${advice}`);
+  for (const text of listSteps(comparison, typed)) screen.notice(`${text}. Put each value into its own file`);
   const results = [composeCheckResult(datasets.a), composeCheckResult(datasets.b)];
   const [failure, ...others] = results.flatMap(
     (result, at) => skipInvalidGroups(context, result, selectSide(typed, at === 0 ? "a" : "b")) ?? [],
@@ -77,13 +75,6 @@ export const printComparison = async (context: Context, options: CompareOptions)
   if (typed.exitCode) requireEqual(comparison, typed);
 };
 
-/** Two selections of one input can be compared. @throws Failure `argument-missing` */
-const findB = ({ a, b, whereA, whereB }: CompareOptions) => {
-  if ((b ?? whereA ?? whereB) !== undefined) return b ?? a;
-  const hint = "name the run that is compared with <a>, or select two parts of one run with --where-a and --where-b";
-  throw new Failure("usage", "argument-missing", "missing argument: <b>", { hint });
-};
-
 const sides = ["a", "b"] as const;
 type Datasets = Readonly<Record<"a" | "b", Dataset>>;
 
@@ -96,22 +87,14 @@ const readBoth = async (context: Context, typed: ComparedRuns): Promise<Datasets
   };
   const read = async (side: "a" | "b") => {
     const file = typed[side];
-    const one = selectSide(typed, side);
-    const common = typed.where === undefined ? "" : "--where and ";
-    const whereOption = one.where === typed.where ? undefined : `${common}--where-${side}`;
-    const needs = { settings, skipsDigests: true, measures, continuesAfterErrors: true, subject: file, whereOption };
-    return await readRollouts(context, one, { ...needs, label: `reading ${file}` });
+    const needs = { settings, skipsDigests: true, measures, continuesAfterErrors: true, subject: file };
+    return await readRollouts(context, selectSide(typed, side), { ...needs, label: `reading ${file}` });
   };
   return { a: await read("a"), b: await read("b") };
 };
 
 /** Returns the options of a command for one input. */
-const selectSide = (typed: ComparedRuns, side: "a" | "b") => {
-  const { where, whereA, whereB } = typed;
-  // Each input would be sampled and divided without the other, which would break pairs.
-  const whole = { sample: undefined, seed: "0", shard: undefined };
-  return { ...typed, ...whole, file: [typed[side]], where: joinWheres(where, side === "a" ? whereA : whereB) };
-};
+const selectSide = (typed: CompareOptions, side: "a" | "b") => ({ ...typed, file: [typed[side]] });
 
 const printResult = async (screen: Screen, document: CompareDocument, typed: ComparedRuns) => {
   if (screen.format === "table" && !screen.fields) await printComparePage(screen, document, typed);
@@ -148,9 +131,8 @@ const listSteps = ({ steps }: Comparison, names: Pick<ComparedRuns, "a" | "b">) 
   steps.map(({ side, name, values }) => {
     // Other texts come from the file, and agents read notes.
     const areNumbers = values.every((value) => /^-?\d{1,15}$/.test(value));
-    const [listed, where] = areNumbers ? [` (${formatList(values, 5)})`, ` '${name} == ${values.at(-1)}'`] : ["", ""];
-    const text = `${names[side]} has ${values.length} values of ${name}${listed}, which are compared together`;
-    return { text, advice: `Compare one of them with --where-${side}${where}` };
+    const listed = areNumbers ? ` (${formatList(values, 5)})` : "";
+    return `${names[side]} has ${values.length} values of ${name}${listed}, which are compared together`;
   });
 
 const notePairs = ({ screen }: Context, comparison: Comparison, { limit, pairBy }: CompareOptions) => {

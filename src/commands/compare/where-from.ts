@@ -1,12 +1,11 @@
 /** Lists where the difference of two runs comes from, and what to run next. */
 
 import type { Line } from "../../output/views.ts";
-import { joinWheres } from "../../rollouts/index/expression.ts";
 import { rewardTolerance } from "../../rollouts/index/metrics.ts";
 import { type InputOptions, listInputArgs, listPassArgs } from "../../session/options/input-options.ts";
 import { formatOwnCommand } from "../../system/program.ts";
 import { formatForDisplay } from "../../text/decimal.ts";
-import { pluralize, toFileArg, toOptionArgs } from "../../text/sentences.ts";
+import { pluralize, toFileArg } from "../../text/sentences.ts";
 import { formatShare } from "../../text/units.ts";
 import type { CompareOptions } from "./command.ts";
 import { formatSigned } from "./measures.ts";
@@ -24,8 +23,8 @@ const clearWidths = 2;
 /** Fewer pairs can have equal differences by chance, and then an interval without width. */
 const minEqualPairs = 5;
 
-/** The options with both inputs, of which b can be a, and the texts about their copies. */
-export type ComparedRuns = CompareOptions & Readonly<{ b: string; copies?: readonly string[] }>;
+/** The options, and the texts about copies in the inputs. */
+export type ComparedRuns = CompareOptions & Readonly<{ copies?: readonly string[] }>;
 
 /** What the page of `rollcall view` also has. */
 type Compared = Omit<CompareDocument, "changed" | "warnings" | "notes">;
@@ -185,21 +184,12 @@ const listFailures = ({ a, b, failed_a, failed_b }: Compared): readonly Line[] =
   return [{ label: "failures", text: `a ${share(a)}, b ${share(b)}${failed}`, tone: "warning" }];
 };
 
-type NextOptions = Pick<ComparedRuns, "a" | "b" | "pass" | "whereB"> & Partial<InputOptions>;
+type NextOptions = Pick<ComparedRuns, "a" | "b" | "pass"> & Partial<InputOptions>;
 
-/** Returns command lines that show the rollouts of the largest cause. */
-export const listNext = ({ causes, reward, paired }: Compared, typed: NextOptions): readonly string[] => {
-  const { where, whereB, pass } = typed;
+/** Returns command lines that show the rollouts. */
+export const listNext = (typed: NextOptions): readonly string[] => {
   const [a, b] = [toFileArg(typed.a), toFileArg(typed.b)];
-  const size = ({ by_share, by_reward }: Cause) => Math.abs(by_share + by_reward);
-  const [largest] = [...(causes ?? [])].sort((x, y) => size(y) - size(x));
-  const isKnown = paired >= minPairs && largest !== undefined && (findSign(reward) !== 0 || isClear(paired)(largest));
-  const cause = isKnown
-    ? { truncated: 'finish_reason == "length"', tool_errors: "tool_errors > 0", other: undefined }[largest.name]
-    : undefined;
-  const selection = toOptionArgs({ where: joinWheres(where, whereB, cause) });
-  const input = [...listInputArgs(typed), ...listPassArgs(pass)];
-  const rows = ["stats", b, "--each", "trajectory", ...selection, "--sort", "reward", "--limit", "10"];
-  const view = ["view", ...new Set([a, b]), ...toOptionArgs({ where })];
-  return [rows, view].map((words) => formatOwnCommand([...words, ...input]));
+  const input = [...listInputArgs(typed), ...listPassArgs(typed.pass)];
+  const rows = ["stats", b, "--each", "trajectory", "--sort", "reward", "--limit", "10"];
+  return [rows, ["view", a, b]].map((words) => formatOwnCommand([...words, ...input]));
 };

@@ -17,7 +17,6 @@ const options = {
     "stop",
   ),
   rejects: inputs.rejectsOption,
-  ...inputs.selectionOptions,
   ...inputs.formatOptions,
   ...inputs.strictnessOptions,
 };

@@ -35,7 +35,6 @@ const convert = s.object({
     "secrets replaced by --redact, by kind and path in the output",
     s.list(s.object({ kind: s.text, path: s.text, count: s.count })),
   ),
-  not_chosen: s.inputKeys.not_chosen,
   warnings: s.problems,
   notes: s.notes,
 });

@@ -36,7 +36,7 @@ const checkOptions = ({ screen, host }: Context, typed: ConvertOptions) => {
 };
 
 /** Warnings about training with rewards, which no row has. */
-const rewardRules = ["baseline-changed", "missing-logprobs", "single-trajectory-group", "zero-variance-group"];
+const rewardRules = ["missing-logprobs", "single-trajectory-group", "zero-variance-group"];
 
 export const convert = async (context: Context, given: ConvertOptions) => {
   const allow = [...given.allow];
@@ -46,7 +46,7 @@ export const convert = async (context: Context, given: ConvertOptions) => {
   const typed = { ...given, allow };
   checkOptions(context, typed);
   const skipsInvalid = typed.onInvalid === "skip";
-  const needs = { hasReceipt: true, needsAnswer: typed.to !== "groups", continuesAfterErrors: skipsInvalid };
+  const needs = { hasReceipt: true, continuesAfterErrors: skipsInvalid };
   const dataset = await readRollouts(context, typed, { ...needs, label: "converting" });
   const result = composeCheckResult(dataset, true);
   await printWarnings(context, dataset, result.problems);
@@ -88,7 +88,7 @@ const writeFiles = async (
   if (out !== "-") await saveOutput({ file: out, pieces, mode: combineModes(dataset.sources) }, host);
   else for await (const piece of pieces) await screen.printBytes(piece);
   // Rows and redactions are known after they are written.
-  const lists = { rows: rows?.listRows(dataset), omitted: rows?.listOmitted(), redacted: redactor?.counts };
+  const lists = { rows: rows?.listRows(), omitted: rows?.listOmitted(), redacted: redactor?.counts };
   if (receipt !== undefined) await writeReceipt(context, receipt, dataset, lists);
   return file;
 };
@@ -100,7 +100,7 @@ const printResult = async (
   typed: ConvertOptions,
   { dataset, result, changes: { rows, redactor }, rejects_file }: Converted,
 ) => {
-  const { groups, trajectories, problems, filteredOut: not_chosen } = result;
+  const { groups, trajectories, problems } = result;
   const { leaves = null, left_out = [], added = [], format = null } = dataset.conversion?.receipt?.data() ?? {};
   if (rows) printRowNotes(screen, rows);
   if (redactor?.counts[0]) {
@@ -110,7 +110,7 @@ const printResult = async (
   }
   if (screen.isForProgram) {
     const notes = screen.notices;
-    const counts = { format, groups, trajectories, out: typed.out, rejects_file, leaves, left_out, added, not_chosen };
+    const counts = { format, groups, trajectories, out: typed.out, rejects_file, leaves, left_out, added };
     const rowCounts = rows && { written: rows.written, truncated: rows.truncated, missing: rows.withoutRow };
     const warnings = toWarningDocuments(problems);
     const document = { ...counts, rows: rowCounts, redacted: redactor?.counts, warnings, notes };
@@ -136,8 +136,7 @@ const printRowNotes = (screen: Screen, rowCounts: TrainingRows) => {
   const [one, many] = to === "messages" ? ["trajectory", "trajectories"] : ["group", "groups"];
   if (missing > 0) screen.notice(`wrote no row of ${pluralize(missing, one, many)}: ${formatList(reasons)}`);
   const rows = pluralize(truncated, "row has", "rows have");
-  if (truncated > 0)
-    screen.notice(`${rows} a truncated trajectory (keep only recorded, complete ends with --where '!truncated')`);
+  if (truncated > 0) screen.notice(`${rows} a truncated trajectory `);
   const trajectoriesCut = pluralize(cut, "trajectory", "trajectories");
   if (cut > 0) screen.notice(`omitted the messages after the last sampled turn of ${trajectoriesCut}`);
   const keys = Array.from(omittedKeys, ([key, count]) => `${key} (${count})`);

@@ -1,7 +1,7 @@
 /** Defines `rollcall ledger` (guarantees.md). */
 import { command } from "../../cli/command.ts";
 import { custom, flag, repeated, required, text, type Values } from "../../cli/kinds.ts";
-import { formatOptions, groupByOption, ledgerOption, selectionOptions } from "../../session/options/input-options.ts";
+import { formatOptions, groupByOption, ledgerOption } from "../../session/options/input-options.ts";
 import { limitOption } from "../../session/options/list-options.ts";
 import { parseTime } from "../../text/units.ts";
 
@@ -21,7 +21,6 @@ const fileOptions = {
   ...filterOptions,
   "group-by": { ...groupByOption, about: "same keys as for log" },
   ...formatOptions,
-  ...selectionOptions,
 };
 
 const files = repeated("same files or folders as for log");

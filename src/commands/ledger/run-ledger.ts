@@ -117,7 +117,7 @@ const selectHint = ({
   if (not_sent > 0 && isInvalid)
     return "fix the errors that `rollcall check` reports, log the file, and verify the file with the same options";
   if (not_sent > 0)
-    return "verify with --model <model-id> and the options of your `rollcall log` command (--local, --profile, --ledger, --split, --batch, --group-by, --where), or run that command again to send the missing groups";
+    return "verify with --model <model-id> and the options of your `rollcall log` command (--local, --profile, --ledger, --split, --batch, --group-by), or run that command again to send the missing groups";
   if (refused > 0)
     return "run your `rollcall log` command again to see why the service refused a group, and fix that group";
   if (repeated > 0)
@@ -314,8 +314,7 @@ const compareFiles = async (context: Context, typed: FileOptions, options: { isP
   const opened = await openLedger(context, typed, { isForReading: true, settings });
   const { ledger, filter, coversAllDestinations: allDestinations } = opened;
   const ledgerArgs = listLedgerArgs(context, { ...typed, allDestinations });
-  const { file: files, where } = typed;
-  const inputArgs = [...files.map(toFileArg), ...listInputArgs(typed), ...toOptionArgs({ where })];
+  const inputArgs = [...typed.file.map(toFileArg), ...listInputArgs(typed)];
   const verification = await (await import("../../logging/send/verify-ledger.ts")).verifyDataset(
     dataset,
     ledger?.entries(filter) ?? [],

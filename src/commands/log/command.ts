@@ -13,12 +13,11 @@ const args = {
 
 const stopOrSkip = ["stop", "skip"] as const;
 const inputOptions = {
-  ...inputs.selectionOptions,
   ...inputs.formatOptions,
   ...cli.inGroup("formats", { receipt: inputs.receiptOption }),
 };
-/** `--follow` has its own check of `--from`, and `--seed` needs `--sample`. */
-const wholeFileOptions = Object.keys(inputOptions).filter((name) => name !== "from" && name !== "seed");
+/** `--follow` has its own check of `--from`. */
+const wholeFileOptions = Object.keys(inputOptions).filter((name) => name !== "from");
 
 const options = {
   split: cli.text("data split, such as train (required unless the settings or the input contain it)", "name", {
@@ -114,7 +113,6 @@ export const log = command({
     "dry-run": "check and plan, but send nothing",
     from: "format, if rollcall does not recognize it",
     "reward-from": "path of the reward in a record",
-    where: "keep trajectories: 'reward > 0.5'",
     "on-invalid": "skip: send only the valid groups",
     "on-unknown": "resend: repeat requests that may be logged",
     concurrency: "requests in flight (default: 1)",

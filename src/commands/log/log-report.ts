@@ -81,7 +81,6 @@ const toDocument = (
   warnings: result.warnings.map(toProblemDocument),
   notes: screen.notices,
   unreadable_lines: result.unreadable || undefined,
-  not_chosen: result.filteredOut,
   plan: result.status === "planned" ? toPlan(result, target) : undefined,
 });
 
@@ -159,14 +158,10 @@ export const toRunFailure = ({ context, typed, policy }: LogRun, result: LogResu
   const canRerun = ledger !== null && !(typed.resendLogged && result.groups.logged > 0);
   if (isFailure(failure, "records-rejected")) return canRerun ? rerun() : failure;
   if (isFailure(failure, "log-rejected") && rejectsFile !== undefined) {
-    const { groupBy, from, where, best, strict, shard: { part, of } = {} } = typed;
+    const { groupBy, from, strict } = typed;
     const allow = [...typed.allow, ...(result.areRejectsMixed ? ["mixed-shapes"] : [])];
-    // In the rejects file, groups have other numbers.
-    if (where !== undefined && /\bnumber\b/.test(where)) return failure;
     // The dedup keys, the contents and the validity of groups depend on these options.
-    // All shards reject the same groups.
-    const shard = part && `${part}/${of}`;
-    const options = toOptionArgs({ split, batch, groupBy, from, where, best, shard, strict, allow });
+    const options = toOptionArgs({ split, batch, groupBy, from, strict, allow });
     const named = [modelId, toFileArg(rejectsFile)];
     // After `--`, a model id can begin with `-`.
     if (modelId.startsWith("-")) return next("log", ...options, ...policy.ledgerArgs, "--", ...named);

@@ -18,7 +18,6 @@ const options = {
     conflicts: { by: "a row has no result for other rows" },
   },
   ...needing("each|by", orderOptions),
-  ...inputs.selectionOptions,
   ...inputs.formatOptions,
   ...inputs.strictnessOptions,
 };

@@ -10,7 +10,7 @@ import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { facts, groupFacts } from "../../rollouts/facts/facts.ts";
 import * as stats from "../../rollouts/stats/fact-rows.ts";
 import type { Context } from "../../session/context.ts";
-import { canSelectWithoutPass, listInputArgs, listPassArgs } from "../../session/options/input-options.ts";
+import { listInputArgs, listPassArgs } from "../../session/options/input-options.ts";
 import { pluralize, toFileArg } from "../../text/sentences.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
 import type { StatsCommandOptions } from "./command.ts";
@@ -62,14 +62,10 @@ const noteExceptions = (screen: Screen, { groups }: Dataset, exceptionsAs: numbe
   screen.notice(`${pluralize(exceptions, "exception")} without a row${ofAdvantages}: --each group counts exceptions`);
 };
 
-/** Names the commands that show and keep such rows. */
+/** Names the command that shows the rollouts. */
 const noteNext = (screen: Screen, typed: StatsCommandOptions) => {
-  const { file, where, pass } = typed;
-  const selection = [...file.map(toFileArg), "--where", where ?? `reward < ${pass}`, ...listInputArgs(typed)];
-  const view = formatCommandLine(["rollcall", "view", ...selection, ...listPassArgs(pass)]);
-  const convert = formatCommandLine(["rollcall", "convert", ...selection, "--out", "selected.jsonl"]);
-  const keep = canSelectWithoutPass({ where, pass }) ? `, or keep them with \`${convert}\`` : "";
-  screen.notice(`show such rollouts with \`${view}\`${keep}`);
+  const args = [...typed.file.map(toFileArg), ...listInputArgs(typed), ...listPassArgs(typed.pass)];
+  screen.notice(`show the rollouts with \`${formatCommandLine(["rollcall", "view", ...args])}\``);
 };
 
 const place = [

@@ -100,7 +100,7 @@ type PrintedFacts = Readonly<{ typed: StatsCommandOptions; result: CheckResult }
 const printResult = async (
   { screen, host }: Context,
   { whole, byValue }: DatasetStats,
-  { typed, result: { unreadable, filteredOut, problems } }: PrintedFacts,
+  { typed, result: { unreadable, problems } }: PrintedFacts,
 ) => {
   const { by } = typed;
   const { fields, format } = screen;
@@ -126,7 +126,6 @@ const printResult = async (
     ...whole,
     by: slices,
     unreadable_lines: unreadable || undefined,
-    not_chosen: filteredOut,
     warnings: toWarningDocuments(problems),
     notes: screen.notices,
     ...(fields &&

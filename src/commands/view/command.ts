@@ -9,7 +9,6 @@ const options = {
   html: inputs.outputFile("write the page to a file that needs no server"),
   "no-open": flag("print the URL, but open no browser"),
   pass: inputs.solvedOptions.pass,
-  ...inputs.selectionOptions,
   ...inputs.formatOptions,
 };
 
@@ -23,9 +22,9 @@ export const view = command({
   options,
   examples: [
     "rollcall view groups.jsonl",
-    "rollcall view rollouts/ --where 'reward > 0.5'",
+    "rollcall view rollouts/",
     "rollcall view results.jsonl --port 8750 --no-open",
-    "rollcall view groups.jsonl --sample 100 --html groups.html",
+    "rollcall view groups.jsonl --html groups.html",
   ],
   run: async (context, typed) => await (await import("./run-view.ts")).view(context, typed),
 });

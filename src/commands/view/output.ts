@@ -9,7 +9,6 @@ const written = s.object({
   bytes: s.count,
   groups: s.describe("written: limited by the size of a page; rejected: invalid", readAndWritten),
   trajectories: readAndWritten,
-  not_chosen: s.inputKeys.not_chosen,
   warnings: s.describe("skipped files", s.problems),
 });
 const view = s.union([served, written]);

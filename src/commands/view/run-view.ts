@@ -53,15 +53,13 @@ const writePage = async (context: Context, typed: ViewOptions, file: string) => 
       bytes,
       groups: { read: groups.read, written: page.groups, rejected: groups.rejected },
       trajectories: { read: trajectories.read, written: page.trajectories, rejected: trajectories.rejected },
-      not_chosen: dataset.filteredOut,
       warnings: listSkippedFiles(dataset).map(toProblemDocument),
     });
   }
   const size = `${(bytes / 1e6).toFixed(1)} MB`;
   screen.notice(`wrote ${page.groups} of ${pluralize(groups.read, "group")} to ${file} (${size})`);
   const limits = `${exportLimits.groups} groups and ${exportLimits.bytes / 1e6} MB of groups`;
-  if (page.groups < groups.read)
-    screen.notice(`a page in a file has at most ${limits}. Select groups with --where, --best or --sample`);
+  if (page.groups < groups.read) screen.notice(`a page in a file has at most ${limits}`);
   if (failure) throw failure;
 };
 

@@ -23,7 +23,7 @@ interface RunEnd {
   rejectsFailure?: Failure | undefined;
 }
 
-export interface LogResult extends Pick<CheckResult, "split" | "failure" | "unreadable" | "filteredOut"> {
+export interface LogResult extends Pick<CheckResult, "split" | "failure" | "unreadable"> {
   readonly status: RunStatus;
   readonly groups: OutcomeCounts;
   readonly trajectories: OutcomeCounts;
@@ -64,7 +64,6 @@ export const composeLogResult = async (
     planned: planned ?? [],
     warnings: listWarnings(delivery),
     unreadable: countUnreadable(dataset),
-    filteredOut: dataset.filteredOut,
     // A signal must not prevent the result.
     metrics: await computeMetrics(dataset, split),
     validGroups: dataset.scan.tally.groups,

@@ -182,9 +182,7 @@ const openRejectedLines = (dataset: Dataset) => {
     async *read(rejected: readonly RejectedGroup[], reasons: string[]) {
       const errors = indexErrorsByLine(dataset);
       for (const { group, problems } of rejected) {
-        // The rejects file has the whole group, also if the run selected some of its trajectories.
-        const { group: original } = dataset.originalOf?.(group) ?? { group };
-        const parts = listParts(dataset.unselected ?? dataset, original);
+        const parts = listParts(dataset, group);
         const isJoined = dataset.sources.length > 1 && (await hasAmbiguousGroupId(parts, { firstSources, window }));
         hasJoined ||= isJoined;
         const envelope = isJoined ? { opening: groupOpening, closing: groupClosing } : request;

@@ -26,7 +26,7 @@ export async function* composeBody(dataset: Dataset, { envelope, request, maxChu
       yield chunk.subarray(0, filled);
       filled = 0;
     }
-    if ("part" in piece && length > chunk.length && !piece.part.subset) {
+    if ("part" in piece && length > chunk.length) {
       yield* readLargePart(piece, window, chunk.length);
       continue;
     }
@@ -44,9 +44,7 @@ export const verifySource = async (dataset: Dataset, source: number) => {
   const window = new ReadWindow(Buffer.allocUnsafeSlow(windowBytes));
   for (let at = 0; at < parts.count; at++) {
     if (parts.columns.source.at(at) !== source) continue;
-    const groupPart = getPart(dataset, at);
-    if (groupPart.part.subset) await window.readPart(groupPart);
-    else for await (const _ of readLargePart(groupPart, window, chunkBytes));
+    for await (const _ of readLargePart(getPart(dataset, at), window, chunkBytes));
   }
 };
 

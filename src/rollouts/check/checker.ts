@@ -54,8 +54,6 @@ export interface ScanOptions {
   readonly result: ScanResult;
   /** Adds to the facts of `result`. */
   readonly measure?: Measurer | undefined;
-  /** Locates a path in the scanned text. Default: the text is at its position in the source. */
-  readonly locate?: ((path: Path) => ProblemLocation) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -101,7 +99,6 @@ export class Checker {
   readonly #index: number;
   readonly #readGroupKey: ReturnType<typeof openGroupKeyReader>;
   readonly #measure: Measurer | undefined;
-  readonly #locateElsewhere: ScanOptions["locate"];
   #block = emptyBlock;
   #value: CheckedValue = { table: json.emptyTable, node: 0, path: [] };
   #line = 0;
@@ -111,13 +108,12 @@ export class Checker {
   #hasOnePrompt = true;
   readonly #facts: TrajectoryFacts[] = [];
 
-  constructor(file: string, { result, index, groupBy, measure, locate }: ScanOptions) {
+  constructor(file: string, { result, index, groupBy, measure }: ScanOptions) {
     this.result = result;
     this.#file = file;
     this.#index = index;
     this.#readGroupKey = openGroupKeyReader(groupBy);
     this.#measure = measure;
-    this.#locateElsewhere = locate;
   }
 
   check(block: Block, node: number, position?: number): void {
@@ -310,20 +306,18 @@ export class Checker {
     if (parts.count >= maxRecords) this.#refuse();
     for (let at = 0; part.isValid && at < part.trajectories; at++) {
       const trajectory = this.#factsAt(at);
-      const from = json.startOf(table, trajectory.node);
-      const to = json.endOf(table, trajectory.node);
-      trajectory.start = from - start;
-      trajectory.length = to - from;
-      trajectory.fingerprint = reader.fingerprintOf(from, to);
+      const { node } = trajectory;
+      trajectory.fingerprint = reader.fingerprintOf(json.startOf(table, node), json.endOf(table, node));
     }
     const position = { source: this.#index, start: this.#block.start + start, length: end - start, line: this.#line };
     this.result.addPart(position, part, this.#facts);
     parts.columns.warned.push(this.#isWarned ? 1 : 0);
     if (parts.facts.walked) this.#addKeys(part, parts.facts.walked);
-    const { hasChecksums, hasDigests } = parts.options;
-    if (hasChecksums) parts.columns.checksum.push(crc32(table.bytes.subarray(start, end)));
+    const { hasDigests } = parts.options;
+    const bytes = table.bytes.subarray(start, end);
+    if (hasDigests) parts.columns.checksum.push(crc32(bytes));
     else parts.columns.checksum.length++;
-    if (hasDigests) parts.digests.appendHash(table.bytes.subarray(start, end));
+    if (hasDigests) parts.digests.appendHash(bytes);
   }
 
   /** Removes the rows of an invalid part. */
@@ -348,7 +342,6 @@ export class Checker {
     const { table, node: value, path: before } = this.#value;
     const inner = json.findInnermost(table, { from: value, byte: json.startOf(table, node) }).path;
     const path = [...before, ...inner, ...steps];
-    if (this.#locateElsewhere) return this.#locateElsewhere(path);
     const deepest = json.findDeepest({ table, node }, steps);
     const position = this.#block.positions.locate(json.startOf(deepest.table, deepest.node));
     const offset = start === undefined ? position.offset : this.#block.start + start;

@@ -1,7 +1,6 @@
 /** Adds facts and keys of valid trajectories to columns, and recognizes errors of tools (metrics.md). */
 
 import { backslash, openBrace } from "../../json/json-bytes.ts";
-import type { JsonObject } from "../../json/object.ts";
 import { cacheReader, nodeSize } from "../../json/reader.ts";
 import { Kind, kindOf, Shape } from "../../json/shape.ts";
 import type { JsonTable } from "../../json/table.ts";
@@ -9,14 +8,13 @@ import * as json from "../../json/table.ts";
 import { countIndexes } from "../facts/facts.ts";
 import { errorStatus, hasError, isErrorText, isTrue, maxExceptionLength } from "../facts/tool-errors.ts";
 import { divisionNames, groupKeyNames } from "../index/ambiguous-groups.ts";
-import { FactColumns } from "../index/fact-columns.ts";
+import type { FactColumns } from "../index/fact-columns.ts";
 import { formatKey, openGroupKeyReader } from "../index/group-key.ts";
-import { TrajectoryFacts } from "../index/trajectory-facts.ts";
+import type { TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { comparedStepNames } from "../rules/step-columns.ts";
 import { listTexts, scores } from "./messages.ts";
 import { listSteps } from "./policy-steps.ts";
 import { fields, makers, toolCalls } from "./tool-calls.ts";
-import { inspectTrajectory } from "./trajectory.ts";
 import { digestPrompt, formatCanonically, hasTaskPrompt, openPromptReader } from "./trajectory-prompt.ts";
 
 /** The keys that are stored for each trajectory, in the notation of --group-by. */
@@ -139,7 +137,7 @@ const openKeyReader = (names: readonly string[]) => {
 const maxSettingBytes = 256;
 
 /** Keeps the metadata that this row and all rows before have. */
-export const keepSettings = (trajectory: json.JsonValue, { settings }: FactColumns, row: number) => {
+const keepSettings = (trajectory: json.JsonValue, { settings }: FactColumns, row: number) => {
   if (row > 0 && settings.size === 0) return;
   const metadata = json.memberAt(trajectory, "metadata");
   if (metadata && row === 0)
@@ -163,15 +161,6 @@ const readStep = (holder: json.JsonValue, node: number, into: FactColumns) => {
 };
 
 const ignore = () => undefined;
-
-/** Returns the counts of a valid trajectory. */
-export const measureTrajectory = ({ table, node }: json.JsonValue): JsonObject => {
-  const into = new FactColumns();
-  const facts = new TrajectoryFacts();
-  inspectTrajectory(table, node, facts, ignore, undefined, true);
-  addFacts(table, facts, into);
-  return into.at(0).counts;
-};
 
 /** Returns the number of sampled tokens; -1 if it is unknown. */
 const countTokens = (table: JsonTable, node: number) => {

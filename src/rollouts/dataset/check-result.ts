@@ -8,7 +8,7 @@ import { countUnreadable, type Dataset } from "./read-dataset.ts";
 
 type ReadCounts = Readonly<Record<"read" | "rejected", number>>;
 
-export interface CheckResult extends Pick<Dataset, "filteredOut"> {
+export interface CheckResult {
   readonly status: "valid" | "invalid";
   readonly split: string | undefined;
   readonly groups: ReadCounts;
@@ -35,7 +35,6 @@ export const composeCheckResult = (dataset: Dataset, canSkip = false): CheckResu
     omittedProblemCount: problems.counts.reduce((sum, { count }) => sum + count, 0) - stored.length,
     failure,
     unreadable: countUnreadable(dataset),
-    filteredOut: dataset.filteredOut,
   };
 };
 

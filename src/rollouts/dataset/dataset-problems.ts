@@ -32,19 +32,15 @@ export const reportDatasetProblems = async (dataset: IndexedGroups, breaks: Brea
 };
 
 /** Returns the rules that groups of whole files break, which are not reported. */
-export const reportGroupProblems = async (
-  dataset: IndexedGroups,
-  breaks: Breaks,
-  canRegroup: boolean,
-): Promise<BrokenRules> => {
+export const reportGroupProblems = async (dataset: IndexedGroups, breaks: Breaks): Promise<BrokenRules> => {
   const { groups, scan } = dataset;
   const { trajectories, equal } = scan.parts.columns;
   const sizes = trajectories.values();
   const hasSmallGroups = sizes.includes(1) || sizes.includes(0);
   if (groups.areValidParts && equal.hasOnlyDefaults && !hasSmallGroups) return [];
-  const sharedKey = canRegroup && sizes.includes(1) ? await findSharedKey(dataset, breaks) : undefined;
+  const sharedKey = sizes.includes(1) ? await findSharedKey(dataset, breaks) : undefined;
   const broken = hasSmallGroups ? await findSmallGroups(dataset, breaks, sharedKey) : [];
-  const report = openGroupReporter(dataset, { broken, sharedKey, canRegroup });
+  const report = openGroupReporter(dataset, { broken, sharedKey });
   for (const group of groups.valid()) {
     if (breaks.isDue()) await breaks.take();
     report(group);
@@ -74,11 +70,11 @@ const findSmallGroups = async (dataset: IndexedGroups, breaks: Breaks, sharedKey
 /** A choice, or another assistant turn. */
 const turnBits = trainingBits.choice | (trainingBits.choice << 1);
 
-type KnownOfAll = Readonly<{ broken: BrokenRules; sharedKey: string | undefined; canRegroup: boolean }>;
+type KnownOfAll = Readonly<{ broken: BrokenRules; sharedKey: string | undefined }>;
 
 /** The returned function expects a valid group. Without `known`, the input goes on. */
 export const openGroupReporter = (dataset: IndexedGroups, known?: KnownOfAll): ((group: number) => void) => {
-  const { broken = [], sharedKey, canRegroup = true } = known ?? {};
+  const { broken = [], sharedKey } = known ?? {};
   const { groups, scan } = dataset;
   const { training, source } = scan.parts.columns;
   const isNoted = (rule: RuleName, group: number) =>
@@ -91,7 +87,7 @@ export const openGroupReporter = (dataset: IndexedGroups, known?: KnownOfAll): (
       if (!isNoted("empty-group", group)) reportGroup(dataset, "empty-group", { data, group, path: ["trajectories"] });
     } else if (trajectories === 1) {
       if (isNoted("single-trajectory-group", group)) return;
-      const isFlat = canRegroup && canRegroupPart(getPart(dataset, groups.firstOf(group)));
+      const isFlat = canRegroupPart(getPart(dataset, groups.firstOf(group)));
       const isUngrouped = isFlat && (sharedKey !== undefined || !groups.isKeyed(group));
       reportGroup(dataset, "single-trajectory-group", { data: { canRegroup: isUngrouped, key: sharedKey }, group });
     } else if (hasZeroVariance(dataset, group) && hasTurn(group))
@@ -289,7 +285,7 @@ const openOriginal = (
   };
 };
 
-export const reportCopies = async (dataset: IndexedGroups, breaks: Breaks) => {
+const reportCopies = async (dataset: IndexedGroups, breaks: Breaks) => {
   const { sources, groups, scan } = dataset;
   let located = 0;
   for (const [source, { originals }] of sources.entries()) {

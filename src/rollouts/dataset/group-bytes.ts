@@ -5,22 +5,14 @@ import { crc32 } from "node:zlib";
 import { type JsonObject, parseJson, replaceLineEnds, type Span } from "../../json/json-bytes.ts";
 import { elementsOf, type JsonValue, memberAt, parseValue, readRoot, spanOf } from "../../json/table.ts";
 import { Breaks } from "../../system/breaks.ts";
-import type { ScanOptions } from "../check/checker.ts";
 import { groupClosing, groupOpening } from "../index/groups.ts";
-import { cutPart, joinWithCommas, type Part } from "../index/parts.ts";
+import { joinWithCommas, type Part } from "../index/parts.ts";
 import { ScanResult } from "../index/scan-result.ts";
 import { openMemoryBytes, type Source } from "../input/source.ts";
 import { inputChanged } from "../rules/failures.ts";
 import { toFilePath } from "../rules/positions.ts";
 import { Problems } from "../rules/problems.ts";
-import {
-  type GroupPart,
-  getPart,
-  type IndexedGroups,
-  locateTrajectory,
-  readPartStart,
-  wholeLengthOf,
-} from "./locate.ts";
+import { type GroupPart, getPart, type IndexedGroups, locateTrajectory, readPartStart } from "./locate.ts";
 import { Scanner } from "./scan.ts";
 
 export const listParts = (dataset: IndexedGroups, group: number): readonly GroupPart[] =>
@@ -55,13 +47,13 @@ export class ReadWindow {
   }
 
   hasPart({ source, part }: GroupPart) {
-    return this.#has(source, part.start, wholeLengthOf(part));
+    return this.#has(source, part.start, part.length);
   }
 
   /** @throws Failure `input-changed` */
   readPartNow(groupPart: GroupPart): Buffer {
     const { source, part } = groupPart;
-    return cutPart(requireUnchanged(this.#readNow(source, part.start, wholeLengthOf(part)), groupPart), part);
+    return requireUnchanged(this.#readNow(source, part.start, part.length), groupPart);
   }
 
   /** @throws Failure `input-changed` */
@@ -93,7 +85,7 @@ export class ReadWindow {
 /** @throws Failure `input-changed` */
 export const requireUnchanged = (bytes: Buffer, { source, part }: GroupPart): Buffer => {
   const isUnchanged = part.checksum === undefined || crc32(bytes) === part.checksum;
-  if (bytes.length === wholeLengthOf(part) && isUnchanged) return bytes;
+  if (bytes.length === part.length && isUnchanged) return bytes;
   throw inputChanged(source.name);
 };
 
@@ -105,11 +97,10 @@ export const readPartValue = (groupPart: GroupPart) => {
 
 const noBytes = { name: "", bytes: openMemoryBytes(Buffer.alloc(0)) };
 
-/** Warnings do not make a part invalid. @param locate positions the problems */
-export const recheckBytes = (bytes: Buffer, problems = new Problems(), locate?: ScanOptions["locate"]): ScanResult => {
-  const options = { hasDigests: false, hasChecksums: false, canCopyParts: false };
-  const result = new ScanResult(problems, options);
-  const scanner = new Scanner(noBytes, { index: 0, groupBy: undefined, result, locate });
+/** Warnings do not make a part invalid. */
+export const recheckBytes = (bytes: Buffer): ScanResult => {
+  const result = new ScanResult(new Problems(), { hasDigests: false });
+  const scanner = new Scanner(noBytes, { index: 0, groupBy: undefined, result });
   scanner.scanLines({ kind: "lines", bytes: replaceLineEnds(bytes), start: 0, isLast: false });
   return result;
 };
@@ -188,8 +179,7 @@ export const collectContents = (dataset: IndexedGroups, chosen: ArrayLike<number
     const group = chosen[at] ?? 0;
     const part = groups.firstOf(group);
     if (!sources[source.at(part)]?.originals || groups.isBare(group)) continue;
-    const hash = scan.parts.subsets.has(part) ? crc32(readPartStart(getPart(dataset, part))) : checksum.at(part);
-    contents.set([hash, length.at(part)], 2 * at);
+    contents.set([checksum.at(part), length.at(part)], 2 * at);
   }
   return new Uint8Array(contents.buffer);
 };

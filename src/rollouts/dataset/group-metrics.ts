@@ -4,7 +4,7 @@ import { inputChanged } from "../rules/failures.ts";
 import { listParts, ReadWindow, recheckBytes } from "./group-bytes.ts";
 import type { IndexedGroups } from "./locate.ts";
 
-/** Expects a valid group, and a dataset with facts or a selection. */
+/** Expects a valid group, and a dataset with facts. */
 export const rewardsOf = ({ groups, scan }: IndexedGroups, group: number) =>
   scan.parts.facts.reward.pick(groups.rowsOf(group));
 

@@ -4,7 +4,7 @@ import type { Problem } from "../../failure.ts";
 import { findDeepest, readRoot, spanOf } from "../../json/table.ts";
 import { countWhile } from "../index/column.ts";
 import type { Groups } from "../index/groups.ts";
-import { cutPart, type Part, type Parts } from "../index/parts.ts";
+import type { Part, Parts } from "../index/parts.ts";
 import type { ScanResult } from "../index/scan-result.ts";
 import { countUnitsBefore } from "../input/frames.ts";
 import { fileOf, locateLine, type Source } from "../input/source.ts";
@@ -24,27 +24,11 @@ export const getPart = ({ sources, scan }: IndexedGroups, at: number): GroupPart
   return { source, part };
 };
 
-const readStart = ({ source, part }: GroupPart, length: number): Buffer => {
-  const bytes = Buffer.allocUnsafe(length);
+/** @throws Failure `input-changed` if the source became shorter */
+export const readPartStart = ({ source, part }: GroupPart, maxLength = part.length): Buffer => {
+  const bytes = Buffer.allocUnsafe(Math.min(part.length, maxLength));
   if (source.bytes.read(bytes, part.start) < bytes.length) throw inputChanged(source.name);
   return bytes;
-};
-
-/** The length of a part before the selection. */
-export const wholeLengthOf = ({ length, subset }: Pick<Part, "length" | "subset">) => subset?.wholeLength ?? length;
-
-/** @throws Failure `input-changed` if the source became shorter */
-export const readPartStart = (groupPart: GroupPart, maxLength = groupPart.part.length): Buffer => {
-  const { part } = groupPart;
-  if (part.subset) return cutPart(readStart(groupPart, wholeLengthOf(part)), part).subarray(0, maxLength);
-  return readStart(groupPart, Math.min(part.length, maxLength));
-};
-
-/** Returns a path before the selection. */
-const toWholePath = ({ subset }: Part, path: Path): Path => {
-  const [list, at, ...inside] = path;
-  if (!subset || list !== "trajectories" || typeof at !== "number") return path;
-  return [list, subset.selected[at] ?? at, ...inside];
 };
 
 type PartLocator = (path: Path) => ProblemLocation;
@@ -54,7 +38,7 @@ export const openPartLocator = ({ source, part }: GroupPart): PartLocator => {
   const { start, line } = part;
   const unitsBefore = () => countUnitsBefore(source.bytes, part);
   const openPart = () => {
-    const bytes = readStart({ source, part }, wholeLengthOf(part));
+    const bytes = readPartStart({ source, part });
     return { root: readRoot(bytes), positions: new PositionCounter({ bytes, start, line, unitsBefore }) };
   };
   let opened: ReturnType<typeof openPart> | undefined;
@@ -63,8 +47,7 @@ export const openPartLocator = ({ source, part }: GroupPart): PartLocator => {
     const { root, positions } = opened;
     return { file, ...positions.locate(root ? spanOf(findDeepest(root, path)).start : 0), path };
   };
-  return (given) => {
-    const path = toWholePath(part, given);
+  return (path) => {
     if (originals) return { file, line, path };
     try {
       return path.length > 0 ? locate(path) : { file, line, column: unitsBefore() + 1, path, offset: start };
@@ -79,7 +62,7 @@ export const openPartLocator = ({ source, part }: GroupPart): PartLocator => {
 export const locateValue = async (groupPart: GroupPart, path: Path): Promise<ProblemLocation> => {
   const { source, part } = groupPart;
   if (!source.originals) return openPartLocator(groupPart)(path);
-  return await locateInRecord(source, part.line, toWholePath(part, path));
+  return await locateInRecord(source, part.line, path);
 };
 
 const locateInRecord = async (source: Source, line: number, path: Path) => {
@@ -182,31 +165,10 @@ export const findPartAt = (
   return last >= 0 && columns.source.at(last) === source ? last : undefined;
 };
 
-export interface SelectedGroups extends IndexedGroups {
-  /** The input before the selection. */
-  readonly unselected?: IndexedGroups | undefined;
-  /** The group before the selection, and the indexes of its trajectories if others were filtered out. */
-  readonly originalOf?: (group: number) => { group: number; selected: readonly number[] | undefined };
-}
-
 type ProblemSubject = Readonly<{ group: number } & Record<"trajectory" | "message", number | undefined>>;
 
-/** The result returns indexes before the selection; undefined for a problem outside of kept groups. */
-export const openSubjects = (dataset: SelectedGroups) => {
-  const { unselected, originalOf, groups } = dataset;
-  if (!unselected || !originalOf) return openWholeSubjects(dataset);
-  const findWhole = openWholeSubjects(unselected);
-  return (problem: Problem): ProblemSubject | undefined => {
-    const whole = findWhole(problem);
-    const group = whole && countWhile(groups.count, (at) => originalOf(at).group < whole.group);
-    if (group === undefined || group === groups.count || originalOf(group).group !== whole?.group) return undefined;
-    const { trajectory = -1 } = whole;
-    const isKept = originalOf(group).selected?.includes(trajectory) !== false;
-    return isKept ? whole : { ...whole, trajectory: undefined };
-  };
-};
-
-const openWholeSubjects = ({ sources, scan, groups }: IndexedGroups) => {
+/** The result returns undefined for a problem outside of groups. */
+export const openSubjects = ({ sources, scan, groups }: IndexedGroups) => {
   const sourceOf = new Map<string | undefined, number>(sources.map(({ name }, at) => [name, at]));
   /** The parts of the last problem's group. */
   let last: { group: number; parts: readonly number[] } | undefined;

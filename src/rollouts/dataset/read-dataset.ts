@@ -23,40 +23,15 @@ import { defaultStrictness, type Strictness } from "../rules/rules.ts";
 import * as datasetProblems from "./dataset-problems.ts";
 import { readPartValue } from "./group-bytes.ts";
 import { finalizeGroup } from "./group-metrics.ts";
-import {
-  getPart,
-  type IndexedGroups,
-  listDerivedFinishes,
-  mapProblemsToRecords,
-  type SelectedGroups,
-} from "./locate.ts";
+import { getPart, type IndexedGroups, listDerivedFinishes, mapProblemsToRecords } from "./locate.ts";
 import { formatBrokenRules } from "./missing-features.ts";
 import { scanSource } from "./scan.ts";
 
-export interface Selection {
-  /** A CEL expression that a trajectory must match. */
-  readonly where?: string | undefined;
-  /** The option that has the expression. Default: `--where`. */
-  readonly whereOption?: string | undefined;
-  /** The reward from which a trajectory is solved. Default: 1. */
-  readonly pass?: number | undefined;
-  /** The maximum number of trajectories per group, chosen by highest reward. */
-  readonly best?: number | undefined;
-  /** True if `best` passes over trajectories without an answer. */
-  readonly needsAnswer?: boolean | undefined;
-  readonly sample?: number | undefined;
-  readonly seed: string;
-  /** `part` counts from 1. The digest of a group decides its shard. */
-  readonly shard?: { part: number; of: number } | undefined;
-}
-
 /** What the check of open sources needs of `ReadOptions`. */
-export interface SourceOptions extends Pick<FormatOptions, "split" | "groupBy" | "skipsDigests"> {
+interface SourceOptions extends Pick<FormatOptions, "split" | "groupBy" | "skipsDigests"> {
   readonly host: Pick<Host, "signal">;
   readonly isSplitRequired?: boolean;
   readonly strictness?: Strictness | undefined;
-  /** What the caller selects. rollcall then checks the selection, not the whole input. */
-  readonly selection?: Selection | undefined;
   /** Collects the facts of each trajectory, with the values of these keys. */
   readonly measures?: MeasuredKeys | undefined;
   readonly onProgress?: ((progress: { bytes: number; of: number }) => void) | undefined;
@@ -70,21 +45,12 @@ export interface ReadOptions extends SourceOptions, FormatOptions, OpenOptions {
   readonly onOpened?: () => void;
 }
 
-export type FilteredOut = Readonly<
-  Partial<Record<"where" | "best" | "sample" | "shard", { trajectories: number; groups: number }>>
->;
-
 /** The caller must close the dataset. */
-export interface Dataset extends SelectedGroups {
+export interface Dataset extends IndexedGroups {
   split: string | undefined;
   conversion?: Conversion | undefined;
   /** Names of files that are inputs under another name. */
   repeatedFiles?: readonly string[];
-  filteredOut?: FilteredOut | undefined;
-  /** The numbers of trajectories, and of groups without trajectories, that lack a value of `--where`. */
-  lacking?: Readonly<Record<"trajectories" | "groups", number>>;
-  /** The exceptions that stay in groups of which `--where` filtered out trajectories. */
-  keptExceptions?: number;
   /** The number of groups of several files that `--group-by` joined. */
   joinedGroups?: number | undefined;
   /** What all rollouts of some files lack. */
@@ -111,8 +77,7 @@ export const readDataset = async (options: ReadOptions): Promise<Dataset> => {
   let sources: readonly Source[] = opened.sources;
   const close = async () => await closeSources(sources);
   try {
-    const formatOptions = { ...options, skipsDigests: !wantsDigests(options) };
-    const { conversion, skipped, ...converted } = await convertOpened(formatOptions, opened);
+    const { conversion, skipped, ...converted } = await convertOpened(options, opened);
     sources = converted.sources;
     if (problems.errors > 0 && (!continuesAfterErrors || sources.length === 0))
       throw invalidInput(problems, { isSending: isSplitRequired });
@@ -136,7 +101,7 @@ const reportSkippedFiles = (problems: Problems, files: readonly SkippedFile[] = 
 
 /** @throws Failure `missing-split`, `input-changed`; the signal's reason */
 export const readSources = async (sources: readonly Source[], options: SourceOptions) => {
-  const { groupBy, split: given, selection } = options;
+  const { groupBy, split: given } = options;
   const breaks = new Breaks(options.host.signal);
   const scan = createScanResult(sources, options);
   const { requests, shapes } = scan;
@@ -154,27 +119,21 @@ export const readSources = async (sources: readonly Source[], options: SourceOpt
   requireSplit(split !== undefined);
   await datasetProblems.reportScatteredParts(read, scattered, breaks);
   datasetProblems.reportAmbiguousGroups(read, groupBy !== undefined);
-  const note = selection ? undefined : await finishCheck(read, breaks);
+  const note = await finishCheck(read, breaks);
   return { ...read, split, joinedGroups, note };
 };
 
-export const createScanResult = (sources: readonly Source[], options: SourceOptions) => {
-  const { strictness = defaultStrictness, skipsDigests, selection, measures } = options;
+const createScanResult = (sources: readonly Source[], options: SourceOptions) => {
+  const { strictness = defaultStrictness, skipsDigests = false, measures } = options;
   // The rejects file of converted input contains original records, so rollcall stores fewer errors.
   const writesRejects = strictness.writesRejects === true && sources.some(({ originals }) => !originals);
   const scan = new ScanResult(new Problems({ ...strictness, writesRejects, isDeferred: true }), {
-    hasDigests: wantsDigests(options),
-    hasChecksums: skipsDigests !== true || (selection?.where ?? selection?.best) !== undefined,
-    canCopyParts: selection !== undefined,
+    hasDigests: !skipsDigests,
     hasFacts: measures !== undefined,
   });
   scan.problems.inputs = sources.map(({ name }) => name);
   return scan;
 };
-
-/** The only shard has all groups. */
-const wantsDigests = ({ skipsDigests, selection }: SourceOptions) =>
-  skipsDigests !== true || selection?.sample !== undefined || (selection?.shard?.of ?? 1) > 1;
 
 /** A derived finish reason is in the line of a converted trajectory, but it is no fact of the rollout. */
 const forgetDerivedFinishes = async (read: IndexedGroups, breaks: Breaks) => {
@@ -233,14 +192,11 @@ const takeDigests = (parts: Parts, { originals }: Source, first: number) => {
     parts.digests.set(at, originals.digestOf(parts.columns.line.at(at)).subarray(0, digestBytes));
 };
 
-/**
- * Reports problems of groups and of the whole input, and finishes the metrics. Returns a note.
- * @param canRegroup false if advice to group trajectories would be wrong
- */
-export const finishCheck = async (read: IndexedGroups, breaks: Breaks, canRegroup = true) => {
+/** Reports problems of groups and of the whole input, and finishes the metrics. Returns a note. */
+const finishCheck = async (read: IndexedGroups, breaks: Breaks) => {
   const { groups, scan } = read;
   const { parts, problems } = scan;
-  const broken = await datasetProblems.reportGroupProblems(read, breaks, canRegroup);
+  const broken = await datasetProblems.reportGroupProblems(read, breaks);
   const lacking = await datasetProblems.reportDatasetProblems(read, breaks);
   problems.promoteWarnings();
   if (problems.strictness.strict) groups.rejectWarned();

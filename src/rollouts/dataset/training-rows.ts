@@ -14,9 +14,7 @@ import { rewardTolerance } from "../index/metrics.ts";
 import { TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { shortenName } from "../rules/positions.ts";
 import { isMediaColumn } from "../rules/row-columns.ts";
-import { listTrajectories, ReadWindow } from "./group-bytes.ts";
-import { getPart, type IndexedGroups } from "./locate.ts";
-import type { Dataset } from "./read-dataset.ts";
+import { listTrajectories } from "./group-bytes.ts";
 
 /** The reasons why a trajectory (`messages`) or a group (`preferences`) has no row. */
 const noReasons = {
@@ -63,13 +61,11 @@ export class TrainingRows {
     else for (const rollout of rollouts) yield* this.#add(composeMessages(rollout), group);
   }
 
-  /** Lists the rows. Groups and trajectories have their numbers before a selection, as in a receipt. */
-  *listRows({ originalOf }: Dataset) {
+  /** Lists the rows. */
+  *listRows() {
     for (let row = 0; row < this.written; row++) {
-      const [group = 0, ...positions] = this.#places.values(3 * row, 3 * row + 3);
-      const { group: original, selected } = originalOf?.(group) ?? { group };
-      const [first = 0, second = 0] = positions.map((position) => selected?.[position] ?? position);
-      const at = { row: row + 1, group: original + 1 };
+      const [group = 0, first = 0, second = 0] = this.#places.values(3 * row, 3 * row + 3);
+      const at = { row: row + 1, group: group + 1 };
       if (this.to === "messages") yield { ...at, trajectory: first + 1 };
       else yield { ...at, chosen: first + 1, rejected: second + 1 };
     }
@@ -174,17 +170,6 @@ const hasAnswer = (message: json.JsonValue) => {
   });
   const calls = json.elementsOf(json.memberAt(message, "tool_calls"));
   return calls.length > 0 || hasPart || isSaid(readText(message, "content")) || isSaid(readText(message, "refusal"));
-};
-
-/** Returns the positions of trajectories with a row. @throws Failure `input-changed` */
-export const listAnswered = async (dataset: IndexedGroups, group: number) => {
-  const window = new ReadWindow();
-  const answered: boolean[] = [];
-  for (const at of dataset.groups.partsOf(group)) {
-    for (const trajectory of await window.readUnchangedTrajectories(getPart(dataset, at)))
-      answered.push(!findFault(readRollout(trajectory, 0), false));
-  }
-  return answered;
 };
 
 /** The keys that trainers and services know. */

@@ -51,7 +51,7 @@ const list = [
   },
   {
     name: "advantage",
-    about: "the reward minus the mean of the rewards of its group, before `--where` and `--best`",
+    about: "the reward minus the mean of the rewards of its group",
     unknown: "the reward is not finite",
     type: "number",
     ranks: [5],

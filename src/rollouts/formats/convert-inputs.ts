@@ -26,7 +26,7 @@ export interface ConvertedInputs extends Pick<OpenedInputs, "sources" | "skipped
   readonly conversion?: Conversion;
 }
 
-export interface Conversion extends Readonly<Pick<FormatRun, "kinds">> {
+export interface Conversion {
   readonly formats: readonly Readonly<{ format: Format; files: number }>[];
   /** Text such as `from --rewards`; undefined for the own rewards of the formats. */
   readonly rewardFrom: string | undefined;
@@ -83,7 +83,6 @@ export const convertInputs = async (options: FormatOptions, inputs: OpenedInputs
       formats: formats.map(({ format, files }) => ({ format, files: files.length })),
       rewardFrom: rewards ? "from --rewards" : options.rewardFrom && `\`${formatRewardFrom(options.rewardFrom)}\``,
       notes: run.notes,
-      kinds: run.kinds,
       recordProblems: run.problems,
       unreadableRecords: results.reduce((sum, { unreadable }) => sum + unreadable, 0),
       lost: run.counter.listLost(),

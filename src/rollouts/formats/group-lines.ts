@@ -216,7 +216,7 @@ export const createLineOrigin = (converted: ConvertedFiles): sources.OriginalLin
     }),
     canRegroup: format.takesGroupKey === true && files.length > 1,
     isBroken: (line) => groups[line - 1]?.isBroken === true,
-    digestOf: (line, kept) => digestRollouts(rolloutsOf(line), kept),
+    digestOf: (line) => digestRollouts(rolloutsOf(line)),
     positionOf: (line) => {
       const [first] = rolloutsOf(line);
       const record = first?.file.records.locate(first.record) ?? { label: "the input", line: 1 };
@@ -255,12 +255,9 @@ const locateRollout = async (written: WrittenRollout, reread: Reread) => {
   return raw && value ? locateInRecord(raw, rollout?.part ?? value) : written.file.records.locate(written.record);
 };
 
-const digestRollouts = (rollouts: readonly WrittenRollout[], kept: readonly number[] | undefined) => {
-  const trajectories = rollouts.filter(({ length }) => length > 0);
-  const selected = new Set(kept?.map((at) => trajectories[at]) ?? trajectories);
-  const chosen = rollouts.filter((rollout) => rollout.length === 0 || selected.has(rollout));
+const digestRollouts = (rollouts: readonly WrittenRollout[]) => {
   // The digest must not depend on the order of the records.
-  const digests = chosen.map(({ digest }) => digest).sort();
+  const digests = rollouts.map(({ digest }) => digest).sort();
   return hash("sha256", digests.join("\n"), "buffer");
 };
 

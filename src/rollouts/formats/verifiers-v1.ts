@@ -53,12 +53,12 @@ const openSplitFilter = (run: FormatRun) => {
   return ({ value, file }: SourceRecord) => {
     const kind = kindOf(value)?.text;
     if (kind === undefined && streamFile.test(file))
-      run.note("read rollouts without info.kind, which can be of another split (--where selects)");
+      run.note("read rollouts without info.kind, which can be of another split");
     if (kind === undefined || kind === split) return false;
     if (split !== undefined) run.note(`left out a rollout of kind ${kind}, because the split is ${split}`);
     else if (!kinds.has(kind) && kinds.add(kind).size > 1)
       run.note(
-        `read rollouts of the kinds ${[...kinds].join(" and ")} (--where 'metadata["info.kind"] == "train"' selects)`,
+        `read rollouts of the kinds ${[...kinds].join(" and ")} (check and log read only the kind that --split names)`,
       );
     return split !== undefined;
   };

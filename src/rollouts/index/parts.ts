@@ -1,6 +1,5 @@
 /** Stores the index of all parts, in 50 MB per million parts. */
 
-import type { Span } from "../../json/json-bytes.ts";
 import { NumberColumn } from "./column.ts";
 import { Digests } from "./digests.ts";
 import { type FactsOptions, TrajectoryColumns } from "./trajectory-columns.ts";
@@ -12,7 +11,7 @@ class Columns {
   readonly start = new NumberColumn();
   readonly length = new NumberColumn();
   readonly line = new NumberColumn();
-  /** CRC-32 of the bytes; 0 if `hasChecksums` is false. */
+  /** CRC-32 of the bytes; 0 if `hasDigests` is false. */
   readonly checksum = new NumberColumn();
   readonly digest = new NumberColumn();
   readonly kind = new NumberColumn();
@@ -43,43 +42,14 @@ class Columns {
 export const kinds = ["group", "trajectory", "unreadable"] as const;
 
 export interface PartsOptions extends FactsOptions {
-  /** False if the caller does not identify groups. */
+  /** False if the caller neither identifies nor sends groups. The parts then have no digests and no checksums. */
   readonly hasDigests: boolean;
-  /** False if the caller does not send groups, and reads few parts again. */
-  readonly hasChecksums: boolean;
-}
-
-/** The trajectories of a part that a selection keeps. */
-export interface Subset {
-  /** Their indexes in the whole part. */
-  readonly selected: readonly number[];
-  /** The length of the whole part, in bytes. */
-  readonly wholeLength: number;
-  /** Returns the positions of all trajectories in the whole part. */
-  spans(): readonly Span[];
 }
 
 const comma = Buffer.from(",");
 
 export const joinWithCommas = (pieces: readonly Buffer[]) =>
   pieces.flatMap((piece, at) => (at === 0 ? [piece] : [comma, piece]));
-
-/** Returns the length of a part that has only some of its trajectories. */
-export const measureSubset = ({ selected, wholeLength, spans }: Subset) => {
-  const all = spans();
-  const inside = (all.at(-1)?.end ?? 0) - (all[0]?.start ?? 0);
-  const lengths = selected.map((at) => (all[at] ? all[at].end - all[at].start : 0));
-  return lengths.reduce((sum, length) => sum + length, wholeLength - inside + selected.length - 1);
-};
-
-/** Removes the trajectories that a selection does not keep. */
-export const cutPart = (whole: Buffer, { subset }: Pick<Part, "subset">): Buffer => {
-  if (!subset) return whole;
-  const spans = subset.spans();
-  const kept = subset.selected.flatMap((at) => (spans[at] ? [whole.subarray(spans[at].start, spans[at].end)] : []));
-  const opening = whole.subarray(0, spans[0]?.start);
-  return Buffer.concat([opening, ...joinWithCommas(kept), whole.subarray(spans.at(-1)?.end)]);
-};
 
 /** A group, a trajectory outside of groups, or an unreadable line. */
 export interface Part {
@@ -92,7 +62,6 @@ export interface Part {
   readonly kind: (typeof kinds)[number];
   readonly valid: boolean;
   readonly trajectories: number;
-  readonly subset: Subset | undefined;
 }
 
 export class Parts {
@@ -101,8 +70,6 @@ export class Parts {
   readonly options: PartsOptions;
   readonly digests = new Digests(this.columns.digest);
   readonly facts: TrajectoryColumns;
-  /** The parts from which a selection removed trajectories. */
-  readonly subsets = new Map<number, Subset>();
 
   constructor(options: PartsOptions) {
     this.options = options;
@@ -161,11 +128,10 @@ export class Parts {
       start: columns.start.at(position),
       length: columns.length.at(position),
       line: columns.line.at(position),
-      checksum: this.options.hasChecksums ? columns.checksum.at(position) : undefined,
+      checksum: this.options.hasDigests ? columns.checksum.at(position) : undefined,
       kind: this.kindOf(position),
       valid: this.isValid(position),
       trajectories: columns.trajectories.at(position),
-      subset: this.subsets.get(position),
     };
   }
 }

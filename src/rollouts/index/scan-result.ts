@@ -1,10 +1,10 @@
-/** Adds parts to a scan result, and copies parts of other results. */
+/** Adds parts to a scan result. */
 import type { Problems } from "../rules/problems.ts";
 import { type InputShape, Requests } from "./contradictions.ts";
 import { rewardTolerance, Tally } from "./metrics.ts";
-import { kinds, measureSubset, type Part, Parts, type PartsOptions } from "./parts.ts";
+import { kinds, type Part, Parts, type PartsOptions } from "./parts.ts";
 import { addToSketch, mergeSketch, Sketch } from "./sketch.ts";
-import { TrajectoryFacts } from "./trajectory-facts.ts";
+import type { TrajectoryFacts } from "./trajectory-facts.ts";
 
 export interface NewPart {
   readonly kind: Part["kind"];
@@ -13,10 +13,7 @@ export interface NewPart {
   readonly isValid: boolean;
 }
 
-/** `selected` has the indexes of the trajectories that stay if not all stay. */
-type PartCopy = Readonly<{ isValid: boolean; selected: readonly number[] | undefined }>;
-
-const allDigests: PartsOptions = { hasDigests: true, hasChecksums: true, canCopyParts: false };
+const allDigests: PartsOptions = { hasDigests: true };
 
 /** A class, because V8 would recompile the checker when a literal makes a second result. */
 export class ScanResult {
@@ -32,9 +29,6 @@ export class ScanResult {
   readonly rewardsOfSources: (Sketch | undefined)[] = [];
   #rewardsOfPart = new Float64Array(64);
 
-  /** Memory for the facts of the trajectories of a copied part. */
-  readonly #copied: TrajectoryFacts[] = [];
-
   constructor(problems: Problems, options = allDigests) {
     this.problems = problems;
     this.parts = new Parts(options);
@@ -47,19 +41,13 @@ export class ScanResult {
     return all;
   }
 
-  /** Adds the shapes and requests of another result. */
-  addRequests({ shapes, requests }: ScanResult) {
-    for (const shape of shapes) this.shapes.add(shape);
-    this.requests.merge(requests);
-  }
-
   /** The caller adds warnings, digest and key. @param facts begins with those of each trajectory of a valid part */
   addPart(
     position: Pick<Part, "source" | "start" | "length" | "line">,
     part: NewPart,
     facts: readonly TrajectoryFacts[],
   ) {
-    const { columns, options, facts: rows } = this.parts;
+    const { columns, facts: rows } = this.parts;
     const { isValid, trajectories } = part;
     columns.source.push(position.source);
     columns.start.push(position.start);
@@ -72,7 +60,7 @@ export class ScanResult {
     columns.key.length++;
     columns.prompt.length++;
     columns.steps.length++;
-    if (options.canCopyParts || rows.walked) rows.addPart(facts, isValid ? trajectories : 0);
+    if (rows.walked) rows.addPart(facts, isValid ? trajectories : 0);
     if (isValid) return this.#measure(part, facts, this.#rewardsOf(position.source));
     for (const column of [columns.equal, columns.reward, columns.version, columns.training]) column.length++;
     columns.fingerprint.length += trajectories;
@@ -114,7 +102,8 @@ export class ScanResult {
     this.parts.append(later.parts);
     this.tally.merge(later.tally);
     this.problems.merge(later.problems);
-    this.addRequests(later);
+    for (const shape of later.shapes) this.shapes.add(shape);
+    this.requests.merge(later.requests);
     this.training |= later.training;
   }
 
@@ -122,30 +111,5 @@ export class ScanResult {
     const rewards = this.rewardsOfSources[source] ?? new Sketch();
     this.rewardsOfSources[source] = rewards;
     return rewards;
-  }
-
-  /** Adds a part of another result. The caller adds the problems. */
-  copyPart({ parts: from }: ScanResult, at: number, { isValid, selected }: PartCopy) {
-    const { parts } = this;
-    const { columns, facts } = from;
-    const { kind, source, start, length, line, trajectories } = from.at(at);
-    const all = facts.rowsOf([at]);
-    const rows = isValid ? (selected?.map((row) => all[row] ?? 0) ?? all) : [];
-    for (const [to, row] of rows.entries())
-      this.#copied[to] = facts.read(row, this.#copied[to] ?? new TrajectoryFacts());
-    const subset = selected && { selected, wholeLength: length, spans: () => all.map((row) => facts.spanOf(row)) };
-    if (subset) parts.subsets.set(parts.count, subset);
-    const exceptions = columns.exceptions.at(at);
-    this.addPart(
-      { source, start, length: subset ? measureSubset(subset) : length, line },
-      { kind, trajectories: selected?.length ?? trajectories, exceptions, isValid },
-      this.#copied,
-    );
-    if (facts.walked) parts.facts.walked?.copyRows(facts.walked, rows);
-    parts.columns.warned.push(columns.warned.at(at));
-    parts.columns.checksum.push(columns.checksum.at(at));
-    if (parts.options.hasDigests) parts.digests.append(from.digests.at(at));
-    parts.setLast("prompt", columns.prompt.at(at));
-    parts.setLast("steps", columns.steps.at(at));
   }
 }

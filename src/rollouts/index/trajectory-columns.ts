@@ -1,25 +1,18 @@
 /** Stores the facts of trajectories. */
 
-import type { Span } from "../../json/json-bytes.ts";
 import { NumberColumn } from "./column.ts";
 import { FactColumns } from "./fact-columns.ts";
 import { noMetrics, TrajectoryFacts } from "./trajectory-facts.ts";
 
 export interface FactsOptions {
-  /** True if the caller selects trajectories, without a second scan. */
-  readonly canCopyParts: boolean;
   /** True if the caller aggregates trajectories. */
   readonly hasFacts?: boolean;
 }
-
-/** The members of `TrajectoryFacts` that are whole numbers below 2^32. */
-const integers = ["start", "length", "training", "fingerprint"] as const;
 
 /** A row is a trajectory of a valid part, in the order of the input. */
 export class TrajectoryColumns {
   readonly reward = new NumberColumn();
   readonly walked: FactColumns | undefined;
-  readonly #canCopyParts: boolean;
   /** For each part, the number of rows before it. */
   readonly #first = new NumberColumn();
   /** The lists of names of metrics. Trajectories of a shape share a list. */
@@ -28,13 +21,8 @@ export class TrajectoryColumns {
   /** For each row, the number of metrics up to its end. */
   readonly #metricsEnd = new NumberColumn();
   readonly #metrics = new NumberColumn();
-  readonly #version = new NumberColumn(Number.NaN);
-  readonly #integers: Readonly<Record<(typeof integers)[number], NumberColumn>> = Object.fromEntries(
-    integers.map((name): readonly unknown[] => [name, new NumberColumn()]),
-  );
 
-  constructor({ canCopyParts, hasFacts = false }: FactsOptions) {
-    this.#canCopyParts = canCopyParts;
+  constructor({ hasFacts = false }: FactsOptions) {
     if (hasFacts) this.walked = new FactColumns();
   }
 
@@ -58,9 +46,6 @@ export class TrajectoryColumns {
     this.#nameList.push(names.length > 0 ? this.#nameLists.length - 1 : 0);
     for (let at = 0; at < names.length; at++) this.#metrics.push(facts.metrics[at] ?? 0);
     this.#metricsEnd.push(this.#metrics.length);
-    if (!this.#canCopyParts) return;
-    this.#version.push(facts.version);
-    for (const name of integers) this.#integers[name].push(facts[name]);
   }
 
   /** Adds the parts of a later input. */
@@ -103,18 +88,10 @@ export class TrajectoryColumns {
     return [...new Set(this.#nameLists.flat())];
   }
 
-  /** The position in the part. */
-  spanOf(row: number): Span {
-    const start = this.#integers.start.at(row);
-    return { start, end: start + this.#integers.length.at(row) };
-  }
-
   /** Overwrites and returns `facts`. */
   read(row: number, facts: TrajectoryFacts): TrajectoryFacts {
     const names = this.metricNamesOf(row);
     facts.reward = this.reward.at(row);
-    facts.version = this.#version.at(row);
-    for (const name of integers) facts[name] = this.#integers[name].at(row);
     facts.metricNames = names;
     if (facts.metrics.length < names.length) facts.metrics = new Float64Array(2 * names.length);
     for (let at = 0; at < names.length; at++) facts.metrics[at] = this.metricAt(row, at);

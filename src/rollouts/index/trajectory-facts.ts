@@ -16,9 +16,6 @@ export class TrajectoryFacts {
   steps = Number.NaN;
   /** Bits, which `trainingBits` describes. */
   training = 0;
-  /** The offset in the part, and the length, in bytes. */
-  start = 0;
-  length = 0;
   /** The fingerprint of the bytes. */
   fingerprint = Number.NaN;
   metricNames = noMetrics;

@@ -62,8 +62,7 @@ export interface OriginalLines {
   positionOf(line: number): FileLine;
   /** For each trajectory, true if its record states no finish reason of the last choice. */
   derivedFinishesOf(line: number): readonly boolean[];
-  /** @param kept indexes of the remaining trajectories; default: all */
-  digestOf(line: number, kept?: readonly number[]): Uint8Array;
+  digestOf(line: number): Uint8Array;
   /** @param path the path in the group */
   locationOf(line: number, path: Path): Promise<ProblemLocation>;
   recordsOf(line: number): Promise<readonly OriginalRecord[]>;

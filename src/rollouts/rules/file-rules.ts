@@ -112,11 +112,6 @@ export const fileRules = {
     advice: "name a file with a group or a trajectory on each line",
     about: "The input has no group, so there is nothing to check or log.",
   }),
-  "empty-selection": errorOfInput<{ by: readonly string[]; groups: number }>({
-    message: ({ by, groups }) => `${by.join(" and ")} matched 0 of ${pluralize(groups, "group")}`,
-    advice: ({ by }) => `check the input without ${by.join(" and ")} to see the rewards and metrics to filter on`,
-    about: "A filter matched none of the groups.",
-  }),
   "utf-16": errorOfInput<{ encoding: string; file: string | undefined }>({
     message: ({ encoding }) => `the file is ${encoding}, not UTF-8`,
     advice: ({ encoding, file }) => {

@@ -179,12 +179,6 @@ export const runRules = {
         : "wait until no program writes to the file",
     about: "rollcall sends only the bytes that it checked. A file can grow, but its bytes must not change.",
   }),
-  "baseline-changed": warning<{ groups: number }>({
-    message: ({ groups }) =>
-      `${pluralize(groups, "group loses", "groups lose")} some trajectories, which changes the mean reward`,
-    advice: "filter whole groups, for example with --where 'group.size >= 4', or pass --allow baseline-changed",
-    about: "Most trainers compare each reward with the mean of its group. Removing trajectories changes that mean.",
-  }),
   "input-replaced": warning({
     message: "the file was replaced during the run, so rollcall sent only the original file",
     advice: "run the command again to log the new file (with a ledger, this logs no group twice)",

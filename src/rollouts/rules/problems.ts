@@ -108,10 +108,9 @@ export class Problems {
     }
   }
 
-  merge(later: Problems, accepts: (entry: Omit<RuleCount, "count">) => boolean = () => true) {
+  merge(later: Problems) {
     for (const rule of later.#inputRules) this.#inputRules.add(rule);
     for (const [name, { severity, count, stored }] of later.#byRule) {
-      if (!accepts({ rule: name, severity })) continue;
       if (severity === "warning" && this.strictness.allowed.has(name)) continue;
       const entry = this.#entryFor(name, this.#isPromoting ? "error" : severity);
       entry.count += count;

@@ -213,7 +213,7 @@ export const trainingRules = {
   }),
   "truncated-trajectory": warning({
     message: "the last choice has the finish_reason `length`, so the answer is cut off",
-    advice: "raise the token limit of the rollouts, or keep only recorded, complete ends with --where '!truncated'",
+    advice: "raise the token limit of the rollouts",
     about: "The answer reached the token limit, so its reward says little about the answer.",
   }),
   "unknown-finish-reason": warning<{ reason: string }>({

@@ -52,22 +52,20 @@ const summarizeFacts = (rows: readonly FactRow[]) =>
     return inGroup === "mean" ? meanOfFinite(values) : values.reduce((sum, value) => sum + value, 0);
   });
 
-/** Yields a row for each valid trajectory, with its number before a selection. @throws Failure `input-changed` */
+/** Yields a row for each valid trajectory, with its number in its group. @throws Failure `input-changed` */
 export async function* listTrajectoryRows(dataset: Dataset, { pass, signal, ...wanted }: RowOptions) {
   const readRow = openRowReader(dataset, wanted);
   const breaks = new Breaks(signal);
   for (const group of dataset.groups.valid()) {
     const read = openFactReader(dataset, group, pass);
-    const selected = dataset.originalOf?.(group).selected;
-    let position = 0;
+    let trajectory = 0;
     for (const part of dataset.groups.partsOf(group)) {
       for (const [at, row] of dataset.scan.parts.facts.rowsOf([part]).entries()) {
         if (breaks.isDue(bytesPerRow)) await breaks.take();
         const { file, line, path } = await locateTrajectory(dataset, part, at);
         const { keys, key, prompt } = readRow(part, at);
         const place = { file: toFilePath(file, path), line, key, prompt };
-        const trajectory = (selected?.[position] ?? position) + 1;
-        position++;
+        trajectory++;
         yield { row: { ...place, ...readFacts(read(row)), trajectory }, keys };
       }
     }

@@ -25,7 +25,7 @@ export interface RolloutFact extends FactRow {
 /** Returns a function that reads the facts of a trajectory of the group. @param pass default: 1 */
 export const openFactReader = (dataset: Dataset, group: number, pass?: number) => {
   const facts = getFacts(dataset);
-  const mean = meanOfGroup(dataset, group);
+  const mean = meanOfFinite(rewardsOf(dataset, group));
   return (row: number): RolloutFact => {
     const reward = facts.reward.at(row);
     return { reward, mean, isSolved: isSolved(reward, pass), by: facts.walked.by.at(row), ...facts.walked.at(row) };
@@ -35,9 +35,3 @@ export const openFactReader = (dataset: Dataset, group: number, pass?: number) =
 /** Returns the facts of a group's trajectories; none if the group is invalid. @param pass default: 1 */
 export const readGroupFacts = (dataset: Dataset, group: number, pass?: number): readonly RolloutFact[] =>
   dataset.groups.isValid(group) ? dataset.groups.rowsOf(group).map(openFactReader(dataset, group, pass)) : [];
-
-/** Returns the mean of the finite rewards of a group, before the selection. */
-const meanOfGroup = (dataset: Dataset, group: number) => {
-  const original = dataset.originalOf?.(group).group ?? group;
-  return meanOfFinite(rewardsOf(dataset.unselected ?? dataset, original));
-};

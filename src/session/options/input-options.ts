@@ -4,24 +4,6 @@ import * as cli from "../../cli/kinds.ts";
 import { toOptionArgs } from "../../text/sentences.ts";
 import { reject } from "../../text/units.ts";
 
-const parseShard = (word: string) => {
-  const [, part = 0, of = 0] = (/^([1-9]\d{0,5})\/([1-9]\d{0,5})$/.exec(word) ?? []).map(Number);
-  if (part >= 1 && part <= of) return { part, of };
-  return reject("i/n with i from 1 to n, such as 3/64 (n at most 999999)");
-};
-
-export const selectionOptions = cli.inGroup("selection", {
-  where: cli.text("keep trajectories that match this CEL expression: 'reward > 0.5 && group.size >= 4'", "expression"),
-  best: cli.count("in each group, keep the n trajectories with the highest rewards"),
-  sample: cli.count("keep n random groups"),
-  ...cli.needing("sample", { seed: cli.withDefault(cli.text("seed of --sample"), "0") }),
-  shard: cli.custom(
-    "divide the groups into n parts, and keep the i-th part (3/64 keeps the third of 64 parts)",
-    "i/n",
-    parseShard,
-  ),
-});
-
 export const formatOptions = cli.inGroup("formats", {
   from: cli.text("format of the files: rollcall, inspect, trl, …", "format", {
     default: "auto",
@@ -55,7 +37,7 @@ export const groupByOption = {
   repeatable: true,
 };
 
-export type InputOptions = cli.Values<typeof selectionOptions & typeof formatOptions> &
+export type InputOptions = cli.Values<typeof formatOptions> &
   Partial<cli.Values<typeof strictnessOptions>> & {
     readonly file: readonly string[];
     readonly pass?: number;
@@ -65,16 +47,12 @@ export type InputOptions = cli.Values<typeof selectionOptions & typeof formatOpt
 
 /** The options that say what a file contains, of a command that rollcall proposes for the same input. */
 export const listInputArgs = (typed: Partial<InputOptions>) => {
-  const { groupBy, best, from, messagesFrom, rewardFrom, rewards, lossy, histories } = typed;
-  return toOptionArgs({ groupBy, best, from, messagesFrom, rewardFrom, rewards, lossy, histories });
+  const { groupBy, from, messagesFrom, rewardFrom, rewards, lossy, histories } = typed;
+  return toOptionArgs({ groupBy, from, messagesFrom, rewardFrom, rewards, lossy, histories });
 };
 
 /** The default needs no option. */
 export const listPassArgs = (pass: number) => toOptionArgs({ pass: pass === defaultPass ? undefined : pass });
-
-/** `log` and `convert` have no --pass, so `solved` of an expression has the default there. */
-export const canSelectWithoutPass = ({ where = "", pass }: { where: string | undefined; pass: number }) =>
-  !/\bsolved\b/.test(where) || pass === defaultPass;
 
 export const outputFile = (about: string, facts?: cli.OptionFacts) => cli.custom(about, "file", parseOutputFile, facts);
 

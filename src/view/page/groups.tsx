@@ -292,17 +292,10 @@ const SummaryFacts = ({ summary, selected }: { summary: answers.Summary; selecte
 };
 
 const OmittedGroups = ({ state: { written }, summary }: GroupsProps) => {
-  const { filteredOut, groups } = summary;
-  const sentences = filteredOut.map(({ by, trajectories, groups: complete }) => {
-    const more = complete === 0 ? "" : ` and ${numbers.pluralizeCount(complete, "group")}`;
-    return `--${by} filtered out ${numbers.pluralizeCount(trajectories, "trajectory")}${more}`;
-  });
-  if (written && written.groups < groups.read) {
-    sentences.push(
-      `this page contains ${numbers.formatCount(written.groups)} of ${numbers.pluralizeCount(groups.read, "group")}, but the numbers and plots are those of all`,
-    );
-  }
-  return sentences.length > 0 && <p class="quiet">{sentences.join(", ")}</p>;
+  const { read } = summary.groups;
+  if (!written || written.groups >= read) return null;
+  const groups = `${numbers.formatCount(written.groups)} of ${numbers.pluralizeCount(read, "group")}`;
+  return <p class="quiet">{`this page contains ${groups}, but the numbers and plots are those of all`}</p>;
 };
 
 const Filter = ({ name, filter }: { name: string; filter: Partial<answers.Query> }) => (
@@ -317,8 +310,7 @@ const Filters = ({ stepName }: { stepName: string }) => {
       <Filter name="not trainable" filter={{ trainable: false }} />
       <Filter name="truncated" filter={{ truncated: true }} />
       <Filter name="with problems" filter={{ rule: "any" }} />
-      <SearchField name="text" label="search text" />
-      <SearchField name="where" label="where (CEL), such as reward > 0.5, then Enter" />
+      <SearchField />
       {file !== undefined && <Filter name={`${file.split("/").at(-1)} ×`} filter={{ file }} />}
       {step !== undefined && <Filter name={`${stepName} ${step} ×`} filter={{ step }} />}
       {reward !== undefined && <Filter name={`a reward of ${numbers.formatRange(reward)} ×`} filter={{ reward }} />}
@@ -326,12 +318,10 @@ const Filters = ({ stepName }: { stepName: string }) => {
   );
 };
 
-/** The delay for texts. Expressions wait for Enter, because an incomplete expression is invalid. */
 const searchDelayMs = 250;
 
-const SearchField = ({ name, label }: { name: "text" | "where"; label: string }) => {
-  const { query } = usePage();
-  const sought = query[name] ?? "";
+const SearchField = () => {
+  const sought = usePage().query.text ?? "";
   const [value, setValue] = useState(sought);
   const field = useRef<HTMLInputElement>(null);
   const searched = useRef(sought);
@@ -346,16 +336,15 @@ const SearchField = ({ name, label }: { name: "text" | "where"; label: string })
     if (value !== sought && field.current?.reportValidity()) {
       searched.current = value;
       // A filter can have changed the query since the text was typed.
-      replaceQuery({ ...parseHash(location.hash), page: 1, [name]: value || undefined });
+      replaceQuery({ ...parseHash(location.hash), page: 1, text: value || undefined });
     }
   };
   useEffect(() => {
-    if (name === "where") return undefined;
     const timer = setTimeout(search, searchDelayMs);
     return () => clearTimeout(timer);
     // After Enter, a late search would undo what the user did since then.
   }, [value, sought]);
-  useKeys(name === "text" ? { "/": () => field.current?.focus() } : {});
+  useKeys({ "/": () => field.current?.focus() });
   const onInput = ({ currentTarget }: { currentTarget: HTMLInputElement }) => setValue(currentTarget.value);
   const onSubmit = (event: Event) => {
     event.preventDefault();
@@ -363,8 +352,14 @@ const SearchField = ({ name, label }: { name: "text" | "where"; label: string })
   };
   return (
     <form noValidate onSubmit={onSubmit}>
-      <input ref={field} type="search" aria-label={label} placeholder={label} value={value} onInput={onInput} />
-      {name === "where" && value !== sought && <span>press Enter</span>}
+      <input
+        ref={field}
+        type="search"
+        aria-label="search text"
+        placeholder="search text"
+        value={value}
+        onInput={onInput}
+      />
     </form>
   );
 };

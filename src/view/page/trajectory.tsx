@@ -102,7 +102,7 @@ const useTalk = () => {
 };
 
 const Position = ({ detail, index }: { detail: GroupDetail; index: number }) => {
-  const { prompt, members, allRewards } = detail;
+  const { prompt, members } = detail;
   const { query } = usePage();
   const link = useLink();
   const member = members[index];
@@ -117,7 +117,7 @@ const Position = ({ detail, index }: { detail: GroupDetail; index: number }) => 
         ›
       </p>
       <h1>
-        trajectory {query.trajectory} of {(allRewards ?? members).length}{" "}
+        trajectory {query.trajectory} of {members.length}{" "}
         <span>
           <span class="quiet">reward</span> <Reward value={member?.reward} />
         </span>{" "}

@@ -1,15 +1,6 @@
 /** Gets answers from the server, or from the data of an exported page. */
 import { useEffect, useState } from "preact/hooks";
-import { Failure } from "../../failure.ts";
-import { isObject } from "../../json/object.ts";
 import { listSpellings } from "../../json/raw-json.ts";
-import {
-  listEvaluated,
-  openGroupFilter,
-  openValueParser,
-  parseFilter,
-  readFinish,
-} from "../../rollouts/index/expression.ts";
 import { openAnswers } from "../answer-queries.ts";
 import * as answers from "../answers.ts";
 import { openCharts } from "../charts.ts";
@@ -23,16 +14,14 @@ const openEmbeddedAnswers = ({ count, state, charts, rows }: answers.PageData) =
   // A part of the groups cannot change the numbers and plots of all.
   const isWhole = state.summary?.groups.read === rows.length;
   const openedCharts = state.summary && isWhole ? openCharts(rows, state.summary.scale, neverDue) : undefined;
-  const { stepName = "step", pass = 1 } = state.summary ?? {};
-  let last: { key: string; found: Promise<ReadonlySet<number>> } | undefined;
+  let last: { text: string; found: Promise<ReadonlySet<number>> } | undefined;
   return openAnswers({
     count,
     groups: rows,
     state: () => state,
     charts: async (selected) => (selected && (await (await openedCharts)?.(selected))) ?? charts,
-    async search({ text, where }) {
-      const key = JSON.stringify([text, where]);
-      if (last?.key !== key) last = { key, found: searchRows(rows, { text, where, stepName, pass }) };
+    async search(text) {
+      if (last?.text !== text) last = { text, found: searchRows(rows, text) };
       return { found: await last.found, share: 1 };
     },
     readRow: async (row) => row,
@@ -42,68 +31,22 @@ const openEmbeddedAnswers = ({ count, state, charts, rows }: answers.PageData) =
 
 const maxUnitsAtOnce = 2 ** 20;
 
-/** The page responds between groups. Nothing limits the time that an expression takes for a group. */
-const searchRows = async (
-  rows: readonly answers.GroupRow[],
-  { text, where, stepName, pass }: Pick<answers.Query, "text" | "where"> & Pick<answers.Summary, "stepName" | "pass">,
-) => {
+/** The page responds between groups. */
+const searchRows = async (rows: readonly answers.GroupRow[], text: string) => {
   const found = new Set<number>();
-  const isTrue = where === undefined ? undefined : parseFilter(where);
-  const parse = openValueParser(where ?? "");
-  const spellings = text === undefined ? undefined : listSpellings(text);
+  const spellings = listSpellings(text);
   let units = 0;
-  for (const row of rows) {
-    const { group, untrainable } = row;
-    const { trajectories: texts, content, rest } = readGroup(group);
-    units += texts.reduce((sum, { length }) => sum + length, 0);
+  for (const { group } of rows) {
+    const { trajectories, rest } = readGroup(group);
+    units += trajectories.reduce((sum, { length }) => sum + length, 0);
     if (units > maxUnitsAtOnce) {
       units = 0;
       await new Promise((resolve) => setTimeout(resolve));
     }
-    const isSpelled = (json: string) => spellings?.some((spelled) => json.includes(spelled)) !== false;
-    if (![rest, ...texts].some(isSpelled)) continue;
-    if (isTrue === undefined) found.add(group);
-    else if (untrainable !== "invalid") {
-      const { position, exceptions, members, allRewards } = content;
-      const parsed = texts.map((json) => parseObject(json, parse));
-      // A text that contains a credential is omitted.
-      const trajectories = members.map(({ reward, metrics }, at) => parsed[at] ?? { reward, metrics });
-      const locate = () => `${position.file}:${position.line}`;
-      const facts = members.map(({ facts: known }, at) => {
-        // JSON has no infinite reward.
-        const { reward: _, finish_reason = null, ...others } = known ?? {};
-        const trajectory = parsed[at] ?? { messages_and_choices: [{ message: {}, finish_reason }] };
-        return { ...others, ...readFinish(trajectory, finish_reason === null) };
-      });
-      const isWanted = openGroupFilter(isTrue, {
-        group,
-        holder: { [stepName]: findStep([...members, row], parse) ?? null },
-        trajectories,
-        allRewards,
-        facts,
-        exceptions: exceptions.length,
-        pass,
-        locate,
-      });
-      if (listEvaluated(trajectories).filter((one, at) => isWanted(one, at) === true).length > 0) found.add(group);
-    }
+    const isSpelled = (json: string) => spellings.some((spelled) => json.includes(spelled));
+    if ([rest, ...trajectories].some(isSpelled)) found.add(group);
   }
   return found;
-};
-
-const parseObject = (json: string, parse: (json: string) => unknown) => {
-  try {
-    const value = parse(json);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-};
-
-/** A trajectory can have the step of its group, whose members are not in the page. */
-const findStep = (members: readonly Pick<answers.TrajectorySummary, "step">[], parse: (json: string) => unknown) => {
-  const [step] = members.flatMap((member) => member.step ?? []);
-  return step !== undefined && /^-?(?:0|[1-9]\d*)$/.test(step) ? parse(step) : step;
 };
 
 const data: answers.PageData | null = parseElement("data");
@@ -182,8 +125,7 @@ export const useAnswer = <Of extends answers.AnswerName>(
         setFailure(undefined);
         if (!isComplete(value)) timer = setTimeout(update, pollIntervalMs);
       } catch (thrown) {
-        const error = thrown instanceof Failure ? answers.formatRefusedFilter(thrown) : String(Object(thrown).message);
-        if (!abortController.signal.aborted) setFailure({ key, error });
+        if (!abortController.signal.aborted) setFailure({ key, error: String(Object(thrown).message) });
       }
     };
     void update();

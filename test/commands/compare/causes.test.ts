@@ -232,27 +232,4 @@ describe("the values of a comparison", () => {
       "no pair has these metrics of b in both inputs: y",
     ]);
   });
-
-  it("compares the rows that --where selects like files of these rows alone", async () => {
-    // The users write different prompts after a greeting, so a key pairs them.
-    const row = (task_id: number, side: string, reward: number) => {
-      const own = { metadata: { task_id, side }, finish: "length", toolResult: "TimeoutError: late" };
-      const { messages_and_choices: said, ...one } = toTrajectory(task_id, { reward, ...own });
-      const greeted = [{ role: "assistant", content: "Hi!" }, { role: "user", content: side }, ...said];
-      return JSON.stringify({ messages_and_choices: greeted, ...one });
-    };
-    const sides = ["a", "b"].map((side, at) => [0, 1, 2].map((task) => row(task, side, (task + at) % 2)).join("\n"));
-    const compare = async (files: readonly string[], ...args: readonly string[]) => {
-      const { stdout } = await runHere(["compare", ...filesOf(...files), "--json", ...args]);
-      const { notes, ...result } = JSON.parse(stdout.replaceAll(/trajectories-\w+/g, ""));
-      return result;
-    };
-    const more = sides.map((rows, at) => `${rows}\n${row(9, at === 0 ? "a" : "b", 5)}\n${row(8, "c", 5)}`);
-    const selected = await compare(more, "--where", "reward < 5");
-    const settings = [{ name: "side", a: "a", b: "b" }];
-    expect([selected.paired, selected]).toEqual([3, { ...(await compare(sides)), settings }]);
-    expect((await compare(more)).settings).toEqual([]);
-    const also = ["--where", "reward < 9 || false", "--where-a", "reward < 5", "--where-b", "reward < 5"];
-    expect(await compare(more, ...also)).toEqual(selected);
-  });
 });

@@ -123,10 +123,10 @@ it.each<[a: readonly unknown[], b: readonly unknown[], note: string | undefined]
   [
     [-1, 3, 4, 5, 6, 2],
     [1, 1],
-    "a has 6 values of step (-1, 3, 4, 5, 6 and 1 more), which are compared together. Compare one of them with --where-a 'step == 2'",
+    "a has 6 values of step (-1, 3, 4, 5, 6 and 1 more), which are compared together. Put each value into its own file",
   ],
-  [[1], ["x", "y"], "b has 2 values of step, which are compared together. Compare one of them with --where-b"],
-  [[1, "x"], [1], "a has 2 values of step, which are compared together. Compare one of them with --where-a"],
+  [[1], ["x", "y"], "b has 2 values of step, which are compared together. Put each value into its own file"],
+  [[1, "x"], [1], "a has 2 values of step, which are compared together. Put each value into its own file"],
 ])("a comparison names the steps of a side (row %$)", async (a, b, note) => {
   const { notes } = await compare(ids(...a.map((step) => ({ step }))), ids(...b.map((step) => ({ step }))));
   expect(notes.filter((text: string) => text.includes("values of step"))).toEqual(note === undefined ? [] : [note]);

@@ -49,18 +49,9 @@ describe("the result of a comparison", () => {
       "--fields",
       "name,a",
     ],
-    ["names selections", toRun("0"), toRun("1"), / where reward > 0:.*'reward > 0' --sort/s, "--where-b", "reward > 0"],
   ])("%s", async (_, a, b, text, ...options) => {
     const { written } = await runHereOnTerminal(["compare", ...filesOf(a, b), "-q", ...options], { columns: 300 });
     expect(written.replaceAll("\u001b", "␛")).toMatch(text);
-  });
-
-  it.each([
-    [["--where-b", "reward > 1.0"], "--where-b matched 0 of 1 group"],
-    [["--where", "reward < 2.0", "--where-b", "reward > 1.0"], "--where and --where-b matched 0 of 1 group"],
-  ])("names the options that select nothing: %j", async (options, message) => {
-    const { stderr } = await runHere(["compare", ...filesOf(toRun("0"), toRun("1")), ...options, "--json"]);
-    expect(JSON.parse(stderr)).toHaveProperty("error.message", expect.stringContaining(`: ${message} [`));
   });
 
   it.each<[pairs: number, rewards: readonly string[], exit: number, error: string | undefined]>([

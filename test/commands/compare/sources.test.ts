@@ -289,30 +289,14 @@ describe("the list of sources of a difference", () => {
   });
 });
 
-const cut = causeOf("truncated", -1, -1);
-it.each<[document: Partial<CompareDocument>, where: string, whereB?: string]>([
-  [{}, ""],
-  [{ causes: [causeOf("other", 0.5, 0), cut] }, ` --where 'finish_reason == "length"'`],
-  [{ causes: [causeOf("tool_errors", -2, 1), causeOf("other", 0.5, 0)] }, " --where 'tool_errors > 0'"],
-  [{ causes: [cut, causeOf("other", 1, 2)] }, ""],
-  [{ causes: [cut], paired: 2 }, ""],
-  [{ causes: [causeOf("truncated", 1, 1, chance)], reward: noDifference }, ""],
-  [{ causes: [cut], reward: noDifference }, ` --where 'finish_reason == "length"'`],
-  [{ causes: [cut] }, ` --where '(step == 2) && (finish_reason == "length")'`, "step == 2"],
-  [{}, " --where 'step == 2'", "step == 2"],
-])("a comparison names commands that show the rollouts of the largest cause (row %$)", (document, where, whereB) => {
-  const files = { a: "a.jsonl", b: "b.jsonl", whereB, pass: 1 };
-  const rows = `rollcall stats b.jsonl --each trajectory${where} --sort reward --limit 10`;
-  expect(listNext({ ...empty, ...document }, files)).toEqual([rows, "rollcall view a.jsonl b.jsonl"]);
-  expect(listNext(empty, { ...files, b: "a.jsonl" })[1]).toBe("rollcall view a.jsonl");
-});
-
-it("a comparison names commands that read the inputs with the same options", () => {
-  const input = { groupBy: ["task"], best: 2, rewardFrom: ["a", "b"], lossy: true, where: "turns > 1" };
-  const selected = { a: "a.jsonl", b: "b.jsonl", whereB: "step == 3", pass: 0.5, ...input };
-  const options = "--group-by task --best 2 --reward-from a --reward-from b --lossy --pass 0.5";
-  expect(listNext(empty, selected)).toEqual([
-    `rollcall stats b.jsonl --each trajectory --where '(turns > 1) && (step == 3)' --sort reward --limit 10 ${options}`,
-    `rollcall view a.jsonl b.jsonl --where 'turns > 1' ${options}`,
+it("a comparison names commands that show the rollouts of its inputs with the same options", () => {
+  const files = { a: "a.jsonl", b: "b.jsonl" };
+  const rows = "rollcall stats b.jsonl --each trajectory --sort reward --limit 10";
+  expect(listNext({ ...files, pass: 1 })).toEqual([rows, "rollcall view a.jsonl b.jsonl"]);
+  const input = { groupBy: ["task"], rewardFrom: ["a", "b"], lossy: true };
+  const options = "--group-by task --reward-from a --reward-from b --lossy --pass 0.5";
+  expect(listNext({ ...files, ...input, pass: 0.5 })).toEqual([
+    `${rows} ${options}`,
+    `rollcall view a.jsonl b.jsonl ${options}`,
   ]);
 });

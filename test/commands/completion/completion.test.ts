@@ -78,7 +78,7 @@ describe("the completions of a command", () => {
 
   it("contain a given option only if it can be repeated", async () => {
     const offered = await asked(["check", "--against", "a.jsonl", "--strict"], "--");
-    expect(offered.filter((name) => /^--(?:against|strict|where)$/.test(name))).toEqual(["--against", "--where"]);
+    expect(offered.filter((name) => /^--(?:against|strict|split)$/.test(name))).toEqual(["--split", "--against"]);
   });
 
   it("contain the ids of the last list of models, if there is a data folder", async () => {

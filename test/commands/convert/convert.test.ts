@@ -94,10 +94,10 @@ describe("rollcall convert", () => {
       .map((all) => `{"trajectories":[${all}]}`)
       .join("\n");
     const convert = async (to: string) => {
-      const options = ["--where", "reward > 0", "--to", to, "--allow", "duplicate-trajectory"];
+      const options = ["--to", to, "--allow", "duplicate-trajectory"];
       return (await runHere(["convert", ...filesOf(groups), ...options])).stderr.match(/(?<=\[)[a-z-]+(?=\]$)/gm);
     };
-    const rules = ["baseline-changed", "missing-logprobs", "single-trajectory-group", "zero-variance-group"];
+    const rules = ["missing-logprobs", "zero-variance-group"];
     expect([(await convert("groups"))?.toSorted(), await convert("messages")]).toEqual([rules, null]);
   });
 

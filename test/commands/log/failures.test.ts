@@ -15,11 +15,11 @@ describe("a failing run of rollcall log", () => {
     const server = await scriptedServer(["c1", "c2"].map((id) => ({ answer: json({ call_ids: [id] }) })));
     const env = { ...newHome(), ROLLCALL_TOKEN: "token-1234", ROLLCALL_PROJECT: "team/project" };
     const words = ["--split", "t", "--batch", "step 17", "--group-by", "k", "--no-ledger", "--base-url", server.url];
-    const sending = ["--on-invalid", "skip", "--shard", "1/1", "--max-request-size", "150", "--concurrency", "1"];
+    const sending = ["--on-invalid", "skip", "--max-request-size", "150", "--concurrency", "1"];
     const { stdout, stderr } = await runRollcall(["log", "m", file, ...words, ...sending], { env });
     expect(stdout).toContain(`next\trollcall call read c1 --base-url ${server.url}\n`);
     expect(stderr).toContain(
-      `next: rollcall log m ${file}.rejected --split t --batch 'step 17' --group-by k --shard 1/1 --no-ledger --base-url ${server.url}\n`,
+      `next: rollcall log m ${file}.rejected --split t --batch 'step 17' --group-by k --no-ledger --base-url ${server.url}\n`,
     );
     // A call belongs to a project. Without a project, no command can read the call.
     const placeless = await log([two(), "--split", "t"], [json({ call_ids: ["c1"] })]);

@@ -95,45 +95,35 @@ describe("rollcall stats", () => {
     expect(counts).toEqual([2, 2, 2, 2, 2, 3]);
   });
 
-  it.each([
-    ["", "'reward < 1'"],
-    [" --pass 0.5", "'reward < 0.5'"],
-    [" --pass 0.5 --where reward>0", "'reward>0'"],
-  ])("names commands that select the unsolved rollouts, or those of --where (row %$)", async (options, where) => {
+  it("names a command that reads the input with the same options", async () => {
     const [file = ""] = filesOf(toLines([[{ reward: 0 }, { reward: 1 }]]));
-    const { stderr } = await runHere(["stats", file, ...`--each group -o table${options}`.split(" ")]);
-    for (const command of [`view ${file}`, `convert ${file}`])
-      expect(stderr).toContain(`rollcall ${command} --where ${where}`);
+    const { stderr } = await runHere(["stats", file, ..."--each group -o table --lossy --pass 0.5".split(" ")]);
+    expect(stderr).toContain(`show the rollouts with \`rollcall view ${file} --lossy --pass 0.5\``);
   });
 
-  it("names commands that read the input with the same options, and leaves out one that has no --pass", async () => {
-    const [file = ""] = filesOf(toLines([[{ reward: 0 }, { reward: 1 }]]));
-    const noteOf = async (...args: readonly string[]) =>
-      (await runHere(["stats", file, "--each", "group", "-o", "table", "--best", "1", "--lossy", ...args])).stderr;
-    expect(await noteOf("--pass", "0.5")).toContain(
-      `\`rollcall view ${file} --where 'reward < 0.5' --best 1 --lossy --pass 0.5\`, or keep them with \`rollcall ` +
-        `convert ${file} --where 'reward < 0.5' --best 1 --lossy --out selected.jsonl\``,
-    );
-    expect(await noteOf("--where", "solved")).toContain("convert");
-    expect(await noteOf("--where", "solved", "--pass", "0.5")).not.toContain("convert");
-  });
-
-  it.each([
-    ["metadata.run == 7301234567890123457", 1],
-    ["metadata.run != 7301234567890123457", 1],
-    ["metadata.run > 7301234567890123457", 1],
-    ["trajectory.metadata.run >= 7301234567890123457", 2],
-    ["step == 9007199254740993", 1],
-    ["reward > 0.5 && metadata.run != 1000000000000000", 2],
-    ["metadata.run == metadata.other", 1],
-    ["metadata.run > metadata['other']", 1],
-    ["metadata.run * 0.5 > reward", 2],
-  ])("compares whole numbers of any size with all digits: %s", async (where, trajectories) => {
-    const lines = [7301234567890123457n, 7301234567890123458n].map(
-      (run, at) =>
-        `{"messages_and_choices":[],"reward":1,"metadata":{"run":${run},"other":7301234567890123457,"s":"1000000000000000"},"step":900719925474099${2 + at}}`,
-    );
-    expect(await readStats(...filesOf(lines.join("\n")), "--where", where)).toMatchObject({ trajectories });
+  it("has for each value of --by the statistics of a file with only the trajectories of this value", async () => {
+    const trajectory = (group: number, at: number, side: string | undefined) => ({
+      messages_and_choices: [{ role: "user", content: "q" }],
+      ...{ reward: (group * at) % 4, metrics: { [`m${at % 2}`]: group }, metadata: { side } },
+    });
+    const groups = Array.from({ length: 24 }, (_, group) => {
+      const sideOf = (at: number) => ["a", "b", "7"][(group % 2 === 0 ? group / 2 : group + at) % 3];
+      const trajectories = Array.from({ length: 2 + (group % 3) }, (__, at) => trajectory(group, at, sideOf(at)));
+      return { trajectories, exceptions: group % 4 === 0 ? [{ message: "e" }] : [] };
+    });
+    const fileOf = (list: readonly object[]) => filesOf(list.map((one) => JSON.stringify(one)).join("\n"));
+    const { by } = await readStats(...fileOf(groups), "--by", "side");
+    expect(by.map(({ value }: { value: string }) => value)).toEqual(["7", "a", "b"]);
+    for (const { value, ...own } of by) {
+      const ofValue = groups.map(({ trajectories, exceptions }) => ({
+        trajectories: trajectories.filter(({ metadata }) => metadata.side === value),
+        exceptions,
+      }));
+      const { by: _, ...alone } = await readStats(
+        ...fileOf(ofValue.filter(({ trajectories }) => trajectories.length > 0)),
+      );
+      expect(own).toEqual(alone);
+    }
   });
 
   const recorded = JSON.parse(readFileSync("test/commands/stats/recorded.json", "utf8"));

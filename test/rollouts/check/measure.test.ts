@@ -1,11 +1,18 @@
 import { expect, it } from "vitest";
-import { readRoot } from "../../../src/json/table.ts";
-import { measureTrajectory } from "../../../src/rollouts/check/measure.ts";
+import { openMeasurer } from "../../../src/rollouts/check/measure.ts";
+import { Scanner } from "../../../src/rollouts/dataset/scan.ts";
+import { ScanResult } from "../../../src/rollouts/index/scan-result.ts";
+import { openMemoryBytes } from "../../../src/rollouts/input/source.ts";
+import { Problems } from "../../../src/rollouts/rules/problems.ts";
 import { runHere } from "../../support/here.ts";
 
 const countsOf = (turns: readonly unknown[], more: object = {}) => {
-  const root = readRoot(Buffer.from(JSON.stringify({ messages_and_choices: turns, reward: 1, ...more })));
-  return root && measureTrajectory(root);
+  const bytes = Buffer.from(JSON.stringify({ messages_and_choices: turns, reward: 1, ...more }));
+  const result = new ScanResult(new Problems(), { hasDigests: false, hasFacts: true });
+  const source = { name: "a.jsonl", bytes: openMemoryBytes(bytes) };
+  const scanner = new Scanner(source, { index: 0, groupBy: undefined, result, measure: openMeasurer({}) });
+  scanner.scanLines({ kind: "lines", bytes, start: 0, isLast: true });
+  return result.parts.facts.walked?.at(0).counts;
 };
 
 const call = (id: string, text = "") => ({ id, type: "function", function: { name: "find", arguments: text } });

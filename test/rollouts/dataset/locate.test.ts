@@ -1,9 +1,7 @@
 import { expect, it } from "vitest";
 import { openSubjects } from "../../../src/rollouts/dataset/locate.ts";
 import type { Dataset } from "../../../src/rollouts/dataset/read-dataset.ts";
-import { selectDataset } from "../../../src/rollouts/dataset/select/selected-dataset.ts";
 import { defaultStrictness } from "../../../src/rollouts/rules/rules.ts";
-import { testHost } from "../../support/host.ts";
 import { filesOf, read } from "../../support/inputs.ts";
 
 /** A trajectory of `turns` messages, of which the last one has an unknown role. */
@@ -17,13 +15,11 @@ const listSubjects = (dataset: Dataset) => {
   const findSubject = openSubjects(dataset);
   return dataset.scan.problems.sorted().flatMap((problem) => {
     const { group, trajectory, message } = findSubject(problem) ?? {};
-    return /role|type|field|shapes|baseline/.test(problem.rule)
-      ? `${problem.rule} ${[group, trajectory, message]}`
-      : [];
+    return /role|type|field|shapes/.test(problem.rule) ? `${problem.rule} ${[group, trajectory, message]}` : [];
   });
 };
 
-it("a problem belongs to a message of a trajectory, in arrays, in groups of lines and in selections", async () => {
+it("a problem belongs to a message of a trajectory, in arrays and in groups of lines", async () => {
   const array = [[rollout(1, 1), rollout(2, 3)], [rollout(3, 1)], [rollout(4, 1), rollout(6, 2)]];
   const [a, b] = [{ k: "a" }, { k: "b" }];
   const flat = [
@@ -43,13 +39,6 @@ it("a problem belongs to a message of a trajectory, in arrays, in groups of line
   const roles = [...ofArray, ...ofLines].map((subject) => `unknown-role ${subject}`);
   const dataset = await read(files, { groupBy: "k" });
   expect(listSubjects(dataset)).toEqual([...missing, ...roles, "wrong-type 5,1,", "mixed-shapes ,,"]);
-  const selection = { where: "reward > 5.5", seed: "" };
-  const options = { host: testHost(), groupBy: ["k"], selection };
-  const unselected = await read(files, { groupBy: "k", selection });
-  expect(listSubjects(await selectDataset(unselected, selection, options))).toEqual([
-    ...["baseline-changed 3,,", ...missing, "unknown-role 3,1,1", "unknown-role 4,0,0", "unknown-role 4,1,1"],
-    ...["wrong-type 5,1,", "mixed-shapes ,,"],
-  ]);
 });
 
 it.each(["A", "\ufeffA", "\nA", "A\nA"])(

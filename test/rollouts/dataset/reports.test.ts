@@ -266,16 +266,6 @@ it("a note counts the groups that --group-by joins across files", async () => {
   expect(converted.notes).toContain("with --group-by, 1 group consists of trajectories from several files");
 });
 
-it.each([
-  ["metadata.id.matches('^a')", 0],
-  ["messages.exists(m, type(m.content) == list && m.content.exists(c, c.text == 'q'))", 1],
-  ["messages.exists(m, m.role == 'user' && messages.all(n, n.content == 'q' || n.content == '0'))", 0],
-])("--where selects with a regular expression and with nested conditions: %s", async (where, reward) => {
-  const second = rollout(1, { metadata: { id: "ba" } }, [user([{ type: "text", text: "q" }]), choice("1")]);
-  const { metrics, trajectories } = await check([[rollout(0, { metadata: { id: "ab" } }), second]], "--where", where);
-  expect([trajectories.read, metrics.reward]).toEqual([1, reward]);
-});
-
 const valid = JSON.stringify(group(rollout(0)));
 
 it.each([

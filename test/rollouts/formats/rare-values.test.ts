@@ -46,7 +46,7 @@ it("a prompt with the marks of its chat template is split, with a note", async (
 it.each<[string, readonly object[]]>([
   ["converted the rewards true and false to 1 and 0", [{ ...chat, reward: true }]],
   [
-    `read rollouts of the kinds train and eval (--where 'metadata["info.kind"] == "train"' selects)`,
+    "read rollouts of the kinds train and eval (check and log read only the kind that --split names)",
     ["train", "eval"].map((kind) => ({
       ...{ id: kind, task: { key: "k" }, rewards: { x: 1 }, info: { kind } },
       nodes: [{ message: user("q") }, { parent: 0, sampled: true, message: said("a") }],

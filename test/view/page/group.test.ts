@@ -162,14 +162,4 @@ describe("a group on the page", () => {
     await page.press("n");
     expect([page.textsOf(".metrics dt").at(-1), folds()]).toEqual(["metrics.turns", []]);
   });
-
-  it("has no finish reason that the conversion of another tool's file adds", async () => {
-    const page = await openPage(await writePage(["test/samples/formats/verifiers-v0.wordle.results.jsonl"]));
-    const found = [];
-    for (const where of ['finish_reason == "stop"', "finish_reason == null"]) {
-      await page.type("where", where);
-      found.push(page.textsOf(".count")[0]);
-    }
-    expect(found).toEqual(["0 of 5 groups", "5 of 5 groups"]);
-  });
 });

@@ -50,16 +50,14 @@ describe("the keys of the page", () => {
     }
     const [first, second, third] = [1, 2, 3].map((number) => `trajectory ${number} of group 1`);
     expect(names).toEqual([third, third, second, first, first, "group 1", "groups"]);
-    // The table lacks the group, or its filter is invalid.
-    for (const filter of [{ trainable: true }, { where: "reward >" }]) {
-      for (const [key, group] of [
-        ["n", 3],
-        ["p", 1],
-      ] as const) {
-        await page.show({ ...filter, group: 2 });
-        await page.press(key);
-        expect(page.query()).toEqual({ ...filter, group });
-      }
+    // The table lacks the group.
+    for (const [key, group] of [
+      ["n", 3],
+      ["p", 1],
+    ] as const) {
+      await page.show({ trainable: true, group: 2 });
+      await page.press(key);
+      expect(page.query()).toEqual({ trainable: true, group });
     }
   });
 

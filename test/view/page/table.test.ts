@@ -118,32 +118,19 @@ describe("the table and charts of the page", () => {
     expect(narrow.attributesOf(".parts button", "title")).toContain("sort by policy_version");
   });
 
-  it("search for a text and an expression, keep a filter, and report an invalid expression", async () => {
+  it("search for a text, and keep a filter", async () => {
     const page = await openPage(html, { query: { trainable: true } });
-    await page.type("where", "step == 10 && reward > 0.5");
-    expect([page.query(), page.textsOf("tbody td:first-child")]).toEqual([
-      { trainable: true, where: "step == 10 && reward > 0.5" },
-      ["2", "3"],
-    ]);
-    await page.type("search text", "4 2");
+    await page.type("search text", "nobody says this");
     expect([page.textsOf(".count"), page.textsOf(".rows .quiet")]).toEqual([
       ["0 of 5 groups"],
       ["no group matches the filters and the search"],
     ]);
-    await page.type("where", "setp == 10");
-    expect(page.textsOf(".count")[0]).toBe(
-      "no groups: Unknown variable: setp (did you mean step, metadata.setp or metrics.setp?)",
-    );
-    await page.type("where", "");
+    await page.type("search text", "4 2");
     expect([page.query(), page.textsOf(".snippet")]).toEqual([{ trainable: true, text: "4 2" }, ["trajectory 3: 4 2"]]);
     await page.press("Escape");
     expect([page.query(), page.textsOf(".count")]).toEqual([{}, ["5 of 5 groups"]]);
-    await page.type("where", "step == 10", "step == 10 && solved");
-    expect([page.query(), page.find('input[aria-label^="where"]')]).toMatchObject([
-      { where: "step == 10" },
-      { value: "step == 10 && solved" },
-    ]);
-    expect(page.textsOf("form span")).toEqual(["press Enter"]);
+    await page.type("search text", "4 2", "4 25");
+    expect([page.query(), page.find('input[type="search"]')]).toMatchObject([{ text: "4 2" }, { value: "4 25" }]);
   });
 
   it("search for a text 250 ms after it is typed", async () => {
@@ -156,31 +143,6 @@ describe("the table and charts of the page", () => {
     vi.useRealTimers();
     await settle();
     expect([early, page.query()]).toEqual([{}, { text: "step 9" }]);
-  });
-
-  it("select solved groups by the reward of --pass", async () => {
-    const lines = [groupLine([0.25]), groupLine([0.75], { prompt: "other" })].join("\n");
-    const page = await openPage(await writePage([fileOf("g.jsonl", lines), "--pass", "0.5"]));
-    await page.type("where", "solved");
-    expect(page.textsOf("tbody td:first-child")).toEqual(["2"]);
-  });
-
-  it("number groups and trajectories, and select groups by expressions, as before the selection", async () => {
-    const lines = [groupLine([0, 0]), groupLine([0, 0, 1])].join("\n");
-    const page = await openPage(await writePage([fileOf("g.jsonl", lines), "--where", "reward > 0.5"]));
-    for (const where of ["advantage > 0.6", "group.size == 3", "group.number == 2", "group.reward_min == 0.0"]) {
-      await page.type("where", where);
-      expect([where, page.textsOf("tbody td:first-child")]).toEqual([where, ["2"]]);
-    }
-    await page.type("search text", "4 2");
-    expect(page.textsOf(".snippet")).toEqual(["trajectory 3: 4 2"]);
-    await page.show({ group: 2 });
-    await page.click("trajectory 3", "td a");
-    expect([page.query(), page.textsOf(".way"), page.textsOf("h1")[0]]).toEqual([
-      { group: 2, trajectory: 3 },
-      ["groups › group 2 ›"],
-      "trajectory 3 of 3 reward 1 advantage +0.667",
-    ]);
   });
 
   it("show no direction overrides of labels, and no mean below 1 as 1", async () => {
@@ -200,7 +162,7 @@ describe("the table and charts of the page", () => {
     expect(page.textsOf("pre")[0]).toBe("a\u202egpj.exe");
   });
 
-  it("find texts outside of trajectories, infinite rewards, and facts of omitted texts", async () => {
+  it("find texts outside of trajectories", async () => {
     const env = { ROLLCALL_API_KEY: "key-of-1234-5678-9012" };
     const lines = [
       groupLine([0, 1], { prompt: env.ROLLCALL_API_KEY }).replaceAll('"stop"', '"length"'),
@@ -208,45 +170,19 @@ describe("the table and charts of the page", () => {
       groupLine([0], { answer: "a\nb" }).replace('"reward":0', '"reward":1e400'),
     ];
     const page = await openPage(await writePage([fileOf("g.jsonl", lines.join("\n"))], env));
-    for (const [name, sought, groups] of [
-      ["search text", "k/10", "2"],
-      ["search text", "boém", "2"],
-      ["search text", "", "123"],
-      ["where", "reward > 0.5", "13"],
-      ["where", "truncated && metrics.turns == 1 && group.reward_mean == 0.5 && characters == 3", "1"],
-      ["where", 'messages.exists(m, m.role == "user")', "23"],
+    for (const [sought, groups] of [
+      ["k/10", "2"],
+      ["boém", "2"],
+      ["", "123"],
     ] as const) {
-      await page.type(name, sought);
+      await page.type("search text", sought);
       expect([sought, page.textsOf("tbody td:first-child").join("")]).toEqual([sought, groups]);
     }
     await page.type("search text", "b 0");
     expect(page.textsOf(".snippet")).toEqual(["trajectory 1: a b 0"]);
   });
 
-  it("select groups by expressions about numbers of steps, ends, exceptions and solved rollouts", async () => {
-    const page = await openPage(html);
-    const found: Record<string, string> = {
-      "step != null && step > 9": "234",
-      'finish_reason == "length"': "2",
-      "group.exceptions == 2": "3",
-      "solved && group.number > 1": "24",
-    };
-    for (const [where, groups] of Object.entries(found)) {
-      await page.type("where", where);
-      expect([where, page.textsOf("tbody td:first-child").join("")]).toEqual([where, groups]);
-    }
-    const ofGroup = groupLine([0, 1]).replace("{", '{"step":3,');
-    const failed = '{"trajectories":[],"exceptions":["e"],"step":5}';
-    const other = await openPage(await writePage([fileOf("g.jsonl", `${ofGroup}\n${atStep(2, [1])}\n${failed}`)]));
-    await other.type("where", "step > 2");
-    expect(other.textsOf(".count")[0]).toBe("2 of 3 groups");
-    await other.type("where", "group.size == 0");
-    expect(other.textsOf("tbody td:first-child")).toEqual(["3"]);
-    await other.type("where", "reward >");
-    expect(other.textsOf(".count")[0]).toMatch(/^no groups: Unexpected .* trajectory\.<key>: 'reward > 0\.5 && .*'\)$/);
-  });
-
-  it("count what was filtered out, is invalid, or is not in the page", async () => {
+  it("count what is invalid, or is not in the page", async () => {
     const invalid = [1, 2].map((count) => groupLine(Array(count).fill(0)).replaceAll('"reward":0', '"reward":"0"'));
     const files = [[groupLine([0, 1]), ...invalid].join("\n"), "\n"].map((lines, at) => fileOf(`${at}.jsonl`, lines));
     const html = await writePage(files);
@@ -256,10 +192,6 @@ describe("the table and charts of the page", () => {
     ]);
     expect(page.textsOf(".facts dl div")[1]).toBe("invalid2 groups, 3 trajectories");
     expect(page.textsOf("h1")[0]).toMatch(/0\.jsonl and 1 other file$/);
-    const best = await openPage(
-      await writePage([fileOf("g.jsonl", groupLine([0, 1, 2])), "--best", "1", "--where", "true"]),
-    );
-    expect(best.textsOf(".facts + p")).toEqual(["--best filtered out 2 trajectories"]);
   });
 
   it("label at most eight bars, and draw few rewards of many", async () => {

@@ -1,0 +1,40 @@
+import { describe, expect, it } from "vitest";
+import { searchGroups } from "../../../src/rollouts/dataset/search-groups.ts";
+import { filesOf, read } from "../../support/inputs.ts";
+
+/** The bytes that are read at once. */
+const windowBytes = 2 ** 20;
+
+const search = async (lines: readonly unknown[], text: string) => {
+  const texts = lines.map((one) => (typeof one === "string" ? one : JSON.stringify(one)));
+  const dataset = await read(filesOf(texts.join("\n")));
+  const found: number[] = [];
+  const events = { onFound: (group: number) => void found.push(group), onProgress: () => undefined };
+  await searchGroups(dataset, text, { ...events, signal: new AbortController().signal });
+  return found;
+};
+
+const turnsOf = (content: string) => [
+  { role: "user", content: "q" },
+  { finish_reason: "stop", index: 0, message: { role: "assistant", content } },
+];
+describe("the search of groups", () => {
+  it.each<[text: string, found: readonly number[]]>([
+    ["é", [0, 1]],
+    ["É", []],
+    ["second", [2]],
+    ["a\nb", [1]],
+  ])("finds a text in any spelling, and in any trajectory of a group: %j", async (text, found) => {
+    const line = (content: string, id: string) => ({ messages_and_choices: turnsOf(content), reward: 1, group_id: id });
+    const escaped = JSON.stringify(line("E a\nb", "b")).replace("E", "\\u00e9");
+    const lines = [line("é", "a"), escaped, line("x", "c"), line("second", "c")];
+    expect(await search(lines, text)).toEqual(found);
+  });
+
+  it("finds a text that begins in one window and ends in the next", async () => {
+    const opening = '{"trajectories":[{"messages_and_choices":[{"role":"user","content":"';
+    const padding = "x".repeat(windowBytes - opening.length - 3);
+    const line = `${opening}${padding}needle"}],"reward":1}]}`;
+    expect(await search([line, `${opening}"}],"reward":1}]}`], "needle")).toEqual([0]);
+  });
+});
