@@ -57,9 +57,6 @@ const trajectoryOf = (at) =>
   `{"messages_and_choices":[{"role":"user","content":"q${at}"}],"reward":${at},"metadata":{"task":"t${at >> 2}"}}\n`;
 
 const other = join(folder, "other.jsonl");
-writeMillion(other, (at) => groupOf(-at - 1));
-const against = await peakMb(["bin/rollcall.js", "check", input, "--split", "train", "--against", other], { env });
-report("peak in MB for a million groups --against a million", against, { max: 200 });
 writeMillion(other, trajectoryOf);
 const grouped = await peakMb(["bin/rollcall.js", "check", other, "--split", "train", "--group-by", "task"], { env });
 report("peak in MB for a million trajectories with --group-by", grouped, { max: 200 });

@@ -78,10 +78,8 @@ interface KernelExports extends Readonly<Record<ResultName, { readonly value: nu
   readElements(length: number, isLast: boolean, isTolerant: boolean): number;
   fingerprint(start: number, end: number): number;
   countEqual(a: number, b: number, length: number): number;
-  findRun(from: number, end: number, length: number): number;
-  findMark(from: number, end: number): number;
-  addRunPrefix(prefix: number): void;
-  findTurnMark(from: number, end: number): number;
+  findEnding(from: number, end: number): number;
+  addEnding(bytes: number): void;
   setKeyUse(id: number, use: number): void;
   limitTable(bytes: number): void;
   keyAddress(): number;
@@ -111,8 +109,8 @@ export interface KeyUses {
   readonly leafKeys?: readonly string[];
   /** The texts that become part of a shape, by key. A text without an id at such a key prevents a shape. */
   readonly shapeTexts?: Readonly<Record<string, Iterable<string>>>;
-  /** The first three bytes of secrets that `findRun` finds, as little-endian numbers. */
-  readonly runPrefixes?: Iterable<number>;
+  /** The last three bytes of the texts that `findEnding` finds, of those that endings.ts lists. */
+  readonly endings?: readonly string[];
   /** The maximum number of nodes. Default: as many as memory has space for. */
   readonly maxNodes?: number | undefined;
 }
@@ -137,14 +135,11 @@ export class JsonTable {
   readonly words: Int32Array;
   /** Shapes are comparable between tables with the same object here. */
   readonly shapes: ShapeSource | undefined;
-  /** False if no mark of a chat template is in the bytes. */
-  readonly canHaveTurnMarks: boolean;
 
-  constructor(bytes: Buffer, words: Int32Array, shapes?: ShapeSource, canHaveTurnMarks = true) {
+  constructor(bytes: Buffer, words: Int32Array, shapes?: ShapeSource) {
     this.bytes = bytes;
     this.words = words;
     this.shapes = shapes;
-    this.canHaveTurnMarks = canHaveTurnMarks;
   }
 }
 
@@ -161,7 +156,7 @@ export class JsonReader {
   #generation = 0;
 
   /** @throws Failure `memory-unavailable` */
-  constructor({ leafKeys = [], shapeTexts = {}, runPrefixes = [], maxNodes }: KeyUses = {}) {
+  constructor({ leafKeys = [], shapeTexts = {}, endings = [], maxNodes }: KeyUses = {}) {
     const compile = () => new WebAssembly.Module(Buffer.from(kernelProgram, "base64"));
     compiled ??= withTieringBudget(kernelBudget, compile);
     try {
@@ -173,7 +168,7 @@ export class JsonReader {
     this.#input = this.#exports.input();
     this.#shapes = { textKeys: new Set(Object.keys(shapeTexts)) };
     if (maxNodes !== undefined) this.#exports.limitTable(maxNodes * nodeSize * wordBytes);
-    for (const prefix of runPrefixes) this.#exports.addRunPrefix(prefix);
+    for (const text of endings) this.#exports.addEnding(Buffer.from(text).readUIntLE(0, text.length));
     for (const key of leafKeys) this.#exports.setKeyUse(registerKey(key), useNumbers.leaf);
     for (const [key, texts] of Object.entries(shapeTexts)) {
       this.#exports.setKeyUse(registerKey(key), useNumbers.shapeText);
@@ -240,22 +235,9 @@ export class JsonReader {
     return new JsonTable(bytes, words, this.#shapes);
   }
 
-  /**
-   * Returns the start of the first run, or `end`. A run has at least `length` (≥ 16) letters, digits, `_`, `-` and `.`.
-   * A run contains one of `runPrefixes`, or follows a name such as `x-api-key`.
-   */
-  findRun(from: number, end: number, length: number) {
-    return this.#exports.findRun(this.#input + from, this.#input + end, length) - this.#input;
-  }
-
-  /** Returns the next `@` after a password in a URL, B of `-BEGIN`, or 0 of an escape such as `\u0041`; or `end`. */
-  findMark(from: number, end: number) {
-    return this.#exports.findMark(this.#input + from, this.#input + end) - this.#input;
-  }
-
-  /** Returns the first byte that may begin a mark of a chat template, or `end`. */
-  findTurnMark(from: number, end: number) {
-    return this.#exports.findTurnMark(this.#input + from, this.#input + end) - this.#input;
+  /** Returns the last byte of the first text of `endings`, or `end`. Rarely, it is the last byte of another text. */
+  findEnding(from: number, end: number) {
+    return this.#exports.findEnding(this.#input + from, this.#input + end) - this.#input;
   }
 
   fingerprintOf(start: number, end: number) {
@@ -274,7 +256,7 @@ export class JsonReader {
     const copy = Buffer.allocUnsafe(this.#result("tableEnd") - start);
     this.#bytes.copy(copy, 0, start, start + copy.length);
     const words = new Int32Array(copy.buffer, copy.byteOffset, copy.length / wordBytes);
-    return new JsonTable(toBuffer(bytes), words, this.#shapes, this.findTurnMark(0, this.#length) < this.#length);
+    return new JsonTable(toBuffer(bytes), words, this.#shapes);
   }
 
   fault(): SyntaxFault {

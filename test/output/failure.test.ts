@@ -197,20 +197,6 @@ describe("the frame of a problem", () => {
       expect(said).not.toContain("Ab3dEfGh");
     }
   });
-
-  it.each([
-    ["redacts", "WANDB_API_KEY=", true],
-    ["redacts", '\\"wandb_api_key\\": \\"', true],
-    ["shows", "git checkout ", false],
-    ["shows", "wandb/wandb@", false],
-  ])("%s 40 hexadecimal digits after %s", async (_, before, isKey) => {
-    const digits = "f3a90c71d2b84e6655aa0c1d9e8f7b6a5c4d3e2f";
-    const text = `{"messages_and_choices":[{"role":"usr","content":"${before}${digits} now"},{"role":"assistant","content":"ok"}],"reward":1}`;
-    const problems = await problemsIn({ "step.jsonl": text });
-    const problem = problems.find(({ rule }) => rule === "unknown-role");
-    const said = problem === undefined ? "" : await told(problem, 200);
-    expect([said.includes(digits), said.includes("now")]).toEqual([!isKey, true]);
-  });
 });
 
 describe("a failure with several problems", () => {

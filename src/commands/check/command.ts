@@ -1,12 +1,11 @@
 import { command } from "../../cli/command.ts";
-import { repeated, text, type Values } from "../../cli/kinds.ts";
+import { text, type Values } from "../../cli/kinds.ts";
 import * as inputs from "../../session/options/input-options.ts";
 
 const args = { file: inputs.trajectoryFiles };
 const options = {
   split: text("data split, such as train", "name", { completion: "splits" }),
   "group-by": inputs.groupByOption,
-  against: repeated("warn about prompts that also appear in this file of another split", "file"),
   report: inputs.reportOption,
   ...inputs.formatOptions,
   ...inputs.strictnessOptions,

@@ -4,14 +4,12 @@ import { printReport } from "../../output/ci-report.ts";
 import { printDocument } from "../../output/list.ts";
 import { checkFactFields, formatUnreadable, printFacts, toFacts } from "../../output/lists/print-facts.ts";
 import { type CheckResult, composeCheckResult, computeMetrics } from "../../rollouts/dataset/check-result.ts";
-import { reportSplitLeaks } from "../../rollouts/dataset/prompts.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
-import { duplicateStdin } from "../../rollouts/input/failures.ts";
 import { readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import { checkReport } from "../../session/output-files.ts";
 import { printWarnings } from "../../session/print-problems.ts";
-import { openRollouts, readRollouts } from "../../session/read-rollouts.ts";
+import { readRollouts } from "../../session/read-rollouts.ts";
 import { roundForDisplay } from "../../text/decimal.ts";
 import type { CheckOptions } from "./command.ts";
 import type { CheckDocument } from "./output.ts";
@@ -20,10 +18,9 @@ type MeasuredResult = CheckResult & Readonly<{ metrics: Awaited<ReturnType<typeo
 
 export const check = async (context: Context, typed: CheckOptions) => {
   const { host, screen } = context;
-  const { against, report } = typed;
+  const { report } = typed;
   checkReport(screen, report);
   checkFactFields(screen);
-  if ((typed.file.length === 0 || typed.file.includes("-")) && against.includes("-")) throw duplicateStdin();
   const settings = await readEffectiveSettings(context, { split: typed.split });
   const printProblems = async (problems: readonly Problem[], dataset?: Dataset, result?: MeasuredResult) => {
     if (report === undefined) return;
@@ -34,13 +31,9 @@ export const check = async (context: Context, typed: CheckOptions) => {
       await printProblems(thrown.details.problems ?? []);
     throw thrown;
   };
-  const needs = { settings, label: "checking", skipsDigests: true };
-  const own = { ...needs, split: settings.get("split"), continuesAfterErrors: true };
-  const dataset = await readRollouts(context, typed, own).catch(reportFailure);
-  if (against.length > 0) {
-    const otherSplit = await openRollouts(context, { ...typed, file: against }, needs).catch(reportFailure);
-    await reportSplitLeaks(dataset, otherSplit, host.signal).finally(otherSplit.close);
-  }
+  const split = settings.get("split");
+  const needs = { settings, label: "checking", skipsDigests: true, split, continuesAfterErrors: true };
+  const dataset = await readRollouts(context, typed, needs).catch(reportFailure);
   const metrics = await computeMetrics(dataset, dataset.split, host.signal);
   const result = { ...composeCheckResult(dataset), metrics };
   await printWarnings(context, dataset, result.problems);

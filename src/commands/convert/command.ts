@@ -1,5 +1,5 @@
 import { command } from "../../cli/command.ts";
-import { choice, flag, text, type Values, withDefault } from "../../cli/kinds.ts";
+import { choice, text, type Values, withDefault } from "../../cli/kinds.ts";
 import * as inputs from "../../session/options/input-options.ts";
 
 const args = { file: inputs.rolloutFiles };
@@ -10,7 +10,6 @@ const options = {
   ),
   out: withDefault(text("output file, or - for standard output", "file"), "-"),
   receipt: inputs.receiptOption,
-  redact: flag("replace secrets by [redacted: <kind>]"),
   "group-by": inputs.groupByOption,
   "on-invalid": withDefault(
     choice("stop, or write invalid groups to the rejects file and skip them", ["stop", "skip"]),

@@ -31,10 +31,6 @@ const convert = s.object({
       ),
     }),
   ),
-  redacted: s.optionalAbout(
-    "secrets replaced by --redact, by kind and path in the output",
-    s.list(s.object({ kind: s.text, path: s.text, count: s.count })),
-  ),
   warnings: s.problems,
   notes: s.notes,
 });

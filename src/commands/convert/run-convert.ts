@@ -7,8 +7,6 @@ import { type CheckResult, composeCheckResult } from "../../rollouts/dataset/che
 import { readGroupLines } from "../../rollouts/dataset/group-bytes.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import type { TrainingRows } from "../../rollouts/dataset/training-rows.ts";
-import { sumCounts } from "../../rollouts/formats/receipt.ts";
-import { trainingBits } from "../../rollouts/index/metrics.ts";
 import { combineModes } from "../../rollouts/input/source.ts";
 import type { Context } from "../../session/context.ts";
 import { checkOutputFiles, writeReceipt } from "../../session/output-files.ts";
@@ -39,10 +37,7 @@ const checkOptions = ({ screen, host }: Context, typed: ConvertOptions) => {
 const rewardRules = ["missing-logprobs", "single-trajectory-group", "zero-variance-group"];
 
 export const convert = async (context: Context, given: ConvertOptions) => {
-  const allow = [...given.allow];
-  // Redacted secrets need no warning.
-  if (given.redact) allow.push("secret-in-content");
-  if (given.to !== "groups") allow.push(...rewardRules);
+  const allow = given.to === "groups" ? given.allow : [...given.allow, ...rewardRules];
   const typed = { ...given, allow };
   checkOptions(context, typed);
   const skipsInvalid = typed.onInvalid === "skip";
@@ -66,9 +61,8 @@ export const convert = async (context: Context, given: ConvertOptions) => {
 /** The changes of groups on their way to the output. */
 type Changes = Awaited<ReturnType<typeof openChanges>>;
 
-const openChanges = async ({ to, redact }: ConvertOptions) => ({
+const openChanges = async ({ to }: ConvertOptions) => ({
   rows: to === "groups" ? undefined : new (await import("../../rollouts/dataset/training-rows.ts")).TrainingRows(to),
-  redactor: redact ? new (await import("../../rollouts/rules/redact-json.ts")).Redactor() : undefined,
 });
 
 /** Returns the name of the rejects file; null if no group is rejected. */
@@ -78,17 +72,17 @@ const writeFiles = async (
   { dataset, changes, hasRejects }: { dataset: Dataset; changes: Changes; hasRejects: boolean },
 ) => {
   const { screen, host } = context;
-  const { rows, redactor } = changes;
+  const { rows } = changes;
   const file = hasRejects
     ? await (await import("../../logging/send/log-dataset.ts")).writeRejected(dataset, rejects, screen.cleaner.json)
     : null;
   const pieces = readGroupLines(dataset, function* change(line, group) {
-    for (const piece of rows?.compose(line, group) ?? [line]) yield redactor?.redact(piece) ?? piece;
+    yield* rows?.compose(line, group) ?? [line];
   });
   if (out !== "-") await saveOutput({ file: out, pieces, mode: combineModes(dataset.sources) }, host);
   else for await (const piece of pieces) await screen.printBytes(piece);
-  // Rows and redactions are known after they are written.
-  const lists = { rows: rows?.listRows(), omitted: rows?.listOmitted(), redacted: redactor?.counts };
+  // Rows are known after they are written.
+  const lists = { rows: rows?.listRows(), omitted: rows?.listOmitted() };
   if (receipt !== undefined) await writeReceipt(context, receipt, dataset, lists);
   return file;
 };
@@ -98,22 +92,17 @@ type Converted = Readonly<{ dataset: Dataset; result: CheckResult; changes: Chan
 const printResult = async (
   { screen }: Context,
   typed: ConvertOptions,
-  { dataset, result, changes: { rows, redactor }, rejects_file }: Converted,
+  { dataset, result, changes: { rows }, rejects_file }: Converted,
 ) => {
   const { groups, trajectories, problems } = result;
   const { leaves = null, left_out = [], added = [], format = null } = dataset.conversion?.receipt?.data() ?? {};
   if (rows) printRowNotes(screen, rows);
-  if (redactor?.counts[0]) {
-    screen.notice(`redacted ${pluralize(sumCounts(redactor.counts), "secret")}`);
-    if (typed.to === "groups" && (dataset.scan.training & trainingBits.logprobs) !== 0)
-      screen.notice("log probabilities can still spell a redacted secret, because their tokens are parts of it");
-  }
   if (screen.isForProgram) {
     const notes = screen.notices;
     const counts = { format, groups, trajectories, out: typed.out, rejects_file, leaves, left_out, added };
     const rowCounts = rows && { written: rows.written, truncated: rows.truncated, missing: rows.withoutRow };
     const warnings = toWarningDocuments(problems);
-    const document = { ...counts, rows: rowCounts, redacted: redactor?.counts, warnings, notes };
+    const document = { ...counts, rows: rowCounts, warnings, notes };
     return await printDocument<ConvertDocument>(screen, { status: "converted", ...document });
   }
   const facts = toFacts({

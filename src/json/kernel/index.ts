@@ -1,8 +1,8 @@
 /** Exports the functions and results of the kernel for src/json/reader.ts. */
 export { countEqual, fingerprint } from "./bytes";
+export { addEnding, findEnding } from "./endings";
 export { fault, faultAt } from "./faults";
 export { addKey, keyAddress, setKeyUse } from "./keys";
-export { addRunPrefix, findMark, findRun } from "./runs";
 export { generation } from "./shapes";
 export {
   beginElements,
@@ -16,4 +16,3 @@ export {
   table,
   tableEnd,
 } from "./table";
-export { findTurnMark } from "./turn-marks";

@@ -13,9 +13,10 @@ import { openGroupKeyReader } from "../index/group-key.ts";
 import type { Part } from "../index/parts.ts";
 import type { NewPart, ScanResult } from "../index/scan-result.ts";
 import { TrajectoryFacts } from "../index/trajectory-facts.ts";
+import { markEndings } from "../messages/chat-marks.ts";
 import { invalidInput } from "../rules/failures.ts";
 import { roles } from "../rules/hints.ts";
-import { findSecrets, secretPrefixes } from "../rules/known-secrets.ts";
+import { findSecrets, secretEndings } from "../rules/known-secrets.ts";
 import type { Path, PositionCounter } from "../rules/positions.ts";
 import { type ProblemLocation, Problems } from "../rules/problems.ts";
 import type { RuleReporter } from "../rules/rules.ts";
@@ -27,7 +28,7 @@ import { anyValue, checkElements, defineObjectType, reportWrongType, requiredFie
 
 export interface Block {
   readonly table: JsonTable;
-  readonly reader: Pick<JsonReader, "findRun" | "findMark" | "findTurnMark" | "fingerprintOf" | "countEqual">;
+  readonly reader: Pick<JsonReader, "findEnding" | "fingerprintOf" | "countEqual">;
   /** Byte offset of the table's text in the source. */
   readonly start: number;
   readonly positions: Pick<PositionCounter, "mark" | "locate">;
@@ -36,9 +37,7 @@ export interface Block {
 export const emptyBlock: Block = {
   table: json.emptyTable,
   reader: {
-    findRun: (_, end) => end,
-    findMark: (_, end) => end,
-    findTurnMark: (_, end) => end,
+    findEnding: (_, end) => end,
     fingerprintOf: () => 0,
     countEqual: () => 0,
   },
@@ -60,7 +59,7 @@ export interface ScanOptions {
 export const keyUses: KeyUses = {
   leafKeys: ["parameters", "logprobs"],
   shapeTexts: { role: roles, finish_reason: finishReasons },
-  runPrefixes: secretPrefixes,
+  endings: [...secretEndings, ...markEndings],
 };
 
 const requestType = defineObjectType(
@@ -104,6 +103,9 @@ export class Checker {
   #line = 0;
   #isInvalid = false;
   #isWarned = false;
+  /** The positions in the value at which secrets or marks of chat templates can be. */
+  #endings: readonly number[] = [];
+  #canHaveChatMarks = false;
   /** True if the prompts of tasks in the group are the same bytes. */
   #hasOnePrompt = true;
   readonly #facts: TrajectoryFacts[] = [];
@@ -139,6 +141,19 @@ export class Checker {
     this.#isInvalid = false;
     this.#isWarned = false;
     this.#line = this.#block.positions.mark(json.startOf(value.table, value.node));
+  }
+
+  #findEndings(): void {
+    const { reader, table } = this.#block;
+    const { start, end } = json.spanOf(this.#value);
+    this.#canHaveChatMarks = false;
+    let at = reader.findEnding(start, end);
+    if (at === end && this.#endings.length === 0) return;
+    const found: number[] = [];
+    for (; at < end; at = reader.findEnding(at + 1, end))
+      if (markEndings.includes(table.bytes.toString("latin1", at - 2, at + 1))) this.#canHaveChatMarks = true;
+      else found.push(at);
+    this.#endings = found;
   }
 
   #checkRecord(value: CheckedValue): void {
@@ -188,6 +203,7 @@ export class Checker {
 
   #checkGroup(value: CheckedValue): void {
     this.#startValue(value);
+    this.#findEndings();
     const { table, node } = value;
     const { shape, check } = groupType;
     if (kindAt(table, node) !== Kind.object) {
@@ -253,7 +269,7 @@ export class Checker {
   #inspect(table: JsonTable, node: number, position: number) {
     const facts = this.#factsAt(position);
     const { walked } = this.result.parts.facts;
-    const fits = inspectTrajectory(table, node, facts, this.#report, this.#block.reader, walked !== undefined);
+    const fits = inspectTrajectory(table, node, facts, this.#report, this.#canHaveChatMarks, walked !== undefined);
     if (fits && walked) this.#measure?.addFacts(table, facts, walked);
     return fits;
   }
@@ -283,6 +299,7 @@ export class Checker {
   #checkTrajectory(value: CheckedValue): void {
     const { table, node } = value;
     const facts = this.#factsAt(0);
+    this.#findEndings();
     this.#inspect(table, node, 0);
     this.#reportSecrets();
     const key = this.#readGroupKey(value, this.#report);
@@ -350,7 +367,7 @@ export class Checker {
 
   #reportSecrets(): void {
     const { table, node } = this.#value;
-    for (const { start, kind } of findSecrets(table.bytes, json.spanOf(this.#value), this.#block.reader)) {
+    for (const { start, kind } of findSecrets(table.bytes, json.spanOf(this.#value), this.#endings)) {
       // Line and column locate the value that contains the secret.
       const locate = () => this.#locate(json.findInnermost(table, { from: node, byte: start }).node, [], start);
       this.#take(this.result.problems.report("secret-in-content", { kind }, locate));

@@ -1,14 +1,14 @@
 /** Walks messages, for rules and facts. */
 
-import { isObject, openBrace, openBracket } from "../../json/json-bytes.ts";
-import { type JsonReader, nodeSize } from "../../json/reader.ts";
+import { openBrace, openBracket } from "../../json/json-bytes.ts";
+import { nodeSize } from "../../json/reader.ts";
 import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, mapMembers, Shape } from "../../json/shape.ts";
 import type { JsonTable } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
 import { countIndexes, finishReasons, isCutOff } from "../facts/facts.ts";
 import { knownStatus } from "../facts/tool-errors.ts";
 import type { TrajectoryFacts } from "../index/trajectory-facts.ts";
-import { findForeignTurn } from "../messages/chat-marks.ts";
+import { findChatMark } from "../messages/chat-marks.ts";
 import { listUnknownKeys } from "../messages/said-content.ts";
 import { roles } from "../rules/hints.ts";
 import { shortenName } from "../rules/positions.ts";
@@ -114,16 +114,13 @@ export const hasTokens = ({ table, node }: json.JsonValue) => {
 const tokenKeys = ['"content"', '"refusal"'];
 const betweenKeyAndToken = Buffer.from(": \t\r\n[");
 
-/** Reads the text of the table. */
-export type MarkReader = Pick<JsonReader, "findTurnMark">;
-
-/** @param reader default: marks are not reported */
+/** @param canHaveMarks false if no sampled text has a mark of a chat template */
 export const inspectMessages = (
   table: JsonTable,
   list: number,
   facts: TrajectoryFacts,
   report: RuleReporter,
-  reader?: MarkReader,
+  canHaveMarks = false,
 ) => {
   let areObjects = json.countNumbers(table, list) === 0;
   resetFacts(facts);
@@ -170,7 +167,7 @@ export const inspectMessages = (
     const isSampled = facts.needsCounts && (isChoice || (roleIndex === assistant && facts.choices === 0));
     if (isSampled) countTurn(table, shape, facts);
     if (isSampled && hasLogprobs) scores.push(score);
-    if (reader && (isChoice || roleIndex === assistant)) findMarks(table, reader, shape, isChoice);
+    if (canHaveMarks && (isChoice || roleIndex === assistant)) findMarks(table, shape, isChoice);
     if (roleIndex === assistant) facts.hasAssistantTurn = true;
     else if (roleIndex === user && !hasTask && hasContent(table, message, shape)) {
       hasTask = true;
@@ -192,7 +189,7 @@ export const inspectMessages = (
   }
   // The model gave nothing.
   if (isPrompt && hasTask) facts.promptEnd = messagesEnd;
-  if (marked.length > 0) reportMarks(table, facts, report);
+  if (marked.length > 0) reportMarks(facts, report);
   if (!areObjects) checkElements(table, list, { kind: Kind.object, rule: "message-type" }, report);
 };
 
@@ -232,34 +229,24 @@ export const lacksPrompt = (table: JsonTable, list: number, { firstTurn }: Traje
   return firstTurn > 0;
 };
 
-/** Shorter content has no mark between two texts. */
-const minMarkedBytes = 12;
+/** The content and reasoning of turns of the walked messages that have marks. */
+const marked: { readonly content: number; readonly mark: string; readonly isChoice: boolean }[] = [];
 
-/** The content and reasoning of turns of the walked messages that may have marks. */
-const marked: { readonly content: number; readonly isChoice: boolean }[] = [];
-
-/** Keeps the content and reasoning of the message that `messageShape` has read if they may have a mark. */
-const findMarks = (table: JsonTable, reader: MarkReader, { hasReasoning }: MessageShape, isChoice: boolean) => {
-  const count = hasReasoning ? saidSlots.length : 1;
-  for (let at = 0; at < count; at++) {
-    const content = messageShape.at(table, saidSlots[at] ?? 0);
-    const start = json.startOf(table, content);
-    const stop = json.endOf(table, content);
-    if (content > 0 && stop - start >= minMarkedBytes && reader.findTurnMark(start, stop) < stop)
-      marked.push({ content, isChoice });
+/** Keeps the marks in the content and reasoning of the message that `messageShape` has read. */
+const findMarks = (table: JsonTable, { hasReasoning }: MessageShape, isChoice: boolean) => {
+  for (const slot of hasReasoning ? saidSlots : [slots.content]) {
+    const content = messageShape.at(table, slot);
+    const texts = kindOf(table, content) === Kind.array ? listTexts(table, content) : [content];
+    const isText = (node: number) => kindOf(table, node) === Kind.string;
+    const [mark] = texts.filter(isText).flatMap((node) => findChatMark(json.readString(table, node)) ?? []);
+    if (mark !== undefined) marked.push({ content, mark, isChoice });
   }
 };
 
-const reportMarks = (table: JsonTable, { choices }: TrajectoryFacts, report: RuleReporter) => {
-  for (const { content, isChoice } of marked.splice(0)) {
-    // Without choices, each message of the assistant counts as sampled.
-    if (!isChoice && choices > 0) continue;
-    const value = json.parseNode(table, content);
-    const texts = Array.isArray(value) ? value.map((part: unknown) => (isObject(part) ? part.text : part)) : [value];
-    const [turn] = texts.flatMap((text) => (typeof text === "string" ? (findForeignTurn(text) ?? []) : []));
-    const verb = turn?.isKnown ? "contains" : "can contain";
-    if (turn) report("chat-marks-in-content", { verb, mark: shortenName(turn.mark) }, content);
-  }
+const reportMarks = ({ choices }: TrajectoryFacts, report: RuleReporter) => {
+  // Without choices, each message of the assistant counts as sampled.
+  for (const { content, mark, isChoice } of marked.splice(0))
+    if (isChoice || choices === 0) report("chat-marks-in-content", { mark }, content);
 };
 
 const reportFinish: ProblemReporter = (table, _, report) => {

@@ -6,7 +6,6 @@ import { Kind, kindAt } from "../../json/shape.ts";
 import * as json from "../../json/table.ts";
 import { digestBytes } from "../index/digests.ts";
 import { TrajectoryFacts } from "../index/trajectory-facts.ts";
-import { splitTemplate } from "../messages/chat-marks.ts";
 import { formatMessage } from "../messages/said-content.ts";
 import { inspectMessages } from "./messages.ts";
 
@@ -34,13 +33,6 @@ export const findPromptOf = (trajectory: json.JsonValue): TrajectoryFacts => {
   inspectMessages(messages.table, messages.node, facts, () => undefined);
   return facts;
 };
-
-/** What remains of the marks in a prompt that was decoded without special tokens, such as verl's. */
-const bareTurn = /^(?:system\n[\s\S]*?\n)?(?:user|human)\n([\s\S]*?)\n(?:assistant|model)(?:\n|$)/i;
-
-/** Returns the first turn of the user in a prompt that a chat template formatted, and any other text as it is. */
-export const findTask = (prompt: string): string =>
-  splitTemplate(prompt)?.find(({ role }) => role === "user")?.text ?? bareTurn.exec(prompt)?.[1] ?? prompt;
 
 /** Returns a function that returns the start of the digest of a prompt in Latin-1; undefined if it is unknown. */
 export const openPromptReader = () => {

@@ -11,7 +11,7 @@ import { noMetrics, TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { shortenName } from "../rules/positions.ts";
 import type { RuleReporter } from "../rules/rules.ts";
 import { isPolicyColumn, stepHolders } from "../rules/step-columns.ts";
-import { inspectMessages, lacksPrompt, type MarkReader } from "./messages.ts";
+import { inspectMessages, lacksPrompt } from "./messages.ts";
 import { hashSteps } from "./policy-steps.ts";
 import { inspectToolCalls } from "./tool-calls.ts";
 import type { Check } from "./types.ts";
@@ -123,7 +123,7 @@ export const listCustomKeys = (value: unknown): readonly string[] => {
 /**
  * Afterwards, `toolCalls` and `scores` are those of the trajectory.
  *
- * @param reader default: marks are not reported
+ * @param canHaveMarks false if no sampled text has a mark of a chat template
  * @param needsCounts true if the caller needs `facts.counts`
  */
 export const inspectTrajectory = (
@@ -131,7 +131,7 @@ export const inspectTrajectory = (
   node: number,
   facts: TrajectoryFacts,
   report: RuleReporter,
-  reader?: MarkReader,
+  canHaveMarks = false,
   needsCounts = false,
 ): boolean => {
   if (!trajectoryType.check(table, node, report)) return false;
@@ -148,7 +148,7 @@ export const inspectTrajectory = (
   facts.needsCounts = needsCounts;
   if (kinds.additional_histories === Kind.array)
     inspectHistories(table, shape.at(table, slots.additional_histories), report);
-  inspectMessages(table, list, facts, report, reader);
+  inspectMessages(table, list, facts, report, canHaveMarks);
   if (facts.cutNode > 0) report("truncated-trajectory", undefined, facts.cutNode);
   const { choices, choicesWithLogprobs, hasAssistantTurn, callsTools } = facts;
   inspectToolCalls(table, offered, report);

@@ -4,7 +4,7 @@ import { isObject, parseWithDigits } from "../../json/json-bytes.ts";
 import { requireFault } from "../../json/reader.ts";
 import * as table from "../../json/table.ts";
 import { cutText } from "../../text/sentences.ts";
-import { findPromptOf, findTask } from "../check/trajectory-prompt.ts";
+import { findPromptOf } from "../check/trajectory-prompt.ts";
 import { findGroupKey, openGroupKeyReader, parseKeyText } from "../index/group-key.ts";
 import { getPart, type IndexedGroups, readPartStart } from "./locate.ts";
 
@@ -112,7 +112,7 @@ const parsePrompt = (trajectory: table.JsonValue) => {
     const message = table.parseValue(value);
     if (!isObject(message)) continue;
     const text = joinText(message.content);
-    const line = shorten(message.role === "user" ? findTask(text) : text);
+    const line = shorten(text);
     if (message.role === "user" && line !== "") return line;
     first ||= line;
   }

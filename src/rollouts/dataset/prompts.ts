@@ -1,14 +1,11 @@
-/** Reports groups with several prompts or steps, and groups whose prompts another dataset also has. */
+/** Reports groups with several prompts or steps. */
 import type { Breaks } from "../../system/breaks.ts";
 import { openStepComparison } from "../check/policy-steps.ts";
 import { findPromptOf, findRarestPrompt, openPromptReader } from "../check/trajectory-prompt.ts";
-import { NumberColumn } from "../index/column.ts";
-import { Digests, DigestTable } from "../index/digests.ts";
-import { locateLine } from "../input/source.ts";
+import type { NumberColumn } from "../index/column.ts";
 import { toFileLine } from "../rules/positions.ts";
 import { ReadWindow } from "./group-bytes.ts";
-import { subtractFromMetrics } from "./group-metrics.ts";
-import { getPart, type IndexedGroups, locatePart, mapProblemsToRecords, reportGroup } from "./locate.ts";
+import { getPart, type IndexedGroups, locatePart, reportGroup } from "./locate.ts";
 
 /** The checker has compared the trajectories of a group that is one part. @throws the signal's reason */
 export const reportMixedGroups = async (dataset: IndexedGroups, breaks: Breaks) => {
@@ -49,37 +46,4 @@ const readPrompts = async (dataset: IndexedGroups, at: number, window: ReadWindo
   const trajectories = await window.readUnchangedTrajectories(getPart(dataset, at));
   const digests = trajectories.flatMap((one) => readPrompt(one.table, findPromptOf(one)) ?? []);
   return Array.from(new Set(digests), (digest) => Buffer.from(digest, "latin1"));
-};
-
-/** @throws the signal's reason */
-export const reportSplitLeaks = async (dataset: IndexedGroups, other: IndexedGroups, signal?: AbortSignal) => {
-  const { table, parts } = await collectPrompts(other, signal);
-  const { groups } = dataset;
-  const window = new ReadWindow();
-  for (let group = 0; group < groups.count; group++) {
-    signal?.throwIfAborted();
-    let same: number | undefined;
-    for (const part of groups.partsOf(group))
-      for (const digest of same === undefined ? await readPrompts(dataset, part, window) : [])
-        same ??= table.find(digest);
-    if (same === undefined) continue;
-    const { source, part } = getPart(other, parts.at(same));
-    const wasValid = groups.isValid(group);
-    reportGroup(dataset, "split-leak", { data: { position: toFileLine(locateLine(source, part.line)) }, group });
-    if (wasValid && !groups.isValid(group)) await subtractFromMetrics(dataset, [group]);
-  }
-  await mapProblemsToRecords(dataset.sources, dataset.scan.problems);
-};
-
-/** For each prompt, `parts` has the first part with the prompt. */
-const collectPrompts = async (dataset: IndexedGroups, signal?: AbortSignal) => {
-  const table = new DigestTable(new Digests());
-  const parts = new NumberColumn();
-  const window = new ReadWindow();
-  for (let part = 0; part < dataset.scan.parts.count; part++) {
-    signal?.throwIfAborted();
-    for (const digest of await readPrompts(dataset, part, window))
-      if (table.findOrAppend(digest) === parts.length) parts.push(part);
-  }
-  return { table, parts };
 };

@@ -1,11 +1,8 @@
 /** Converts rows with chat messages or plain text. */
 import * as chat from "../messages/chat.ts";
-import { splitTemplate } from "../messages/chat-marks.ts";
 import type { SampledRecord } from "../messages/finish-reason.ts";
 import type { Json } from "../messages/output-json.ts";
 import { isSilentKey } from "../messages/said-content.ts";
-import { checkAnswer } from "../messages/template-turns.ts";
-import { noteRowMasks } from "../messages/training-masks.ts";
 import { type Members, openKeyFacts, Value } from "../messages/value.ts";
 import type { Path } from "../rules/positions.ts";
 import { answerColumns, findRewardColumns, isMediaColumn, pythonMessages } from "../rules/row-columns.ts";
@@ -114,7 +111,6 @@ const convertRow = (run: FormatRun, rows: ChatRows, { record, recordedKey, steps
     readOwn,
     canLackParts: rows.canLackParts === true,
   });
-  noteRowMasks(run, row, rows.usedKeys);
   const turns = [...system.map(keys.toSystem), ...sampleEarlier(run, rows.readTurns(run, row), record)];
   return [buildTrajectory({ reward, turns, ...readMembers(run, row, rows) })];
 };
@@ -232,7 +228,6 @@ export const openaiChat = messageRows(["messages"]);
 
 const readCompletion = (run: FormatRun, sampled: SampledRecord, [name, value]: readonly [string, Value]) => {
   const prompt = sampled.record.require("prompt");
-  checkAnswer(run, prompt.text ?? "", value);
   return [...chat.toTurns(run, prompt, { name: "prompt" }), ...chat.toTurns(run, value, { name, sampled })];
 };
 
@@ -275,7 +270,7 @@ const trlRows: ChatRows = {
   readTurns: (run, row) => {
     const key = completionKey(row) ?? "completion";
     if (key !== "completion") run.note(`read the completions from the key \`${key}\``);
-    if (isLogged(row) && !chat.unwrap(row.get("prompt"))?.isList && !splitTemplate(row.textAt("prompt") ?? ""))
+    if (isLogged(row) && !chat.unwrap(row.get("prompt"))?.isList)
       run.note("converted each prompt to one message of the user, because the file has the decoded text of the prompt");
     return readCompletion(run, { record: row }, [key, row.require(key)]);
   },

@@ -4,7 +4,6 @@ import { hash } from "node:crypto";
 import { formatList, pluralize } from "../../text/sentences.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
 import { textChoice, toTurns } from "../messages/chat.ts";
-import { checkAnswer } from "../messages/template-turns.ts";
 import type { Value } from "../messages/value.ts";
 import { buildTrajectory, findReward } from "./build-trajectory.ts";
 import type { Converter, Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
@@ -123,7 +122,6 @@ const convertSample = (run: FormatRun, { value: row }: SourceRecord): readonly R
     .filter(([, { length }]) => length === count);
   return responses.map((response, at) => {
     if (!response.isText) throw response.error("a response is not text");
-    checkAnswer(run, prompt.text ?? "", response);
     const isAlone = count === 1;
     const findValue = (path: readonly (string | number)[]) => {
       const name = splitPath(path)[0] ?? "";

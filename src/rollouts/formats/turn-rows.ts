@@ -1,6 +1,5 @@
 /** Joins the rows of one rollout if a writer writes a row for each turn, or refuses these rows. */
 import { choice, hasCalls } from "../messages/chat.ts";
-import { removeTurnEnd, splitTemplate } from "../messages/chat-marks.ts";
 import { decideFinish } from "../messages/finish-reason.ts";
 import { type Json, memberOf, rawOf } from "../messages/output-json.ts";
 import { formatCanonically, readOnlyText } from "../messages/said-content.ts";
@@ -178,17 +177,13 @@ const removeReasoning = (text: string) => (text.includes("</think>") ? text.repl
 
 const digestTurns = ({ prompt = [], sampled }: RowTurns, rolloutId = ""): TurnDigests | undefined => {
   const seed = extendDigest(0, rolloutId);
-  const given = typeof prompt === "string" ? splitTemplate(prompt) : prompt.map(toTurn);
-  if (!given && typeof sampled === "string") return digestLines(`${prompt}`, sampled, seed);
-  const before = given ?? [{ role: "user", text: `${prompt}` }];
-  // A template can begin the answer, and a decoded answer can contain turns of others.
-  const isTemplate = typeof sampled === "string" && typeof prompt === "string";
-  const opening = isTemplate && isAnswer(before.at(-1));
+  if (typeof prompt === "string" && typeof sampled === "string") return digestLines(prompt, sampled, seed);
+  const before = typeof prompt === "string" ? [{ role: "user", text: prompt }] : prompt.map(toTurn);
   const own = typeof sampled === "string" ? [{ role: "assistant", text: sampled }] : sampled.map(toTurn);
-  const turns = (isTemplate ? splitTemplate(`${prompt}${sampled}`) : undefined) ?? [...before, ...own];
+  const turns = [...before, ...own];
   const last = turns.at(-1);
   if (!last) return undefined;
-  let earlier = opening ? -1 : 0;
+  let earlier = 0;
   for (const turn of before) if (isAnswer(turn)) earlier++;
   const answers: number[] = [];
   const digests: number[] = [];
@@ -203,7 +198,7 @@ const digestTurns = ({ prompt = [], sampled }: RowTurns, rolloutId = ""): TurnDi
   const brief = isAnswer(last) ? removeReasoning(last.text) : last.text;
   if (brief !== last.text) digests.push(extendByTurn(start, { ...last, text: brief }));
   digests.push(digest);
-  return { digests, starts, answers, earlier, hasAnswers: earlier > 0, isExact: !opening, size: turns.length };
+  return { digests, starts, answers, earlier, hasAnswers: earlier > 0, isExact: true, size: turns.length };
 };
 
 const maxStarts = 256;
@@ -244,8 +239,7 @@ const answerRoles: ReadonlySet<string> = new Set("assistant gpt model function_c
 const isAnswer = (turn: Turn | undefined) => answerRoles.has(turn?.role ?? "");
 
 /** The role changes the digest. */
-const extendByTurn = (digest: number, turn: Turn) =>
-  extendDigest(digest + (isAnswer(turn) ? 2 : 1), removeTurnEnd(turn.text).trim());
+const extendByTurn = (digest: number, turn: Turn) => extendDigest(digest + (isAnswer(turn) ? 2 : 1), turn.text.trim());
 
 /** Ids and the order of keys do not count. */
 const toTurn = (message: Value): Turn => {

@@ -1,7 +1,6 @@
 /** Converts the rows that verl writes to `rollout_data_dir`, which have decoded text. */
-import { textChoice } from "../messages/chat.ts";
+import { textChoice, toPromptTurn } from "../messages/chat.ts";
 import { literal } from "../messages/output-json.ts";
-import { checkAnswer, toPromptTurns } from "../messages/template-turns.ts";
 import type { Value } from "../messages/value.ts";
 import { isUuid, requireReward } from "./build-trajectory.ts";
 import { chatRows } from "./chat-rows.ts";
@@ -53,9 +52,8 @@ export const verl = chatRows({
   // The expected answer tells prompts with unrecorded images apart.
   readPrompt: (row) => [requirePrompt(row), row.get("gts") ?? null],
   readTurns: (run, row) => {
-    const [prompt, answer] = [requirePrompt(row), requireText(row, "output")];
-    checkAnswer(run, prompt.text ?? "", answer);
-    return [...toPromptTurns(run, prompt), textChoice(run, answer, { record: row })];
+    const answer = requireText(row, "output");
+    return [toPromptTurn(requirePrompt(row)), textChoice(run, answer, { record: row })];
   },
   readReward,
   // In 0.8.0 and newer, a uid is `{prompt}_{rollout}_{output}`. Other rollouts of a prompt have the same uid.

@@ -1,5 +1,6 @@
 /** Converts chat messages, tools, tool calls and logprobs, or throws ConversionError. */
 import { pluralize } from "../../text/sentences.ts";
+import { findForeignTurn } from "./chat-marks.ts";
 import { decideFinish, type Notes, openFinish, type SampledRecord, type StatedReasons } from "./finish-reason.ts";
 import { OpenCalls } from "./open-calls.ts";
 import {
@@ -13,8 +14,6 @@ import {
   replaceMembers,
   toText,
 } from "./output-json.ts";
-import { omitTurnMarks, requireOwnWords, textRole, toPromptTurns } from "./template-turns.ts";
-import { isMasked } from "./training-masks.ts";
 import { Value } from "./value.ts";
 
 /** Also receives the values that a conversion leaves out. */
@@ -50,9 +49,26 @@ const isCall = (part: Value) =>
 export const decidedChoice = (run: ConversionNotes, message: Json, stated: StatedReasons = [], logprobs?: Json) =>
   choice(message, decideFinish(run, { callsTools: hasCalls(message), stated }), logprobs);
 
+const textRole = (role: "user" | "assistant") => addition(role, "the text has no role");
+
+export const toPromptTurn = (content: Json) => ({ role: textRole("user"), content });
+
+/** Returns the content of a sampled turn. @throws ConversionError if it contains a turn of another role */
+const requireOwnWords = <Content extends Value | undefined>(content: Content): Content => {
+  for (const part of content?.isList ? content.items() : [content]) {
+    const value = part?.isObject ? part.get("text") : part;
+    const mark = findForeignTurn(value?.text ?? "");
+    if (value && mark !== undefined)
+      throw value.error(
+        `${value.path.join(".")} contains a turn that the model did not sample, after \`${mark}\` (write each turn to a message of its own)`,
+      );
+  }
+  return content;
+};
+
 export const textChoice = (run: ConversionNotes, content: Value, sampled: SampledRecord) =>
   choice(
-    { role: textRole("assistant"), content: omitTurnMarks(run, requireOwnWords(content)) },
+    { role: textRole("assistant"), content: requireOwnWords(content) },
     openFinish(run, sampled, 1)(0, { callsTools: false }),
   );
 
@@ -75,7 +91,7 @@ export const toTurns = (
   { name, sampled }: { name: string; sampled?: SampledRecord | undefined },
 ) => {
   const value = haveTexts(given.embeddedJson, "role") ? unwrap(given) : given;
-  if (value.isText) return sampled ? [textChoice(run, value, sampled)] : toPromptTurns(run, value);
+  if (value.isText) return sampled ? [textChoice(run, value, sampled)] : [toPromptTurn(value)];
   if (!value.isList) throw value.error(`${name} is neither a list of messages nor text`);
   const messages = value.items();
   const roles = messages.map((message) => message.textAt("role"));
@@ -101,7 +117,6 @@ export const toTurns = (
     const turn = role === callRole ? joinCalls(calls, ids) : toRowMessage(message, own.added);
     if (!finish) return turn;
     const position = answers++;
-    if (isMasked(run, message)) return turn;
     requireOwnWords(message.get("content"));
     const callsTools = calls.length > 0 || hasCalls(message);
     if (!callsTools && !/^(?:final)?$/.test(message.textAt("channel") ?? ""))

@@ -129,11 +129,6 @@ export class Value implements json.JsonValue {
     return this.#in.longTexts?.get(this.node)?.toString("utf8") ?? json.readString(this.table, this.node);
   }
 
-  /** False if no mark of a chat template is in the record or the embedded JSON. */
-  get canHaveTurnMarks() {
-    return this.table.canHaveTurnMarks || this.#in.longTexts !== undefined;
-  }
-
   /** The text without quotes and escapes, or the JSON of another value. */
   get plain() {
     return this.text ?? this.raw;

@@ -204,10 +204,10 @@ export const trainingRules = {
       "make a group for each step or model (of flat trajectories, with several keys: --group-by step,prompt_id), or pass --allow mixed-steps if one policy sampled them",
     about: `The trajectories of the group are from different policies. Compared keys, also in ${stepHolders.join(", ")}: ${[...stepNames.split(" "), ...modelNames].join(", ")}.`,
   }),
-  "chat-marks-in-content": warning<{ mark: string; verb: "contains" | "can contain" }>({
-    message: ({ mark, verb }) => `the sampled content ${verb} a turn of another role, after \`${mark}\``,
+  "chat-marks-in-content": warning<{ mark: string }>({
+    message: ({ mark }) => `the sampled content contains \`${mark}\`, with which a chat template begins a turn`,
     advice:
-      "write each turn as a message of its own, or pass --allow chat-marks-in-content if the model sampled the marks",
+      "write each turn as a message of its own, or pass --allow chat-marks-in-content if the model sampled the mark",
     about:
       "The sampled text has a mark with which a chat template begins a turn, so one choice can contain turns of others.",
   }),
@@ -300,13 +300,6 @@ export const trainingRules = {
     about:
       "A rollout that counts twice has twice its weight. Usual causes are a scored copy, a resumed run and a backup.",
   }),
-  "split-leak": warningOfWhole<{ position: string }>({
-    message: ({ position }) =>
-      `the group has the same prompt as the group at ${position}, in a file that --against names`,
-    advice: "remove the prompt from one of the splits",
-    about:
-      "You cannot evaluate a model on a prompt that it was trained on, whatever the answers. A prompt is the messages before the first choice, compared as values. Find the prompts of both splits with `rollcall check --split train train.jsonl --against val.jsonl`.",
-  }),
   "missing-utc-offset": warning({
     message: "start_time has no UTC offset, so it is ambiguous",
     advice: "add an offset, such as Z for UTC",
@@ -315,7 +308,7 @@ export const trainingRules = {
   }),
   "secret-in-content": warning<{ kind: string }>({
     message: ({ kind }) => `this text looks like ${kind}`,
-    advice: "revoke the secret, and remove it from the file with `rollcall convert --redact`",
+    advice: "revoke the secret, and remove it from the file",
     about: "Secrets that an agent reads in files and variables appear in its trajectories.",
   }),
 };

@@ -12,11 +12,6 @@ describe("rollcall check", () => {
     await expect(stdout).toMatchFileSnapshot("golden/check.txt");
   });
 
-  it.each([[["-", "--against", "-"]], [["--against", "-"]]])("%j reads standard input only once", async (args) => {
-    const { code, stderr } = await check(args);
-    expect([code, stderr]).toEqual([2, expect.stringContaining("standard input can be read only once")]);
-  });
-
   it.each([
     [19, false],
     [20, true],

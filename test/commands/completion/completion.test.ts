@@ -77,8 +77,8 @@ describe("the completions of a command", () => {
   );
 
   it("contain a given option only if it can be repeated", async () => {
-    const offered = await asked(["check", "--against", "a.jsonl", "--strict"], "--");
-    expect(offered.filter((name) => /^--(?:against|strict|split)$/.test(name))).toEqual(["--split", "--against"]);
+    const offered = await asked(["check", "--allow", "no-prompt", "--strict"], "--");
+    expect(offered.filter((name) => /^--(?:allow|strict|split)$/.test(name))).toEqual(["--split", "--allow"]);
   });
 
   it("contain the ids of the last list of models, if there is a data folder", async () => {

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runCommandLine } from "../../../src/run.ts";
@@ -59,22 +59,6 @@ describe("rollcall convert", () => {
     expect(stderr).toContain("note: rows do not contain the additional histories of 1 trajectory\n");
   });
 
-  it("writes a receipt, which lists the redacted secrets", async () => {
-    const key = ["sk", "ant", "Ab3dEfGh1JkLmN0pQrStUvWxYz0123"].join("-");
-    const [out, receipt] = [join(newFolder(), "out"), join(newFolder(), "receipt")];
-    const receiptOf = async (...redact: readonly string[]) => {
-      const options = ["--out", out, "--receipt", receipt, ...redact];
-      await runHere(["convert", ...filesOf(group.replaceAll("2+2?", key)), ...options]);
-      const { records, redacted } = JSON.parse(readFileSync(receipt, "utf8"));
-      for (const file of [out, receipt]) rmSync(file);
-      return [records.length, redacted?.map(({ count }: { count: number }) => count)];
-    };
-    expect([await receiptOf(), await receiptOf("--redact")]).toEqual([
-      [1, undefined],
-      [1, [2, 1]],
-    ]);
-  });
-
   it("writes no key to the records of a receipt", async () => {
     const [file, receipt] = ["sesame-0123456789.jsonl", "receipt"].map((name) => join(newFolder(), name));
     writeFileSync(file ?? "", group);
@@ -99,21 +83,6 @@ describe("rollcall convert", () => {
     };
     const rules = ["missing-logprobs", "zero-variance-group"];
     expect([(await convert("groups"))?.toSorted(), await convert("messages")]).toEqual([rules, null]);
-  });
-
-  it("notes that groups have log probabilities of redacted secrets, and rows truncated trajectories", async () => {
-    const key = ["sk", "ant", "Ab3dEfGh1JkLmN0pQrStUvWxYz0123"].join("-");
-    const cut = trajectory(1).replace('"stop"', '"length","logprobs":{"content":[{}]}').replace("2+2?", key);
-    const convert = async (...options: readonly string[]) => {
-      const files = filesOf([cut, cut.replace('"4"', '"5"')].join("\n"));
-      return (await runHere(["convert", ...files, "--redact", ...options])).stderr.match(
-        /(log prob.*secret|2 rows.*trajectory)/g,
-      );
-    };
-    expect([await convert(), await convert("--to", "messages")]).toEqual([
-      ["log probabilities can still spell a redacted secret"],
-      ["2 rows have a truncated trajectory"],
-    ]);
   });
 
   it("notes the messages and keys that rows lack, and warns about no reward", async () => {

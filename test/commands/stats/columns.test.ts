@@ -105,9 +105,6 @@ it("the rows of another tool's file have the lines of that file, also after blan
     const { data } = JSON.parse((await runHere(["stats", a, b, "--each", each, "--json"])).stdout);
     expect(lines(data)).toEqual(["a:2", "a:4", "b:1", "b:4"]);
   }
-  const { problems } = JSON.parse((await runHere(["check", b, "--against", a, "--json"])).stdout);
-  const leaks = problems.filter(({ rule }: { rule: string }) => rule === "split-leak");
-  expect(leaks).toMatchObject([{ line: 4, message: expect.stringMatching(/:2, in a file that --against names$/) }]);
 });
 
 it("rollcall stats counts no turns of an invalid group or trajectory between valid ones", async () => {

@@ -23,7 +23,7 @@ const inspect = (json: string) => {
     const { path } = findInnermost(table, { from: 0, byte: startOf(table, node) });
     problems.push(`${rule} ${[...path, ...steps].join(".")}`);
   };
-  if (!inspectTrajectory(table, 0, facts, report, reader, true)) return { problems };
+  if (!inspectTrajectory(table, 0, facts, report, true, true)) return { problems };
   const { choices, choicesWithLogprobs, finishReason, reward, version, callsTools, hasGreeting } = facts;
   const prompt = findPrompt(table, facts);
   return {

@@ -11,9 +11,7 @@ type Report = Readonly<{ rule: string; file: string; line: number; path: readonl
 const check = async (files: Files, ...args: readonly string[]) => {
   const toLine = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
   const paths = filesOf(...files.map((lines) => lines.map(toLine).join("\n")));
-  const inputs =
-    args.at(-1) === "--against" ? [...paths.slice(0, -1), ...args, ...paths.slice(-1)] : [...paths, ...args];
-  const { stdout } = await runHere(["check", "--json", ...inputs]);
+  const { stdout } = await runHere(["check", "--json", ...paths, ...args]);
   return JSON.parse(stdout.replaceAll(`${dirname(paths[0] ?? "")}/`, "").replaceAll(".jsonl", ""));
 };
 
@@ -64,12 +62,6 @@ describe("a problem of a dataset", () => {
     ["mixed-prompts", [[group(rollout(0, {}, [choice("0")]), rollout(1), rollout(2, {}, other))]], ["1:1  2,1,2,3"]],
     ["mixed-steps", [[rollout(0, { ...a, step: 1 }), rollout(1, { ...a, info: { step: 3 } })]], ["1:1  2,1,3"]],
     ["mixed-steps", [[rollout(0, { ...a, step: 1 }), rollout(1, { ...b, step: 3 }), rollout(2, b)]], []],
-    [
-      "split-leak",
-      [[group(rollout(0))], [rollout(5, {}, other), group(rollout(3)), rollout(4)]],
-      ["1:1  2:2"],
-      "--against",
-    ],
     ["stale-policy", [[group(version(8), version(6)), version(7)]], ["1:2  7,1,8"]],
     ["stale-policy", [[8, 7, 8, 9, 8].map(version), [version(1)]], ["1:2  7,1,8", "1:5  8,4,9"]],
     [
@@ -236,22 +228,6 @@ it.each<[kinds: string, note: string | undefined, ...args: readonly string[]]>([
     ...args,
   );
   expect(notes).toEqual(note === undefined ? [] : [note]);
-});
-
-it("a leak rejects a group of --strict once, whichever of its trajectories has the prompt", async () => {
-  const s = (id: string) => [user("s"), choice(id)];
-  const train = [rollout(1, a), rollout(2, a, other), rollout(5, b, s("5")), rollout(6, b, s("6"))];
-  const rejected = rollout(9, { group_id: "c", tools: null }, other);
-  const against = [rollout(7, {}, s("no prompt").slice(1)), rollout(8, {}, other), rollout(9, {}, other)];
-  const args = ["--group-by", "group_id", "--strict", "--allow", "mixed-prompts", "--allow", "missing-logprobs"];
-  const { metrics, groups, problems } = await check([[...train, rejected], against], ...args, "--against");
-  const leaks = problems
-    .filter(({ rule }: Report) => rule === "split-leak")
-    .map(({ line, message }: Report) => {
-      return `${line} ${message.match(/\d:\d+/)?.[0]}`;
-    });
-  expect(leaks).toEqual(["1 2:2", "5 2:2"]);
-  expect([metrics.reward, metrics["data/step_num_trajectories"], groups]).toEqual([5.5, 2, { read: 3, rejected: 2 }]);
 });
 
 it("a note counts the groups that --group-by joins across files", async () => {

@@ -289,8 +289,6 @@ const seldom = [
     "trajectory_index is not an integer",
   ],
   ...rowsWith((more) => `{${trl},${more}`, {
-    '"prompt":"<|im_start|>tool\\nr<|im_end|>\\n<|im_start|>assistant\\n"}': '{"role":"user","content":"r"}',
-    '"prompt":"<|im_start|>tool\\nr<|im_end|>\\n<|im_start|>assistant\\n" }': "converted tool results to user messages",
     '"reward":false}': '"reward":0',
     '"example_id":0,"task":"t","doc_id":0,"arguments":[],"resps":[],"filtered_resps":[]}': "[ambiguous-format]",
   }),

@@ -288,44 +288,6 @@ describe("rows of chat messages", () => {
     expect([await notesHere(rows.slice(0, 2)), await notesHere(rows)]).toEqual([[], [note]]);
   });
 
-  it("can have a loss, but are noted if they have another key that looks like a mask", async () => {
-    const note = (key: string) => `\`${key}\` of rows can be a mask for training, which rollcall does not read`;
-    const ordinary = {
-      loss: 0.5,
-      training_iteration: 3,
-      ...{ sampled_at: "t", mask_ratio: 0.5, train_loss: 0.5, training_set: "a", attention_mask: [0] },
-      masked: false,
-      remove_sample: 0,
-      no_loss: false,
-      is_masked: "False",
-      skip: [],
-    };
-    expect(await notesHere([said(1, { ...ordinary, loss_mask: [0] })])).toEqual([note("loss_mask")]);
-    const excluded = {
-      masked: true,
-      is_masked: 1,
-      mask_sample: true,
-      remove_sample: true,
-      no_loss: true,
-      exclude_from_training: true,
-    };
-    const others = {
-      ...{ skip: "true", filtered_out: [1], trainable: false, lossMask: [0], sample_weight: 0 },
-      ...{ is_sampled: false, train_on_inputs: false },
-    };
-    const all = { ...excluded, ...others };
-    expect(await notesHere([said(1, all)])).toEqual(Object.keys(all).map(note));
-    const turn = { Weight: 0, lossMask: "0", noGrad: true, is_demo: true, in_context: true, few_shot: false, learn: 0 };
-    const notes = await notesHere([{ messages: [user("q"), { role: "assistant", content: "a", ...turn }], reward: 1 }]);
-    const named = "lossMask noGrad is_demo in_context learn"
-      .split(" ")
-      .map((key) => note(key).replace("rows", "turns"));
-    expect(notes.slice(0, 6)).toEqual([
-      ...named,
-      "kept turns that are masked for training as messages, such as turns with the weight 0 or loss false",
-    ]);
-  });
-
   it("are read back as the same trajectory after they were logged", async () => {
     const home = newHome();
     const args = ["log", "m", fileOf([called]), "--split", "train", "--local", "--json"];

@@ -36,13 +36,6 @@ it.each<[object, string]>([
   expect(group.trajectories[0].messages_and_choices[1]).toMatchObject({ finish_reason });
 });
 
-it("a prompt with the marks of its chat template is split, with a note", async () => {
-  const prompt = "<|im_start|>system\ns<|im_end|>\n<|im_start|>user\nq<|im_end|>\n<|im_start|>assistant\n";
-  const rows = [{ prompt, completion: "a", reward: 1 }];
-  expect(await turnsHere({ "a.jsonl": rows })).toBe("s u A");
-  expect(await notesHere(rows)).toContain("split the prompts at the marks of their chat template");
-});
-
 it.each<[string, readonly object[]]>([
   ["converted the rewards true and false to 1 and 0", [{ ...chat, reward: true }]],
   [
@@ -516,15 +509,6 @@ it.each<[string, object, object]>([
       response: { output: [{ type: "reasoning", content: [{ text: "r" }], summary: [{ text: "s" }] }, said("a")] },
     },
     { messages_and_choices: [user("q"), { message: { reasoning_content: "r" } }] },
-  ],
-  [
-    "the reason of an answer after a masked one",
-    {
-      messages: [user("q"), said("a", { weight: 0 }), user("r"), said("b")],
-      stop_reasons: ["length", "stop"],
-      reward: 1,
-    },
-    { messages_and_choices: [user("q"), said("a"), user("r"), { finish_reason: "stop" }] },
   ],
 ])("a conversion keeps %s", async (_, record, trajectory) => {
   const args = "r" in record ? ["--reward-from", "r"] : [];

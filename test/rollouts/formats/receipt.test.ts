@@ -81,17 +81,6 @@ describe("a receipt", () => {
     expect([code, receipt.leaves]).toEqual([0, { read: 6, placed: 5, left_out: 1 }]);
   });
 
-  it.each([[[]], [["--to", "messages"]]])("counts the secrets that --redact replaces (%j)", async (words) => {
-    const file = join(mkdtempSync(join(tmpdir(), "receipt-")), "rows.jsonl");
-    const secret = "hf_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC2dF4h";
-    writeFileSync(
-      file,
-      `{"messages":[{"role":"user","content":"${secret}"},{"role":"assistant","content":"a"}],"reward":1}`,
-    );
-    const { receipt } = await converted(file, ["--redact", ...words]);
-    expect(receipt.redacted).toMatchObject([{ kind: "a token of Hugging Face", count: 1 }]);
-  });
-
   it.each(texts)("counts every value once as carried, changed or left out with a reason, for %s", async (name) => {
     const { code, stderr, receipt } = await converted(join(samples, name), wordsOf(name));
     expect({ code, stderr }).toEqual({ code: 0, stderr });

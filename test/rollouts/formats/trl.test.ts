@@ -8,12 +8,10 @@ import { runRollcall } from "../../support/run.ts";
 import { convertFile, convertFiles, convertRows, fileOf, turn, user } from "./converting.ts";
 
 describe("rows of TRL", () => {
-  it.each([
-    ["q", true],
-    ["<|im_start|>user\nq<|im_end|>\n<|im_start|>assistant\n", false],
-  ])("are noted for the decoded prompt %j, if it has no turns: %s", async (prompt, isNoted) => {
-    const { notes } = await convertRows([{ step: 0, prompt, completion: "a", reward: 1, advantage: 0 }], ["--lossy"]);
-    expect(notes.some((note) => note.startsWith("converted each prompt to one message"))).toBe(isNoted);
+  it("are noted for a decoded prompt", async () => {
+    const rows = [{ step: 0, prompt: "q", completion: "a", reward: 1, advantage: 0 }];
+    const { notes } = await convertRows(rows, ["--lossy"]);
+    expect(notes.some((note) => note.startsWith("converted each prompt to one message"))).toBe(true);
   });
 
   it("are converted from Parquet like lines, without keys that are null", async () => {

@@ -203,8 +203,6 @@ describe("the turns of a row", () => {
       [swift, swift, response, swift],
       "a [call_0,call_1] tool_calls, t call_0, a [call_3] tool_calls",
     ],
-    ["a masked turn", [said("a", { weight: 0 }), said("b", { weight: 1 })], "a, a stop"],
-    ["turns that are not excluded", [said("a", { masked: false }), said("b", { is_masked: 0 })], "a stop, a stop"],
     ["an older call", [older, { role: "function", name: "f", content: "r" }], "a [call_0_0] tool_calls, t call_0_0"],
     ["an older call without a result", [user, older], "u, a [call_1_0] tool_calls"],
     ["a result of no older call", [{ role: "function", name: "f", content: "r" }, said("a")], "f, a stop"],
