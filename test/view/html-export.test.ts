@@ -147,17 +147,6 @@ describe.skipIf(chromium === undefined)("a page in a file", { tags: "browser" },
     await expect.poll(async () => await page.locator(".count").innerText()).toBe("10 of 20 groups");
   });
 
-  it("shows all groups after a search is removed, also those without trajectories", async () => {
-    const lines = [groupLine([0, 1], { prompt: "Newark" }), '{"trajectories": []}'];
-    const { page } = await openedFile((await writtenPage([fileOf("g.jsonl", lines.join("\n"))])).file);
-    const count = async () => await page.locator(".count").innerText();
-    await expect.poll(count).toBe("2 of 2 groups");
-    await page.getByRole("searchbox", { name: "search text" }).fill("Newark");
-    await expect.poll(count).toBe("1 of 2 groups");
-    await page.getByRole("searchbox", { name: "search text" }).fill("");
-    await expect.poll(count).toBe("2 of 2 groups");
-  });
-
   it("reads a URL that is not escaped", async () => {
     const lines = [groupLine([0, 1], { prompt: "a + b && c" }), groupLine([0, 1], { prompt: "a b" })];
     const { page } = await openedFile((await writtenPage([fileOf("g.jsonl", lines.join("\n"))])).file);

@@ -45,55 +45,9 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     }
   });
 
-  it("moves the focus to the JSON and back to the message by r, and from a search to the table by Escape", async () => {
-    const { page, viewing: served } = await openPage([airline]);
-    const focused = async () =>
-      await page.evaluate("document.activeElement.ariaLabel ?? document.activeElement.className");
-    await pressKeys(page, "/");
-    expect(await focused()).toBe("search text");
-    await pressKeys(page, "Escape");
-    expect(await focused()).toBe("rows");
-    await pressKeys(page, "/");
-    expect(await focused()).toBe("search text");
-    await page.goto(`${served.url}/${addressOf({ group: 2, trajectory: 2 })}`);
-    await page.locator(".talk .entry").first().waitFor();
-    await pressKeys(page, "j", "j", "j");
-    const message = await focused();
-    expect(message).toMatch(/^message \d/);
-    await pressKeys(page, "r");
-    await expect.poll(focused).toBe("raw JSON");
-    await pressKeys(page, "r");
-    await expect.poll(focused).toBe(message);
-  });
-
-  it("shows JSON with its own digits, order and repeated keys", async () => {
-    const given = '{"id": 12345678901234567890, "2": 1.0, "1": 0, "2": 2e0}';
-    const function_ = { name: "book", arguments: given };
-    const calls = {
-      role: "assistant",
-      content: null,
-      tool_calls: [{ id: "c", type: "function", function: function_ }],
-    };
-    const text = JSON.stringify({
-      trajectories: [0, 1].map((reward) => ({ messages_and_choices: [calls], reward, metadata: "…" })),
-    }).replaceAll('"…"', given);
-    const { page } = await openPageAt({ group: 1, trajectory: 1 }, [fileOf("g.jsonl", text)]);
-    await page.getByText("metadata").click();
-    const laidOut = '{\n  "id": 12345678901234567890,\n  "2": 1.0,\n  "1": 0,\n  "2": 2e0\n}';
-    expect(await page.locator(".call pre").innerText()).toBe(laidOut);
-    expect(await page.locator("article details pre").last().innerText()).toBe(laidOut);
-  });
-
-  it("titles a group with its prompt, sorts its trajectories, and keeps their names and rewards visible", async () => {
-    const lines = groupLine([0.5, 0, 1], { prompt: "count the stars", answer: "many\n".repeat(400) });
-    const { page, viewing: served } = await openPageAt({ group: 1 }, [fileOf("g.jsonl", lines)]);
-    await page.getByRole("heading", { name: "count the stars 3 trajectories" }).waitFor();
-    const names = async () => await page.locator(".members tbody a").allInnerTexts();
-    expect(await names()).toEqual(["trajectory 3", "trajectory 1", "trajectory 2"]);
-    await page.getByRole("button", { name: "metrics.turns" }).click();
-    await expect.poll(names).toEqual(["trajectory 3", "trajectory 2", "trajectory 1"]);
-    await page.getByRole("button", { name: "metrics.turns" }).click();
-    await expect.poll(names).toEqual(["trajectory 1", "trajectory 2", "trajectory 3"]);
+  it("keeps the names and rewards of the trajectories of a group visible", async () => {
+    const lines = groupLine([0.5, 0, 1], { answer: "many\n".repeat(400) });
+    const { page } = await openPageAt({ group: 1 }, [fileOf("g.jsonl", lines)]);
     await page.locator(".column .entry").nth(2).waitFor();
     await page.evaluate("scrollTo(0, document.querySelector('.beside').offsetTop + 300)");
     const [bar, name] = await Promise.all(
@@ -105,43 +59,6 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
         "document.querySelector('.beside').scrollHeight <= document.querySelector('.beside').clientHeight",
       ),
     ).toBe(true);
-    await page.goto(`${served.url}/${addressOf({ group: 1, trajectory: 1 })}`);
-    await page.locator("dl.metrics").waitFor();
-    expect(await page.getByText("metrics", { exact: true }).count()).toBe(0);
-  });
-
-  it("keeps the focus after each button, and unfolds all of a message with Enter", async () => {
-    const long = Array.from({ length: 30 }, (_, at) => `line ${at}`).join("\n");
-    const messages = [
-      { role: "system", content: long },
-      { role: "assistant", content: "ok", reasoning: "why" },
-    ];
-    const line = JSON.stringify({
-      trajectories: [0, 1, 2, 3, 4, 5].map((reward) => ({ messages_and_choices: messages, reward })),
-    });
-    const { page, viewing: served } = await openPage([fileOf("g.jsonl", `${line}\n${line}\n${line}\n`)]);
-    const focused = async () =>
-      await page.evaluate<string>("document.activeElement.getAttribute('aria-label') ?? document.activeElement.name");
-    await page.goto(`${served.url}/${addressOf({ group: 1 })}`);
-    await page
-      .getByRole("button", { name: /^show trajectory/ })
-      .first()
-      .click();
-    expect(await focused()).toMatch(/^trajectory \d$/);
-    for (const group of [2, 3]) {
-      await page.locator("[name=after]").press("Enter");
-      await page.getByText(`group ${group} of 3`).waitFor();
-      await expect.poll(focused).toBe(group === 2 ? "after" : "group 3");
-    }
-    await page.goto(`${served.url}/${addressOf({ group: 1, trajectory: 1 })}`);
-    await page.locator(".entry").first().waitFor();
-    await pressKeys(page, "j", "Enter");
-    expect(await page.locator(".entry pre").first().innerText()).toContain("line 29");
-    await pressKeys(page, "Enter");
-    expect(await page.locator(".entry pre").first().innerText()).not.toContain("line 29");
-    await page.evaluate("navigator.clipboard.writeText = async () => { throw new Error('no'); }");
-    await page.getByRole("button", { name: "copy the JSON" }).click();
-    await page.getByRole("button", { name: "cannot copy" }).waitFor();
   });
 
   it("shows hostile text as text, also in an exported page", async () => {

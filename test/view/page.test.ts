@@ -48,23 +48,6 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await later.getByRole("heading", { name: "4 trajectories" }).waitFor();
   });
 
-  it("draws bars that cover all rewards, of any size", async () => {
-    const rewards = Array.from({ length: 25 }, (_, at) => groupLine([at, at]));
-    const { page } = await openPage([fileOf("many.jsonl", rewards.join("\n"))]);
-    await page.getByRole("link", { name: "2 trajectories with a reward of 5 to below 6" }).click();
-    await expect.poll(async () => await page.locator(".count").innerText()).toBe("1 of 25 groups");
-    await expect.poll(async () => await hash(page)).toBe(addressOf({ reward: [5, 6, "below"] }));
-    expect(await page.locator("a[aria-current] rect.bar").count()).toBe(1);
-    const { page: close } = await openPage([
-      fileOf("close.jsonl", Array.from({ length: 25 }, (_, at) => groupLine([0.3 + at / 24e3])).join("\n")),
-    ]);
-    await close.getByRole("link", { name: "1 trajectory with a reward of 0.300042 to below 0.300083" }).waitFor();
-    const { page: wide } = await openPage([
-      fileOf("wide.jsonl", `${groupLine([-1e308, 1e308])}\n${groupLine([1e308])}`),
-    ]);
-    await wide.getByRole("link", { name: "2 trajectories with a reward of 1e+308" }).waitFor();
-  });
-
   it("draws the rewards of each group in one scale of colors, with axes, counts and a legend", async () => {
     const { page } = await openPage([airline]);
     await page.locator("tbody tr").nth(1).getByRole("img", { name: "rewards 0, 0, 0, 1" }).waitFor();
@@ -102,17 +85,6 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       const excess = await page.evaluate<number>("document.documentElement.scrollHeight - innerHeight");
       if (width >= 1000) expect([width, excess]).toEqual([width, 0]);
     }
-  });
-
-  it("draws charts without outliers, and marks their ends", async () => {
-    const lines = Array.from({ length: 200 }, (_, at) => groupLine([at / 200, at / 200 + 0.001 * (at % 2)]));
-    const { page } = await openPage([fileOf("g.jsonl", [groupLine([-1e6, 0]), ...lines].join("\n"))]);
-    const chart = page.locator("figure", { has: page.getByRole("group", { name: "trajectories by reward" }) });
-    await expect
-      .poll(async () => await chart.locator(".axis.x span").allInnerTexts())
-      .toEqual(["≤ 0", "reward", "0.996"]);
-    expect(await chart.locator("figcaption").innerText()).toMatch(/≤ 0\s+0.996$/);
-    expect(await chart.locator("rect.bar").count()).toBe(24);
   });
 
   it("has one tab stop per chart, with arrow keys, and keeps the focus after the removal of a filter", async () => {
@@ -166,81 +138,11 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await expect.poll(async () => await hash(page)).toBe(addressOf({ trainable: true, text: "flight" }));
   });
 
-  it("shows the match of a search in its row, and marks it in the group and the conversation", async () => {
-    const long = `${"word ".repeat(600)}fly to "Newark" today`;
-    const message = (content: string) => ({ role: "assistant", content });
-    const start = [
-      { role: "user", content: "book a flight" },
-      { ...message("ok"), reasoning: "Newark?" },
-    ];
-    const choice = { finish_reason: "stop", index: 0, message: message("Newark!") };
-    const all = [start, [...start, message(long)], [...start, choice], start, start, start];
-    const trajectories = all.map((messages, reward) => ({ messages_and_choices: messages, reward }));
-    const file = fileOf("g.jsonl", `${groupLine([0, 1])}\n${JSON.stringify({ trajectories })}\n`);
-    const { page, viewing: served } = await openPage([file]);
-    const text = 'to "Newark" to';
-    await page.getByRole("searchbox", { name: "search text" }).fill(text);
-    await expect.poll(async () => await page.locator(".count").innerText()).toBe("1 of 2 groups");
-    const snippet = page.locator(".rows .snippet");
-    expect(await snippet.innerText()).toMatch(/^trajectory 2: … (word ){7}fly to "Newark" today$/);
-    expect(await snippet.locator("mark").allTextContents()).toEqual([text]);
-    await page.getByText("book a flight").click();
-    await page.locator(".column pre mark").waitFor();
-    await page.getByRole("link", { name: /^trajectory 2: / }).click();
-    const match = page.locator(".entry pre mark");
-    await match.waitFor();
-    await expect.poll(async () => await match.allTextContents()).toEqual([text]);
+  it("scrolls to the match of a search in a conversation", async () => {
+    const line = groupLine([0, 1], { answer: `${"word\n".repeat(200)}Newark` });
+    const { page } = await openPageAt({ group: 1, trajectory: 1, text: "Newark" }, [fileOf("g.jsonl", line)]);
+    await page.locator(".entry pre mark").waitFor();
     await expect.poll(async () => await page.evaluate("scrollY > 0")).toBe(true);
-    await pressKeys(page, "r");
-    await page.getByRole("region", { name: "raw JSON" }).waitFor();
-    await page.goto(`${served.url}/${addressOf({ group: 2, text: "Newark" })}`);
-    await page.locator(".common[open] mark").first().waitFor();
-    await page.goto(`${served.url}/${addressOf({ group: 2, trajectory: 3, text: "Newark" })}`);
-    await page.locator("details[open] mark").waitFor();
-    expect(await page.locator("details[open] mark").allTextContents()).toEqual(["Newark"]);
-  });
-
-  it("reaches all views and returns with the keyboard", async () => {
-    const { page } = await openPage([airline]);
-    await pressKeys(page, "j", "j", "k", "j", "Enter");
-    await page.getByRole("heading", { name: "4 trajectories" }).waitFor();
-    await expect.poll(async () => await hash(page)).toBe(addressOf({ group: 2 }));
-    await page.locator(".column .entry").first().waitFor();
-    await pressKeys(page, "n");
-    await page.getByText("group 3 of 20").waitFor();
-    await pressKeys(page, "p");
-    await page.getByText("group 2 of 20").waitFor();
-    await pressKeys(page, "j", "Enter");
-    await page.getByRole("heading", { name: "trajectory 2 of 4 reward 1 advantage +0.75" }).waitFor();
-    await expect.poll(async () => await hash(page)).toBe(addressOf({ group: 2, trajectory: 2 }));
-    await pressKeys(page, "j", "j");
-    await expect
-      .poll(async () => await page.evaluate("document.activeElement.getAttribute('aria-label')"))
-      .toBe("message 2, user");
-    await pressKeys(page, "r");
-    await page.getByRole("region", { name: "raw JSON" }).waitFor();
-    await pressKeys(page, "r", "?");
-    await page.getByRole("region", { name: "keys" }).waitFor();
-    await pressKeys(page, "Escape", "Escape");
-    await page.getByText("group 2 of 20").waitFor();
-    await pressKeys(page, "Escape");
-    await page.locator(".rows").waitFor();
-    await expect.poll(async () => await hash(page)).toBe("#/");
-  });
-
-  it("removes the filters and the search by Escape in the table, and keeps its order", async () => {
-    const { page, viewing: served } = await openPage([airline]);
-    const order = { sort: "mean", descending: true };
-    await page.goto(`${served.url}/${addressOf({ ...order, trainable: true, text: "Newark", group: 2 })}`);
-    await page.getByText("group 2 of 20").waitFor();
-    await pressKeys(page, "Escape");
-    await expect.poll(async () => await hash(page)).toBe(addressOf({ ...order, trainable: true, text: "Newark" }));
-    await page.locator(".rows .snippet").first().waitFor();
-    await pressKeys(page, "Escape");
-    await expect.poll(async () => await hash(page)).toBe(addressOf(order));
-    await page.getByText("20 of 20 groups").waitFor();
-    await pressKeys(page, "Escape");
-    expect(await hash(page)).toBe(addressOf(order));
   });
 
   it("shows the trajectories of a group from 330 pixels on, below the prompt", async () => {
@@ -267,13 +169,6 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
         ((one) => parseFloat(getComputedStyle(one).fontSize))`);
       expect([view, larger]).toEqual([view, []]);
     }
-  });
-
-  it("has a heading for each message, and a landmark for the outline", async () => {
-    const { page } = await openPageAt({ group: 2, trajectory: 2 }, [airline]);
-    await page.getByRole("heading", { level: 3, name: /^user/ }).first().waitFor();
-    expect(await page.getByRole("heading", { level: 3 }).count()).toBe(await page.locator(".entry").count());
-    await page.getByRole("navigation", { name: "outline" }).getByRole("button").first().waitFor();
   });
 
   it("restores the table on return, and steps through groups in the order of the table", async () => {

@@ -1,4 +1,3 @@
-import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import type { Charts, GroupRows } from "../../src/view/answers.ts";
 import { chromium } from "../support/browser.ts";
@@ -126,52 +125,6 @@ describe("the numbers of the page", () => {
 
 describe.skipIf(chromium === undefined)("the first page with steps", { tags: "browser" }, () => {
   const input = () => fileOf("g.jsonl", steps);
-  const summaryOf = async (page: Page) => await page.getByRole("region", { name: "summary" }).innerText();
-
-  it("has the numbers and plots of the selected groups, with those of all in gray", async () => {
-    const { file } = await writtenPage([input()]);
-    for (const { page } of [await openPage([input()]), await openedFile(file)]) {
-      expect(await page.locator(".rest").count()).toBe(0);
-      await page.getByRole("link", { name: "truncated", exact: true }).click();
-      await expect.poll(async () => await summaryOf(page)).toMatch(/0\.267 ±.*\s+all: 0\.417 ±/);
-      expect(await summaryOf(page)).toMatch(/exceptions\n\n?0\s*all: 3\n[\s\S]*trajectories\n\n?6\s*all: 18/);
-      expect(await page.locator("rect.rest").count()).toBeGreaterThan(0);
-      // One step has selected groups, and the line of all steps is gray.
-      expect([await page.locator(".interval.selected").count(), await page.locator(".step.all").count()]).toEqual([
-        1, 2,
-      ]);
-      expect(await page.getByRole("link", { name: /^step 9: a mean of 0.9/ }).count()).toBe(1);
-      expect(await page.getByRole("listitem").filter({ hasText: "no log probabilities" }).count()).toBe(1);
-    }
-  });
-
-  it("plots the steps with intervals on an axis that includes the interval of all, and filters by a step", async () => {
-    const { page } = await openPage([input()]);
-    const chart = page.locator("figure", { has: page.getByRole("group", { name: "mean reward by step" }) });
-    await chart.getByRole("link").nth(2).waitFor();
-    expect(await chart.locator(".axis.x span").allInnerTexts()).toEqual(["9", "10", "11"]);
-    expect(await chart.locator("figcaption").innerText()).toMatch(/truncated\s+■ failed/);
-    const shares = await chart.locator(".below rect").evaluateAll((bars) => bars.map((bar) => bar.outerHTML));
-    // Half of the answers of step 10 are truncated, and a third of the rollouts of step 11 failed.
-    expect(shares.flatMap((bar) => (/ height="0%"/.test(bar) ? [] : / height="(\d+)/.exec(bar)?.[1]))).toEqual([
-      "100",
-      "66",
-    ]);
-    const { reward }: StatsSlice = JSON.parse((await runRollcall(["stats", input(), "--json"])).stdout);
-    const [top = 0, bottom = 0] = (await chart.locator(".axis.y").first().innerText()).split(/\s+mean\s+/).map(Number);
-    expect(top).toBeGreaterThanOrEqual(reward.ci95[1] ?? 1);
-    expect(bottom).toBeLessThanOrEqual(reward.ci95[0] ?? 0);
-    const heights: readonly string[] = await page.evaluate(
-      "[...document.querySelectorAll('.band, .step, .interval')].flatMap((line) => [line.getAttribute('y1'), line.getAttribute('y2')])",
-    );
-    expect(heights.filter((height) => Number.parseFloat(height) < 13.9 || Number.parseFloat(height) > 90.1)).toEqual(
-      [],
-    );
-    await chart.getByRole("link", { name: /^step 10: / }).click();
-    await expect.poll(async () => await page.locator(".count").innerText()).toBe("3 of 9 groups");
-    await page.getByRole("link", { name: "step 10 ×" }).click();
-    await expect.poll(async () => await page.locator(".count").innerText()).toBe("9 of 9 groups");
-  });
 
   it("gives the prompt 40 characters at 1280 pixels, and names the columns that it hides", async () => {
     const { page } = await openPage([input()], { width: 1280 });

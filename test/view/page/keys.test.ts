@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { fileOf, groupLine } from "../viewing.ts";
 import { addressOf, closePage, openPage, settle, writePage } from "./open-page.ts";
 
@@ -106,6 +106,10 @@ describe("the keys of the page", () => {
     expect(page.textsOf(".copied button")).toEqual(["copied"]);
     await page.click("copy the JSON");
     expect(JSON.parse(page.state.copied)).toMatchObject({ reward: 1, metrics: { turns: 0 } });
+    const writeText = async () => await Promise.reject(new Error("denied"));
+    vi.stubGlobal("navigator", { clipboard: { writeText } });
+    await page.click("copied", "p button");
+    expect(page.textsOf("p button").at(-1)).toBe("cannot copy");
   });
 
   it("keep the focus of a message that is shown as JSON, and unfold and fold its texts by Enter", async () => {

@@ -61,10 +61,8 @@ describe("the page of rollcall view", () => {
     for (const [query, part] of [
       [{}, "body > :not(script, noscript)"],
       [{}, "main"],
-      [{ trainable: false, rule: "any", sort: "size", descending: true }, ".rows"],
-      [{ file: join(folder, "step-10.jsonl"), reward: [0, 1, "below"], text: "+ 2" }, ".list"],
-      [{ group: 1, trainable: true }, "main"],
-      [{ group: 6 }, "main"],
+      [{ group: 1 }, ".members"],
+      [{ group: 1 }, ".column"],
       [{ group: 1, trajectory: 1 }, "main"],
     ] as const) {
       await page.show(query);
