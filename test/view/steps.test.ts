@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Charts, GroupRows } from "../../src/view/answers.ts";
 import { chromium } from "../support/browser.ts";
 import { runRollcall } from "../support/run.ts";
-import { openedFile, openPage, writtenPage } from "./shown.ts";
+import { openPage } from "./shown.ts";
 import { fileOf, startView, type ViewProcess, whenRead } from "./viewing.ts";
 
 interface GroupOptions {
