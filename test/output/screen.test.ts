@@ -216,17 +216,17 @@ describe("a text of several columns", () => {
 
 describe("a column", () => {
   const columns = [
-    { name: "id", path: "entry.id" },
-    { name: "pricing.prompt", path: "entry.pricing.prompt", heading: "prompt\n$/M" },
-    { name: "max_output_length", path: "entry.max_output_length", heading: "max output\ntokens" },
+    { name: "id" },
+    { name: "pricing.prompt", heading: "prompt\n$/M" },
+    { name: "max_output_length", heading: "max output\ntokens" },
     { name: "prompt_tokens" },
   ];
 
-  it("is found by its name, path or heading in any spelling", () => {
-    const typed = "ID,entry.id,pricing.prompt,prompt,max-output,max output tokens,Prompt-Tokens,token".split(",");
+  it("is found by its name or heading in any spelling", () => {
+    const typed = "ID,pricing.prompt,prompt,max-output,max output tokens,Prompt-Tokens,token".split(",");
     const found = typed.map((name) => findColumn(name, columns)?.name ?? "none");
     const [id, price, output] = columns.map(({ name }) => name);
-    expect(found).toEqual([id, id, price, price, output, output, "prompt_tokens", "none"]);
+    expect(found).toEqual([id, price, price, output, output, "prompt_tokens", "none"]);
   });
 
   it("has the values of its whole name, or else those below the shortest key that begins the name", () => {
@@ -247,7 +247,7 @@ describe("a column", () => {
 
   it("has a path in JSON, also for a part of its name and below its name", () => {
     const names = ["id", "pricing", "pricing.prompt.x", "prompt", "prompt_tokens"];
-    const paths = ["entry.id", "entry.pricing", "entry.pricing.prompt.x", "entry.pricing.prompt", "prompt_tokens"];
+    const paths = ["id", "pricing", "pricing.prompt.x", "pricing.prompt", "prompt_tokens"];
     expect(names.map((name) => resolveField(name, columns))).toEqual(paths);
   });
 });

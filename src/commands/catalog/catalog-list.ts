@@ -46,21 +46,20 @@ const readList = async (context: Context, list: ListName, { analysisProvider, ro
   const settings = await readEffectiveSettings(context, providers);
   if (list !== "models") settings.requireAll(["base_url", `${list}_provider`]);
   const client = await openServiceClient(context, settings);
-  const request = { body: undefined };
+  const body = undefined;
+  const send = {
+    models: () => client.send(contract.listModels, { body, parameters: {} }),
+    analysis: () => {
+      const parameters = { analysis_provider: settings.require("analysis_provider") };
+      return client.send(contract.listAnalysisModels, { body, parameters });
+    },
+    router: () => {
+      const parameters = { router_provider: settings.require("router_provider") };
+      return client.send(contract.listRouterModels, { body, parameters });
+    },
+  };
   const progress = context.screen.startProgress("listing the models");
-  const reading =
-    list === "models"
-      ? client.send(contract.listModels, { ...request, parameters: {} })
-      : list === "analysis"
-        ? client.send(contract.listAnalysisModels, {
-            ...request,
-            parameters: { analysis_provider: settings.require("analysis_provider") },
-          })
-        : client.send(contract.listRouterModels, {
-            ...request,
-            parameters: { router_provider: settings.require("router_provider") },
-          });
-  const models = await reading.finally(progress.stop);
+  const models = await send[list]().finally(progress.stop);
   if (list === "models")
     saveIds(
       context.host,
@@ -74,19 +73,15 @@ const readList = async (context: Context, list: ListName, { analysisProvider, ro
 /** Members of `pricing` such as a unit or a condition can change the meaning of the prices. */
 const noteOtherPrices = ({ fields, notice }: Screen, rows: readonly ReplyEntry[]) => {
   const found = rows.map(({ value: { pricing } }) => listOthers(pricing)).filter(({ length }) => length > 0);
-  if (found.length === 0 || fields?.every((name) => !/pric/.test(name))) return;
+  if (found.length === 0 || fields?.every((name) => !priceNames.some((price) => name.endsWith(price)))) return;
   const names = [...new Set(found.flat())].join(", ");
   notice(`the pricing of ${pluralize(found.length, "model")} has members that can change the prices: ${names}`);
 };
 
-const listOthers = (pricing: unknown = null) => {
-  if (!isObject(pricing)) return pricing === null ? [] : ["pricing"];
-  const isOther = ([name, value]: [string, unknown]) =>
-    !priceNames.includes(name) && value !== null && parseAmount(value) === undefined;
-  return Object.entries(pricing)
-    .filter(isOther)
-    .map(([name]) => `pricing.${name}`);
-};
+const listOthers = (pricing: unknown) =>
+  Object.entries(isObject(pricing) ? pricing : {}).flatMap(([name, value]) =>
+    priceNames.includes(name) || value === null || parseAmount(value) ? [] : `pricing.${name}`,
+  );
 
 const toSections = (row: ReplyEntry, columns: readonly Column<ReplyEntry>[]): readonly Section[] => {
   const { pricing, datacenters } = row.value;
