@@ -87,32 +87,19 @@ export const attachDataset = (context: Context, dataset: rollouts.Dataset) => {
   explainWithExcerpts(context, dataset);
 };
 
-const chatFormat = "openai-chat";
-
 const parseDottedPath = (path: string) =>
   path.split(".").map((step) => (/^(?:0|[1-9]\d*)$/.test(step) ? Number(step) : step));
 
-/** Splits `name*0.5` at the last `*` before a number. */
-const parseRewardPart = (given: string) => {
-  const [, name = given, weight] = /^(.+)\*([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)$/is.exec(given) ?? [];
-  return { path: parseDottedPath(name), name, weight: weight === undefined ? undefined : Number(weight) };
-};
-
 const parseFormatOptions = async (typed: InputOptions, host: Host, maxUnpackedBytes: number) => {
-  const { messagesFrom, from = messagesFrom === undefined ? "auto" : chatFormat, rewardFrom, rewards } = typed;
+  const { from = "auto", rewardFrom, rewards } = typed;
   const names = ["auto", "rollcall", ...formatNames];
   if (!names.includes(from)) throw invalidOptionValue("--from", from, names.join(", "), findNearest(from, names));
-  if (rewardFrom.length > 0 && rewards !== undefined)
+  if (rewardFrom !== undefined && rewards !== undefined)
     throw conflictingOptions("--reward-from", "--rewards", "a trajectory has one reward");
-  if (messagesFrom !== undefined && from !== chatFormat)
-    throw conflictingOptions("--messages-from", `--from ${from}`, `only ${chatFormat} reads messages from a path`);
   return {
     from,
     hasReceipt: false,
-    allowsLossy: typed.lossy,
-    keepsHistories: typed.histories,
-    messagesFrom: messagesFrom === undefined ? undefined : parseDottedPath(messagesFrom),
-    rewardFrom: rewardFrom.length === 0 ? undefined : rewardFrom.map(parseRewardPart),
+    rewardFrom: rewardFrom === undefined ? undefined : parseDottedPath(rewardFrom),
     groupBy: typed.groupBy,
     rewards: rewards === undefined ? undefined : await readRewardsFile(rewards, host, maxUnpackedBytes),
   };
@@ -151,7 +138,9 @@ const listInputNotes = (dataset: rollouts.Dataset, typed: InputOptions) => {
     for (const { format, files } of formats) {
       const { group, reward, sampled } = format.keys;
       const subject =
-        sources.length === 1 && files === 1 ? "the input was" : pluralize(files, "file was", "files were");
+        sources.length === 1 && files.length === 1
+          ? "the input was"
+          : pluralize(files.length, "file was", "files were");
       const isByKey = format.isGrouped !== true && groupBy !== undefined;
       const members = format.takesGroupKey === true ? "rows" : "rollouts";
       const groupText = isByKey
@@ -163,8 +152,8 @@ const listInputNotes = (dataset: rollouts.Dataset, typed: InputOptions) => {
     for (const [text, count] of notes) notice(count === 1 ? text : `${text} (${count} times)`);
     if (conversion.lost.length > 0) notice(formatLostValues(conversion.lost));
   }
-  const rewardOption = rewardFrom.length === 0 ? "--rewards" : "--reward-from";
-  if (!conversion && scan.problems.errors === 0 && (rewardFrom.length > 0 || rewards !== undefined))
+  const rewardOption = rewardFrom === undefined ? "--rewards" : "--reward-from";
+  if (!conversion && scan.problems.errors === 0 && (rewardFrom ?? rewards) !== undefined)
     notice(`${rewardOption} has no effect: the input is in rollcall's format`);
   const { joinedGroups = 0, note } = dataset;
   if (note !== undefined) notice(note);

@@ -82,7 +82,7 @@ export const read = async (files: readonly string[], asked: ReadOptions = {}): P
     maxUnpackedBytes: asked.maxUnpackedBytes ?? 2 ** 36,
     groupBy: asked.groupBy === undefined ? undefined : [asked.groupBy],
     strictness: asked.strictness ?? { strict: false, allowed: others },
-    ...{ from: "rollcall", hasReceipt: false, allowsLossy: false, keepsHistories: false },
+    ...{ from: "rollcall", hasReceipt: false },
     onOpened: asked.onOpened ?? (() => undefined),
     onProgress: asked.onProgress,
     measures: asked.measures,

@@ -215,14 +215,14 @@ describe("the API of the page for groups", () => {
 
   it("gives the positions that stats lists for trajectories of other tools' documents", async () => {
     const file = "test/samples/formats/tau2.results.json";
-    const page = await startView([file, "--lossy"]);
+    const page = await startView([file]);
     const { summary } = await whenRead(page);
     const positions: unknown[] = [];
     for (let group = 1; group <= (summary?.groups.read ?? 0); group++) {
       const { members }: GroupDetail = JSON.parse((await page.ask("/api/group", { group })).body);
       positions.push(...members.map(({ position }) => position));
     }
-    const { stdout } = await runRollcall(["stats", file, "--lossy", "--each", "trajectory", "--json"]);
+    const { stdout } = await runRollcall(["stats", file, "--each", "trajectory", "--json"]);
     const listed: readonly { file: string; line: number }[] = JSON.parse(stdout).data;
     expect(positions).toEqual(listed.map(({ file: of, line }) => ({ file: of, line })));
     expect(positions[0]).toEqual({ file: `${file}#simulations.0`, line: 1 });

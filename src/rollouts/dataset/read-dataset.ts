@@ -87,6 +87,7 @@ export const readDataset = async (options: ReadOptions): Promise<Dataset> => {
     if (conversion) read.scan.problems.merge(conversion.recordProblems);
     await mapProblemsToRecords(sources, read.scan.problems);
     reportSkippedFiles(read.scan.problems, skipped);
+    reportLossyFormats(read.scan.problems, conversion);
     return { ...read, conversion, repeatedFiles: repeated, close };
   } catch (thrown) {
     await close();
@@ -97,6 +98,12 @@ export const readDataset = async (options: ReadOptions): Promise<Dataset> => {
 const reportSkippedFiles = (problems: Problems, files: readonly SkippedFile[] = []) => {
   for (const { file, reason } of files) problems.report("skipped-file", { reason }, { file });
   if (problems.strictness.strict) problems.addInputRule("skipped-file");
+};
+
+const reportLossyFormats = (problems: Problems, conversion: Conversion | undefined) => {
+  for (const { format, files } of conversion?.formats ?? [])
+    if (format.isLossy) problems.report("lossy-format", { format: format.name }, { file: files[0] ?? "" });
+  if (problems.strictness.strict) problems.addInputRule("lossy-format");
 };
 
 /** @throws Failure `missing-split`, `input-changed`; the signal's reason */

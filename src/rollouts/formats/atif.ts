@@ -63,8 +63,6 @@ export const readAtif = (run: FormatRun, located: LocatedDocument, links = new L
     metrics: (parts.at(-1)?.value ?? value).metricMembers("final_metrics"),
     metadata: [...value.flatMembers(), ...agent.map(([key, member]) => [`agent.${key}`, member] as const)],
     startTime: readStartTime(value),
-    /** Separate histories change the dedup key. */
-    identity: run.options.keepsHistories && parts.length > 1 ? " in parts" : "",
     documents: reader.documents,
   };
 };
@@ -143,8 +141,8 @@ class AtifReader {
     const run = this.#run;
     const first = parts[0]?.value;
     const isSameModel = this.#isSameModel(modelOf(first));
-    const isJoined = parts.length > 1 && !run.options.keepsHistories;
-    if (isJoined) run.note("joined the parts of a continued trajectory (--histories keeps them separate)");
+    const isJoined = parts.length > 1;
+    if (isJoined) run.note("joined the parts of a continued trajectory");
     const histories = parts.map(({ value }, at) => {
       const allSteps = findSteps(value);
       if (allSteps.some(replacesContext)) run.note(replacedContextNote);

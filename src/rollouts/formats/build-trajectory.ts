@@ -8,7 +8,7 @@ import * as output from "../messages/output-json.ts";
 import { ConversionError, type Members, openKeyFacts, Value } from "../messages/value.ts";
 import { type Path, shortenName } from "../rules/positions.ts";
 import { findRewardCandidates } from "../rules/row-columns.ts";
-import type { FormatRun, RewardPart, Rollout, SourceRecord } from "./format.ts";
+import type { FormatRun, Rollout, SourceRecord } from "./format.ts";
 
 /** Returns a ConversionError, so that other parts of the record are still converted. */
 export const convertPart = (
@@ -57,11 +57,9 @@ type TrajectoryParts = Readonly<{
 }>;
 
 export const buildTrajectory = (parts: TrajectoryParts) => {
-  const { reward, turns, tools, media = [], histories = [], policy, startTime, identity = "" } = parts;
-  const { metrics, metadata } = reward.parts ? moveRewardParts(parts, reward.parts) : parts;
+  const { reward, turns, tools, media = [], histories = [], policy, metrics, metadata, startTime } = parts;
   // With `--reward-from metrics.reward`, this member is no metric.
-  const isReward = ([name, value]: output.Member) =>
-    name === "reward" && !reward.parts && isSource(value, reward.reward);
+  const isReward = ([name, value]: output.Member) => name === "reward" && isSource(value, reward.reward);
   const trajectory = {
     messages_and_choices: turns,
     tools,
@@ -74,23 +72,11 @@ export const buildTrajectory = (parts: TrajectoryParts) => {
     metadata: output.nonEmptyMap(metadata),
     start_time: startTime,
   };
-  return { identity: `${reward.identity ?? ""}${identity}`, trajectory };
+  return { identity: `${reward.identity ?? ""}${parts.identity ?? ""}`, trajectory };
 };
 
 const isSource = (value: output.Json | undefined, of: output.Json) =>
   value instanceof Value && output.sourcesOf(of).some(({ id }) => id === value.id);
-
-/** The parts of a sum become metrics instead of metadata. */
-const moveRewardParts = ({ metrics, metadata }: TrajectoryParts, rewardParts: readonly output.Member[]) => {
-  const idOf = ([, value]: output.Member) => output.sourcesOf(value)[0]?.id;
-  const known = [...metrics];
-  const [metricIds, rewardIds] = [new Set(known.map(idOf)), new Set(rewardParts.map(idOf))];
-  const isRewardPart = (one: output.Member) => rewardIds.has(idOf(one) ?? Number.NaN);
-  return {
-    metrics: [...known, ...rewardParts.filter((one) => !metricIds.has(idOf(one)))],
-    metadata: [...metadata].filter((one) => !isRewardPart(one)),
-  };
-};
 
 export const buildException = (recorded?: output.Json, type?: output.Json, traceback?: output.Json) => {
   const message = recorded ?? "no message is recorded";
@@ -129,16 +115,9 @@ type RewardQuery = Readonly<{
   findValue?: (path: Path) => Value | undefined;
   /** Reads other values than numbers, such as grades. */
   readOther?: (value: Value) => output.Json | undefined;
-  /** True if the writer adds only the parts that a record has. */
-  canLackParts?: boolean;
 }>;
 
-type Reward = Readonly<{
-  reward: output.Json;
-  identity?: string;
-  /** The parts of a sum, which become metrics. */
-  parts?: readonly output.Member[];
-}>;
+type Reward = Readonly<{ reward: output.Json; identity?: string }>;
 
 /** Follows the path through strings of JSON. Keys can contain dots, so longer keys are tried first. */
 export const readPath = (record: Value, path: Path): Value | undefined => {
@@ -157,7 +136,7 @@ export const readPath = (record: Value, path: Path): Value | undefined => {
 export const findReward = (run: FormatRun, query: RewardQuery): Reward => {
   const { record, ids, readOwn } = query;
   const { rewardFrom, rewards } = run.options;
-  if (rewardFrom) return addParts(run, query, rewardFrom);
+  if (rewardFrom) return readRewardFrom(run, query, rewardFrom);
   if (rewards) {
     const names = [...new Set(ids.flatMap((id) => (id instanceof Value ? id.plain : (id ?? []))))];
     const [first, ...more] = names.flatMap((name) => rewards.get(name) ?? []);
@@ -176,47 +155,17 @@ export const findReward = (run: FormatRun, query: RewardQuery): Reward => {
   return { reward: reward instanceof Value ? (toReward(run, reward) ?? reward) : reward };
 };
 
-const addParts = (run: FormatRun, query: RewardQuery, rewardFrom: readonly RewardPart[]): Reward => {
-  const canLackParts = query.canLackParts === true && rewardFrom.length > 1;
-  const parts = rewardFrom.flatMap((part) => {
-    const reward = readPart(run, { ...query, canLackParts }, part);
-    return reward === undefined ? [] : [{ ...part, reward }];
-  });
-  const [first] = parts;
-  if (!first) throw missingPart(query.record, undefined, rewardFrom[0]?.path ?? []);
-  for (const { name } of parts) run.usedRewards.add(name);
-  if (parts.length < rewardFrom.length) run.note("added only the recorded parts of the reward, as TRL does");
-  if (rewardFrom.length === 1 && first.weight === undefined)
-    return { reward: first.reward, identity: `from ${first.path.join(".")}` };
-  const sum = parts.reduce((total, { reward, weight = 1 }) => total + Number(output.rawOf(reward)) * weight, 0);
-  return {
-    reward: output.literal(sum, ...parts.flatMap(({ reward }) => output.sourcesOf(reward))),
-    identity: `from ${formatRewardFrom(rewardFrom)}`,
-    parts: parts.map(({ name, reward }) => [name, reward]),
-  };
-};
-
-/** Returns undefined for a part that the record can lack. */
-const readPart = (run: FormatRun, query: RewardQuery, { path }: RewardPart) => {
-  const { record, readOther, canLackParts = false } = query;
-  const value = (query.findValue ?? ((at: Path) => readPath(record, at)))(path);
+const readRewardFrom = (run: FormatRun, { record, readOther, findValue }: RewardQuery, path: Path): Reward => {
+  const value = findValue ? findValue(path) : readPath(record, path);
   const reward = value && (toReward(run, value) ?? parseReward(run, value) ?? readOther?.(value));
-  // Parquet has NaN for a part without a value.
-  if (reward || (canLackParts && (!value || value.text === "NaN"))) return reward;
-  throw missingPart(record, value, path);
-};
-
-const missingPart = (record: Value, value: Value | undefined, path: Path) => {
   const name = path.join(".");
+  if (reward) return { reward, identity: `from ${name}` };
   const option = value && suggestReward([[name, value]]);
   const fix = option ? `pass ${option}` : describeNumbers(record, path);
-  return (value ?? record).error(
+  throw (value ?? record).error(
     `--reward-from finds ${value ? "no number" : "nothing"} at the path \`${name}\` (${fix})`,
   );
 };
-
-export const formatRewardFrom = (parts: readonly RewardPart[]) =>
-  parts.map(({ name, weight }) => (weight === undefined ? name : `${name}*${weight}`)).join(" + ");
 
 const toReward = (run: FormatRun, value: Value) => {
   if (value.isNumber) return value;
@@ -276,22 +225,16 @@ const suggestReward = (members: Members) =>
 export const suggestPaths = (paths: readonly string[]) => {
   const words = paths.map((path) => formatCommandLine([path]));
   if (words.length < 2) return words[0] && `--reward-from ${words[0]}`;
-  return `--reward-from with one of ${formatList(words)}, or several times to add several of them`;
+  return `--reward-from with one of ${formatList(words)}`;
 };
 
 /** TRL writes a column for each reward function, but no column for their sum. */
 export const missingTrlReward = (record: Value) => {
   const names = record.metricMembers().flatMap(([key]) => (trlColumns.test(key) ? [] : [key]));
   if (!record.hasAny("advantage", "advantages") || names.length === 0) return missingReward(record);
-  const columns = names.map((name) => formatCommandLine([name]));
-  const areRewards = names.length === 1 || names.every((name) => /reward/i.test(name));
-  const options = areRewards
-    ? columns.map((column) => `--reward-from ${column}`).join(" ")
-    : `--reward-from with each of ${formatList(columns)} that is a reward function and not a value of log_extra`;
-  // A row has no value in the column of a reward function that returned None.
-  const others = names.length === 1 ? "and --reward-from with each other column of a reward function, " : "";
-  const why = `${others}because TRL adds the columns of its reward functions (name*0.5 weighs a column)`;
-  return record.error(`the reward is missing (pass ${options}, ${why}, or --rewards <file>)`);
+  const sum =
+    names.length === 1 ? "" : "write the sum of the reward functions to the column `reward`, as TRL adds them, or ";
+  return record.error(`the reward is missing (${sum}pass ${suggestPaths(names)}, or --rewards <file>)`);
 };
 
 const trlColumns = /^(?:step|advantages?|(?:.*_)?(?:id|idx|index))$/;

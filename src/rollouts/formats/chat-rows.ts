@@ -37,8 +37,6 @@ export interface ChatRows extends Omit<Format, "keys" | "records" | "recognizes"
   readPrompt(row: Value): readonly Json[];
   readTurns(run: FormatRun, row: Value): readonly Json[];
   readReward?(run: FormatRun, row: Value): Json | undefined;
-  /** True if the writer adds only the reward columns that have a value. */
-  canLackParts?: boolean;
   /** Returns undefined for a row that is not a group. */
   readGroup?(run: FormatRun, record: SourceRecord): readonly Rollout[] | undefined;
 }
@@ -98,19 +96,14 @@ const convertRow = (run: FormatRun, rows: ChatRows, { record, recordedKey, steps
   // Rollouts of different contexts are never one group.
   const context = keys.listContext(run, row, prompt, record.group === undefined);
   record.group ??= findPromptKey(steps, [...system, ...prompt, ...context], listMedia(row));
-  const { rewards, rewardFrom = [{ path: [rows.rewardKey] }] } = run.options;
-  const isFailed = !rewards && rewardFrom.every(({ path }) => readPath(row, path) === undefined);
-  if (isFailed && rewardFrom.every(({ path }) => isEmpty(row, path))) return run.skip(row, "a row without a score");
+  const { rewards, rewardFrom = [rows.rewardKey] } = run.options;
+  const isFailed = !rewards && readPath(row, rewardFrom) === undefined;
+  if (isFailed && isEmpty(row, rewardFrom)) return run.skip(row, "a row without a score");
   const error = isFailed ? row.get("error") : undefined;
   if (error && !error.isBlank && (error.isObject || error.text))
     return [{ exception: buildException(error.get("message") ?? error, error.get("type")) }];
   const readOwn = () => (rows.readReward ? rows.readReward(run, row) : requireReward(row, rows.rewardKey));
-  const reward = findReward(run, {
-    record: row,
-    ids: listRewardIds(run, record),
-    readOwn,
-    canLackParts: rows.canLackParts === true,
-  });
+  const reward = findReward(run, { record: row, ids: listRewardIds(run, record), readOwn });
   const turns = [...system.map(keys.toSystem), ...sampleEarlier(run, rows.readTurns(run, row), record)];
   return [buildTrajectory({ reward, turns, ...readMembers(run, row, rows) })];
 };
@@ -189,42 +182,34 @@ const requireAnswer = (run: FormatRun, row: Value, messages: Value) => {
 const isAnswer = (message: Value | undefined) => /^(?:assistant|tool_call)$/.test(message?.textAt("role") ?? "");
 const endsWithAnswer = (messages: Value | undefined) => isAnswer(messages?.items().at(-1));
 
-/** @param path the path of a list of messages, or of a string with a JSON list */
-export const messageRows = (path: Path): Format => {
-  const name = path.join(".");
-  const requireMessages = (row: Value) => {
-    const value = readPath(row, path);
-    const messages = chat.unwrap(value);
-    if (messages?.isList) return messages;
-    if (pythonMessages.test(value?.text ?? ""))
-      throw row.error(`\`${name}\` is text of Python, not JSON (write it with json.dumps, not with str)`);
-    const fault = value ? "is not a list" : "is missing";
-    const wrong =
-      name === "messages" ? `\`messages\` ${fault}` : `--messages-from finds no list at the path \`${name}\``;
-    throw (value ?? row).error(wrong);
-  };
-  return chatRows({
-    name: "openai-chat",
-    title: "rows of chat messages",
-    rewardKey: "reward",
-    usedKeys: [...path.map((_, at) => path.slice(0, at + 1).join(".")), "reward", "tools", ...keys.systemKeys],
-    keys: { sampled: "all turns of the assistant" },
-    isDataset: true,
-    recognizes: (row) => {
-      const messages = chat.unwrap(readPath(row, path));
-      return chat.haveTexts(messages, "role") && !isOtherRow(row, messages);
-    },
-    listTurns: (row) => ({ sampled: chat.unwrap(readPath(row, path))?.items() ?? [] }),
-    readPrompt: (row) => takeBefore(requireMessages(row).items(), isAnswer),
-    readTurns: (run, row) => {
-      const messages = requireMessages(row);
-      requireAnswer(run, row, messages);
-      return chat.toTurns(run, messages, { name, sampled: { record: row } });
-    },
-  });
+const requireMessages = (row: Value) => {
+  const value = row.require("messages");
+  const messages = chat.unwrap(value);
+  if (messages.isList) return messages;
+  if (pythonMessages.test(value.text ?? ""))
+    throw row.error("`messages` is text of Python, not JSON (write it with json.dumps, not with str)");
+  throw value.error("`messages` is not a list");
 };
 
-export const openaiChat = messageRows(["messages"]);
+export const openaiChat = chatRows({
+  name: "openai-chat",
+  title: "rows of chat messages",
+  rewardKey: "reward",
+  usedKeys: ["messages", "reward", "tools", ...keys.systemKeys],
+  keys: { sampled: "all turns of the assistant" },
+  isDataset: true,
+  recognizes: (row) => {
+    const messages = chat.unwrap(row.get("messages"));
+    return chat.haveTexts(messages, "role") && !isOtherRow(row, messages);
+  },
+  listTurns: (row) => ({ sampled: chat.unwrap(row.get("messages"))?.items() ?? [] }),
+  readPrompt: (row) => takeBefore(requireMessages(row).items(), isAnswer),
+  readTurns: (run, row) => {
+    const messages = requireMessages(row);
+    requireAnswer(run, row, messages);
+    return chat.toTurns(run, messages, { name: "messages", sampled: { record: row } });
+  },
+});
 
 const readCompletion = (run: FormatRun, sampled: SampledRecord, [name, value]: readonly [string, Value]) => {
   const prompt = sampled.record.require("prompt");
@@ -259,7 +244,6 @@ const trlRows: ChatRows = {
     return { prompt: prompt?.text ?? prompt?.items() ?? [], sampled: completion?.text ?? completion?.items() ?? [] };
   },
   hasPrompts: true,
-  canLackParts: true,
   repeatedPath: /completions_\d+(?=\.parquet$)/,
   openIds: openTableIds,
   readReward: (_, row) => {
@@ -305,10 +289,10 @@ const convertCompletions = (run: FormatRun, record: SourceRecord) => {
       return reward;
     };
     // With --reward-from, the path leads to a list of rewards.
-    const rewardFrom = run.options.rewardFrom?.map((part) => ({ ...part, path: part.path.concat(at) }));
+    const rewardFrom = run.options.rewardFrom?.concat(at);
     const runAt = { ...run, options: { ...run.options, rewardFrom } };
     const ids = rowIds.map((id) => `${id}/${at}`);
-    const reward = findReward(runAt, { record: row, ids, readOwn, canLackParts: true });
+    const reward = findReward(runAt, { record: row, ids, readOwn });
     const itemMembers = each.flatMap(([key, values]) => values.slice(at, at + 1).map((value) => [key, value] as const));
     const sampled = { record: row, completion: { at, count } };
     const system = keys.findSystem(row, row.get("prompt")).map(keys.toSystem);

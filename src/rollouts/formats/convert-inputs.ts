@@ -10,7 +10,6 @@ import { openSpool } from "../input/spool.ts";
 import type { Value } from "../messages/value.ts";
 import { Problems } from "../rules/problems.ts";
 import { breakAmbiguous, breakGroup, breakUnreadable, openBrokenGroups } from "./broken-records.ts";
-import { formatRewardFrom } from "./build-trajectory.ts";
 import { leaveOutCopies } from "./copies.ts";
 import { openDocuments } from "./documents.ts";
 import type { Format, FormatOptions, FormatRun, SourceRecord } from "./format.ts";
@@ -27,7 +26,7 @@ export interface ConvertedInputs extends Pick<OpenedInputs, "sources" | "skipped
 }
 
 export interface Conversion {
-  readonly formats: readonly Readonly<{ format: Format; files: number }>[];
+  readonly formats: readonly Readonly<{ format: Format; files: readonly string[] }>[];
   /** Text such as `from --rewards`; undefined for the own rewards of the formats. */
   readonly rewardFrom: string | undefined;
   /** Sentences, and how often each applies. */
@@ -45,9 +44,9 @@ const maxNamedIds = 3;
 /** @throws Failure `spool-failed`; the signal's reason; read errors */
 export const convertInputs = async (options: FormatOptions, inputs: OpenedInputs): Promise<ConvertedInputs> => {
   const { sources, folders } = inputs;
-  const { rewards, from, messagesFrom } = options;
+  const { rewards, rewardFrom, from } = options;
   const { byFormat, skipped, advice, isPart } = await recognizeInputs(inputs, options);
-  const formatArgs = toOptionArgs({ from: from === "auto" ? undefined : from, messagesFrom: messagesFrom?.join(".") });
+  const formatArgs = toOptionArgs({ from: from === "auto" ? undefined : from });
   reportEmptyFolders(folders, { skipped, problems: inputs.problems, options: formatArgs, advice });
   const known = [...byFormat.keys()];
   const listSkipped = (foundNames?: ReadonlySet<string>) =>
@@ -72,7 +71,7 @@ export const convertInputs = async (options: FormatOptions, inputs: OpenedInputs
   const run = openRun(options, inputs, [formats.length, ownSources.length]);
   const results: Awaited<ReturnType<typeof convertFiles>>[] = [];
   for (const { format, files } of formats) results.push(await convertFiles(files, format, run));
-  reportUnusedRewards(run);
+  noteUnusedRewards(run);
   const converted = results.map(({ source }, at) => {
     const close = async () => await closeSources([source, ...otherSources]);
     return at > 0 ? source : { ...source, bytes: { ...source.bytes, close } };
@@ -80,8 +79,8 @@ export const convertInputs = async (options: FormatOptions, inputs: OpenedInputs
   return {
     sources: [...converted, ...ownSources],
     conversion: {
-      formats: formats.map(({ format, files }) => ({ format, files: files.length })),
-      rewardFrom: rewards ? "from --rewards" : options.rewardFrom && `\`${formatRewardFrom(options.rewardFrom)}\``,
+      formats: formats.map(({ format, files }) => ({ format, files: files.map(({ name }) => name) })),
+      rewardFrom: rewards ? "from --rewards" : rewardFrom && `\`${rewardFrom.join(".")}\``,
       notes: run.notes,
       recordProblems: run.problems,
       unreadableRecords: results.reduce((sum, { unreadable }) => sum + unreadable, 0),
@@ -98,13 +97,10 @@ export const convertInputs = async (options: FormatOptions, inputs: OpenedInputs
 };
 
 /** Unused ids are not an error, because a file of rewards can cover several runs. */
-const reportUnusedRewards = ({ options, usedRewards, notes, problems }: ConversionRun) => {
-  const { rewards, rewardFrom = [] } = options;
-  const unusedIds = [...(rewards?.keys() ?? [])].filter((id) => !usedRewards.has(id));
+const noteUnusedRewards = ({ options, usedRewards, notes }: ConversionRun) => {
+  const unusedIds = [...(options.rewards?.keys() ?? [])].filter((id) => !usedRewards.has(id));
   const unusedText = `--rewards contains ${pluralize(unusedIds.length, "id")} without a rollout`;
   if (unusedIds.length > 0) notes.set(`${unusedText}: ${formatList(unusedIds, maxNamedIds)}`, 1);
-  for (const { name: part } of rewardFrom)
-    if (usedRewards.size > 0 && !usedRewards.has(part)) problems.report("reward-part-missing", { part });
 };
 
 type ConversionRun = ReturnType<typeof openRun>;
@@ -131,7 +127,7 @@ type FormatConversion = Awaited<ReturnType<typeof openConversion>>;
 const openConversion = async (files: readonly records.ConvertedFile[], format: Format, run: ConversionRun) => {
   const title =
     files.length === 1 ? files[0]?.name : `${files.length} files${run.hasSeveralFormats ? ` of ${format.name}` : ""}`;
-  const { groupBy, from, messagesFrom } = run.options;
+  const { groupBy, from } = run.options;
   const formatRun = openFormatRun(files, format, run);
   /** The keys of the first converted record. */
   const keys: Readonly<Record<"all" | "flat", readonly string[]>> = { all: [], flat: [] };
@@ -141,8 +137,8 @@ const openConversion = async (files: readonly records.ConvertedFile[], format: F
     format,
     formatRun,
     name: `${title} (as groups)`,
-    isFormatGiven: from !== "auto" && messagesFrom === undefined,
-    findOthers: from === "auto" && messagesFrom === undefined ? await openFormatFinder() : () => [],
+    isFormatGiven: from !== "auto",
+    findOthers: from === "auto" ? await openFormatFinder() : () => [],
     isGroupedByKey: groupBy !== undefined && format.isGrouped !== true,
     converter: joinTurns(groupByKeys(format.open(formatRun), format, groupBy), format, (text) => countNote(run, text)),
     output: new lines.GroupLines(await openSpool(run.options.host), run.options),

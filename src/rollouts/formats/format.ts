@@ -14,31 +14,18 @@ interface ReceiptNotes {
   addRepeated(json: Json | undefined, to: string): void;
 }
 
-export type RewardPart = Readonly<{
-  path: Path;
-  /** The path as it was given, without the weight. */
-  name: string;
-  /** Default: 1. */
-  weight?: number | undefined;
-}>;
-
 export interface FormatOptions extends SpoolOptions {
   /** The name of a format, or `auto`. */
   readonly from: string;
-  /** The parts whose sum is the reward. Default: the format's own reward. */
-  readonly rewardFrom?: readonly RewardPart[] | undefined;
-  /** Default: `messages`. */
-  readonly messagesFrom?: Path | undefined;
+  /** The path of the reward in a record. Default: the format's own reward. */
+  readonly rewardFrom?: Path | undefined;
   /** Maps ids of rollouts to JSON numbers. */
   readonly rewards?: ReadonlyMap<string, string> | undefined;
   /** The keys whose values a group has in common. */
   readonly groupBy?: readonly string[] | undefined;
   /** Default: unknown. */
   readonly split?: string | undefined;
-  readonly allowsLossy: boolean;
   readonly hasReceipt: boolean;
-  /** True if each document of a trajectory becomes a separate history. */
-  readonly keepsHistories: boolean;
   /** True if the caller sends and compares no groups. */
   readonly skipsDigests?: boolean | undefined;
 }
@@ -104,7 +91,7 @@ export interface FormatRun extends ConversionNotes {
   readSettings(record: Pick<SourceRecord, "file" | "member">, path: string): Value | undefined;
   /** True for the first record with the id, each time that this record is converted. */
   isFirst(id: string, record: Pick<SourceRecord, "file" | "position">): boolean;
-  /** The ids of `rewards`, or the names of the parts of `rewardFrom`, that a record has. */
+  /** The ids of `rewards` that a record has. */
   readonly usedRewards: Set<string>;
   /** The kinds of the rollouts, of which a split selects one. */
   readonly kinds: Set<string>;
@@ -157,7 +144,7 @@ export type Format = Readonly<{
   lastFilePattern?: RegExp;
   /** True if the writer writes NaN and Infinity, for example for samples without a score. */
   hasNonFinite?: boolean;
-  /** True if files lack some messages or tokens. */
+  /** True if files have decoded text, which lacks tokens and sometimes turns. */
   isLossy?: boolean;
   /** Returns the turns of a row that can be a turn of another one; undefined for several rollouts. */
   listTurns?(row: Value): RowTurns | undefined;

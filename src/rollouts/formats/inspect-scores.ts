@@ -86,12 +86,11 @@ export const isUnscored = ({ options: { rewardFrom, rewards } }: FormatRun, samp
   const scored = log?.has("results", "scores", 0) ? log.items("eval", "scorers") : [];
   const scorers = scored.flatMap((one) => one.textAt("name") ?? []);
   const names = scores.size > 0 ? [...scores.keys()] : scorers;
-  const paths = rewardFrom?.map(({ path }) => path) ?? (names.length === 1 ? [["scores", ...names, "value"]] : []);
-  return paths.some((path) => {
-    const [first, name] = path;
-    if (first === "scores" && scorers.includes(`${name}`) && !scores.has(`${name}`)) return true;
-    const value = readPath(sample, path);
-    if (value) return (value.isObject && value.members().length === 0) || /^nan$/i.test(value.text ?? "");
-    return first === "scores" && readPath(sample, path.slice(0, -1))?.isNullAt(`${path.at(-1)}`);
-  });
+  const path = rewardFrom ?? (names.length === 1 ? ["scores", ...names, "value"] : []);
+  const [first, name] = path;
+  if (first === undefined) return false;
+  if (first === "scores" && scorers.includes(`${name}`) && !scores.has(`${name}`)) return true;
+  const value = readPath(sample, path);
+  if (value) return (value.isObject && value.members().length === 0) || /^nan$/i.test(value.text ?? "");
+  return first === "scores" && readPath(sample, path.slice(0, -1))?.isNullAt(`${path.at(-1)}`) === true;
 };

@@ -71,13 +71,13 @@ class Filters {
 const splitPath = (path: readonly (string | number)[]) => path.join(".").split(",");
 
 const chooseFilter = ({ options: { rewardFrom, rewards } }: FormatRun, row: Value, filters: readonly string[]) => {
-  const named = rewardFrom?.flatMap(({ path }) => splitPath(path)[1] ?? [])[0];
+  const named = rewardFrom && splitPath(rewardFrom)[1];
   if (named !== undefined && filters.includes(named)) return named;
   if (rewards || (named === undefined && rewardFrom && filters.length === 1)) return filters[0];
   // Of several responses, the row's own metrics can be pass@k, which rates them together.
   const repeats = row.members("scores_per_repeat");
   const metrics = (repeats.length > 0 ? repeats : listMetrics(row)).map(([name]) => name);
-  const names = rewardFrom ? rewardFrom.map(({ path }) => splitPath(path)[0] ?? "") : metrics;
+  const names = rewardFrom ? splitPath(rewardFrom).slice(0, 1) : metrics;
   const options = names.flatMap((name) => (filters.length === 1 ? name : filters.map((one) => `${name},${one}`)));
   const words = options.map((option) => formatCommandLine([option]));
   const choice = words.length === 1 ? `--reward-from ${words[0]}` : `--reward-from with one of ${formatList(words)}`;

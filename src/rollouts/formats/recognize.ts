@@ -10,7 +10,6 @@ import { Value } from "../messages/value.ts";
 import { suggestForMissingField } from "../rules/hints.ts";
 import { splitFix } from "../rules/input-rules.ts";
 import { shortenName } from "../rules/positions.ts";
-import { columnAdvice } from "../rules/row-columns.ts";
 import type { RuleData } from "../rules/rules.ts";
 import { type FirstRecord, maxFirstLines, parseStart, readFirstRecords, readRawRecords } from "./first-records.ts";
 import type { Format, FormatOptions, FormatRun, SourceRecord } from "./format.ts";
@@ -119,9 +118,8 @@ export const openFormatFinder = async () => {
 /** Reads one input at a time, to save memory. */
 export const recognizeInputs = async (opened: OpenedInputs, options: FormatOptions) => {
   const { folders, problems } = opened;
-  const { from, messagesFrom, allowsLossy } = options;
-  const own = from === ownFormat.name ? ownFormat : await formats[from]?.();
-  const given = messagesFrom ? (await loadRows()).messageRows(messagesFrom) : own;
+  const { from } = options;
+  const given = from === ownFormat.name ? ownFormat : await formats[from]?.();
   const inputs: RecognizedInput[] = [];
   for (const source of opened.sources)
     inputs.push(await recognizeInput(source, given, { ...options, folders: opened.folders }));
@@ -140,11 +138,6 @@ export const recognizeInputs = async (opened: OpenedInputs, options: FormatOptio
       problems.report("ambiguous-format", { formats: formats.map(({ name }) => name) }, { file: source.name });
     else appendTo(byFormat, format, source);
   }
-  for (const [format, [first]] of byFormat) {
-    if (format.isLossy !== true || allowsLossy) continue;
-    problems.report("lossy-format", { format: format.name }, first ? { file: first.name } : {});
-    byFormat.delete(format);
-  }
   return { byFormat, skipped, advice, isPart: parts.isPart };
 };
 
@@ -153,7 +146,6 @@ const recognizeInput = async (
   given: Format | undefined,
   { folders, ...options }: FormatOptions & Pick<OpenedInputs, "folders">,
 ): Promise<RecognizedInput> => {
-  const { rewardFrom, rewards } = options;
   const head = readHead(source.bytes, sniffedBytes);
   const [container, error] = [findContainer(head), findFormatError(head, source.name)];
   const data = error?.rule === "not-json" ? error.data : undefined;
@@ -166,19 +158,14 @@ const recognizeInput = async (
   // The given format applies to each argument, but not to each file of a folder.
   if (given && !folders.has(source.name)) return { source, formats: [given] };
   if (!container && !given && beginsWithOwnRecord(source.bytes)) return { source, formats: [ownFormat] };
-  const { matching, unreadable, unusable, row, records } = await matchFormats(source, { ...options, container, given });
+  const { matching, unreadable, unusable, records } = await matchFormats(source, { ...options, container, given });
   if (matching.length > 0) return { source, formats: matching };
   if (container === "parquet" && records.length === 0 && unreadable === undefined)
     return { source, formats: [], fault: new UnusableInput("input-empty", { isEmpty: false }) };
-  const columns = row && {
-    unreadable: "its columns match no format",
-    instead: columnAdvice(row, Boolean(rewardFrom ?? rewards)),
-  };
   const { fault, fix } = splitFix(unreadable ?? "", "write or copy the file again");
-  const reason = unreadable === undefined ? columns : { unreadable: fault, instead: fix };
   const damagedKind = unreadable === undefined ? undefined : (container ?? "text");
   const described = given ? undefined : describeUnknown(records, container);
-  const rejection = described ? undefined : reject(reason);
+  const rejection = described ? undefined : reject(unreadable === undefined ? {} : { unreadable: fault, instead: fix });
   return { source, formats: [], damagedKind, ...described, fault: unusable ?? described?.fault ?? rejection };
 };
 
@@ -189,16 +176,16 @@ const describeUnknown = (
   records: readonly Value[],
   container: Container | undefined,
 ): Partial<RecognizedInput> | undefined => {
-  if (container) return undefined;
   const objects = records.filter(({ isObject }) => isObject);
   const [first] = objects;
-  if (!first) return {};
-  if (objects.some(hasOwnList)) return { formats: [ownFormat] };
-  if (objects.some(hasOnlyOwnKeys)) return {};
+  if (!first) return container ? undefined : {};
+  if (!container && objects.some(hasOwnList)) return { formats: [ownFormat] };
+  if (!container && objects.some(hasOnlyOwnKeys)) return {};
   const advice = suggestForMissingField("messages_and_choices", first.data);
-  if (advice) return { advice };
+  // Only text can be in rollcall's format, whose check reports the advice.
+  if (advice && !container) return { advice };
   const keys = first.members().map(([key]) => shortenName(key));
-  const unknown = { keys: keys.slice(0, maxNamedKeys), formats: [...formatNames, ownFormat.name] };
+  const unknown = { keys: keys.slice(0, maxNamedKeys), formats: [...formatNames, ownFormat.name], advice };
   return { fault: new UnusableInput("unknown-format", unknown) };
 };
 
@@ -327,7 +314,6 @@ const scoreRecords = async (source: Source, possible: readonly Format[], options
   const records: Value[] = [];
   let unreadable = container ? undefined : noJson;
   let unusable: UnusableInput | undefined;
-  let row: FirstRecord["columns"];
   let bytesRead = 0;
   try {
     const firstRecords: AsyncIterable<FirstRecord> = container
@@ -335,7 +321,7 @@ const scoreRecords = async (source: Source, possible: readonly Format[], options
         readRawRecords(source, possible[0]?.records ?? {}, limits)
       : readFirstRecords(source, limits, () => !scores.isEmpty());
     for await (const raw of firstRecords) {
-      const { member, fault, kind, columns, value = fault === undefined ? Value.parse(raw.bytes) : undefined } = raw;
+      const { member, fault, kind, value = fault === undefined ? Value.parse(raw.bytes) : undefined } = raw;
       if (!value) {
         if (records.length === 0) unreadable = fault ?? noJson;
         const start = container ? undefined : parseStart(raw.bytes);
@@ -350,7 +336,6 @@ const scoreRecords = async (source: Source, possible: readonly Format[], options
         !kind || one === ownFormat || [kind, "documents"].includes(one.records.text ?? "");
       const fits = (one: Format) => one.recognizes(record) || (one === given && canConvert(one, record, options));
       scores.add(possible.filter((one) => isReadable(one) && fits(one)));
-      row = container && columns && { ...columns, ...Object(value.data) };
       if (container || (!scores.isEmpty() && bytesRead > maxReadBytes)) break;
     }
   } catch (thrown) {
@@ -358,7 +343,7 @@ const scoreRecords = async (source: Source, possible: readonly Format[], options
     unreadable = thrown.message;
     unusable = thrown;
   }
-  return { scores, row, records, unreadable, unusable };
+  return { scores, records, unreadable, unusable };
 };
 
 /** A damaged or too large file matches the only possible format, or none. */
@@ -366,12 +351,12 @@ const matchFormats = async (source: Source, options: MatchOptions) => {
   const { container, given } = options;
   const candidates = given ? [given] : [...(await loadFormats()), ownFormat];
   const possible = candidates.filter(({ records }) => records[container ?? "text"]);
-  const { scores, row, records, unreadable, unusable } = await scoreRecords(source, possible, options);
+  const { scores, records, unreadable, unusable } = await scoreRecords(source, possible, options);
   const isPossible = (one: Format) =>
     container
       ? unreadable !== undefined
       : source.bytes.size > maxDocumentBytes && one.records.text !== "lines" && fitsName(one, source);
   const remaining = scores.isEmpty() ? possible.filter(isPossible) : [];
   const matching = remaining.length === 1 ? remaining : scores.best();
-  return { matching, row, records, unreadable, unusable };
+  return { matching, records, unreadable, unusable };
 };

@@ -1,4 +1,4 @@
-/** Finds rows of `log_completions` that TRL wrote to several tables, or that no reward function rated. */
+/** Finds rows of `log_completions` that TRL wrote to several tables, or that the reward function did not rate. */
 import { hash } from "node:crypto";
 import { dirname } from "node:path";
 import type { Value } from "../messages/value.ts";
@@ -10,18 +10,15 @@ import { extendDigest } from "./turn-rows.ts";
 export const isLogged = (row: Value) => row.has("step") && row.has("advantage") && !row.has("completions");
 
 /** Parquet has NaN, or nothing, for a completion that a reward function did not rate. */
-const isUnrated = ({ options: { rewardFrom, rewards } }: FormatRun, row: Value) =>
-  !rewards &&
-  rewardFrom !== undefined &&
-  isLogged(row) &&
-  rewardFrom.every(({ path }) => {
-    const value = readPath(row, path);
-    return !value || value.text === "NaN";
-  });
+const isUnrated = ({ options: { rewardFrom, rewards } }: FormatRun, row: Value) => {
+  if (rewards || rewardFrom === undefined || !isLogged(row)) return false;
+  const value = readPath(row, rewardFrom);
+  return !value || value.text === "NaN";
+};
 
-const unratedFault = "no row of the file has a number in a column of --reward-from";
+const unratedFault = "no row of the file has a number in the column of --reward-from";
 
-/** TRL 1.7 and newer exclude a completion from the rewards if each reward function returned None. */
+/** TRL 1.7 and newer do not count a completion for which a reward function returned None. */
 export const skipUnrated = (format: Format): Format => ({
   ...format,
   open: (run) => {
@@ -35,7 +32,9 @@ export const skipUnrated = (format: Format): Format => ({
         const isRated = !isUnrated(run, value);
         const fault = isRated ? undefined : { file, position, group: "unrated", fault: unratedFault };
         if (isRated || !faults.has(file)) faults.set(file, fault);
-        return isRated ? converter.convert(record) : run.skip(value, "a completion that no reward function rated");
+        return isRated
+          ? converter.convert(record)
+          : run.skip(value, "a completion that the reward function did not rate");
       },
       findFaults: () => faults.values(),
     };

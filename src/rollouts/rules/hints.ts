@@ -79,8 +79,7 @@ const suggestForRow = (holder: JsonObject, { mayBeMixed = false }: RowPlace = {}
   const { input, output } = holder;
   const hasCompletion = hasTurns(holder, "completion") || Array.isArray(holder.completions);
   if (hasTurns(holder, "prompt") && hasCompletion) return `${start} --from trl`;
-  if (typeof input === "string" && typeof output === "string" && hasAny(holder, "score"))
-    return `${start} --from verl --lossy`;
+  if (typeof input === "string" && typeof output === "string" && hasAny(holder, "score")) return `${start} --from verl`;
   const isPython = (value: unknown) => typeof value === "string" && pythonMessages.test(value);
   const python = Object.keys(holder).find((name) => isPython(holder[name]));
   if (python !== undefined)
@@ -89,10 +88,11 @@ const suggestForRow = (holder: JsonObject, { mayBeMixed = false }: RowPlace = {}
   const options = reward === undefined || reward === "reward" ? [] : ["--reward-from", reward];
   const isTrl = hasTurns(holder, "prompt") && answerColumns.some((name) => hasTurns(holder, name));
   if (!isTrl && messages === undefined) return undefined;
-  const from = isTrl ? "trl" : messages === "messages" ? "openai-chat" : undefined;
-  const words = [...(from ? ["--from", from] : ["--messages-from", messages ?? ""]), ...options];
+  const words = formatCommandLine(["--from", isTrl ? "trl" : "openai-chat", ...options]);
   const choice = rewards.length > 1 ? `, and --reward-from with one of ${formatCommandLine(rewards)}` : "";
-  return `${start} ${formatCommandLine(words)}${choice}`;
+  const move =
+    isTrl || messages === "messages" ? "" : `write \`${shortenName(messages ?? "")}\` to the key messages, and `;
+  return `${move}${start} ${words}${choice}`;
 };
 
 export const suggestForWrongType = (

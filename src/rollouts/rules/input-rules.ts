@@ -63,26 +63,22 @@ export const inputRules = {
     },
     about: "The record does not match its tool's format, or it has no reward.",
   }),
-  "reward-part-missing": errorOfInput<{ part: string }>({
-    message: ({ part }) => `--reward-from ${part} finds nothing in any record`,
-    advice: "correct the path, or omit the option",
-    about: "The reward is the sum of all parts. A misspelled part would change all rewards without an error.",
-  }),
   "ambiguous-format": errorOfInput<{ formats: readonly string[] }>({
     message: ({ formats }) => `the format of the input may be ${formats.join(" or ")}`,
     advice: ({ formats }) => `choose the format, for example with --from ${formats[0] ?? "rollcall"}`,
     about: "Formats store groups and rewards differently, so a guess could log wrong rewards.",
   }),
-  "unknown-format": errorOfInput<{ keys: readonly string[]; formats: readonly string[] }>({
+  "unknown-format": errorOfInput<{ keys: readonly string[]; formats: readonly string[]; advice?: string | undefined }>({
     message: ({ keys }) =>
       `unknown format: no format that rollcall reads has records with ${keys.length === 1 ? "only the key" : "the keys"} ${keys.join(", ")}`,
-    advice: ({ formats }) =>
+    advice: ({ formats, advice }) =>
+      advice ??
       `name the format with --from (${formats.join(", ")}), or write the rollouts in one of these formats (docs/guide/input-formats.md)`,
     about: "The records have the keys of no format in [formats.md](formats.md).",
   }),
-  "lossy-format": errorOfInput<{ format: string }>({
-    message: ({ format }) => `files in the format ${format} lack some tokens or turns`,
-    advice: "pass --lossy to convert the files although tokens or turns are missing",
+  "lossy-format": warning<{ format: string }>({
+    message: ({ format }) => `files of ${format} have decoded text, so tokens and turns may be lost`,
+    advice: "record rollouts with their tokens, or pass --allow lossy-format",
     about: "Decoded text lacks special tokens and sometimes turns, so a trainer does not see what the model sampled.",
   }),
   "group-scattered": error<{

@@ -1,9 +1,6 @@
 /** Finds messages and rewards in rows of other tools, and suggests options that read them. */
 import { isObject, type JsonObject, parseJson } from "../../json/json-bytes.ts";
-import { formatList } from "../../text/sentences.ts";
-import { formatCommandLine } from "../../text/shell-words.ts";
 
-const messagesColumn = /^(?:messages|conversations?|chat|dialog(?:ue)?|turns)$/i;
 /** Matches names such as `reward`, `total_score` and `rewards.total`. */
 const rewardPath =
   /(?:^|\.)(?:(?:total|final|overall|episode)_?)?(?:reward|score|rating|return)$|(?:reward|score|rating|eval)\w*\.(?:total|final|overall|value)$/i;
@@ -69,23 +66,5 @@ export const findColumns = (row: JsonObject) => {
   const numeric = findRewardColumns(values.flatMap(([name, value]) => (isNumeric(value) ? name : [])));
   const candidates = numeric.length > 0 ? numeric : findRewardColumns(Object.keys(row));
   const [reward, ...others] = candidates;
-  const names = values.map(([name]) => name);
-  return { names, messages, reward: others.length === 0 ? reward : undefined, rewards: candidates };
-};
-
-/** @param hasReward true if an option names the reward */
-export const columnAdvice = (row: JsonObject, hasReward: boolean) => {
-  const own = ["messages_and_choices", "trajectories", "trajectory_groups"].find((name) => name in row);
-  if (own) return `convert it to JSON lines, because rollcall reads the column ${own} only from JSON`;
-  if ("chosen" in row && "rejected" in row)
-    return "write a row for each answer, with its own reward, because rows with `chosen` and `rejected` only compare answers";
-  const { names, messages, reward = "REWARD_COLUMN" } = findColumns(row);
-  const column = messages ?? names.find((name) => messagesColumn.test(name));
-  const isTrl = !column && names.includes("prompt");
-  const from = isTrl ? ["--from", "trl"] : ["--messages-from", column ?? "MESSAGES_COLUMN"];
-  const options = formatCommandLine(hasReward ? from : [...from, "--reward-from", reward]);
-  const placeholders = options.match(/\b(?:MESSAGES|REWARD)_COLUMN\b/g)?.join(" and ");
-  const quoted = names.map((name) => formatCommandLine([name]));
-  const remark = placeholders ? ` (first replace ${placeholders}; the columns are ${formatList(quoted)})` : "";
-  return `pass ${options}${remark}, or convert it to JSON lines`;
+  return { messages, reward: others.length === 0 ? reward : undefined, rewards: candidates };
 };

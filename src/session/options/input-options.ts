@@ -9,17 +9,8 @@ export const formatOptions = cli.inGroup("formats", {
     default: "auto",
     completion: "formats",
   }),
-  "reward-from": cli.repeated(
-    "path of the reward in a record, such as scores.correct.value, or of each part of a sum (path*0.5 weighs a part)",
-    "path",
-  ),
-  "messages-from": cli.text(
-    "path of the list of messages in a record, such as conversation (the list can be JSON in a string)",
-    "path",
-  ),
+  "reward-from": cli.text("path of the reward in a record, such as scores.correct.value", "path"),
   rewards: cli.text('file with the rewards of the records: lines of {"id", "reward"}', "file"),
-  lossy: cli.flag("accept formats that lack some tokens or turns"),
-  histories: cli.flag("if the agent shortened its context, keep the earlier conversation (as additional_histories)"),
 });
 
 export const strictnessOptions = cli.inGroup("checks", {
@@ -47,8 +38,8 @@ export type InputOptions = cli.Values<typeof formatOptions> &
 
 /** The options that say what a file contains, of a command that rollcall proposes for the same input. */
 export const listInputArgs = (typed: Partial<InputOptions>) => {
-  const { groupBy, from, messagesFrom, rewardFrom, rewards, lossy, histories } = typed;
-  return toOptionArgs({ groupBy, from, messagesFrom, rewardFrom, rewards, lossy, histories });
+  const { groupBy, from, rewardFrom, rewards } = typed;
+  return toOptionArgs({ groupBy, from, rewardFrom, rewards });
 };
 
 /** The default needs no option. */

@@ -293,8 +293,8 @@ it("a comparison names commands that show the rollouts of its inputs with the sa
   const files = { a: "a.jsonl", b: "b.jsonl" };
   const rows = "rollcall stats b.jsonl --each trajectory --sort reward --limit 10";
   expect(listNext({ ...files, pass: 1 })).toEqual([rows, "rollcall view a.jsonl b.jsonl"]);
-  const input = { groupBy: ["task"], rewardFrom: ["a", "b"], lossy: true };
-  const options = "--group-by task --reward-from a --reward-from b --lossy --pass 0.5";
+  const input = { groupBy: ["task"], rewardFrom: "a" };
+  const options = "--group-by task --reward-from a --pass 0.5";
   expect(listNext({ ...files, ...input, pass: 0.5 })).toEqual([
     `${rows} ${options}`,
     `rollcall view a.jsonl b.jsonl ${options}`,

@@ -97,8 +97,8 @@ describe("rollcall stats", () => {
 
   it("names a command that reads the input with the same options", async () => {
     const [file = ""] = filesOf(toLines([[{ reward: 0 }, { reward: 1 }]]));
-    const { stderr } = await runHere(["stats", file, ..."--each group -o table --lossy --pass 0.5".split(" ")]);
-    expect(stderr).toContain(`show the rollouts with \`rollcall view ${file} --lossy --pass 0.5\``);
+    const { stderr } = await runHere(["stats", file, ..."--each group -o table --pass 0.5".split(" ")]);
+    expect(stderr).toContain(`show the rollouts with \`rollcall view ${file} --pass 0.5\``);
   });
 
   it("has for each value of --by the statistics of a file with only the trajectories of this value", async () => {
@@ -225,10 +225,10 @@ describe("rollcall stats", () => {
   ])("has the same facts for a file of %s and for its converted lines", async (_, name) => {
     const sample = `test/samples/formats/${name}`;
     const converted = join(newFolder(), "converted.jsonl");
-    expect(await runHere(["convert", sample, "--out", converted, "--lossy"])).toMatchObject({ code: 0 });
+    expect(await runHere(["convert", sample, "--out", converted])).toMatchObject({ code: 0 });
     // A converted line does not say which finish reasons were derived.
     const facts = async (...args: readonly string[]) => ({ ...(await readStats(...args)), finish_reasons: undefined });
-    expect(await facts(converted)).toEqual(await facts(sample, "--lossy"));
+    expect(await facts(converted)).toEqual(await facts(sample));
   });
 
   it.each([

@@ -8,7 +8,7 @@ export const formatsPage = async (): Promise<string> => {
   const rowGroup = formats.find(({ name }) => name === "openai-chat")?.keys.group ?? "";
   return `# Table of formats
 
-[Formats of other tools](../guide/input-formats.md) describes how rollcall reads them. A format marked *lossy* needs \`--lossy\`.
+[Formats of other tools](../guide/input-formats.md) describes how rollcall reads them. A file of a format marked *lossy* has decoded text, which gives the warning \`lossy-format\`.
 As in all row formats, a group is ${rowGroup}.
 
 | \`--from\` | written by | a record is | group | reward | sampled turns |

@@ -206,7 +206,7 @@ describe("a Parquet file of ART", () => {
       exchange("other", "x", "conv_2"),
       exchange("r", "b", conversation),
     ];
-    const { lines, notes } = await convertRows([{ trajectories: [{ exchanges: { responses: first } }] }], ["--lossy"]);
+    const { lines, notes } = await convertRows([{ trajectories: [{ exchanges: { responses: first } }] }]);
     const turns = [user("q"), turn("a"), user("r"), turn("b")];
     const additional_histories = [{ messages_and_choices: [user("other"), turn("x")] }];
     expect(lines.map((line) => JSON.parse(line).trajectories)).toEqual([
@@ -233,7 +233,7 @@ describe("a Parquet file of ART", () => {
       responses: [{ request: { input: "r" }, response: { output, token_generations } }],
     };
     const rows = [{ trajectories: [{ exchanges, reward: 1 }] }];
-    const { lines } = await convertRows(rows, ["--lossy"]);
+    const { lines } = await convertRows(rows);
     const logprobs = (...tokens: readonly (readonly [id: number, logprob: number])[]) => ({
       content: tokens.map(([id, logprob]) => ({ token: `token_id:${id}`, logprob, bytes: null, top_logprobs: [] })),
     });
@@ -251,7 +251,7 @@ describe("a Parquet file of ART", () => {
       { ...turn("b"), logprobs: logprobs([12, -0.25]) },
       turn("c"),
     ]);
-    const { stdout } = await runHere(["check", fileOf(rows), "--lossy", "--json", "--fields", "notes"]);
+    const { stdout } = await runHere(["check", fileOf(rows), "--json", "--fields", "notes"]);
     expect(stdout).toContain("values were not converted: ");
   });
 

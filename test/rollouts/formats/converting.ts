@@ -45,7 +45,7 @@ export const convertFiles = async (files: Files, { args = [] }: { readonly args?
 export const convertHere = async (files: Files, args: readonly string[] = []) => {
   const folder = folderOf(files);
   const paths = Object.keys(files).map((name) => join(folder, name));
-  const { stdout, stderr } = await runHere(["convert", ...paths, "--lossy", "-q", ...args]);
+  const { stdout, stderr } = await runHere(["convert", ...paths, "-q", ...args]);
   return stdout === ""
     ? stderr
     : stdout
@@ -72,7 +72,7 @@ export const turnsHere = async (files: Files, args: readonly string[] = []): Pro
 /** Returns the notes about the values of a file, without those that most conversions have. */
 export const notesHere = async (content: Files[string], args: readonly string[] = []): Promise<readonly string[]> => {
   const file = join(folderOf({ "a.jsonl": content }), "a.jsonl");
-  const { stdout } = await runHere(["check", file, "--lossy", "--json", "--fields", "notes", ...args]);
+  const { stdout } = await runHere(["check", file, "--json", "--fields", "notes", ...args]);
   const { notes }: { notes: readonly string[] } = JSON.parse(stdout);
   return notes.filter(
     (note) => !/^the input was read as|^added the missing finish_reason|^\d+ values? |no log probabilities/.test(note),

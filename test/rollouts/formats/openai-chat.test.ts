@@ -98,7 +98,7 @@ describe("rows of chat messages", () => {
       '{"role":"assistant","content":[{"text":"x","type":"image_url"}]}',
     ];
     const rows = [rowOf(first), rowOf(later, ...answer)].join("\n");
-    expect(rewardsIn((await convertFile(fileOf([rows], "rows.jsonl"), ["--lossy"])).lines)).toEqual([[1]]);
+    expect(rewardsIn((await convertFile(fileOf([rows], "rows.jsonl"))).lines)).toEqual([[1]]);
   });
 
   it("can have their messages as JSON in a string, like the output of the command for CSV", async () => {
@@ -115,13 +115,8 @@ describe("rows of chat messages", () => {
     expect((await convertFile(parquet)).lines).toEqual(lines);
   });
 
-  it.each([
-    [
-      "a byte order mark",
-      ["\ufeffconversation,score", '"[{""role"": ""user""}, {""role"": ""assistant"", ""content"": ""yo""}]",1'],
-    ],
-    ["a response", ["prompt,response,score", "hi,yo,1"]],
-  ])("are converted from CSV with %s by the commands in the hints", async (_, table) => {
+  it("are converted from CSV with a byte order mark by the commands in the hints", async () => {
+    const table = ["\ufeffprompt,response,score", "hi,yo,1"];
     const file = fileOf(table, "rows.csv");
     const [, script = "", out = ""] = /`(python3 .*) > (.*)`/.exec((await convertFile(file)).stderr) ?? [];
     expect(out).toBe(file.replace(".csv", ".rows.jsonl"));
@@ -132,50 +127,17 @@ describe("rows of chat messages", () => {
     expect(lines[0]).toMatch(/"content": ?"yo"/);
   });
 
-  it("get advice in Parquet that names their columns, without options that are already passed", async () => {
-    const adviceFor = async (names: readonly string[], args: readonly string[] = []) => {
-      const file = fileOf([], "rows.parquet");
-      const columnData = names.map((name) => ({ name, data: ["a"], type: "STRING" as const }));
-      writeFileSync(file, new Uint8Array(parquetWriteBuffer({ columnData })));
-      return /hint: (.*)/.exec((await convertFile(file, args)).stderr)?.[1];
-    };
-    const columns = ["prompt", "response", "score"];
-    const end = ", or convert it to JSON lines";
-    expect(await adviceFor(columns)).toBe(`pass --from trl --reward-from score${end}`);
-    expect(await adviceFor(columns, ["--reward-from", "score"])).toBe(`pass --from trl${end}`);
-    expect(await adviceFor(["messages_and_choices", "reward"])).toBe(
-      "convert it to JSON lines, because rollcall reads the column messages_and_choices only from JSON",
-    );
-  });
-
-  it("are read from the columns of --messages-from and --reward-from, also of Parquet", async () => {
-    const { messages } = said(0.5);
-    const args = ["--messages-from", "conversation", "--reward-from", "score"];
-    const { lines } = await convertRows([{ messages, score: 0.5 }], ["--reward-from", "score"]);
-    expect((await convertRows([{ conversation: messages, score: 0.5 }], args)).lines).toEqual(lines);
+  it("with messages in another column of Parquet are refused with the column and the reward", async () => {
     const parquet = fileOf([], "rows.parquet");
     const columnData = [
-      { name: "conversation", data: [JSON.stringify(messages)], type: "STRING" as const },
+      { name: "conversation", data: [JSON.stringify(said(0.5).messages)], type: "STRING" as const },
       { name: "score", data: [0.5], type: "DOUBLE" as const },
     ];
     writeFileSync(parquet, new Uint8Array(parquetWriteBuffer({ columnData })));
-    expect((await convertFile(parquet, args)).lines).toEqual(lines);
-    expect((await convertFile(dirname(parquet), args)).lines).toEqual(lines);
-    expect((await convertFile(parquet)).stderr).toContain("--messages-from conversation --reward-from score");
-    const scores = { name: "eval", data: [{ "final.score": 0.5 }], type: "JSON" as const };
-    const log = { name: "Chat Log", data: [messages], type: "JSON" as const };
-    const empty = { name: "reward", data: [null], type: "DOUBLE" as const };
-    writeFileSync(parquet, new Uint8Array(parquetWriteBuffer({ columnData: [log, scores, empty] })));
-    const hint = "--messages-from 'Chat Log' --reward-from eval.final.score";
-    expect((await convertFile(parquet)).stderr).toContain(
-      `: its columns match no format [not-json]\nhint: pass ${hint}`,
-    );
-    const named = ["--messages-from", "Chat Log", "--reward-from", "eval.final.score"];
-    expect(rewardsIn((await convertFile(parquet, named)).lines)).toEqual([[0.5]]);
-    const { code, stderr } = await convertRows([{ messages }], ["--messages-from", "conversation", "--from", "trl"]);
-    expect([code, stderr]).toEqual([2, expect.stringContaining("only openai-chat reads messages from a path")]);
-    const { stderr: missing } = await convertRows([{ score: 1 }], args);
-    expect(missing).toContain("--messages-from finds no list at the path `conversation`");
+    const { code, stderr } = await convertFile(parquet);
+    const refused = "records with the keys conversation, score [unknown-format]\n";
+    const hint = "hint: write `conversation` to the key messages, and pass --from openai-chat --reward-from score";
+    expect([code, stderr]).toEqual([3, expect.stringContaining(`${refused}${hint}`)]);
   });
 
   it("are read from JSON columns of Parquet byte for byte", async () => {

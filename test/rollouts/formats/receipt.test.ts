@@ -266,7 +266,7 @@ describe("a receipt", () => {
       "c.json": JSON.stringify({ simulations: [simulation("s", "0")] }),
       "d.json": JSON.stringify({ simulations: [simulation("u", "2")] }),
     });
-    const { receipt } = await converted(folder, ["--allow", "duplicate-rollout", "--lossy"]);
+    const { receipt } = await converted(folder, ["--allow", "duplicate-rollout"]);
     type Mapping = Readonly<{ file: string; group: number; trajectory: number | null }>;
     expect(receipt.records.map(({ file, group, trajectory }: Mapping) => [basename(file), group, trajectory])).toEqual([
       ["c.json", 1, 1],

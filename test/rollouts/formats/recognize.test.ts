@@ -128,7 +128,7 @@ describe("--from with a folder", () => {
     ["verifiers-v0", { prompt: "q", completion: "a", example_id: 1, my_reward: 1 }],
   ])("reads rows of %s without the keys that identify them", async (name, one) => {
     const cwd = folderOf({ "r/a.jsonl": [one] });
-    const args = ["check", "r", "--from", name, "--lossy", "--reward-from", "my_reward"];
+    const args = ["check", "r", "--from", name, "--reward-from", "my_reward"];
     expect(await runRollcall(args, { cwd })).toMatchObject({ code: 0 });
   });
 });

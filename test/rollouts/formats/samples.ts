@@ -6,7 +6,7 @@ import { join } from "node:path";
 export const samples = "test/samples/formats";
 
 /** Matches files that the writer puts next to its rollouts. */
-export const notRollouts = /metadata\.json$|_failures\.jsonl$|report\.json$/;
+export const notRollouts = /metadata\.json$|_failures\.jsonl$/;
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
@@ -29,9 +29,8 @@ export const wordsOf = (name: string): readonly string[] => [
   ...(/^lm-eval-0\.(?:4\.12|5)/.test(name) ? ["--reward-from", "exact_match,strict-match"] : []),
   ...(name.startsWith("lm-eval-0.4.0") ? ["--reward-from", "exact_match"] : []),
   ...(name.startsWith("roll") ? ["--from", "trl"] : []),
-  ...(name.startsWith("trl") ? ["--reward-from", "exact_reward", "--reward-from", "format_reward"] : []),
+  ...(name.startsWith("trl") ? ["--reward-from", "exact_reward"] : []),
   ...(/^(?:atif|mini-swe|inspect.log_tool)/.test(name) ? ["--rewards", rewardsOf(name)] : []),
-  ...(name.startsWith("verl") ? ["--lossy"] : []),
 ];
 
 const rewardsOf = (name: string): string => {

@@ -169,16 +169,6 @@ describe("a conversion of files", () => {
 
   it.each<[expected: string, files: Parameters<typeof convert>[0], args?: readonly string[]]>([
     [
-      '"metrics":{"a":1,"reward":1}',
-      { a: [{ ...chat, metrics: { a: 1 } }] },
-      ["--reward-from", "metrics.a", "--reward-from", "reward"],
-    ],
-    [
-      "finds no number at the path `b`",
-      { a: [{ prompt: "q", completion: "a", a: 1, b: "x" }] },
-      ["--reward-from", "a", "--reward-from", "b"],
-    ],
-    [
       `${JSON.stringify(turns)},"reward"`,
       { "a.json": atif({ continued_trajectory_ref: "b.json" }), "b.json": atif({}) },
       ["--rewards"],
@@ -366,12 +356,6 @@ it("a file of --rewards can begin with a byte order mark", async () => {
   expect(Object.fromEntries(await readRewardsFile(file, testHost()))).toEqual({ a: "1", b: "0.5" });
 });
 
-it("a report of SWE-bench can name an id in several lists of failures", async () => {
-  const report = { resolved_ids: ["a"], unresolved_ids: ["b", "c"], empty_patch_ids: ["b"], error_ids: ["c", "d"] };
-  const file = join(folderOf({ r: JSON.stringify(report) }), "r");
-  expect(Object.fromEntries(await readRewardsFile(file, testHost()))).toEqual({ a: "1", b: "0", c: "0", d: "0" });
-});
-
 describe("a continuation of ATIF", () => {
   const step = (source: string, message: string, more: object = {}) => ({ source, message, ...more });
   const own = [step("user", "q"), step("agent", "a")];
@@ -421,19 +405,6 @@ describe("a continuation of ATIF", () => {
     expect(await convert(both, rewards())).toMatchObject([
       {
         trajectories: [{ messages_and_choices: [turn("a")], additional_histories: [{ messages_and_choices: turns }] }],
-      },
-    ]);
-  });
-
-  it("is a history with its copied steps, which are no choices, for --histories", async () => {
-    expect(await convert(files, [...rewards(), "--histories"])).toMatchObject([
-      {
-        trajectories: [
-          {
-            messages_and_choices: turns,
-            additional_histories: [{ messages_and_choices: [user("brief"), user("q"), said("a"), ...rest] }],
-          },
-        ],
       },
     ]);
   });

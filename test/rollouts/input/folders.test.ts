@@ -148,7 +148,7 @@ describe("a folder as input", () => {
   ])("warns of no file that the writer of %s puts next to it", async (sample, file, companions) => {
     const text = readFileSync(join("test/samples/formats", sample), "utf8");
     const others = Object.fromEntries([...companions.split(" "), "other.json"].map((name) => [`r/${name}`, "{}"]));
-    const { stdout } = await runRollcall(["check", "r", "--json", "--lossy"], {
+    const { stdout } = await runRollcall(["check", "r", "--json"], {
       cwd: folderOf({ [`r/${file}`]: text, ...others }),
     });
     expect(skippedIn(stdout)).toEqual(["r/other.json"]);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { isNotTrajectory, suggestForMissingField, suggestForWrongType } from "../../../src/rollouts/rules/hints.ts";
-import { columnAdvice, findRewardCandidates, findRewardColumns } from "../../../src/rollouts/rules/row-columns.ts";
+import { findRewardCandidates, findRewardColumns } from "../../../src/rollouts/rules/row-columns.ts";
 
 const turns = [
   { role: "user", content: "q" },
@@ -11,11 +11,15 @@ const moved = "put the messages into the messages_and_choices of a trajectory";
 
 describe("the advice for a value without messages_and_choices", () => {
   it.each<[value: object, advice: string | undefined, isNotTrajectory?: boolean]>([
-    [{ chat: turns, reward: 1 }, "pass --messages-from chat", true],
-    [{ chat: turns, score: 1 }, "pass --messages-from chat --reward-from score", true],
+    [{ chat: turns, reward: 1 }, "write `chat` to the key messages, and pass --from openai-chat", true],
+    [
+      { chat: turns, score: 1 },
+      "write `chat` to the key messages, and pass --from openai-chat --reward-from score",
+      true,
+    ],
     [
       { chat: turns, a_score: 1, b_score: 2 },
-      "pass --messages-from chat, and --reward-from with one of a_score b_score",
+      "write `chat` to the key messages, and pass --from openai-chat, and --reward-from with one of a_score b_score",
       true,
     ],
     [{ messages: turns, reward: 1 }, "pass --from openai-chat", true],
@@ -27,7 +31,7 @@ describe("the advice for a value without messages_and_choices", () => {
     [{ completion: "a", reward: 1 }, undefined],
     [{ prompt: "q", reward: 1 }, undefined],
     [{ input: "q", output: "a" }, undefined],
-    [{ input: "q", output: "a", score: 0 }, "pass --from verl --lossy", true],
+    [{ input: "q", output: "a", score: 0 }, "pass --from verl", true],
     [{ input: "q", output: 1 }, undefined],
     [{ chat: [turns[0]] }, "rename chat to messages_and_choices"],
     [{ chat: [turns[0]], response: "a" }, undefined],
@@ -75,14 +79,7 @@ it("a row with a prompt is of TRL if it has one of the columns of answers", () =
     ]);
 });
 
-const holders = "request input responses_create_params".split(" ");
-it("names of columns that mean messages or rewards are known, in any spelling", () => {
-  for (const name of "messages conversation conversations chat dialog Dialogue turns".split(" "))
-    expect(columnAdvice({ [name]: "q", score: 1 }, true)).toBe(
-      `pass --messages-from ${name}, or convert it to JSON lines`,
-    );
-  for (const hidden of [...holders.map((name) => ({ [name]: { messages: turns } })), { prompt: turns }])
-    expect(columnAdvice({ ...hidden, log: turns }, true)).toContain("--messages-from log,");
+it("names of columns that mean rewards are known, in any spelling", () => {
   for (const name of "reward Score rating return total_reward final_score overall_rating episode_return".split(" "))
     expect([name, ...findRewardColumns(["a_reward", `a.${name}`])]).toEqual([name, `a.${name}`]);
   for (const name of "total final overall value".split(" "))
@@ -114,11 +111,6 @@ it.each<[found: unknown, wanted: string, advice: string | undefined, isElement?:
   expect(suggestForWrongType(found, { field: "metrics", wanted, isElement })).toBe(advice);
 });
 
-it("the advice for a row proposes a list of turns and a number, but no other text, as messages and reward", () => {
-  const row = { question: "a long question", a_score: "high", b_score: "0.5", log: turns };
-  expect(columnAdvice(row, false)).toContain("pass --messages-from log --reward-from b_score, or");
-});
-
 it.each([
   ["reward a b_score", "reward"],
   ["a.reward total_score", "a.reward total_score"],
@@ -135,16 +127,4 @@ it.each([
   ["rewards.total rewards.a scores.b", "rewards.total scores.b"],
 ])("parts of rewards are candidates next to another reward, but not to their total: %s", (names, found) => {
   expect(findRewardCandidates(names.split(" ")).join(" ")).toBe(found);
-});
-
-it.each<[row: object, advice: string, hasReward?: boolean]>([
-  [{ trajectories: [] }, "convert it to JSON lines, because rollcall reads the column trajectories only from JSON"],
-  [{ chosen: turns, rejected: turns }, "write a row for each answer, with its own reward, because"],
-  [{ prompt: "q", chosen: "a", score: 1 }, "pass --from trl --reward-from score, or convert"],
-  [{ log: turns, score: 1 }, "pass --messages-from log --reward-from score, or convert"],
-  [{ log: turns, score: 1 }, "pass --messages-from log, or convert", true],
-  [{ Dialogue: "q" }, "pass --messages-from Dialogue --reward-from REWARD_COLUMN (first replace REWARD_COLUMN; the"],
-  [{ a: 1 }, "(first replace MESSAGES_COLUMN and REWARD_COLUMN; the columns are a), or convert it to JSON lines"],
-])("columns of an unknown table have the options that read them (row %$)", (row, advice, hasReward = false) => {
-  expect(columnAdvice({ ...row }, hasReward)).toContain(advice);
 });
