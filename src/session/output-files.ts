@@ -57,13 +57,8 @@ export const requireSeparateFiles = (outputs: readonly FileUse[], inputs: readon
 };
 
 /** @param lists further lists of the receipt, by name */
-export const writeReceipt = async (
-  { host, screen }: Context,
-  file: string,
-  dataset: Dataset,
-  lists: Readonly<Record<string, Iterable<object> | undefined>> = {},
-) => {
-  const pieces = composeReceipt(dataset, screen.cleaner.json, lists);
+export const writeReceipt = async ({ host, screen }: Context, file: string, dataset: Dataset) => {
+  const pieces = composeReceipt(dataset, screen.cleaner.json);
   await saveOutput({ file, pieces, mode: combineModes(dataset.sources) }, host);
 };
 
@@ -89,22 +84,13 @@ function* listRecords({ conversion, ...dataset }: Dataset) {
   }
 }
 
-function* composeReceipt(
-  dataset: Dataset,
-  redact: (json: string) => string,
-  lists: Parameters<typeof writeReceipt>[3] & object,
-) {
+function* composeReceipt(dataset: Dataset, redact: (json: string) => string) {
   const data = dataset.conversion?.receipt?.data() ?? unconvertedData;
-  yield redact(JSON.stringify(data, null, 2)).slice(0, -"\n}".length);
-  for (const [name, items] of Object.entries({ records: listRecords(dataset), ...lists })) {
-    if (items === undefined) continue;
-    yield `,\n  "${name}": [`;
-    let separator = "";
-    for (const item of items) {
-      yield `${separator}\n    ${redact(JSON.stringify(item))}`;
-      separator = ",";
-    }
-    yield "\n  ]";
+  yield `${redact(JSON.stringify(data, null, 2)).slice(0, -"\n}".length)},\n  "records": [`;
+  let separator = "";
+  for (const item of listRecords(dataset)) {
+    yield `${separator}\n    ${redact(JSON.stringify(item))}`;
+    separator = ",";
   }
-  yield "\n}\n";
+  yield "\n  ]\n}\n";
 }

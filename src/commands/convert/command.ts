@@ -4,10 +4,6 @@ import * as inputs from "../../session/options/input-options.ts";
 
 const args = { file: inputs.rolloutFiles };
 const options = {
-  to: withDefault(
-    choice("groups, or rows for fine-tuning: messages or preferences", ["groups", "messages", "preferences"], "shape"),
-    "groups",
-  ),
   out: withDefault(text("output file, or - for standard output", "file"), "-"),
   receipt: inputs.receiptOption,
   "group-by": inputs.groupByOption,
@@ -25,12 +21,9 @@ export type ConvertOptions = Values<typeof args & typeof options>;
 export const convert = command({
   words: "convert",
   loadOutputs: () => import("./output.ts"),
-  about: "convert rollouts to groups or fine-tuning rows",
+  about: "convert rollouts to groups",
   args,
   options,
-  examples: [
-    "rollcall convert results.jsonl --out groups.jsonl --receipt receipt.json",
-    "rollcall convert groups.jsonl --best 1 --to messages > sft.jsonl",
-  ],
+  examples: ["rollcall convert results.jsonl --out groups.jsonl --receipt receipt.json"],
   run: async (context, typed) => await (await import("./run-convert.ts")).convert(context, typed),
 });

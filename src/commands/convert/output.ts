@@ -20,17 +20,6 @@ const convert = s.object({
     ...s.sameKeys(s.text, "file", "to", "reason"),
     count: s.count,
   }),
-  rows: s.optionalAbout(
-    "of --to messages or preferences",
-    s.object({
-      written: s.count,
-      truncated: s.describe("rows with a trajectory whose last choice was cut off", s.count),
-      missing: s.describe(
-        "trajectories or groups without a row, by reason (docs/guide/fine-tuning.md)",
-        s.named(s.count),
-      ),
-    }),
-  ),
   warnings: s.problems,
   notes: s.notes,
 });

@@ -194,7 +194,7 @@ export const inspectMessages = (
 };
 
 /** False for null, and for an empty string, list or object. */
-export const isFilled = (table: JsonTable, node: number) => {
+const isFilled = (table: JsonTable, node: number) => {
   const kind = kindOf(table, node);
   if ((kind & (Kind.array | Kind.object)) !== 0) return json.nodeAfter(table, node) > node + nodeSize;
   return kind === Kind.string ? json.detailOf(table, node) > 0 : (kind & absentOrNull) === 0;

@@ -9,7 +9,7 @@ import { TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { formatMessage } from "../messages/said-content.ts";
 import { inspectMessages } from "./messages.ts";
 
-export { formatCanonically, formatContent } from "../messages/said-content.ts";
+export { formatCanonically } from "../messages/said-content.ts";
 
 /** The node of a list of messages and choices, and what one walk over it finds. */
 type Prompt = Readonly<{ list: number } & Pick<TrajectoryFacts, "promptEnd">>;

@@ -115,17 +115,14 @@ const composeGroup = async (dataset: IndexedGroups, group: number, window: ReadW
   return Buffer.concat([replaceLineEnds(Buffer.concat(line)), lineEnd]);
 };
 
-/** @param rewrite replaces the line of each valid group @throws Failure `input-changed` */
-export async function* readGroupLines(
-  dataset: IndexedGroups,
-  rewrite: (line: Buffer, group: number) => Iterable<Buffer>,
-): AsyncGenerator<Buffer, void> {
+/** Reads the line of each valid group. @throws Failure `input-changed` */
+export async function* readGroupLines(dataset: IndexedGroups): AsyncGenerator<Buffer, void> {
   const window = new ReadWindow();
-  for (const group of dataset.groups.valid()) yield* rewrite(await composeGroup(dataset, group, window), group);
+  for (const group of dataset.groups.valid()) yield await composeGroup(dataset, group, window);
 }
 
 /** Lists the trajectories of a group. Any other part is one trajectory. */
-export const listTrajectories = (bytes: Uint8Array, { kind }: Pick<Part, "kind">): readonly JsonValue[] => {
+const listTrajectories = (bytes: Uint8Array, { kind }: Pick<Part, "kind">): readonly JsonValue[] => {
   const root = readRoot(bytes);
   return kind === "group" ? elementsOf(memberAt(root, "trajectories")) : root ? [root] : [];
 };

@@ -74,7 +74,7 @@ export const formatMessage = (value: json.JsonValue): string => {
 };
 
 /** A list with one text says the same as the text. */
-export const formatContent = (value: json.JsonValue): string => {
+const formatContent = (value: json.JsonValue): string => {
   if (kindAt(value.table, value.node) !== Kind.array) return formatCanonically(value);
   const parts = json.elementsOf(value);
   const text = parts.length === 1 ? readOnlyText(json.parseNode(value.table, value.node)) : undefined;

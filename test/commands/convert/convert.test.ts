@@ -13,19 +13,15 @@ const trajectory = (reward: number, more = "") => `{"messages_and_choices":${tur
 const group = `{"trajectories":[${trajectory(1, `,${histories}`)},${trajectory(0)}]}\n`;
 
 describe("rollcall convert", () => {
-  it.each([
-    ["groups", "groups"],
-    ["messages", "rows"],
-    ["preferences", "rows"],
-  ])("needs a file for %s if another document or a person gets standard output", async (to, what) => {
-    const args = ["convert", ...filesOf(group), "--to", to];
+  it("needs a file if another document or a person gets standard output", async () => {
+    const args = ["convert", ...filesOf(group)];
     const { code, stderr } = await runHere([...args, "--json"]);
-    const reason = `--json requires --out <file>, because otherwise the ${what} also go to standard output`;
+    const reason = "--json requires --out <file>, because otherwise the groups also go to standard output";
     expect([code, JSON.parse(stderr).error.message]).toEqual([2, reason]);
     const { written } = await runHereOnTerminal(args, { columns: 200, env: { NO_COLOR: "1" } });
     expect(written.trim().split("\r\n")).toEqual([
-      `rollcall: convert does not print ${what} to a terminal`,
-      `hint: pass --out ${what}.jsonl, or redirect standard output`,
+      "rollcall: convert does not print groups to a terminal",
+      "hint: pass --out groups.jsonl, or redirect standard output",
     ]);
   });
 
@@ -53,12 +49,6 @@ describe("rollcall convert", () => {
     expect([code, stdout]).toEqual([7, expect.stringContaining("groups\t1\ntrajectories\t2\nrejected\t1 group\n")]);
   });
 
-  it("notes that rows lack the additional histories", async () => {
-    const { stdout, stderr } = await runHere(["convert", ...filesOf(group), "--to", "messages"]);
-    expect(stdout.trim().split("\n")).toHaveLength(2);
-    expect(stderr).toContain("note: rows do not contain the additional histories of 1 trajectory\n");
-  });
-
   it("writes no key to the records of a receipt", async () => {
     const [file, receipt] = ["sesame-0123456789.jsonl", "receipt"].map((name) => join(newFolder(), name));
     writeFileSync(file ?? "", group);
@@ -66,35 +56,5 @@ describe("rollcall convert", () => {
     await runHere(["convert", `${file}`, "--receipt", `${receipt}`], { env });
     const { records } = JSON.parse(readFileSync(receipt ?? "", "utf8"));
     expect([records.length, JSON.stringify(records).includes("sesame")]).toEqual([1, false]);
-  });
-
-  it("warns about the rewards of groups, but not about those of rows, which have none", async () => {
-    const scored = trajectory(1).replace('"index":0', '"index":0,"logprobs":{"content":[{}]}');
-    const other = trajectory(1, ',"logs":["b"]');
-    const groups = [
-      [scored, other],
-      [trajectory(2), trajectory(0)],
-    ]
-      .map((all) => `{"trajectories":[${all}]}`)
-      .join("\n");
-    const convert = async (to: string) => {
-      const options = ["--to", to, "--allow", "duplicate-trajectory"];
-      return (await runHere(["convert", ...filesOf(groups), ...options])).stderr.match(/(?<=\[)[a-z-]+(?=\]$)/gm);
-    };
-    const rules = ["missing-logprobs", "zero-variance-group"];
-    expect([(await convert("groups"))?.toSorted(), await convert("messages")]).toEqual([rules, null]);
-  });
-
-  it("notes the messages and keys that rows lack, and warns about no reward", async () => {
-    const asked = '{"role":"user","content":"2+2?","a":1,"b":1,"c":1,"d":1,"e":1,"f":1}';
-    const after = turns.replace(/\]$/, ',{"role":"user","content":"thanks"}]');
-    const lines = [after, turns.replace('"4"', '"5"')].map((said) => {
-      return `{"messages_and_choices":${said.replace('{"role":"user","content":"2+2?"}', asked)},"reward":1}`;
-    });
-    const { stderr } = await runHere(["convert", ...filesOf(`{"trajectories":[${lines}]}\n`), "--to", "messages"]);
-    expect(stderr.split("\n").slice(0, -1)).toEqual([
-      "note: omitted the messages after the last sampled turn of 1 trajectory",
-      "note: rows do not contain these keys of messages: a (2), b (2), c (2), d (2), e (2) and 1 more",
-    ]);
   });
 });

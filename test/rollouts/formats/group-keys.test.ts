@@ -293,10 +293,9 @@ describe("rows without a recorded group", () => {
     expect(await answersOf({ "a.jsonl": rowsOf(name, values) })).toBe("01 23");
   });
 
-  it("keep their media, also for --to", async () => {
+  it("keep their media", async () => {
     const rows = rowsOf("image_paths", [["a.png"]]);
     expect(await convert({ "a.jsonl": rows })).toMatchObject([{ trajectories: [{ image_paths: ["a.png"] }] }]);
-    expect(await convert({ "a.jsonl": rows }, ["--to", "messages"])).toMatchObject([{ image_paths: ["a.png"] }]);
   });
 
   const policy = (name: string) =>
