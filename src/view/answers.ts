@@ -144,8 +144,6 @@ export type Summary = Readonly<{
   series: readonly SeriesKey[];
   /** The column of the steps. */
   stepName: string;
-  /** The reward from which a trajectory is solved. */
-  pass: number;
   /** Excludes outliers of the rewards. */
   scale: RewardBounds;
 }>;

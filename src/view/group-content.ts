@@ -18,8 +18,6 @@ import type { GroupContent, GroupData, TrajectorySummary } from "./answers.ts";
 export type ViewInput = Readonly<{
   dataset: Dataset;
   notes: readonly string[];
-  /** The reward from which a trajectory is solved. */
-  pass: number;
   groupBy: readonly string[] | undefined;
   hasChanged: () => boolean;
 }>;
@@ -68,7 +66,7 @@ export const sanitizePrompt = ({ prompt, key }: Readonly<{ prompt: string; key: 
   key: key && sanitizeText(key),
 });
 
-/** The page knows no `--pass`. */
+/** The page has no `--pass`. */
 const toPageFacts = (fact: RolloutFact) => {
   const { solved: _, ...others } = readFacts(fact);
   return others;

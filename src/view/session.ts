@@ -33,7 +33,7 @@ export interface ViewSession {
 
 /** @throws the signal's reason */
 export const openSession = async (input: ViewInput, signal: AbortSignal): Promise<ViewSession> => {
-  const { dataset, notes, pass } = input;
+  const { dataset, notes } = input;
   const groups = await listGroupFacts(dataset, signal);
   const findings = listFindings(dataset, groups);
   const searches = openSearches(dataset);
@@ -44,7 +44,6 @@ export const openSession = async (input: ViewInput, signal: AbortSignal): Promis
   const all = await describeParts(groups, breaks);
   const summary = {
     ...facts,
-    pass,
     notes: notes.map(sanitizeText),
     findings: findings.filter(({ group }) => group === null).slice(0, maxFindings),
     series: listSeries(groups),
@@ -201,7 +200,7 @@ const findUntrainableReason = (dataset: Dataset, group: number, finite: readonly
 const summarizeDataset = (
   dataset: Dataset,
   facts: readonly GroupFacts[],
-): Omit<Summary, "pass" | "notes" | "findings" | "series" | "all"> => {
+): Omit<Summary, "notes" | "findings" | "series" | "all"> => {
   const { groups, trajectories } = composeCheckResult(dataset);
   const inputNames = dataset.sources.map(({ name, originals }) => originals?.files[0] ?? name);
   const groupFiles = [...new Set(facts.map(({ file }) => file))];

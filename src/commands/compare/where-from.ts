@@ -189,7 +189,10 @@ type NextOptions = Pick<ComparedRuns, "a" | "b" | "pass"> & Partial<InputOptions
 /** Returns command lines that show the rollouts. */
 export const listNext = (typed: NextOptions): readonly string[] => {
   const [a, b] = [toFileArg(typed.a), toFileArg(typed.b)];
-  const input = [...listInputArgs(typed), ...listPassArgs(typed.pass)];
-  const rows = ["stats", b, "--each", "trajectory", "--sort", "reward", "--limit", "10"];
-  return [rows, ["view", a, b]].map((words) => formatOwnCommand([...words, ...input]));
+  const input = listInputArgs(typed);
+  const rows = ["stats", b, "--each", "trajectory", "--sort", "reward", "--limit", "10", ...input];
+  return [
+    [...rows, ...listPassArgs(typed.pass)],
+    ["view", a, b, ...input],
+  ].map(formatOwnCommand);
 };

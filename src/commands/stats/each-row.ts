@@ -10,7 +10,7 @@ import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { facts, groupFacts } from "../../rollouts/facts/facts.ts";
 import * as stats from "../../rollouts/stats/fact-rows.ts";
 import type { Context } from "../../session/context.ts";
-import { listInputArgs, listPassArgs } from "../../session/options/input-options.ts";
+import { listInputArgs } from "../../session/options/input-options.ts";
 import { pluralize, toFileArg } from "../../text/sentences.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
 import type { StatsCommandOptions } from "./command.ts";
@@ -64,7 +64,7 @@ const noteExceptions = (screen: Screen, { groups }: Dataset, exceptionsAs: numbe
 
 /** Names the command that shows the rollouts. */
 const noteNext = (screen: Screen, typed: StatsCommandOptions) => {
-  const args = [...typed.file.map(toFileArg), ...listInputArgs(typed), ...listPassArgs(typed.pass)];
+  const args = [...typed.file.map(toFileArg), ...listInputArgs(typed)];
   screen.notice(`show the rollouts with \`${formatCommandLine(["rollcall", "view", ...args])}\``);
 };
 

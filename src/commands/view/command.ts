@@ -8,7 +8,6 @@ const options = {
   port: port("0"),
   html: inputs.outputFile("write the page to a file that needs no server"),
   "no-open": flag("print the URL, but open no browser"),
-  pass: inputs.solvedOptions.pass,
   ...inputs.formatOptions,
 };
 

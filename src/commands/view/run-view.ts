@@ -125,7 +125,7 @@ const createReader = async (context: Context, typed: ViewOptions, onRead: OnRead
     const notes = printInputNotes(context, dataset, typed);
     await printWarnings(context, dataset, listSkippedFiles(dataset));
     if (typed.html === undefined) printUnreadableFiles(context, dataset);
-    return { dataset, notes, pass: typed.pass, groupBy: typed.groupBy, hasChanged };
+    return { dataset, notes, groupBy: typed.groupBy, hasChanged };
   };
 };
 

@@ -294,9 +294,9 @@ it("a comparison names commands that show the rollouts of its inputs with the sa
   const rows = "rollcall stats b.jsonl --each trajectory --sort reward --limit 10";
   expect(listNext({ ...files, pass: 1 })).toEqual([rows, "rollcall view a.jsonl b.jsonl"]);
   const input = { groupBy: ["task"], rewardFrom: "a" };
-  const options = "--group-by task --reward-from a --pass 0.5";
+  const options = "--group-by task --reward-from a";
   expect(listNext({ ...files, ...input, pass: 0.5 })).toEqual([
-    `${rows} ${options}`,
+    `${rows} ${options} --pass 0.5`,
     `rollcall view a.jsonl b.jsonl ${options}`,
   ]);
 });

@@ -164,7 +164,7 @@ describe("a served page", () => {
         findings: [],
         filteredOut: [],
       },
-      ...{ stepName: "step", pass: 1, scale: [0, 1] },
+      ...{ stepName: "step", scale: [0, 1] },
       groups: { read: 0, rejected: 0 },
       trajectories: { read: 0, rejected: 0 },
       all: {
