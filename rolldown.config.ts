@@ -33,12 +33,8 @@ const groups = [
   // Each is too small for a file, and completion and help need all.
   {
     name: "nouns",
-    test: /\/src\/commands\/(serve|(auth|commands|completion|config|doctor|ledger|profile|schema)\/command)\.ts$/,
+    test: /\/src\/commands\/(auth|config|profile|serve|(completion|ledger)\/command)\.ts$/,
   },
-  // `schema`, `commands` and completion need all.
-  // Otherwise they are in the group of the documents, which loads zod.
-  { name: "facts", test: /\/src\/rollouts\/facts\/facts\.ts$/ },
-  { name: "documents", test: /\/src\/(output\/document-schemas|commands\/[a-z-]+\/output)\.ts$/ },
   {
     name: "log-run",
     test: /\/src\/(commands\/(log\/(run-log|log-report)|check\/run-check)|session\/(print-problems|read-inputs))\.ts$/,
@@ -133,7 +129,8 @@ const ascii = {
 const compiled = {
   name: "compiled",
   writeBundle: () => {
-    execFileSync(process.execPath, ["build/compiled.js"], { stdio: ["ignore", "ignore", "inherit"] });
+    // If it fails, the error has its output.
+    execFileSync(process.execPath, ["build/compiled.js"], { stdio: "pipe" });
   },
 };
 

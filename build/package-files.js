@@ -1,7 +1,4 @@
-/**
- * Writes the files of the package that are generated from the built program: a man page for each top-level command,
- * the JSON Schemas and the list of licenses.
- */
+/** Writes the files of the package that are generated from the built program: man pages, and the list of licenses. */
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { Writable } from "node:stream";
 import program from "../dist/main.cjs";
@@ -19,7 +16,7 @@ const credentialVariables = [
   ["ROLLCALL_LOCAL_KEY", "the key of the local service (default: the key in its data folder)"],
   ["ROLLCALL_PROFILE", "the profile (default: default)"],
   ["ROLLCALL_CONFIG_DIR", "the folder for settings and saved keys"],
-  ["ROLLCALL_DATA_DIR", "the folder for the ledger, the ids for completion and the local service"],
+  ["ROLLCALL_DATA_DIR", "the folder for the ledger and the local service"],
   ["ROLLCALL_LEDGER", "the ledger: a file, or postgres://…"],
   ["ROLLCALL_LEDGER_FILE", "a file that contains the postgres:// URL of the ledger"],
   ["ROLLCALL_STORE", "the store of the local service, a file"],
@@ -27,25 +24,32 @@ const credentialVariables = [
 ];
 
 const writePackageFiles = async () => {
-  for (const folder of ["man", "schemas"]) {
-    rmSync(folder, { recursive: true, force: true });
-    mkdirSync(folder);
-  }
-  const { version, commands, exit_codes: exitCodes } = JSON.parse(await printed("commands", "--json"));
-  const names = commands.map(({ name }) => name);
-  const nouns = names.filter((name) => !name.includes(" "));
-  const start = { version, commands: [""], more: programSections(exitCodes, await settingVariables()), related: nouns };
-  writeFileSync("man/rollcall.1", await manPage(start));
+  rmSync("man", { recursive: true, force: true });
+  mkdirSync("man");
+  const version = (await printed("--version")).trim();
+  const nouns = await commandsBelow();
+  const more = programSections();
+  writeFileSync("man/rollcall.1", await manPage({ version, commands: [""], more, related: nouns }));
   for (const noun of nouns) {
-    const own = names.filter((name) => name === noun || name.startsWith(`${noun} `));
-    writeFileSync(`man/${pageName(noun)}.1`, await manPage({ version, commands: own, more: [], related: [""] }));
+    const commands = [noun, ...(await commandsBelow(noun))];
+    writeFileSync(`man/${pageName(noun)}.1`, await manPage({ version, commands, more: [], related: [""] }));
   }
   listManPages(["", ...nouns].map((noun) => `man/${pageName(noun)}.1`));
-  for (const { name, file, line_file: lineFile } of JSON.parse(await printed("schema", "--json")).schemas) {
-    writeFileSync(file, await printed("schema", ...name.split(" ")));
-    if (lineFile !== null) writeFileSync(lineFile, await printed("schema", ...name.split(" "), "--line"));
-  }
   cpSync("dist/THIRD-PARTY-LICENSES", "THIRD-PARTY-LICENSES");
+};
+
+/** Returns the commands of a noun, or of the program. */
+const commandsBelow = async (...words) => {
+  const { sections } = parseHelp(await printed(...words, "--help"));
+  return sections.find(({ title }) => title === "Commands")?.items.map(({ term }) => term) ?? [];
+};
+
+/** Returns the cells of the first table of a page, without marks of Markdown. */
+const readTable = (page) => {
+  const [, ...rows] = readFileSync(page, "utf8")
+    .split(/^(?:\|-+)+\|$/m)[1]
+    .split("\n");
+  return rows.slice(0, rows.indexOf("")).map((row) => row.slice(2, -2).replaceAll(/[`\\]/g, "").split(" | "));
 };
 
 /** npm links only the man pages that package.json lists. */
@@ -86,27 +90,13 @@ const bodyOf = ({ about, sections }) => [
 ];
 
 /** Returns the sections that only the page of the whole program has. */
-const programSections = (exitCodes, variables) => [
-  ...section(
-    "EXIT STATUS",
-    [...new Set(exitCodes.map(({ code }) => code))].flatMap((code) => {
-      const same = exitCodes.filter((one) => one.code === code);
-      const about = code === null ? same[0].when : `${same[0].when} (${code})`;
-      return item({ term: same.map((one) => one.exit_code).join(", "), about });
-    }),
-  ),
-  ...section(
-    "ENVIRONMENT",
-    [...variables, ...credentialVariables].flatMap(([term, about]) => item({ term, about })),
-  ),
-];
-
-const settingVariables = async () => {
-  const [, ...lines] = (await printed("__complete", "zsh", "--", ":", "config", "get")).trimEnd().split("\n");
-  return lines.map((line) => {
-    const [name, about] = line.split("\t");
-    return [`ROLLCALL_${name.toUpperCase()}`, about];
+const programSections = () => {
+  const codes = readTable("docs/reference/exit-codes.md").map(([term, code, about]) => {
+    return { term, about: code === "none" ? about : `${about} (${code})` };
   });
+  const settings = readTable("docs/reference/settings.md").map(([, variable, about]) => [variable, about]);
+  const variables = [...settings, ...credentialVariables].map(([term, about]) => ({ term, about }));
+  return [...section("EXIT STATUS", codes.flatMap(item)), ...section("ENVIRONMENT", variables.flatMap(item))];
 };
 
 /** Runs a command line in this process. Resolves with standard output. @throws Error if the command fails */

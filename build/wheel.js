@@ -3,7 +3,7 @@
  *
  *     node build/wheel.js <folder>
  *
- * ROLLCALL_ADDON is the folder of the addon (default: that of this platform). `package/installed-as` has the tag of the
+ * ROLLCALL_ADDON is the folder of the addon (default: that of this platform). `package/platform` has the tag of the
  * platform.
  */
 import { execFileSync } from "node:child_process";
@@ -46,4 +46,4 @@ const packed = execFileSync("npm", pack, { encoding: "utf8", shell: process.plat
 execFileSync("tar", ["-xzf", packed], { cwd: folder });
 const unpacked = join(folder, "package");
 cpSync(addon, join(unpacked, "node_modules/@libsql", basename(addon)), { recursive: true });
-writeFileSync(join(unpacked, "installed-as"), `wheel ${platformTag(addon)}\n`);
+writeFileSync(join(unpacked, "platform"), `${platformTag(addon)}\n`);

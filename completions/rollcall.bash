@@ -15,11 +15,7 @@ _rollcall() {
     # An empty answer has bash complete paths by itself (-o default).
     files) ;;
     folders) compopt +o default -o dirnames 2>/dev/null ;;
-    *)
-      compopt +o default 2>/dev/null
-      # A word that ends in = goes on.
-      case ${COMPREPLY[0]-} in *=) compopt -o nospace 2>/dev/null ;; esac
-      ;;
+    *) compopt +o default 2>/dev/null ;;
   esac
 }
 

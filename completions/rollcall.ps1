@@ -18,8 +18,6 @@ Register-ArgumentCompleter -Native -CommandName rollcall -ScriptBlock {
   foreach ($line in ($lines | Select-Object -Skip 1)) {
     $text, $about = $line.Split([char]9, 2)
     if (-not $about) { $about = $text }
-    $typed = $text
-    if ($text -match '[^\w=:./-]') { $typed = "'" + $text.Replace("'", "''") + "'" }
-    [System.Management.Automation.CompletionResult]::new($typed, $text, 'ParameterValue', $about)
+    [System.Management.Automation.CompletionResult]::new($text, $text, 'ParameterValue', $about)
   }
 }

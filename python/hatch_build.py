@@ -31,7 +31,7 @@ class ProgramHook(BuildHookInterface):
                 included[str(one)] = f"rollcall/node_modules/rollcall/{one.name}"
         for page in (package / "man").iterdir():
             self.build_config.shared_data[str(page)] = f"share/man/man1/{page.name}"
-        _, platform = (package / "installed-as").read_text("utf-8").split()
+        platform = (package / "platform").read_text("utf-8").strip()
         build_data |= {"pure_python": False, "tag": f"py3-none-{platform}"}
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:

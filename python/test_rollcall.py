@@ -145,8 +145,8 @@ class ApiTest(Case):
                     loop.communicate()
             counts = json.loads(printed)["groups"]
             self.assertEqual(counts["logged"] + counts["already_logged"], 40)
-        *_findings, store = json.loads(run(*command(), "doctor", "--offline", "--json").stdout)["findings"]
-        self.assertEqual(store["facts"]["calls"], 20 * 40)
+        entries = json.loads(run(*command(), "ledger", "status", "--local", "--json").stdout)["entries"]
+        self.assertEqual(sum(entry["calls"] for entry in entries), 20 * 40)
 
 
 class GuideTest(Case):

@@ -47,6 +47,8 @@ export const toProblemDocument = (problem: Problem) => {
   return { file, line, column, path, rule, severity, message, advice, from };
 };
 
+export type ProblemDocument = ReturnType<typeof toProblemDocument>;
+
 export const toWarningDocuments = (problems: readonly Problem[]) =>
   problems.filter(({ severity }) => severity === "warning").map(toProblemDocument);
 

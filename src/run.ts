@@ -1,11 +1,9 @@
 /** Runs a command line. */
 import { parseArgv, runCommand } from "./cli/argv.ts";
-import { loadKeys } from "./cli/command.ts";
 import { toGlobalFlags, toScreenOptions } from "./cli/globals.ts";
 import { program } from "./commands/program.ts";
 import { toExitCode, toFailure } from "./failure.ts";
 import { openRunCleaner, openScreen, type Screen, type ScreenOptions } from "./output/screen.ts";
-import { isJsonFormat } from "./output/views.ts";
 import { type Context, openContext } from "./session/context.ts";
 import { readSavedSecrets } from "./settings/saved-files.ts";
 import { type Host, openHost } from "./system/host.ts";
@@ -29,14 +27,9 @@ export const runCommandLine = async (host: Host, stray = new Promise<never>(() =
   let context: Context | undefined;
   const work = async () => {
     const parsed = await parseArgv(program, host.argv);
-    const { command, parser } = parsed;
-    const options = toScreenOptions(parsed);
-    const { fields, format } = options;
-    const keys = fields && (await loadKeys(program, command, { typed: parser.opts(), isJson: isJsonFormat(format) }));
-    const opened = open({ ...options, isKey: keys?.isKey });
+    const opened = open(toScreenOptions(parsed.globals));
     screen = opened;
-    const formatText = await runCommand(program, parsed, async (globals) => {
-      if (fields) await keys?.check?.(fields);
+    const formatText = await runCommand(program, parsed, (globals) => {
       context = openContext({ host, screen: opened, flags: toGlobalFlags(globals) });
       return context;
     });

@@ -1,7 +1,5 @@
-/** Defines commands, formats their usage, and finds their JSON documents. */
+/** Defines commands, and formats their usage. */
 
-import type { Output, Outputs } from "../output/document-schemas.ts";
-import { findColumn, type NamedColumn, unknownField } from "../output/json-fields.ts";
 import type { Context } from "../session/context.ts";
 import type { OptionKind, OptionKinds, Values } from "./kinds.ts";
 
@@ -21,10 +19,6 @@ export interface Command {
   readonly heading?: string;
   /** The arguments and options that `-h` lists, with shorter descriptions. By default, `-h` lists all. */
   readonly usual?: Readonly<Record<string, string>>;
-  /** Loads the schemas of the noun's JSON documents. */
-  readonly loadOutputs?: () => Promise<{ readonly outputs: Outputs }>;
-  /** Loads the columns that the options select. Default: the keys of the JSON document. */
-  loadColumns?(typed: Readonly<Record<string, unknown>>): Promise<readonly NamedColumn[]>;
   run?(context: Context, typed: Readonly<Record<string, unknown>>, program: Program): Promise<void>;
 }
 
@@ -33,9 +27,8 @@ type Nouns = Readonly<Record<string, () => Promise<Command>>>;
 export type Program = Readonly<{ root: Command; nouns: Nouns; hidden: Nouns }>;
 
 type CommandDefinition<Args extends OptionKinds, Options extends OptionKinds> = Pick<Command, "words" | "about"> &
-  Partial<Omit<Command, "args" | "options" | "loadColumns" | "run">> &
+  Partial<Omit<Command, "args" | "options" | "run">> &
   Readonly<{ args?: Args; options?: Options }> & {
-    loadColumns?(typed: Values<Options>): Promise<readonly NamedColumn[]>;
     run?(context: Context, typed: Values<Args & Options>, program: Program): Promise<void>;
   };
 
@@ -79,37 +72,3 @@ export const listCommands = (command: Command): readonly Command[] => [
   command,
   ...command.subcommands.flatMap(listCommands),
 ];
-
-export const listOutputs = async ({ nouns }: Program) => {
-  const commands = await Promise.all(Object.values(nouns).map((load) => load()));
-  return (await Promise.all(commands.map(loadOutputs))).flat();
-};
-
-const loadOutputs = async ({ loadOutputs: load }: Command): Promise<readonly Output[]> =>
-  load
-    ? Object.entries((await load()).outputs).map(([name, [about, schema, line, form]]) => {
-        return { name, about, schema, line, form };
-      })
-    : [];
-
-type PrintedKeys = Readonly<{ typed: Readonly<Record<string, unknown>>; isJson: boolean }>;
-
-/** Returns the test of names in `--fields` for the printer. `check` refuses an unknown name before the run. */
-export const loadKeys = async ({ nouns }: Program, { words, loadColumns }: Command, printed: PrintedKeys) => {
-  const { typed, isJson } = printed;
-  const noun = await nouns[words.split(" ", 1)[0] ?? ""]?.();
-  const output = noun && (await loadOutputs(noun)).find(({ name }) => name === words);
-  // The rows of TSV and CSV are not always objects of the document.
-  if (!output || !(isJson || (output.line && !loadColumns))) return undefined;
-  const { readKeys } = await import("../output/document-schemas.ts");
-  const { has, names, isOpen } = readKeys(output.form?.(typed) ?? output.line ?? output.schema);
-  const check = async (fields: readonly string[]) => {
-    const columns = (await loadColumns?.(typed)) ?? [];
-    // The printer knows the columns of the other lists, whose names have no dots.
-    const isColumn = (name: string) =>
-      loadColumns ? findColumn(name, columns) !== undefined : output.line !== undefined && !name.includes(".");
-    const unknown = fields.find((name) => !has(name) && !isColumn(name));
-    if (unknown !== undefined && !isOpen) throw unknownField(unknown, "keys", names);
-  };
-  return { isKey: has, check: isJson ? check : undefined };
-};

@@ -13,11 +13,9 @@ const parseFields = (word: string) => {
 
 export const globalOptions = {
   ...inGroup("service", {
-    profile: text("saved profile to use", "name", { default: "default", completion: "profiles" }),
+    profile: text("saved profile to use", "name", { default: "default" }),
     local: flag("use the local service, so that nothing leaves the machine"),
-    project: text("project: required for `call read`, optional for `models`, unused by `log`", "team/project", {
-      completion: "projects",
-    }),
+    project: text("project: required for `call read`, optional for `models`, unused by `log`", "team/project"),
     "base-url": text("URL of the service", "url"),
     "inference-base-url": text("URL for `rollcall models`", "url"),
     "log-base-url": text("URL for `rollcall log`", "url", { default: "the base URL" }),
@@ -29,12 +27,11 @@ export const globalOptions = {
       short: "o",
       default: "table on a terminal, tsv in a pipe",
     },
-    fields: custom("columns or JSON keys, separated by commas", "names", parseFields, { completion: "columns" }),
+    fields: custom("columns or JSON keys, separated by commas", "names", parseFields),
     header: flag("print a header line (with -o tsv)"),
     quiet: { ...flag("no notices, warnings or progress"), short: "q" },
     color: choice("auto, always or never", colorModes, "when", { default: "auto" }),
     "no-color": flag("no color"),
-    "no-pager": flag("no pager"),
     debug: flag("show requests and answers, without bodies or secrets"),
   }),
   ...inGroup("network", {
@@ -61,13 +58,8 @@ export const toGlobalFlags = (typed: GlobalValues): GlobalFlags => ({
   insecure_http: typed.insecureHttp || undefined,
 });
 
-export const toScreenOptions = ({
-  given,
-  globals,
-}: Readonly<{ given: ReadonlyMap<string, readonly string[]>; globals: GlobalValues }>): ScreenOptions => ({
+export const toScreenOptions = (globals: GlobalValues): ScreenOptions => ({
   ...globals,
   format: globals.json ? "json" : globals.output,
   color: globals.noColor ? "never" : globals.color,
-  pager: !globals.noPager,
-  hasJsonEvents: given.get("progress")?.includes("json") === true,
 });

@@ -2,21 +2,6 @@
 import { findNearest } from "../text/nearest.ts";
 import { type InvalidText, isInvalid, reject } from "../text/units.ts";
 
-/** Where the completion of a value comes from. Values named `file`, `dir` or `folder` need none. */
-export type CompletionSource =
-  | "batches"
-  | "columns"
-  | "formats"
-  | "models"
-  | "profiles"
-  | "projects"
-  | "rules"
-  | "schemas"
-  | "setting-values"
-  | "settings"
-  | "sort-columns"
-  | "splits";
-
 type TextParser<Value> = (word: string) => Value | InvalidText;
 
 /** An option or argument, from which commander's object, the help and the completion are made. */
@@ -35,7 +20,6 @@ export interface OptionKind<Value, Initial = Value> {
   readonly short?: string;
   /** Heading in the help. */
   readonly group?: string;
-  readonly completion?: CompletionSource;
   /** Name of an option that this option requires. */
   readonly needs?: string;
   /** Maps each conflicting option to the reason of the conflict. */
@@ -56,7 +40,7 @@ export type Values<Of extends OptionKinds> = {
 };
 
 /** A `default` here is only stated, because settings or the input can override it. */
-export type OptionFacts = Pick<OptionKind<unknown>, "default" | "completion">;
+export type OptionFacts = Pick<OptionKind<unknown>, "default">;
 
 export const flag = (about: string, facts: OptionFacts = {}): OptionKind<boolean> => {
   return { about, initial: false, parse: () => true, ...facts };

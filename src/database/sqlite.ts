@@ -6,7 +6,7 @@ import type { Database as Connection } from "libsql";
 import { ignoreErrors } from "../system/files.ts";
 import { type Database, type DatabaseOptions, type FileSchema, type Statement, toRow } from "./database.ts";
 import { type DescribedFile, databaseForeign, databaseLinked, databaseLocked, databaseVersion } from "./failures.ts";
-import { loadSqlite, prepareFile, readFileIdentity, requireOwnFile, whileBusy, withFileFailures } from "./own-file.ts";
+import { loadSqlite, prepareFile, readFileIdentity, whileBusy } from "./own-file.ts";
 
 /** 50 processes that commit at the same time wait less. */
 const maxLockMs = 30_000;
@@ -166,33 +166,4 @@ const createDatabase = (
       connection.close();
     },
   };
-};
-
-const examineWaitMs = 2000;
-const maxDamages = 3;
-/** Checking a file of this size takes a second. For larger files, `damages` is undefined. */
-const maxExaminedBytes = 512 * 1024 * 1024;
-
-/** Runs `sql` unless the file is damaged. @throws Failure `storage` */
-export const examineFile = async (
-  schema: FileSchema,
-  { path, host, sql }: Pick<FileOptions, "path" | "host"> & { sql: string },
-) => {
-  const about = { path, ...schema.file };
-  requireOwnFile(path);
-  // The package is examined also if no file exists.
-  await loadSqlite(about);
-  const bytes = withFileFailures(about, () => fs.statSync(path, { throwIfNoEntry: false }))?.size;
-  if (bytes === undefined) return undefined;
-  const opened = await openFile(schema, { path, host, canCreate: false, isForReading: true, maxWaitMs: examineWaitMs });
-  if (!opened) return { bytes, version: 0, damages: [], rows: [] };
-  const { database } = opened;
-  try {
-    const checked = bytes <= maxExaminedBytes ? await database.query(`PRAGMA quick_check(${maxDamages})`) : undefined;
-    const damages = checked?.map((row) => row.text("quick_check")).filter((line) => line !== "ok");
-    const rows = damages?.length ? [] : await database.query(sql);
-    return { bytes, version: schema.version, damages, rows };
-  } finally {
-    await database.close();
-  }
 };

@@ -28,7 +28,7 @@ export const printReport = async (screen: Screen, report: BuildReport) => {
   // No text from outside becomes a command of the build system.
   const clean = (part: string) => cleaner.breakCommands(cleaner.text(part));
   const annotations = cleaner.redact(formatAnnotations(report, clean));
-  await screen.printUnpaged([annotations], "redact-only");
+  await screen.print([annotations], "redact-only");
   const file = findSummary(screen);
   const summary = cleaner.redact(formatSummary(report, clean));
   // Other commands of the job add to the file, too.

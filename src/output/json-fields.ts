@@ -86,12 +86,10 @@ export const findColumn = <One extends NamedColumn>(typed: string, columns: read
   );
 };
 
-type PrintedKeys = Readonly<{ rows?: readonly raw.RawJson[]; isKey?: ((name: string) => boolean) | undefined }>;
-
 /** Returns the path in JSON. @throws Failure `invalid-option-value` */
-export const resolveField = (name: string, columns: readonly NamedColumn[], { rows, isKey }: PrintedKeys = {}) => {
+export const resolveField = (name: string, columns: readonly NamedColumn[], rows?: readonly raw.RawJson[]) => {
   const isInColumn = columns.some((one) => `${name}.`.startsWith(`${one.name}.`) || one.name.startsWith(`${name}.`));
-  if (isInColumn || isKey?.(name) || rows?.some((row) => findValues(row, name))) return name;
+  if (isInColumn || rows?.some((row) => findValues(row, name))) return name;
   const meant = findColumn(name, columns);
   if (meant) return meant.name;
   const keys = columns.length === 0 && rows?.flatMap((row) => row.members.map(({ key }) => key));

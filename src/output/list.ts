@@ -1,4 +1,4 @@
-/** Prints lists as tables, TSV, CSV (RFC 4180) or JSON. */
+/** Prints lists as tables, TSV or JSON. */
 import * as raw from "../json/raw-json.ts";
 import { pluralize } from "../text/sentences.ts";
 import * as jsonFields from "./json-fields.ts";
@@ -9,7 +9,12 @@ import * as views from "./views.ts";
 export const printList = async <Row>(screen: Screen, view: views.ListView<Row>) => {
   const { format, cleaner, width } = screen;
   const { columns, rows, json, fields = screen.fields } = view;
-  if (views.isJsonFormat(format)) return await screen.print(formatObjects(screen, json, { columns, fields }), "json");
+  if (views.isJsonFormat(format)) {
+    const { all } = jsonFields.openObjects(json);
+    // A row could have any key.
+    const picked = all.length === 0 ? fields : fields?.map((name) => jsonFields.resolveField(name, columns, all));
+    return await screen.print(formatObjects(screen, json, picked), "json");
+  }
   const shown = selectColumns(screen, view);
   if (format !== "table") return await screen.print(formatLines(screen, shown, rows), "lines");
   const { drawTable } = await import("./text-table.ts");
@@ -23,7 +28,7 @@ export const printList = async <Row>(screen: Screen, view: views.ListView<Row>) 
 };
 
 const selectColumns = <Row>(
-  { options: { isKey }, fields: typed }: Screen,
+  { fields: typed }: Screen,
   { columns, json, fields = typed }: views.ListView<Row>,
 ): views.ShownColumn<Row>[] => {
   const { shown: objects, all: rows } = jsonFields.openObjects(json);
@@ -46,7 +51,7 @@ const selectColumns = <Row>(
   };
   if (!fields) return columns.map(toShown);
   return fields.map((name) => {
-    const field = jsonFields.resolveField(name, columns, { rows, isKey });
+    const field = jsonFields.resolveField(name, columns, rows);
     const column = columns.find((one) => one.name === field);
     if (column) return { ...toShown(column), rank: 0 };
     const text = (_: Row, at: number) => spell(at, field) ?? "";
@@ -80,11 +85,18 @@ function* formatLines<Row>(
   for (const [at, row] of rows.entries()) yield toLine(columns.map(({ text, cell }) => (isCsv ? text : cell)(row, at)));
 }
 
+/**
+ * Checks `--fields` before the command reads or changes anything.
+ * @param keys those of the document that `printDocument` prints
+ * @throws Failure `invalid-option-value`
+ */
+export const checkKeys = ({ fields = [], isForProgram }: Screen, keys: readonly string[]) => {
+  const unknown = fields.find((name) => !keys.includes(name) && !keys.includes(name.split(".", 1)[0] ?? name));
+  if (isForProgram && unknown !== undefined) throw jsonFields.unknownField(unknown, "keys", keys);
+};
+
 export const printDocument = <Document>(screen: Screen, document: Document) =>
-  screen.print(
-    formatObjects(screen, { document: raw.toRawJson(document) }, { columns: [], fields: screen.fields }),
-    "json",
-  );
+  screen.print(formatObjects(screen, { document: raw.toRawJson(document) }, screen.fields), "json");
 
 /** Formats other than `json` print only the list in `member`. */
 export const printObjects = async <Member extends string, Document extends Readonly<Record<Member, readonly object[]>>>(
@@ -94,13 +106,11 @@ export const printObjects = async <Member extends string, Document extends Reado
 ) => await printList(screen, { columns, rows: document[member], json: { document: raw.toRawJson(document), member } });
 
 function* formatObjects(
-  { format, host, options, resultNotes }: Screen,
+  { format, host, resultNotes }: Screen,
   json: views.JsonObjects,
-  { columns, fields }: { columns: readonly jsonFields.NamedColumn[]; fields: readonly string[] | undefined },
+  picked: readonly string[] | undefined,
 ) {
-  const { document, container, isList, all: rows, shown } = jsonFields.openObjects(json);
-  const { isKey } = options;
-  const picked = fields?.map((name) => jsonFields.resolveField(name, columns, { rows, isKey }));
+  const { document, container, isList, shown } = jsonFields.openObjects(json);
   const formatObject = (object: raw.RawJson) =>
     picked ? (jsonFields.pickFields(object, picked) ?? raw.toRawJson({})) : object;
   if (format === "jsonl") {

@@ -14,7 +14,7 @@ const maxTextLength = 2000;
 interface Screen {
   readonly host: Host;
   readonly cleaner: Cleaner;
-  readonly hasJsonErrors: boolean | undefined;
+  readonly isForProgram: boolean;
   readonly isStderrForPeople: boolean;
   stopProgress(): void;
   writeError(formatText: (paint: Paint) => Promise<string>): Promise<void>;
@@ -23,7 +23,7 @@ interface Screen {
 export const printFailure = async (screen: Screen, failure: Failure) => {
   screen.stopProgress();
   await screen.writeError(async (paint) =>
-    screen.hasJsonErrors
+    screen.isForProgram
       ? `${screen.cleaner.json(toFailureJson(screen, failure))}\n`
       : formatFailure(failure, await createStyle(screen, paint)),
   );

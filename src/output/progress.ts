@@ -37,9 +37,6 @@ export const openSpinner = (label: string, { host, color, clean }: SpinnerOption
   };
 };
 
-export const meterFormats = ["bar", "lines", "json", "none"] as const;
-export type MeterFormat = (typeof meterFormats)[number];
-
 type MeterState = Readonly<{
   phase: string;
   bytes: number;
@@ -50,48 +47,40 @@ type MeterState = Readonly<{
 
 export interface Meter extends Pick<Progress, "stop"> {
   readonly show: (state: MeterState) => void;
-  readonly report: (event: Readonly<{ event: string; text: string; facts: object }>) => void;
 }
 
 type MeterOptions = Readonly<{
-  format: MeterFormat;
+  format: "bar" | "lines" | "none";
   elapsed: Host["elapsed"];
   columns: number;
   spinner: (label: string) => Progress;
   line: (text: string) => void;
 }>;
 
-const minEventIntervalMs = 1000;
+const lineIntervalMs = 10_000;
 
 export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOptions): Meter => {
   let running: Progress | undefined;
   let phase = "";
-  /** A bar stores the start of the phase plus all waits. JSON stores the time of the last event. */
+  /** The start of the phase plus all waits. */
   let since = 0;
   let waitingSince: number | undefined;
-  const show = (state: MeterState) => {
-    const isNew = state.phase !== phase;
-    phase = state.phase;
-    const { bytes, ofBytes = null, groups = null } = state;
-    if (format === "bar") {
-      if (isNew) since = elapsed();
-      else if (waitingSince !== undefined) since += elapsed() - waitingSince;
-      waitingSince = state.waiting === undefined ? undefined : elapsed();
-      const text = formatBar(state, { ms: elapsed() - since, columns });
-      if (!running) running = spinner(text);
-      else running.update(text);
-    } else if (format === "json" && (isNew || elapsed() - since >= minEventIntervalMs)) {
-      since = elapsed();
-      line(JSON.stringify({ event: phase, bytes, of_bytes: ofBytes, groups }));
-    } else if (format === "lines" && isNew) {
-      line(ofBytes === null ? phase : `${phase} ${formatMB(ofBytes)}`);
-    }
-  };
+  let lastLine = elapsed();
   return {
-    show,
-    report: ({ event, text, facts }) => {
-      if (format === "lines") line(text);
-      else if (format === "json") line(JSON.stringify({ event, ...facts }));
+    show(state) {
+      if (state.phase !== phase) since = elapsed();
+      else if (waitingSince !== undefined) since += elapsed() - waitingSince;
+      phase = state.phase;
+      waitingSince = state.waiting === undefined ? undefined : elapsed();
+      const ms = elapsed() - since;
+      if (format === "bar") {
+        const text = formatBar(state, { ms, columns });
+        if (!running) running = spinner(text);
+        else running.update(text);
+      } else if (format === "lines" && elapsed() - lastLine >= lineIntervalMs) {
+        lastLine = elapsed();
+        line([phase, ...listParts(state, ms)].join(" "));
+      }
     },
     stop() {
       running?.stop();
@@ -103,14 +92,14 @@ export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOpti
 const maxCells = 20;
 const minCells = 5;
 
-export const formatBar = (
-  { phase, bytes, ofBytes, groups, waiting }: MeterState,
-  { ms, columns }: Readonly<{ ms: number; columns: number }>,
-) => {
-  const share = ofBytes ? Math.min(bytes / ofBytes, 1) : undefined;
+const shareOf = ({ bytes, ofBytes }: MeterState) => (ofBytes ? Math.min(bytes / ofBytes, 1) : undefined);
+
+const listParts = (state: MeterState, ms: number) => {
+  const { bytes, ofBytes, groups, waiting } = state;
+  const share = shareOf(state);
   const rate = ms > 0 ? (bytes / ms) * 1000 : 0;
   const left = ((ofBytes ?? 0) - bytes) / rate;
-  const parts = [
+  return [
     share !== undefined && formatPercent(share, 1),
     // Without a rate, or after the last byte, the remaining time is unknown.
     waiting ?? (rate > 0 && left >= 0.5 && `${formatRest(left * 1000)} left`),
@@ -119,6 +108,12 @@ export const formatBar = (
     rate > 0 && ofBytes !== undefined && waiting === undefined && `${formatMB(rate)}/s`,
     groups !== undefined && pluralize(groups, "group"),
   ].filter(Boolean);
+};
+
+export const formatBar = (state: MeterState, { ms, columns }: Readonly<{ ms: number; columns: number }>) => {
+  const { phase } = state;
+  const share = shareOf(state);
+  const parts = listParts(state, ms);
   while ([phase, ...parts].join(" ").length > columns && parts.length > 0) parts.pop();
   const text = [phase, ...parts].join(" ");
   const cells = Math.min(maxCells, columns - text.length - 1);

@@ -1,6 +1,6 @@
 /** Prints the output, messages and progress of one run. */
 
-import { type Problem, toProblemDocument } from "../failure.ts";
+import type { Problem } from "../failure.ts";
 import { type Host, isSecretVariable } from "../system/host.ts";
 import { nameProgram } from "../system/program.ts";
 import { cutText } from "../text/sentences.ts";
@@ -20,12 +20,6 @@ export type ScreenOptions = Readonly<{
   color?: (typeof colorModes)[number] | undefined;
   header?: boolean;
   quiet?: boolean;
-  /** Default: true. */
-  pager?: boolean;
-  /** True if notices and warnings are JSON, as with `--progress json`. */
-  hasJsonEvents?: boolean;
-  /** Returns true for the dotted name of a key in the output's schema. */
-  isKey?: ((name: string) => boolean) | undefined;
 }>;
 
 /** The caller cleans text of the kind `lines`. */
@@ -66,9 +60,7 @@ export class Screen {
   readonly cleaner: Cleaner;
   readonly format: OutputFormat;
   readonly isForProgram: boolean;
-  readonly hasJsonErrors: boolean;
   readonly isStderrForPeople: boolean;
-  readonly canPage: boolean;
   /** The first notices of the run, also if rollcall does not print them. */
   readonly notices: string[] = [];
   readonly resultNotes: string[] = [];
@@ -78,7 +70,6 @@ export class Screen {
   readonly #stderr: Sink;
   #errors = Promise.resolve();
   #spinner: progress.Progress | undefined;
-  #isPagerClosed = false;
 
   /** @param cleaner that of the run, which knows saved secrets */
   constructor({ host, options }: ScreenRequest, cleaner: Cleaner) {
@@ -89,17 +80,15 @@ export class Screen {
     this.cleaner = cleaner;
     this.format = options.format ?? (terminal.stdout ? "table" : "tsv");
     this.isForProgram = isJsonFormat(options.format);
-    this.hasJsonErrors = this.isForProgram || options.hasJsonEvents === true;
-    this.isStderrForPeople = terminal.stderr && !this.hasJsonErrors;
+    this.isStderrForPeople = terminal.stderr && !this.isForProgram;
     this.#isQuiet = this.isForProgram || options.quiet === true;
     this.#isInBuild = isBuildSystem(host.env);
-    this.canPage = options.pager !== false && terminal.stdout && !this.#isInBuild;
     this.#stdout = new Sink(host.stdout, host.signal);
     this.#stderr = new Sink(host.stderr);
   }
 
   get isReaderGone() {
-    return this.#stdout.isReaderGone || this.#isPagerClosed;
+    return this.#stdout.isReaderGone;
   }
 
   get width() {
@@ -124,16 +113,11 @@ export class Screen {
 
   flushErrors = () => this.#errors;
 
-  #tell(event: object, formatText: ErrorTextFormatter) {
-    const json = () => `${this.cleaner.json(JSON.stringify(event))}\n`;
-    void this.writeError(this.options.hasJsonEvents ? json : formatText);
-  }
-
   notice = (text: string) => {
     const sentence = this.cleaner.text(nameProgram(text));
     if (this.notices.length < maxNotices) this.notices.push(sentence);
     if (this.#isQuiet) return;
-    this.#tell({ event: "notice", message: sentence }, async (paint) => {
+    void this.writeError(async (paint) => {
       const line = `note: ${toOneLine(sentence)}`;
       const { columns } = this.host.terminal;
       const lines = this.isStderrForPeople ? (await import("./width.ts")).foldSentence(line, columns) : [line];
@@ -157,14 +141,12 @@ export class Screen {
   /** With JSON output, prints nothing, because the JSON can contain the warnings. */
   warn = (problem: Problem) => {
     if (this.#isQuiet) return;
-    this.#tell({ event: "warning", ...toProblemDocument(problem) }, async (paint) =>
-      (await import("./print-failure.ts")).formatWarning(this, problem, paint),
-    );
+    void this.writeError(async (paint) => (await import("./print-failure.ts")).formatWarning(this, problem, paint));
   };
 
   trace = (line: string) => {
     const text = this.cleaner.text(line);
-    this.#tell({ event: "debug", message: text }, (paint) => `${paint("faint", text)}\n`);
+    void this.writeError((paint) => `${paint("faint", text)}\n`);
   };
 
   get #canSpin() {
@@ -187,24 +169,18 @@ export class Screen {
   startProgress = (label: string) => (this.#canSpin ? this.#startSpinner(label) : progress.noProgress);
   stopProgress = () => this.#spinner?.stop();
 
-  startMeter = (wanted: progress.MeterFormat | undefined) => {
+  /** A bar on a terminal, and lines in a build. */
+  startMeter = () => {
     const { elapsed } = this.host;
-    const format = wanted ?? (this.#canSpin ? "bar" : this.#isInBuild && !this.#isQuiet ? "lines" : "none");
-    const { cleaner } = this;
-    const line = (text: string) =>
-      void this.writeError(
-        (paint) => `${format === "json" ? cleaner.json(text) : paint("faint", cleaner.text(text))}\n`,
-      );
+    const format = this.#canSpin ? "bar" : this.#isInBuild && !this.#isQuiet ? "lines" : "none";
+    const line = (text: string) => void this.writeError((paint) => `${paint("faint", this.cleaner.text(text))}\n`);
     return progress.openMeter({ format, elapsed, columns: this.#labelColumns, spinner: this.#startSpinner, line });
   };
 
-  print = async (pieces: Pieces, kind: OutputKind, isPaged = this.canPage) => {
+  print = async (pieces: Pieces, kind: OutputKind) => {
     const { breakCommands, json, redact } = this.cleaner;
     const clean = { lines: breakCommands, json, "redact-only": redact }[kind];
-    const cleanPieces = this.#cleanPieces(pieces, clean);
-    if (!isPaged) return void (await writePieces(this.#stdout, cleanPieces));
-    const { printPaged } = await import("./pager.ts");
-    this.#isPagerClosed ||= !(await printPaged({ host: this.host, pieces: cleanPieces, fallback: this.#stdout }));
+    await writePieces(this.#stdout, this.#cleanPieces(pieces, clean));
   };
 
   async *#cleanPieces(pieces: Pieces, clean: TextCleaner) {
@@ -215,12 +191,10 @@ export class Screen {
     }
   }
 
-  printUnpaged = (pieces: Pieces, kind: OutputKind) => this.print(pieces, kind, false);
-
   printText = (text: string) =>
     this.host.terminal.stdout
-      ? this.printUnpaged([this.cleaner.text(text)], "lines")
-      : this.printUnpaged([this.cleaner.redact(text)], "redact-only");
+      ? this.print([this.cleaner.text(text)], "lines")
+      : this.print([this.cleaner.redact(text)], "redact-only");
 
   printBytes = async (bytes: Uint8Array) => {
     await this.flushErrors();

@@ -23,7 +23,7 @@ export type SpelledValue = (separator?: string) => string;
 export const spellCell = (_: unknown, spelled: SpelledValue) => spelled(", ");
 
 export type Column<Row> = Readonly<{
-  /** The name in options and CSV, such as `pricing.prompt`. */
+  /** The name in options and JSON, such as `pricing.prompt`. */
   name: string;
   /** The heading with the unit, on one or more lines. Default: `name`. */
   heading?: string;

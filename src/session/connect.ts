@@ -14,11 +14,6 @@ import type { Context, GlobalFlags } from "./context.ts";
 export const readEffectiveSettings = (context: Context, flags: SettingFlags = {}) =>
   readSettings({ ...context, flags: { ...context.flags, ...flags } });
 
-export const withoutNotices = (context: Context) => ({
-  ...context,
-  screen: { hideSecret: context.screen.hideSecret, notice: () => undefined, warn: () => undefined },
-});
-
 export const toRequestOptions = ({ host, screen, flags }: Context, settings: Settings) => ({
   host,
   timeoutMs: settings.get("timeout"),

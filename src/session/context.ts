@@ -2,7 +2,7 @@
 
 import type { Screen } from "../output/screen.ts";
 import type { SettingFlags } from "../settings/layers.ts";
-import { type Host, withSignal } from "../system/host.ts";
+import type { Host } from "../system/host.ts";
 
 export type GlobalFlags = SettingFlags & Readonly<{ local: boolean; debug: boolean }>;
 
@@ -38,15 +38,4 @@ export const openContext = ({ host, screen, flags }: Pick<Context, "host" | "scr
       for (const closable of opened.splice(0).reverse()) await closable.close();
     },
   };
-};
-
-export const runInContext = async ({ host, screen, flags }: Context, work: (context: Context) => Promise<void>) => {
-  const ended = new AbortController();
-  const context = openContext({ host: withSignal(host, ended.signal), screen, flags });
-  try {
-    await work(context);
-  } finally {
-    ended.abort();
-    await context.close();
-  }
 };

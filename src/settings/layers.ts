@@ -2,12 +2,11 @@
 import type { Failure, FailureLocation, Problem } from "../failure.ts";
 import type { JsonObject } from "../json/json-bytes.ts";
 import { conflictingOptions } from "../system/failures.ts";
-import { ignoreErrors } from "../system/files.ts";
 import type { Host } from "../system/host.ts";
 import { toOptionName } from "../text/sentences.ts";
 import { isInvalid } from "../text/units.ts";
 import { invalidSetting, unknownProfile } from "./failures.ts";
-import { type FolderHost, readSaved, type SavedFile } from "./saved-files.ts";
+import { readSaved, type SavedFile } from "./saved-files.ts";
 import * as values from "./values.ts";
 
 export type SettingFlags = { local?: boolean | undefined } & {
@@ -42,13 +41,6 @@ export const checkProfileName = (name: string, where: FailureLocation) => {
 export const listKnownProfiles = (...files: readonly Pick<SavedFile, "profiles">[]) => {
   const names = files.flatMap(({ profiles }) => [...profiles.keys()]);
   return [...new Set([...builtInProfiles, ...names.filter((name) => namePattern.test(name))])];
-};
-
-export const readSavedTexts = (host: FolderHost, name: values.SettingName | "profile") => {
-  // Shell completion must not fail.
-  const file = ignoreErrors(() => readSaved(host, "settings")) ?? { profiles: new Map<string, JsonObject>() };
-  if (name === "profile") return listKnownProfiles(file);
-  return Array.from(file.profiles.values(), (members) => members[name]).filter((text) => typeof text === "string");
 };
 
 /** Returns a name even if no profile has it. @throws Failure `conflicting-options`, `setting-invalid` */

@@ -42,29 +42,6 @@ const findFolder = ({ env, platform }: FolderHost, kind: keyof typeof folders) =
 
 export const findDataFolder = (host: FolderHost) => findFolder(host, "data");
 
-/** Lists of ids in the data folder, for shell completion. */
-type IdList = "models";
-
-const maxSavedIds = 10_000;
-
-/** Creates no folder, and never fails. */
-export const saveIds = (host: FolderHost, list: IdList, ids: readonly unknown[]) =>
-  files.ignoreErrors(() => {
-    const folder = findDataFolder(host);
-    if (folder === undefined) return;
-    files.requireSafeOwnership(folder);
-    const saved = ids.filter((id) => typeof id === "string").slice(0, maxSavedIds);
-    fs.writeFileSync(join(folder, `${list}.json`), JSON.stringify(saved), { mode: 0o600 });
-  });
-
-export const readIds = (host: FolderHost, list: IdList) => {
-  const folder = findDataFolder(host);
-  const ids: unknown =
-    folder && files.ignoreErrors(() => JSON.parse(fs.readFileSync(join(folder, `${list}.json`), "utf8")));
-  // A shell reads a candidate from each line, and a terminal obeys control characters.
-  return Array.isArray(ids) ? ids.map(String).filter((id) => /^[^\s\p{C}]+$/u.test(id)) : [];
-};
-
 type SavedKind = "settings" | "credentials";
 
 export interface SavedFile {

@@ -18,7 +18,7 @@ export const invalidArguments = (text: string, hint: string) =>
 export const subcommandMissing = (command: string, verbs: readonly string[], help: FailureDetails["help"]) => {
   const wanted = verbs.length === 1 ? verbs[0] : `one of ${verbs.join(", ")}`;
   // `rollcall log` alone would fail, too.
-  const hint = command === "rollcall" ? "rollcall commands --json" : `${command} ${verbs[0]}`;
+  const hint = command === "rollcall" ? "rollcall --help" : `${command} ${verbs[0]}`;
   return new Failure("usage", "subcommand-missing", `${command} needs ${wanted}`, { hint, help });
 };
 

@@ -10,7 +10,6 @@ export type Host = Readonly<{
   platform: NodeJS.Platform;
   argv: readonly string[];
   nodeVersion: string;
-  nodePath: string;
   stdin: Readable;
   stdout: Writable;
   stderr: Writable;
@@ -34,8 +33,6 @@ export type Host = Readonly<{
   signal: AbortSignal;
   /** Aborts at a second signal, so that the run abandons its requests. */
   urgent: AbortSignal;
-  /** Makes the run ignore Ctrl-C until the caller calls the returned function. */
-  lendTerminal: () => () => void;
 }>;
 
 export const decodePercent = (text: string) => {
@@ -92,11 +89,10 @@ const listenForSignals = (process: NodeJS.Process) => {
   const [abort, urgentAbort] = [new AbortController(), new AbortController()];
   // Each request in flight adds a listener.
   setMaxListeners(0, abort.signal, urgentAbort.signal);
-  let lentCount = 0;
   const listeners = signalNames.map((name) => {
     const isIgnored = name === "SIGHUP" && isHangupIgnored(process);
     const listener = () => {
-      if (isIgnored || (name === "SIGINT" && lentCount > 0)) return;
+      if (isIgnored) return;
       if (!abort.signal.aborted) return abort.abort(interrupted({ signal: name }));
       process.off(name, listener);
       urgentAbort.abort(abort.signal.reason);
@@ -107,10 +103,6 @@ const listenForSignals = (process: NodeJS.Process) => {
   return {
     signal: abort.signal,
     urgent: urgentAbort.signal,
-    lendTerminal: () => {
-      lentCount++;
-      return () => void lentCount--;
-    },
     close: () => {
       for (const removeListener of listeners) removeListener();
     },
@@ -152,7 +144,6 @@ export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
     platform: process.platform,
     argv: process.argv.slice(2),
     nodeVersion: process.versions.node,
-    nodePath: process.execPath,
     get stdin() {
       return process.stdin;
     },

@@ -4,60 +4,39 @@ import { harmfulCharacters } from "./sanitize.ts";
 
 type Quote = "" | "'" | '"';
 
-/** On Windows, a single quote is a normal character, and a backslash escapes only a double quote. */
-type ShellRules = { readonly windows: boolean };
-
 /** If the line ends with white space, the last word is empty. */
-export const splitWords = (line: string, rules: ShellRules = { windows: false }) => {
+export const splitWords = (line: string) => {
   const words: ReturnType<typeof splitWord>[] = [];
   let at = 0;
   for (;;) {
     while (isBlank(line[at])) at++;
-    const word = splitWord(line, at, rules);
+    const word = splitWord(line, at);
     words.push(word);
     at += word.raw.length;
     if (at >= line.length) return words;
   }
 };
 
-export const splitCommandLine = (line: string, rules: ShellRules): readonly string[] | undefined => {
-  const words = splitWords(line, rules);
-  const last = words.at(-1);
-  if (last?.open.quote !== "" || last.isEscaping) return undefined;
-  return words.filter(({ raw }) => raw !== "").map(({ text }) => text);
-};
-
-const splitWord = (line: string, start: number, { windows }: ShellRules) => {
+const splitWord = (line: string, start: number) => {
   let text = "";
-  let isEscaping = false;
   let open: { quote: Quote; at: number } = { quote: "", at: 0 };
   let at = start;
   for (; at < line.length && (open.quote !== "" || !isBlank(line[at])); at++) {
     const char = line[at] ?? "";
     const next = line[at + 1] ?? "";
     if (char === open.quote) open = { quote: "", at: 0 };
-    else if (open.quote === "" && (char === '"' || (char === "'" && !windows))) {
+    else if (open.quote === "" && (char === '"' || char === "'")) {
       open = { quote: char, at: at - start };
-    } else if (char === "\\" && next !== "" && (windows ? next === '"' : canEscape(open.quote, next))) {
+    } else if (char === "\\" && next !== "" && canEscape(open.quote, next)) {
       text += next;
       at++;
-    } else {
-      text += char;
-      isEscaping = char === "\\" && open.quote === "" && !windows;
-    }
+    } else text += char;
   }
-  return { raw: line.slice(start, at), text, open, isEscaping };
+  return { raw: line.slice(start, at), text, open };
 };
 
 const isBlank = (char: string | undefined) => char !== undefined && " \t\r\n".includes(char);
 const canEscape = (quote: Quote, next: string) => quote === "" || (quote === '"' && /["$`\\\n]/.test(next));
-
-export const quoteText = (text: string, quote: Quote) => {
-  if (quote === "'") return text.replaceAll("'", "'\\''");
-  // In double quotes, a shell may replace `!` with an earlier command.
-  if (quote === '"') return text.includes("!") ? undefined : text.replaceAll(/["$`\\]/g, "\\$&");
-  return text.replaceAll(/[^\w@%+=:,./-]/g, (char) => (char > "\u007f" ? char : `\\${char}`));
-};
 
 /** White space that output replaces, and characters that it removes. */
 const unprintable = new RegExp(`[^\\S ]|${harmfulCharacters.source}`, "gu");
@@ -71,7 +50,7 @@ const escapeCharacter = (char: string) => {
 const quoteWord = (word: string) => {
   const escaped = word.replaceAll(/[\\']/g, "\\$&").replaceAll(unprintable, escapeCharacter);
   if (word.search(unprintable) >= 0) return `$'${escaped}'`;
-  return word !== "" && quoteText(word, "") === word ? word : `'${quoteText(word, "'")}'`;
+  return /^[\w@%+=:,./\u0080-\uffff-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 };
 
 /** A word with line ends, or with characters that output removes, needs a shell that knows `$'\n'`. */

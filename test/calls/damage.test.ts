@@ -56,7 +56,7 @@ const call = fc
 
 const printed = async (one: RawJson, typed: ScreenFlags, { columns }: { columns?: number } = {}): Promise<string> => {
   const host = testHost(columns === undefined ? {} : { terminal: { stdout: true, columns } });
-  const screen = screenOn(host, { ...typed, pager: false });
+  const screen = screenOn(host, typed);
   await selectPrinter(screen, undefined)({ calls: repliesWith([one.json]), requested: () => 1 }, everything);
   return host.printed();
 };

@@ -10,7 +10,7 @@ const served = servedHere();
 
 /** Runs a command line in this process, without a home folder, on 2025-11-01. Returns standard output. */
 const run = async (words: readonly string[]): Promise<string> => {
-  const { code, stdout } = await served(words, { answer: () => reply.router, damaged: true });
+  const { code, stdout } = await served(words, { answer: () => reply.router });
   expect({ words, code }).toEqual({ words, code: 0 });
   return stdout;
 };

@@ -50,14 +50,13 @@ describe("a command line", () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining(said)]);
   });
 
-  it("sets the format, the color, the pager and the events of the screen", async () => {
-    const read = async (line: string) => toScreenOptions(await parseArgv(program, line.split(" ")));
-    const usual = { format: undefined, color: undefined, pager: true, hasJsonEvents: false };
+  it("sets the format and the color of the screen", async () => {
+    const read = async (line: string) => toScreenOptions((await parseArgv(program, line.split(" "))).globals);
+    const usual = { format: undefined, color: undefined };
     for (const line of ["models --json", "models --json -o json"]) expect((await read(line)).format).toBe("json");
     expect(await read("models -o csv --fields a,b")).toMatchObject({ format: "csv", fields: ["a", "b"] });
-    expect(await read("log m --progress lines")).toMatchObject(usual);
-    expect(await read("log m --progress json")).toMatchObject({ ...usual, hasJsonEvents: true });
-    expect(await read("models --no-pager --color always")).toMatchObject({ ...usual, color: "always", pager: false });
+    expect(await read("models")).toMatchObject(usual);
+    expect(await read("models --color always")).toMatchObject({ ...usual, color: "always" });
     expect(await read("models --no-color --color always")).toMatchObject({ ...usual, color: "never" });
   });
 

@@ -241,7 +241,6 @@ describe("a malformed URL with a password", () => {
         ["config", "set", "base_url", url],
         ["models", "--inference-base-url", url],
         ["check", url],
-        ["doctor"],
       ];
       for (const args of lines) {
         for (const more of [[], ["--json"]]) {

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdtempSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -10,7 +10,6 @@ import { program } from "../../src/commands/program.ts";
 import { commandPaths } from "../project/docs/commands.ts";
 import { runHere, runHereOnTerminal } from "../support/here.ts";
 import { newHome, runRollcall } from "../support/run.ts";
-import { runOnTerminal } from "../support/terminal.ts";
 
 const commands = commandPaths().map((path) => path.slice(1));
 const nameOf = (path: readonly string[]): string => ["rollcall", ...path].join(" ");
@@ -135,21 +134,6 @@ describe("the help", () => {
     const { stdout } = await runRollcall(["catalog", "-h"], { env: { COLUMNS: "40" } });
     const written = stdout.replaceAll("\n", "\r\n");
     expect(await runHereOnTerminal(["catalog"], { columns: 40 })).toEqual({ code: 2, written });
-  });
-
-  it("uses the pager on a terminal for --help, but not for -h", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "pager-"));
-    const pager = join(folder, "pager");
-    writeFileSync(pager, "#!/bin/sh\nsed 's/^/| /'\n", { mode: 0o755 });
-    const see = (words: string) =>
-      runOnTerminal(`${process.execPath} bin/rollcall.js ${words}`, {
-        env: { ...newHome(), PATH: process.env.PATH, PAGER: pager },
-        columns: 80,
-        rows: 24,
-      });
-    expect((await see("log --help")).lines[0]).toBe("| Check trajectories and send them.");
-    expect((await see("log --help --no-pager")).lines[0]).toBe("Check trajectories and send them.");
-    expect((await see("log -h")).lines[0]).toBe("Check trajectories and send them");
   });
 
   it("has examples that work in an empty folder of a new machine", {

@@ -159,8 +159,6 @@ describe("a ledger in PostgreSQL", () => {
     const { ledger, sent } = await open();
     expect(sent.filter((sql) => sql.startsWith(deadRuns) || sql.includes("cause = 'died'"))).toHaveLength(2);
     expect(ledger?.now?.()).toBeGreaterThan(5090);
-    const counts = new Map([["unknown", { requests: 2, groups: 5 }]]);
-    expect(await ledger?.countRequests()).toEqual({ counts, writers: 4 });
   });
 
   it("can be read, but not written, by a user that may only read", async () => {

@@ -96,7 +96,7 @@ describe("untrusted text", () => {
   const expectNoEscape = async (count: number): Promise<void> => {
     const long = `\u001b]${"\u001b[3".repeat(count)}${" ".repeat(count)}${"\n".repeat(count / 10)}`;
     const host = testHost({ env: { CI: "true" }, terminal: { stdout: true } });
-    const screen = screenOn(host, { pager: false });
+    const screen = screenOn(host);
     await printList(screen, listOf(long));
     await printPage(screen, { sections: [{ lines: [{ label: "l", text: long }], block: long.slice(0, count) }] });
     expect(host.printed()).not.toMatch(/\u001b(?!\[\d+m)/);
@@ -115,7 +115,6 @@ describe("the output for a build system", () => {
   it.each(buildSystems)("breaks up workflow commands if %s is set", async (name) => {
     const host = testHost({ env: { [name]: "True" } });
     const screen = screenOn(host);
-    expect(screenOn({ ...host, terminal: { ...host.terminal, stdout: true } }).canPage).toBe(false);
     await printPage(screen, { sections: [{ block: said }] });
     expect(host.printed()).toBe(`${broken}\n`);
     screenOn(host, { color: "always" }).trace("::error::x");
@@ -145,7 +144,6 @@ describe("the output for a build system", () => {
 
   it.each(["False", "0", ""])("keeps workflow commands if CI is false or empty (row %$)", async (value) => {
     const host = testHost({ env: { CI: value } });
-    expect(screenOn({ ...host, terminal: { ...host.terminal, stdout: true } }).canPage).toBe(true);
     await printPage(screenOn(host), { sections: [{ block: said }] });
     expect(host.printed()).toBe(`${said}\n`);
   });
@@ -235,7 +233,7 @@ describe("a run of the built program", () => {
       writeFileSync(file("t.jsonl"), `${JSON.stringify(trajectory)}\n`);
       const server = await scriptedServer(answer === undefined ? [] : [{ answer }]);
       const env = { ...secretEnv(server.url), CI: "true", GITHUB_STEP_SUMMARY: file("summary.md") };
-      const { stdout, stderr } = await runRollcall(args, { env, damaged: true });
+      const { stdout, stderr } = await runRollcall(args, { env });
       const written = [stdout, stderr, ...files.map((name) => readFileSync(name, "utf8"))].join("\n");
       expect(written).toMatch(/\*{3}|text omitted/);
       expect(toldIn(written)).toEqual([]);
@@ -249,7 +247,7 @@ describe("a run of the built program", () => {
   const expectNoSecretOnTerminal = async ([args, answer]: Run, columns: number): Promise<void> => {
     writeFileSync(file("t.jsonl"), `${JSON.stringify(trajectory)}\n`);
     const server = await scriptedServer(answer === undefined ? [] : [{ answer }]);
-    const line = `"${process.execPath}" bin/rollcall.js ${args.map((word) => `'${word}'`).join(" ")} --no-pager`;
+    const line = `"${process.execPath}" bin/rollcall.js ${args.map((word) => `'${word}'`).join(" ")}`;
     const env = { PATH: process.env.PATH, ...newHome(), ...secretEnv(server.url) };
     const { written } = await runOnTerminal(line, { env, columns, rows: 4000 });
     expect(written).toMatch(/\*{3}|text omitted/);

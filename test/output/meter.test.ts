@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { formatBar, type MeterFormat, openMeter, openSpinner } from "../../src/output/progress.ts";
+import { formatBar, openMeter, openSpinner } from "../../src/output/progress.ts";
 import { testHost } from "../support/host.ts";
-import { screenOn } from "./printed-text.ts";
 
 const half = { phase: "sending", bytes: 25_000_000, ofBytes: 50_000_000, groups: 4558 };
 
@@ -102,18 +101,9 @@ describe("a spinner", () => {
   });
 });
 
-describe("progress as events", () => {
-  it("has an event for each phase, and at most one event per second within a phase", async () => {
-    const host = testHost();
-    const meter = screenOn(host, { color: "always", quiet: true }).startMeter("json");
-    for (const phase of ["fetching", "checking", "checking", "sending"]) meter.show({ ...half, phase });
-    await expect
-      .poll(() => host.said().match(/^\{"event":"[^"]*"/gm))
-      .toEqual(["fetching", "checking", "sending"].map((phase) => `{"event":"${phase}"`));
-  });
-
+describe("progress", () => {
   const run = (
-    format: MeterFormat,
+    format: "bar" | "lines" | "none",
     steps: readonly (readonly [ms: number, phase: string, bytes: number, wait?: string])[],
   ) => {
     const said: string[] = [];
@@ -128,24 +118,19 @@ describe("progress as events", () => {
       now = ms;
       meter.show({ phase, bytes: bytes * 1e6, ofBytes: phase === "fetching" ? undefined : 9e6, waiting });
     }
-    meter.report({ event: "logged", text: "1 group", facts: { groups: 1 } });
     return said;
   };
 
-  it("has an event after each second and at a new phase, as JSON, and a line for each phase", () => {
+  it("has a line every ten seconds, or nothing", () => {
     const steps = [
       [0, "fetching", 1],
-      [999, "fetching", 2],
-      [1000, "fetching", 3],
-      [1001, "sending", 4],
+      [9_999, "fetching", 2],
+      [10_000, "fetching", 3],
+      [10_001, "sending", 4],
+      [19_999, "sending", 5],
+      [30_001, "sending", 6, "attempt 2 in 9 s"],
     ] as const;
-    expect(run("json", steps)).toEqual([
-      '{"event":"fetching","bytes":1000000,"of_bytes":null,"groups":null}',
-      '{"event":"fetching","bytes":3000000,"of_bytes":null,"groups":null}',
-      '{"event":"sending","bytes":4000000,"of_bytes":9000000,"groups":null}',
-      '{"event":"logged","groups":1}',
-    ]);
-    expect(run("lines", steps)).toEqual(["fetching", "sending 9.0 MB", "1 group"]);
+    expect(run("lines", steps)).toEqual(["fetching 3.0 MB", "sending 66% attempt 2 in 9 s 6.0 MB of 9.0 MB"]);
     expect(run("none", steps)).toEqual([]);
   });
 

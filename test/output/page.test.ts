@@ -8,7 +8,7 @@ import { type ScreenFlags, screenOn } from "./printed-text.ts";
 const linesOf = async (pages: readonly Page[], columns?: number) => {
   const terminal = columns === undefined ? {} : { stdout: true, columns };
   const host = testHost({ terminal, env: { NO_COLOR: "1" } });
-  await printPages(screenOn(host, { pager: false }), pages);
+  await printPages(screenOn(host), pages);
   return host.printed().split("\n").slice(0, -1);
 };
 const show = async (columns: number | undefined, ...sections: readonly Section[]) =>

@@ -145,7 +145,10 @@ describe("color in a pipe", () => {
   ])("follows an option before the environment (row %$)", async (words, env, colored) => {
     const host = testHost({ env });
     const argv = words.split(" ");
-    const screen = openScreen({ host: { ...host, argv }, options: toScreenOptions(await parseArgv(program, argv)) });
+    const screen = openScreen({
+      host: { ...host, argv },
+      options: toScreenOptions((await parseArgv(program, argv)).globals),
+    });
     await printFailure(screen, defect("x"));
     expect(isColored(host.said())).toBe(colored);
   });

@@ -1,6 +1,3 @@
-import { mkdtempSync, readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseRawJson } from "../../src/json/raw-json.ts";
 import { findColumn, findValues, resolveField } from "../../src/output/json-fields.ts";
@@ -37,50 +34,6 @@ describe("a screen", () => {
     expect(codes.map((code) => code.replace("\u001b[", ""))).toEqual(["32m", "31m", "33m", "2ma", "1ma"]);
   });
 
-  // The pager `true` prints nothing, and the host does not get what a pager prints.
-  const three = "a\nb\nc\n";
-  it.each<[isPaged: boolean, text: string, env: Env, flags?: ScreenFlags]>([
-    [true, three, {}],
-    [false, "a\nb\n", {}],
-    [true, "\n\n\n", {}],
-    [true, `${"x".repeat(11)}\nb\n`, {}],
-    [false, `${"x".repeat(10)}\n\u001b[31mb\u001b[39m\n`, {}],
-    [true, three, { PAGER: "sh -c 'exit 130'" }],
-    [false, three, {}, { pager: false }],
-    [false, three, { PAGER: "cat" }],
-    [false, three, { PAGER: "" }],
-    [false, three, { PAGER: "no-such-pager -x" }],
-    [false, three, { PAGER: "false" }],
-    [false, three, { TERM: "dumb" }],
-    [false, three, { CI: "1" }],
-  ])("starts a pager if the text fills the terminal: %j (row %$)", async (isPaged, text, env, flags = {}) => {
-    const terminal = { stdout: true, columns: 10, rows: 3 };
-    const host = testHost({ terminal, env: { PATH: process.env.PATH, PAGER: "true", ...env } });
-    await screenOn(host, flags).print([text], "lines");
-    expect(host.printed()).toBe(isPaged ? "" : text);
-  });
-
-  it("lends the terminal to a pager with the user's options, and ends the pager at a signal", async () => {
-    const stop = new AbortController();
-    const lent: boolean[] = [];
-    const lendTerminal = () => {
-      lent.push(true);
-      return () => void lent.push(false);
-    };
-    const pageWith = async (PAGER: string) => {
-      const terminal = { stdout: true, columns: 10, rows: 3 };
-      const host = testHost({ terminal, env: { PATH: process.env.PATH, LESS: "-S", LV: "", PAGER } });
-      await screenOn({ ...host, lendTerminal, signal: stop.signal }).print([three], "lines");
-    };
-    const file = join(mkdtempSync(join(tmpdir(), "pager-")), "options");
-    await pageWith(`sh -c 'printenv LESS LV LESSSECURE > "${file}"'`);
-    expect([readFileSync(file, "utf8"), lent]).toEqual(["-S\n\n1\n", [true, false]]);
-    const stopped = pageWith("sleep 600");
-    setTimeout(() => stop.abort(new Error("stopped")), 30);
-    await expect(stopped).rejects.toThrow("stopped");
-    expect(lent).toEqual([true, false, true, false]);
-  });
-
   it("prints its messages before later output", async () => {
     const host = testHost({ terminal: { stderr: true } });
     const screen = screenOn({ ...host, stderr: host.stdout }, { color: "never" });
@@ -98,15 +51,6 @@ describe("a screen", () => {
   });
 
   const warning = { rule: "odd", severity: "warning", message: "odd", file: "a", line: 2 } as const;
-  const debug = '{"event":"debug","message":"sent"}';
-  const events = [
-    '{"event":"notice","message":"one\\ntwo"}',
-    '{"event":"notice","message":"three"}',
-    '{"event":"notice","message":"run:"}',
-    "a --b",
-    '{"event":"warning","file":"a","line":2,"rule":"odd","severity":"warning","message":"odd"}',
-    debug,
-  ];
   const texts = ["note: one two", "note: three", "note: run:", "a --b", "a:2: warning: odd [odd]", "sent"];
   it.each<[said: readonly string[], flags: Partial<ScreenOptions>, stderr: boolean]>([
     [texts, {}, false],
@@ -114,8 +58,6 @@ describe("a screen", () => {
     [["sent"], { quiet: true }, true],
     [["sent"], { format: "json" }, true],
     [["sent"], { format: "jsonl" }, true],
-    [events, { hasJsonEvents: true }, true],
-    [[debug], { hasJsonEvents: true, quiet: true }, false],
   ])("prints messages as its options say (row %$)", async (said, flags, stderr) => {
     const host = testHost({ terminal: { stderr } });
     const screen = openScreen({ host, options: { color: "never", ...flags } as const });
@@ -127,11 +69,7 @@ describe("a screen", () => {
     await screen.flushErrors();
     expect(host.said().trimEnd().split("\n")).toEqual(said);
     expect([screen.notices, screen.resultNotes]).toEqual([["one\ntwo", "three", "run:"], ["three"]]);
-    const isForProgram = flags.format?.startsWith("json") === true;
-    expect([screen.isForProgram, screen.hasJsonErrors]).toEqual([
-      isForProgram,
-      isForProgram || flags.hasJsonEvents === true,
-    ]);
+    expect(screen.isForProgram).toBe(flags.format?.startsWith("json") === true);
   });
 
   it("folds notices to the columns of the terminal of standard error, and keeps the first 1000", async () => {
@@ -152,7 +90,6 @@ describe("a screen", () => {
     ["bar", {}, { format: "csv" }],
     ["none", {}, { quiet: true }],
     ["none", {}, { format: "json" }],
-    ["none", {}, { hasJsonEvents: true }],
     ["none", {}, {}, { stderr: false, stdout: true }],
     ["none", {}, {}, { isSizeUnknown: true }],
     ["none", { TERM: "dumb" }, {}],
@@ -167,11 +104,14 @@ describe("a screen", () => {
       return new Promise((_resolve, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));
     };
     const options = { color: "never", ...flags } as const;
-    const screen = openScreen({ host: { ...host, sleep }, options });
-    screen.startMeter(undefined).show({ phase: "sending", bytes: 0, ofBytes: undefined });
+    let now = 0;
+    const screen = openScreen({ host: { ...host, sleep, elapsed: () => now }, options });
+    const meter = screen.startMeter();
+    now = 10_000;
+    meter.show({ phase: "sending", bytes: 0, ofBytes: undefined });
     screen.startProgress("reading").stop();
     await screen.flushErrors();
-    expect([spinners, host.said()]).toEqual([display === "bar" ? 2 : 0, display === "lines" ? "sending\n" : ""]);
+    expect([spinners, host.said()]).toEqual([display === "bar" ? 2 : 0, display === "lines" ? "sending 0 kB\n" : ""]);
   });
 
   it.each([
@@ -179,7 +119,7 @@ describe("a screen", () => {
     [23, "sending 0 kB"],
   ])("shows a bar next to its spinner in %d columns", async (columns, text) => {
     const host = testHost({ terminal: { stderr: true, columns } });
-    const meter = screenOn(host, { color: "never" }).startMeter("bar");
+    const meter = screenOn(host, { color: "never" }).startMeter();
     meter.show({ phase: "sending", bytes: 0, ofBytes: undefined, groups: 1 });
     await expect.poll(host.said, { interval: 5 }).toContain("sending");
     meter.stop();

@@ -128,7 +128,7 @@ describe("the redaction of a secret", () => {
 
   it("covers a secret before a long text is cut", async () => {
     const host = testHost({ terminal: { stdout: true, columns: 100 } });
-    const screen = screenOn(host, { pager: false });
+    const screen = screenOn(host);
     screen.hideSecret(secret);
     const long = (length: number): string => `${"x".repeat(length)} ${secret}`;
     const lines = [{ label: "a", text: long(1990) }];

@@ -30,7 +30,7 @@ const drawn = async (
   { width, ...typed }: ScreenFlags & { readonly width: number },
 ): Promise<readonly string[]> => {
   const host = testHost({ terminal: { stdout: true, columns: width }, env: { NO_COLOR: "1" } });
-  await printList(screenOn(host, { ...typed, pager: false }), {
+  await printList(screenOn(host, { ...typed }), {
     columns,
     rows,
     json: printed,
@@ -252,7 +252,7 @@ describe("a table", () => {
   it("adds a colored tag to a cell", async () => {
     const host = testHost({ terminal: { stdout: true }, env: { FORCE_COLOR: "1" } });
     const marked = columnAt(0, { tag: ([date]) => (date === "2020" ? { text: "past", tone: "bad" } : undefined) });
-    await printList(screenOn(host, { pager: false }), {
+    await printList(screenOn(host), {
       columns: [marked],
       rows: [["2020"], ["2999"]],
       json: printed,
@@ -260,7 +260,7 @@ describe("a table", () => {
     expect(host.printed()).toBe("\u001b[1mcolumn 0\u001b[22m\n\u001b[31m2020 past\u001b[39m\n2999\n");
     const narrow = testHost({ terminal: { stdout: true, columns: 15 }, env: { FORCE_COLOR: "1" } });
     const both = [columnAt(1, { rank: 0 }), { ...marked, rank: 0 }];
-    await printList(screenOn(narrow, { pager: false }), { columns: both, rows: [["2020", "abc"]], json: printed });
+    await printList(screenOn(narrow), { columns: both, rows: [["2020", "abc"]], json: printed });
     expect(narrow.printed()).toContain("\u001b[31m2020 past\u001b[39m");
   });
 
@@ -303,7 +303,7 @@ describe("a page", () => {
       const host = testHost({ terminal: { stdout: true, columns }, env: { NO_COLOR: "1" } });
       const lines = [label, "鍵鍵", "abc"].map((one) => ({ label: one, text }));
       const page = { sections: [{ title: text, lines, block: `${text}\n`.repeat(40) }], isFull: false };
-      await printPage(screenOn(host, { pager: false }), page);
+      await printPage(screenOn(host), page);
       for (const line of host.printed().split("\n")) expect(stringWidth(line)).toBeLessThanOrEqual(columns);
     }),
     { quick: 6, slow: 40 },

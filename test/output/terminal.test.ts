@@ -1,7 +1,4 @@
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { linkProgram } from "../support/program.ts";
 import { newHome } from "../support/run.ts";
@@ -9,7 +6,6 @@ import { type Answer, json, scriptedServer } from "../support/server.ts";
 import { type LineOptions, runOnTerminal, type TerminalResult } from "../support/terminal.ts";
 
 const sample = readFileSync("test/samples/models.json", "utf8");
-const hasLess = spawnSync("less", ["--version"]).status === 0;
 const rollcall = `'${process.execPath}' '${linkProgram()}'`;
 
 const onTerminal = async (
@@ -43,9 +39,6 @@ const table = readFileSync("test/commands/models/golden/models.txt", "utf8").tri
 /** The lines without the fold of a notice, which only a terminal gets. */
 const unfolded = (lines: readonly string[]): string => lines.join("\n").replace(/(note: .*)\n {2}(?=\S)/, "$1 ");
 
-/** The note on columns that do not fit 80 columns. */
-const omitted = ["note: omitted 2 columns to fit 80 terminal columns: root, object (choose with", "  --fields)"];
-
 const escapes = /\u001b\[[0-9;]*m/g;
 
 describe("rollcall on a terminal", () => {
@@ -58,10 +51,9 @@ describe("rollcall on a terminal", () => {
     ["a note", "catalog router --local", /^note: /, 0],
     ["a hint", "catalog router --feature toolz --local", /^hint: /, 2],
     ["an error", "catalog router --feature tooling --local", /^rollcall: /, 2],
-    ["a check", "doctor --offline", /^skipped credential/, 0],
     ["the help", "log -h", /^All options/, 0],
   ])("breaks no word of %s at 40 columns", { tags: "slow" }, async (_, args, there, code) => {
-    const env = { PATH: process.env.PATH, PAGER: "cat", ...newHome() };
+    const env = { PATH: process.env.PATH, ...newHome() };
     const seen = await runOnTerminal(`${rollcall} ${args}`, { env, columns: 40 });
     expect(seen.code).toBe(code);
     expect(seen.lines).toContainEqual(expect.stringMatching(there));
@@ -104,88 +96,6 @@ describe("rollcall on a terminal", () => {
     expect((await onTerminal("models")).written).toContain("\u001b[1mid\u001b[22m");
   });
 
-  it.skipIf(!hasLess)("pages a long list with less in its secure mode", { tags: "slow" }, async () => {
-    const { code, written } = await onTerminal("models", {
-      rows: 10,
-      typed: [
-        { when: /:/, keys: "!" },
-        { when: /not available/, keys: "\r" },
-        { when: /:/, keys: "q" },
-      ],
-    });
-    expect(code).toBe(0);
-    expect(written).toContain("Command not available");
-    expect(written).not.toContain(JSON.parse(sample).data.at(-1).id);
-  });
-
-  it.each([
-    ["with --no-pager", "models -q --no-pager", {}],
-    ["with an empty PAGER", "models", { PAGER: "" }],
-    ["with the PAGER cat", "models", { PAGER: "cat" }],
-    ["on a dumb terminal", "models", { TERM: "dumb" }],
-  ])("uses no pager %s", { tags: "slow" }, async (_, args, env) => {
-    const { code, written } = await onTerminal(args, { rows: 10, columns: 80, env });
-    expect(code).toBe(0);
-    expect(written).toContain(JSON.parse(sample).data.at(-1).id);
-  });
-
-  it.for([
-    ["fills", 50],
-    ["does not fill", 51],
-  ] as const)("pages a list that %s the terminal", async ([fills, rows]) => {
-    const { lines } = await onTerminal("models", { rows, columns: 80, env: { PAGER: "wc -l" } });
-    expect(lines.slice(0, -2)).toEqual(fills === "fills" ? ["50"] : expect.objectContaining({ length: 50 }));
-  });
-
-  it("starts the pager without a shell", async () => {
-    const { code, lines } = await onTerminal("models", {
-      rows: 10,
-      columns: 80,
-      env: { PAGER: 'sed -n "2s/ .*/ \\$HOME;/p"' },
-    });
-    expect(code).toBe(0);
-    expect(lines).toEqual([`${JSON.parse(sample).data[0].id} $HOME;`, ...omitted]);
-  });
-
-  it.each([
-    ["HUP", "exec sleep 20", 129, "rollcall: interrupted by SIGHUP"],
-    ["TERM", "exec sleep 20", 143, "rollcall: interrupted by SIGTERM"],
-    // The pager gets Ctrl-C too, and decides if it ends.
-    ["INT", "exec wc -l", 0, "50"],
-  ])("ends at SIG%s while it shows the pager, unless a person typed it", { tags: "slow" }, async (...row) => {
-    const [name, then, expected, first] = row;
-    const env = { PAGER: `sh -c "kill -${name} $PPID; ${then}"` };
-    const { code, lines } = await onTerminal("models", { rows: 10, columns: 80, env });
-    expect([code, lines[0]?.trim()]).toEqual([expected, first]);
-  });
-
-  it("sets the usual options of pagers, and removes rollcall's keys from their environment", async () => {
-    const pager = join(mkdtempSync(join(tmpdir(), "pager-")), "pager.cjs");
-    writeFileSync(
-      pager,
-      "console.log(Object.entries(process.env).filter(([name]) => /KEY|TOKEN|LESS|^LV/.test(name)).join(' '))",
-    );
-    const env = {
-      PAGER: `${process.execPath} ${pager}`,
-      ROLLCALL_API_KEY: "wk-1234",
-      ROLLCALL_TOKEN: "wk-5678",
-      OTHER_KEY: "1",
-    };
-    const { lines } = await onTerminal("models", { rows: 10, columns: 80, env });
-    expect(lines).toEqual(["OTHER_KEY,1 LESS,FRX LV,-c LESSSECURE,1", ...omitted]);
-  });
-
-  it.each(["no-such-pager -x", "false"])(
-    "prints the complete list if the pager fails (row %$)",
-    { tags: "slow" },
-    async (PAGER) => {
-      const { code, lines } = await onTerminal("models", { rows: 10, columns: 80, env: { PAGER } });
-      expect(code).toBe(0);
-      expect(lines).toEqual(expect.arrayContaining([...omitted]));
-      expect(lines).toHaveLength(52);
-    },
-  );
-
   it("shows a spinner during a wait, and removes the spinner", async () => {
     let show: () => void = () => undefined;
     const shown = new Promise<void>((resolve) => {
@@ -221,12 +131,7 @@ describe("rollcall on a terminal", () => {
   }, async () => {
     const evil = `\u001b]0;title\u0007\u001b[2J\u001b[?1049h\u0000\u202e\u009b31m${"x".repeat(5_000_000)}`;
     const body = JSON.stringify({ object: "list", data: [{ id: evil, owned_by: evil, [evil]: evil }] });
-    for (const args of [
-      "models -q --no-pager",
-      "models -q --no-pager -o tsv",
-      "models -q --no-pager -o csv",
-      "models --no-pager --json",
-    ]) {
+    for (const args of ["models -q", "models -q -o tsv", "models -q -o csv", "models --json"]) {
       const { code, written } = await onTerminal(args, { answer: json(body) });
       expect(code).toBe(0);
       expect(written.replaceAll(escapes, "")).not.toMatch(

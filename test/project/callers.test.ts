@@ -48,7 +48,7 @@ const findUnused = (): readonly string[] =>
       (user) => user.path !== path && (path.startsWith("test/") || !user.path.startsWith("test/")),
     );
     return exportsOf(text)
-      .filter((name) => name !== "outputs" && name !== "main")
+      .filter((name) => name !== "main")
       .filter((name) => count(name, text) === 1 && !users.some((user) => count(name, user.text) > 0))
       .map((name) => `${path}: ${name}`);
   }).flat();

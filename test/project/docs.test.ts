@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { describeCommands } from "../../src/commands/commands/command.ts";
+import { listCommands, loadTree } from "../../src/cli/command.ts";
 import { program } from "../../src/commands/program.ts";
 import { facts } from "../../src/rollouts/facts/facts.ts";
 import { runRollcall } from "../support/run.ts";
@@ -39,8 +39,8 @@ describe("the command lines of the pages, and of examples/", () => {
     Array.from(texts.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gms")), ([, text = ""]) => text);
 
   it("name only options that exist", async () => {
-    const commands = await describeCommands(program);
-    const known = new Set(commands.flatMap(({ options }) => options.map(({ name }) => name)));
+    const commands = listCommands(await loadTree(program));
+    const known = new Set(commands.flatMap(({ options }) => Object.keys(options).map((name) => `--${name}`)));
     const lines = texts.match(/(?:\brollcall |"rollcall",|… --)[^`\n]*/g) ?? [];
     const named = lines.join("\n").match(/(?<=[\s"'])--[a-z][a-z-]+/g) ?? [];
     expect(named.length).toBeGreaterThan(100);

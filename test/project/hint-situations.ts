@@ -37,8 +37,8 @@ export const situations: Readonly<Record<string, Situation>> = {
   "setting-missing": {
     fails: "ROLLCALL_BASE_URL= rollcall call read x --project a/b",
     helps: [
-      ["rollcall doctor --base-url $URL --offline", says("base_url (command line)")],
-      ["ROLLCALL_BASE_URL=$URL rollcall doctor --offline", says("base_url (environment)")],
+      ["rollcall config list --base-url $URL", says("--base-url")],
+      ["ROLLCALL_BASE_URL=$URL rollcall config list", says("ROLLCALL_BASE_URL")],
       ["rollcall config set base_url $URL", 'rollcall config list | grep -qF "$URL"'],
       [`${log}; rollcall call read ${call} --local`, says("rollcall.log")],
     ],

@@ -38,13 +38,8 @@ const loads: Readonly<Record<string, string>> = {
   "config set split train":
     "ajv ajv-formats atomically commander conf debounce-fn dot-prop fast-deep-equal fast-uri json-schema-traverse libsql mimic-function node:crypto semver stubborn-fs stubborn-utils uint8array-extras when-exit",
   "profile list": "commander",
-  "doctor --offline": "commander libsql",
-  doctor: "commander libsql undici",
-  commands: "commander zod",
-  schema: "commander zod",
   "completion bash": "commander",
-  "__complete zsh -- : log m file --split": "commander",
-  "__complete zsh -- : catalog router --sort": "commander",
+  "__complete zsh -- : log m file --on-invalid": "commander",
 };
 
 const files = {

@@ -1,7 +1,6 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import {
   chmodSync,
-  cpSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -16,8 +15,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { documentSchema, lineSchema } from "../../src/output/document-schemas.ts";
-import { outputs } from "../support/outputs.ts";
 import { newHome, runRollcall } from "../support/run.ts";
 import { commandPaths } from "./docs/commands.ts";
 
@@ -61,7 +58,7 @@ describe("the package", () => {
 
   beforeAll(() => {
     const folder = mkdtempSync(join(tmpdir(), "package-"));
-    // Runs `prepare` without the build, whose result other tests use.
+    // Other tests use the result of the build, too.
     execFileSync(process.execPath, ["build/package-files.js"]);
     const packed = execFileSync("npm", ["pack", "--ignore-scripts", "--silent", "--pack-destination", folder], {
       encoding: "utf8",
@@ -72,7 +69,7 @@ describe("the package", () => {
   });
 
   it("contains only files that users need", () => {
-    const files = filesIn(unpacked).map((name) => name.replace(/^(dist|man|schemas)\/.*\.(cjs|1|json)$/, "$1/*.$2"));
+    const files = filesIn(unpacked).map((name) => name.replace(/^(dist|man)\/.*\.(cjs|1)$/, "$1/*.$2"));
     expect([...new Set(files)]).toEqual([
       "CHANGELOG.md",
       "LICENSE",
@@ -87,7 +84,6 @@ describe("the package", () => {
       "dist/*.cjs",
       "man/*.1",
       "package.json",
-      "schemas/*.json",
     ]);
   });
 
@@ -141,39 +137,14 @@ describe("the package", () => {
 
   it("has no script that npm runs at installation", () => {
     const { scripts } = JSON.parse(readFileSync(join(unpacked, "package.json"), "utf8"));
-    const run = ["preinstall", "install", "postinstall"];
+    const run = ["preinstall", "install", "postinstall", "prepublish", "preprepare", "prepare", "postprepare"];
     expect(run.filter((name) => Object.hasOwn(scripts, name))).toEqual([]);
-    // npm runs `prepare` in a checkout, for `npm ci` and `npm pack`, but not for an installed tarball.
-    expect(scripts.prepare).toBe(`${scripts.build} && node build/package-files.js`);
-  });
-
-  it.each([
-    ["npm global", "a global npm package", "lib/node_modules/rollcall"],
-    ["npm local", "an npm package in a folder", "project/node_modules/rollcall"],
-    ["wheel", "a Python package", "site-packages/rollcall/node_modules/rollcall", "wheel manylinux_2_18_x86_64\n"],
-  ])("knows that it was installed as %s", (kind, name, path, marked?: string) => {
-    const folder = join(mkdtempSync(join(tmpdir(), "installed-")), path);
-    cpSync(unpacked, folder, { recursive: true });
-    if (marked !== undefined) writeFileSync(join(folder, "installed-as"), marked);
-    const words = [join(folder, "bin/rollcall.js"), "doctor", "--offline", "--json"];
-    const { stdout } = spawnSync(process.execPath, words, { encoding: "utf8", env: newHome() });
-    const [found] = JSON.parse(stdout).findings;
-    expect(found).toMatchObject({ check: "installation", facts: { installed_as: kind, node_path: process.execPath } });
-    expect(found.message).toContain(` from ${name}, with Node `);
   });
 
   it("lists the license of each bundled package", () => {
     const list = readFileSync(join(unpacked, "THIRD-PARTY-LICENSES"), "utf8");
     for (const name of ["commander", "hono", "zod"])
       expect(list).toMatch(new RegExp(`^${name} [\\d.]+ \\(MIT\\)$`, "m"));
-  });
-
-  it("has the schema of every output", () => {
-    const published = outputs.flatMap((output) => [documentSchema(output), lineSchema(output)]);
-    const files = published.map(({ file }) => file);
-    expect(filesIn(join(unpacked, "schemas")).map((name) => `schemas/${name}`)).toEqual([...new Set(files)].sort());
-    for (const { file, schema } of published)
-      expect(JSON.parse(readFileSync(join(unpacked, file), "utf8"))).toEqual(schema);
   });
 
   it("has a man page of every top-level command for npm to link", () => {
@@ -228,7 +199,6 @@ describe("the package", () => {
     for (const [args, code, text] of [
       [log, 11, `${fix}, or log without a ledger with --no-ledger`],
       [["ledger", "status"], 11, fix],
-      [["doctor", "--offline"], 11, fix],
       [["models", "--local"], 11, fix],
       [["serve", "--port", "0"], 11, fix],
       [[...log, "--no-ledger"], 5, "refused"],

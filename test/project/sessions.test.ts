@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { describeCommands } from "../../src/commands/commands/command.ts";
+import { listCommands, loadTree } from "../../src/cli/command.ts";
 import { program } from "../../src/commands/program.ts";
 import { facts } from "../../src/rollouts/facts/facts.ts";
 import { formatNames } from "../../src/rollouts/formats/recognize.ts";
@@ -22,18 +22,18 @@ const lines = [sessions, ...textsIn("docs", ".md"), readFileSync("README.md", "u
 const tests = textsIn("test", ".test.ts").join("\n");
 
 describe("the sessions and tests", async () => {
-  const commands = await describeCommands(program);
+  const commands = listCommands(await loadTree(program));
 
-  it.each(commands.filter(({ verbs }) => verbs.length === 0))(
-    "use $name, and each of its options",
-    ({ name, options }) => {
-      const own = lines.filter((line) => new RegExp(`\\brollcall ${name}\\b`).test(line));
+  it.each(commands.filter(({ subcommands }) => subcommands.length === 0))(
+    "use $words, and each of its options",
+    ({ words, options }) => {
+      const own = lines.filter((line) => new RegExp(`\\brollcall ${words}\\b`).test(line));
       expect(own.length).toBeGreaterThan(0);
-      const unused = options.filter(({ name: option }) => {
-        const word = new RegExp(`${option}(?![\\w-])`);
+      const unused = Object.keys(options).filter((option) => {
+        const word = new RegExp(`--${option}(?![\\w-])`);
         return !own.some((line) => word.test(line)) && !word.test(tests);
       });
-      expect(unused.map((option) => option.name)).toEqual([]);
+      expect(unused).toEqual([]);
     },
   );
 

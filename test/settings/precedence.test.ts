@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { listSettings } from "../../src/settings/changes.ts";
-import { readSavedTexts } from "../../src/settings/layers.ts";
 import { readSettings } from "../../src/settings/read.ts";
 import { findDataFolder, findSettingsFile } from "../../src/settings/saved-files.ts";
 import { settingNames } from "../../src/settings/values.ts";
@@ -143,19 +142,6 @@ describe("a profile", () => {
     expect(await whereOf(openHome({ flags: { profile: "gone" } }))).toEqual([
       ...["unknown-profile", { option: "--profile" }],
     ]);
-  });
-
-  it("does not offer values of other types in completion", () => {
-    const odd = { default: { split: "train" }, work: { split: 7 } };
-    expect(readSavedTexts(openHome({ profiles: odd }).sources.host, "split")).toEqual(["train"]);
-  });
-
-  it("appears in completion if its name in the settings file is valid", () => {
-    const names = (home: ReturnType<typeof openHome>) => readSavedTexts(home.sources.host, "profile");
-    expect(names(openHome({ profiles }))).toEqual(["default", "local", "work", "home"]);
-    expect(names(openHome({ profiles: { "a b": {}, "\u001b[31m": {}, "$(id)": {} } }))).toEqual(["default", "local"]);
-    expect(names(openHome())).toEqual(["default", "local"]);
-    expect(readSavedTexts(testHost(), "profile")).toEqual(["default", "local"]);
   });
 });
 

@@ -17,9 +17,8 @@ import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { tryLock } from "../../src/database/own-file.ts";
 import { setSetting, unsetSettings } from "../../src/settings/changes.ts";
-import { readIds, readSavedSecrets, saveIds } from "../../src/settings/saved-files.ts";
+import { readSavedSecrets } from "../../src/settings/saved-files.ts";
 import { settingNames } from "../../src/settings/values.ts";
-import { testHost } from "../support/host.ts";
 import { newHome } from "../support/run.ts";
 import { failureOf, logIn, openHome, readSaved, set } from "./open.ts";
 
@@ -341,25 +340,6 @@ describe("a failed write", () => {
       message: expect.stringContaining("permission denied"),
     });
     expect(readSaved(home)).toEqual({ profiles: { default: { split: "a" } } });
-  });
-});
-
-describe("saved lists of ids, for completion", () => {
-  const hostWith = (folder: string) => testHost({ env: { ROLLCALL_DATA_DIR: folder } });
-
-  it("have only texts that are one word, in a file that only the user can read", () => {
-    const folder = mkdtempSync(join(tmpdir(), "ids-"));
-    saveIds(hostWith(folder), "models", ["a/b", 7, null, "c d", "e\u001b[0m", "", "f\u202e", "é:g"]);
-    expect(readIds(hostWith(folder), "models")).toEqual(["a/b", "é:g"]);
-    expect(statSync(join(folder, "models.json")).mode & 0o777).toBe(0o600);
-  });
-
-  it("are not saved in a missing folder, or in one that other users can write to", () => {
-    const folder = mkdtempSync(join(tmpdir(), "ids-"));
-    chmodSync(folder, 0o777);
-    for (const each of [folder, join(folder, "missing")]) saveIds(hostWith(each), "models", ["a"]);
-    saveIds(testHost(), "models", ["a"]);
-    expect(readdirSync(folder)).toEqual([]);
   });
 });
 

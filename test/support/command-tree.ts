@@ -1,5 +1,6 @@
 /** The existing commands and options, and the commands and options in a text. */
-import { runRollcall } from "./run.ts";
+import { listCommands, loadTree } from "../../src/cli/command.ts";
+import { program } from "../../src/commands/program.ts";
 
 interface TreeCommand {
   readonly name: string;
@@ -18,8 +19,9 @@ export interface CommandTree {
 }
 
 export const readCommandTree = async (): Promise<CommandTree> => {
-  const { options, commands: below } = JSON.parse((await runRollcall(["commands", "--json"])).stdout);
-  const commands: readonly TreeCommand[] = [{ name: "", options }, ...below];
+  const commands = listCommands(await loadTree(program)).map(({ words: name, options }): TreeCommand => {
+    return { name, options: Object.keys(options).map((option) => ({ name: `--${option}` })) };
+  });
 
   const commandIn = (words: string): string => {
     const all = words.trim().split(" ");

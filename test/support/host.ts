@@ -27,7 +27,6 @@ export const testHost = ({
     platform: "linux",
     argv: [],
     nodeVersion: process.versions.node,
-    nodePath: process.execPath,
     stdin: Readable.from([Buffer.from(stdin)]),
     stdout: stdout.stream,
     stderr: stderr.stream,
@@ -40,7 +39,6 @@ export const testHost = ({
     random: () => 0.5,
     signal: new AbortController().signal,
     urgent: new AbortController().signal,
-    lendTerminal: () => () => undefined,
     printed: stdout.text,
     said: stderr.text,
   };

@@ -8,7 +8,6 @@ import { PassThrough, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 import { run } from "../../src/run.ts";
-import { findOutputFaults } from "./outputs.ts";
 
 /** The exit code and output of a run. */
 export interface RunResult {
@@ -29,8 +28,6 @@ export interface RunOptions {
   readonly program?: string;
   /** True if the run needs a separate process, as in a terminal. */
   readonly ownProcess?: boolean;
-  /** True if answers of the service are invalid, so that the output can differ from its schema. */
-  readonly damaged?: boolean;
 }
 
 /** Creates an environment with a new home folder. */
@@ -39,16 +36,9 @@ export const newHome = (): Readonly<Record<"HOME" | "XDG_CONFIG_HOME" | "XDG_DAT
   return { HOME: home, XDG_CONFIG_HOME: join(home, "config"), XDG_DATA_HOME: join(home, "data") };
 };
 
-/**
- * Runs `rollcall` to its end: in this process, with `cwd` in a reused one, or in a separate one if the run needs it.
- * @throws Error if the output differs from its JSON Schema
- */
-export const runRollcall = async (args: readonly string[], options: RunOptions = {}): Promise<RunResult> => {
-  const ran = await (needsProcess(options) ? runAlone(args, options) : runInTurn(args, options));
-  const faults = options.damaged === true ? [] : findOutputFaults({ args, ...ran });
-  if (faults.length > 0) throw new Error(faults.join("\n"));
-  return ran;
-};
+/** Runs `rollcall` to its end, in a reused process, or in a separate one if the run needs it. */
+export const runRollcall = async (args: readonly string[], options: RunOptions = {}): Promise<RunResult> =>
+  await (needsProcess(options) ? runAlone(args, options) : runInTurn(args, options));
 
 const needsProcess = ({ env = {}, program, ownProcess = false }: RunOptions): boolean =>
   ownProcess || program !== undefined || Object.keys(env).some((name) => readOnce.test(name));

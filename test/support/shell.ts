@@ -23,7 +23,6 @@ export interface DeskOptions {
   readonly load: string;
   /** Names of files in the working folder; names of folders end in a slash. */
   readonly files?: readonly string[];
-  readonly settings?: unknown;
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -49,18 +48,14 @@ const starts: Readonly<Record<Shell, readonly string[]>> = {
 };
 
 /** Opens a shell until the test is finished. */
-export const openDesk = async (
-  shell: Shell,
-  { load, files = [], settings = {}, env = {} }: DeskOptions,
-): Promise<Desk> => {
+export const openDesk = async (shell: Shell, { load, files = [], env = {} }: DeskOptions): Promise<Desk> => {
   const home = mkdtempSync(join(tmpdir(), "desk-"));
-  const [bin, folder, config] = [join(home, "bin"), join(home, "folder"), join(home, "config")];
-  for (const path of [bin, folder, join(config, "rollcall")]) mkdirSync(path, { recursive: true });
+  const [bin, folder] = [join(home, "bin"), join(home, "folder")];
+  for (const path of [bin, folder]) mkdirSync(path, { recursive: true });
   for (const name of files) {
     if (name.endsWith("/")) mkdirSync(join(folder, name));
     else writeFileSync(join(folder, name), "");
   }
-  writeFileSync(join(config, "rollcall", "settings.json"), JSON.stringify(settings), { mode: 0o600 });
   await writeQuickProgram(bin);
   const terminal = spawn(shell, [...starts[shell]], {
     cols: 200,
@@ -69,7 +64,6 @@ export const openDesk = async (
     env: {
       PATH: `${bin}:${process.env.PATH}`,
       HOME: home,
-      XDG_CONFIG_HOME: config,
       TERM: "xterm",
       LC_ALL: "C.UTF-8",
       ...env,

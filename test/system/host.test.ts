@@ -49,22 +49,6 @@ describe("a signal", () => {
     }
     parent.stdin.end();
   });
-
-  it.each([
-    ["SIGHUP", true],
-    ["SIGINT", false],
-    ["SIGTERM", true],
-  ] as const)("aborts the run while the terminal is lent only if it is not Ctrl-C (%s)", (name, isAborted) => {
-    const { host, signals } = openSignaled();
-    const restore = [host.lendTerminal(), host.lendTerminal()];
-    signals.emit(name);
-    restore[0]?.();
-    signals.emit(name);
-    expect([host.signal.aborted, host.urgent.aborted]).toEqual([isAborted, isAborted]);
-    restore[1]?.();
-    signals.emit("SIGINT");
-    expect(host.signal.aborted).toBe(true);
-  });
 });
 
 describe("the host of a process", () => {

@@ -10,7 +10,7 @@ const args = {
 };
 
 const options = {
-  path: cli.text("print one value of each call, such as output.choices[0]", "path", { completion: "columns" }),
+  path: cli.text("print one value of each call, such as output.choices[0]", "path"),
   ...cli.inGroup("more data", {
     costs: cli.flag("cost of each call, by model"),
     "storage-size": cli.flag("stored size of each call"),
@@ -27,7 +27,6 @@ const examples = [
 
 export const call = command({
   words: "call",
-  loadOutputs: () => import("./output.ts"),
   about: "read traced calls",
   examples,
   elsewhere: { list: "ledger calls" },
@@ -38,8 +37,6 @@ export const call = command({
       args,
       options,
       examples,
-      loadColumns: async (typed) =>
-        (await import("./print-calls.ts")).listColumns({ ...typed, vendorPrefix: "vendor" }),
       run: async (context, typed) => (await import("./run-call.ts")).readCalls(context, typed),
     }),
   ],

@@ -36,7 +36,7 @@ const printCalls = async (screen: Screen, { calls: replies, requested }: Calls, 
     const hasReward = calls.some((call) => findValue(call, ...rewardField.split(".")));
     await printList(screen, { columns: listColumns(options, hasReward), rows: calls, json: { document, member } });
   };
-  if (format === "jsonl" && !screen.canPage) {
+  if (format === "jsonl") {
     for await (const { call, reply } of replies) await print([call], "call", reply);
     return;
   }
@@ -80,9 +80,8 @@ const printValues = async (screen: Screen, { calls, requested }: Calls, path: Ca
     } else if (found.value.kind === "text" && !screen.isForProgram) {
       await screen.printText(`${found.value.text}\n`);
     } else if (screen.format === "json") values.push(found.value.json);
-    else await screen.printUnpaged([found.value.json, "\n"], "json");
+    else await screen.print([found.value.json, "\n"], "json");
   }
-  if (values.length > 0)
-    await screen.printUnpaged([requested() > 1 ? `[${values.join(",")}]` : values.join(), "\n"], "json");
+  if (values.length > 0) await screen.print([requested() > 1 ? `[${values.join(",")}]` : values.join(), "\n"], "json");
   return missing && callPathMissing(missing, formatPath(path), ids, requested());
 };

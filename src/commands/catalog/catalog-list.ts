@@ -11,7 +11,6 @@ import type { Column, Line, Section } from "../../output/views.ts";
 import { openServiceClient, readEffectiveSettings } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import type { OrderOptions } from "../../session/options/list-options.ts";
-import { saveIds } from "../../settings/saved-files.ts";
 import { pluralize } from "../../text/sentences.ts";
 import * as contract from "../../wire/contract/models.ts";
 import type { ReplyEntry } from "../../wire/contract/replies.ts";
@@ -60,12 +59,6 @@ const readList = async (context: Context, list: ListName, { analysisProvider, ro
   };
   const progress = context.screen.startProgress("listing the models");
   const models = await send[list]().finally(progress.stop);
-  if (list === "models")
-    saveIds(
-      context.host,
-      list,
-      models.entries.map(({ value }) => value.id),
-    );
   noteDefects(context.screen, models, list === "models" ? "the list of models" : `the ${list} catalog`);
   return models;
 };

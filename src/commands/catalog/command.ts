@@ -52,13 +52,11 @@ const listCommand = (catalog: "analysis" | "router"): Command =>
     examples: ["kimi", "--feature tools --max-price prompt=0.5", "--sort -context_length,id --local"].map(
       (words) => `rollcall catalog ${catalog} ${words}`,
     ),
-    loadColumns: async () => (await import("./catalog-columns.ts")).entryColumns(0),
     run: async (context, typed) => (await import("./catalog-list.ts")).listModels(context, catalog, typed),
   });
 
 export const catalog = command({
   words: "catalog",
-  loadOutputs: () => import("./output.ts"),
   about: "list the public catalogs of models",
   examples: ["rollcall catalog analysis", "rollcall catalog router --sort pricing.prompt --local"],
   subcommands: [listCommand("analysis"), listCommand("router")],

@@ -4,7 +4,7 @@ import * as inputs from "../../session/options/input-options.ts";
 
 const args = { file: inputs.trajectoryFiles };
 const options = {
-  split: text("data split, such as train", "name", { completion: "splits" }),
+  split: text("data split, such as train", "name"),
   "group-by": inputs.groupByOption,
   report: inputs.reportOption,
   ...inputs.formatOptions,
@@ -16,7 +16,6 @@ export type CheckOptions = Values<typeof args & typeof options>;
 export const check = command({
   words: "check",
   heading: "Judge rollouts, and use them elsewhere:",
-  loadOutputs: () => import("./output.ts"),
   about: "check trajectories, compute metrics, send nothing",
   args,
   options,

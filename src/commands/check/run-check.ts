@@ -1,5 +1,5 @@
 /** Checks rollouts, and prints their metrics and reports. */
-import { Failure, type Problem, toProblemDocument, toWarningDocuments } from "../../failure.ts";
+import { Failure, type Problem, type ProblemDocument, toProblemDocument, toWarningDocuments } from "../../failure.ts";
 import { printReport } from "../../output/ci-report.ts";
 import { printDocument } from "../../output/list.ts";
 import { checkFactFields, formatUnreadable, printFacts, toFacts } from "../../output/lists/print-facts.ts";
@@ -12,15 +12,30 @@ import { printWarnings } from "../../session/print-problems.ts";
 import { readRollouts } from "../../session/read-rollouts.ts";
 import { roundForDisplay } from "../../text/decimal.ts";
 import type { CheckOptions } from "./command.ts";
-import type { CheckDocument } from "./output.ts";
 
 type MeasuredResult = CheckResult & Readonly<{ metrics: Awaited<ReturnType<typeof computeMetrics>> }>;
+
+interface CheckDocument extends Pick<CheckResult, "status" | "groups" | "trajectories"> {
+  split: string | null;
+  metrics: MeasuredResult["metrics"];
+  problems: readonly ProblemDocument[];
+  warnings: readonly ProblemDocument[];
+  notes: readonly string[];
+  /** The records that cannot be read, each of which counts as a rejected group. */
+  unreadable_lines?: number | undefined;
+  problems_left_out?: number | undefined;
+}
+
+const documentKeys: readonly (keyof CheckDocument)[] = [
+  ...(["status", "split", "groups", "trajectories", "metrics", "problems", "warnings", "notes"] as const),
+  ...(["unreadable_lines", "problems_left_out"] as const),
+];
 
 export const check = async (context: Context, typed: CheckOptions) => {
   const { host, screen } = context;
   const { report } = typed;
   checkReport(screen, report);
-  checkFactFields(screen);
+  checkFactFields(screen, documentKeys);
   const settings = await readEffectiveSettings(context, { split: typed.split });
   const printProblems = async (problems: readonly Problem[], dataset?: Dataset, result?: MeasuredResult) => {
     if (report === undefined) return;

@@ -28,7 +28,6 @@ export type CompareOptions = Values<typeof args & typeof options>;
 
 export const compare = command({
   words: "compare",
-  loadOutputs: () => import("./output.ts"),
   about: "compare two runs, prompt by prompt",
   args,
   options,
@@ -36,6 +35,5 @@ export const compare = command({
     "rollcall compare step-100.jsonl step-200.jsonl",
     "rollcall compare main.jsonl branch.jsonl --exit-code --min-effect 0.02",
   ],
-  loadColumns: async () => (await import("./measures.ts")).measureColumns,
   run: async (context, typed) => await (await import("./run-compare.ts")).printComparison(context, typed),
 });

@@ -3,7 +3,7 @@
 import type { KeyColumn } from "../../output/views.ts";
 import { rewardTolerance } from "../../rollouts/index/metrics.ts";
 import { formatForDisplay } from "../../text/decimal.ts";
-import type { CompareDocument } from "./output.ts";
+import type { CompareDocument } from "./compare-document.ts";
 
 type Measure = Omit<CompareDocument["pass"][number], "k" | "pairs" | "all"> &
   Readonly<{ name: string; pairs: number | null }>;

@@ -1,6 +1,6 @@
 /** Compares two runs, and decides the exit code. */
 import { Failure, toWarningDocuments } from "../../failure.ts";
-import { printDocument, printObjects } from "../../output/list.ts";
+import { checkKeys, printDocument, printObjects } from "../../output/list.ts";
 import type { Screen } from "../../output/screen.ts";
 import { composeCheckResult } from "../../rollouts/dataset/check-result.ts";
 import { locateTrajectory } from "../../rollouts/dataset/locate.ts";
@@ -25,15 +25,16 @@ import { conflictingOptions } from "../../system/failures.ts";
 import { formatForDisplay } from "../../text/decimal.ts";
 import { formatList, pluralize } from "../../text/sentences.ts";
 import type { CompareOptions } from "./command.ts";
+import { type ChangedPair, type CompareDocument, documentKeys } from "./compare-document.ts";
 import { printComparePage } from "./compare-page.ts";
 import type { ReportedComparison } from "./compare-report.ts";
 import { listMeasures, measureColumns, toExceptionMeasure } from "./measures.ts";
-import type { CompareDocument } from "./output.ts";
 import { explainOverflow, isRegression } from "./verdict.ts";
 import type { ComparedRuns } from "./where-from.ts";
 
 export const printComparison = async (context: Context, files: CompareOptions) => {
   const { screen } = context;
+  checkKeys(screen, documentKeys);
   if (files.a === "-" && files.b === "-")
     throw conflictingOptions("<a> -", "<b> -", "standard input is a single input");
   checkReport(screen, files.report);
@@ -98,7 +99,7 @@ const selectSide = (typed: CompareOptions, side: "a" | "b") => ({ ...typed, file
 
 const printResult = async (screen: Screen, document: CompareDocument, typed: ComparedRuns) => {
   if (screen.format === "table" && !screen.fields) await printComparePage(screen, document, typed);
-  else if (screen.isForProgram) await printDocument<CompareDocument>(screen, document);
+  else if (screen.isForProgram) await printDocument(screen, document);
   else {
     const data = [...listMeasures(document), toExceptionMeasure(document)];
     await printObjects(screen, { data }, { member: "data", columns: measureColumns });
@@ -176,7 +177,7 @@ const describePairs = async (
   { changed, readPair, readKey, pairing }: Comparison,
   { limit, groupBy }: CompareOptions,
 ) => {
-  const described: CompareDocument["changed"][number][] = [];
+  const described: ChangedPair[] = [];
   for (const { pair: number, means } of changed.slice(0, limit)) {
     if (!means) continue;
     const pair = readPair(number);

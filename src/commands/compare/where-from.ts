@@ -8,8 +8,8 @@ import { formatForDisplay } from "../../text/decimal.ts";
 import { pluralize, toFileArg } from "../../text/sentences.ts";
 import { formatShare } from "../../text/units.ts";
 import type { CompareOptions } from "./command.ts";
+import type { CompareDocument } from "./compare-document.ts";
 import { formatSigned } from "./measures.ts";
-import type { CompareDocument } from "./output.ts";
 import { findSign, isSure, measureDistance, minPairs } from "./verdict.ts";
 
 const maxParts = 8;

@@ -4,8 +4,7 @@ import { listOptions, parseArgv } from "../../cli/argv.ts";
 import { formatAbout, lastWord, type Program } from "../../cli/command.ts";
 import type { OptionKind } from "../../cli/kinds.ts";
 import type { Context } from "../../session/context.ts";
-import { quoteText, splitWords } from "../../text/shell-words.ts";
-import { type Candidate, sources, type ValueRequest } from "./sources.ts";
+import { splitWords } from "../../text/shell-words.ts";
 
 /**
  * Prints `words` and the candidates, or `files`, or `folders`. Ignores errors, which would break the prompt.
@@ -23,13 +22,13 @@ export const printCandidates = async (
   const isAfterRedirection = /^(\d*|&)(<|>{1,2}\|?)$/.test(before.at(-1) ?? "");
   const found = isAfterRedirection
     ? "files"
-    : await findCandidates(context, program, { before, current }).catch(() => undefined);
+    : await findCandidates(program, { before, current }).catch(() => undefined);
   if (found === undefined) return;
-  const canType = ({ text }: Candidate) => !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Surrogate}]/u.test(text);
-  const lines =
-    typeof found === "string" ? [found] : ["words", ...found.filter(canType).flatMap((one) => format(one) ?? [])];
+  const lines = typeof found === "string" ? [found] : ["words", ...found.flatMap((one) => format(one) ?? [])];
   await context.screen.printText(lines.map((line) => `${line}\n`).join(""));
 };
+
+type Candidate = Readonly<Record<"text" | "about", string>>;
 
 interface ShellLine {
   readonly before: readonly string[];
@@ -50,8 +49,8 @@ const parseBashLine = ([line = "", replaced = ""]: readonly string[]): ShellLine
     current: last.text,
     format: ({ text }) => {
       if (!text.startsWith(last.text)) return undefined;
-      const rest = quoteText(text.slice(keptText.length), quote);
-      return quote !== "" && at >= keptPart.length && rest !== undefined ? quote + rest : rest;
+      const rest = text.slice(keptText.length);
+      return quote !== "" && at >= keptPart.length ? quote + rest : rest;
     },
   };
 };
@@ -72,26 +71,23 @@ const parseShellWords = (shell: string, typed: readonly string[]): ShellLine => 
 const cursorMark = "-\0";
 
 const findCandidates = async (
-  context: Context,
   program: Program,
   { before, current }: Pick<ShellLine, "before" | "current">,
 ): Promise<Candidates> => {
-  const { root, command, parser, given, operands } = await parseArgv(program, [...before, cursorMark]);
+  const { root, command, given, operands } = await parseArgv(program, [...before, cursorMark]);
   const options = Object.entries(listOptions(command, root));
   const typedOperands = operands.filter((word) => !/^-./.test(word));
-  const valuesFor = async (name: string, kind: OptionKind<unknown>, prefix = ""): Promise<Candidates> => {
-    const typed = current.slice(prefix.length);
-    const known = { context, program, operands: typedOperands, command, options: parser.opts() };
-    const values = await suggestValues({ ...known, name, kind, typed });
-    return typeof values === "string" ? values : values.map(({ text, about }) => ({ text: prefix + text, about }));
-  };
   const pendingOption = options.find(([name]) => given.get(name)?.at(-1) === cursorMark);
-  if (pendingOption) return await valuesFor(`--${pendingOption[0]}`, pendingOption[1]);
+  if (pendingOption) return suggestValues(...pendingOption);
   if (!before.includes("--") && current.startsWith("-")) {
     const [typed = "", ...rest] = current.split("=");
     if (rest.length > 0) {
       const [name, kind] = options.find(([long, { short }]) => typed === `--${long}` || typed === `-${short}`) ?? [];
-      return kind?.placeholder === undefined ? [] : await valuesFor(`--${name}`, kind, `${typed}=`);
+      if (!kind) return [];
+      const values = suggestValues(name, kind);
+      return typeof values === "string"
+        ? values
+        : values.map(({ text, about }) => ({ text: `${typed}=${text}`, about }));
     }
     return options.flatMap(([name, kind]) => {
       const { short, repeatable } = kind;
@@ -107,18 +103,14 @@ const findCandidates = async (
   }
   const args = Object.entries(command.args);
   const [name, kind] = args[typedOperands.length] ?? args.findLast((arg) => arg[1].repeatable) ?? [];
-  return kind ? await valuesFor(`${command.words} <${name}>`, kind) : [];
+  return kind ? suggestValues(name, kind) : [];
 };
 
 type Candidates = readonly Candidate[] | "files" | "folders";
 
-const suggestValues = async (request: ValueRequest): Promise<Candidates> => {
-  const { name, kind } = request;
-  const { completion } = kind;
-  const source = completion && sources[completion];
-  const found = kind.choices ?? (typeof source === "function" ? await source(request) : source);
-  if (found) return found.map((one) => (typeof one === "string" ? { text: one, about: "" } : one));
-  const names = [kind.placeholder, /<(.*)>/.exec(name)?.[1]];
+const suggestValues = (name: string | undefined, { choices, placeholder }: OptionKind<unknown>): Candidates => {
+  if (choices) return choices.map((text) => ({ text, about: "" }));
+  const names = [placeholder, name];
   if (names.includes("file")) return "files";
   return names.includes("dir") || names.includes("folder") ? "folders" : [];
 };

@@ -20,7 +20,6 @@ export type ConvertOptions = Values<typeof args & typeof options>;
 
 export const convert = command({
   words: "convert",
-  loadOutputs: () => import("./output.ts"),
   about: "convert rollouts to groups",
   args,
   options,

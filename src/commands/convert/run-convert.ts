@@ -15,7 +15,11 @@ import { requireOutputFile, saveOutput } from "../../system/files.ts";
 import { formatRejected, pluralize } from "../../text/sentences.ts";
 import { stdoutIsTerminal } from "../failures.ts";
 import type { ConvertOptions } from "./command.ts";
-import type { ConvertDocument } from "./output.ts";
+
+const documentKeys = [
+  ...["status", "format", "groups", "trajectories", "out", "rejects_file", "leaves", "left_out", "added"],
+  ...["warnings", "notes"],
+];
 
 /** @throws Failure `required-option-missing`, `output-exists` */
 const checkOptions = ({ screen, host }: Context, typed: ConvertOptions) => {
@@ -26,7 +30,7 @@ const checkOptions = ({ screen, host }: Context, typed: ConvertOptions) => {
     throw stdoutIsTerminal("convert does not print groups", "pass --out groups.jsonl, or redirect standard output");
   checkOutputFiles(typed, ["--out ", out]);
   if (out === "-") return;
-  checkFactFields(screen);
+  checkFactFields(screen, documentKeys);
   requireOutputFile(out);
 };
 
@@ -80,7 +84,7 @@ const printResult = async (
     const counts = { format, groups, trajectories, out: typed.out, rejects_file, leaves, left_out, added };
     const warnings = toWarningDocuments(problems);
     const document = { ...counts, warnings, notes };
-    return await printDocument<ConvertDocument>(screen, { status: "converted", ...document });
+    return await printDocument(screen, { status: "converted", ...document });
   }
   const facts = toFacts({
     groups: groups.read - groups.rejected,

@@ -12,8 +12,8 @@ const locationOptions = {
 
 const filterOptions = {
   model: text("only requests of this model", "id"),
-  split: text("only requests of this split", "name", { completion: "splits" }),
-  batch: text("only requests of this batch", "name", { completion: "batches" }),
+  split: text("only requests of this split", "name"),
+  batch: text("only requests of this batch", "name"),
 };
 
 const fileOptions = {
@@ -64,7 +64,6 @@ const loadRun = () => import("./run-ledger.ts");
 export const ledger = command({
   words: "ledger",
   heading: "Keep track, and set up:",
-  loadOutputs: () => import("./output.ts"),
   about: "show, verify and resolve recorded requests",
   examples: ["rollcall ledger status", "rollcall ledger verify groups.jsonl"],
   subcommands: [

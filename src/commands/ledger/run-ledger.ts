@@ -4,7 +4,7 @@ import { Failure, isFailure, toProblemDocument } from "../../failure.ts";
 import { type Entry, type EntryFilter, formatState } from "../../logging/ledger/entries.ts";
 import { openExistingLedger } from "../../logging/ledger/ledger.ts";
 import type { Verification } from "../../logging/send/verify-ledger.ts";
-import { printDocument, printObjects } from "../../output/list.ts";
+import { checkKeys, printDocument, printObjects } from "../../output/list.ts";
 import { noteSelection } from "../../output/lists/sort-rows.ts";
 import { requireConfirmation } from "../../output/prompt.ts";
 import type { Screen } from "../../output/screen.ts";
@@ -24,7 +24,6 @@ import { describeSystemCode, pluralize, toFileArg, toOptionArgs } from "../../te
 import { formatIsoTime } from "../../text/units.ts";
 import { ledgerLocationMissing } from "../failures.ts";
 import type { CallsOptions, FileOptions, ForgetOptions, LocationOptions, ResolveOptions } from "./command.ts";
-import type * as documents from "./output.ts";
 
 export const showStatus = async (context: Context, typed: FileOptions) => {
   const { screen } = context;
@@ -49,6 +48,7 @@ export const showStatus = async (context: Context, typed: FileOptions) => {
 /** @throws Failure `option-missing`; `no-such-request` before any change */
 export const resolveRequests = async (context: Context, typed: ResolveOptions) => {
   const { assumeLogged, resend } = typed;
+  checkKeys(context.screen, ["resolved", "state"]);
   const ledgerArgs = listLedgerArgs(context, typed);
   if (!assumeLogged && !resend) {
     const hint = `${adviseToResolve(ledgerArgs, typed.id)}. Then run your \`rollcall log\` command again`;
@@ -72,17 +72,18 @@ export const resolveRequests = async (context: Context, typed: ResolveOptions) =
   const state = resend ? "released" : "assumed_logged";
   const resolved = [...new Set(typed.id)];
   for (const id of resolved) await ledger.resolve(id, state);
-  if (context.screen.isForProgram) await printDocument<documents.ResolveDocument>(context.screen, { resolved, state });
+  if (context.screen.isForProgram) await printDocument(context.screen, { resolved, state });
   else context.screen.notice(`resolved: ${resolved.join(", ")}`);
 };
 
 export const verifyGroups = async (context: Context, typed: FileOptions) => {
   const { screen } = context;
+  checkKeys(screen, ["status", "groups", "files", "problems", "warnings"]);
   const verification = await compareFiles(context, typed, { isPerScope: false });
   const { counts, problems, files, skipped } = verification;
   const isVerified = counts.logged === counts.read;
   if (screen.isForProgram) {
-    await printDocument<documents.VerifyDocument>(screen, {
+    await printDocument(screen, {
       status: isVerified ? "verified" : "differs",
       groups: counts,
       files,
@@ -133,6 +134,7 @@ const maxNoticeLines = 10;
 export const forgetRequests = async (context: Context, typed: ForgetOptions) => {
   const { screen } = context;
   const { model, batch, before, yes } = typed;
+  checkKeys(screen, ["forgotten", "left"]);
   if ((model ?? batch ?? before) === undefined) {
     const message = "no --model, --batch or --before was given, so nothing was deleted from the ledger";
     const hint = "pass --model <id>, --batch <name> or --before 30d";
@@ -151,7 +153,7 @@ export const forgetRequests = async (context: Context, typed: ForgetOptions) => 
   if (affected.length > 0) await requireConfirmation(context, { action, effect, option: "--yes", yes });
   const forgotten = (await ledger?.forget(filter)) ?? 0;
   const left = (await readEntries({ ...filter, states: ["unknown", "trying"] })).length;
-  if (screen.isForProgram) return await printDocument<documents.ForgetDocument>(screen, { forgotten, left });
+  if (screen.isForProgram) return await printDocument(screen, { forgotten, left });
   const kept = `; kept ${pluralize(left, "request")} in flight or with an unknown outcome (list them with \`rollcall ledger status\`)`;
   screen.notice(`deleted ${pluralize(forgotten, "request")} from the ledger${left === 0 ? "" : kept}`);
 };
@@ -174,13 +176,16 @@ export const listCalls = async (context: Context, typed: CallsOptions) => {
     const all = searched === "" ? "" : " (show all with --all-destinations)";
     context.screen.notice(hasLogged ? answer : `the ledger has no matching calls${searched}${all}`);
   }
-  const document: documents.CallsDocument = { calls: calls.slice(0, limit) };
+  const document = { calls: calls.slice(0, limit) };
   if (calls.length > 0) noteSelection(context.screen, { all: calls, matching: calls, shown: document.calls }, "calls");
   const columns = allDestinations ? [...callColumns, ...scopeColumns] : callColumns;
   await printObjects(context.screen, document, { member: "calls", columns });
 };
 
-type CallColumn = KeyColumn<documents.CallsDocument["calls"][number]>;
+type LoggedCall = Readonly<
+  Record<"id" | "model_id" | "split" | "logged_at" | "destination" | "account", string> & { batch: string | null }
+>;
+type CallColumn = KeyColumn<LoggedCall>;
 
 const callColumns: readonly CallColumn[] = [
   { name: "id", rank: 0 },
@@ -200,19 +205,20 @@ const printEntries = async (
   { allDestinations }: LocationOptions,
   { entries, counts }: { entries: readonly Entry[]; counts: Verification["counts"] | null },
 ) => {
-  const rows = entries.map((entry) => {
-    const { id, state, groups, bytes, input, attempts, status, cause, firstTried, lastTried, calls } = entry;
-    const { model: model_id, split, batch, destination, account } = entry.scope;
-    const scope = { model_id, split, batch };
-    const times = { first_tried: formatIsoTime(firstTried), last_tried: formatIsoTime(lastTried) };
-    const answer = { status, cause, calls: calls.length };
-    return { id, state, ...scope, groups, bytes, input, destination, account, attempts, ...times, ...answer };
-  });
-  const document: documents.StatusDocument = { groups: counts, entries: rows };
+  const document = { groups: counts, entries: entries.map(toEntryDocument) };
   await printObjects(screen, document, { member: "entries", columns: listEntryColumns(screen, allDestinations) });
 };
 
-type EntryColumn = KeyColumn<documents.StatusDocument["entries"][number]>;
+const toEntryDocument = (entry: Entry) => {
+  const { id, state, groups, bytes, input, attempts, status, cause, firstTried, lastTried, calls } = entry;
+  const { model: model_id, split, batch, destination, account } = entry.scope;
+  const scope = { model_id, split, batch };
+  const times = { first_tried: formatIsoTime(firstTried), last_tried: formatIsoTime(lastTried) };
+  const answer = { status, cause, calls: calls.length };
+  return { id, state, ...scope, groups, bytes, input, destination, account, attempts, ...times, ...answer };
+};
+
+type EntryColumn = KeyColumn<ReturnType<typeof toEntryDocument>>;
 
 const listEntryColumns = ({ format }: Screen, allDestinations: boolean): readonly EntryColumn[] => [
   { name: "id", rank: 0 },

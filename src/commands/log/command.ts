@@ -2,12 +2,11 @@
 
 import { command } from "../../cli/command.ts";
 import * as cli from "../../cli/kinds.ts";
-import { meterFormats } from "../../output/progress.ts";
 import * as inputs from "../../session/options/input-options.ts";
 import { parseDuration } from "../../text/units.ts";
 
 const args = {
-  "model-id": cli.required(cli.text("id of the model that produced the trajectories", "id", { completion: "models" })),
+  "model-id": cli.required(cli.text("id of the model that produced the trajectories", "id")),
   file: inputs.trajectoryFiles,
 };
 
@@ -20,13 +19,10 @@ const inputOptions = {
 const wholeFileOptions = Object.keys(inputOptions).filter((name) => name !== "from");
 
 const options = {
-  split: cli.text("data split, such as train (required unless the settings or the input contain it)", "name", {
-    completion: "splits",
-  }),
+  split: cli.text("data split, such as train (required unless the settings or the input contain it)", "name"),
   batch: cli.text(
     "name of the training step, such as step-17. Groups with the same content are logged once per batch",
     "name",
-    { completion: "batches" },
   ),
   "group-by": inputs.groupByOption,
   "dry-run": cli.flag("check and plan requests, but send nothing"),
@@ -35,9 +31,6 @@ const options = {
       default: "32MiB",
     }),
     concurrency: cli.withDefault(cli.count("requests in flight", { max: 64 }), "1"),
-    progress: cli.choice("progress display: bar, lines, json or none", meterFormats, "form", {
-      default: "bar on a terminal, lines in a build system, none elsewhere",
-    }),
   }),
   ...cli.inGroup("rejects", {
     "on-invalid": cli.withDefault(
@@ -100,7 +93,6 @@ export type LogOptions = cli.Values<typeof args & typeof options>;
 
 export const log = command({
   words: "log",
-  loadOutputs: () => import("./output.ts"),
   about: "check trajectories and send them",
   args,
   options,

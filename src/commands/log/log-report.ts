@@ -1,6 +1,6 @@
 /** Defines a run of `log`, and prints its progress and its result. */
 
-import { isFailure, toProblemDocument } from "../../failure.ts";
+import { isFailure, type ProblemDocument, toProblemDocument } from "../../failure.ts";
 import { tryParseRawJson } from "../../json/raw-json.ts";
 import type { FollowPolicy } from "../../logging/send/follow/followed-files.ts";
 import type { LogResult } from "../../logging/send/log-result.ts";
@@ -9,13 +9,13 @@ import type { LogPolicy, SendProgress } from "../../logging/send/policy.ts";
 import { printDocument } from "../../output/list.ts";
 import { formatUnreadable, printFacts, toFacts } from "../../output/lists/print-facts.ts";
 import type { Meter } from "../../output/progress.ts";
+import type { Screen } from "../../output/screen.ts";
 import { formatRetry, listCallArgs } from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
 import type { Settings } from "../../settings/read.ts";
 import { formatOwnCommand } from "../../system/program.ts";
 import { pluralize, toFileArg, toOptionArgs } from "../../text/sentences.ts";
 import type { LogOptions } from "./command.ts";
-import type { LogDocument } from "./output.ts";
 
 /** Without a split, the run logs with the split of the input. */
 export type RunPolicy = Omit<LogPolicy, "split"> & { split: string | undefined };
@@ -35,6 +35,30 @@ export interface PlanTarget {
   headers: readonly string[];
   hasKeys: boolean;
 }
+
+interface LogDocument extends Pick<LogResult, "status" | "requests" | "bytes" | "groups" | "trajectories" | "metrics"> {
+  model_id: string;
+  split: string | null;
+  batch: string | null;
+  responses: readonly Readonly<{ status: number; body: unknown; body_bytes?: number }>[];
+  rejects_file: string | null;
+  /** Null with --no-ledger. */
+  ledger: LogResult["ledger"];
+  warnings: readonly ProblemDocument[];
+  notes: readonly string[];
+  /** The valid and the logged groups, if not all valid groups are logged. */
+  metrics_of?: MetricsScope | undefined;
+  /** The records that cannot be read, each of which counts as a rejected group. */
+  unreadable_lines?: number | undefined;
+  /** The requests of a dry run. */
+  plan?: ReturnType<typeof toPlan> | undefined;
+}
+
+export const documentKeys: readonly (keyof LogDocument)[] = [
+  ...(["status", "model_id", "split", "batch", "requests", "bytes", "groups", "trajectories", "metrics"] as const),
+  ...(["responses", "rejects_file", "ledger", "warnings", "notes", "metrics_of", "unreadable_lines"] as const),
+  "plan",
+];
 
 export const printResult = async (run: LogRun, result: LogResult, target: PlanTarget | undefined) => {
   const { screen } = run.context;
@@ -172,29 +196,9 @@ export const toRunFailure = ({ context, typed, policy }: LogRun, result: LogResu
   return failure?.retryable === true ? rerun() : failure;
 };
 
-/** True if the meter prints an event for each attempt. */
-export const printsEvents = ({ progress }: LogOptions) => progress === "lines" || progress === "json";
-
-export const reportChange = (
-  { context: { screen }, typed, meter }: Pick<LogRun, "context" | "typed" | "meter">,
-  { requests, of, change }: SendProgress,
-) => {
-  if (!change) return;
-  const { outcome, retry, groups, bytes, reason, failure } = change;
-  const which = `request ${retry ? requests + 1 : requests} of ${of}, ${pluralize(groups, "group")}, ${bytes} bytes`;
-  const nextAttempt = retry ? `, ${formatRetry(retry)}` : "";
-  const waits = retry && {
-    attempt: retry.attempt,
-    retry_in_ms: Math.round(retry.waitMs),
-    max_wait_left_ms: Math.round(retry.leftMs),
-  };
-  meter.report({
-    event: `request_${outcome}`,
-    text: `${which}: ${outcomeFacts[outcome].text} (${reason})${nextAttempt}`,
-    facts: { again: retry !== undefined, groups, bytes, reason, requests, of_requests: of, ...waits },
-  });
-  if (!retry || !failure || printsEvents(typed)) return;
-  screen.notice(`${failure.message}${nextAttempt}`);
+export const noteRetry = (screen: Screen, { failure, ...retry }: NonNullable<SendProgress["retry"]>) => {
+  if (!failure) return;
+  screen.notice(`${failure.message}, ${formatRetry(retry)}`);
   if (retry.attempt === 2 && failure.details.remedy !== undefined) screen.notice(failure.details.remedy);
 };
 

@@ -29,12 +29,12 @@ export const log = async (context: Context, typed: LogOptions) => {
 };
 
 const openRun = async (context: Context, typed: LogOptions): Promise<logReport.LogRun> => {
-  const { split, batch, maxRequestSize, progress } = typed;
+  const { split, batch, maxRequestSize } = typed;
   const settings = await connect.readEffectiveSettings(context, { split, batch, max_request_size: maxRequestSize });
   const follow = parseFollowOptions(typed);
   const policy = await readPolicy(context, typed, settings);
   await checkBeforeInput(context, typed, { settings, policy });
-  return { context, settings, typed, policy, follow, meter: context.screen.startMeter(progress) };
+  return { context, settings, typed, policy, follow, meter: context.screen.startMeter() };
 };
 
 const readPolicy = async ({ flags }: Context, typed: LogOptions, settings: Settings): Promise<logReport.RunPolicy> => {
@@ -74,7 +74,7 @@ const checkBeforeInput = async (
     const options = { host: context.host, maxWaitMs, isWritten: !typed.dryRun, onUnavailable: () => undefined };
     await requireLedger(ledger, options);
   }
-  checkFactFields(context.screen);
+  checkFactFields(context.screen, logReport.documentKeys);
   if (!(typed.dryRun && connect.hasNoLogUrl(settings))) {
     const parameters = { model_id: modelId };
     await connect.checkRequest(context, settings, logTrajectories, { parameters, isSent: !typed.dryRun });
@@ -123,12 +123,7 @@ const logFollowed = async (run: logReport.LogRun, follow: NonNullable<logReport.
       policy: { ...setup.policy, ...follow, groupBy: typed.groupBy, strictness: readStrictness(typed) },
       events: {
         ...setup.events,
-        onEvent: (event) => {
-          const { file } = follow;
-          const text = logReport.followNotices[event](file);
-          if (logReport.printsEvents(typed)) meter.report({ event: `file_${event}`, text, facts: { file } });
-          else context.screen.notice(text);
-        },
+        onEvent: (event) => context.screen.notice(logReport.followNotices[event](follow.file)),
         onRead: (bytes) => meter.show(Object.assign(state, { bytes })),
         onProgress: (progress) => {
           meter.show(Object.assign(state, { groups: progress.groups }));
@@ -206,10 +201,9 @@ const toLogEvents = (run: logReport.LogRun): LogEvents => {
     onWait: (leaseMs) =>
       screen.notice(`waiting for another run that logs to the same model and split${formatLease(leaseMs)}`),
     onProgress: (progress) => {
-      const { bytes, ofBytes, groups, change } = progress;
-      const waiting = change?.retry && connect.formatRetry(change.retry);
-      if (!follow) meter.show({ phase: "sending", bytes, ofBytes, groups, waiting });
-      logReport.reportChange(run, progress);
+      const { retry, ...sent } = progress;
+      if (!follow) meter.show({ phase: "sending", ...sent, waiting: retry && connect.formatRetry(retry) });
+      if (retry) logReport.noteRetry(screen, retry);
     },
   };
 };

@@ -26,7 +26,6 @@ export type StatsCommandOptions = Values<typeof args & typeof options>;
 
 export const stats = command({
   words: "stats",
-  loadOutputs: () => import("./output.ts"),
   about: "show rewards, pass@k, lengths and tools of rollouts",
   args,
   options,
@@ -36,9 +35,5 @@ export const stats = command({
     "rollcall stats run.jsonl --by step --sort -reward.mean",
     "rollcall stats groups.jsonl --each trajectory --sort -reward --limit 10",
   ],
-  loadColumns: async ({ each, by, k }) =>
-    each
-      ? (await import("./each-row.ts")).selectRowColumns(each)
-      : (await import("./slice-columns.ts")).sliceColumns(by, inputs.readTries(k)),
   run: async (context, typed) => await (await import("./run-stats.ts")).printStats(context, typed),
 });

@@ -2,13 +2,14 @@
 import { toWarningDocuments } from "../../failure.ts";
 import { toRawJson } from "../../json/raw-json.ts";
 import { findColumn } from "../../output/json-fields.ts";
-import { printDocument, printList } from "../../output/list.ts";
+import { checkKeys, printDocument, printList } from "../../output/list.ts";
 import { noteSelection, parseOrder, sortRows } from "../../output/lists/sort-rows.ts";
 import { requirePage } from "../../output/page.ts";
 import type { Screen } from "../../output/screen.ts";
 import { type CheckResult, composeCheckResult } from "../../rollouts/dataset/check-result.ts";
 import { openRowReader } from "../../rollouts/dataset/prompt-text.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
+import { lengthNames } from "../../rollouts/facts/facts.ts";
 import { parseKeyText } from "../../rollouts/index/group-key.ts";
 import { isSolved } from "../../rollouts/index/metrics.ts";
 import { addToSketch } from "../../rollouts/index/sketch.ts";
@@ -20,14 +21,20 @@ import { describeCopies, noteWarnings, skipInvalidGroups } from "../../session/p
 import { readRollouts } from "../../session/read-rollouts.ts";
 import { pluralize } from "../../text/sentences.ts";
 import type { StatsCommandOptions } from "./command.ts";
-import { printRows } from "./each-row.ts";
-import type { SliceDocument, StatsDocument } from "./output.ts";
-import { sliceColumns, toColumnValues, toTableColumns, toValueColumns } from "./slice-columns.ts";
+import { printRows, selectRowColumns } from "./each-row.ts";
+import { type SliceDocument, sliceColumns, toColumnValues, toTableColumns, toValueColumns } from "./slice-columns.ts";
 import { printStatsPage } from "./stats-page.ts";
+
+const documentKeys = [
+  ...["groups", "trajectories", "exceptions", "reward", "solved", "finish_reasons", ...lengthNames, "tools", "metrics"],
+  ...["by", "value", "unreadable_lines", "warnings", "notes"],
+];
 
 export const printStats = async (context: Context, typed: StatsCommandOptions) => {
   const { by, each } = typed;
   const { screen } = context;
+  const columns = each ? selectRowColumns(each) : sliceColumns(by, readTries(typed.k));
+  checkKeys(screen, [...(each ? [] : documentKeys), ...columns.map(({ name }) => name)]);
   if (!each && by === undefined) requirePage(screen);
   const measures = { by: by === "file" ? undefined : by };
   const needs = { label: "reading", skipsDigests: true, measures, continuesAfterErrors: true };
@@ -122,7 +129,7 @@ const printResult = async (
       fields: names,
     });
   }
-  await printDocument<StatsDocument>(screen, {
+  await printDocument(screen, {
     ...whole,
     by: slices,
     unreadable_lines: unreadable || undefined,

@@ -4,12 +4,15 @@ import { isObject } from "../../json/object.ts";
 import { readValue } from "../../output/list.ts";
 import type { Column } from "../../output/views.ts";
 import { isCutOff, lengthNames } from "../../rollouts/facts/facts.ts";
+import type { Stats } from "../../rollouts/stats/stats-slice.ts";
 import { formatForDisplay } from "../../text/decimal.ts";
 import { formatShare } from "../../text/units.ts";
-import type { SliceDocument } from "./output.ts";
 
 /** The display of a column with numbers. */
 export const numbers = { align: "right", isRounded: true } as const;
+
+/** The facts of a value of `--by`. `value` is null if the key is missing. */
+export type SliceDocument = Stats & Readonly<{ value: unknown }>;
 
 type Row = SliceDocument;
 type SliceColumn = Column<Row> & {

@@ -15,7 +15,6 @@ export type ViewOptions = Values<typeof args & typeof options>;
 
 export const view = command({
   words: "view",
-  loadOutputs: () => import("./output.ts"),
   about: "view rollouts in a browser",
   args,
   options,

@@ -1,7 +1,7 @@
 /** Shows rollouts in a browser, or writes the page to a file. */
 import { toProblemDocument } from "../../failure.ts";
 import { openBrowser } from "../../output/browser.ts";
-import { printDocument } from "../../output/list.ts";
+import { checkKeys, printDocument } from "../../output/list.ts";
 import { composeCheckResult } from "../../rollouts/dataset/check-result.ts";
 import { createChangeDetector } from "../../rollouts/input/open-inputs.ts";
 import { combineModes } from "../../rollouts/input/source.ts";
@@ -19,16 +19,18 @@ import type { ReadInput, ViewInput } from "../../view/group-content.ts";
 import { exportLimits, exportPage } from "../../view/html-export.ts";
 import type { Viewer } from "../../view/viewer.ts";
 import type { ViewOptions } from "./command.ts";
-import type { ViewDocument } from "./output.ts";
 
 export const view = async (context: Context, typed: ViewOptions) => {
   const { html, port } = typed;
+  checkKeys(context.screen, html === undefined ? ["status", "url"] : documentKeys);
   if (html === undefined) return await servePage(context, typed);
   if (port !== 0) throw conflictingOptions("--html", "--port", "a page in a file needs no server");
   requireSeparateFiles([["--html ", html]], listInputFiles(typed));
   requireOutputFile(html);
   await writePage(context, typed, html).finally(context.screen.stopProgress);
 };
+
+const documentKeys = ["status", "file", "bytes", "groups", "trajectories", "warnings"];
 
 const writePage = async (context: Context, typed: ViewOptions, file: string) => {
   const { host, screen } = context;
@@ -47,7 +49,7 @@ const writePage = async (context: Context, typed: ViewOptions, file: string) => 
   const bytes = await saveOutput({ file, pieces: page.pieces, mode: combineModes(dataset.sources), formatMark }, host);
   stop();
   if (screen.isForProgram) {
-    await printDocument<ViewDocument>(screen, {
+    await printDocument(screen, {
       status: "written",
       file,
       bytes,
@@ -84,7 +86,7 @@ const servePage = async (context: Context, typed: ViewOptions) => {
   let browser: ReturnType<typeof openBrowser>;
   try {
     await Promise.race([shown, ended, waitForAbort(inputReadable.signal), host.sleep(openDelayMs)]);
-    if (screen.isForProgram) await printDocument<ViewDocument>(screen, { status: "serving", url });
+    if (screen.isForProgram) await printDocument(screen, { status: "serving", url });
     else await screen.printText(`${url}\n`);
     screen.notice("serving until Ctrl-C. Keep the URL private, because it gives access to the page");
     if (!typed.noOpen) browser = openInBrowser(context, viewer);

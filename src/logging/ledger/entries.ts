@@ -163,14 +163,6 @@ const parseCalls = (text: string) => {
   return Array.isArray(value) ? value.filter((id) => typeof id === "string") : [];
 };
 
-export type EntryCounts = ReadonlyMap<string, { requests: number; groups: number }>;
-
-export const countsSql =
-  "SELECT state, count(*) AS requests, CAST(sum(groups) AS BIGINT) AS groups FROM rollcall.request GROUP BY state";
-
-export const toCounts = (rows: readonly Row[]) =>
-  new Map(rows.map((row) => [row.text("state"), { requests: row.integer("requests"), groups: row.integer("groups") }]));
-
 export const findGroups = (dedupKeys: Uint8Array, numberOf: (dedupKeys: Uint8Array, offset: number) => number) => {
   const groups: number[] = [];
   for (let offset = 0; offset < dedupKeys.length; offset += dedupKeyBytes) {

@@ -1,7 +1,5 @@
 /** Writes the ledger in a file. */
 import { randomInt } from "node:crypto";
-import { readdirSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
 import type { Database, SqlValue, Statement } from "../../database/database.ts";
 import { findOwnPath, type Lock, type LockWaitOptions, tryLock, waitForLock } from "../../database/own-file.ts";
 import { isFailure } from "../../failure.ts";
@@ -45,7 +43,6 @@ export type Writer = Readonly<{
   /** Returns false if the request was resolved, or if another run logged or retries the request. */
   recordRetry(request: number, now: number): Promise<boolean>;
   recordOutcome(request: number, outcome: RecordedOutcome): Promise<void>;
-  countRuns?(): Promise<number>;
   readClockMs?(): Promise<number | undefined>;
   readOtherLeaseMs?(): Promise<number | undefined>;
   /** Returns a number that changes when another process changes the ledger. */
@@ -162,19 +159,6 @@ const scopesInFlightSql = `SELECT DISTINCT ${entries.scopeColumns} FROM ${entrie
 
 const recoverSql = `UPDATE rollcall.request SET state = 'unknown', cause = 'died'
   WHERE state = 'trying' AND scope IN (SELECT id FROM rollcall.scope WHERE ${entries.isScopeSql})`;
-
-/** @throws Failure `storage` */
-export const countWriters = async (ledger: string) => {
-  const prefix = lockPrefix(ledger);
-  let writers = 0;
-  for (const name of readdirSync(dirname(prefix))) {
-    if (!name.startsWith(basename(prefix))) continue;
-    const lock = await tryLock(describeLock(join(dirname(prefix), name)));
-    if (!lock) writers++;
-    lock?.release();
-  }
-  return writers;
-};
 
 const maxHashLength = 16;
 

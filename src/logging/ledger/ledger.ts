@@ -10,12 +10,11 @@ import type {
 import { isReadOnly } from "../../database/failures.ts";
 import { openDatabase } from "../../database/open-database.ts";
 import { withFileFailures } from "../../database/own-file.ts";
-import { examineFile } from "../../database/sqlite.ts";
 import { requireCreatable } from "../../system/files.ts";
 import { isDatabaseUrl } from "../../text/locations.ts";
 import * as entries from "./entries.ts";
 import { ledgerFile, ledgerMissing } from "./failures.ts";
-import { countWriters, createFileWriter, type ResolvedState, type Writer } from "./file-writer.ts";
+import { createFileWriter, type ResolvedState, type Writer } from "./file-writer.ts";
 import { createSharedWriter } from "./shared-writer.ts";
 
 const createTableStatements = (id: string, { inScope = "", inRequest = "" }) => [
@@ -69,8 +68,6 @@ export interface Ledger extends Writer, Pick<Database, "path" | "isShared"> {
   readonly isIntact: Database["isFileInPlace"];
   /** Returns the database's time in ms since 1970. Undefined for a file. */
   readonly now: (() => number) | undefined;
-  /** Counts by state, and the runs that write to the ledger. */
-  readonly countRequests: () => Promise<{ counts: ReturnType<typeof entries.toCounts>; writers: number }>;
   readonly resolve: (id: string, state: ResolvedState) => Promise<boolean>;
   /** Does not delete requests that are in flight or unknown. Returns the number of deleted requests. */
   readonly forget: (filter: entries.EntryFilter) => Promise<number>;
@@ -108,10 +105,6 @@ export const openLedger = async (location: DatabaseLocation, options: LedgerOpti
       ...writer,
       ...openEntries(database),
       ...openFacts(database),
-      countRequests: async () => ({
-        counts: entries.toCounts(await database.query(entries.countsSql)),
-        writers: (await writer.countRuns?.()) ?? 0,
-      }),
       resolve: async (id, state) => await writer.recordResolution(entries.parseId(id), state),
       forget: async (filter) => {
         const deletion = await toDeletion(database, filter);
@@ -220,12 +213,4 @@ export const requireLedger = async (
   await ledger?.close();
   if (!ledger && require) throw ledgerMissing(path);
   if (options.isWritten) withFileFailures({ path, ...ledgerFile }, () => requireCreatable(resolve(path)));
-};
-
-/** Does not change the file. Returns undefined if the file does not exist. @throws Failure `storage` */
-export const examineLedger = async (path: string, host: DatabaseWaitOptions["host"]) => {
-  const examined = await examineFile(ledgerSchema, { path, host, sql: entries.countsSql });
-  if (!examined) return undefined;
-  const { rows, ...facts } = examined;
-  return { ...facts, counts: entries.toCounts(rows), writers: await countWriters(path) };
 };

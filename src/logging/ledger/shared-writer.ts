@@ -82,10 +82,6 @@ export const createSharedWriter = (database: Database, { elapsed }: Pick<Host, "
       await recordRequest({ database, elapsed, run: requireLease() }, scope, entry),
     recordRetry: async (request) => (await database.query(recordRetrySql, [requireLease().id, request])).length === 1,
     recordOutcome: async (request, outcome) => await recordOutcome(database, run?.id ?? 0, { id: request, outcome }),
-    async countRuns() {
-      const [row] = await database.query(`SELECT count(*) AS runs FROM rollcall.run WHERE NOT ${leaseExpiredSql}`);
-      return row?.integer("runs") ?? 0;
-    },
     readClockMs: async () => (await database.query(`SELECT ${nowMsSql} AS now`))[0]?.integer("now"),
     readOtherLeaseMs: async () => (await database.query(otherLeaseMsSql, [run?.id ?? 0]))[0]?.integer("rest"),
     readRevision: async () => (await database.query(lastChangeSql))[0]?.integer("at") ?? 0,

@@ -6,7 +6,7 @@ import { isQuotaUsedUp } from "../../wire/client/failures.ts";
 import type { Retry } from "../../wire/client/request-options.ts";
 import { logTrajectories } from "../../wire/contract/log.ts";
 import type { RecordedRequest } from "../ledger/run-ledger.ts";
-import { type Delivery, reportAttempt, reportProgress, type SentRequest } from "./delivery.ts";
+import { type Delivery, reportProgress, type SentRequest } from "./delivery.ts";
 import { classifyAttempt, isFinal, joinOutcomes, outcomeFacts } from "./outcome.ts";
 import { composeBody } from "./request-body.ts";
 
@@ -28,7 +28,7 @@ export const attemptUntilFinal = async (delivery: Delivery, request: SentRequest
     if (isLate || isStopped || !canRetry(delivery, recorded, attempt)) return attempt;
     const onWait = (retry: Retry) => {
       delivery.sent.obstacle = attempt.failure;
-      reportAttempt(delivery, request, { attempt, outcome, retry });
+      reportProgress(delivery, { ...retry, failure: attempt.failure });
     };
     const minMs = attempt.kind === "answered" ? attempt.retryAfterMs : undefined;
     if (!(await delivery.retryBudget.wait(minMs, { attempt: next, onWait }))) return attempt;

@@ -5,7 +5,7 @@ import { Failure } from "../../failure.ts";
 import { hasOtherContent } from "../../rollouts/dataset/group-bytes.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import type { DedupKeys } from "../../rollouts/index/dedup-keys.ts";
-import type { Attempt, Client } from "../../wire/client/client.ts";
+import type { Client } from "../../wire/client/client.ts";
 import type { RetryBudget } from "../../wire/client/retry.ts";
 import type { RecordedOutcome } from "../ledger/file-writer.ts";
 import { PriorOutcomes } from "../ledger/prior-outcomes.ts";
@@ -13,7 +13,7 @@ import { type RecordedRequest, RunLedger } from "../ledger/run-ledger.ts";
 import type { GroupOutcomes } from "./group-outcomes.ts";
 import type { Outcome } from "./outcome.ts";
 import { type BodyLimit, createEnvelope, cutRequests, type PlannedRequest, type RequestEnvelope } from "./plan.ts";
-import type { LogSetup, RequestChange } from "./policy.ts";
+import type { LogSetup, SendProgress } from "./policy.ts";
 import { nameRejects, openRejects, type RejectedGroup, type RejectsFile } from "./rejects.ts";
 
 interface KnownGroups {
@@ -60,10 +60,9 @@ export class SendResult {
 }
 
 class SendState {
-  readonly progress = { requests: 0, bytes: 0, ofBytes: 0, groups: 0 };
+  readonly progress = { bytes: 0, ofBytes: 0, groups: 0 };
   queue: PlannedRequest[] = [];
   plannedCount = 0;
-  startedCount = 0;
   inFlightBytes = 0;
   /** After a 413 of this run, the maximum size of a request with several groups. */
   cutLimit = Number.POSITIVE_INFINITY;
@@ -155,21 +154,9 @@ export const findSignalFailure = ({ tools }: Delivery) => {
   return reason instanceof Failure ? reason : undefined;
 };
 
-export const reportProgress = (delivery: Delivery, change?: RequestChange) => {
-  const { progress, startedCount, queue, inFlightBytes, events } = delivery;
+export const reportProgress = ({ progress, inFlightBytes, events }: Delivery, retry?: SendProgress["retry"]) => {
   const bytes = Math.min(progress.bytes + inFlightBytes, progress.ofBytes);
-  events.onProgress({ ...progress, of: startedCount + queue.length, bytes, change });
-};
-
-type AttemptChange = Pick<RequestChange, "outcome" | "retry"> & { attempt: Attempt };
-
-export const reportAttempt = (
-  delivery: Delivery,
-  { groups, bytes }: PlannedRequest,
-  { attempt, ...next }: AttemptChange,
-) => {
-  const reason = attempt.kind === "answered" ? String(attempt.status) : attempt.code;
-  reportProgress(delivery, { ...next, groups: groups.length, bytes, reason, failure: attempt.failure });
+  events.onProgress({ ...progress, bytes, retry });
 };
 
 /** After a signal, a request in flight has this time to end (guarantees.md). */

@@ -5,7 +5,6 @@ import type { Host } from "../../system/host.ts";
 import type { Client } from "../../wire/client/client.ts";
 import type { Retry } from "../../wire/client/request-options.ts";
 import type { LedgerEvents, LedgerPolicy } from "../ledger/run-ledger.ts";
-import type { Outcome } from "./outcome.ts";
 
 /** The options and settings of a run. */
 export type LogPolicy = LedgerPolicy &
@@ -40,21 +39,10 @@ export type LogEvents = LedgerEvents &
 export type LogSetup = Readonly<{ policy: LogPolicy; tools: LogTools; events: LogEvents }>;
 
 export interface SendProgress {
-  /** The number of requests that ended, with any outcome. */
-  requests: number;
-  of: number;
   /** Bytes that are logged or being sent. */
   bytes: number;
   ofBytes: number;
   groups: number;
-  change: RequestChange | undefined;
-}
-
-export interface RequestChange {
-  outcome: Outcome;
-  retry: Retry | undefined;
-  groups: number;
-  bytes: number;
-  reason: string;
-  failure: Failure | undefined;
+  /** Set when a request waits for its next attempt. */
+  retry?: (Retry & Readonly<{ failure: Failure | undefined }>) | undefined;
 }

@@ -8,14 +8,7 @@ import type { Answer, Attempt } from "../../wire/client/client.ts";
 import { findStatedError } from "../../wire/client/failures.ts";
 import { findGroups } from "../ledger/entries.ts";
 import { attemptUntilFinal, emptyCallList } from "./attempt-request.ts";
-import {
-  cutGroups,
-  type Delivery,
-  reportAttempt,
-  reportProgress,
-  type SentRequest,
-  stopAfterRequest,
-} from "./delivery.ts";
+import { cutGroups, type Delivery, reportProgress, type SentRequest, stopAfterRequest } from "./delivery.ts";
 import { collectDedupKeys } from "./earlier-requests.ts";
 import { handleRefusal, handleTooLarge } from "./handle-refusal.ts";
 import { classifyAttempt, isFinal, joinOutcomes, outcomeFacts } from "./outcome.ts";
@@ -54,9 +47,8 @@ const takeRequest = (delivery: Delivery) => {
 };
 
 const runRequest = async (delivery: Delivery, request: PlannedRequest) => {
-  delivery.startedCount++;
   try {
-    if (!(await sendRequest(delivery, request))) delivery.startedCount--;
+    await sendRequest(delivery, request);
   } catch (thrown) {
     delivery.sent.stop ??= toFailure(thrown);
   }
@@ -139,7 +131,7 @@ const attemptRequest = async (delivery: Delivery, request: SentRequest) => {
 
 /** Returns the requests that the run must send instead. */
 const finishRequest = async (delivery: Delivery, request: SentRequest, attempt: Attempt) => {
-  const { sent, progress, policy, runLedger } = delivery;
+  const { sent, policy, runLedger } = delivery;
   const { outcome } = request;
   const attemptOutcome = classifyAttempt(attempt);
   if (outcome === "logged") delivery.outcomes.setAll(request.groups, "logged");
@@ -148,11 +140,10 @@ const finishRequest = async (delivery: Delivery, request: SentRequest, attempt: 
   if (isFinal(attemptOutcome)) await recordOutcome(delivery, request);
   const isAbandoned = delivery.tools.host.signal.aborted && !isFinal(attemptOutcome);
   sent.obstacle = isAbandoned ? attempt.failure : undefined;
-  progress.requests++;
   if (outcome === "logged") await countLogged(delivery, request, attempt);
   // This size limits later requests, even if the refused request had one group.
   if (attemptOutcome === "too_large") await runLedger.recordRefusedSize(request.bytes);
-  reportAttempt(delivery, request, { attempt, outcome, retry: undefined });
+  reportProgress(delivery);
   if (outcome === "logged" || (attemptOutcome === "unknown" && policy.onUnknown === "leave")) return [];
   if (outcome !== "unknown" && isFinal(attemptOutcome) && attempt.kind === "answered") {
     const handle = attempt.status === 413 ? handleTooLarge : handleRefusal;

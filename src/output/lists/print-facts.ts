@@ -3,7 +3,7 @@
 import { roundForDisplay } from "../../text/decimal.ts";
 import { pluralize } from "../../text/sentences.ts";
 import { resolveField } from "../json-fields.ts";
-import { printObjects } from "../list.ts";
+import { checkKeys, printObjects } from "../list.ts";
 import { printPage } from "../page.ts";
 import type { Screen } from "../screen.ts";
 import type { KeyColumn, Line } from "../views.ts";
@@ -39,9 +39,10 @@ const columns: readonly KeyColumn<Fact>[] = [
   { name: "value", rank: 0 },
 ];
 
-/** Checks `--fields` before the first request. @throws Failure `invalid-option-value` */
-export const checkFactFields = ({ fields = [], isForProgram }: Screen) => {
-  if (!isForProgram) for (const name of fields) resolveField(name, columns);
+/** Checks `--fields` before the command reads or changes anything. @throws Failure `invalid-option-value` */
+export const checkFactFields = (screen: Screen, keys: readonly string[]) => {
+  checkKeys(screen, keys);
+  if (!screen.isForProgram) for (const name of screen.fields ?? []) resolveField(name, columns);
 };
 
 export const printFacts = async (screen: Screen, page: ResultPage) => {

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import type { Database, DatabaseWaitOptions, FileSchema, Row, SqlValue, Statement } from "../../database/database.ts";
 import { type DescribedFile, databaseFailed } from "../../database/failures.ts";
-import { examineFile, openFile } from "../../database/sqlite.ts";
+import { openFile } from "../../database/sqlite.ts";
 import { Failure } from "../../failure.ts";
 import type { Span } from "../../json/json-bytes.ts";
 import * as ids from "./call-ids.ts";
@@ -83,15 +83,6 @@ export const storeIdentity = async (location: StoreLocation, { host }: { host: S
   const options = { path: storePath(location), host, maxWaitMs, canCreate: false, isForReading: true };
   const opened = await openFile(storeSchema, options);
   return opened && (await readIdentity(opened.database).finally(opened.database.close));
-};
-
-export const examineStore = async (location: StoreLocation, { host }: { host: StoreHost }) => {
-  const path = storePath(location);
-  const sql = "SELECT coalesce(sum(calls), 0) AS calls FROM rollcall.logged";
-  const examined = await examineFile(storeSchema, { path, host, sql });
-  if (!examined) return undefined;
-  const { rows, ...facts } = examined;
-  return { ...facts, path, calls: rows[0]?.integer("calls") };
 };
 
 /** Returns true if the store failed and stored nothing. */

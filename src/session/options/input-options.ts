@@ -7,7 +7,6 @@ import { reject } from "../../text/units.ts";
 export const formatOptions = cli.inGroup("formats", {
   from: cli.text("format of the files: rollcall, inspect, trl, …", "format", {
     default: "auto",
-    completion: "formats",
   }),
   "reward-from": cli.text("path of the reward in a record, such as scores.correct.value", "path"),
   rewards: cli.text('file with the rewards of the records: lines of {"id", "reward"}', "file"),
@@ -15,7 +14,7 @@ export const formatOptions = cli.inGroup("formats", {
 
 export const strictnessOptions = cli.inGroup("checks", {
   strict: cli.flag("treat warnings as errors"),
-  allow: cli.repeated("silence this rule", "rule", { completion: "rules" }),
+  allow: cli.repeated("silence this rule", "rule"),
 });
 
 /** The value is undefined if the option is not given. */

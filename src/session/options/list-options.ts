@@ -4,9 +4,7 @@ import * as cli from "../../cli/kinds.ts";
 
 export const limitOption = cli.count("only the first n entries");
 export const orderOptions = cli.inGroup("order", {
-  sort: cli.commaList("columns to sort by; -column for descending order", "columns", (column) => column, {
-    completion: "sort-columns",
-  }),
+  sort: cli.commaList("columns to sort by; -column for descending order", "columns", (column) => column),
   limit: limitOption,
 });
 

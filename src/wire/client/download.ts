@@ -1,4 +1,4 @@
-/** Downloads files, and probes URLs for `doctor`. */
+/** Downloads files. */
 import { Readable } from "node:stream";
 import type { Failure } from "../../failure.ts";
 import { withSignal } from "../../system/host.ts";
@@ -8,17 +8,14 @@ import { type Headers, type OutgoingRequest, type ReplyHeaders, runExchange } fr
 import { connectionFailed } from "./failures.ts";
 import type { ClientOptions, Retry } from "./request-options.ts";
 import { isTransientStatus, openReadBudget, openRetryNotices, parseRetryAfter, readSilenceMs } from "./retry.ts";
-import { findRoute, hostAndPort, withoutQuery } from "./route.ts";
+import { findRoute, withoutQuery } from "./route.ts";
 import { isRetryable, TransportError } from "./transport-error.ts";
 
 export interface DownloadOptions
   extends Pick<
     ClientOptions,
     "host" | "timeoutMs" | "maxWaitMs" | "retries" | "waitsForHost" | "onRetry" | "trace" | "clean"
-  > {
-  method?: "GET" | "HEAD";
-  setting?: string;
-}
+  > {}
 
 export type DownloadReply = Readonly<{
   status: number;
@@ -59,16 +56,19 @@ export class Downloads {
 
   /** @throws Failure; the signal's reason */
   async get(url: URL, ownHeaders: Headers): Promise<DownloadReply> {
-    const { host, setting, waitsForHost, method = "GET", timeoutMs: silenceMs = readSilenceMs } = this.#options;
+    const { host, waitsForHost, timeoutMs: silenceMs = readSilenceMs } = this.#options;
     const budget = openReadBudget(this.#options, silenceMs);
     const route = findRoute(url, host.env);
     const headers = [...ownHeaders, ["Accept-Encoding", "identity"], ["User-Agent", userAgent(host)]] as const;
-    const where = setting === undefined ? {} : { where: { setting } };
-    const details = { ...where, http: { method, url: withoutQuery(url) } };
+    const details = { http: { method: "GET", url: withoutQuery(url) } };
     for (let attempt = 2; ; attempt++) {
-      const context = { route, silenceMs, attempts: attempt - 1, setting: setting ?? "the URL" };
+      const context = { route, silenceMs, attempts: attempt - 1, setting: "the URL" };
       const toFailure = (error: TransportError) => connectionFailed(error, context, details);
-      const tried = await this.#request(url, { method, route, headers, silenceMs, ...budget.limits() }, toFailure);
+      const tried = await this.#request(
+        url,
+        { method: "GET", route, headers, silenceMs, ...budget.limits() },
+        toFailure,
+      );
       const [reply, error] = tried instanceof TransportError ? [undefined, tried] : [tried, undefined];
       if (reply) this.#reachedOrigins.add(url.origin);
       const waits = waitsForHost || this.#reachedOrigins.has(url.origin);
@@ -121,22 +121,3 @@ export class Downloads {
     return reply;
   }
 }
-
-/** @throws Failure; the signal's reason */
-export const probeUrl = async (
-  url: string,
-  options: Pick<DownloadOptions, "host" | "timeoutMs" | "maxWaitMs"> & { setting: string },
-) => {
-  const once = { method: "HEAD", retries: false, waitsForHost: false } as const;
-  const downloads = new Downloads({ ...options, ...once, trace: undefined });
-  try {
-    const to = new URL(url);
-    const { status, headers, cancel } = await downloads.get(to, []);
-    cancel();
-    const isPage = /^(text\/html|application\/xhtml)/i.test(headers["content-type"] ?? "");
-    const { proxy } = findRoute(to, options.host.env);
-    return { status, isPage, proxy: proxy && hostAndPort(proxy.url) };
-  } finally {
-    downloads.close();
-  }
-};

@@ -4,9 +4,8 @@ import { describe, expect, it } from "vitest";
 import { runCommandLine } from "../../../src/run.ts";
 import { runHere } from "../../support/here.ts";
 import { testHost } from "../../support/host.ts";
-import { endOf, newHome, peakOf, runRollcall, startRollcall } from "../../support/run.ts";
+import { endOf, peakOf, runRollcall, startRollcall } from "../../support/run.ts";
 import { json, listenOnLoopback } from "../../support/server.ts";
-import { runOnTerminal } from "../../support/terminal.ts";
 import { asksFor, envOf, found, onTerminal, service } from "./service.ts";
 
 describe("rollcall call read", () => {
@@ -34,27 +33,12 @@ describe("rollcall call read", () => {
     child.stdin.end();
   });
 
-  it("shows pages as they arrive, and sends no more requests after the pager closes", { tags: "slow" }, async () => {
-    let asked = 0;
-    const server = createServer((request, response) => {
-      asked++;
-      request.resume().on("end", () => response.end(`{"call":{"id":"x","output":"${"text\\n".repeat(50)}"}}`));
-    });
-    const { url } = await listenOnLoopback(server);
-    const ids = Array.from({ length: 400 }, (_, at) => `id-${at}`);
-    const line = `printf '${ids.join("\\n")}' | "${process.execPath}" bin/rollcall.js call read - ; echo "code $?"`;
-    const env = { PATH: process.env.PATH, ...newHome(), ...envOf(url), PAGER: "head -2", NO_COLOR: "1" };
-    const { lines } = await runOnTerminal(line, { env });
-    expect(lines).toEqual(["Call without a name", "  status  running", "code 0"]);
-    expect(asked).toBeLessThan(400);
-  });
-
   it("shortens long text on a terminal", async () => {
     const content = Array.from({ length: 500 }, (_, at) => `line ${at}`).join("\n");
     const messages = Array.from({ length: 100 }, (_, at) => ({ role: "user", content: `message ${at}` }));
     const call = { inputs: { messages }, output: { role: "assistant", content } };
     const { env } = await service([found("a", call)]);
-    const folded = await onTerminal("call read a --no-pager", env);
+    const folded = await onTerminal("call read a", env);
     expect(folded.lines).toContain("    … folded: 4,389 characters on 500 lines (a pipe shows all)");
     expect(folded.lines).toContain("    │ line 499");
     expect(folded.lines).not.toContain("    │ line 250");
@@ -65,7 +49,7 @@ describe("rollcall call read", () => {
     const linesOf = (count: number) => Array.from({ length: count }, (_, at) => `line ${at + 1}`);
     const shownOf = async (title: string, call: object) => {
       const { env } = await service([found("a", call)]);
-      const { lines } = await onTerminal("call read a --no-pager", env);
+      const { lines } = await onTerminal("call read a", env);
       return lines.slice(lines.indexOf(title) + 1).filter((line) => line !== "");
     };
     const limits = [
@@ -137,7 +121,7 @@ describe("rollcall call read", () => {
     const { env } = await service([
       found("a", { inputs: { messages: [{ role: "user", content: long }] }, output: [long] }),
     ]);
-    const { code, lines } = await onTerminal("call read a --no-pager", env);
+    const { code, lines } = await onTerminal("call read a", env);
     expect(code).toBe(0);
     expect(lines.length).toBeLessThan(100);
     expect(lines).toContain("    … folded: 10,000,000 characters (a pipe shows all)");

@@ -153,7 +153,7 @@ describe("rollcall call read", () => {
 
   it("prints the calls before a failure on a terminal", async () => {
     const { env } = await service([found("a"), { when: asksFor("b"), answer: json({ reason: "expired" }, 401) }]);
-    const { code, lines } = await onTerminal("call read a b --no-pager", env);
+    const { code, lines } = await onTerminal("call read a b", env);
     expect(code).toBe(4);
     expect(lines.slice(0, 3)).toEqual(["Call without a name", "  status  running", "  id      a"]);
     expect(lines.join("\n")).toContain("expired");
@@ -162,7 +162,7 @@ describe("rollcall call read", () => {
   it("keeps an id whole on a terminal of 40 columns", async () => {
     const id = "01a20438-d85d-7000-a307-1a7954c27289";
     const { env } = await service([found(id, { trace_id: id })]);
-    const { lines } = await onTerminal(`call read ${id} --no-pager`, env, 40);
+    const { lines } = await onTerminal(`call read ${id}`, env, 40);
     expect(lines.filter((line) => line.trim() === id)).toHaveLength(2);
   });
 
@@ -170,7 +170,7 @@ describe("rollcall call read", () => {
   const readOnTerminal = async (names: readonly string[], columns: number) => {
     const spelled = (name: string) => readFileSync(`test/samples/${name}.json`, "utf8");
     const { env } = await service(names.map((name) => ({ when: asksFor(name), answer: json(spelled(name)) })));
-    const words = `call read ${names.join(" ")} --costs --storage-size --total-storage-size --no-pager`;
+    const words = `call read ${names.join(" ")} --costs --storage-size --total-storage-size`;
     const { code, lines } = await onTerminal(words, env, columns);
     expect(code).toBe(0);
     return lines;

@@ -49,8 +49,6 @@ interface HereOptions {
   /** The body of every reply, by the request's path and body. */
   readonly answer: (path: string, body: string) => string;
   readonly stdin?: string;
-  /** True if the replies break the interface, so that the output may break its schema. */
-  readonly damaged?: boolean;
 }
 
 /** The environment of a run against the service at an address. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { CompareDocument } from "../../../src/commands/compare/output.ts";
+import type { CompareDocument } from "../../../src/commands/compare/compare-document.ts";
 import * as verdict from "../../../src/commands/compare/verdict.ts";
 import { listNext, listSources } from "../../../src/commands/compare/where-from.ts";
 

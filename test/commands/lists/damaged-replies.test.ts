@@ -37,7 +37,6 @@ const runWith = async (replies: Replies, args: readonly string[]): Promise<RunRe
     answer: (path) =>
       (path.includes("/analysis/") ? replies.analysis : path.includes("/router/") ? replies.router : replies.models) ??
       "",
-    damaged: true,
   });
 
 const linesOf = (text: string): readonly string[] => text.split("\n").slice(0, -1);
@@ -278,7 +277,6 @@ describe("a damaged call", () => {
     await run(["call", "read", "-", ...args], {
       answer: (_, body) => `{"call":${list[Number(JSON.parse(body).id)]}}`,
       stdin: list.map((_, at) => `${at}\n`).join(""),
-      damaged: true,
     });
 
   const readTogether = async (list: readonly string[]): Promise<void> => {

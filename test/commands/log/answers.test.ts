@@ -4,19 +4,9 @@ import { groupOf, linesOf, openPlace, placeAt } from "../../promises/place.ts";
 import { filesOf } from "../../support/inputs.ts";
 import { faultyService, refuse } from "../../support/raw-server.ts";
 import { json } from "../../support/server.ts";
-
-import { log, two } from "./logging.ts";
+import { log } from "./logging.ts";
 
 describe("rollcall log", () => {
-  it("prints the same number of requests before and after a retry", async () => {
-    const again = { status: 503, headers: { "retry-after": "0" } };
-    const parts = [two(), "--split", "t", "--max-request-size", "110", "--progress", "lines"];
-    const { stderr } = await log(parts, [again, json("{}"), again, json("{}")]);
-    expect(stderr.match(/request \d of \d/g)).toEqual(
-      ["1 of 2", "1 of 2", "2 of 2", "2 of 2"].map((at) => `request ${at}`),
-    );
-  });
-
   it("omits a call id with a secret, and records no ids of an answer with too many", async (context) => {
     const { service, place } = await openPlace(context);
     const log = async (reward: number, ids: readonly string[]) => {

@@ -10,7 +10,7 @@ import { tryLock } from "../../../src/database/own-file.ts";
 import type { Entry, EntryFilter, LedgerScope } from "../../../src/logging/ledger/entries.ts";
 import { type EntryState, formatId, makeIdempotencyKey, parseId } from "../../../src/logging/ledger/entries.ts";
 import { type NewEntry, type RecordedOutcome, toScopeLock } from "../../../src/logging/ledger/file-writer.ts";
-import { examineLedger, type Ledger, openLedger } from "../../../src/logging/ledger/ledger.ts";
+import { type Ledger, openLedger } from "../../../src/logging/ledger/ledger.ts";
 import { PriorOutcomes } from "../../../src/logging/ledger/prior-outcomes.ts";
 import { RunLedger } from "../../../src/logging/ledger/run-ledger.ts";
 import { verifyDataset } from "../../../src/logging/send/verify-ledger.ts";
@@ -505,10 +505,9 @@ describe("the verification of a group", () => {
 describe("the locks of a ledger in a file", () => {
   it("fail with the options that choose another ledger", async () => {
     const path = join(mkdtempSync(join(tmpdir(), "rollcall-ledger-")), "ledger.db");
-    const ledger = await openAt(path);
-    await ledger.close();
+    await (await openAt(path)).close();
     mkdirSync(toScopeLock(path, scope).path);
-    await expect(examineLedger(path, testHost())).rejects.toMatchObject({
+    await expect(tryLock(toScopeLock(path, scope))).rejects.toMatchObject({
       kind: "folder-unusable",
       message: expect.stringContaining("cannot create the lock of the ledger at "),
       details: { hint: "choose another location with --ledger or ROLLCALL_LEDGER" },

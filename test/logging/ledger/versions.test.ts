@@ -152,36 +152,6 @@ describe.skipIf(!hasPostgres)("a ledger in PostgreSQL", { tags: "database" }, ()
   });
 });
 
-describe.skipIf(!hasPostgres)("a ledger in PostgreSQL that a run writes", { tags: "database" }, () => {
-  it("appears in doctor with its requests in flight", async () => {
-    const path = await newDatabase();
-    const ledger = await openLedger({ path }, { ...usualDelivery(), canCreate: true });
-    const scope = { destination: "https://service.example/log", account: "a", model: "m", split: "train", batch: null };
-    await ledger?.acquireScope(scope, usualDelivery());
-    await ledger?.recordRequest(await ledger.makeScope(scope), {
-      dedupKeys: Buffer.alloc(32, 1).fill(2, 16),
-      key: "",
-      input: "a",
-      bytes: 1,
-      envelopeDigest: "",
-      now: 0,
-      nonce: "",
-    });
-    const { stdout } = await runRollcall(["doctor", "--json", "--local"], { env: { ROLLCALL_LEDGER: path } });
-    const found = (JSON.parse(stdout).findings as readonly { check: string }[]).filter(
-      ({ check }) => check === "ledger",
-    );
-    expect(found).toMatchObject([
-      {
-        status: "ok",
-        message: `${path} answers. Requests: 1 trying. 1 run is writing`,
-        facts: { counts: { trying: { requests: 1, groups: 2 } } },
-      },
-    ]);
-    await ledger?.close();
-  });
-});
-
 describe.skipIf(!hasPostgres)("a read-only database", { tags: "database" }, () => {
   it("can be read by `ledger status`, and gives exit 11 with the reason for `ledger resolve`", async () => {
     const path = await newDatabase();

@@ -21,7 +21,6 @@ export const withRealOutput = async (page: string): Promise<string> => {
     PATH: pathWithRollcall(),
     TMPDIR: process.env.TMPDIR,
     NO_COLOR: "1",
-    PAGER: "cat",
   };
   const cwd = checkoutToWriteIn();
   const parts = page.split(/^(```console\n.*?^```)$/ms);

@@ -1,6 +1,6 @@
 /** The tables of the settings and of the exit codes, generated from their records. */
-import { codeTopics } from "../../../src/commands/commands/exit-codes.ts";
 import { settingNames, settings, toVariableName } from "../../../src/settings/values.ts";
+import { codeTopics } from "./exit-codes.ts";
 
 const defaultOf = ({
   derivedFrom,
@@ -37,10 +37,9 @@ same command can get further.
 
 | code | \`error.code\` | meaning |
 |---|---|---|
-${codeTopics.map(({ code, exit_codes, about }) => `| ${exit_codes.join(", ")} | ${code === null ? "none" : `\`${code}\``} | ${about} |`).join("\n")}
+${codeTopics.map(({ code, exits, about }) => `| ${exits.join(", ")} | ${code === null ? "none" : `\`${code}\``} | ${about} |`).join("\n")}
 
 If several codes apply, 8 wins over 129, 130 and 143. These three win over 7, and 7 wins over the others. \`error.cause\` then has the
-code of the failure that stopped the run. [\`call read\` of several ids](../guide/traced-calls.md#read-many-calls) has its own order, and
-\`doctor\` ends with the first of 2, 11, 4, 6 and 5 that applies. If the next program of a pipe ends early (\`| head\`), a command that
+code of the failure that stopped the run. [\`call read\` of several ids](../guide/traced-calls.md#read-many-calls) has its own order. If the next program of a pipe ends early (\`| head\`), a command that
 changes nothing ends with 0. \`log\` continues and keeps its code.
 `;

@@ -65,14 +65,6 @@ describe("a remote file", () => {
     }
   });
 
-  it("reports its progress in bytes", async () => {
-    const { url } = await fileServer({ files: { "/step.jsonl": large } });
-    const words = ["log", "m", "--split", "train", "--local", "--dry-run", "--progress", "json"];
-    const { stderr } = await runRollcall([...words, `${url}/step.jsonl`]);
-    const [first] = stderr.split("\n").flatMap((line) => (line.includes('"fetching"') ? JSON.parse(line) : []));
-    expect(first).toMatchObject({ event: "fetching", of_bytes: large.length, groups: null });
-  });
-
   it("is requested before the previous file has arrived", async () => {
     const waiting: (() => void)[] = [];
     const { url } = await fileServer({

@@ -4,11 +4,11 @@ import { buffer } from "node:stream/consumers";
 import { createServer as createTlsServer } from "node:tls";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Attempt } from "../../../src/wire/client/client.ts";
-import { Downloads, probeUrl } from "../../../src/wire/client/download.ts";
+import { Downloads } from "../../../src/wire/client/download.ts";
 import { listModels } from "../../../src/wire/contract/models.ts";
 import { fileServer } from "../../support/file-server.ts";
 import { testHost } from "../../support/host.ts";
-import { findClosedPort, listenOnLoopback, scriptedServer } from "../../support/server.ts";
+import { findClosedPort, listenOnLoopback } from "../../support/server.ts";
 import { certificate } from "./certificate.ts";
 import {
   attemptAt,
@@ -359,22 +359,6 @@ describe("a download", () => {
     expect((await downloads.get(new URL(url), [])).status).toBe(200);
     const { host } = new URL(url);
     expect(notices).toEqual([[`${host} answered 503`, { attempt: 2, waitMs: 2000, leftMs: 1000 }]]);
-  });
-});
-
-describe("a probe of a URL", () => {
-  it("makes one request through the proxy, and recognizes a web page by its type", async () => {
-    const types = ["TEXT/HTML; charset=utf-8", "application/xhtml+xml", "application/json", "x/text/html", ""];
-    const exchanges = types.map((type) => ({ answer: { status: 503, headers: { "content-type": type } } }));
-    const { url, received } = await scriptedServer(exchanges);
-    const host = testHost({ env: { http_proxy: url } });
-    const probe = () =>
-      probeUrl("http://a.example/x?y", { host, timeoutMs: 5_000, maxWaitMs: 3_000, setting: "base_url" });
-    const found = [];
-    for (const _ of types) found.push(await probe());
-    const proxy = new URL(url).host;
-    expect(found).toEqual([true, true, false, false, false].map((isPage) => ({ status: 503, isPage, proxy })));
-    expect(received[0]).toMatchObject({ method: "HEAD", path: "http://a.example/x?y" });
   });
 });
 
