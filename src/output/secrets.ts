@@ -45,7 +45,7 @@ export const openSecrets = () => {
     omitInJson: (json: string) =>
       known.size > 0 && (json.includes("\\") || hasSecret(json))
         ? omitStrings(json, (text, isName) =>
-            isName ? isIn(decodeString(text), inNames) : hasSecret(decodeString(text)),
+            readings(text).some((read) => (isName ? isIn(read, inNames) : hasSecret(read))),
           )
         : json,
   };
@@ -73,13 +73,13 @@ const listBase64 = (text: string) =>
     return forms.filter(({ length }) => length >= minBase64Length);
   });
 
-/** Returns the text between the quotes of a JSON string, and what it means. */
-const decodeString = (text: string) => {
-  if (!text.includes("\\")) return text;
+/** Returns the text between the quotes of a JSON string and, if it has escapes, its value. */
+const readings = (text: string): readonly string[] => {
+  if (!text.includes("\\")) return [text];
   try {
-    return `${text} ${JSON.parse(`"${text}"`)}`;
+    return [text, JSON.parse(`"${text}"`)];
   } catch {
-    return text;
+    return [text];
   }
 };
 
