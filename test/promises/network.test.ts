@@ -223,13 +223,6 @@ describe.concurrent("a request that is retried", () => {
     expect([code, document?.requests, document?.groups.logged]).toEqual([0, 4, 4]);
   });
 
-  it("is refused after a 413 if one group alone is too large", async (context) => {
-    const { service, place } = await openPlace(context, { otherwise: refuse(413) });
-    const request = `{"run":"${"x".repeat(5000)}","split":"train","trajectory_groups":[${groupOf(1)},${groupOf(2)}]}`;
-    const { code, error } = await place.log([place.write("a.json", request)]);
-    expect([code, error?.code, service.requests()]).toEqual([6, "refused", 2]);
-  });
-
   it("stops after a 401, and names the variable of the key", async (context) => {
     const { service, place } = await openPlace(context, { otherwise: refuse(401) });
     const { ROLLCALL_TOKEN: _, ...env } = place.env;

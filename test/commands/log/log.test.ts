@@ -1,11 +1,10 @@
-import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { runHere } from "../../support/here.ts";
 import { filesOf } from "../../support/inputs.ts";
 import { newHome } from "../../support/run.ts";
 import { json, scriptedServer } from "../../support/server.ts";
 
-import { account, group, groups, log, none, parsed, rulesIn, sampleMetrics, two } from "./logging.ts";
+import { account, group, groups, log, none, parsed, sampleMetrics, two } from "./logging.ts";
 
 describe("rollcall log", () => {
   it("prints a document, and the service's answer byte for byte", async () => {
@@ -69,25 +68,6 @@ describe("rollcall log", () => {
       if (format === "json") expect(JSON.parse(stdout).metrics_of).toEqual(metricsOf);
       else expect([stdout.includes(text), stdout.includes("valid group")]).toEqual([true, text !== ""]);
     }
-  });
-
-  it("splits between groups into requests of nearly equal size, with a warning", async () => {
-    const { stdout, received } = await log(
-      [groups, "--split", "train", "--max-request-size", "800KB", "--json"],
-      [json("{}"), json("{}")],
-    );
-    const document = parsed(stdout);
-    expect(document).toMatchObject({ requests: 2, metrics: sampleMetrics });
-    expect(rulesIn(document)).toContain("split-requests");
-    const [a = 0, b = 0] = received.map(({ body }) => body.length);
-    expect(Math.abs(a - b)).toBeLessThan(100_000);
-  });
-
-  it("reads standard input, also compressed, and files in their order", async () => {
-    const { received } = await log(["-", two(), "--split", "t"], [json("{}")], { stdin: gzipSync(group(3)) });
-    expect(received[0]?.body.toString()).toBe(
-      `{"split":"t","trajectory_groups":[${group(3)},${group(1)},${group(2)}]}`,
-    );
   });
 
   it("takes the split from the environment, or from a whole request in the input", async () => {

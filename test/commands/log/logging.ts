@@ -20,11 +20,6 @@ export const log = async (args: readonly string[], answers: readonly Answer[], o
 
 export const parsed = (text: string): unknown => JSON.parse(text);
 
-export const rulesIn = (document: unknown): readonly string[] => {
-  const { warnings } = document as { readonly warnings: readonly { readonly rule: string }[] };
-  return warnings.map(({ rule }) => rule);
-};
-
 export const sampleMetrics = {
   "train/reward": 0.25,
   "train/reward_std_dev": 0.22320508075688772,

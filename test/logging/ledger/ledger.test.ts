@@ -380,18 +380,6 @@ describe("the ledger of a run", () => {
     expect(sent).toMatchObject({ key: planned.findPlannedKey(marks) });
   });
 
-  it("lowers the limit if the service refuses a smaller size than it accepted before", async () => {
-    const path = join(newFolder(), "ledger.db");
-    const run = await openRun(path);
-    await run.recordRefusedSize(150);
-    await run.recordPassedSize(100);
-    expect(run.sizeLimit?.bytes).toBe(100);
-    await run.recordRefusedSize(80);
-    expect(run.sizeLimit?.bytes).toBe(40);
-    await run.close();
-    expect((await openRun(path)).sizeLimit?.bytes).toBe(40);
-  });
-
   it("does not continue with an older state of its file", async () => {
     const path = join(newFolder(), "ledger.db");
     const run = await openRun(path);

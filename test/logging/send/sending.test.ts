@@ -460,13 +460,6 @@ describe("an outcome", () => {
     expect([result.status, ...waited]).toEqual(["not_sent", 0, 0, 600]);
   });
 
-  it("is final for a 429 if the quota is used up", async () => {
-    const bytes = Buffer.from('{"error":{"code":"insufficient_quota"}}');
-    const answer = (_: Buffer, at: number) => makeAnswer(at === 1 ? 429 : 200, { failure, bytes });
-    const { result, bodies } = await send(await read(filesOf(group(1))), { answer });
-    expect([result.status, bodies.length]).toEqual(["not_sent", 1]);
-  });
-
   it("is final if connecting took longer than --max-wait, or if another request ended the run", async () => {
     const late: Attempt = { ...connectionLost, isBodySent: false, code: "CONNECT_ENDLESS" };
     const alone = await send(await read(filesOf(group(1))), { answer: (_, at) => (at === 1 ? late : makeAnswer(200)) });
@@ -604,16 +597,6 @@ describe("an outcome", () => {
       stack: expect.stringContaining("TypeError"),
     });
     expect(result).toMatchObject({ status: "unknown", groups: { logged: 1, unknown: 1, not_sent: 1 } });
-  });
-
-  it("has the answers unless they have more than 64 KiB together", async () => {
-    const lengthsAfter = async (bytes: number) => {
-      const answer = () => makeAnswer(200, { bytes: Buffer.alloc(bytes, " ") });
-      const { result } = await send(await read(filesOf(`${group(1)}\n${group(2)}`)), { limit: 120, answer });
-      return result.sent.replies.map(({ body }) => body?.length);
-    };
-    expect(await lengthsAfter(32_768)).toEqual([32_768, 32_768]);
-    expect(await lengthsAfter(32_769)).toEqual([undefined, undefined]);
   });
 
   it("has a warning for a reply that cannot be read", async () => {

@@ -6,7 +6,6 @@ import { describe, expect, it } from "vitest";
 import { type RunResult, runRollcall } from "../../support/run.ts";
 import { type Answer, json, listenOnLoopback, scriptedServer } from "../../support/server.ts";
 import { certificate } from "./certificate.ts";
-import { rawServer } from "./open.ts";
 
 const httpsService = async (options: Parameters<typeof certificate>[0] = {}) => {
   const certified = certificate(options);
@@ -99,12 +98,5 @@ describe("rollcall models", () => {
       stderr: expect.stringMatching(said),
     });
     expect(received).toHaveLength(1);
-  });
-
-  it("exits with 5 after --timeout if the service is silent", async () => {
-    const { url } = await rawServer((socket) => socket.resume());
-    const ran = await models(url, {}, ["--timeout", "300ms", "--max-wait", "0s"]);
-    expect(ran).toMatchObject({ code: 5, stdout: "" });
-    expect(ran.stderr).toContain("no data arrived for 0.3 s");
   });
 });
