@@ -1,6 +1,6 @@
-/** Computes metrics, independently of the order of trajectories (metrics.md). */
+/** Computes metrics (metrics.md). */
 
-import { addToSum, ExactSum, findBounds, meanOfSum, mergeSum, pickFinite, standardDeviation } from "./sums.ts";
+import { findBounds, pickFinite, Sum, standardDeviation } from "./sums.ts";
 import type { TrajectoryFacts } from "./trajectory-facts.ts";
 
 /** Rewards with at most this difference are equal (metrics.md). */
@@ -21,21 +21,20 @@ export class Tally {
   groups = 0;
   trainable = 0;
   exceptions = 0;
-  readonly reward = new ExactSum();
-  readonly deviations = new ExactSum();
-  readonly byName = new Map<string, ExactSum>();
+  readonly reward = new Sum();
+  readonly deviations = new Sum();
+  readonly byName = new Map<string, Sum>();
   /** The sums of lists of names. Trajectories of a shape share a list. */
-  #sumsByNames = new WeakMap<readonly string[], readonly ExactSum[]>();
+  #sumsByNames = new WeakMap<readonly string[], readonly Sum[]>();
   #lastNames: readonly string[] = [];
-  #lastSums: readonly ExactSum[] = [];
+  #lastSums: readonly Sum[] = [];
 
   addTrajectory({ reward, metricNames, metrics }: TrajectoryFacts) {
     this.trajectories++;
-    if (Number.isFinite(reward)) addToSum(this.reward, reward);
+    if (Number.isFinite(reward)) this.reward.add(reward);
     if (metricNames !== this.#lastNames) this.#lastSums = this.#sumsOf(metricNames);
     for (let at = 0; at < this.#lastSums.length; at++) {
-      const sum = this.#lastSums[at];
-      if (sum) addToSum(sum, metrics[at] ?? 0);
+      this.#lastSums[at]?.add(metrics[at] ?? 0);
     }
   }
 
@@ -45,7 +44,7 @@ export class Tally {
     this.exceptions += sign * exceptions;
     const finite = pickFinite(rewards);
     if (finite.length < 2) return;
-    addToSum(this.deviations, standardDeviation(finite), sign);
+    this.deviations.add(standardDeviation(finite), sign);
     const { min, max } = findBounds(finite);
     if (max - min > rewardTolerance) this.trainable += sign;
   }
@@ -53,21 +52,21 @@ export class Tally {
   merge(other: Tally, sign: 1 | -1 = 1) {
     for (const count of ["trajectories", "groups", "trainable", "exceptions"] as const)
       this[count] += sign * other[count];
-    mergeSum(this.reward, other.reward, sign);
-    mergeSum(this.deviations, other.deviations, sign);
-    for (const [key, sum] of other.byName) mergeSum(this.#sumOf(key), sum, sign);
+    this.reward.merge(other.reward, sign);
+    this.deviations.merge(other.deviations, sign);
+    for (const [key, sum] of other.byName) this.#sumOf(key).merge(sum, sign);
   }
 
   /** @param names the names of the metrics, sorted */
   *listMetrics(split?: string, names: Iterable<string> = [...this.byName.keys()].sort()): Iterable<[string, number]> {
     const prefix = split === undefined ? "" : `${split}/`;
     const rollouts = this.trajectories + this.exceptions;
-    if (this.reward.count > 0) yield [`${prefix}reward`, meanOfSum(this.reward)];
-    yield [`${prefix}reward_std_dev`, this.deviations.count === 0 ? 0 : meanOfSum(this.deviations)];
+    if (this.reward.count > 0) yield [`${prefix}reward`, this.reward.mean];
+    yield [`${prefix}reward_std_dev`, this.deviations.count === 0 ? 0 : this.deviations.mean];
     if (rollouts > 0) yield [`${prefix}exception_rate`, this.exceptions / rollouts];
     for (const name of names) {
       const sum = this.byName.get(name);
-      if (sum && sum.count > 0) yield [prefix + name, meanOfSum(sum)];
+      if (sum && sum.count > 0) yield [prefix + name, sum.mean];
     }
     yield ["data/step_num_scenarios", this.groups];
     yield ["data/step_num_trajectories", this.trajectories];
@@ -87,7 +86,7 @@ export class Tally {
   }
 
   #sumOf(key: string) {
-    const sum = this.byName.get(key) ?? new ExactSum();
+    const sum = this.byName.get(key) ?? new Sum();
     if (sum.count === 0) this.byName.set(key, sum);
     return sum;
   }

@@ -6,11 +6,11 @@ import { compareTexts } from "../../text/sentences.ts";
 import type { Dataset } from "../dataset/read-dataset.ts";
 import { NumberColumn } from "../index/column.ts";
 import { rewardTolerance } from "../index/metrics.ts";
-import { ExactSum, meanOfFinite, meanOfSum, mergeSum } from "../index/sums.ts";
+import { meanOfFinite, Sum } from "../index/sums.ts";
 import * as causes from "./compare-causes.ts";
 import { type Both, choosePairing, openSide, type Pool, pairByKey, type Side, type Sides } from "./compare-sides.ts";
 import { findDetectable, NamedPairs, type PairedDifference, PairedValues } from "./intervals.ts";
-import { countTries, estimateAll, estimatePass, type StatsOptions, toSum, withExceptions } from "./stats-slice.ts";
+import { addTimes, countTries, estimateAll, estimatePass, type StatsOptions, withExceptions } from "./stats-slice.ts";
 
 /** The pools of both sides with a key. */
 type Pair = Both<Pool>;
@@ -135,10 +135,10 @@ export const compareDatasets = async (a: Dataset, b: Dataset, given: CompareOpti
 
 /** Returns the mean over all trajectories, and over the exceptions if they have a reward. */
 const meanOfAll = ({ scan: { tally } }: Dataset, { exceptionsAs }: StatsOptions) => {
-  const sum = new ExactSum();
-  mergeSum(sum, tally.reward, 1);
-  if (exceptionsAs !== undefined) mergeSum(sum, toSum(exceptionsAs), tally.exceptions);
-  return sum.count === 0 ? null : meanOfSum(sum);
+  const sum = new Sum();
+  sum.merge(tally.reward);
+  if (exceptionsAs !== undefined) addTimes(sum, exceptionsAs, tally.exceptions);
+  return sum.count === 0 ? null : sum.mean;
 };
 
 const hasFailed = (pool: Pool) => pool.rows.length === 0;

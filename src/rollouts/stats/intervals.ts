@@ -1,7 +1,7 @@
-/** Computes percentiles, and t intervals of means over groups (metrics.md), in any order of the values. */
+/** Computes percentiles, and t intervals of means over groups (metrics.md). */
 
 import { NumberColumn } from "../index/column.ts";
-import { addExactly, averageExactly, computeMean } from "../index/sums.ts";
+import { average, computeMean, Sum } from "../index/sums.ts";
 
 /** The low and the high end of a 95 % interval. */
 export type Interval = readonly number[];
@@ -109,12 +109,17 @@ const describeMean = (values: Float64Array, starts?: NumberColumn): Mean => {
     const from = end;
     end = group + 1;
     if (starts) end = end < groups ? starts.at(end) : values.length;
-    squares[group] = addExactly(values, mean, from, end) ** 2;
+    const sum = new Sum();
+    for (let at = from; at < end; at++) {
+      sum.add(values[at] ?? 0);
+      sum.add(-mean);
+    }
+    squares[group] = sum.total ** 2;
     if (!Number.isFinite(squares[group])) return { mean, ci95: null };
   }
   if (groups < 2) return { mean, ci95: null };
   // The mean of the squares times G is their sum.
-  const error = (groups / Math.sqrt(groups - 1) / values.length) * Math.sqrt(averageExactly(squares));
+  const error = (groups / Math.sqrt(groups - 1) / values.length) * Math.sqrt(average(squares));
   const half = tQuantile(groups - 1) * error;
   return { mean, ci95: [mean - half, mean + half] };
 };

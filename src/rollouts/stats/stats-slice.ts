@@ -6,15 +6,7 @@ import { countIndexes, type LengthName, lengthNames, mapLengths } from "../facts
 import { NumberColumn } from "../index/column.ts";
 import { addUse, type ToolUse } from "../index/fact-columns.ts";
 import { isSolved } from "../index/metrics.ts";
-import {
-  addToSum,
-  averageExactly,
-  ExactSum,
-  meanOfSum,
-  mergeSum,
-  pickFinite,
-  standardDeviation,
-} from "../index/sums.ts";
+import { average, pickFinite, Sum, standardDeviation } from "../index/sums.ts";
 import { noMetrics } from "../index/trajectory-facts.ts";
 import { GroupedValues, type Mean, percentile } from "./intervals.ts";
 import type { Facts } from "./read-facts.ts";
@@ -80,10 +72,8 @@ export const withExceptions = (rewards: Float64Array, exceptions: number, as: nu
     ? rewards
     : Float64Array.from([...rewards, ...Array<number>(exceptions).fill(as)]);
 
-export const toSum = (value: number) => {
-  const sum = new ExactSum();
-  addToSum(sum, value);
-  return sum;
+export const addTimes = (sum: Sum, value: number, times: number) => {
+  for (let time = 0; time < times; time++) sum.add(value);
 };
 
 /** A group has fewer trajectories and exceptions. */
@@ -102,7 +92,7 @@ export class StatsSlice {
   /** The groups with the same numbers of tries and solved tries. */
   readonly #outcomes = new Map<number, Tries & { groups: number }>();
   /** By the number of the finish reason. */
-  readonly #finishes = new Map<number, { trajectories: number; rewards: ExactSum }>();
+  readonly #finishes = new Map<number, { trajectories: number; rewards: Sum }>();
   readonly #rows = new NumberColumn();
   /** By the number of the tool. */
   readonly #tools = new Map<number, ToolUse>();
@@ -132,9 +122,9 @@ export class StatsSlice {
     this.#rows.push(row);
     this.#rewards.add(this.#groups - 1, reward);
     const number = walked.finishReasonOf(row);
-    const finish = this.#finishes.get(number) ?? { trajectories: 0, rewards: new ExactSum() };
+    const finish = this.#finishes.get(number) ?? { trajectories: 0, rewards: new Sum() };
     if (finish.trajectories++ === 0) this.#finishes.set(number, finish);
-    if (Number.isFinite(reward)) addToSum(finish.rewards, reward);
+    if (Number.isFinite(reward)) finish.rewards.add(reward);
     walked.forEachUse(row, this.#addUse);
     this.#addMetrics(this.#groups - 1, row);
   }
@@ -191,7 +181,7 @@ export class StatsSlice {
   #computeReward() {
     if (this.#rewards.count === 0) return null;
     const mean = this.#rewards.describe();
-    const within = this.#deviations.length === 0 ? 0 : averageExactly(this.#deviations.viewDoubles());
+    const within = this.#deviations.length === 0 ? 0 : average(this.#deviations.viewDoubles());
     const sorted = this.#rewards.sorted();
     return {
       ...mean,
@@ -214,14 +204,14 @@ export class StatsSlice {
   }
 
   #computePass(k: number) {
-    const [sum, all] = [new ExactSum(), new ExactSum()];
+    const [sum, all] = [new Sum(), new Sum()];
     for (const { tries, solved, groups } of this.#outcomes.values()) {
       if (k > tries) continue;
-      mergeSum(sum, toSum(estimatePass({ tries, solved }, k)), groups);
-      mergeSum(all, toSum(estimateAll({ tries, solved }, k)), groups);
+      addTimes(sum, estimatePass({ tries, solved }, k), groups);
+      addTimes(all, estimateAll({ tries, solved }, k), groups);
     }
     const isKnown = sum.count > 0;
-    return { k, groups: sum.count, value: isKnown ? meanOfSum(sum) : null, all: isKnown ? meanOfSum(all) : null };
+    return { k, groups: sum.count, value: isKnown ? sum.mean : null, all: isKnown ? all.mean : null };
   }
 
   /** The unknown finish reason is always in the list, and is last. */
@@ -229,7 +219,7 @@ export class StatsSlice {
     const finishes = Array.from(this.#finishes, ([number, { trajectories, rewards }]) => ({
       name: this.#facts.walked.finishReasons.at(number) ?? null,
       trajectories,
-      reward: rewards.count === 0 ? null : meanOfSum(rewards),
+      reward: rewards.count === 0 ? null : rewards.mean,
     }));
     const known = finishes.filter(({ name }) => name !== null);
     const unknown = finishes.find(({ name }) => name === null) ?? { name: null, trajectories: 0, reward: null };
