@@ -23,7 +23,7 @@ export const globalOptions = {
   ...inGroup("results", {
     json: flag("one JSON document (errors are JSON too)"),
     output: {
-      ...choice("table, tsv, json, jsonl or csv", formats, "format"),
+      ...choice("table, tsv or json", formats, "format"),
       short: "o",
       default: "table on a terminal, tsv in a pipe",
     },

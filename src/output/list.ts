@@ -4,12 +4,12 @@ import { pluralize } from "../text/sentences.ts";
 import * as jsonFields from "./json-fields.ts";
 import { printPage } from "./page.ts";
 import type { Screen } from "./screen.ts";
-import * as views from "./views.ts";
+import type * as views from "./views.ts";
 
 export const printList = async <Row>(screen: Screen, view: views.ListView<Row>) => {
   const { format, cleaner, width } = screen;
   const { columns, rows, json, fields = screen.fields } = view;
-  if (views.isJsonFormat(format)) {
+  if (format === "json") {
     const { all } = jsonFields.openObjects(json);
     // A row could have any key.
     const picked = all.length === 0 ? fields : fields?.map((name) => jsonFields.resolveField(name, columns, all));
@@ -72,17 +72,10 @@ export const formatPlainValue = (value: unknown, separator = ";"): string => {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 };
 
-function* formatLines<Row>(
-  { format, options, cleaner }: Screen,
-  columns: views.ShownColumn<Row>[],
-  rows: readonly Row[],
-) {
-  const isCsv = format === "csv";
-  const quote = (text: string) => (/[",\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  const toLine = (cells: readonly string[]) =>
-    isCsv ? `${cells.map(cleaner.outside).map(quote).join(",")}\r\n` : `${cells.map(cleaner.line).join("\t")}\n`;
-  if (isCsv || options.header) yield toLine(columns.map(({ name, heading }) => (isCsv ? name : heading)));
-  for (const [at, row] of rows.entries()) yield toLine(columns.map(({ text, cell }) => (isCsv ? text : cell)(row, at)));
+function* formatLines<Row>({ options, cleaner }: Screen, columns: views.ShownColumn<Row>[], rows: readonly Row[]) {
+  const toLine = (cells: readonly string[]) => `${cells.map(cleaner.line).join("\t")}\n`;
+  if (options.header) yield toLine(columns.map(({ heading }) => heading));
+  for (const [at, row] of rows.entries()) yield toLine(columns.map(({ cell }) => cell(row, at)));
 }
 
 /**
@@ -105,18 +98,10 @@ export const printObjects = async <Member extends string, Document extends Reado
   { member, columns }: { member: Member; columns: readonly views.KeyColumn<Document[Member][number]>[] },
 ) => await printList(screen, { columns, rows: document[member], json: { document: raw.toRawJson(document), member } });
 
-function* formatObjects(
-  { format, host, resultNotes }: Screen,
-  json: views.JsonObjects,
-  picked: readonly string[] | undefined,
-) {
+function* formatObjects({ host, resultNotes }: Screen, json: views.JsonObjects, picked: readonly string[] | undefined) {
   const { document, container, isList, shown } = jsonFields.openObjects(json);
   const formatObject = (object: raw.RawJson) =>
     picked ? (jsonFields.pickFields(object, picked) ?? raw.toRawJson({})) : object;
-  if (format === "jsonl") {
-    for (const object of shown) yield `${raw.toCompactJson(formatObject(object))}\n`;
-    return;
-  }
   const objects = shown.map(formatObject);
   const content = isList ? raw.toRawJson(objects) : objects[0];
   const members = document.members.flatMap(({ key, value }): readonly raw.RawMember[] => {

@@ -8,7 +8,7 @@ import { type Cleaner, isBuildSystem, openCleaner, type TextCleaner, toOneLine }
 import * as progress from "./progress.ts";
 import { findArgvSecrets } from "./secrets.ts";
 import { joinPieces, type Pieces, Sink, writePieces } from "./sink.ts";
-import { isJsonFormat, type OutputFormat, type Paint, plainPaint } from "./views.ts";
+import { type OutputFormat, type Paint, plainPaint } from "./views.ts";
 
 export const colorModes = ["auto", "always", "never"] as const;
 
@@ -79,7 +79,7 @@ export class Screen {
     this.fields = options.fields;
     this.cleaner = cleaner;
     this.format = options.format ?? (terminal.stdout ? "table" : "tsv");
-    this.isForProgram = isJsonFormat(options.format);
+    this.isForProgram = options.format === "json";
     this.isStderrForPeople = terminal.stderr && !this.isForProgram;
     this.#isQuiet = this.isForProgram || options.quiet === true;
     this.#isInBuild = isBuildSystem(host.env);

@@ -1,9 +1,8 @@
 /** Defines the views that a screen prints: lists with columns, and pages with sections. */
 import type { RawJson } from "../json/raw-json.ts";
 
-export const formats = ["table", "tsv", "json", "jsonl", "csv"] as const;
+export const formats = ["table", "tsv", "json"] as const;
 export type OutputFormat = (typeof formats)[number];
-export const isJsonFormat = (format: OutputFormat | undefined) => format === "json" || format === "jsonl";
 
 export type Tone = "good" | "bad" | "warning" | "faint" | "strong";
 export type Paint = (tone: Tone | undefined, text: string) => string;

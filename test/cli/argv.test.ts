@@ -31,7 +31,7 @@ describe("a command line", () => {
     ["models --limit 0", 'invalid --limit "0": expected a whole number of at least 1'],
     ["serve --port 65536", 'invalid --port "65536": expected a whole number from 0 to 65535'],
     ["models --color red", 'invalid --color "red": expected auto, always or never'],
-    ["models -o cvs", "did you mean csv?"],
+    ["models -o tvs", "did you mean tsv?"],
     ["models --timeout 1s --timeout 2s", "--timeout is given 2 times, but takes one value"],
     ["models --sorts id", "did you mean --sort?"],
     ["models --quiet=yes", "--quiet takes no value"],
@@ -54,7 +54,7 @@ describe("a command line", () => {
     const read = async (line: string) => toScreenOptions((await parseArgv(program, line.split(" "))).globals);
     const usual = { format: undefined, color: undefined };
     for (const line of ["models --json", "models --json -o json"]) expect((await read(line)).format).toBe("json");
-    expect(await read("models -o csv --fields a,b")).toMatchObject({ format: "csv", fields: ["a", "b"] });
+    expect(await read("models -o tsv --fields a,b")).toMatchObject({ format: "tsv", fields: ["a", "b"] });
     expect(await read("models")).toMatchObject(usual);
     expect(await read("models --color always")).toMatchObject({ ...usual, color: "always" });
     expect(await read("models --no-color --color always")).toMatchObject({ ...usual, color: "never" });
@@ -63,7 +63,7 @@ describe("a command line", () => {
   const toDocument = (message: string) =>
     `${JSON.stringify({ error: { code: "usage", message, exit_code: 2, retryable: false } })}\n`;
 
-  it.each(["table", "tsv", "jsonl", "csv"])("fails with a JSON document for --json with -o %s", async (format) => {
+  it.each(["table", "tsv"])("fails with a JSON document for --json with -o %s", async (format) => {
     const stderr = toDocument(`cannot combine --json and -o ${format}: --json means -o json`);
     for (const options of [`--json -o ${format}`, `-o ${format} --json`, `--quiet --json --output=${format}`])
       expect(await runHere(["models", ...options.split(" ")])).toEqual({ code: 2, stdout: "", stderr });
@@ -73,9 +73,7 @@ describe("a command line", () => {
     ["--quiet", false],
     ["-o table", false],
     ["-o tsv", false],
-    ["-o csv", false],
     ["-o json", true],
-    ["-o jsonl", true],
     ["--json", true],
     ["--json -o json", true],
   ])("fails for invalid --fields with %s, as a JSON document: %s", async (options, isDocument) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { everything, printCall } from "./call.ts";
+import { printCall } from "./call.ts";
 
 describe("--fields of a call", () => {
   const call =
@@ -31,26 +31,5 @@ describe("the machine-readable output of a call", () => {
     expect(await printCall([call, '{"id":"d"}'], { typed: { json: true, fields: "id,seed" } })).toBe(
       '{"calls":[{"id":"c","seed":12345678901234567890},{"id":"d"}]}\n',
     );
-  });
-
-  it("has one call per line in jsonl, also if a requested field is absent", async () => {
-    expect(
-      await printCall([call, '{"id":"d"}'], { typed: { output: "jsonl", fields: "id,exception,inputs.a.b" } }),
-    ).toBe('{"id":"c","inputs":{"a.b":1e400}}\n{"id":"d"}\n');
-  });
-
-  it("has the interface's names as columns in csv, and free-form fields as JSON", async () => {
-    const rows = (await printCall([call, '{"id":"d","inputs":{"a":"x,\\"y\\""}}'], { typed: { output: "csv" } })).split(
-      "\r\n",
-    );
-    expect(rows).toEqual([
-      "id,project_id,op_name,trace_id,started_at,attributes,inputs,display_name,parent_id,thread_id,turn_id,ended_at," +
-        "exception,output,summary,vendor_user_id,vendor_username,vendor_run_id,vendor_run_step,vendor_run_step_end,deleted_at",
-      'c,,x,,,,"{""a.b"":1e400}",,,,,,,,,,,,,,',
-      'd,,,,,,"{""a"":""x,\\""y\\""""}",,,,,,,,,,,,,,',
-      "",
-    ]);
-    const sizes = await printCall([call], { typed: { output: "csv", fields: "id,inputs.a.b" }, asked: everything });
-    expect(sizes).toBe("id,inputs.a.b\r\nc,1e400\r\n");
   });
 });

@@ -41,7 +41,7 @@ describe("output to a pipe", () => {
     expect(await said).toBe("");
     expect((await printed).match(/provider\/model-\d+/g)).toHaveLength(long);
   };
-  const otherForms = ["-o tsv", "-o csv", "-o table", "-o jsonl"];
+  const otherForms = ["-o tsv", "-o table"];
 
   it("reaches a slow reader completely with --json", async () => await expectAllForSlowReader("--json"));
   it.each(otherForms)("reaches a slow reader completely with %s", { tags: "slow" }, expectAllForSlowReader);

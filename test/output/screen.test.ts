@@ -54,10 +54,9 @@ describe("a screen", () => {
   const texts = ["note: one two", "note: three", "note: run:", "a --b", "a:2: warning: odd [odd]", "sent"];
   it.each<[said: readonly string[], flags: Partial<ScreenOptions>, stderr: boolean]>([
     [texts, {}, false],
-    [texts, { format: "csv" }, true],
+    [texts, { format: "tsv" }, true],
     [["sent"], { quiet: true }, true],
     [["sent"], { format: "json" }, true],
-    [["sent"], { format: "jsonl" }, true],
   ])("prints messages as its options say (row %$)", async (said, flags, stderr) => {
     const host = testHost({ terminal: { stderr } });
     const screen = openScreen({ host, options: { color: "never", ...flags } as const });
@@ -69,7 +68,7 @@ describe("a screen", () => {
     await screen.flushErrors();
     expect(host.said().trimEnd().split("\n")).toEqual(said);
     expect([screen.notices, screen.resultNotes]).toEqual([["one\ntwo", "three", "run:"], ["three"]]);
-    expect(screen.isForProgram).toBe(flags.format?.startsWith("json") === true);
+    expect(screen.isForProgram).toBe(flags.format === "json");
   });
 
   it("folds notices to the columns of the terminal of standard error, and keeps the first 1000", async () => {
@@ -87,7 +86,7 @@ describe("a screen", () => {
     [display: "bar" | "lines" | "none", env: Env, flags: Partial<ScreenOptions>, terminal?: Partial<Host["terminal"]>]
   >([
     ["bar", {}, {}],
-    ["bar", {}, { format: "csv" }],
+    ["bar", {}, { format: "tsv" }],
     ["none", {}, { quiet: true }],
     ["none", {}, { format: "json" }],
     ["none", {}, {}, { stderr: false, stdout: true }],

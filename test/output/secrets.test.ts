@@ -46,9 +46,7 @@ describe("the redaction of a secret", () => {
 
   const places: readonly (readonly [string, ScreenFlags, (screen: Screen, text: string) => Promise<void>])[] = [
     ["a cell", {}, async (screen, text) => await printList(screen, listOf(text))],
-    ["a cell of CSV", { output: "csv" }, async (screen, text) => await printList(screen, listOf(text))],
     ["JSON", { json: true }, async (screen, text) => await printList(screen, listOf(text))],
-    ["a line of JSON", { output: "jsonl" }, async (screen, text) => await printList(screen, listOf(text))],
     ["a page", {}, async (screen, text) => await printPage(screen, { sections: [{ title: text, block: text }] })],
     ["text as it is", {}, async (screen, text) => await screen.printText(text)],
     [

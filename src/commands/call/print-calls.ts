@@ -36,10 +36,6 @@ const printCalls = async (screen: Screen, { calls: replies, requested }: Calls, 
     const hasReward = calls.some((call) => findValue(call, ...rewardField.split(".")));
     await printList(screen, { columns: listColumns(options, hasReward), rows: calls, json: { document, member } });
   };
-  if (format === "jsonl") {
-    for await (const { call, reply } of replies) await print([call], "call", reply);
-    return;
-  }
   const calls: RawJson[] = [];
   let lastReply: RawJson | undefined;
   for await (const { call, reply } of replies) {

@@ -40,7 +40,7 @@ const derived = (name: string, rank: number, value: (row: Row) => unknown, usual
 export const toColumnValues = (columns: readonly SliceColumn[], row: Row) =>
   Object.fromEntries(columns.map((column) => [column.name, readValue(column, row) ?? null]));
 
-/** The columns of TSV and CSV: a row for each value of `--by`, or one for the input. */
+/** The columns of TSV: a row for each value of `--by`, or one for the input. */
 export const sliceColumns = (by: string | undefined, tries: readonly number[]): readonly SliceColumn[] => [
   ...(by === undefined ? [] : [key("value", 0, { heading: by })]),
   key("groups", 1, {}),
@@ -103,6 +103,6 @@ export const toTableColumns = (columns: readonly SliceColumn[], hasFields: boole
     .sort((x, y) => lastNames.indexOf(x.name) - lastNames.indexOf(y.name))
     .map(({ isUsual: _, isDerived: _own, ...column }) => ({ ...column, ...numbers }));
 
-/** TSV and CSV have the values of JSON, and their names. */
+/** TSV has the values of JSON, and their names. */
 export const toValueColumns = (columns: readonly SliceColumn[], by: string | undefined) =>
   columns.map(({ name, rank }) => ({ name, rank, heading: name === "value" && by !== undefined ? by : name }));

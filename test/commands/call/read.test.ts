@@ -13,17 +13,16 @@ describe("rollcall call read", () => {
     const reply =
       '{ "cost_cap": 1.50, "call": {"id":"a","x":1e2}, "next":null, "note": "a\u202eb\\u001b", "n":12345678901234567890 }';
     const answered: Exchange = { when: asksFor("a"), answer: json(reply) };
-    const { read } = await service([answered, answered, answered, found("b")]);
+    const { read } = await service([answered, answered, found("b")]);
     const beside = '"next":null,"note":"a\\u202eb\\u001b","n":12345678901234567890';
     expect((await read(["a", "--json"])).stdout).toBe(`{"cost_cap":1.50,"call":{"id":"a","x":1e2},${beside}}\n`);
-    expect((await read(["a", "-o", "jsonl"])).stdout).toBe('{"id":"a","x":1e2}\n');
     expect((await read(["a", "b", "--json"])).stdout).toBe('{"calls":[{"id":"a","x":1e2},{"id":"b"}]}\n');
   });
 
   it("prints the chosen values of an indented reply on one line", async () => {
     const reply = '{\n "call": {\n  "id": "a",\n  "o": {\n   "y": 1\n  }\n }\n}';
     const { read } = await service([{ when: asksFor("a"), answer: json(reply) }]);
-    expect((await read(["a", "-o", "jsonl", "--fields", "id,o"])).stdout).toBe('{"id":"a","o":{"y":1}}\n');
+    expect((await read(["a", "--json", "--fields", "id,o"])).stdout).toBe('{"call":{"id":"a","o":{"y":1}}}\n');
   });
 
   it("prints calls in the given order for any order of replies", async () => {
@@ -56,17 +55,17 @@ describe("rollcall call read", () => {
       },
     }));
     const { read } = await service(exchanges);
-    const { stdout } = await read([...ids, "-o", "jsonl"]);
-    expect(stdout).toBe(ids.map((id) => `{"id":"${id}"}\n`).join(""));
+    const { stdout } = await read([...ids, "--fields", "id"]);
+    expect(stdout).toBe(ids.map((id) => `${id}\n`).join(""));
     expect(most).toBe(limit);
   });
 
   it("inserts ids from standard input in place of -", async () => {
     const { read } = await service(["x", "a", "b", "c", "y"].map((id) => found(id)));
-    const { code, stdout } = await read(["x", "-", " y ", "-", "-o", "jsonl"], "\ufeffa\r\n\n  b  \n\r\nc");
+    const { code, stdout } = await read(["x", "-", " y ", "-", "--fields", "id"], "\ufeffa\r\n\n  b  \n\r\nc");
     expect({ code, stdout }).toEqual({
       code: 0,
-      stdout: '{"id":"x"}\n{"id":"a"}\n{"id":"b"}\n{"id":"c"}\n{"id":"y"}\n',
+      stdout: "x\na\nb\nc\ny\n",
     });
   });
 
@@ -99,7 +98,7 @@ describe("rollcall call read", () => {
     });
     const { url } = await listenOnLoopback(server);
     const env = { ...newHome(), PATH: process.env.PATH, ...envOf(url) };
-    const line = `(printf '${ids.join("\\n")}' | "${process.execPath}" bin/rollcall.js call read - -o jsonl; echo "code $?" >&2) | head -c 10 >/dev/null`;
+    const line = `(printf '${ids.join("\\n")}' | "${process.execPath}" bin/rollcall.js call read -; echo "code $?" >&2) | head -c 10 >/dev/null`;
     const { stderr } = await promisify(execFile)("sh", ["-c", line], { env });
     expect(stderr).toBe("code 0\n");
     expect(asked).toBeLessThan(50);

@@ -100,18 +100,13 @@ describe("the completions of a command", () => {
 
 describe("rollcall __complete", () => {
   it.each([
-    ["the values of an option before them", ["-o"], "", ["table", "tsv", "json", "jsonl", "csv"]],
-    [
-      "the values of an option with =",
-      [],
-      "--output=",
-      ["--output=table", "--output=tsv", "--output=json", "--output=jsonl", "--output=csv"],
-    ],
-    ["the values of the last of several short options", ["-qo"], "", ["table", "tsv", "json", "jsonl", "csv"]],
+    ["the values of an option before them", ["-o"], "", ["table", "tsv", "json"]],
+    ["the values of an option with =", [], "--output=", ["--output=table", "--output=tsv", "--output=json"]],
+    ["the values of the last of several short options", ["-qo"], "", ["table", "tsv", "json"]],
     ["nothing after an option without a value", [], "--json=", []],
     ["commands after an option and its value", ["--profile", "log", "call"], "", ["read", "help"]],
     ["commands after an option with =", ["--profile=log", "call"], "", ["read", "help"]],
-    ["the values of a short option with =", [], "-o=", ["-o=table", "-o=tsv", "-o=json", "-o=jsonl", "-o=csv"]],
+    ["the values of a short option with =", [], "-o=", ["-o=table", "-o=tsv", "-o=json"]],
     ["nothing if no word is known", ["models"], "", []],
     ["nothing after an unknown command", ["modles"], "", []],
     ["nothing after an unknown option with =", [], "--nonsense=", []],
@@ -133,7 +128,7 @@ describe("rollcall __complete", () => {
   });
 
   it("omits options that the line already has", async () => {
-    const offered = await asked(["models", "--json", "-o", "csv"], "--");
+    const offered = await asked(["models", "--json", "-o", "tsv"], "--");
     expect(offered).toContain("--header");
     expect(offered).not.toContain("--json");
     expect(offered).not.toContain("--output");
@@ -154,7 +149,7 @@ describe("rollcall __complete", () => {
 
   it("reads words in base64 for PowerShell", async () => {
     const words = Buffer.from([":'js", "models", "it''s \"x\" $(y)", "--output"].join("\0")).toString("base64");
-    expect((await runRollcall(["__complete", "powershell", words])).stdout).toBe("words\njson\t\njsonl\t\n");
+    expect((await runRollcall(["__complete", "powershell", words])).stdout).toBe("words\njson\t\n");
   });
 
   it.each([
@@ -185,8 +180,8 @@ const lines: readonly (readonly [keys: string, line: string])[] = [
   ["rollcall call re", "rollcall call read "],
   ['rollcall "call" re', 'rollcall "call" read '],
   ["rollcall models --head", "rollcall models --header "],
-  ["rollcall models -o c", "rollcall models -o csv "],
-  ["rollcall models --output=jsonl", "rollcall models --output=jsonl "],
+  ["rollcall models -o ts", "rollcall models -o tsv "],
+  ["rollcall models --output=js", "rollcall models --output=json "],
   ["rollcall log m --on-invalid sk", "rollcall log m --on-invalid skip "],
   ['rollcall log m --on-invalid "sk', 'rollcall log m --on-invalid "skip" '],
   ["rollcall log m --on-invalid=sk", "rollcall log m --on-invalid=skip "],

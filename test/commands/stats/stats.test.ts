@@ -335,10 +335,10 @@ describe("rollcall stats", () => {
   it("counts exceptions with their reward in the row of their group", async () => {
     const group = toLine([{ reward: 1 }, { reward: 0 }]).replace("{", '{"exceptions":[{"type":"E"},{"type":"E"}],');
     const { stdout } = await runHere([
-      ...["stats", ...filesOf(group), "--each", "group", "--exceptions-as", "1", "-o", "csv"],
+      ...["stats", ...filesOf(group), "--each", "group", "--exceptions-as", "1", "--header"],
       ...["--fields", "trajectories,exceptions,reward,std_dev,solved"],
     ]);
-    expect(stdout.trim().split(/\r?\n/)[1]).toBe(`2,2,0.75,${Math.sqrt(3 / 16)},3`);
+    expect(stdout.trim().split("\n")[1]).toBe(`2\t2\t0.75\t${Math.sqrt(3 / 16)}\t3`);
   });
 
   it("counts exceptions with their reward in the bars, and says that no row of a trajectory has them", async () => {
@@ -393,13 +393,11 @@ describe("rollcall stats", () => {
     const file = filesOf(groups.join(""));
     const print = async (format: string) =>
       (await runHere(["stats", ...file, ...`--by step ${format} ${options}`.trim().split(" ")])).stdout;
-    for (const format of ["--json", "--json --fields by.value", "--json --fields value,groups", "-o jsonl"]) {
+    for (const format of ["--json", "--json --fields by.value", "--json --fields value,groups"]) {
       const { by } = JSON.parse(await print(format));
       expect([format, by.map(({ value }: { value: unknown }) => `${value}`)]).toEqual([format, values]);
     }
-    const lines = values.map((value) => (value === "b" ? '{"value":"b"}' : `{"value":${value}}`));
-    expect(await print("-o jsonl --fields value")).toBe(`${lines.join("\n")}\n`);
-    for (const format of ["-o csv", "-o tsv --header", "-o table", "-o table --fields value,groups"]) {
+    for (const format of ["-o tsv --header", "-o table", "-o table --fields value,groups"]) {
       const rows = (await print(format)).trimEnd().split("\n").slice(1);
       expect([format, rows.map((row) => /\w+/.exec(row)?.[0])]).toEqual([format, values]);
     }
@@ -413,7 +411,7 @@ describe("rollcall stats", () => {
       );
       const file = filesOf(groups.join(""));
       const values = { solved: ["1", "0"], characters: ["0", "0"], Groups: ["1", "1"], step: ["0", "1"] }[field];
-      for (const format of ["table", "tsv --header", "csv"]) {
+      for (const format of ["table", "tsv --header"]) {
         const args = ["stats", ...file, "--by", "step", ...`--fields ${field} -o ${format}`.split(" ")];
         const lines = (await runHere(args)).stdout.trim().split(/\r?\n/);
         const cells = lines.slice(1).map((line) => /[\d.]+(?=}?$)/.exec(line)?.[0]);
