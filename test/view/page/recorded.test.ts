@@ -60,7 +60,7 @@ describe("the page of rollcall view", () => {
       recorded.push(`# ${name}`, `${formatHtml(page.find(part).outerHTML)}\n`.replaceAll(folder, "run"));
     for (const [query, part] of [
       [{}, "body > :not(script, noscript)"],
-      [{}, "main"],
+      [{}, ".facts"],
       [{ group: 1 }, ".members"],
       [{ group: 1 }, ".column"],
       [{ group: 1, trajectory: 1 }, "main"],
