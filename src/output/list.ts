@@ -47,15 +47,14 @@ const selectColumns = <Row>(
       return value && (above.startsWith("{") ? value : above || value);
     };
     const cell = (row: Row, at: number) => formatCell(column, row, (separator) => text(row, at, separator));
-    return { ...column, heading, text, cell };
+    return { ...column, heading, cell };
   };
   if (!fields) return columns.map(toShown);
   return fields.map((name) => {
     const field = jsonFields.resolveField(name, columns, rows);
     const column = columns.find((one) => one.name === field);
     if (column) return { ...toShown(column), rank: 0 };
-    const text = (_: Row, at: number) => spell(at, field) ?? "";
-    return { name, heading: name, rank: 0, cell: text, text };
+    return { name, heading: name, rank: 0, cell: (_: Row, at: number) => spell(at, field) ?? "" };
   });
 };
 

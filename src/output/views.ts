@@ -69,11 +69,7 @@ export type ListView<Row> = Readonly<{
 }>;
 
 export type ShownColumn<Row> = Omit<Column<Row>, "heading" | "value" | "cell" | "isFreeForm"> &
-  Readonly<{
-    heading: string;
-    cell: (row: Row, position: number) => string;
-    text: (row: Row, position: number) => string;
-  }>;
+  Readonly<{ heading: string; cell: (row: Row, position: number) => string }>;
 
 export type Page = Readonly<{
   sections: Iterable<Section>;
