@@ -186,11 +186,11 @@ const unknownOption = ({ root, command, operands }: ParsedArgv, seeHelp: string)
   return failures.invalidArguments(`unknown option '${flag}'`, nearest ? `did you mean --${nearest}?` : seeHelp);
 };
 
-const suggestCommand = ({ elsewhere, subcommands }: Command, word: string) => {
+const suggestCommand = ({ subcommands }: Command, word: string) => {
   const verbs = subcommands.flatMap((noun) => noun.subcommands);
   const [verb, ...others] = verbs.filter((one) => commands.lastWord(one) === word);
   const isOnlyVerb = verb && others.length === 0;
-  return elsewhere?.[word] ?? (isOnlyVerb ? verb.words : findNearest(word, subcommands.map(commands.lastWord)));
+  return isOnlyVerb ? verb.words : findNearest(word, subcommands.map(commands.lastWord));
 };
 
 export const listOptions = (command: Command, root: Command): OptionKinds => ({ ...command.options, ...root.options });

@@ -11,8 +11,6 @@ export interface Command {
   readonly options: OptionKinds;
   readonly examples: readonly string[];
   readonly subcommands: readonly Command[];
-  /** Words that users type for a subcommand, with the command that they mean. */
-  readonly elsewhere?: Readonly<Record<string, string>>;
   /** Commands of a group share one line in the `-h` of the parent command. */
   readonly group?: string;
   /** Heading above the command, and those that follow it, in the `-h` of the parent command. */

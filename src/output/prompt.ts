@@ -46,13 +46,13 @@ const foldPrompt = (label: string, columns: number) =>
 /** @param action such as "delete the profile work". @throws Failure `not-confirmed` */
 export const requireConfirmation = async (
   { host, screen }: { host: Host; screen: Screen },
-  { action, effect = "", option, yes }: { action: string; effect?: string; option: string; yes: boolean },
+  { action, option, yes }: { action: string; option: string; yes: boolean },
 ) => {
   if (yes) return;
   let reason = "rollcall cannot ask for confirmation without a terminal";
   if (host.terminal.stdin) {
     await screen.flushErrors();
-    if (/^y(es)?$/i.test((await askForLines(host, `${action}${effect}? [y/N] `, false))?.[0]?.trim() ?? "")) return;
+    if (/^y(es)?$/i.test((await askForLines(host, `${action}? [y/N] `, false))?.[0]?.trim() ?? "")) return;
     reason = "you did not confirm";
   }
   throw new Failure("usage", "not-confirmed", `cannot ${action}: ${reason}`, {

@@ -16,43 +16,15 @@ const durationUnits = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, 
 
 export const dayMs = durationUnits.d;
 
-const parseMs = (text: string) => {
-  const ms = parseQuantity(text, durationUnits);
-  return ms === undefined ? undefined : Math.round(ms);
-};
-
 /** Timers have 31 bits for milliseconds (about 596 hours). */
 export const maxTimerMs = 2 ** 31 - 1;
 
 /** Returns the milliseconds of a timer. */
 export const parseDuration = (text: string) => {
-  const ms = parseMs(text);
-  if (ms === undefined) return reject("a duration such as 500ms, 30s, 2m or 1h");
+  const amount = parseQuantity(text, durationUnits);
+  if (amount === undefined) return reject("a duration such as 500ms, 30s, 2m or 1h");
+  const ms = Math.round(amount);
   return ms > maxTimerMs ? reject("a duration of at most 596h") : ms;
-};
-
-/** The longest age that keeps dates in range. */
-const maxAgeMs = 1e6 * durationUnits.w;
-
-/** Returns the milliseconds between two dates. */
-export const parseAge = (text: string) => {
-  const ms = parseMs(text);
-  return ms === undefined || ms > maxAgeMs ? reject("a duration such as 30m, 12h or 7d") : ms;
-};
-
-/** Maps the current time to another time, both in ms since 1970. */
-export type TimeResolver = (now: number) => number;
-
-export const parseTime = (text: string): TimeResolver | InvalidText => {
-  const age = parseAge(text);
-  if (!isInvalid(age)) return (now) => now - age;
-  const daysAgo = ["today", "yesterday"].indexOf(text);
-  if (daysAgo >= 0) return (now) => Math.floor(now / dayMs - daysAgo) * dayMs;
-  const [, day, time = "T00:00", offset = "Z"] =
-    /^(\d{4}-\d\d-\d\d)(?:(T[\d:.]+)(Z|[+-]\d\d:\d\d)?)?$/.exec(text) ?? [];
-  const date = `${day}${time}${offset}`;
-  if (isDateTime(date)) return () => Date.parse(date);
-  return reject("today, yesterday, an age such as 12h or 30d, or a date such as 2026-01-31 (UTC)");
 };
 
 const daysInMonth = (year: number, month: number) => new Date(Date.UTC(year, month, 0)).getUTCDate();

@@ -39,7 +39,6 @@ describe("a command line", () => {
     ["stats --k 1000001", 'invalid --k "1000001": expected whole numbers such as 1,2,4,8 (at most 1000000)'],
     ["catlog", "did you mean catalog?"],
     ["chek groups.jsonl stats", "did you mean check?"],
-    ["call list", "did you mean ledger calls?"],
     ["models a b", "too many arguments"],
     ["models --sort --", "expected a value before --"],
     ["catlog --help", "did you mean catalog?"],

@@ -178,7 +178,7 @@ describe("the help", () => {
     ["a command before -h", "ledgr -h", "ledger"],
     ["a use of a key", "auth status --for inferense", "inference"],
     ["a verb without its noun", "login", "auth login"],
-    ["a verb of another noun", "calls", "ledger calls"],
+    ["a verb of another noun", "resolve", "ledger resolve"],
   ])("exits with 2 for a mistyped word, and suggests %s", async (_, words, meant) => {
     const { code, stderr } = await runRollcall(words.split(" "));
     expect(code).toBe(2);

@@ -16,7 +16,8 @@ export interface Situation {
 }
 
 const log = "rollcall log m good.jsonl --split train --local";
-const call = "$(rollcall ledger calls --local | head -1 | cut -f1)";
+/** Logs the file to another model, and is the id of the first call. */
+const call = `$(rollcall log c good.jsonl --split train --local --json | sed 's/.*"call_ids":\\["\\([^"]*\\).*/\\1/')`;
 
 /** Exits with 0 if the output contains a text. */
 const says = (text: string): string => `grep -qF -- '${text}' .out`;
@@ -121,16 +122,6 @@ export const situations: Readonly<Record<string, Situation>> = {
       ["rollcall config set split train --profile local && rollcall log m good.jsonl --local", isLogged],
     ],
   },
-  "ledger-filter-missing": {
-    before: log,
-    fails: "rollcall ledger forget --local",
-    helps: [
-      ["rollcall ledger forget --local --model m --yes", `! ${isLogged}`],
-      // These options select no request, because the request is new and has no batch.
-      ["rollcall ledger forget --local --batch b --yes", isLogged],
-      ["rollcall ledger forget --local --before 30d --yes", isLogged],
-    ],
-  },
   "convert-rejected": {
     before: `echo '{"example_id":1,"prompt":"a","completion":"b","answer":"b","reward":1}' > results.jsonl; cp results.jsonl part.jsonl; echo '{"example_id":2,"reward":1}' >> part.jsonl`,
     fails: "rollcall convert part.jsonl --out groups.jsonl --on-invalid skip",
@@ -179,13 +170,12 @@ export const situations: Readonly<Record<string, Situation>> = {
         "rollcall log m rows.jsonl --split train --local --group-by key",
         "rollcall ledger verify rows.jsonl --model m --local --split train --group-by key",
       ],
-      [log, "rollcall ledger verify good.jsonl --base-url $URL --all-destinations"],
     ],
   },
   "no-such-request": {
     before: log,
     fails: "rollcall ledger resolve r12 --resend --local",
-    helps: [["rollcall ledger status --all-destinations --local", "grep -q '^r1	logged' .out"]],
+    helps: [["rollcall ledger status --local", "grep -q '^r1	logged' .out"]],
   },
   "rejects-exist": {
     before: "echo mine > bad.jsonl.rejected",

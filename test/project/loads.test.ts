@@ -26,7 +26,6 @@ const loads: Readonly<Record<string, string>> = {
   [`convert ${groups} --out out.jsonl --json`]: "commander",
   [`view ${groups} --html page.html --json`]: "commander",
   "ledger status": "commander libsql",
-  "ledger calls": "commander libsql",
   models: "catalogs commander undici",
   "models -o table":
     "@colors/colors ansi-regex catalogs cli-table3 commander get-east-asian-width string-width-current strip-ansi undici",

@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { isUnknown } from "../../src/logging/ledger/entries.ts";
 import { openExistingLedger } from "../../src/logging/ledger/ledger.ts";
 import type { LogResult } from "../../src/logging/send/log-result.ts";
 import type { Attempt, Client } from "../../src/wire/client/client.ts";
@@ -117,8 +118,8 @@ const placeOf = (service: Service) => {
     /** Resolves unknown requests by the groups that the service has. */
     async resolve(): Promise<void> {
       const open = await openExistingLedger({ path: ledger }, { ...usualDelivery(), isForReading: false });
-      for await (const { id, key } of open?.entries({ states: ["unknown", "trying"] }) ?? []) {
-        await open?.resolve(id, service.keys.has(key) ? "assumed_logged" : "released");
+      for await (const { id, key, state } of open?.entries({}) ?? []) {
+        if (isUnknown(state)) await open?.resolve(id, service.keys.has(key) ? "assumed_logged" : "released");
       }
       await open?.close();
     },

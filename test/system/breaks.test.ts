@@ -73,7 +73,7 @@ describe("a long loop", () => {
     const abort = new AbortController();
     // The loops follow the note that the ledger does not exist.
     host.stderr.on("data", (said) => /no ledger/.test(said) && abort.abort(interrupted({ signal: "SIGINT" })));
-    const run = { ...host, signal: abort.signal, argv: ["ledger", verb, file, "--all-destinations"] };
+    const run = { ...host, signal: abort.signal, argv: ["ledger", verb, file] };
     expect(await runCommandLine(run)).toBe(130);
   });
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import {
-  dayMs,
   formatMB,
   formatMiB,
   formatPercent,
@@ -9,12 +8,9 @@ import {
   formatSeconds,
   formatShare,
   formatUnixDay,
-  isInvalid,
-  parseAge,
   parseCount,
   parseDuration,
   parseSize,
-  parseTime,
   reject,
 } from "../../src/text/units.ts";
 
@@ -94,19 +90,6 @@ describe("formatPercent", () => {
   });
 });
 
-it.each([
-  ["today", "2026-01-31T00:00:00Z"],
-  ["yesterday", "2026-01-30T00:00:00Z"],
-  ["12h", "2026-01-31T11:59:59Z"],
-  ["2026-01-31", "2026-01-31T00:00:00Z"],
-  ["2026-01-31T09:30", "2026-01-31T09:30:00Z"],
-  ["2026-01-31T09:30+01:00", "2026-01-31T08:30:00Z"],
-  ["1999-12-31T23:59:59.5-00:30", "2000-01-01T00:29:59.5Z"],
-])("%s is %s just before the end of a day", (text, wanted) => {
-  const time = parseTime(text);
-  expect(isInvalid(time) ? time : time(Date.parse("2026-01-31T23:59:59Z"))).toBe(Date.parse(wanted));
-});
-
 it("an amount is parsed between its limits, and rounded to what it can be", () => {
   const small = reject("a size of at least 1 byte");
   expect(["1.9", "1KiB", "0", "0.5"].map(parseSize)).toEqual([1, 1024, small, small]);
@@ -115,8 +98,6 @@ it("an amount is parsed between its limits, and rounded to what it can be", () =
   expect(["596h", "1.4ms", "2147483647ms"].map(parseDuration)).toEqual([596 * 3.6e6, 1, 2 ** 31 - 1]);
   const tooLong = reject("a duration of at most 596h");
   expect(["597h", "2147483648ms"].map(parseDuration)).toEqual([tooLong, tooLong]);
-  const tooOld = reject("a duration such as 30m, 12h or 7d");
-  expect(["597h", "1000000w", "1000001w"].map(parseAge)).toEqual([597 * 3.6e6, 1e6 * 7 * dayMs, tooOld]);
 });
 
 it("an amount is printed in the unit of its kind", () => {

@@ -29,7 +29,6 @@ export const call = command({
   words: "call",
   about: "read traced calls",
   examples,
-  elsewhere: { list: "ledger calls" },
   subcommands: [
     command({
       words: "call read",

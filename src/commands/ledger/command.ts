@@ -1,14 +1,9 @@
 /** Defines `rollcall ledger` (guarantees.md). */
 import { command } from "../../cli/command.ts";
-import { custom, flag, repeated, required, text, type Values } from "../../cli/kinds.ts";
+import { flag, repeated, required, text, type Values } from "../../cli/kinds.ts";
 import { formatOptions, groupByOption, ledgerOption } from "../../session/options/input-options.ts";
-import { limitOption } from "../../session/options/list-options.ts";
-import { parseTime } from "../../text/units.ts";
 
-const locationOptions = {
-  ledger: ledgerOption,
-  "all-destinations": flag("include the requests to all URLs and accounts"),
-};
+const locationOptions = { ledger: ledgerOption };
 
 const filterOptions = {
   model: text("only requests of this model", "id"),
@@ -34,30 +29,9 @@ const resolveOptions = {
   resend: flag("mark the requests as not logged, so that the next run sends their groups"),
 };
 
-const forgetOptions = {
-  ...locationOptions,
-  ...filterOptions,
-  before: custom(
-    "requests whose last attempt was before this time, such as 30d (30 days ago) or 2026-01-31",
-    "time",
-    parseTime,
-  ),
-  yes: flag("do not ask for confirmation"),
-};
-
-const callOptions = {
-  ...locationOptions,
-  ...filterOptions,
-  since: custom("calls logged since this time, such as 1d, yesterday or 2026-11-01; days are UTC", "time", parseTime),
-  until: custom("calls logged before this time", "time", parseTime),
-  limit: limitOption,
-};
-
 export type LocationOptions = Values<typeof locationOptions>;
 export type FileOptions = Values<typeof fileOptions> & { file: readonly string[] };
 export type ResolveOptions = Values<typeof resolveOptions> & { id: readonly string[] };
-export type ForgetOptions = Values<typeof forgetOptions>;
-export type CallsOptions = Values<typeof callOptions>;
 
 const loadRun = () => import("./run-ledger.ts");
 
@@ -90,20 +64,6 @@ export const ledger = command({
       options: fileOptions,
       examples: ["rollcall ledger verify groups.jsonl --model my-model", "rollcall ledger verify runs/rollouts"],
       run: async (context, typed) => await (await loadRun()).verifyGroups(context, typed),
-    }),
-    command({
-      words: "ledger forget",
-      about: "delete requests with a known outcome from the ledger, so that a rerun logs their groups again",
-      options: forgetOptions,
-      examples: ["rollcall ledger forget --before 90d", "rollcall ledger forget --model my-model --batch step-17"],
-      run: async (context, typed) => await (await loadRun()).forgetRequests(context, typed),
-    }),
-    command({
-      words: "ledger calls",
-      about: "print the call ids that the local service returned for logged groups",
-      options: callOptions,
-      examples: ["rollcall ledger calls --since 1d --local"],
-      run: async (context, typed) => await (await loadRun()).listCalls(context, typed),
     }),
   ],
 });

@@ -1,12 +1,10 @@
 /** Runs the verbs of `rollcall ledger` (guarantees.md). */
 
-import { Failure, isFailure, toProblemDocument } from "../../failure.ts";
+import { Failure, toProblemDocument } from "../../failure.ts";
 import { type Entry, type EntryFilter, formatState } from "../../logging/ledger/entries.ts";
 import { openExistingLedger } from "../../logging/ledger/ledger.ts";
 import type { Verification } from "../../logging/send/verify-ledger.ts";
 import { checkKeys, printDocument, printObjects } from "../../output/list.ts";
-import { noteSelection } from "../../output/lists/sort-rows.ts";
-import { requireConfirmation } from "../../output/prompt.ts";
 import type { Screen } from "../../output/screen.ts";
 import type { KeyColumn } from "../../output/views.ts";
 import { composeCheckResult } from "../../rollouts/dataset/check-result.ts";
@@ -17,13 +15,12 @@ import { listInputArgs } from "../../session/options/input-options.ts";
 import { addExcerpts, listSkippedFiles, printWarnings } from "../../session/print-problems.ts";
 import { readRollouts } from "../../session/read-rollouts.ts";
 import type { Settings } from "../../settings/read.ts";
-import { conflictingOptions } from "../../system/failures.ts";
 import { checkDatabaseMode } from "../../system/files.ts";
 import { isDatabaseUrl } from "../../text/locations.ts";
 import { describeSystemCode, pluralize, toFileArg, toOptionArgs } from "../../text/sentences.ts";
 import { formatIsoTime } from "../../text/units.ts";
 import { ledgerLocationMissing } from "../failures.ts";
-import type { CallsOptions, FileOptions, ForgetOptions, LocationOptions, ResolveOptions } from "./command.ts";
+import type { FileOptions, LocationOptions, ResolveOptions } from "./command.ts";
 
 export const showStatus = async (context: Context, typed: FileOptions) => {
   const { screen } = context;
@@ -33,7 +30,7 @@ export const showStatus = async (context: Context, typed: FileOptions) => {
     const outcomes = `${logged} logged, ${unknown} unknown, ${refused} refused, ${not_sent} not sent`;
     const scope = "the same destination, account, model, split and batch";
     screen.notice(`${pluralize(read, "group")}: ${outcomes}, ${repeated} logged more than once for ${scope}`);
-    return await printEntries(context, typed, { entries, counts });
+    return await printEntries(screen, { entries, counts });
   }
   const { readEntries, filter } = await openLedger(context, typed, { isForReading: true });
   const { matchesScope, ...anyScope } = filter;
@@ -41,8 +38,8 @@ export const showStatus = async (context: Context, typed: FileOptions) => {
   const entries = all.filter(({ scope }) => matchesScope(scope));
   const hidden = pluralize(all.length - entries.length, "request");
   if (entries.length < all.length)
-    screen.notice(`not shown: ${hidden} to other destinations or accounts (show all with --all-destinations)`);
-  await printEntries(context, typed, { entries, counts: null });
+    screen.notice(`not shown: ${hidden} to other destinations or accounts`);
+  await printEntries(screen, { entries, counts: null });
 };
 
 /** @throws Failure `option-missing`; `no-such-request` before any change */
@@ -57,7 +54,6 @@ export const resolveRequests = async (context: Context, typed: ResolveOptions) =
   const { ledger, readEntries, filter, searched } = await openLedger(context, typed, { isForReading: false });
   const states = new Map((await readEntries(filter)).map(({ id, state }) => [id, formatState(state)]));
   const unresolvable = typed.id.filter((id) => states.get(id) !== "unknown");
-  const allArgs = listLedgerArgs(context, { ...typed, allDestinations: true });
   if (!ledger || unresolvable.length > 0) {
     const reasons = unresolvable.map((id) => {
       const state = states.get(id);
@@ -65,7 +61,7 @@ export const resolveRequests = async (context: Context, typed: ResolveOptions) =
     });
     const hint = unresolvable.every((id) => states.has(id))
       ? "run your `rollcall log` command with --resend-logged to log the groups of a logged request again"
-      : `list the ids and destinations of all requests with ${formatLedgerCommand("status", allArgs)}`;
+      : `list the ids of the requests with ${formatLedgerCommand("status", ledgerArgs)}`;
     const message = `nothing was changed: ${reasons.join(", ")}`;
     throw new Failure("not_found", "no-such-request", message, { hint });
   }
@@ -126,87 +122,14 @@ const selectHint = ({
   return `${adviseToResolve(ledgerArgs)}. Then run your \`rollcall log\` command again`;
 };
 
-const knownOutcomeStates = ["logged", "refused", "not_sent", "assumed_logged", "released"] as const;
-
 const maxNoticeLines = 10;
 
-/** Deletes only requests with a known outcome. @throws Failure `ledger-filter-missing`, `not-confirmed` */
-export const forgetRequests = async (context: Context, typed: ForgetOptions) => {
-  const { screen } = context;
-  const { model, batch, before, yes } = typed;
-  checkKeys(screen, ["forgotten", "left"]);
-  if ((model ?? batch ?? before) === undefined) {
-    const message = "no --model, --batch or --before was given, so nothing was deleted from the ledger";
-    const hint = "pass --model <id>, --batch <name> or --before 30d";
-    throw new Failure("usage", "ledger-filter-missing", message, { hint });
-  }
-  const { ledger, readEntries, filter } = await openLedger(context, typed, { isForReading: false });
-  const affected = yes ? [] : await readEntries({ ...filter, states: knownOutcomeStates });
-  for (const { id, state, groups, scope, input, lastTried } of affected.slice(0, maxNoticeLines)) {
-    const target = `model ${scope.model}, split ${scope.split}${scope.batch === null ? "" : `, batch ${scope.batch}`}`;
-    const end = `${formatState(state)}, last tried ${formatIsoTime(lastTried)}`;
-    screen.notice(`${id}: ${pluralize(groups, "group")} of ${input} (${target}): ${end}`);
-  }
-  if (affected.length > maxNoticeLines) screen.notice(`and ${affected.length - maxNoticeLines} more`);
-  const action = `forget ${pluralize(affected.length, "request")}`;
-  const effect = " (a rerun then logs the groups again)";
-  if (affected.length > 0) await requireConfirmation(context, { action, effect, option: "--yes", yes });
-  const forgotten = (await ledger?.forget(filter)) ?? 0;
-  const left = (await readEntries({ ...filter, states: ["unknown", "trying"] })).length;
-  if (screen.isForProgram) return await printDocument(screen, { forgotten, left });
-  const kept = `; kept ${pluralize(left, "request")} in flight or with an unknown outcome (list them with \`rollcall ledger status\`)`;
-  screen.notice(`deleted ${pluralize(forgotten, "request")} from the ledger${left === 0 ? "" : kept}`);
-};
-
-export const listCalls = async (context: Context, typed: CallsOptions) => {
-  const { limit, since, until, allDestinations } = typed;
-  const now = context.host.now();
-  if (since && until && since(now) >= until(now))
-    throw conflictingOptions("--since", "--until", "--until is not after --since");
-  const { ledger, readEntries, filter, searched } = await openLedger(context, typed, { isForReading: true });
-  const entries = await readEntries(filter);
-  const calls = entries.flatMap(({ scope, lastTried, calls: ids }) => {
-    const { model: model_id, split, batch, destination, account } = scope;
-    const logged_at = formatIsoTime(lastTried);
-    return ids.map((id) => ({ id, model_id, split, batch, logged_at, destination, account }));
-  });
-  if (ledger && calls.length === 0) {
-    const hasLogged = entries.some(({ state }) => state === "logged");
-    const answer = "the service returned no call ids for the logged groups (the local service does)";
-    const all = searched === "" ? "" : " (show all with --all-destinations)";
-    context.screen.notice(hasLogged ? answer : `the ledger has no matching calls${searched}${all}`);
-  }
-  const document = { calls: calls.slice(0, limit) };
-  if (calls.length > 0) noteSelection(context.screen, { all: calls, matching: calls, shown: document.calls }, "calls");
-  const columns = allDestinations ? [...callColumns, ...scopeColumns] : callColumns;
-  await printObjects(context.screen, document, { member: "calls", columns });
-};
-
-type LoggedCall = Readonly<
-  Record<"id" | "model_id" | "split" | "logged_at" | "destination" | "account", string> & { batch: string | null }
->;
-type CallColumn = KeyColumn<LoggedCall>;
-
-const callColumns: readonly CallColumn[] = [
-  { name: "id", rank: 0 },
-  { name: "model_id", heading: "model id", rank: 1 },
-  { name: "split", rank: 2 },
-  { name: "batch", rank: 3 },
-  { name: "logged_at", heading: "logged at", rank: 4 },
-];
-
-const scopeColumns: readonly CallColumn[] = [
-  { name: "destination", rank: 1 },
-  { name: "account", rank: 1 },
-];
-
 const printEntries = async (
-  { screen }: Context,
-  { allDestinations }: LocationOptions,
+  screen: Screen,
   { entries, counts }: { entries: readonly Entry[]; counts: Verification["counts"] | null },
 ) => {
   const document = { groups: counts, entries: entries.map(toEntryDocument) };
-  await printObjects(screen, document, { member: "entries", columns: listEntryColumns(screen, allDestinations) });
+  await printObjects(screen, document, { member: "entries", columns: listEntryColumns(screen) });
 };
 
 const toEntryDocument = (entry: Entry) => {
@@ -220,7 +143,7 @@ const toEntryDocument = (entry: Entry) => {
 
 type EntryColumn = KeyColumn<ReturnType<typeof toEntryDocument>>;
 
-const listEntryColumns = ({ format }: Screen, allDestinations: boolean): readonly EntryColumn[] => [
+const listEntryColumns = ({ format }: Screen): readonly EntryColumn[] => [
   { name: "id", rank: 0 },
   {
     name: "state",
@@ -251,35 +174,26 @@ const listEntryColumns = ({ format }: Screen, allDestinations: boolean): readonl
   },
   {
     name: "destination",
-    rank: allDestinations ? 0 : 8,
-    hasNames: allDestinations,
+    rank: 8,
     // The path of the log endpoint would repeat the model.
     cell: ({ destination }) =>
       format === "table" ? destination.replace(/\/v1\/preview\/models\/[^/]+\/log$/, "") : destination,
   },
-  { name: "account", rank: allDestinations ? 0 : 9 },
+  { name: "account", rank: 9 },
 ];
-
-const addHint = (thrown: unknown) => {
-  if (!isFailure(thrown, "setting-missing")) throw thrown;
-  throw thrown.withDetails({ hint: `${thrown.details.hint}, or pass --all-destinations` });
-};
 
 const openLedger = async (
   context: Context,
-  typed: LocationOptions & Partial<CallsOptions & ForgetOptions>,
+  typed: LocationOptions & Partial<FileOptions>,
   { isForReading, settings: given }: { isForReading: boolean; settings?: Settings },
 ) => {
   const { host, screen } = context;
   const settings = given ?? (await readEffectiveSettings(context));
   const location = await settings.ledgerLocation(typed.ledger);
   if (!location) throw ledgerLocationMissing();
-  const coversAllDestinations = typed.allDestinations || (isForReading && hasNoLogUrl(settings));
-  if (coversAllDestinations && !typed.allDestinations)
-    screen.notice("no service URL is set, so the result covers all destinations");
-  const matchesScope = coversAllDestinations
-    ? () => true
-    : await createDestinationFilter(context, settings).catch(addHint);
+  const coversAllDestinations = isForReading && hasNoLogUrl(settings);
+  if (coversAllDestinations) screen.notice("no service URL is set, so the result covers all destinations");
+  const matchesScope = coversAllDestinations ? () => true : await createDestinationFilter(context, settings);
   // By default, ledger commands do not wait for a database at a URL.
   const failsImmediately = settings.source("max_wait") === "default" && isDatabaseUrl(location.path);
   const maxWaitMs = failsImmediately ? 0 : settings.require("max_wait");
@@ -292,8 +206,8 @@ const openLedger = async (
     context.closeAtEnd(ledger);
     checkDatabaseMode(location.path, screen.warn);
   }
-  const { model, split, batch, since, until, before = until } = typed;
-  const filter = { model, split, batch, since: since?.(host.now()), before: before?.(host.now()), matchesScope };
+  const { model, split, batch } = typed;
+  const filter = { model, split, batch, matchesScope };
   const readEntries = async (selection: EntryFilter) => {
     const entries: Entry[] = [];
     for await (const entry of ledger?.entries(selection) ?? []) {
@@ -303,11 +217,11 @@ const openLedger = async (
     return entries;
   };
   const searched = coversAllDestinations ? "" : " for the selected service and account";
-  return { ledger, filter, readEntries, searched, coversAllDestinations };
+  return { ledger, filter, readEntries, searched };
 };
 
-const listLedgerArgs = ({ flags }: Context, { ledger, allDestinations }: LocationOptions) => [
-  ...toOptionArgs({ ledger, allDestinations }),
+const listLedgerArgs = ({ flags }: Context, { ledger }: LocationOptions) => [
+  ...toOptionArgs({ ledger }),
   ...listServiceArgs(flags),
 ];
 
@@ -317,9 +231,8 @@ const compareFiles = async (context: Context, typed: FileOptions, options: { isP
   await printWarnings(context, dataset, listSkippedFiles(dataset));
   const { failure } = composeCheckResult(dataset);
   if (dataset.groups.count === 0 && failure) throw failure;
-  const opened = await openLedger(context, typed, { isForReading: true, settings });
-  const { ledger, filter, coversAllDestinations: allDestinations } = opened;
-  const ledgerArgs = listLedgerArgs(context, { ...typed, allDestinations });
+  const { ledger, filter } = await openLedger(context, typed, { isForReading: true, settings });
+  const ledgerArgs = listLedgerArgs(context, typed);
   const inputArgs = [...typed.file.map(toFileArg), ...listInputArgs(typed)];
   const verification = await (await import("../../logging/send/verify-ledger.ts")).verifyDataset(
     dataset,

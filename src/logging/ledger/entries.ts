@@ -41,10 +41,6 @@ export type EntryFilter = Readonly<{
   model?: string | undefined;
   split?: string | undefined;
   batch?: string | undefined;
-  states?: readonly EntryState[];
-  /** `since` ≤ last attempt < `before`, in milliseconds since 1970. */
-  since?: number | undefined;
-  before?: number | undefined;
   matchesScope?: (scope: LedgerScope) => boolean;
 }>;
 
@@ -75,16 +71,12 @@ export async function* readEntries(database: Database, { sql: condition, values 
   }
 }
 
-/** A condition for `scopedRequestsSql`, which ignores `matchesScope` and finds a superset of `states`. */
-export const toCondition = ({ model, split, batch, before, since, states }: EntryFilter) => {
+/** A condition for `scopedRequestsSql`, which ignores `matchesScope`. */
+const toCondition = ({ model, split, batch }: EntryFilter) => {
   const conditions = [
     ["model = ?", model],
     ["split = ?", split],
     ["has_batch = 1 AND batch = ?", batch],
-    ["last_tried < ?", before],
-    ["last_tried >= ?", since],
-    // An unexpected state counts as `unknown`.
-    ...ledgerStates.filter((state) => states?.includes(state) === false).map((state) => ["state <> ?", state] as const),
   ] as const;
   return {
     sql: ["1 = 1", ...conditions.flatMap(([sql, value]) => (value === undefined ? [] : sql))].join(" AND "),
@@ -93,10 +85,8 @@ export const toCondition = ({ model, split, batch, before, since, states }: Entr
 };
 
 export async function* selectEntries(database: Database, filter: EntryFilter) {
-  for await (const entry of readEntries(database, toCondition(filter))) {
-    const hasState = filter.states?.includes(entry.state) ?? true;
-    if (hasState && (filter.matchesScope?.(entry.scope) ?? true)) yield entry;
-  }
+  for await (const entry of readEntries(database, toCondition(filter)))
+    if (filter.matchesScope?.(entry.scope) ?? true) yield entry;
 }
 
 export const scopeColumns = "destination, account, model, split, batch, has_batch";

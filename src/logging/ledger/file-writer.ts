@@ -49,8 +49,6 @@ export type Writer = Readonly<{
   readRevision(): Promise<number>;
   /** Returns false if the request was not `unknown`. A released request claims no groups. */
   recordResolution(request: number, state: ResolvedState): Promise<boolean>;
-  /** Deletes requests and their claims. Returns the number of requests. */
-  deleteRequests(deletion: Statement): Promise<number>;
   end?(): Promise<void>;
 }>;
 
@@ -90,10 +88,6 @@ export const createFileWriter = (database: Database): Writer => {
     },
     readRevision: async () => (await database.query("PRAGMA data_version"))[0]?.integer("data_version") ?? 0,
     recordResolution: async (request, state) => (await database.query(resolveSql, [state, request])).length === 1,
-    async deleteRequests(deletion) {
-      const [, [row] = []] = await database.transact([deletion, { sql: "SELECT changes() AS deleted" }]);
-      return row?.integer("deleted") ?? 0;
-    },
   };
 };
 

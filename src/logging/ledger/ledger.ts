@@ -69,8 +69,6 @@ export interface Ledger extends Writer, Pick<Database, "path" | "isShared"> {
   /** Returns the database's time in ms since 1970. Undefined for a file. */
   readonly now: (() => number) | undefined;
   readonly resolve: (id: string, state: ResolvedState) => Promise<boolean>;
-  /** Does not delete requests that are in flight or unknown. Returns the number of deleted requests. */
-  readonly forget: (filter: entries.EntryFilter) => Promise<number>;
   readonly close: () => Promise<void>;
   readonly entries: (filter: entries.EntryFilter) => AsyncIterable<entries.Entry>;
   readonly scopeEntries: (scope: entries.LedgerScope, firstRow?: number) => AsyncIterable<entries.Entry>;
@@ -106,10 +104,6 @@ export const openLedger = async (location: DatabaseLocation, options: LedgerOpti
       ...openEntries(database),
       ...openFacts(database),
       resolve: async (id, state) => await writer.recordResolution(entries.parseId(id), state),
-      forget: async (filter) => {
-        const deletion = await toDeletion(database, filter);
-        return deletion ? await writer.deleteRequests(deletion) : 0;
-      },
       close: async () => await database.close(writer.end),
     };
   } catch (thrown) {
@@ -152,18 +146,6 @@ const openEntries = (
     return row?.integer("id") ?? 0;
   },
 });
-
-/** Returns undefined if no scope matches. */
-const toDeletion = async (database: Database, { matchesScope, ...filter }: entries.EntryFilter) => {
-  const scopeRows = await database.query(`SELECT id, ${entries.scopeColumns} FROM rollcall.scope`);
-  const scopes = scopeRows.filter((row) => matchesScope?.(entries.toScope(row)) ?? true);
-  if (scopes.length === 0) return undefined;
-  const { sql: condition, values } = entries.toCondition(filter);
-  const sql = `DELETE FROM rollcall.request WHERE scope IN (${scopes.map((row) => row.integer("id")).join()})
-    AND state IN ('logged', 'assumed_logged', 'refused', 'not_sent', 'released')
-    AND id IN (SELECT request.id FROM ${entries.scopedRequestsSql} WHERE ${condition})`;
-  return { sql, values };
-};
 
 const saveFactsSql = `
   INSERT INTO rollcall.address AS known (destination, account, max_bytes, refused_bytes, refused_at, echoes_key)

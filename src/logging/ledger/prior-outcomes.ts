@@ -13,8 +13,6 @@ type PriorOptions = Readonly<{
   dedupKeys: DedupKeys;
   /** True if groups are added later, so that keys without a group also have outcomes. */
   isGrowing: boolean;
-  /** True if groups of a complete input can have more trajectories than when they were logged. */
-  canHaveGrown?: boolean;
   input: string;
   resendLogged: boolean;
   /** `earlier` is an element of `Entry.contents`. */
@@ -24,7 +22,7 @@ type PriorOptions = Readonly<{
 export class PriorOutcomes {
   readonly #options: PriorOptions;
   readonly #facts = new NumberColumn();
-  /** The keys of a growing input, or the logged keys that a complete input lacks. */
+  /** The keys of a growing input. */
   readonly #table = new DigestTable(new Digests());
   #unknownEntries: Entry[] = [];
   #loggedElsewhereAt = 0;
@@ -36,12 +34,6 @@ export class PriorOutcomes {
   outcomeOf = (group: number) => this.#outcomeAt(this.numberOf(group));
   /** Expects a growing input, whose groups may lack the key. */
   wasSent = (key: Uint8Array) => this.#outcomeAt(this.#table.find(key) ?? -1) !== "not_sent";
-  /** Expects a complete input. True if the input lacks a logged group. */
-  get hasAbsentGroups() {
-    return this.#table.count > 0;
-  }
-  /** Expects a complete input. True for the key of a logged group that the input does not have. */
-  wasLoggedWithoutGroup = (key: Uint8Array) => this.#table.find(key) !== undefined;
   wasLoggedElsewhere = (group: number) =>
     this.#has(this.numberOf(group), loggedElsewhereBit) && !this.#options.resendLogged;
   wasLoggedDifferently = (group: number) =>
@@ -90,16 +82,13 @@ export class PriorOutcomes {
 
   #addEntry(entry: Entry) {
     const { state, dedupKeys, contents } = entry;
-    const { input, canHaveGrown, hasOtherContent } = this.#options;
+    const { input, hasOtherContent } = this.#options;
     const isElsewhere = entry.input !== input;
     const fact = isUnknown(state) ? unknownBit : isElsewhere ? loggedBit | loggedElsewhereBit : loggedBit;
     let hasGroups = false;
     for (let at = 0; at * dedupKeyBytes < dedupKeys.length; at++) {
       const group = this.#numberOfKey(dedupKeys, at * dedupKeyBytes);
-      if (group < 0) {
-        if (canHaveGrown && isLogged(state)) this.#addKey(dedupKeys, at * dedupKeyBytes);
-        continue;
-      }
+      if (group < 0) continue;
       hasGroups = true;
       this.#set(group, this.#facts.at(group) | fact);
       if (!isLogged(state)) continue;

@@ -93,8 +93,6 @@ export const createSharedWriter = (database: Database, { elapsed }: Pick<Host, "
       const [resolved] = await database.transact(statements);
       return resolved?.length === 1;
     },
-    deleteRequests: async ({ sql, values }) =>
-      (await database.query(toDeletionSql(sql), values))[0]?.integer("deleted") ?? 0,
     end: async () => await run?.end(),
   };
 };
@@ -205,11 +203,6 @@ const resolveSql = `UPDATE rollcall.request SET state = ?, changed = clock_times
 
 const releaseClaimsSql = `DELETE FROM rollcall.mark WHERE request = ? AND NOT EXISTS
   (SELECT 1 FROM rollcall.request WHERE id = mark.request AND state <> 'released')`;
-
-/** A request that another run retries meanwhile is not deleted, and keeps its claims. */
-const toDeletionSql = (sql: string) => `WITH gone AS (${sql} RETURNING id),
-  freed AS (DELETE FROM rollcall.mark WHERE request IN (SELECT id FROM gone))
-  SELECT count(*) AS deleted FROM gone`;
 
 const claimSql = `
   INSERT INTO rollcall.mark (scope, generation, mark, request)

@@ -109,7 +109,6 @@ export const openDelivery = (dataset: Dataset, setup: LogSetup, known: KnownGrou
       resendLogged,
       dedupKeys,
       isGrowing,
-      canHaveGrown: !isGrowing && dataset.scan.parts.has("trajectory"),
       hasOtherContent: isGrowing ? undefined : (group, earlier) => hasOtherContent(dataset, group, earlier),
     }),
     rejects: canReject ? openRejects(dataset, { path, findLedger, redact: tools.redact }) : undefined,

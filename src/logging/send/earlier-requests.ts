@@ -2,7 +2,6 @@
 
 import { collectContents } from "../../rollouts/dataset/group-bytes.ts";
 import { type DedupKeys, dedupKeyBytes } from "../../rollouts/index/dedup-keys.ts";
-import { Breaks } from "../../system/breaks.ts";
 import { type Entry, findGroups, isLogged } from "../ledger/entries.ts";
 import type { RecordedRequest, RunLedger } from "../ledger/run-ledger.ts";
 import type { Delivery } from "./delivery.ts";
@@ -72,21 +71,6 @@ export const reportOtherAccounts = async (delivery: Delivery) => {
   const own = [...found].filter((group) => outcomes.outcomeOf(group) === "already_logged").length;
   const facts = { groups: found.size, own, at, account, ownAccount: policy.account };
   if (found.size > 0) dataset.scan.problems.report("logged-before", facts);
-};
-
-/** Reports groups whose first trajectories were logged as a group. They are sent, because their bytes differ. */
-export const reportGrownGroups = async ({ dataset, outcomes, priorOutcomes, policy, tools }: Delivery) => {
-  const breaks = new Breaks(tools.host.signal);
-  let grown = 0;
-  const canHaveGrown = !policy.resendLogged && priorOutcomes.hasAbsentGroups;
-  for (const group of canHaveGrown ? outcomes.groupsWith("not_sent") : [])
-    for (const digest of dataset.groups.firstDigestsOf(group)) {
-      if (breaks.isDue()) await breaks.take();
-      if (!priorOutcomes.wasLoggedWithoutGroup(digest)) continue;
-      grown++;
-      break;
-    }
-  if (grown > 0) dataset.scan.problems.report("logged-in-part", { groups: grown });
 };
 
 export const reportPriorRuns = (delivery: Delivery, isCounted: (group: number) => boolean) => {

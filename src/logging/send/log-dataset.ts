@@ -68,7 +68,6 @@ const deliver = async (delivery: Delivery) => {
   const errorsBefore = problems.errors;
   const resends = applyPriorOutcomes(delivery);
   await earlier.reportOtherAccounts(delivery);
-  await earlier.reportGrownGroups(delivery);
   const requests = [...resends, ...planUnsent(delivery)];
   // With `--strict`, a warning of `planRequests` is an error.
   if (problems.errors > errorsBefore) throw invalidInput(problems, { isSending: true });

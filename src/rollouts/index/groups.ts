@@ -153,14 +153,6 @@ export class Groups {
     if (this.isBare(group)) into.set(group, this.digestOf(group));
     else into.copy(group, this.#parts.digests, this.firstOf(group));
   }
-
-  /** Yields the digests of a bare group with its first trajectory, with its first two, and so on. */
-  *firstDigestsOf(group: number) {
-    if (!this.isBare(group)) return;
-    const digest = openGroupDigest();
-    for (const part of this.partsOf(group).slice(0, -1))
-      yield digest.update(this.#parts.digests.at(part)).copy().digest().subarray(0, digestBytes);
-  }
 }
 
 /** Opens the digest of a bare group. The caller adds the digests of the trajectories. */

@@ -262,12 +262,6 @@ export const runRules = {
       "pass --batch <name> with a new name to log the groups for another step, or --resend-logged to log all groups of the input again (the service then has both versions)",
     about: "The service has the groups with other bytes, such as another reward.",
   }),
-  "logged-in-part": warning<{ groups: number }>({
-    message: ({ groups }) =>
-      `${pluralize(groups, "group begins", "groups begin")} with trajectories that an earlier run logged as a group, so these trajectories are logged again`,
-    advice: "log a growing file with --follow, or log each group only when it is complete",
-    about: "A group with more trajectories is another group, and rollcall sends all of it.",
-  }),
   "unresolved-requests": warning<{ requests: number; groups: number; ledgerArgs: readonly string[] }>({
     message: ({ requests, groups }) =>
       `${pluralize(groups, "group")} in ${pluralize(requests, "earlier request")} may or may not have been logged, and will not be sent again`,

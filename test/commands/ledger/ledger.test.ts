@@ -10,36 +10,12 @@ import {
   writeFileSync,
 } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { groupOf, linesOf, oneEach, openPlace, type Place, placeAt } from "../../promises/place.ts";
+import { groupOf, linesOf, oneEach, openPlace } from "../../promises/place.ts";
 import { runHere } from "../../support/here.ts";
 import { filesOf } from "../../support/inputs.ts";
-import { type accept, faultyService } from "../../support/raw-server.ts";
 import { newHome } from "../../support/run.ts";
 
 const two = linesOf(groupOf(1), groupOf(2));
-
-/** Answers with a call for each group. */
-const named =
-  (...ids: readonly string[]) =>
-  async (asked: Parameters<typeof accept>[0]) => {
-    await asked.take();
-    asked.answer(200, { body: JSON.stringify({ call_ids: ids }) });
-  };
-
-const idsOf = async (place: Place, args: readonly string[]): Promise<readonly string[]> => {
-  const { stdout } = await place.run(["ledger", "calls", "--json", ...args]);
-  return (JSON.parse(stdout) as { calls: readonly { id: string }[] }).calls.map(({ id }) => id);
-};
-
-it("ledger forget needs a URL, or the option for all destinations", async () => {
-  const run = async (...more: readonly string[]) =>
-    await runHere(["ledger", "forget", "--model", "m", "--yes", ...more], { env: newHome() });
-  const { code, stderr } = await run();
-  expect([code, stderr]).toEqual([2, expect.stringMatching(/^hint: .*, or pass --all-destinations$/m)]);
-  const { code: all, stderr: notes } = await run("--all-destinations");
-  const none = /^note: no ledger at .*ledger\.db\nnote: deleted 0 requests from the ledger\n$/;
-  expect([all, notes]).toEqual([0, expect.stringMatching(none)]);
-});
 
 describe("the ledger of the local service", () => {
   const openLocal = () => {
@@ -48,16 +24,6 @@ describe("the ledger of the local service", () => {
   };
   const log = ["log", "m", "--split", "train", "--max-request-size", "150"];
   const notes = (stderr: string) => Array.from(stderr.matchAll(/^(?:note|hint): (.*)$/gm), ([, text]) => text);
-
-  it("lists up to ten requests that it would forget", async () => {
-    const run = openLocal();
-    const groups = Array.from({ length: 10 }, (_, at) => groupOf(at));
-    expect((await run(...log, ...filesOf(linesOf(...groups)))).code).toBe(0);
-    const { code, stderr } = await run("ledger", "forget", "--model", "m");
-    expect([code, notes(stderr).length, notes(stderr).at(-1)]).toEqual([2, 11, "pass --yes"]);
-    await run(...log, ...filesOf(linesOf(groupOf(11))));
-    expect(notes((await run("ledger", "forget", "--model", "m")).stderr).at(-2)).toBe("and 1 more");
-  });
 
   it("names each file that is not complete, and the reason", async () => {
     const run = openLocal();
@@ -70,22 +36,20 @@ describe("the ledger of the local service", () => {
     expect((await verify(invalid)).at(-1)).toMatch(/^fix the errors/);
   });
 
-  it("resolves no request if one of them is unknown, and needs a time span", async () => {
+  it("resolves no request if one of them is unknown", async () => {
     const run = openLocal();
     await run(...log, ...filesOf(two));
     const { entries } = JSON.parse((await run("ledger", "status", "--json")).stdout);
     const { code, stderr } = await run("ledger", "resolve", entries[0].id, "none", "--resend");
     const message = `nothing was changed: the outcome of ${entries[0].id} is known (logged), the ledger has no request none`;
     expect([code, stderr]).toEqual([9, expect.stringContaining(message)]);
-    expect(notes(stderr)[0]).toMatch(/^list the ids and destinations/);
-    const day = ["--since", "2026-01-01", "--until", "2026-01-01"];
-    expect((await run("ledger", "calls", ...day)).stderr).toContain("--until is not after --since");
+    expect(notes(stderr)[0]).toMatch(/^list the ids of the requests/);
   });
 });
 
 describe.concurrent("rollcall ledger", { timeout: 90_000 }, () => {
-  it("uses the destination of the settings, and all destinations with --all-destinations", async (context) => {
-    const { service, place } = await openPlace(context, { otherwise: named("there") });
+  it("uses the destination of the settings, and all destinations without a URL", async (context) => {
+    const { service, place } = await openPlace(context);
     const file = place.write("a.jsonl", two);
     expect((await place.log([file])).code).toBe(0);
     expect((await place.run(["log", "m", file, "--split", "train", "--local"])).code).toBe(0);
@@ -93,52 +57,16 @@ describe.concurrent("rollcall ledger", { timeout: 90_000 }, () => {
       expect((await place.run(["ledger", "verify", file, ...where])).code).toBe(0);
       const status = await place.run(["ledger", "status", ...where]);
       expect(status.stdout.trim().split("\n")).toHaveLength(1);
-      expect(status.stderr).toContain(
-        "not shown: 1 request to other destinations or accounts (show all with --all-destinations)",
-      );
+      expect(status.stderr).toContain("not shown: 1 request to other destinations or accounts\n");
     }
-    expect((await place.run(["ledger", "verify", file, "--all-destinations"])).code).toBe(10);
-    const all = await place.run(["ledger", "status", "--all-destinations"]);
+    const env = { ...place.env, ROLLCALL_BASE_URL: "" };
+    expect((await place.run(["ledger", "verify", file], { env })).code).toBe(10);
+    const all = await place.run(["ledger", "status"], { env });
     expect(all.stdout.trim().split("\n")).toHaveLength(2);
     expect(all.stdout).toContain(`${service.url}/v1/preview/models/m/log\tdefault`);
-    expect(await idsOf(place, [])).toEqual(["there"]);
-    const local = await idsOf(place, ["--local"]);
-    expect([local.length, local.includes("there")]).toEqual([2, false]);
-    expect(await idsOf(place, ["--all-destinations"])).toEqual(["there", ...local]);
-    expect(await idsOf(place, ["--base-url", "http://127.0.0.1:9"])).toEqual([]);
-    expect((await place.run(["ledger", "forget", "--model", "m", "--yes", "--local"])).code).toBe(0);
-    expect(await idsOf(place, [])).toEqual(["there"]);
-  });
-
-  it("forgets nothing if no URL gives the destination, or a field is wrong", async (context) => {
-    const { place } = await openPlace(context);
-    await place.log([place.write("a.jsonl", two)]);
-    const env = { ...place.env, ROLLCALL_BASE_URL: "" };
-    const forget = ["ledger", "forget", "--model", "m", "--yes"];
-    expect((await place.run(forget, { env })).code).toBe(2);
-    // A wrong field is found before the command changes the ledger.
-    expect((await place.run([...forget, "--json", "--fields", "forgottenx"])).code).toBe(2);
-    expect(await place.entries()).toHaveLength(1);
-  });
-
-  it("reads a time without an offset as UTC", async (context) => {
-    const service = await faultyService(context);
-    service.next(named("a"));
-    const place = placeAt(context, service.url);
-    await place.log([place.write("a.jsonl", groupOf(1))]);
-    const at = Date.now() + 3_600_000;
-    const [inAnHour = "", afterwards = ""] = [at, at + 1].map((ms) => new Date(ms).toISOString().replace("Z", ""));
-    for (const [until, code] of [
-      [inAnHour, 2],
-      [afterwards, 0],
-    ] as const)
-      expect((await place.run(["ledger", "calls", "--since", inAnHour, "--until", until])).code).toBe(code);
-    for (const TZ of ["Pacific/Kiritimati", "Pacific/Pago_Pago"]) {
-      const ran = await place.run(["ledger", "calls", "--until", inAnHour], { env: { ...place.env, TZ } });
-      expect(ran).toMatchObject({ code: 0, stdout: expect.stringMatching(/^a\t/) });
-      const later = await place.run(["ledger", "calls", "--since", inAnHour], { env: { ...place.env, TZ } });
-      expect(later).toMatchObject({ code: 0, stdout: "" });
-    }
+    // A change needs a destination.
+    const resolving = await place.run(["ledger", "resolve", "r1", "--resend"], { env });
+    expect([resolving.code, resolving.stderr]).toEqual([2, expect.stringContaining("base_url is not set")]);
   });
 });
 

@@ -30,7 +30,6 @@ const lists = [
   "catalog analysis --local",
   "catalog router --local",
   "ledger status --local",
-  "ledger calls --local",
   "config list",
   "auth status",
   "profile list",

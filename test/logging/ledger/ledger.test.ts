@@ -235,15 +235,6 @@ for (const { name, newPlace, skip, tags } of bodies)
       expect([await elsewhere(false), await elsewhere(true)]).toEqual([["a"], []]);
     });
 
-    it("selects requests by the time of their last attempt", async () => {
-      const id = await begin(ledger, scope, "a");
-      expect(await scopeOf(ledger, scope).recordRetry(id, 2000)).toBe(true);
-      const [{ lastTried = 0 } = {}] = await entries({});
-      const countOf = async (filter: EntryFilter) => (await entries(filter)).length;
-      expect([await countOf({ since: lastTried }), await countOf({ since: lastTried + 1 })]).toEqual([1, 0]);
-      expect([await countOf({ before: lastTried }), await countOf({ before: lastTried + 1 })]).toEqual([0, 1]);
-    });
-
     it("remembers all logged groups if it reads their requests in several queries", async () => {
       const own = scopeOf(ledger, scope);
       const calls = JSON.stringify(["c".repeat(2 ** 20)]);
@@ -298,13 +289,11 @@ for (const { name, newPlace, skip, tags } of bodies)
       );
     });
 
-    it("lists and forgets requests by batch and time, and remembers the sizes that a destination accepts", async () => {
+    it("lists requests by batch, and remembers the sizes that a destination accepts", async () => {
       await settle(begin(ledger, scope, "a"), "logged");
       const step = { ...scope, batch: "step-1" };
       await begin(ledger, step, "b");
       expect(await entries({ batch: "step-1" })).toMatchObject([{ id: "r2", state: "trying" }]);
-      expect(await ledger.forget({ before: Date.now() + 60_000 })).toBe(1);
-      expect(await entries({})).toMatchObject([{ id: "r2" }]);
       const sizes = { passed: 100, refused: { bytes: 150, at: 1000 } };
       await ledger.saveFacts(scope, { ...sizes, echoesKey: true });
       await ledger.saveFacts(step, { ...sizes, echoesKey: false });
@@ -589,8 +578,6 @@ describe.skipIf(!hasPostgres)("runs that share a ledger in PostgreSQL", { tags: 
     expect(await second.own.recordRequest(entryOf("another", "49999"))).toEqual({
       claimed: Buffer.from(marks("49999")),
     });
-    expect(await second.ledger.forget({})).toBe(1);
-    expect(await second.own.recordRequest(entryOf("another", "49999"))).toMatch(/^r\d+$/);
     await Promise.all([first.ledger.close(), second.ledger.close()]);
   });
 
@@ -658,19 +645,6 @@ describe.skipIf(!hasPostgres)("runs that share a ledger in PostgreSQL", { tags: 
     await first.own.recordOutcome(id, { ...settlement, state: "logged" });
     await second.own.recordOutcome(id, { ...settlement, state: "unknown" });
     expect([await stateIs(), await second.own.recordRetry(id, 0)]).toEqual(["logged", false]);
-    await Promise.all([first.ledger.close(), second.ledger.close()]);
-  });
-
-  it("keep the groups of a request that they retry while another run forgets the request", async () => {
-    const { first, second } = await two();
-    for (let at = 0; at < 20; at++) {
-      const group = `${at}`;
-      const id = String(await first.own.recordRequest(entryOf(group)));
-      await first.own.recordOutcome(id, { ...settlement, state: "not_sent" });
-      const [isTried] = await Promise.all([first.own.recordRetry(id, 0), second.ledger.forget({})]);
-      const begun = await second.own.recordRequest(entryOf(group));
-      expect(typeof begun === "string").toBe(!isTried);
-    }
     await Promise.all([first.ledger.close(), second.ledger.close()]);
   });
 
