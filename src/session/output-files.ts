@@ -21,13 +21,13 @@ export const checkReport = (screen: Screen, report: "github" | undefined) => {
 type FileUse = readonly [text: string, file: string | undefined];
 
 type OutputOptions = Pick<InputOptions, "file" | "rewards" | "onInvalid"> &
-  Readonly<Record<"receipt" | "rejects", string | undefined> & { onRefused?: "stop" | "skip" | undefined }>;
+  Readonly<Record<"receipt" | "rejects", string | undefined>>;
 
 /** @throws Failure `conflicting-options`, `output-exists`, `output-unwritable`, `rejects-path-missing` */
 export const checkOutputFiles = (typed: OutputOptions, ...others: readonly FileUse[]) => {
-  const { file: inputs, receipt, rejects, onInvalid, onRefused } = typed;
+  const { file: inputs, receipt, rejects, onInvalid } = typed;
   const [first = "-"] = inputs;
-  const skips = onInvalid === "skip" || onRefused === "skip";
+  const skips = onInvalid === "skip";
   if (skips && rejects === undefined && (first === "-" || isRemote(first))) throw rejectsPathMissing();
   const rejected = rejects ?? (skips ? `${first}.rejected` : undefined);
   const reasons = rejected && `${rejected}.reasons`;

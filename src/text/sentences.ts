@@ -46,8 +46,6 @@ export const fieldPrefix = ({ path = [], ...problem }: Problem) =>
 
 export const formatInputName = (file: string) => (file === "-" ? "standard input" : file);
 
-export const skipRefusedHint =
-  "pass --on-refused skip to write the refused groups to the rejects file and send the others";
 export const resendAloneHint = (which: "remaining" | "rejected") =>
   `copy the ${which} groups to a new file and log that file with the same options, because a rerun logs everything again`;
 

@@ -56,7 +56,6 @@ describe("a command that reads standard input", () => {
     [log, { ROLLCALL_PROFILE: "none" }, 2, "none"],
     ["log .. --split t", {}, 2, "<model-id>"],
     [`${log} --on-invalid skip`, {}, 2, "--rejects"],
-    [`${log} --on-refused skip`, {}, 2, "--rejects"],
     [`${log} --on-invalid skip --rejects ${folder}/none/r`, {}, 11, "its folder does not exist"],
     [`${log} --receipt ${folder}/none/r`, {}, 11, "its folder does not exist"],
     [`${log} --receipt ${folder}/taken`, {}, 2, "already exists"],

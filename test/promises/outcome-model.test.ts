@@ -143,7 +143,6 @@ const step = fc.record({
   rewards: fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: 9 }),
   script: fc.array(fate, { maxLength: 6 }),
   limit: fc.constantFrom(120, 200, 300, 10_000),
-  onUnknown: fc.constantFrom("stop" as const, "leave" as const),
   concurrency: fc.constantFrom(1, 3),
   resolves: fc.boolean(),
 });
@@ -161,9 +160,9 @@ describe("a series of runs", () => {
       const service = new Service(honors);
       const place = placeOf(service);
       const most = new Map<number, number>();
-      for (const { rewards, script, limit, onUnknown, concurrency, resolves } of steps) {
+      for (const { rewards, script, limit, concurrency, resolves } of steps) {
         service.script = [...script];
-        const result = await place.run(rewards, { maxRequestBytes: limit, onUnknown, concurrency });
+        const result = await place.run(rewards, { maxRequestBytes: limit, concurrency });
         service.script = [];
         for (const [reward, times] of timesOf(rewards)) most.set(reward, Math.max(times, most.get(reward) ?? 0));
         for (const [reward, times] of timesOf(service.logged)) expect(times).toBeLessThanOrEqual(most.get(reward) ?? 0);
@@ -221,25 +220,22 @@ describe("a series of runs", () => {
     const one = (state: string, ...tried: readonly unknown[]) => [`${state} 1 97 a.jsonl`, ...tried];
     const first = [one("logged", 100, 100, 1, 200, null, ["c1"]), one("logged", 101, 103, 3, 200, null, ["c4"])];
     const refused = one("refused", 104, 104, 1, 400, null, []);
-    const tooLarge = one("refused", 205, 205, 1, 413, null, []);
     expect(await rows([1, 2, 3, 4, 5], ["logged", "busy", "not-sent", "logged", "refused"])).toEqual([
       ...["partial", "partial", [5, 2, 0, 0, 0, 3], 3, 291, "c1", [200, 200, 400]],
       [...first, refused],
     ]);
-    expect(await rows([1, 2, 3, 4, 5], ["too-large", "lost"], { onRefused: "skip" })).toEqual([
-      ...["unknown", "unknown_outcome", [5, 0, 2, 1, 1, 1], 2, 194, undefined, [413]],
-      [...first, refused, tooLarge, one("unknown", 206, 206, 1, null, "ECONNRESET", [])],
+    expect(await rows([1, 2, 3, 4, 5], ["lost"])).toEqual([
+      ...["unknown", "unknown_outcome", [5, 0, 2, 0, 1, 2], 1, 97, undefined, []],
+      [...first, refused, one("unknown", 205, 205, 1, null, "ECONNRESET", [])],
     ]);
     const third = [1, 2, 3, 4, 5, 6, 6];
-    const later = [309, 310, 311, 312].map((at) => one("logged", at, at, 1, 200, null, [`c${at - 299}`]));
+    const later = [308, 309].map((at) => ["logged 2 155 a.jsonl", at, at, 1, 200, null, [`c${at - 299}`]]);
     expect(await rows(third, ["lost-logged", "logged"], { onUnknown: "resend", maxRequestBytes: 250 })).toEqual([
-      ...["logged", undefined, [7, 5, 2, 0, 0, 0], 5, 485, "c9", [200, 200, 200, 200, 200]],
-      [...first, refused, tooLarge, one("logged", 206, 308, 3, 200, null, ["c9"]), ...later],
+      ...["logged", undefined, [7, 5, 2, 0, 0, 0], 3, 407, "c8", [200, 200, 200]],
+      [...first, refused, one("logged", 205, 307, 3, 200, null, ["c8"]), ...later],
     ]);
-    seconds += 24 * 60 * 60;
-    // A day later, the run tries the refused size again.
     expect((await rows([7, 3, 8, 1, 9], ["logged"], { maxRequestBytes: 10_000 })).slice(0, -1)).toEqual([
-      ...["logged", undefined, [5, 3, 2, 0, 0, 0], 1, 213, "c14", [200]],
+      ...["logged", undefined, [5, 3, 2, 0, 0, 0], 1, 213, "c11", [200]],
     ]);
     expect((await rows([7, 3, 8, 1, 9], [])).slice(0, 3)).toEqual(["already_logged", undefined, [5, 0, 5, 0, 0, 0]]);
   });

@@ -49,15 +49,11 @@ describe("a request with an unknown outcome", () => {
     expect(service.bodies[1]).toEqual(service.bodies[0]);
   });
 
-  it("is resent within the run with --on-unknown resend, and not with leave", async (context) => {
+  it("is resent within the run with --on-unknown resend", async (context) => {
     const { service, place, file } = await openThree(context);
     service.next(reset);
     const resent = await place.log([file, ...oneEach, "--on-unknown", "resend", "--batch", "x"]);
     expect([resent.code, service.logged]).toEqual([0, [1, 2, 3]]);
-    service.next(accept, reset);
-    const left = await place.log([file, ...oneEach, "--on-unknown", "leave", "--batch", "y"]);
-    expect([left.code, left.document?.groups]).toMatchObject([8, { logged: 2, unknown: 1, not_sent: 0 }]);
-    expect(service.logged.slice(3)).toEqual([1, 3]);
   });
 
   it("is not resent if the input lacks one of its groups", async (context) => {

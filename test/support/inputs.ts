@@ -179,7 +179,6 @@ export const usualDelivery = (): Omit<DeliverOptions, "client"> => ({
   ledger: undefined,
   resendLogged: false,
   onInvalid: "stop",
-  onRefused: "stop",
   onUnknown: "stop",
   rejects: undefined,
   redact: (json) => json,

@@ -37,8 +37,7 @@ export const showStatus = async (context: Context, typed: FileOptions) => {
   const all = await readEntries(anyScope);
   const entries = all.filter(({ scope }) => matchesScope(scope));
   const hidden = pluralize(all.length - entries.length, "request");
-  if (entries.length < all.length)
-    screen.notice(`not shown: ${hidden} to other destinations or accounts`);
+  if (entries.length < all.length) screen.notice(`not shown: ${hidden} to other destinations or accounts`);
   await printEntries(screen, { entries, counts: null });
 };
 

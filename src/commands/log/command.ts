@@ -40,13 +40,6 @@ const options = {
       ),
       "stop",
     ),
-    "on-refused": cli.withDefault(
-      cli.choice(
-        "stop: end the run if the service refuses groups; skip: write the refused groups to the rejects file, if the service names them, and send the others",
-        stopOrSkip,
-      ),
-      "stop",
-    ),
     rejects: inputs.rejectsOption,
   }),
   ...cli.inGroup("ledger", {
@@ -62,8 +55,8 @@ const options = {
     "require-ledger": cli.flag("fail if the ledger does not exist"),
     "on-unknown": cli.withDefault(
       cli.choice(
-        "stop: end the run when the outcome of a request becomes unknown; resend: send each request with an unknown outcome again, including requests of earlier runs; leave: continue with the other requests",
-        ["stop", "resend", "leave"],
+        "stop: end the run when the outcome of a request becomes unknown; resend: send each request with an unknown outcome again, including requests of earlier runs",
+        ["stop", "resend"],
       ),
       "stop",
     ),

@@ -14,7 +14,7 @@ import type { GroupOutcomes } from "./group-outcomes.ts";
 import type { Outcome } from "./outcome.ts";
 import { type BodyLimit, createEnvelope, cutRequests, type PlannedRequest, type RequestEnvelope } from "./plan.ts";
 import type { LogSetup, SendProgress } from "./policy.ts";
-import { nameRejects, openRejects, type RejectedGroup, type RejectsFile } from "./rejects.ts";
+import { nameRejects, openRejects, type RejectsFile } from "./rejects.ts";
 
 interface KnownGroups {
   /** The path of the first input. */
@@ -50,7 +50,6 @@ export class SendResult {
   attemptedBytes = 0;
   /** The failure of a request that rollcall was retrying when the run ended. */
   obstacle: Failure | undefined;
-  readonly refused: RejectedGroup[] = [];
   readonly unknownIds = new Set<string | undefined>();
   /** Requests with a known outcome that the ledger could not record. */
   readonly unrecorded: { id: string | undefined; status: number | null; isLogged: boolean }[] = [];
@@ -91,8 +90,7 @@ export interface Delivery extends SendState, LogSetup, KnownGroups {
 export const openDelivery = (dataset: Dataset, setup: LogSetup, known: KnownGroups): Delivery => {
   const { policy, tools, events } = setup;
   const { file, dedupKeys, isGrowing } = known;
-  const { resendLogged, onInvalid, onRefused, rejects: path = nameRejects(file) } = policy;
-  const canReject = onInvalid === "skip" || onRefused === "skip";
+  const { resendLogged, onInvalid, rejects: path = nameRejects(file) } = policy;
   const input = basename(file);
   const runLedger = new RunLedger({ ...policy, ...events, host: tools.host, input });
   const findLedger = () => runLedger.resultFacts?.path;
@@ -111,7 +109,7 @@ export const openDelivery = (dataset: Dataset, setup: LogSetup, known: KnownGrou
       isGrowing,
       hasOtherContent: isGrowing ? undefined : (group, earlier) => hasOtherContent(dataset, group, earlier),
     }),
-    rejects: canReject ? openRejects(dataset, { path, findLedger, redact: tools.redact }) : undefined,
+    rejects: onInvalid === "skip" ? openRejects(dataset, { path, findLedger, redact: tools.redact }) : undefined,
     lateSignal: delaySignal(tools.host.signal),
     envelope: () => createEnvelope(dataset, policy.split),
     async client() {
@@ -132,11 +130,6 @@ export const cutGroups = (
   groups: Uint32Array,
   cut: { limit: number; areFull?: boolean },
 ) => cutRequests(dataset, { envelope: envelope(), groups, ...cut });
-
-export const rejectGroup = ({ outcomes, sent }: Delivery, refused: RejectedGroup) => {
-  outcomes.set(refused.group, "rejected");
-  sent.refused.push(refused);
-};
 
 /** Starts no further request. A signal explains more than the failure of a request. */
 export const stopAfterRequest = (delivery: Delivery, failure: Failure | undefined) => {

@@ -1,6 +1,5 @@
 import { Failure, type FailureDetails } from "../../failure.ts";
 import { explainUnwritable, getErrorCode } from "../../system/files.ts";
-import { skipRefusedHint } from "../../text/sentences.ts";
 import { formatRoundedSize } from "../../text/units.ts";
 
 export const fileNotFollowable = (file: string, found: "not-a-file" | "compressed" | "document") => {
@@ -14,7 +13,7 @@ export const fileNotFollowable = (file: string, found: "not-a-file" | "compresse
 };
 
 export const requestTooLarge = (bytes: number, details: FailureDetails) => {
-  const hint = `make the group smaller, ask the operator for a larger limit, or ${skipRefusedHint}`;
+  const hint = "make the group smaller, or ask the operator for a larger limit";
   const message = `the service refused a request of ${formatRoundedSize(bytes)} with one group as too large (413)`;
   return new Failure("refused", "request-too-large", message, { hint, ...details });
 };

@@ -7,18 +7,16 @@ import { locateGroup, locateValue } from "../../rollouts/dataset/locate.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import type { Path } from "../../rollouts/rules/positions.ts";
 import { createProblem } from "../../rollouts/rules/problems.ts";
-import { Breaks } from "../../system/breaks.ts";
-import { listByKey } from "../../text/lists.ts";
 import type { Answer } from "../../wire/client/client.ts";
 import { requestRefused } from "../../wire/client/failures.ts";
 import type { ValidationItem } from "../../wire/contract/validation-error.ts";
-import { cutGroups, type Delivery, rejectGroup, stopAfterRequest } from "./delivery.ts";
+import { cutGroups, type Delivery, stopAfterRequest } from "./delivery.ts";
 import { requestTooLarge } from "./failures.ts";
 import { findHalfBytes, type PlannedRequest } from "./plan.ts";
 
 /** Cuts a request of several groups into halves, or at the ledger's limit if that is larger. */
 export const handleTooLarge = (delivery: Delivery, { groups, bytes }: PlannedRequest, answer: Answer) => {
-  const { dataset, policy, runLedger } = delivery;
+  const { dataset, runLedger } = delivery;
   if (groups.length > 1) {
     const knownLimit = runLedger.sizeLimit?.bytes ?? 0;
     const halfBytes = findHalfBytes(dataset, { envelope: delivery.envelope(), groups });
@@ -26,47 +24,24 @@ export const handleTooLarge = (delivery: Delivery, { groups, bytes }: PlannedReq
     delivery.cutLimit = Math.min(delivery.cutLimit, limit);
     return cutGroups(delivery, groups, { limit });
   }
-  const [group = 0] = groups;
-  const where = locateGroup(dataset, group);
-  if (policy.onRefused === "skip")
-    rejectGroup(delivery, { group, problems: [createProblem("group-too-large", { bytes }, where)] });
-  else stopAfterRequest(delivery, requestTooLarge(bytes, { http: answer.failure?.details.http, where }));
+  const where = locateGroup(dataset, groups[0] ?? 0);
+  stopAfterRequest(delivery, requestTooLarge(bytes, { http: answer.failure?.details.http, where }));
   return [];
 };
 
 const statusesNotAboutContent: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 407, 410]);
 
-/** With `--on-refused skip`, rejects the groups that the answer names, or the request's only group. */
+/** Ends the run. The failure locates the values that the answer names. */
 export const handleRefusal = async (delivery: Delivery, request: PlannedRequest, answer: Answer) => {
-  const { dataset, policy, tools } = delivery;
+  const { dataset, tools } = delivery;
   const { status, bytes, failure } = answer;
   const { readFaults } = await import("../../wire/contract/validation-error.ts");
   const isAboutContent = status >= 400 && !statusesNotAboutContent.has(status);
   const { faults, count } = isAboutContent ? readFaults(bytes) : { faults: [], count: 0 };
   const items = faults.map((item) => toRefusalItem(request, { ...item, msg: tools.clean(item.msg) }));
-  const isAlone = request.groups.length === 1;
-  const named = isAlone ? [0] : items.flatMap(({ position }) => position ?? []);
-  const positions = new Set(policy.onRefused === "skip" && isAboutContent ? named : []);
-  if (positions.size === 0) {
-    const problems = await locateProblems(dataset, { request, items });
-    const details = { ...failure?.details, problems };
-    stopAfterRequest(delivery, problems.length === 0 ? failure : requestRefused(status, details, count));
-    return [];
-  }
-  const itemsByPosition = listByKey(items, ({ position }) => position);
-  const breaks = new Breaks();
-  for (const [position, group] of request.groups.entries()) {
-    if (!positions.has(position)) continue;
-    if (breaks.isDue()) await breaks.take();
-    const groupItems = isAlone ? items : (itemsByPosition.get(position) ?? []);
-    const located = await locateProblems(dataset, { request, items: groupItems });
-    const text = failure?.details.http?.said ?? "no reason given";
-    if (located.length === 0) located.push(createProblem("group-refused", { text }));
-    const where = locateGroup(dataset, group);
-    rejectGroup(delivery, { group, problems: located.map((problem) => ({ ...where, ...problem })) });
-  }
-  const groups = request.groups.filter((_, position) => !positions.has(position));
-  return groups.length === 0 ? [] : cutGroups(delivery, groups, { limit: request.bytes });
+  const problems = await locateProblems(dataset, { request, items });
+  const details = { ...failure?.details, problems };
+  stopAfterRequest(delivery, problems.length === 0 ? failure : requestRefused(status, details, count));
 };
 
 type RefusalItem = ReturnType<typeof toRefusalItem>;

@@ -1,7 +1,6 @@
 /** Logs the groups of complete files, and writes rejected groups. */
 
 import { isFailure, toFailure } from "../../failure.ts";
-import { subtractFromMetrics } from "../../rollouts/dataset/group-metrics.ts";
 import { getFirstFile } from "../../rollouts/dataset/locate.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { assignDedupKeys } from "../../rollouts/index/dedup-keys.ts";
@@ -10,12 +9,12 @@ import { Breaks } from "../../system/breaks.ts";
 import { ledgerBusy } from "../ledger/failures.ts";
 import { cutGroups, type Delivery, findBodyLimit, findStop, openDelivery } from "./delivery.ts";
 import * as earlier from "./earlier-requests.ts";
-import { type GroupOutcomes, openGroupOutcomes } from "./group-outcomes.ts";
+import { openGroupOutcomes } from "./group-outcomes.ts";
 import { markUnsent } from "./log-failures.ts";
 import { composeLogResult, type LogResult } from "./log-result.ts";
 import { type PlannedRequest, planRequests } from "./plan.ts";
 import type { LogSetup, LogTools } from "./policy.ts";
-import { nameRejects, openRejects, type RejectedGroup } from "./rejects.ts";
+import { nameRejects, openRejects } from "./rejects.ts";
 import { sendRequests } from "./send-requests.ts";
 
 export const logDataset = async (dataset: Dataset, setup: LogSetup): Promise<LogResult> => {
@@ -40,7 +39,7 @@ export const logDataset = async (dataset: Dataset, setup: LogSetup): Promise<Log
 
 /** Writes the rejected groups without sending the others. Returns the path of the rejects file. */
 export const writeRejected = async (dataset: Dataset, path: string | undefined, redact: LogTools["redact"]) => {
-  const rejected = listRejected(requireValid(dataset, { skips: true, sends: false }), []);
+  const rejected = requireValid(dataset, { skips: true, sends: false }).groupsWith("rejected");
   const own = path ?? nameRejects(getFirstFile(dataset));
   const rejects = openRejects(dataset, { path: own, findLedger: () => undefined, redact });
   await rejects.requireWritable(true, rejected);
@@ -62,9 +61,8 @@ const requireValid = ({ scan, groups }: Dataset, { skips, sends }: { skips: bool
 const deliver = async (delivery: Delivery) => {
   const { dataset, policy, outcomes } = delivery;
   const { problems } = dataset.scan;
-  const invalid = listRejected(outcomes, []);
-  if (!policy.dryRun)
-    await delivery.rejects?.requireWritable(policy.onRefused === "skip" || invalid.length > 0, invalid);
+  const invalid = outcomes.groupsWith("rejected");
+  if (!policy.dryRun) await delivery.rejects?.requireWritable(invalid.length > 0, invalid);
   const errorsBefore = problems.errors;
   const resends = applyPriorOutcomes(delivery);
   await earlier.reportOtherAccounts(delivery);
@@ -109,10 +107,8 @@ const sendAndReport = async (delivery: Delivery, requests: readonly PlannedReque
   await sendClaimed(delivery).catch((thrown: unknown) => {
     sent.stop ??= toFailure(thrown);
   });
-  await subtractRefused(delivery);
-  const rejected = listRejected(outcomes, sent.refused);
   // The result must show the logged groups even if rollcall cannot write the rejects file.
-  const rejectsFailure = await rejects?.append(rejected).then(() => undefined, toFailure);
+  const rejectsFailure = await rejects?.append(outcomes.groupsWith("rejected")).then(() => undefined, toFailure);
   return await composeLogResult(delivery, { stop: findStop(delivery) ?? rejectsFailure, rejectsFailure });
 };
 
@@ -140,17 +136,4 @@ const sendClaimed = async (delivery: Delivery) => {
     // The wait restarts if this run claimed a group.
     if (delivery.claimedGroups.length < groups.length) waitingSince = host.elapsed();
   }
-};
-
-/** Subtracts the refused groups from the metrics, unless the input changed. */
-export const subtractRefused = async ({ dataset, sent }: Delivery) => {
-  const refused = sent.refused.map(({ group }) => group);
-  await subtractFromMetrics(dataset, refused).catch((thrown: unknown) => {
-    if (!isFailure(thrown, "input-changed") && !isFailure(thrown, "input-unreadable")) throw thrown;
-  });
-};
-
-const listRejected = (outcomes: GroupOutcomes, refused: readonly RejectedGroup[]) => {
-  const reasons = new Map(refused.map(({ group, problems }) => [group, problems]));
-  return Array.from(outcomes.groupsWith("rejected"), (group) => ({ group, problems: reasons.get(group) ?? [] }));
 };

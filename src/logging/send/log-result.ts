@@ -78,11 +78,10 @@ const toStatus = (groups: OutcomeCounts, failure: Failure | undefined): RunStatu
 
 const isUnsent = ({ logged, already_logged, unknown }: OutcomeCounts) => logged + already_logged + unknown === 0;
 
-const withUnwrittenRejects = ({ dataset, sent }: Delivery, failure?: Failure, cause?: Failure) => {
+const withUnwrittenRejects = ({ dataset }: Delivery, failure?: Failure, cause?: Failure) => {
   if (!cause?.kind.startsWith("rejects-")) return failure;
   const invalid = dataset.scan.problems.sorted().filter(({ severity }) => severity === "error");
-  const refused = sent.refused.flatMap(({ problems }) => problems);
-  return failure?.withDetails({ problems: [...(failure.details.problems ?? []), ...invalid, ...refused] });
+  return failure?.withDetails({ problems: [...(failure.details.problems ?? []), ...invalid] });
 };
 
 const findFailure = (delivery: Delivery, groups: OutcomeCounts, stop: Failure | undefined) => {
@@ -117,7 +116,7 @@ const findFailure = (delivery: Delivery, groups: OutcomeCounts, stop: Failure | 
   if (groups.unknown > 0) return logUnresolved(facts, stopDetails);
   if (isFailure(stop, "interrupted")) {
     const { signal = "SIGTERM" } = stop.details;
-    const details = { retryable: canRerun || logged === 0, unsent: isUnsent(groups) && sent.refused.length === 0 };
+    const details = { retryable: canRerun || logged === 0, unsent: isUnsent(groups) };
     return interrupted({ ...toCauseDetails(sent.obstacle), ...details, signal });
   }
   if (!stop) return rejected === 0 ? undefined : groupsRejected(delivery, facts);
@@ -126,13 +125,13 @@ const findFailure = (delivery: Delivery, groups: OutcomeCounts, stop: Failure | 
   return sent.attempted === 0 && stop.code === "storage" ? stop.withDetails({ unsent: true }) : stop;
 };
 
-const groupsRejected = ({ dataset, sent, rejects }: Delivery, facts: LogCounts) => {
-  if (facts.rejected === facts.read && sent.refused.length === 0) return invalidInput(dataset.scan.problems);
+const groupsRejected = ({ dataset, rejects }: Delivery, facts: LogCounts) => {
+  if (facts.rejected === facts.read) return invalidInput(dataset.scan.problems);
   const unreadable = countUnreadable(dataset);
   const isEmpty = rejects?.countLines() === 0;
   const file = rejects?.path ?? "";
   const data = { ...facts, unreadable, file, isEmpty, isConverted: dataset.conversion !== undefined };
-  return logRejected(data, { retryable: false, stoppedBy: sent.refused.length > 0 ? "refused" : "invalid_input" });
+  return logRejected(data, { retryable: false, stoppedBy: "invalid_input" });
 };
 
 const toCauseDetails = (cause: Failure | undefined): FailureDetails => {

@@ -12,8 +12,7 @@ export type LogPolicy = LedgerPolicy &
     maxRequestBytes: number;
     concurrency: number;
     onInvalid: "stop" | "skip";
-    onRefused: "stop" | "skip";
-    onUnknown: "stop" | "resend" | "leave";
+    onUnknown: "stop" | "resend";
     /** Default: the path of the first file, followed by `.rejected`. */
     rejects: string | undefined;
     /** The options of `rollcall ledger` that select this run's ledger and service. */

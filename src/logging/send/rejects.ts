@@ -20,8 +20,6 @@ import type { LogTools } from "./policy.ts";
 
 export const nameRejects = (firstInput: string) => `${firstInput}.rejected`;
 
-export type RejectedGroup = { group: number; problems: readonly Problem[] };
-
 export interface RejectsFile {
   readonly path: string;
   readonly isWritten: () => boolean;
@@ -29,9 +27,9 @@ export interface RejectsFile {
   /** True if the lines of a group are one group, but others are trajectories. */
   readonly hasJoined: () => boolean;
   /** @throws Failure `rejects-exist`, or `rejects-unwritable` if `isNeeded` */
-  readonly requireWritable: (isNeeded: boolean, rejected?: readonly RejectedGroup[]) => Promise<void>;
+  readonly requireWritable: (isNeeded: boolean, rejected: Uint32Array) => Promise<void>;
   /** @throws Failure `rejects-exist`, `rejects-unwritable` */
-  readonly append: (rejected: readonly RejectedGroup[]) => Promise<void>;
+  readonly append: (rejected: Uint32Array) => Promise<void>;
 }
 
 interface RejectsOptions {
@@ -66,7 +64,7 @@ export const openRejects = (dataset: Dataset, { path, findLedger, redact }: Reje
     return { before: lines.checksum, reasonsEnd: reasons.end };
   };
 
-  const readLines = async function* (rejected: readonly RejectedGroup[], reasons: string[]) {
+  const readLines = async function* (rejected: Uint32Array, reasons: string[]) {
     if (written !== undefined) yield* createReadStream(path);
     yield* reader.read(rejected, reasons);
   };
@@ -81,7 +79,7 @@ export const openRejects = (dataset: Dataset, { path, findLedger, redact }: Reje
     isWritten: () => written !== undefined,
     countLines: reader.countLines,
     hasJoined: reader.hasJoined,
-    async requireWritable(isNeeded, rejected = []) {
+    async requireWritable(isNeeded, rejected) {
       try {
         await requireReplaceable(async () => await writePieces(openRejectedLines(dataset).read(rejected, [])));
         await access(dirname(path), constants.W_OK);
@@ -179,9 +177,9 @@ const openRejectedLines = (dataset: Dataset) => {
   return {
     countLines: () => lineCount,
     hasJoined: () => hasJoined,
-    async *read(rejected: readonly RejectedGroup[], reasons: string[]) {
+    async *read(rejected: Uint32Array, reasons: string[]) {
       const errors = indexErrorsByLine(dataset);
-      for (const { group, problems } of rejected) {
+      for (const group of rejected) {
         const parts = listParts(dataset, group);
         const isJoined = dataset.sources.length > 1 && (await hasAmbiguousGroupId(parts, { firstSources, window }));
         hasJoined ||= isJoined;
@@ -202,7 +200,7 @@ const openRejectedLines = (dataset: Dataset) => {
           lineCount += countLineEnds(written);
           isAtLineStart = bytes.at(-1) === newline;
         }
-        const known = [...[...lines.keys()].flatMap((line) => errors.get(line) ?? []), ...problems];
+        const known = [...lines.keys()].flatMap((line) => errors.get(line) ?? []);
         const unknown = () => [createProblem("group-rejected", undefined, locateGroup(dataset, group))];
         reasons.push(...(known.length > 0 ? known : unknown()).map((problem) => toReason(problem, lines, recordLines)));
       }

@@ -131,7 +131,7 @@ const attemptRequest = async (delivery: Delivery, request: SentRequest) => {
 
 /** Returns the requests that the run must send instead. */
 const finishRequest = async (delivery: Delivery, request: SentRequest, attempt: Attempt) => {
-  const { sent, policy, runLedger } = delivery;
+  const { sent, runLedger } = delivery;
   const { outcome } = request;
   const attemptOutcome = classifyAttempt(attempt);
   if (outcome === "logged") delivery.outcomes.setAll(request.groups, "logged");
@@ -144,12 +144,11 @@ const finishRequest = async (delivery: Delivery, request: SentRequest, attempt: 
   // This size limits later requests, even if the refused request had one group.
   if (attemptOutcome === "too_large") await runLedger.recordRefusedSize(request.bytes);
   reportProgress(delivery);
-  if (outcome === "logged" || (attemptOutcome === "unknown" && policy.onUnknown === "leave")) return [];
-  if (outcome !== "unknown" && isFinal(attemptOutcome) && attempt.kind === "answered") {
-    const handle = attempt.status === 413 ? handleTooLarge : handleRefusal;
-    return await handle(delivery, request, attempt);
-  }
-  stopAfterRequest(delivery, attempt.failure);
+  if (outcome === "logged") return [];
+  const isRefused = outcome !== "unknown" && isFinal(attemptOutcome) && attempt.kind === "answered";
+  if (isRefused && attempt.status === 413) return handleTooLarge(delivery, request, attempt);
+  if (isRefused) await handleRefusal(delivery, request, attempt);
+  else stopAfterRequest(delivery, attempt.failure);
   return [];
 };
 

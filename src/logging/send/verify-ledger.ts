@@ -102,7 +102,7 @@ const problemMakers = {
     createProblem("duplicate-group", { statusArgs: [...inputArgs, ...ledgerArgs] }, where),
   unknown: (where: ProblemLocation, { ledgerArgs }: AdviceFacts) =>
     createProblem("unresolved-group", { ledgerArgs }, where),
-  refused: (where: ProblemLocation) => createProblem("group-refused", { text: undefined }, where),
+  refused: (where: ProblemLocation) => createProblem("group-refused", undefined, where),
   not_sent: (where: ProblemLocation, { isInvalid }: AdviceFacts) =>
     createProblem("group-not-logged", { isInvalid }, where),
 };

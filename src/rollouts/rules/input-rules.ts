@@ -199,16 +199,10 @@ export const runRules = {
     advice: "change the value as the service asks, and log the group again",
     about: "The service refused the request because of this value.",
   }),
-  "group-refused": error<{ text: string | undefined }>({
-    message: ({ text }) =>
-      text === undefined ? "the service refused a request with this group" : `the service refused this group: ${text}`,
-    advice: ({ text }) => (text === undefined ? "log the group again to see the reason" : "fix or omit the group"),
-    about: "The service refused the request because of this group.",
-  }),
-  "group-too-large": error<{ bytes: number }>({
-    message: ({ bytes }) => `this group is too large: the service refused its request of ${bytes} bytes`,
-    advice: "make the group smaller, or ask the operator for a larger limit",
-    about: "The service refused a request that contained only this group, because of its size.",
+  "group-refused": error({
+    message: "the service refused a request with this group",
+    advice: "log the group again to see the reason",
+    about: "The service refused the request with the group.",
   }),
   "duplicate-group": error<{ statusArgs: readonly string[] }>({
     message: "this group was logged more than once",

@@ -1,5 +1,5 @@
 import { Failure, type FailureDetails } from "../../failure.ts";
-import { cutText, fieldPrefix, inProfile, skipRefusedHint } from "../../text/sentences.ts";
+import { cutText, fieldPrefix, inProfile } from "../../text/sentences.ts";
 import { formatMiB, formatSeconds, maxTimerMs } from "../../text/units.ts";
 import { type Credential, urlSettingName } from "../contract/endpoint.ts";
 import { type ExchangeResult, maxReplyBytes } from "./exchange.ts";
@@ -177,7 +177,7 @@ export const requestRefused = (status: number, details: FailureDetails, reasons?
   const count = reasons ?? problems.length;
   const why = count === 1 ? reason : `, for ${count} reasons`;
   const hasLine = problems.some(({ line }) => line);
-  return refused(text + why, hasLine ? `fix the reported values, or ${skipRefusedHint}` : refusalHint(""));
+  return refused(text + why, hasLine ? "fix the reported values" : refusalHint(""));
 };
 
 const refusalHint = (message: string | undefined) =>

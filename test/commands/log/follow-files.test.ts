@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { newFolder } from "../../support/inputs.ts";
-import { interruptWaiting, runRollcall, startRollcall } from "../../support/run.ts";
+import { interruptWaiting, startRollcall } from "../../support/run.ts";
 
 import { fileWith, follow, line, openSink, quiet, resultOf, soon, until, words } from "./following.ts";
 
@@ -29,39 +29,6 @@ describe("rollcall log --follow", () => {
     expect(code).toBe(0);
     expect(sink.groups()).toEqual([[0], [1, 2, 3], [4]]);
     expect(resultOf(stdout).groups).toMatchObject({ read: 3, logged: 3 });
-  });
-
-  it("does not send a group of the next file if an equal group became unknown in the run", async () => {
-    const sink = await openSink((response, at) => (at === 1 ? response.destroy() : response.end("{}")));
-    const file = fileWith(line(1));
-    const run = follow(sink, file, ...soon, ...quiet, "--on-unknown", "leave", "--json");
-    await until(() => sink.groups().length === 1);
-    renameSync(file, `${file}.1`);
-    writeFileSync(file, line(1) + line(2));
-    await until(() => sink.groups().flat().includes(2));
-    const { code, stdout } = await run.end();
-    expect([code, sink.groups()]).toEqual([8, [[1], [2]]]);
-    expect(resultOf(stdout).groups).toMatchObject({ read: 3, logged: 1, unknown: 2 });
-  });
-
-  it.each([
-    ["--resend", [[1], [1], [2]], { read: 2, logged: 2, already_logged: 0, unknown: 0 }],
-    ["--assume-logged", [[1], [2]], { read: 2, logged: 1, already_logged: 1, unknown: 0 }],
-  ])("learns that its own unknown request was resolved with %s", async (how, sent, groups) => {
-    const sink = await openSink((response, at) => (at === 1 ? response.destroy() : response.end("{}")));
-    const file = fileWith(line(1));
-    const run = follow(sink, file, ...soon, ...quiet, "--on-unknown", "leave", "--json");
-    const isUnknown = async () =>
-      (await runRollcall(["ledger", "status", "--json"], { env: sink.env })).stdout.includes('"state":"unknown"');
-    while (!(await isUnknown()));
-    const resolved = await runRollcall(["ledger", "resolve", "r1", how], { env: sink.env });
-    expect(resolved.code).toBe(0);
-    await until(() => sink.groups().length === sent.length - 1);
-    appendFileSync(file, line(2));
-    await until(() => sink.groups().length === sent.length);
-    const { code, stdout } = await run.end();
-    expect([code, sink.groups()]).toEqual([0, sent]);
-    expect(resultOf(stdout).groups).toMatchObject(groups);
   });
 
   it("reads lines that are written to a renamed file later, after several renames", { tags: "slow" }, async () => {

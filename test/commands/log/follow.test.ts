@@ -159,20 +159,6 @@ describe("rollcall log --follow", () => {
     expect(JSON.parse(stderr).error.problems).toMatchObject([{ line: 3, rule: "split-mismatch" }]);
   });
 
-  it("writes refused groups to the rejects file once with --on-refused skip", async () => {
-    const sink = await openSink(
-      (response, _, body) => void response.writeHead(rewardsIn(body).flat().includes(2) ? 422 : 200).end("{}"),
-    );
-    const file = fileWith(line(2));
-    const run = follow(sink, file, ...soon, "--on-refused", "skip", "--json");
-    await until(() => sink.groups().length === 1);
-    appendFileSync(file, line(3));
-    await until(() => sink.groups().length === 2);
-    const { code, stdout } = await run.end();
-    expect([code, resultOf(stdout).groups]).toMatchObject([7, { logged: 1, rejected: 1 }]);
-    expect(readFileSync(`${file}.rejected`, "utf8")).toBe(line(2));
-  });
-
   it("rejects both neighbors of an unreadable line, because the line may belong to either group", async () => {
     const sink = await openSink();
     const file = fileWith(`${line(1, "a")}{"rew\n${line(2, "b")}${line(3, "b")}${line(4, "c")}`);

@@ -21,25 +21,6 @@ describe.concurrent("a run of rollcall log", { timeout: 60_000 }, () => {
     expect(document).toMatchObject({ bytes: 194, groups: { logged: 1, not_sent: 2 } });
   });
 
-  it("computes metrics without the groups that the service refuses", async (context) => {
-    const { service, place } = await openPlace(context);
-    const flat = (reward: number, id: number): string =>
-      `{"messages_and_choices":[],"reward":${reward},"group_id":${id}}`;
-    for (const lines of [
-      [groupOf(1), groupOf(100), groupOf(2)],
-      [flat(1, 1), flat(75, 2), flat(125, 2), flat(2, 3)],
-    ]) {
-      for (const deed of [refuse(413), refuse(422, { body: "{}" })]) {
-        service.next(accept, deed, accept);
-        const file = place.write(`a${lines.length}.jsonl`, linesOf(...lines));
-        const args = [file, "--on-refused", "skip", "--max-request-size", "150", "--resend-logged"];
-        const { document } = await place.log([...args, "--rejects", place.path("r.rejected")]);
-        expect(document).toMatchObject({ groups: { rejected: 1, logged: 2 }, metrics: { "train/reward": 1.5 } });
-        expect(document).toMatchObject({ metrics: { "train/reward_std_dev": 0, "data/step_num_scenarios": 2 } });
-      }
-    }
-  });
-
   it("recognizes a changed file by its bytes, and not by its modification time", async (context) => {
     const { service, place } = await openPlace(context);
     const file = place.write("a.jsonl", linesOf(groupOf(1), groupOf(2), groupOf(3)));
@@ -99,7 +80,7 @@ describe.concurrent("a run of rollcall log", { timeout: 60_000 }, () => {
 
   it("exits with 11 without a home folder, and with a hint that names only options of the command", async () => {
     const env = { HOME: "", XDG_DATA_HOME: "", XDG_CONFIG_HOME: "" };
-    for (const verb of [["status"], ["calls"], ["forget", "--model", "m"]]) {
+    for (const verb of [["status"], ["resolve", "r1", "--resend"]]) {
       const { code, stderr } = await runRollcall(["ledger", ...verb], { env });
       expect([verb, code, stderr]).toEqual([
         verb,

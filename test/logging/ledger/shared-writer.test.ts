@@ -176,6 +176,9 @@ it("a shared ledger resolves only an unknown request", async () => {
     true,
     false,
   ]);
-  expect(asked.map(({ values }) => values)).toEqual([["released", 9], ["assumed_logged", 8]]);
+  expect(asked.map(({ values }) => values)).toEqual([
+    ["released", 9],
+    ["assumed_logged", 8],
+  ]);
   expect(asked[0]?.sql).toContain("WHERE id = ? AND state = 'unknown'");
 });

@@ -25,7 +25,6 @@ import type { LogResult } from "../../../src/logging/send/log-result.ts";
 import { createEnvelope, planRequests } from "../../../src/logging/send/plan.ts";
 import { openRejects } from "../../../src/logging/send/rejects.ts";
 import type { Dataset } from "../../../src/rollouts/dataset/read-dataset.ts";
-import { inputUnreadable } from "../../../src/rollouts/input/failures.ts";
 import { openDescriptorBytes } from "../../../src/rollouts/input/source.ts";
 import { warningRules } from "../../../src/rollouts/rules/rules.ts";
 import { interrupted } from "../../../src/system/failures.ts";
@@ -252,7 +251,7 @@ describe("an unknown request", () => {
   it("is not resent with resendLogged, even if the service is known to honor its key", () => {
     const request = { id: "r1", key: "k", firstTried: testHost().now() };
     const isSent = (resendLogged: boolean) =>
-      canResend(request, { onUnknown: "leave", resendLogged }, { isKeyHonored: () => true });
+      canResend(request, { onUnknown: "stop", resendLogged }, { isKeyHonored: () => true });
     expect([false, true].map(isSent)).toEqual([true, false]);
   });
 });
@@ -421,13 +420,13 @@ describe("an outcome", () => {
     const [path = ""] = filesOf(group(1));
     writeFileSync(`${path}.rejected`, "mine");
     expect((await send(await read([path]))).result.status).toBe("logged");
-    await expect(send(await read([path]), { onRefused: "skip" })).rejects.toMatchObject({ kind: "rejects-exist" });
+    await expect(send(await read([path]), { onInvalid: "skip" })).rejects.toMatchObject({ kind: "rejects-exist" });
   });
 
   it("keeps the file that another program or run wrote to the path of the rejects in the meantime", async () => {
     const dataset = await read(filesOf(`${group(1)}\n{"trajectories":1}`));
     const [path = ""] = filesOf("mine");
-    const rejected = [{ group: 1, problems: [] }];
+    const rejected = Uint32Array.of(1);
     const open = () => openRejects(dataset, { path, findLedger: () => "l.db", redact: (json) => json });
     await expect(open().append(rejected)).rejects.toMatchObject({ kind: "rejects-exist" });
     expect([readFileSync(path, "utf8"), existsSync(`${path}.reasons`)]).toEqual(["mine", false]);
@@ -472,16 +471,6 @@ describe("an outcome", () => {
     expect([both.result.status, both.bodies.length]).toEqual(["not_sent", 2]);
   });
 
-  it("has metrics without a refused group of bare trajectories", async () => {
-    const bare = (id: number, reward: number) => trajectory(reward, `,"group_id":${id}`);
-    const dataset = await read(filesOf([bare(1, 0), bare(1, 1), bare(2, 5), bare(2, 9)].join("\n")));
-    const answer = (body: Buffer) => makeAnswer(body.includes('"reward":9') ? 400 : 200, { failure });
-    const rejects = join(newFolder(), "rejects");
-    const { result } = await send(dataset, { answer, limit: 220, onRefused: "skip", rejects });
-    expect(result.groups).toMatchObject({ logged: 1, rejected: 1 });
-    expect(result.metrics).toMatchObject({ "train/reward": 0.5, "train/reward_std_dev": 0.5 });
-  });
-
   it.each([
     ["numbers", (loc: readonly (string | number)[]) => loc],
     // Interface 7 writes positions as strings.
@@ -518,26 +507,6 @@ describe("an outcome", () => {
       { ...common, message: "body.trajectory_groups.9.trajectories: what" },
       { ...common, message: "header.x-thing: no" },
     ]);
-  });
-
-  it("keeps the metrics of all groups if the input is truncated or unreadable after a group was refused", async () => {
-    const bare = (id: number, reward: number) => trajectory(reward, `,"group_id":${id}`);
-    for (const kind of ["input-changed", "input-unreadable"]) {
-      const [path = ""] = filesOf([bare(1, 0), bare(1, 1), bare(2, 9)].join("\n"));
-      const dataset = await read([path]);
-      const sources = dataset.sources.map((source) => ({ ...source, bytes: { ...source.bytes } }));
-      const answer = () => {
-        if (kind === "input-changed") truncateSync(path, 10);
-        for (const { bytes, name } of kind === "input-changed" ? [] : sources)
-          bytes.read = () => {
-            throw inputUnreadable(name, "EIO", {});
-          };
-        return makeAnswer(400, { failure });
-      };
-      const { result } = await send({ ...dataset, sources }, { answer, onRefused: "skip", limit: 1 });
-      expect(result).toMatchObject({ groups: { rejected: 1, not_sent: 1 }, metrics: { "train/reward": 10 / 3 } });
-      expect(result.failure).toMatchObject({ kind: "log-partial", details: { stoppedBy: "invalid_input" } });
-    }
   });
 
   it("is reported without positions of a 422 if the input is truncated in the meantime", async () => {
@@ -758,24 +727,6 @@ describe("the requests after a 413", () => {
     const limit = 4 * group(10).length + 50;
     const { result } = await send(await read(filesOf(lines.join("\n"))), { answer, limit, concurrency: 2 });
     expect([result.status, ...refused]).toEqual(["logged", 4, 4, 2]);
-  });
-
-  it("keep the lower limit if the service refuses a group in between", async () => {
-    const rewards = Array.from({ length: 12 }, (_, at) => at);
-    const sizes: (readonly [number, number])[] = [];
-    const detail = [{ loc: ["body", "trajectory_groups", "1"], msg: "no", type: "x" }];
-    const refusal = makeAnswer(422, { failure, bytes: Buffer.from(JSON.stringify({ detail })) });
-    const answer = (body: Buffer) => {
-      const status = body.length > 300 ? 413 : body.includes(group(4)) ? 422 : 200;
-      sizes.push([JSON.parse(body.toString()).trajectory_groups.length, status]);
-      return status === 422 ? refusal : makeAnswer(status);
-    };
-    const dataset = await read(filesOf(rewards.map((reward) => group(reward)).join("\n")));
-    const rejects = join(newFolder(), "rejects");
-    const { result } = await send(dataset, { answer, limit: 500, onRefused: "skip", rejects });
-    expect(sizes.join(" ")).toBe("6,413 3,200 3,422 2,200 2,200 2,200 2,200");
-    expect(result).toMatchObject({ groups: { logged: 11, rejected: 1, not_sent: 0 }, rejectsFile: rejects });
-    expect(readFileSync(rejects, "utf8")).toBe(`${group(4)}\n`);
   });
 });
 
@@ -1004,15 +955,12 @@ describe("a file that changes while it is sent", () => {
     const answer = (body: Buffer) => {
       if (body.includes(group(1))) return makeAnswer(200);
       mkdirSync(`${path}.rejected`);
-      return makeAnswer(400, { failure });
+      return makeAnswer(200);
     };
-    const { result } = await send(await read([path]), { answer, limit: 120, onInvalid: "skip", onRefused: "skip" });
+    const { result } = await send(await read([path]), { answer, limit: 120, onInvalid: "skip" });
     expect(result.rejectsFile).toBe(undefined);
     expect(result.failure).toMatchObject({ kind: "log-partial", details: { stoppedBy: "storage" } });
-    expect(result.failure?.details.problems?.map(({ rule, line }) => [rule, line])).toEqual([
-      ["wrong-type", 2],
-      ["group-refused", 3],
-    ]);
+    expect(result.failure?.details.problems?.map(({ rule, line }) => [rule, line])).toEqual([["wrong-type", 2]]);
   });
 
   it("leaves no rejects file that differs from the rejected groups", async () => {

@@ -98,9 +98,7 @@ const texts = `
   unreadable-response {"request":"r1","status":200,"readBytes":67108864} answered 200 to request r1, so its groups count as logged, but rollcall can read only 64 MiB of the answer
   unreadable-response {"request":"r1","status":200} the answer is not JSON |
   error-in-response {"request":"r1","status":200,"said":"no"} answered 200 to request r1, so its groups count as logged, but the answer states an error: no | check
-  group-refused {"text":"no"} the service refused this group: no | fix or omit the group
   group-refused {} refused a request with this group | log the group again
-  group-too-large {"bytes":9} the service refused its request of 9 bytes |
   group-not-logged {"isInvalid":true} | fix the errors
   group-not-logged {"isInvalid":false} | log the file
   logged-before {"groups":1,"at":"noon"} 1 group was already logged by an earlier run with another first file (most recently at noon), so rollcall does not send it again | pass --batch

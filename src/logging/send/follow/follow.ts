@@ -19,7 +19,6 @@ import {
 import * as earlier from "../earlier-requests.ts";
 import { fileNotFollowable } from "../failures.ts";
 import { openGroupOutcomes } from "../group-outcomes.ts";
-import { subtractRefused } from "../log-dataset.ts";
 import { markUnsent } from "../log-failures.ts";
 import { composeLogResult } from "../log-result.ts";
 import { reportOversizedRequests } from "../plan.ts";
@@ -58,7 +57,6 @@ class FollowRun {
   /** Valid groups that are not sent yet, and groups with an unknown outcome. */
   #waiting: number[] = [];
   #waitingSince: number | undefined;
-  #refusedCount = 0;
 
   constructor(setup: FollowSetup) {
     this.#setup = setup;
@@ -71,7 +69,7 @@ class FollowRun {
 
   async run() {
     const { signal, urgent } = this.#setup.tools.host;
-    await this.delivery.rejects?.requireWritable(true);
+    await this.delivery.rejects?.requireWritable(true, new Uint32Array());
     const stop = await this.#catchStop(this.#follow());
     const canContinue = !stop || (stop.code === "invalid_input" && !isFailure(stop, "input-changed"));
     if (!canContinue || urgent.aborted) return await this.#finish(stop);
@@ -150,7 +148,7 @@ class FollowRun {
       else if (group !== undefined) invalid.push(group);
     }
     for (const group of invalid) outcomes.set(group, "rejected");
-    await rejects?.append(invalid.map((group) => ({ group, problems: [] })));
+    await rejects?.append(Uint32Array.from(invalid));
     if (problems.isInputBroken) throw invalidInput(problems);
     if (problems.errors > 0 && policy.onInvalid === "stop") throw invalidInput(problems, { valid: "some" });
   }
@@ -181,7 +179,7 @@ class FollowRun {
 
   /** If `isFull`, the last request waits. If `isAfterSignal`, each request has one attempt. */
   async #send({ isFull = false, isAfterSignal = false } = {}) {
-    const { runLedger, sent, rejects, policy, tools } = this.delivery;
+    const { runLedger, policy, tools } = this.delivery;
     if (this.#waiting.length === 0) return;
     const graceWait = { signal: tools.host.urgent, maxWaitMs: Math.min(policy.maxWaitMs, graceMs) };
     try {
@@ -196,8 +194,6 @@ class FollowRun {
     } finally {
       runLedger.release();
     }
-    await rejects?.append(sent.refused.slice(this.#refusedCount));
-    this.#refusedCount = sent.refused.length;
     const stop = findStop(this.delivery);
     if (stop && !isFailure(stop, "interrupted")) throw stop;
   }
@@ -238,7 +234,6 @@ class FollowRun {
     earlier.reportPriorRuns(delivery, (at) => ["already_logged", "unknown"].includes(outcomes.outcomeOf(at)));
     earlier.reportUnresolved(delivery);
     await earlier.reportOtherAccounts(delivery);
-    if (isReadable) await subtractRefused(delivery);
     // A signal is the normal end of a run that sent all groups.
     const isNormalEnd = !hasUnfinishedLine && outcomes.groupsWith("not_sent").length === 0 && all.length > 0;
     return await composeLogResult(delivery, { stop: stop ?? (isNormalEnd ? undefined : findSignalFailure(delivery)) });
