@@ -1,4 +1,4 @@
-/** Reads the rewards of groups, and adds groups to the metrics or subtracts them. */
+/** Reads the rewards of groups, and adds groups to the metrics. */
 
 import { inputChanged } from "../rules/failures.ts";
 import { listParts, ReadWindow, recheckBytes } from "./group-bytes.ts";
@@ -10,20 +10,9 @@ export const rewardsOf = ({ groups, scan }: IndexedGroups, group: number) =>
 
 /** @throws Failure `input-changed` */
 export const finalizeGroup = async (dataset: IndexedGroups, group: number) => {
-  if (dataset.groups.isValid(group)) countBareGroup(dataset, group, 1);
-  else await subtractParts(dataset, group);
-};
-
-/** @throws Failure `input-changed` */
-export const subtractFromMetrics = async (dataset: IndexedGroups, refused: readonly number[]) => {
-  for (const group of refused) {
-    await subtractParts(dataset, group);
-    countBareGroup(dataset, group, -1);
-  }
-};
-
-const countBareGroup = ({ scan, groups }: IndexedGroups, group: number, sign: 1 | -1) => {
-  if (groups.isBare(group)) scan.tally.addGroup({ rewards: groups.rewardsOf(group), exceptions: 0 }, sign);
+  const { groups, scan } = dataset;
+  if (!groups.isValid(group)) await subtractParts(dataset, group);
+  else if (groups.isBare(group)) scan.tally.addGroup({ rewards: groups.rewardsOf(group), exceptions: 0 });
 };
 
 const subtractParts = async (dataset: IndexedGroups, group: number) => {

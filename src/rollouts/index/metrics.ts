@@ -39,14 +39,14 @@ export class Tally {
   }
 
   /** Counts the group, but not its trajectories. */
-  addGroup({ rewards, exceptions }: { rewards: ArrayLike<number>; exceptions: number }, sign: 1 | -1 = 1) {
-    this.groups += sign;
-    this.exceptions += sign * exceptions;
+  addGroup({ rewards, exceptions }: { rewards: ArrayLike<number>; exceptions: number }) {
+    this.groups++;
+    this.exceptions += exceptions;
     const finite = pickFinite(rewards);
     if (finite.length < 2) return;
-    this.deviations.add(standardDeviation(finite), sign);
+    this.deviations.add(standardDeviation(finite));
     const { min, max } = findBounds(finite);
-    if (max - min > rewardTolerance) this.trainable += sign;
+    if (max - min > rewardTolerance) this.trainable++;
   }
 
   merge(other: Tally, sign: 1 | -1 = 1) {
