@@ -1,71 +1,66 @@
 /**
- * Compares `rollcall check` with `jq` and with a script that only parses each line:
- * `node bench/check.js [rounds] [megabytes]`. `jq` reads and writes text and computes nothing.
+ * Measures `check`, `stats` and `log --dry-run` on six kinds of input, and `compare` on one, next to programs that only
+ * parse each line: `node bench/check.js [rounds] [scale] [bin/rollcall.js of another build]`. The times are user and
+ * system time. With another build, the last columns are the times of this build divided by those of the other.
  */
+import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { writeGroups } from "./input.js";
-import { environment, isInstalled, newFolder, printMachine, report, run, takeTurns } from "./rounds.js";
+import { kinds, writeKind } from "./input.js";
+import {
+  environment,
+  isInstalled,
+  measure,
+  newFolder,
+  printMachine,
+  processorMs,
+  report,
+  takeTurns,
+} from "./rounds.js";
 
-const rounds = Number(process.argv[2] ?? 9);
-const megabytes = Number(process.argv[3] ?? 170);
+const rounds = Number(process.argv[2] ?? 5);
+const scale = Number(process.argv[3] ?? 1);
+const base = process.argv[4];
 const folder = newFolder();
-const input = join(folder, "groups.jsonl");
-const bytes = writeGroups(input, { bytes: megabytes * 1e6 });
-const long = join(folder, "long.jsonl");
-writeGroups(long, { bytes: megabytes * 1e6, lineBytes: 10e6 });
-const found = {
-  "a warning on each line": { finding: "warning" },
-  "an error on each line": { finding: "error", code: 3 },
-  "role in metadata": { finding: "role" },
-  "non-ASCII key in metadata": { finding: "non-ASCII key" },
-  "other keys in all metadata": { finding: "other keys" },
-  "3 warnings, 106 kB lines": { finding: "three warnings", lineBytes: 106e3 },
-};
-for (const [name, { finding, lineBytes }] of Object.entries(found)) {
-  writeGroups(join(folder, `${name}.jsonl`), { bytes: megabytes * 1e6, finding, lineBytes });
-}
 const env = environment(folder);
+const commands = { check: ["check"], stats: ["stats"], log: ["log", "m", "--dry-run", "--split", "train"] };
 
-const check = (file, { code = 0 } = {}) =>
-  run([process.execPath, "bin/rollcall.js", "check", file, "--split", "train"], { env, code });
-const parse = (file) => run([process.execPath, "bench/rivals.js", "parse", file], { env });
-const programs = {
-  "rollcall check": () => check(input),
-  "rollcall stats": () => run([process.execPath, "bin/rollcall.js", "stats", input], { env }),
-  "rollcall compare": () => run([process.execPath, "bin/rollcall.js", "compare", input, input], { env }),
-  "only JSON.parse": () => parse(input),
-  "rollcall check, 10 MB lines": () => check(long),
-  "only JSON.parse, 10 MB lines": () => parse(long),
+/** Adds up the rewards, as a trainer would read them, and writes its own time. */
+const orjson = `import orjson, os, resource, sys
+total = 0.0
+for line in open(sys.argv[1], "rb"):
+    for one in orjson.loads(line)["trajectories"]: total += one["reward"]
+used = resource.getrusage(resource.RUSAGE_SELF)
+os.write(3, str(round((used.ru_utime + used.ru_stime) * 1e6)).encode())`;
+
+const hasOrjson = await isInstalled("python3", "-c", "import orjson");
+if (!hasOrjson) console.log("skipped: orjson (python3-orjson) is not installed");
+
+const listPrograms = (file, kind) => {
+  const node = (program, words) => () => processorMs([program, ...words, file], { env, cores: "all" });
+  const programs = { "JSON.parse": node("bench/rivals.js", ["parse"]) };
+  if (hasOrjson) programs.orjson = async () => (await measure(["python3", "-c", orjson, file], { env })) / 1000;
+  for (const [name, words] of Object.entries(commands)) {
+    programs[name] = node("bin/rollcall.js", words);
+    if (base !== undefined) programs[`${name} before`] = node(base, words);
+  }
+  if (kind === "small") programs.compare = node("bin/rollcall.js", ["compare", file]);
+  return programs;
 };
-for (const [name, { code }] of Object.entries(found)) {
-  programs[name] = () => check(join(folder, `${name}.jsonl`), { code });
-}
-if (await isInstalled("jq")) {
-  programs["jq -c ."] = () => run(["jq", "-c", ".", input], { env });
-  programs["jq empty"] = () => run(["jq", "empty", input], { env });
-} else console.log("skipped: jq is not installed");
-
-const { ms, ratio } = await takeTurns(programs, rounds);
 
 printMachine(rounds);
-console.log(
-  `${(bytes / 1e6).toFixed(0)} MB in groups of four trajectories, about 4 kB a line; the same in lines of 10 MB, and with findings`,
-);
-for (const name of Object.keys(programs)) {
-  const rate = bytes / 1e3 / ms(name);
-  console.log(`${name.padEnd(28)} ${ms(name).toFixed(0).padStart(6)} ms ${rate.toFixed(0).padStart(6)} MB/s`);
-}
-const claims = [
-  ["jq -c .", 8],
-  ["jq empty", 3],
-  ["only JSON.parse", 2.3],
-];
-for (const [name, min] of claims) {
-  if (name in programs) report(`${name} over rollcall check`, ratio(name, "rollcall check"), { min });
-}
-// stats walks over all messages, and aggregates; compare finds the digests of all prompts of two inputs.
-report("stats over check", ratio("rollcall stats", "rollcall check"), { max: 1.7 });
-report("compare of two inputs over check", ratio("rollcall compare", "rollcall check"), { max: 3.4 });
-for (const name of Object.keys(found)) {
-  report(`${name} over ordinary lines`, ratio(name, "rollcall check"), { max: 1.3 });
+for (const kind of Object.keys(kinds)) {
+  const file = join(folder, `${kind}.jsonl`);
+  const megabytes = writeKind(file, kind, scale) / 1e6;
+  const programs = listPrograms(file, kind);
+  const { ms, ratio } = await takeTurns(programs, rounds);
+  const others = Object.keys(programs).filter((name) => name !== "check" && !name.endsWith(" before"));
+  const columns = others.map((name) => `${name} ${ratio(name, "check").toFixed(2)} ×`);
+  const changes = base === undefined ? [] : Object.keys(commands);
+  columns.push(...changes.map((name) => `${name} over before ${ratio(name, `${name} before`).toFixed(2)}`));
+  console.log(
+    `${kind.padEnd(6)} ${megabytes.toFixed(0)} MB: check ${ms("check").toFixed(0)} ms, ${columns.join(", ")}`,
+  );
+  report(`${kind}: stats over check`, ratio("stats", "check"), { max: 1.7 });
+  if (kind === "small") report(`${kind}: compare of two over check`, ratio("compare", "check"), { max: 3.4 });
+  rmSync(file);
 }

@@ -5,12 +5,12 @@
 import { appendFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { groupOf, writeGroups } from "./input.js";
-import { environment, newFolder, openService, peakMb, printMachine, report, startService } from "./rounds.js";
+import { environment, newFolder, openSink, peakMb, printMachine, report, startService } from "./rounds.js";
 
 const largest = Number(process.argv[2] ?? 4000);
 const folder = newFolder();
 const input = join(folder, "groups.jsonl");
-const sink = await openService("sink");
+const sink = await openSink();
 const env = environment(folder, { ROLLCALL_BASE_URL: sink.address });
 
 const cases = [

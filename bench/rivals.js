@@ -1,6 +1,6 @@
 /**
- * The scripts that rollcall is compared with: `node bench/rivals.js <which> …`. `parse` and `log` are plain scripts.
- * `lines` and `send` are careful scripts that split the bytes and send them unchanged.
+ * The scripts that rollcall is compared with: `node bench/rivals.js <which> …`. `parse` is a plain script. The others
+ * convert the files of other tools.
  */
 import { hash } from "node:crypto";
 import { createReadStream, readFileSync, writeFileSync } from "node:fs";
@@ -8,44 +8,6 @@ import { createInterface } from "node:readline";
 import { gunzipSync } from "node:zlib";
 
 const [which, ...args] = process.argv.slice(2);
-
-/** Parses each line of a file. */
-const parseLines = async (file) => {
-  const values = [];
-  const lines = createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY });
-  for await (const line of lines) if (line.trim() !== "") values.push(JSON.parse(line));
-  return values;
-};
-
-/** Parses the lines of files and returns their bytes. */
-const linesOf = (files) =>
-  files.flatMap((file) => {
-    const text = readFileSync(file);
-    const lines = [];
-    for (let at = 0; at < text.length; ) {
-      const newline = text.indexOf(10, at);
-      const end = newline < 0 ? text.length : newline;
-      if (end > at) {
-        JSON.parse(text.toString("utf8", at, end));
-        lines.push(text.subarray(at, end));
-      }
-      at = end + 1;
-    }
-    return lines;
-  });
-
-const post = async (url, body) => {
-  const headers = { Authorization: "Bearer key", "Content-Type": "application/json" };
-  const reply = await fetch(url, { method: "POST", headers, body });
-  await reply.text();
-  if (!reply.ok) throw new Error(`status ${reply.status}`);
-};
-
-/** Returns the body of a request with these lines. */
-const bodyOf = (lines) => {
-  const pieces = lines.flatMap((line, at) => (at === 0 ? [line] : [Buffer.from(","), line]));
-  return Buffer.concat([Buffer.from('{"split":"train","trajectory_groups":['), ...pieces, Buffer.from("]}")]);
-};
 
 const turnOf = (message) =>
   message.role === "assistant"
@@ -148,44 +110,6 @@ const rivals = {
   },
   parse: async ([file]) => {
     for await (const line of createInterface({ input: createReadStream(file) })) JSON.parse(line);
-  },
-  log: async ([file, url]) =>
-    await post(url, JSON.stringify({ split: "train", trajectory_groups: await parseLines(file) })),
-  lines: async (files) => void linesOf(files),
-  document: async (files) => {
-    for (const file of files) JSON.parse(readFileSync(file).toString());
-  },
-  send: async ([url, ...files]) => await post(url, bodyOf(linesOf(files))),
-  parts: async ([url, largest, file]) => {
-    let [lines, length] = [[], 0];
-    const send = async () => {
-      if (lines.length > 0) await post(url, bodyOf(lines));
-      [lines, length] = [[], 0];
-    };
-    for (const line of linesOf([file])) {
-      if (length + line.length + 100 > Number(largest)) await send();
-      lines.push(line);
-      length += line.length + 1;
-    }
-    await send();
-  },
-  valid: async ([url, file, out]) => {
-    const bytes = readFileSync(file);
-    const [valid, rejected] = [[], []];
-    for (let at = 0, end = 0; at < bytes.length; at = end + 1) {
-      end = bytes.indexOf(10, at);
-      if (end < 0) end = bytes.length;
-      const { trajectories } = JSON.parse(bytes.toString("utf8", at, end));
-      const isValid = trajectories.every(({ reward }) => typeof reward === "number");
-      (isValid ? valid : rejected).push(bytes.subarray(at, end + 1));
-    }
-    writeFileSync(out, Buffer.concat(rejected));
-    await post(url, bodyOf(valid));
-  },
-  models: async ([address]) => {
-    const headers = { Authorization: "Bearer key", "Content-Type": "application/json" };
-    const { data } = await (await fetch(`${address}/v1/models`, { headers })).json();
-    for (const { id, created, owned_by, root } of data) console.log([id, created, owned_by, root].join("\t"));
   },
 };
 await rivals[which](args);

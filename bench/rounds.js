@@ -1,6 +1,6 @@
 /** Measures programs in turn, and compares the medians with bounds. */
 import { spawn } from "node:child_process";
-import { closeSync, mkdtempSync, openSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { availableParallelism, cpus, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -36,17 +36,10 @@ export const run = ([program, ...args], { env = process.env, cwd = root, output 
     });
   });
 
-/** Runs a Node program and returns the number that bench/peak.cjs measured. */
-const measureProgram = (command, { env, tells, input, code: wanted = 0 }) =>
+/** Runs a program and returns the number that it writes to descriptor 3. */
+export const measure = ([program, ...words], { env, code: wanted = 0 }) =>
   new Promise((resolve, reject) => {
-    const [program = "", ...words] = command;
-    const stdin = input === undefined ? "ignore" : openSync(input, "r");
-    const child = spawn(program, words, {
-      env: { ...env, BENCH_TELLS: tells },
-      cwd: root,
-      stdio: [stdin, "ignore", "pipe", "pipe"],
-    });
-    if (input !== undefined) closeSync(stdin);
+    const child = spawn(program, words, { env, cwd: root, stdio: ["ignore", "ignore", "pipe", "pipe"] });
     const [errors, figures] = [[], []];
     child.stderr.on("data", (chunk) => errors.push(chunk));
     child.stdio[3].on("data", (chunk) => figures.push(chunk));
@@ -61,21 +54,20 @@ const withPeakScript = (args) => [process.execPath, "-r", "./bench/peak.cjs", ..
 /** Returns the processor time of a Node program in milliseconds, on Linux on one core unless `cores` is "all". */
 export const processorMs = async (args, { env = process.env, code, cores = "one" } = {}) => {
   const pinned = process.platform === "linux" && cores === "one" ? ["taskset", "-c", "0"] : [];
-  return (await measureProgram([...pinned, ...withPeakScript(args)], { env, tells: "processor", code })) / 1000;
+  const told = { ...env, BENCH_TELLS: "processor" };
+  return (await measure([...pinned, ...withPeakScript(args)], { env: told, code })) / 1000;
 };
 
-/** Returns the peak memory of a Node program in megabytes. `input` is a file for standard input. */
-export const peakMb = async (args, { env = process.env, input } = {}) =>
-  (await measureProgram(withPeakScript(args), { env, tells: "memory", input })) / 1024;
+/** Returns the peak memory of a Node program in megabytes. */
+export const peakMb = async (args, { env = process.env } = {}) =>
+  (await measure(withPeakScript(args), { env: { ...env, BENCH_TELLS: "memory" } })) / 1024;
 
-/** Opens a service of bench/serve.js in its own process. */
-export const openService = async (...words) => {
-  const child = spawn(process.execPath, [join(root, "bench/serve.js"), ...words.map(String)], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  process.on("exit", () => child.kill());
-  const port = await new Promise((resolve) => child.stdout.once("data", (text) => resolve(Number(text))));
-  return { address: `http://127.0.0.1:${port}`, close: () => child.kill() };
+/** Opens a service that reads requests, and stores nothing. */
+export const openSink = async () => {
+  const server = createServer((request, response) => request.resume().on("end", () => response.end("{}")));
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const close = () => server.close().closeAllConnections();
+  return { address: `http://127.0.0.1:${server.address().port}`, close };
 };
 
 /** Runs rollcall. `onStart` is called with the process. */
@@ -138,8 +130,8 @@ export const openCountingService = async ({ slownessMs, chance, echoes = false }
 
 export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-export const isInstalled = async (program) =>
-  await run([program, "--version"]).then(
+export const isInstalled = async (program, ...words) =>
+  await run([program, ...words]).then(
     () => true,
     () => false,
   );

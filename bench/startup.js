@@ -1,63 +1,45 @@
 /**
- * Compares the processor time of short runs of rollcall with bare Node, with the code that the build has compiled and
- * without it, as in an installed package: `node bench/startup.js [rounds]`.
+ * Compares the processor time of short runs of an installed package with bare Node: `node bench/startup.js [rounds]`.
+ * An installed package has no code that the build has compiled.
  */
-import { cpSync, symlinkSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { writeGroups } from "./input.js";
-import { environment, newFolder, openService, printMachine, processorMs, report, root, takeTurns } from "./rounds.js";
+import { groupOf } from "./input.js";
+import { environment, newFolder, openSink, printMachine, processorMs, report, root, takeTurns } from "./rounds.js";
 
 const rounds = Number(process.argv[2] ?? 31);
 const home = newFolder();
+
+/** Packs the checkout and installs the package without the network, with the libsql of the checkout. */
+const install = () => {
+  const words = ["pack", "--ignore-scripts", "--silent", "--pack-destination", home];
+  const packed = execFileSync("npm", words, { encoding: "utf8", cwd: root, env: { ...process.env, HOME: home } });
+  execFileSync("tar", ["-xzf", join(home, packed.trim()), "-C", home]);
+  const folder = join(home, "package");
+  mkdirSync(join(folder, "node_modules"));
+  symlinkSync(realpathSync(join(root, "node_modules/libsql")), join(folder, "node_modules/libsql"));
+  return join(folder, "bin/rollcall.js");
+};
+
+const rollcall = install();
 const groups = join(home, "groups.jsonl");
-writeGroups(groups, { bytes: 4e4 });
+writeFileSync(groups, Array.from({ length: 10 }, (_, at) => groupOf(at)).join(""));
+const sink = await openSink();
+const { NODE_EXTRA_CA_CERTS: _, ...env } = environment(home, { ROLLCALL_BASE_URL: sink.address });
 
-const service = await openService("file", join(root, "test/samples/models.json"));
-const sink = await openService("sink");
-
-const own = { ROLLCALL_BASE_URL: sink.address, ROLLCALL_INFERENCE_BASE_URL: service.address };
-const { NODE_EXTRA_CA_CERTS: certificates, ...plain } = environment(home, own);
-
-/** A copy of the program without the compiled code. */
-const packed = join(home, "packed");
-for (const name of ["bin", "dist", "package.json"])
-  cpSync(join(root, name), join(packed, name), { recursive: true, filter: (path) => !path.endsWith("compiled.bin") });
-symlinkSync(join(root, "node_modules"), join(packed, "node_modules"));
-
-/** The maximum processor time of each program, divided by the time of bare Node. */
-const bounds = {
-  "node -e 0": {},
-  "rollcall --version": { compiled: 1.25, packed: 1.25 },
-  "rollcall models": { compiled: 2.8, packed: 3.2 },
-  "rollcall check": { compiled: 2.6, packed: 3.2 },
-  "rollcall log": { compiled: 4.2, packed: 5 },
-};
-
+const node = (...args) => processorMs(args, { env, cores: "all" });
 let batch = 0;
-
-const measure = async (env, title, folder) => {
-  const node = async (...args) => await processorMs(args, { env, cores: "all" });
-  const rollcall = (...args) => node(join(folder, "bin/rollcall.js"), ...args);
-  const programs = {
-    "node -e 0": () => node("-e", "0"),
-    "rollcall --version": () => rollcall("--version"),
-    "rollcall models": () => rollcall("models"),
-    "rollcall check": () => rollcall("check", groups),
-    "rollcall log": () => rollcall("log", "m", groups, "--split", "train", "--batch", `step-${batch++}`),
-  };
-  const { ms, ratio } = await takeTurns(programs, rounds);
-  console.log(`${title}, ${folder === root ? "with" : "without"} compiled code`);
-  for (const [name, { compiled, packed: withoutCode }] of Object.entries(bounds)) {
-    console.log(`${name.padEnd(20)} ${ms(name).toFixed(1).padStart(7)} ms`);
-    const max = folder === root ? compiled : withoutCode;
-    if (max !== undefined) report(`${name} over node -e 0`, ratio(name, "node -e 0"), { max });
-  }
+const programs = {
+  "node -e 0": () => node("-e", "0"),
+  "rollcall check": () => node(rollcall, "check", groups),
+  "rollcall log": () => node(rollcall, "log", "m", groups, "--split", "train", "--batch", `step-${batch++}`),
 };
+/** The maximum processor time, divided by the time of bare Node. */
+const bounds = { "rollcall check": 3.2, "rollcall log": 5 };
 
 printMachine(rounds);
-await measure(plain, "without NODE_EXTRA_CA_CERTS, as on most machines", root);
-await measure(plain, "without NODE_EXTRA_CA_CERTS", packed);
-if ((certificates ?? "") !== "")
-  await measure({ ...plain, NODE_EXTRA_CA_CERTS: certificates }, "with NODE_EXTRA_CA_CERTS", root);
-service.close();
+const { ms, ratio } = await takeTurns(programs, rounds);
+for (const name of Object.keys(programs)) console.log(`${name.padEnd(16)} ${ms(name).toFixed(1).padStart(7)} ms`);
+for (const [name, max] of Object.entries(bounds)) report(`${name} over node -e 0`, ratio(name, "node -e 0"), { max });
 sink.close();

@@ -3,10 +3,9 @@
  * a million, in files of 100,000).
  */
 import { writeFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { join } from "node:path";
 import { groupOf } from "./input.js";
-import { environment, median, newFolder, printMachine, report, run } from "./rounds.js";
+import { environment, median, newFolder, openSink, printMachine, report, run } from "./rounds.js";
 import { openTeamDatabase } from "./team-database.js";
 
 const groups = Number(process.argv[2] ?? 1_000_000);
@@ -15,12 +14,9 @@ const rounds = 5;
 
 const database = await openTeamDatabase();
 const folder = newFolder();
-const service = createServer((request, response) => {
-  request.resume().on("end", () => response.writeHead(200).end("{}"));
-});
-await new Promise((resolve) => service.listen(0, "127.0.0.1", resolve));
+const sink = await openSink();
 const env = environment(folder, {
-  ROLLCALL_BASE_URL: `http://127.0.0.1:${service.address().port}`,
+  ROLLCALL_BASE_URL: sink.address,
   ROLLCALL_LEDGER: database.address,
 });
 const files = Array.from({ length: Math.ceil(groups / perFile) }, (_, at) => {
