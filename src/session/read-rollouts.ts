@@ -3,7 +3,6 @@
 import * as rollouts from "../rollouts/dataset/read-dataset.ts";
 import { readRewardsFile } from "../rollouts/formats/convert-opened.ts";
 import { formatNames } from "../rollouts/formats/recognize.ts";
-import type { RemoteAccess } from "../rollouts/input/remote.ts";
 import { shortenName } from "../rollouts/rules/positions.ts";
 import { parseStrictness } from "../rollouts/rules/rules.ts";
 import type { Settings } from "../settings/read.ts";
@@ -12,7 +11,7 @@ import type { Host } from "../system/host.ts";
 import { findNearest } from "../text/nearest.ts";
 import { formatList, pluralize } from "../text/sentences.ts";
 import { formatPercent } from "../text/units.ts";
-import { readEffectiveSettings, toRequestOptions } from "./connect.ts";
+import { readEffectiveSettings } from "./connect.ts";
 import type { Context } from "./context.ts";
 import type { InputOptions } from "./options/input-options.ts";
 import { explainWithExcerpts } from "./print-problems.ts";
@@ -30,7 +29,6 @@ type ReadNeeds = Partial<
     label?: string;
     /** The input that notices name, if a command has several. */
     subject?: string;
-    onFetched?: RemoteAccess["onFetched"];
   }>;
 
 /** Reads rollouts, closes them at the end of the run, and prints notes about them. */
@@ -45,12 +43,11 @@ export const readRollouts = async (context: Context, typed: InputOptions, needs:
 export const openRollouts = async (
   context: Context,
   typed: InputOptions,
-  { settings: given, label, subject, onFetched, ...needs }: ReadNeeds,
+  { settings: given, label, subject, ...needs }: ReadNeeds,
 ) => {
   const { host, screen } = context;
   const settings = given ?? (await readEffectiveSettings(context));
   const progress = label === undefined ? undefined : screen.startProgress(label);
-  const showFetched = ({ bytes }: { bytes: number }) => progress?.update(`fetching, ${Math.floor(bytes / 1e6)} MB`);
   const read = async () => {
     const maxUnpackedBytes = settings.require("max_unpacked_size");
     const options: rollouts.ReadOptions = {
@@ -58,11 +55,6 @@ export const openRollouts = async (
       files: typed.file,
       strictness: readStrictness(typed),
       maxUnpackedBytes,
-      remote: {
-        ...toRequestOptions(context, settings),
-        hide: screen.hideSecret,
-        onFetched: onFetched ?? showFetched,
-      },
       onProgress: ({ bytes, of }) => progress?.update(`${label}, ${formatPercent(bytes, of)}`),
       ...needs,
       host,

@@ -65,12 +65,6 @@ export const waitForAbort = async (signal: AbortSignal) => {
   if (!signal.aborted) await once(signal, "abort");
 };
 
-export const withSignal = (host: Host, signal: AbortSignal): Host => {
-  const either = AbortSignal.any([host.signal, signal]);
-  setMaxListeners(0, either);
-  return { ...host, signal: either };
-};
-
 /** True if `nohup` or the parent ignores SIGHUP. Node itself resets an inherited disposition. */
 const isHangupIgnored = ({ env, ppid, getBuiltinModule }: NodeJS.Process) => {
   if (env._?.endsWith("/nohup")) return true;

@@ -176,14 +176,13 @@ describe("the redaction of a secret", () => {
     "https://host:99999/user:pass-w0rd@x",
     "https://user:1/pass-w0rd@host",
     "postgres:/user:pass-w0rd@host/db",
-    "hf://ho st/user:pass-w0rd@x",
   ])("covers the password of a malformed URL in arguments and variables (row %$)", async (address) => {
     for (const argv of [["check", address], [`--base-url=${address}`]]) {
       const host = testHost();
       await openScreen({ host: { ...host, argv }, options: {} }).writeError(() => address);
       expect([host.said().includes("pass-w0rd"), host.said().includes("***")]).toEqual([false, true]);
     }
-    for (const name of ["https_proxy", "HF_ENDPOINT", "ROLLCALL_BASE_URL", "ROLLCALL_LEDGER", "ROLLCALL_STORE"]) {
+    for (const name of ["https_proxy", "ROLLCALL_BASE_URL", "ROLLCALL_LEDGER", "ROLLCALL_STORE"]) {
       const host = testHost({ env: { [name]: address } });
       await openScreen({ host, options: {} }).writeError(() => address);
       expect([name, host.said().includes("pass-w0rd")]).toEqual([name, false]);
@@ -193,7 +192,7 @@ describe("the redaction of a secret", () => {
   it("does not cover the path of a valid URL, and takes linear time", async () => {
     const host = testHost();
     const longName = "a".repeat(300_000);
-    const argv = ["check", "https://host.example/qwen:7b-long@main", "hf://datasets/owner/name@revision", longName];
+    const argv = ["check", "https://host.example/qwen:7b-long@main", longName];
     await openScreen({ host: { ...host, argv }, options: {} }).writeError(() => argv.join(" "));
     expect(host.said()).toBe(argv.join(" "));
   });

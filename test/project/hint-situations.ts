@@ -95,13 +95,6 @@ export const situations: Readonly<Record<string, Situation>> = {
       ["rollcall models", "rollcall auth status"],
     ],
   },
-  "invalid-remote-url": {
-    fails: "rollcall check http://service.invalid/step.jsonl",
-    helps: [["rollcall check http://service.invalid/step.jsonl --insecure-http", says("through the proxy")]],
-    // The request goes to a proxy that does not listen.
-    env: { HTTP_PROXY: "http://127.0.0.1:1" },
-    ends: 5,
-  },
   "credential-over-http": {
     fails: "rollcall models --inference-base-url http://service.invalid --max-wait 0s",
     helps: [

@@ -77,7 +77,7 @@ const modules: Readonly<Record<string, Module>> = {
     open: "checker measure messages policy-steps trajectory trajectory-prompt",
   },
   "rollouts/input": {
-    imports: "rollouts/rules wire/client",
+    imports: "rollouts/rules",
     packages: "fzstd hyparquet yauzl",
     uses: "files processes",
   },
@@ -95,7 +95,7 @@ const modules: Readonly<Record<string, Module>> = {
     imports: "wire/contract",
     packages: "undici",
     uses: "files network processes",
-    open: "client download exchange failures request-options retry",
+    open: "client exchange failures request-options retry",
   },
   "wire/contract": { packages: "zod" },
   database: { packages: "libsql pg", uses: "files network" },

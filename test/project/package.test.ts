@@ -49,9 +49,9 @@ const runs: readonly (readonly [args: readonly string[], stdin: string])[] = [
   [["completion", "bash"], ""],
 ];
 
-/** Files that only other tools' formats, the selection of trajectories, and remote files need. */
+/** Files that only other tools' formats need. */
 const readers =
-  /^(?:art|atif|chat-rows|select|convert|download|expression|format|harbor|hub|inspect|messages|mini-swe-agent|nemo|parquet|remote|responses|tau2|verifiers|zip|zstd)[\w-]*\.cjs$/;
+  /^(?:art|atif|chat-rows|convert|format|harbor|inspect|messages|mini-swe-agent|nemo|parquet|responses|tau2|verifiers|zip|zstd)[\w-]*\.cjs$/;
 
 describe("the package", () => {
   let unpacked: string;
@@ -176,7 +176,7 @@ describe("the package", () => {
     },
   );
 
-  it("takes at most 250 kB compressed for other tools' formats and remote files", () => {
+  it("takes at most 250 kB compressed for other tools' formats", () => {
     const own = filesIn(join(unpacked, "dist")).filter((name) => readers.test(name));
     expect(own.length).toBeGreaterThan(15);
     const packed = own.map((name) => gzipSync(readFileSync(join(unpacked, "dist", name)), { level: 9 }).length);

@@ -3,7 +3,6 @@ import { EventEmitter, once } from "node:events";
 import { platform } from "node:os";
 import { describe, expect, it } from "vitest";
 import * as hosts from "../../src/system/host.ts";
-import { testHost } from "../support/host.ts";
 
 /** Opens a host whose process gets only the signals of the test. */
 const openSignaled = (own: Readonly<{ env?: object; ppid?: number }> = {}) => {
@@ -96,17 +95,4 @@ describe("the environment of another program", () => {
 
 it("decodePercent keeps a text that is not encoded", () => {
   expect(["a%20b%2F", "100%", "%ff"].map(hosts.decodePercent)).toEqual(["a b/", "100%", "%ff"]);
-});
-
-it("a host with another signal ends at either signal", async () => {
-  for (const first of [0, 1]) {
-    const aborts = [new AbortController(), new AbortController()] as const;
-    const { signal } = hosts.withSignal({ ...testHost(), signal: aborts[0].signal }, aborts[1].signal);
-    const ended = hosts.waitForAbort(signal);
-    expect(signal.aborted).toBe(false);
-    aborts[first]?.abort(new Error("stop"));
-    await ended;
-    await hosts.waitForAbort(signal);
-    expect(signal.reason).toEqual(new Error("stop"));
-  }
 });

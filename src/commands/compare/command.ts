@@ -4,8 +4,8 @@ import * as inputs from "../../session/options/input-options.ts";
 import { limitOption } from "../../session/options/list-options.ts";
 
 const args = {
-  a: required(text("file, folder or URL of the first run", "file")),
-  b: required(text("file, folder or URL of the run that is compared with the first", "file")),
+  a: required(text("file or folder of the first run", "file")),
+  b: required(text("file or folder of the run that is compared with the first", "file")),
 };
 const options = {
   "group-by": inputs.groupByOption,

@@ -91,7 +91,7 @@ export const log = command({
   options,
   usual: {
     "model-id": "id of the model",
-    file: "files, folders, URLs, or - for a pipe",
+    file: "files, folders, or - for a pipe",
     split: "data split, such as train (required)",
     batch: "training step, such as step-17",
     "group-by": "group by this key, such as prompt_id",

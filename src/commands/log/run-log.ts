@@ -104,7 +104,6 @@ const readFiles = async (run: logReport.LogRun) => {
     isSplitRequired: true,
     hasReceipt: typed.receipt !== undefined,
     onProgress: ({ bytes, of: ofBytes }) => meter.show({ phase: "checking", bytes, ofBytes }),
-    onFetched: ({ bytes, of: ofBytes }) => meter.show({ phase: "fetching", bytes, ofBytes }),
   });
   return await reading.finally(meter.stop).catch((thrown: unknown) => {
     throw isFailure(thrown, "interrupted") ? thrown.withDetails({ unsent: true }) : thrown;

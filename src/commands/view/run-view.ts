@@ -121,7 +121,7 @@ const createReader = async (context: Context, typed: ViewOptions, onRead: OnRead
   return async () => {
     // The detector starts before reading, so that it finds changes during reading.
     const hasChanged = createChangeDetector(files, context.host);
-    const shown = { measures, onProgress: onRead, onFetched: onRead };
+    const shown = { measures, onProgress: onRead };
     const needs = { settings, split: settings.get("split"), continuesAfterErrors: true, ...shown };
     const dataset = await openRollouts(context, typed, needs);
     const notes = printInputNotes(context, dataset, typed);

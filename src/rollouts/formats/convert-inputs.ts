@@ -68,7 +68,7 @@ export const convertInputs = async (options: FormatOptions, inputs: OpenedInputs
     return { sources: ownSources, skipped: listSkipped() };
   }
   const names = formats.map(({ format }) => format.name);
-  const run = openRun(options, inputs, [formats.length, ownSources.length]);
+  const run = openRun(options, [formats.length, ownSources.length]);
   const results: Awaited<ReturnType<typeof convertFiles>>[] = [];
   for (const { format, files } of formats) results.push(await convertFiles(files, format, run));
   noteUnusedRewards(run);
@@ -105,13 +105,13 @@ const noteUnusedRewards = ({ options, usedRewards, notes }: ConversionRun) => {
 
 type ConversionRun = ReturnType<typeof openRun>;
 
-const openRun = (options: FormatOptions, { sources }: OpenedInputs, [formats, own]: readonly [number, number]) => ({
+const openRun = (options: FormatOptions, [formats, own]: readonly [number, number]) => ({
   counter: new Receipt(options.hasReceipt),
   options,
   hasSeveralFormats: formats + own > 1,
   /** Files in rollcall's format ignore the options of conversions. */
   hasOtherFormats: formats > 1,
-  documents: openDocuments(sources),
+  documents: openDocuments(),
   usedRewards: new Set<string>(),
   kinds: new Set<string>(),
   problems: new Problems(),

@@ -3,8 +3,6 @@ import { basename, dirname, join } from "node:path";
 import { bomLength } from "../../json/json-bytes.ts";
 import { getErrorCode, readRegularFile } from "../../system/files.ts";
 import { inputUnreadable } from "../input/failures.ts";
-import { isRemote } from "../input/names.ts";
-import { maxDocumentBytes, readHead, type Source } from "../input/source.ts";
 import { ConversionError, Value } from "../messages/value.ts";
 
 interface SideDocument {
@@ -24,9 +22,7 @@ export class DocumentError extends ConversionError {
   }
 }
 
-/** Finds a document next to a remote file only if this document is an input. */
-export const openDocuments = (sources: readonly Source[]) => {
-  const remotes = new Map(sources.flatMap((source) => (isRemote(source.name) ? [[join(source.name), source]] : [])));
+export const openDocuments = () => {
   const foundNames = new Set<string>();
   /** Caches the last document, because all records of a file use the same document. */
   let latest: { name: string; document: SideDocument | undefined } | undefined;
@@ -43,12 +39,7 @@ export const openDocuments = (sources: readonly Source[]) => {
     load,
     findFile: (file: string, path: string) => {
       const name = join(dirname(file), path);
-      const remote = remotes.get(name);
-      if (remote) {
-        const { name: url, bytes } = remote;
-        return load(url, () => (bytes.size > maxDocumentBytes ? undefined : readHead(bytes, bytes.size)));
-      }
-      return file === "-" || isRemote(file) ? undefined : load(name, () => readDocumentFile(name));
+      return file === "-" ? undefined : load(name, () => readDocumentFile(name));
     },
     /** @throws DocumentError for other text than strict JSON */
     require: (document: SideDocument | undefined, record: Value) => {

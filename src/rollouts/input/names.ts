@@ -37,12 +37,11 @@ export const leadsTo = (path: string, { dev, ino }: BigIntStats) => {
   return stats && stats.ino === ino && stats.dev === dev;
 };
 
-/** Returns true for all URLs, also with schemes that rollcall does not read. */
+/** Returns true for URLs of all schemes, which rollcall does not read. */
 export const isRemote = (name: string) => /^[a-z][a-z0-9+.-]+:\/\//i.test(name);
 
 /** Removes the user, query and fragment of a web URL, because they can be secret. */
 export const plainUrl = (name: string) => {
   const [, scheme = "", rest = ""] = /^([a-z][a-z0-9+.-]*:\/\/)(.*)$/is.exec(name) ?? [];
-  const path = /^hf:/i.test(scheme) ? rest : rest.replace(/[?#].*$/s, "").replace(/^[^/]*@/s, "");
-  return `${scheme.toLowerCase()}${path}`;
+  return `${scheme.toLowerCase()}${rest.replace(/[?#].*$/s, "").replace(/^[^/]*@/s, "")}`;
 };

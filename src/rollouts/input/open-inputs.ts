@@ -12,8 +12,7 @@ import { Problems } from "../rules/problems.ts";
 import { findDecompressor, ZstdUnsupported } from "./decompress.ts";
 import { duplicateStdin, inputMissing, UnusableInput } from "./failures.ts";
 import { listFolder, type SkippedFile } from "./list-folder.ts";
-import { isRemote, leadsTo, reportEmptyFolders, tryStat } from "./names.ts";
-import type { RemoteAccess, Remotes } from "./remote.ts";
+import { isRemote, leadsTo, plainUrl, reportEmptyFolders, tryStat } from "./names.ts";
 import { findContainer, findFormatError, sniffedBytes, toLocalFile } from "./sniff.ts";
 import * as sourceFiles from "./source.ts";
 import { type SpoolOptions, spoolStream } from "./spool.ts";
@@ -21,8 +20,6 @@ import { type SpoolOptions, spoolStream } from "./spool.ts";
 export interface OpenOptions extends SpoolOptions {
   /** `-` or an empty list means standard input. */
   readonly files: readonly string[];
-  /** Without this option, rollcall treats URLs as local paths. */
-  readonly remote?: RemoteAccess | undefined;
 }
 
 export interface OpenedInputs {
@@ -43,26 +40,25 @@ export const bytesPerFile = 2 ** 17;
 
 /**
  * The caller closes the sources.
- * @throws Failure `input-missing`, `duplicate-stdin`, `spool-failed`, `remote-…`
+ * @throws Failure `input-missing`, `duplicate-stdin`, `spool-failed`
  */
-export const openInputs = async ({ files, remote, ...options }: OpenOptions): Promise<OpenedInputs> => {
+export const openInputs = async ({ files, ...options }: OpenOptions): Promise<OpenedInputs> => {
   const { host } = options;
   if (files.length === 0 && host.terminal.stdin) throw inputMissing();
   if (files.filter((name) => name === "-").length > 1) throw duplicateStdin();
   const given = expandPatterns(files.length === 0 ? ["-"] : files, host);
-  const remotes = remote && given.some(isRemote) ? new (await import("./remote.ts")).Remotes(remote) : undefined;
   const problems = new Problems();
   problems.inputs = files;
   const sources: sourceFiles.Source[] = [];
   const emptyFiles: string[] = [];
   try {
-    const { names, folders, repeated, skipped } = await expandNames(given, { problems, remotes });
+    const { names, folders, repeated, skipped } = expandNames(given, problems);
     const isReopened = names.length > maxOpenFiles;
     const breaks = new Breaks(host.signal);
     for (const name of names) {
       if (breaks.isDue(bytesPerFile)) await breaks.take();
       try {
-        const source = await openInput(name, { ...options, remotes, isReopened });
+        const source = await openInput(name, { ...options, isReopened });
         if (folders.has(name) && isBlank(source)) {
           emptyFiles.push(name);
           await source.bytes.close();
@@ -70,7 +66,7 @@ export const openInputs = async ({ files, remote, ...options }: OpenOptions): Pr
       } catch (thrown) {
         if (!(thrown instanceof UnusableInput)) throw thrown;
         if (thrown.rule === "input-empty" && folders.has(name)) emptyFiles.push(name);
-        else thrown.report(problems, name);
+        else thrown.report(problems, isRemote(name) ? plainUrl(name) : name);
       }
     }
     reportEmptyFolders(folders, { skipped: emptyFiles, problems });
@@ -79,20 +75,18 @@ export const openInputs = async ({ files, remote, ...options }: OpenOptions): Pr
   } catch (thrown) {
     await sourceFiles.closeSources(sources);
     throw thrown;
-  } finally {
-    remotes?.close();
   }
 };
 
 interface OpenInputOptions extends SpoolOptions {
   readonly isReopened: boolean;
-  readonly remotes: Remotes | undefined;
 }
 
 const openInput = async (name: string, options: OpenInputOptions) => {
-  const { host, remotes } = options;
+  const { host } = options;
+  // The name of a missing file can be too long to look for.
+  if (isRemote(name) && !tryStat(name)) throw new UnusableInput("file-not-found", { isUrl: true });
   try {
-    if (remotes && isRemote(name)) return await openStream(name, remotes.open(name), options);
     if (name === "-") return await openStream(name, host.stdin, options);
     const facts = statSync(name, { bigint: true });
     if (facts.isCharacterDevice() && endlessDevices.some((device) => tryStat(device)?.rdev === facts.rdev))
@@ -108,7 +102,7 @@ const openInput = async (name: string, options: OpenInputOptions) => {
     if (thrown instanceof Failure || thrown instanceof UnusableInput) throw thrown;
     const code = getErrorCode(thrown);
     if (code !== "ENOENT" && code !== "ENOTDIR") throw new UnusableInput("file-unreadable", { code });
-    if (!isGlob(name)) throw new UnusableInput("file-not-found", undefined);
+    if (!isGlob(name)) throw new UnusableInput("file-not-found", { isUrl: false });
     throw new UnusableInput("glob-without-match", { pattern: name, matches: expandGlob(name).length });
   }
 };
@@ -179,10 +173,10 @@ const expandPatterns = (files: readonly string[], { platform }: Host) => {
   });
 };
 
-/** Returns a function that detects changed, new and deleted files, except URLs and empty files. */
+/** Returns a function that detects changed, new and deleted files, except empty files. */
 export const createChangeDetector = (names: readonly string[], host: Host) => {
   if (names.length === 0 || names.includes("-")) return () => false;
-  const given = expandPatterns(names, host).filter((name) => !isRemote(name));
+  const given = expandPatterns(names, host);
   const listVersions = () => {
     const files = given.flatMap((name) => listFolder(name)?.files ?? [name]);
     return files.flatMap((file) => {
@@ -198,14 +192,12 @@ export const createChangeDetector = (names: readonly string[], host: Host) => {
   };
 };
 
-type ExpandOptions = Readonly<{ problems: Problems; remotes: Remotes | undefined }>;
-
-const expandNames = async (given: readonly string[], options: ExpandOptions) => {
+const expandNames = (given: readonly string[], problems: Problems) => {
   const folders = new Map<string, string>();
   const names: string[] = [];
   const repeated: string[] = [];
   const skipped = new Map<string, SkippedFile>();
-  const keyOf = (name: string) => (name === "-" || isRemote(name) ? name : (identifyFile(name) ?? resolve(name)));
+  const keyOf = (name: string) => (name === "-" ? name : (identifyFile(name) ?? resolve(name)));
   // All arguments are known first, so a folder does not add an argument again.
   const known = new Map<string, string>();
   for (const name of given) {
@@ -213,9 +205,9 @@ const expandNames = async (given: readonly string[], options: ExpandOptions) => 
     else known.set(keyOf(name), name);
   }
   for (const name of [...known.values()]) {
-    const { files, skipped: others = [] } = await listFiles(name, options);
+    const { files, skipped: others = [] } = listFiles(name, problems);
     for (const other of others) if (!known.has(keyOf(other.file))) skipped.set(keyOf(other.file), other);
-    if (!files) names.push(isRemote(name) ? ((await options.remotes?.assignName(name)) ?? name) : name);
+    if (!files) names.push(name);
     for (const file of files ?? []) {
       const key = keyOf(file);
       if (known.has(key)) repeated.push(file);
@@ -229,10 +221,9 @@ const expandNames = async (given: readonly string[], options: ExpandOptions) => 
   return { names, folders, repeated, skipped: [...skipped.values()] };
 };
 
-const listFiles = async (name: string, { problems, remotes }: ExpandOptions): Promise<Partial<Folder>> => {
-  const remote = isRemote(name) ? remotes : undefined;
+const listFiles = (name: string, problems: Problems): Partial<Folder> => {
   try {
-    const folder = remote ? await remote.filesBelow(name) : listFolder(name);
+    const folder = listFolder(name);
     for (const { file, code } of folder?.unreadable ?? []) problems.report("file-unreadable", { code }, { file });
     if (folder?.files.length === 0) {
       const [first] = folder.skipped;

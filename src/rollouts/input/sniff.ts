@@ -1,7 +1,6 @@
 /** Recognizes the kinds of files by their first bytes. */
 import { formatCommandLine } from "../../text/shell-words.ts";
 import { UnusableInput } from "./failures.ts";
-import { isRemote } from "./names.ts";
 
 export type Container = "zip" | "parquet";
 
@@ -32,8 +31,8 @@ const findKind = (head: Uint8Array) => {
 
 export const findContainer = (head: Uint8Array) => findKind(head)?.container;
 
-/** Returns undefined for pipes and remote files. */
-export const toLocalFile = (name: string) => (name === "-" || isRemote(name) ? undefined : name);
+/** Returns undefined for pipes. */
+export const toLocalFile = (name: string) => (name === "-" ? undefined : name);
 
 const notJson = (kind: string, advice = "convert it to JSON lines with one trajectory or group per line") =>
   new UnusableInput("not-json", { kind, instead: advice });
@@ -71,9 +70,6 @@ const csvAdvice = (separator: string, name: string) => {
   return `convert it: \`python3 -c "${script}" < ${formatCommandLine([file])} > ${formatCommandLine([rowsFile])}\``;
 };
 
-const pageAdvice =
-  "use the URL of the file itself (on huggingface.co: /resolve/, not /blob/), or set HF_TOKEN and use hf://datasets/… for a private file";
-
 /** Matches JSON after the first line, but not a Markdown link. */
 const jsonLine = /\n\s*(?:\{|\[\s*(?:[[{\]"\d-]|$))/;
 
@@ -86,7 +82,7 @@ const findTextError = (text: string, name: string) => {
   // Tab-separated values are not quoted, so a row can begin like JSON.
   if (/^[\w .-]+(?:\t[\w .-]+)+\r?\n/.test(text)) return columns("\t");
   if (jsonLine.test(text)) return undefined;
-  if (markupStart.test(text)) return isRemote(name) ? notJson("a web page", pageAdvice) : notJson("XML or HTML");
+  if (markupStart.test(text)) return notJson("XML or HTML");
   if (text.startsWith("<")) return notJson("data that is not JSON");
   if (/^(?:---\s|- [\w"']|[a-z_][\w-]*:(?:\s|$))/i.test(text)) return notJson("YAML");
   if (/^(?:nan|-?infinity|true|false|null|none)\b/i.test(text)) return undefined;

@@ -21,7 +21,7 @@ export interface Bytes {
 export type LineStart = Readonly<Record<"start" | "line", number>>;
 
 export type Source = Readonly<{
-  /** A path, a URL without secrets, or `-` for standard input. */
+  /** A path, or `-` for standard input. */
   name: string;
   bytes: Bytes;
   /** Returns true if the file may have been rewritten since the last call. Ignores appended data. */
@@ -84,7 +84,7 @@ export const fileOf = (source: Source) => filesOf(source)[0] ?? source.name;
 
 export const filesOf = ({ name, originals }: Pick<Source, "name" | "originals">) => originals?.files ?? [name];
 
-/** Gives other users a right if every file gives this right. @param otherMode the mode of pipes and URLs */
+/** Gives other users a right if every file gives this right. @param otherMode the mode of pipes */
 export const combineModes = (sources: readonly Pick<Source, "name" | "originals">[], otherMode = 0o666) =>
   sources.flatMap(filesOf).reduce((mode, file) => {
     const facts = file === "-" ? undefined : tryStat(file);

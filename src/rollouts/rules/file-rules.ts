@@ -58,16 +58,13 @@ const syntaxFaults: Readonly<
 };
 
 export const fileRules = {
-  "file-not-found": errorOfInput({
-    message: "the file does not exist",
-    advice: "check the path (a relative path starts in the current folder), or pass - to read standard input",
+  "file-not-found": errorOfInput<{ isUrl: boolean }>({
+    message: ({ isUrl }) => (isUrl ? "rollcall reads files, but no URLs" : "the file does not exist"),
+    advice: ({ isUrl }) =>
+      isUrl
+        ? "pipe the file into standard input: `curl -sSL <url> | rollcall check -`"
+        : "check the path (a relative path starts in the current folder), or pass - to read standard input",
     about: "The path is misspelled, or relative to another folder.",
-  }),
-  "remote-not-found": errorOfInput<{ said: string | undefined; url: string }>({
-    message: ({ said }) => `the URL does not exist${said === undefined ? "" : `: ${said}`}`,
-    advice: ({ url }) =>
-      `check the spelling of the URL${/^hf:.*[^/]$/.test(url) ? ", and end the URL of a folder with /" : ""}`,
-    about: "The value has another type than the interface names.",
   }),
   "glob-without-match": errorOfInput<{ pattern: string; matches: number }>({
     message: ({ pattern, matches }) =>

@@ -58,9 +58,9 @@ export const rejectsOption = outputFile("file for rejected groups", {
   default: "the name of the first input plus .rejected",
 });
 export const trajectoryFiles = cli.repeated(
-  "files, folders or URLs of groups or trajectories, or - for standard input (the default)",
+  "files or folders of groups or trajectories, or - for standard input (the default)",
 );
-export const rolloutFiles = cli.repeated("files, folders or URLs of rollouts, or - for standard input (the default)");
+export const rolloutFiles = cli.repeated("files or folders of rollouts, or - for standard input (the default)");
 export const ledgerOption = cli.text("file or database (postgres://…) that records the requests", "file", {
   default: "ledger.db in the data folder",
 });

@@ -77,7 +77,7 @@ const packed = execFileSync("gzip", ["-c", good]);
 /** Rules about whole inputs that other tests cover. */
 const elsewhere = [
   ...["line-too-long", "document-too-long", "too-many-records", "split-mismatch", "request-key-mismatch"],
-  ...["ambiguous-format", "lossy-format", "file-is-folder", "remote-not-found"],
+  ...["ambiguous-format", "lossy-format", "file-is-folder"],
   ...["reward-part-missing", "unknown-format"],
   ...["input-changed", hasZstd ? "zstd-unsupported" : "zstd-corrupt"],
 ];

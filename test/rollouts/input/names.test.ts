@@ -6,7 +6,6 @@ it.each([
   ["https://x.org/a@b.jsonl?to=me@y.org", "https://x.org/a@b.jsonl"],
   ["HTTPS://X.org/A?a\nb", "https://X.org/A"],
   ["http://me@x.org", "http://x.org"],
-  ["HF://datasets/a/b@main/what?.jsonl", "hf://datasets/a/b@main/what?.jsonl"],
 ])("the plain form of %j has no user, query and fragment", (url, plain) => {
   expect([isRemote(url), plainUrl(url)]).toEqual([true, plain]);
 });

@@ -54,7 +54,6 @@ describe("the first bytes of a file", () => {
     ["my rows.csv", "< 'my rows.csv' > 'my rows.rows.jsonl'"],
     ["csv.jsonl", "< csv.jsonl > csv.rows.jsonl"],
     ["-", "< rows.csv > rows.jsonl"],
-    ["https://a.example/x.csv?token=1", "< rows.csv > rows.jsonl"],
   ])("give, for CSV, the command that converts it to JSON lines (row %$)", (name, files) => {
     const instead = expect.stringContaining(`${files}\``);
     expect(findFormatError(Buffer.from("id,messages,reward\n"), name)?.data).toMatchObject({ instead });

@@ -34,8 +34,8 @@ const texts = `
   json-syntax {"fault":"escape","word":"nul","character":"]"} invalid escape | write \\\\
   json-syntax {"fault":"number","word":"nul","character":"]"} invalid number | write a number such
   json-syntax {"fault":"character","word":"nul","character":"]"} unexpected ] | write lines with
-  remote-not-found {"url":"hf:a"} does not exist | check the spelling of the URL, and end
-  remote-not-found {"said":"no","url":"hf:a/"} the URL does not exist: no | check the spelling of the URL
+  file-not-found {"isUrl":true} but no URLs | pipe the file into standard input
+  file-not-found {"isUrl":false} the file does not exist | check the path
   glob-without-match {"pattern":"*","matches":0} no file matches * | check the pattern
   glob-without-match {"pattern":"*","matches":1} did not expand *, which matches 1 file | remove the quotes
   file-unreadable {"code":"outside-folder"} | pass the path of the file that the link leads to

@@ -1,14 +1,9 @@
-import { createServer, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { buffer } from "node:stream/consumers";
 import { createServer as createTlsServer } from "node:tls";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Attempt } from "../../../src/wire/client/client.ts";
-import { Downloads } from "../../../src/wire/client/download.ts";
 import { listModels } from "../../../src/wire/contract/models.ts";
-import { fileServer } from "../../support/file-server.ts";
-import { testHost } from "../../support/host.ts";
-import { findClosedPort, listenOnLoopback } from "../../support/server.ts";
+import { findClosedPort } from "../../support/server.ts";
 import { certificate } from "./certificate.ts";
 import {
   attemptAt,
@@ -204,18 +199,6 @@ describe("the limit of silence", () => {
 /** A part of a name has at most 63 characters, so no resolver gets this name. */
 const impossibleName = `${"a".repeat(64)}.invalid`;
 
-it("a download ends with the reason of a signal, and not with a failure of the connection", async () => {
-  const { url } = await fileServer({ files: { "/a": "x".repeat(2 ** 22) } });
-  const [stop, reason] = [new AbortController(), new Error("stopped")];
-  const host = { ...testHost(), signal: stop.signal };
-  const downloads = new Downloads({ host, timeoutMs: undefined, maxWaitMs: 0, waitsForHost: false, trace: undefined });
-  onTestFinished(downloads.close);
-  const read = async () => {
-    for await (const _ of (await downloads.get(new URL(`${url}/a`), [])).chunks()) stop.abort(reason);
-  };
-  await expect(read()).rejects.toBe(reason);
-});
-
 describe("a connection", () => {
   it("causes a failure with host and port if it is refused", async () => {
     const port = await findClosedPort();
@@ -292,73 +275,6 @@ describe("a connection", () => {
     await client.close();
     await Promise.all([1, 2].map(async () => await failureOf(client.send(listModels, list))));
     expect(server.connections()).toBe(1);
-  });
-});
-
-describe("a download", () => {
-  const limits = { timeoutMs: 5_000, maxWaitMs: 3_000, waitsForHost: false, trace: undefined };
-
-  it("fails with its URL without the query, which may contain a signature", async () => {
-    const downloads = new Downloads({ host: testHost(), ...limits });
-    onTestFinished(() => downloads.close());
-    const address = `http://127.0.0.1:${await findClosedPort()}/step.jsonl`;
-    const failure = await failureOf(downloads.get(new URL(`${address}?X-Amz-Signature=hush`), []));
-    expect(failure.details.http).toEqual({ method: "GET", url: address });
-    expect(failure.details.hint).toBe("check the URL, or rerun the same command when the service is up");
-  });
-
-  it("shows its headers, size and error with --debug, without its query", async () => {
-    const traced: string[] = [];
-    const downloads = new Downloads({ host: testHost(), ...limits, trace: (line) => traced.push(line) });
-    onTestFinished(() => downloads.close());
-    const { url } = await fileServer({ files: { "/a": "abc", "/b": "abc" }, cut: (answer) => (answer > 0 ? 1 : 3) });
-    for (const path of ["a", "b"]) {
-      const { chunks } = await downloads.get(new URL(`${url}/${path}?secret`), [["Authorization", "Bearer hidden"]]);
-      await buffer(chunks()).catch(() => undefined);
-    }
-    const shown = (path: string) => [
-      ...[`> GET ${url}/${path}`, "> Authorization: Bearer …", "> Accept-Encoding: identity"],
-      ...["< 200 after 0 ms, 3 bytes", "< content-length: 3", "< content-type: application/octet-stream"],
-    ];
-    const isShown = (line: string) => !/^< date|^> User-Agent/.test(line);
-    expect(traced.filter(isShown)).toEqual([...shown("a"), ...shown("b"), "* CUT"]);
-  });
-
-  it("is attempted again if its server replied before and then refuses connections", async () => {
-    const waits: number[] = [];
-    const elapsed = () => waits.reduce((sum, wait) => sum + wait, 0);
-    const host = { ...testHost(), elapsed, sleep: async (ms: number) => void waits.push(ms) };
-    const downloads = new Downloads({ host, ...limits });
-    onTestFinished(() => downloads.close());
-    await failureOf(downloads.get(new URL(`http://127.0.0.1:${await findClosedPort()}/step.jsonl`), []));
-    expect(waits).toEqual([]);
-    const server = createServer((_, response) => void response.end("{}"));
-    const { url } = await listenOnLoopback(server);
-    (await downloads.get(new URL(`${url}/step.jsonl`), [])).cancel();
-    await new Promise((resolve) => {
-      server.close(resolve);
-      server.closeAllConnections();
-    });
-    const failure = await failureOf(downloads.get(new URL(`${url}/step.jsonl`), []));
-    expect(failure.message).toContain(` on attempt ${waits.length + 1}: the connection was refused`);
-    expect(waits.length).toBeGreaterThan(2);
-  });
-
-  it("ends a busy reply before it is attempted again", async () => {
-    let busy: ServerResponse | undefined;
-    const server = createServer((_, response) => {
-      if (busy) return busy.closed ? response.end() : busy.once("close", () => response.end());
-      busy = response;
-      return response.writeHead(503, { "retry-after": "2" }).write("busy");
-    });
-    const notices: unknown[] = [];
-    const onRetry = (...notice: readonly unknown[]) => notices.push(notice);
-    const downloads = new Downloads({ host: testHost(), ...limits, onRetry });
-    onTestFinished(() => downloads.close());
-    const { url } = await listenOnLoopback(server);
-    expect((await downloads.get(new URL(url), [])).status).toBe(200);
-    const { host } = new URL(url);
-    expect(notices).toEqual([[`${host} answered 503`, { attempt: 2, waitMs: 2000, leftMs: 1000 }]]);
   });
 });
 
