@@ -27,7 +27,6 @@ export const reportDatasetProblems = async (dataset: IndexedGroups, breaks: Brea
   const lacking = await reportMissingFeatures(dataset, breaks);
   await reportMixedGroups(dataset, breaks);
   await reportDuplicates(dataset, breaks);
-  await reportCopies(dataset, breaks);
   return lacking;
 };
 
@@ -283,21 +282,6 @@ const openOriginal = (
     found ??= find();
     return await found;
   };
-};
-
-const reportCopies = async (dataset: IndexedGroups, breaks: Breaks) => {
-  const { sources, groups, scan } = dataset;
-  let located = 0;
-  for (const [source, { originals }] of sources.entries()) {
-    for (const { line, findPath, locate } of originals?.copies ?? []) {
-      if (breaks.isDue()) await breaks.take();
-      const part = positions.findPartAt(scan.parts, source, { line });
-      const group = part === undefined ? undefined : groups.groupOf(part);
-      if (part === undefined || group === undefined || !groups.isValid(group)) continue;
-      const position = ++located > maxLocatedOriginals ? "another position" : formatLocation(await locate());
-      reportGroup(dataset, "duplicate-rollout", { data: { position }, group, part, path: findPath });
-    }
-  }
 };
 
 /** Lists the parts of these ascending rows, with the indexes of their trajectories. */

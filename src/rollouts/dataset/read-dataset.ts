@@ -87,7 +87,7 @@ export const readDataset = async (options: ReadOptions): Promise<Dataset> => {
     if (conversion) read.scan.problems.merge(conversion.recordProblems);
     await mapProblemsToRecords(sources, read.scan.problems);
     reportSkippedFiles(read.scan.problems, skipped);
-    reportLossyFormats(read.scan.problems, conversion);
+    reportConversion(read.scan.problems, conversion);
     return { ...read, conversion, repeatedFiles: repeated, close };
   } catch (thrown) {
     await close();
@@ -100,10 +100,13 @@ const reportSkippedFiles = (problems: Problems, files: readonly SkippedFile[] = 
   if (problems.strictness.strict) problems.addInputRule("skipped-file");
 };
 
-const reportLossyFormats = (problems: Problems, conversion: Conversion | undefined) => {
+const conversionRules = ["lossy-format", "rollout-in-parts"] as const;
+
+const reportConversion = (problems: Problems, conversion: Conversion | undefined) => {
   for (const { format, files } of conversion?.formats ?? [])
     if (format.isLossy) problems.report("lossy-format", { format: format.name }, { file: files[0] ?? "" });
-  if (problems.strictness.strict) problems.addInputRule("lossy-format");
+  for (const at of conversion?.possibleParts ?? []) problems.report("rollout-in-parts", { isCertain: false }, at);
+  if (problems.strictness.strict) for (const rule of conversionRules) problems.addInputRule(rule);
 };
 
 /** @throws Failure `missing-split`, `input-changed`; the signal's reason */

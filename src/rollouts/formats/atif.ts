@@ -4,14 +4,7 @@ import { toTools } from "../messages/chat.ts";
 import type { Json } from "../messages/output-json.ts";
 import type { Value } from "../messages/value.ts";
 import { convertSteps } from "./atif-steps.ts";
-import {
-  buildTrajectory,
-  findLastTime,
-  findReward,
-  isUuid,
-  listFileIds,
-  replacedContextNote,
-} from "./build-trajectory.ts";
+import { buildTrajectory, findReward, isUuid, listFileIds, replacedContextNote } from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";
 
 export const atif: Format = {
@@ -33,8 +26,7 @@ export const atif: Format = {
 const convertRollout = (run: FormatRun, record: SourceRecord, links: Links) => {
   const { value } = record;
   record.group = "trajectory";
-  const lastStep = value.items("steps").at(-1);
-  record.identity = { id: findId(value), changedAt: findLastTime([lastStep?.get("timestamp")]) };
+  record.id = findId(value);
   const { documents, ...read } = readAtif(run, record, links);
   const ids = [value.get("trajectory_id"), value.get("session_id"), ...listFileIds(record)];
   return { documents, ...buildTrajectory({ ...read, reward: findReward(run, { record: value, ids }) }) };

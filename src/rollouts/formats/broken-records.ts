@@ -11,7 +11,7 @@ import { type FaultyText, reportSyntaxFault } from "../rules/syntax-faults.ts";
 import type { Converter, Format, Rollout } from "./format.ts";
 import type { GroupLines } from "./group-lines.ts";
 import * as records from "./source-records.ts";
-import type { ConvertedGroup, DroppedCopy, WrittenRollout } from "./written-rollout.ts";
+import type { ConvertedGroup, WrittenRollout } from "./written-rollout.ts";
 
 interface BrokenRecord extends Omit<RuleData<"record-invalid">, "format" | "fault"> {
   location: ProblemLocation;
@@ -36,19 +36,12 @@ interface OpenConversion {
 }
 
 export const openBrokenGroups = () => {
-  /** The faults of rollouts with an id, because another copy can be complete. */
-  const reports = new Map<WrittenRollout, () => void>();
   const ungrouped = new Map<ConvertedGroup, Pick<BrokenRecord, "keys" | "location" | "mayLackGroup">>();
   const faults: ((areOthersConverted: boolean) => void)[] = [];
   return {
-    reports,
     faults,
     /** The groups of records without a known group. */
     ungrouped,
-    reportAll(copies: readonly DroppedCopy[]) {
-      for (const { copy } of copies) reports.delete(copy);
-      for (const report of reports.values()) report();
-    },
     /** Expects that all records were read, because an option holds for all of them. */
     reportFaults(groups: readonly ConvertedGroup[]) {
       const isConverted = groups.some(({ rollouts }) => rollouts.some(({ isBroken }) => !isBroken));
@@ -63,27 +56,23 @@ export const openBrokenGroups = () => {
 };
 
 export const breakGroup = (
-  { run: { problems, hasOtherFormats }, format, name, output, broken: { reports, ungrouped, faults } }: OpenConversion,
+  { run: { problems, hasOtherFormats }, format, name, output, broken: { ungrouped, faults } }: OpenConversion,
   rollout: Rollout,
   at: records.RolloutPosition,
   { location, keys, fault, mayLackGroup = false, ...misfit }: BrokenRecord,
 ) => {
   const key = rollout.group ?? `broken ${at.record} ${rollout.part?.span.start} ${at.file.name}`;
-  const { group, rollout: written } = output.addBroken(key, at, rollout);
-  const report = () => {
-    group.isBroken = true;
-    const isUnknown = rollout.group === undefined;
-    if (isUnknown || mayLackGroup) ungrouped.set(group, { keys, location, mayLackGroup: !isUnknown });
-    const shown = { ...location, readAt: `${name}:${group.position + 1}` };
-    if (typeof fault !== "string") reportSyntaxFault(fault, (rule, data) => problems.report(rule, data, shown));
-    else
-      faults.push((areOthersConverted) => {
-        const others = { areOthersConverted, hasOtherFormats };
-        problems.report("record-invalid", { format: format.name, fault, ...others, ...misfit }, shown);
-      });
-  };
-  if (rollout.id === undefined) report();
-  else reports.set(written, report);
+  const group = output.addBroken(key, at, rollout);
+  group.isBroken = true;
+  const isUnknown = rollout.group === undefined;
+  if (isUnknown || mayLackGroup) ungrouped.set(group, { keys, location, mayLackGroup: !isUnknown });
+  const shown = { ...location, readAt: `${name}:${group.position + 1}` };
+  if (typeof fault !== "string") reportSyntaxFault(fault, (rule, data) => problems.report(rule, data, shown));
+  else
+    faults.push((areOthersConverted) => {
+      const others = { areOthersConverted, hasOtherFormats };
+      problems.report("record-invalid", { format: format.name, fault, ...others, ...misfit }, shown);
+    });
 };
 
 /** Breaks the groups that the readable start of the record names. */

@@ -11,11 +11,7 @@ import { findRewardCandidates } from "../rules/row-columns.ts";
 import type { FormatRun, Rollout, SourceRecord } from "./format.ts";
 
 /** Returns a ConversionError, so that other parts of the record are still converted. */
-export const convertPart = (
-  part: Value,
-  facts: Pick<Rollout, "group" | "id" | "changedAt">,
-  convert: () => Rollout,
-) => {
+export const convertPart = (part: Value, facts: Pick<Rollout, "group" | "id">, convert: () => Rollout) => {
   try {
     return { ...facts, part, ...convert() };
   } catch (thrown) {
@@ -36,12 +32,6 @@ export const noteVersion = (run: FormatRun, subject: string, version: Value | un
 };
 
 export const isUuid = (text: string) => /^[\da-f]{8}-?(?:[\da-f]{4}-?){3}[\da-f]{12}$/i.test(text);
-
-/** The last of the recorded ISO 8601 times, in milliseconds. */
-export const findLastTime = (values: readonly (Value | undefined)[]) => {
-  const times = values.map((value) => Date.parse(value?.text ?? "")).filter((time) => !Number.isNaN(time));
-  return times.length === 0 ? undefined : times.reduce((last, time) => Math.max(last, time));
-};
 
 type TrajectoryParts = Readonly<{
   reward: ReturnType<typeof findReward>;

@@ -20,7 +20,6 @@ import {
 import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 import * as keys from "./row-keys.ts";
 import { isLogged, openTableIds, skipUnrated } from "./trl-tables.ts";
-import { sampleEarlier } from "./turn-rows.ts";
 
 export interface ChatRows extends Omit<Format, "keys" | "records" | "recognizes" | "open"> {
   rewardKey: string;
@@ -30,7 +29,7 @@ export interface ChatRows extends Omit<Format, "keys" | "records" | "recognizes"
   isDataset: boolean;
   /** Returns the members of a row that can become metadata. Default: all. */
   listMembers?(row: Value): Members;
-  openIds?(): (record: SourceRecord) => Rollout["id"];
+  openIds?(): ReturnType<typeof openTableIds>;
   /** Returns the recorded group. */
   findGroup?(row: Value): string | undefined;
   recognizes(row: Value): boolean | undefined;
@@ -52,16 +51,19 @@ export const chatRows = (rows: ChatRows): Format => ({
   recognizes: ({ value }) => rows.recognizes(value),
   takesGroupKey: true,
   open: (run) => {
-    const findId = rows.openIds?.();
+    const ids = rows.openIds?.();
     const { preview, find } = keys.openRowKeys(rows.findGroup);
     const findPromptKey = keys.openPromptKeys(run);
     const divisions = keys.openDivisions(rows.usedKeys);
     let last: { file: string; steps: ReadonlyMap<string, string> } = { file: "", steps: new Map() };
     return {
-      preview,
+      preview: (record) => {
+        const needsIds = ids?.preview(record) ?? false;
+        return preview(record) || needsIds;
+      },
       convert: (record) => {
         const { value, file, isTruncated } = record;
-        record.identity = { id: findId?.(record) };
+        record.id = ids?.find(record);
         const recorded = keys.readSteps(value);
         // The step can be in the missing part of a truncated row.
         const steps = isTruncated && last.file === file ? new Map([...last.steps, ...recorded]) : recorded;
@@ -104,7 +106,7 @@ const convertRow = (run: FormatRun, rows: ChatRows, { record, recordedKey, steps
     return [{ exception: buildException(error.get("message") ?? error, error.get("type")) }];
   const readOwn = () => (rows.readReward ? rows.readReward(run, row) : requireReward(row, rows.rewardKey));
   const reward = findReward(run, { record: row, ids: listRewardIds(run, record), readOwn });
-  const turns = [...system.map(keys.toSystem), ...sampleEarlier(run, rows.readTurns(run, row), record)];
+  const turns = [...system.map(keys.toSystem), ...rows.readTurns(run, row)];
   return [buildTrajectory({ reward, turns, ...readMembers(run, row, rows) })];
 };
 
@@ -243,8 +245,6 @@ const trlRows: ChatRows = {
     const [prompt, completion] = [row.get("prompt"), row.get(completionKey(row) ?? "completion")].map(chat.unwrap);
     return { prompt: prompt?.text ?? prompt?.items() ?? [], sampled: completion?.text ?? completion?.items() ?? [] };
   },
-  hasPrompts: true,
-  repeatedPath: /completions_\d+(?=\.parquet$)/,
   openIds: openTableIds,
   readReward: (_, row) => {
     const reward = requireReward(row, "reward");

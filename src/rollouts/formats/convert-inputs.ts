@@ -8,17 +8,17 @@ import type { OpenedInputs } from "../input/open-inputs.ts";
 import { closeSources, type RawRecord, type Source } from "../input/source.ts";
 import { openSpool } from "../input/spool.ts";
 import type { Value } from "../messages/value.ts";
-import { Problems } from "../rules/problems.ts";
+import { type ProblemLocation, Problems } from "../rules/problems.ts";
+import { defaultStrictness } from "../rules/rules.ts";
 import { breakAmbiguous, breakGroup, breakUnreadable, openBrokenGroups } from "./broken-records.ts";
-import { leaveOutCopies } from "./copies.ts";
 import { openDocuments } from "./documents.ts";
 import type { Format, FormatOptions, FormatRun, SourceRecord } from "./format.ts";
 import { groupByKeys } from "./group-by.ts";
 import * as lines from "./group-lines.ts";
 import { Receipt } from "./receipt.ts";
 import { isCompanion, openFormatFinder, ownFormat, recognizeInputs } from "./recognize.ts";
+import { findCopies, type RolloutFault, RolloutParts } from "./rollout-parts.ts";
 import * as records from "./source-records.ts";
-import { areTurns, joinTurns, turnsNote } from "./turn-rows.ts";
 
 /** Without a file of another tool, there is no conversion. */
 export interface ConvertedInputs extends Pick<OpenedInputs, "sources" | "skipped"> {
@@ -32,6 +32,8 @@ export interface Conversion {
   /** Sentences, and how often each applies. */
   readonly notes: ReadonlyMap<string, number>;
   readonly recordProblems: Problems;
+  /** The positions of rows that can be parts of the rollout of the row before. */
+  readonly possibleParts: readonly ProblemLocation[];
   /** The number of records that are not JSON and have no known group. */
   readonly unreadableRecords: number;
   /** The values that no trajectory has, by path. */
@@ -83,6 +85,7 @@ export const convertInputs = async (options: FormatOptions, inputs: OpenedInputs
       rewardFrom: rewards ? "from --rewards" : rewardFrom && `\`${rewardFrom.join(".")}\``,
       notes: run.notes,
       recordProblems: run.problems,
+      possibleParts: run.possibleParts,
       unreadableRecords: results.reduce((sum, { unreadable }) => sum + unreadable, 0),
       lost: run.counter.listLost(),
       receipt: options.hasReceipt
@@ -114,7 +117,10 @@ const openRun = (options: FormatOptions, [formats, own]: readonly [number, numbe
   documents: openDocuments(),
   usedRewards: new Set<string>(),
   kinds: new Set<string>(),
-  problems: new Problems(),
+  /** Each problem is an error. */
+  problems: new Problems({ ...defaultStrictness, strict: true }),
+  /** The positions of rows that can be parts of the rollout of the row before. */
+  possibleParts: new Array<ProblemLocation>(),
   notes: new Map<string, number>(),
   noted: 0,
   /** False while records are converted again. */
@@ -140,7 +146,8 @@ const openConversion = async (files: readonly records.ConvertedFile[], format: F
     isFormatGiven: from !== "auto",
     findOthers: from === "auto" ? await openFormatFinder() : () => [],
     isGroupedByKey: groupBy !== undefined && format.isGrouped !== true,
-    converter: joinTurns(groupByKeys(format.open(formatRun), format, groupBy), format, (text) => countNote(run, text)),
+    converter: groupByKeys(format.open(formatRun), format, groupBy),
+    parts: new RolloutParts(),
     output: new lines.GroupLines(await openSpool(run.options.host), run.options),
     broken: openBrokenGroups(),
     keys,
@@ -151,7 +158,7 @@ const openConversion = async (files: readonly records.ConvertedFile[], format: F
 const convertFiles = async (files: readonly records.ConvertedFile[], format: Format, run: ConversionRun) => {
   const { host } = run.options;
   const conversion = await openConversion(files, format, run);
-  const { output, converter, broken, formatRun } = conversion;
+  const { output, converter, broken } = conversion;
   const breaks = new Breaks(host.signal);
   const { groups } = output;
   try {
@@ -180,9 +187,6 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
     });
     run.isCounting = false;
     for (const note of conversion.isGroupedByKey ? [] : (converter.listNotes?.() ?? [])) countNote(run, note);
-    const copies = output.dropCopies();
-    broken.reportAll(copies);
-    for (const { copy } of copies) countNote(run, areTurns(copy.id) ? turnsNote : "left out a copy of a rollout");
     const byName = new Map(files.map((file) => [file.name, file]));
     for (const found of converter.findFaults?.() ?? []) {
       if (breaks.isDue()) await breaks.take();
@@ -194,15 +198,17 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
       breakGroup(conversion, { group }, { file, record: position, position: -1 }, { fault, location });
     }
     broken.reportFaults(groups);
-    // Converts records again, which the search for faults must not see.
-    if (formatRun.receipt) await leaveOutCopies(copies, { format, converter, receipt: run.counter });
+    for (const found of [...conversion.parts.findParts(), ...findCopies(groups)]) {
+      if (breaks.isDue()) await breaks.take();
+      reportPart(conversion, found);
+    }
     if (!conversion.hasRecordedGroups) broken.dropGrouped();
     breakAmbiguous(conversion);
     const bytes = await output.end(host);
-    const originals = lines.createLineOrigin({ ...conversion, groups, copies });
+    const originals = lines.createLineOrigin({ ...conversion, groups });
     const keyUse = conversion.isGroupedByKey ? lines.findKeyUse(groups, conversion.keys.flat) : undefined;
     const source: Source = { name: conversion.name, bytes, originals: { ...originals, keyUse } };
-    return { source, groups, copies, unreadable: broken.countUnreadable() };
+    return { source, groups, unreadable: broken.countUnreadable() };
   } catch (thrown) {
     await output.discard();
     throw thrown;
@@ -223,7 +229,7 @@ const convertRaw = (conversion: FormatConversion, raw: RawRecord, at: records.Ro
   for (const [position, rollout] of rollouts.entries()) {
     const { error, exception } = rollout;
     if (exception !== undefined) conversion.formatRun.note("converted a failed rollout to an exception of its group");
-    if (!error) conversion.output.add(rollout, value, { ...at, position });
+    if (!error) conversion.parts.add(format, record, conversion.output.add(rollout, value, { ...at, position }));
     else {
       const { fault, location } = records.locateFault(raw, error);
       breakGroup(conversion, rollout, { ...at, position }, { fault, location, keys: listKeys(value), ...misfit });
@@ -235,6 +241,17 @@ const convertRaw = (conversion: FormatConversion, raw: RawRecord, at: records.Ro
     conversion.keys = { all: listKeys(value) ?? [], flat: flat.filter((key) => key !== "reward") };
   }
   if (conversion.formatRun.receipt) run.counter.addRecord(record, isConverted ? rollouts : undefined);
+};
+
+const reportPart = ({ name, run }: FormatConversion, found: RolloutFault) => {
+  const { group, rollout } = found;
+  const { label: file, line } = rollout.file.records.locate(rollout.record);
+  if (found.kind === "possible-part") return run.possibleParts.push({ file, line, path: [] });
+  group.isBroken = true;
+  const location = { file, line, path: [], readAt: `${name}:${group.position + 1}` };
+  if (found.kind !== "copy") return run.problems.report("rollout-in-parts", { isCertain: true }, location);
+  const first = found.other.file.records.locate(found.other.record);
+  return run.problems.report("duplicate-rollout", { position: `${first.label}:${first.line}` }, location);
 };
 
 /** Describes a record that its format does not recognize. A record without further keys only lacks a key. */

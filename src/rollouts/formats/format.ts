@@ -48,10 +48,8 @@ export interface SourceRecord {
   group?: string | undefined;
   /** True if the record has no group key. In a truncated record, the key can be in the missing part. */
   isGroupDerived?: boolean | undefined;
-  /** For each answer in the prompt, whether another row sampled it, and true if it sampled this text. */
-  sampled?: readonly (boolean | undefined)[] | undefined;
-  /** The id and the time of the record's only rollout. */
-  identity?: Pick<Rollout, "id" | "changedAt"> | undefined;
+  /** The id of the record's only rollout. */
+  id?: string | undefined;
 }
 
 export type Rollout = Readonly<{
@@ -70,13 +68,8 @@ export type Rollout = Readonly<{
   error?: ConversionError;
   /** Other members of the group. Only the group's first rollout sets these members. */
   members?: Members;
-  /**
-   * Copies of a rollout have the same id in all files. No other rollout has this id.
-   * A function is called after the last record. It returns undefined for a rollout without copies.
-   */
-  id?: string | (() => string | undefined) | undefined;
-  /** The last time in the record, in milliseconds. The newest copy counts. Default: the last copy. */
-  changedAt?: number | undefined;
+  /** No other rollout has this id, in any file. */
+  id?: string | undefined;
 }>;
 
 export type RecordFault = Pick<SourceRecord, "file" | "position"> & Readonly<{ group: string; fault: string }>;
@@ -134,8 +127,6 @@ export type Format = Readonly<{
   partFolders?: RegExp;
   /** Only files with the same scope share groups. Default: no other file. */
   groupScope?(file: string): string;
-  /** The writer writes a rollout to two files if their paths differ only in this part. */
-  repeatedPath?: RegExp;
   takesGroupKey?: boolean;
   /** True if no two records belong to a group. */
   hasGroupPerRecord?: boolean;
@@ -146,12 +137,10 @@ export type Format = Readonly<{
   hasNonFinite?: boolean;
   /** True if files have decoded text, which lacks tokens and sometimes turns. */
   isLossy?: boolean;
-  /** Returns the turns of a row that can be a turn of another one; undefined for several rollouts. */
+  /** Returns the messages of a row; undefined for several rollouts. */
   listTurns?(row: Value): RowTurns | undefined;
-  /** True if a row has answers of earlier turns in its prompt. */
-  hasPrompts?: boolean;
-  /** Returns the id of a rollout whose rows must all continue each other. */
-  findOutputs?(record: SourceRecord): string | undefined;
+  /** Returns the id of a row's rollout in its group. Default: that of the usual columns. */
+  findRolloutId?(row: Value): string | undefined;
   recognizes(first: SourceRecord): boolean | undefined;
   open(run: FormatRun): Converter;
 }>;

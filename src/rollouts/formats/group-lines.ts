@@ -10,7 +10,6 @@ import type { Value } from "../messages/value.ts";
 import { invalidInput } from "../rules/failures.ts";
 import type { Path } from "../rules/positions.ts";
 import { Problems } from "../rules/problems.ts";
-import { dropCopies, pathInGroup } from "./copies.ts";
 import type { Converter, Format, FormatOptions, Rollout } from "./format.ts";
 import {
   type ConvertedFile,
@@ -19,8 +18,7 @@ import {
   parseRecord,
   type RolloutPosition,
 } from "./source-records.ts";
-import { areTurns } from "./turn-rows.ts";
-import { type ConvertedGroup, crossFileMark, type DroppedCopy, type WrittenRollout } from "./written-rollout.ts";
+import { type ConvertedGroup, crossFileMark, type WrittenRollout } from "./written-rollout.ts";
 
 const maxBufferedBytes = 2 ** 20;
 
@@ -56,7 +54,7 @@ export class GroupLines {
 
   add(rollout: Rollout, value: Value, { file, record, position }: RolloutPosition) {
     const group = this.#findGroup(rollout.group ?? "", { file, record });
-    const { trajectory, index, part, documents = [], identity = "", id, changedAt } = rollout;
+    const { trajectory, index, part, documents = [], identity = "", id } = rollout;
     const before = group.rollouts.at(-1);
     if (!before) this.#startGroup(group, rollout.members);
     else if (group !== this.#current || (index ?? 0) < (before.index ?? 0)) this.#isInOrder = false;
@@ -69,25 +67,20 @@ export class GroupLines {
     const span = part?.span;
     // Spread syntax would need twice the memory.
     const isFinishDerived = isLastFinishDerived(trajectory);
-    this.#addTo(group, {
-      ...{ file, record, position, start, length, span, digest, index, exception, id, changedAt, isFinishDerived },
-    });
+    const written: WrittenRollout = {
+      ...{ file, record, position, start, length, span, digest, index, exception, id, isFinishDerived },
+    };
+    this.#addTo(group, written);
+    return { group, rollout: written };
   }
 
-  addBroken(key: string, at: RolloutPosition, { part, id, changedAt }: Rollout) {
+  addBroken(key: string, at: RolloutPosition, { part, id }: Rollout) {
     const group = this.#findGroup(key, at);
     this.#isInOrder = false;
     const nothing = { start: 0, length: 0, digest: "", exception: "", index: undefined };
-    const rollout: WrittenRollout = { ...at, ...nothing, span: part?.span, id, changedAt, isBroken: true };
+    const rollout: WrittenRollout = { ...at, ...nothing, span: part?.span, id, isBroken: true };
     this.#addTo(group, rollout);
-    return { group, rollout };
-  }
-
-  /** Expects that all rollouts were added. */
-  dropCopies() {
-    const copies = dropCopies(this.groups);
-    if (copies.length > 0) this.#isInOrder = false;
-    return copies;
+    return group;
   }
 
   /** Returns a promise only if the buffer is full, because an await takes time. */
@@ -143,8 +136,8 @@ export class GroupLines {
 
   async #writeGroup(group: ConvertedGroup, texts: sources.Bytes) {
     group.rollouts.sort((a, b) => (a.index ?? 0) - (b.index ?? 0));
-    // `!` is not JSON, so the group becomes invalid. The rollouts of a joined group are in another line.
-    if (group.isBroken || group.rollouts.length === 0) return this.#writeText(group.isBroken ? "!\n" : "\n");
+    // `!` is not JSON, so the group becomes invalid.
+    if (group.isBroken) return this.#writeText("!\n");
     this.#writeText(lineStart);
     for (const [at, trajectory] of group.rollouts.filter(({ length }) => length > 0).entries()) {
       if (at > 0) this.#writeText(",");
@@ -198,22 +191,14 @@ interface ConvertedFiles {
   readonly format: Format;
   readonly converter: Converter;
   readonly groups: readonly ConvertedGroup[];
-  readonly copies: readonly DroppedCopy[];
 }
 
 export const createLineOrigin = (converted: ConvertedFiles): sources.OriginalLines => {
-  const { files, format, converter, groups, copies } = converted;
+  const { files, format, converter, groups } = converted;
   const rolloutsOf = (line: number) => groups[line - 1]?.rollouts ?? [];
   const reread = openRereader(format, converter);
   return {
     files: files.map(({ name }) => name),
-    copies: copies.flatMap(({ copy, kept, keptIn }) => {
-      const pathOf = ({ name }: ConvertedFile) => name.replace(format.repeatedPath ?? "", "");
-      const isExpected = areTurns(copy.id) || (copy.file !== kept.file && pathOf(copy.file) === pathOf(kept.file));
-      const locate = async () => await locateRollout(copy, reread);
-      const findPath = () => pathInGroup(keptIn, kept);
-      return isExpected ? [] : { line: keptIn.position + 1, findPath, locate };
-    }),
     canRegroup: format.takesGroupKey === true && files.length > 1,
     isBroken: (line) => groups[line - 1]?.isBroken === true,
     digestOf: (line) => digestRollouts(rolloutsOf(line)),
@@ -248,11 +233,6 @@ const openRereader = (format: Format, converter: Converter) => {
     const { raw, value, rollouts } = await latest.converted;
     return { raw, value, rollout: rollouts?.[written.position] };
   };
-};
-
-const locateRollout = async (written: WrittenRollout, reread: Reread) => {
-  const { raw, value, rollout } = await reread(written);
-  return raw && value ? locateInRecord(raw, rollout?.part ?? value) : written.file.records.locate(written.record);
 };
 
 const digestRollouts = (rollouts: readonly WrittenRollout[]) => {
@@ -305,7 +285,7 @@ const listRecords = async (rollouts: readonly WrittenRollout[], reread: Reread) 
   return records;
 };
 
-export function* listRecordMappings(written: readonly Pick<ConvertedFiles, "groups" | "copies">[]) {
+export function* listRecordMappings(written: readonly Pick<ConvertedFiles, "groups">[]) {
   const numbers = new Map<ConvertedGroup, number>();
   const toMapping = ({ file, record }: WrittenRollout, group: number, trajectory: number | null) => {
     const { label, line } = file.records.locate(record);
@@ -317,6 +297,4 @@ export function* listRecordMappings(written: readonly Pick<ConvertedFiles, "grou
     for (const rollout of group.rollouts)
       yield toMapping(rollout, numbers.size, rollout.length > 0 ? ++trajectories : null);
   }
-  for (const { copy, keptIn } of written.flatMap(({ copies }) => copies))
-    yield toMapping(copy, numbers.get(keptIn) ?? 0, null);
 }

@@ -2,7 +2,7 @@
 import { dirname } from "node:path";
 import type { Members, Value } from "../messages/value.ts";
 import { readAtif } from "./atif.ts";
-import { buildException, buildTrajectory, findLastTime, findReward, suggestPaths } from "./build-trajectory.ts";
+import { buildException, buildTrajectory, findReward, suggestPaths } from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";
 
 /** The trials of a list are folders next to the list. */
@@ -38,8 +38,7 @@ const convertRollouts = (run: FormatRun, record: SourceRecord) => {
   const task = value.get("task_checksum") ?? value.get("task_name");
   if (!task) throw value.error("task_checksum and task_name are missing, so the group is unknown");
   record.group = JSON.stringify([dirname(dirname(file)), task.raw, ...listPolicy(value)]);
-  const changedAt = findLastTime([value.get("finished_at"), value.get("started_at")]);
-  record.identity = { id: value.textAt("id"), changedAt };
+  record.id = value.textAt("id");
   const error = value.get("exception_info");
   const rewards = value.metricMembers("verifier_result", "rewards");
   // A damaged trajectory is an error, although the trial failed.

@@ -9,7 +9,6 @@ import {
   buildException,
   buildTrajectory,
   convertPart,
-  findLastTime,
   listFileIds,
   noteVersion,
   replacedContextNote,
@@ -34,7 +33,6 @@ export const inspect: Format = {
   filePattern: /\.eval$/,
   companions: /(?:^|\/)(?:eval-set|logs|listing)\.json$/,
   // `inspect score` writes a copy, without the time, next to the log.
-  lastFilePattern: /-scored(?:-\d+)?\.(?:eval|json)$/i,
   hasNonFinite: true,
   recognizes: ({ value, member }) =>
     member === undefined
@@ -89,9 +87,7 @@ const convertRollout = (formatRun: FormatRun, sample: Value, { log, names, isChu
   const run = { ...formatRun, note: noteOnce(formatRun) };
   const id = sample.get("id");
   const group = id?.plain;
-  const events = findEvents(sample).map((event) => event.get("timestamp"));
-  const changedAt = findLastTime([...events, sample.get("completed_at"), sample.get("started_at")]);
-  return convertPart(sample, { group, id: findId(sample, log), changedAt }, () => {
+  return convertPart(sample, { group, id: findId(sample, log) }, () => {
     if (group === undefined) throw sample.error("id is missing");
     const fix = "pass the log from before `inspect log convert-chunked`";
     if (isChunked) throw sample.error(`the sample is stored in chunks, which are not supported (${fix})`);

@@ -46,8 +46,7 @@ const convertRollouts = (run: FormatRun, record: SourceRecord) => {
     if (failure) return [{ id, exception: failure }];
     const skipped = build.skipUnscored(run, record, [value, value.get("reward")]);
     if (skipped) return skipped;
-    const created = value.get("response", "created_at")?.number;
-    return [{ id, changedAt: created && created * 1000, ...convertTrajectory(run, value) }];
+    return [{ id, ...convertTrajectory(run, value) }];
   }
   if (!isFirst) return run.skip(value, "a failed attempt, because another attempt of the rollout is used");
   return [{ exception: buildFailure(value) }];

@@ -69,6 +69,16 @@ export const findRolloutId = (row: Value) => {
   return undefined;
 };
 
+/** Columns in which writers of a row for each turn number the turns. */
+const turnKeys = openKeyFacts((keys) =>
+  keys.filter((key) => /^(?:turn|exchange|segment)_?(?:id|idx|index)$/.test(key)),
+);
+
+export const findTurnNumber = (row: Value) => {
+  const [column] = row.facts(turnKeys);
+  return column === undefined ? undefined : formatCanonically(row.require(column));
+};
+
 /** Returns a function that finds the first of the keys in a row or its metadata. */
 const openKeySearch = (names: readonly string[]) => {
   const known = openKeyFacts((keys) => names.filter((name) => keys.includes(name)));

@@ -81,7 +81,7 @@ export const toRecord = (value: Value, raw: RawRecord, at: RolloutPosition, nonF
   const { name, records } = at.file;
   const isListed = records.isList === true;
   const file = isListed ? nameListed(name, at.record) : name;
-  const unset = { group: undefined, isGroupDerived: undefined, sampled: undefined, identity: undefined };
+  const unset = { group: undefined, isGroupDerived: undefined, id: undefined };
   return { value, file, position: at.record, member, isWhole, isListed, nonFinite, invalidText, ...unset };
 };
 
@@ -100,7 +100,7 @@ export const isAtEnd = ({ within, start, bytes }: RawRecord) =>
 export const convertRecord = (converter: Converter, record: SourceRecord): readonly Rollout[] | undefined => {
   const { value, invalidText } = record;
   const rejectNonFinite = openNonFiniteFilter(record);
-  const toRollout = (rollout: Rollout) => rejectNonFinite({ group: record.group, ...record.identity, ...rollout });
+  const toRollout = (rollout: Rollout) => rejectNonFinite({ group: record.group, id: record.id, ...rollout });
   try {
     const rollouts = converter.convert(record)?.map(toRollout);
     if (rollouts && invalidText !== undefined)

@@ -62,8 +62,7 @@ const convertRollout = (run: FormatRun, simulation: Value, results: Results): re
   const info = simulation.get("reward_info");
   const skipped = info && build.skipUnscored(run, {}, [simulation, info.get("reward")]);
   if (skipped) return skipped;
-  const changedAt = build.findLastTime([simulation.get("timestamp"), simulation.get("end_time")]);
-  const facts = { group: findGroup(simulation, results), id: simulation.textAt("id"), changedAt };
+  const facts = { group: findGroup(simulation, results), id: simulation.textAt("id") };
   const rollout = build.convertPart(simulation, facts, () => {
     simulation.require("task_id");
     const ticks = simulation.get("ticks");

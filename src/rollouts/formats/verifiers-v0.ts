@@ -28,6 +28,10 @@ export const verifiersV0: Format = {
     (value.has("completion") || (value.has("error") && value.has("example_id"))) &&
     value.hasAny("example_id", "id") &&
     value.hasAny("task", "answer", "info", "metrics"),
+  listTurns: (row) => {
+    const [prompt, sampled] = ["prompt", "completion"].map((key) => unwrap(row.get(key)));
+    return { prompt: prompt?.text ?? prompt?.items() ?? [], sampled: sampled?.text ?? sampled?.items() ?? [] };
+  },
   open: (run) => {
     let environment = "";
     const divisions = openDivisions(usedKeys);
@@ -56,8 +60,7 @@ const convertRollout = (run: FormatRun, record: SourceRecord, environment: strin
   record.group = group ? `${scope}${group.raw}` : `${formatSteps(readSteps(row))} ${environment} ${example}`;
   record.isGroupDerived = !group;
   const error = row.get("error");
-  const rolloutId = row.get("rollout_id")?.raw;
-  if (error && !error.isBlank) return [{ id: rolloutId, exception: buildError(error) }];
+  if (error && !error.isBlank) return [{ exception: buildError(error) }];
   const skipped = build.skipUnscored(run, record, [row, row.get("reward")]);
   if (skipped) return skipped;
   const own = convertMetrics(row);
@@ -75,7 +78,7 @@ const convertRollout = (run: FormatRun, record: SourceRecord, environment: strin
     const repeated = row.get(key);
     if (repeated?.raw === row.get("metrics", key)?.raw) run.receipt?.addRepeated(repeated, `trajectory.metrics.${key}`);
   }
-  return [{ id: rolloutId, ...trajectory }];
+  return [trajectory];
 };
 
 /** Before `example_id`, `id` is the number of the row divided by the rollouts of an example, in another order. */

@@ -1,13 +1,12 @@
 /** Converts traces of verifiers v1 and prime-rl, which are graphs of messages. */
 import { hash } from "node:crypto";
-import { appendTo } from "../../text/lists.ts";
 import { decidedChoice, toChatMessage, toLogprobs, toTools } from "../messages/chat.ts";
 import { literal, rawLiteral } from "../messages/output-json.ts";
-import { type Members, Value } from "../messages/value.ts";
+import type { Members, Value } from "../messages/value.ts";
 import { buildException, buildTrajectory, findReward, isUuid, noteVersion, skipUnscored } from "./build-trajectory.ts";
 import type { Converter, Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 
-/** prime-rl 0.9.1 writes the traces of a run here, and what follows a trace to `annotations/<producer>/`. */
+/** prime-rl 0.9.1 writes the traces of a run here. */
 const streamFile = /(?:^|[/\\])stream[/\\]\d+\.jsonl(?:\.zst|\.gz)?$/;
 
 export const verifiersV1: Format = {
@@ -19,18 +18,13 @@ export const verifiersV1: Format = {
     sampled: "the nodes with `sampled: true`",
   },
   records: { text: "lines" },
-  filePattern: /(?:^|[./])traces\.jsonl$|\/traces\/(?:stream|annotations\/[^/]+)\/\d+\.jsonl$/,
+  filePattern: /(?:^|[./])traces\.jsonl$|\/traces\/stream\/\d+\.jsonl$/,
   // A rollout in `live` has not ended.
   companions:
-    /(?:^|\/)(?:configs\/[^/]+\.json|monitors\/\w+\/\w+\.json|traces\/live\/.+|(?:stream|annotations\/[^/]+)\.index\.jsonl|metrics\.jsonl|stream\/\d+\.jsonl\.zst\.tmp)$/,
+    /(?:^|\/)(?:configs\/[^/]+\.json|monitors\/\w+\/\w+\.json|traces\/live\/.+|traces\/annotations\/.+|(?:stream|annotations\/[^/]+)\.index\.jsonl|metrics\.jsonl|stream\/\d+\.jsonl\.zst\.tmp)$/,
   groupScope: () => "",
-  // The annotations must be known when the traces are converted.
-  lastFilePattern: streamFile,
-  // prime-rl writes the episodes of `effective` to `all`, too, and compresses a chunk before it deletes it.
-  repeatedPath: /(?:all|effective)(?=\/[^/]+$)|\.zst$/,
   recognizes: ({ value }) =>
     isTrace(value) ||
-    isAnnotation(value) ||
     (value.has("id") && value.get("traces")?.isList && value.hasAny("env", "task") && value.hasAny("errors", "ok")),
   open: (run) => openEpisodes(run),
 };
@@ -38,9 +32,6 @@ export const verifiersV1: Format = {
 /** Before verifiers 0.3.0 and prime-rl 0.9, a line is a trace without an episode. */
 const isTrace = (value: Value) =>
   value.has("id") && value.get("task")?.isObject && value.get("nodes")?.isList && value.get("rewards")?.isObject;
-
-const isAnnotation = (value: Value) =>
-  value.has("trace_id") && value.get("info")?.isObject && value.get("branches")?.isList;
 
 /** A stream has the rollouts of training and of evaluation. */
 const kindOf = (value: Value) =>
@@ -64,25 +55,9 @@ const openSplitFilter = (run: FormatRun) => {
   };
 };
 
-const openAnnotations = (run: FormatRun) => {
-  /** The JSON of the annotations of each trace, in the order of the files. */
-  const annotations = new Map<string, string[]>();
-  if (run.files.some((file) => streamFile.test(file)) && !run.files.some((file) => /[/\\]annotations[/\\]/.test(file)))
-    run.note("read a stream of prime-rl without annotations (pass the folder that contains stream and annotations)");
-  return {
-    of: (trace: Value) => annotations.get(trace.textAt("id") ?? ""),
-    add(value: Value) {
-      appendTo(annotations, value.textAt("trace_id") ?? "", value.require("info").raw);
-      if (value.has("branches", 0)) run.note("left out the values of each token in an annotation");
-      return undefined;
-    },
-  };
-};
-
 type EpisodeFacts = Readonly<{ key: string; failedEpisode: Value | undefined }>;
 
 const openEpisodes = (run: FormatRun): Converter => {
-  const annotations = openAnnotations(run);
   const isOfOtherSplit = openSplitFilter(run);
   /** The first agent of each group key. Each other agent has a separate group. */
   const agents = new Map<string, string>();
@@ -98,18 +73,17 @@ const openEpisodes = (run: FormatRun): Converter => {
     const failed = isFailed(trace) ? trace : failedEpisode;
     const skipped = failed ? undefined : skipUnscored(run, record, [trace, findScores(trace)[0]]);
     if (skipped) return skipped;
-    const result = failed
-      ? { exception: buildFailure(run, failed) }
-      : convertTrajectory(run, trace, record.value, annotations.of(trace));
+    const result = failed ? { exception: buildFailure(run, failed) } : convertTrajectory(run, trace, record.value);
     const episode = record.value.textAt("id");
     const id = trace.textAt("id") ?? (episode === undefined ? undefined : `${episode} ${trace.span.start}`);
-    return [{ group, id, changedAt: readEnd(trace), part: trace, ...result }];
+    return [{ group, id, part: trace, ...result }];
   };
   return {
     convert: (record) => {
       const { value } = record;
-      if (isAnnotation(value)) return annotations.add(value);
       if (isOfOtherSplit(record)) return undefined;
+      if (isRepeated(run, record))
+        return run.skip(value, "a record of `all`, because `effective` has the rollouts that count");
       const key = findKey(record);
       record.group = key;
       const traces = value.has("nodes") ? [value] : value.requireItems("traces");
@@ -123,23 +97,13 @@ const openEpisodes = (run: FormatRun): Converter => {
   };
 };
 
-/** Merges the annotations into the info of the trace. The newest value of each path wins. */
-const mergeInfo = (info: Members, annotations: readonly string[] = []) => {
-  const leaves = new Map(info);
-  const add = (path: string, value: Value) => {
-    if (value.isObject) leaves.delete(path);
-    else {
-      for (const old of leaves.keys()) if (old.startsWith(`${path}.`)) leaves.delete(old);
-      leaves.set(path, value);
-    }
-    for (const [key, member] of value.members()) add(`${path}.${key}`, member);
-  };
-  for (const json of annotations)
-    for (const [key, value] of Value.parse(Buffer.from(json))?.members() ?? []) add(key, value);
-  return [...leaves].filter(([, { isFlat }]) => isFlat);
+/** prime-rl writes the episodes of `effective` to `all`, too. */
+const isRepeated = (run: FormatRun, { file }: SourceRecord) => {
+  const effective = file.replace(/(?<=[/\\])all(?=[/\\][^/\\]+$)/, "effective");
+  return effective !== file && run.files.includes(effective);
 };
 
-const convertTrajectory = (run: FormatRun, trace: Value, episode: Value, annotations?: readonly string[]) => {
+const convertTrajectory = (run: FormatRun, trace: Value, episode: Value) => {
   const ids = [trace.get("id"), episode.get("id")];
   const reward = findReward(run, { record: trace, ids, readOwn: () => readReward(trace) });
   const [turns = [], ...others] = findBranches(run, trace);
@@ -148,7 +112,7 @@ const convertTrajectory = (run: FormatRun, trace: Value, episode: Value, annotat
   const start = policy?.get("start") ?? trace.get("policy_version") ?? trace.get("info", "policy_version");
   const metadata = [
     ...trace.flatMembers(),
-    ...rename("info", mergeInfo(trace.members("info"), annotations)),
+    ...rename("info", trace.flatMembers("info")),
     ...(episode.has("nodes") ? [] : rename("episode", episode.flatMembers())),
     ...metadataPaths.split(/\s+/).map((path) => [path, readEither(episode, trace, path)] as const),
   ];
@@ -240,13 +204,6 @@ const readStart = (trace: Value) => {
   if (seconds === undefined || Number(seconds) === 0) return undefined;
   const time = new Date(Number(seconds) * 1000).toISOString().slice(0, "2025-01-01T00:00:00".length);
   return literal(`${time}${Number(fraction) === 0 ? "" : `.${fraction}`}Z`, start);
-};
-
-/** Returns the last end of a phase, such as a later scoring. */
-const readEnd = (trace: Value) => {
-  const ends = trace.members("timing").map(([, phase]) => phase.get("end")?.number ?? 0);
-  const end = Math.max(0, ...ends);
-  return end === 0 ? undefined : end * 1000;
 };
 
 /** Returns the turns to each leaf, with the last leaf first. Each sampled node becomes one choice. */

@@ -2,7 +2,7 @@
 import { textChoice, toPromptTurn } from "../messages/chat.ts";
 import { literal } from "../messages/output-json.ts";
 import type { Value } from "../messages/value.ts";
-import { isUuid, requireReward } from "./build-trajectory.ts";
+import { requireReward } from "./build-trajectory.ts";
 import { chatRows } from "./chat-rows.ts";
 import type { FormatRun } from "./format.ts";
 
@@ -48,7 +48,6 @@ export const verl = chatRows({
   recognizes: (row) =>
     row.get("input")?.isText && row.get("output")?.isText && row.get("score")?.canBeMetric && row.hasAny("step", "gts"),
   listTurns: (row) => ({ prompt: row.textAt("input") ?? "", sampled: row.textAt("output") ?? "" }),
-  hasPrompts: true,
   // The expected answer tells prompts with unrecorded images apart.
   readPrompt: (row) => [requirePrompt(row), row.get("gts") ?? null],
   readTurns: (run, row) => {
@@ -58,12 +57,8 @@ export const verl = chatRows({
   readReward,
   // In 0.8.0 and newer, a uid is `{prompt}_{rollout}_{output}`. Other rollouts of a prompt have the same uid.
   findGroup: (row) => row.get("uid")?.raw.replace(rolloutNumbers, ""),
-  findOutputs: ({ value, file }) => {
-    const { raw = "" } = value.get("uid") ?? {};
-    return rolloutNumbers.test(raw) ? `${file} ${value.get("step")?.raw} ${raw.replace(/_\d+"$/, "")}` : undefined;
-  },
-  openIds: () => (record) => {
-    const { raw = "", text = "" } = record.value.get("uid") ?? {};
-    return rolloutNumbers.test(raw) && isUuid(text.replace(/_\d+_\d+$/, "")) ? raw : undefined;
+  findRolloutId: (row) => {
+    const { raw = "" } = row.get("uid") ?? {};
+    return rolloutNumbers.test(raw) ? raw.replace(/_\d+"$/, "") : undefined;
   },
 });

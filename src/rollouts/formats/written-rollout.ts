@@ -3,7 +3,7 @@ import type { Value } from "../messages/value.ts";
 import type { Rollout } from "./format.ts";
 import type { RolloutPosition } from "./source-records.ts";
 
-export interface WrittenRollout extends RolloutPosition, Pick<Rollout, "id" | "changedAt" | "index"> {
+export interface WrittenRollout extends RolloutPosition, Pick<Rollout, "id" | "index"> {
   readonly start: number;
   /** The number of bytes, or 0 without a trajectory. */
   readonly length: number;
@@ -29,9 +29,3 @@ export interface ConvertedGroup {
 
 /** A prefix for the keys of groups that span files. */
 export const crossFileMark = "\0";
-
-export interface DroppedCopy {
-  copy: WrittenRollout;
-  kept: WrittenRollout;
-  keptIn: ConvertedGroup;
-}

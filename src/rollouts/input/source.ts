@@ -36,8 +36,6 @@ type FileLine = Readonly<{ file: string; line: number }>;
 /** A record before conversion, without line ends. */
 export type OriginalRecord = FileLine & { readonly bytes: Buffer };
 
-type OriginalCopy = Readonly<{ line: number; findPath(): Path; locate(): Promise<ProblemLocation> }>;
-
 /** How converted records use the key of `--group-by`. */
 export type GroupKeyUse = Readonly<{
   isUsed: boolean;
@@ -55,8 +53,6 @@ export interface OriginalLines {
   readonly canRegroup?: boolean;
   /** Undefined without `--group-by`, and if it has no effect. */
   readonly keyUse?: GroupKeyUse | undefined;
-  /** Copies of rollouts that are not in the lines. `line` and `findPath` locate the copy in a line. */
-  readonly copies?: readonly OriginalCopy[];
   /** Returns true if rollcall has reported a fault of the line. */
   isBroken(line: number): boolean;
   positionOf(line: number): FileLine;

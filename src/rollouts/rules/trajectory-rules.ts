@@ -3,7 +3,7 @@ import { formatList } from "../../text/sentences.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
 import { exampleShapes, groupShapeAdvice, toolShape, trajectoryShape } from "./hints.ts";
 import { shortenName } from "./positions.ts";
-import { error, type LazyMessage, warning, warningOfWhole } from "./rule.ts";
+import { error, errorOfWhole, type LazyMessage, warning, warningOfWhole } from "./rule.ts";
 import { modelNames, stepHolders, stepNames } from "./step-columns.ts";
 
 /** Rules for the types of interface 2.1. */
@@ -293,13 +293,26 @@ export const trainingRules = {
       "remove the copies, or pass --allow duplicate-trajectory if a deterministic policy sampled the same text twice",
     about: "A duplicate counts twice. Usual causes are a file written twice, and a sampler whose seed never changes.",
   }),
-  "duplicate-rollout": warningOfWhole<{ position: string }>({
-    message: ({ position }) =>
-      `the rollout has the same id as the rollout at ${position}, so rollcall counts only this copy`,
-    advice: "remove the other copy, or pass --allow duplicate-rollout, which does not restore it",
+  "duplicate-rollout": errorOfWhole<{ position: string }>({
+    message: ({ position }) => `the record has the rollout of the record at ${position}`,
+    advice:
+      "pass one of the two files, or remove one of the two records (of prime-rl's stream, pass the folder `effective` of the step)",
     about:
       "A rollout that counts twice has twice its weight. Usual causes are a scored copy, a resumed run and a backup.",
   }),
+  "rollout-in-parts": warningOfWhole<{ isCertain: boolean }>({
+    message: ({ isCertain }) =>
+      isCertain
+        ? "the row is a part of a rollout, of which other rows of the group are parts, too"
+        : "the row continues the row before, so both can be turns of one rollout, which counts twice",
+    advice: ({ isCertain }) =>
+      isCertain
+        ? "write one row for each rollout, with all its turns"
+        : "write one row for each rollout, or give each row the id of its rollout in the column rollout_id",
+    about:
+      "Rows that are turns or segments of one rollout would count as several rollouts. With an id, this is an error.",
+  }),
+
   "missing-utc-offset": warning({
     message: "start_time has no UTC offset, so it is ambiguous",
     advice: "add an offset, such as Z for UTC",

@@ -8,7 +8,7 @@ it("files next to rollouts are known by their names, in any case and compression
     "r/preds.json mini-swe-agent": "preds.json",
     "r/metadata.json verifiers-v0": "a.metadata.json metadata.json",
     "o/configs/a.json verifiers-v1":
-      "o/monitors/a/b.json traces/live/a/1.jsonl stream.index.jsonl o/annotations/a.index.jsonl metrics.jsonl o/stream/1.jsonl.zst.tmp",
+      "o/monitors/a/b.json traces/live/a/1.jsonl stream.index.jsonl o/annotations/a.index.jsonl traces/annotations/a/1.jsonl metrics.jsonl o/stream/1.jsonl.zst.tmp",
     "r_aggregate_metrics.json nemo-gym": "r_agent_metrics.json",
     "r/eval-set.json inspect": "logs.json r/listing.json",
     "r/results.json lm-eval": "r/results_2026.json",
@@ -28,7 +28,7 @@ it("files with rollouts are known by their names if their content is not", async
     harbor: "t/result.json",
     "mini-swe-agent": "a/x.traj.json",
     "verifiers-v0": "r/results.jsonl a.results.jsonl",
-    "verifiers-v1": "r/traces.jsonl a.traces.jsonl o/traces/stream/1.jsonl o/traces/annotations/a/1.jsonl",
+    "verifiers-v1": "r/traces.jsonl a.traces.jsonl o/traces/stream/1.jsonl",
     tau2: "r/results.json simulations/a.json",
     inspect: "a.eval",
     "lm-eval": "r/samples_x_2026.jsonl samples_x.jsonl",

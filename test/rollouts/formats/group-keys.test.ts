@@ -139,29 +139,6 @@ describe("rows of verifiers", () => {
     const skipping = ["--on-invalid", "skip", "--rejects", join(folderOf({}), "rejects.jsonl")];
     expect(await answersOf({ "a.jsonl": [...rows, cut] }, ["--from", "verifiers-v0", ...skipping])).toBe("a");
   });
-
-  it("with the id of one rollout count as the row that was read last", async () => {
-    const rowOf = (answer: string, group_id: string, rollout_id: string) =>
-      row(answer, { group_id, rollout_id, example_id: 1 });
-    const rows = [rowOf("y", "g", "1"), rowOf("z", "h", "2"), rowOf("a", "h", "x"), rowOf("b", "g", "x")];
-    expect(await answersOf({ "a.jsonl": rows })).toBe("ybz");
-  });
-});
-
-describe("rows that are turns of one rollout", () => {
-  const [first, second] = [
-    [user("q"), said("a")],
-    [user("r"), said("b")],
-  ];
-  const verl = (input: string, output: string) => ({ input, output, score: 1, step: 1, gts: "g", rollout_id: "x" });
-  const prompt = "user\nq\nassistant\n";
-  it.each<[string, readonly object[]]>([
-    ["chat messages", [first, [...first, ...second]].map((messages) => ({ messages, reward: 1, rollout_id: "x" }))],
-    ["decoded texts", [verl(prompt, "a"), verl(`${prompt}a\nuser\nr\nassistant\n`, "b")]],
-  ])("count as the longest one, in any order: %s", async (_, rows) => {
-    expect(await answersOf({ "a.jsonl": rows })).toBe("b");
-    expect(await answersOf({ "a.jsonl": rows.toReversed() })).toBe("b");
-  });
 });
 
 it("a row without a step is not in the group of the step before, unless its end is missing", async () => {
@@ -348,8 +325,6 @@ describe("rows without a recorded group", () => {
   it("have a note if an unknown object divides them by a step, but not by other values", async () => {
     const rows = [1, 2].map((at) => ({ messages: [user("q"), said("a")], reward: 1, extra: { step: at, seed: at } }));
     expect(await notesHere(rows)).toEqual([policy("extra.step")]);
-    // The other note says that the rows of a session do not continue each other.
-    expect(await notesHere(rowsOf("session_id", halves("a", "b")))).toHaveLength(1);
   });
 
   it.each<[unknown, object, boolean]>([
@@ -361,25 +336,6 @@ describe("rows without a recorded group", () => {
     const row = { messages: [{ role: "user", content }, said("a")], reward: 1, ...more };
     const note = "found no media for the placeholders of prompts, so groups can contain different questions";
     expect((await notesHere([row])).includes(note)).toBe(isNoted);
-  });
-});
-
-describe("of two copies of a rollout without a later time", () => {
-  const id = "00000000-0000-4000-8000-000000000001";
-  const sampleOf = (content: string, more: object = {}) => ({
-    ...{ id: 1, epoch: 1, uuid: id, scores: { m: { value: 1 } }, ...more },
-    messages: [user("q"), { ...said(content), source: "generate" }],
-  });
-  const logOf = (...samples: readonly object[]) => JSON.stringify({ eval: { task: "t" }, samples });
-
-  it.each([
-    ["in one record", { "a.json": logOf(sampleOf("a"), sampleOf("b")) }],
-    [
-      "of which only one has a time",
-      { "a.json": logOf(sampleOf("a", { completed_at: "2026-01-01T00:00:00Z" })), "b.json": logOf(sampleOf("b")) },
-    ],
-  ])("the last one counts, %s", async (_, files) => {
-    expect(await answersOf(files)).toBe("b");
   });
 });
 

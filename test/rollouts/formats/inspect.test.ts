@@ -72,24 +72,6 @@ describe("an archive of Inspect", () => {
     );
   });
 
-  it("counts once with its scored copy if its samples have no uuid, and takes the reward of its file name", async () => {
-    const spec = { task: "t", task_id: "T", model: "m", dataset: { samples: 1 } };
-    const headerOf = (more: object): Member => ({
-      name: "header.json",
-      text: JSON.stringify({ eval: { ...spec, ...more } }),
-    });
-    const folder = newFolder();
-    writeFileSync(join(folder, "a.eval"), archiveOf([headerOf({}), member(1, {}, 0)]));
-    writeFileSync(join(folder, "a-scored.eval"), archiveOf([headerOf({}), member(1, {}, 1)]));
-    writeFileSync(join(folder, "b.eval"), archiveOf([headerOf({ task_id: "U" }), member(1, {}, 0.5)]));
-    const once = await convertFile(folder, byMatch);
-    expect(idsOf(once.lines).map((own) => (own as unknown[])[1])).toEqual([1, 0.5]);
-    const rewards = join(newFolder(), "rewards.jsonl");
-    writeFileSync(rewards, '{"id":"a.eval","reward":7}');
-    const named = await convertFile(join(folder, "a.eval"), ["--rewards", rewards]);
-    expect(idsOf(named.lines)).toEqual([[1, 7, "t"]]);
-  });
-
   it("is refused sample by sample if Inspect stored it in chunks", async () => {
     const chunks = ["sample", "skeleton", "messages/0", "events/0", "events/stats", "attachments/0"];
     const chunked = chunks.map((name) => member(1, { name: `samples/1_epoch_1/${name}.json` }));

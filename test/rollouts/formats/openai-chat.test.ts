@@ -82,24 +82,9 @@ describe("rows of chat messages", () => {
       });
       expect(rewardsIn((await convertRows([rowOf(0, "f"), rowOf(1, "g")])).lines)).toEqual([[0, 1]]);
       const { stderr } = await convertRows([rowOf(0, "f"), rowOf(0, "f", "r", "g")]);
-      expect(stderr).toContain("rows.jsonl:1: error: cannot convert");
+      expect(stderr).toContain("warning: the row continues the row before");
     },
   );
-
-  it("are turns of the row that continues them, in any order of keys and with or without a null content", async () => {
-    const rowOf = (call: string, ...more: readonly string[]) => {
-      const said = ['{"role":"user","content":"q"}', `{"role":"assistant",${call}}`, ...more];
-      return `{"trajectory_id":"t","reward":1,"messages":[${said.join()}]}`;
-    };
-    const first = '"content":null,"tool_calls":[{"id":"c","function":{"name":"f","arguments":{"a":1,"b":2}}}]';
-    const later = '"tool_calls":[{"function":{"arguments":{"b":2,"a":1},"name":"f"},"id":"d"}]';
-    const answer = [
-      '{"role":"tool","tool_call_id":"d","content":"r"}',
-      '{"role":"assistant","content":[{"text":"x","type":"image_url"}]}',
-    ];
-    const rows = [rowOf(first), rowOf(later, ...answer)].join("\n");
-    expect(rewardsIn((await convertFile(fileOf([rows], "rows.jsonl"))).lines)).toEqual([[1]]);
-  });
 
   it("can have their messages as JSON in a string, like the output of the command for CSV", async () => {
     const row = said(0.5);

@@ -45,18 +45,6 @@ it.each<[string, readonly object[]]>([
       nodes: [{ message: user("q") }, { parent: 0, sampled: true, message: said("a") }],
     })),
   ],
-  [
-    "left out the values of each token in an annotation",
-    [
-      { trace_id: "t", info: {}, branches: [{}] },
-      {
-        id: "t",
-        task: { key: "k" },
-        rewards: { x: 1 },
-        nodes: [{ message: user("q") }, { parent: 0, sampled: true, message: said("a") }],
-      },
-    ],
-  ],
 ])("a conversion notes: %s", async (note, rows) => {
   expect(await notesHere(rows)).toContain(note);
 });
@@ -219,12 +207,6 @@ describe("a sample of Inspect", () => {
     expect(notes.filter((note) => note.includes("model"))).toEqual([]);
   });
 
-  it("without a uuid is a copy in another log of its task, also of another run", async () => {
-    const of = (task_id: string, run_id: string) => logOf([scored], { eval: { task: "t", task_id, run_id } });
-    const groups = async (other: string) => (await convert({ "a.json": of("x", "r"), "b.json": other })).length;
-    expect([await groups(of("x", "s")), await groups(of("y", "r"))]).toEqual([1, 2]);
-  });
-
   it("has the error of a failed tool as its result, and the type of a call", async () => {
     const result = { role: "tool", content: "", tool_call_id: "c" };
     const messages = [
@@ -272,15 +254,6 @@ describe("a document of ATIF", () => {
       )
       .join(" ");
   };
-  const uuid = "00000000-0000-4000-8000-000000000001";
-
-  it.each([
-    ["1.6", "2"],
-    ["1.7", "2 2"],
-  ])("of version %s is a copy if it has the session of another one: %s", async (version, expected) => {
-    const file = document({ session_id: uuid }, version);
-    expect(await histories({ "a.json": file, "b.json": file })).toBe(expected);
-  });
 
   it("has the history of a subagent that it contains instead of a file with the same id", async () => {
     const subagent = { trajectory_id: "c", schema_version: "ATIF-v1.6", steps: own };

@@ -5,7 +5,7 @@ import { brotliCompressSync, gzipSync } from "node:zlib";
 import { parquetWriteBuffer, type SchemaElement } from "hyparquet-writer";
 import { describe, expect, it } from "vitest";
 import { runRollcall } from "../../support/run.ts";
-import { convertFile, convertFiles, convertRows, fileOf, turn, user } from "./converting.ts";
+import { convertFile, convertRows, turn, user } from "./converting.ts";
 
 describe("rows of TRL", () => {
   it("are noted for a decoded prompt", async () => {
@@ -145,46 +145,10 @@ describe("rows of TRL", () => {
     ]);
   });
 
-  it("count once if TRL wrote the batch of a step again at the next step", async () => {
-    const files = [2, 3].map((step) => `test/samples/formats/trl-1.9.0.completions_0000${step}.parquet`);
-    const words = ["--reward-from", "exact_reward", "--allow", "missing-logprobs"];
-    const both = JSON.parse((await runRollcall(["check", ...files, ...words, "--json"])).stdout);
-    expect(both.trajectories).toEqual({ read: 4, rejected: 0 });
-    expect(both.notes).toContain("left out a copy of a rollout (4 times)");
-    expect(both.problems.map(({ rule }: { rule: string }) => rule)).not.toContain("duplicate-rollout");
-  });
-
   it("are refused once for NaN in a row with several completions", async () => {
     const row = { prompt: "q", completions: ["a", "b"], rewards: [1, 0], more: "NaN" };
     const { stderr } = await convertRows([JSON.stringify(row).replace('"NaN"', "NaN")]);
     expect(stderr).toMatch(/^rollcall: \S+:1:\d+: NaN is not JSON \[json-nan\]$/m);
-  });
-
-  it("count once if an evaluation left them in the table of the next step", async () => {
-    const row = (prompt: string, completion: string) => ({ prompt, completion, reward: 1, advantage: 0.5 });
-    const [batch, evaluation] = [[row("p", "a"), row("p", "b"), row("q", "c"), row("q", "d")], [row("e", "f")]];
-    const tables = [
-      batch,
-      [...batch.slice(1), ...evaluation],
-      [...batch.slice(1), ...evaluation],
-      [...batch].reverse(),
-    ];
-    const rows = tables.map((table, step) => table.map((one) => ({ ...one, step })));
-    const countsOf = async (ordered: typeof rows) =>
-      (await convertFiles({ "a.jsonl": ordered.flat() })).groups.map(({ trajectories }) => trajectories.length);
-    expect(await countsOf(rows)).toEqual([2, 2, 1, 2, 2]);
-    expect((await countsOf([...rows].reverse())).sort()).toEqual([1, 2, 2, 2, 2]);
-  });
-
-  it("are reported once if they continue each other, also if another table has copies", async () => {
-    const said = (content: string, ...earlier: readonly object[]) => [...earlier, user(content)];
-    const first = { prompt: said("q"), completion: [turn("a").message] };
-    const second = { prompt: said("r", ...first.prompt, ...first.completion), completion: [turn("b").message] };
-    const others = ["c", "d"].map((content) => ({ prompt: said("s"), completion: [turn(content).message] }));
-    const table = (step: number) =>
-      [first, second, ...others].map((one) => ({ ...one, step, reward: 1, advantage: 1 }));
-    const { stderr } = await convertFile(fileOf([...table(1), ...table(2)]), ["--from", "trl"]);
-    expect(stderr).toContain("the input has 4 errors");
   });
 
   it("are refused if a small Parquet file repeats a value too often", async () => {

@@ -1,0 +1,141 @@
+/** Finds rows that are parts of one rollout, and records of one rollout that repeat each other. */
+import { appendTo, listByKey } from "../../text/lists.ts";
+import { formatCanonically, readOnlyText } from "../messages/said-content.ts";
+import type { Value } from "../messages/value.ts";
+import type { Format, SourceRecord } from "./format.ts";
+import { findRolloutId, findTurnNumber, formatSteps, readSteps } from "./row-keys.ts";
+import type { ConvertedGroup, WrittenRollout } from "./written-rollout.ts";
+
+interface RolloutRow {
+  readonly rollout: WrittenRollout;
+  /** The id in the row, which names a rollout only within its group, file and step. */
+  readonly id: string | undefined;
+  readonly scope: string;
+  readonly turn: string | undefined;
+  /** True if the messages of the row begin with those of the row before. */
+  readonly continues: boolean;
+  /** True if AReaL wrote the row, which numbers turns or samples in this column. */
+  readonly hasSampleIndex: boolean;
+}
+
+interface Conversation {
+  /** The digests of the messages up to each one. */
+  readonly digests: readonly number[];
+  /** The prompt and the answer if both are text. */
+  readonly text: string | undefined;
+}
+
+type LastRow = Readonly<{
+  scope: string;
+  digest: number | undefined;
+  text: Readonly<{ length: number; digest: number }>;
+}>;
+
+interface FaultyRollout {
+  readonly group: ConvertedGroup;
+  readonly rollout: WrittenRollout;
+}
+
+export type RolloutFault =
+  | (FaultyRollout & { kind: "part" | "possible-part" })
+  | (FaultyRollout & { kind: "copy"; other: WrittenRollout });
+
+export class RolloutParts {
+  readonly #rows = new Map<ConvertedGroup, RolloutRow[]>();
+  readonly #last = new Map<ConvertedGroup, LastRow>();
+  readonly #groupsById = new Map<string, Set<ConvertedGroup>>();
+
+  add(
+    format: Format,
+    { value, file }: SourceRecord,
+    { group, rollout }: { group: ConvertedGroup; rollout: WrittenRollout },
+  ) {
+    const turns = format.listTurns?.(value);
+    if (!turns) return;
+    const { prompt = [], sampled } = turns;
+    const said = [prompt, sampled].flatMap((part) => (typeof part === "string" ? part : part.map(formatTurn)));
+    const text = typeof prompt === "string" && typeof sampled === "string" ? `${prompt}${sampled}` : undefined;
+    const digests: number[] = [];
+    for (const turn of said) digests.push(extendDigest(digests.at(-1) ?? 0, turn.trim()));
+    const scope = `${formatSteps(readSteps(value))} ${file}`;
+    const id = format.findRolloutId ? format.findRolloutId(value) : findRolloutId(value);
+    const last = this.#last.get(group);
+    const continues = last?.scope === scope && isContinued(last, { digests, text });
+    const whole = text?.trimEnd() ?? "";
+    this.#last.set(group, {
+      scope,
+      digest: digests.at(-1),
+      text: { length: whole.length, digest: extendDigest(0, whole) },
+    });
+    appendTo(this.#rows, group, {
+      rollout,
+      id,
+      scope,
+      turn: findTurnNumber(value),
+      continues,
+      hasSampleIndex: value.has("sample_idx"),
+    });
+    if (id !== undefined) this.#groupsById.set(id, (this.#groupsById.get(id) ?? new Set()).add(group));
+  }
+
+  /** Expects that all records were added. */
+  *findParts(): Iterable<RolloutFault> {
+    for (const [group, rows] of this.#rows) {
+      const ids = new Set(rows.flatMap(({ id }) => id ?? []));
+      const areTurns = new Set(rows.flatMap(({ turn }) => turn ?? [])).size > 1;
+      // An id that each row of several groups has, such as that of a session, names no rollout.
+      const names = (id: string | undefined): id is string =>
+        id !== undefined && (ids.size > 1 || this.#groupsById.get(id)?.size === 1);
+      for (const alike of listByKey(rows, ({ id, scope, rollout }) =>
+        names(id) ? `${id} ${scope}` : rollout,
+      ).values())
+        for (const { rollout, id, turn, continues, hasSampleIndex } of alike) {
+          if (alike.length > 1 || (areTurns && turn !== undefined) || (continues && hasSampleIndex))
+            yield { group, rollout, kind: "part" };
+          else if (continues && !names(id)) yield { group, rollout, kind: "possible-part" };
+        }
+    }
+  }
+}
+
+/** Finds the later records of each rollout whose id no other rollout has. */
+export function* findCopies(groups: readonly ConvertedGroup[]): Iterable<RolloutFault> {
+  const first = new Map<string, WrittenRollout>();
+  for (const group of groups)
+    for (const rollout of group.rollouts) {
+      if (rollout.id === undefined || rollout.isBroken) continue;
+      const other = first.get(rollout.id);
+      if (other) yield { group, rollout, kind: "copy", other };
+      else first.set(rollout.id, rollout);
+    }
+}
+
+const isContinued = (last: LastRow, { digests, text }: Conversation) =>
+  (last.digest !== undefined && digests.slice(0, -1).includes(last.digest)) ||
+  (text !== undefined &&
+    last.text.length > 0 &&
+    text.length > last.text.length &&
+    extendDigest(0, text.slice(0, last.text.length)) === last.text.digest);
+
+/** Ids and the order of keys do not count. */
+const formatTurn = (message: Value) => {
+  const content = message.get("content");
+  const calls = message.items("tool_calls").map((call) => formatCanonically(call.get("function") ?? call));
+  const text = content ? (content.text ?? readOnlyText(content.data) ?? formatCanonically(content)) : "";
+  return calls.length > 0 ? `${text}[${calls.join()}]` : text;
+};
+
+const [oddNumber, otherOddNumber] = [0x01000193, 0x9e3779b1];
+
+/** Extends the digest of a text by more text. Millions of texts need more than 32 bits. */
+export const extendDigest = (digest: number, text: string) => {
+  let [low, high] = [digest | 0, Math.floor(digest / 2 ** 32) << 12];
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    low = Math.imul(low ^ code, oddNumber);
+    high = Math.imul(high + code, otherOddNumber);
+  }
+  // A digest begins with the end of another one, so the last characters must change all of its bits.
+  low = Math.imul(low ^ (low >>> 15), otherOddNumber);
+  return (high >>> 12) * 2 ** 32 + ((low ^ (low >>> 13)) >>> 0);
+};
