@@ -39,7 +39,7 @@ export const globalOptions = {
     "max-wait": text("total time for all retries", "duration", {
       default: "5m to log; reads make at most 4 attempts in 15s",
     }),
-    "insecure-http": flag("allow plain http for credentials and input files"),
+    "insecure-http": flag("allow plain http for credentials"),
   }),
   ...inGroup("help", {
     version: { ...flag("print the version"), short: "V" },

@@ -113,7 +113,7 @@ const definitions = {
   },
   idempotency: choiceOf("idempotency keys in log requests", "auto", "never"),
   insecure_http: {
-    about: "allow plain http for credentials and input files",
+    about: "allow plain http for credentials",
     choices: ["true", "false"],
     parse: parseBoolean,
     fallback: "false",
