@@ -21,7 +21,7 @@ const minTaggedWidth = 8;
 
 const gap = "  ";
 
-/** The time of cli-table3 grows with the square of the number. Also, a pager starts immediately. */
+/** The time of cli-table3 grows with the square of the number. */
 const rowsPerPiece = 100;
 
 export const drawTable = <Row>({ columns, rows, width, paint, clean }: TableView<Row>) => {
