@@ -311,10 +311,6 @@ const seldom = [
   ],
   [`{"r":{"score":1},${trl}}`, "pass --reward-from r.score"],
   [`{"id":"e","env":{},"ok":true,"traces":[{${v1("a")}},{"agent":{"name":"y"},${v1("b")}}]}`, "}]}\n{"],
-  [
-    `${['{"x":1}', "2"].map((k) => `{"trace_id":"a","info":{"k":${k}},"branches":[]}\n`).join("")}{${v1("a")}}`,
-    '"metadata":{"id":"a","info.k":2',
-  ],
 ];
 
 it.each([

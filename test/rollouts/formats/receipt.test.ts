@@ -8,13 +8,10 @@ import { Value } from "../../../src/rollouts/messages/value.ts";
 import { runHere } from "../../support/here.ts";
 import { newHome } from "../../support/run.ts";
 import { folderOf } from "./converting.ts";
-import { isTree, type Json, recordsOf, samples, wordsOf } from "./samples.ts";
-
-const user = (content: string) => ({ role: "user", content });
-const said = (content: string) => ({ role: "assistant", content });
+import { isTree, type Json, notRollouts, recordsOf, samples, wordsOf } from "./samples.ts";
 
 /** Samples of one file with JSON lines or one JSON document. */
-const texts = readdirSync(samples).filter((name) => /\.jsonl?$/.test(name) && !/(?:metadata|report)\.json$/.test(name));
+const texts = readdirSync(samples).filter((name) => /\.jsonl?$/.test(name) && !notRollouts.test(name));
 
 /** Leaves of a value: scalars, and empty lists and objects. */
 const leavesIn = (value: Json): number => {
@@ -252,34 +249,6 @@ describe("a receipt", () => {
       { file: a, line: 2, group: 2, trajectory: 1 },
       { file: a, line: 4, group: 3, trajectory: null },
       { file: b, line: 1, group: 4, trajectory: 1 },
-    ]);
-  });
-
-  it("numbers the groups that are written if copies join groups", async () => {
-    const simulation = (id: string, task_id: string) => ({
-      ...{ id, task_id, termination_reason: "user_stop", reward_info: { reward: 1 } },
-      messages: [user("q"), said("a")],
-    });
-    const folder = folderOf({
-      "a.json": JSON.stringify({ simulations: [simulation("s", "0")] }),
-      "b.json": JSON.stringify({ simulations: [simulation("s", "0"), simulation("t", "1")] }),
-      "c.json": JSON.stringify({ simulations: [simulation("s", "0")] }),
-      "d.json": JSON.stringify({ simulations: [simulation("u", "2")] }),
-    });
-    const { receipt } = await converted(folder, ["--allow", "duplicate-rollout"]);
-    type Mapping = Readonly<{ file: string; group: number; trajectory: number | null }>;
-    expect(receipt.records.map(({ file, group, trajectory }: Mapping) => [basename(file), group, trajectory])).toEqual([
-      ["c.json", 1, 1],
-      ["b.json", 2, 1],
-      ["d.json", 3, 1],
-      ["a.json", 1, null],
-      ["b.json", 1, null],
-    ]);
-    const rewards = receipt.carried.filter(({ path }: { path: string }) => path.endsWith(".reward"));
-    expect(rewards.map(({ file, count }: { file: string; count: number }) => [basename(file), count])).toEqual([
-      ["c.json", 1],
-      ["d.json", 1],
-      ["b.json", 1],
     ]);
   });
 
