@@ -91,7 +91,7 @@ class ApiTest(Case):
     def test_raises_the_error_document(self) -> None:
         error = self.catch([group(0), group(1, float("nan"))], on_invalid="skip", rejects=self.home / "nan")
         self.assertEqual((error.code, (error.result or {})["groups"]["rejected"]), ("partial", 1))
-        self.assertIn('"rule":"json-nan"', (self.home / "nan.reasons").read_text())
+        self.assertIn('"rule":"json-not-finite"', (self.home / "nan.reasons").read_text())
         error = self.catch([group(0), group(1, "1")])
         self.assertEqual((error.code, error.exit_code, error.retryable), ("invalid_input", 3, False))
         self.assertEqual((error.problems[0]["rule"], error.problems[0]["line"]), ("wrong-type", 2))
@@ -113,7 +113,7 @@ class ApiTest(Case):
         self.assertEqual(rollcall.log(map(fork, range(2)), model="m", split="train")["groups"]["logged"], 2)
 
     def test_passes_options(self) -> None:
-        rules = ["single-trajectory-group", "missing-logprobs"]
+        rules = ["single-trajectory-group"]
         self.assertEqual(rollcall.check([group(0)], strict=True, allow=rules, split=None)["status"], "valid")
         error = self.catch([group(0), group(1, "1")], on_invalid="skip", rejects=self.home / "rejects", strict=False)
         self.assertEqual((error.code, (error.result or {})["groups"]["rejected"]), ("partial", 1))

@@ -160,7 +160,10 @@ describe.skipIf(!hasShell("bash"))("examples/ci.yml", { tags: "slow" }, () => {
     copyFileSync("test/samples/formats/verifiers-v1-0.2.0.traces.jsonl", join(folder, "rollouts/b.jsonl"));
     expect(runAction(folder, { ...inputs })).toMatchObject({ status: 0 });
     writeFileSync(join(folder, "rollouts/c.jsonl"), '{"trajectories":[{"messages_and_choices":[],"reward":NaN}]}\n');
-    expect(runAction(folder, { ...inputs })).toMatchObject({ status: 3, stdout: expect.stringContaining("json-nan") });
+    expect(runAction(folder, { ...inputs })).toMatchObject({
+      status: 3,
+      stdout: expect.stringContaining("json-not-finite"),
+    });
   });
 
   it("compares, logs and verifies, and logs no group again in a second run", () => {
@@ -276,7 +279,7 @@ describe("examples/pipe.sh", { tags: "slow" }, () => {
     const service = await faultyService(context);
     service.next(...deeds);
     const size = deeds.length > 1 ? ["--max-request-size", "1MB"] : [];
-    expect(await pipe(source, deployed(service), ...size, "--allow", "unreadable-response")).toEqual(expected);
+    expect(await pipe(source, deployed(service), ...size, "--allow", "error-in-response")).toEqual(expected);
   });
 
   it("logs nothing if the source fails, also with --on-invalid skip", async () => {

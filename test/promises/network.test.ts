@@ -25,22 +25,20 @@ describe.concurrent("a 2xx reply", () => {
     ["without a body", "HTTP/1.1 204 No Content\r\n\r\n", []],
     ["with an empty body", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", []],
     ["with a byte order mark", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n\ufeff{}", []],
-    ["with text", "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\nok", ["unreadable-response"]],
-    ["cut in its body", "HTTP/1.1 200 OK\r\nContent-Length: 60\r\n\r\n{}", ["unreadable-response"]],
-    ["cut in its chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n40\r\n{}", ["unreadable-response"]],
+    ["with text", "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\nok", ["error-in-response"]],
+    ["cut in its body", "HTTP/1.1 200 OK\r\nContent-Length: 60\r\n\r\n{}", ["error-in-response"]],
+    ["cut in its chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n40\r\n{}", ["error-in-response"]],
     ["with more bytes than its Content-Length", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}{}{}", []],
     [
       "with a body that is not in its Content-Encoding",
       "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}",
-      ["unreadable-response"],
+      ["error-in-response"],
     ],
   ] as const)("counts as logged %s", async ([, text, warnings], context) => {
     const { service, place } = await openPlace(context, { otherwise: written(text) });
     const { code, document, stderr } = await place.log([place.write("a.jsonl", three)]);
     expect([code, document?.groups.logged], stderr).toEqual([0, 3]);
-    expect(document?.warnings.map(({ rule }) => rule).filter((rule) => rule === "unreadable-response")).toEqual(
-      warnings,
-    );
+    expect(document?.warnings.map(({ rule }) => rule).filter((rule) => rule === "error-in-response")).toEqual(warnings);
     expect((await place.log([place.path("a.jsonl")])).document?.status).toBe("already_logged");
     expect(service.logged).toEqual([1, 2, 3]);
   });

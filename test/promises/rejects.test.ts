@@ -16,8 +16,7 @@ describe("--on-invalid skip", () => {
       role: "assistant",
       content: "sk-ant-api03-4kXq9TzR7mWv2LbNc8Yd5HfJ6Gs1PaQe0Ui3Oo",
     });
-    const others =
-      "--allow single-trajectory-group --allow no-assistant-turn --allow no-sampled-turns --allow missing-tools";
+    const others = "--allow single-trajectory-group --allow no-assistant-turn --allow no-sampled-turns";
     const group = `{"trajectories":[{"messages_and_choices":[${secret}],"reward":1}]}`;
     const file = place.write("secret.jsonl", linesOf(groupOf(1), group));
     const { code, document } = await place.log([file, ...skip, "--strict", ...others.split(" ")]);
@@ -181,10 +180,10 @@ describe("--on-invalid skip", () => {
   it("records the warnings of every line with --strict", async (context) => {
     const { place } = await openPlace(context);
     const lines = Array.from({ length: 1001 }, (_, at) => groupOf(at).replace('"reward"', '"tools":null,"reward"'));
-    const others = ["single-trajectory-group", "no-assistant-turn", "no-sampled-turns", "missing-tools"];
+    const others = ["single-trajectory-group", "no-assistant-turn", "no-sampled-turns"];
     const allow = others.flatMap((rule) => ["--allow", rule]);
     await place.log([place.write("a.jsonl", linesOf(groupOf(-1), ...lines)), ...skip, "--strict", ...allow]);
-    expect(reasonsOf(place.path("a.jsonl.rejected")).map(({ rule }) => rule)).toEqual(lines.map(() => "null-field"));
+    expect(reasonsOf(place.path("a.jsonl.rejected")).map(({ rule }) => rule)).toEqual(lines.map(() => "element-type"));
   });
 
   it("records problems that depend on earlier lines", async (context) => {
@@ -212,7 +211,7 @@ describe("--on-invalid skip", () => {
     const [first, last] = [reasons[1], reasons[stored - 1]];
     expect({ ...last, checksums: undefined, line: 3, rejects_line: 2, advice: first?.advice }).toEqual(first);
     expect(last?.advice).toBe(`write ${stored - 1} without quotes`);
-    expect(reasons.slice(stored).every(({ rule }) => rule === "group-rejected")).toBe(true);
+    expect(reasons.slice(stored).every(({ rule }) => rule === "group-not-logged")).toBe(true);
   };
 
   it("records reasons for each of 1,500 lines", async (context) => await checkManyLines(1500, context));

@@ -48,26 +48,14 @@ export interface ReadOptions {
 const aboutForm: ReadonlySet<string> = new Set([
   "mixed-shapes",
   "split-requests",
-  "group-over-limit",
-  "null-field",
+  "element-type",
   "reward-not-finite",
   "metric-not-finite",
-  "metric-type",
   "metric-name",
-  "metadata-nested",
-  "log-type",
-  "message-type",
   "missing-role",
   "unknown-role",
-  "content-type",
-  "unknown-content-part",
   "missing-tool-call-id",
-  "tool-calls-null",
-  "tool-calls-type",
-  "history-type",
-  "unreadable-response",
   "error-in-response",
-  "input-replaced",
 ]);
 
 const others: ReadonlySet<string> = new Set(warningRules.filter((rule) => !aboutForm.has(rule)));

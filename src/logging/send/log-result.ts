@@ -143,17 +143,11 @@ const toCauseDetails = (cause: Failure | undefined): FailureDetails => {
 /** With `--strict`, warnings that this function creates stay warnings. */
 const listWarnings = ({ dataset, sent, plannedCount, cutLimit }: Delivery) => {
   const { problems } = dataset.scan;
-  const replaced = sent.attempted === 0 ? [] : dataset.sources.filter((source) => source.isReplaced?.());
   const requests = sent.replies.filter(({ isLogged }) => isLogged).length;
   const isDivided = plannedCount === 1 && cutLimit !== Number.POSITIVE_INFINITY && requests > 1;
   return [
     ...problems.sorted().filter(({ severity }) => severity === "warning"),
     ...(isDivided ? [createProblem("split-requests", { requests, tooLarge: true })] : []),
-    ...sent.doubtfulReplies.map(({ said, ...reply }) =>
-      said === undefined
-        ? createProblem("unreadable-response", reply)
-        : createProblem("error-in-response", { ...reply, said }),
-    ),
-    ...replaced.map(({ name: file }) => createProblem("input-replaced", undefined, { file })),
+    ...sent.doubtfulReplies.map((reply) => createProblem("error-in-response", reply)),
   ].filter(({ rule }) => !problems.strictness.allowed.has(rule));
 };

@@ -1,6 +1,5 @@
 /** Divides groups into requests, in the same way for the same input. */
 import { createHash } from "node:crypto";
-import { locateGroup } from "../../rollouts/dataset/locate.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { countWhile } from "../../rollouts/index/column.ts";
 import type { RecordedRequest } from "../ledger/run-ledger.ts";
@@ -33,19 +32,7 @@ export const planRequests = (dataset: Dataset, { limit, ...enveloped }: Envelope
     const size = { ...compareSize(planRequest(dataset, enveloped).bytes, limit), requests: requests.length };
     dataset.scan.problems.report("split-requests", size);
   }
-  reportOversizedRequests(dataset, { requests, limit });
   return requests;
-};
-
-export const reportOversizedRequests = (
-  dataset: Dataset,
-  { requests, limit }: { requests: readonly PlannedRequest[]; limit: BodyLimit },
-) => {
-  for (const { groups, bytes } of requests) {
-    if (bytes <= limit.bytes) continue;
-    const locate = () => locateGroup(dataset, groups[0] ?? 0);
-    dataset.scan.problems.report("group-over-limit", compareSize(bytes, limit), locate);
-  }
 };
 
 export const createEnvelope = ({ scan }: Pick<Dataset, "scan">, split: string | undefined): RequestEnvelope => {

@@ -201,7 +201,7 @@ const openRejectedLines = (dataset: Dataset) => {
           isAtLineStart = bytes.at(-1) === newline;
         }
         const known = [...lines.keys()].flatMap((line) => errors.get(line) ?? []);
-        const unknown = () => [createProblem("group-rejected", undefined, locateGroup(dataset, group))];
+        const unknown = () => [createProblem("group-not-logged", { isInvalid: true }, locateGroup(dataset, group))];
         reasons.push(...(known.length > 0 ? known : unknown()).map((problem) => toReason(problem, lines, recordLines)));
       }
     },

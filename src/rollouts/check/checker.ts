@@ -217,14 +217,6 @@ export class Checker {
     const exceptions = countElements(table, shape.at(table, shape.slots.exceptions));
     if (shape.hasDuplicate("trajectories")) this.#report("duplicate-key", { key: "trajectories" }, list);
     const found = kindOf(table, list) === Kind.array ? this.#inspectTrajectories(table, list) : noFacts;
-    let min = Number.POSITIVE_INFINITY;
-    let max = Number.NEGATIVE_INFINITY;
-    for (let at = 0; at < found; at++) {
-      const { version } = this.#factsAt(at);
-      if (version < min) min = version;
-      if (version > max) max = version;
-    }
-    if (min < max) this.#report("mixed-policy-versions", { min, max }, node);
     if (found > 1) this.#compareTrajectories(table, found, node);
     this.#reportSecrets();
     const trajectories = found === noFacts ? countElements(table, list) : found;

@@ -2,17 +2,16 @@
 
 import { openBrace, openBracket } from "../../json/json-bytes.ts";
 import { nodeSize } from "../../json/reader.ts";
-import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, mapMembers, Shape } from "../../json/shape.ts";
+import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, Shape } from "../../json/shape.ts";
 import type { JsonTable } from "../../json/table.ts";
 import * as json from "../../json/table.ts";
 import { countIndexes, finishReasons, isCutOff } from "../facts/facts.ts";
-import { knownStatus } from "../facts/tool-errors.ts";
 import type { TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { findChatMark } from "../messages/chat-marks.ts";
-import { listUnknownKeys } from "../messages/said-content.ts";
 import { roles } from "../rules/hints.ts";
 import { shortenName } from "../rules/positions.ts";
 import type { RuleReporter } from "../rules/rules.ts";
+import type { ElementName } from "../rules/trajectory-rules.ts";
 import { makers, toolCalls } from "./tool-calls.ts";
 import { absentOrNull, checkElements } from "./types.ts";
 
@@ -28,22 +27,16 @@ const [user, assistant, tool, olderTool] = ["user", "assistant", "tool", "functi
 const messageKeys = [
   ...(["role", "content", "tool_calls", "tool_call_id", "message", "logprobs", "finish_reason"] as const),
   ...(["reasoning_content", "reasoning", "thinking", "reasoning_details", "function_call"] as const),
-  ...(["status", "is_error"] as const),
 ];
 
-const messageShape = new Shape(messageKeys, ({ kinds, list, textOf }) => {
+const messageShape = new Shape(messageKeys, ({ kinds, textOf }) => {
   const roleIndex = roleNames.indexOf(textOf("role") ?? "");
   const reporters: ProblemReporter[] = [];
   if (roleIndex < 0) reporters.push(reportRole);
   const fits = (kind: number, accepted: number) => (kind & (absentOrNull | accepted)) !== 0;
-  if (!fits(kinds.content, Kind.string | Kind.array)) reporters.push(reportType("content-type", slots.content));
-  if (kinds.content === Kind.array) reporters.push(checkParts);
-  if (roleIndex === tool && kinds.status === Kind.string && kinds.is_error !== Kind.boolean)
-    reporters.push(reportStatus);
-  if (!fits(kinds.tool_calls, Kind.array)) reporters.push(reportType("tool-calls-type", slots.tool_calls));
+  if (!fits(kinds.content, Kind.string | Kind.array)) reporters.push(reportType("content", slots.content));
+  if (!fits(kinds.tool_calls, Kind.array)) reporters.push(reportType("calls", slots.tool_calls));
   const finish = textOf("finish_reason");
-  const unknownKeys = kinds.role === Kind.string ? listUnknownKeys(list(), messageKeys) : [];
-  if (unknownKeys.length > 0) reporters.push(reportUnknownKey);
   return {
     isChoice: kinds.role === Kind.absent && kinds.message === Kind.object,
     finish,
@@ -57,7 +50,6 @@ const messageShape = new Shape(messageKeys, ({ kinds, list, textOf }) => {
     contentKind: kinds.content,
     callsKind: kinds.tool_calls,
     hasOlderCall: kinds.function_call === Kind.object,
-    unknownKeys,
     isValid: reporters.length === 0,
     reporters,
   };
@@ -92,14 +84,8 @@ const forgetTurns = ({ counts }: TrajectoryFacts) => {
   if (scores.length > 0) scores.length = 0;
 };
 
-/** Returns the message of a choice; undefined for another turn. */
-export const findChoiceMessage = ({ table, node }: json.JsonValue): json.JsonValue | undefined => {
-  const isChoice = kindAt(table, node) === Kind.object && messageShape.read(table, node).isChoice;
-  return isChoice ? { table, node: messageShape.at(table, slots.message) } : undefined;
-};
-
 /** True for `logprobs` with a list of tokens. For a turn without tokens, services write null. */
-export const hasTokens = ({ table, node }: json.JsonValue) => {
+const hasTokens = ({ table, node }: json.JsonValue) => {
   if (kindOf(table, node) !== Kind.object) return false;
   const bytes = table.bytes.subarray(json.startOf(table, node), json.endOf(table, node));
   // The reader skips log probabilities, so the table does not have their members.
@@ -152,7 +138,7 @@ export const inspectMessages = (
     if (isChoice && roleIndex >= 0 && roleIndex !== assistant)
       report("choice-role", { role: roleNames[roleIndex] ?? "" }, messageShape.at(table, slots.role));
     if (callsKind === Kind.null && !isChoice)
-      report("tool-calls-null", undefined, messageShape.at(table, slots.tool_calls));
+      report("element-type", { element: "callsOfMessage", found: "null" }, messageShape.at(table, slots.tool_calls));
     if (facts.choices === 0 && (isChoice || (roleIndex === assistant && !facts.hasAssistantTurn))) {
       facts.firstTurn = entry;
       facts.promptEnd = hasTask ? before : 0;
@@ -169,7 +155,7 @@ export const inspectMessages = (
     if (isSampled && hasLogprobs) scores.push(score);
     if (canHaveMarks && (isChoice || roleIndex === assistant)) findMarks(table, shape, isChoice);
     if (roleIndex === assistant) facts.hasAssistantTurn = true;
-    else if (roleIndex === user && !hasTask && hasContent(table, message, shape)) {
+    else if (roleIndex === user && !hasTask && hasContent(table)) {
       hasTask = true;
       isGreeted = facts.hasAssistantTurn;
     }
@@ -190,7 +176,7 @@ export const inspectMessages = (
   // The model gave nothing.
   if (isPrompt && hasTask) facts.promptEnd = messagesEnd;
   if (marked.length > 0) reportMarks(facts, report);
-  if (!areObjects) checkElements(table, list, { kind: Kind.object, rule: "message-type" }, report);
+  if (!areObjects) checkElements(table, list, { kind: Kind.object, element: "message" }, report);
 };
 
 /** False for null, and for an empty string, list or object. */
@@ -201,31 +187,17 @@ const isFilled = (table: JsonTable, node: number) => {
 };
 
 /** False if the message that `messageShape` has read says nothing. */
-const hasContent = (table: JsonTable, message: number, shape: MessageShape) =>
-  isFilled(table, messageShape.at(table, slots.content)) || findUnknownMember(table, message, shape) !== undefined;
-
-/** Returns the first member with words or calls that rollcall does not know. */
-const findUnknownMember = (table: JsonTable, message: number, { unknownKeys }: MessageShape) => {
-  if (unknownKeys.length === 0 || isFilled(table, messageShape.at(table, slots.tool_calls))) return undefined;
-  const isSaid = saidSlots.some((slot) => isFilled(table, messageShape.at(table, slot)));
-  // Most messages say something, and `mapMembers` is slow.
-  if (isSaid && !unknownKeys.some(({ isCall }) => isCall)) return undefined;
-  const members = mapMembers(table, message);
-  const found = unknownKeys.find(({ key, isCall }) => (isCall || !isSaid) && isFilled(table, members.get(key) ?? 0));
-  return found && { key: found.key, node: members.get(found.key) ?? message };
-};
+const hasContent = (table: JsonTable) => isFilled(table, messageShape.at(table, slots.content));
 
 const saidSlots = [slots.content, slots.reasoning_content, slots.reasoning, slots.thinking, slots.reasoning_details];
 
-const reportUnknownKey: ProblemReporter = (table, message, report) => {
-  const found = findUnknownMember(table, message, messageShape.read(table, message));
-  if (found) report("unknown-message-key", { key: shortenName(found.key) }, found.node);
-};
-
 /** True if nothing with content stands before the first turn of the model. */
 export const lacksPrompt = (table: JsonTable, list: number, { firstTurn }: TrajectoryFacts) => {
-  for (let entry = list + nodeSize; entry < firstTurn; entry = json.nodeAfter(table, entry))
-    if (kindAt(table, entry) !== Kind.object || hasContent(table, entry, messageShape.read(table, entry))) return false;
+  for (let entry = list + nodeSize; entry < firstTurn; entry = json.nodeAfter(table, entry)) {
+    if (kindAt(table, entry) !== Kind.object) return false;
+    messageShape.read(table, entry);
+    if (hasContent(table)) return false;
+  }
   return firstTurn > 0;
 };
 
@@ -256,12 +228,6 @@ const reportFinish: ProblemReporter = (table, _, report) => {
   report("unknown-finish-reason", { reason }, node);
 };
 
-const reportStatus: ProblemReporter = (table, _, report) => {
-  const node = messageShape.at(table, slots.status);
-  const status = json.readString(table, node);
-  if (!knownStatus.test(status)) report("unknown-tool-status", { status: shortenName(status) }, node);
-};
-
 const reportRole: ProblemReporter = (table, message, report) => {
   const node = messageShape.at(table, slots.role);
   if (node === 0) return report("missing-role", undefined, message);
@@ -271,30 +237,13 @@ const reportRole: ProblemReporter = (table, message, report) => {
 };
 
 const reportType =
-  (rule: "content-type" | "tool-calls-type", slot: number): ProblemReporter =>
+  (element: ElementName, slot: number): ProblemReporter =>
   (table, _, report) => {
     const value = messageShape.at(table, slot);
-    report(rule, { found: describeValue(table, value) }, value);
+    report("element-type", { element, found: describeValue(table, value) }, value);
   };
 
-/** Parts of these types need no text. A part of another type may hold a call, or words under another key. */
-const knownParts = new Set(
-  "audio audio_url file image image_url input_audio input_file input_image refusal video video_url".split(" "),
-);
 const partShape = new Shape(["type", "text"], kindsAsFacts);
-
-const checkParts: ProblemReporter = (table, _, report) => {
-  const list = messageShape.at(table, slots.content);
-  const end = json.nodeAfter(table, list);
-  for (let part = list + nodeSize; part < end; part = json.nodeAfter(table, part)) {
-    if (kindAt(table, part) === Kind.string) continue;
-    const kinds = kindAt(table, part) === Kind.object ? partShape.read(table, part) : undefined;
-    if (kinds?.text === Kind.string) continue;
-    const isKnown =
-      kinds?.type === Kind.string && knownParts.has(json.readString(table, partShape.at(table, partShape.slots.type)));
-    if (!isKnown) return report("unknown-content-part", undefined, part);
-  }
-};
 
 /** Counts the message that `messageShape` has read. Some services send the reasoning under both names. */
 const countTurn = (table: JsonTable, { hasReasoning }: MessageShape, { counts }: TrajectoryFacts) => {
@@ -353,9 +302,9 @@ const addToolCalls = (table: JsonTable, list: number, facts: TrajectoryFacts, ca
     const slot = isCustom ? callShape.slots.custom : callShape.slots.function;
     const isCalled = isCustom || kinds.function === Kind.object;
     const fault = addCall(table, { node, id, called: isCalled ? callShape.at(table, slot) : 0 }, facts, caller);
-    if (fault && !isCustom) report("tool-calls-type", { found: `a call without ${fault}` }, node);
+    if (fault && !isCustom) report("element-type", { element: "calls", found: `a call without ${fault}` }, node);
   }
-  if (!areObjects) checkElements(table, list, { kind: Kind.object, rule: "tool-calls-type" }, report);
+  if (!areObjects) checkElements(table, list, { kind: Kind.object, element: "calls" }, report);
 };
 
 /** Returns what the call lacks. @param called the object with the name and the arguments; 0 if there is none */

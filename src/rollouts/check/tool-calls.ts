@@ -130,19 +130,11 @@ const readToolName = (table: JsonTable, call: number) => {
   return (node > 0 && json.readString(table, node)) || undefined;
 };
 
-/** Pairs calls and results. @param offered the names in `tools`; undefined if `tools` or a name is missing */
-export const inspectToolCalls = (table: JsonTable, offered: ReadonlySet<string> | undefined, report: RuleReporter) => {
+/** Pairs calls and results. */
+export const inspectToolCalls = (table: JsonTable, report: RuleReporter) => {
   const { count, countBeforeLast } = toolCalls;
-  if (count === 0) return;
-  const areAnswered = toolCalls.pair(table);
-  if (areAnswered && !offered) return;
+  if (count === 0 || toolCalls.pair(table)) return;
   const isCall = (event: number) => toolCalls.at(event, fields.maker) !== makers.result;
-  for (let event = 0; offered && event < count; event++) {
-    const name = isCall(event) ? readToolName(table, event) : undefined;
-    if (name !== undefined && !offered.has(name))
-      report("undeclared-tool", { name: shortenName(name) }, toolCalls.at(event, fields.name));
-  }
-  if (areAnswered) return;
   // A call without an id needs no result.
   for (let event = 0; event < countBeforeLast; event++)
     if (isCall(event) && toolCalls.at(event, fields.partner) < 0 && toolCalls.at(event, fields.id) > 0) {
@@ -161,6 +153,6 @@ export const inspectToolCalls = (table: JsonTable, offered: ReadonlySet<string> 
   for (let event = countBeforeLast; event < count; event++) {
     const name = answeredTools.size > 0 ? readToolName(table, event) : undefined;
     if (name !== undefined && answeredTools.has(name))
-      report("trailing-tool-call", { name: shortenName(name) }, toolCalls.at(event, fields.node));
+      report("missing-tool-result", { name: () => shortenName(name), isLast: true }, toolCalls.at(event, fields.node));
   }
 };

@@ -60,11 +60,8 @@ const maxOffsetBytes = 7;
 const hasOffset = ({ bytes }: JsonTable, end: number) =>
   offset.test(bytes.toString("latin1", end - maxOffsetBytes, end));
 
-/** A trajectory should lack these keys, because `exception_rate` counts only exceptions of groups. */
-const failureKeys = ["exception", "exceptions"] as const;
-
 /** Keys of the shape that are not fields of the interface. */
-const customKeys: ReadonlySet<string> = new Set([...failureKeys, "info", "extra_info"]);
+const customKeys: ReadonlySet<string> = new Set(["info", "extra_info"]);
 
 /** Assumed: `messages_and_choices` and `reward` are required, and other fields can be null. */
 const trajectoryType = defineObjectType(
@@ -79,13 +76,10 @@ const trajectoryType = defineObjectType(
     metadata: optionalField(Kind.object),
     logs: optionalField(Kind.array),
     start_time: optionalField(Kind.string, checkStartTime),
-    exception: anyValue,
-    exceptions: anyValue,
     info: anyValue,
     extra_info: anyValue,
   },
   ({ kinds, list }) => ({
-    hasFailureKey: failureKeys.some((key) => kinds[key] !== Kind.absent),
     hasStep: list().some(({ key }) => isPolicyColumn(key)),
     stepHolders: stepHolders.filter((key) => kinds[key] === Kind.object),
   }),
@@ -139,10 +133,10 @@ export const inspectTrajectory = (
   const { kinds, nulls, derived } = shape.read(table, node);
   const rewardNode = shape.at(table, slots.reward);
   const reward = json.readNumber(table, rewardNode);
-  for (const field of nulls) report("null-field", { field }, shape.at(table, slots[field]));
+  for (const name of nulls)
+    report("element-type", { element: "field", name, found: "null" }, shape.at(table, slots[name]));
   if (!Number.isFinite(reward)) report("reward-not-finite", undefined, rewardNode);
-  if (derived.hasFailureKey) inspectExceptions(table, report);
-  const offered = kinds.tools === Kind.array ? inspectTools(table, shape.at(table, slots.tools), report) : undefined;
+  if (kinds.tools === Kind.array) inspectTools(table, shape.at(table, slots.tools), report);
   const list = shape.at(table, slots.messages_and_choices);
   facts.list = list;
   facts.needsCounts = needsCounts;
@@ -151,25 +145,20 @@ export const inspectTrajectory = (
   inspectMessages(table, list, facts, report, canHaveMarks);
   if (facts.cutNode > 0) report("truncated-trajectory", undefined, facts.cutNode);
   const { choices, choicesWithLogprobs, hasAssistantTurn, callsTools } = facts;
-  inspectToolCalls(table, offered, report);
+  inspectToolCalls(table, report);
   if (!hasAssistantTurn && choices === 0) report("no-assistant-turn", undefined, list);
   if (facts.promptEnd === 0 && lacksPrompt(table, list, facts)) report("no-prompt", undefined, list);
   facts.metricNames = noMetrics;
   if (kinds.metrics === Kind.object) inspectMetrics(table, shape.at(table, slots.metrics), facts, report);
   if (kinds.metadata === Kind.object) inspectMetadata(table, shape.at(table, slots.metadata), report);
   if (kinds.logs === Kind.array)
-    checkElements(table, shape.at(table, slots.logs), { kind: Kind.string, rule: "log-type" }, report);
-  const initial = readVersion(table, slots.initial_policy_version);
-  const final = readVersion(table, slots.final_policy_version);
-  if (final < initial)
-    report("policy-versions-reversed", { initial, final }, shape.at(table, slots.final_policy_version));
+    checkElements(table, shape.at(table, slots.logs), { kind: Kind.string, element: "log" }, report);
   facts.steps = derived.hasStep ? hashSteps(table, node) : 0;
   for (let at = 0; at < derived.stepHolders.length; at++) {
     const holder = derived.stepHolders[at];
     if (holder) facts.steps += hashSteps(table, shape.at(table, slots[holder]));
   }
   facts.reward = reward;
-  facts.version = Number.isNaN(final) ? initial : final;
   facts.training =
     (choices > 0 ? trainingBits.choice : hasAssistantTurn ? 2 * trainingBits.choice : 0) |
     (choicesWithLogprobs > 0 ? trainingBits.logprobs : 0) |
@@ -190,45 +179,27 @@ export const readRewardAndMetrics = (table: JsonTable, node: number, facts: Traj
   if (kinds.metrics === Kind.object) inspectMetrics(table, shape.at(table, slots.metrics), facts, () => undefined);
 };
 
-const readVersion = (table: JsonTable, slot: number) => {
-  const node = shape.at(table, slot);
-  return kindOf(table, node) === Kind.number ? json.readNumber(table, node) : Number.NaN;
-};
-
-const inspectExceptions = (table: JsonTable, report: RuleReporter) => {
-  for (const key of failureKeys) {
-    const node = shape.at(table, slots[key]);
-    if (node > 0 && isException(json.parseNode(table, node))) report("exception-in-trajectory", { key }, node);
-  }
-};
-
-const isException = (value: unknown) =>
-  isObject(value) || value === true || ((typeof value === "string" || Array.isArray(value)) && value.length > 0);
-
 const inspectTools = (table: JsonTable, list: number, report: RuleReporter) => {
-  const names = new Set<string>();
-  let areNamed = true;
+  const reportAbsent = (name: string, node: number) =>
+    report("element-type", { element: "tool", name, found: "absent" }, node);
   const end = json.nodeAfter(table, list);
   for (let tool = list + nodeSize; tool < end; tool = json.nodeAfter(table, tool)) {
     const { kinds } = toolType.shape.read(table, tool);
     const functionNode = toolType.shape.at(table, toolType.shape.slots.function);
-    if (kinds.type !== Kind.string) report("tool-incomplete", { field: "type" }, tool);
-    const isNamed = functionType.shape.read(table, functionNode).kinds.name === Kind.string;
-    if (isNamed) names.add(json.readString(table, functionType.shape.at(table, functionType.shape.slots.name)));
-    else report("tool-incomplete", { field: "function.name" }, functionNode);
-    areNamed &&= isNamed;
+    if (kinds.type !== Kind.string) reportAbsent("type", tool);
+    if (functionType.shape.read(table, functionNode).kinds.name !== Kind.string)
+      reportAbsent("function.name", functionNode);
   }
-  return areNamed ? names : undefined;
 };
 
 const inspectHistories = (table: JsonTable, list: number, report: RuleReporter) => {
-  checkElements(table, list, { kind: Kind.object, rule: "history-type" }, report);
+  checkElements(table, list, { kind: Kind.object, element: "history" }, report);
   const end = json.nodeAfter(table, list);
   for (let node = list + nodeSize; node < end; node = json.nodeAfter(table, node)) {
     if (kindAt(table, node) !== Kind.object) continue;
     const messagesNode = json.findMemberNode(table, node, "messages_and_choices") ?? 0;
     if (kindOf(table, messagesNode) === Kind.array) inspectMessages(table, messagesNode, new TrajectoryFacts(), report);
-    else report("history-type", { found: describeValue(table, node) }, node);
+    else report("element-type", { element: "history", found: "an object without it" }, node);
   }
 };
 
@@ -246,7 +217,8 @@ const inspectMetadata = (table: JsonTable, object: number, report: RuleReporter)
   if (!hasNestedMember(table, object)) return;
   for (const [name, node] of mapMembers(table, object)) {
     if (!isNested(table, node)) continue;
-    report("metadata-nested", { key: shortenName(name), found: describeValue(table, node) }, node);
+    const found = describeValue(table, node);
+    report("element-type", { element: "metadata", name: shortenName(name), found }, node);
   }
 };
 
@@ -278,7 +250,8 @@ const inspectMetrics = (table: JsonTable, object: number, facts: TrajectoryFacts
   for (const [name, node] of members) {
     const value = readMetric(table, node);
     const key = shortenName(name);
-    if (value === undefined) report("metric-type", { key, found: describeValue(table, node) }, node);
+    if (value === undefined)
+      report("element-type", { element: "metric", name: key, found: describeValue(table, node) }, node);
     else if (isCalculated(name)) report("metric-name", { key: name }, node);
     else if (!Number.isFinite(value)) report("metric-not-finite", { key }, node);
     else facts.metrics[metricNames.push(name) - 1] = value;

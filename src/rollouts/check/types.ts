@@ -14,6 +14,7 @@ import {
 import { childrenOf, countNumbers, type JsonTable, nodeAfter, parseNode, startOf } from "../../json/table.ts";
 import { isNotTrajectory, suggestForMissingField, suggestForWrongType } from "../rules/hints.ts";
 import type { RuleReporter } from "../rules/rules.ts";
+import type { ElementName } from "../rules/trajectory-rules.ts";
 
 export type Check = (table: JsonTable, node: number, report: RuleReporter) => boolean;
 
@@ -91,11 +92,11 @@ export const reportWrongType = (
   return false;
 };
 
-/** An element of another kind violates `rule`. Default: `wrong-type`. */
-type ElementType = { kind: number; rule?: `${"message" | "history" | "log" | "tool-calls"}-type`; field?: string };
+/** An element of another kind violates `element-type`. With `field`, it violates `wrong-type`. */
+type ElementType = { kind: number; element?: ElementName; field?: string };
 
 export const checkElements = (table: JsonTable, list: number, type: ElementType, report: RuleReporter) => {
-  const { kind, rule } = type;
+  const { kind, element: name } = type;
   // A list of numbers has no element nodes, so the loop cannot find the wrong kind.
   let fits = countNumbers(table, list) === 0;
   const end = nodeAfter(table, list);
@@ -103,10 +104,11 @@ export const checkElements = (table: JsonTable, list: number, type: ElementType,
   if (fits) return true;
   for (const [at, { table: elementText, node }] of childrenOf({ table, node: list })) {
     if (kindAt(elementText, node) === kind) continue;
-    if (rule !== undefined) report(rule, { found: describeValue(elementText, node) }, list, at);
+    if (name !== undefined)
+      report("element-type", { element: name, found: describeValue(elementText, node) }, list, at);
     else {
       const element = { node, field: `${type.field}.${at}`, wanted: "an object", isElement: true };
-      reportWrongType(elementText, element, (name, data) => report(name, data, list, at));
+      reportWrongType(elementText, element, (rule, data) => report(rule, data, list, at));
     }
   }
   return false;

@@ -1,4 +1,4 @@
-/** Reports problems of whole datasets, such as outliers and duplicates. */
+/** Reports problems of whole datasets, such as duplicates. */
 import { hash } from "node:crypto";
 import { readRoot } from "../../json/table.ts";
 import type { Breaks } from "../../system/breaks.ts";
@@ -8,22 +8,18 @@ import type { NumberColumn } from "../index/column.ts";
 import type { ScatteredPart } from "../index/groups.ts";
 import { rewardTolerance, trainingBits } from "../index/metrics.ts";
 import type { Parts } from "../index/parts.ts";
-import { countWeights, median, type Sketch, toWeights } from "../index/sketch.ts";
 import { findBounds } from "../index/sums.ts";
 import { type Path, toFileLine } from "../rules/positions.ts";
 import type { ProblemLocation } from "../rules/problems.ts";
 import type { RuleName } from "../rules/rules.ts";
-import { parseReward, ReadWindow } from "./group-bytes.ts";
 import * as positions from "./locate.ts";
 import { getPart, type IndexedGroups, reportGroup } from "./locate.ts";
-import { type BrokenRules, reportMissingFeatures } from "./missing-features.ts";
+import { type NotedLacks, reportMissingFeatures } from "./missing-features.ts";
 import { reportMixedGroups } from "./prompts.ts";
 import { canRegroupPart, findGroupIdScope, findSharedKey, tryReadTrajectories } from "./shared-key.ts";
 
 /** @throws the signal's reason */
 export const reportDatasetProblems = async (dataset: IndexedGroups, breaks: Breaks) => {
-  await reportStaleGroups(dataset, breaks);
-  await reportOutliers(dataset, breaks);
   const lacking = await reportMissingFeatures(dataset, breaks);
   await reportMixedGroups(dataset, breaks);
   await reportDuplicates(dataset, breaks);
@@ -31,7 +27,7 @@ export const reportDatasetProblems = async (dataset: IndexedGroups, breaks: Brea
 };
 
 /** Returns the rules that groups of whole files break, which are not reported. */
-export const reportGroupProblems = async (dataset: IndexedGroups, breaks: Breaks): Promise<BrokenRules> => {
+export const reportGroupProblems = async (dataset: IndexedGroups, breaks: Breaks): Promise<NotedLacks> => {
   const { groups, scan } = dataset;
   const { trajectories, equal } = scan.parts.columns;
   const sizes = trajectories.values();
@@ -48,7 +44,7 @@ export const reportGroupProblems = async (dataset: IndexedGroups, breaks: Breaks
 };
 
 /** Finds the files that have only groups of one trajectory, or only groups of failures. */
-const findSmallGroups = async (dataset: IndexedGroups, breaks: Breaks, sharedKey?: string): Promise<BrokenRules> => {
+const findSmallGroups = async (dataset: IndexedGroups, breaks: Breaks, sharedKey?: string): Promise<NotedLacks> => {
   const { groups, scan, sources } = dataset;
   const [others, sizes] = [new Uint8Array(sources.length), new Uint8Array(sources.length)];
   for (let group = 0; group < groups.count; group++) {
@@ -61,15 +57,15 @@ const findSmallGroups = async (dataset: IndexedGroups, breaks: Breaks, sharedKey
   const listFiles = (size: number) =>
     new Set([...sizes.keys()].filter((file) => !others[file] && sizes[file] === 1 << size));
   return [
-    { rule: "empty-group", files: listFiles(0) },
-    { rule: "single-trajectory-group", files: sharedKey === undefined ? listFiles(1) : new Set() },
+    { lack: "empty-group", files: listFiles(0) },
+    { lack: "single-trajectory-group", files: sharedKey === undefined ? listFiles(1) : new Set() },
   ];
 };
 
 /** A choice, or another assistant turn. */
 const turnBits = trainingBits.choice | (trainingBits.choice << 1);
 
-type KnownOfAll = Readonly<{ broken: BrokenRules; sharedKey: string | undefined }>;
+type KnownOfAll = Readonly<{ broken: NotedLacks; sharedKey: string | undefined }>;
 
 /** The returned function expects a valid group. Without `known`, the input goes on. */
 export const openGroupReporter = (dataset: IndexedGroups, known?: KnownOfAll): ((group: number) => void) => {
@@ -77,7 +73,7 @@ export const openGroupReporter = (dataset: IndexedGroups, known?: KnownOfAll): (
   const { groups, scan } = dataset;
   const { training, source } = scan.parts.columns;
   const isNoted = (rule: RuleName, group: number) =>
-    broken.some((one) => one.rule === rule && one.files.has(source.at(groups.firstOf(group))));
+    broken.some((one) => one.lack === rule && one.files.has(source.at(groups.firstOf(group))));
   const hasTurn = (group: number) => groups.partsOf(group).some((at) => (training.at(at) & turnBits) !== 0);
   return (group) => {
     const trajectories = groups.trajectoriesOf(group);
@@ -91,32 +87,7 @@ export const openGroupReporter = (dataset: IndexedGroups, known?: KnownOfAll): (
       reportGroup(dataset, "single-trajectory-group", { data: { canRegroup: isUngrouped, key: sharedKey }, group });
     } else if (hasZeroVariance(dataset, group) && hasTurn(group))
       reportGroup(dataset, "zero-variance-group", { data: { trajectories }, group });
-    // The checker has compared the versions of a group that is one part.
-    if (!groups.isBare(group) || dataset.scan.parts.columns.version.hasOnlyDefaults) return;
-    const { min, max } = findVersionBounds(dataset, group);
-    if (min < max) reportGroup(dataset, "mixed-policy-versions", { data: { min, max }, group });
   };
-};
-
-const findVersionBounds = ({ scan: { parts }, groups }: IndexedGroups, group: number) =>
-  findBounds(groups.partsOf(group).map((at) => parts.columns.version.at(at)));
-
-const reportStaleGroups = async (dataset: IndexedGroups, breaks: Breaks) => {
-  const { scan, groups } = dataset;
-  const { columns } = scan.parts;
-  if (columns.version.hasOnlyDefaults) return;
-  let newest = { source: -1, version: 0, line: 0 };
-  for (const group of groups.valid()) {
-    if (breaks.isDue()) await breaks.take();
-    const version = findVersionBounds(dataset, group).max;
-    if (version === Number.NEGATIVE_INFINITY) continue;
-    const first = groups.firstOf(group);
-    const source = columns.source.at(first);
-    if (source !== newest.source || version > newest.version)
-      newest = { source, version, line: columns.line.at(first) };
-    else if (version < newest.version)
-      reportGroup(dataset, "stale-policy", { data: { version, newest: newest.version, line: newest.line }, group });
-  }
 };
 
 const hasZeroVariance = ({ scan: { parts }, groups }: IndexedGroups, group: number) => {
@@ -182,45 +153,6 @@ export const reportAmbiguousGroups = (dataset: IndexedGroups, byKey: boolean) =>
     const { source, part } = getPart(dataset, at);
     const position = `line ${part.line}${sources.length === 1 ? "" : ` of ${source.name}`}`;
     reportGroup(dataset, "ambiguous-group", { data: { position }, group });
-  }
-};
-
-const minRewardsForOutliers = 10;
-
-const outlierFactor = 30;
-
-const maxOutlierShare = 0.1;
-
-const findOutlierBound = (rewards: Sketch) => {
-  if (rewards.count < minRewardsForOutliers) return undefined;
-  const weights = toWeights(rewards);
-  const middle = median(weights);
-  const distances = weights.map(({ value, count }) => ({ value: Math.abs(value - middle), count }));
-  distances.sort((a, b) => a.value - b.value);
-  // If most rewards are equal, the median distance is 0.
-  const others = distances.filter(({ value }) => value > 0);
-  const distance = (median(distances) || median(others)) * outlierFactor;
-  const outside = countWeights(others.filter(({ value }) => value > distance));
-  return outside > 0 && outside <= rewards.count * maxOutlierShare + 1 ? { middle, distance } : undefined;
-};
-
-const reportOutliers = async (dataset: IndexedGroups, breaks: Breaks) => {
-  const { groups } = dataset;
-  const { parts, rewardsOfSources } = dataset.scan;
-  const bounds = rewardsOfSources.map((rewards) => rewards && findOutlierBound(rewards));
-  if (bounds.every((bound) => !bound)) return;
-  const window = new ReadWindow();
-  for (let part = 0; part < parts.count; part++) {
-    if (breaks.isDue()) await breaks.take();
-    const [group, bound] = [groups.groupOf(part), bounds[parts.columns.source.at(part)]];
-    if (!bound || !groups.isValid(group)) continue;
-    const trajectories = await window.readUnchangedTrajectories(getPart(dataset, part));
-    for (const [at, reward] of trajectories.map(parseReward).entries()) {
-      const isOutlier = Number.isFinite(reward) && Math.abs(reward - bound.middle) > bound.distance;
-      if (!isOutlier || !groups.isValid(group)) continue;
-      const path = [...positions.pathInPart(parts, part, at), "reward"];
-      reportGroup(dataset, "reward-outlier", { data: { reward, median: bound.middle }, group, part, path });
-    }
   }
 };
 

@@ -2,8 +2,8 @@
 
 import { setImmediate } from "node:timers/promises";
 import { crc32 } from "node:zlib";
-import { type JsonObject, parseJson, replaceLineEnds, type Span } from "../../json/json-bytes.ts";
-import { elementsOf, type JsonValue, memberAt, parseValue, readRoot, spanOf } from "../../json/table.ts";
+import { parseJson, replaceLineEnds, type Span } from "../../json/json-bytes.ts";
+import { elementsOf, type JsonValue, memberAt, readRoot, spanOf } from "../../json/table.ts";
 import { Breaks } from "../../system/breaks.ts";
 import { groupClosing, groupOpening } from "../index/groups.ts";
 import { joinWithCommas, type Part } from "../index/parts.ts";
@@ -132,14 +132,6 @@ export const sliceTrajectories = (bytes: Buffer, part: Pick<Part, "kind">): read
   return part.kind === "group" ? listTrajectories(bytes, part).map(spanOf).map(slice) : [bytes];
 };
 
-export const pickMembers = (object: JsonValue, names: readonly string[], parse = parseValue): JsonObject =>
-  Object.fromEntries(
-    names.flatMap((name) => {
-      const value = memberAt(object, name);
-      return value ? [[name, parse(value)] as const] : [];
-    }),
-  );
-
 export type SourceTrajectory = Readonly<{ bytes: Buffer; position: { file: string; line: number } }>;
 
 /** An unreadable part counts as one trajectory. @throws Failure `input-changed` */
@@ -157,11 +149,6 @@ export const readGroupTrajectories = async (dataset: IndexedGroups, group: numbe
     }
   }
   return trajectories;
-};
-
-export const parseReward = (trajectory: JsonValue) => {
-  const { reward } = pickMembers(trajectory, ["reward"]);
-  return typeof reward === "number" ? reward : Number.NaN;
 };
 
 /**

@@ -1,9 +1,8 @@
-/** Reports trajectories that lack log probabilities or tools, and notes the files without any. */
+/** Notes what the trajectories of an input lack, and reports trajectories without sampled turns. */
 
-import { elementsOf, type JsonValue, memberAt, readRoot } from "../../json/table.ts";
+import { type JsonValue, readRoot } from "../../json/table.ts";
 import type { Breaks } from "../../system/breaks.ts";
 import { formatInputName, formatList } from "../../text/sentences.ts";
-import { findChoiceMessage, hasTokens } from "../check/messages.ts";
 import { inspectTrajectory } from "../check/trajectory.ts";
 import { trainingBits } from "../index/metrics.ts";
 import { TrajectoryFacts } from "../index/trajectory-facts.ts";
@@ -14,62 +13,50 @@ import { getPart, type IndexedGroups } from "./locate.ts";
 import { tryReadTrajectories } from "./shared-key.ts";
 
 /** What all rollouts of a file lack is true of its format, so it is a note, also with `--strict`. */
-const notes = {
-  "missing-logprobs": "no log probabilities",
-  "missing-tools": "no definitions of the called tools",
+const noted = {
+  logprobs: "no log probabilities",
+  tools: "no definitions of the called tools",
   "single-trajectory-group": "one trajectory in each group",
   "empty-group": "only failures",
-  "missing-utc-offset": "times without a UTC offset",
+  offset: "times without a UTC offset",
 };
 
-type NotedRule = keyof typeof notes;
+/** What all rollouts in the files with these indexes lack, and the number of parts of other files that lack it. */
+export type NotedLacks = readonly {
+  readonly lack: keyof typeof noted;
+  readonly files: ReadonlySet<number>;
+  readonly otherParts?: number;
+}[];
 
-/** For each rule, the indexes of the files in which all rollouts break it. */
-export type BrokenRules = readonly { readonly rule: NotedRule; readonly files: ReadonlySet<number> }[];
-
-/** Returns undefined if no rule is noted. */
-export const formatBrokenRules = ({ sources, scan }: IndexedGroups, broken: BrokenRules): string | undefined => {
+/** Returns undefined if nothing is noted. */
+export const formatLacks = ({ sources, scan }: IndexedGroups, lacks: NotedLacks): string | undefined => {
   const bySubject = new Map<string, string[]>();
-  const countFiles = () => new Set(scan.parts.columns.source.values()).size;
-  for (const { rule, files } of broken) {
-    if (files.size === 0 || scan.problems.strictness.allowed.has(rule)) continue;
+  const add = (subject: string, text: string) => bySubject.set(subject, [...(bySubject.get(subject) ?? []), text]);
+  const { parts } = scan;
+  const countFiles = () => new Set(parts.columns.source.values()).size;
+  for (const { lack, files, otherParts = 0 } of lacks) {
+    if (scan.problems.strictness.allowed.has(lack)) continue;
     const names = [...files].flatMap((file) => (sources[file] ? filesOf(sources[file]) : [])).map(formatInputName);
     const isInput = names.length > 1 && files.size === countFiles();
-    const subject = isInput ? "the input has" : `${formatList(names, 3)} ${names.length > 1 ? "have" : "has"}`;
-    bySubject.set(subject, [...(bySubject.get(subject) ?? []), notes[rule]]);
+    if (names.length > 0)
+      add(isInput ? "the input has" : `${formatList(names, 3)} ${names.length > 1 ? "have" : "has"}`, noted[lack]);
+    const unit = parts.kindOf(0) === "group" ? "groups" : "trajectories";
+    if (otherParts > 0) add(`${otherParts} of ${parts.count} ${unit} have`, noted[lack]);
   }
-  const parts = Array.from(
+  const texts = Array.from(
     bySubject,
-    ([subject, texts]) => `${subject} ${texts.join(", ").replace(/, (?=[^,]*$)/, " and ")}`,
+    ([subject, list]) => `${subject} ${list.join(", ").replace(/, (?=[^,]*$)/, " and ")}`,
   );
-  return parts.length === 0 ? undefined : parts.join(", and ");
+  return texts.length === 0 ? undefined : texts.join(", and ");
 };
 
-const findMissingLogprobs = (trajectory: JsonValue): Path => {
-  const turns = elementsOf(memberAt(trajectory, "messages_and_choices"));
-  const isUnscored = (turn: JsonValue) => {
-    const scores = memberAt(turn, "logprobs");
-    return findChoiceMessage(turn) !== undefined && (!scores || !hasTokens(scores));
-  };
-  return ["messages_and_choices", turns.findIndex(isUnscored), "logprobs"];
-};
+const notedFeatures = ["logprobs", "tools", "offset"] as const;
 
-const missingFeatures = [
-  { rule: "no-sampled-turns", has: trainingBits.choice, pathIn: () => ["messages_and_choices"] },
-  { rule: "missing-logprobs", has: trainingBits.logprobs, pathIn: findMissingLogprobs },
-  { rule: "missing-tools", has: trainingBits.tools, pathIn: () => ["tools"] },
-  { rule: "missing-utc-offset", has: trainingBits.offset, pathIn: () => ["start_time"] },
-] as const;
+const lacks = (training: number, has: number) => (training & (has << 1)) !== 0;
 
-type MissingFeature = (typeof missingFeatures)[number];
-
-const isNoted = ({ rule }: MissingFeature) => rule in notes;
-
-const lacks = (training: number, { has }: MissingFeature) => (training & (has << 1)) !== 0;
-
-/** Returns the rules that all trajectories of some files break, which are not reported. */
-export const reportMissingFeatures = async (dataset: IndexedGroups, breaks: Breaks): Promise<BrokenRules> => {
-  const { sources, scan } = dataset;
+/** Reports the trajectories without sampled turns. Returns what else trajectories lack. */
+export const reportMissingFeatures = async (dataset: IndexedGroups, breaks: Breaks): Promise<NotedLacks> => {
+  const { groups, sources, scan } = dataset;
   const { columns, count } = scan.parts;
   const bitsOfFiles = new Uint8Array(sources.length);
   for (let at = 0; at < count; at++) {
@@ -77,58 +64,60 @@ export const reportMissingFeatures = async (dataset: IndexedGroups, breaks: Brea
     const file = columns.source.at(at);
     bitsOfFiles[file] = (bitsOfFiles[file] ?? 0) | columns.training.at(at);
   }
-  const isWhole = (feature: MissingFeature, bits: number) => lacks(bits, feature) && (bits & feature.has) === 0;
-  const broken = missingFeatures.map((feature) => ({
-    feature,
-    rule: feature.rule,
-    files: new Set([...bitsOfFiles.keys()].filter((file) => isWhole(feature, bitsOfFiles[file] ?? 0))),
-  }));
-  const isReported = ({ feature, files }: (typeof broken)[number]) =>
-    bitsOfFiles.some((bits, file) => lacks(bits, feature) && !(isNoted(feature) && files.has(file)));
-  const reported = broken.filter((one) => !scan.problems.strictness.allowed.has(one.rule) && isReported(one));
-  await reportFeatures(dataset, reported, breaks);
-  return broken.flatMap(({ rule, files }) => (rule === "no-sampled-turns" ? [] : { rule, files }));
-};
-
-/** The indexes of the files in which all trajectories lack the feature. */
-type LackingFiles = Readonly<{ feature: MissingFeature; files: ReadonlySet<number> }>;
-
-/** Reports each part that lacks a feature. If all of a file lack it, reports the first part, or none. */
-const reportFeatures = async (dataset: IndexedGroups, features: readonly LackingFiles[], breaks: Breaks) => {
-  const { groups, scan } = dataset;
-  const { parts, problems } = scan;
-  const wholeFiles = new Set<number>();
-  for (let at = 0; at < parts.count && features.length > 0; at++) {
+  const isWhole = (bits: number, has: number) => lacks(bits, has) && (bits & has) === 0;
+  const listFiles = (has: number) =>
+    new Set([...bitsOfFiles.keys()].filter((file) => isWhole(bitsOfFiles[file] ?? 0, has)));
+  const found = notedFeatures.map((lack) => {
+    const has = trainingBits[lack];
+    return { lack, has, files: listFiles(has), otherParts: 0 };
+  });
+  const isMixed = bitsOfFiles.some((bits, file) =>
+    found.some(({ has, files }) => lacks(bits, has) && !files.has(file)),
+  );
+  for (let at = 0; at < count && isMixed; at++) {
     if (breaks.isDue()) await breaks.take();
     if (!groups.isValid(groups.groupOf(at))) continue;
+    for (const feature of found)
+      if (lacks(columns.training.at(at), feature.has) && !feature.files.has(columns.source.at(at)))
+        feature.otherParts++;
+  }
+  await reportUnsampled(dataset, listFiles(trainingBits.choice), breaks);
+  return found;
+};
+
+/** Reports each part without sampled turns. If all of a file lack them, reports the first part. */
+const reportUnsampled = async (dataset: IndexedGroups, wholeFiles: ReadonlySet<number>, breaks: Breaks) => {
+  const { groups, scan } = dataset;
+  const { parts, problems } = scan;
+  const reported = new Set<number>();
+  const isAllowed = problems.strictness.allowed.has("no-sampled-turns");
+  for (let at = 0; at < parts.count && !isAllowed; at++) {
+    if (breaks.isDue()) await breaks.take();
     const file = parts.columns.source.at(at);
-    for (const { feature, files } of features) {
-      const all = files.has(file);
-      if (!lacks(parts.columns.training.at(at), feature) || (all && isNoted(feature))) continue;
-      if (!all || !wholeFiles.has(file)) {
-        const place = { part: at, path: () => findMissingFeature(dataset, at, feature) };
-        if (feature.rule !== "no-sampled-turns")
-          positions.reportPart(dataset, feature.rule, { data: undefined, ...place });
-        else positions.reportPart(dataset, feature.rule, { data: { all }, ...place });
-      }
-      if (all) wholeFiles.add(file);
-      // If no group has the feature, rollcall rejects no group.
-      if ((scan.training & feature.has) === 0) problems.addInputRule(feature.rule);
-      else groups.warn(groups.groupOf(at));
-    }
+    if (!lacks(parts.columns.training.at(at), trainingBits.choice) || !groups.isValid(groups.groupOf(at))) continue;
+    const all = wholeFiles.has(file);
+    if (!all || !reported.has(file))
+      positions.reportPart(dataset, "no-sampled-turns", {
+        data: { all },
+        part: at,
+        path: () => findUnsampled(dataset, at),
+      });
+    if (all) reported.add(file);
+    // If no group has the feature, rollcall rejects no group.
+    if ((scan.training & trainingBits.choice) === 0) problems.addInputRule("no-sampled-turns");
+    else groups.warn(groups.groupOf(at));
   }
 };
 
 const maxSearchedBytes = 2 ** 20;
 
-const findMissingFeature = (dataset: IndexedGroups, part: number, feature: MissingFeature): Path => {
+const findUnsampled = (dataset: IndexedGroups, part: number): Path => {
   const { parts } = dataset.scan;
   const isShort = parts.columns.length.at(part) <= maxSearchedBytes;
   const trajectories = isShort ? tryReadTrajectories(getPart(dataset, part)).flatMap((one) => readRoot(one) ?? []) : [];
   const facts = new TrajectoryFacts();
-  const isLacking = ({ table, node }: JsonValue) =>
-    inspectTrajectory(table, node, facts, () => undefined) && lacks(facts.training, feature);
-  const at = trajectories.length === 1 ? 0 : trajectories.findIndex(isLacking);
-  const trajectory = trajectories[at];
-  return trajectory ? [...positions.pathInPart(parts, part, at), ...feature.pathIn(trajectory)] : [];
+  const isUnsampled = ({ table, node }: JsonValue) =>
+    inspectTrajectory(table, node, facts, () => undefined) && lacks(facts.training, trainingBits.choice);
+  const at = trajectories.length === 1 ? 0 : trajectories.findIndex(isUnsampled);
+  return trajectories[at] ? [...positions.pathInPart(parts, part, at), "messages_and_choices"] : [];
 };

@@ -24,7 +24,7 @@ import * as datasetProblems from "./dataset-problems.ts";
 import { readPartValue } from "./group-bytes.ts";
 import { finalizeGroup } from "./group-metrics.ts";
 import { getPart, type IndexedGroups, listDerivedFinishes, mapProblemsToRecords } from "./locate.ts";
-import { formatBrokenRules } from "./missing-features.ts";
+import { formatLacks } from "./missing-features.ts";
 import { scanSource } from "./scan.ts";
 
 /** What the check of open sources needs of `ReadOptions`. */
@@ -217,7 +217,7 @@ const finishCheck = async (read: IndexedGroups, breaks: Breaks) => {
     if (breaks.isDue()) await breaks.take();
     if (!groups.isValid(group) || groups.isBare(group)) await finalizeGroup(read, group);
   }
-  return formatBrokenRules(read, [...lacking, ...broken]);
+  return formatLacks(read, [...lacking, ...broken]);
 };
 
 const maxNamedKeys = 8;

@@ -128,8 +128,9 @@ export class Scanner {
     if (end - start > frames.blockBytes && (await scanArray(this.#source, text, this.#options))) return;
     if (end - start <= maxTextBytes) return await this.#scanWhole(frame);
     const block = { ...emptyBlock, start, positions: new PositionCounter({ ...text, bytes: emptyTable.bytes }) };
-    if (!this.#isDocument) this.#reporterAt(block, 0)("line-too-long", undefined);
-    else this.result.problems.report("document-too-long", undefined, { file: this.#source.name });
+    const isDocument = this.#isDocument;
+    if (!isDocument) this.#reporterAt(block, 0)("text-too-long", { isDocument });
+    else this.result.problems.report("text-too-long", { isDocument }, { file: this.#source.name });
     this.#checker.addUnreadable(block, { start: 0, end: 0 });
   }
 

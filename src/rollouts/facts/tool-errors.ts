@@ -3,9 +3,6 @@ import { isObject, parseJson } from "../../json/object.ts";
 import { isBlankText } from "../../text/sentences.ts";
 
 export const errorStatus = /^(?:error|errored|failed|failure)$/i;
-export const knownStatus =
-  /^(?:error|errored|failed|failure|success|successful|succeeded|ok|done|complete|completed|finished|passed|)$/i;
-
 /** The longest start of a text that can name an exception, in bytes or UTF-16 units. */
 export const maxExceptionLength = 200;
 

@@ -25,8 +25,6 @@ class Columns {
   readonly exceptions = new NumberColumn();
   /** The reward of a valid trajectory; 0 for other parts. */
   readonly reward = new NumberColumn();
-  /** The newest policy version; NaN without a version. */
-  readonly version = new NumberColumn(Number.NaN);
   /** A sum of `trainingBits`. */
   readonly training = new NumberColumn();
   /** The index in `keys` plus 1; 0 without a key. */

@@ -25,20 +25,13 @@ export class ScanResult {
   readonly shapes = new Set<InputShape>();
   /** The `trainingBits` of all valid parts. */
   training = 0;
-  /** Finite rewards of the valid trajectories of each source. */
-  readonly rewardsOfSources: (Sketch | undefined)[] = [];
+  /** Finite rewards of the valid trajectories. */
+  readonly rewards = new Sketch();
   #rewardsOfPart = new Float64Array(64);
 
   constructor(problems: Problems, options = allDigests) {
     this.problems = problems;
     this.parts = new Parts(options);
-  }
-
-  /** Finite rewards of the valid trajectories. */
-  get rewards() {
-    const all = new Sketch();
-    for (const rewards of this.rewardsOfSources) if (rewards) mergeSketch(all, rewards);
-    return all;
   }
 
   /** The caller adds warnings, digest and key. @param facts begins with those of each trajectory of a valid part */
@@ -61,16 +54,15 @@ export class ScanResult {
     columns.prompt.length++;
     columns.steps.length++;
     if (rows.walked) rows.addPart(facts, isValid ? trajectories : 0);
-    if (isValid) return this.#measure(part, facts, this.#rewardsOf(position.source));
-    for (const column of [columns.equal, columns.reward, columns.version, columns.training]) column.length++;
+    if (isValid) return this.#measure(part, facts);
+    for (const column of [columns.equal, columns.reward, columns.training]) column.length++;
     columns.fingerprint.length += trajectories;
   }
 
-  #measure({ kind, trajectories, exceptions }: NewPart, facts: readonly TrajectoryFacts[], rewards: Sketch) {
+  #measure({ kind, trajectories, exceptions }: NewPart, facts: readonly TrajectoryFacts[]) {
     const { parts, tally } = this;
     const { columns } = parts;
     let training = 0;
-    let version = Number.NaN;
     let min = Number.POSITIVE_INFINITY;
     let max = Number.NEGATIVE_INFINITY;
     if (trajectories > this.#rewardsOfPart.length) this.#rewardsOfPart = new Float64Array(2 * trajectories);
@@ -82,34 +74,25 @@ export class ScanResult {
       this.#rewardsOfPart[at] = reward;
       if (reward < min) min = reward;
       if (reward > max) max = reward;
-      if (Number.isFinite(reward)) addToSketch(rewards, reward);
+      if (Number.isFinite(reward)) addToSketch(this.rewards, reward);
       columns.fingerprint.push(trajectory.fingerprint);
       training |= trajectory.training;
-      if (Number.isNaN(version) || trajectory.version > version) version = trajectory.version;
     }
     const isGroup = kind === "group";
     if (isGroup) tally.addGroup({ rewards: this.#rewardsOfPart.subarray(0, trajectories), exceptions });
     columns.equal.push(trajectories > 1 && max - min <= rewardTolerance ? 1 : 0);
     columns.reward.push(isGroup ? 0 : (this.#rewardsOfPart[0] ?? 0));
-    columns.version.push(version);
     columns.training.push(training);
     this.training |= training;
   }
 
   merge(later: ScanResult) {
-    for (const [source, rewards] of later.rewardsOfSources.entries())
-      if (rewards) mergeSketch(this.#rewardsOf(source), rewards);
+    mergeSketch(this.rewards, later.rewards);
     this.parts.append(later.parts);
     this.tally.merge(later.tally);
     this.problems.merge(later.problems);
     for (const shape of later.shapes) this.shapes.add(shape);
     this.requests.merge(later.requests);
     this.training |= later.training;
-  }
-
-  #rewardsOf(source: number) {
-    const rewards = this.rewardsOfSources[source] ?? new Sketch();
-    this.rewardsOfSources[source] = rewards;
-    return rewards;
   }
 }

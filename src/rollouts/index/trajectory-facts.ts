@@ -10,8 +10,6 @@ export class TrajectoryFacts {
   /** The node of `messages_and_choices`. */
   list = 0;
   reward = Number.NaN;
-  /** The final policy version. Default: the initial policy version. */
-  version = Number.NaN;
   /** The hash of the step columns, or 0. */
   steps = Number.NaN;
   /** Bits, which `trainingBits` describes. */

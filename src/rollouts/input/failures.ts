@@ -19,8 +19,8 @@ export class UnusableInput<Name extends RuleName = RuleName> extends Error {
 }
 
 /** @param wrong the defect; `more` means that other data follows the compressed data */
-export const corruptData = (by: "gzip" | "zstd", wrong: RuleData<"gzip-corrupt">["wrong"], cause?: unknown) =>
-  new UnusableInput(`${by}-corrupt`, { wrong }, `invalid ${by} data`, cause);
+export const corruptData = (by: "gzip" | "zstd", wrong: RuleData<"compressed-corrupt">["wrong"], cause?: unknown) =>
+  new UnusableInput("compressed-corrupt", { by, wrong }, `invalid ${by} data`, cause);
 
 export const decompressedTooLarge = (
   limit: number,

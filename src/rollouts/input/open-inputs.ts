@@ -12,8 +12,8 @@ import { Problems } from "../rules/problems.ts";
 import { findDecompressor, ZstdUnsupported } from "./decompress.ts";
 import { duplicateStdin, inputMissing, UnusableInput } from "./failures.ts";
 import { listFolder, type SkippedFile } from "./list-folder.ts";
-import { isRemote, leadsTo, plainUrl, reportEmptyFolders, tryStat } from "./names.ts";
-import { findContainer, findFormatError, sniffedBytes, toLocalFile } from "./sniff.ts";
+import { isRemote, plainUrl, reportEmptyFolders, tryStat } from "./names.ts";
+import { findContainer, findFormatError, sniffedBytes } from "./sniff.ts";
 import * as sourceFiles from "./source.ts";
 import { type SpoolOptions, spoolStream } from "./spool.ts";
 
@@ -90,7 +90,7 @@ const openInput = async (name: string, options: OpenInputOptions) => {
     if (name === "-") return await openStream(name, host.stdin, options);
     const facts = statSync(name, { bigint: true });
     if (facts.isCharacterDevice() && endlessDevices.some((device) => tryStat(device)?.rdev === facts.rdev))
-      throw new UnusableInput("endless-device", undefined);
+      throw new UnusableInput("not-json", { kind: "a device that returns data without end", instead: "name a file" });
     // Files in /proc have the size 0.
     const file = facts.isFile() && facts.size > 0 ? openFile(name, options) : undefined;
     if (file) return file;
@@ -98,7 +98,10 @@ const openInput = async (name: string, options: OpenInputOptions) => {
     return await openStream(name, createReadStream(name), options).finally(stopWaiting);
   } catch (thrown) {
     if (thrown instanceof ZstdUnsupported)
-      throw new UnusableInput("zstd-unsupported", { file: toLocalFile(name), node: host.nodeVersion });
+      throw new UnusableInput("not-json", {
+        kind: `zstd, which Node ${host.nodeVersion} cannot decompress`,
+        instead: "use Node 22.15, 23.8 or newer, or decompress the file: zstd -d",
+      });
     if (thrown instanceof Failure || thrown instanceof UnusableInput) throw thrown;
     const code = getErrorCode(thrown);
     if (code !== "ENOENT" && code !== "ENOTDIR") throw new UnusableInput("file-unreadable", { code });
@@ -135,7 +138,6 @@ const openFile = (name: string, { isReopened }: OpenInputOptions) => {
         last = fstatSync(descriptor, { bigint: true });
         return last.size < before.size || (last.size === before.size && last.mtimeNs !== before.mtimeNs);
       },
-      isReplaced: () => leadsTo(name, facts) === false,
     };
   } finally {
     if (!isInUse) closeSync(descriptor);

@@ -26,7 +26,6 @@ export type Source = Readonly<{
   bytes: Bytes;
   /** Returns true if the file may have been rewritten since the last call. Ignores appended data. */
   touched?(): Promise<boolean>;
-  isReplaced?(): boolean;
   /** Present if each line is a converted group. */
   originals?: OriginalLines;
 }>;

@@ -35,19 +35,6 @@ export const isCallKey = (key: string) =>
 /** True for a key whose value is neither words nor calls, such as `response_id`. */
 export const isSilentKey = (key: string) => silentKey.test(toSnakeCase(key));
 
-/** Lists the keys of a message that can have words or calls. @param known the keys that rollcall reads */
-export const listUnknownKeys = (
-  members: readonly Readonly<{ key: string; kind: number }>[],
-  known: readonly string[],
-) => {
-  const unknown = members.filter(({ key, kind }) => (kind & wordKinds) !== 0 && !known.includes(key));
-  return unknown.flatMap(({ key, kind }) =>
-    isSilentKey(key) ? [] : [{ key, isCall: kind !== Kind.string && isCallKey(key) }],
-  );
-};
-
-const wordKinds = Kind.string | Kind.array | Kind.object;
-
 /** Returns the text of a list with only one text, which says the same as the text. */
 export const readOnlyText = (content: unknown, isIgnored = isRecorders) => {
   const [part, ...more]: readonly unknown[] = Array.isArray(content) ? content : [];

@@ -10,51 +10,54 @@ const compressionFaults = {
   more: "other bytes follow the compressed data",
 };
 
-const corruptFile = (program: string) =>
-  errorOfInput<{ wrong: keyof typeof compressionFaults }>({
-    message: ({ wrong }) => compressionFaults[wrong],
-    advice: `compress or copy the file again, and test it with \`${program} -t\``,
-    about: "A truncated or corrupt file has lost some of its groups.",
-  });
-
 /** V8's maximum number of UTF-16 units in a string. UTF-8 never has more units than bytes. */
 export const maxTextBytes = 2 ** 29 - 24;
 
-const nonFiniteRule = (advice: string, about: string) =>
-  error<{ word: string; key: string | undefined }>({
-    message: ({ word }) => `${word} is not JSON`,
-    advice: ({ key }) =>
-      `${/^(?:rewards?|score)$/.test(key ?? "") ? "write a finite reward, or omit the trajectory" : advice} (in Python, json.dumps(…, allow_nan=False) rejects such numbers)`,
-    about,
-  });
-
 interface SyntaxProblem {
-  fault: Exclude<Fault, "end" | "more" | "single-quote" | "comment">;
+  fault: Exclude<Fault, "end"> | "python";
   word: string;
   character: string;
+  isDocument: boolean;
+  isFormatGiven: boolean;
 }
 
 const syntaxFaults: Readonly<
-  Record<SyntaxProblem["fault"], readonly [message: (problem: SyntaxProblem) => string, advice: string]>
+  Record<
+    SyntaxProblem["fault"],
+    readonly [message: (problem: SyntaxProblem) => string, advice: (problem: SyntaxProblem) => string]
+  >
 > = {
+  more: [
+    ({ isDocument }) => `unexpected data after the JSON ${isDocument ? "document" : "value"}`,
+    ({ isDocument, isFormatGiven }) =>
+      isDocument
+        ? `${isFormatGiven ? "correct or omit --from, or " : ""}write one JSON document in each file`
+        : "write one complete JSON value on each line",
+  ],
+  "single-quote": [
+    () => "expected a string in double quotes, found single quotes",
+    () => "write lines with a JSON writer, such as json.dumps",
+  ],
+  comment: [() => "JSON has no comments", () => "remove the comment"],
+  python: [({ word }) => `${word} is Python, not JSON`, () => "write lines with json.dumps, not with str or print"],
   word: [
     ({ word }) => `the word \`${word}\` is not JSON`,
-    "write keys and strings in double quotes, or remove the text",
+    () => "write keys and strings in double quotes, or remove the text",
   ],
   comma: [
     ({ character }) => `missing value before \`${character}\``,
-    "add the value, or remove the extra comma, bracket or brace",
+    () => "add the value, or remove the extra comma, bracket or brace",
   ],
-  control: [() => "unescaped control character in a string", "write it as an escape, such as \\n or \\t"],
+  control: [() => "unescaped control character in a string", () => "write it as an escape, such as \\n or \\t"],
   escape: [
     () => "invalid escape",
-    'write \\\\ for a backslash (JSON has only the escapes \\" \\\\ \\/ \\b \\f \\n \\r \\t and \\uXXXX)',
+    () => 'write \\\\ for a backslash (JSON has only the escapes \\" \\\\ \\/ \\b \\f \\n \\r \\t and \\uXXXX)',
   ],
   number: [
     () => "invalid number",
-    "write a number such as 1 or 0.5: no +, no leading zeros, and digits before and after a point",
+    () => "write a number such as 1 or 0.5: no +, no leading zeros, and digits before and after a point",
   ],
-  character: [({ character }) => `unexpected ${character}`, "write lines with a JSON writer, such as json.dumps"],
+  character: [({ character }) => `unexpected ${character}`, () => "write lines with a JSON writer, such as json.dumps"],
 };
 
 export const fileRules = {
@@ -131,11 +134,6 @@ export const fileRules = {
     advice: ({ instead }) => instead,
     about: "The first bytes show another type of file, such as zip, tar, CSV or a pickle.",
   }),
-  "endless-device": errorOfInput({
-    message: "this device returns data without end",
-    advice: "name a file, or pass - to read standard input",
-    about: "The value has another type than the interface names.",
-  }),
   "decompressed-too-large": errorOfInput<{
     limit: number;
     isSetting: boolean;
@@ -161,48 +159,21 @@ export const fileRules = {
     advice: "divide the input into several files, and check or log one file at a time",
     about: "rollcall keeps an index of all groups in memory, which a tiny compressed file could fill.",
   }),
-  "gzip-corrupt": corruptFile("gzip"),
-  "zstd-corrupt": corruptFile("zstd"),
-  "zstd-unsupported": errorOfInput<{ file: string | undefined; node: string }>({
-    message: ({ node }) => `Node ${node} cannot decompress zstd`,
-    advice: ({ file }) => {
-      const otherwise = "use Node 22.15, 23.8 or newer, or decompress";
-      if (file === undefined) return `${otherwise} into a pipe: zstd -dc | rollcall log …`;
-      const unpacked = /\.zst$/i.test(file) ? file.slice(0, -4) : file.replace(/(?=\.\w+$)|$/, ".unpacked");
-      const line = formatCommandLine(["zstd", "-d", "-o", toFileArg(unpacked), toFileArg(file)]);
-      return `${otherwise} it, and pass the new file: \`${line}\``;
-    },
-    about: "Node 22.15 and 23.8 added zstd. rollcall neither read nor sent anything from the file.",
+  "compressed-corrupt": errorOfInput<{ by: "gzip" | "zstd"; wrong: keyof typeof compressionFaults }>({
+    message: ({ wrong }) => compressionFaults[wrong],
+    advice: ({ by }) => `compress or copy the file again, and test it with \`${by} -t\``,
+    about: "A truncated or corrupt file has lost some of its groups.",
   }),
-  "line-too-long": errorOfInput({
-    message: `the line is longer than ${maxTextBytes} bytes`,
+  "text-too-long": errorOfInput<{ isDocument: boolean }>({
+    message: ({ isDocument }) => `the ${isDocument ? "document" : "line"} is longer than ${maxTextBytes} bytes`,
     advice: "write each group or trajectory on its own line",
-    about: "rollcall reads a line into one string, and a string in Node holds at most 512 MiB.",
+    about: "rollcall reads a line or a document into one string, and a string in Node holds at most 512 MiB.",
   }),
-  "document-too-long": errorOfInput({
-    message: `the document is longer than ${maxTextBytes} bytes`,
-    advice: "write each group on its own line",
-    about: "rollcall reads a document into one string, and a string in Node holds at most 512 MiB.",
-  }),
-  "json-nan": nonFiniteRule("omit the key", "Python's json.dumps writes NaN by default. Services refuse it."),
-  "json-infinity": nonFiniteRule(
-    "write a finite number, or omit the key",
-    "Python's json.dumps writes Infinity by default. Services refuse it.",
-  ),
-  "json-python": error<{ word: string }>({
-    message: ({ word }) => `${word} is Python, not JSON`,
-    advice: "write lines with json.dumps, not with str or print",
-    about: "A program printed a Python value instead of writing JSON.",
-  }),
-  "json-single-quotes": error({
-    message: "expected a string in double quotes, found single quotes",
-    advice: "write lines with a JSON writer, such as json.dumps",
-    about: "A program printed a Python dictionary instead of writing JSON.",
-  }),
-  "json-comment": error({
-    message: "JSON has no comments",
-    advice: "remove the comment",
-    about: "JSON has no comments.",
+  "json-not-finite": error<{ word: string; key: string | undefined }>({
+    message: ({ word }) => `${word} is not JSON`,
+    advice: ({ key }) =>
+      `${/^(?:rewards?|score)$/.test(key ?? "") ? "write a finite reward, or omit the trajectory" : "write a finite number, or omit the key"} (in Python, json.dumps(…, allow_nan=False) rejects such numbers)`,
+    about: "Python's json.dumps writes NaN and Infinity by default. Services refuse them.",
   }),
   "json-truncated": error<{ last: boolean; isDocument: boolean }>({
     message: ({ last, isDocument }) => `the ${isDocument ? "document" : last ? "last line" : "line"} is truncated`,
@@ -214,17 +185,9 @@ export const fileRules = {
           : "write the whole line",
     about: "A program that still writes, or that was killed, leaves half a line at the end.",
   }),
-  "json-trailing-data": error<{ isDocument: boolean; isFormatGiven: boolean }>({
-    message: ({ isDocument }) => `unexpected data after the JSON ${isDocument ? "document" : "value"}`,
-    advice: ({ isDocument, isFormatGiven }) =>
-      isDocument
-        ? `${isFormatGiven ? "correct or omit --from, or " : ""}write one JSON document in each file`
-        : "write one complete JSON value on each line",
-    about: "A line or a document has more than one value.",
-  }),
   "json-syntax": error<SyntaxProblem>({
     message: (problem) => syntaxFaults[problem.fault][0](problem),
-    advice: ({ fault }) => syntaxFaults[fault][1],
+    advice: (problem) => syntaxFaults[problem.fault][1](problem),
     about: "The text is not JSON, for example because a program printed it without a JSON writer.",
   }),
 };

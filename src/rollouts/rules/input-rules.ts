@@ -3,7 +3,7 @@ import { pluralize } from "../../text/sentences.ts";
 import { formatCommandLine } from "../../text/shell-words.ts";
 import { formatRoundedSize } from "../../text/units.ts";
 import { adviseToResolve, formatLedgerCommand } from "./ledger-advice.ts";
-import { error, errorOfInput, errorOfWhole, warning, warningOfWhole } from "./rule.ts";
+import { error, errorOfInput, errorOfWhole, warning } from "./rule.ts";
 
 /** Splits the text `fault (fix)`. */
 export const splitFix = (whole: string, defaultFix = "fix the record") => {
@@ -155,15 +155,6 @@ export const inputRules = {
         : "raise --max-request-size if the service accepts larger requests (the local service: up to max_body_size, 64 MiB by default)",
     about: "The service computes metrics for each request separately.",
   }),
-  "group-over-limit": warningOfWhole<{ bytes: number; limit: number; tooLarge?: boolean }>({
-    message: ({ bytes, limit }) =>
-      `the group needs a request of ${bytes} bytes, but the limit is ${limit} bytes, so rollcall sends the group alone`,
-    advice: ({ tooLarge }) =>
-      tooLarge === true
-        ? "make the group smaller, or ask the operator for a larger limit, because the service refused an earlier request (413)"
-        : "raise --max-request-size, or make the group smaller",
-    about: "rollcall never splits a group. A group over `--max-request-size` gets its own request.",
-  }),
 };
 
 export const runRules = {
@@ -175,24 +166,21 @@ export const runRules = {
         : "wait until no program writes to the file",
     about: "rollcall sends only the bytes that it checked. A file can grow, but its bytes must not change.",
   }),
-  "input-replaced": warning({
-    message: "the file was replaced during the run, so rollcall sent only the original file",
-    advice: "run the command again to log the new file (with a ledger, this logs no group twice)",
-    about: "rollcall keeps the original file open, so it sends the bytes that it checked.",
-  }),
-  "unreadable-response": warning<{ request: string | number; status: number; readBytes: number | undefined }>({
-    message: ({ request, status, readBytes }) =>
-      `the service answered ${status} to request ${request}, so its groups count as logged, but ${readBytes === undefined ? "the answer is not JSON" : `rollcall can read only ${formatRoundedSize(readBytes)} of the answer`}`,
+  "error-in-response": warning<{
+    request: string | number;
+    status: number;
+    said: string | undefined;
+    readBytes: number | undefined;
+  }>({
+    message: ({ request, status, said, readBytes }) => {
+      const unread = readBytes === undefined ? "is not JSON" : `was cut after ${formatRoundedSize(readBytes)}`;
+      const fault = said === undefined ? unread : `states an error: ${said}`;
+      return `the service answered ${status} to request ${request}, so its groups count as logged, but the answer ${fault}`;
+    },
     advice:
-      "check whether the service has these groups. If not, correct base_url and rerun the command, or, if base_url is correct, log only these groups from a new file with --resend-logged",
-    about: "A proxy or a login page may have answered instead of the service.",
-  }),
-  "error-in-response": warning<{ request: string | number; status: number; said: string }>({
-    message: ({ request, status, said }) =>
-      `the service answered ${status} to request ${request}, so its groups count as logged, but the answer states an error: ${said}`,
-    advice:
-      "check whether the service has these groups. If not, fix the stated cause, and log only these groups from a new file with --resend-logged",
-    about: "Some services report errors with a success status. The status decides the outcome.",
+      "check whether the service has these groups. If not, fix the stated cause or base_url, and log only these groups from a new file with --resend-logged",
+    about:
+      "Some services report errors with a success status, and a proxy can answer instead of the service. The status decides the outcome.",
   }),
   "refused-by-service": error<{ text: string }>({
     message: ({ text }) => text,
@@ -222,12 +210,6 @@ export const runRules = {
         ? "fix the errors that `rollcall check` reports, then run `rollcall log` with the file"
         : "log the file, or verify it with the options of your `rollcall log` command",
     about: "The ledger has no logged request with this group.",
-  }),
-  "group-rejected": error({
-    message: "this group has errors that rollcall counted but did not list",
-    advice: "fix the listed errors, and check again",
-    about:
-      "rollcall lists only the first errors of each rule. It counted the errors of this group, but did not list them.",
   }),
   "logged-before": warning<LoggedBefore>({
     message: (facts) => {

@@ -30,11 +30,12 @@ const omitPrefix = (key: string) => key.slice(Math.max(key.lastIndexOf("/"), key
 export const isComparedStep = (key: string) => comparedNameSet.has(omitPrefix(key));
 
 /** The columns whose values `mixed-steps` compares. */
-export const policyNames = [...comparedStepNames, ...modelNames];
-export const isPolicyColumn = (key: string) => isComparedStep(key) || modelNames.includes(key);
+export const policyNames = [...comparedStepNames, ...modelNames, "final_policy_version"];
+const divides = (key: string) => isComparedStep(key) || modelNames.includes(key);
+export const isPolicyColumn = (key: string) => divides(key) || key === "final_policy_version";
 
 /** True for a column that divides the groups that rollcall makes. */
-export const isStep = (key: string) => isPolicyColumn(key) || omitPrefix(key) === repeatedName;
+export const isStep = (key: string) => divides(key) || omitPrefix(key) === repeatedName;
 
 const policyWords =
   /(?:^|_)(?:step|iter(?:ation)?|updates?|versions?|checkpoint|ckpt|revision|adapter|lora|policy|model|llm)(?:_(?:name|path|id|index|version|hash))?$/;

@@ -15,32 +15,25 @@ export type FaultyText = Readonly<{
 }>;
 
 export const reportSyntaxFault = (text: FaultyText, report: Reporter) => {
-  const {
-    fault: { fault },
-    isLast: last = false,
-    isDocument = false,
-    isFormatGiven = false,
-  } = text;
+  const { fault } = text.fault;
+  const { isLast: last = false, isDocument = false } = text;
   if (fault === "end") report("json-truncated", { last, isDocument });
-  else if (fault === "more") report("json-trailing-data", { isDocument, isFormatGiven });
-  else if (fault === "single-quote") report("json-single-quotes", undefined);
-  else if (fault === "comment") report("json-comment", undefined);
   else reportWord(text, fault, report);
 };
 
 const reportWord = (
-  { bytes, fault: { at }, key }: FaultyText,
-  fault: Exclude<Fault, "end" | "more" | "single-quote" | "comment">,
+  { bytes, fault: { at }, key, isDocument = false, isFormatGiven = false }: FaultyText,
+  fault: Exclude<Fault, "end">,
   report: Reporter,
 ) => {
   const [word = ""] = /^-?\w*/.exec(bytes.toString("latin1", at, at + maxWordLength)) ?? [];
   const textBefore = bytes.toString("latin1", Math.max(0, at - maxBytesBefore), at).trimEnd();
   const number = { word, key: key ?? /"([^"\\]*)"\s*:$/.exec(textBefore)?.[1] };
   const isWord = fault === "word";
-  if (isWord && word.toLowerCase() === "nan") report("json-nan", number);
-  else if (isWord && /^-?inf(inity)?$/i.test(word)) report("json-infinity", number);
-  else if (isWord && /^(?:True|False|None)$/.test(word)) report("json-python", { word });
-  else report("json-syntax", { fault, word, character: formatCharacter(bytes, at) });
+  if (isWord && /^(?:nan|-?inf(?:inity)?)$/i.test(word)) return report("json-not-finite", number);
+  const isPython = isWord && /^(?:True|False|None)$/.test(word);
+  const character = formatCharacter(bytes, at);
+  report("json-syntax", { fault: isPython ? "python" : fault, word, character, isDocument, isFormatGiven });
 };
 
 const maxWordLength = 40;

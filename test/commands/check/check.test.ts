@@ -18,7 +18,7 @@ describe("rollcall check", () => {
   ])("prints 20 problems: after %i errors, a warning is omitted: %s", async (errors, isOmitted) => {
     const [file = ""] = filesOf(`${line(1, ',"tools":null')}\n${`${line('"x"')}\n`.repeat(errors)}`);
     const { stderr } = await check([file, "--allow", "single-trajectory-group", "--allow", "no-assistant-turn"]);
-    expect([stderr.includes("tools is null"), / 1 null-field/.test(stderr)]).toEqual([!isOmitted, isOmitted]);
+    expect([stderr.includes("tools must be absent"), / 1 element-type/.test(stderr)]).toEqual([!isOmitted, isOmitted]);
   });
 
   it("redacts a secret that is cut off in a long start_time", async () => {
@@ -63,7 +63,7 @@ describe("rollcall check", () => {
     );
     const { code, stderr } = await check([], { stdin: lines.join("\n") });
     expect(code).toBe(0);
-    expect(stderr.match(/tools is null/g)).toHaveLength(1);
+    expect(stderr.match(/tools must be absent/g)).toHaveLength(1);
     expect(stderr).toContain("  and 1499 more: standard input:2, 3,");
   });
 });

@@ -60,15 +60,15 @@ const situations: readonly (readonly [rule: string, what: string, make: (folder:
   ["not-json", "a page of Markdown", () => "README.md"],
   ["not-json", "a Parquet file", (folder) => fileIn(folder, "PAR1\u0015\u0004PAR1", "it.parquet")],
   ["not-json", "a database", (folder) => fileIn(folder, `SQLite format 3\0${"x".repeat(600)}`, "it.db")],
-  ["endless-device", "a device without an end", () => "/dev/zero"],
+  ["not-json", "a device without an end", () => "/dev/zero"],
   [
-    "gzip-corrupt",
+    "compressed-corrupt",
     "a gzip file that was cut off",
     (folder) => fileIn(folder, gzipSync(readFileSync(good)).subarray(0, 60), "it.jsonl.gz"),
   ],
   hasZstd
-    ? ["zstd-corrupt", "a zstd file that was cut off", (folder) => fileIn(folder, zstd.subarray(0, 30), "it.zst")]
-    : ["zstd-unsupported", "a zstd file", (folder) => fileIn(folder, zstd, "it.zst")],
+    ? ["compressed-corrupt", "a zstd file that was cut off", (folder) => fileIn(folder, zstd.subarray(0, 30), "it.zst")]
+    : ["not-json", "a zstd file", (folder) => fileIn(folder, zstd, "it.zst")],
   ["decompressed-too-large", "a file that holds more than it may", (folder) => fileIn(folder, packed, "it.jsonl.gz")],
 ];
 
@@ -76,10 +76,10 @@ const packed = execFileSync("gzip", ["-c", good]);
 
 /** Rules about whole inputs that other tests cover. */
 const elsewhere = [
-  ...["line-too-long", "document-too-long", "too-many-records", "split-mismatch", "request-key-mismatch"],
+  ...["text-too-long", "too-many-records", "split-mismatch", "request-key-mismatch"],
   ...["ambiguous-format", "lossy-format", "file-is-folder"],
   ...["reward-part-missing", "unknown-format"],
-  ...["input-changed", hasZstd ? "zstd-unsupported" : "zstd-corrupt"],
+  ...["input-changed", "compressed-corrupt"],
 ];
 
 const lineOf = (reward: string): string => `{"messages_and_choices":[],"reward":${reward}}`;
@@ -227,7 +227,7 @@ describe("a group of 40 MB on several lines", { tags: "slow" }, () => {
     [
       "it has its trajectories twice, first with NaN",
       () => `{\n "trajectories": [\n  NaN\n ],${text.slice(1)}`,
-      "json-nan",
+      "json-not-finite",
     ],
   ])("is reported at the line of the error if %s", async (_, damaged, rule) => {
     const file = fileIn(newFolder(), damaged(), "group.json");

@@ -113,7 +113,7 @@ describe("rollcall log --follow", () => {
       "two invalid lines",
       `${line(1)}{"reward": NaN}\n{\n`,
       7,
-      /the input has 2 errors \(1 json-nan, 1 json-truncated\)$/,
+      /the input has 2 errors \(1 json-not-finite, 1 json-truncated\)$/,
       /^fix the reported problems, or pass --on-invalid skip/,
     ],
     [

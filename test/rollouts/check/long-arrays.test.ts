@@ -146,7 +146,7 @@ describe("an array that is longer than a block", () => {
       return [
         groups.count,
         scan.tally.metrics(),
-        scan.rewardsOfSources,
+        scan.rewards,
         scan.problems.sorted().map(({ rule, line, column }) => [rule, line, (column ?? 0) - count]),
       ];
     };
@@ -204,7 +204,7 @@ it("a line that is longer than a block has the columns of a short line, also aft
     const line = `${mark}{"messages_and_choices":[],${" ".repeat(count)}"reward":"é","logs":[1]} `;
     const { scan } = await read(filesOf([line, line, "{"].join("\n")), { strictness: defaultStrictness });
     const of = (rule: string) => scan.problems.sorted().filter((problem) => problem.rule === rule);
-    return [...of("wrong-type"), ...of("log-type")].map(({ line = 0, column = 0, offset = 0 }) => [
+    return [...of("wrong-type"), ...of("element-type")].map(({ line = 0, column = 0, offset = 0 }) => [
       line,
       column - count,
       offset - line * count,

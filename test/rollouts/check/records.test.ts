@@ -99,7 +99,7 @@ it("a metric of another type does not hide the metrics after it", async () => {
 it("each nested value of metadata is a warning, in any order of the keys", async () => {
   const metadata = '{"task":"a","info":{"a":1},"n":1,"list":[2],"none":null}';
   const { stdout } = await runHere(["check", "--json"], { stdin: `{${turns},"reward":1,"metadata":${metadata}}` });
-  const nested = JSON.parse(stdout).problems.filter(({ rule }: { rule: string }) => rule === "metadata-nested");
+  const nested = JSON.parse(stdout).problems.filter(({ rule }: { rule: string }) => rule === "element-type");
   expect(nested.map(({ path }: { path: readonly string[] }) => path.join("."))).toEqual([
     "metadata.info",
     "metadata.list",

@@ -13,7 +13,6 @@ import {
   trajectory,
 } from "../../support/problems.ts";
 
-const parts = "audio audio_url file image image_url input_audio input_file input_image refusal video video_url";
 it.each<[rule: string, values: string, toTurn: (value: string) => string]>([
   ["unknown-role", "developer system user assistant tool function", (role) => `{"role":"${role}","content":"a"}`],
   [
@@ -21,7 +20,6 @@ it.each<[rule: string, values: string, toTurn: (value: string) => string]>([
     "stop length tool_calls content_filter function_call",
     (reason) => choice().replace("stop", reason),
   ],
-  ["unknown-content-part", parts, (type) => `{"role":"user","content":[{"type":"${type}"}]}`],
 ])("%s is reported for each value but %s", async (rule, values, toTurn) => {
   const findLines = async (prefix: string) => {
     const lines = values.split(" ").map((value) => messages(question, toTurn(`${prefix}${value}`)));
@@ -29,20 +27,6 @@ it.each<[rule: string, values: string, toTurn: (value: string) => string]>([
   };
   // Equal problems are shown at the first of their lines.
   expect([await findLines(""), await findLines("x")]).toEqual([[], [1]]);
-});
-
-it.each<[logprobs: string, count: number]>([
-  ['{"content":[{}]}', 0],
-  ['{"content":[ ]}', 1],
-  ['{"refusal":null, "content" :\t [{"token":"4"}]}', 0],
-  ['{"tokens":["4"],"token_logprobs":[-1]}', 1],
-  ['{"tokens":["content"]}', 1],
-  ['{"content":null,"refusal":[{"token":"4"}]}', 0],
-  ["[]", 1],
-])("missing-logprobs is reported for other log probabilities than a list of tokens: %s", async (logprobs, count) => {
-  const turns = messages(question, choice(`,"logprobs":${logprobs}`), choice(',"logprobs":{"content":[{}]}'));
-  const problems = await problemsIn(turns);
-  expect(problems.filter(({ rule }) => rule === "missing-logprobs")).toHaveLength(count);
 });
 
 it("a choice with the result of a tool gives choice-role, and not missing-tool-result", async () => {
@@ -63,39 +47,7 @@ it.each(['"function":{"arguments":"{}"}', '"function":{"name":"","arguments":"{}
   },
 );
 
-describe("unknown-message-key", () => {
-  const turns = '"toolCalls":[{"name":"f"}]';
-  it.each<[members: string, key: string | undefined]>([
-    [`"content":"",${turns}`, "toolCalls"],
-    [`"content":"Wait.",${turns}`, "toolCalls"],
-    ['"content":"4","function_calls":[{"name":"f"}]', "function_calls"],
-    ['"content":"4","text":"4","function_calls":[{"name":"f"}]', "function_calls"],
-    ['"content":"4","toolInvocations":[{"toolName":"f"}]', "toolInvocations"],
-    ['"content":"4","tool_uses":[]', undefined],
-    ['"content":null,"additional_kwargs":{"tool_calls":[{}]}', "additional_kwargs"],
-    ['"id":"a","text":"4"', "text"],
-    ['"content":[],"tool_calls":[],"action":{"name":"f"}', "action"],
-    [`"content":"","tool_calls":[{"function":{"name":"f","arguments":"{}"}}],${turns}`, undefined],
-    ['"content":"","parts":[],"text":"","action":{},"final":true', undefined],
-    ['"content":"","usage":{"a":1},"response_metadata":{"a":1},"createdAt":"a","toolName":"f"', undefined],
-    ['"content":"","refusal":"no","images":["a"],"reasoning_content":"r"', undefined],
-    ['"content":"","thinking":"r","note":"a"', undefined],
-    [`"content":"","reasoning":"r",${turns}`, "toolCalls"],
-    ['"content":"","service_tier":"a","phase":"b","tool_parser":"c","object":"d","cache":"e"', undefined],
-  ])("is reported for a message with %s: %s", async (members, key) => {
-    const problems = await problemsIn(messages(question, `{"role":"assistant",${members}}`, answer));
-    const found = problems.filter(({ rule }) => rule === "unknown-message-key");
-    expect(found.map(({ path }) => path)).toEqual(key ? [["messages_and_choices", 1, key]] : []);
-  });
-
-  it("is reported for a question instead of no-prompt", async () => {
-    const problems = await problemsIn(messages('{"role":"user","text":"2+2?"}', choice()));
-    expect(problems.map(({ rule }) => rule)).toContain("unknown-message-key");
-    expect(problems.map(({ rule }) => rule)).not.toContain("no-prompt");
-  });
-});
-
-describe("tool-calls-type", () => {
+describe("element-type", () => {
   const fn = '"name":"f","arguments":"{}"';
   it.each([
     [`{"id":"a","function":{${fn}}}`, undefined],
@@ -111,7 +63,7 @@ describe("tool-calls-type", () => {
   ])("is reported for a call that nobody can read: %s", async (call, found) => {
     const message = `{"role":"assistant","content":null,"tool_calls":[${call}]}`;
     const problems = await problemsIn(messages(question, message, toolResult, answer));
-    const texts = problems.flatMap((one) => (one.rule === "tool-calls-type" ? one.message : []));
+    const texts = problems.flatMap((one) => (one.rule === "element-type" ? one.message : []));
     const wanted = "tool_calls must be an array of calls with a name and arguments as text";
     expect(texts).toEqual(found ? [`${wanted}, not ${found}`] : []);
   });

@@ -24,10 +24,10 @@ const inspect = (json: string) => {
     problems.push(`${rule} ${[...path, ...steps].join(".")}`);
   };
   if (!inspectTrajectory(table, 0, facts, report, true, true)) return { problems };
-  const { choices, choicesWithLogprobs, finishReason, reward, version, callsTools, hasGreeting } = facts;
+  const { choices, choicesWithLogprobs, finishReason, reward, callsTools, hasGreeting } = facts;
   const prompt = findPrompt(table, facts);
   return {
-    ...{ choices, choicesWithLogprobs, finishReason, reward, version, callsTools, hasGreeting, problems },
+    ...{ choices, choicesWithLogprobs, finishReason, reward, callsTools, hasGreeting, problems },
     turns: facts.counts[countIndexes.turns],
     characters: facts.counts[countIndexes.characters],
     prompt: prompt && JSON.parse(`[${sliceText(table.bytes, prompt)}]`),
@@ -61,7 +61,7 @@ describe("the facts of a trajectory", () => {
     inspect(toTrajectory([said("a"), question, own], more));
     expect(inspect(toTrajectory([]))).toEqual({
       ...{ choices: 0, choicesWithLogprobs: 0, turns: 0, characters: 0, finishReason: undefined, prompt: undefined },
-      ...{ hasGreeting: false, reward: 1, version: Number.NaN, hasSteps: false, callsTools: false, metrics: {} },
+      ...{ hasGreeting: false, reward: 1, hasSteps: false, callsTools: false, metrics: {} },
       ...{ training: "", problems: ["no-assistant-turn messages_and_choices"] },
     });
   });
@@ -111,7 +111,7 @@ describe("the facts of a trajectory", () => {
     [
       "have a prompt with other values than messages",
       [question, 7, choice("a")],
-      { prompt: [question, 7], problems: ["message-type messages_and_choices.1"] },
+      { prompt: [question, 7], problems: ["element-type messages_and_choices.1"] },
     ],
     [
       "lack a prompt after a greeting without a choice",
@@ -159,8 +159,6 @@ describe("the facts of a trajectory", () => {
       '"start_time":"2024-05-15T15:00:00"',
     ],
     ["have the reward", sampled, { reward: -0.5 }, '"reward":-0.5'],
-    ["have the first policy version without a last one", sampled, { version: 4 }, '"initial_policy_version":4'],
-    ["have the last policy version", sampled, { version: 5 }, '"initial_policy_version":4,"final_policy_version":5'],
     ["have the step", sampled, { hasSteps: true }, '"step":1'],
     ["have the step in info", sampled, { hasSteps: true }, '"info":{"step":2}'],
     ["have the model in extra_info", sampled, { hasSteps: true }, '"extra_info":{"model":"x"}'],
@@ -175,7 +173,7 @@ describe("the facts of a trajectory", () => {
     [
       "lack invalid metrics",
       sampled,
-      { metrics: { a: 2 }, problems: ["metric-type metrics.b", "metric-name metrics.reward"] },
+      { metrics: { a: 2 }, problems: ["element-type metrics.b", "metric-name metrics.reward"] },
       '"metrics":{"b":"x","reward":1,"a":2}',
     ],
     ["have metrics", sampled, { metrics: { a: 2, b: 1, c: 0 } }, '"metrics":{"a":2,"b":true,"c":false}'],
@@ -200,24 +198,17 @@ describe("the problems of a trajectory", () => {
     [
       "other values than messages",
       [question, 7, "x", choice("a")],
-      [`message-type ${turn}.1`, `message-type ${turn}.2`],
+      [`element-type ${turn}.1`, `element-type ${turn}.2`],
     ],
-    [
-      "policy versions that fall",
-      [question, choice("a")],
-      ["policy-versions-reversed final_policy_version"],
-      '"initial_policy_version":4,"final_policy_version":3',
-    ],
-    ["a null", [question, choice("a")], ["null-field tools"], '"tools":null'],
-    ["an exception", [question, choice("a")], ["exception-in-trajectory exception"], '"exception":"e"'],
+    ["a null", [question, choice("a")], ["element-type tools"], '"tools":null'],
     [
       "invalid metrics",
       [question, choice("a")],
-      ["metric-name metrics.reward", "metric-type metrics.b", "metric-not-finite metrics.c", "metric-type metrics.d"],
+      ["metric-name metrics.reward", "element-type metrics.b", "metric-not-finite metrics.c", "element-type metrics.d"],
       '"metrics":{"a":2,"a":3,"reward":1,"b":"x","c":1e999,"d":null}',
     ],
-    ["nested metadata", [question, choice("a")], ["metadata-nested metadata.a"], '"metadata":{"a":{},"b":1}'],
-    ["logs that are not texts", [question, choice("a")], ["log-type logs.1"], '"logs":["a",1]'],
+    ["nested metadata", [question, choice("a")], ["element-type metadata.a"], '"metadata":{"a":{},"b":1}'],
+    ["logs that are not texts", [question, choice("a")], ["element-type logs.1"], '"logs":["a",1]'],
     ["a last choice that is cut", [question, choice("a", "length")], [`truncated-trajectory ${turn}.1.finish_reason`]],
     [
       "other finish reasons",
@@ -230,12 +221,7 @@ describe("the problems of a trajectory", () => {
       [`choice-role ${turn}.1.message.role`, `missing-role ${turn}.2.message`],
     ],
     ["another role", [question, said("a"), { role: "human", content: "b" }], [`unknown-role ${turn}.2.role`]],
-    ["content of another type", [question, said(5)], [`content-type ${turn}.1.content`]],
-    [
-      "parts of another type",
-      [{ role: "user", content: [{ type: "text", text: "a" }, "d", { type: "odd" }, { type: "image" }] }, said("a")],
-      [`unknown-content-part ${turn}.0.content.2`],
-    ],
+    ["content of another type", [question, said(5)], [`element-type ${turn}.1.content`]],
     ["marks in a message", [question, marked], [`chat-marks-in-content ${turn}.1.content`]],
     [
       "marks in reasoning",
@@ -247,19 +233,14 @@ describe("the problems of a trajectory", () => {
       [`chat-marks-in-content ${turn}.1.reasoning`, `chat-marks-in-content ${turn}.2.reasoning_details`],
     ],
     [
-      "other keys of messages",
-      [question, { role: "user", toolCalls: [{}] }, said("a", { other: "b" }), { role: "assistant", other: "b" }],
-      [`unknown-message-key ${turn}.1.toolCalls`, `unknown-message-key ${turn}.3.other`],
-    ],
-    [
       "results of tools without an id",
       [question, said("a"), { role: "tool", content: "r", status: "odd" }, { role: "function", content: "r" }],
-      [`unknown-tool-status ${turn}.2.status`, `missing-tool-call-id ${turn}.2`],
+      [`missing-tool-call-id ${turn}.2`],
     ],
     [
       "calls of another type",
       [question, said("a", { tool_calls: {} }), said("b", { tool_calls: null })],
-      [`tool-calls-type ${turn}.1.tool_calls`, `tool-calls-null ${turn}.2.tool_calls`],
+      [`element-type ${turn}.1.tool_calls`, `element-type ${turn}.2.tool_calls`],
     ],
     [
       "calls without a name, arguments or a result",
@@ -271,7 +252,7 @@ describe("the problems of a trajectory", () => {
         { role: "tool", tool_call_id: "c", content: "r", status: "odd", is_error: true },
       ],
       [
-        ...[1, 2, 3].map((at) => `tool-calls-type ${turn}.1.tool_calls.${at}`),
+        ...[1, 2, 3].map((at) => `element-type ${turn}.1.tool_calls.${at}`),
         ...[1, 2].map((at) => `missing-tool-result ${turn}.1.tool_calls.${at}`),
       ],
     ],
@@ -283,14 +264,14 @@ describe("the problems of a trajectory", () => {
     [
       "tools without a type",
       [question, choice("a")],
-      ["tool-incomplete tools.0"],
+      ["element-type tools.0"],
       '"tools":[{"function":{"name":"g"}},{"type":"function","function":{"name":"f"}}]',
     ],
     [
       "invalid histories",
       [question, choice("a")],
-      ["history-type additional_histories.1", `unknown-role additional_histories.0.${turn}.0.role`].concat(
-        "history-type additional_histories.2",
+      ["element-type additional_histories.1", `unknown-role additional_histories.0.${turn}.0.role`].concat(
+        "element-type additional_histories.2",
       ),
       `"additional_histories":[{"${turn}":[{"role":"x"}]},1,{}]`,
     ],

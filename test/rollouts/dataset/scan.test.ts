@@ -5,8 +5,8 @@ import { blockBytes } from "../../../src/rollouts/input/frames.ts";
 import { Problems } from "../../../src/rollouts/rules/problems.ts";
 
 it.each([
-  ["long", { rule: "line-too-long", line: 2, column: 1 }],
-  ["document", { rule: "document-too-long" }],
+  ["long", { rule: "text-too-long", line: 2, column: 1 }],
+  ["document", { rule: "text-too-long" }],
 ] as const)(
   "a %s text over the limit of a string is one unreadable part, of which at most a block is read",
   async (kind, problem) => {

@@ -351,7 +351,7 @@ describe("a Parquet file of ART", () => {
       trajectory_json: '{"messages_and_choices":[{"role":"user","content":5}],"reward":1}',
     });
     const { stdout } = await runRollcall(["check", parquetOf([rowOf(0, 0), broken]), "--json"]);
-    const problem = JSON.parse(stdout).problems.find(({ rule }: { rule: string }) => rule === "content-type");
+    const problem = JSON.parse(stdout).problems.find(({ rule }: { rule: string }) => rule === "element-type");
     expect(problem.file).toMatch(/rollouts\.parquet#row 2$/);
     expect(problem).toMatchObject({ path: ["trajectory_json", "messages_and_choices", 0, "content"] });
     expect(Object.keys(problem)).not.toContain("line");

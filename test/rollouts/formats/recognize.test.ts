@@ -97,7 +97,7 @@ describe("the format of a file", () => {
       expect.arrayContaining([
         "r/cut.jsonl json-truncated",
         "r/late.jsonl json-truncated",
-        "r/nan.jsonl json-nan",
+        "r/nan.jsonl json-not-finite",
         "r/wrong.jsonl missing-field",
       ]),
     ]);

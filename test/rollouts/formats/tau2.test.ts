@@ -47,7 +47,9 @@ describe("results of tau2-bench", () => {
     const text = JSON.stringify({ simulations: ["a", "b", "c"].map((id) => simulation(id, id === "b" ? "NaN" : 1)) });
     const files = { "results.json": text.replace('"NaN"', "NaN") };
     const { groups, errors } = await convertFiles(files, { args: ["--on-invalid", "skip"] });
-    expect(errors).toEqual([expect.stringMatching(/^results\.json:1:\d+: error: NaN is not JSON \[json-nan\]$/)]);
+    expect(errors).toEqual([
+      expect.stringMatching(/^results\.json:1:\d+: error: NaN is not JSON \[json-not-finite\]$/),
+    ]);
     expect(JSON.stringify(groups).match(/"content":"[abc]"/g)).toEqual(['"content":"a"', '"content":"c"']);
   });
 
@@ -82,6 +84,6 @@ describe("results of tau2-bench", () => {
     const { stderr } = await runHere(["check", join(cwd, "results.json"), "--json"]);
     expect(
       JSON.parse(stderr).error.problems.map(({ column, rule }: { column: number; rule: string }) => [rule, column]),
-    ).toEqual(Array.from(text.matchAll(/NaN/g), ({ index }) => ["json-nan", index + 1]));
+    ).toEqual(Array.from(text.matchAll(/NaN/g), ({ index }) => ["json-not-finite", index + 1]));
   });
 });

@@ -83,7 +83,7 @@ describe("rows of TRL", () => {
     ];
     writeFileSync(file, new Uint8Array(parquetWriteBuffer({ columnData })));
     const refused = await runRollcall(["check", file, "--reward-from", "exact"]);
-    expect([refused.code, refused.stderr]).toEqual([3, expect.stringContaining("NaN is not JSON [json-nan]")]);
+    expect([refused.code, refused.stderr]).toEqual([3, expect.stringContaining("NaN is not JSON [json-not-finite]")]);
   });
 
   it("are left out if the reward function of TRL did not rate them, with null or NaN in Parquet", async () => {
@@ -148,7 +148,7 @@ describe("rows of TRL", () => {
   it("are refused once for NaN in a row with several completions", async () => {
     const row = { prompt: "q", completions: ["a", "b"], rewards: [1, 0], more: "NaN" };
     const { stderr } = await convertRows([JSON.stringify(row).replace('"NaN"', "NaN")]);
-    expect(stderr).toMatch(/^rollcall: \S+:1:\d+: NaN is not JSON \[json-nan\]$/m);
+    expect(stderr).toMatch(/^rollcall: \S+:1:\d+: NaN is not JSON \[json-not-finite\]$/m);
   });
 
   it("are refused if a small Parquet file repeats a value too often", async () => {

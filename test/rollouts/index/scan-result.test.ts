@@ -118,7 +118,6 @@ describe("the index of parts", () => {
     ["equal", [0, 0, 0, 0, 0, 0, 0, 1]],
     ["warned", [0, 1, 1, 1, 0, 0, 0, 1]],
     ["reward", [0, 0, 1.5, 1, 0, 2, 0, 0]],
-    ["version", [0, 5, 3, Number.NaN, Number.NaN, 4, 6, 7]],
     ["training", [trained, trained, trained, 0, 0, trained, trained, trained]],
   ])("has the column %s", (column, values) => {
     const { parts, positions } = scanAll();

@@ -32,14 +32,22 @@ it.each<[what: string, bytes: Buffer, text: string]>([
 });
 
 it.each<[what: string, bytes: Buffer, fault: object, limit?: number]>([
-  ["cut", compressed.subarray(0, -1), { rule: "gzip-corrupt", data: { wrong: "cut" } }],
-  ["corrupt", join(compressed.subarray(0, 10), "xxxxxxxxxxxx"), { rule: "gzip-corrupt", data: { wrong: "corrupt" } }],
+  ["cut", compressed.subarray(0, -1), { rule: "compressed-corrupt", data: { wrong: "cut" } }],
+  [
+    "corrupt",
+    join(compressed.subarray(0, 10), "xxxxxxxxxxxx"),
+    { rule: "compressed-corrupt", data: { wrong: "corrupt" } },
+  ],
   [
     "followed by bytes that are not gzip",
     join(compressed, "more"),
-    { rule: "gzip-corrupt", data: { wrong: "corrupt" } },
+    { rule: "compressed-corrupt", data: { wrong: "corrupt" } },
   ],
-  ["followed by padding and more", join(compressed, "\0\0more"), { rule: "gzip-corrupt", data: { wrong: "more" } }],
+  [
+    "followed by padding and more",
+    join(compressed, "\0\0more"),
+    { rule: "compressed-corrupt", data: { wrong: "more" } },
+  ],
   ["too large", compressed, { rule: "decompressed-too-large", data: { limit: 2, kind: "stream", isSetting: true } }, 2],
 ])("a gzip stream is refused if it is %s", async (_, bytes, fault, limit = 3) => {
   await expect(decompressBytes(bytes, limit)).rejects.toMatchObject(fault);

@@ -5,21 +5,23 @@ import { Problems } from "../../../src/rollouts/rules/problems.ts";
 const skip = (groups: string) =>
   `pass --on-invalid skip to continue with ${groups} and write the invalid groups to the rejects file`;
 
+const comment = { fault: "comment", word: "", character: "/", isDocument: false, isFormatGiven: false } as const;
+
 it.each<[options: Parameters<typeof invalidInput>[1], errors: number, message: string, hint: string | undefined]>([
-  [{}, 1, "a:2:3: JSON has no comments [json-comment]", undefined],
-  [{ valid: 1 }, 1, "a:2:3: JSON has no comments [json-comment]", skip("1 valid group")],
-  [{ valid: "some" }, 1, "a:2:3: JSON has no comments [json-comment]", skip("valid groups")],
-  [{ valid: 2 }, 2, "the input has 2 errors (2 json-comment)", skip("2 valid groups")],
+  [{}, 1, "a:2:3: JSON has no comments [json-syntax]", undefined],
+  [{ valid: 1 }, 1, "a:2:3: JSON has no comments [json-syntax]", skip("1 valid group")],
+  [{ valid: "some" }, 1, "a:2:3: JSON has no comments [json-syntax]", skip("valid groups")],
+  [{ valid: 2 }, 2, "the input has 2 errors (2 json-syntax)", skip("2 valid groups")],
   [
     { valid: 2, isSending: true },
     2,
-    "the input has 2 errors (2 json-comment), so nothing was sent",
+    "the input has 2 errors (2 json-syntax), so nothing was sent",
     skip("2 valid groups"),
   ],
   [
     { valid: 0, isSending: true },
     2,
-    "the input has 2 errors (2 json-comment), and no group is valid, so nothing was sent",
+    "the input has 2 errors (2 json-syntax), and no group is valid, so nothing was sent",
     undefined,
   ],
 ])(
@@ -28,8 +30,7 @@ it.each<[options: Parameters<typeof invalidInput>[1], errors: number, message: s
     const [message, hint] = rest;
     const problems = new Problems();
     problems.report("unknown-role", { role: "x" });
-    for (let at = 0; at < errors; at++)
-      problems.report("json-comment", undefined, { file: "a", line: 2 + at, column: 3 });
+    for (let at = 0; at < errors; at++) problems.report("json-syntax", comment, { file: "a", line: 2 + at, column: 3 });
     const failure = invalidInput(problems, options);
     const { advice } = failure.details.problems?.[0] ?? {};
     const expected = errors === 1 ? [advice, hint].filter(Boolean).join(", or ") : hint;

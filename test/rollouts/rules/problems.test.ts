@@ -5,19 +5,20 @@ import { parseStrictness, type Strictness } from "../../../src/rollouts/rules/ru
 const strictness = (more: Partial<Strictness> = {}): Strictness => ({ strict: false, allowed: new Set(), ...more });
 const warn = (problems: Problems, file = "a", line = 1, column = 1) =>
   problems.report("unknown-role", { role: "human" }, { file, line, column });
-const fail = (problems: Problems, file = "a", line = 1) => problems.report("json-comment", undefined, { file, line });
+const comment = { fault: "comment", word: "", character: "/", isDocument: false, isFormatGiven: false } as const;
+const fail = (problems: Problems, file = "a", line = 1) => problems.report("json-syntax", comment, { file, line });
 const list = (problems: Problems) =>
   problems.sorted().map(({ file, line, rule, severity }) => `${file}:${line} ${severity} ${rule}`);
 
 describe("the problems of a run", () => {
   it("have the severity of their rule, and are counted by rule unless --allow silences it", () => {
-    const problems = new Problems(strictness({ allowed: new Set(["log-type", "json-comment"]) }));
-    expect(problems.report("log-type", { found: "1" })).toBeUndefined();
+    const problems = new Problems(strictness({ allowed: new Set(["element-type", "json-syntax"]) }));
+    expect(problems.report("element-type", { element: "log", found: "1" })).toBeUndefined();
     expect([warn(problems), fail(problems), warn(problems)]).toEqual(["warning", undefined, "warning"]);
-    expect(problems.report("json-single-quotes", undefined)).toBe("error");
+    expect(problems.report("input-empty", { isEmpty: true })).toBe("error");
     expect(problems.counts).toEqual([
       { rule: "unknown-role", severity: "warning", count: 2 },
-      { rule: "json-single-quotes", severity: "error", count: 1 },
+      { rule: "input-empty", severity: "error", count: 1 },
     ]);
     expect(problems.errors).toBe(1);
   });
@@ -55,7 +56,7 @@ describe("the problems of a run", () => {
       }
       for (const _ of [1, 2]) merged.merge(problems);
       const countStored = (one: Problems) =>
-        ["unknown-role", "json-comment"].map((rule) => one.sorted().filter((problem) => problem.rule === rule).length);
+        ["unknown-role", "json-syntax"].map((rule) => one.sorted().filter((problem) => problem.rule === rule).length);
       expect(problems.counts.map(({ count }) => count)).toEqual([1003, 1003]);
       expect(merged.counts.map(({ count }) => count)).toEqual([2006, 2006]);
       expect(countStored(problems)).toEqual([warnings, errors]);
@@ -73,7 +74,7 @@ describe("the problems of a run", () => {
       [3, 1],
     ] as const)
       warn(problems, "b", line, column);
-    problems.report("json-single-quotes", undefined);
+    problems.report("json-syntax", comment);
     expect(problems.sorted().map(({ file, line, column }) => [file, line, column].join(" "))).toEqual([
       "z 3 ",
       "b 2 1",
@@ -97,7 +98,7 @@ describe("the problems of a run", () => {
       problems.merge(later);
       return list(problems);
     };
-    const errors = ["b:1 error json-comment", "b:1 error mixed-shapes"];
+    const errors = ["b:1 error json-syntax", "b:1 error mixed-shapes"];
     const all = (severity: string) => [`a:1 ${severity} unknown-role`, ...errors, `b:1 ${severity} unknown-role`];
     expect(merge({})).toEqual(all("warning"));
     expect(merge({ strict: true })).toEqual(all("error"));
@@ -118,14 +119,14 @@ describe("the problems of a run", () => {
     await problems.relocate(async ({ rule }) => (rule === "unknown-role" ? { file: "c", offset: 7 } : undefined));
     expect(problems.sorted().map(({ file, line, rule, severity }) => `${file}:${line} ${severity} ${rule}`)).toEqual([
       "undefined:undefined error input-empty",
-      "a:1 error json-comment",
+      "a:1 error json-syntax",
       "c:undefined warning unknown-role",
     ]);
   });
 });
 
 it.each([
-  [["unknown-role", "log-type"], undefined],
+  [["unknown-role", "element-type"], undefined],
   [["unknown-role", "wrong-type"], "wrong-type"],
   [["unknown-rule"], "unknown-rule"],
 ])("--allow silences only warnings: %j", (allow, wrong) => {

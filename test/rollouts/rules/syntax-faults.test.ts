@@ -2,16 +2,16 @@ import { expect, it } from "vitest";
 import { findFault } from "../../../src/json/reader.ts";
 import { reportSyntaxFault } from "../../../src/rollouts/rules/syntax-faults.ts";
 
-it.each<[json: string, rule: string, data?: object]>([
+it.each<[json: string, rule: string, data: object]>([
   ['{"a":[1', "json-truncated", { last: false, isDocument: false }],
-  ["{} {}", "json-trailing-data", { isDocument: false, isFormatGiven: false }],
-  ["{'a':1}", "json-single-quotes"],
-  ["[1 // a", "json-comment"],
-  ['{"a": NaN}', "json-nan", { word: "NaN", key: "a" }],
-  ['{"a":[nan]}', "json-nan", { word: "nan", key: undefined }],
-  ['{"b":1,"a": -Infinity}', "json-infinity", { word: "-Infinity", key: "a" }],
-  ["[inf]", "json-infinity", { word: "inf", key: undefined }],
-  ["[True]", "json-python", { word: "True" }],
+  ["{} {}", "json-syntax", { fault: "more", word: "", character: "{" }],
+  ["{'a':1}", "json-syntax", { fault: "single-quote", word: "", character: "'" }],
+  ["[1 // a", "json-syntax", { fault: "comment", word: "", character: "/" }],
+  ['{"a": NaN}', "json-not-finite", { word: "NaN", key: "a" }],
+  ['{"a":[nan]}', "json-not-finite", { word: "nan", key: undefined }],
+  ['{"b":1,"a": -Infinity}', "json-not-finite", { word: "-Infinity", key: "a" }],
+  ["[inf]", "json-not-finite", { word: "inf", key: undefined }],
+  ["[True]", "json-syntax", { fault: "python", word: "True", character: "T" }],
   ["[none]", "json-syntax", { fault: "word", word: "none", character: "n" }],
   ["[\u{1f600}]", "json-syntax", { fault: "character", word: "", character: "\u{1f600}" }],
   ["[\u00a0]", "json-syntax", { fault: "character", word: "", character: "U+00A0" }],
@@ -23,8 +23,9 @@ it.each<[json: string, rule: string, data?: object]>([
   const fault = findFault(bytes);
   const found: unknown[] = [];
   if (fault) reportSyntaxFault({ bytes, fault }, (...report) => found.push(report));
-  expect(found).toEqual([[rule, data]]);
+  const isSyntax = rule === "json-syntax" && { isDocument: false, isFormatGiven: false };
+  expect(found).toEqual([[rule, { ...data, ...isSyntax }]]);
   const given: unknown[] = [];
   if (fault) reportSyntaxFault({ bytes, fault, key: "k" }, (_, data) => given.push(data));
-  expect(given).toEqual([data && ("key" in data ? { ...data, key: "k" } : data)]);
+  expect(given).toEqual([{ ...data, ...isSyntax, ...(data && "key" in data ? { key: "k" } : {}) }]);
 });

@@ -11,23 +11,31 @@ const texts = `
   duplicate-key {"key":"split"} \`split\` is repeated, but JSON readers keep only one of its values | remove
   duplicate-key {"key":"trajectories"} | merge the arrays
   empty-group {"hasExceptions":false} the group has no trajectories |
-  history-type {"found":"an object"} must have an array in messages_and_choices |
-  history-type {"found":"null"} must be an object with messages_and_choices, not null |
+  element-type {"element":"history","found":"null"} an additional history must be an object with an array in messages_and_choices, not null | write it as
+  element-type {"element":"message","found":"1"} a message or choice must be an object, not 1 | write it as {"role": …
+  element-type {"element":"content","found":"1"} content must be a string, an array of parts or null, not 1 | write
+  element-type {"element":"calls","found":"1"} tool_calls must be an array of calls with a name and arguments as text, not 1 | write
+  element-type {"element":"callsOfMessage","found":"null"} tool_calls must be an array, except in a choice, not null | omit
+  element-type {"element":"log","found":"1"} a log must be a string, not 1 | write the log
+  element-type {"element":"metadata","name":"a","found":"an object"} metadata.a must be a string, a number, a boolean or null, not an object | write
+  element-type {"element":"metric","name":"a","found":"null"} the metric \`a\` must be a number or a boolean, not null | write a number
+  element-type {"element":"field","name":"tools","found":"null"} tools must be absent or have a value, not null | omit the key
+  element-type {"element":"tool","name":"type","found":"absent"} the type of a tool must be a string, not absent | write a tool as
   zero-variance-group {"trajectories":2} both rewards of the group are equal
   zero-variance-group {"trajectories":3} all 3 rewards of the group are equal
   no-sampled-turns {"all":true} no turn is recorded as a choice, so
   no-sampled-turns {"all":false} no turn of the trajectory is recorded as a choice, so
-  json-nan {"word":"NaN","key":"reward"} | write a finite reward, or
-  json-nan {"word":"NaN","key":"rewards"} | write a finite reward, or
-  json-nan {"word":"NaN","key":"score"} | write a finite reward, or
-  json-nan {"word":"NaN","key":"loss"} NaN is not JSON | omit the key (in Python
-  json-infinity {"word":"-Infinity","key":"scores"} -Infinity is not JSON | write a finite number, or omit
+  json-not-finite {"word":"NaN","key":"reward"} | write a finite reward, or
+  json-not-finite {"word":"NaN","key":"rewards"} | write a finite reward, or
+  json-not-finite {"word":"NaN","key":"score"} | write a finite reward, or
+  json-not-finite {"word":"NaN","key":"loss"} NaN is not JSON | write a finite number, or omit the key (in Python
+  json-not-finite {"word":"-Infinity","key":"scores"} -Infinity is not JSON | write a finite number, or omit
   json-truncated {"last":true,"isDocument":true} the document is truncated | wait until no program writes to the file, or write
   json-truncated {"last":true,"isDocument":false} the last line is truncated | wait until no program writes to the file, or del
   json-truncated {"last":false,"isDocument":false} the line is truncated | write the whole line
-  json-trailing-data {"isDocument":true,"isFormatGiven":true} the JSON document | correct or omit --from, or write one
-  json-trailing-data {"isDocument":true,"isFormatGiven":false} the JSON document | write one JSON document
-  json-trailing-data {"isDocument":false,"isFormatGiven":true} the JSON value | write one complete JSON
+  json-syntax {"fault":"more","isDocument":true,"isFormatGiven":true} the JSON document | correct or omit --from, or write one
+  json-syntax {"fault":"more","isDocument":true,"isFormatGiven":false} the JSON document | write one JSON document
+  json-syntax {"fault":"more","isDocument":false,"isFormatGiven":true} the JSON value | write one complete JSON
   json-syntax {"fault":"word","word":"nul","character":"]"} the word \`nul\` is not JSON | write keys
   json-syntax {"fault":"comma","word":"nul","character":"]"} missing value before \`]\` | add the value
   json-syntax {"fault":"control","word":"nul","character":"]"} control character in a string | write it as
@@ -54,9 +62,6 @@ const texts = `
   decompressed-too-large {"limit":9,"isSetting":true,"kind":"parquet"} 9 bytes (\`max_unpacked_size\`) | raise \`max_unpacked_size\`, or write its rows
   too-many-records {"rollouts":7} the converted files have more than 7 rollouts
   too-many-records {"records":7,"trajectories":8} more than 7 lines or groups, or a group has more than 8 trajectories
-  zstd-unsupported {"node":"20"} Node 20 cannot decompress zstd | use Node 22.15, 23.8 or newer, or decompress into a pipe
-  zstd-unsupported {"file":"a.ZST","node":"20"} or decompress it, and pass the new file: \`zstd -d -o a a.ZST\`
-  zstd-unsupported {"file":"-a b.jsonl","node":"20"} \`zstd -d -o './-a b.unpacked.jsonl' './-a b.jsonl'\`
   record-invalid {"format":"trl","fault":"a is b (add c)"} this trl record: a is b | add c
   record-invalid {"format":"trl","fault":"a is b (omit c)"} this trl record: a is b | omit c
   record-invalid {"format":"trl","fault":"a is b (write c)"} this trl record: a is b | write c
@@ -91,12 +96,10 @@ const texts = `
   skipped-file {"reason":"encoding"} the name is not UTF-8, so rollcall skipped it | rename the file, or
   split-requests {"requests":2} the input needs 2 requests, and the service computes metrics for each request separately | raise
   split-requests {"requests":2,"tooLarge":true} | ask the operator
-  group-over-limit {"bytes":9,"limit":8} needs a request of 9 bytes, but the limit is 8 bytes, so rollcall sends the group alone | raise
-  group-over-limit {"bytes":9,"limit":8,"tooLarge":true} | make the group smaller, or ask
   input-changed {"isFollowed":true} | append to the file
   input-changed {"isFollowed":false} | wait until no program
-  unreadable-response {"request":"r1","status":200,"readBytes":67108864} answered 200 to request r1, so its groups count as logged, but rollcall can read only 64 MiB of the answer
-  unreadable-response {"request":"r1","status":200} the answer is not JSON |
+  error-in-response {"request":"r1","status":200,"readBytes":67108864} answered 200 to request r1, so its groups count as logged, but the answer was cut after 64 MiB
+  error-in-response {"request":"r1","status":200} but the answer is not JSON | check
   error-in-response {"request":"r1","status":200,"said":"no"} answered 200 to request r1, so its groups count as logged, but the answer states an error: no | check
   group-refused {} refused a request with this group | log the group again
   group-not-logged {"isInvalid":true} | fix the errors

@@ -95,12 +95,11 @@ describe("a conversation on the page", () => {
       const names = page.attributesOf("li.entry", "aria-label").map(String);
       return names.map((name) => [name, ...page.textsOf(`li.entry[aria-label="${name}"] .problem .quiet`)]);
     };
-    const part = "[unknown-content-part]";
     const ofTrajectory = [
       ["message 2, robot", "[unknown-role]"],
-      ["message 3, assistant", "[unknown-finish-reason]", part, part],
-      ["message 6, assistant", part],
-      ["message 8, tool", part],
+      ["message 3, assistant", "[unknown-finish-reason]"],
+      ["message 6, assistant"],
+      ["message 8, tool"],
       ["message 9, assistant"],
     ];
     expect(problems()).toEqual([["message 1, user"], ...ofTrajectory]);

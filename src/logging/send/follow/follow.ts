@@ -3,7 +3,7 @@
 import { type Failure, isFailure } from "../../../failure.ts";
 import { openGroupReporter, reportDatasetProblems } from "../../../rollouts/dataset/dataset-problems.ts";
 import { finalizeGroup } from "../../../rollouts/dataset/group-metrics.ts";
-import { formatBrokenRules } from "../../../rollouts/dataset/missing-features.ts";
+import { formatLacks } from "../../../rollouts/dataset/missing-features.ts";
 import { isRemote, plainUrl } from "../../../rollouts/input/names.ts";
 import { inputChanged, invalidInput } from "../../../rollouts/rules/failures.ts";
 import { Breaks } from "../../../system/breaks.ts";
@@ -21,7 +21,6 @@ import { fileNotFollowable } from "../failures.ts";
 import { openGroupOutcomes } from "../group-outcomes.ts";
 import { markUnsent } from "../log-failures.ts";
 import { composeLogResult } from "../log-result.ts";
-import { reportOversizedRequests } from "../plan.ts";
 import { sendRequests } from "../send-requests.ts";
 import { type FollowedFile, FollowedFiles, type FollowSetup } from "./followed-files.ts";
 
@@ -200,14 +199,13 @@ class FollowRun {
 
   async #sendUnsent(isFull: boolean, isAfterSignal: boolean) {
     const { delivery } = this;
-    const { dataset, priorOutcomes, outcomes } = delivery;
+    const { priorOutcomes, outcomes } = delivery;
     // Equal groups of two files have the same dedup key, so only one of them is sent.
     const byKey = new Map(this.#listUnsent().map((group) => [priorOutcomes.numberOf(group), group]));
     const limit = findBodyLimit(delivery);
     const groups = Uint32Array.from(byKey.values());
     const cut = cutGroups(delivery, groups, { limit: limit.bytes, areFull: true });
     const requests = isFull ? cut.slice(0, -1) : cut;
-    reportOversizedRequests(dataset, { requests, limit });
     await sendRequests(delivery, [...earlier.planResends(delivery).requests, ...requests], isAfterSignal);
     for (const group of groups) {
       const outcome = outcomes.outcomeOf(group);
@@ -227,7 +225,7 @@ class FollowRun {
     if (!isChanged) for (const group of open) await finalizeGroup(dataset, group);
     // With `--strict`, these problems would be errors, but the groups are already sent.
     if (isReadable && !this.#setup.policy.strictness.strict)
-      dataset.note = formatBrokenRules(dataset, await reportDatasetProblems(dataset, new Breaks()));
+      dataset.note = formatLacks(dataset, await reportDatasetProblems(dataset, new Breaks()));
     const isUnread = isChanged || isFailure(stop, "file-not-followable");
     const hasUnfinishedLine = !isUnread && (await this.#files.reportUnfinished());
     if (open.length > 0) dataset.scan.problems.report("incomplete-group", { groups: open.length });
