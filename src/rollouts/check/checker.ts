@@ -13,7 +13,7 @@ import { openGroupKeyReader } from "../index/group-key.ts";
 import type { Part } from "../index/parts.ts";
 import type { NewPart, ScanResult } from "../index/scan-result.ts";
 import { TrajectoryFacts } from "../index/trajectory-facts.ts";
-import { markEndings } from "../messages/chat-marks.ts";
+import { canHaveMark, markEndings } from "../messages/chat-marks.ts";
 import { invalidInput } from "../rules/failures.ts";
 import { roles } from "../rules/hints.ts";
 import { findSecrets, secretEndings } from "../rules/known-secrets.ts";
@@ -150,9 +150,10 @@ export class Checker {
     let at = reader.findEnding(start, end);
     if (at === end && this.#endings.length === 0) return;
     const found: number[] = [];
-    for (; at < end; at = reader.findEnding(at + 1, end))
-      if (markEndings.includes(table.bytes.toString("latin1", at - 2, at + 1))) this.#canHaveChatMarks = true;
-      else found.push(at);
+    for (; at < end; at = reader.findEnding(at + 1, end)) {
+      this.#canHaveChatMarks ||= canHaveMark(table.bytes, at);
+      found.push(at);
+    }
     this.#endings = found;
   }
 

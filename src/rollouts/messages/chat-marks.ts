@@ -5,6 +5,13 @@ const marks = /<\|im_start\|>|<\|start_header_id\|>|<start_of_turn>|\[INST\]/;
 /** Three bytes that end near the start of each mark (src/json/kernel/endings.ts). Their bytes are never escaped. */
 export const markEndings = ["rt|", "id|", "rt_", "[IN"];
 
+const nearMark = /im_start\||header_id\||[<c]start_of|\[INST/;
+const [bytesBefore, bytesAfter] = [9, 3];
+
+/** False if the bytes at one of `markEndings` are of other text. */
+export const canHaveMark = (bytes: Buffer, at: number) =>
+  nearMark.test(bytes.toString("latin1", Math.max(0, at - bytesBefore), at + bytesAfter));
+
 export const findChatMark = (text: string) => marks.exec(text)?.[0];
 
 const foreignTurn =
