@@ -93,7 +93,7 @@ describe("the problems of several files", () => {
     `{"messages_and_choices":${turns(text)},"reward":${reward}${more}}`;
   const together = (...trajectories: readonly string[]) => `{"trajectories":[${trajectories.join(",")}]}`;
   const bare = (text: string, reward: number, id: number, version: number) =>
-    one(text, reward, `,"group_id":${id},"initial_policy_version":${version}`);
+    one(text, reward, `,"group_id":${id},"final_policy_version":${version}`);
   const contents = [
     [
       together(one("a", 1), one("b", 1)),
@@ -135,7 +135,9 @@ describe("the problems of several files", () => {
       "w zero-variance-group 1:4:1",
       "w duplicate-trajectory 1:4:18 trajectories.0 1:1 0",
       "w duplicate-trajectory 1:4:124 trajectories.1 1:1 1",
+      "w mixed-steps 2:3:1 2 4 2",
       "w no-sampled-turns 2:3:25 messages_and_choices",
+      "w mixed-steps 2:5:1 2 5 4",
       "e group-scattered 2:8:117 group_id 1 1",
       "w single-trajectory-group 3:1:1",
       "w no-sampled-turns 3:1:25 messages_and_choices",
@@ -147,7 +149,7 @@ describe("the problems of several files", () => {
     ]);
     const [asErrors, asWarnings] = [await found(true), await found(false)];
     expect(asErrors.slice(0, -1)).toEqual(asWarnings.slice(0, -1).map((problem) => problem.replace(/^w/, "e")));
-    expect(asErrors.at(-1)).toBe("0000111111111111100000000");
+    expect(asErrors.at(-1)).toBe("0000111111111111100010000");
   });
 });
 
