@@ -62,7 +62,7 @@ describe("askForLines", () => {
 });
 
 describe("requireConfirmation", () => {
-  const what = { action: "delete a", effect: " (with b)", option: "--yes", yes: false };
+  const what = { action: "delete a", option: "--yes", yes: false };
   const confirm = async (typed: string, terminal?: object, yes = false) => {
     const host = typing(typed, terminal);
     await requireConfirmation({ host, screen: screenOn(host) }, { ...what, yes });
@@ -70,7 +70,7 @@ describe("requireConfirmation", () => {
   };
 
   it.each(["y", "Y", "yes", "YES", " y "])("accepts %j", async (typed) => {
-    expect(await confirm(`${typed}\n`)).toBe("delete a (with b)? [y/N] ");
+    expect(await confirm(`${typed}\n`)).toBe("delete a? [y/N] ");
   });
 
   it.each(["", "n", "no", "yy", "yeah", "yes, no"])("refuses %j", async (typed) => {

@@ -160,22 +160,3 @@ describe.skipIf(chromium === undefined)("the first page with steps", { tags: "br
     expect(await page.evaluate("document.querySelector('.members').scrollWidth")).toBeLessThanOrEqual(358);
   });
 });
-
-describe("the prompt of a row", () => {
-  it.each([
-    ["verl without tokens", "user\nWhat is 2 + 2?\nassistant\n"],
-    ["verl with a system prompt", "system\nYou are kind.\nuser\nWhat is 2 + 2?\nassistant\n<think>\n"],
-    [
-      "ChatML",
-      "<|im_start|>system\nBe kind.<|im_end|>\n<|im_start|>user\nWhat is 2 + 2?<|im_end|>\n<|im_start|>assistant\n",
-    ],
-    ["no template", "What is 2 + 2?"],
-  ])("has no marks of a template: %s", async (_, input) => {
-    const row = (score: number) =>
-      JSON.stringify({ input, output: String(score), gts: "4", score, step: 1, uid: `u_${score}_0` });
-    const page = await startView([fileOf("1.jsonl", `${row(0)}\n${row(1)}\n`)]);
-    await whenRead(page);
-    const { rows }: GroupRows = JSON.parse((await page.ask("/api/rows")).body);
-    expect(rows.map(({ prompt }) => prompt)).toEqual(rows.map(() => "What is 2 + 2?"));
-  });
-});
