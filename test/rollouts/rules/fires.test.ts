@@ -123,12 +123,9 @@ it.for(rows)("the rules %s are reported for an input that breaks them (row %$)",
 
 /** Rules about files, formats, requests and the ledger, which no line in rollcall's format breaks. */
 const elsewhere = new Set(
-  `file-not-found glob-without-match file-unreadable file-is-folder folder-without-rollouts decompressed-
-  too-large too-many-records compressed-corrupt text-too-long record-invalid ambiguous-format unknown-
-  format lossy-format skipped-file split-requests duplicate-rollout rollout-in-parts input-changed error-
-  in-response refused-by-service group-refused duplicate-group unresolved-group group-not-logged logged-
-  before logged-differently logged-in-other-groups unresolved-requests resend-impossible new-ledger group-
-  changed incomplete-group incomplete-line`.split(/\s+/),
+  `file-not-found glob-without-match file-unreadable file-is-folder folder-without-rollouts decompressed-too-large too-many-records compressed-corrupt text-too-long record-invalid ambiguous-format unknown-format lossy-format skipped-file split-requests duplicate-rollout rollout-in-parts input-changed error-in-response refused-by-service group-refused duplicate-group unresolved-group group-not-logged logged-before logged-differently logged-in-other-groups unresolved-requests resend-impossible new-ledger group-changed incomplete-group incomplete-line`.split(
+    /\s+/,
+  ),
 );
 
 it("has a row for each rule that a line can break", () => {
