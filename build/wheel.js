@@ -1,5 +1,5 @@
 /**
- * Fills `package/` in a folder for a Python package: the files of `npm pack`, and libsql's addon for one platform.
+ * Fills `package/` in a folder for a Python package: the files of `npm pack`, and libsql for one platform.
  *
  *     node build/wheel.js <folder>
  *
@@ -45,5 +45,7 @@ const pack = ["pack", "--ignore-scripts", "--silent", "--pack-destination", fold
 const packed = execFileSync("npm", pack, { encoding: "utf8", shell: process.platform === "win32" }).trim();
 execFileSync("tar", ["-xzf", packed], { cwd: folder });
 const unpacked = join(folder, "package");
+for (const name of ["libsql", "@neon-rs/load", "detect-libc"])
+  cpSync(join("node_modules", name), join(unpacked, "node_modules", name), { recursive: true });
 cpSync(addon, join(unpacked, "node_modules/@libsql", basename(addon)), { recursive: true });
 writeFileSync(join(unpacked, "platform"), `${platformTag(addon)}\n`);

@@ -6,10 +6,8 @@ import {
   readdirSync,
   readFileSync,
   realpathSync,
-  rmSync,
   statSync,
   symlinkSync,
-  writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -85,34 +83,6 @@ describe("the package", () => {
       "man/*.1",
       "package.json",
     ]);
-  });
-
-  it("contains functions that this version of Node accepts", () => {
-    const script = `
-      const bytes = require("node:fs").readFileSync("dist/compiled.bin");
-      const start = 4 + bytes.readUInt32LE();
-      for (const [name, { from, to }] of Object.entries(JSON.parse(bytes.toString("utf8", 4, start)))) {
-        const code = require("node:module").wrap(require("node:fs").readFileSync("dist/" + name, "utf8"));
-        const cachedData = bytes.subarray(start + from, start + to);
-        if (new (require("node:vm").Script)(code, { cachedData }).cachedDataRejected) console.log(name);
-      }`;
-    expect(execFileSync(process.execPath, ["-e", script], { encoding: "utf8" })).toBe("");
-  });
-
-  it("ignores functions that another version of Node has compiled", () => {
-    const compiled = readFileSync("dist/compiled.bin");
-    const start = 4 + compiled.readUInt32LE();
-    const places: readonly { from: number }[] = Object.values(JSON.parse(compiled.toString("utf8", 4, start)));
-    // The second word of V8's data is a hash of the version.
-    for (const { from } of places) compiled.writeUInt32LE(0, start + from + 4);
-    const file = join(unpacked, "dist/compiled.bin");
-    writeFileSync(file, compiled);
-    onTestFinished(() => rmSync(file));
-    const ran = spawnSync(process.execPath, [join(unpacked, "bin/rollcall.js"), "check", "-"], {
-      input: trajectory,
-      encoding: "utf8",
-    });
-    expect({ places: places.length > 5, status: ran.status }).toEqual({ places: true, status: 0 });
   });
 
   it("uses zstd of a Node that is newer than the Node of the build", () => {
