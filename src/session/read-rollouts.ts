@@ -20,7 +20,7 @@ import { explainWithExcerpts } from "./print-problems.ts";
 type ReadNeeds = Partial<
   Pick<
     rollouts.ReadOptions,
-    "split" | "isSplitRequired" | "skipsDigests" | "measures" | "continuesAfterErrors" | "hasReceipt" | "onProgress"
+    "split" | "isSplitRequired" | "skipsDigests" | "measures" | "continuesAfterErrors" | "onProgress"
   >
 > &
   Readonly<{
@@ -90,7 +90,6 @@ const parseFormatOptions = async (typed: InputOptions, host: Host, maxUnpackedBy
     throw conflictingOptions("--reward-from", "--rewards", "a trajectory has one reward");
   return {
     from,
-    hasReceipt: false,
     rewardFrom: rewardFrom === undefined ? undefined : parseDottedPath(rewardFrom),
     groupBy: typed.groupBy,
     rewards: rewards === undefined ? undefined : await readRewardsFile(rewards, host, maxUnpackedBytes),
@@ -98,14 +97,13 @@ const parseFormatOptions = async (typed: InputOptions, host: Host, maxUnpackedBy
 };
 
 const maxNames = 3;
-const maxLostPaths = 5;
+const maxUnreadPaths = 5;
 
-/** The receipt of `convert` lists all values, also null, empty and repeated ones. */
-const formatLostValues = (lost: readonly { path: string; count: number }[]) => {
-  const total = lost.reduce((sum, { count }) => sum + count, 0);
-  const paths = lost.map(({ path, count }) => `${shortenName(path)} (${count})`);
+const formatUnreadKeys = (unread: readonly { path: string; count: number }[]) => {
+  const total = unread.reduce((sum, { count }) => sum + count, 0);
+  const paths = unread.map(({ path, count }) => `${shortenName(path)} (${count})`);
   const verb = total === 1 ? "value was" : "values were";
-  return `${total} ${verb} not converted: ${formatList(paths, maxLostPaths)} (rollcall convert --receipt <file> lists them)`;
+  return `${total} ${verb} not converted: ${formatList(paths, maxUnreadPaths)}`;
 };
 
 const openNotices =
@@ -142,7 +140,7 @@ const listInputNotes = (dataset: rollouts.Dataset, typed: InputOptions) => {
       notice(`${subject} read as ${format.title} (--from ${format.name}). ${keys}`);
     }
     for (const [text, count] of notes) notice(count === 1 ? text : `${text} (${count} times)`);
-    if (conversion.lost.length > 0) notice(formatLostValues(conversion.lost));
+    if (conversion.unread.length > 0) notice(formatUnreadKeys(conversion.unread));
   }
   const rewardOption = rewardFrom === undefined ? "--rewards" : "--reward-from";
   if (!conversion && scan.problems.errors === 0 && (rewardFrom ?? rewards) !== undefined)

@@ -57,8 +57,6 @@ describe("a command that reads standard input", () => {
     ["log .. --split t", {}, 2, "<model-id>"],
     [`${log} --on-invalid skip`, {}, 2, "--rejects"],
     [`${log} --on-invalid skip --rejects ${folder}/none/r`, {}, 11, "its folder does not exist"],
-    [`${log} --receipt ${folder}/none/r`, {}, 11, "its folder does not exist"],
-    [`${log} --receipt ${folder}/taken`, {}, 2, "already exists"],
     [`${log} --ledger ${folder}`, {}, 11, ": it is a folder"],
     [`${log} --ledger ${folder}/taken`, {}, 11, "taken"],
     [`${log} --ledger ${folder}/taken/x.db`, {}, 11, "taken/x.db: a part of the path is a file"],

@@ -70,7 +70,7 @@ const modules: Readonly<Record<string, Module>> = {
   "rollouts/formats": {
     imports: "rollouts/index rollouts/input rollouts/messages rollouts/rules",
     uses: "files",
-    open: "convert-inputs convert-opened format receipt recognize",
+    open: "convert-inputs convert-opened format recognize",
   },
   "rollouts/check": {
     imports: "rollouts/facts rollouts/index rollouts/messages rollouts/rules",

@@ -70,7 +70,7 @@ export const read = async (files: readonly string[], asked: ReadOptions = {}): P
     maxUnpackedBytes: asked.maxUnpackedBytes ?? 2 ** 36,
     groupBy: asked.groupBy === undefined ? undefined : [asked.groupBy],
     strictness: asked.strictness ?? { strict: false, allowed: others },
-    ...{ from: "rollcall", hasReceipt: false },
+    from: "rollcall",
     onOpened: asked.onOpened ?? (() => undefined),
     onProgress: asked.onProgress,
     measures: asked.measures,

@@ -51,7 +51,7 @@ export const problemsIn = async (
       split,
       maxUnpackedBytes: 2 ** 36,
       groupBy,
-      ...{ from: "rollcall", hasReceipt: false },
+      from: "rollcall",
     });
     const problems = reading.scan.problems.sorted();
     const { shown } = await selectProblems(reading.sources, { problems, counts: [], max: 1000 });

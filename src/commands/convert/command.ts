@@ -5,7 +5,6 @@ import * as inputs from "../../session/options/input-options.ts";
 const args = { file: inputs.rolloutFiles };
 const options = {
   out: withDefault(text("output file, or - for standard output", "file"), "-"),
-  receipt: inputs.receiptOption,
   "group-by": inputs.groupByOption,
   "on-invalid": withDefault(
     choice("stop, or write invalid groups to the rejects file and skip them", ["stop", "skip"]),
@@ -23,6 +22,6 @@ export const convert = command({
   about: "convert rollouts to groups",
   args,
   options,
-  examples: ["rollcall convert results.jsonl --out groups.jsonl --receipt receipt.json"],
+  examples: ["rollcall convert results.jsonl --out groups.jsonl"],
   run: async (context, typed) => await (await import("./run-convert.ts")).convert(context, typed),
 });

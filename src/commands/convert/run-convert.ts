@@ -1,4 +1,4 @@
-/** Converts rollouts, and writes the result, its receipt and the rejected records. */
+/** Converts rollouts, and writes the result and the rejected records. */
 import { Failure, toWarningDocuments } from "../../failure.ts";
 import { printDocument } from "../../output/list.ts";
 import { checkFactFields, printFacts, toFacts } from "../../output/lists/print-facts.ts";
@@ -7,7 +7,7 @@ import { readGroupLines } from "../../rollouts/dataset/group-bytes.ts";
 import type { Dataset } from "../../rollouts/dataset/read-dataset.ts";
 import { combineModes } from "../../rollouts/input/source.ts";
 import type { Context } from "../../session/context.ts";
-import { checkOutputFiles, writeReceipt } from "../../session/output-files.ts";
+import { checkOutputFiles } from "../../session/output-files.ts";
 import { printWarnings } from "../../session/print-problems.ts";
 import { readRollouts } from "../../session/read-rollouts.ts";
 import { requiredOptionMissing } from "../../system/failures.ts";
@@ -16,10 +16,7 @@ import { formatRejected, pluralize } from "../../text/sentences.ts";
 import { stdoutIsTerminal } from "../failures.ts";
 import type { ConvertOptions } from "./command.ts";
 
-const documentKeys = [
-  ...["status", "format", "groups", "trajectories", "out", "rejects_file", "leaves", "left_out", "added"],
-  ...["warnings", "notes"],
-];
+const documentKeys = [...["status", "format", "groups", "trajectories", "out", "rejects_file", "warnings", "notes"]];
 
 /** @throws Failure `required-option-missing`, `output-exists` */
 const checkOptions = ({ screen, host }: Context, typed: ConvertOptions) => {
@@ -37,8 +34,7 @@ const checkOptions = ({ screen, host }: Context, typed: ConvertOptions) => {
 export const convert = async (context: Context, typed: ConvertOptions) => {
   checkOptions(context, typed);
   const skipsInvalid = typed.onInvalid === "skip";
-  const needs = { hasReceipt: true, continuesAfterErrors: skipsInvalid };
-  const dataset = await readRollouts(context, typed, { ...needs, label: "converting" });
+  const dataset = await readRollouts(context, typed, { continuesAfterErrors: skipsInvalid, label: "converting" });
   const result = composeCheckResult(dataset, true);
   await printWarnings(context, dataset, result.problems);
   const { failure, groups, unreadable } = result;
@@ -56,7 +52,7 @@ export const convert = async (context: Context, typed: ConvertOptions) => {
 /** Returns the name of the rejects file; null if no group is rejected. */
 const writeFiles = async (
   context: Context,
-  { out, receipt, rejects }: ConvertOptions,
+  { out, rejects }: ConvertOptions,
   { dataset, hasRejects }: { dataset: Dataset; hasRejects: boolean },
 ) => {
   const { screen, host } = context;
@@ -66,7 +62,6 @@ const writeFiles = async (
   const pieces = readGroupLines(dataset);
   if (out !== "-") await saveOutput({ file: out, pieces, mode: combineModes(dataset.sources) }, host);
   else for await (const piece of pieces) await screen.printBytes(piece);
-  if (receipt !== undefined) await writeReceipt(context, receipt, dataset);
   return file;
 };
 
@@ -78,13 +73,11 @@ const printResult = async (
   { dataset, result, rejects_file }: Converted,
 ) => {
   const { groups, trajectories, problems } = result;
-  const { leaves = null, left_out = [], added = [], format = null } = dataset.conversion?.receipt?.data() ?? {};
   if (screen.isForProgram) {
-    const notes = screen.notices;
-    const counts = { format, groups, trajectories, out: typed.out, rejects_file, leaves, left_out, added };
+    const format = dataset.conversion?.formats.map((used) => used.format.name).join(", ") ?? null;
+    const counts = { format, groups, trajectories, out: typed.out, rejects_file };
     const warnings = toWarningDocuments(problems);
-    const document = { ...counts, warnings, notes };
-    return await printDocument(screen, { status: "converted", ...document });
+    return await printDocument(screen, { status: "converted", ...counts, warnings, notes: screen.notices });
   }
   const facts = toFacts({
     groups: groups.read - groups.rejected,

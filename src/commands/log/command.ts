@@ -13,7 +13,6 @@ const args = {
 const stopOrSkip = ["stop", "skip"] as const;
 const inputOptions = {
   ...inputs.formatOptions,
-  ...cli.inGroup("formats", { receipt: inputs.receiptOption }),
 };
 /** `--follow` has its own check of `--from`. */
 const wholeFileOptions = Object.keys(inputOptions).filter((name) => name !== "from");

@@ -11,7 +11,7 @@ import { isRolloutFile } from "../../rollouts/input/names.ts";
 import { missingSplit } from "../../rollouts/rules/failures.ts";
 import * as connect from "../../session/connect.ts";
 import type { Context } from "../../session/context.ts";
-import { checkOutputFiles, writeReceipt } from "../../session/output-files.ts";
+import { checkOutputFiles } from "../../session/output-files.ts";
 import { printWarnings } from "../../session/print-problems.ts";
 import { attachDataset, readRollouts, readStrictness } from "../../session/read-rollouts.ts";
 import type { Settings } from "../../settings/read.ts";
@@ -82,10 +82,8 @@ const checkBeforeInput = async (
 };
 
 const logFiles = async (run: logReport.LogRun) => {
-  const { context, typed, meter } = run;
-  const { receipt } = typed;
+  const { context, meter } = run;
   const dataset = await readFiles(run);
-  if (receipt !== undefined) await writeReceipt(context, receipt, dataset);
   const result = await (await import("../../logging/send/log-dataset.ts"))
     .logDataset(dataset, toLogSetup(run, dataset.split ?? ""))
     .finally(meter.stop)
@@ -102,7 +100,6 @@ const readFiles = async (run: logReport.LogRun) => {
     settings,
     split: settings.get("split"),
     isSplitRequired: true,
-    hasReceipt: typed.receipt !== undefined,
     onProgress: ({ bytes, of: ofBytes }) => meter.show({ phase: "checking", bytes, ofBytes }),
   });
   return await reading.finally(meter.stop).catch((thrown: unknown) => {

@@ -104,7 +104,7 @@ const addExchange = (run: FormatRun, branches: Branch[], exchange: Exchange & { 
   const parent = branches.filter(isContinued).sort((a, b) => b.keys.length - a.keys.length)[0];
   if (parent) {
     branches.splice(branches.indexOf(parent), 1);
-    run.receipt?.addRepeated(prompt.slice(0, parent.items.length), "trajectory.messages_and_choices");
+    run.unread?.keep(prompt.slice(0, parent.items.length));
   }
   for (const [at, answer] of answers.entries()) {
     // Only one branch contains an earlier turn as a choice.

@@ -1,6 +1,6 @@
 /** Converts ART's Parquet files of version 2, and its lines with exchanges. */
 import { hash } from "node:crypto";
-import { addition, type Json, replaceMembers } from "../messages/output-json.ts";
+import { type Json, literal, replaceMembers } from "../messages/output-json.ts";
 import { Value } from "../messages/value.ts";
 import { hasExchanges, joinExchanges } from "./art-exchanges.ts";
 import { convertPart, findReward } from "./build-trajectory.ts";
@@ -99,8 +99,8 @@ const openRows = (run: FormatRun): Converter => {
       const json = row.textAt("group_json") ?? "";
       if (json !== last.json) last = { json, jsonDigest: hash("sha256", json) };
       groups.addRow(row, last.jsonDigest, record, number);
-      // A receipt counts the values of each row, so the cached object cannot be used.
-      if (run.receipt) delete last.object;
+      // The values of each row are counted, so the cached object cannot be used.
+      if (run.unread) delete last.object;
       last.object ??= requireObject(row.require("group_json"));
       const groupJson = last.object;
       const trajectories = groupJson.get("trajectories");
@@ -126,7 +126,7 @@ const convertRollout = (run: FormatRun, row: Value, group: Value) => {
   const [index, text] = [row.get("trajectory_index"), row.get("trajectory_json")];
   if (!index) {
     if (text) throw row.error("the row has trajectory_json, but no trajectory_index");
-    leaveOutColumns(run, row);
+    keepColumns(run, row);
     return { identityValues: [group] };
   }
   if (!Number.isInteger(index.number)) throw index.error("trajectory_index is not an integer");
@@ -135,7 +135,7 @@ const convertRollout = (run: FormatRun, row: Value, group: Value) => {
   const recorded = trajectory.get("reward") ?? row.get("reward");
   const ids = [`${row.get("group_index")?.raw}/${index.raw}`];
   const { reward, identity } = findReward(run, { record: trajectory, ids, readOwn: () => recorded });
-  leaveOutColumns(run, row, recorded);
+  keepColumns(run, row);
   return {
     index: index.number,
     identity,
@@ -153,7 +153,7 @@ const convertLine = (run: FormatRun, record: SourceRecord): readonly Rollout[] =
   record.group = group;
   const members = isGroup ? value.members().filter(([key]) => !["trajectories", "exceptions"].includes(key)) : [];
   const convertOne = (trajectory: Value) => {
-    const readOwn = () => trajectory.get("reward") ?? addition(0, "ART leaves out a reward of 0");
+    const readOwn = () => trajectory.get("reward") ?? literal(0);
     const { reward, identity } = findReward(run, { record: trajectory, ids: [trajectory.get("id")], readOwn });
     return { members, identity, trajectory: completeTrajectory(run, trajectory, reward) };
   };
@@ -187,9 +187,8 @@ const completeTrajectory = (run: FormatRun, trajectory: Value, reward: Json) => 
   return Object.keys(changes).length === 0 ? trajectory : replaceMembers(trajectory, changes);
 };
 
-/** The other columns are for queries. @param reward a column that has a missing reward of the JSON */
-const leaveOutColumns = ({ receipt }: FormatRun, row: Value, reward?: Value) => {
-  for (const [column, value] of receipt ? row.members() : [])
-    if (!["group_json", "trajectory_json"].includes(column) && value.id !== reward?.id)
-      receipt?.leaveOut(value, "only group_json and trajectory_json are converted", true);
+/** The other columns are for queries, and repeat the JSON. */
+const keepColumns = ({ unread }: FormatRun, row: Value) => {
+  for (const [column, value] of unread ? row.members() : [])
+    if (!["group_json", "trajectory_json"].includes(column)) unread?.keep(value);
 };

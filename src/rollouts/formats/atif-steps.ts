@@ -1,6 +1,6 @@
 /** Converts the steps of ATIF documents to turns. */
-import { buildCall, decidedChoice, orderReason, toArguments, toLogprobs } from "../messages/chat.ts";
-import { addition, literal, nonEmpty } from "../messages/output-json.ts";
+import { buildCall, decidedChoice, toArguments, toLogprobs } from "../messages/chat.ts";
+import { literal, nonEmpty } from "../messages/output-json.ts";
 import { joinTexts } from "../messages/responses.ts";
 import type { Value } from "../messages/value.ts";
 import type { FormatRun } from "./format.ts";
@@ -68,7 +68,7 @@ const ownTurn = (run: FormatRun, step: Value, isSampled: boolean, text: Value | 
   if (role !== "assistant" || !isSampled || isGiven(run, step)) return [turn];
   // Harbor writes what Claude Code's API stated.
   const stated = ["stop_reason", "finish_reason"].map((key) => step.get("extra", key));
-  return [decidedChoice(run, turn, stated, convertLogprobs(run, text ?? step))];
+  return [decidedChoice(run, turn, stated, convertLogprobs(text ?? step))];
 };
 
 /** Harbor writes the text of mini-swe-agent's turns also as their reasoning. */
@@ -93,9 +93,8 @@ const toCall = (call: Value) => {
   return buildCall(call.require("tool_call_id"), name, toArguments(call.get("arguments")));
 };
 
-const convertLogprobs = (run: FormatRun, step: Value) => {
+const convertLogprobs = (step: Value) => {
   const [logprobs, ids] = [step.get("metrics", "logprobs"), step.get("metrics", "completion_token_ids")];
-  if (logprobs && !ids) run.receipt?.leaveOut(logprobs, "completion_token_ids are missing");
   return ids && logprobs?.items()[0] && toLogprobs(logprobs, ids.items(), [ids]);
 };
 
@@ -120,7 +119,7 @@ const convertResults = (run: FormatRun, step: Value) => {
     const [id, output] = [idOf(result), result.get("content")];
     const content = output && convertContent(run, output);
     const openId = isInOrder && !id ? nextIds.next().value : undefined;
-    const callId = id ?? (openId === undefined ? undefined : addition(openId, orderReason));
+    const callId = id ?? openId;
     // Older versions of Harbor mark the step instead of its only result.
     const [is_error] = [result, step].flatMap((holder) => holder.get("extra", "tool_result_is_error") ?? []);
     if (callId) return { role: "tool", tool_call_id: callId, content: content ?? "", is_error };

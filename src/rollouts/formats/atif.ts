@@ -188,7 +188,7 @@ class AtifReader {
     const repeated = different < 0 ? steps.length : different;
     return steps.filter((step, at) => {
       const isCopied = isMarked ? step.get("is_copied_context")?.isTrue : at < repeated;
-      if (isCopied) this.#run.receipt?.leaveOut(step, "a continuation repeats it", true);
+      if (isCopied) this.#run.unread?.keep(step);
       return !isCopied;
     });
   }

@@ -15,10 +15,10 @@ import { openDocuments } from "./documents.ts";
 import type { Format, FormatOptions, FormatRun, SourceRecord } from "./format.ts";
 import { groupByKeys } from "./group-by.ts";
 import * as lines from "./group-lines.ts";
-import { Receipt } from "./receipt.ts";
 import { isCompanion, openFormatFinder, ownFormat, recognizeInputs } from "./recognize.ts";
 import { findCopies, type RolloutFault, RolloutParts } from "./rollout-parts.ts";
 import * as records from "./source-records.ts";
+import { UnreadKeys } from "./unread-keys.ts";
 
 /** Without a file of another tool, there is no conversion. */
 export interface ConvertedInputs extends Pick<OpenedInputs, "sources" | "skipped"> {
@@ -37,8 +37,7 @@ export interface Conversion {
   /** The number of records that are not JSON and have no known group. */
   readonly unreadableRecords: number;
   /** The values that no trajectory has, by path. */
-  readonly lost: ReturnType<Receipt["listLost"]>;
-  readonly receipt: Readonly<{ data: () => ReturnType<Receipt["data"]>; records: () => Iterable<object> }> | undefined;
+  readonly unread: ReturnType<UnreadKeys["list"]>;
 }
 
 const maxNamedIds = 3;
@@ -69,7 +68,6 @@ export const convertInputs = async (options: FormatOptions, inputs: OpenedInputs
     await closeSources(otherSources);
     return { sources: ownSources, skipped: listSkipped() };
   }
-  const names = formats.map(({ format }) => format.name);
   const run = openRun(options, [formats.length, ownSources.length]);
   const results: Awaited<ReturnType<typeof convertFiles>>[] = [];
   for (const { format, files } of formats) results.push(await convertFiles(files, format, run));
@@ -87,10 +85,7 @@ export const convertInputs = async (options: FormatOptions, inputs: OpenedInputs
       recordProblems: run.problems,
       possibleParts: run.possibleParts,
       unreadableRecords: results.reduce((sum, { unreadable }) => sum + unreadable, 0),
-      lost: run.counter.listLost(),
-      receipt: options.hasReceipt
-        ? { data: () => run.counter.data(names), records: () => lines.listRecordMappings(results) }
-        : undefined,
+      unread: run.unread.list(),
     },
     skipped: [
       ...listSkipped(run.documents.foundNames),
@@ -109,7 +104,7 @@ const noteUnusedRewards = ({ options, usedRewards, notes }: ConversionRun) => {
 type ConversionRun = ReturnType<typeof openRun>;
 
 const openRun = (options: FormatOptions, [formats, own]: readonly [number, number]) => ({
-  counter: new Receipt(options.hasReceipt),
+  unread: new UnreadKeys(),
   options,
   hasSeveralFormats: formats + own > 1,
   /** Files in rollcall's format ignore the options of conversions. */
@@ -240,7 +235,7 @@ const convertRaw = (conversion: FormatConversion, raw: RawRecord, at: records.Ro
     const flat = [...value.flatMembers(), ...value.flatMembers("metadata")].map(([key]) => key);
     conversion.keys = { all: listKeys(value) ?? [], flat: flat.filter((key) => key !== "reward") };
   }
-  if (conversion.formatRun.receipt) run.counter.addRecord(record, isConverted ? rollouts : undefined);
+  if (conversion.formatRun.unread) run.unread.addRecord(value, isConverted ? rollouts : undefined);
 };
 
 const reportPart = ({ name, run }: FormatConversion, found: RolloutFault) => {
@@ -272,9 +267,8 @@ const listKeys = (value: Value) => (value.isText ? undefined : value.members().m
 const openFormatRun = (files: readonly records.ConvertedFile[], format: Format, run: ConversionRun): FormatRun => {
   const { documents } = run;
   run.isCounting = true;
-  // Without a receipt, the values of most columns of Parquet are unknown.
-  const areAllRead = !format.columns || run.options.hasReceipt || files.every(({ records }) => records.text);
-  const receipt = areAllRead ? run.counter : undefined;
+  // The values of the other columns of Parquet are unknown.
+  const areAllRead = !format.columns || files.every(({ records }) => records.text);
   const note = (text: string) => {
     if (run.isCounting) countNote(run, text);
   };
@@ -289,15 +283,14 @@ const openFormatRun = (files: readonly records.ConvertedFile[], format: Format, 
   };
   return {
     ...run,
-    receipt,
+    unread: areAllRead ? run.unread : undefined,
     note,
     files: files.map((file) => file.name),
     readDocument: (record, path) => documents.require(find(record, path), record.value),
     readSettings: (record, path) => find(record, path)?.value,
     isFirst: openFirstRecords(),
-    skip: (value, subject) => {
+    skip: (_, subject) => {
       note(`left out ${subject}`);
-      receipt?.leaveOut(value, subject);
       return [];
     },
   };

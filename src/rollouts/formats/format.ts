@@ -7,13 +7,6 @@ import type { Json } from "../messages/output-json.ts";
 import type { ConversionError, Members, Value } from "../messages/value.ts";
 import type { Path } from "../rules/positions.ts";
 
-/** What a format says of its conversion in the receipt. */
-interface ReceiptNotes {
-  /** @param isRepeated true if the output has the information of the value */
-  leaveOut(value: Value, reason: string, isRepeated?: boolean): void;
-  addRepeated(json: Json | undefined, to: string): void;
-}
-
 export interface FormatOptions extends SpoolOptions {
   /** The name of a format, or `auto`. */
   readonly from: string;
@@ -25,7 +18,6 @@ export interface FormatOptions extends SpoolOptions {
   readonly groupBy?: readonly string[] | undefined;
   /** Default: unknown. */
   readonly split?: string | undefined;
-  readonly hasReceipt: boolean;
   /** True if the caller sends and compares no groups. */
   readonly skipsDigests?: boolean | undefined;
 }
@@ -88,7 +80,8 @@ export interface FormatRun extends ConversionNotes {
   readonly usedRewards: Set<string>;
   /** The kinds of the rollouts, of which a split selects one. */
   readonly kinds: Set<string>;
-  readonly receipt: ReceiptNotes | undefined;
+  /** Finds keys whose values no trajectory has. Undefined if not all values of a record are read. */
+  readonly unread: { keep(json: Json | undefined): void } | undefined;
 }
 
 export interface Converter {
@@ -115,7 +108,7 @@ export type Format = Readonly<{
   keys: { group: string; reward: string; sampled: string };
   /** The first capture of `zip` is the group key in the name of a member. */
   records: RecordKinds;
-  /** Without a receipt, only these columns are read. Default: all. */
+  /** Only these columns are read. Default: all. */
   columns?: readonly string[];
   /** Columns of strings with JSON. The output never contains these strings. */
   jsonColumns?: readonly string[];

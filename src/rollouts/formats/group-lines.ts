@@ -5,7 +5,8 @@ import { replaceLineEnds } from "../../json/json-bytes.ts";
 import type { Host } from "../../system/host.ts";
 import * as sources from "../input/source.ts";
 import { openSpool, type Spool } from "../input/spool.ts";
-import { additionReasonOf, elementsOf, findSource, type Json, JsonWriter, memberOf } from "../messages/output-json.ts";
+import { isDerivedFinish } from "../messages/finish-reason.ts";
+import { elementsOf, findSource, type Json, JsonWriter, memberOf } from "../messages/output-json.ts";
 import type { Value } from "../messages/value.ts";
 import { invalidInput } from "../rules/failures.ts";
 import type { Path } from "../rules/positions.ts";
@@ -171,7 +172,7 @@ export class GroupLines {
 const isLastFinishDerived = (trajectory: Json | undefined) => {
   const turns = elementsOf(memberOf(trajectory, "messages_and_choices"));
   const last = turns.findLast((turn) => memberOf(turn, "finish_reason") !== undefined);
-  return additionReasonOf(memberOf(last, "finish_reason")) !== undefined;
+  return isDerivedFinish(memberOf(last, "finish_reason"));
 };
 
 /** @param keys names that `--group-by` could use instead */
@@ -284,17 +285,3 @@ const listRecords = async (rollouts: readonly WrittenRollout[], reread: Reread) 
   }
   return records;
 };
-
-export function* listRecordMappings(written: readonly Pick<ConvertedFiles, "groups">[]) {
-  const numbers = new Map<ConvertedGroup, number>();
-  const toMapping = ({ file, record }: WrittenRollout, group: number, trajectory: number | null) => {
-    const { label, line } = file.records.locate(record);
-    return { file: label, line, group, trajectory };
-  };
-  for (const group of written.flatMap(({ groups }) => groups)) {
-    if (group.rollouts.length > 0) numbers.set(group, numbers.size + 1);
-    let trajectories = 0;
-    for (const rollout of group.rollouts)
-      yield toMapping(rollout, numbers.size, rollout.length > 0 ? ++trajectories : null);
-  }
-}

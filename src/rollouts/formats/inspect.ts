@@ -155,24 +155,22 @@ const idOf = (message: Value | undefined) => message?.textAt("id");
 const modelEvents = (events: readonly Value[]): readonly Value[] =>
   events.flatMap((event) => (event.textAt("event") === "model" ? event : modelEvents(event.items("events"))));
 
-/** Leaves out the messages of events and outputs that the sample has too. */
-const leaveOutRepeats = (run: FormatRun, sample: Value, events: readonly Value[]) => {
-  if (!run.receipt) return;
+/** Keeps the messages of events and outputs that the sample has too. */
+const keepRepeats = (run: FormatRun, sample: Value, events: readonly Value[]) => {
+  if (!run.unread) return;
   const ids = new Set(sample.items("messages").map(idOf));
   const repeated = [
     ...sample.items("events_data", "messages"),
     ...events.flatMap((event) => event.items("input")),
     ...[...events, sample].flatMap((holder) => holder.items("output", "choices").map((one) => one.get("message"))),
   ];
-  for (const message of repeated)
-    if (message && ids.has(idOf(message) ?? ""))
-      run.receipt.leaveOut(message, "a message of the sample repeats it", true);
+  for (const message of repeated) if (message && ids.has(idOf(message) ?? "")) run.unread.keep(message);
 };
 
 const readMessages = (run: FormatRun, sample: Value, log: Value | undefined) => {
   const messages = sample.requireItems("messages");
   const events = modelEvents(findEvents(sample));
-  leaveOutRepeats(run, sample, events);
+  keepRepeats(run, sample, events);
   const isSummary = (message: Value) => message.get("metadata", "summary")?.isTrue;
   if (messages.some(isSummary) || findEvents(sample).some((event) => event.textAt("event") === "compaction"))
     run.note(replacedContextNote);
@@ -221,7 +219,7 @@ const findSampled = (run: FormatRun, attachments: Attachments, message: Value, c
     "took turns from the recorded outputs of the model, because messages of the sample differ from them " +
       "(react() removes the call of submit, and can append the answer to the text in both)",
   );
-  run.receipt?.leaveOut(message, "the recorded output of the model is used", true);
+  run.unread?.keep(message);
   return output;
 };
 

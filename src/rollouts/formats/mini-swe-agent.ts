@@ -76,7 +76,7 @@ const sampledTurn = (run: FormatRun, message: Value) => {
   const finish = sampled?.get("finish_reason");
   if (sampled?.get("message")?.isObject && finish) {
     for (const value of ["role", "content", "tool_calls"].flatMap((key) => message.get(key) ?? []))
-      run.receipt?.leaveOut(value, "the choice of extra.response repeats it", true);
+      run.unread?.keep(value);
     return [sampled];
   }
   return [decidedChoice(run, omitExtra(message), [finish])];

@@ -89,8 +89,7 @@ const convertTurns = (run: FormatRun, row: Value) => {
   if (!isTau2(row) || !messages)
     return [...before, ...convertInput(run, input, isTau2(row)), ...convertOutput(run, response)];
   run.note("read the turns from `result.messages`, because `input` contains sampled turns");
-  for (const repeated of [...input.items(), response.require("output")])
-    run.receipt?.leaveOut(repeated, "`result.messages` has the turns", true);
+  for (const repeated of [...input.items(), response.require("output")]) run.unread?.keep(repeated);
   const recorded = messages[0]?.textAt("role") === "system" ? [] : convertPrompt(run, input);
   return [...before, ...recorded, ...convertMessages(run, messages, row.get("task"))];
 };

@@ -290,7 +290,7 @@ const canConvert = (format: Format, { value, ...at }: SourceRecord, options: For
     skip: () => [],
     usedRewards: new Set(),
     kinds: new Set(),
-    receipt: undefined,
+    unread: undefined,
   };
   const converter = format.open(run);
   const rollouts = record && convertRecord(converter, { ...at, value: record });

@@ -33,10 +33,10 @@ export type RolloutPosition = Readonly<{
 export const openFiles = async (
   sources: readonly Source[],
   format: Format,
-  { hasReceipt, problems, maxUnpackedBytes, host }: FormatOptions & { problems: Problems },
+  { problems, maxUnpackedBytes, host }: FormatOptions & { problems: Problems },
 ) => {
   const isLast = ({ name }: Source) => format.lastFilePattern?.test(name) === true;
-  const kinds = { records: format.records, columns: hasReceipt ? undefined : format.columns };
+  const kinds = { records: format.records, columns: format.columns };
   const files: ConvertedFile[] = [];
   const scopes = new Map<string, number>();
   for (const source of sources.toSorted((a, b) => Number(isLast(a)) - Number(isLast(b)))) {

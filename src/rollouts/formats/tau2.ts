@@ -155,7 +155,7 @@ const agentTurn = (run: FormatRun, message: Value, { isOpening, isScripted }: Or
   const first = raw?.get("choices", 0);
   const recorded = [raw, first].find((value) => value?.get("finish_reason")?.isText && value.get("message")?.isObject);
   if (recorded) {
-    run.receipt?.leaveOut(message, "the choice in raw_data repeats it", true);
+    run.unread?.keep(message);
     return recorded;
   }
   return decidedChoice(run, turn, [first?.get("finish_reason")]);

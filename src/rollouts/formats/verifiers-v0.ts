@@ -74,9 +74,9 @@ const convertRollout = (run: FormatRun, record: SourceRecord, environment: strin
     metrics,
     metadata: convertMetadata(row, metrics, run.readSettings(record, "metadata.json")),
   });
-  for (const [key] of run.receipt ? metrics : []) {
+  for (const [key] of run.unread ? metrics : []) {
     const repeated = row.get(key);
-    if (repeated?.raw === row.get("metrics", key)?.raw) run.receipt?.addRepeated(repeated, `trajectory.metrics.${key}`);
+    if (repeated?.raw === row.get("metrics", key)?.raw) run.unread?.keep(repeated);
   }
   return [trajectory];
 };

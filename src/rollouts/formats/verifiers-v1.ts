@@ -73,7 +73,7 @@ const openEpisodes = (run: FormatRun): Converter => {
     const failed = isFailed(trace) ? trace : failedEpisode;
     const skipped = failed ? undefined : skipUnscored(run, record, [trace, findScores(trace)[0]]);
     if (skipped) return skipped;
-    const result = failed ? { exception: buildFailure(run, failed) } : convertTrajectory(run, trace, record.value);
+    const result = failed ? { exception: buildFailure(failed) } : convertTrajectory(run, trace, record.value);
     const episode = record.value.textAt("id");
     const id = trace.textAt("id") ?? (episode === undefined ? undefined : `${episode} ${trace.span.start}`);
     return [{ group, id, part: trace, ...result }];
@@ -92,7 +92,7 @@ const openEpisodes = (run: FormatRun): Converter => {
       const rollouts = traces.flatMap((trace) => rolloutsOf(trace, record, { key, failedEpisode }));
       const hasFailedBefore = traces.length === 0 && value.has("errors", 0);
       const isLost = rollouts.length === 0 && (hasFailedBefore || isFailed(value));
-      return isLost ? [{ id: value.get("id")?.raw, exception: buildFailure(run, value) }] : rollouts;
+      return isLost ? [{ id: value.get("id")?.raw, exception: buildFailure(value) }] : rollouts;
     },
   };
 };
@@ -168,9 +168,8 @@ const isFailed = (holder: Value) => {
   return ok === undefined ? holder.has("errors", 0) : ok === false;
 };
 
-const buildFailure = (run: FormatRun, holder: Value) => {
+const buildFailure = (holder: Value) => {
   const errors = holder.items("errors");
-  for (const error of errors.slice(0, -1)) run.receipt?.leaveOut(error, "errors of repeated attempts are left out");
   return errors.at(-1) ?? buildException(holder.get("stop_condition") ?? "no error is recorded");
 };
 

@@ -4,7 +4,6 @@ import { findForeignTurn } from "./chat-marks.ts";
 import { decideFinish, type Notes, openFinish, type SampledRecord, type StatedReasons } from "./finish-reason.ts";
 import { OpenCalls } from "./open-calls.ts";
 import {
-  addition,
   elementsOf,
   type Json,
   literal,
@@ -49,9 +48,7 @@ const isCall = (part: Value) =>
 export const decidedChoice = (run: ConversionNotes, message: Json, stated: StatedReasons = [], logprobs?: Json) =>
   choice(message, decideFinish(run, { callsTools: hasCalls(message), stated }), logprobs);
 
-const textRole = (role: "user" | "assistant") => addition(role, "the text has no role");
-
-export const toPromptTurn = (content: Json) => ({ role: textRole("user"), content });
+export const toPromptTurn = (content: Json) => ({ role: "user", content });
 
 /** Returns the content of a sampled turn. @throws ConversionError if it contains a turn of another role */
 const requireOwnWords = <Content extends Value | undefined>(content: Content): Content => {
@@ -68,11 +65,9 @@ const requireOwnWords = <Content extends Value | undefined>(content: Content): C
 
 export const textChoice = (run: ConversionNotes, content: Value, sampled: SampledRecord) =>
   choice(
-    { role: textRole("assistant"), content: requireOwnWords(content) },
+    { role: "assistant", content: requireOwnWords(content) },
     openFinish(run, sampled, 1)(0, { callsTools: false }),
   );
-
-export const orderReason = "a tool result has no id, so rollcall matched it to a call by name or order";
 
 const orderNote = "matched tool results without tool_call_id to the calls by name or order";
 
@@ -146,7 +141,7 @@ const toResultMessage = (run: ConversionNotes, message: Value, openCalls: OpenCa
   const renamed = message.textAt("role") === "tool" ? {} : { role: literal("tool", message.get("role")) };
   if (recordedId !== undefined) return toRowMessage(message, renamed);
   run.note(orderNote);
-  return toRowMessage(message, { ...renamed, tool_call_id: addition(id, orderReason) });
+  return toRowMessage(message, { ...renamed, tool_call_id: id });
 };
 
 /** A message of OpenAI's older API has one call, without an id. */
@@ -165,7 +160,7 @@ const addCallIds = (message: Value, at: number): AddedIds => {
   return {
     ids,
     added: {
-      tool_calls: calls.map((call, index) => toToolCall(call, addition(ids[index], orderReason))),
+      tool_calls: calls.map((call, index) => toToolCall(call, ids[index])),
       function_call: undefined,
     },
   };
@@ -183,7 +178,7 @@ const lacksId = (message: Value) =>
 const joinCalls = (messages: readonly Value[], ids: readonly string[]) => ({
   role: literal("assistant", ...messages.map((message) => message.get("role"))),
   content: null,
-  tool_calls: messages.map((message, at) => toNamedCall(message.require("content"), addition(ids[at], orderReason))),
+  tool_calls: messages.map((message, at) => toNamedCall(message.require("content"), ids[at] ?? null)),
 });
 
 /** @throws ConversionError for a value that is not a call */
@@ -282,9 +277,7 @@ export const buildCall = (id: Json | undefined, name: Json, args: Json) => ({
   function: { name, arguments: args },
 });
 
-const noArguments = addition("{}", "the call states no arguments");
-
-export const toArguments = (args: Value | undefined) => (args ? toText(args) : noArguments);
+export const toArguments = (args: Value | undefined) => (args ? toText(args) : "{}");
 
 const omitKeys = (value: Value | undefined, keys: readonly string[]) =>
   Object.fromEntries((value?.members() ?? []).filter(([key]) => !keys.includes(key)));

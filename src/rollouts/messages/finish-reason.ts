@@ -1,6 +1,6 @@
 /** Decides the finish reason of each sampled turn from the statements of its record. */
 import { cutFlag } from "./cut-flag.ts";
-import { addition, type Json, literal } from "./output-json.ts";
+import { type Json, literal } from "./output-json.ts";
 import { isCallKey } from "./said-content.ts";
 import { openKeyFacts, type Value } from "./value.ts";
 
@@ -65,9 +65,10 @@ export const deriveFinish = (run: Notes, callsTools: boolean) => {
   return callsTools ? derivedCalls : derivedStop;
 };
 
-const noReason = "the record states no finish reason";
-const derivedCalls = addition("tool_calls", noReason);
-const derivedStop = addition("stop", noReason);
+const derivedCalls = literal("tool_calls");
+const derivedStop = literal("stop");
+
+export const isDerivedFinish = (reason: Json | undefined) => reason === derivedCalls || reason === derivedStop;
 
 /** A cut answer overrides a complete one, because a trainer can cut an answer that the model completed. */
 const chooseReason = (run: Notes, reasons: readonly Reason[]): Json | undefined => {

@@ -9,13 +9,10 @@ type JsonSources = readonly (Value | undefined)[];
 class JsonLiteral {
   readonly json: string;
   readonly sources: readonly Value[];
-  /** The reason for a value that the record does not have. */
-  readonly addedBecause: string | undefined;
 
-  constructor(json: string, sources: JsonSources, addedBecause?: string) {
+  constructor(json: string, sources: JsonSources) {
     this.json = json;
     this.sources = sources.filter((value) => value !== undefined);
-    this.addedBecause = addedBecause;
   }
 }
 
@@ -27,9 +24,6 @@ type Scalar = string | number | null;
 export type Json = Value | JsonLiteral | Map<string, Json | undefined> | PlainObject | readonly Json[] | Scalar;
 
 export const literal = (data: unknown, ...sources: JsonSources) => rawLiteral(JSON.stringify(data), sources);
-
-/** A derived value, which a receipt lists as added. */
-export const addition = (data: unknown, reason: string) => new JsonLiteral(JSON.stringify(data), [], reason);
 
 export const rawLiteral = (json: string, sources: JsonSources) => new JsonLiteral(json, sources);
 
@@ -62,22 +56,14 @@ export const childrenOf = (json: Json): readonly (readonly [key: string | number
   return members.flatMap(([key, value]) => (value === undefined ? [] : [[key, value] as const]));
 };
 
-/** A path whose children are known. */
-interface TreePath<Path> {
-  child(key: string | number): Path;
-}
-
-/** Visits the recorded values and the literals in the JSON. @param at the path of the JSON */
-export const visitLeaves = <Path extends TreePath<Path>>(
-  json: Json | undefined,
-  at: Path,
-  visit: (leaf: Value | JsonLiteral, at: Path) => void,
-): void => {
-  if (json instanceof Value || json instanceof JsonLiteral) visit(json, at);
+/** Visits the recorded values in the JSON, and those that its literals represent. */
+export const visitValues = (json: Json | undefined, visit: (value: Value) => void): void => {
+  if (json instanceof Value) visit(json);
+  else if (json instanceof JsonLiteral) json.sources.forEach(visit);
   else if (json === undefined || json === null || typeof json !== "object") return;
-  else if (isList(json)) for (const item of json) visitLeaves(item, at.child(0), visit);
-  else if (json instanceof Map) for (const [key, member] of json) visitLeaves(member, at.child(key), visit);
-  else for (const key in json) visitLeaves(json[key], at.child(key), visit);
+  else if (isList(json)) for (const item of json) visitValues(item, visit);
+  else if (json instanceof Map) for (const member of json.values()) visitValues(member, visit);
+  else for (const key in json) visitValues(json[key], visit);
 };
 
 export const memberOf = (json: Json | undefined, key: string): Json | undefined => {
@@ -94,9 +80,6 @@ export const sourcesOf = (json: Json | undefined): readonly Value[] => {
 
 export const rawOf = (json: Json) =>
   json instanceof Value ? json.raw : json instanceof JsonLiteral ? json.json : JSON.stringify(json);
-
-export const additionReasonOf = (json: Json | undefined) =>
-  json instanceof JsonLiteral ? json.addedBecause : undefined;
 
 /** Finds the value that became the JSON at a path. `rest` is the path inside this value. */
 export const findSource = (json: Json, path: Path): Readonly<{ value: Value; rest: Path }> | undefined => {

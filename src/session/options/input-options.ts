@@ -51,9 +51,6 @@ const parseOutputFile = (word: string) => {
   return reject("the name of a file, because standard output is for the result");
 };
 
-export const receiptOption = outputFile(
-  "write a JSON report of the conversion: the counts of values carried over, changed or left out",
-);
 export const rejectsOption = outputFile("file for rejected groups", {
   default: "the name of the first input plus .rejected",
 });

@@ -1,8 +1,5 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runHere } from "../../support/here.ts";
-import { filesOf, newFolder } from "../../support/inputs.ts";
 import { newHome, runRollcall } from "../../support/run.ts";
 import { json, scriptedServer } from "../../support/server.ts";
 import { account, group, two } from "./logging.ts";
@@ -11,18 +8,6 @@ describe("rollcall log --dry-run", () => {
   it("needs a split, as a run does", async () => {
     const { code, stderr } = await runHere(["log", "m", two(), "--dry-run"]);
     expect([code, stderr]).toEqual([2, expect.stringContaining("missing --split")]);
-  });
-
-  it("writes the receipt of converted records", async () => {
-    const messages = [
-      { role: "user", content: "q" },
-      { role: "assistant", content: "a" },
-    ];
-    const [file = ""] = filesOf(JSON.stringify({ messages, reward: 1, odd: [1] }));
-    const receipt = join(newFolder(), "receipt.json");
-    const args = ["log", "m", file, "--split", "t", "--dry-run", "--local", "--receipt", receipt];
-    const { code } = await runHere(args, { env: newHome() });
-    expect([code, readFileSync(receipt, "utf8")]).toEqual([0, expect.stringContaining("odd")]);
   });
 
   it("prints the headers of each request, without the credential", async () => {

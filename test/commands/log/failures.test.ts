@@ -93,15 +93,11 @@ describe("a failing run of rollcall log", () => {
     await interruptReading(pipe);
   });
 
-  it.each([
-    ["convert --out", (pipe: string) => ["convert", "-", "--out", pipe]],
-    ["convert --receipt", (pipe: string) => ["convert", "-", "--out", `${pipe}.jsonl`, "--receipt", pipe]],
-    ["log --receipt", (pipe: string) => ["log", "m", "-", "--split", "t", "--dry-run", "--receipt", pipe]],
-  ])("exits with 130 after SIGINT while %s waits for the reader of a pipe", { tags: "slow" }, async (_, wordsFor) => {
+  it("exits with 130 after SIGINT while `convert` waits for the reader of a pipe", { tags: "slow" }, async () => {
     const pipe = join(newFolder(), "pipe");
     execFileSync("mkfifo", [pipe]);
     const { code } = await interruptWaiting(() => {
-      const writing = startRollcall(wordsFor(pipe));
+      const writing = startRollcall(["convert", "-", "--out", pipe]);
       writing.stdin.on("error", () => undefined).end(group(1));
       return writing;
     });

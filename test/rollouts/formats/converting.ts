@@ -79,20 +79,16 @@ export const notesHere = async (content: Files[string], args: readonly string[] 
   );
 };
 
-/** Converts a file. Returns the groups, the notes, and the values that were left out, with the reasons. */
+/** Converts a file. Returns the groups and the notes. */
 export const convertFile = async (file: string, args: readonly string[] = []) => {
   const folder = mkdtempSync(join(tmpdir(), "converted-"));
-  const [out, receipt] = [join(folder, "groups.jsonl"), join(folder, "receipt.json")];
+  const out = join(folder, "groups.jsonl");
   const rejects = args.includes("skip") ? ["--rejects", join(folder, "rejects.jsonl")] : [];
-  const { code, stderr } = await runRollcall([
-    ...["convert", file, ...args, ...rejects, "--out", out, "--receipt", receipt],
-  ]);
-  const { left_out = [] } = existsSync(receipt) ? JSON.parse(readFileSync(receipt, "utf8")) : {};
+  const { code, stderr } = await runRollcall(["convert", file, ...args, ...rejects, "--out", out]);
   return {
     code,
     lines: existsSync(out) ? readFileSync(out, "utf8").split("\n").slice(0, -1) : [],
     notes: stderr.split("\n").flatMap((line) => /^note: (.*)/.exec(line)?.[1] ?? []),
-    left: left_out.map(({ path, reason }: Record<string, string>) => [path, reason]),
     stderr,
   };
 };

@@ -37,7 +37,7 @@ describe.runIf(process.platform === "linux")("the temporary files of a conversio
       host: { ...testHost(), now: () => now, random },
       files: [join(folderOf({ "a.jsonl": rows }), "a.jsonl")],
       maxUnpackedBytes: 1e9,
-      ...{ from: "openai-chat", hasReceipt: false },
+      from: "openai-chat",
     });
     await expect(reading).rejects.toThrow();
     expect([opened, temporaryFiles()]).toEqual([[0, 1], []]);

@@ -399,4 +399,17 @@ describe("a continuation of ATIF", () => {
       },
     ]);
   });
+
+  it("keeps a step of a continuation whose calls differ", async () => {
+    const called = (a: number) => {
+      const call = { tool_call_id: "c", function_name: "f", arguments: { a } };
+      return step("agent", "", { tool_calls: [call] });
+    };
+    const files = {
+      "a.json": document([step("user", "q"), called(1)], { continued_trajectory_ref: "b.json" }),
+      "b.json": document([step("user", "q"), called(2)]),
+    };
+    const args = JSON.stringify(await convert(files, rewards())).match(/{\W*a\W*\d/g);
+    expect(args).toEqual([1, 2].map((a) => expect.stringContaining(`${a}`)));
+  });
 });
