@@ -16,8 +16,9 @@ export interface Situation {
 }
 
 const log = "rollcall log m good.jsonl --split train --local";
-/** Logs the file to another model, and is the id of the first call. */
-const call = `$(rollcall log c good.jsonl --split train --local --json | sed 's/.*"call_ids":\\["\\([^"]*\\).*/\\1/')`;
+/** Writes the id of the first call to a file. */
+const trace = `${log} --json | sed 's/.*"call_ids":\\["\\([^"]*\\).*/\\1/' > id`;
+const call = "$(cat id)";
 
 /** Exits with 0 if the output contains a text. */
 const says = (text: string): string => `grep -qF -- '${text}' .out`;
@@ -41,7 +42,7 @@ export const situations: Readonly<Record<string, Situation>> = {
       ["rollcall config list --base-url $URL", says("--base-url")],
       ["ROLLCALL_BASE_URL=$URL rollcall config list", says("ROLLCALL_BASE_URL")],
       ["rollcall config set base_url $URL", 'rollcall config list | grep -qF "$URL"'],
-      [`${log}; rollcall call read ${call} --local`, says("rollcall.log")],
+      [`${trace}; rollcall call read ${call} --local`, says("rollcall.log")],
     ],
     env: { ROLLCALL_API_KEY: "$KEY" },
   },
@@ -161,7 +162,7 @@ export const situations: Readonly<Record<string, Situation>> = {
       ],
       [
         "rollcall log m rows.jsonl --split train --local --group-by key",
-        "rollcall ledger verify rows.jsonl --model m --local --split train --group-by key",
+        "rollcall ledger verify rows.jsonl --model m --profile local --split train --group-by key",
       ],
     ],
   },
@@ -198,12 +199,12 @@ export const situations: Readonly<Record<string, Situation>> = {
     helps: [["rollcall log m good.jsonl.gz --split train --local", isLogged]],
   },
   "calls-missing": {
-    before: log,
+    before: trace,
     fails: `rollcall call read ${call} --project a/b --local`,
     helps: [[`rollcall call read ${call} --project local/local --local`, `grep -qF "${call}" .out`]],
   },
   "call-ids-missing": {
-    before: log,
+    before: trace,
     fails: "rollcall call read - --local </dev/null",
     helps: [[`rollcall call read ${call} --local`, `grep -qF "${call}" .out`]],
   },
