@@ -5,8 +5,8 @@ import { join } from "node:path";
 
 export const samples = "test/samples/formats";
 
-/** Matches files that the writer puts next to its rollouts, and a collection with a rollout that ran twice. */
-export const notRollouts = /metadata\.json$|_failures\.jsonl$|^nemo-gym-0\.5\.0\.rollouts\.jsonl$/;
+/** Matches files that the writer puts next to its rollouts. */
+export const notRollouts = /metadata\.json$|_failures\.jsonl$/;
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
