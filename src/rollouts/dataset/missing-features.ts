@@ -41,7 +41,8 @@ export const formatLacks = ({ sources, scan }: IndexedGroups, lacks: NotedLacks)
     if (names.length > 0)
       add(isInput ? "the input has" : `${formatList(names, 3)} ${names.length > 1 ? "have" : "has"}`, noted[lack]);
     const unit = parts.kindOf(0) === "group" ? "groups" : "trajectories";
-    if (otherParts > 0) add(`${otherParts} of ${parts.count} ${unit} have`, noted[lack]);
+    const total = names.length > 0 ? "the other" : parts.count;
+    if (otherParts > 0) add(`${otherParts} of ${total} ${unit} have`, noted[lack]);
   }
   const texts = Array.from(
     bySubject,

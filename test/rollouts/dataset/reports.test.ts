@@ -189,7 +189,7 @@ it.each<[kinds: string, note: string | undefined, ...args: readonly string[]]>([
   ["bareSingle bareSingle", "the input has no log probabilities and one trajectory in each group"],
   ["failed scored", "1 has only failures"],
   ["small", undefined],
-  ["mixed bare", "2 has no log probabilities, and 1 of 2 groups have no log probabilities"],
+  ["mixed bare", "2 has no log probabilities, and 1 of the other groups have no log probabilities"],
 ])("a note names the files whose rollouts all lack something: %s", async (kinds, note, ...args) => {
   const turn = (reward: number, more: object) => rollout(reward, {}, [user("q"), choice(`${reward}`, more)]);
   const [scored, failure] = [{ logprobs: { content: [{}] } }, { type: "E", message: "m" }];
