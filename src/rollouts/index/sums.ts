@@ -106,7 +106,9 @@ export const standardDeviation = (values: ArrayLike<number>) => {
   if (values.length === 0 || range === 0) return 0;
   // Division by a power of two is exact.
   const scale = 2 ** Math.floor(Math.log2(range));
-  const scaled = Float64Array.from(values, (value) => (value / 2 - min / 2) / scale);
+  const scaled = new Float64Array(values.length);
+  for (let at = 0; at < scaled.length; at++) scaled[at] = ((values[at] ?? 0) / 2 - min / 2) / scale;
   const mean = average(scaled);
-  return Math.sqrt(average(scaled.map((value) => (value - mean) ** 2))) * scale * 2;
+  for (let at = 0; at < scaled.length; at++) scaled[at] = ((scaled[at] ?? 0) - mean) ** 2;
+  return Math.sqrt(average(scaled)) * scale * 2;
 };
