@@ -9,8 +9,11 @@ if (major < 20 || (major === 20 && minor < 19)) {
   process.exit(2);
 }
 
-// Node 22 and newer keep compiled code for the next run.
-require("node:module").enableCompileCache?.();
+// Node 22 and newer keep compiled code for the next run, in a folder that no other user can write.
+const { HOME, LOCALAPPDATA, XDG_CACHE_HOME } = process.env;
+const cache = XDG_CACHE_HOME || (HOME && `${HOME}/.cache`) || LOCALAPPDATA;
+if (cache) require("node:module").enableCompileCache?.(`${cache}/rollcall`);
+
 require("../dist/main.cjs")
   .main(process)
   .then((code) => {
